@@ -1,0 +1,115 @@
+/* The target ABI: what a program under test offers to powercut. ABI.md explains it with an example.
+ * Plain C; a target is a shared library that exports `powercut_target_entry`.
+ *
+ * All persistent data lives in [pool->base, pool->base + pool->size), mapped at the same address in
+ * every run of a trace. Everything else (the table handle, DRAM mirrors) is volatile: it is dropped at
+ * a crash and rebuilt by `open`. Calls are made by one thread at a time unless the traits say more. */
+#ifndef POWERCUT_TARGET_H_
+#define POWERCUT_TARGET_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define POWERCUT_TARGET_ABI 1u
+
+typedef enum powercut_status {
+  POWERCUT_OK = 0,
+  POWERCUT_NOT_FOUND = 1,     /* lookup, update, erase: no such key */
+  POWERCUT_FULL = 2,          /* insert, update, maintain: no room; nothing was changed */
+  POWERCUT_NOT_FORMATTED = 3, /* open: the pool was never (completely) formatted */
+  POWERCUT_CORRUPT = 4,       /* open, or any operation: the target itself detected damage */
+  POWERCUT_UNSUPPORTED = 5,   /* this target or configuration has no such operation */
+  POWERCUT_BAD_CONFIG = 6,    /* unknown key or value in the configuration; see powercut_error */
+  POWERCUT_EXISTS = 7         /* insert of a present key, where the target checks it */
+} powercut_status;
+
+typedef struct powercut_bytes {
+  const void* data;
+  size_t size;
+} powercut_bytes;
+
+typedef struct powercut_pool {
+  uint8_t* base;
+  uint64_t size; /* bytes; a multiple of 4096 */
+} powercut_pool;
+
+typedef struct powercut_option { const char* key; const char* value; } powercut_option;
+
+/* The configuration of a run. `variant` is "published", "hardened" or a further name of the target. */
+typedef struct powercut_config {
+  const char* variant;
+  const powercut_option* options;
+  size_t option_count;
+  uint32_t key_size;   /* bytes of every key of the run */
+  uint32_t value_size; /* bytes of every value of the run */
+  char* error;         /* POWERCUT_BAD_CONFIG: one sentence for the user (may be null) */
+  size_t error_size;
+} powercut_config;
+
+typedef struct powercut_table powercut_table; /* opaque volatile handle */
+
+/* Traits that excuse something carry `citation`: the paper's sentence or section that allows it. */
+typedef struct powercut_traits {
+  uint32_t copy_bound;        /* most physically valid copies of one key after recovery */
+  uint32_t copies_may_differ; /* 1: copies of one key may hold different values */
+  uint32_t leak_bound;        /* most blocks that may be allocated and unreachable after recovery */
+  uint32_t thread_safe;
+  uint32_t buffered;          /* 1: a consistent prefix of acknowledged operations may be lost */
+  uint32_t checks_exists;     /* 1: insert of a present key answers POWERCUT_EXISTS */
+  const char* copy_citation;
+  const char* leak_citation;
+  const char* notes;
+} powercut_traits;
+
+/* Called once per item; stops when it returns non-zero. */
+typedef int (*powercut_item_fn)(void* context, powercut_bytes key, powercut_bytes value);
+/* One allocated block: pool-relative offset and size in bytes. */
+typedef int (*powercut_block_fn)(void* context, uint64_t offset, uint64_t size);
+
+typedef struct powercut_target {
+  uint32_t abi;            /* POWERCUT_TARGET_ABI */
+  const char* name;        /* "level" */
+  const char* summary;     /* one line */
+  const char* paper;       /* short reference */
+  const char* const* variants; /* null-terminated; first is the default */
+  const char* const* options;  /* null-terminated lines "key=default|other|...: what it does" */
+  const char* const* commands; /* null-terminated names for `maintain`, e.g. "expand" */
+
+  powercut_status (*traits)(const powercut_config* config, powercut_traits* out);
+  /* Makes an empty table in a zeroed pool; durable when it returns. */
+  powercut_status (*format)(powercut_pool pool, const powercut_config* config);
+  /* Opens the table and runs recovery; the table is fully usable when it returns POWERCUT_OK. */
+  powercut_status (*open)(powercut_pool pool, const powercut_config* config, powercut_table** out);
+  /* Precondition of insert: the key is absent (unless traits.checks_exists). Durable at return. */
+  powercut_status (*insert)(powercut_table*, powercut_bytes key, powercut_bytes value);
+  powercut_status (*update)(powercut_table*, powercut_bytes key, powercut_bytes value);
+  powercut_status (*erase)(powercut_table*, powercut_bytes key);
+  /* Copies at most `capacity` bytes of the value to `value`, its full size to `*size`. */
+  powercut_status (*lookup)(powercut_table*, powercut_bytes key, void* value, size_t capacity, size_t* size);
+  /* Optional operation outside the map interface, by name ("expand", "shrink"). */
+  powercut_status (*maintain)(powercut_table*, const char* command);
+
+  /* Inspection, after `open`. All optional but `copies`; none may write to the pool. */
+  powercut_status (*copies)(powercut_table*, powercut_bytes key, powercut_item_fn, void* context);
+  uint64_t (*regions)(powercut_table*);
+  powercut_status (*walk)(powercut_table*, uint64_t region, powercut_item_fn, void* context);
+  powercut_status (*blocks)(powercut_table*, powercut_block_fn, void* context);
+  /* 1: the table reaches the block that begins at `offset`. */
+  int (*owner)(powercut_table*, uint64_t offset);
+  /* The scheme's own invariants of one region; POWERCUT_CORRUPT with one sentence in `message`. */
+  powercut_status (*verify)(powercut_table*, uint64_t region, char* message, size_t size);
+  void (*close)(powercut_table*);
+} powercut_target;
+
+/* The one symbol that a target library exports. Returns null when it cannot serve `abi`. */
+typedef const powercut_target* (*powercut_target_entry_fn)(uint32_t abi);
+const powercut_target* powercut_target_entry(uint32_t abi);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* POWERCUT_TARGET_H_ */

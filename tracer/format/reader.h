@@ -1,0 +1,40 @@
+// Reads a trace (FORMAT.md) by mmap, one zstd frame in memory at a time.
+// open() checks magic, version, endianness and footer; next() checks every frame's checksum and every
+// record's bounds. Any byte sequence is safe to open: hostile input ends in a TraceError, never in UB.
+#ifndef POWERCUT_TRACER_FORMAT_READER_H_
+#define POWERCUT_TRACER_FORMAT_READER_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "tracer/format/trace.h"
+
+namespace powercut {
+
+class TraceReader {
+ public:
+  static std::unique_ptr<TraceReader> open(const std::string& path, TraceError* error);
+  // The same over bytes in memory (fuzzing, tests). `bytes` outlives the reader.
+  static std::unique_ptr<TraceReader> open_bytes(std::span<const uint8_t> bytes, const std::string& name, TraceError* error);
+  ~TraceReader();
+
+  const std::string& metadata() const;       // the JSON object given to the writer
+  uint64_t total_events() const;             // from the footer
+  // Decodes the next event into `out`; false at the end or on an error (then error() is set).
+  bool next(Event* out);
+  const std::optional<TraceError>& error() const;
+  // Starts again at the first event.
+  void rewind();
+  // Known once the reader passed their definitions; all of them after the end.
+  const std::vector<TraceModule>& modules() const;
+  std::span<const Frame> stack(uint32_t id) const;  // empty for 0 or an unknown id
+
+ private:
+  TraceReader();
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_TRACER_FORMAT_READER_H_

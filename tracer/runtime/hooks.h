@@ -1,0 +1,92 @@
+// The seam between instrumented code, the tracer's runtime, and whoever listens (the recorder, the
+// recovery executor). The compiler pass emits calls to the `__powercut_*` functions; the runtime
+// (libpowercut_rt.so) forwards each to the one active `powercut_sink`.
+//
+// Order: every hook runs BEFORE the instruction that it announces, so a sink may veto a store (by
+// unwinding), keep the old bytes for undo, or fill in undecided bytes that a load is about to see.
+// Version: POWERCUT_HOOKS_VERSION; an object built by another version is refused at registration.
+#ifndef POWERCUT_TRACER_RUNTIME_HOOKS_H_
+#define POWERCUT_TRACER_RUNTIME_HOOKS_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define POWERCUT_HOOKS_VERSION 1u
+
+// A half-open address window. The pass tests `addr - base < span` inline (unsigned) and calls the
+// hook only inside it. {0,0}: off. {0,~0}: every access.
+typedef struct powercut_window {
+  uint64_t base;
+  uint64_t span;
+} powercut_window;
+
+extern powercut_window __powercut_store_window;
+extern powercut_window __powercut_load_window;
+// Decremented inline at every loop back-edge and function entry; below zero -> __powercut_out_of_steps().
+extern int64_t __powercut_steps;
+// Non-zero: the real flush and fence instructions execute as well (the default, for real persistent
+// memory). The engine clears it: its pool is ordinary memory and a real clwb costs more than the hook.
+extern uint8_t __powercut_real_flush;
+
+enum powercut_store_flags {
+  POWERCUT_STORE_NT = 1u << 0,       // non-temporal
+  POWERCUT_STORE_ATOMIC = 1u << 1,   // C11 atomic (no fence by itself)
+  POWERCUT_STORE_MEMCALL = 1u << 2,  // from mem*/str* or an intrinsic that lowers to one
+  POWERCUT_STORE_RMW = 1u << 3,      // the store of a locked read-modify-write (its fence was announced before)
+};
+enum powercut_flush_kind { POWERCUT_CLWB = 1, POWERCUT_CLFLUSHOPT = 2, POWERCUT_CLFLUSH = 3 };
+enum powercut_fence_kind { POWERCUT_SFENCE = 1, POWERCUT_MFENCE = 2, POWERCUT_RMW_FENCE = 3, POWERCUT_LOCK_FENCE = 4 };
+
+// ---- emitted by the pass ----------------------------------------------------------------------
+// `value` points at the `size` bytes about to be stored. Called only inside the store window.
+void __powercut_store(void* addr, uint64_t size, uint32_t flags, const void* value);
+// Called only inside the load window.
+void __powercut_load(const void* addr, uint64_t size);
+// Around an atomicrmw or cmpxchg inside the store window; `stored` is 0 for a failed cmpxchg.
+// begin announces the load, keeps old bytes and fences; end announces the store (value read from memory).
+// A read-modify-write outside the window calls __powercut_fence(POWERCUT_RMW_FENCE) alone.
+void __powercut_rmw_begin(void* addr, uint64_t size);
+void __powercut_rmw_end(void* addr, uint64_t size, uint32_t stored);
+void __powercut_flush(const void* addr, uint32_t kind);
+void __powercut_fence(uint32_t kind);
+void __powercut_out_of_steps(void);
+// mem*/str* calls are replaced by __powercut_<name>: same signature and result as libc's.
+
+// One call per instrumented module, from a constructor. `externals`: names of the functions that the
+// module calls and that were not instrumented with it and are not known to be harmless.
+void __powercut_module(uint32_t hooks_version, const char* source, const char* const* externals, uint32_t count);
+
+// ---- for the listener --------------------------------------------------------------------------
+// Every pointer may be null (= ignore). `pc` is the return address into the instrumented code, `frame`
+// its frame pointer (instrumented code keeps frame pointers), for a stack walk.
+typedef struct powercut_sink {
+  void* self;
+  void (*store)(void* self, uint64_t addr, uint64_t size, uint32_t flags, const void* value, const void* pc, const void* frame);
+  void (*load)(void* self, uint64_t addr, uint64_t size);
+  void (*rmw_begin)(void* self, uint64_t addr, uint64_t size, const void* pc, const void* frame);
+  void (*rmw_end)(void* self, uint64_t addr, uint64_t size, uint32_t stored, const void* pc, const void* frame);
+  void (*flush)(void* self, uint64_t addr, uint32_t kind, const void* pc, const void* frame);
+  void (*fence)(void* self, uint32_t kind, const void* pc, const void* frame);
+  void (*out_of_steps)(void* self);
+  void (*mark)(void* self, const char* name);  // powercut_mark(): a named place that a scenario may expect or cut at
+} powercut_sink;
+
+// Installs the listener for the whole process; null removes it. Not thread-safe: call it while no
+// instrumented code runs.
+void powercut_set_sink(const powercut_sink* sink);
+// Called by target code through powercut/pmem.h.
+void powercut_mark(const char* name);
+// Walks saved frame pointers from `frame`; writes `pc` and at most `max - 1` return addresses
+// (innermost first). Stops at a frame outside the thread's stack.
+uint32_t powercut_stack(const void* pc, const void* frame, uint64_t* out, uint32_t max);
+// Names of uninstrumented functions that registered modules call, de-duplicated; returns the count.
+uint32_t powercut_externals(const char** out, uint32_t max);
+
+#ifdef __cplusplus
+}
+#endif
+#endif  // POWERCUT_TRACER_RUNTIME_HOOKS_H_
