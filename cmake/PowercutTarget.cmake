@@ -1,0 +1,52 @@
+# powercut_add_target(NAME <name> SOURCES <file>... [INCLUDES <dir>...] [LIBRARIES <target>...] [PLAIN_LIBRARIES <target>...])
+#
+# Builds one scheme twice from the same sources:
+#   powercut_target_<name>   build/lib/libpowercut-<name>.so, compiled through the pass: what the
+#                            engine loads. LIBRARIES must be instrumented too, or free of stores to
+#                            the pool: the tracer sees only code that went through the pass.
+#   powercut_<name>_plain    a static library without instrumentation, for unit tests and fidelity
+#                            programs. PLAIN_LIBRARIES defaults to LIBRARIES.
+# powercut_instrument(<target>) compiles any target of this folder through the pass.
+
+set(POWERCUT_PASS_FILE ${PROJECT_BINARY_DIR}/lib/libpowercut_pass.so)
+
+function(powercut_instrument target)
+  target_compile_options(${target} PRIVATE -fpass-plugin=${POWERCUT_PASS_FILE})
+  target_link_libraries(${target} PRIVATE powercut_rt)
+  add_dependencies(${target} powercut_pass powercut_rt)
+  set_target_properties(${target} PROPERTIES POWERCUT_NO_SANITIZE ON)
+  # The compiler does not list a plugin among an object's dependencies; without this line a changed
+  # pass would leave objects of the old one in place.
+  get_target_property(sources ${target} SOURCES)
+  set_property(SOURCE ${sources} APPEND PROPERTY OBJECT_DEPENDS ${POWERCUT_PASS_FILE})
+endfunction()
+
+function(powercut_add_target)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SOURCES;INCLUDES;LIBRARIES;PLAIN_LIBRARIES")
+  if(NOT arg_NAME OR NOT arg_SOURCES)
+    message(FATAL_ERROR "powercut_add_target: NAME and SOURCES are needed.")
+  endif()
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "powercut_add_target(${arg_NAME}): unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  if(NOT arg_PLAIN_LIBRARIES)
+    set(arg_PLAIN_LIBRARIES ${arg_LIBRARIES})
+  endif()
+
+  set(plain powercut_${arg_NAME}_plain)
+  add_library(${plain} STATIC ${arg_SOURCES})
+  target_include_directories(${plain} PUBLIC ${arg_INCLUDES})
+  target_link_libraries(${plain} PUBLIC ${arg_PLAIN_LIBRARIES})
+
+  # The pass may be absent while the tree is built in parts; then there is nothing to instrument with.
+  if(TARGET powercut_pass AND TARGET powercut_rt)
+    set(shared powercut_target_${arg_NAME})
+    add_library(${shared} SHARED ${arg_SOURCES})
+    target_include_directories(${shared} PRIVATE ${arg_INCLUDES})
+    target_link_libraries(${shared} PRIVATE ${arg_LIBRARIES})
+    powercut_instrument(${shared})
+    set_target_properties(${shared} PROPERTIES OUTPUT_NAME powercut-${arg_NAME} BUILD_RPATH "$ORIGIN")
+    # A symbol that is missing must fail here and not when the engine loads the library.
+    target_link_options(${shared} PRIVATE -Wl,-z,defs)
+  endif()
+endfunction()
