@@ -1,0 +1,74 @@
+# powercut: `make` alone lists the targets. Everything that a target writes lands in build/, .venv/
+# or .powercut/.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+JOBS ?= $(shell nproc)
+# pytest-xdist workers; the tests start compilers and engines of their own.
+PYTEST_JOBS ?= 2
+BUILD := build
+PYTHON := .venv/bin/python
+CPP_FILES = $(shell git ls-files '*.cc' '*.h' '*.c' '*.cpp')
+
+.PHONY: help setup build run test test-fast test-long litmus goldens bench lint typecheck check format docs clean
+
+help:  ## List the targets
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
+
+setup:  ## Install what is missing: Debian packages, .venv with locked Python packages
+	@tools/setup.sh
+
+build: $(BUILD)/build.ninja  ## Build the native parts into build/bin and build/lib
+	@ninja -C $(BUILD) -j $(JOBS)
+
+# Ninja runs CMake again by itself when a CMakeLists.txt changes.
+$(BUILD)/build.ninja:
+	@cmake -S . -B $(BUILD) -G Ninja
+
+run: setup build  ## Check Level hashing, published and hardened, and write the report
+	@.venv/bin/powercut run --out .powercut --format text,html,json || { code=$$?; [[ $$code -eq 1 ]] || exit $$code; }
+
+test: setup build  ## Run all tests but the long ones
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(PYTEST_JOBS)
+	@$(PYTHON) -m pytest -n $(PYTEST_JOBS)
+
+test-fast: setup build  ## Run the tests that take less than two seconds each
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(PYTEST_JOBS) -LE slow
+	@$(PYTHON) -m pytest -n $(PYTEST_JOBS) -m "not long and not slow and not browser"
+
+test-long: setup build  ## Run the long tests alone (minutes to hours)
+	@$(PYTHON) -m pytest -m long
+
+litmus: setup build  ## Hold the persistency models against their litmus tests
+	@.venv/bin/powercut litmus
+
+goldens: setup build  ## Rewrite the expected outputs of the golden tests; read the diff before you commit it
+	@POWERCUT_UPDATE_GOLDENS=1 $(PYTHON) -m pytest -n $(PYTEST_JOBS) -k golden
+	@git diff --stat
+
+bench: setup build  ## Measure executions per second on the fixed case
+	@$(PYTHON) -m powercut.bench
+
+lint: setup build  ## Run ruff, clang-format and clang-tidy
+	@$(PYTHON) -m ruff check .
+	@$(PYTHON) -m ruff format --check .
+	@clang-format-19 --dry-run -Werror $(CPP_FILES)
+	@tools/tidy.sh $(BUILD) $(JOBS)
+
+typecheck: setup  ## Run mypy --strict
+	@$(PYTHON) -m mypy
+
+check: lint typecheck test  ## Everything that must pass before a commit
+
+format: setup  ## Format and mend what ruff and clang-format can mend
+	@$(PYTHON) -m ruff check --fix --quiet . || true
+	@$(PYTHON) -m ruff format .
+	@clang-format-19 -i $(CPP_FILES)
+
+docs: setup build  ## Write docs/cli.md from the commands' --help
+	@$(PYTHON) -m powercut.docs
+
+clean:  ## Remove what was built and found (keeps .venv)
+	@rm -rf $(BUILD) .powercut .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Runs clang-tidy (.clang-tidy) over our translation units: tools/tidy.sh BUILD_DIR JOBS.
+# Silent when clean; prints the findings and exits 1 otherwise.
+set -euo pipefail
+build=$1 jobs=$2
+[[ -f $build/compile_commands.json ]] || { echo "tidy: no $build/compile_commands.json. Run 'make build' first." >&2; exit 2; }
+# A file can be compiled twice (with and without the pass); tidy looks at each once.
+mapfile -t files < <(git ls-files '*.cc' | while read -r file; do
+  if grep -qF "\"file\": \"$PWD/$file\"" "$build/compile_commands.json"; then echo "$file"; fi
+done)
+[[ ${#files[@]} -gt 0 ]] || exit 0
+printf '%s\0' "${files[@]}" | xargs -0 -P "$jobs" -n 1 \
+  clang-tidy-19 -p "$build" --quiet --warnings-as-errors='*' 2> >(grep -vE '^[0-9]+ warnings? generated|^Suppressed' >&2 || true)
