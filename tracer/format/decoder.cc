@@ -1,0 +1,241 @@
+#include "tracer/format/decoder.h"
+
+#include "tracer/format/layout.h"
+
+namespace powercut {
+
+using namespace layout;
+
+std::span<const Frame> Definitions::stack(uint32_t id) const {
+  if (id == 0 || id > ends_.size()) return {};
+  uint64_t begin = id == 1 ? 0 : ends_[id - 2];
+  return std::span(frames_).subspan(begin, ends_[id - 1] - begin);
+}
+
+bool Definitions::add_module(std::string_view path, std::string_view build_id) {
+  if (modules_read_ >= kMaxModules) return false;
+  if (modules_read_++ == modules_.size()) modules_.push_back({std::string(path), std::string(build_id)});
+  return true;
+}
+
+bool Definitions::add_stack(std::span<const Frame> frames) {
+  if (stacks_read_ >= kMaxStacks) return false;
+  if (stacks_read_++ == ends_.size()) {
+    if (frames_.size() + frames.size() > kMaxStackFrames) return false;
+    frames_.insert(frames_.end(), frames.begin(), frames.end());
+    ends_.push_back(frames_.size());
+  }
+  return true;
+}
+
+void RecordDecoder::start_frame(std::span<const uint8_t> payload, uint64_t first_event) {
+  payload_ = payload;
+  at_ = 0;
+  records_ = 0;
+  next_event_ = first_event;
+  thread_ = stack_ = 0;
+  addr_ = 0;
+  shared_.clear();
+  problem_.clear();
+}
+
+bool RecordDecoder::fail(const char* problem) {
+  if (problem_.empty()) problem_ = problem;
+  return false;
+}
+
+bool RecordDecoder::byte(uint8_t* out) {
+  if (at_ >= payload_.size()) return fail("a record ends beyond its frame");
+  *out = payload_[at_++];
+  return true;
+}
+
+bool RecordDecoder::varint(uint64_t* out) {
+  uint64_t value = 0;
+  for (int shift = 0; shift < 64; shift += 7) {
+    uint8_t part = 0;
+    if (!byte(&part)) return false;
+    uint64_t bits = part & 0x7F;
+    if (shift == 63 && bits > 1) break;
+    value |= bits << shift;
+    if ((part & 0x80) == 0) {
+      *out = value;
+      return true;
+    }
+  }
+  return fail("a number does not fit 64 bits");
+}
+
+bool RecordDecoder::address(uint64_t* out) {
+  uint64_t delta = 0;
+  if (!varint(&delta)) return false;
+  addr_ += static_cast<uint64_t>(unzigzag(delta));
+  *out = addr_;
+  return true;
+}
+
+bool RecordDecoder::raw(size_t size, std::span<const uint8_t>* out) {
+  if (size > payload_.size() - at_) return fail("a byte string ends beyond its frame");
+  *out = payload_.subspan(at_, size);
+  at_ += size;
+  return true;
+}
+
+bool RecordDecoder::literal(size_t size, std::span<const uint8_t>* out) {
+  if (!raw(size, out)) return false;
+  if (size >= kMinShared && size <= kMaxShared) shared_.push_back(*out);
+  return true;
+}
+
+bool RecordDecoder::bytes(size_t max, std::span<const uint8_t>* out) {
+  uint64_t head = 0;
+  if (!varint(&head)) return false;
+  if (head & 1) {
+    if ((head >> 1) >= shared_.size()) return fail("a reference to a byte string that the frame does not hold");
+    *out = shared_[head >> 1];
+    return true;
+  }
+  if ((head >> 1) > max) return fail("a byte string is longer than the format allows");
+  return literal(head >> 1, out);
+}
+
+bool RecordDecoder::text(size_t max, std::string_view* out) {
+  std::span<const uint8_t> value;
+  if (!bytes(max, &value)) return false;
+  *out = {reinterpret_cast<const char*>(value.data()), value.size()};
+  return true;
+}
+
+bool RecordDecoder::store(uint8_t form, Event* out) {
+  if (!address(&out->addr)) return false;
+  if (form == kFormFlags) {
+    if (!byte(&out->flags)) return false;
+    if ((out->flags & ~kStoreFlagMask) != 0) return fail("a store has unknown flags");
+  }
+  bool read = form == kFormByte    ? raw(1, &out->value)
+              : form == kFormEight ? literal(8, &out->value)
+                                   : bytes(kMaxStoreBytes, &out->value);
+  if (!read) return false;
+  if (out->value.empty()) return fail("a store has no bytes");
+  out->size = out->value.size();
+  if (out->addr + out->size < out->addr) return fail("a store wraps around the address space");
+  return true;
+}
+
+bool RecordDecoder::event(uint8_t first, Event* out) {
+  uint8_t type = first & kTypeMask;
+  uint8_t bits = (first >> kBitsShift) & 3;
+  *out = Event{};
+  out->kind = static_cast<EventKind>(type);
+  out->index = next_event_;
+  out->thread = thread_;
+
+  bool code = has_code_stack(out->kind);
+  if (first & kImplicitStack) {
+    out->stack = code ? stack_ : 0;
+  } else {
+    uint64_t stack = 0;
+    if (!varint(&stack)) return false;
+    if (stack > definitions_.stacks_read()) return fail("an event names a stack that is not defined yet");
+    out->stack = static_cast<uint32_t>(stack);
+  }
+  if (code) stack_ = out->stack;
+
+  switch (out->kind) {
+    case EventKind::kStore:
+    case EventKind::kNtStore:
+      return store(bits, out);
+    case EventKind::kFlush:
+      if (bits == 0) return fail("unknown kind of flush");
+      out->code = bits;
+      return address(&out->addr);
+    case EventKind::kFence:
+      out->code = bits + 1;
+      return true;
+    case EventKind::kOpBegin:
+      if (bits > 1) return fail("an operation has unknown bits");
+      if (!byte(&out->code)) return false;
+      if (out->code < 1 || out->code > static_cast<uint8_t>(OpKind::kClose)) return fail("unknown kind of operation");
+      if (!bytes(kMaxOperationBytes, &out->key) || !bytes(kMaxOperationBytes, &out->value)) return false;
+      return bits == 0 || text(kMaxText, &out->text);
+    case EventKind::kOpEnd:
+      out->code = bits;
+      if (bits == 3 && !byte(&out->code)) return false;
+      return bytes(kMaxOperationBytes, &out->value);
+    case EventKind::kThreadStart:
+    case EventKind::kThreadEnd:
+    case EventKind::kCut:
+      return bits == 0 || fail("a record has unknown bits");
+    case EventKind::kAllocate:
+      return (bits == 0 || fail("a record has unknown bits")) && address(&out->addr) && varint(&out->size);
+    case EventKind::kFree:
+      return (bits == 0 || fail("a record has unknown bits")) && address(&out->addr);
+    case EventKind::kMarker:
+      return (bits == 0 || fail("a record has unknown bits")) && text(kMaxText, &out->text);
+    case EventKind::kPhase:
+      if (bits > 1) return fail("a phase has unknown bits");
+      out->code = bits;
+      return text(kMaxText, &out->text);
+  }
+  if (type >= 16 && type <= 18) return fail("a record for block media, which this build does not read");
+  return fail("unknown record type");
+}
+
+bool RecordDecoder::define_module() {
+  std::string_view parts[2];
+  for (std::string_view& part : parts) {
+    uint64_t size = 0;
+    std::span<const uint8_t> value;
+    if (!varint(&size)) return false;
+    if (size > kMaxText) return fail("a module's name is longer than the format allows");
+    if (!raw(size, &value)) return false;
+    part = {reinterpret_cast<const char*>(value.data()), value.size()};
+  }
+  return definitions_.add_module(parts[0], parts[1]) || fail("more modules than the format allows");
+}
+
+bool RecordDecoder::define_stack() {
+  uint64_t depth = 0;
+  if (!varint(&depth)) return false;
+  if (depth > kMaxStackDepth) return fail("a stack is deeper than the format allows");
+  frames_.clear();
+  for (uint64_t i = 0; i < depth; ++i) {
+    uint64_t module = 0, offset = 0;
+    if (!varint(&module) || !varint(&offset)) return false;
+    if (module >= definitions_.modules_read()) return fail("a stack names a module that is not defined yet");
+    frames_.push_back({static_cast<uint32_t>(module), offset});
+  }
+  return definitions_.add_stack(frames_) || fail("more stacks than the format allows");
+}
+
+bool RecordDecoder::next(Event* out) {
+  while (problem_.empty() && at_ < payload_.size()) {
+    uint8_t first = payload_[at_++];
+    ++records_;
+    switch (first & kTypeMask) {
+      case kThreadRecord: {
+        uint64_t thread = 0;
+        if (first != kThreadRecord) return fail("a record has unknown bits");
+        if (!varint(&thread)) return false;
+        if (thread > UINT32_MAX) return fail("a thread number does not fit 32 bits");
+        thread_ = static_cast<uint32_t>(thread);
+        break;
+      }
+      case kModuleRecord:
+        if (first != kModuleRecord) return fail("a record has unknown bits");
+        if (!define_module()) return false;
+        break;
+      case kStackRecord:
+        if (first != kStackRecord) return fail("a record has unknown bits");
+        if (!define_stack()) return false;
+        break;
+      default:
+        if (!event(first, out)) return false;
+        ++next_event_;
+        return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace powercut

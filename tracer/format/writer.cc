@@ -1,0 +1,290 @@
+#include "tracer/format/writer.h"
+
+#include <absl/container/flat_hash_map.h>
+#include <fcntl.h>
+#include <unistd.h>
+#include <xxhash.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "tracer/format/encoder.h"
+#include "tracer/format/layout.h"
+
+namespace powercut {
+
+using namespace layout;
+
+namespace {
+
+constexpr int kZstdLevel = 3;
+
+struct FramesHash {
+  using is_transparent = void;
+  size_t operator()(std::span<const Frame> frames) const {
+    uint64_t hash = frames.size();
+    for (const Frame& frame : frames) {
+      uint64_t words[2] = {frame.module, frame.offset};
+      hash = XXH3_64bits_withSeed(words, sizeof words, hash);
+    }
+    return hash;
+  }
+};
+
+struct FramesEqual {
+  using is_transparent = void;
+  bool operator()(std::span<const Frame> a, std::span<const Frame> b) const { return std::ranges::equal(a, b); }
+};
+
+// Why an event cannot be written, or null.
+const char* objection(const Event& event, uint64_t stacks) {
+  if (event.stack > stacks) return "an event names a stack that stack() did not return";
+  if (event.key.size() > kMaxOperationBytes || event.text.size() > kMaxText) return "a key or text is too long";
+  switch (event.kind) {
+    case EventKind::kStore:
+    case EventKind::kNtStore:
+      if (event.addr + event.value.size() < event.addr) return "a store wraps around the address space";
+      if ((event.flags & ~kStoreFlagMask) != 0) return "a store has unknown flags";
+      return nullptr;
+    case EventKind::kFlush:
+      return event.code >= 1 && event.code <= 3 ? nullptr : "unknown kind of flush";
+    case EventKind::kFence:
+      return event.code >= 1 && event.code <= 4 ? nullptr : "unknown kind of fence";
+    case EventKind::kOpBegin:
+      if (event.code < 1 || event.code > static_cast<uint8_t>(OpKind::kClose)) return "unknown kind of operation";
+      [[fallthrough]];
+    case EventKind::kOpEnd:
+      return event.value.size() <= kMaxOperationBytes ? nullptr : "a value of an operation is too long";
+    case EventKind::kPhase:
+      return event.code <= 1 ? nullptr : "a phase is explored (1) or not (0)";
+    case EventKind::kThreadStart:
+    case EventKind::kThreadEnd:
+    case EventKind::kAllocate:
+    case EventKind::kFree:
+    case EventKind::kMarker:
+    case EventKind::kCut:
+      return nullptr;
+  }
+  return "unknown kind of event";
+}
+
+}  // namespace
+
+struct TraceWriter::Impl {
+  std::string path, temporary;
+  int fd = -1;
+  bool placed = false;
+  std::optional<TraceError> error;
+  uint64_t written = 0;
+
+  RecordEncoder encoder;
+  std::vector<uint8_t> compressed;
+  ZSTD_CCtx* context = ZSTD_createCCtx();
+
+  absl::flat_hash_map<std::string, uint32_t> modules;
+  absl::flat_hash_map<std::vector<Frame>, uint32_t, FramesHash, FramesEqual> stacks;
+
+  uint64_t events = 0, frame_first_event = 0, records = 0, frames = 0, raw_bytes = 0, chain = 0;
+
+  ~Impl() {
+    ZSTD_freeCCtx(context);
+    if (fd >= 0) close(fd);
+    if (!placed && !temporary.empty()) unlink(temporary.c_str());
+  }
+
+  void fail(std::string what, std::string next) {
+    if (!error) error = TraceError{std::move(what), path, std::move(next)};
+  }
+  void fail_io(const char* action) {
+    fail(std::string(action) + ": " + std::strerror(errno), "Free some space or choose another place for the trace.");
+  }
+
+  void write(const void* data, size_t size) {
+    const char* at = static_cast<const char*>(data);
+    while (size > 0 && !error) {
+      ssize_t done = ::write(fd, at, size);
+      if (done < 0) {
+        if (errno != EINTR) fail_io("cannot write the trace");
+        continue;
+      }
+      at += done;
+      size -= static_cast<size_t>(done);
+      written += static_cast<size_t>(done);
+    }
+  }
+
+  void begin_file(const std::string& metadata) {
+    uint8_t header[kHeaderSize];
+    std::memcpy(header, kMagic.data(), 8);
+    put<uint32_t>(header + 8, kTraceVersion);
+    put<uint32_t>(header + 12, kEndianMark);
+    put<uint64_t>(header + 16, metadata.size());
+    put<uint64_t>(header + 24, XXH3_64bits(metadata.data(), metadata.size()));
+    put<uint64_t>(header + 32, XXH3_64bits(header, 32));
+    write(header, sizeof header);
+    write(metadata.data(), metadata.size());
+  }
+
+  void end_frame() {
+    const std::vector<uint8_t>& raw = encoder.payload();
+    if (raw.empty() || error) return;
+    compressed.resize(ZSTD_compressBound(raw.size()));
+    size_t size = ZSTD_compressCCtx(context, compressed.data(), compressed.size(), raw.data(), raw.size(), kZstdLevel);
+    if (ZSTD_isError(size)) {
+      fail(std::string("zstd cannot compress a frame: ") + ZSTD_getErrorName(size),
+           "Report this as a bug of powercut.");
+      return;
+    }
+    uint64_t checksum = XXH3_64bits(raw.data(), raw.size());
+    uint8_t header[kFrameHeaderSize];
+    put<uint32_t>(header + 0, kFrameMagic);
+    put<uint32_t>(header + 4, static_cast<uint32_t>(size));
+    put<uint32_t>(header + 8, static_cast<uint32_t>(raw.size()));
+    put<uint32_t>(header + 12, encoder.records());
+    put<uint64_t>(header + 16, frame_first_event);
+    put<uint64_t>(header + 24, checksum);
+    put<uint64_t>(header + 32, XXH3_64bits(header, 32));
+    write(header, sizeof header);
+    write(compressed.data(), size);
+    chain = chain_checksum(chain, checksum);
+    records += encoder.records();
+    raw_bytes += raw.size();
+    ++frames;
+    frame_first_event = events;
+    encoder.start_frame();
+  }
+
+  void after_record() {
+    if (encoder.payload().size() >= kFrameTarget) end_frame();
+  }
+
+  void end_file() {
+    uint8_t footer[kFooterSize];
+    std::memcpy(footer, kFooterMagic.data(), 8);
+    put<uint64_t>(footer + 8, events);
+    put<uint64_t>(footer + 16, records);
+    put<uint64_t>(footer + 24, frames);
+    put<uint32_t>(footer + 32, static_cast<uint32_t>(modules.size()));
+    put<uint32_t>(footer + 36, static_cast<uint32_t>(stacks.size()));
+    put<uint64_t>(footer + 40, raw_bytes);
+    put<uint64_t>(footer + 48, chain);
+    put<uint64_t>(footer + 56, written + kFooterSize);
+    put<uint64_t>(footer + 64, XXH3_64bits(footer, 64));
+    write(footer, sizeof footer);
+  }
+};
+
+TraceWriter::TraceWriter() : impl_(std::make_unique<Impl>()) {}
+TraceWriter::~TraceWriter() = default;
+
+std::unique_ptr<TraceWriter> TraceWriter::create(const std::string& path, const std::string& metadata,
+                                                 TraceError* error) {
+  std::unique_ptr<TraceWriter> writer(new TraceWriter());
+  Impl& impl = *writer->impl_;
+  impl.path = path;
+  if (metadata.size() > kMaxMetadata) {
+    *error = {"the metadata is larger than 16 MiB", path, "Use a smaller plan."};
+    return nullptr;
+  }
+  std::string temporary = path + ".partial." + std::to_string(getpid());
+  impl.fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (impl.fd < 0) {
+    *error = {std::string("cannot create the trace: ") + std::strerror(errno), path,
+              "Choose a folder that exists and that you may write to."};
+    return nullptr;
+  }
+  impl.temporary = temporary;
+  impl.begin_file(metadata);
+  if (impl.error) {
+    *error = *impl.error;
+    return nullptr;
+  }
+  return writer;
+}
+
+uint32_t TraceWriter::module(const TraceModule& module) {
+  Impl& impl = *impl_;
+  std::string name = module.path + '\0' + module.build_id;
+  auto [found, added] = impl.modules.try_emplace(std::move(name), static_cast<uint32_t>(impl.modules.size()));
+  if (!added) return found->second;
+  if (impl.modules.size() > kMaxModules || module.path.size() > kMaxText || module.build_id.size() > kMaxText) {
+    impl.fail("too many modules, or a path that is too long: " + module.path.substr(0, 200),
+              "Load fewer libraries or move the program to a shorter path.");
+    return 0;
+  }
+  uint32_t index = found->second;
+  impl.encoder.module(module);
+  impl.after_record();
+  return index;
+}
+
+uint32_t TraceWriter::stack(std::span<const Frame> frames) {
+  Impl& impl = *impl_;
+  if (auto found = impl.stacks.find(frames); found != impl.stacks.end()) return found->second;
+  frames = frames.first(std::min(frames.size(), kMaxStackDepth));
+  if (auto found = impl.stacks.find(frames); found != impl.stacks.end()) return found->second;
+  for (const Frame& frame : frames) {
+    if (frame.module >= impl.modules.size()) {
+      impl.fail("a stack names a module that module() did not return", "Report this as a bug of powercut.");
+      return 0;
+    }
+  }
+  if (impl.stacks.size() >= kMaxStacks) {
+    impl.fail("more than 16777216 different call stacks", "Record a shorter run.");
+    return 0;
+  }
+  uint32_t id = static_cast<uint32_t>(impl.stacks.size()) + 1;
+  impl.stacks.emplace(std::vector<Frame>(frames.begin(), frames.end()), id);
+  impl.encoder.stack(frames);
+  impl.after_record();
+  return id;
+}
+
+void TraceWriter::append(const Event& event) {
+  Impl& impl = *impl_;
+  if (impl.error) return;
+  if (const char* wrong = objection(event, impl.stacks.size())) {
+    impl.fail(wrong, "Report this as a bug of the tracer that wrote the trace.");
+    return;
+  }
+  auto add = [&impl](const Event& part) {
+    impl.encoder.event(part);
+    ++impl.events;
+    impl.after_record();
+  };
+  bool store = event.kind == EventKind::kStore || event.kind == EventKind::kNtStore;
+  if (!store) return add(event);
+  // A piece ends at a line boundary, so that no line sees a store cut where the hardware would not.
+  Event part = event;
+  std::span<const uint8_t> rest = event.value;
+  while (!rest.empty()) {
+    size_t size = rest.size();
+    if (size > kMaxStoreBytes) size = kMaxStoreBytes - (part.addr + kMaxStoreBytes) % kLine;
+    part.value = rest.first(size);
+    part.size = size;
+    add(part);
+    part.addr += size;
+    rest = rest.subspan(size);
+  }
+}
+
+std::optional<TraceError> TraceWriter::finish() {
+  Impl& impl = *impl_;
+  if (impl.fd < 0) return impl.error;
+  impl.end_frame();
+  impl.end_file();
+  int fd = std::exchange(impl.fd, -1);
+  if (close(fd) != 0) impl.fail_io("cannot write the trace");
+  if (!impl.error) {
+    if (rename(impl.temporary.c_str(), impl.path.c_str()) != 0) impl.fail_io("cannot put the trace into place");
+  }
+  impl.placed = !impl.error;
+  return impl.error;
+}
+
+uint64_t TraceWriter::events() const { return impl_->events; }
+
+}  // namespace powercut
