@@ -1,0 +1,123 @@
+// What one line may hold after a power cut: its stores that are visible but not certainly durable.
+//
+// A line's stores, in visibility order, are split into atoms (pieces of at most 8 bytes that persist as
+// a whole). A set P of pending atoms may have reached the medium when
+//   (1) its cacheable part is a prefix of the chain of cacheable stores plus some atoms of the next one
+//       (a cache line is written back as it is: Px86, Raad et al., POPL 2020, same-line order);
+//   (2) P is closed under overlap: an atom in P requires every earlier atom that shares a byte with it
+//       (coherence of each location; for non-temporal stores this is the only order that they have,
+//       Raad, Maranget & Vafeiadis, POPL 2022).
+// A candidate is the base content overlaid with such a P in visibility order.
+//
+// Durable atoms leave the log for the floor overlay at once. That commutes with every atom that stays:
+// by (2) an earlier atom that overlaps a durable one is durable too, so the two touch different bytes.
+#ifndef POWERCUT_REPLAYER_MODELS_LINE_LOG_H_
+#define POWERCUT_REPLAYER_MODELS_LINE_LOG_H_
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+
+namespace powercut {
+
+inline constexpr uint64_t kLineSize = 64;
+
+// How a store that is more than one aligned word may be torn.
+enum class AtomPolicy : uint8_t {
+  kAny,        // 8-byte pieces persist in any order
+  kAscending,  // 8-byte pieces persist from low to high addresses
+  kByte,       // the bytes of mem* calls persist in any order; other stores as kAny
+};
+
+// One piece of a store inside one aligned 8-byte word of the line.
+struct Atom {
+  uint64_t value = 0;  // bytes in their place within the word; others zero
+  uint8_t word = 0;    // 0..7
+  uint8_t bytes = 0;   // which bytes of the word it writes
+};
+
+struct PendingStore {
+  uint64_t event = 0;  // index of the trace event
+  uint32_t thread = 0;
+  uint32_t stack = 0;
+  bool non_temporal = false;
+  absl::InlinedVector<Atom, 2> atoms;  // ascending addresses; those still pending
+};
+
+struct alignas(64) Content {
+  std::array<uint8_t, kLineSize> bytes{};
+  bool operator==(const Content& other) const { return std::memcmp(bytes.data(), other.bytes.data(), kLineSize) == 0; }
+};
+
+// Bytes laid over an unknown base.
+struct Overlay {
+  uint64_t mask = 0;  // bit i: byte i is written
+  Content content;    // bytes outside `mask` are zero
+  bool operator==(const Overlay&) const = default;
+  void put(const Atom& atom);
+  void apply_to(Content* base) const;
+};
+
+class LineLog {
+ public:
+  // Appends one store's part in this line: `bytes` at `offset` (0..63) within the line.
+  void append(uint64_t event, uint32_t thread, uint32_t stack, bool non_temporal, bool memcall, uint32_t offset,
+              std::span<const uint8_t> bytes, AtomPolicy policy);
+  // clwb/clflushopt by `thread`: remembers the chain as it is.
+  void remember(uint32_t thread);
+  // A fence of `thread`: what it remembered, and its non-temporal stores, become durable.
+  // Returns whether any pending atom became durable.
+  bool fence(uint32_t thread, AtomPolicy policy);
+  // clflush, or the end of a store's flight under eadr: the whole chain becomes durable.
+  bool settle_chain(AtomPolicy policy);
+  // Everything becomes durable (a deliberate cut of the scenario).
+  void settle_all();
+  // Whether fence(thread), or settle_chain(), would make any pending atom durable.
+  bool fence_raises(uint32_t thread) const;
+  bool settle_raises() const;
+
+  bool has_non_temporal() const;
+
+  bool pending() const { return !stores_.empty(); }
+  const std::vector<PendingStore>& stores() const { return stores_; }
+  // The durable part above the base. take_floor() hands it over and forgets it (the base absorbed it).
+  const Overlay& floor() const { return floor_; }
+  Overlay take_floor();
+
+  // A selection marks, for each store of stores(), the persisted atoms (bit i = atom i).
+  using Selection = absl::InlinedVector<uint64_t, 8>;
+  // Calls `visit(overlay, selection)` for every legal P, the empty one first and the full one last, overlays
+  // above floor(). Several P may give the same overlay. Stops when `visit` returns false.
+  void for_each(AtomPolicy policy, const std::function<bool(const Overlay&, const Selection&)>& visit) const;
+
+ private:
+  void force(size_t store, uint64_t atoms, AtomPolicy policy);
+  bool commit(const std::vector<uint64_t>& durable);
+
+  std::vector<PendingStore> stores_;  // visibility order
+  struct Remembered {
+    uint32_t thread;
+    uint64_t event;  // the last cacheable store that the flush covers
+  };
+  absl::InlinedVector<Remembered, 2> remembered_;
+  Overlay floor_;
+  std::vector<uint64_t> forced_;  // scratch of force(): atoms of each store
+};
+
+// The distinct contents that `log` allows over each of `bases`, in a fixed order: the first is the first
+// base with nothing more persisted. Sets `*truncated` and stops at `limit` contents.
+struct CandidateSet {
+  std::vector<Content> contents;
+  std::vector<uint32_t> base;  // index of the base that each content stands on
+  uint32_t visible = 0;        // the content of the first base with everything persisted
+  bool truncated = false;
+};
+CandidateSet candidates(const LineLog& log, std::span<const Content> bases, AtomPolicy policy, size_t limit);
+
+}  // namespace powercut
+#endif  // POWERCUT_REPLAYER_MODELS_LINE_LOG_H_

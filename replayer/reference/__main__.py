@@ -1,0 +1,29 @@
+"""`python -m replayer.reference`: the reference behind the same interface as `powercut-engine model`.
+
+One program per line of JSON on stdin, one answer per line on stdout, in order.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from .crashes import answer
+from .program import Program, ProgramError
+
+
+def main() -> int:
+    for number, line in enumerate(sys.stdin, start=1):
+        if not line.strip():
+            continue
+        try:
+            result = answer(Program.from_json(json.loads(line)))
+        except (ProgramError, KeyError, ValueError) as error:
+            print(f"stdin:{number}: {error}", file=sys.stderr)
+            return 2
+        print(json.dumps(result), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

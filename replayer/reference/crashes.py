@@ -1,0 +1,85 @@
+"""Crash points and the answer for each, in the form that `powercut-engine model` gives.
+
+`adr`: before every event that takes a content away from some line, after every `end`, and at the end of the
+program. Between two of these the sets of legal contents only grow, so what is legal at an instant is legal at the
+next crash point. `eadr`: each store while it is in flight, after every `end`, and at the end of the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from .models import Adr, Eadr
+from .program import STORE_OPS, Event, Program
+
+Contents = dict[int, list[bytes]]  # line -> its sorted distinct contents
+
+
+@dataclass(frozen=True, slots=True)
+class CrashPoint:
+    """One instant: `side` is "before" or "after" the event `index`; `lines` holds the pending lines only."""
+
+    side: str
+    index: int
+    states: int
+    lines: Contents
+
+    def to_json(self) -> dict[str, Any]:
+        lines = {str(line): [c.hex() for c in contents] for line, contents in sorted(self.lines.items())}
+        return {self.side: self.index, "states": str(self.states), "lines": lines}
+
+
+def crash_points(program: Program, model: Adr | None = None) -> list[CrashPoint]:
+    """Every crash point of the program, in order. `model` replaces the model (tests pass broken ones)."""
+    if model is None:
+        model = Eadr(program) if program.model == "eadr" else Adr(program)
+    return list(_eadr_points(program, model) if isinstance(model, Eadr) else _adr_points(program, model))
+
+
+def answer(program: Program) -> dict[str, Any]:
+    return {"crash_points": [point.to_json() for point in crash_points(program)]}
+
+
+def point_now(model: Adr, side: str, index: int) -> CrashPoint:
+    states, lines = 1, {}
+    for group in model.groups():
+        images = model.images(group)
+        states *= len(images)
+        for position, line in enumerate(group):
+            contents = sorted({image[position] for image in images})
+            if len(contents) > 1:
+                lines[line] = contents
+    return CrashPoint(side, index, states, lines)
+
+
+def _adr_points(program: Program, model: Adr) -> Iterator[CrashPoint]:
+    for index, event in enumerate(program.events):
+        takes_away = event.op in ("flush", "fence", "rmw", "cas-fail")
+        before = point_now(model, "before", index) if takes_away else None
+        if before and _loses_content(model, event, before):
+            yield before
+        model.apply(event, index)
+        if event.op == "end" or index == len(program.events) - 1:
+            yield point_now(model, "after", index)
+
+
+def _loses_content(model: Adr, event: Event, before: CrashPoint) -> bool:
+    """Applies the event's fence or flush (harmless to repeat) and looks whether any line lost a content."""
+    if event.op == "flush":
+        model.flush(event)
+    else:
+        model.fence(event)
+    return point_now(model, "before", before.index).lines != before.lines
+
+
+def _eadr_points(program: Program, model: Eadr) -> Iterator[CrashPoint]:
+    for index, event in enumerate(program.events):
+        model.apply(event, index)
+        if event.op in STORE_OPS:
+            model.in_flight = index
+            yield point_now(model, "after", index)
+            model.in_flight = None
+        if event.op == "end" or index == len(program.events) - 1:
+            yield point_now(model, "after", index)

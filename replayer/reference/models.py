@@ -1,0 +1,142 @@
+"""The two persistency models by brute force: every subset of the visible atoms, filtered by the rules.
+
+A rule has one of two shapes. *Durable*: this atom is in every legal subset (a fence or `clflush` saw to it).
+*Precedes*: a subset with atom `b` has atom `a` too. A subset that keeps both is legal; nothing else is said about
+it. Each rule stands in a method of its own, so that a test can break one and look whether somebody notices.
+
+Sources: Raad et al., "Persistency semantics of the Intel-x86 architecture" (POPL 2020); Khyzha and Lahav, "Taming
+x86-TSO persistency" (POPL 2021); Raad, Maranget and Vafeiadis, "Extending Intel-x86 consistency and persistency"
+(POPL 2022); Intel SDM. Visibility is sequentially consistent: there is no store buffer.
+
+Known limits: the work is exponential in the undecided atoms of one line; `MAX_UNDECIDED` refuses more.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from .atoms import Atom, content, overlap, split
+from .program import STORE_OPS, Event, Program, ProgramError, line_of
+
+MAX_UNDECIDED = 16
+
+Group = tuple[int, ...]  # lines whose atoms are chosen together
+
+
+class Adr:
+    """Persistence domain = memory controller: caches are lost, lines persist independently."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.visible: list[Atom] = []  # invariant: in visibility order
+        self.durable: set[Atom] = set()  # only ever grows: nothing un-persists
+        self.remembered: dict[int, set[Atom]] = defaultdict(set)  # thread -> written back, not yet fenced
+
+    # What an event does.
+
+    def apply(self, event: Event, index: int) -> None:
+        if event.op in ("rmw", "cas-fail", "fence"):
+            self.fence(event)
+        if event.op in STORE_OPS:
+            self.store(event, index)
+        if event.op == "flush":
+            self.flush(event)
+
+    def store(self, event: Event, index: int) -> None:
+        self.visible += split(event, index, self.program.atoms)
+
+    def flush(self, event: Event) -> None:
+        # Non-temporal data is in no cache, so a write-back of the line does not take it along.
+        written_back = {a for a in self.visible if a.cacheable and a.line == line_of(event.addr)}
+        if event.kind == "clflush":
+            self.durable |= written_back
+        else:
+            self.remembered[event.thread] |= written_back
+
+    def fence(self, event: Event) -> None:
+        self.durable |= self.remembered.pop(event.thread, set())
+        self.durable |= {a for a in self.visible if not a.cacheable and a.thread == event.thread}
+
+    # Which atoms drag which others along.
+
+    def precedes(self, a: Atom, b: Atom) -> bool:
+        """True when `b` persisted implies `a` persisted."""
+        return self.precedes_in_chain(a, b) or self.precedes_in_store(a, b) or self.precedes_by_overlap(a, b)
+
+    def precedes_in_chain(self, a: Atom, b: Atom) -> bool:
+        return a.cacheable and b.cacheable and a.line == b.line and a.store < b.store
+
+    def precedes_in_store(self, a: Atom, b: Atom) -> bool:
+        if self.program.atoms != "ascending":
+            return False
+        return a.cacheable and a.line == b.line and a.store == b.store and a.addr < b.addr
+
+    def precedes_by_overlap(self, a: Atom, b: Atom) -> bool:
+        return a.store < b.store and overlap(a, b)
+
+    # What may be left after a crash now.
+
+    def groups(self) -> list[Group]:
+        return [(line,) for line in sorted({a.line for a in self.visible})]
+
+    def durable_now(self) -> set[Atom]:
+        return self.durable
+
+    def legal_subsets(self, lines: Group) -> Iterator[list[Atom]]:
+        """Every legal set of persisted atoms of these lines, each in visibility order."""
+        durable_now = self.durable_now()
+        atoms = [a for a in self.visible if a.line in lines]
+        durable = [a for a in atoms if a in durable_now]
+        undecided = [a for a in atoms if a not in durable_now]
+        if len(undecided) > MAX_UNDECIDED:
+            raise ProgramError(
+                f"{len(undecided)} undecided atoms in lines {lines}: the brute force takes {MAX_UNDECIDED} at most. "
+                "Use fewer or smaller stores between fences."
+            )
+        bit = {a: 1 << i for i, a in enumerate(undecided)}
+        needs = {b: sum(bit[a] for a in undecided if self.precedes(a, b)) for b in atoms}
+        always = 0
+        for b in durable:
+            always |= needs[b]
+        for subset in range(1 << len(undecided)):
+            if subset & always != always:
+                continue
+            chosen = [a for a in undecided if subset & bit[a]]
+            if all(subset & needs[b] == needs[b] for b in chosen):
+                yield durable + chosen
+
+    def images(self, lines: Group) -> list[tuple[bytes, ...]]:
+        """Sorted distinct contents of these lines, one byte string per line."""
+        return sorted({tuple(content_of_line(line, s) for line in lines) for s in self.legal_subsets(lines)})
+
+
+class Eadr(Adr):
+    """Persistence domain includes the caches: what is visible and cacheable is durable, all lines at one instant.
+
+    Between two instants one store is in flight; its atoms have landed in part. A non-temporal store stays pending
+    until its thread fences. Flushes do nothing.
+    """
+
+    def __init__(self, program: Program) -> None:
+        super().__init__(program)
+        self.in_flight: int | None = None  # event index of the store that is landing
+
+    def flush(self, event: Event) -> None:
+        del event
+
+    def durable_now(self) -> set[Atom]:
+        return self.durable | {a for a in self.visible if a.cacheable and a.store != self.in_flight}
+
+    def precedes_in_store(self, a: Atom, b: Atom) -> bool:
+        # One instant for all lines: an ascending store that crosses lines lands in the lower line first.
+        return self.program.atoms == "ascending" and a.cacheable and a.store == b.store and a.addr < b.addr
+
+    def groups(self) -> list[Group]:
+        together = tuple(sorted({a.line for a in self.visible if a.store == self.in_flight}))
+        alone = sorted({a.line for a in self.visible} - set(together))
+        return ([together] if together else []) + [(line,) for line in alone]
+
+
+def content_of_line(line: int, persisted: Iterable[Atom]) -> bytes:
+    return content(line, 64, [a for a in persisted if a.line == line])

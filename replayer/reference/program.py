@@ -1,0 +1,119 @@
+"""A program of the reference: stores, flushes and fences of a few threads in visibility order.
+
+The JSON form is the one that `powercut-engine model` reads, so one generated program feeds both sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+LINE_SIZE = 64
+ATOM_SIZE = 8
+MAX_STORE_SIZE = 64
+
+Model = Literal["adr", "eadr"]
+AtomPolicy = Literal["any", "ascending", "byte"]
+
+STORE_OPS = ("store", "ntstore", "rmw")
+OPS = (*STORE_OPS, "cas-fail", "flush", "fence", "end")
+FLUSH_KINDS = ("clwb", "clflushopt", "clflush")
+FENCE_KINDS = ("sfence", "mfence", "lock")
+
+
+class ProgramError(ValueError):
+    """The program cannot be judged; the message says which event, why, and what is accepted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One instruction. `addr` is a byte offset in the pool, `kind` the flush or fence kind."""
+
+    op: str
+    thread: int = 0
+    addr: int = 0
+    data: bytes = b""
+    kind: str = ""
+    memcall: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        if self.op == "end":
+            return {"op": "end"}
+        answer: dict[str, Any] = {"op": self.op, "thread": self.thread}
+        if self.op in STORE_OPS:
+            answer |= {"addr": self.addr, "bytes": self.data.hex()}
+        if self.op == "flush":
+            answer["addr"] = self.addr
+        if self.op in ("flush", "fence"):
+            answer["kind"] = self.kind
+        if self.memcall:
+            answer["memcall"] = True
+        return answer
+
+    @staticmethod
+    def from_json(record: Mapping[str, Any]) -> Event:
+        return Event(
+            op=str(record["op"]),
+            thread=int(record.get("thread", 0)),
+            addr=int(record.get("addr", 0)),
+            data=bytes.fromhex(str(record.get("bytes", ""))),
+            kind=str(record.get("kind", "")),
+            memcall=bool(record.get("memcall", False)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Events in visibility order over a pool that starts durable and zero."""
+
+    model: Model
+    atoms: AtomPolicy
+    events: tuple[Event, ...]
+    pool_size: int = 256
+
+    def __post_init__(self) -> None:
+        if self.model not in ("adr", "eadr"):
+            raise ProgramError(f"model '{self.model}' is unknown; use adr or eadr.")
+        if self.atoms not in ("any", "ascending", "byte"):
+            raise ProgramError(f"atom policy '{self.atoms}' is unknown; use any, ascending or byte.")
+        for index, event in enumerate(self.events):
+            _check(event, index, self.pool_size)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "model": self.model,
+            "atoms": self.atoms,
+            "pool_size": self.pool_size,
+            "events": [event.to_json() for event in self.events],
+        }
+
+    @staticmethod
+    def from_json(record: Mapping[str, Any]) -> Program:
+        events: Sequence[Mapping[str, Any]] = record["events"]
+        return Program(
+            model=record["model"],
+            atoms=record.get("atoms", "any"),
+            events=tuple(Event.from_json(event) for event in events),
+            pool_size=int(record.get("pool_size", 256)),
+        )
+
+
+def line_of(addr: int) -> int:
+    """Address of the first byte of the line that holds `addr`."""
+    return addr - addr % LINE_SIZE
+
+
+def _check(event: Event, index: int, pool_size: int) -> None:
+    where = f"event {index} ({event.op})"
+    if event.op not in OPS:
+        raise ProgramError(f"{where}: unknown operation; use one of {', '.join(OPS)}.")
+    if event.op in STORE_OPS and not 1 <= len(event.data) <= MAX_STORE_SIZE:
+        raise ProgramError(f"{where}: a store has {len(event.data)} bytes; give 1 to {MAX_STORE_SIZE}.")
+    if event.op in (*STORE_OPS, "flush") and not 0 <= event.addr <= pool_size - max(1, len(event.data)):
+        raise ProgramError(f"{where}: address {event.addr} leaves the pool of {pool_size} bytes.")
+    kinds = {"flush": FLUSH_KINDS, "fence": FENCE_KINDS}.get(event.op)
+    if kinds and event.kind not in kinds:
+        raise ProgramError(f"{where}: kind '{event.kind}' is unknown; use one of {', '.join(kinds)}.")
+    if event.memcall and event.op != "store":
+        raise ProgramError(f"{where}: only a plain store can be a part of a mem* call.")

@@ -1,0 +1,29 @@
+"""The whole pool at once: subsets of *all* atoms of all lines, nothing assumed about lines.
+
+`models.py` judges line by line and multiplies. This module does not, so a tiny program that gives the same images
+both ways is evidence for "lines are independent", which the engine's speed rests on.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from .atoms import Atom, content
+from .models import Adr
+
+
+def whole_images(model: Adr) -> set[bytes]:
+    """Every legal image of the whole pool at this instant."""
+    atoms = model.visible
+    images = set()
+    for size in range(len(atoms) + 1):
+        for persisted in combinations(atoms, size):
+            if _legal(model, set(persisted)):
+                images.add(content(0, model.program.pool_size, list(persisted)))
+    return images
+
+
+def _legal(model: Adr, persisted: set[Atom]) -> bool:
+    if not model.durable_now() <= persisted:
+        return False
+    return all(a in persisted for b in persisted for a in model.visible if model.precedes(a, b))
