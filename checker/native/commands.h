@@ -1,0 +1,19 @@
+// The subcommands of powercut-engine, one file each. A command registers itself with its options; when it
+// was chosen it runs inside CLI11's parse and leaves the exit code in `exit_code`.
+#ifndef POWERCUT_CHECKER_NATIVE_COMMANDS_H_
+#define POWERCUT_CHECKER_NATIVE_COMMANDS_H_
+
+#include <CLI/CLI.hpp>
+
+namespace powercut {
+
+// Recording and looking at traces.
+void add_record_command(CLI::App& app, int& exit_code);
+void add_describe_command(CLI::App& app, int& exit_code);
+void add_dump_command(CLI::App& app, int& exit_code);
+void add_stats_command(CLI::App& app, int& exit_code);
+
+// Exploring them.
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_NATIVE_COMMANDS_H_
