@@ -20,5 +20,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
         reason = report.longrepr[2].removeprefix("Skipped: ") if isinstance(report.longrepr, tuple) else ""
         if not reason.startswith(OPTIONAL_TOOLS):
             report.outcome = "failed"
-            report.longrepr = f"{item.nodeid} skipped, but POWERCUT_REQUIRE_TOOLS is set: {reason}. Install what it needs."
+            report.longrepr = (
+                f"{item.nodeid} skipped, but POWERCUT_REQUIRE_TOOLS is set: {reason}. Install what it needs."
+            )
     return report
