@@ -1,0 +1,257 @@
+"""The engine's event stream (reports/EVENTS.md) as typed, immutable values.
+
+`parse` turns one line into one event. Unknown events become `Unknown`, and unknown fields are dropped
+from the typed view: a newer engine of the same version stays readable. What is not JSON, or lacks a
+field that this version promises, is a `ProtocolError`: a broken harness, never a finding.
+Numbers that can outgrow 53 bits stay decimal strings (`Decimal`).
+"""
+
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
+
+from powercut.errors import HarnessError
+
+EVENTS_VERSION = 1
+
+Verdict = Literal["consistent", "inconsistent", "unknown"]
+
+
+def _as_text(value: object) -> object:
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+Decimal = Annotated[str, BeforeValidator(_as_text), StringConstraints(pattern=r"^\d+$")]
+#: `[module, offset]` pairs, innermost first.
+RawStack = list[tuple[int, int]]
+
+
+class ProtocolError(HarnessError):
+    """The engine wrote something that this version of the stream does not allow."""
+
+    def __init__(self, what: str, line: str) -> None:
+        shown = line if len(line) <= 120 else line[:117] + "..."
+        super().__init__(
+            f"{what}: {shown}",
+            where="powercut-engine",
+            next_step="Engine and CLI are probably of different builds: run 'make build' again.",
+        )
+
+
+class _Event(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Hello(_Event):
+    event: Literal["hello"]
+    version: int
+    engine: str = ""
+    command: str = ""
+
+
+class Module(_Event):
+    path: str
+    build_id: str = ""
+
+
+class Modules(_Event):
+    event: Literal["modules"]
+    modules: list[Module]
+
+
+class Recorded(_Event):
+    event: Literal["recorded"]
+    trace: str
+    events: int
+    operations: int = 0
+    bytes: int = 0
+    marks: dict[str, int] = Field(default_factory=dict)
+    marks_missing: list[str] = Field(default_factory=list)
+    externals: list[str] = Field(default_factory=list)
+    seconds: float = 0.0
+    counters: dict[str, dict[str, float]] = Field(default_factory=dict)
+
+
+class RunStarted(_Event):
+    event: Literal["run"]
+    target: str
+    variant: str
+    scenario: str
+    model: str
+    strategy: str
+    seed: int
+    nested: int = 0
+    jobs: int = 1
+    atoms: str = "any"
+    events: int
+    crash_points: int
+    #: The plan that the trace was recorded from, when the engine repeats it.
+    plan: dict[str, Any] | None = None
+
+
+class Progress(_Event):
+    event: Literal["progress"]
+    crash_points: int
+    of: int
+    crash_states: Decimal = "0"
+    executions: int = 0
+    findings: int = 0
+    seconds: float = 0.0
+
+
+class FindingOperation(_Event):
+    index: int = 0
+    kind: str
+    key: str | None = None
+    text: str | None = None
+
+
+class FindingQuery(_Event):
+    kind: str
+    key: str | None = None
+    region: int | str | None = None
+    text: str | None = None
+
+
+class FindingStore(_Event):
+    event: int
+    offset: int
+    size: int
+    fate: Literal["persisted", "lost", "torn"]
+    decisive: bool = False
+    stack: RawStack = Field(default_factory=list)
+
+
+class Finding(_Event):
+    """The fields that Python itself uses; `parse` returns the whole object beside it for the record."""
+
+    event: Literal["finding"]
+    key: str
+    invariant: str
+    underlying: str | None = None
+    message: str
+    operation: FindingOperation
+    query: FindingQuery | None = None
+    stores: list[FindingStore] = Field(default_factory=list)
+
+
+class Hygiene(_Event):
+    event: Literal["hygiene"]
+    kind: str
+    count: int = 1
+    stack: RawStack = Field(default_factory=list)
+    message: str = ""
+
+
+class Coverage(_Event):
+    kind: Literal["complete", "sampled"]
+    covered: Decimal
+    total: Decimal | None = None
+    nested_complete: bool | int | None = None
+    reason: str | None = None
+
+
+class Result(_Event):
+    event: Literal["result"]
+    verdict: Verdict
+    events: int
+    crash_points: int
+    crash_states: Decimal
+    executions: int
+    queries: int = 0
+    loads: int = 0
+    leaves: int = 0
+    seconds: float = 0.0
+    coverage: Coverage
+    assumptions: list[str] = Field(default_factory=list)
+    not_checked: dict[str, Any] = Field(default_factory=dict)
+
+
+class EngineErrorEvent(_Event):
+    event: Literal["error"]
+    kind: Literal["usage", "harness"]
+    what: str
+    where: str = ""
+    next: str = ""
+
+
+class End(_Event):
+    event: Literal["end"]
+    exit: int = 0
+
+
+class TargetDescription(_Event):
+    name: str
+    summary: str = ""
+    paper: str = ""
+    variants: list[str] = Field(min_length=1)
+    options: list[str] = Field(default_factory=list)
+    commands: list[str] = Field(default_factory=list)
+    traits: Any = None
+
+
+class Described(_Event):
+    event: Literal["described"]
+    target: TargetDescription
+
+
+class Reproduced(_Event):
+    event: Literal["reproduced"]
+    held: bool
+    finding: dict[str, Any] | None = None
+
+
+class Unknown(_Event):
+    event: str
+
+
+Event = (
+    Hello
+    | Modules
+    | Recorded
+    | RunStarted
+    | Progress
+    | Finding
+    | Hygiene
+    | Result
+    | EngineErrorEvent
+    | End
+    | Described
+    | Reproduced
+    | Unknown
+)
+
+_TYPES: dict[str, type[_Event]] = {
+    "hello": Hello,
+    "modules": Modules,
+    "recorded": Recorded,
+    "run": RunStarted,
+    "progress": Progress,
+    "finding": Finding,
+    "hygiene": Hygiene,
+    "result": Result,
+    "error": EngineErrorEvent,
+    "end": End,
+    "described": Described,
+    "reproduced": Reproduced,
+}
+
+
+def parse(line: str) -> tuple[Event, dict[str, Any]]:
+    """One line of the stream: the typed event and the object as it was written."""
+    try:
+        raw = json.loads(line)
+    except ValueError as error:
+        raise ProtocolError("this line of the event stream is not JSON", line) from error
+    if not isinstance(raw, dict) or not isinstance(raw.get("event"), str):
+        raise ProtocolError("this line of the event stream has no 'event'", line)
+    try:
+        event = _TYPES.get(raw["event"], Unknown).model_validate(raw)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise ProtocolError(f"event '{raw['event']}' has a bad field '{place}' ({first['msg']})", line) from error
+    if isinstance(event, Hello) and event.version != EVENTS_VERSION:
+        raise ProtocolError(f"event stream version {event.version}, this build reads {EVENTS_VERSION}", line)
+    return event, raw  # type: ignore[return-value]  # every value of _TYPES is a member of Event

@@ -1,0 +1,153 @@
+"""Finding records (checker/RUN.md): made from events, written to disk before anyone hears of them.
+
+A record is written beside its place, synced and renamed, so a reader sees a whole record or none, and
+`kill -9` of the engine or of this process loses no finding that was announced.
+"""
+
+import json
+import os
+import shlex
+import tempfile
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from powercut import source
+from powercut.errors import UsageError
+from powercut.events import Module
+from powercut.fingerprint import fingerprint
+from powercut.symbolize import Frame, Symbolizer, site_frame
+
+FINDING_VERSION = 1
+
+
+def symbolised(
+    raw: dict[str, Any], modules: Sequence[Module], symbolizer: Symbolizer, *, with_source: bool = False
+) -> dict[str, Any]:
+    """`raw` with its `stack` as frames, and the `site` and `function` of the innermost user's frame."""
+    fault = "signal" in raw
+    frames = symbolizer.stack(modules, raw.get("stack") or [], fault=fault)
+    chosen = site_frame(frames)
+    return {
+        **raw,
+        "stack": [_frame(frame, with_source=with_source) for frame in frames],
+        "site": chosen.site if chosen else None,
+        "function": chosen.function if chosen else None,
+    }
+
+
+def _frame(frame: Frame, *, with_source: bool) -> dict[str, Any]:
+    lines = source.context(frame.file, frame.line) if with_source and frame.file and frame.belongs_to_user else None
+    return {**frame.record(), "source": lines} if lines else frame.record()
+
+
+def make_record(
+    raw: dict[str, Any], modules: Sequence[Module], symbolizer: Symbolizer, *, run: dict[str, Any]
+) -> dict[str, Any]:
+    """The finding record of a `finding` event. `run` gives target, variant, scenario, model and engine options."""
+    record: dict[str, Any] = {**raw, "finding": FINDING_VERSION}
+    for name in ("target", "variant", "scenario", "model"):
+        record[name] = run[name]
+    record["engine"] = {name: run[name] for name in ("model", "strategy", "atoms", "nested", "seed")}
+    record["stores"] = [symbolised(store, modules, symbolizer, with_source=True) for store in raw.get("stores") or []]
+    if raw.get("fault"):
+        record["fault"] = symbolised(raw["fault"], modules, symbolizer, with_source=True)
+    if raw.get("timeline"):
+        record["timeline"] = {
+            **raw["timeline"],
+            "lines": [
+                {**line, "events": [symbolised(event, modules, symbolizer) for event in line.get("events") or []]}
+                for line in raw["timeline"].get("lines") or []
+            ],
+        }
+    record["store_site"] = _site(record["stores"], "persisted")
+    record["lost_site"] = _site(record["stores"], "lost") or _site(record["stores"], "torn")
+    record["fingerprint"] = fingerprint(record)
+    return record
+
+
+def _site(stores: Sequence[dict[str, Any]], fate: str) -> str | None:
+    """The last decisive store of a fate: the one nearest to the crash. Its site, or None."""
+    sites = [store["site"] for store in stores if store.get("decisive") and store.get("fate") == fate]
+    located = [site for site in sites if site]
+    return located[-1] if located else None
+
+
+def canonical_order(record: dict[str, Any]) -> tuple[int, int, int, int, str]:
+    """Which of several records with one fingerprint is kept: the earliest crash, then the least image."""
+    point = record.get("crash_point") or {}
+    lost = sum(1 for store in record.get("stores", []) if store.get("fate") != "persisted")
+    return (
+        int((record.get("operation") or {}).get("index") or 0),
+        int(point.get("depth") or 0),
+        int(point.get("index") or 0),
+        lost,
+        str(record.get("key") or ""),
+    )
+
+
+def write_json(path: Path, value: object) -> None:
+    """Writes `value` durably and as a whole: a reader sees the old file or the new one."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump(value, file, indent=1, ensure_ascii=False)
+                file.write("\n")
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(name, 0o644)
+            os.replace(name, path)
+        except BaseException:
+            os.unlink(name)
+            raise
+    except OSError as error:
+        raise unwritable(path, error) from error
+
+
+def unwritable(path: Path, error: OSError) -> UsageError:
+    """The error for an output that cannot be written."""
+    return UsageError(
+        f"cannot write here ({error.strerror or error})",
+        where=str(path),
+        next_step="Choose another folder with --out, or correct its permissions.",
+    )
+
+
+class FindingStore:
+    """The folder `findings/` of one command, shared by its runs.
+
+    Runs may find the same bug. The record of the first run in the command's order keeps the file,
+    whichever run came first in time: the folder's content does not depend on --jobs.
+    """
+
+    def __init__(self, out: Path) -> None:
+        self.folder = out / "findings"
+        self._lock = threading.Lock()
+        self._candidates: dict[str, dict[int, dict[str, Any]]] = {}
+
+    def put(self, record: dict[str, Any], *, order: int) -> dict[str, Any]:
+        """Completes the record of run number `order` with its file and command; on disk when it returns."""
+        name = record["fingerprint"]
+        path = self.folder / f"{name}.json"
+        complete = {**record, "file": str(path), "reproduce": f"powercut reproduce {shlex.quote(str(path))}"}
+        with self._lock:
+            candidates = self._candidates.setdefault(name, {})
+            candidates[order] = complete
+            if order == min(candidates):
+                write_json(path, complete)
+        return complete
+
+    def withdraw(self, name: str, *, order: int) -> None:
+        """Run `order` replaced its finding `name` by a better one, which is on disk already."""
+        path = self.folder / f"{name}.json"
+        with self._lock:
+            candidates = self._candidates.get(name, {})
+            if candidates.pop(order, None) is None:
+                return
+            if candidates:
+                write_json(path, candidates[min(candidates)])
+            else:
+                path.unlink(missing_ok=True)

@@ -1,0 +1,180 @@
+"""One run: record a scenario (unless a trace is given), explore the trace, and keep what was found."""
+
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from powercut import engine, events, findings
+from powercut.collector import Collector
+from powercut.errors import HarnessError, UsageError
+from powercut.exit_codes import ExitCode
+from powercut.options import ExploreOptions
+from powercut.symbolize import Symbolizer
+
+
+class Listener(Protocol):
+    """Hears how the runs get on; called from several threads."""
+
+    def started(self, order: int, name: str) -> None: ...
+    def progressed(self, order: int, progress: events.Progress, found: int) -> None: ...
+    def ended(self, order: int) -> None: ...
+
+
+class Silent:
+    """A listener that says nothing."""
+
+    def started(self, order: int, name: str) -> None:
+        pass
+
+    def progressed(self, order: int, progress: events.Progress, found: int) -> None:
+        pass
+
+    def ended(self, order: int) -> None:
+        pass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What one run does. Exactly one of `plan` and `trace` is given."""
+
+    name: str  # for people: "level:hardened insert"
+    slug: str  # for file names; unique within a command
+    options: ExploreOptions
+    plan: dict[str, Any] | None = None
+    trace: Path | None = None
+    #: Fields of the run record that are known beforehand.
+    header: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Context:
+    """What the runs of one command share."""
+
+    engine_path: Path
+    out: Path
+    store: findings.FindingStore
+    symbolizer: Symbolizer
+    interrupt: engine.Interrupt = field(default_factory=engine.Interrupt)
+    listener: Listener = field(default_factory=Silent)
+
+
+@contextmanager
+def open_context(engine_path: Path, out: Path, *, listener: Listener | None = None) -> Iterator[Context]:
+    """A context whose output folder exists and can be written; nothing in it was touched."""
+    prepare_out(out)
+    with Symbolizer() as symbolizer:
+        yield Context(
+            engine_path=engine_path,
+            out=out,
+            store=findings.FindingStore(out),
+            symbolizer=symbolizer,
+            listener=listener or Silent(),
+        )
+
+
+def prepare_out(out: Path) -> None:
+    """Makes the output folder; UsageError when it cannot be written."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=out, prefix=".write-test."):
+            pass
+    except OSError as error:
+        raise findings.unwritable(out, error) from error
+
+
+def slug(*parts: str) -> str:
+    """A file name of the parts, joined by '-', with everything unusual replaced."""
+    return re.sub(r"[^\w.-]+", "_", "-".join(parts))
+
+
+def run_one(request: Request, context: Context, *, order: int = 0) -> dict[str, Any]:
+    """Carries out one run and returns its record, which lies in `runs/` as well.
+
+    Raises UsageError when the request is at fault (nothing is written then). Every other failure
+    becomes part of the record.
+    """
+    context.listener.started(order, request.name)
+    collector = Collector(
+        {**request.options.described(), **request.header, "trace": str(request.trace) if request.trace else None},
+        plan=request.plan,
+        order=order,
+        store=context.store,
+        symbolizer=context.symbolizer,
+    )
+    error: HarnessError | None = None
+    interrupted = False
+    trace = request.trace
+    try:
+        if trace is None:
+            assert request.plan is not None
+            trace = context.out / "traces" / f"{request.slug}.pct"
+            collector.recorded(record(request.plan, trace, context=context), trace)
+        arguments = ["explore", "--trace", str(trace), *request.options.arguments()]
+        for event, raw in engine.stream(context.engine_path, arguments, interrupt=context.interrupt):
+            collector.add(event, raw)
+            if isinstance(event, events.Progress):
+                context.listener.progressed(order, event, collector.finding_count)
+    except engine.Interrupted:
+        interrupted = True
+    except HarnessError as failure:
+        error = failure
+    finally:
+        context.listener.ended(order)
+    run = collector.finish(error=error, interrupted=interrupted or context.interrupt.requested)
+    findings.write_json(context.out / "runs" / f"{request.slug}-{slug(request.options.model)}.json", run)
+    return run
+
+
+def record(plan: dict[str, Any], trace: Path, *, context: Context) -> dict[str, Any]:
+    """Records `plan` into `trace` and returns the `recorded` event. A failure leaves an older trace alone."""
+    try:
+        trace.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=trace.parent, prefix=".record.") as folder:
+            plan_file, part = Path(folder) / "plan.json", Path(folder) / trace.name
+            findings.write_json(plan_file, plan)
+            answer: dict[str, Any] | None = None
+            arguments = ["record", "--plan", str(plan_file), "--trace", str(part)]
+            for event, raw in engine.stream(context.engine_path, arguments, interrupt=context.interrupt):
+                if isinstance(event, events.Recorded):
+                    answer = {**raw, "trace": str(trace)}
+                    _refuse_missing_marks(event, plan)
+            if answer is None or not part.is_file():
+                raise HarnessError(
+                    "the engine ended without a recording",
+                    where="powercut-engine",
+                    next_step="Engine and CLI are probably of different builds: run 'make build' again.",
+                )
+            part.replace(trace)
+            return answer
+    except OSError as error:
+        raise findings.unwritable(trace, error) from error
+
+
+def _refuse_missing_marks(event: events.Recorded, plan: dict[str, Any]) -> None:
+    if event.marks_missing:
+        names = ", ".join(event.marks_missing)
+        raise UsageError(
+            f"the explored phases never reach {names}",
+            where=f"scenario {plan['scenario']['name']}",
+            next_step="Change its steps or its [config] until they do, or correct 'expect_marks'.",
+        )
+
+
+def exit_code(run: dict[str, Any], *, fail_on: frozenset[str] = frozenset()) -> ExitCode:
+    """What one run record means for the exit status."""
+    if run["findings"] or any(item.get("kind") in fail_on for item in run["hygiene"]):
+        return ExitCode.FINDINGS
+    return ExitCode.CLEAN if is_complete(run) else ExitCode.INCOMPLETE
+
+
+def is_complete(run: dict[str, Any]) -> bool:
+    """True when the run was judged, over all states, to the depth that was asked for."""
+    coverage, nested = run["coverage"], run["coverage"].get("nested_complete")
+    # `nested_complete` is a depth or a yes/no; None means that the question does not arise.
+    deep = nested is not False if nested is None or isinstance(nested, bool) else nested >= run["nested"]
+    judged = run["verdict"] != "unknown" and run["error"] is None
+    return bool(judged and coverage["kind"] == "complete" and deep)

@@ -1,0 +1,92 @@
+"""Reads scenario files, and says what is wrong with them as a person would put it.
+
+Every mistake is reported as `file:line: what. next step.`; a key that does not exist names the nearest
+right one. Discovery and selection are in `catalog.py`; what the engine is given is in `plan.py`.
+"""
+
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from powercut import paths
+from powercut.errors import UsageError, nearest
+from powercut.scenario_schema import STEPS, ScenarioFile, keys_at
+from powercut.toml_lines import locate
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    """A scenario and the file it came from."""
+
+    path: Path
+    content: ScenarioFile
+
+    @property
+    def name(self) -> str:
+        return self.content.name
+
+    @property
+    def place(self) -> str:
+        """The file, relative to the project."""
+        return paths.relative(self.path)
+
+    def fits(self, target: str) -> bool:
+        """True when the scenario is meant for the scheme `target`."""
+        return target in self.content.targets or "*" in self.content.targets
+
+
+def load(path: Path) -> Scenario:
+    """Reads and validates one file; UsageError with `file:line` for everything that is wrong with it."""
+    place = paths.relative(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise UsageError(
+            f"cannot read this scenario ({reason})", where=place, next_step="'powercut list scenarios' shows all."
+        ) from error
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        line = re.search(r"at line (\d+)", str(error))
+        what = re.sub(r"\s*\(at .*\)$", "", str(error))
+        number = line[1] if line else str(text.count("\n") + 1)
+        raise UsageError(
+            f"malformed TOML ({what})",
+            where=f"{place}:{number}",
+            next_step="Correct this line; scenarios/SCHEMA.md shows the format.",
+        ) from error
+    try:
+        content = ScenarioFile.model_validate(table)
+    except ValidationError as error:
+        raise _explain(error, text, place) from error
+    if content.name != path.stem:
+        raise UsageError(
+            f"the scenario is named '{content.name}', its file '{path.stem}'",
+            where=f"{place}:{locate(text, ['name'])}",
+            next_step="Give both the same name.",
+        )
+    return Scenario(path=path, content=content)
+
+
+def _explain(error: ValidationError, text: str, place: str) -> UsageError:
+    """The first mistake of a file as a person would put it."""
+    first = error.errors()[0]
+    location = [part for part in first["loc"] if part not in {model.__name__ for model in STEPS.values()}]
+    where = f"{place}:{locate(text, location)}"
+    name = str(location[-1]) if location else ""
+    table = ".".join(str(part) for part in location[:-1])
+    inside = f" in '{table}'" if table else ""
+    schema = "scenarios/SCHEMA.md lists every key."
+    if first["type"] == "extra_forbidden":
+        close = nearest(name, keys_at(first["loc"][:-1]), limit=1)
+        hint = f"Did you mean '{close[0]}'? " if close else ""
+        return UsageError(f"unknown key '{name}'{inside}", where=where, next_step=hint + schema)
+    if first["type"] == "missing":
+        return UsageError(f"the key '{name}' is missing{inside}", where=where, next_step=schema)
+    what = first["msg"].removeprefix("Value error, ")
+    shown = f"{'.'.join(str(part) for part in location)}: " if location else ""
+    return UsageError(f"{shown}{what}", where=where, next_step=schema)

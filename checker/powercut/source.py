@@ -1,0 +1,35 @@
+"""Lines of source around a site, for reports."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from powercut import paths
+
+#: Lines shown before and after the site.
+CONTEXT = 3
+_LONGEST = 400
+
+
+@lru_cache(maxsize=256)
+def _lines(path: Path) -> Sequence[str] | None:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return None
+
+
+def context(file: str, line: int) -> list[dict[str, Any]] | None:
+    """`[{line, text, focus}]` around `line` (from 1), or None when the file does not have it."""
+    path = Path(file)
+    text = _lines(path if path.is_absolute() else paths.home() / path)
+    if text is None and not path.is_absolute():
+        text = _lines(Path.cwd() / path)
+    if text is None or not 1 <= line <= len(text):
+        return None
+    first, last = max(line - CONTEXT, 1), min(line + CONTEXT, len(text))
+    return [
+        {"line": number, "text": text[number - 1][:_LONGEST], "focus": number == line}
+        for number in range(first, last + 1)
+    ]

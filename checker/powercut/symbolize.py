@@ -1,0 +1,164 @@
+"""Turns (module, offset) into source positions with one `llvm-symbolizer` process.
+
+The process answers one request after the other over pipes and stays for as long as the command runs;
+answers are cached, since the same few sites carry most findings. Offsets of stacks are *return*
+addresses, which may already belong to the next line: the byte before is looked up. The innermost
+offset of a fault is the faulting instruction itself and is looked up as it is.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from powercut import paths
+from powercut.events import Module
+
+_PROGRAMS = ("llvm-symbolizer-19", "llvm-symbolizer")
+#: Code that stores on behalf of its caller: never the site that a person should look at.
+_HELPERS = ("powercut/pmem.h", "powercut/target.h", "tracer/runtime/")
+_SYSTEM = ("/usr/", "/build/", "/lib/")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Frame:
+    """One source position of a stack; `file` is None and `line` 0 where nothing is known."""
+
+    function: str
+    file: str | None
+    line: int
+    column: int
+    module: str
+    offset: int
+    inlined: bool
+
+    @property
+    def site(self) -> str | None:
+        """`file:line`, or None."""
+        return f"{self.file}:{self.line}" if self.file and self.line else None
+
+    @property
+    def belongs_to_user(self) -> bool:
+        """True outside the C and C++ libraries and powercut's own helpers."""
+        return self.site is not None and not (
+            self.file is not None and (self.file.startswith(_SYSTEM) or any(helper in self.file for helper in _HELPERS))
+        )
+
+    def record(self) -> dict[str, Any]:
+        """The frame as it stands in a finding record."""
+        return {
+            "function": self.function,
+            "file": self.file,
+            "line": self.line,
+            "column": self.column,
+            "module": self.module,
+            "offset": self.offset,
+            "inlined": self.inlined,
+        }
+
+
+def site_frame(frames: Sequence[Frame]) -> Frame | None:
+    """The innermost frame of the user's code; else the innermost with a position; else None."""
+    located = [frame for frame in frames if frame.site]
+    return next((frame for frame in located if frame.belongs_to_user), located[0] if located else None)
+
+
+class Symbolizer:
+    """One symboliser process, shared by the threads of a command. Missing tool: frames without positions."""
+
+    def __init__(self, program: str | None = None, *, root: Path | None = None) -> None:
+        self._program = program or next((found for name in _PROGRAMS if (found := shutil.which(name))), None)
+        self._root = root
+        self._process: subprocess.Popen[str] | None = None
+        self._lock = threading.Lock()
+        self._cache: dict[tuple[str, int], tuple[Frame, ...]] = {}
+
+    def __enter__(self) -> "Symbolizer":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the process; the cache stays."""
+        with self._lock:
+            process, self._process = self._process, None
+        if process is None:
+            return
+        if process.stdin is not None:
+            process.stdin.close()
+        process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+
+    def stack(self, modules: Sequence[Module], stack: Sequence[tuple[int, int]], *, fault: bool = False) -> list[Frame]:
+        """The frames of a raw stack, innermost first, inlined frames expanded."""
+        frames: list[Frame] = []
+        for depth, (index, offset) in enumerate(stack):
+            path = modules[index].path if 0 <= index < len(modules) else ""
+            exact = fault and depth == 0
+            frames += self._lookup(path, offset, offset if exact else max(offset - 1, 0))
+        return frames
+
+    def _lookup(self, path: str, offset: int, address: int) -> tuple[Frame, ...]:
+        with self._lock:
+            key = (path, address)
+            if key not in self._cache:
+                self._cache[key] = self._ask(path, offset, address)
+            return self._cache[key]
+
+    def _ask(self, path: str, offset: int, address: int) -> tuple[Frame, ...]:
+        module = os.path.basename(path) or "?"
+        unknown = (Frame(function="??", file=None, line=0, column=0, module=module, offset=offset, inlined=False),)
+        if not path or '"' in path or "\n" in path or self._program is None:
+            return unknown
+        answer = self._request(f'CODE "{path}" 0x{address:x}\n')
+        symbols = answer.get("Symbol") if answer else None
+        if not symbols:
+            return unknown
+        last = len(symbols) - 1
+        return tuple(
+            Frame(
+                function=symbol.get("FunctionName") or "??",
+                file=paths.relative(name, root=self._root) if (name := symbol.get("FileName")) else None,
+                line=int(symbol.get("Line") or 0),
+                column=int(symbol.get("Column") or 0),
+                module=module,
+                offset=offset,
+                inlined=position < last,
+            )
+            for position, symbol in enumerate(symbols)
+        )
+
+    def _request(self, request: str) -> dict[str, Any] | None:
+        """One question and its answer; None when the process cannot be asked (positions are lost, not findings)."""
+        try:
+            process = self._running()
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write(request)
+            process.stdin.flush()
+            answer = json.loads(process.stdout.readline())
+        except (OSError, ValueError):
+            return None
+        return answer if isinstance(answer, dict) else None
+
+    def _running(self) -> subprocess.Popen[str]:
+        if self._process is None or self._process.poll() is not None:
+            assert self._program is not None
+            self._process = subprocess.Popen(
+                [self._program, "--output-style=JSON", "--inlines", "--demangle"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+                encoding="utf-8",
+                errors="replace",
+                process_group=0,
+            )
+        return self._process
