@@ -1,0 +1,595 @@
+#include "replayer/executor.h"
+
+#include <cxxabi.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+
+#include "replayer/arena.h"
+#include "xxhash.h"
+
+namespace powercut {
+namespace {
+
+Executor* current = nullptr;  // hooks and signal handlers are process-wide, and so is this
+
+uint64_t line_mask(uint64_t in_line, uint64_t size) {
+  const uint64_t ones = size >= 64 ? ~uint64_t{0} : (uint64_t{1} << size) - 1;
+  return ones << in_line;
+}
+
+uint64_t load_word(const uint8_t* at) {
+  uint64_t word;
+  std::memcpy(&word, at, 8);
+  return word;
+}
+
+// Expands 8 mask bits to 8 mask bytes.
+uint64_t spread(uint8_t bits) {
+  uint64_t out = 0;
+  for (unsigned i = 0; i < 8; ++i) {
+    if (bits >> i & 1) out |= uint64_t{0xff} << (8 * i);
+  }
+  return out;
+}
+
+bool equal_under(const Content& a, const Content& b, const std::array<uint64_t, 8>& mask) {
+  uint64_t difference = 0;
+  for (size_t w = 0; w < 8; ++w) difference |= (load_word(&a.bytes[w * 8]) ^ load_word(&b.bytes[w * 8])) & mask[w];
+  return difference == 0;
+}
+
+uint64_t differing_bytes(const Content& a, const Content& b) {
+  uint64_t out = 0;
+  for (size_t i = 0; i < kLineSize; ++i) out |= uint64_t{a.bytes[i] != b.bytes[i]} << i;
+  return out;
+}
+
+// Zeroed memory that costs nothing until it is touched, for arrays as long as the pool.
+template <typename T>
+T* lazy_array(uint64_t count) {
+  void* at = mmap(nullptr, count * sizeof(T), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at == MAP_FAILED) throw std::runtime_error("no address space for the executor's tables");
+  return static_cast<T*>(at);
+}
+
+void* map_at(uint64_t address, uint64_t size) {
+  void* at = mmap(reinterpret_cast<void*>(address), size, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  if (at == MAP_FAILED) throw std::runtime_error("the pool's address range is taken in this process");
+  return at;
+}
+
+MemoryRange own_stack() {
+  pthread_attr_t attributes;
+  void* begin = nullptr;
+  size_t size = 0;
+  pthread_getattr_np(pthread_self(), &attributes);
+  pthread_attr_getstack(&attributes, &begin, &size);
+  pthread_attr_destroy(&attributes);
+  const auto at = reinterpret_cast<uint64_t>(begin);
+  return {at, at + size};
+}
+
+std::vector<uint64_t> stack_of(const void* pc, const void* frame) {
+  std::array<uint64_t, 24> out;
+  const uint32_t count = powercut_stack(pc, frame, out.data(), out.size());
+  return {out.begin(), out.begin() + count};
+}
+
+// Signals that a fault of target code raises. Anything else, or one outside target code, is ours.
+constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
+
+void on_signal(int signal, siginfo_t* info, void* context) {
+  if (current == nullptr || !current->running()) {
+    ::signal(signal, SIG_DFL);
+    raise(signal);
+    return;
+  }
+  const auto* machine = static_cast<const ucontext_t*>(context);
+  Outcome outcome;
+  outcome.kind = signal == SIGABRT ? Outcome::Kind::kAbort : Outcome::Kind::kSignal;
+  outcome.signal = signal;
+  outcome.address = signal == SIGABRT ? 0 : reinterpret_cast<uint64_t>(info->si_addr);
+  outcome.stack = stack_of(reinterpret_cast<void*>(machine->uc_mcontext.gregs[REG_RIP] + 1),
+                           reinterpret_cast<void*>(machine->uc_mcontext.gregs[REG_RBP]));
+  current->stop(std::move(outcome));
+}
+
+void install_signal_handlers() {
+  static bool done = false;
+  if (done) return;
+  done = true;
+  stack_t alternate{};
+  alternate.ss_size = 256 * 1024;
+  alternate.ss_sp = std::malloc(alternate.ss_size);
+  sigaltstack(&alternate, nullptr);
+  for (int signal : kFaults) {
+    struct sigaction action {};
+    action.sa_sigaction = on_signal;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+    sigaction(signal, &action, nullptr);
+  }
+}
+
+powercut_sink make_sink(Executor* self) {
+  powercut_sink sink{};
+  sink.self = self;
+  sink.store = [](void* s, uint64_t a, uint64_t n, uint32_t f, const void* v, const void* pc, const void* fp) {
+    static_cast<Executor*>(s)->on_store(a, n, f, v, pc, fp);
+  };
+  sink.load = [](void* s, uint64_t a, uint64_t n) { static_cast<Executor*>(s)->on_load(a, n); };
+  sink.rmw_begin = [](void* s, uint64_t a, uint64_t n, const void* pc, const void* fp) {
+    static_cast<Executor*>(s)->on_rmw_begin(a, n, pc, fp);
+  };
+  sink.rmw_end = [](void* s, uint64_t a, uint64_t n, uint32_t stored, const void* pc, const void* fp) {
+    static_cast<Executor*>(s)->on_rmw_end(a, n, stored, pc, fp);
+  };
+  sink.flush = [](void* s, uint64_t a, uint32_t kind, const void*, const void*) {
+    static_cast<Executor*>(s)->on_flush(a, kind);
+  };
+  sink.fence = [](void* s, uint32_t, const void*, const void*) { static_cast<Executor*>(s)->on_fence(); };
+  sink.out_of_steps = [](void* s) {
+    Outcome outcome;
+    outcome.kind = Outcome::Kind::kSteps;
+    outcome.stack = stack_of(__builtin_return_address(0), __builtin_frame_address(0));
+    static_cast<Executor*>(s)->stop(std::move(outcome));
+  };
+  return sink;
+}
+
+}  // namespace
+
+void LineSet::compute_diff() {
+  diff = 0;
+  for (size_t i = 1; i < contents.size(); ++i) diff |= differing_bytes(contents[0], contents[i]);
+}
+
+Executor::Executor(const Options& options) : options_(options) {
+  map_at(kPoolBase, options_.pool_size);
+  pool_range_ = {kPoolBase, kPoolBase + options_.pool_size};
+  arena_range_ = {pool_range_.end, pool_range_.end + kArenaSize};
+  map_at(arena_range_.begin, kArenaSize);
+  arena = {arena_range_.begin, arena_range_.end, arena_range_.begin, arena_range_.begin};
+  stack_range_ = own_stack();
+  const uint64_t lines = options_.pool_size / kLineSize;
+  slot_ = lazy_array<uint32_t>(lines);
+  read_stamp_ = lazy_array<uint32_t>(lines);
+  state_stamp_ = lazy_array<uint32_t>(lines);
+  signatures_ = lazy_array<Signature>(lines);
+  ever_read_ = lazy_array<uint8_t>(lines);
+  word_stamp_ = lazy_array<uint32_t>(kArenaSize / 8);
+  install_signal_handlers();
+  current = this;
+  sink_ = make_sink(this);
+  powercut_set_sink(&sink_);
+}
+
+Executor::~Executor() {
+  powercut_set_sink(nullptr);
+  current = nullptr;
+  const uint64_t lines = options_.pool_size / kLineSize;
+  munmap(slot_, lines * sizeof(uint32_t));
+  munmap(read_stamp_, lines * sizeof(uint32_t));
+  munmap(state_stamp_, lines * sizeof(uint32_t));
+  munmap(signatures_, lines * sizeof(Signature));
+  munmap(ever_read_, lines);
+  munmap(word_stamp_, kArenaSize / 8 * sizeof(uint32_t));
+  munmap(pool(), options_.pool_size);
+  munmap(reinterpret_cast<void*>(arena_range_.begin), kArenaSize);
+  arena = {};
+}
+
+// ---- levels --------------------------------------------------------------------------------------
+
+void Executor::install(const LineSets& sets) {
+  Level level{undecided_.size(), mark(), {}};
+  for (const LineSet* entry : sets) {
+    const LineSet& set = *entry;
+    // A line that the level above left undecided is this level's now.
+    if (slot_[set.line] != 0 || set.contents.size() > 1) {
+      level.old_slots.emplace_back(set.line, slot_[set.line]);
+      slot_[set.line] = 0;
+    }
+    write_line(set.line, set.contents[0], ~uint64_t{0});
+    if (set.contents.size() == 1) continue;
+    undecided_.push_back({&set, kAllAlive, static_cast<uint32_t>(set.contents.size()), set.diff, 0});
+    slot_[set.line] = static_cast<uint32_t>(undecided_.size());
+  }
+  levels_.push_back(std::move(level));
+  new_state();
+}
+
+void Executor::uninstall() {
+  Level& level = levels_.back();
+  undo(level.mark);
+  for (const auto& [line, slot] : level.old_slots) slot_[line] = slot;
+  undecided_.resize(level.first_undecided);
+  levels_.pop_back();
+  new_state();
+}
+
+Executor::Mark Executor::mark() const { return {words_.size(), decided_.size(), alive_.size(), arena.top}; }
+
+void Executor::undo(const Mark& mark) {
+  while (words_.size() > mark.words) {
+    std::memcpy(reinterpret_cast<void*>(words_.back().address), &words_.back().old, 8);
+    words_.pop_back();
+  }
+  while (decided_.size() > mark.decided) {
+    undecided_[decided_.back().index] = decided_.back().old;
+    decided_.pop_back();
+  }
+  alive_.resize(mark.alive);
+  arena_drop_to(mark.arena);
+}
+
+// ---- running -------------------------------------------------------------------------------------
+
+Outcome Executor::run(Decisions* decisions, const std::function<void()>& body) {
+  decisions_ = decisions;
+  decisions->restart();
+  outcome_ = Outcome{};
+  __powercut_store_window = {0, ~uint64_t{0}};
+  __powercut_load_window = {kPoolBase, options_.pool_size + kArenaSize};
+  __powercut_real_flush = 0;
+  __powercut_steps = options_.step_budget;
+  // Nothing below is unwound when the target is left by a jump: what it held lives in the arena.
+  if (sigsetjmp(escape_, 0) == 0) {
+    running_ = true;
+    arena_active = true;
+    try {
+      body();
+    } catch (const std::exception& error) {
+      outcome_.kind = Outcome::Kind::kException;
+      arena_active = false;
+      outcome_.text = error.what();
+    } catch (...) {
+      outcome_.kind = Outcome::Kind::kException;
+    }
+  }
+  arena_active = false;
+  running_ = false;
+  __powercut_store_window = {0, 0};
+  __powercut_load_window = {0, 0};
+  return std::move(outcome_);
+}
+
+void Executor::stop(Outcome outcome) {
+  running_ = false;
+  arena_active = false;
+  outcome_ = std::move(outcome);
+  siglongjmp(escape_, 1);
+}
+
+Outcome Executor::run_recovery(Decisions* decisions, std::vector<Cut>* cuts, const std::function<void()>& body) {
+  in_recovery_ = true;
+  cuts_ = cuts;
+  path_ = 0x9E3779B97F4A7C15;
+  recovery_pending_.emplace(options_.policy);
+  recovery_stores_.clear();
+  Outcome outcome = run(decisions, body);
+  in_recovery_ = false;
+  cuts_ = nullptr;
+  return outcome;
+}
+
+void Executor::maybe_cut(bool raises) {
+  if (!raises || cuts_ == nullptr || !decisions_->fresh()) return;
+  arena_active = false;
+  Cut cut{.stores = *recovery_pending_, .alive = {}, .stores_seen = recovery_stores_.size(), .after_return = false};
+  for (const LineState& state : line_states()) cut.alive.push_back(state.alive);
+  cuts_->push_back(std::move(cut));
+  arena_active = true;
+}
+
+std::optional<Cut> Executor::cut_after_recovery() const {
+  if (recovery_stores_.empty()) return std::nullopt;
+  Cut cut{.stores = *recovery_pending_, .alive = {}, .stores_seen = recovery_stores_.size(), .after_return = true};
+  for (const LineState& state : line_states()) cut.alive.push_back(state.alive);
+  return cut;
+}
+
+// The medium after the second cut: what each line held at the first one (its alive bases, fixed but unknown),
+// under what recovery's own stores may have left on it.
+std::vector<LineSet> Executor::child(const Cut& cut) const {
+  std::vector<LineSet> out;
+  const LineLog nothing;
+  const size_t first = levels_.back().first_undecided;
+  for (size_t i = first; i < undecided_.size(); ++i) {
+    const LineSet& parent = *undecided_[i].set;
+    std::vector<Content> bases;
+    for (uint32_t index : cut.alive[i - first]) bases.push_back(parent.contents[index]);
+    const LineLog* log = cut.stores.find(parent.line);
+    CandidateSet set = candidates(log == nullptr ? nothing : *log, bases, options_.policy, kCandidateLimit);
+    LineSet& line = out.emplace_back();
+    line.line = parent.line;
+    line.contents = std::move(set.contents);
+    line.visible = set.visible;
+    for (uint32_t base : set.base) line.base.push_back(cut.alive[i - first][base]);
+    line.compute_diff();
+  }
+  for (const auto& [number, log] : cut.stores.lines()) {
+    if (slot_[number] != 0 && slot_[number] > first) continue;  // handled above
+    Content base;
+    std::memcpy(base.bytes.data(), pool() + number * kLineSize, kLineSize);
+    CandidateSet set = candidates(log, {&base, 1}, options_.policy, kCandidateLimit);
+    if (set.contents.size() == 1 && set.contents[0] == base) continue;
+    LineSet& line = out.emplace_back();
+    line.line = number;
+    line.contents = std::move(set.contents);
+    line.base.assign(line.contents.size(), 0);
+    line.visible = set.visible;
+    line.compute_diff();
+  }
+  return out;
+}
+
+// ---- hooks ---------------------------------------------------------------------------------------
+
+void Executor::on_load(uint64_t address, uint64_t size) {
+  if (!running_) return;
+  ++loads_;
+  if (address >= pool_range_.end) {
+    touch_arena(address, size);
+    return;
+  }
+  uint64_t offset = address - kPoolBase;
+  const uint64_t end = std::min(offset + size, options_.pool_size);
+  while (offset < end) {
+    const uint64_t line = offset / kLineSize;
+    const uint64_t in_line = offset % kLineSize;
+    const uint64_t length = std::min(end - offset, kLineSize - in_line);
+    if (read_stamp_[line] != read_epoch_) {
+      read_stamp_[line] = read_epoch_;
+      ever_read_[line] = 1;
+      arena_active = false;
+      reads_.lines.push_back(line);
+      arena_active = true;
+    }
+    if (const uint32_t slot = slot_[line]; slot != 0) {
+      const uint64_t mask = line_mask(in_line, length) & undecided_[slot - 1].diff;
+      if (mask != 0) decide(slot - 1, mask);
+    }
+    offset += length;
+  }
+  if (!in_recovery_) return;
+  uint64_t value = 0;
+  if (size <= 8) {
+    std::memcpy(&value, reinterpret_cast<const void*>(address), size);
+  } else {
+    value = XXH3_64bits(reinterpret_cast<const void*>(address), size);
+  }
+  const unsigned __int128 mixed =
+      static_cast<unsigned __int128>(path_ ^ (address * 0x9FB21C651E98DF25)) * (value ^ 0xD6E8FEB86659FD93);
+  path_ = static_cast<uint64_t>(mixed) ^ static_cast<uint64_t>(mixed >> 64) ^ std::rotl(path_, 17);
+}
+
+void Executor::touch_arena(uint64_t address, uint64_t size) {
+  for (uint64_t word = address & ~uint64_t{7}; word < address + size && word < reads_heap_; word += 8) {
+    uint32_t& stamp = word_stamp_[(word - arena_range_.begin) / 8];
+    if (stamp == read_epoch_) continue;
+    stamp = read_epoch_;
+    arena_active = false;
+    reads_.words.push_back(word);
+    arena_active = true;
+  }
+}
+
+// Branches over the distinct values of the bytes in `mask` and keeps the candidates that show the chosen one.
+void Executor::decide(uint32_t index, uint64_t mask) {
+  arena_active = false;
+  Undecided& u = undecided_[index];
+  const std::vector<Content>& contents = u.set->contents;
+  std::array<uint64_t, 8> wide;
+  for (size_t w = 0; w < 8; ++w) wide[w] = spread(static_cast<uint8_t>(mask >> (8 * w)));
+  groups_.resize(u.alive_count);
+  representatives_.clear();
+  for (uint32_t i = 0; i < u.alive_count; ++i) {
+    const Content& content = contents[alive_at(u, i)];
+    uint32_t group = 0;
+    while (group < representatives_.size() && !equal_under(content, contents[representatives_[group]], wide)) ++group;
+    if (group == representatives_.size()) representatives_.push_back(alive_at(u, i));
+    groups_[i] = group;
+  }
+  if (representatives_.size() > 1) {
+    const uint32_t chosen = decisions_->choose(static_cast<uint32_t>(representatives_.size()));
+    decided_.push_back({index, u});
+    const auto begin = static_cast<uint32_t>(alive_.size());
+    for (uint32_t i = 0; i < u.alive_count; ++i) {
+      if (groups_[i] == chosen) alive_.push_back(alive_at(u, i));
+    }
+    u.alive_begin = begin;
+    u.alive_count = static_cast<uint32_t>(alive_.size()) - begin;
+    const Content& first = contents[alive_[begin]];
+    uint64_t diff = 0;
+    for (uint32_t i = 1; i < u.alive_count; ++i) diff |= differing_bytes(first, contents[alive_[begin + i]]);
+    u.diff = diff & ~u.written;
+    write_line(u.set->line, first, ~u.written);
+  }
+  arena_active = true;
+}
+
+void Executor::keep_words(uint64_t address, uint64_t size) {
+  arena_active = false;
+  for (uint64_t word = address & ~uint64_t{7}; word < address + size; word += 8) {
+    words_.push_back({word, load_word(reinterpret_cast<const uint8_t*>(word))});
+  }
+  arena_active = true;
+}
+
+void Executor::write_line(uint64_t line, const Content& content, uint64_t mask) {
+  uint8_t* at = pool() + line * kLineSize;
+  for (size_t w = 0; w < 8; ++w) {
+    const uint64_t bits = spread(static_cast<uint8_t>(mask >> (8 * w)));
+    const uint64_t old = load_word(at + w * 8);
+    const uint64_t next = (old & ~bits) | (load_word(&content.bytes[w * 8]) & bits);
+    if (next == old) continue;
+    words_.push_back({reinterpret_cast<uint64_t>(at) + w * 8, old});
+    std::memcpy(at + w * 8, &next, 8);
+  }
+}
+
+// A store of the target hides what the medium held in these bytes.
+void Executor::overwrite(uint64_t address, uint64_t size) {
+  uint64_t offset = address - kPoolBase;
+  const uint64_t end = offset + size;
+  while (offset < end) {
+    const uint64_t line = offset / kLineSize;
+    const uint64_t length = std::min(end - offset, kLineSize - offset % kLineSize);
+    if (const uint32_t slot = slot_[line]; slot != 0) {
+      Undecided& u = undecided_[slot - 1];
+      const uint64_t mask = line_mask(offset % kLineSize, length);
+      if ((mask & ~u.written) != 0) {
+        decided_.push_back({slot - 1, u});
+        u.written |= mask;
+        u.diff &= ~mask;
+      }
+    }
+    offset += length;
+  }
+}
+
+void Executor::check_store(uint64_t address, uint64_t size, const void* pc, const void* frame) {
+  if (pool_range_.holds(address, size) || arena_range_.holds(address, size)) return;
+  for (const MemoryRange& range : options_.globals) {
+    if (range.holds(address, size)) return;
+  }
+  Outcome outcome;
+  outcome.kind = Outcome::Kind::kWildStore;
+  outcome.address = address;
+  arena_active = false;
+  outcome.stack = stack_of(pc, frame);
+  stop(std::move(outcome));
+}
+
+void Executor::on_store(uint64_t address, uint64_t size, uint32_t flags, const void* value, const void* pc,
+                        const void* frame) {
+  if (!running_ || stack_range_.holds(address, size)) return;
+  check_store(address, size, pc, frame);
+  keep_words(address, size);
+  if (!pool_range_.holds(address, size)) return;
+  arena_active = false;
+  overwrite(address, size);
+  if (in_recovery_) {
+    const uint64_t offset = address - kPoolBase;
+    recovery_pending_->store(recovery_stores_.size(), 0, 0, (flags & POWERCUT_STORE_NT) != 0,
+                             (flags & POWERCUT_STORE_MEMCALL) != 0, offset,
+                             {static_cast<const uint8_t*>(value), size});
+    recovery_stores_.push_back({offset, size, cuts_ == nullptr ? std::vector<uint64_t>{} : stack_of(pc, frame)});
+  }
+  arena_active = true;
+}
+
+void Executor::on_rmw_begin(uint64_t address, uint64_t size, const void* pc, const void* frame) {
+  if (!running_) return;
+  on_fence();
+  if (stack_range_.holds(address, size)) return;
+  check_store(address, size, pc, frame);
+  if (pool_range_.holds(address, size) || arena_range_.holds(address, size)) on_load(address, size);
+  keep_words(address, size);
+}
+
+void Executor::on_rmw_end(uint64_t address, uint64_t size, uint32_t stored, const void* pc, const void* frame) {
+  if (!running_ || stored == 0 || !pool_range_.holds(address, size)) return;
+  arena_active = false;
+  overwrite(address, size);
+  if (in_recovery_) {
+    const uint64_t offset = address - kPoolBase;
+    recovery_pending_->store(recovery_stores_.size(), 0, 0, false, false, offset, {pool() + offset, size});
+    recovery_stores_.push_back({offset, size, cuts_ == nullptr ? std::vector<uint64_t>{} : stack_of(pc, frame)});
+  }
+  arena_active = true;
+}
+
+void Executor::on_flush(uint64_t address, uint32_t kind) {
+  if (!running_ || !in_recovery_ || !pool_range_.holds(address, 1)) return;
+  const uint64_t offset = address - kPoolBase;
+  const auto flush = static_cast<FlushKind>(kind);
+  maybe_cut(flush == FlushKind::kClflush && recovery_pending_->raised_by_clflush(offset));
+  arena_active = false;
+  recovery_pending_->flush(0, offset, flush);
+  arena_active = true;
+}
+
+void Executor::on_fence() {
+  if (!running_ || !in_recovery_) return;
+  arena_active = false;
+  const bool raises = !recovery_pending_->raised_by_fence(0).empty();
+  arena_active = true;
+  maybe_cut(raises);
+  arena_active = false;
+  recovery_pending_->fence(0);
+  arena_active = true;
+}
+
+// ---- read sets and digests -------------------------------------------------------------------------
+
+void Executor::begin_reads(const Mark& heap) {
+  reads_.lines.clear();
+  reads_.words.clear();
+  reads_heap_ = heap.arena;
+  ++read_epoch_;
+}
+
+Signature Executor::signature(uint64_t line) {
+  if (state_stamp_[line] == state_epoch_) return signatures_[line];
+  const uint8_t* at = pool() + line * kLineSize;
+  XXH128_hash_t hash;
+  const uint32_t slot = slot_[line];
+  if (slot == 0 || undecided_[slot - 1].diff == 0) {
+    hash = XXH3_128bits(at, kLineSize);
+  } else {
+    // What can be found here: the bytes in memory where decided, the alive candidates elsewhere.
+    const Undecided& u = undecided_[slot - 1];
+    hash = XXH3_128bits_withSeed(&u.written, 8, u.diff);
+    const auto fold = [&hash](const uint8_t* bytes) {
+      const XXH128_hash_t next = XXH3_128bits_withSeed(bytes, kLineSize, hash.low64);
+      hash = {next.low64, next.high64 ^ std::rotl(hash.high64, 1)};
+    };
+    fold(at);
+    for (uint32_t i = 0; i < u.alive_count; ++i) {
+      Content content = u.set->contents[alive_at(u, i)];
+      for (uint64_t left = u.written; left != 0; left &= left - 1) content.bytes[std::countr_zero(left)] = 0;
+      fold(content.bytes.data());
+    }
+  }
+  state_stamp_[line] = state_epoch_;
+  signatures_[line] = {hash.low64, hash.high64};
+  return signatures_[line];
+}
+
+Signature Executor::globals_signature() const {
+  XXH128_hash_t hash{};
+  for (const MemoryRange& range : options_.globals) {
+    hash = XXH3_128bits_withSeed(reinterpret_cast<const void*>(range.begin), range.end - range.begin, hash.low64);
+  }
+  return {hash.low64, hash.high64};
+}
+
+std::vector<Executor::LineState> Executor::line_states() const {
+  std::vector<LineState> out;
+  for (size_t i = levels_.back().first_undecided; i < undecided_.size(); ++i) {
+    const Undecided& u = undecided_[i];
+    LineState state{u.set, {}, u.alive_count != u.set->contents.size()};
+    for (uint32_t k = 0; k < u.alive_count; ++k) state.alive.push_back(alive_at(u, k));
+    out.push_back(std::move(state));
+  }
+  return out;
+}
+
+uint64_t Executor::digest() const {
+  XXH64_hash_t hash = XXH3_64bits(pool(), options_.pool_size);
+  for (const MemoryRange& range : options_.globals) {
+    hash = XXH3_64bits_withSeed(reinterpret_cast<const void*>(range.begin), range.end - range.begin, hash);
+  }
+  return XXH3_64bits_withSeed(reinterpret_cast<const void*>(arena_range_.begin), arena.top - arena_range_.begin, hash);
+}
+
+}  // namespace powercut

@@ -1,0 +1,226 @@
+// Runs target code (recovery, queries) inside the engine on a crash image, and takes everything back.
+//
+// The pool and the target's heap are mapped once, at fixed addresses, back to back. Instrumented code calls
+// the hooks before each access:
+//   load   -- a pending line's bytes are decided when they are first read: the executor asks the active
+//             Decisions which of the distinct values to show, keeps only the candidates that agree, and puts
+//             the bytes in memory before the load happens;
+//   store  -- the old word goes to the journal; undo() restores it, so that a reset costs what was written.
+//             A store outside pool, arena, stack and the target's globals stops the execution before it happens.
+// A signal, an exception, an abort or an exhausted step budget ends the execution as an Outcome.
+//
+// Known inaccuracies: accesses by uninstrumented code are not seen (the run lists such calls, --paranoid
+// detects what they changed); thread-local variables of the target are not restored.
+#ifndef POWERCUT_REPLAYER_EXECUTOR_H_
+#define POWERCUT_REPLAYER_EXECUTOR_H_
+
+#include <csetjmp>
+#include <csignal>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "replayer/decisions.h"
+#include "replayer/models/model.h"
+#include "tracer/runtime/hooks.h"
+
+namespace powercut {
+
+inline constexpr uint64_t kPoolBase = 0x100000000000;
+inline constexpr uint64_t kArenaSize = uint64_t{1} << 30;
+
+// How an execution of target code ended.
+struct Outcome {
+  enum class Kind : uint8_t { kReturned, kSignal, kAbort, kException, kSteps, kWildStore };
+  Kind kind = Kind::kReturned;
+  int signal = 0;
+  uint64_t address = 0;             // faulting or wild address
+  std::string text;                 // exception or assertion text
+  std::vector<uint64_t> stack;      // return addresses, innermost first
+  bool returned() const { return kind == Kind::kReturned; }
+};
+
+// The contents that a line may have at the start of a level (a crash state before recovery runs).
+struct LineSet {
+  uint64_t line = 0;
+  std::vector<Content> contents;  // distinct; never empty
+  std::vector<uint32_t> base;     // nested levels: index into the parent's alive contents
+  uint32_t visible = 0;           // the content with everything persisted
+  uint64_t diff = 0;              // bytes in which the contents differ
+  void compute_diff();
+};
+
+using LineSets = std::vector<const LineSet*>;
+
+// A power cut inside (or right after) recovery: what later recoveries may find.
+struct Cut {
+  PendingLines stores{AtomPolicy::kAny};          // recovery's own stores above the undecided bases
+  std::vector<std::vector<uint32_t>> alive;       // per undecided line of the level: candidates still possible
+  uint64_t stores_seen = 0;                       // how many stores recovery had made
+  bool after_return = false;
+};
+
+// A 128-bit digest of what a line holds or may hold.
+struct Signature {
+  uint64_t low = 0, high = 0;
+  bool operator==(const Signature&) const = default;
+};
+
+struct MemoryRange {
+  uint64_t begin = 0, end = 0;
+  bool holds(uint64_t address, uint64_t size) const { return address >= begin && address + size <= end && address + size >= address; }
+};
+
+class Executor {
+ public:
+  struct Options {
+    uint64_t pool_size = 0;
+    AtomPolicy policy = AtomPolicy::kAny;
+    int64_t step_budget = 0;
+    std::vector<MemoryRange> globals;  // the target's writable data
+  };
+  explicit Executor(const Options& options);
+  ~Executor();
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+
+  uint8_t* pool() const { return reinterpret_cast<uint8_t*>(kPoolBase); }
+  uint64_t pool_size() const { return options_.pool_size; }
+
+  // --- levels -----------------------------------------------------------------------------------
+  // Makes `sets` the crash state: writes definite contents to the pool, marks the rest undecided. `sets`
+  // must outlive the level. Levels nest; uninstall() undoes the last one.
+  void install(const LineSets& sets);
+  void uninstall();
+
+  // --- running target code ------------------------------------------------------------------------
+  // Calls `body` with hooks on. `decisions` decides undecided bytes.
+  Outcome run(Decisions* decisions, const std::function<void()>& body);
+  // Recovery: run() that also follows its stores. Cuts at fresh crash points inside it go to `cuts` if not null.
+  Outcome run_recovery(Decisions* decisions, std::vector<Cut>* cuts, const std::function<void()>& body);
+  // The cut right after the recovery that ran last; nothing when it wrote nothing.
+  std::optional<Cut> cut_after_recovery() const;
+  // The child level of a cut; call with the level's initial state restored.
+  std::vector<LineSet> child(const Cut& cut) const;
+  // Digest of the (address, value) sequence that the last recovery loaded: its leaf in the recovery trie.
+  uint64_t path() const { return path_; }
+
+  struct Mark {
+    size_t words, decided, alive;
+    uint64_t arena;
+  };
+  Mark mark() const;
+  void undo(const Mark& mark);
+
+  // --- read sets ----------------------------------------------------------------------------------
+  // What the code loads from here on, once each: lines of the pool, and 8-byte words of the arena below `heap`.
+  void begin_reads(const Mark& heap);
+  struct Reads {
+    std::vector<uint64_t> lines;
+    std::vector<uint64_t> words;  // addresses
+  };
+  const Reads& reads() const { return reads_; }
+  // Digest of everything that code can find in `line` now. Cached until new_state().
+  Signature signature(uint64_t line);
+  void new_state() { ++state_epoch_; }
+  Signature globals_signature() const;
+
+  // --- what is decided, for reports ---------------------------------------------------------------
+  struct LineState {
+    const LineSet* set;
+    std::vector<uint32_t> alive;
+    bool decided;
+  };
+  std::vector<LineState> line_states() const;  // of the innermost level
+  uint64_t loads() const { return loads_; }
+  bool ever_read(uint64_t line) const { return ever_read_[line] != 0; }
+  // Return addresses of the recovery's stores so far (nested findings name them).
+  struct NestedStore {
+    uint64_t offset, size;
+    std::vector<uint64_t> stack;
+  };
+  const std::vector<NestedStore>& recovery_stores() const { return recovery_stores_; }
+
+  // A digest of pool, globals and live arena (--paranoid).
+  uint64_t digest() const;
+
+  // Implementation of the hooks and signal handler; public for the C callbacks alone.
+  void on_load(uint64_t address, uint64_t size);
+  void on_store(uint64_t address, uint64_t size, uint32_t flags, const void* value, const void* pc, const void* frame);
+  void on_rmw_begin(uint64_t address, uint64_t size, const void* pc, const void* frame);
+  void on_rmw_end(uint64_t address, uint64_t size, uint32_t stored, const void* pc, const void* frame);
+  void on_flush(uint64_t address, uint32_t kind);
+  void on_fence();
+  [[noreturn]] void stop(Outcome outcome);
+  bool running() const { return running_; }
+
+ private:
+  static constexpr uint32_t kAllAlive = ~uint32_t{0};
+  struct Undecided {
+    const LineSet* set;
+    uint32_t alive_begin;  // index into alive_, or kAllAlive
+    uint32_t alive_count;
+    uint64_t diff;         // undecided bytes: alive candidates differ, and nothing has overwritten them
+    uint64_t written;      // bytes that this execution overwrote
+  };
+  struct Level {
+    size_t first_undecided;
+    Mark mark;
+    std::vector<std::pair<uint64_t, uint32_t>> old_slots;
+  };
+  struct Word {
+    uint64_t address, old;
+  };
+  struct Decided {
+    uint32_t index;
+    Undecided old;
+  };
+  uint32_t alive_at(const Undecided& u, uint32_t i) const {
+    return u.alive_begin == kAllAlive ? i : alive_[u.alive_begin + i];
+  }
+  void decide(uint32_t index, uint64_t mask);
+  void overwrite(uint64_t address, uint64_t size);
+  void keep_words(uint64_t address, uint64_t size);
+  void write_line(uint64_t line, const Content& content, uint64_t mask);
+  void touch_arena(uint64_t address, uint64_t size);
+  void maybe_cut(bool raises);
+  void check_store(uint64_t address, uint64_t size, const void* pc, const void* frame);
+
+  Options options_;
+  MemoryRange pool_range_, arena_range_, stack_range_;
+  // Arrays indexed by line, in lazily committed memory.
+  uint32_t* slot_ = nullptr;        // 1 + index into undecided_, 0 = content is definite
+  uint32_t* read_stamp_ = nullptr;
+  uint32_t* state_stamp_ = nullptr;
+  Signature* signatures_ = nullptr;
+  uint8_t* ever_read_ = nullptr;
+  uint32_t* word_stamp_ = nullptr;  // arena words
+
+  std::vector<Undecided> undecided_;
+  std::vector<uint32_t> alive_;
+  std::vector<Level> levels_;
+  std::vector<Word> words_;
+  std::vector<Decided> decided_;
+  std::vector<uint32_t> groups_, representatives_;  // scratch of decide()
+
+  Reads reads_;
+  uint64_t reads_heap_ = 0;
+  uint32_t read_epoch_ = 0;
+  uint32_t state_epoch_ = 1;
+
+  bool running_ = false;
+  bool in_recovery_ = false;
+  Decisions* decisions_ = nullptr;
+  std::vector<Cut>* cuts_ = nullptr;
+  std::optional<PendingLines> recovery_pending_;
+  std::vector<NestedStore> recovery_stores_;
+  uint64_t path_ = 0;
+  uint64_t loads_ = 0;
+  Outcome outcome_;
+  powercut_sink sink_{};
+  sigjmp_buf escape_;
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_REPLAYER_EXECUTOR_H_

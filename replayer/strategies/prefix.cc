@@ -1,0 +1,24 @@
+// prefix: one image a crash point, with all visible stores durable, in program order. Linear and quick: what a
+// tester without a persistency model would look at, and a first smoke test. Never complete.
+#include "replayer/strategies/strategy.h"
+
+namespace powercut {
+namespace {
+
+class Prefix final : public Strategy {
+ public:
+  std::string_view name() const override { return "prefix"; }
+  bool complete() const override { return false; }
+  BigInt visit(const LineSets& pending, uint64_t, const std::function<void(const LineSets&)>& explore) override {
+    ConcreteLevel level(pending);
+    for (size_t i = 0; i < pending.size(); ++i) level.choose(i, pending[i]->visible);
+    explore(level.sets());
+    return 1;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_prefix() { return std::make_unique<Prefix>(); }
+
+}  // namespace powercut

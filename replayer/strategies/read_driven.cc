@@ -1,0 +1,27 @@
+// read-driven: all lines stay undecided; recovery's own loads branch over the distinct values that it can see
+// (Gorjiara, Xu & Demsky, Jaaru, ASPLOS 2021). Two images that recovery cannot tell apart are one execution.
+//
+// Complete: recovery is a function of the bytes that it loads. Every legal image shows it one sequence of
+// loaded values, and the branches at its loads are exactly the distinct values that the candidates still
+// compatible with that sequence give; lines are independent, so filtering one line never restricts another.
+// By induction over the loads every image follows one of the explored paths, and every path has an image.
+#include "replayer/strategies/strategy.h"
+
+namespace powercut {
+namespace {
+
+class ReadDriven final : public Strategy {
+ public:
+  std::string_view name() const override { return "read-driven"; }
+  bool complete() const override { return true; }
+  BigInt visit(const LineSets& pending, uint64_t, const std::function<void(const LineSets&)>& explore) override {
+    explore(pending);
+    return state_count(pending);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_read_driven() { return std::make_unique<ReadDriven>(); }
+
+}  // namespace powercut
