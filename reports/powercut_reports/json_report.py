@@ -1,0 +1,74 @@
+"""The object that `powercut run --json` prints: what a gate or a script reads.
+
+    {"runs": [{target, variant, scenario, model, strategy, seed, events, crash_points, crash_states,
+               executions, leaves, verdict, coverage: {kind, covered, total, nested_complete, reason},
+               assumptions, not_checked, seconds,
+               findings: [{fingerprint, invariant, operation, query, store_site, lost_site, message, file}],
+               hygiene: [{kind, count, site, offset, event, message}]}]}
+
+`crash_states`, `covered` and `total` are decimal strings: they outgrow 64 bits. `operation` and `query`
+are text such as "update(17)" and "lookup(17)"; the whole finding is in `file`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from powercut_reports.model import Finding, Hygiene
+from powercut_reports.parse import parse_run
+from powercut_reports.story import summary_site
+
+_COPIED = ("target", "variant", "scenario", "model", "strategy", "seed", "events", "crash_points")
+_COUNTED = ("executions", "leaves")
+_COVERAGE = ("kind", "covered", "total", "nested_complete", "reason")
+_BIG = ("covered", "total")
+
+
+def runs_object(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """The object for `runs`, in their order. The values are JSON's own types; nothing of `runs` is shared."""
+    return {"runs": [_run(run) for run in runs]}
+
+
+def _big(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _run(raw: dict[str, Any]) -> dict[str, Any]:
+    run = parse_run(raw)
+    coverage = raw.get("coverage") or {}
+    return {
+        **{name: raw.get(name) for name in _COPIED},
+        "crash_states": _big(raw.get("crash_states")),
+        **{name: raw.get(name) for name in _COUNTED},
+        "verdict": run.verdict,
+        "coverage": {name: _big(coverage.get(name)) if name in _BIG else coverage.get(name) for name in _COVERAGE},
+        "assumptions": list(run.assumptions),
+        "not_checked": dict(raw.get("not_checked") or {}),
+        "seconds": run.seconds,
+        "findings": [_finding(finding) for finding in run.findings],
+        "hygiene": [_hygiene(row) for row in run.hygiene],
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "fingerprint": finding.fingerprint,
+        "invariant": finding.invariant,
+        "operation": str(finding.operation),
+        "query": finding.query,
+        "store_site": finding.store_site or summary_site(finding) or None,
+        "lost_site": finding.lost_site or None,
+        "message": finding.message,
+        "file": finding.file or None,
+    }
+
+
+def _hygiene(row: Hygiene) -> dict[str, Any]:
+    return {
+        "kind": row.kind,
+        "count": row.count,
+        "site": row.site or None,
+        "offset": row.offset,
+        "event": row.event,
+        "message": row.message,
+    }

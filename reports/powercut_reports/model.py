@@ -1,0 +1,180 @@
+"""What a report knows about a run and its findings. EVENTS.md says what each field means.
+
+An empty text or None stands for "not said"; reports word it as unknown and never as a zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+VERDICTS = ("inconsistent", "unknown", "consistent")
+
+
+@dataclass(frozen=True)
+class SourceLine:
+    line: int
+    text: str
+    focus: bool
+
+
+@dataclass(frozen=True)
+class Frame:
+    function: str
+    file: str
+    line: int
+    column: int
+    source: tuple[SourceLine, ...]
+
+    @property
+    def site(self) -> str:
+        return f"{self.file}:{self.line}" if self.file else self.function
+
+
+@dataclass(frozen=True)
+class Store:
+    event: int
+    offset: int
+    size: int
+    bytes: str
+    fate: str  # persisted, lost or torn
+    decisive: bool
+    kind: str
+    frames: tuple[Frame, ...]
+    site: str
+
+
+@dataclass(frozen=True)
+class ImageLine:
+    """One pending line; the three contents are hex strings of the whole line."""
+
+    offset: int
+    image: str
+    floor: str
+    visible: str
+    candidates: str
+    decided: bool
+
+
+@dataclass(frozen=True)
+class TimelineEvent:
+    event: int
+    kind: str
+    detail: str
+    state: str  # of the line after the event: dirty, flushed or durable
+    site: str
+
+
+@dataclass(frozen=True)
+class TimelineLine:
+    offset: int
+    events: tuple[TimelineEvent, ...]
+
+
+@dataclass(frozen=True)
+class Operation:
+    index: int | None
+    kind: str
+    key: str
+    text: str
+
+    def __str__(self) -> str:
+        return self.text or (f"{self.kind}({self.key})" if self.key else self.kind)
+
+
+@dataclass(frozen=True)
+class CrashPoint:
+    index: int | None
+    event: int | None
+    when: str
+    depth: int
+    nested_event: int | None
+
+
+@dataclass(frozen=True)
+class Fault:
+    signal: str
+    address: str
+    frames: tuple[Frame, ...]
+
+
+@dataclass(frozen=True)
+class Finding:
+    fingerprint: str
+    invariant: str
+    underlying: str
+    message: str
+    operation: Operation
+    query: str
+    expected: tuple[str, ...]
+    found: str
+    crash: CrashPoint
+    fault: Fault | None
+    image: tuple[ImageLine, ...]
+    nested_image: tuple[ImageLine, ...]
+    stores: tuple[Store, ...]
+    timeline: tuple[TimelineLine, ...]
+    contents_expected: tuple[tuple[str, str], ...]
+    contents_actual: tuple[tuple[str, str], ...]
+    file: str
+    store_site: str
+    lost_site: str
+    reproduce: str
+    target: str
+    variant: str
+    scenario: str
+
+
+@dataclass(frozen=True)
+class Coverage:
+    kind: str  # complete or sampled
+    covered: str
+    total: str
+    nested_complete: bool | int | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class NotChecked:
+    lines_never_read: int | None
+    flush_sites_never_reached: int | None
+    flush_sites: tuple[str, ...]
+    uninstrumented_calls: tuple[str, ...]
+    atoms: str
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Hygiene:
+    kind: str
+    count: int
+    site: str
+    offset: int | None
+    event: int | None
+    message: str
+
+
+@dataclass(frozen=True)
+class Run:
+    target: str
+    variant: str
+    scenario: str
+    model: str
+    strategy: str
+    seed: str
+    nested: int | None
+    events: int | None
+    crash_points: int | None
+    crash_states: str
+    executions: int | None
+    leaves: int | None
+    verdict: str  # consistent, inconsistent or unknown
+    coverage: Coverage
+    assumptions: tuple[str, ...]
+    not_checked: NotChecked
+    seconds: float | None
+    findings: tuple[Finding, ...]
+    hygiene: tuple[Hygiene, ...]
+
+    @property
+    def name(self) -> str:
+        return f"{self.target}:{self.variant}" if self.variant else self.target

@@ -1,0 +1,259 @@
+"""From the dicts that the event stream and the CLI hand over to the model.
+
+Tolerant on purpose: a field that is missing or of another type becomes an empty value, since a report of
+an interrupted run, or of a newer engine, must still be readable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from powercut_reports.model import (
+    VERDICTS,
+    Coverage,
+    CrashPoint,
+    Fault,
+    Finding,
+    Frame,
+    Hygiene,
+    ImageLine,
+    NotChecked,
+    Operation,
+    Run,
+    SourceLine,
+    Store,
+    TimelineEvent,
+    TimelineLine,
+)
+
+Raw = Mapping[str, Any]
+
+
+def as_text(value: object) -> str:
+    return "" if value is None else value if isinstance(value, str) else str(value)
+
+
+def as_int(value: object) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, int):
+        return None
+    return value
+
+
+def _dict(value: object) -> Raw:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _list(value: object) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else []
+
+
+def _dicts(value: object) -> list[Raw]:
+    return [item for item in _list(value) if isinstance(item, Mapping)]
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(as_text(item) for item in _list(value))
+
+
+def parse_frames(raw: Raw) -> tuple[Frame, ...]:
+    """The symbolised stack of `raw`, innermost first; empty when nobody symbolised it."""
+    return tuple(
+        Frame(
+            as_text(frame.get("function")),
+            as_text(frame.get("file")),
+            as_int(frame.get("line")) or 0,
+            as_int(frame.get("column")) or 0,
+            tuple(
+                SourceLine(as_int(line.get("line")) or 0, as_text(line.get("text")), line.get("focus") is True)
+                for line in _dicts(frame.get("source"))
+            ),
+        )
+        for frame in _dicts(raw.get("frames")) or _dicts(raw.get("stack"))
+    )
+
+
+# The header through which schemes store, flush and fence: the line that people want is its caller's.
+_PRIMITIVES = "powercut/pmem.h"
+
+
+def own_frame(frames: tuple[Frame, ...]) -> Frame | None:
+    """The innermost frame in the program's own code."""
+    located = [frame for frame in frames if frame.file]
+    return next((frame for frame in located if not frame.file.endswith(_PRIMITIVES)), next(iter(located), None))
+
+
+def _site(raw: Raw, frames: tuple[Frame, ...]) -> str:
+    frame = own_frame(frames)
+    return as_text(raw.get("site")) or (frame.site if frame else next((f.function for f in frames if f.function), ""))
+
+
+def _store(raw: Raw) -> Store:
+    frames = parse_frames(raw)
+    return Store(
+        as_int(raw.get("event")) or 0,
+        as_int(raw.get("offset")) or 0,
+        as_int(raw.get("size")) or 0,
+        as_text(raw.get("bytes")),
+        as_text(raw.get("fate")) or "unknown",
+        raw.get("decisive") is True,
+        as_text(raw.get("kind")) or "store",
+        frames,
+        _site(raw, frames),
+    )
+
+
+def _image(value: object) -> tuple[ImageLine, ...]:
+    return tuple(
+        ImageLine(
+            as_int(raw.get("offset")) or 0,
+            as_text(raw.get("bytes")),
+            as_text(raw.get("floor")),
+            as_text(raw.get("visible")),
+            as_text(raw.get("candidates")),
+            raw.get("decided") is True,
+        )
+        for raw in _dicts(value)
+    )
+
+
+def _timeline(value: object) -> tuple[TimelineLine, ...]:
+    return tuple(
+        TimelineLine(
+            as_int(line.get("offset")) or 0,
+            tuple(
+                TimelineEvent(
+                    as_int(raw.get("event")) or 0,
+                    as_text(raw.get("kind")),
+                    as_text(raw.get("detail")),
+                    as_text(raw.get("state")),
+                    _site(raw, parse_frames(raw)),
+                )
+                for raw in _dicts(line.get("events"))
+            ),
+        )
+        for line in _dicts(_dict(value).get("lines"))
+    )
+
+
+def _pairs(value: object) -> tuple[tuple[str, str], ...]:
+    return tuple((as_text(pair[0]), as_text(pair[1])) for pair in map(_list, _list(value)) if len(pair) == 2)
+
+
+def _query(raw: Raw) -> str:
+    query = raw.get("query")
+    if isinstance(query, str):
+        return query
+    query = _dict(query)
+    kind, argument = as_text(query.get("kind")), as_text(query.get("key")) or as_text(query.get("region"))
+    return as_text(query.get("text")) or (f"{kind}({argument})" if argument else kind)
+
+
+def _operation(raw: Raw) -> Operation:
+    operation = raw.get("operation")
+    if isinstance(operation, str):
+        return Operation(None, "", "", operation)
+    operation = _dict(operation)
+    return Operation(
+        as_int(operation.get("index")),
+        as_text(operation.get("kind")),
+        as_text(operation.get("key")),
+        as_text(operation.get("text")),
+    )
+
+
+def parse_finding(raw: Raw, run: Raw | None = None) -> Finding:
+    """`run` names the target and scenario for a finding that does not carry them itself."""
+    owner = run or {}
+    crash, fault, contents = _dict(raw.get("crash_point")), _dict(raw.get("fault")), _dict(raw.get("contents"))
+    return Finding(
+        fingerprint=as_text(raw.get("fingerprint")) or as_text(raw.get("key")),
+        invariant=as_text(raw.get("invariant")) or "unknown",
+        underlying=as_text(raw.get("underlying")),
+        message=as_text(raw.get("message")),
+        operation=_operation(raw),
+        query=_query(raw),
+        expected=_texts(raw.get("expected")),
+        found=as_text(raw.get("found")),
+        crash=CrashPoint(
+            as_int(crash.get("index")),
+            as_int(crash.get("event")),
+            as_text(crash.get("when")),
+            as_int(crash.get("depth")) or 0,
+            as_int(crash.get("nested_event")),
+        ),
+        fault=Fault(as_text(fault.get("signal")), as_text(fault.get("address")), parse_frames(fault)) if fault else None,
+        image=_image(raw.get("image")),
+        nested_image=_image(raw.get("nested_image")),
+        stores=tuple(_store(store) for store in _dicts(raw.get("stores"))),
+        timeline=_timeline(raw.get("timeline")),
+        contents_expected=_pairs(contents.get("expected")),
+        contents_actual=_pairs(contents.get("actual")),
+        file=as_text(raw.get("file")),
+        store_site=as_text(raw.get("store_site")),
+        lost_site=as_text(raw.get("lost_site")),
+        reproduce=as_text(raw.get("reproduce")),
+        target=as_text(raw.get("target", owner.get("target"))),
+        variant=as_text(raw.get("variant", owner.get("variant"))),
+        scenario=as_text(raw.get("scenario", owner.get("scenario"))),
+    )
+
+
+def _count(value: object) -> int | None:
+    return len(value) if isinstance(value, list) else as_int(value)
+
+
+def _coverage(raw: Raw) -> Coverage:
+    nested = raw.get("nested_complete")
+    return Coverage(
+        as_text(raw.get("kind")) or "unknown",
+        as_text(raw.get("covered")),
+        as_text(raw.get("total")),
+        nested if isinstance(nested, bool | int) else None,
+        as_text(raw.get("reason")),
+    )
+
+
+def parse_hygiene(raw: Raw) -> Hygiene:
+    return Hygiene(
+        as_text(raw.get("kind")),
+        as_int(raw.get("count")) or 0,
+        _site(raw, parse_frames(raw)),
+        as_int(raw.get("offset")),
+        as_int(raw.get("event")),
+        as_text(raw.get("message")),
+    )
+
+
+def parse_run(raw: Raw) -> Run:
+    missed, seconds, verdict = _dict(raw.get("not_checked")), raw.get("seconds"), as_text(raw.get("verdict"))
+    flush_sites = missed.get("flush_sites_never_reached")
+    return Run(
+        target=as_text(raw.get("target")),
+        variant=as_text(raw.get("variant")),
+        scenario=as_text(raw.get("scenario")),
+        model=as_text(raw.get("model")),
+        strategy=as_text(raw.get("strategy")),
+        seed=as_text(raw.get("seed")),
+        nested=as_int(raw.get("nested")),
+        events=as_int(raw.get("events")),
+        crash_points=as_int(raw.get("crash_points")),
+        crash_states=as_text(raw.get("crash_states")),
+        executions=as_int(raw.get("executions")),
+        leaves=as_int(raw.get("leaves")),
+        # What is not a verdict we know is never shown as a clean one.
+        verdict=verdict if verdict in VERDICTS else "unknown",
+        coverage=_coverage(_dict(raw.get("coverage"))),
+        assumptions=_texts(raw.get("assumptions")),
+        not_checked=NotChecked(
+            _count(missed.get("lines_never_read")),
+            _count(flush_sites),
+            _texts(flush_sites),
+            _texts(missed.get("uninstrumented_calls")),
+            as_text(missed.get("atoms")),
+            _texts(missed.get("notes")),
+        ),
+        seconds=float(seconds) if isinstance(seconds, int | float) and not isinstance(seconds, bool) else None,
+        findings=tuple(parse_finding(finding, raw) for finding in _dicts(raw.get("findings"))),
+        hygiene=tuple(parse_hygiene(row) for row in _dicts(raw.get("hygiene"))),
+    )

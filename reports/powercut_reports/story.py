@@ -1,0 +1,208 @@
+"""A finding in words: what was asked, when the power went, what had persisted and what was lost.
+
+The text and the HTML report share these sentences, so that one finding reads the same everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from string import ascii_uppercase
+
+from powercut_reports import format as fmt
+from powercut_reports.model import Coverage, CrashPoint, Finding, NotChecked, Run, Store
+from powercut_reports.parse import own_frame
+
+_FATES = ("persisted", "torn", "lost")
+_SITES_IN_SENTENCE = 2
+
+
+@dataclass(frozen=True)
+class Involved:
+    """The stores of one source line that shared one fate."""
+
+    label: str  # A, B, … for decisive stores, else empty
+    stores: tuple[Store, ...]
+
+    @property
+    def first(self) -> Store:
+        return self.stores[0]
+
+    @property
+    def fate(self) -> str:
+        return self.first.fate
+
+    @property
+    def site(self) -> str:
+        return self.first.site
+
+    @property
+    def what(self) -> str:
+        """The source line, or the bytes when the source is not at hand."""
+        frame = own_frame(self.first.frames)
+        focus = next((line.text.strip() for line in frame.source if line.focus), "") if frame else ""
+        return focus or self.extent
+
+    @property
+    def extent(self) -> str:
+        size = sum(store.size for store in self.stores)
+        many = f" in {len(self.stores)} stores" if len(self.stores) > 1 else ""
+        return f"{fmt.plural(size, 'byte')} at {fmt.offset(min(s.offset for s in self.stores))}{many}"
+
+
+def _labels() -> Iterator[str]:
+    """A … Z, AA, AB, …"""
+    for prefix in ("", *ascii_uppercase):
+        yield from (prefix + letter for letter in ascii_uppercase)
+
+
+def involved(finding: Finding) -> tuple[Involved, ...]:
+    """Stores grouped by source line and fate: decisive ones first, those that persisted before those lost."""
+
+    def rank(store: Store) -> tuple[bool, int, bool, str]:
+        fate = _FATES.index(store.fate) if store.fate in _FATES else len(_FATES)
+        named = store.site in (finding.store_site, finding.lost_site)
+        return (not store.decisive, fate, not named, store.site)
+
+    labels = _labels()
+    groups = []
+    for key, members in groupby(sorted(finding.stores, key=lambda s: (*rank(s), s.event)), key=rank):
+        groups.append(Involved("" if key[0] else next(labels, ""), tuple(members)))
+    return tuple(groups)
+
+
+def _joined(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _sites(groups: list[Involved]) -> str:
+    """ "the store at update.cc:81", "the stores at update.cc:81, move.cc:9 and 3 more places" """
+    sites = list(dict.fromkeys(g.site or fmt.offset(g.first.offset) for g in groups))
+    shown = sites[:_SITES_IN_SENTENCE]
+    if len(sites) > len(shown):
+        shown.append(fmt.plural(len(sites) - len(shown), "more place"))
+    noun = "store" if sum(len(g.stores) for g in groups) == 1 else "stores"
+    return f"the {noun} at {_joined(shown)}"
+
+
+def cut_sentence(crash: CrashPoint) -> str:
+    """When the power was cut, e.g. "before sfence, at event 1,234 (crash point 41)"."""
+    parts = [crash.when or "at an unnamed instant"]
+    if crash.event is not None:
+        parts.append(f"at event {fmt.grouped(crash.event)}")
+    point = f" (crash point {fmt.grouped(crash.index)})" if crash.index is not None else ""
+    return ", ".join(parts) + point
+
+
+def nested_sentence(crash: CrashPoint) -> str:
+    """When it was cut again inside recovery; empty when it was not."""
+    if crash.depth < 1 and crash.nested_event is None:
+        return ""
+    if crash.nested_event is None:
+        return "then again right after recovery"
+    return f"then again inside recovery, at its event {fmt.grouped(crash.nested_event)}"
+
+
+def answer_sentence(finding: Finding) -> str:
+    """What recovery or the query did wrong."""
+    asked = finding.query
+    if finding.fault:
+        doing = asked if asked and asked != "recovery" else "recovery"
+        at = f" at address {finding.fault.address}" if finding.fault.address else ""
+        return f"{doing} ended with {finding.fault.signal or 'a fault'}{at}"
+    if not asked:
+        return "recovery then left a state that is not legal"
+    found = f"answered {finding.found}" if finding.found else "gave no legal answer"
+    legal = f", where only {' or '.join(finding.expected)} was legal" if finding.expected else ""
+    return f"{asked} then {found}{legal}"
+
+
+def story(finding: Finding) -> str:
+    """The finding in one sentence."""
+    during = f"During {finding.operation}" if str(finding.operation) else "During this run"
+    cut = f"{during} the power was cut {cut_sentence(finding.crash)}"
+    nested = nested_sentence(finding.crash)
+    groups = [group for group in involved(finding) if group.label] or list(involved(finding))
+    fates = []
+    for fate, words in (("persisted", "had persisted"), ("torn", "had persisted in part"), ("lost", "lost")):
+        members = [group for group in groups if group.fate == fate]
+        if not members:
+            continue
+        count = sum(len(g.stores) for g in members)
+        verb = ("was " if count == 1 else "were ") + words if fate == "lost" else words
+        fates.append(f"{_sites(members)} {verb}")
+    clauses = [f"{cut}, {nested}" if nested else cut, *fates, answer_sentence(finding)]
+    return "; ".join(clauses) + "."
+
+
+def headline(finding: Finding) -> str:
+    return finding.message or f"{finding.invariant} is violated."
+
+
+def summary_site(finding: Finding) -> str:
+    """The source line that names the finding in one-line summaries."""
+    if finding.store_site or finding.lost_site:
+        return finding.store_site or finding.lost_site
+    groups = involved(finding)
+    frame = own_frame(finding.fault.frames) if finding.fault else None
+    return groups[0].site if groups and groups[0].site else frame.site if frame else ""
+
+
+def coverage_words(coverage: Coverage) -> str:
+    """ "complete" or "sampled 12.3 %". """
+    if coverage.kind == "sampled":
+        return f"sampled {fmt.percent(coverage.covered, coverage.total)}"
+    return coverage.kind
+
+
+def coverage_sentence(coverage: Coverage) -> str:
+    """The coverage exactly, and to which depth of nested crashes it holds."""
+    total = fmt.count_in_a_sentence(coverage.total)
+    if coverage.kind == "complete":
+        words = f"complete: all {total} crash states" if coverage.total else "complete"
+    elif coverage.kind == "sampled":
+        covered = fmt.count_in_a_sentence(coverage.covered)
+        words = f"{coverage_words(coverage)}: {covered} of {total} crash states"
+    else:
+        words = "unknown: the run did not say what it covered"
+    nested = coverage.nested_complete
+    if isinstance(nested, bool):
+        words += "; cuts inside recovery " + ("complete" if nested else "not complete")
+    elif nested is not None:
+        words += f"; cuts inside recovery complete to depth {nested}" if nested else "; no cuts inside recovery"
+    return words + (f" ({coverage.reason})" if coverage.reason else "")
+
+
+def verdict_sentence(run: Run) -> str:
+    """What the verdict does and does not claim."""
+    if run.verdict == "inconsistent":
+        return f"{fmt.plural(len(run.findings), 'way')} found in which a power cut loses or corrupts data."
+    if run.verdict == "unknown":
+        return "No verdict: the run could not decide. This is neither clean nor a finding."
+    if run.coverage.kind == "complete":
+        return "No legal crash state of this run loses or corrupts data."
+    return "No finding in the crash states that were tried; others were not tried."
+
+
+_ATOMS = {
+    "any": "wide stores and mem* calls split into 8-byte atoms that persist in any order",
+    "ascending": "assumes ascending: the atoms of a wide store persist in address order",
+    "byte": "mem* calls split into single bytes that persist in any order",
+}
+
+
+def not_checked(missed: NotChecked) -> tuple[str, ...]:
+    """One sentence for each thing that the verdict says nothing about."""
+    rows = []
+    if missed.lines_never_read:
+        rows.append(f"{fmt.plural(missed.lines_never_read, 'persistent line')} never read by recovery or a query")
+    if missed.flush_sites_never_reached:
+        sites = f": {', '.join(missed.flush_sites)}" if missed.flush_sites else ""
+        rows.append(f"{fmt.plural(missed.flush_sites_never_reached, 'flush site')} never reached{sites}")
+    if missed.uninstrumented_calls:
+        count = fmt.plural(len(missed.uninstrumented_calls), "uninstrumented function")
+        rows.append(f"{count} called: {', '.join(missed.uninstrumented_calls)}")
+    if missed.atoms:
+        rows.append(f"atom policy {missed.atoms}" + (f": {_ATOMS[missed.atoms]}" if missed.atoms in _ATOMS else ""))
+    return (*rows, *missed.notes)

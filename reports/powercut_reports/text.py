@@ -1,0 +1,129 @@
+"""Reports for a terminal, a CI log or a failed test.
+
+    ERROR: powercut: lost-item  (target level:published, scenario update_full_bucket)
+      An acknowledged update of key 17 is gone.  expected value 0x2a  found: absent
+        store A  tokens = next;        level/update.cc:88   persisted
+        store B  slot->value = value;  level/update.cc:81   lost
+      Power cut: before sfence, at event 1,234 (crash point 41), during update(17)
+      Reproduce: powercut reproduce .powercut/findings/7f3a.json
+    SUMMARY: powercut: lost-item level/update.cc:88
+
+The last line is for tools: one finding, one line, no padding. Everything foreign passes `printable`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from powercut_reports import format as fmt
+from powercut_reports import story
+from powercut_reports.format import printable
+from powercut_reports.model import Finding, Run
+from powercut_reports.parse import own_frame, parse_finding, parse_run
+
+_STORES_SHOWN = 6
+_WHAT_WIDTH = 48
+_STYLES = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2", "bold red": "1;31"}
+_VERDICT_STYLE = {"consistent": "green", "inconsistent": "bold red", "unknown": "yellow"}
+_FATE_STYLE = {"persisted": "green", "lost": "red", "torn": "yellow"}
+
+
+class _Painter:
+    def __init__(self, *, color: bool) -> None:
+        self._color = color
+
+    def __call__(self, text: str, style: str) -> str:
+        return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if self._color and style in _STYLES else text
+
+
+def render_finding(finding: dict[str, Any], *, color: bool) -> str:
+    """One finding; ends without a newline. `target`, `variant` and `scenario` are named where given."""
+    return _finding(parse_finding(finding), _Painter(color=color))
+
+
+def render_run(run: dict[str, Any], *, color: bool) -> str:
+    """The summary of one run, without its findings' details; ends without a newline."""
+    return _run(parse_run(run), _Painter(color=color))
+
+
+def _clip(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _finding(finding: Finding, paint: _Painter) -> str:
+    target = f"{finding.target}:{finding.variant}" if finding.variant else finding.target
+    where = [f"target {target}"] if target else []
+    where += [f"scenario {finding.scenario}"] if finding.scenario else []
+    invariant = printable(finding.invariant)
+    if finding.underlying:
+        invariant += f": {printable(finding.underlying)}"
+    head = f"{paint('ERROR:', 'bold red')} powercut: {paint(invariant, 'bold')}"
+    rows = [head + (f"  ({printable(', '.join(where))})" if where else "")]
+
+    sentence = printable(story.headline(finding))
+    if finding.expected:
+        sentence += f"  expected {printable(' or '.join(finding.expected))}"
+    if finding.found:
+        sentence += f"  found: {printable(finding.found)}"
+    rows.append("  " + sentence)
+    rows += _stores(finding, paint)
+    if finding.fault:
+        frame = own_frame(finding.fault.frames)
+        at = f" in {frame.function} {frame.site}" if frame else ""
+        rows.append(f"  Fault: {printable(finding.fault.signal)} at address {printable(finding.fault.address)}{printable(at)}")
+    cuts = [story.cut_sentence(finding.crash), story.nested_sentence(finding.crash)]
+    during = f"during {finding.operation}" if str(finding.operation) else ""
+    rows.append("  Power cut: " + printable(", ".join(part for part in (*cuts, during) if part)))
+    if finding.reproduce:
+        rows.append(f"  Reproduce: {printable(finding.reproduce)}")
+    rows.append(f"SUMMARY: powercut: {printable(f'{finding.invariant} {story.summary_site(finding)}'.rstrip())}")
+    return "\n".join(rows)
+
+
+def _stores(finding: Finding, paint: _Painter) -> list[str]:
+    groups = story.involved(finding)
+    groups = tuple(group for group in groups if group.label) or groups
+    shown = groups[:_STORES_SHOWN]
+    cells = [(g.label, _clip(printable(g.what), _WHAT_WIDTH), printable(g.site), printable(g.fate)) for g in shown]
+    labels, whats, sites = (max((len(cell[i]) for cell in cells), default=0) for i in range(3))
+    rows = [
+        f"    store {label:<{labels}}  {what:<{whats}}  {site:<{sites}}   {paint(fate, _FATE_STYLE.get(fate, ''))}"
+        for label, what, site, fate in cells
+    ]
+    if len(groups) > len(shown):
+        rows.append(f"    and {fmt.plural(len(groups) - len(shown), 'more place')}: see {printable(finding.file) or 'the finding'}")
+    return rows
+
+
+def _run(run: Run, paint: _Painter) -> str:
+    settings = [f"model {run.model}", f"strategy {run.strategy}", f"seed {run.seed}"]
+    rows = [f"{paint(printable(run.name), 'bold')}  {printable(run.scenario)}  ({printable(', '.join(settings))})"]
+    rows.append(
+        f"  Verdict: {paint(run.verdict, _VERDICT_STYLE[run.verdict])}"
+        f", {printable(story.coverage_sentence(run.coverage))}"
+    )
+    counts = [
+        fmt.plural(run.events, "event"),
+        fmt.plural(run.crash_points, "crash point"),
+        f"{fmt.count_with_magnitude(run.crash_states)} crash states",
+        fmt.plural(run.executions, "execution"),
+        fmt.plural(run.leaves, "leaf", "leaves"),
+        fmt.seconds(run.seconds),
+    ]
+    rows.append("  Explored: " + ", ".join(counts))
+    for title, sentences in (("Not checked", story.not_checked(run.not_checked)), ("Assumes", run.assumptions)):
+        if sentences:
+            rows.append(f"  {title}: " + "; ".join(printable(sentence) for sentence in sentences))
+    if run.hygiene:
+        kinds = Counter[str]()
+        for row in run.hygiene:
+            kinds[row.kind] += max(row.count, 1)
+        rows.append("  Hygiene: " + ", ".join(f"{fmt.grouped(n)} {printable(kind)}" for kind, n in sorted(kinds.items())))
+    if run.findings:
+        rows.append(f"  Findings: {fmt.grouped(len(run.findings))}")
+        rows += [
+            f"    {paint(printable(f.invariant), 'red')}  {printable(story.summary_site(f))}  {printable(f.file)}".rstrip()
+            for f in run.findings
+        ]
+    return "\n".join(rows)

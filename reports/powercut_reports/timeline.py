@@ -1,0 +1,145 @@
+"""The geometry of a finding's timeline: one lane a line, events from left to right, the cut on the right.
+
+x is the order of events, not their distance: a thousand events that touched none of these lines take no
+room. A hot line can have any number of events, so the oldest ones beyond `_MAX_COLUMNS` are folded into
+the first column, and lanes beyond `_MAX_LANES` are counted, not drawn. The template only writes it down.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from powercut_reports import format as fmt
+from powercut_reports.model import Finding, Store, TimelineEvent, TimelineLine
+
+_MAX_COLUMNS, _MAX_LANES = 40, 12
+_LABEL, _FATE, _TOP, _LANE, _BAR, _AXIS = 92, 116, 30, 38, 14, 26
+_MIN_SLOT, _MAX_SLOT, _WIDTH = 26, 96, 760
+_TICK_WIDTH = 8  # pixels a digit, with the gap
+_LINE_BYTES = 64
+
+
+@dataclass(frozen=True)
+class Segment:
+    x: int
+    width: int
+    state: str
+    title: str
+
+
+@dataclass(frozen=True)
+class Mark:
+    x: int
+    shape: str  # store, flush or fence
+    fate: str
+    title: str
+
+
+@dataclass(frozen=True)
+class Lane:
+    y: int
+    label: str
+    fate: str  # of the lane's stores: persisted, lost, torn, or empty
+    segments: tuple[Segment, ...]
+    marks: tuple[Mark, ...]
+
+
+@dataclass(frozen=True)
+class Tick:
+    x: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Timeline:
+    width: int
+    height: int
+    bar: int
+    start_x: int
+    crash_x: int
+    bottom: int
+    lanes: tuple[Lane, ...]
+    ticks: tuple[Tick, ...]
+    folded_events: int
+    hidden_lanes: int
+
+
+def _line_size(finding: Finding) -> int:
+    """64 bytes, or the sector of a block medium, read off the image."""
+    return max((len(line.image) // 2 for line in finding.image), default=0) or _LINE_BYTES
+
+
+def _stores_in(line: TimelineLine, finding: Finding, size: int) -> list[Store]:
+    return [s for s in finding.stores if s.offset < line.offset + size and s.offset + max(s.size, 1) > line.offset]
+
+
+def _fate(stores: list[Store]) -> str:
+    fates = {store.fate for store in [s for s in stores if s.decisive] or stores}
+    return next(iter(fates)) if len(fates) == 1 else "torn" if fates else ""
+
+
+def _shape(kind: str) -> str:
+    if "store" in kind or kind == "rmw":
+        return "store"
+    return "fence" if "fence" in kind else "flush"
+
+
+def _title(event: TimelineEvent) -> str:
+    parts = [f"event {fmt.grouped(event.event)}: {event.kind}", event.detail, event.site]
+    return ", ".join(part for part in parts if part) + (f"; the line is now {event.state}" if event.state else "")
+
+
+def build(finding: Finding) -> Timeline | None:
+    """None when the finding has no timeline."""
+    size = _line_size(finding)
+    lines = [line for line in finding.timeline if line.events]
+    if not lines:
+        return None
+
+    def importance(line: TimelineLine) -> tuple[int, int]:
+        stores = _stores_in(line, finding, size)
+        return (0 if any(s.decisive for s in stores) else 1 if stores else 2, line.offset)
+
+    shown = sorted(sorted(lines, key=importance)[:_MAX_LANES], key=lambda line: line.offset)
+    numbers = sorted({event.event for line in shown for event in line.events})
+    folded = numbers[: max(0, len(numbers) - _MAX_COLUMNS)]
+    kept = numbers[len(folded) :]
+    # Column 0 stands for everything folded away, or for the time before the first event.
+    slot = max(_MIN_SLOT, min(_MAX_SLOT, (_WIDTH - _LABEL - _FATE) // (len(kept) + 1)))
+    column = {number: _LABEL + slot * (index + 1) for index, number in enumerate(kept)}
+    crash_x = _LABEL + slot * (len(kept) + 1)
+
+    lanes = []
+    for index, line in enumerate(shown):
+        stores = _stores_in(line, finding, size)
+        fates = {store.event: store.fate for store in stores}
+        events = sorted(line.events, key=lambda event: event.event)
+        segments, marks = [], []
+        for at, event in enumerate(events):
+            x = column.get(event.event, _LABEL)
+            end = column.get(events[at + 1].event, _LABEL) if at + 1 < len(events) else crash_x
+            if end > x:  # equal inside the folded column: only its last state shows
+                until = f"event {fmt.grouped(events[at + 1].event)}" if at + 1 < len(events) else "the power cut"
+                title = f"{event.state} from event {fmt.grouped(event.event)} until {until}"
+                segments.append(Segment(x, end - x, event.state, title))
+            if event.event in column:
+                marks.append(Mark(x, _shape(event.kind), fates.get(event.event, ""), _title(event)))
+        y = _TOP + index * _LANE
+        lanes.append(Lane(y, fmt.offset(line.offset), _fate(stores), tuple(segments), tuple(marks)))
+
+    bottom = _TOP + len(shown) * _LANE
+    digits = max(len(fmt.grouped(number)) for number in kept)
+    step = -(-digits * _TICK_WIDTH // slot)
+    ticks = tuple(Tick(column[number], fmt.grouped(number)) for number in kept[::-1][::step][::-1])
+    return Timeline(
+        width=crash_x + _FATE,
+        height=bottom + _AXIS,
+        bar=_BAR,
+        start_x=_LABEL,
+        crash_x=crash_x,
+        bottom=bottom,
+        lanes=tuple(lanes),
+        ticks=ticks,
+        folded_events=len(folded),
+        hidden_lanes=len(lines) - len(shown),
+    )
