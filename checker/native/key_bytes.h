@@ -1,0 +1,29 @@
+// How key ids and value serials become bytes and back (scenarios/SCHEMA.md, "How a key id becomes bytes").
+#ifndef POWERCUT_CHECKER_NATIVE_KEY_BYTES_H_
+#define POWERCUT_CHECKER_NATIVE_KEY_BYTES_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace powercut {
+
+// Key ids and value serials are 1..kMaxKeyId. Values use the numbers from 2^32 on, so both stay below it.
+inline constexpr uint64_t kMaxKeyId = (uint64_t{1} << 32) - 1;
+// Shorter keys or values could coincide.
+inline constexpr uint32_t kMinIdentityBytes = 8;
+
+// The finaliser of splitmix64: a bijection in which every bit of the input moves every bit of the output.
+uint64_t mix(uint64_t value);
+uint64_t unmix(uint64_t value);
+
+std::vector<uint8_t> key_bytes(uint64_t id, uint32_t size);
+std::vector<uint8_t> value_bytes(uint64_t serial, uint32_t size);
+
+// The id or serial whose bytes these are; nothing when they are nobody's (torn or foreign bytes).
+std::optional<uint64_t> key_id(std::span<const uint8_t> bytes);
+std::optional<uint64_t> value_serial(std::span<const uint8_t> bytes);
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_NATIVE_KEY_BYTES_H_

@@ -1,0 +1,206 @@
+#include "checker/native/workload.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "checker/native/target_library.h"
+
+namespace powercut {
+
+std::string describe(const Operation& operation) {
+  switch (operation.kind) {
+    case OpKind::kInsert:
+      return "insert of key " + std::to_string(operation.key);
+    case OpKind::kUpdate:
+      return "update of key " + std::to_string(operation.key);
+    case OpKind::kErase:
+      return "erase of key " + std::to_string(operation.key);
+    case OpKind::kLookup:
+      return "lookup of key " + std::to_string(operation.key);
+    case OpKind::kMaintain:
+      return "maintain '" + std::string(operation.text) + "'";
+    case OpKind::kFormat:
+      return "format";
+    case OpKind::kOpen:
+      return "open";
+    case OpKind::kClose:
+      return "close";
+  }
+  return "unknown operation";
+}
+
+Workload::Workload(const Scenario& scenario, uint64_t seed, bool checks_exists)
+    : scenario_(scenario), checks_exists_(checks_exists), random_(seed) {}
+
+std::string Workload::place() const {
+  std::string place = "scenario " + scenario_.name;
+  if (phase_ >= scenario_.phases.size()) return place;
+  place += ", phase '" + phase().name + "'";
+  return step_ < phase().steps.size() ? place + ", step " + std::to_string(step_ + 1) : place;
+}
+
+EngineError Workload::misfit(const std::string& what) const {
+  return usage_error(what, place(), "Correct the scenario, or give the target a configuration that it fits.");
+}
+
+void Workload::next_step() {
+  ++step_;
+  done_ = 0;
+  ended_ = false;
+  rmw_key_ = 0;
+}
+
+Result<Workload::Item> Workload::next() {
+  assert(!running_);
+  while (phase_ < scenario_.phases.size()) {
+    if (!announced_) {
+      announced_ = true;
+      return Item{.phase = &phase(), .operation = {}};
+    }
+    if (step_ == phase().steps.size()) {
+      ++phase_;
+      step_ = 0;
+      announced_ = false;
+      continue;
+    }
+    Result<std::optional<Operation>> operation = advance();
+    if (!operation) return operation.error();
+    if (*operation) {
+      running_ = **operation;
+      return Item{.phase = nullptr, .operation = **operation};
+    }
+    next_step();
+  }
+  return Item{};
+}
+
+Result<std::optional<Operation>> Workload::advance() {
+  if (ended_) return std::optional<Operation>();
+  switch (step().kind) {
+    case StepKind::kInsert:
+    case StepKind::kUpdate:
+    case StepKind::kErase:
+    case StepKind::kLookup:
+      return key_operation();
+    case StepKind::kMaintain:
+      if (done_++ > 0) return std::optional<Operation>();
+      return std::optional(Operation{.kind = OpKind::kMaintain, .text = step().text});
+    case StepKind::kFill:
+      if (done_++ >= step().limit) return std::optional<Operation>();
+      return std::optional(fresh_insert());
+    case StepKind::kUntil:
+      if (done_++ >= step().limit) {
+        return misfit("the mark '" + step().text + "' was not reached within " + std::to_string(step().limit) +
+                      " inserts");
+      }
+      return std::optional(fresh_insert());
+    case StepKind::kMix:
+      return mix_operation();
+  }
+  return std::optional<Operation>();
+}
+
+Operation Workload::write(OpKind kind, uint64_t key) {
+  last_key_ = std::max(last_key_, key);
+  return {.kind = kind, .key = key, .serial = ++last_serial_};
+}
+
+Operation Workload::fresh_insert() { return write(OpKind::kInsert, last_key_ + 1); }
+
+Result<std::optional<Operation>> Workload::key_operation() {
+  const Step& now = step();
+  uint64_t count = now.keys.empty() ? now.to - now.from + 1 : now.keys.size();
+  if (done_ == count) return std::optional<Operation>();
+  uint64_t key = now.keys.empty() ? now.from + done_ : now.keys[done_];
+  ++done_;
+  bool live = live_.contains(key);
+  switch (now.kind) {
+    case StepKind::kInsert:
+      if (live && !checks_exists_) return misfit("insert of key " + std::to_string(key) + ", which is present");
+      return std::optional(write(OpKind::kInsert, key));
+    case StepKind::kUpdate:
+      if (!live) return misfit("update of key " + std::to_string(key) + ", which is absent");
+      return std::optional(write(OpKind::kUpdate, key));
+    case StepKind::kErase:
+      if (!live) return misfit("erase of key " + std::to_string(key) + ", which is absent");
+      return std::optional(Operation{.kind = OpKind::kErase, .key = key});
+    default:
+      return std::optional(Operation{.kind = OpKind::kLookup, .key = key});
+  }
+}
+
+Result<std::optional<Operation>> Workload::mix_operation() {
+  const Mix& mix = step().mix;
+  if (rmw_key_ != 0) return std::optional(write(OpKind::kUpdate, std::exchange(rmw_key_, 0)));
+  if (done_ == mix.operations) return std::optional<Operation>();
+  ++done_;
+  double at = random_.real();
+  auto within = [&at](double share) {
+    at -= share;
+    return at < 0;
+  };
+  if (within(mix.insert)) return std::optional(fresh_insert());
+  if (live_.size() == 0) {
+    // With nothing to act on, the table can only grow.
+    if (mix.insert == 0) return misfit("the mix has no live key to draw and inserts none");
+    return std::optional(fresh_insert());
+  }
+  uint64_t key = live_.draw(mix.distribution, mix.theta, random_);
+  if (within(mix.update)) return std::optional(write(OpKind::kUpdate, key));
+  if (within(mix.erase)) return std::optional(Operation{.kind = OpKind::kErase, .key = key});
+  if (within(mix.rmw)) rmw_key_ = key;
+  return std::optional(Operation{.kind = OpKind::kLookup, .key = key});
+}
+
+std::optional<EngineError> Workload::completed(powercut_status status) {
+  assert(running_);
+  Operation operation = *std::exchange(running_, std::nullopt);
+  std::string what = describe(operation);
+  switch (status) {
+    case POWERCUT_OK:
+      if (operation.kind == OpKind::kInsert) live_.insert(operation.key);
+      if (operation.kind == OpKind::kErase) live_.erase(operation.key);
+      return std::nullopt;
+    case POWERCUT_NOT_FOUND:
+    case POWERCUT_EXISTS:
+      // Right or wrong, the oracle judges it from the trace. What is live stays as the workload knows it.
+      return std::nullopt;
+    case POWERCUT_FULL:
+      // A mix goes on with what fits; fill waits for this; a step that names its keys needs them.
+      if (step().kind == StepKind::kFill) ended_ = true;
+      if (step().kind == StepKind::kFill || step().kind == StepKind::kMix) return std::nullopt;
+      return misfit(what + " answered FULL");
+    case POWERCUT_UNSUPPORTED:
+      return misfit("the target does not support " + what);
+    case POWERCUT_BAD_CONFIG:
+      return misfit(what + " answered BAD_CONFIG");
+    case POWERCUT_NOT_FORMATTED:
+    case POWERCUT_CORRUPT:
+      break;
+  }
+  return harness_error(what + " answered " + std::string(status_name(status)) + " while recording, without a power cut",
+                       place(), "The target is broken by itself: correct it before looking for crash states.");
+}
+
+void Workload::interrupted(bool present) {
+  assert(running_);
+  Operation operation = *std::exchange(running_, std::nullopt);
+  if (operation.kind != OpKind::kMaintain) {
+    if (present) {
+      live_.insert(operation.key);
+    } else {
+      live_.erase(operation.key);
+    }
+  }
+  ended_ = true;
+}
+
+void Workload::mark(std::string_view name) {
+  if (phase_ < scenario_.phases.size() && step_ < phase().steps.size() && step().kind == StepKind::kUntil &&
+      step().text == name) {
+    ended_ = true;
+  }
+}
+
+}  // namespace powercut

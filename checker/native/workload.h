@@ -1,0 +1,86 @@
+// A scenario as a stream of operations, made on the fly: what comes next depends on what the table answered
+// (a fill ends when it is FULL, a mix draws among the keys that are live).
+//
+// The caller asks next(), runs what it gets, reports it by completed() or interrupted(), and tells of every
+// mark that was reached by mark().
+#ifndef POWERCUT_CHECKER_NATIVE_WORKLOAD_H_
+#define POWERCUT_CHECKER_NATIVE_WORKLOAD_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "checker/native/live_keys.h"
+#include "checker/native/plan.h"
+#include "checker/native/random.h"
+#include "powercut/target.h"
+#include "tracer/format/trace.h"
+
+namespace powercut {
+
+struct Operation {
+  OpKind kind{};          // kInsert, kUpdate, kErase, kLookup or kMaintain
+  uint64_t key = 0;       // id; 0 for kMaintain
+  uint64_t serial = 0;    // of the value, for kInsert and kUpdate
+  std::string_view text = {};  // command of kMaintain
+};
+
+// "insert of key 17", for messages.
+std::string describe(const Operation& operation);
+
+class Workload {
+ public:
+  struct Item {
+    const Phase* phase = nullptr;        // a phase begins here, or ...
+    std::optional<Operation> operation;  // ... this is to be run; neither: the workload is over
+  };
+
+  // `scenario` outlives the workload. `checks_exists`: the target answers EXISTS to an insert of a present
+  // key, so a scenario may do that.
+  Workload(const Scenario& scenario, uint64_t seed, bool checks_exists);
+
+  // Precondition: the operation before was reported.
+  Result<Item> next();
+  // The operation that next() gave ended with `status`. An error: the scenario does not fit the target.
+  std::optional<EngineError> completed(powercut_status status);
+  // The power was cut within the operation: its step is over. `present`: the table still or already has the
+  // operation's key (ignored for kMaintain).
+  void interrupted(bool present);
+  void mark(std::string_view name);
+
+  const LiveKeys& live() const { return live_; }
+  // Where in the scenario the workload stands, for messages: "scenario x, phase 'y', step 2".
+  std::string place() const;
+
+ private:
+  const Phase& phase() const { return scenario_.phases[phase_]; }
+  const Step& step() const { return phase().steps[step_]; }
+  void next_step();
+  EngineError misfit(const std::string& what) const;
+
+  // The next operation of the current step; nothing when the step is over.
+  Result<std::optional<Operation>> advance();
+  Result<std::optional<Operation>> key_operation();
+  Result<std::optional<Operation>> mix_operation();
+  Operation fresh_insert();
+  Operation write(OpKind kind, uint64_t key);
+
+  const Scenario& scenario_;
+  const bool checks_exists_;
+  Random random_;
+  LiveKeys live_;
+  uint64_t last_key_ = 0;     // the largest key id used
+  uint64_t last_serial_ = 0;  // every write takes the next one
+
+  size_t phase_ = 0, step_ = 0;
+  bool announced_ = false;  // the current phase was handed out
+  uint64_t done_ = 0;       // operations of the current step
+  bool ended_ = false;      // the current step is over: FULL, or its mark was reached
+  uint64_t rmw_key_ = 0;    // the second half of a read-modify-write is due on this key
+  std::optional<Operation> running_;
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_NATIVE_WORKLOAD_H_
