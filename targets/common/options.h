@@ -1,0 +1,81 @@
+// Reads a target's options from the ABI's list of strings: one table of the known keys, one error text
+// for the user. Costs time in proportion to the options given, since it runs at every open.
+#ifndef POWERCUT_TARGETS_COMMON_OPTIONS_H_
+#define POWERCUT_TARGETS_COMMON_OPTIONS_H_
+
+#include <cstdarg>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <span>
+
+#include "powercut/target.h"
+
+namespace powercut {
+
+struct OptionSpec {
+  const char* key;
+  const char* const* values;  // null-terminated; null: the option is a number in [low, high]
+  uint64_t low = 0, high = 0;
+};
+
+// on/off options; TOML's booleans arrive as true/false.
+inline constexpr const char* kSwitch[] = {"off", "on", "false", "true", nullptr};
+// A switch is set when its index in kSwitch is odd.
+inline bool IsOn(uint64_t chosen) { return (chosen & 1) != 0; }
+
+[[gnu::format(printf, 2, 3)]] inline powercut_status BadConfig(const powercut_config& config, const char* format, ...) {
+  if (config.error != nullptr && config.error_size != 0) {
+    va_list arguments;
+    va_start(arguments, format);
+    std::vsnprintf(config.error, config.error_size, format, arguments);
+    va_end(arguments);
+  }
+  return POWERCUT_BAD_CONFIG;
+}
+
+// The position of `name` in a null-terminated list, or -1.
+inline int IndexOf(const char* const* list, const char* name) {
+  for (int i = 0; list[i] != nullptr; ++i) {
+    if (std::strcmp(list[i], name) == 0) return i;
+  }
+  return -1;
+}
+
+// Writes to chosen[i] the index of the value (or the number) given for specs[i]; keeps what the caller put
+// there where the option was not given.
+inline powercut_status ReadOptions(const powercut_config& config, std::span<const OptionSpec> specs,
+                                   std::span<uint64_t> chosen) {
+  for (size_t i = 0; i < config.option_count; ++i) {
+    const powercut_option& given = config.options[i];
+    size_t at = 0;
+    while (at < specs.size() && std::strcmp(specs[at].key, given.key) != 0) ++at;
+    if (at == specs.size()) {
+      return BadConfig(config, "option '%s' is unknown; 'powercut list targets' shows the options of each target",
+                       given.key);
+    }
+    const OptionSpec& spec = specs[at];
+    if (spec.values != nullptr) {
+      const int index = IndexOf(spec.values, given.value);
+      if (index < 0) {
+        return BadConfig(config, "option %s has no value '%s'; 'powercut list targets' shows the values", given.key,
+                         given.value);
+      }
+      chosen[at] = static_cast<uint64_t>(index);
+      continue;
+    }
+    char* end = nullptr;
+    const uint64_t number = std::strtoull(given.value, &end, 10);
+    if (end == given.value || *end != '\0' || number < spec.low || number > spec.high) {
+      return BadConfig(config, "option %s wants a number from %llu to %llu, not '%s'", given.key,
+                       static_cast<unsigned long long>(spec.low), static_cast<unsigned long long>(spec.high),
+                       given.value);
+    }
+    chosen[at] = number;
+  }
+  return POWERCUT_OK;
+}
+
+}  // namespace powercut
+#endif  // POWERCUT_TARGETS_COMMON_OPTIONS_H_

@@ -1,0 +1,63 @@
+// What a run may choose: variant, shape of the table, the alternatives that the paper compares, and the
+// planted bug (scenarios/known_bugs/level).
+#ifndef POWERCUT_TARGETS_LEVEL_OPTIONS_H_
+#define POWERCUT_TARGETS_LEVEL_OPTIONS_H_
+
+#include <cstdint>
+
+#include "powercut/target.h"
+
+namespace powercut::level {
+
+// Each bug is a small change of `hardened` at the place that tests for it.
+enum class Bug : uint8_t {
+  kNone,
+  // The token is set before the item is durable.
+  kInsertTopUnordered,
+  kInsertBottomUnordered,
+  kInsertAfterMoveUnordered,
+  kMoveUnordered,
+  kB2tUnordered,
+  kUpdateUnordered,
+  kRehashClearFirst,     // rehash: the old slot is cleared before the new one is set
+  kExpandCapacityFirst,  // the new size is published before the place of the new level
+  kExpandUninitialised,  // the new level is published before its tokens are zeroed
+  kShrinkTwoPointers,    // top and bottom are switched in two writes
+  kEraseFirstCopy,       // erase clears one of two copies
+  kUpdateFirstCopy,      // update changes one of two copies
+  kUpdateTwoWrites,      // log-free update: old token cleared, then new token set
+  kFlushWrongToken,      // the token of the sibling bucket is flushed
+  kFlushFirstLine,       // a slot that straddles two lines: only the first is flushed
+  kMoveClearFirst,       // movement: the old slot is cleared before the new one is set
+  kLogUnordered,         // the undo log is valid before it holds the old item
+  kLogClearedEarly,      // the undo log is cleared before the new value is durable
+  kLogNotReplayed,       // open ignores the undo log
+  kHeaderNotFlushed,     // format flushes the address of a local
+  kLeakNewLevel,         // open does not free what nobody reaches
+  kCount
+};
+
+struct Options {
+  bool hardened = false;
+  bool opportunistic = true;
+  bool traditional = false;
+  bool b2t = true;
+  bool dynamic_search = true;
+  bool late_movement = false;
+  bool auto_expand = true;
+  Bug bug = Bug::kNone;
+  uint8_t wide = 1;  // layout 16x15; 0: layout 8x8
+  uint8_t slots = 4;
+  uint8_t top_log2 = 2;
+  uint8_t key_size = 16;
+  uint8_t value_size = 15;
+};
+
+// Lines of powercut_target::options and names of powercut_target::variants.
+extern const char* const kOptionLines[];
+extern const char* const kVariants[];
+
+powercut_status ParseOptions(const powercut_config& config, Options* out);
+
+}  // namespace powercut::level
+#endif  // POWERCUT_TARGETS_LEVEL_OPTIONS_H_

@@ -1,0 +1,160 @@
+// Resizing: in place (3.2(1)), or into a whole new table (Level-Trad of 4.2.6); log-free (3.3(3)).
+//
+// In place, sizes in buckets, [] = interim level, whose items are on their way into the two others:
+//   expand   N, N/2  ->  2N, N, [N/2]  ->  2N, N
+//   shrink   N, N/2  ->  N/2, N/4, [N] ->  N/2, N/4
+// The paper argues that rehashing cannot fail when the table expands, and is silent where it shrinks. A tiny
+// table can be unlucky, so a rehash that finds no place is turned into another state that is legal in itself:
+//   shrink that does not fit   N/2, N/4, [N]  ->  N, N/2, [N/4]      (turned around; nothing to allocate)
+//   otherwise                  N, N/2, [M]    ->  2N, N, [N/2, M]    (grown)
+// and if the pool has no room to grow, the interim level stays attached: every operation but insert treats it
+// as a level like the others, and the next insert that fails tries again.
+#include <initializer_list>
+
+#include "targets/level/table.h"
+
+namespace powercut::level {
+
+powercut_status Table::Expand() {
+  if (level_count_ > 2) return FinishResize(/*recovering=*/false);
+  return options_.traditional ? ResizeTraditional(/*expand=*/true) : ResizeInPlace(/*expand=*/true);
+}
+
+powercut_status Table::Shrink() {
+  if (level_count_ > 2) return POWERCUT_FULL;
+  if (levels_[1].log2 == 0) return POWERCUT_FULL;  // the smallest table: two buckets above one
+  const uint8_t target = levels_[0].log2 - 1;
+  const powercut_status status =
+      options_.traditional ? ResizeTraditional(/*expand=*/false) : ResizeInPlace(/*expand=*/false);
+  if (status != POWERCUT_OK) return status;
+  return levels_[0].log2 == target ? POWERCUT_OK : POWERCUT_FULL;
+}
+
+powercut_status Table::ResizeInPlace(bool expand) {
+  LevelList next;
+  if (expand) {
+    if (!AllocateLevel(levels_[0].log2 + 1, &next)) return POWERCUT_FULL;
+    next.Add(levels_[0]);
+    next.Add(levels_[1]);
+  } else {
+    next.Add(levels_[1]);
+    if (!AllocateLevel(levels_[1].log2 - 1, &next)) return POWERCUT_FULL;
+    next.Add(levels_[0]);
+  }
+  Introduce(next, expand ? 0 : 1, 1, expand);
+  return FinishResize(/*recovering=*/false);
+}
+
+powercut_status Table::ResizeTraditional(bool expand) {
+  LevelList next;
+  const uint8_t top = expand ? levels_[0].log2 + 1 : levels_[0].log2 - 1;
+  if (!AllocateLevel(top, &next)) return POWERCUT_FULL;
+  if (!AllocateLevel(top - 1, &next)) {
+    allocator_.Free(OffsetOf(next.level[0].base));
+    return POWERCUT_FULL;
+  }
+  next.Add(levels_[0]);
+  next.Add(levels_[1]);
+  Introduce(next, 0, 2, expand);
+  return FinishResize(/*recovering=*/false);
+}
+
+// New levels come into being empty: tokens, then descriptor, then state, each durable before the next.
+void Table::Introduce(const LevelList& next, int fresh_at, int fresh_count, bool expand) {
+  const auto each_fresh = [&](auto step) {
+    for (int i = fresh_at; i < fresh_at + fresh_count; ++i) step(next.level[i]);
+  };
+  const bool tokens_late = expand && Has(Bug::kExpandUninitialised);
+  const bool descriptor_late = expand && Has(Bug::kExpandCapacityFirst);
+  if (!tokens_late) each_fresh([&](const Level& level) { InitialiseTokens(level); });
+  if (!descriptor_late) each_fresh([&](const Level& level) { WriteDescriptor(level); });
+  Publish(next, expand ? Bug::kCount : Bug::kShrinkTwoPointers);
+  if (tokens_late) each_fresh([&](const Level& level) { InitialiseTokens(level); });
+  if (descriptor_late) each_fresh([&](const Level& level) { WriteDescriptor(level); });
+  pmem::mark(expand ? "expand.published" : "shrink.published");
+}
+
+powercut_status Table::FinishResize(bool recovering) {
+  while (!RehashInterims(recovering)) {
+    if (levels_[2].log2 > levels_[0].log2) {
+      TurnAround();
+    } else if (!Grow()) {
+      return POWERCUT_FULL;
+    }
+  }
+  const bool expand = levels_[2].log2 < levels_[0].log2;
+  pmem::mark(expand ? "expand.rehashed" : "shrink.rehashed");
+  uint64_t emptied[kMaxInterims];
+  const int count = level_count_ - 2;
+  for (int i = 0; i < count; ++i) emptied[i] = OffsetOf(levels_[2 + i].base);
+  LevelList next;
+  next.Add(levels_[0]);
+  next.Add(levels_[1]);
+  Publish(next, Bug::kCount);
+  // Unpublished first, freed next: a cut in between leaves blocks that the next open sweeps.
+  for (int i = 0; i < count; ++i) allocator_.Free(emptied[i]);
+  pmem::mark(expand ? "expand.done" : "shrink.done");
+  return POWERCUT_OK;
+}
+
+// False: an item found no place; it is still where it was.
+bool Table::RehashInterims(bool recovering) {
+  bool first = true;
+  for (int i = 2; i < level_count_; ++i) {
+    Level& level = levels_[i];
+    for (uint64_t b = 0; b < level.buckets(); ++b) {
+      uint8_t* bucket = Bucket(level, b);
+      for (uint32_t rest = geometry_.LoadTokens(bucket) & geometry_.full(); rest != 0; rest &= rest - 1) {
+        // "Only the first item to be rehashed may be inconsistent" holds for the rehash that was cut. An older
+        // duplicate (of a movement) may sit anywhere in the interim level, and rehashing it would make a third
+        // copy for the next cut to leave behind: `hardened` asks for every item.
+        const bool check = options_.hardened || (recovering && first);
+        first = false;
+        if (!RehashItem({&level, bucket, static_cast<uint32_t>(std::countr_zero(rest)), rest}, check)) return false;
+      }
+    }
+  }
+  return true;
+}
+
+// 3.3(3): copy, set the token of the copy, clear the token of the original.
+bool Table::RehashItem(const Place& place, bool check_duplicate) {
+  Item item;
+  geometry_.Copy(item.bytes, geometry_.Slot(place.bucket, place.slot));
+  if (check_duplicate) {
+    // ForEachCopy visits top and bottom before interim levels.
+    const Place other = FindOtherCopy(item, place);
+    if (other.found() && (options_.hardened || other.level < &levels_[2])) {
+      pmem::mark("rehash.duplicate");
+      Clear(place);
+      return true;
+    }
+  }
+  if (Has(Bug::kRehashClearFirst)) Clear(place);
+  if (!PlaceItem(item, HashKey(item.bytes, geometry_.wide))) return false;
+  pmem::mark("rehash.copied");
+  if (!Has(Bug::kRehashClearFirst)) Clear(place);
+  return true;
+}
+
+// The old levels take over again; what was already rehashed out of them is rehashed back.
+void Table::TurnAround() {
+  LevelList next;
+  if (level_count_ == 3) {
+    for (int i : {2, 0, 1}) next.Add(levels_[i]);
+  } else {
+    for (int i : {2, 3, 0, 1}) next.Add(levels_[i]);
+  }
+  Publish(next, Bug::kCount);
+  pmem::mark("resize.turned");
+}
+
+bool Table::Grow() {
+  LevelList next;
+  if (level_count_ == kMaxLevels || !AllocateLevel(levels_[0].log2 + 1, &next)) return false;
+  for (int i = 0; i < level_count_; ++i) next.Add(levels_[i]);
+  Introduce(next, 0, 1, /*expand=*/true);
+  return true;
+}
+
+}  // namespace powercut::level

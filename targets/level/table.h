@@ -1,0 +1,152 @@
+// Level hashing (Zuo, Hua, Wu: "Write-Optimized and High-Performance Hashing Index Scheme for Persistent
+// Memory", OSDI 2018), one thread. README.md maps functions to sections of the paper.
+//
+// The handle is volatile: everything in it is rebuilt by Open.
+#ifndef POWERCUT_TARGETS_LEVEL_TABLE_H_
+#define POWERCUT_TARGETS_LEVEL_TABLE_H_
+
+#include <bit>
+#include <cstdint>
+
+#include "powercut/target.h"
+#include "targets/common/pool_allocator.h"
+#include "targets/level/hash.h"
+#include "targets/level/layout.h"
+#include "targets/level/options.h"
+
+namespace powercut::level {
+
+// Where a copy of an item lies.
+struct Place {
+  Level* level = nullptr;
+  uint8_t* bucket = nullptr;
+  uint32_t slot = 0;
+  uint32_t tokens = 0;  // of the bucket, as they were read
+
+  bool found() const { return bucket != nullptr; }
+};
+
+class Table {
+ public:
+  // recover.cc
+  static powercut_status Format(powercut_pool pool, const Options& options);
+  static powercut_status Open(powercut_pool pool, const Options& options, Table** out);
+
+  powercut_status Insert(const Item& item);                             // insert.cc
+  powercut_status Update(const Item& item);                             // update.cc
+  powercut_status Erase(const Item& item);                              // erase.cc
+  powercut_status Lookup(const Item& key, const uint8_t** value);       // search.cc
+  powercut_status Expand();                                             // resize.cc
+  powercut_status Shrink();                                             // resize.cc
+  powercut_status Verify(uint64_t region, char* message, size_t size);  // verify.cc
+
+  // Regions: 0 is the root, then every bucket of every level, top level first.
+  uint64_t regions() const;
+  uint8_t* RegionBucket(uint64_t region, const Level** level, uint64_t* index) const;
+  int level_count() const { return level_count_; }
+  const Level& level(int i) const { return levels_[i]; }
+  bool Reaches(uint64_t offset) const;
+  PoolAllocator& allocator() { return allocator_; }
+  const Options& options() const { return options_; }
+  const Geometry& geometry() const { return geometry_; }
+
+  // visit(slot) for every valid copy of the key; stops when it returns non-zero.
+  template <typename Visit>
+  void ForEachCopy(const Item& key, Visit visit) {
+    const Probe probe = HashKey(key.bytes, geometry_.wide);
+    for (int i = 0; i < level_count_; ++i) {
+      Level& level = levels_[SearchOrder(i)];
+      for (int h = 0; h < 2; ++h) {
+        if (h == 1 && SameBucket(level, probe)) break;
+        uint8_t* bucket = Bucket(level, probe.hash[h] & level.mask);
+        const uint32_t tokens = geometry_.LoadTokens(bucket);
+        for (uint32_t rest = tokens & geometry_.full(); rest != 0; rest &= rest - 1) {
+          const auto slot = static_cast<uint32_t>(std::countr_zero(rest));
+          if (!geometry_.KeyEquals(geometry_.Slot(bucket, slot), key.bytes)) continue;
+          if (visit(Place{&level, bucket, slot, tokens}) != 0) return;
+        }
+      }
+    }
+  }
+
+ private:
+  Table(powercut_pool pool, const Options& options)
+      : pool_(pool), options_(options), geometry_(options), allocator_(pool, {.begin = sizeof(Root), .unit = kUnit}) {}
+
+  Root* root() const { return reinterpret_cast<Root*>(pool_.base); }
+  uint64_t OffsetOf(const uint8_t* at) const { return static_cast<uint64_t>(at - pool_.base); }
+  uint8_t* Bucket(const Level& level, uint64_t index) const { return level.base + index * geometry_.stride; }
+  static bool SameBucket(const Level& level, const Probe& probe) {
+    return ((probe.hash[0] ^ probe.hash[1]) & level.mask) == 0;
+  }
+  bool Has(Bug bug) const { return options_.bug == bug; }
+
+  // search.cc. The i-th level to probe: the fuller one of the two first (dynamic search, 3.2(3)).
+  int SearchOrder(int i) const { return i < 2 && bottom_first_ ? 1 - i : i; }
+  Place Find(const Item& key);
+  // A copy of the same key other than `place`, in any level.
+  Place FindOtherCopy(const Item& key, const Place& place);
+  void AddItems(Level& level, int64_t change);
+  void CountItems();
+
+  // slots.cc: the persistent steps that every operation is made of. Each is durable at return.
+  void PersistSlot(uint8_t* slot) const;
+  void PersistTokens(const uint8_t* bucket) const;
+  void WriteItem(uint8_t* slot, const uint8_t* item) const;
+  // Writes the item, then sets the token of the slot (3.3(2)). `unordered` names the bug that breaks this order here.
+  void Fill(const Place& place, const uint8_t* item, Bug unordered);
+  // Clears the token of the slot (3.3(1)).
+  void Clear(const Place& place);
+
+  // insert.cc. Puts the item into the top or bottom level; false: no place, nothing changed.
+  bool PlaceItem(const Item& item, const Probe& probe);
+  bool PlaceInLevel(Level& level, const Probe& probe, const Item& item);
+  bool PlaceByMovement(Level& level, const Probe& probe, const Item& item);
+  bool PlaceByB2t(const Probe& probe, const Item& item);
+  void MoveItem(const Place& from, const Place& to, Bug unordered, const char* copied_mark);
+  bool DropIfDuplicate(const Place& place);
+
+  // update.cc
+  void UpdateLogFree(const Place& place, uint32_t slot, const Item& item);
+  void UpdateLogged(const Place& place, const Item& item);
+
+  // levels.cc: which levels the table consists of.
+  struct LevelList {
+    Level level[kMaxLevels];  // top, bottom, interims
+    int count = 0;
+    void Add(const Level& next) { level[count++] = next; }
+  };
+  // Takes a block and an unused descriptor for a level of 2^log2 buckets; adds it to the list. False: pool full.
+  bool AllocateLevel(uint8_t log2, LevelList* list);
+  void InitialiseTokens(const Level& level);
+  void WriteDescriptor(const Level& level);
+  // Makes the list the table's levels by one atomic store.
+  void Publish(const LevelList& next, Bug torn_by);
+  powercut_status Attach();
+
+  // resize.cc
+  powercut_status ResizeInPlace(bool expand);
+  powercut_status ResizeTraditional(bool expand);
+  void Introduce(const LevelList& next, int fresh_at, int fresh_count, bool expand);
+  powercut_status FinishResize(bool recovering);
+  bool RehashInterims(bool recovering);
+  bool RehashItem(const Place& place, bool check_duplicate);
+  void TurnAround();
+  bool Grow();
+
+  // recover.cc
+  void ReplayLog();
+
+  powercut_pool pool_;
+  Options options_;
+  Geometry geometry_;
+  PoolAllocator allocator_;
+  Level levels_[kMaxLevels];  // top, bottom, then interim levels (none outside a resize)
+  int level_count_ = 0;
+  // Changes only when the comparison of the two counts flips, so that a search depends on one word and not
+  // on every insert that came before it.
+  alignas(8) uint64_t bottom_first_ = 0;
+};
+
+}  // namespace powercut::level
+#endif  // POWERCUT_TARGETS_LEVEL_TABLE_H_
