@@ -14,6 +14,9 @@ void add_dump_command(CLI::App& app, int& exit_code);
 void add_stats_command(CLI::App& app, int& exit_code);
 
 // Exploring them.
+void add_explore_command(CLI::App& app, int& exit_code);
+void add_reproduce_command(CLI::App& app, int& exit_code);
+void add_model_command(CLI::App& app, int& exit_code);
 
 }  // namespace powercut
 #endif  // POWERCUT_CHECKER_NATIVE_COMMANDS_H_

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from .models import Adr, Eadr
@@ -43,15 +44,9 @@ def answer(program: Program) -> dict[str, Any]:
 
 
 def point_now(model: Adr, side: str, index: int) -> CrashPoint:
-    states, lines = 1, {}
-    for group in model.groups():
-        images = model.images(group)
-        states *= len(images)
-        for position, line in enumerate(group):
-            contents = sorted({image[position] for image in images})
-            if len(contents) > 1:
-                lines[line] = contents
-    return CrashPoint(side, index, states, lines)
+    contents = {line: model.contents(line) for line in model.lines()}
+    pending = {line: choices for line, choices in contents.items() if len(choices) > 1}
+    return CrashPoint(side, index, prod(len(choices) for choices in pending.values()), pending)
 
 
 def _adr_points(program: Program, model: Adr) -> Iterator[CrashPoint]:

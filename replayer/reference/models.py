@@ -14,15 +14,12 @@ Known limits: the work is exponential in the undecided atoms of one line; `MAX_U
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from .atoms import Atom, content, overlap, split
-from .program import STORE_OPS, Event, Program, ProgramError, line_of
+from .program import LINE_SIZE, STORE_OPS, Event, Program, ProgramError, line_of
 
-MAX_UNDECIDED = 16
-
-Group = tuple[int, ...]  # lines whose atoms are chosen together
-
+MAX_UNDECIDED = 18
 
 class Adr:
     """Persistence domain = memory controller: caches are lost, lines persist independently."""
@@ -68,6 +65,7 @@ class Adr:
         return a.cacheable and b.cacheable and a.line == b.line and a.store < b.store
 
     def precedes_in_store(self, a: Atom, b: Atom) -> bool:
+        # The parts of a store in two lines are two accesses of the CPU, so the policy orders atoms of one line only.
         if self.program.atoms != "ascending":
             return False
         return a.cacheable and a.line == b.line and a.store == b.store and a.addr < b.addr
@@ -77,21 +75,21 @@ class Adr:
 
     # What may be left after a crash now.
 
-    def groups(self) -> list[Group]:
-        return [(line,) for line in sorted({a.line for a in self.visible})]
+    def lines(self) -> list[int]:
+        return sorted({a.line for a in self.visible})
 
     def durable_now(self) -> set[Atom]:
         return self.durable
 
-    def legal_subsets(self, lines: Group) -> Iterator[list[Atom]]:
-        """Every legal set of persisted atoms of these lines, each in visibility order."""
+    def legal_subsets(self, line: int) -> Iterator[list[Atom]]:
+        """Every legal set of persisted atoms of this line."""
         durable_now = self.durable_now()
-        atoms = [a for a in self.visible if a.line in lines]
+        atoms = [a for a in self.visible if a.line == line]
         durable = [a for a in atoms if a in durable_now]
         undecided = [a for a in atoms if a not in durable_now]
         if len(undecided) > MAX_UNDECIDED:
             raise ProgramError(
-                f"{len(undecided)} undecided atoms in lines {lines}: the brute force takes {MAX_UNDECIDED} at most. "
+                f"{len(undecided)} undecided atoms in line {line}: the brute force takes {MAX_UNDECIDED} at most. "
                 "Use fewer or smaller stores between fences."
             )
         bit = {a: 1 << i for i, a in enumerate(undecided)}
@@ -106,9 +104,9 @@ class Adr:
             if all(subset & needs[b] == needs[b] for b in chosen):
                 yield durable + chosen
 
-    def images(self, lines: Group) -> list[tuple[bytes, ...]]:
-        """Sorted distinct contents of these lines, one byte string per line."""
-        return sorted({tuple(content_of_line(line, s) for line in lines) for s in self.legal_subsets(lines)})
+    def contents(self, line: int) -> list[bytes]:
+        """Sorted distinct contents of this line after a crash now."""
+        return sorted({content(line, LINE_SIZE, persisted) for persisted in self.legal_subsets(line)})
 
 
 class Eadr(Adr):
@@ -127,16 +125,3 @@ class Eadr(Adr):
 
     def durable_now(self) -> set[Atom]:
         return self.durable | {a for a in self.visible if a.cacheable and a.store != self.in_flight}
-
-    def precedes_in_store(self, a: Atom, b: Atom) -> bool:
-        # One instant for all lines: an ascending store that crosses lines lands in the lower line first.
-        return self.program.atoms == "ascending" and a.cacheable and a.store == b.store and a.addr < b.addr
-
-    def groups(self) -> list[Group]:
-        together = tuple(sorted({a.line for a in self.visible if a.store == self.in_flight}))
-        alone = sorted({a.line for a in self.visible} - set(together))
-        return ([together] if together else []) + [(line,) for line in alone]
-
-
-def content_of_line(line: int, persisted: Iterable[Atom]) -> bytes:
-    return content(line, 64, [a for a in persisted if a.line == line])

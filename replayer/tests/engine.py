@@ -1,0 +1,54 @@
+"""`powercut-engine model` as a function: one process, many programs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from replayer.reference import Program
+
+
+class EngineModel:
+    """Asks one engine process program by program, so that a failing example can be shrunk."""
+
+    def __init__(self, executable: Path) -> None:
+        self._process = subprocess.Popen(
+            [executable, "model"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    def __enter__(self) -> EngineModel:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._process.communicate(timeout=10)
+
+    def answer(self, program: Program) -> dict[str, Any]:
+        """The engine's crash points, normalised as `CrashPoint.to_json` writes them."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write(json.dumps(program.to_json()) + "\n")
+        self._process.stdin.flush()
+        line = self._process.stdout.readline()
+        if not line:
+            _, errors = self._process.communicate(timeout=10)
+            raise RuntimeError(f"the engine stopped (status {self._process.returncode}): {errors.strip()}")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+
+def disagreement(program: Program, engine: dict[str, Any], reference: dict[str, Any]) -> str | None:
+    """The first difference of two answers, with the program, or None."""
+    for number, (ours, theirs) in enumerate(zip(engine["crash_points"], reference["crash_points"], strict=False)):
+        if ours != theirs:
+            return _explain(program, f"crash point {number}:\n  engine    {ours}\n  reference {theirs}")
+    counts = len(engine["crash_points"]), len(reference["crash_points"])
+    if counts[0] != counts[1]:
+        return _explain(program, f"{counts[0]} crash points in the engine, {counts[1]} in the reference")
+    return None
+
+
+def _explain(program: Program, difference: str) -> str:
+    events = "\n".join(f"  {index:2} {json.dumps(event.to_json())}" for index, event in enumerate(program.events))
+    return f"{program.model}, atoms={program.atoms}\n{events}\n{difference}"
