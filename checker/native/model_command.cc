@@ -8,16 +8,13 @@
 #include "absl/strings/escaping.h"
 #include "boost/multiprecision/cpp_int.hpp"
 #include "checker/native/commands.h"
+#include "checker/native/trace_names.h"
 #include "replayer/crash_points.h"
 
 namespace powercut {
 namespace {
 
 using nlohmann::json;
-
-std::string hex(std::span<const uint8_t> bytes) {
-  return absl::BytesToHexString({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-}
 
 // One program step as trace events; a locked read-modify-write is its fence and then its store.
 std::vector<Event> events_of(const json& step, uint64_t index, std::string* bytes) {
