@@ -23,6 +23,8 @@ def _as_text(value: object) -> object:
 
 
 Decimal = Annotated[str, BeforeValidator(_as_text), StringConstraints(pattern=r"^\d+$")]
+#: A text that the engine may leave out or set to null.
+Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
 #: `[module, offset]` pairs, innermost first.
 RawStack = list[tuple[int, int]]
 
@@ -183,8 +185,8 @@ class End(_Event):
 
 class TargetDescription(_Event):
     name: str
-    summary: str = ""
-    paper: str = ""
+    summary: Text = ""
+    paper: Text = ""
     variants: list[str] = Field(min_length=1)
     options: list[str] = Field(default_factory=list)
     commands: list[str] = Field(default_factory=list)

@@ -75,13 +75,13 @@ def option_values(description: TargetDescription) -> dict[str, list[str]]:
 
 
 def option_text(value: str | bool | int | float, allowed: list[str]) -> str:
-    """An option's value as text. A TOML boolean takes the spelling that the target lists, else "1" or "0"."""
+    """An option's value as text. A TOML boolean takes the spelling that the target lists, else true or false."""
     if not isinstance(value, bool):
         return str(value)
-    for yes, no in (("1", "0"), ("true", "false"), ("on", "off"), ("yes", "no")):
+    for yes, no in (("true", "false"), ("on", "off"), ("yes", "no"), ("1", "0")):
         if yes in allowed or no in allowed:
             return yes if value else no
-    return "1" if value else "0"
+    return "true" if value else "false"
 
 
 def available_memory() -> int:

@@ -42,7 +42,8 @@ class Request:
     """What one run does. Exactly one of `plan` and `trace` is given."""
 
     name: str  # for people: "level:hardened insert"
-    slug: str  # for file names; unique within a command
+    #: For file names, unique within a command; of an explored trace, None: its names are in the trace.
+    slug: str | None
     options: ExploreOptions
     plan: dict[str, Any] | None = None
     trace: Path | None = None
@@ -125,7 +126,8 @@ def run_one(request: Request, context: Context, *, order: int = 0) -> dict[str, 
     finally:
         context.listener.ended(order)
     run = collector.finish(error=error, interrupted=interrupted or context.interrupt.requested)
-    findings.write_json(context.out / "runs" / f"{request.slug}-{slug(request.options.model)}.json", run)
+    name = request.slug or slug(run["target"], run["variant"], run["scenario"])
+    findings.write_json(context.out / "runs" / f"{name}-{slug(run['model'])}.json", run)
     return run
 
 

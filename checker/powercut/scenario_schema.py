@@ -157,8 +157,9 @@ class Pool(_Strict):
 
 
 class Data(_Strict):
-    key_size: int = Field(default=16, ge=1, le=4096)
-    value_size: int = Field(default=15, ge=1, le=65536)
+    # Below 8 bytes two key ids or two value serials could coincide.
+    key_size: int = Field(default=16, ge=8, le=4096)
+    value_size: int = Field(default=15, ge=8, le=65536)
 
 
 class Phase(_Strict):

@@ -1,0 +1,118 @@
+"""Many runs at once, reported in the order in which they were asked for.
+
+Runs are independent processes, so threads that wait for them are enough. Parallelism never shows: runs
+are handed to `on_run` in order, and a finding's file belongs to the first run that has it
+(`findings.FindingStore`). With fewer runs than jobs, each engine gets its share of the jobs.
+"""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from types import FrameType
+from typing import Any
+
+from powercut.collector import INTERRUPTED, blank_run
+from powercut.errors import PowercutError
+from powercut.exit_codes import ExitCode, worst
+from powercut.runner import Context, Request, exit_code, run_one
+
+
+@dataclass(kw_only=True)
+class Outcome:
+    """What became of a command's runs."""
+
+    runs: list[dict[str, Any]] = field(default_factory=list)
+    errors: list[PowercutError] = field(default_factory=list)
+    interrupted: bool = False
+
+    def exit_code(self, *, fail_on: frozenset[str] = frozenset()) -> ExitCode:
+        """The worst of all runs and errors; an interruption is never clean."""
+        codes = [exit_code(run, fail_on=fail_on) for run in self.runs]
+        codes += [error.exit_code for error in self.errors]
+        return worst([*codes, ExitCode.INCOMPLETE] if self.interrupted else codes)
+
+
+def run_all(
+    requests: Sequence[Request],
+    context: Context,
+    *,
+    jobs: int,
+    on_run: Callable[[dict[str, Any]], None] = lambda run: None,
+) -> Outcome:
+    """Carries out `requests` with at most `jobs` at a time. Ctrl-C stops them and keeps what they found.
+
+    An error of one request does not stop the others; it is in the outcome. Runs that an interruption
+    kept from starting are in it too, as `unknown`.
+    """
+    outcome = Outcome()
+    share = max(1, jobs // max(1, len(requests)))
+    scaled = [replace(item, options=item.options.with_jobs(share)) for item in requests]
+    with ThreadPoolExecutor(max_workers=max(1, min(jobs, len(requests)))) as pool:
+        futures = [pool.submit(run_one, item, context, order=order) for order, item in enumerate(scaled)]
+
+        def stop() -> None:
+            outcome.interrupted = True
+            for waiting in futures:
+                waiting.cancel()
+            context.interrupt.request()
+
+        try:
+            with _stopped_by_signals(stop):
+                for request, future in zip(scaled, futures, strict=True):
+                    _take(request, future, outcome, on_run)
+        except BaseException:
+            stop()
+            raise
+    return outcome
+
+
+@contextmanager
+def _stopped_by_signals(stop: Callable[[], None]) -> Iterator[None]:
+    """Calls `stop` at the first SIGINT or SIGTERM; a second one takes its usual course.
+
+    A handler, not KeyboardInterrupt: an exception could arise between taking a result and keeping it.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        for name, handler in before.items():
+            signal.signal(name, handler)
+        # A thread of its own: the handler may run while this one holds a lock that `stop` needs.
+        threading.Thread(target=stop, daemon=True).start()
+
+    for number in before:
+        signal.signal(number, handle)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _take(
+    request: Request, future: Future[dict[str, Any]], outcome: Outcome, on_run: Callable[[dict[str, Any]], None]
+) -> None:
+    try:
+        run = future.result()
+    except CancelledError:
+        run = unstarted(request)
+    except PowercutError as error:
+        outcome.errors.append(error)
+        return
+    outcome.runs.append(run)
+    on_run(run)
+
+
+def unstarted(request: Request) -> dict[str, Any]:
+    """The record of a run that an interruption kept from starting."""
+    run = blank_run({**request.options.described(), **request.header})
+    run["interrupted"] = True
+    run["coverage"]["reason"] = INTERRUPTED
+    return run

@@ -1,0 +1,63 @@
+"""`powercut explore`: judge a recorded trace."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from powercut import options, output
+from powercut.commands import shared
+from powercut.commands.judge import judge
+from powercut.errors import UsageError
+from powercut.runner import Request
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(explore)
+
+
+def explore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A trace that 'powercut record' wrote.")],
+    model: shared.Model = options.DEFAULT_MODEL,
+    strategy: shared.Strategy = options.DEFAULT_STRATEGY,
+    nested: shared.Nested = options.DEFAULT_NESTED,
+    budget: shared.BudgetText = None,
+    jobs: shared.Jobs = None,
+    seed: shared.Seed = options.DEFAULT_SEED,
+    out: shared.Out = shared.DEFAULT_OUT,
+    format: shared.Format = "text,html",
+    json: shared.Json = False,
+    fail_on: shared.FailOn = None,
+    atoms: shared.Atoms = options.DEFAULT_ATOMS,
+    paranoid: shared.Paranoid = False,
+) -> None:
+    """Explore every legal crash state of a recorded trace, and report.
+
+    The trace holds the target and the scenario; the target's library must be the build that it was
+    recorded with. Exit codes are those of 'powercut run'.
+    """
+    chosen = shared.explore_options(
+        model=model, strategy=strategy, atoms=atoms, nested=nested, budget=budget, seed=seed, paranoid=paranoid
+    )
+    formats, kinds = output.parse_formats(format), options.parse_fail_on(fail_on or [])
+    if not file.is_file():
+        raise UsageError(
+            "no such trace", where=str(file), next_step="Record one with 'powercut record TARGET --scenario S -o FILE'."
+        )
+    request = Request(
+        name=file.name,
+        slug=None,
+        options=chosen,
+        trace=file.absolute(),
+        header={"command": f"powercut explore {file}"},
+    )
+    code = judge(
+        [request],
+        jobs=jobs or shared.default_jobs(),
+        out=out,
+        formats=formats,
+        as_json=json,
+        fail_on=kinds,
+        title=f"powercut: {file.name}",
+    )
+    raise typer.Exit(code)

@@ -1,0 +1,41 @@
+"""What `run` and `explore` share: carry out requests, print results as they come, write the reports."""
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from powercut import batch, output, paths, progress
+from powercut.exit_codes import ExitCode
+from powercut.runner import Request, open_context
+
+
+def judge(
+    requests: Sequence[Request],
+    *,
+    jobs: int,
+    out: Path,
+    formats: frozenset[str],
+    as_json: bool,
+    fail_on: frozenset[str],
+    title: str,
+) -> ExitCode:
+    """Carries out the requests and returns the exit code of all of them."""
+    with progress.bars() as (listener, bars), open_context(paths.engine(), out, listener=listener) as context:
+
+        def show(run: dict[str, Any]) -> None:
+            if "text" in formats and not as_json:
+                with bars.paused() if bars else nullcontext():
+                    output.print_run(run)
+
+        outcome = batch.run_all(requests, context, jobs=jobs, on_run=show)
+    if as_json:
+        output.print_json(output.runs_object(outcome.runs))
+    for error in outcome.errors:
+        output.say_error(error)
+    if outcome.runs:
+        for path in output.write_reports(outcome.runs, out, formats, title=title):
+            output.say(f"Report: {path}")
+    if outcome.interrupted:
+        output.say("Interrupted: what was found so far is kept; coverage is marked as sampled.")
+    return outcome.exit_code(fail_on=fail_on)

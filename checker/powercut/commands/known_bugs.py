@@ -1,0 +1,70 @@
+"""`powercut known-bugs`: run the gallery."""
+
+from typing import Annotated
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from powercut import known_bugs as gallery
+from powercut import options, output, paths, progress
+from powercut.commands import shared
+from powercut.runner import open_context
+
+
+def register(app: typer.Typer) -> None:
+    app.command("known-bugs")(known_bugs)
+
+
+def known_bugs(
+    scheme: Annotated[
+        str | None, typer.Argument(metavar="SCHEME", show_default=False, help="Only the bugs of this scheme.")
+    ] = None,
+    json: shared.Json = False,
+    model: shared.Model = options.DEFAULT_MODEL,
+    strategy: shared.Strategy = options.DEFAULT_STRATEGY,
+    nested: shared.Nested = options.DEFAULT_NESTED,
+    budget: shared.BudgetText = None,
+    jobs: shared.Jobs = None,
+    seed: shared.Seed = options.DEFAULT_SEED,
+    out: shared.Out = shared.DEFAULT_OUT / "known-bugs",
+) -> None:
+    """Run the gallery of known bugs: each must be found, its fixed twin and the known-good must be clean.
+
+    Exit code: 0 all as expected, 1 a bug was missed or something clean was accused, 3 incomplete.
+    """
+    chosen = shared.explore_options(
+        model=model, strategy=strategy, atoms=options.DEFAULT_ATOMS, nested=nested, budget=budget, seed=seed,
+        paranoid=False,
+    )  # fmt: skip
+    cases = gallery.cases(scheme, options=chosen)
+    with progress.bars() as (listener, _), open_context(paths.engine(), out, listener=listener) as context:
+        verdict = gallery.run(cases, context, jobs=jobs or shared.default_jobs())
+    for error in verdict.outcome.errors:
+        output.say_error(error)
+    if json:
+        output.print_json(verdict.as_json())
+    else:
+        _print(verdict)
+    if verdict.outcome.interrupted:
+        output.say("Interrupted: this is no verdict on the gallery.")
+    raise typer.Exit(verdict.exit_code())
+
+
+def _print(verdict: gallery.Verdict) -> None:
+    table = Table(box=box.SIMPLE)
+    for title in ("bug", "expected", "found", "fixed twin"):
+        table.add_column(title, overflow="fold")
+    for bug in verdict.bugs:
+        found = ", ".join(bug["invariants"]) or "nothing"
+        table.add_row(
+            bug["id"],
+            " or ".join(bug["expected"]),
+            found if bug["found"] else f"MISSED ({found})",
+            "clean" if bug["twin_clean"] else "NOT CLEAN",
+        )
+    for item in verdict.known_good:
+        accused = ", ".join(item["findings"]) or "not complete"
+        table.add_row(f"known good: {item['scenario']}", "clean", "clean" if item["clean"] else accused, "")
+    Console().print(table)

@@ -1,0 +1,74 @@
+"""Options that several verbs share, with one wording."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from powercut import options
+
+DEFAULT_OUT = Path(".powercut")
+
+
+def default_jobs() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+Model = Annotated[str, typer.Option("--model", metavar="M", help="Persistency model: adr or eadr.")]
+Strategy = Annotated[
+    str, typer.Option("--strategy", metavar="S", help="How crash states are covered; see 'powercut list strategies'.")
+]
+Atoms = Annotated[
+    str,
+    typer.Option(
+        "--atoms", metavar="A", help="How a wide store may be torn: any order, ascending, or byte by byte (mem* calls)."
+    ),
+]
+Nested = Annotated[int, typer.Option("--nested", metavar="N", min=0, help="Power cuts inside recovery; 0 is none.")]
+BudgetText = Annotated[
+    str | None,
+    typer.Option(
+        "--budget",
+        metavar="LIMIT",
+        help="Limit of each run: a time (60s, 5m, 1h) or executions (20000x). A run that reaches it is sampled.",
+        show_default=False,
+    ),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option("--jobs", "-j", metavar="N", min=1, help="Parallel workers.  [default: cores]", show_default=False),
+]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of mixes and of the random strategy.")]
+Paranoid = Annotated[bool, typer.Option("--paranoid", help="Hash everything after each reset of the executor.")]
+Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of traces, findings and reports.")]
+Format = Annotated[
+    str, typer.Option("--format", metavar="LIST", help="What to make of the runs, of: text, html, json.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]
+FailOn = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fail-on",
+        metavar="KIND",
+        help="Hygiene kinds that count as findings: redundant-flush, redundant-fence, never-persisted. "
+        "Repeat it, or separate them by commas.",
+        show_default=False,
+    ),
+]
+
+
+def explore_options(
+    *, model: str, strategy: str, atoms: str, nested: int, budget: str | None, seed: int, paranoid: bool
+) -> options.ExploreOptions:
+    """The validated options of a command line; `jobs` is set when the runs are known."""
+    return options.ExploreOptions(
+        model=model,
+        strategy=strategy,
+        atoms=atoms,
+        nested=nested,
+        seed=seed,
+        budget=options.parse_budget(budget),
+        paranoid=paranoid,
+    )

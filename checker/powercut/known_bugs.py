@@ -1,0 +1,154 @@
+"""The gallery: every known bug must be found, its fixed twin and every known-good pattern must be clean.
+
+This is how powercut itself is tested: a bug that is not found means a checker that misses bugs, a twin
+that is not clean means a checker that cries wolf.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from powercut import batch, catalog, requests, runner, targets
+from powercut.errors import UsageError, unknown_name
+from powercut.exit_codes import ExitCode
+from powercut.options import ExploreOptions
+from powercut.runner import Context, Request
+from powercut.scenario import Scenario
+
+Role = Literal["bug", "twin", "good"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One run of the gallery and what is expected of it."""
+
+    role: Role
+    scenario: Scenario
+    request: Request
+
+
+@dataclass(kw_only=True)
+class Verdict:
+    """What the gallery showed."""
+
+    bugs: list[dict[str, Any]] = field(default_factory=list)
+    known_good: list[dict[str, Any]] = field(default_factory=list)
+    outcome: batch.Outcome
+
+    def as_json(self) -> dict[str, Any]:
+        """The object that `powercut known-bugs --json` prints."""
+        return {"bugs": self.bugs, "known_good": self.known_good}
+
+    def exit_code(self) -> ExitCode:
+        """CLEAN when the whole gallery is as expected and every run was complete."""
+        if any(error.exit_code is ExitCode.USAGE for error in self.outcome.errors):
+            return ExitCode.USAGE
+        expected = all(bug["found"] and bug["twin_clean"] for bug in self.bugs)
+        if self.outcome.interrupted or any(run["verdict"] == "unknown" for run in self.outcome.runs):
+            return ExitCode.INCOMPLETE
+        return ExitCode.CLEAN if expected and all(item["clean"] for item in self.known_good) else ExitCode.FINDINGS
+
+
+def cases(scheme: str | None, *, options: ExploreOptions) -> list[Case]:
+    """Every run of the gallery, or of the part that is about `scheme`."""
+    bugs = catalog.known_bugs()
+    schemes = sorted({_scheme(item) for item in bugs})
+    if scheme is not None and scheme not in schemes:
+        raise unknown_name("scheme", scheme, schemes, list_command="powercut list known-bugs")
+    chosen: list[Case] = []
+    for item in bugs:
+        bug = item.content.known_bug
+        assert bug is not None
+        if scheme in (None, _scheme(item)):
+            selection = _selection(_scheme(item), bug.variant)
+            chosen.append(_case("bug", item, selection, options))
+            chosen.append(_case("twin", item, selection, options))
+    for item in catalog.known_good():
+        for name in item.content.targets:
+            if name in targets.libraries() and scheme in (None, name):
+                target = targets.find(name)
+                selection = targets.Selection(target=target, variant=target.default_variants[0])
+                chosen.append(_case("good", item, selection, options))
+    if not chosen:
+        raise UsageError("the gallery is empty", where="scenarios/known_bugs", next_step="Add a scenario to it.")
+    return chosen
+
+
+def _scheme(item: Scenario) -> str:
+    bug = item.content.known_bug
+    assert bug is not None
+    return bug.id.partition("/")[0]
+
+
+def _selection(scheme: str, variant: str) -> targets.Selection:
+    target = targets.find(scheme)
+    return targets.Selection(target=target, variant=targets.check_variant(target, variant))
+
+
+def _case(role: Role, item: Scenario, selection: targets.Selection, options: ExploreOptions) -> Case:
+    request = requests.one(selection, item, options=options, with_bug=role == "bug")
+    bug = item.content.known_bug
+    label = runner.slug(bug.id if bug else "known_good", item.name, role)
+    return Case(role=role, scenario=item, request=replace(request, slug=label, name=f"{request.name} ({role})"))
+
+
+def run(
+    chosen: Sequence[Case], context: Context, *, jobs: int, on_run: Callable[[dict[str, Any]], None] = lambda run: None
+) -> Verdict:
+    """Carries out the cases and compares each with what is expected."""
+    outcome = batch.run_all([case.request for case in chosen], context, jobs=jobs, on_run=on_run)
+    verdict = Verdict(outcome=outcome)
+    if outcome.errors:
+        return verdict  # Runs and cases no longer correspond; nothing may be called found or clean.
+    rows: dict[str, dict[str, Any]] = {}
+    for case, result in zip(chosen, outcome.runs, strict=True):
+        if case.role == "good":
+            verdict.known_good.append(
+                {
+                    "scenario": case.scenario.name,
+                    "target": result["target"],
+                    "clean": clean(result),
+                    "findings": invariants(result),
+                }
+            )
+        else:
+            _judge(rows, case, result)
+    verdict.bugs = list(rows.values())
+    return verdict
+
+
+def _judge(rows: dict[str, dict[str, Any]], case: Case, result: dict[str, Any]) -> None:
+    """Adds one run to its bug's row. A bug counts as found when every scenario of it finds it."""
+    bug = case.scenario.content.known_bug
+    assert bug is not None
+    row = rows.setdefault(
+        bug.id,
+        {
+            "id": bug.id,
+            "scheme": _scheme(case.scenario),
+            "expected": list(bug.expected),
+            "found": True,
+            "twin_clean": True,
+            "invariants": [],
+            "scenarios": [],
+        },
+    )
+    if case.role == "twin":
+        row["twin_clean"] = row["twin_clean"] and clean(result)
+        return
+    seen = invariants(result)
+    row["found"] = row["found"] and any(name in bug.expected for name in seen)
+    row["expected"] = sorted({*row["expected"], *bug.expected})
+    row["invariants"] = sorted({*row["invariants"], *seen})
+    row["scenarios"].append(case.scenario.name)
+
+
+def clean(result: dict[str, Any]) -> bool:
+    """Consistent, and complete: a twin that was only sampled shows nothing."""
+    return result["verdict"] == "consistent" and runner.is_complete(result)
+
+
+def invariants(result: dict[str, Any]) -> list[str]:
+    """The invariants that a run violated, and for a second cut those underneath, sorted."""
+    names = {item["invariant"] for item in result["findings"]}
+    return sorted(names | {item["underlying"] for item in result["findings"] if item.get("underlying")})

@@ -1,0 +1,78 @@
+"""Where results go: data on stdout, talk on stderr, reports in the output folder."""
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from powercut.errors import PowercutError, UsageError, unknown_name
+from powercut.findings import unwritable, write_json
+from powercut_reports import html, json_report, text
+
+FORMATS = ("text", "html", "json")
+JSON_REPORT = "report.json"
+
+
+def parse_formats(value: str) -> frozenset[str]:
+    """The formats of `--format text,html,json`."""
+    formats = [word.strip() for word in value.split(",") if word.strip()]
+    for name in formats:
+        if name not in FORMATS:
+            raise unknown_name("format", name, FORMATS, list_command="powercut run --help")
+    if not formats:
+        raise UsageError("no format was named", where="--format", next_step=f"Name some of {', '.join(FORMATS)}.")
+    return frozenset(formats)
+
+
+def say(message: str) -> None:
+    """A line for people, on stderr."""
+    print(message, file=sys.stderr, flush=True)
+
+
+def say_error(error: PowercutError) -> None:
+    """One paragraph for people, on stderr."""
+    say(f"powercut: {error.paragraph()}")
+
+
+def print_json(value: object) -> None:
+    """One JSON object on stdout."""
+    print(json.dumps(value, indent=2, ensure_ascii=False), flush=True)
+
+
+def colored() -> bool:
+    """True when stdout is a terminal whose user wants colours (https://no-color.org)."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+
+def print_run(run: dict[str, Any]) -> None:
+    """The findings of a run and its summary, as text on stdout."""
+    color = colored()
+    for finding in run["findings"]:
+        print(text.render_finding(finding, color=color), end="\n\n")
+    print(text.render_run(run, color=color))
+    if run["error"]:
+        error = run["error"]
+        print(f"  Harness failed: {error['where']}: {error['what']}. {error['next']}")
+    print(flush=True)
+
+
+def write_reports(runs: Sequence[dict[str, Any]], out: Path, formats: frozenset[str], *, title: str) -> list[Path]:
+    """Writes the files of the formats that have files, and returns their paths."""
+    written: list[Path] = []
+    if "html" in formats:
+        try:
+            written.append(html.write_report(list(runs), out, title=title))
+        except OSError as error:
+            raise unwritable(out, error) from error
+    if "json" in formats:
+        path = out / JSON_REPORT
+        write_json(path, runs_object(runs))
+        written.append(path)
+    return written
+
+
+def runs_object(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The object that --json prints."""
+    return json_report.runs_object(list(runs))

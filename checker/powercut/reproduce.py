@@ -1,0 +1,107 @@
+"""Replays a finding record on the trace it was found in, or on a fresh recording of its plan.
+
+A trace belongs to the build that it was recorded with. After the code under test was rebuilt the engine
+refuses the old trace; the plan is then recorded again, and the finding is looked for there. It may have
+moved or gone, so `held` is false for the first and for the second: only `powercut run` can tell.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from powercut import engine, events
+from powercut.errors import UsageError
+from powercut.findings import FINDING_VERSION
+from powercut.runner import Context, record
+
+
+class _Shape(BaseModel):
+    """What a finding record must have to be replayed."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    finding: int
+    fingerprint: str
+    invariant: str
+    target: str
+    scenario: str
+    crash_point: dict[str, Any]
+    image: list[dict[str, Any]]
+    stores: list[dict[str, Any]]
+    trace: str | None = None
+    plan: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reproduction:
+    """What became of a finding."""
+
+    held: bool
+    fresh_trace: bool
+    finding: dict[str, Any]
+
+
+def load(path: Path) -> dict[str, Any]:
+    """A finding record; UsageError for anything else."""
+    next_step = "Name a file of the folder 'findings' that 'powercut run' wrote."
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise UsageError(f"cannot read this finding ({reason})", where=str(path), next_step=next_step) from error
+    except ValueError as error:
+        raise UsageError(f"not JSON ({error})", where=str(path), next_step=next_step) from error
+    try:
+        shape = _Shape.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"]) or "the whole file"
+        raise UsageError(f"not a finding ({field}: {first['msg']})", where=str(path), next_step=next_step) from error
+    if shape.finding != FINDING_VERSION:
+        raise UsageError(
+            f"finding record version {shape.finding}, this build reads {FINDING_VERSION}",
+            where=str(path),
+            next_step="Find it again with 'powercut run'.",
+        )
+    assert isinstance(content, dict)
+    return content
+
+
+def reproduce(path: Path, *, context: Context) -> Reproduction:
+    """Replays the finding at `path`. Traces that must be recorded again go to `context.out`."""
+    content = load(path)
+    trace = _trace(content, path)
+    refused: UsageError | None = None
+    if trace is not None:
+        try:
+            return _replay(path, trace, context=context, content=content, fresh=False)
+        except UsageError as error:
+            refused = error
+    if content.get("plan") is None:
+        raise refused or UsageError(
+            f"its trace is gone ({content.get('trace')}), and it holds no plan to record it again",
+            where=str(path),
+            next_step="Record the scenario again and explore it.",
+        )
+    again = context.out / "again.pct"
+    record(content["plan"], again, context=context)
+    return _replay(path, again, context=context, content=content, fresh=True)
+
+
+def _trace(content: dict[str, Any], path: Path) -> Path | None:
+    """The trace as it was named, else beside the finding (an output folder that was moved)."""
+    name = content.get("trace")
+    if not name:
+        return None
+    beside = path.resolve().parent.parent / "traces" / Path(name).name
+    return next((place for place in (Path(name), beside) if place.is_file()), None)
+
+
+def _replay(path: Path, trace: Path, *, context: Context, content: dict[str, Any], fresh: bool) -> Reproduction:
+    arguments = ["reproduce", "--trace", str(trace), "--finding", str(path.absolute())]
+    event, _ = engine.single(context.engine_path, arguments, events.Reproduced)
+    assert isinstance(event, events.Reproduced)
+    return Reproduction(held=event.held, fresh_trace=fresh, finding=content)

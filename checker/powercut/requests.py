@@ -1,0 +1,87 @@
+"""From a command line's targets and scenarios to the runs to carry out."""
+
+import shlex
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from powercut import catalog, plan
+from powercut.errors import UsageError
+from powercut.options import ExploreOptions
+from powercut.runner import Request, slug
+from powercut.scenario import Scenario
+from powercut.targets import Selection
+
+
+def for_run(
+    selections: Sequence[Selection], patterns: Sequence[str], *, options: ExploreOptions, explicit: bool
+) -> list[Request]:
+    """The runs of `powercut run`: each target with its core scenarios, or with those that the globs name.
+
+    A scenario of the gallery runs as it is there: with its bug switched on. With `explicit`, a target for
+    which nothing is left is an error; otherwise it is skipped.
+    """
+    named = [item for pattern in patterns for item in catalog.matching(pattern)]
+    wanted = list({item.path: item for item in named}.values())
+    requests: list[Request] = []
+    for selection in selections:
+        name = selection.target.name
+        scenarios = [item for item in wanted if item.fits(name)] if patterns else catalog.core(name)
+        if not scenarios and explicit:
+            what = f"none of these scenarios fits '{name}'" if patterns else f"'{name}' has no core scenario"
+            raise UsageError(
+                what,
+                where=" ".join(patterns),
+                next_step="'powercut list scenarios' shows which scenario is for which target.",
+            )
+        requests += [one(selection, item, options=options) for item in scenarios]
+    if not requests:
+        raise UsageError(
+            "nothing to run: no scenario fits any target",
+            where=" ".join(patterns),
+            next_step="'powercut list scenarios' shows which scenario is for which target.",
+        )
+    return _with_unique_slugs(requests)
+
+
+def one(
+    selection: Selection, scenario: Scenario, *, options: ExploreOptions, with_bug: bool = True, command: str = ""
+) -> Request:
+    """The run of one scenario on one target; `with_bug=False` is the fixed twin of a scenario of the gallery."""
+    target, variant = selection.target, selection.variant
+    bug = scenario.content.known_bug
+    toggle = bug.toggle if bug and with_bug else None
+    return Request(
+        name=f"{target.name}:{variant} {scenario.name}",
+        slug=slug(target.name, variant, scenario.name),
+        options=options,
+        plan=plan.build(target, variant=variant, scenario=scenario, seed=options.seed, toggle=toggle),
+        header={
+            "target": target.name,
+            "variant": variant,
+            "scenario": scenario.name,
+            "paper": target.description.paper,
+            "summary": scenario.content.summary,
+            "command": command or command_line(selection, scenario, options),
+        },
+    )
+
+
+def command_line(selection: Selection, scenario: Scenario, options: ExploreOptions) -> str:
+    """The command that repeats a run."""
+    name = scenario.place if "/known_" in f"/{scenario.place}" else scenario.name
+    words = ["powercut", "run", f"{selection.target.name}:{selection.variant}", "--scenario", name]
+    words += ["--model", options.model, "--strategy", options.strategy]
+    words += ["--nested", str(options.nested), "--seed", str(options.seed)]
+    return shlex.join(words)
+
+
+def _with_unique_slugs(requests: list[Request]) -> list[Request]:
+    """Scenarios of two folders may share a name; their files must not."""
+    seen: Counter[str | None] = Counter()
+    unique: list[Request] = []
+    for request in requests:
+        seen[request.slug] += 1
+        count = seen[request.slug]
+        unique.append(request if count == 1 else replace(request, slug=f"{request.slug}.{count}"))
+    return unique
