@@ -103,8 +103,9 @@ class LitmusTest:
         return bytes(content)
 
     def _untouched_byte(self, line: int) -> int | None:
-        taken = {event["addr"] + i for event in self.events if "bytes" in event for i in range(len(event["bytes"]) // 2)}
-        taken |= {place.addr + i for place in self.locations.values() for i in range(place.size)}
+        stores = [(event["addr"], len(event["bytes"]) // 2) for event in self.events if "bytes" in event]
+        places = [(place.addr, place.size) for place in self.locations.values()]
+        taken = {addr + i for addr, size in stores + places for i in range(size)}
         return next((byte for byte in range(line, line + LINE) if byte not in taken), None)
 
 

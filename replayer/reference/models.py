@@ -21,6 +21,7 @@ from .program import LINE_SIZE, STORE_OPS, Event, Program, ProgramError, line_of
 
 MAX_UNDECIDED = 18
 
+
 class Adr:
     """Persistence domain = memory controller: caches are lost, lines persist independently."""
 

@@ -1,0 +1,270 @@
+"""Broken models: each breaks one rule of the reference. A suite that cannot tell one from the truth has a gap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from replayer.reference import Adr, CrashPoint, Eadr, Event, Program, crash_points
+from replayer.reference.atoms import Atom
+from replayer.reference.program import line_of
+
+
+class FlushNeedsNoFence(Adr):
+    """clwb and clflushopt make the line durable at once."""
+
+    def flush(self, event: Event) -> None:
+        super().flush(replace(event, kind="clflush"))
+
+
+class ClflushNeedsFence(Adr):
+    """clflush is no stronger than clflushopt."""
+
+    def flush(self, event: Event) -> None:
+        super().flush(replace(event, kind="clflushopt"))
+
+
+class AnyFenceCompletesFlushes(Adr):
+    """A fence completes the write-backs of every thread."""
+
+    def fence(self, event: Event) -> None:
+        super().fence(event)
+        self.durable |= {a for remembered in self.remembered.values() for a in remembered}
+
+
+class AnyFenceDrainsNt(Adr):
+    """A fence drains the write-combining buffers of every thread."""
+
+    def fence(self, event: Event) -> None:
+        super().fence(event)
+        self.durable |= {a for a in self.visible if not a.cacheable}
+
+
+class FenceNeedsNoFlush(Adr):
+    """A fence alone makes what its thread stored durable."""
+
+    def fence(self, event: Event) -> None:
+        super().fence(event)
+        self.durable |= {a for a in self.visible if a.thread == event.thread}
+
+
+class NtDrainTakesLine(Adr):
+    """A fence makes all of a line durable that holds a non-temporal store of its thread."""
+
+    def fence(self, event: Event) -> None:
+        super().fence(event)
+        drained = {a.line for a in self.visible if not a.cacheable and a.thread == event.thread}
+        self.durable |= {a for a in self.visible if a.line in drained}
+
+
+class NtDurableAtOnce(Adr):
+    """A non-temporal store goes straight to the medium."""
+
+    def store(self, event: Event, index: int) -> None:
+        super().store(event, index)
+        self.durable |= {a for a in self.visible if not a.cacheable}
+
+
+class NtNeedsFlush(Adr):
+    """A fence does not drain non-temporal stores."""
+
+    def fence(self, event: Event) -> None:
+        self.durable |= self.remembered.pop(event.thread, set())
+
+
+class FlushTakesNt(Adr):
+    """A write-back takes pending non-temporal data of the line along."""
+
+    def flush(self, event: Event) -> None:
+        super().flush(event)
+        nt = {a for a in self.visible if not a.cacheable and a.line == line_of(event.addr)}
+        if event.kind == "clflush":
+            self.durable |= nt
+        else:
+            self.remembered[event.thread] |= nt
+
+
+class NtJoinsTheChain(Adr):
+    """Non-temporal stores persist in order with the other stores of their line."""
+
+    def precedes_in_chain(self, a: Atom, b: Atom) -> bool:
+        return a.line == b.line and a.store < b.store
+
+
+class FlushTakesOwnStores(Adr):
+    """A write-back covers only what its own thread stored."""
+
+    def flush(self, event: Event) -> None:
+        hidden = [a for a in self.visible if a.thread != event.thread]
+        shown, self.visible = self.visible, [a for a in self.visible if a not in hidden]
+        super().flush(event)
+        self.visible = shown
+
+
+class FlushTakesLaterStores(Adr):
+    """The fence completes the line as it is at the fence, not at the write-back."""
+
+    def fence(self, event: Event) -> None:
+        lines = {a.line for a in self.remembered[event.thread]}
+        super().fence(event)
+        self.durable |= {a for a in self.visible if a.cacheable and a.line in lines}
+
+
+class LastFlushOnly(Adr):
+    """A thread remembers its last write-back only."""
+
+    def flush(self, event: Event) -> None:
+        if event.kind != "clflush":
+            self.remembered.pop(event.thread, None)
+        super().flush(event)
+
+
+class WideStoresAtomic(Adr):
+    """A store is never torn within a line."""
+
+    def precedes(self, a: Atom, b: Atom) -> bool:
+        return super().precedes(a, b) or (a.store == b.store and a.line == b.line and a.cacheable)
+
+
+class AlwaysAscending(Adr):
+    """The atoms of a store persist in ascending order whatever the policy."""
+
+    def precedes_in_store(self, a: Atom, b: Atom) -> bool:
+        return a.cacheable and a.line == b.line and a.store == b.store and a.addr < b.addr
+
+
+class NeverAscending(Adr):
+    """The ascending policy is ignored."""
+
+    def precedes_in_store(self, a: Atom, b: Atom) -> bool:
+        return False
+
+
+class NoChain(Adr):
+    """The stores of a line persist in any order."""
+
+    def precedes_in_chain(self, a: Atom, b: Atom) -> bool:
+        return False
+
+
+class NoOverlapClosure(Adr):
+    """An atom may persist without an earlier one of the same bytes."""
+
+    def precedes_by_overlap(self, a: Atom, b: Atom) -> bool:
+        return False
+
+
+class RmwDoesNotFence(Adr):
+    """A locked read-modify-write is a plain store."""
+
+    def apply(self, event: Event, index: int) -> None:
+        super().apply(replace(event, op="store") if event.op == "rmw" else event, index)
+
+    def fence(self, event: Event) -> None:
+        if event.op != "rmw":
+            super().fence(event)
+
+
+class RmwFencesAfter(Adr):
+    """The store of a locked read-modify-write is durable with its fence."""
+
+    def store(self, event: Event, index: int) -> None:
+        super().store(event, index)
+        if event.op == "rmw":
+            self.durable |= {a for a in self.visible if a.store == index}
+
+
+class FailedCasDoesNotFence(Adr):
+    """A failed compare-exchange does nothing."""
+
+    def fence(self, event: Event) -> None:
+        if event.op != "cas-fail":
+            super().fence(event)
+
+
+class EadrNtDurableAtOnce(Eadr):
+    """Write-combining buffers are inside the persistence domain."""
+
+    def durable_now(self) -> set[Atom]:
+        return {a for a in self.visible if a.store != self.in_flight}
+
+
+class EadrNothingInFlight(Eadr):
+    """Stores land whole."""
+
+    def durable_now(self) -> set[Atom]:
+        return self.durable | {a for a in self.visible if a.cacheable}
+
+
+class EadrNoOverlapClosure(Eadr):
+    """A landed store says nothing about pending non-temporal data under it."""
+
+    def precedes_by_overlap(self, a: Atom, b: Atom) -> bool:
+        return False
+
+
+class EadrCachesAreLost(Eadr):
+    """Only fenced data is durable."""
+
+    def durable_now(self) -> set[Atom]:
+        return self.durable
+
+
+class EadrFenceDrainsAll(Eadr):
+    """A fence drains the write-combining buffers of every thread."""
+
+    def fence(self, event: Event) -> None:
+        self.durable |= set(self.visible)
+
+
+class EadrNeverDrains(Eadr):
+    """A fence does not drain non-temporal stores."""
+
+    def fence(self, event: Event) -> None:
+        pass
+
+
+class EadrFlushDrains(Eadr):
+    """A write-back drains non-temporal data of its line."""
+
+    def flush(self, event: Event) -> None:
+        self.durable |= {a for a in self.visible if a.line == line_of(event.addr)}
+
+
+class EadrNeverAscending(Eadr):
+    """The ascending policy is ignored."""
+
+    def precedes_in_store(self, a: Atom, b: Atom) -> bool:
+        return False
+
+
+class EadrRmwDoesNotFence(Eadr):
+    """A locked read-modify-write drains nothing."""
+
+    def fence(self, event: Event) -> None:
+        if event.op != "rmw":
+            super().fence(event)
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A broken model; `build` makes it for a program of `model`."""
+
+    name: str
+    model: str
+    build: Callable[[Program], Adr]
+
+    def crash_points(self, program: Program) -> list[CrashPoint]:
+        return crash_points(program, self.build(program) if program.model == self.model else None)
+
+    def answer(self, program: Program) -> dict[str, Any]:
+        return {"crash_points": [point.to_json() for point in self.crash_points(program)]}
+
+
+def all_mutants() -> list[Mutant]:
+    broken_eadr = Eadr.__subclasses__()
+    broken_adr = [kind for kind in Adr.__subclasses__() if kind is not Eadr]
+    return [Mutant(kind.__name__, "adr", kind) for kind in broken_adr] + [
+        Mutant(kind.__name__, "eadr", kind) for kind in broken_eadr
+    ]

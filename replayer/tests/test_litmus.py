@@ -1,0 +1,124 @@
+"""The litmus suite itself, its runner, and its file format."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from powercut.errors import HarnessError, UsageError
+from powercut.litmus import REFERENCE, ask, check, run, suite_dir
+from powercut.litmus_program import load, parse
+
+GOOD = """
+name = "t"
+source = "Argument."
+model = "adr"
+program = '''
+T0: store x 1
+T0: clwb x
+T0: sfence
+'''
+allowed = ["x=1"]
+[locations]
+x = { line = 0 }
+"""
+
+
+def write(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "t.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_suite_has_what_it_promises() -> None:
+    tests = load(suite_dir())
+    scope = [test for test in tests if test.needs is None]
+    assert len(scope) >= 30
+    assert {test.model for test in scope} == {"adr", "eadr"}
+    assert {test.atoms for test in scope} == {"any", "ascending", "byte"}
+    assert any(test.needs == "tso" for test in tests)
+    assert all(test.source for test in tests)
+
+
+def test_reference_passes() -> None:
+    scope = [test for test in load(suite_dir()) if test.needs is None]
+    assert check(scope, "reference", REFERENCE) == []
+
+
+@pytest.mark.usefixtures("engine_model")  # skips where no engine is built
+def test_engine_passes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(json=True) == 0
+    result = json.loads(capsys.readouterr().out)
+    tests = load(suite_dir())
+    assert result["failed"] == 0
+    assert result["passed"] + len(result["out_of_scope"]) == len(tests)
+
+
+@pytest.mark.parametrize(
+    ("allowed", "complaint"),
+    [('["x=0", "x=1"]', "legal but missed: x=0x0"), ('["x=0"]', "reported but illegal: x=0x1")],
+)
+def test_a_wrong_set_fails_even_where_no_line_is_pending(tmp_path: Path, allowed: str, complaint: str) -> None:
+    test = parse(write(tmp_path, GOOD.replace('["x=1"]', allowed)))
+    (failure,) = check([test], "reference", REFERENCE)
+    assert complaint in failure.message
+
+
+def test_a_wrong_number_of_states_fails(tmp_path: Path) -> None:
+    test = parse(write(tmp_path, GOOD.replace('["x=1"]', '["x=1"]\nstates = 2')))
+    (failure,) = check([test], "reference", REFERENCE)
+    assert failure.message == "1 states, expected 2"
+
+
+def test_a_wrong_floor_under_a_line_with_one_candidate_fails(tmp_path: Path) -> None:
+    """An engine that claims one state but keeps the wrong bytes is caught by the probes."""
+    test = parse(write(tmp_path, GOOD))
+    lies = [
+        {"crash_points": [{"after": 3, "states": "1", "lines": {}}]},
+        {"crash_points": [{"after": 4, "states": "2", "lines": {"0": ["00" * 64, "00" * 63 + "ff"]}}]},
+    ]
+    liar = [sys.executable, "-c", "import sys; print(*sys.argv[1:], sep='\\n')", *map(json.dumps, lies)]
+    (failure,) = check([test], "liar", liar)
+    assert failure.message.startswith("with a probe in every line")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ('name = "t"', 'name = "u"', "differs from the file's name"),
+        ('model = "adr"', 'modle = "adr"', "unknown key"),
+        ('model = "adr"', "", "'model' is missing"),
+        ("T0: clwb x", "T0: clwb w", "'w' is missing or not declared"),
+        ("T0: clwb x", "T0: wbinvd", "is no instruction"),
+        ("T0: clwb x", "clwb x", "cannot read 'clwb x'"),
+        ("T0: store x 1", "T0: store x 0x10000000000000000", "too big"),
+        ("T0: clwb x", "crash\ncrash", "two crashes"),
+        ('["x=1"]', '["x=1", "x=1"]', "must be distinct"),
+        ('["x=1"]', '["w=1"]', "which is no location"),
+        ('["x=1"]', "[]", "at least one"),
+        ("{ line = 0 }", "{ line = 0, at = 60 }", "within one line"),
+        ('name = "t"', 'needs = "luck"\nname = "t"', "only 'tso' is"),
+        ("allowed", "allowed allowed", "Expected '='"),
+    ],
+)
+def test_malformed_files_are_refused(tmp_path: Path, old: str, new: str, complaint: str) -> None:
+    path = write(tmp_path, GOOD.replace(old, new))
+    with pytest.raises(UsageError) as caught:
+        parse(path)
+    assert complaint in caught.value.paragraph()
+    assert str(path) in caught.value.paragraph()
+
+
+def test_a_judge_that_breaks_down_is_neither_pass_nor_fail() -> None:
+    with pytest.raises(HarnessError, match="exit status 7"):
+        ask("engine", [sys.executable, "-c", "raise SystemExit(7)"], [{"model": "adr", "events": []}])
+
+
+def test_empty_suite_is_a_usage_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(json=True, suite=tmp_path) == 2
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert "no litmus test" in output.err
