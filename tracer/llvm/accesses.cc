@@ -1,0 +1,54 @@
+// Plain loads and stores: scalars, vectors, aggregates, of any size.
+#include "tracer/llvm/instrument.h"
+#include "tracer/runtime/hooks.h"
+
+namespace powercut::pass {
+namespace {
+
+// Segment-relative pointers (address spaces 256 and up on x86) are thread-locals, never a pool.
+bool is_flat(const llvm::Value* address) { return address->getType()->getPointerAddressSpace() == 0; }
+
+bool never_persistent(FunctionContext& context, llvm::Value* address, uint64_t size) {
+  return !is_flat(address) || address->isSwiftError() || is_own_stack(address, size, context.hooks().layout());
+}
+
+// The backend honours !nontemporal where the machine has such a store and drops it silently elsewhere; a
+// dropped one stays in the cache and needs a flush, so calling it non-temporal would hide a bug.
+// MOVNTI stores 4 or 8 bytes from a general register, MOVNTPS and its kin a whole aligned vector register.
+bool is_really_non_temporal(const llvm::StoreInst& store, const llvm::DataLayout& layout) {
+  if (!store.hasMetadata(llvm::LLVMContext::MD_nontemporal)) return false;
+  const llvm::Type* type = store.getValueOperand()->getType();
+  const uint64_t size = layout.getTypeStoreSize(store.getValueOperand()->getType()).getFixedValue();
+  if (type->isIntegerTy() || type->isPointerTy()) return size == 4 || size == 8;
+  if (type->isVectorTy()) return size % 16 == 0 && store.getAlign().value() >= 16;
+  return false;
+}
+
+}  // namespace
+
+void instrument_load(FunctionContext& context, llvm::LoadInst& load) {
+  const uint64_t size = context.hooks().layout().getTypeStoreSize(load.getType()).getKnownMinValue();
+  if (size == 0 || never_persistent(context, load.getPointerOperand(), size)) return;
+  if (is_constant_data(load.getPointerOperand(), size, context.hooks().layout())) return;
+  context.announce_load(&load, load.getPointerOperand(), size);
+}
+
+void instrument_store(FunctionContext& context, llvm::StoreInst& store) {
+  const llvm::DataLayout& layout = context.hooks().layout();
+  llvm::Value* address = store.getPointerOperand();
+  const uint64_t size = layout.getTypeStoreSize(store.getValueOperand()->getType()).getKnownMinValue();
+  if (size == 0) return;
+  if (store.getOrdering() == llvm::AtomicOrdering::SequentiallyConsistent &&
+      store.getSyncScopeID() != llvm::SyncScope::SingleThread) {
+    // The backend makes an xchg of it, which is locked: a fence wherever it stores.
+    announce_rmw(context, store, store.getNextNode(), address, size, context.hooks().constant32(1));
+    return;
+  }
+  if (never_persistent(context, address, size)) return;
+  uint32_t flags = 0;
+  if (is_really_non_temporal(store, layout)) flags |= POWERCUT_STORE_NT;
+  if (store.isAtomic()) flags |= POWERCUT_STORE_ATOMIC;
+  context.announce_store(&store, address, store.getValueOperand(), flags);
+}
+
+}  // namespace powercut::pass

@@ -1,0 +1,45 @@
+// Where a hook was called from, and the listener that hears of it. Private to the runtime.
+#ifndef POWERCUT_TRACER_RUNTIME_CALL_SITE_H_
+#define POWERCUT_TRACER_RUNTIME_CALL_SITE_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tracer/runtime/hooks.h"
+
+namespace powercut::runtime {
+
+// Invariant: every member is callable; the ones that the listener left null do nothing.
+extern powercut_sink active_sink;
+
+struct CallSite {
+  const void* pc;     // return address into instrumented code
+  const void* frame;  // frame pointer of the instrumented function
+};
+
+// Only in the body of a hook itself: inlined there, the builtins speak of the hook. The runtime is compiled
+// with frame pointers, so the word at the hook's frame address is its caller's frame pointer.
+__attribute__((always_inline)) inline CallSite call_site() {
+  return {__builtin_return_address(0), *static_cast<void* const*>(__builtin_frame_address(0))};
+}
+
+// True if [addr, addr + size) and the window share a byte.
+inline bool overlaps(const powercut_window& window, uint64_t addr, uint64_t size) {
+  if (window.span == 0 || size == 0) return false;
+  return addr - window.base < window.span || window.base - addr < size;
+}
+
+inline void announce_load(const void* addr, uint64_t size) {
+  const uint64_t at = reinterpret_cast<uint64_t>(addr);
+  if (overlaps(__powercut_load_window, at, size)) active_sink.load(active_sink.self, at, size);
+}
+
+inline void announce_store(void* addr, uint64_t size, uint32_t flags, const void* value, const CallSite& site) {
+  const uint64_t at = reinterpret_cast<uint64_t>(addr);
+  if (overlaps(__powercut_store_window, at, size)) {
+    active_sink.store(active_sink.self, at, size, flags, value, site.pc, site.frame);
+  }
+}
+
+}  // namespace powercut::runtime
+#endif  // POWERCUT_TRACER_RUNTIME_CALL_SITE_H_

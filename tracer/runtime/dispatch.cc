@@ -1,0 +1,99 @@
+// The hooks of plain accesses, flushes and fences: each forwards to the one active sink.
+#include <cstring>
+
+#include "tracer/runtime/call_site.h"
+#include "tracer/runtime/hooks.h"
+#include "tracer/runtime/stack_bounds.h"
+
+namespace powercut::runtime {
+namespace {
+
+void no_store(void*, uint64_t, uint64_t, uint32_t, const void*, const void*, const void*) {}
+void no_load(void*, uint64_t, uint64_t) {}
+void no_rmw_begin(void*, uint64_t, uint64_t, const void*, const void*) {}
+void no_rmw_end(void*, uint64_t, uint64_t, uint32_t, const void*, const void*) {}
+void no_flush(void*, uint64_t, uint32_t, const void*, const void*) {}
+void no_fence(void*, uint32_t, const void*, const void*) {}
+void no_out_of_steps(void*) {}
+void no_mark(void*, const char*) {}
+
+constexpr powercut_sink kDeaf = {nullptr,  no_store, no_load,         no_rmw_begin, no_rmw_end,
+                                 no_flush, no_fence, no_out_of_steps, no_mark};
+
+template <typename Function>
+Function* or_else(Function* given, Function* fallback) {
+  return given != nullptr ? given : fallback;
+}
+
+}  // namespace
+
+constinit powercut_sink active_sink = kDeaf;
+
+}  // namespace powercut::runtime
+
+using powercut::runtime::active_sink;
+using powercut::runtime::call_site;
+using powercut::runtime::CallSite;
+
+extern "C" {
+
+powercut_window __powercut_store_window = {0, 0};
+powercut_window __powercut_load_window = {0, 0};
+int64_t __powercut_steps = INT64_MAX;
+uint8_t __powercut_real_flush = 1;
+
+void __powercut_store(void* addr, uint64_t size, uint32_t flags, const void* value) {
+  const CallSite site = call_site();
+  active_sink.store(active_sink.self, reinterpret_cast<uint64_t>(addr), size, flags, value, site.pc, site.frame);
+}
+
+void __powercut_load(const void* addr, uint64_t size) {
+  active_sink.load(active_sink.self, reinterpret_cast<uint64_t>(addr), size);
+}
+
+void __powercut_rmw_begin(void* addr, uint64_t size) {
+  const CallSite site = call_site();
+  active_sink.rmw_begin(active_sink.self, reinterpret_cast<uint64_t>(addr), size, site.pc, site.frame);
+}
+
+void __powercut_rmw_end(void* addr, uint64_t size, uint32_t stored) {
+  const CallSite site = call_site();
+  active_sink.rmw_end(active_sink.self, reinterpret_cast<uint64_t>(addr), size, stored, site.pc, site.frame);
+}
+
+void __powercut_flush(const void* addr, uint32_t kind) {
+  const CallSite site = call_site();
+  active_sink.flush(active_sink.self, reinterpret_cast<uint64_t>(addr), kind, site.pc, site.frame);
+}
+
+void __powercut_fence(uint32_t kind) {
+  const CallSite site = call_site();
+  active_sink.fence(active_sink.self, kind, site.pc, site.frame);
+}
+
+void __powercut_out_of_steps(void) {
+  // Without a listener nobody counts: start again from the top.
+  __powercut_steps = INT64_MAX;
+  active_sink.out_of_steps(active_sink.self);
+}
+
+void powercut_mark(const char* name) { active_sink.mark(active_sink.self, name); }
+
+void powercut_set_sink(const powercut_sink* sink) {
+  using namespace powercut::runtime;
+  // Looks the bounds of this thread's stack up now: the look-up allocates, which a hook must not do while
+  // the listener has replaced the heap.
+  stack_bounds();
+  powercut_sink next = sink != nullptr ? *sink : kDeaf;
+  next.store = or_else(next.store, kDeaf.store);
+  next.load = or_else(next.load, kDeaf.load);
+  next.rmw_begin = or_else(next.rmw_begin, kDeaf.rmw_begin);
+  next.rmw_end = or_else(next.rmw_end, kDeaf.rmw_end);
+  next.flush = or_else(next.flush, kDeaf.flush);
+  next.fence = or_else(next.fence, kDeaf.fence);
+  next.out_of_steps = or_else(next.out_of_steps, kDeaf.out_of_steps);
+  next.mark = or_else(next.mark, kDeaf.mark);
+  active_sink = next;
+}
+
+}  // extern "C"

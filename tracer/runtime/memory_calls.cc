@@ -1,0 +1,255 @@
+// Stand-ins for libc's mem* and str* functions: same signature and result, and every byte that they read or
+// write is announced first. Loads come before stores, since a load hook may fill in the bytes that are about
+// to be copied.
+//
+// Functions that do not know how far they will read (strlen, strcmp) announce byte by byte: the next byte's
+// address depends on what the hook decided for this one. Those that C lets touch all n bytes (memcpy, memcmp)
+// announce all n at once.
+#include <alloca.h>
+#include <strings.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#include "tracer/runtime/call_site.h"
+
+using powercut::runtime::announce_load;
+using powercut::runtime::announce_store;
+using powercut::runtime::call_site;
+using powercut::runtime::CallSite;
+using powercut::runtime::overlaps;
+
+namespace {
+
+// Length of the string, at most `limit`, announcing each byte that is looked at.
+size_t read_string(const char* text, size_t limit) {
+  size_t length = 0;
+  for (; length < limit; ++length) {
+    announce_load(text + length, 1);
+    if (text[length] == '\0') break;
+  }
+  return length;
+}
+
+// A string that goes to `target` with its terminator.
+char* copy_string(char* target, const char* source, size_t length, const CallSite& site) {
+  announce_store(target, length + 1, POWERCUT_STORE_MEMCALL, source, site);
+  memcpy(target, source, length + 1);
+  return target + length;
+}
+
+void announce_fill(void* target, int byte, size_t size, const CallSite& site) {
+  if (!overlaps(__powercut_store_window, reinterpret_cast<uint64_t>(target), size)) return;
+  // Pieces that end on line boundaries, so that no atom of the whole is cut in two.
+  constexpr size_t kPiece = 1024;
+  char value[kPiece];
+  memset(value, byte, size < kPiece ? size : kPiece);
+  char* at = static_cast<char*>(target);
+  while (size != 0) {
+    const size_t to_boundary = kPiece - reinterpret_cast<uint64_t>(at) % kPiece;
+    const size_t piece = size < to_boundary ? size : to_boundary;
+    announce_store(at, piece, POWERCUT_STORE_MEMCALL, value, site);
+    at += piece;
+    size -= piece;
+  }
+}
+
+int compare(unsigned char a, unsigned char b) { return static_cast<int>(a) - static_cast<int>(b); }
+
+int compare_strings(const char* a, const char* b, size_t limit) {
+  for (size_t i = 0; i < limit; ++i) {
+    announce_load(a + i, 1);
+    announce_load(b + i, 1);
+    const int order = compare(static_cast<unsigned char>(a[i]), static_cast<unsigned char>(b[i]));
+    if (order != 0 || a[i] == '\0') return order;
+  }
+  return 0;
+}
+
+void* copy_bytes(void* target, const void* source, size_t size, const CallSite& site) {
+  announce_load(source, size);
+  announce_store(target, size, POWERCUT_STORE_MEMCALL, source, site);
+  return memmove(target, source, size);
+}
+
+// strncpy and stpncpy: `size` bytes are written whatever the source's length.
+size_t copy_padded(char* target, const char* source, size_t size, const CallSite& site) {
+  const size_t length = read_string(source, size);
+  announce_store(target, length, POWERCUT_STORE_MEMCALL, source, site);
+  memcpy(target, source, length);
+  announce_fill(target + length, 0, size - length, site);
+  memset(target + length, 0, size - length);
+  return length;
+}
+
+// What libc's fortified functions do when the destination is too small.
+void check_room(size_t needed, size_t room) {
+  if (needed > room) abort();
+}
+
+}  // namespace
+
+extern "C" {
+
+void* __powercut_memcpy(void* target, const void* source, size_t size) {
+  return copy_bytes(target, source, size, call_site());
+}
+
+void* __powercut_memmove(void* target, const void* source, size_t size) {
+  return copy_bytes(target, source, size, call_site());
+}
+
+void* __powercut_mempcpy(void* target, const void* source, size_t size) {
+  return static_cast<char*>(copy_bytes(target, source, size, call_site())) + size;
+}
+
+void __powercut_bcopy(const void* source, void* target, size_t size) { copy_bytes(target, source, size, call_site()); }
+
+void* __powercut_memset(void* target, int byte, size_t size) {
+  announce_fill(target, byte, size, call_site());
+  return memset(target, byte, size);
+}
+
+void __powercut_bzero(void* target, size_t size) {
+  announce_fill(target, 0, size, call_site());
+  memset(target, 0, size);
+}
+
+char* __powercut_strcpy(char* target, const char* source) {
+  copy_string(target, source, read_string(source, SIZE_MAX), call_site());
+  return target;
+}
+
+char* __powercut_stpcpy(char* target, const char* source) {
+  return copy_string(target, source, read_string(source, SIZE_MAX), call_site());
+}
+
+char* __powercut_strncpy(char* target, const char* source, size_t size) {
+  copy_padded(target, source, size, call_site());
+  return target;
+}
+
+char* __powercut_stpncpy(char* target, const char* source, size_t size) {
+  return target + copy_padded(target, source, size, call_site());
+}
+
+char* __powercut_strcat(char* target, const char* source) {
+  char* end = target + read_string(target, SIZE_MAX);
+  copy_string(end, source, read_string(source, SIZE_MAX), call_site());
+  return target;
+}
+
+char* __powercut_strncat(char* target, const char* source, size_t size) {
+  const CallSite site = call_site();
+  char* end = target + read_string(target, SIZE_MAX);
+  const size_t length = read_string(source, size);
+  announce_store(end, length, POWERCUT_STORE_MEMCALL, source, site);
+  memcpy(end, source, length);
+  announce_fill(end + length, 0, 1, site);
+  end[length] = '\0';
+  return target;
+}
+
+char* __powercut_strdup(const char* text) {
+  read_string(text, SIZE_MAX);
+  return strdup(text);
+}
+
+char* __powercut_strndup(const char* text, size_t limit) {
+  read_string(text, limit);
+  return strndup(text, limit);
+}
+
+int __powercut_memcmp(const void* a, const void* b, size_t size) {
+  announce_load(a, size);
+  announce_load(b, size);
+  return memcmp(a, b, size);
+}
+
+int __powercut_bcmp(const void* a, const void* b, size_t size) {
+  announce_load(a, size);
+  announce_load(b, size);
+  return memcmp(a, b, size);
+}
+
+void* __powercut_memchr(const void* bytes, int wanted, size_t size) {
+  const unsigned char* at = static_cast<const unsigned char*>(bytes);
+  for (size_t i = 0; i < size; ++i) {
+    announce_load(at + i, 1);
+    if (at[i] == static_cast<unsigned char>(wanted)) return const_cast<unsigned char*>(at + i);
+  }
+  return nullptr;
+}
+
+size_t __powercut_strlen(const char* text) { return read_string(text, SIZE_MAX); }
+
+size_t __powercut_strnlen(const char* text, size_t limit) { return read_string(text, limit); }
+
+int __powercut_strcmp(const char* a, const char* b) { return compare_strings(a, b, SIZE_MAX); }
+
+int __powercut_strncmp(const char* a, const char* b, size_t limit) { return compare_strings(a, b, limit); }
+
+char* __powercut_strchr(const char* text, int wanted) {
+  for (;; ++text) {
+    announce_load(text, 1);
+    if (*text == static_cast<char>(wanted)) return const_cast<char*>(text);
+    if (*text == '\0') return nullptr;
+  }
+}
+
+char* __powercut_strrchr(const char* text, int wanted) {
+  read_string(text, SIZE_MAX);
+  return const_cast<char*>(strrchr(text, wanted));
+}
+
+// Fortified forms (-D_FORTIFY_SOURCE): `room` is the size of the destination.
+void* __powercut___memcpy_chk(void* target, const void* source, size_t size, size_t room) {
+  check_room(size, room);
+  return copy_bytes(target, source, size, call_site());
+}
+
+void* __powercut___memmove_chk(void* target, const void* source, size_t size, size_t room) {
+  check_room(size, room);
+  return copy_bytes(target, source, size, call_site());
+}
+
+void* __powercut___mempcpy_chk(void* target, const void* source, size_t size, size_t room) {
+  check_room(size, room);
+  return static_cast<char*>(copy_bytes(target, source, size, call_site())) + size;
+}
+
+void* __powercut___memset_chk(void* target, int byte, size_t size, size_t room) {
+  check_room(size, room);
+  announce_fill(target, byte, size, call_site());
+  return memset(target, byte, size);
+}
+
+char* __powercut___strcpy_chk(char* target, const char* source, size_t room) {
+  const size_t length = read_string(source, SIZE_MAX);
+  check_room(length + 1, room);
+  copy_string(target, source, length, call_site());
+  return target;
+}
+
+char* __powercut___stpcpy_chk(char* target, const char* source, size_t room) {
+  const size_t length = read_string(source, SIZE_MAX);
+  check_room(length + 1, room);
+  return copy_string(target, source, length, call_site());
+}
+
+char* __powercut___strncpy_chk(char* target, const char* source, size_t size, size_t room) {
+  check_room(size, room);
+  copy_padded(target, source, size, call_site());
+  return target;
+}
+
+char* __powercut___strcat_chk(char* target, const char* source, size_t room) {
+  const size_t before = read_string(target, SIZE_MAX);
+  const size_t length = read_string(source, SIZE_MAX);
+  check_room(before + length + 1, room);
+  copy_string(target + before, source, length, call_site());
+  return target;
+}
+
+}  // extern "C"

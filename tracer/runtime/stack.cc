@@ -1,0 +1,55 @@
+// Walks the chain of saved frame pointers. Instrumented code keeps frame pointers; code below it may not,
+// so a frame is believed only if it lies in the thread's stack, aligned, and above the frame before it.
+#include <pthread.h>
+
+#include <cstdlib>
+
+#include "tracer/runtime/hooks.h"
+#include "tracer/runtime/stack_bounds.h"
+
+namespace powercut::runtime {
+namespace {
+
+// Zero-initialised thread-locals need no guard and no allocation on first use.
+constinit thread_local StackBounds bounds;
+
+StackBounds look_up() {
+  pthread_attr_t attributes;
+  // Unknown bounds must not be looked up again at every hook: an empty range at the top of memory.
+  StackBounds found{UINT64_MAX, UINT64_MAX};
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return found;
+  void* low = nullptr;
+  size_t size = 0;
+  if (pthread_attr_getstack(&attributes, &low, &size) == 0) {
+    found = {reinterpret_cast<uint64_t>(low), reinterpret_cast<uint64_t>(low) + size};
+  }
+  pthread_attr_destroy(&attributes);
+  return found;
+}
+
+}  // namespace
+
+const StackBounds& stack_bounds() {
+  if (bounds.high == 0) [[unlikely]]
+    bounds = look_up();
+  return bounds;
+}
+
+}  // namespace powercut::runtime
+
+extern "C" uint32_t powercut_stack(const void* pc, const void* frame, uint64_t* out, uint32_t max) {
+  if (max == 0) return 0;
+  out[0] = reinterpret_cast<uint64_t>(pc);
+  uint32_t count = 1;
+  const powercut::runtime::StackBounds& stack = powercut::runtime::stack_bounds();
+  uint64_t at = reinterpret_cast<uint64_t>(frame);
+  uint64_t low = stack.low;
+  while (count < max && at >= low && at < stack.high && stack.high - at >= 16 && at % 8 == 0) {
+    const uint64_t* words = reinterpret_cast<const uint64_t*>(at);
+    if (words[1] == 0) break;  // the outermost frame
+    out[count++] = words[1];
+    low = at + 16;  // callers lie above
+    at = words[0];
+  }
+  return count;
+}
