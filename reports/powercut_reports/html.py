@@ -23,6 +23,7 @@ from powercut_reports import format as fmt
 from powercut_reports import image, json_report, story, timeline
 from powercut_reports.model import VERDICTS, Finding, Run
 from powercut_reports.parse import own_frame, parse_run
+from powercut_reports.story import Involved
 
 REPORT_NAME = "report.html"
 _HERE = Path(__file__).parent
@@ -35,7 +36,7 @@ class FindingView:
     headline: str
     story: str
     site: str
-    stores: tuple[story.Involved, ...]
+    stores: tuple[Involved, ...]
     lines: tuple[image.LineView, ...]
     nested_lines: tuple[image.LineView, ...]
     timeline: timeline.Timeline | None

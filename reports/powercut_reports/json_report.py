@@ -4,7 +4,7 @@
                executions, leaves, verdict, coverage: {kind, covered, total, nested_complete, reason},
                assumptions, not_checked, seconds,
                findings: [{fingerprint, invariant, operation, query, store_site, lost_site, message, file}],
-               hygiene: [{kind, count, site, offset, event, message}]}]}
+               hygiene: [{kind, count, site, offset, first_event, message}]}]}
 
 `crash_states`, `covered` and `total` are decimal strings: they outgrow 64 bits. `operation` and `query`
 are text such as "update(17)" and "lookup(17)"; the whole finding is in `file`.
@@ -69,6 +69,6 @@ def _hygiene(row: Hygiene) -> dict[str, Any]:
         "count": row.count,
         "site": row.site or None,
         "offset": row.offset,
-        "event": row.event,
+        "first_event": row.first_event,
         "message": row.message,
     }

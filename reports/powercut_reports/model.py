@@ -149,7 +149,7 @@ class Hygiene:
     count: int
     site: str
     offset: int | None
-    event: int | None
+    first_event: int | None
     message: str
 
 
@@ -174,6 +174,8 @@ class Run:
     seconds: float | None
     findings: tuple[Finding, ...]
     hygiene: tuple[Hygiene, ...]
+    summary: str  # the scenario's, in one line
+    error: str  # why powercut itself could not finish, else empty
 
     @property
     def name(self) -> str:

@@ -77,10 +77,12 @@ def parse_frames(raw: Raw) -> tuple[Frame, ...]:
 _PRIMITIVES = "powercut/pmem.h"
 
 
-def own_frame(frames: tuple[Frame, ...]) -> Frame | None:
-    """The innermost frame in the program's own code."""
+def own_frame(frames: tuple[Frame, ...], site: str = "") -> Frame | None:
+    """The frame at `site`, as the caller chose it; else the innermost in the program's own code."""
     located = [frame for frame in frames if frame.file]
-    return next((frame for frame in located if not frame.file.endswith(_PRIMITIVES)), next(iter(located), None))
+    chosen = next((frame for frame in located if frame.site == site), None)
+    own = (frame for frame in located if not frame.file.endswith(_PRIMITIVES))
+    return chosen or next(own, next(iter(located), None))
 
 
 def _site(raw: Raw, frames: tuple[Frame, ...]) -> str:
@@ -162,6 +164,10 @@ def _operation(raw: Raw) -> Operation:
     )
 
 
+def _fault(raw: Raw) -> Fault:
+    return Fault(as_text(raw.get("signal")), as_text(raw.get("address")), parse_frames(raw))
+
+
 def parse_finding(raw: Raw, run: Raw | None = None) -> Finding:
     """`run` names the target and scenario for a finding that does not carry them itself."""
     owner = run or {}
@@ -182,7 +188,7 @@ def parse_finding(raw: Raw, run: Raw | None = None) -> Finding:
             as_int(crash.get("depth")) or 0,
             as_int(crash.get("nested_event")),
         ),
-        fault=Fault(as_text(fault.get("signal")), as_text(fault.get("address")), parse_frames(fault)) if fault else None,
+        fault=_fault(fault) if fault else None,
         image=_image(raw.get("image")),
         nested_image=_image(raw.get("nested_image")),
         stores=tuple(_store(store) for store in _dicts(raw.get("stores"))),
@@ -220,9 +226,14 @@ def parse_hygiene(raw: Raw) -> Hygiene:
         as_int(raw.get("count")) or 0,
         _site(raw, parse_frames(raw)),
         as_int(raw.get("offset")),
-        as_int(raw.get("event")),
+        as_int(raw.get("first_event")),
         as_text(raw.get("message")),
     )
+
+
+def _error(raw: Raw) -> str:
+    what, where, after = (as_text(raw.get(name)) for name in ("what", "where", "next"))
+    return f"{where}: {what}. {after}".strip(": ") if what else ""
 
 
 def parse_run(raw: Raw) -> Run:
@@ -256,4 +267,6 @@ def parse_run(raw: Raw) -> Run:
         seconds=float(seconds) if isinstance(seconds, int | float) and not isinstance(seconds, bool) else None,
         findings=tuple(parse_finding(finding, raw) for finding in _dicts(raw.get("findings"))),
         hygiene=tuple(parse_hygiene(row) for row in _dicts(raw.get("hygiene"))),
+        summary=as_text(raw.get("summary")),
+        error=_error(_dict(raw.get("error"))),
     )

@@ -40,7 +40,7 @@ class Involved:
     @property
     def what(self) -> str:
         """The source line, or the bytes when the source is not at hand."""
-        frame = own_frame(self.first.frames)
+        frame = own_frame(self.first.frames, self.site)
         focus = next((line.text.strip() for line in frame.source if line.focus), "") if frame else ""
         return focus or self.extent
 
@@ -150,8 +150,8 @@ def summary_site(finding: Finding) -> str:
 
 
 def coverage_words(coverage: Coverage) -> str:
-    """ "complete" or "sampled 12.3 %". """
-    if coverage.kind == "sampled":
+    """ "complete" or "sampled 12.3 %"."""
+    if coverage.kind == "sampled" and coverage.total:
         return f"sampled {fmt.percent(coverage.covered, coverage.total)}"
     return coverage.kind
 
@@ -163,7 +163,8 @@ def coverage_sentence(coverage: Coverage) -> str:
         words = f"complete: all {total} crash states" if coverage.total else "complete"
     elif coverage.kind == "sampled":
         covered = fmt.count_in_a_sentence(coverage.covered)
-        words = f"{coverage_words(coverage)}: {covered} of {total} crash states"
+        among = total if coverage.total else "an unknown number of"
+        words = f"{coverage_words(coverage)}: {covered} of {among} crash states"
     else:
         words = "unknown: the run did not say what it covered"
     nested = coverage.nested_complete

@@ -70,8 +70,8 @@ def _finding(finding: Finding, paint: _Painter) -> str:
     rows += _stores(finding, paint)
     if finding.fault:
         frame = own_frame(finding.fault.frames)
-        at = f" in {frame.function} {frame.site}" if frame else ""
-        rows.append(f"  Fault: {printable(finding.fault.signal)} at address {printable(finding.fault.address)}{printable(at)}")
+        fault = f"{finding.fault.signal or 'unknown'} at address {finding.fault.address or 'unknown'}"
+        rows.append("  Fault: " + printable(f"{fault} in {frame.function} {frame.site}" if frame else fault))
     cuts = [story.cut_sentence(finding.crash), story.nested_sentence(finding.crash)]
     during = f"during {finding.operation}" if str(finding.operation) else ""
     rows.append("  Power cut: " + printable(", ".join(part for part in (*cuts, during) if part)))
@@ -92,7 +92,8 @@ def _stores(finding: Finding, paint: _Painter) -> list[str]:
         for label, what, site, fate in cells
     ]
     if len(groups) > len(shown):
-        rows.append(f"    and {fmt.plural(len(groups) - len(shown), 'more place')}: see {printable(finding.file) or 'the finding'}")
+        more = fmt.plural(len(groups) - len(shown), "more place")
+        rows.append(f"    and {more}: see {printable(finding.file) or 'the finding'}")
     return rows
 
 
@@ -119,11 +120,11 @@ def _run(run: Run, paint: _Painter) -> str:
         kinds = Counter[str]()
         for row in run.hygiene:
             kinds[row.kind] += max(row.count, 1)
-        rows.append("  Hygiene: " + ", ".join(f"{fmt.grouped(n)} {printable(kind)}" for kind, n in sorted(kinds.items())))
+        tallies = [f"{fmt.grouped(count)} {printable(kind)}" for kind, count in sorted(kinds.items())]
+        rows.append("  Hygiene: " + ", ".join(tallies))
     if run.findings:
         rows.append(f"  Findings: {fmt.grouped(len(run.findings))}")
-        rows += [
-            f"    {paint(printable(f.invariant), 'red')}  {printable(story.summary_site(f))}  {printable(f.file)}".rstrip()
-            for f in run.findings
-        ]
+        for finding in run.findings:
+            cells = [paint(printable(finding.invariant), "red"), printable(story.summary_site(finding))]
+            rows.append("    " + "  ".join([*cells, printable(finding.file)]).rstrip())
     return "\n".join(rows)

@@ -13,8 +13,8 @@ from powercut_reports import format as fmt
 from powercut_reports.model import Finding, Store, TimelineEvent, TimelineLine
 
 _MAX_COLUMNS, _MAX_LANES = 40, 12
-_LABEL, _FATE, _TOP, _LANE, _BAR, _AXIS = 92, 116, 30, 38, 14, 26
-_MIN_SLOT, _MAX_SLOT, _WIDTH = 26, 96, 760
+_LABEL, _FATE, _TOP, _LANE, _BAR, _AXIS = 92, 150, 30, 38, 14, 26
+_MIN_SLOT, _MAX_SLOT, _WIDTH = 26, 110, 1030
 _TICK_WIDTH = 8  # pixels a digit, with the gap
 _LINE_BYTES = 64
 
@@ -40,6 +40,7 @@ class Lane:
     y: int
     label: str
     fate: str  # of the lane's stores: persisted, lost, torn, or empty
+    decisive: bool  # the failing execution saw this line
     segments: tuple[Segment, ...]
     marks: tuple[Mark, ...]
 
@@ -100,7 +101,7 @@ def build(finding: Finding) -> Timeline | None:
         stores = _stores_in(line, finding, size)
         return (0 if any(s.decisive for s in stores) else 1 if stores else 2, line.offset)
 
-    shown = sorted(sorted(lines, key=importance)[:_MAX_LANES], key=lambda line: line.offset)
+    shown = sorted(lines, key=importance)[:_MAX_LANES]
     numbers = sorted({event.event for line in shown for event in line.events})
     folded = numbers[: max(0, len(numbers) - _MAX_COLUMNS)]
     kept = numbers[len(folded) :]
@@ -125,7 +126,8 @@ def build(finding: Finding) -> Timeline | None:
             if event.event in column:
                 marks.append(Mark(x, _shape(event.kind), fates.get(event.event, ""), _title(event)))
         y = _TOP + index * _LANE
-        lanes.append(Lane(y, fmt.offset(line.offset), _fate(stores), tuple(segments), tuple(marks)))
+        decisive = any(store.decisive for store in stores)
+        lanes.append(Lane(y, fmt.offset(line.offset), _fate(stores), decisive, tuple(segments), tuple(marks)))
 
     bottom = _TOP + len(shown) * _LANE
     digits = max(len(fmt.grouped(number)) for number in kept)
