@@ -1,0 +1,65 @@
+// Turns what a listener hears (hooks.h) into trace events. Used by the engine's `record` and by programs that
+// trace themselves (powercut/trace.h).
+//
+// Events are in the order of the calls. Stores are clipped to the pool, and one longer than a line is cut at
+// line boundaries. Flushes outside the pool are left out; fences never are. Not thread-safe: with real threads
+// the caller holds a lock from rmw_begin to rmw_end and around every other call.
+//
+// Libraries must not be unloaded while a recorder lives: stacks are cached by address.
+#ifndef POWERCUT_TRACER_RUNTIME_RECORDER_H_
+#define POWERCUT_TRACER_RUNTIME_RECORDER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "tracer/format/writer.h"
+#include "tracer/runtime/hooks.h"
+
+namespace powercut {
+
+class Recorder {
+ public:
+  // `writer` outlives the recorder. Others may append to it as well (operations, phases).
+  Recorder(TraceWriter& writer, uint64_t pool_base, uint64_t pool_size);
+  ~Recorder();
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  // The thread of the following events.
+  void set_thread(uint32_t thread) { thread_ = thread; }
+  // Stacks end before the first frame at or above this address (the listener's own frames, which say nothing
+  // about the program); null: they go to the bottom of the thread's stack.
+  void set_outermost_frame(const void* frame) { outermost_ = reinterpret_cast<uint64_t>(frame); }
+
+  void store(uint64_t addr, uint64_t size, uint32_t flags, const void* value, const void* pc, const void* frame);
+  void flush(uint64_t addr, uint32_t kind, const void* pc, const void* frame);
+  void fence(uint32_t kind, const void* pc, const void* frame);
+  void rmw_begin(uint64_t addr, uint64_t size, const void* pc, const void* frame);
+  void rmw_end(uint64_t addr, uint64_t size, uint32_t stored, const void* pc, const void* frame);
+  void mark(std::string_view name);
+  void thread_start();
+  void thread_end();
+
+  // The trace's id of the call stack at a hook.
+  uint32_t stack(const void* pc, const void* frame);
+
+  // A sink that forwards to this recorder, without loads and steps.
+  powercut_sink sink();
+  // The store window in which this recorder sees every store of up to a line that touches the pool.
+  powercut_window store_window() const;
+
+ private:
+  struct Stacks;
+  void append_store(uint64_t addr, uint64_t size, uint32_t flags, const uint8_t* value, uint32_t stack);
+
+  TraceWriter& writer_;
+  const uint64_t base_;
+  const uint64_t size_;
+  uint32_t thread_ = 0;
+  uint64_t outermost_ = 0;
+  std::unique_ptr<Stacks> stacks_;
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_TRACER_RUNTIME_RECORDER_H_
