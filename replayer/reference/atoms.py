@@ -1,8 +1,9 @@
 """Atoms: the pieces of a store that the hardware never tears, and the order in which they become visible.
 
-An x86 store that does not cross an 8-byte boundary is never torn (Intel SDM vol. 3, "Guaranteed Atomic
-Operations"); nothing is promised for what is wider, so a store is cut at 8-byte boundaries and nobody knows in
-which order its pieces land. The C standard promises even less for `memcpy` and friends: policy `byte`.
+A store within an aligned quadword is never torn on any x86-64 (Intel SDM vol. 3, "Guaranteed Atomic Operations"; AMD64
+manual vol. 2, "Access Atomicity"). Beyond that the vendors promise different things or nothing, so a store is cut at
+8-byte boundaries and nobody knows in which order its pieces land. The C standard promises even less for `memcpy` and
+friends: policy `byte`.
 """
 
 from __future__ import annotations

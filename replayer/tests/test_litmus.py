@@ -48,6 +48,14 @@ def test_reference_passes() -> None:
     assert check(scope, "reference", REFERENCE) == []
 
 
+def test_out_of_scope_tests_really_are() -> None:
+    """Each allows what the recorded order cannot give; one that did not would belong into the suite."""
+    tests = [test for test in load(suite_dir()) if test.needs is not None]
+    answers = ask("reference", REFERENCE, [test.plain() for test in tests])
+    for test, answer in zip(tests, answers, strict=True):
+        assert test.project(answer["crash_points"][-1]) < test.allowed, test.name
+
+
 @pytest.mark.usefixtures("engine_model")  # skips where no engine is built
 def test_engine_passes(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(json=True) == 0
