@@ -6,8 +6,8 @@ it. Each rule stands in a method of its own, so that a test can break one and lo
 
 Sources: Raad et al., "Persistency semantics of the Intel-x86 architecture" (POPL 2020); Khyzha and Lahav, "Taming
 x86-TSO persistency" (POPL 2021); Raad, Maranget and Vafeiadis, "Extending Intel-x86 consistency and persistency"
-(POPL 2022); Intel SDM. Visibility is sequentially consistent, as in the PSC model of Khyzha and Lahav: there is no store
-buffer, and `clflush` is synchronous.
+(POPL 2022); Intel SDM. Visibility is sequentially consistent, as in the PSC model of Khyzha and Lahav: there is no
+store buffer, and `clflush` is synchronous.
 
 Known limits: the work is exponential in the undecided atoms of one line; `MAX_UNDECIDED` refuses more.
 """
