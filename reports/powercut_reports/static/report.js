@@ -268,4 +268,8 @@
   });
 
   show(readHash());
+  // The browser's own jump to the fragment comes after this script and takes the focus: give it back.
+  window.addEventListener("load", () => {
+    window.requestAnimationFrame(() => reveal(readHash().at));
+  });
 })();
