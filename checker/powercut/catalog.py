@@ -23,6 +23,11 @@ def _files(root: Path) -> tuple[Path, ...]:
     return tuple(sorted(root.rglob("*.toml")))
 
 
+def forget() -> None:
+    """Looks at the folder anew; for tests and long-lived processes."""
+    _files.cache_clear()
+
+
 def everything() -> list[Scenario]:
     """Every scenario outside the gallery, by path."""
     root = paths.scenario_dir()

@@ -16,6 +16,8 @@ from powercut.errors import UsageError, nearest
 from powercut.scenario_schema import STEPS, ScenarioFile, keys_at
 from powercut.toml_lines import locate
 
+SCHEMA_VERSION = 1
+
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
@@ -59,6 +61,12 @@ def load(path: Path) -> Scenario:
             where=f"{place}:{number}",
             next_step="Correct this line; scenarios/SCHEMA.md shows the format.",
         ) from error
+    if table.get("schema", SCHEMA_VERSION) != SCHEMA_VERSION:
+        raise UsageError(
+            f"scenario version {table['schema']!r}, this build reads {SCHEMA_VERSION}",
+            where=f"{place}:{locate(text, ['schema'])}",
+            next_step="Bring the file to this version (scenarios/SCHEMA.md), or use the powercut it was written for.",
+        )
     try:
         content = ScenarioFile.model_validate(table)
     except ValidationError as error:

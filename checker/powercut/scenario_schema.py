@@ -11,7 +11,6 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Fiel
 
 from powercut.errors import nearest
 
-SCHEMA_VERSION = 1
 DEFAULT_POOL_BYTES = 1 << 20
 _PAGE = 4096
 _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}

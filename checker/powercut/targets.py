@@ -57,6 +57,11 @@ def describe(library: Path) -> Target:
     return Target(library=library, description=event.target)
 
 
+def forget() -> None:
+    """Describes libraries anew; for tests and long-lived processes."""
+    describe.cache_clear()
+
+
 def find(name: str) -> Target:
     """The target called `name`, or the library at the path `name`."""
     if "/" in name or name.endswith(_SUFFIX):

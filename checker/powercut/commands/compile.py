@@ -23,17 +23,17 @@ def register(app: typer.Typer) -> None:
 
 
 def cc(arguments: Arguments = None) -> None:
-    """Compile or link C through the tracing pass: clang-19 with the pass and the runtime added.
+    """Compile or link C through the tracing pass.
 
-    Build a foreign code base with CC='powercut cc'.
+    This is clang-19 with the pass and the runtime added. Build a foreign code base with CC='powercut cc'.
     """
     raise typer.Exit(forward("cc", arguments or []))
 
 
 def cxx(arguments: Arguments = None) -> None:
-    """Compile or link C++ through the tracing pass: clang++-19 with the pass and the runtime added.
+    """Compile or link C++ through the tracing pass.
 
-    Build a foreign code base with CXX='powercut c++'.
+    This is clang++-19 with the pass and the runtime added. Build a foreign code base with CXX='powercut c++'.
     """
     raise typer.Exit(forward("c++", arguments or []))
 

@@ -23,7 +23,9 @@ def fidelity(
     ] = None,
     json: shared.Json = False,
 ) -> None:
-    """Measure the papers' figures that do not depend on a machine, beside the papers' numbers.
+    """Measure the papers' figures that depend on no machine.
+
+    Each is shown beside the paper's number.
 
     Exit code: 0 all reproduced, 1 one was not, 3 a measurement failed.
     """

@@ -30,7 +30,9 @@ def known_bugs(
     seed: shared.Seed = options.DEFAULT_SEED,
     out: shared.Out = shared.DEFAULT_OUT / "known-bugs",
 ) -> None:
-    """Run the gallery of known bugs: each must be found, its fixed twin and the known-good must be clean.
+    """Run the gallery of known bugs.
+
+    Each bug must be found; its fixed twin and the known-good patterns must be clean.
 
     Exit code: 0 all as expected, 1 a bug was missed or something clean was accused, 3 incomplete.
     """

@@ -22,7 +22,9 @@ def reproduce(
     finding: Annotated[Path, typer.Argument(metavar="FINDING.json", help="A finding that 'powercut run' wrote.")],
     json: shared.Json = False,
 ) -> None:
-    """Replay one finding: rebuild its crash image, run recovery on it, and ask the same query.
+    """Replay one finding.
+
+    Its crash image is built again, recovery runs on it, and the same query is asked.
 
     Exit code: 1 when the finding still holds, 0 when it does not, 2 when it cannot be replayed, 3 when
     powercut itself failed.

@@ -1,0 +1,85 @@
+"""A house of its own for every test: scenarios, target libraries and an engine that replays canned events."""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from powercut import catalog, targets
+
+SOURCE = Path(__file__).with_name("fake_engine.py")
+SCENARIO = """\
+schema = 1
+name = "{name}"
+summary = "For a test."
+targets = {targets}
+core = {core}
+
+[config]
+top = 4
+auto_expand = true
+
+[pool]
+size = "256KiB"
+
+[[phase]]
+name = "main"
+steps = [{{ op = "insert", from = 1, to = 12 }}]
+"""
+
+
+@dataclass(frozen=True)
+class House:
+    """A project folder with a fake build."""
+
+    root: Path
+
+    @property
+    def out(self) -> Path:
+        return self.root / "out"
+
+    def library(self, name: str) -> Path:
+        path = self.root / "build" / "lib" / f"libpowercut-{name}.so"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+        return path
+
+    def scenario(
+        self, name: str, *, folder: str = "core", targets: str = '["level"]', core: bool = True, extra: str = ""
+    ) -> Path:
+        path = self.root / "scenarios" / folder / f"{name}.toml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = SCENARIO.format(name=name, targets=targets, core=str(core).lower())
+        path.write_text(text + extra)
+        return path
+
+    def known_bug(self, name: str, *, expected: str = '["lost-item"]', bug: str = "swap") -> Path:
+        table = f'[known_bug]\nid = "level/{bug}"\ntoggle = "{bug}"\nexpected = {expected}\nsource = "a test"\n'
+        return self.scenario(name, folder=f"known_bugs/level/{bug}", core=False, extra=table)
+
+
+def engine_program(folder: Path) -> Path:
+    """The fake engine as a program that starts fast: this interpreter, without site-packages."""
+    program = folder / "fake-engine"
+    program.write_text(f"#!{sys.executable} -ISs\n{SOURCE.read_text()}")
+    program.chmod(0o755)
+    return program
+
+
+@pytest.fixture
+def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
+    monkeypatch.setenv("POWERCUT_HOME", str(tmp_path))
+    monkeypatch.setenv("POWERCUT_BUILD", str(tmp_path / "build"))
+    monkeypatch.setenv("POWERCUT_ENGINE", str(engine_program(tmp_path)))
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.chdir(tmp_path)
+    made = House(tmp_path)
+    made.library("level")
+    made.library("patterns")
+    catalog.forget()
+    targets.forget()
+    yield made
+    catalog.forget()
+    targets.forget()

@@ -1,0 +1,198 @@
+"""Stands in for powercut-engine in tests of the command line: replays canned event streams.
+
+A target is an empty file named libpowercut-<name>.so; `record` copies the plan into the trace, and
+`explore` does what the scenario's name asks for, word by word:
+
+    clean           consistent and complete            lost        one lost-item finding
+    twice           one finding, replaced by a better  sampled     consistent, budget reached
+    dies            a finding, then SIGKILL            garbage     a line that is not JSON
+    slow            a finding, then sleeps             hygiene     consistent, a redundant flush
+    refused         a usage error                      broken      a harness error
+    marks           record misses a mark               silent      stops without `end`
+    buggy           a finding only when the plan switches a bug on
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+
+def emit(**event: Any) -> None:
+    print(json.dumps(event), flush=True)
+
+
+def argument(name: str) -> str:
+    return sys.argv[sys.argv.index(name) + 1]
+
+
+def describe() -> None:
+    library = Path(argument("--library"))
+    if "abi" in library.name:
+        emit(
+            event="error",
+            kind="usage",
+            what="the library has target ABI 7, this build has 1",
+            where=str(library),
+            next="Build it again with this version's target.h.",
+        )
+        sys.exit(2)
+    emit(
+        event="described",
+        target={
+            "name": library.name.removeprefix("libpowercut-").removesuffix(".so"),
+            "summary": "a table",
+            "paper": None,
+            "variants": ["published", "hardened"],
+            "options": ["top=4|2|8: buckets", "auto_expand=on|off: expand", "bug=none|swap: a bug"],
+            "commands": ["expand"],
+        },
+    )
+
+
+def record() -> None:
+    plan = json.loads(Path(argument("--plan")).read_text())
+    Path(argument("--trace")).write_text(json.dumps(plan))
+    missing = ["move.top"] if "marks" in plan["scenario"]["name"] else []
+    emit(event="recorded", trace=argument("--trace"), events=120, operations=12, bytes=900, marks_missing=missing)
+
+
+def finding(key: str, *, index: int = 3, lost: int = 0x20, fate: str = "lost") -> dict[str, Any]:
+    def store(offset: int, outcome: str) -> dict[str, Any]:
+        return {
+            "event": offset,
+            "offset": 4096,
+            "size": 8,
+            "bytes": "2a" * 8,
+            "fate": outcome,
+            "decisive": True,
+            "kind": "store",
+            "stack": [[0, offset]],
+        }
+
+    return {
+        "event": "finding",
+        "key": key,
+        "invariant": "lost-item",
+        "underlying": None,
+        "message": "An acknowledged insert of key 17 is gone.",
+        "operation": {"index": index, "kind": "insert", "key": "17", "text": ""},
+        "query": {"kind": "lookup", "key": "17", "region": None, "text": "lookup(17)"},
+        "expected": ["value 0x2a"],
+        "found": "absent",
+        "crash_point": {"index": 4, "event": 40, "when": "before sfence", "depth": 0, "nested_event": None},
+        "fault": None,
+        "image": [{"offset": 4096, "bytes": "00" * 64, "floor": "00" * 64, "visible": "2a" * 64, "candidates": 2}],
+        "nested_image": [],
+        "stores": [store(0x10, "persisted"), store(lost, fate)],
+        "timeline": {"crash_event": 40, "lines": [{"offset": 4096, "events": [store(0x10, "persisted")]}]},
+        "contents": {"expected": [["17", "value 0x2a"]], "actual": [["17", "absent"]]},
+    }
+
+
+def explore() -> None:
+    try:
+        plan = json.loads(Path(argument("--trace")).read_text())
+    except ValueError:
+        emit(event="error", kind="usage", what="not a trace", where=argument("--trace"), next="Record it again.")
+        sys.exit(2)
+    name = plan["scenario"]["name"]
+    emit(
+        event="run",
+        target=plan["target"]["name"],
+        variant=plan["target"]["variant"],
+        scenario=name,
+        model=argument("--model"),
+        strategy=argument("--strategy"),
+        seed=int(argument("--seed")),
+        nested=int(argument("--nested")),
+        jobs=int(argument("--jobs")),
+        atoms=argument("--atoms"),
+        events=120,
+        crash_points=9,
+        plan=plan,
+    )
+    emit(event="modules", modules=[{"path": plan["target"]["library"], "build_id": "ab"}])
+    emit(event="from-the-future", anything=1)
+    if "refused" in name:
+        emit(event="error", kind="usage", what="the trace is of another build", where="x.pct", next="Record it again.")
+        sys.exit(2)
+    bug = plan["target"]["options"].get("bug", "none")
+    found = 0
+    if any(word in name for word in ("lost", "twice", "dies", "slow")) or ("buggy" in name and bug != "none"):
+        emit(**finding("k1"))
+        found = 1
+    emit(event="progress", crash_points=4, of=9, crash_states=str(10**30), executions=50, findings=found, seconds=0.5)
+    if "twice" in name:
+        emit(**finding("k1", index=1, lost=0x30))
+    if "garbage" in name:
+        print("this is no event", flush=True)
+    if "broken" in name:
+        emit(event="error", kind="harness", what="a worker cannot be trusted", where="worker 3", next="Report this.")
+        sys.exit(3)
+    if "dies" in name:
+        print("assertion failed: floor <= visible", file=sys.stderr, flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+    if "slow" in name:
+        time.sleep(60)
+    if "hygiene" in name:
+        emit(event="hygiene", kind="redundant-flush", count=3, stack=[[0, 16]], offset=64, first_event=7, message="m")
+    if "silent" in name:
+        return
+    sampled = "sampled" in name
+    emit(
+        event="result",
+        verdict="inconsistent" if found else "consistent",
+        events=120,
+        crash_points=9,
+        crash_states=str(2**70),
+        executions=77,
+        queries=300,
+        loads=9000,
+        leaves=12,
+        seconds=0.25,
+        coverage={
+            "kind": "sampled" if sampled else "complete",
+            "covered": "10" if sampled else str(2**70),
+            "total": str(2**70),
+            "nested_complete": int(argument("--nested")),
+            "reason": "budget" if sampled else None,
+        },
+        assumptions=["sequentially consistent visibility"],
+        not_checked={
+            "lines_never_read": 1,
+            "flush_sites_never_reached": 0,
+            "uninstrumented_calls": [],
+            "atoms": "any",
+            "notes": [],
+        },
+    )
+    emit(event="end", exit=1 if found else 0)
+
+
+def reproduce() -> None:
+    record = json.loads(Path(argument("--finding")).read_text())
+    assert record["image"]
+    plan = json.loads(Path(argument("--trace")).read_text())
+    if plan.get("stale"):
+        emit(event="error", kind="usage", what="the trace is of another build", where="x.pct", next="Record it again.")
+        sys.exit(2)
+    emit(event="reproduced", held="gone" not in plan["scenario"]["name"], finding=None)
+
+
+def main() -> None:
+    if sys.argv[1] == "--version":
+        print("powercut-engine 0.1.0 (fake)")
+        return
+    emit(event="hello", version=1, engine="fake", command=sys.argv[1])
+    command = sys.argv[1]
+    {"describe": describe, "record": record, "explore": explore, "reproduce": reproduce}[command]()
+    if command != "explore":
+        emit(event="end", exit=0)
+
+
+if __name__ == "__main__":
+    main()
