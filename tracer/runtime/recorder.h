@@ -28,9 +28,6 @@ class Recorder {
 
   // The thread of the following events.
   void set_thread(uint32_t thread) { thread_ = thread; }
-  // Stacks end before the first frame at or above this address (the listener's own frames, which say nothing
-  // about the program); null: they go to the bottom of the thread's stack.
-  void set_outermost_frame(const void* frame) { outermost_ = reinterpret_cast<uint64_t>(frame); }
 
   void store(uint64_t addr, uint64_t size, uint32_t flags, const void* value, const void* pc, const void* frame);
   void flush(uint64_t addr, uint32_t kind, const void* pc, const void* frame);
@@ -57,7 +54,6 @@ class Recorder {
   const uint64_t base_;
   const uint64_t size_;
   uint32_t thread_ = 0;
-  uint64_t outermost_ = 0;
   std::unique_ptr<Stacks> stacks_;
 };
 

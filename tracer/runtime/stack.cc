@@ -37,6 +37,13 @@ const StackBounds& stack_bounds() {
 
 }  // namespace powercut::runtime
 
+extern "C" void powercut_stack_range(const void* low, const void* high) {
+  using powercut::runtime::bounds;
+  bounds = high != nullptr
+               ? powercut::runtime::StackBounds{reinterpret_cast<uint64_t>(low), reinterpret_cast<uint64_t>(high)}
+               : powercut::runtime::look_up();
+}
+
 extern "C" uint32_t powercut_stack(const void* pc, const void* frame, uint64_t* out, uint32_t max) {
   if (max == 0) return 0;
   out[0] = reinterpret_cast<uint64_t>(pc);
