@@ -1,0 +1,88 @@
+"""The HTML report as a file: self-contained, the same for the same input, safe, never half written."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from powercut_reports import html
+
+Raw = dict[str, Any]
+PACKAGE = Path(html.__file__).parent
+
+
+def test_the_file_needs_nothing_else(sample_runs: list[Raw], tmp_path: Path) -> None:
+    path = html.write_report(sample_runs, tmp_path / "new" / "folder", title="Self-contained")
+    page = path.read_text(encoding="utf-8")
+    assert path.name == "report.html" and list(path.parent.iterdir()) == [path]
+    assert re.findall(r"(?:https?:)?//[a-z][\w.]+", re.sub(r"^\s*//.*$", "", page, flags=re.MULTILINE)) == []
+    assert re.findall(r"\ssrc=|@import|<link(?! rel=\"icon\" href=\"data:,\")", page) == []
+
+
+def test_the_same_runs_give_the_same_bytes(sample_runs: list[Raw]) -> None:
+    assert html.render(sample_runs, title="x") == html.render(json.loads(json.dumps(sample_runs)), title="x")
+
+
+def test_the_embedded_data_is_the_json_report(sample_runs: list[Raw]) -> None:
+    sample_runs[0]["scenario"] = "</script><!-- & \u2028"
+    page = html.render(sample_runs, title="x")
+    found = re.search(r'id="powercut-data">(.*?)</script>', page, re.DOTALL)
+    assert found and json.loads(found[1]) == html.json_report.runs_object(sample_runs)
+    assert not set("<>&\u2028") & set(found[1])
+
+
+def test_an_older_report_survives_a_failed_write(
+    sample_runs: list[Raw], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = html.write_report(sample_runs, tmp_path, title="old")
+    before = path.read_bytes()
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(OSError, match="No space left"):
+        html.write_report(sample_runs, tmp_path, title="new")
+    assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("runs", [[], [{}], [{"findings": [{}], "hygiene": [{}], "coverage": None}]])
+def test_runs_that_say_nothing_still_render(runs: list[Raw]) -> None:
+    page = html.render(runs, title="Empty")
+    assert ("Nothing was run." in page) == (not runs)
+
+
+def test_a_run_without_a_verdict_is_not_called_clean(sample_runs: list[Raw]) -> None:
+    unknown = [run for run in sample_runs if run["verdict"] == "unknown"]
+    page = html.render(unknown, title="x")
+    assert "ended without a verdict" in page and "1 run did not cover every legal crash state" in page
+
+
+def test_a_failure_of_powercut_itself_is_shown_as_such(sample_runs: list[Raw]) -> None:
+    error = {"kind": "harness", "what": "the engine died", "where": "powercut-engine", "next": "Run it again."}
+    page = html.render([{**sample_runs[0], "verdict": "unknown", "error": error}], title="x")
+    assert "powercut itself failed.</strong> powercut-engine: the engine died. Run it again." in page
+
+
+@pytest.mark.parametrize("path", sorted(p for p in PACKAGE.rglob("*.*") if p.parent.name in ("static", "templates")))
+def test_assets_keep_the_rules_that_make_the_page_safe(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    # Inline handlers and styles would be stopped by the policy; the others could turn text into markup.
+    forbidden = (
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|\sstyle=|\son[a-z]+=\"|https?:"
+    )
+    assert re.findall(forbidden, text) == []
+    assert [part for part in re.findall(r"\{\{.*?safe.*?\}\}", text) if '",<wbr>" | safe' not in part] == []
+    lines = text.splitlines()
+    assert [n for n, line in enumerate(lines, 1) if line != line.rstrip() or "\t" in line] == []
+    assert text.endswith("\n")
+
+
+def test_every_class_of_the_stylesheet_is_used() -> None:
+    css = re.sub(r"/\*.*?\*/", "", (PACKAGE / "static" / "report.css").read_text(encoding="utf-8"), flags=re.DOTALL)
+    selectors = re.sub(r"\{[^{}]*\}", " ", css)
+    classes = set(re.findall(r"\.(-?[a-z][\w-]*)", selectors))
+    used = "".join(p.read_text(encoding="utf-8") for p in PACKAGE.rglob("*.*") if p.suffix in (".j2", ".svg", ".py"))
+    assert {name for name in classes if not re.search(rf"\b{name.removeprefix('b-')}\b", used)} == set()
