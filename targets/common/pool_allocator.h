@@ -118,6 +118,9 @@ class PoolAllocator {
     return true;
   }
 
+  // Pool offset of the first unit.
+  uint64_t first() const { return first_; }
+
   // Is [offset, offset + bytes) inside the area that blocks come from?
   bool Contains(uint64_t offset, uint64_t bytes) const {
     return offset >= first_ && bytes <= units_ * geometry_.unit && offset - first_ <= units_ * geometry_.unit - bytes;

@@ -58,6 +58,7 @@ void Table::UpdateLogged(const Place& place, const Item& item) {
   // Of a slot that straddles two lines only the value's line is dirty.
   uint8_t* value = slot + geometry_.key_size;
   if (!Has(Bug::kLogClearedEarly)) pmem::persist(value, geometry_.value_size);
+  pmem::mark("update.overwritten");
   pmem::atomic_store(&log->log_slot, uint64_t{0});
   pmem::persist(&log->log_slot, sizeof log->log_slot);
   if (Has(Bug::kLogClearedEarly)) pmem::persist(value, geometry_.value_size);
