@@ -133,4 +133,17 @@ const char* status_name(powercut_status status) {
   return "an unknown status";
 }
 
+Json traits_json(const powercut_traits& traits) {
+  auto text = [](const char* value) { return value == nullptr ? Json() : Json(value); };
+  return {{"copy_bound", traits.copy_bound},
+          {"copies_may_differ", traits.copies_may_differ != 0},
+          {"leak_bound", traits.leak_bound},
+          {"thread_safe", traits.thread_safe != 0},
+          {"buffered", traits.buffered != 0},
+          {"checks_exists", traits.checks_exists != 0},
+          {"copy_citation", text(traits.copy_citation)},
+          {"leak_citation", text(traits.leak_citation)},
+          {"notes", text(traits.notes)}};
+}
+
 }  // namespace powercut

@@ -56,6 +56,7 @@ class TargetLibrary {
 
 // "OK", "NOT_FOUND", ...
 const char* status_name(powercut_status status);
+Json traits_json(const powercut_traits& traits);
 
 }  // namespace powercut
 #endif  // POWERCUT_CHECKER_NATIVE_TARGET_LIBRARY_H_

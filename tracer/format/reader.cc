@@ -241,6 +241,7 @@ std::unique_ptr<TraceReader> TraceReader::open(const std::string& path, TraceErr
 
 const std::string& TraceReader::metadata() const { return impl_->metadata; }
 uint64_t TraceReader::total_events() const { return impl_->footer.events; }
+uint64_t TraceReader::raw_bytes() const { return impl_->footer.raw_bytes; }
 bool TraceReader::next(Event* out) { return impl_->next(out); }
 const std::optional<TraceError>& TraceReader::error() const { return impl_->error; }
 void TraceReader::rewind() {

@@ -16,11 +16,13 @@ class TraceReader {
  public:
   static std::unique_ptr<TraceReader> open(const std::string& path, TraceError* error);
   // The same over bytes in memory (fuzzing, tests). `bytes` outlives the reader.
-  static std::unique_ptr<TraceReader> open_bytes(std::span<const uint8_t> bytes, const std::string& name, TraceError* error);
+  static std::unique_ptr<TraceReader> open_bytes(std::span<const uint8_t> bytes, const std::string& name,
+                                                 TraceError* error);
   ~TraceReader();
 
-  const std::string& metadata() const;       // the JSON object given to the writer
-  uint64_t total_events() const;             // from the footer
+  const std::string& metadata() const;  // the JSON object given to the writer
+  uint64_t total_events() const;        // from the footer
+  uint64_t raw_bytes() const;           // of all records before compression, from the footer
   // Decodes the next event into `out`; false at the end or on an error (then error() is set).
   bool next(Event* out);
   const std::optional<TraceError>& error() const;

@@ -12,37 +12,46 @@ namespace powercut {
 inline constexpr uint32_t kTraceVersion = 1;
 
 enum class EventKind : uint8_t {
-  kStore = 1,      // addr (pool-relative), value, flags
-  kNtStore = 2,    // the same, non-temporal
-  kFlush = 3,      // addr of the line, code = FlushKind
-  kFence = 4,      // code = FenceKind
-  kOpBegin = 5,    // code = OpKind, text = command of kMaintain, key, value
-  kOpEnd = 6,      // code = powercut_status, value = what a lookup returned
+  kStore = 1,    // addr (pool-relative), value, flags
+  kNtStore = 2,  // the same, non-temporal
+  kFlush = 3,    // addr of the line, code = FlushKind
+  kFence = 4,    // code = FenceKind
+  kOpBegin = 5,  // code = OpKind, text = command of kMaintain, key, value
+  kOpEnd = 6,    // code = powercut_status, value = what a lookup returned
   kThreadStart = 7,
   kThreadEnd = 8,
-  kAllocate = 9,   // addr, size
-  kFree = 10,      // addr
-  kMarker = 11,    // text
-  kPhase = 12,     // text = name, code = 1 explored / 0 warm-up
-  kCut = 13,       // a deliberate power cut in the scenario: everything visible becomes durable
+  kAllocate = 9,  // addr, size
+  kFree = 10,     // addr
+  kMarker = 11,   // text
+  kPhase = 12,    // text = name, code = 1 explored / 0 warm-up
+  kCut = 13,      // a deliberate power cut in the scenario: everything visible becomes durable
   // Reserved for block media: 16 sector write, 17 sync, 18 FUA write.
 };
 enum class FlushKind : uint8_t { kClwb = 1, kClflushopt = 2, kClflush = 3 };
 enum class FenceKind : uint8_t { kSfence = 1, kMfence = 2, kRmw = 3, kLock = 4 };
-enum class OpKind : uint8_t { kFormat = 1, kOpen = 2, kInsert = 3, kUpdate = 4, kErase = 5, kLookup = 6, kMaintain = 7, kClose = 8 };
+enum class OpKind : uint8_t {
+  kFormat = 1,
+  kOpen = 2,
+  kInsert = 3,
+  kUpdate = 4,
+  kErase = 5,
+  kLookup = 6,
+  kMaintain = 7,
+  kClose = 8
+};
 
 // Flags of a store: the low bits of powercut_store_flags without NT.
 inline constexpr uint8_t kStoreAtomic = 1u << 1, kStoreMemcall = 1u << 2, kStoreRmw = 1u << 3;
 
 struct Event {
-  uint64_t index = 0;   // position in the trace, from 0
+  uint64_t index = 0;  // position in the trace, from 0
   EventKind kind{};
   uint8_t code = 0;
   uint8_t flags = 0;
   uint32_t thread = 0;
-  uint32_t stack = 0;   // call-stack id; 0 = unknown
-  uint64_t addr = 0;    // pool-relative offset in bytes
-  uint64_t size = 0;    // bytes; for stores == value.size()
+  uint32_t stack = 0;              // call-stack id; 0 = unknown
+  uint64_t addr = 0;               // pool-relative offset in bytes
+  uint64_t size = 0;               // bytes; for stores == value.size()
   std::span<const uint8_t> value;  // valid until the next call of the reader
   std::span<const uint8_t> key;
   std::string_view text;

@@ -189,7 +189,7 @@ std::unique_ptr<TraceWriter> TraceWriter::create(const std::string& path, const 
     *error = {"the metadata is larger than 16 MiB", path, "Use a smaller plan."};
     return nullptr;
   }
-  std::string temporary = path + ".partial." + std::to_string(getpid());
+  std::string temporary = partial_path(path, getpid());
   impl.fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (impl.fd < 0) {
     *error = {std::string("cannot create the trace: ") + std::strerror(errno), path,
@@ -283,6 +283,10 @@ std::optional<TraceError> TraceWriter::finish() {
   }
   impl.placed = !impl.error;
   return impl.error;
+}
+
+std::string TraceWriter::partial_path(const std::string& path, int pid) {
+  return path + ".partial." + std::to_string(pid);
 }
 
 uint64_t TraceWriter::events() const { return impl_->events; }

@@ -21,11 +21,17 @@ class TraceWriter {
   uint32_t module(const TraceModule& module);
   // Returns the id (> 0) of a stack, adding it when new.
   uint32_t stack(std::span<const Frame> frames);
-  // Appends; `event.index` is ignored and assigned in order.
+  // Appends; `event.index` is ignored and assigned in order. A store of more than 4096 bytes becomes several
+  // events that end at line boundaries; a store of no bytes becomes none. After a problem nothing is
+  // appended any more and finish() reports it.
   void append(const Event& event);
   // Writes the footer and renames the file into place. After an error, nothing is left under `path`.
   std::optional<TraceError> finish();
   uint64_t events() const;
+
+  // The temporary name that a writer of process `pid` uses for `path`: whoever watches a process that was
+  // killed removes it.
+  static std::string partial_path(const std::string& path, int pid);
 
  private:
   TraceWriter();

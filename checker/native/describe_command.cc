@@ -1,0 +1,78 @@
+// `powercut-engine describe`: what a target library offers.
+#include <memory>
+
+#include "checker/native/commands.h"
+#include "checker/native/event_stream.h"
+#include "checker/native/target_library.h"
+
+namespace powercut {
+
+namespace {
+
+struct DescribeOptions {
+  std::string library, variant;
+  std::vector<std::string> options;  // key=value
+  uint32_t key_size = 16, value_size = 15;
+};
+
+Json list_of(const char* const* texts) {
+  Json list = Json::array();
+  for (; texts != nullptr && *texts != nullptr; ++texts) list.push_back(*texts);
+  return list;
+}
+
+std::string text_of(const char* text) { return text == nullptr ? "" : text; }
+
+Result<Json> describe(const DescribeOptions& asked) {
+  std::vector<std::pair<std::string, std::string>> options;
+  for (const std::string& option : asked.options) {
+    size_t equals = option.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return usage_error("'" + option + "' is not an option", "--option", "Write --option key=value.");
+    }
+    options.emplace_back(option.substr(0, equals), option.substr(equals + 1));
+  }
+  Result<TargetLibrary> library = TargetLibrary::load(asked.library);
+  if (!library) return library.error();
+  const powercut_target& target = library->target();
+  TargetConfig config(asked.variant.empty() ? target.variants[0] : asked.variant, std::move(options), asked.key_size,
+                      asked.value_size);
+  Result<powercut_traits> traits = library->configure("", config);
+  if (!traits) return traits.error();
+  return Json{{"event", "described"},
+              {"target",
+               {{"name", target.name},
+                {"summary", text_of(target.summary)},
+                {"paper", text_of(target.paper)},
+                {"library", library->resolved_path()},
+                {"variant", config.get()->variant},
+                {"variants", list_of(target.variants)},
+                {"options", list_of(target.options)},
+                {"commands", list_of(target.commands)},
+                {"traits", traits_json(*traits)}}}};
+}
+
+int run_describe(const DescribeOptions& asked) {
+  EventStream events = EventStream::standard_output();
+  events.hello("describe");
+  Result<Json> described = describe(asked);
+  if (!described) return events.error(described.error());
+  events.emit(*described);
+  return events.end(kExitOk);
+}
+
+}  // namespace
+
+void add_describe_command(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand("describe", "Load a target library and say what it offers.");
+  auto asked = std::make_shared<DescribeOptions>();
+  command->add_option("--library", asked->library, "Shared library of the target")->required();
+  command->add_option("--variant", asked->variant, "Variant (default: the target's first)");
+  command->add_option("--option", asked->options, "Option of the target, key=value; may be given again")
+      ->allow_extra_args(false);
+  command->add_option("--key-size", asked->key_size, "Bytes of a key")->capture_default_str();
+  command->add_option("--value-size", asked->value_size, "Bytes of a value")->capture_default_str();
+  command->callback([asked, &exit_code] { exit_code = run_describe(*asked); });
+}
+
+}  // namespace powercut

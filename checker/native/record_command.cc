@@ -1,0 +1,111 @@
+// `powercut-engine record`: runs a plan's workload on its target and writes the trace.
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+
+#include "checker/native/commands.h"
+#include "checker/native/event_stream.h"
+#include "checker/native/no_aslr.h"
+#include "checker/native/recording.h"
+#include "checker/native/trace_stats.h"
+#include "tracer/runtime/recorder.h"
+
+namespace powercut {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct RecordOptions {
+  std::string plan, trace;
+  double operation_timeout = 60;
+};
+
+// The uninstrumented functions that the recorded code calls: what they store is not in the trace.
+Json externals() {
+  std::vector<const char*> names(powercut_externals(nullptr, 0));
+  names.resize(std::min<size_t>(names.size(), powercut_externals(names.data(), static_cast<uint32_t>(names.size()))));
+  return names;
+}
+
+// The trace of `plan` at `options.trace`, and the `recorded` event about it.
+Result<Json> record(const Plan& plan, const RecordOptions& options, Progress& progress) {
+  Clock::time_point start = Clock::now();
+  Result<Pool> pool = Pool::map(plan.scenario.pool_size, "scenario " + plan.scenario.name);
+  if (!pool) return pool.error();
+  progress.start("loading the library", plan.target.library);
+  Result<TargetLibrary> library = TargetLibrary::load(plan.target.library);
+  if (!library) return library.error();
+  TargetConfig config(plan.target.variant, plan.target.options, plan.scenario.key_size, plan.scenario.value_size);
+  progress.start("traits", plan.target.library);
+  Result<powercut_traits> traits = library->configure(plan.target.name, config);
+  if (!traits) return traits.error();
+
+  TraceError error;
+  std::string metadata =
+      trace_metadata(plan, *library, *traits, *pool).dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::unique_ptr<TraceWriter> writer = TraceWriter::create(options.trace, metadata, &error);
+  if (writer == nullptr) return usage_error(error);
+  std::map<std::string, uint64_t> marks;
+  {
+    Recorder recorder(*writer, reinterpret_cast<uint64_t>(pool->base()), pool->size());
+    Recording recording(plan, *library, config, traits->checks_exists != 0, *pool, *writer, recorder, progress);
+    if (std::optional<EngineError> wrong = recording.run()) return *wrong;
+    marks = recording.marks();
+  }
+  if (std::optional<TraceError> wrong = writer->finish()) return usage_error(*wrong);
+
+  // Counted from the file: what is reported is what was written.
+  progress.start("reading the trace back", options.trace);
+  std::unique_ptr<TraceReader> reader = TraceReader::open(options.trace, &error);
+  if (reader == nullptr) return harness_error(error.what, error.where, error.next);
+  Result<TraceStats> stats = stats_of(*reader);
+  if (!stats) return stats.error();
+  return Json{{"event", "recorded"},
+              {"trace", options.trace},
+              {"events", stats->events()},
+              {"operations", stats->operations()},
+              {"bytes", std::filesystem::file_size(options.trace)},
+              {"marks", marks},
+              {"marks_missing", Json::array()},  // a missing one is an error
+              {"externals", externals()},
+              {"seconds", std::chrono::duration<double>(Clock::now() - start).count()},
+              {"counters", TraceStats::json(stats->all())},
+              {"counters_explored", TraceStats::json(stats->explored())}};
+}
+
+int run_record(const RecordOptions& options) {
+  fix_addresses();
+  EventStream events = EventStream::standard_output();
+  events.hello("record");
+  Result<Plan> plan = read_plan(options.plan);
+  if (!plan) return events.error(plan.error());
+  ChildEnd end = supervise(options.operation_timeout, [&](Progress& progress) {
+    Result<Json> recorded = record(*plan, options, progress);
+    if (!recorded) return events.error(recorded.error());
+    events.emit(*recorded);
+    return events.end(kExitOk);
+  });
+  if (!end.error) return end.exit_code;
+  unlink(TraceWriter::partial_path(options.trace, end.pid).c_str());
+  return events.error(*end.error);
+}
+
+}  // namespace
+
+void add_record_command(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand("record", "Run a plan's workload on its target and write the trace.");
+  auto options = std::make_shared<RecordOptions>();
+  command->add_option("--plan", options->plan, "Plan (JSON, scenarios/SCHEMA.md)")->required();
+  command->add_option("--trace", options->trace, "Trace to write")->required();
+  command
+      ->add_option("--operation-timeout", options->operation_timeout,
+                   "Wall-clock seconds after which one operation counts as hanging")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->callback([options, &exit_code] { exit_code = run_record(*options); });
+}
+
+}  // namespace powercut

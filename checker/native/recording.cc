@@ -1,0 +1,281 @@
+#include "checker/native/recording.h"
+
+#include <algorithm>
+#include <exception>
+
+#include "checker/native/key_bytes.h"
+#include "checker/native/trace_names.h"
+#include "tracer/format/layout.h"
+#include "tracer/runtime/module_map.h"
+
+namespace powercut {
+
+namespace {
+
+// Room beyond the value's size, so that a value that is too long shows as one in the trace.
+constexpr size_t kLookupSlack = 64;
+
+powercut_bytes view(const std::vector<uint8_t>& bytes) { return {bytes.data(), bytes.size()}; }
+
+// Of the library that holds the target's table of functions: a trace belongs to the very binary it came from.
+std::string build_id_of(const powercut_target& target) {
+  ModuleMap modules;
+  std::optional<ModuleMap::Place> place = modules.find(reinterpret_cast<uint64_t>(&target));
+  return place ? place->module->build_id : "";
+}
+
+}  // namespace
+
+Json trace_metadata(const Plan& plan, const TargetLibrary& library, const powercut_traits& traits, const Pool& pool) {
+  return {{"plan", plan.json},
+          {"target",
+           {{"name", library.target().name},
+            {"variant", plan.target.variant},
+            {"path", library.resolved_path()},
+            {"build_id", build_id_of(library.target())},
+            {"traits", traits_json(traits)}}},
+          {"pool", {{"base", reinterpret_cast<uint64_t>(pool.base())}, {"size", pool.size()}}},
+          {"seed", plan.seed},
+          {"engine", POWERCUT_ENGINE_VERSION}};
+}
+
+Recording::Recording(const Plan& plan, const TargetLibrary& library, const TargetConfig& config, bool checks_exists,
+                     const Pool& pool, TraceWriter& writer, Recorder& recorder, Progress& progress)
+    : plan_(plan),
+      target_(library.target()),
+      config_(config),
+      pool_(pool),
+      writer_(writer),
+      recorder_(recorder),
+      progress_(progress),
+      workload_(plan.scenario, plan.seed, checks_exists),
+      lookup_buffer_(plan.scenario.value_size + kLookupSlack) {
+  sink_.self = this;
+  sink_.store = [](void* self, uint64_t addr, uint64_t size, uint32_t flags, const void* value, const void* pc,
+                   const void* frame) {
+    static_cast<Recording*>(self)->recorder_.store(addr, size, flags, value, pc, frame);
+  };
+  sink_.rmw_begin = [](void* self, uint64_t addr, uint64_t size, const void* pc, const void* frame) {
+    static_cast<Recording*>(self)->recorder_.rmw_begin(addr, size, pc, frame);
+  };
+  sink_.rmw_end = [](void* self, uint64_t addr, uint64_t size, uint32_t stored, const void* pc, const void* frame) {
+    static_cast<Recording*>(self)->recorder_.rmw_end(addr, size, stored, pc, frame);
+  };
+  sink_.flush = [](void* self, uint64_t addr, uint32_t kind, const void* pc, const void* frame) {
+    static_cast<Recording*>(self)->recorder_.flush(addr, kind, pc, frame);
+  };
+  sink_.fence = [](void* self, uint32_t kind, const void* pc, const void* frame) {
+    static_cast<Recording*>(self)->recorder_.fence(kind, pc, frame);
+  };
+  sink_.mark = [](void* self, const char* name) { static_cast<Recording*>(self)->on_mark(name); };
+  powercut_set_sink(&sink_);
+  __powercut_store_window = recorder.store_window();
+  __powercut_load_window = {0, 0};
+  __powercut_real_flush = 0;
+  __powercut_steps = INT64_MAX;
+}
+
+Recording::~Recording() {
+  __powercut_store_window = {0, 0};
+  powercut_set_sink(nullptr);
+}
+
+void Recording::append(EventKind kind, uint8_t code, const Call* call, std::span<const uint8_t> value,
+                       std::string_view text) {
+  Event event;
+  event.kind = kind;
+  event.code = code;
+  event.value = value;
+  event.text = text;
+  if (call != nullptr) event.key = call->key;
+  writer_.append(event);
+}
+
+void Recording::on_mark(const char* name) {
+  recorder_.mark(std::string_view(name).substr(0, layout::kMaxText));
+  if (phase_ != nullptr && phase_->explore) ++marks_[name];
+  workload_.mark(name);
+  if (in_call_ && cut_pending_ && phase_->cut_at == name) {
+    cut_pending_ = false;
+    // Leaves the target's frames as a power cut would: nothing of them runs any more.
+    siglongjmp(leave_, 1);
+  }
+}
+
+template <typename Body>
+Recording::Outcome Recording::call(const Call& call, std::string_view description, Body&& body) {
+  progress_.start(description, workload_.place());
+  append(EventKind::kOpBegin, static_cast<uint8_t>(call.kind), &call, call.value, call.text);
+  result_.clear();
+  in_call_ = true;
+  if (sigsetjmp(leave_, 0) != 0) {
+    in_call_ = false;
+    return Outcome::kCut;
+  }
+  powercut_status status = POWERCUT_OK;
+  try {
+    status = body();
+  } catch (const std::exception& exception) {
+    in_call_ = false;
+    exception_ = exception.what();
+    return Outcome::kThrew;
+  } catch (...) {
+    in_call_ = false;
+    exception_ = "of a type of its own";
+    return Outcome::kThrew;
+  }
+  in_call_ = false;
+  append(EventKind::kOpEnd, static_cast<uint8_t>(status), nullptr, result_, {});
+  return Outcome::kReturned;
+}
+
+EngineError Recording::threw(std::string_view description) const {
+  return harness_error(std::string(description) + " threw an exception (" + exception_ + "), without a power cut",
+                       workload_.place(),
+                       "The target is broken by itself: correct it before looking for crash states.");
+}
+
+std::optional<EngineError> Recording::open(const char* when) {
+  powercut_status status = POWERCUT_OK;
+  table_ = nullptr;
+  Call now{.kind = OpKind::kOpen, .key = {}, .value = {}, .text = {}};
+  std::string description = std::string("open ") + when;
+  Outcome outcome = call(now, description, [&] { return status = target_.open(pool_.view(), config_.get(), &table_); });
+  if (outcome == Outcome::kThrew) return threw(description);
+  if (status == POWERCUT_BAD_CONFIG) {
+    return usage_error("open refuses the configuration: " + config_.problem(), workload_.place(),
+                       "Correct [config] of the scenario.");
+  }
+  if (status != POWERCUT_OK || table_ == nullptr) {
+    return harness_error(
+        description + " answered " + (status == POWERCUT_OK ? "OK without a table" : status_name(status)) +
+            ", with every store durable",
+        workload_.place(), "The target is broken by itself: correct it before looking for crash states.");
+  }
+  return std::nullopt;
+}
+
+std::optional<EngineError> Recording::begin() {
+  powercut_status status = POWERCUT_OK;
+  Call now{.kind = OpKind::kFormat, .key = {}, .value = {}, .text = {}};
+  Outcome outcome = call(now, "format", [&] { return status = target_.format(pool_.view(), config_.get()); });
+  if (outcome == Outcome::kThrew) return threw("format");
+  if (status == POWERCUT_BAD_CONFIG) {
+    return usage_error("format refuses the configuration: " + config_.problem(), workload_.place(),
+                       "Correct [config] of the scenario.");
+  }
+  if (status == POWERCUT_FULL) {
+    return usage_error("the pool is too small for an empty table", workload_.place(), "Make [pool] size larger.");
+  }
+  if (status != POWERCUT_OK) {
+    return harness_error(std::string("format answered ") + status_name(status), workload_.place(),
+                         "The target is broken by itself: correct it before looking for crash states.");
+  }
+  return open("of the fresh pool");
+}
+
+Recording::Outcome Recording::lookup(uint64_t key, powercut_status* status) {
+  Call now{.kind = OpKind::kLookup, .key = key_bytes(key, plan_.scenario.key_size), .value = {}, .text = {}};
+  Operation operation{.kind = OpKind::kLookup, .key = key};
+  return call(now, describe(operation), [&] {
+    size_t size = 0;
+    *status = target_.lookup(table_, view(now.key), lookup_buffer_.data(), lookup_buffer_.size(), &size);
+    if (*status == POWERCUT_OK) {
+      size_t most = std::min({size, lookup_buffer_.size(), layout::kMaxOperationBytes});
+      result_.assign(lookup_buffer_.begin(), lookup_buffer_.begin() + static_cast<ptrdiff_t>(most));
+    }
+    return *status;
+  });
+}
+
+std::optional<EngineError> Recording::cut(const Operation& operation) {
+  append(EventKind::kCut, 0, nullptr, {}, {});
+  if (auto error = open(("after the cut in " + describe(operation)).c_str())) return error;
+  // Whether the interrupted operation happened is the table's to say.
+  bool present = workload_.live().contains(operation.key);
+  if (operation.kind != OpKind::kMaintain && operation.kind != OpKind::kLookup) {
+    powercut_status status = POWERCUT_OK;
+    if (lookup(operation.key, &status) == Outcome::kThrew) return threw("lookup after the cut");
+    if (status != POWERCUT_OK && status != POWERCUT_NOT_FOUND) {
+      return harness_error("the lookup after the cut in " + describe(operation) + " answered " + status_name(status),
+                           workload_.place(),
+                           "The target is broken by itself: correct it before looking for crash states.");
+    }
+    present = status == POWERCUT_OK;
+  }
+  workload_.interrupted(present);
+  return std::nullopt;
+}
+
+std::optional<EngineError> Recording::run_operation(const Operation& operation) {
+  Call now{.kind = operation.kind, .key = {}, .value = {}, .text = operation.text};
+  if (operation.key != 0) now.key = key_bytes(operation.key, plan_.scenario.key_size);
+  if (operation.serial != 0) now.value = value_bytes(operation.serial, plan_.scenario.value_size);
+  powercut_status status = POWERCUT_OK;
+  Outcome outcome = Outcome::kReturned;
+  if (operation.kind == OpKind::kLookup) {
+    outcome = lookup(operation.key, &status);
+  } else {
+    outcome = call(now, describe(operation), [&] {
+      switch (operation.kind) {
+        case OpKind::kInsert:
+          return status = target_.insert(table_, view(now.key), view(now.value));
+        case OpKind::kUpdate:
+          return status = target_.update(table_, view(now.key), view(now.value));
+        case OpKind::kErase:
+          return status = target_.erase(table_, view(now.key));
+        default:
+          // A step's whole text: it ends with a zero byte.
+          return status = target_.maintain == nullptr ? POWERCUT_UNSUPPORTED
+                                                      : target_.maintain(table_, operation.text.data());
+      }
+    });
+  }
+  if (outcome == Outcome::kThrew) return threw(describe(operation));
+  if (outcome == Outcome::kCut) return cut(operation);
+  return workload_.completed(status);
+}
+
+std::optional<EngineError> Recording::missing_marks() const {
+  for (const std::string& mark : plan_.scenario.expect_marks) {
+    if (marks_.contains(mark)) continue;
+    return usage_error("the explored phases never reach the mark '" + mark + "', which the scenario expects",
+                       "scenario " + plan_.scenario.name,
+                       "Change its steps until they reach the mark, or take it out of expect_marks.");
+  }
+  return std::nullopt;
+}
+
+EngineError Recording::missing_cut() const {
+  return usage_error("the phase '" + phase_->name + "' never reaches the mark '" + phase_->cut_at + "' of its cut_at",
+                     "scenario " + plan_.scenario.name,
+                     "Change its steps until they reach the mark, or remove cut_at.");
+}
+
+std::optional<EngineError> Recording::run() {
+  if (auto error = begin()) return error;
+  while (true) {
+    Result<Workload::Item> item = workload_.next();
+    if (!item) return item.error();
+    if (item->phase != nullptr || !item->operation) {
+      if (cut_pending_) return missing_cut();
+    }
+    if (item->phase != nullptr) {
+      phase_ = item->phase;
+      cut_pending_ = !phase_->cut_at.empty();
+      append(EventKind::kPhase, phase_->explore ? 1 : 0, nullptr, {}, phase_->name);
+      continue;
+    }
+    if (!item->operation) break;
+    if (auto error = run_operation(*item->operation)) return error;
+  }
+  Call now{.kind = OpKind::kClose, .key = {}, .value = {}, .text = {}};
+  Outcome outcome = call(now, "close", [&] {
+    target_.close(table_);
+    return POWERCUT_OK;
+  });
+  if (outcome == Outcome::kThrew) return threw("close");
+  return missing_marks();
+}
+
+}  // namespace powercut

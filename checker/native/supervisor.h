@@ -1,0 +1,40 @@
+// Runs target code in a child process, so that whatever it does to itself (a wild pointer, abort, an endless
+// loop) leaves us able to say what happened and in which operation.
+#ifndef POWERCUT_CHECKER_NATIVE_SUPERVISOR_H_
+#define POWERCUT_CHECKER_NATIVE_SUPERVISOR_H_
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+
+#include "checker/native/result.h"
+
+namespace powercut {
+
+// Shared by both processes: what the child is doing. Written by the child alone, read while it runs (the
+// counter) or after it died (the rest).
+struct Progress {
+  std::atomic<uint64_t> steps;  // grows with every operation; the watchdog looks at it
+  char operation[256];
+  char place[512];
+  int signal;
+  uint64_t address;  // of SIGSEGV and SIGBUS
+
+  void start(std::string_view operation_text, std::string_view place_text);
+};
+
+struct ChildEnd {
+  pid_t pid = 0;
+  int exit_code = 0;                 // when it ended by itself
+  std::optional<EngineError> error;  // when it did not: always kind harness
+};
+
+// Runs `body` in a child and waits. A child whose `steps` stand still for `stall_seconds` is killed.
+ChildEnd supervise(double stall_seconds, const std::function<int(Progress&)>& body);
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_NATIVE_SUPERVISOR_H_
