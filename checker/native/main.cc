@@ -17,6 +17,7 @@ int main(int argc, char** argv) {
   powercut::add_stats_command(app, exit_code);
 
   // Exploring.
+  powercut::add_explore_command(app, exit_code);
   powercut::add_model_command(app, exit_code);
 
   try {

@@ -1,0 +1,99 @@
+#include "checker/native/exploration.h"
+
+#include <algorithm>
+
+namespace powercut {
+namespace {
+
+// Loop turns and calls that an execution may take: recovery may pass over the whole pool a few times.
+int64_t step_budget(const ExploreOptions& options, uint64_t pool_size) {
+  return options.step_budget > 0 ? options.step_budget : 500'000 + static_cast<int64_t>(pool_size / 8);
+}
+
+}  // namespace
+
+Exploration::Exploration(const Session& session, const ExploreOptions& options, std::unique_ptr<TraceReader> reader,
+                         Report report)
+    : options_(options),
+      reader_(std::move(reader)),
+      model_(make_model(options.model, options.policy(), session.plan.scenario.pool_size)),
+      walk_(reader_.get(), model_.get(), session.explored_at_start()),
+      executor_({.pool_size = session.plan.scenario.pool_size,
+                 .policy = options.policy(),
+                 .step_budget = step_budget(options, session.plan.scenario.pool_size),
+                 .globals = session.globals}),
+      frontier_(executor_.pool()),
+      frames_(session.modules, session.loaded),
+      strategy_(make_strategy(options.strategy, {.seed = options.seed, .samples = options.samples})),
+      oracle_(session.library->target(), *session.config, session.traits,
+              {executor_.pool(), session.plan.scenario.pool_size}, &walk_.history(),
+              [this](const Exposure& exposure) {
+                report_(instant_->ordinal,
+                        finding_event(exposure, {*model_, frontier_, walk_.history(), timeline_, *reader_, *instant_,
+                                                 &frames_, options_.policy()}));
+              }),
+      explorer_(&executor_, strategy_.get(), &oracle_, {.nested = options.nested, .paranoid = options.paranoid}),
+      report_(std::move(report)) {
+  if (!options.dump_results.empty()) {
+    dump_.open(options.dump_results, std::ios::trunc);
+    oracle_.collect(true);
+  }
+}
+
+void Exploration::visit(const Instant& instant) {
+  if (instant.ordinal < first_ || instant.ordinal >= last_ || counts_.stopped || !counts_.distrust.empty()) return;
+  if (!(*begin_)(instant.ordinal)) {
+    counts_.stopped = true;
+    return;
+  }
+  if (skip_->contains(instant.ordinal)) {
+    counts_.complete = false;
+    return;
+  }
+  instant_ = &instant;
+  frontier_.follow(model_.get());
+  counts_.covered += explorer_.crash_point(frontier_.sets(), instant.ordinal);
+  ++counts_.crash_points;
+  counts_.distrust = explorer_.distrust();
+  if (frontier_.truncated()) counts_.complete = false;
+  if (dump_.is_open()) {
+    for (const std::string& line : oracle_.take_collected()) dump_ << instant.ordinal << ' ' << line << '\n';
+    dump_.flush();
+  }
+}
+
+ChunkCounts Exploration::explore(uint64_t first, uint64_t last, const std::set<uint64_t>& skip,
+                                 const std::function<bool(uint64_t)>& begin) {
+  first_ = first;
+  last_ = last;
+  skip_ = &skip;
+  begin_ = &begin;
+  counts_ = {};
+  const ExplorerCounts before = explorer_.counts();
+  const uint64_t loads_before = executor_.loads();
+  explorer_.forget();
+  oracle_.forget();
+  while (walk_.crash_points() < last && !counts_.stopped && counts_.distrust.empty()) {
+    if (!walk_.advance([this](const Instant& instant) { visit(instant); },
+                       [this](const Event& event) { timeline_.apply(event); })) {
+      break;
+    }
+  }
+  const ExplorerCounts& after = explorer_.counts();
+  counts_.executions = after.executions - before.executions;
+  counts_.query_runs = after.query_runs - before.query_runs;
+  counts_.query_answers = after.query_answers - before.query_answers;
+  counts_.loads = executor_.loads() - loads_before;
+  counts_.complete = counts_.complete && strategy_->complete() && !counts_.stopped && counts_.distrust.empty();
+  return counts_;
+}
+
+std::vector<uint64_t> Exploration::take_leaves() {
+  std::vector<uint64_t> out;
+  for (uint64_t leaf : explorer_.counts().leaves) {
+    if (leaves_sent_.insert(leaf).second) out.push_back(leaf);
+  }
+  return out;
+}
+
+}  // namespace powercut

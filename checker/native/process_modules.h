@@ -1,0 +1,39 @@
+// The binaries loaded in this process, to turn addresses into (module, offset) frames like a trace's.
+#ifndef POWERCUT_CHECKER_NATIVE_PROCESS_MODULES_H_
+#define POWERCUT_CHECKER_NATIVE_PROCESS_MODULES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "replayer/executor.h"
+#include "tracer/format/trace.h"
+
+namespace powercut {
+
+struct ProcessModule {
+  TraceModule module;  // absolute path, build id in hex
+  uint64_t bias = 0;   // address - offset in the file image
+  std::vector<MemoryRange> segments;
+  std::vector<MemoryRange> writable;
+};
+
+std::vector<ProcessModule> process_modules();
+const ProcessModule* module_at(const std::vector<ProcessModule>& modules, const std::string& path);
+
+// Assigns trace-wide module numbers, starting from a trace's own table.
+class FrameResolver {
+ public:
+  FrameResolver(std::vector<TraceModule> known, std::vector<ProcessModule> loaded)
+      : modules_(std::move(known)), loaded_(std::move(loaded)) {}
+  // `stack`: return addresses, innermost first; each resolves to the call before it.
+  std::vector<Frame> resolve(const std::vector<uint64_t>& stack);
+  const std::vector<TraceModule>& modules() const { return modules_; }
+
+ private:
+  std::vector<TraceModule> modules_;
+  std::vector<ProcessModule> loaded_;
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_NATIVE_PROCESS_MODULES_H_
