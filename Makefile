@@ -45,7 +45,7 @@ litmus: setup build  ## Hold the persistency models against their litmus tests
 	@.venv/bin/powercut litmus
 
 goldens: setup build  ## Rewrite the expected outputs of the golden tests; read the diff before you commit it
-	@POWERCUT_UPDATE_GOLDENS=1 $(PYTHON) -m pytest -n $(PYTEST_JOBS) -k golden
+	@POWERCUT_UPDATE_GOLDENS=1 $(PYTHON) -m pytest $$(git grep -l POWERCUT_UPDATE_GOLDENS -- 'test_*.py' '*/test_*.py')
 	@git diff --stat
 
 bench: setup build  ## Measure executions per second on the fixed case
