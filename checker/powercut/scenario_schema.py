@@ -30,6 +30,10 @@ Invariant = Literal[
     "leak",
     "unpersisted-read",
     "wild-store",
+    # Reported under `hygiene`; a self-test may expect them like a finding.
+    "redundant-flush",
+    "redundant-fence",
+    "never-persisted",
 ]
 
 
