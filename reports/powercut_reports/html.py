@@ -21,7 +21,7 @@ from markupsafe import Markup
 
 from powercut_reports import format as fmt
 from powercut_reports import image, json_report, story, timeline
-from powercut_reports.model import VERDICTS, Finding, Run
+from powercut_reports.model import VERDICTS, Finding, NestedImage, Run
 from powercut_reports.parse import own_frame, parse_run
 from powercut_reports.story import Involved
 
@@ -38,7 +38,7 @@ class FindingView:
     site: str
     stores: tuple[Involved, ...]
     lines: tuple[image.LineView, ...]
-    nested_lines: tuple[image.LineView, ...]
+    nested_images: tuple[tuple[NestedImage, tuple[image.LineView, ...]], ...]
     timeline: timeline.Timeline | None
     contents: tuple[tuple[str, str, str], ...]  # key, expected, actual: those that differ
     agreeing_keys: int
@@ -117,6 +117,7 @@ def _environment() -> Environment:
         coverage_words=story.coverage_words,
         coverage_sentence=story.coverage_sentence,
         verdict_sentence=story.verdict_sentence,
+        fault_address=story.fault_address,
         cut_sentence=story.cut_sentence,
         nested_sentence=story.nested_sentence,
         own_frame=own_frame,
@@ -165,7 +166,9 @@ def _finding_view(identifier: str, finding: Finding) -> FindingView:
         site=story.summary_site(finding),
         stores=story.involved(finding),
         lines=tuple(image.line_view(line) for line in finding.image),
-        nested_lines=tuple(image.line_view(line) for line in finding.nested_image),
+        nested_images=tuple(
+            (nested, tuple(image.nested_view(line) for line in nested.lines)) for nested in finding.nested_images
+        ),
         timeline=timeline.build(finding),
         contents=differing,
         agreeing_keys=len(pairs) - len(differing),

@@ -40,6 +40,7 @@ class LineView:
     rows: tuple[Row, ...]  # only those in which the three contents differ
     same_rows: int
     summary: str
+    contents: tuple[tuple[int, str], ...]  # (offset, bytes) rows, when there is nothing to compare with
 
 
 def _bytes(text: str) -> list[str]:
@@ -88,4 +89,15 @@ def line_view(line: ImageLine) -> LineView:
         if counts[status]
     ]
     total_rows = -(-size // _ROW)
-    return LineView(line, tuple(rows), total_rows - len(rows), "; ".join(words) or "all three contents agree")
+    summary = "; ".join(words) or "all three contents agree"
+    return LineView(line, tuple(rows), total_rows - len(rows), summary, ())
+
+
+def nested_view(line: ImageLine) -> LineView:
+    """The same, for a cut whose floor and visible content nobody kept: then the bytes stand alone."""
+    view = line_view(line)
+    if view.rows or not line.image:
+        return view
+    cells = _bytes(line.image)
+    contents = ((line.offset + at, " ".join(cells[at : at + _ROW])) for at in range(0, len(cells), _ROW))
+    return LineView(line, (), 0, "as the cut left it", tuple(contents))

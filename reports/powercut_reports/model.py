@@ -56,6 +56,23 @@ class ImageLine:
 
 
 @dataclass(frozen=True)
+class NestedStore:
+    offset: int
+    size: int
+    site: str
+
+
+@dataclass(frozen=True)
+class NestedImage:
+    """What a cut inside or right after recovery left behind."""
+
+    depth: int
+    after_return: bool
+    stores: tuple[NestedStore, ...]
+    lines: tuple[ImageLine, ...]
+
+
+@dataclass(frozen=True)
 class TimelineEvent:
     event: int
     kind: str
@@ -75,10 +92,12 @@ class Operation:
     index: int | None
     kind: str
     key: str
-    text: str
+    text: str  # command of a maintain, or the whole operation when `kind` is empty
+    in_flight: bool  # false: it was acknowledged before the cut
 
     def __str__(self) -> str:
-        return self.text or (f"{self.kind}({self.key})" if self.key else self.kind)
+        argument = self.key or self.text
+        return f"{self.kind}({argument})" if self.kind and argument else self.kind or argument
 
 
 @dataclass(frozen=True)
@@ -87,13 +106,15 @@ class CrashPoint:
     event: int | None
     when: str
     depth: int
-    nested_event: int | None
+    nested_event: int | None  # stores that recovery had made
+    after_return: bool  # the last cut came right after recovery returned
 
 
 @dataclass(frozen=True)
 class Fault:
-    signal: str
+    signal: str  # empty: an exception, an abort, a hang or a wild store
     address: str
+    text: str
     frames: tuple[Frame, ...]
 
 
@@ -110,7 +131,7 @@ class Finding:
     crash: CrashPoint
     fault: Fault | None
     image: tuple[ImageLine, ...]
-    nested_image: tuple[ImageLine, ...]
+    nested_images: tuple[NestedImage, ...]
     stores: tuple[Store, ...]
     timeline: tuple[TimelineLine, ...]
     contents_expected: tuple[tuple[str, str], ...]

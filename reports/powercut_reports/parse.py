@@ -18,6 +18,8 @@ from powercut_reports.model import (
     Frame,
     Hygiene,
     ImageLine,
+    NestedImage,
+    NestedStore,
     NotChecked,
     Operation,
     Run,
@@ -113,9 +115,19 @@ def _image(value: object) -> tuple[ImageLine, ...]:
             as_text(raw.get("floor")),
             as_text(raw.get("visible")),
             as_text(raw.get("candidates")),
-            raw.get("decided") is True,
+            raw.get("decided") is not False,
         )
         for raw in _dicts(value)
+    )
+
+
+def _nested(raw: Raw) -> NestedImage:
+    stores = (
+        NestedStore(as_int(s.get("offset")) or 0, as_int(s.get("size")) or 0, _site(s, parse_frames(s)))
+        for s in _dicts(raw.get("recovery_stores"))
+    )
+    return NestedImage(
+        as_int(raw.get("depth")) or 0, raw.get("after_return") is True, tuple(stores), _image(raw.get("lines"))
     )
 
 
@@ -154,24 +166,26 @@ def _query(raw: Raw) -> str:
 def _operation(raw: Raw) -> Operation:
     operation = raw.get("operation")
     if isinstance(operation, str):
-        return Operation(None, "", "", operation)
+        return Operation(None, "", "", operation, True)
     operation = _dict(operation)
     return Operation(
         as_int(operation.get("index")),
         as_text(operation.get("kind")),
         as_text(operation.get("key")),
         as_text(operation.get("text")),
+        operation.get("in_flight") is not False,
     )
 
 
 def _fault(raw: Raw) -> Fault:
-    return Fault(as_text(raw.get("signal")), as_text(raw.get("address")), parse_frames(raw))
+    return Fault(as_text(raw.get("signal")), as_text(raw.get("address")), as_text(raw.get("text")), parse_frames(raw))
 
 
 def parse_finding(raw: Raw, run: Raw | None = None) -> Finding:
     """`run` names the target and scenario for a finding that does not carry them itself."""
     owner = run or {}
     crash, fault, contents = _dict(raw.get("crash_point")), _dict(raw.get("fault")), _dict(raw.get("contents"))
+    nested = tuple(_nested(image) for image in _dicts(raw.get("nested_image")))
     return Finding(
         fingerprint=as_text(raw.get("fingerprint")) or as_text(raw.get("key")),
         invariant=as_text(raw.get("invariant")) or "unknown",
@@ -187,10 +201,11 @@ def parse_finding(raw: Raw, run: Raw | None = None) -> Finding:
             as_text(crash.get("when")),
             as_int(crash.get("depth")) or 0,
             as_int(crash.get("nested_event")),
+            bool(nested) and nested[-1].after_return,
         ),
         fault=_fault(fault) if fault else None,
         image=_image(raw.get("image")),
-        nested_image=_image(raw.get("nested_image")),
+        nested_images=nested,
         stores=tuple(_store(store) for store in _dicts(raw.get("stores"))),
         timeline=_timeline(raw.get("timeline")),
         contents_expected=_pairs(contents.get("expected")),

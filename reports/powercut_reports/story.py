@@ -11,7 +11,7 @@ from itertools import groupby
 from string import ascii_uppercase
 
 from powercut_reports import format as fmt
-from powercut_reports.model import Coverage, CrashPoint, Finding, NotChecked, Run, Store
+from powercut_reports.model import Coverage, CrashPoint, Fault, Finding, NotChecked, Run, Store
 from powercut_reports.parse import own_frame
 
 _FATES = ("persisted", "torn", "lost")
@@ -97,11 +97,17 @@ def cut_sentence(crash: CrashPoint) -> str:
 
 def nested_sentence(crash: CrashPoint) -> str:
     """When it was cut again inside recovery; empty when it was not."""
-    if crash.depth < 1 and crash.nested_event is None:
+    if crash.depth < 1:
         return ""
-    if crash.nested_event is None:
+    if crash.after_return:
         return "then again right after recovery"
-    return f"then again inside recovery, at its event {fmt.grouped(crash.nested_event)}"
+    stores = f", after {fmt.plural(crash.nested_event, 'store')} of it" if crash.nested_event is not None else ""
+    return f"then again inside recovery{stores}"
+
+
+def fault_address(fault: Fault) -> str:
+    """Only a signal has an address of its own."""
+    return f" at address {fault.address}" if fault.signal and fault.address else ""
 
 
 def answer_sentence(finding: Finding) -> str:
@@ -109,8 +115,9 @@ def answer_sentence(finding: Finding) -> str:
     asked = finding.query
     if finding.fault:
         doing = asked if asked and asked != "recovery" else "recovery"
-        at = f" at address {finding.fault.address}" if finding.fault.address else ""
-        return f"{doing} ended with {finding.fault.signal or 'a fault'}{at}"
+        did = finding.found or f"ended with {finding.fault.signal or 'a fault'}"
+        said = f" ({finding.fault.text})" if finding.fault.text else ""
+        return f"{doing} then {did}{fault_address(finding.fault)}{said}"
     if not asked:
         return "recovery then left a state that is not legal"
     found = f"answered {finding.found}" if finding.found else "gave no legal answer"
@@ -120,7 +127,8 @@ def answer_sentence(finding: Finding) -> str:
 
 def story(finding: Finding) -> str:
     """The finding in one sentence."""
-    during = f"During {finding.operation}" if str(finding.operation) else "During this run"
+    when = "During" if finding.operation.in_flight else "After"
+    during = f"{when} {finding.operation}" if str(finding.operation) else "During this run"
     cut = f"{during} the power was cut {cut_sentence(finding.crash)}"
     nested = nested_sentence(finding.crash)
     groups = [group for group in involved(finding) if group.label] or list(involved(finding))

@@ -4,7 +4,7 @@
       An acknowledged update of key 17 is gone.  expected value 0x2a  found: absent
         store A  tokens = next;        level/update.cc:88   persisted
         store B  slot->value = value;  level/update.cc:81   lost
-      Power cut: before sfence, at event 1,234 (crash point 41), during update(17)
+      Power cut: during update(17), before sfence, at event 1,234 (crash point 41)
       Reproduce: powercut reproduce .powercut/findings/7f3a.json
     SUMMARY: powercut: lost-item level/update.cc:88
 
@@ -70,11 +70,13 @@ def _finding(finding: Finding, paint: _Painter) -> str:
     rows += _stores(finding, paint)
     if finding.fault:
         frame = own_frame(finding.fault.frames)
-        fault = f"{finding.fault.signal or 'unknown'} at address {finding.fault.address or 'unknown'}"
+        fault = (finding.fault.signal or finding.found or "no signal") + story.fault_address(finding.fault)
+        fault += f" ({finding.fault.text})" if finding.fault.text else ""
         rows.append("  Fault: " + printable(f"{fault} in {frame.function} {frame.site}" if frame else fault))
     cuts = [story.cut_sentence(finding.crash), story.nested_sentence(finding.crash)]
-    during = f"during {finding.operation}" if str(finding.operation) else ""
-    rows.append("  Power cut: " + printable(", ".join(part for part in (*cuts, during) if part)))
+    when = "during" if finding.operation.in_flight else "after"
+    during = f"{when} {finding.operation}" if str(finding.operation) else ""
+    rows.append("  Power cut: " + printable(", ".join(part for part in (during, *cuts) if part)))
     if finding.reproduce:
         rows.append(f"  Reproduce: {printable(finding.reproduce)}")
     rows.append(f"SUMMARY: powercut: {printable(f'{finding.invariant} {story.summary_site(finding)}'.rstrip())}")

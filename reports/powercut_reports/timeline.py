@@ -86,7 +86,10 @@ def _shape(kind: str) -> str:
 
 
 def _title(event: TimelineEvent) -> str:
-    parts = [f"event {fmt.grouped(event.event)}: {event.kind}", event.detail, event.site]
+    # "clwb" and "sfence" say more than "flush" and "fence"; "8 bytes" does not.
+    named = event.kind in ("flush", "fence") and event.detail
+    words = [event.detail] if named else [event.kind, event.detail]
+    parts = [f"event {fmt.grouped(event.event)}: {words[0]}", *words[1:], event.site]
     return ", ".join(part for part in parts if part) + (f"; the line is now {event.state}" if event.state else "")
 
 

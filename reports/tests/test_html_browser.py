@@ -104,7 +104,7 @@ def test_a_finding_tells_its_story(open_page: Open, sample_runs: list[Raw]) -> N
     assert finding.locator(".this .b-lost").count() == 2
     page.click("#run-4-2 > summary")
     nested = page.locator("#run-4-2").inner_text()
-    assert "then again inside recovery, at its event 14" in nested and "torn-value" in nested
+    assert "then again inside recovery, after 2 stores of it" in nested and "torn-value" in nested
     assert page.locator("#run-4-2 .again").text_content() == "then cut in recovery"
 
 

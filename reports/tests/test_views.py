@@ -77,3 +77,28 @@ def test_stores_of_one_place_and_fate_are_one_entry(lost_item: Raw) -> None:
         ("A", "persisted", 1), ("B", "persisted", 1), ("C", "lost", 2),
     ]  # fmt: skip
     assert groups[2].extent == "30 bytes at 0x10a0 in 2 stores"
+
+
+def test_a_nested_cut_without_a_floor_shows_its_bytes_alone() -> None:
+    view = image.nested_view(_line("2a" * 20, "2a" * 20, "2a" * 20))
+    assert view.summary == "as the cut left it" and [offset for offset, _ in view.contents] == [0x1000, 0x1010]
+
+
+@pytest.mark.parametrize(
+    ("after_return", "words"),
+    [(True, "then again right after recovery"), (False, "then again inside recovery, after 2 stores of it")],
+)
+def test_a_second_cut_is_told(sample_runs: list[Raw], after_return: bool, words: str) -> None:
+    finding = next(f for run in sample_runs for f in run["findings"] if f["nested_image"])
+    finding["nested_image"][0]["after_return"] = after_return
+    assert (
+        f"After update(9) the power was cut before sfence, at event 1,391 (crash point 112), {words};"
+        in story.story(parse_finding(finding))
+    )
+
+
+def test_a_fault_without_a_signal_has_no_address(sample_runs: list[Raw]) -> None:
+    finding = next(f for run in sample_runs for f in run["findings"] if f["fault"])
+    finding["fault"] |= {"signal": None, "address": "0x0", "text": "std::bad_alloc"}
+    finding["found"] = "threw an exception"
+    assert story.story(parse_finding(finding)).endswith("recovery then threw an exception (std::bad_alloc).")
