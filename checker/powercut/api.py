@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from powercut_reports import text
-
 from powercut import batch, options, paths, requests, runner, targets
 from powercut.errors import PowercutError
+from powercut_reports import text
 
 
 class InconsistentError(AssertionError):

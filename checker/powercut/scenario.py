@@ -82,9 +82,12 @@ def load(path: Path) -> Scenario:
 
 def _explain(error: ValidationError, text: str, place: str) -> UsageError:
     """The first mistake of a file as a person would put it."""
-    first = error.errors()[0]
+    # A misspelt key is often a missing one as well; its own name says more.
+    mistakes = sorted(error.errors(), key=lambda item: item["type"] != "extra_forbidden")
+    first = mistakes[0]
     location = [part for part in first["loc"] if part not in {model.__name__ for model in STEPS.values()}]
-    where = f"{place}:{locate(text, location)}"
+    shown_at = location[:-1] if first["type"] == "missing" else location
+    where = f"{place}:{locate(text, shown_at)}"
     name = str(location[-1]) if location else ""
     table = ".".join(str(part) for part in location[:-1])
     inside = f" in '{table}'" if table else ""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
 from powercut import catalog, targets
 
 SOURCE = Path(__file__).with_name("fake_engine.py")

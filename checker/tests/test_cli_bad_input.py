@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from powercut import plan
 from powercut.cli import main
 from powercut.exit_codes import ExitCode

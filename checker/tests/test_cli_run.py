@@ -4,15 +4,32 @@ import json
 from typing import Any
 
 import pytest
+
 from powercut.cli import main
 from powercut.exit_codes import ExitCode
 
-RUN_KEYS = (
-    "target variant scenario model strategy seed events crash_points crash_states executions leaves verdict coverage "
-    "assumptions not_checked seconds findings hygiene"
-).split()
-FINDING_KEYS = "fingerprint invariant operation query store_site lost_site message file".split()
-COVERAGE_KEYS = "kind covered total nested_complete reason".split()
+RUN_KEYS = [
+    "target",
+    "variant",
+    "scenario",
+    "model",
+    "strategy",
+    "seed",
+    "events",
+    "crash_points",
+    "crash_states",
+    "executions",
+    "leaves",
+    "verdict",
+    "coverage",
+    "assumptions",
+    "not_checked",
+    "seconds",
+    "findings",
+    "hygiene",
+]
+FINDING_KEYS = ["fingerprint", "invariant", "operation", "query", "store_site", "lost_site", "message", "file"]
+COVERAGE_KEYS = ["kind", "covered", "total", "nested_complete", "reason"]
 
 
 def run_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, list[dict[str, Any]]]:

@@ -1,0 +1,157 @@
+"""Symbolising a real library, source context, and fingerprints that survive a rebuild."""
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from powercut import source
+from powercut.events import Module
+from powercut.fingerprint import fingerprint, function_name
+from powercut.symbolize import Symbolizer, site_frame
+
+CODE = """\
+#include "powercut/pmem.h"
+int *place;
+__attribute__((noinline)) int victim(int value) {
+  keep(place, value);
+  return value + 1;
+}
+"""
+HELPER = """\
+static inline __attribute__((always_inline)) void keep(volatile int *to, int value) {
+  *to = value;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, int]:
+    """A library, its folder, and the offset just after the store of `keep`, inlined into `victim`."""
+    root = tmp_path_factory.mktemp("symbols")
+    (root / "powercut").mkdir()
+    (root / "powercut" / "pmem.h").write_text(HELPER)
+    (root / "store.c").write_text(CODE)
+    built = root / "libpowercut-x.so"
+    subprocess.run(
+        [
+            "clang-19",
+            "-g",
+            "-O2",
+            "-fno-omit-frame-pointer",
+            "-shared",
+            "-fPIC",
+            "-I",
+            str(root),
+            str(root / "store.c"),
+            "-o",
+            str(built),
+        ],
+        check=True,
+    )
+    listing = subprocess.run(
+        ["llvm-objdump-19", "-d", "--no-show-raw-insn", "--disassemble-symbols=victim", str(built)],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.splitlines()
+    stores = [number for number, line in enumerate(listing) if "movl\t%edi, (%r" in line]
+    return built, root, int(listing[stores[0] + 1].split(":")[0], 16)
+
+
+def test_inlined_frames_and_the_users_site(library: tuple[Path, Path, int]) -> None:
+    built, root, offset = library
+    with Symbolizer(root=root) as symbolizer:
+        frames = symbolizer.stack([Module(path=str(built))], [(0, offset)])
+        again = symbolizer.stack([Module(path=str(built))], [(0, offset), (0, offset)])
+    assert [(frame.function, frame.site, frame.inlined) for frame in frames] == [
+        ("keep", "powercut/pmem.h:2", True),
+        ("victim", "store.c:4", False),
+    ]
+    assert again == frames + frames
+    chosen = site_frame(frames)
+    assert chosen is not None
+    assert chosen.site == "store.c:4"
+    assert chosen.record()["module"] == "libpowercut-x.so"
+
+
+def test_what_cannot_be_symbolised_stays_a_frame(library: tuple[Path, Path, int]) -> None:
+    built, root, offset = library
+    for program in (None, "/bin/false", "/nowhere"):
+        with Symbolizer(program, root=root) as symbolizer:
+            (frame,) = symbolizer.stack([Module(path="/no/such/lib.so")], [(0, 16)])
+            assert (frame.function, frame.site, frame.module) == ("??", None, "lib.so")
+            (other,) = symbolizer.stack([], [(7, 16)])
+            assert other.module == "?"
+    with Symbolizer("/bin/false", root=root) as symbolizer:
+        assert symbolizer.stack([Module(path=str(built))], [(0, offset)])[0].site is None
+
+
+def test_source_context(tmp_path: Path) -> None:
+    file = tmp_path / "a.cc"
+    file.write_text("".join(f"line {number}\n" for number in range(1, 11)))
+    lines = source.context(str(file), 2)
+    assert lines is not None
+    assert [line["line"] for line in lines] == [1, 2, 3, 4, 5]
+    assert [line["line"] for line in lines if line["focus"]] == [2]
+    assert source.context(str(file), 11) is None
+    assert source.context(str(tmp_path / "none.cc"), 1) is None
+
+
+def record(**changes: Any) -> dict[str, Any]:
+    base: dict[str, Any] = {
+        "invariant": "lost-item",
+        "target": "level",
+        "operation": {"kind": "insert", "key": "17", "index": 4},
+        "query": {"kind": "lookup", "key": "17"},
+        "stores": [
+            {"fate": "persisted", "function": "level::insert(int)", "site": "a.cc:8", "decisive": True, "offset": 64},
+            {"fate": "lost", "function": "level::insert(int)", "site": "a.cc:5", "decisive": True, "offset": 128},
+            {"fate": "lost", "function": "other", "site": "b.cc:1", "decisive": False, "offset": 0},
+        ],
+    }
+    return {**base, **changes}
+
+
+def test_fingerprint_ignores_what_a_rebuild_changes() -> None:
+    name = fingerprint(record())
+    assert len(name) == 12
+    moved = record()["stores"]
+    for store in moved:
+        store["offset"] += 4096
+    assert fingerprint(record(stores=list(reversed(moved)))) == name
+    assert fingerprint(record(operation={"kind": "insert", "key": "5", "index": 9})) == name
+    renamed = record()["stores"]
+    renamed[0]["function"] = "level::insert(int) [clone .llvm.123]"
+    assert fingerprint(record(stores=renamed)) == name
+
+
+def test_fingerprint_tells_findings_apart() -> None:
+    stores = record()["stores"]
+    stores[1]["site"] = "a.cc:6"
+    others = [
+        record(invariant="torn-value"),
+        record(target="cceh"),
+        record(operation={"kind": "update"}),
+        record(query={"kind": "walk"}),
+        record(stores=stores),
+        record(underlying="leak"),
+        record(fault={"signal": "SIGSEGV", "site": "a.cc:9"}),
+    ]
+    assert len({fingerprint(item) for item in [record(), *others]}) == len(others) + 1
+
+
+@pytest.mark.parametrize(
+    ("signature", "name"),
+    [
+        ("level::insert(int, char const*)", "level::insert"),
+        ("void f<std::vector<int>>(int)", "f"),
+        ("(anonymous namespace)::g(int)", "g"),
+        ("h.cold.1", "h"),
+        ("plain_c", "plain_c"),
+        ("??", "??"),
+    ],
+)
+def test_function_names(signature: str, name: str) -> None:
+    assert function_name(signature) == name
