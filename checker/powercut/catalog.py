@@ -9,6 +9,7 @@ from powercut.errors import UsageError, unknown_name
 from powercut.scenario import Scenario
 
 GALLERY = "known_bugs"
+SELF_TEST = "self_test"
 KNOWN_GOOD = "known_good"
 
 
@@ -36,14 +37,23 @@ def everything() -> list[Scenario]:
 
 def known_bugs() -> list[Scenario]:
     """Every scenario of the gallery, by path."""
+    return _with_bug(GALLERY)
+
+
+def self_tests() -> list[Scenario]:
+    """One scenario for every invariant, on a target made to violate it; by path."""
+    return _with_bug(SELF_TEST)
+
+
+def _with_bug(folder: str) -> list[Scenario]:
     root = paths.scenario_dir()
-    found = [scenario.load(path) for path in _files(root) if path.relative_to(root).parts[0] == GALLERY]
+    found = [scenario.load(path) for path in _files(root) if path.relative_to(root).parts[0] == folder]
     for item in found:
         if item.content.known_bug is None:
             raise UsageError(
-                "a scenario of the gallery has no [known_bug]",
+                "a scenario of this folder has no [known_bug]",
                 where=item.place,
-                next_step="Add the table (scenarios/SCHEMA.md), or move the file out of known_bugs/.",
+                next_step=f"Add the table (scenarios/SCHEMA.md), or move the file out of {folder}/.",
             )
     return found
 

@@ -53,6 +53,16 @@ def make_record(
     record["stores"] = [symbolised(store, modules, symbolizer, with_source=True) for store in raw.get("stores") or []]
     if raw.get("fault"):
         record["fault"] = symbolised(raw["fault"], modules, symbolizer, with_source=True)
+    record["nested_image"] = [
+        {
+            **nested,
+            "recovery_stores": [
+                symbolised(store, modules, symbolizer, with_source=True)
+                for store in nested.get("recovery_stores") or []
+            ],
+        }
+        for nested in raw.get("nested_image") or []
+    ]
     if raw.get("timeline"):
         record["timeline"] = {
             **raw["timeline"],

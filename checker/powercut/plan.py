@@ -37,7 +37,7 @@ def build(target: Target, *, variant: str, scenario: Scenario, seed: int, toggle
             "options": options,
         },
         "scenario": {
-            "name": content.name,
+            "name": scenario.name,
             "pool_size": content.pool.size,
             "key_size": content.data.key_size,
             "value_size": content.data.value_size,

@@ -17,6 +17,8 @@ from powercut.scenario_schema import STEPS, ScenarioFile, keys_at
 from powercut.toml_lines import locate
 
 SCHEMA_VERSION = 1
+#: Name of the one scenario of a folder of the gallery.
+FOLDER_FILE = "scenario"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +30,8 @@ class Scenario:
 
     @property
     def name(self) -> str:
-        return self.content.name
+        """Its name; a file called `scenario.toml` goes by the name of its folder."""
+        return self.path.parent.name if self.content.name == FOLDER_FILE else self.content.name
 
     @property
     def place(self) -> str:

@@ -9,7 +9,7 @@ A target is an empty file named libpowercut-<name>.so; `record` copies the plan 
     slow            a finding, then sleeps             hygiene     consistent, a redundant flush
     refused         a usage error                      broken      a harness error
     marks           record misses a mark               silent      stops without `end`
-    buggy           a finding only when the plan switches a bug on
+    buggy, untidy   a finding, or hygiene, only when the plan switches a bug on
 """
 
 import json
@@ -138,7 +138,7 @@ def explore() -> None:
         os.kill(os.getpid(), signal.SIGKILL)
     if "slow" in name:
         time.sleep(60)
-    if "hygiene" in name:
+    if "hygiene" in name or ("untidy" in name and bug != "none"):
         emit(event="hygiene", kind="redundant-flush", count=3, stack=[[0, 16]], offset=64, first_event=7, message="m")
     if "silent" in name:
         return

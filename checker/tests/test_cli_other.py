@@ -77,6 +77,28 @@ def test_a_bug_must_be_found_in_each_of_its_scenarios(house: Any, capsys: pytest
     assert bug["scenarios"] == ["buggy", "clean"]
 
 
+def test_self_tests_run_when_their_target_is_named(house: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    house.known_bug("buggy")
+    table = '[known_bug]\nid = "patterns/{0}"\ntoggle = "{1}"\nexpected = ["redundant-flush"]\nsource = "x"\n'
+    for name in ("untidy_bug", "hygiene"):
+        text = table.format(name, name)
+        house.scenario(name, folder="self_test", targets='["patterns"]', core=False, extra=text)
+    assert main(["known-bugs", "--json"]) == ExitCode.CLEAN
+    assert [bug["id"] for bug in json.loads(capsys.readouterr().out)["bugs"]] == ["level/swap"]
+    assert main(["known-bugs", "patterns", "--json"]) == ExitCode.FINDINGS
+    bugs = {bug["scenarios"][0]: bug for bug in json.loads(capsys.readouterr().out)["bugs"]}
+    assert (bugs["untidy_bug"]["found"], bugs["untidy_bug"]["twin_clean"]) == (True, True)
+    assert (bugs["hygiene"]["found"], bugs["hygiene"]["twin_clean"]) == (True, False)
+
+
+def test_a_scenario_of_the_gallery_goes_by_its_folder(house: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    house.known_bug("scenario", bug="buggy_swap")
+    assert main(["known-bugs", "--json"]) == ExitCode.CLEAN
+    assert json.loads(capsys.readouterr().out)["bugs"][0]["scenarios"] == ["buggy_swap"]
+    assert main(["run", "level", "--scenario", "known_bugs/level/*", "--json"]) == ExitCode.FINDINGS
+    assert json.loads(capsys.readouterr().out)["runs"][0]["scenario"] == "buggy_swap"
+
+
 def fidelity_program(house: Any, text: str, *, status: int = 0) -> None:
     folder = house.root / "build" / "bin"
     folder.mkdir(parents=True, exist_ok=True)
