@@ -145,9 +145,10 @@ class Collector:
             run["error"] = {
                 "kind": "harness", "what": error.what, "where": error.where, "next": error.next_step,
             }  # fmt: skip
-        if not run["findings"] and (error is not None or interrupted):
+        if not run["findings"] and (error is not None or self._result is None):
             run["verdict"] = "unknown"
-        if interrupted:
+        # A run that was complete when the interruption came stays so.
+        if interrupted and run["coverage"]["kind"] != "complete":
             run["interrupted"] = True
             run["coverage"] = {**run["coverage"], "kind": "sampled", "reason": INTERRUPTED}
         return run

@@ -19,7 +19,7 @@ from powercut import events
 from powercut.errors import HarnessError, UsageError
 
 #: Seconds between asking an engine to stop and killing it.
-GRACE_SECONDS = 2.0
+GRACE_SECONDS = 5.0
 _STDERR_LINES = 5
 
 StreamItem = tuple[events.Event, dict[str, Any]]
