@@ -24,6 +24,17 @@ namespace powercut::pmem {
 
 inline constexpr size_t kLine = 64;
 
+// A build with POWERCUT_PMEM_COUNT counts what it asks of the machine, for tables of costs.
+#ifdef POWERCUT_PMEM_COUNT
+struct Counters {
+  uint64_t atomic_loads = 0, atomic_stores = 0, flushes = 0, fences = 0;
+};
+inline Counters counters;
+#define POWERCUT_PMEM_COUNT_ONE(what) (++::powercut::pmem::counters.what)
+#else
+#define POWERCUT_PMEM_COUNT_ONE(what) static_cast<void>(0)
+#endif
+
 enum class FlushKind : uint8_t { kClwb = 1, kClflushopt = 2, kClflush = 3 };
 
 inline FlushKind detect_flush_kind() {
@@ -44,6 +55,7 @@ inline void pmem_force_flush_kind(FlushKind kind) { internal::flush_kind = kind;
 
 // Starts the write-back of the one line that contains `addr`. Durable after the next fence() only.
 [[gnu::always_inline]] inline void flush_line(const void* addr) {
+  POWERCUT_PMEM_COUNT_ONE(flushes);
   auto* line = static_cast<char*>(const_cast<void*>(addr));
   switch (internal::flush_kind) {
     case FlushKind::kClwb:
@@ -66,7 +78,10 @@ inline void pmem_force_flush_kind(FlushKind kind) { internal::flush_kind = kind;
   }
 }
 
-[[gnu::always_inline]] inline void fence() { asm volatile("sfence" ::: "memory"); }
+[[gnu::always_inline]] inline void fence() {
+  POWERCUT_PMEM_COUNT_ONE(fences);
+  asm volatile("sfence" ::: "memory");
+}
 
 [[gnu::always_inline]] inline void persist(const void* addr, size_t len) {
   flush(addr, len);
@@ -77,11 +92,13 @@ inline void pmem_force_flush_kind(FlushKind kind) { internal::flush_kind = kind;
 template <typename T>
 [[gnu::always_inline]] inline void atomic_store(T* addr, T value) {
   static_assert(sizeof(T) <= 8, "persistent memory writes 8 bytes at a time");
+  POWERCUT_PMEM_COUNT_ONE(atomic_stores);
   __atomic_store_n(addr, value, __ATOMIC_RELEASE);
 }
 
 template <typename T>
 [[gnu::always_inline]] inline T atomic_load(const T* addr) {
+  POWERCUT_PMEM_COUNT_ONE(atomic_loads);
   return __atomic_load_n(addr, __ATOMIC_ACQUIRE);
 }
 
