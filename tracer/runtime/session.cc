@@ -22,8 +22,16 @@
 namespace powercut::runtime {
 namespace {
 
-constexpr uint32_t kUnnumbered = UINT32_MAX;
-constinit thread_local uint32_t thread_number = kUnnumbered;
+// A thread's number is good for one trace only.
+struct ThisThread {
+  uint64_t trace = 0;  // 0: none
+  uint32_t number = 0;
+  // The thread holds the session's lock. What it does meanwhile is the recorder's own (it may call a malloc that
+  // the program brought and that is instrumented) or a signal handler's, and cannot be recorded.
+  bool inside = false;
+  uint32_t skipped_rmws = 0;  // begun while nothing could be recorded: their ends are skipped, too
+};
+constinit thread_local ThisThread this_thread;
 
 class Session {
  public:
@@ -37,8 +45,13 @@ class Session {
  private:
   bool start();
   powercut_sink sink();
-  // Takes the lock and makes the calling thread the recorder's.
-  std::unique_lock<std::mutex> enter();
+  // Takes the lock and makes the calling thread the recorder's. Null: nothing may be recorded now, and the lock
+  // was not taken.
+  Recorder* enter();
+  void leave();
+  // Calls `action` with the recorder, if there is something to record.
+  template <typename Action>
+  static void record(void* session, Action action);
   static void thread_ends(void* session);
 
   std::mutex mutex_;
@@ -46,6 +59,7 @@ class Session {
   uint64_t base_ = 0, size_ = 0;
   std::unique_ptr<TraceWriter> writer_;
   std::unique_ptr<Recorder> recorder_;
+  uint64_t trace_ = 0;  // which trace of this process, from 1
   uint32_t threads_ = 0;
   bool has_key_ = false;
   pthread_key_t key_{};  // its destructor tells of a thread's end
@@ -57,26 +71,46 @@ Session& session() {
   return instance;
 }
 
-std::unique_lock<std::mutex> Session::enter() {
-  std::unique_lock lock(mutex_);
-  if (recorder_ == nullptr) return lock;
-  if (thread_number == kUnnumbered) {
-    thread_number = threads_++;
-    recorder_->set_thread(thread_number);
+Recorder* Session::enter() {
+  if (this_thread.inside) return nullptr;
+  this_thread.inside = true;
+  mutex_.lock();
+  if (recorder_ == nullptr) {
+    leave();
+    return nullptr;
+  }
+  if (this_thread.trace != trace_) {
+    this_thread.trace = trace_;
+    this_thread.number = threads_++;
+    recorder_->set_thread(this_thread.number);
     recorder_->thread_start();
     if (has_key_) pthread_setspecific(key_, this);
   }
-  recorder_->set_thread(thread_number);
-  return lock;
+  recorder_->set_thread(this_thread.number);
+  return recorder_.get();
+}
+
+void Session::leave() {
+  mutex_.unlock();
+  this_thread.inside = false;
+}
+
+template <typename Action>
+void Session::record(void* self, Action action) {
+  Session& session = *static_cast<Session*>(self);
+  Recorder* recorder = session.enter();
+  if (recorder == nullptr) return;
+  action(*recorder);
+  session.leave();
 }
 
 void Session::thread_ends(void* self) {
   Session& session = *static_cast<Session*>(self);
   const std::lock_guard lock(session.mutex_);
-  if (session.recorder_ == nullptr || thread_number == kUnnumbered) return;
-  session.recorder_->set_thread(thread_number);
+  if (session.recorder_ == nullptr || this_thread.trace != session.trace_) return;
+  session.recorder_->set_thread(this_thread.number);
   session.recorder_->thread_end();
-  thread_number = kUnnumbered;
+  this_thread.trace = 0;
 }
 
 powercut_sink Session::sink() {
@@ -84,36 +118,32 @@ powercut_sink Session::sink() {
   sink.self = this;
   sink.store = [](void* self, uint64_t addr, uint64_t size, uint32_t flags, const void* value, const void* pc,
                   const void* frame) {
-    Session& session = *static_cast<Session*>(self);
-    const auto lock = session.enter();
-    if (session.recorder_ != nullptr) session.recorder_->store(addr, size, flags, value, pc, frame);
+    record(self, [&](Recorder& recorder) { recorder.store(addr, size, flags, value, pc, frame); });
   };
   sink.rmw_begin = [](void* self, uint64_t addr, uint64_t size, const void* pc, const void* frame) {
-    Session& session = *static_cast<Session*>(self);
-    auto lock = session.enter();
-    if (session.recorder_ != nullptr) session.recorder_->rmw_begin(addr, size, pc, frame);
-    lock.release();  // rmw_end unlocks
+    // rmw_end lets the lock go.
+    if (Recorder* recorder = static_cast<Session*>(self)->enter()) {
+      recorder->rmw_begin(addr, size, pc, frame);
+    } else {
+      ++this_thread.skipped_rmws;
+    }
   };
   sink.rmw_end = [](void* self, uint64_t addr, uint64_t size, uint32_t stored, const void* pc, const void* frame) {
     Session& session = *static_cast<Session*>(self);
-    const std::unique_lock lock(session.mutex_, std::adopt_lock);
-    if (session.recorder_ != nullptr) session.recorder_->rmw_end(addr, size, stored, pc, frame);
+    if (this_thread.skipped_rmws != 0) {
+      --this_thread.skipped_rmws;
+      return;
+    }
+    session.recorder_->rmw_end(addr, size, stored, pc, frame);
+    session.leave();
   };
   sink.flush = [](void* self, uint64_t addr, uint32_t kind, const void* pc, const void* frame) {
-    Session& session = *static_cast<Session*>(self);
-    const auto lock = session.enter();
-    if (session.recorder_ != nullptr) session.recorder_->flush(addr, kind, pc, frame);
+    record(self, [&](Recorder& recorder) { recorder.flush(addr, kind, pc, frame); });
   };
   sink.fence = [](void* self, uint32_t kind, const void* pc, const void* frame) {
-    Session& session = *static_cast<Session*>(self);
-    const auto lock = session.enter();
-    if (session.recorder_ != nullptr) session.recorder_->fence(kind, pc, frame);
+    record(self, [&](Recorder& recorder) { recorder.fence(kind, pc, frame); });
   };
-  sink.mark = [](void* self, const char* name) {
-    Session& session = *static_cast<Session*>(self);
-    const auto lock = session.enter();
-    if (session.recorder_ != nullptr) session.recorder_->mark(name);
-  };
+  sink.mark = [](void* self, const char* name) { record(self, [&](Recorder& recorder) { recorder.mark(name); }); };
   return sink;
 }
 
@@ -128,6 +158,8 @@ bool Session::start() {
   }
   {
     const std::lock_guard lock(mutex_);
+    ++trace_;
+    threads_ = 0;
     writer_ = std::move(writer);
     recorder_ = std::make_unique<Recorder>(*writer_, base_, size_);
     if (!has_key_) has_key_ = pthread_key_create(&key_, thread_ends) == 0;
@@ -168,8 +200,6 @@ bool Session::end() {
   const std::optional<TraceError> error = writer_->finish();
   writer_.reset();
   path_.clear();
-  threads_ = 0;
-  thread_number = kUnnumbered;
   if (error) fprintf(stderr, "powercut: %s\n", error->message().c_str());
   return !error;
 }
