@@ -135,7 +135,7 @@ int explore(const ExploreOptions& options, EventStream& events) {
                                 : row.kind == "redundant-flush" ? "this flush had nothing to make durable"
                                                                 : "this fence had nothing to wait for";
     events.emit({{"event", "hygiene"}, {"kind", row.kind}, {"count", row.count}, {"stack", stack},
-                 {"offset", row.offset}, {"at", row.event}, {"message", message}});
+                 {"offset", row.offset}, {"first_event", row.event}, {"message", message}});
   }
   const Json result = result_event(session, options, *surveyed, merged, seconds());
   events.emit(result);
