@@ -31,6 +31,7 @@ def blank_run(header: dict[str, Any]) -> dict[str, Any]:
         "crash_states": "0",
         "executions": 0,
         "queries": 0,
+        "query_runs": 0,
         "loads": 0,
         "leaves": 0,
         "verdict": "unknown",
@@ -47,6 +48,12 @@ def blank_run(header: dict[str, Any]) -> dict[str, Any]:
         "error": None,
         **header,
     }
+
+
+_RESULT_FIELDS = (
+    *("verdict", "events", "crash_points", "crash_states", "executions", "queries", "query_runs", "loads"),
+    *("leaves", "seconds", "assumptions", "not_checked"),
+)
 
 
 class Collector:
@@ -162,10 +169,7 @@ class Collector:
         return [{name: value for name, value in record.items() if name != "plan"} for record in settled]
 
     def _judged(self, result: events.Result) -> None:
-        names = (
-            "verdict events crash_points crash_states executions queries loads leaves seconds assumptions not_checked"
-        )
-        self._run.update({name: getattr(result, name) for name in names.split()})
+        self._run.update({name: getattr(result, name) for name in _RESULT_FIELDS})
         self._run["coverage"] = result.coverage.model_dump()
 
     def _partial(self, reason: str) -> None:

@@ -161,7 +161,9 @@ class Result(_Event):
     crash_points: int
     crash_states: Decimal
     executions: int
+    #: Answers asked for, and those that had to be computed by running target code.
     queries: int = 0
+    query_runs: int = 0
     loads: int = 0
     leaves: int = 0
     seconds: float = 0.0

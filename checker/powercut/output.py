@@ -7,6 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
 from powercut.errors import PowercutError, UsageError, unknown_name
 from powercut.findings import unwritable, write_json
 from powercut_reports import html, json_report, text
@@ -56,6 +61,20 @@ def print_run(run: dict[str, Any]) -> None:
         error = run["error"]
         print(f"  Harness failed: {error['where']}: {error['what']}. {error['next']}")
     print(flush=True)
+
+
+def print_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table on stdout: framed on a terminal, else plain columns of full width that grep and cut can read."""
+    if sys.stdout.isatty():
+        table = Table(*titles, box=box.SIMPLE)
+        for row in rows:
+            table.add_row(*(escape(cell) for cell in row))
+        Console().print(table)
+        return
+    lines = [titles, *rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(titles))]
+    for line in lines:
+        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
 
 
 def write_reports(runs: Sequence[dict[str, Any]], out: Path, formats: frozenset[str], *, title: str) -> list[Path]:

@@ -49,6 +49,16 @@ class Frame:
             self.file is not None and (self.file.startswith(_SYSTEM) or any(helper in self.file for helper in _HELPERS))
         )
 
+    @property
+    def folder(self) -> str:
+        """The folder of the file."""
+        return os.path.dirname(self.file or "")
+
+    @property
+    def in_header(self) -> bool:
+        """True for a header file."""
+        return (self.file or "").endswith((".h", ".hh", ".hpp", ".hxx", ".inl"))
+
     def record(self) -> dict[str, Any]:
         """The frame as it stands in a finding record."""
         return {
@@ -63,9 +73,21 @@ class Frame:
 
 
 def site_frame(frames: Sequence[Frame]) -> Frame | None:
-    """The innermost frame of the user's code; else the innermost with a position; else None."""
+    """The innermost frame of the user's code; else the innermost with a position; else None.
+
+    A small helper in a header ("set this token") says less than the line that calls it: where frames of
+    one folder lead from a header out to a source file, that file is taken. Code that is all header stays.
+    """
     located = [frame for frame in frames if frame.site]
-    return next((frame for frame in located if frame.belongs_to_user), located[0] if located else None)
+    chosen = next((frame for frame in located if frame.belongs_to_user), None)
+    if chosen is None:
+        return located[0] if located else None
+    for frame in located[located.index(chosen) :]:
+        if frame.folder != chosen.folder:
+            break
+        if not frame.in_header:
+            return frame
+    return chosen
 
 
 class Symbolizer:

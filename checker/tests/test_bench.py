@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+
 from powercut import bench
 from powercut.exit_codes import ExitCode
 from powercut.progress import compact

@@ -9,7 +9,7 @@ import pytest
 from powercut import source
 from powercut.events import Module
 from powercut.fingerprint import fingerprint, function_name
-from powercut.symbolize import Symbolizer, site_frame
+from powercut.symbolize import Frame, Symbolizer, site_frame
 
 CODE = """\
 #include "powercut/pmem.h"
@@ -86,6 +86,28 @@ def test_what_cannot_be_symbolised_stays_a_frame(library: tuple[Path, Path, int]
             assert other.module == "?"
     with Symbolizer("/bin/false", root=root) as symbolizer:
         assert symbolizer.stack([Module(path=str(built))], [(0, offset)])[0].site is None
+
+
+def frame(file: str, line: int = 1) -> Frame:
+    return Frame(function="f", file=file, line=line, column=1, module="m", offset=1, inlined=True)
+
+
+@pytest.mark.parametrize(
+    ("files", "chosen"),
+    [
+        (["level/layout.h", "level/insert.cc", "main.cc"], "level/insert.cc:1"),
+        (["level/layout.h", "level/slots.h", "level/insert.cc"], "level/insert.cc:1"),
+        (["include/powercut/pmem.h", "level/update.cc"], "level/update.cc:1"),
+        (["include/table.h", "tests/main.cc"], "include/table.h:1"),
+        (["lib/table.h", "app/main.cc", "lib/run.cc"], "lib/table.h:1"),
+        (["/usr/include/c++/12/bits/stl.h", "level/a.cc"], "level/a.cc:1"),
+        (["/usr/include/c++/12/bits/stl.h"], "/usr/include/c++/12/bits/stl.h:1"),
+    ],
+)
+def test_site_is_the_line_that_a_person_wrote(files: list[str], chosen: str) -> None:
+    found = site_frame([frame(file) for file in files])
+    assert found is not None
+    assert found.site == chosen
 
 
 def test_source_context(tmp_path: Path) -> None:

@@ -3,9 +3,6 @@
 from typing import Annotated, Any
 
 import typer
-from rich import box
-from rich.console import Console
-from rich.table import Table
 
 from powercut import fidelity as figures
 from powercut import output
@@ -38,14 +35,14 @@ def fidelity(
 
 
 def _print(rows: list[dict[str, Any]]) -> None:
-    table = Table(box=box.SIMPLE)
-    for title in ("scheme", "figure", "paper", "ours", "unit", "reproduced", "note"):
-        table.add_column(title, overflow="fold")
-    for row in rows:
-        reproduced = "yes" if row["reproduced"] else "NO"
-        cells = (row["scheme"], row["figure"], _text(row["paper"]), _text(row["measured"]), row["unit"], reproduced)
-        table.add_row(*cells, row["note"])
-    Console().print(table)
+    titles = ("scheme", "figure", "paper", "ours", "unit", "reproduced", "note")
+    output.print_table(titles, [_cells(row) for row in rows])
+
+
+def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+    reproduced = "yes" if row["reproduced"] else "NO"
+    figures = (_text(row["paper"]), _text(row["measured"]))
+    return (row["scheme"], row["figure"], *figures, row["unit"], reproduced, row["note"])
 
 
 def _text(value: object) -> str:

@@ -3,9 +3,6 @@
 from typing import Annotated
 
 import typer
-from rich import box
-from rich.console import Console
-from rich.table import Table
 
 from powercut import known_bugs as gallery
 from powercut import options, output, paths, progress
@@ -55,18 +52,18 @@ def known_bugs(
 
 
 def _print(verdict: gallery.Verdict) -> None:
-    table = Table(box=box.SIMPLE)
-    for title in ("bug", "expected", "found", "fixed twin"):
-        table.add_column(title, overflow="fold")
+    rows = []
     for bug in verdict.bugs:
         found = ", ".join(bug["invariants"]) or "nothing"
-        table.add_row(
-            bug["id"],
-            " or ".join(bug["expected"]),
-            found if bug["found"] else f"MISSED ({found})",
-            "clean" if bug["twin_clean"] else "NOT CLEAN",
+        rows.append(
+            (
+                bug["id"],
+                " or ".join(bug["expected"]),
+                found if bug["found"] else f"MISSED ({found})",
+                "clean" if bug["twin_clean"] else "NOT CLEAN",
+            )
         )
     for item in verdict.known_good:
         accused = ", ".join(item["findings"]) or "not complete"
-        table.add_row(f"known good: {item['scenario']}", "clean", "clean" if item["clean"] else accused, "")
-    Console().print(table)
+        rows.append((f"known good: {item['scenario']}", "clean", "clean" if item["clean"] else accused, "-"))
+    output.print_table(("bug", "expected", "found", "fixed twin"), rows)
