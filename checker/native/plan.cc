@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <initializer_list>
 #include <iterator>
@@ -263,6 +264,9 @@ Result<Plan> parse_plan(const std::string& text, const std::string& where) {
 }
 
 Result<Plan> read_plan(const std::string& path) {
+  if (std::filesystem::is_directory(path)) {
+    return usage_error("this is a folder, not a plan", path, "'powercut record' writes a plan and passes it on.");
+  }
   std::ifstream file(path, std::ios::binary);
   std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   if (!file.is_open() || file.bad()) {

@@ -17,10 +17,10 @@ constexpr size_t kLookupSlack = 64;
 
 powercut_bytes view(const std::vector<uint8_t>& bytes) { return {bytes.data(), bytes.size()}; }
 
-// Of the library that holds the target's table of functions: a trace belongs to the very binary it came from.
+// Of the library that holds the target's code: a trace belongs to the very binary it came from.
 std::string build_id_of(const powercut_target& target) {
   ModuleMap modules;
-  std::optional<ModuleMap::Place> place = modules.find(reinterpret_cast<uint64_t>(&target));
+  std::optional<ModuleMap::Place> place = modules.find(reinterpret_cast<uint64_t>(target.open));
   return place ? place->module->build_id : "";
 }
 
