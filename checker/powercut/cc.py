@@ -53,9 +53,7 @@ def build_command(argv: Sequence[str], *, cxx: bool) -> list[str]:
                 next_step="Leave -static out of the link flags of the traced build.",
             )
         runtime = _library("libpowercut_rt.so")
-        # `-x c` of the caller would make clang read the library as source.
-        command += ["-x", "none", f"-L{runtime.parent}", "-lpowercut_rt", f"-Wl,-rpath,{runtime.parent}"]
-        command += ["-Wl,--build-id"]
+        command += [f"-L{runtime.parent}", "-lpowercut_rt", f"-Wl,-rpath,{runtime.parent}", "-Wl,--build-id"]
     return command
 
 

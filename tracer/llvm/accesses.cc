@@ -12,16 +12,18 @@ bool never_persistent(FunctionContext& context, llvm::Value* address, uint64_t s
   return !is_flat(address) || address->isSwiftError() || is_own_stack(address, size, context.hooks().layout());
 }
 
-// The backend honours !nontemporal where the machine has such a store and drops it silently elsewhere; a
-// dropped one stays in the cache and needs a flush, so calling it non-temporal would hide a bug.
-// MOVNTI stores 4 or 8 bytes from a general register, MOVNTPS and its kin a whole aligned vector register.
+// The code generator honours !nontemporal where the machine has such a store and drops it silently elsewhere; a
+// dropped one stays in the cache and needs a flush, so calling it non-temporal would hide a bug. LLVM 19:
+// integers and vectors of a multiple of 4 bytes become MOVNTI or MOVNTPS and its kin, whatever their alignment;
+// float, double, x87 and narrow integers become plain stores. At -O0 an unaligned vector does, too.
 bool is_really_non_temporal(const llvm::StoreInst& store, const llvm::DataLayout& layout) {
   if (!store.hasMetadata(llvm::LLVMContext::MD_nontemporal)) return false;
   const llvm::Type* type = store.getValueOperand()->getType();
   const uint64_t size = layout.getTypeStoreSize(store.getValueOperand()->getType()).getFixedValue();
-  if (type->isIntegerTy() || type->isPointerTy()) return size == 4 || size == 8;
-  if (type->isVectorTy()) return size % 16 == 0 && store.getAlign().value() >= 16;
-  return false;
+  if (size % 4 != 0) return false;
+  if (type->isIntegerTy() || type->isPointerTy()) return true;
+  if (!type->isVectorTy()) return false;
+  return store.getAlign().value() >= size || !store.getFunction()->hasOptNone();
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ void Externals::note_call(const llvm::CallBase& call) {
   const llvm::StringRef name = callee->getName();
   if (name.starts_with("__powercut_") || name.starts_with("powercut_")) return;
   if (callee->isIntrinsic()) {
-    if (callee->doesNotAccessMemory() || callee->onlyAccessesInaccessibleMemory() || call.onlyReadsMemory()) return;
+    if (callee->doesNotAccessMemory() || callee->onlyAccessesInaccessibleMemory()) return;
     if (is_harmless(name)) return;
     names_.insert("intrinsic: " + name.str());
     return;

@@ -1,0 +1,144 @@
+"""The tracer's conformance suite: each program, built by the wrapper at -O0 and -O2, leaves the expected trace.
+
+`expected/<program>.txt` holds the trace in a text form that addresses and builds do not change: one event a
+line with its kind, offset, bytes and flags, and the function and line of the innermost frame. Where the
+compiler may legitimately choose other instructions there are `<program>.O0.txt` and `<program>.O2.txt`.
+
+`make goldens` (POWERCUT_UPDATE_GOLDENS=1) rewrites them; a common file splits in two when the levels differ.
+"""
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from powercut import cc, paths
+
+HERE = Path(__file__).parent
+PROGRAMS = sorted(path for path in (HERE / "programs").iterdir() if path.suffix in {".c", ".cc"})
+LEVELS = ("O0", "O2")
+SYMBOLIZER = "llvm-symbolizer-19"
+UPDATE = bool(os.environ.get("POWERCUT_UPDATE_GOLDENS"))
+
+
+@dataclass(frozen=True)
+class Program:
+    """A test program and what its first comments ask for."""
+
+    source: Path
+    flags: tuple[str, ...]
+    cpu: tuple[str, ...]
+    levels: tuple[str, ...]
+
+    @classmethod
+    def read(cls, source: Path) -> "Program":
+        wishes: dict[str, tuple[str, ...]] = {}
+        for match in re.finditer(r"^// (flags|cpu|levels): (.*)$", source.read_text(encoding="utf-8"), re.MULTILINE):
+            wishes[match[1]] = tuple(match[2].split())
+        return cls(source, wishes.get("flags", ()), wishes.get("cpu", ()), wishes.get("levels", LEVELS))
+
+
+@cache
+def cpu_features() -> frozenset[str]:
+    """The features of this machine's processor."""
+    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+        if line.startswith("flags"):
+            return frozenset(line.split(":", 1)[1].split())
+    return frozenset()
+
+
+def build(program: Program, level: str, folder: Path) -> Path:
+    """The instrumented executable."""
+    executable = folder / program.source.stem
+    argv = [f"-{level}", "-Wall", "-Werror", f"-I{paths.home() / 'targets/include'}", *program.flags]
+    argv += [str(program.source), "-o", str(executable)]
+    subprocess.run(cc.build_command(argv, cxx=program.source.suffix == ".cc"), check=True)
+    return executable
+
+
+def record(executable: Path) -> list[dict[str, object]]:
+    """The events of a run, as the engine dumps them; the modules are the last."""
+    trace = executable.with_suffix(".pct")
+    subprocess.run([executable], check=True, env={**os.environ, "POWERCUT_TRACE": str(trace)})
+    dump = subprocess.run(
+        [paths.engine(), "dump", "--trace", str(trace), "--format", "json"], check=True, stdout=subprocess.PIPE
+    )
+    return [json.loads(line) for line in dump.stdout.splitlines()]
+
+
+def places(module: str, offsets: list[int]) -> list[str]:
+    """function:line of each offset: the innermost function, inlined or not, of the suite's own sources."""
+    asked = "".join(f"0x{offset:x}\n" for offset in offsets)
+    answer = subprocess.run(
+        [SYMBOLIZER, f"--obj={module}", "--output-style=JSON", "--functions=short"],
+        input=asked, check=True, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    chains = [json.loads(line)["Symbol"] for line in answer.stdout.splitlines()]
+    # glibc's headers inline the fortified functions, at lines of their own.
+    symbols = [next(symbol for symbol in chain if symbol["FileName"].startswith(str(HERE))) for chain in chains]
+    return [f"{symbol['FunctionName'].split('(')[0]}:{symbol['Line']}" for symbol in symbols]
+
+
+def text_form(events: list[dict[str, object]], executable: Path) -> Iterator[str]:
+    """The trace as in the golden files."""
+    modules = next(event["modules"] for event in events if event["event"] == "modules")
+    own = [index for index, module in enumerate(modules) if Path(module["path"]) == executable.resolve()]
+    recorded = [event for event in events if event["event"] == "trace_event"]
+    sites = sorted({tuple(event["stack"][0]) for event in recorded if event["stack"]})
+    assert all(site[0] in own for site in sites), "an innermost frame outside the program"
+    names = dict(zip(sites, places(str(executable), [site[1] for site in sites]), strict=True)) if sites else {}
+    threads = len({event["thread"] for event in recorded}) > 1
+    for event in recorded:
+        parts = [f"t{event['thread']}"] if threads else []
+        parts.append(event["kind"])
+        if "offset" in event:
+            parts.append(str(event["offset"]))
+        if "bytes" in event:
+            parts += [str(len(event["bytes"]) // 2), event["bytes"]]
+            parts += [name for bit, name in ((2, "atomic"), (4, "memcall"), (8, "locked")) if event["flags"] & bit]
+        parts += [event[key] for key in ("code", "text") if key in event]
+        if event["stack"]:
+            parts.append(f"@ {names[tuple(event['stack'][0])]}")
+        yield " ".join(parts) + "\n"
+
+
+def golden(program: Program, level: str) -> Path:
+    """The expected file that holds for a level."""
+    own = HERE / "expected" / f"{program.source.stem}.{level}.txt"
+    return own if own.exists() else HERE / "expected" / f"{program.source.stem}.txt"
+
+
+def update(program: Program, traces: dict[str, str]) -> None:
+    """Writes one file when the levels agree, else one each."""
+    common = HERE / "expected" / f"{program.source.stem}.txt"
+    for old in (common, *(common.with_suffix(f".{level}.txt") for level in LEVELS)):
+        old.unlink(missing_ok=True)
+    if len(set(traces.values())) == 1:
+        common.write_text(next(iter(traces.values())), encoding="utf-8")
+        return
+    for level, trace in traces.items():
+        common.with_suffix(f".{level}.txt").write_text(trace, encoding="utf-8")
+
+
+@pytest.mark.parametrize("source", PROGRAMS, ids=lambda source: source.stem)
+def test_trace(source: Path, tmp_path: Path) -> None:
+    program = Program.read(source)
+    missing = set(program.cpu) - cpu_features()
+    if missing:
+        pytest.skip(f"this processor lacks {' '.join(sorted(missing))}")
+    traces = {}
+    for level in program.levels:
+        folder = tmp_path / level
+        folder.mkdir()
+        executable = build(program, level, folder)
+        traces[level] = "".join(text_form(record(executable), executable))
+    if UPDATE:
+        update(program, traces)
+    for level, trace in traces.items():
+        assert trace == golden(program, level).read_text(encoding="utf-8"), f"{source.name} at -{level}"
