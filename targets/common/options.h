@@ -3,12 +3,13 @@
 #ifndef POWERCUT_TARGETS_COMMON_OPTIONS_H_
 #define POWERCUT_TARGETS_COMMON_OPTIONS_H_
 
+#include <charconv>
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <span>
+#include <system_error>
 
 #include "powercut/target.h"
 
@@ -65,9 +66,10 @@ inline powercut_status ReadOptions(const powercut_config& config, std::span<cons
       chosen[at] = static_cast<uint64_t>(index);
       continue;
     }
-    char* end = nullptr;
-    const uint64_t number = std::strtoull(given.value, &end, 10);
-    if (end == given.value || *end != '\0' || number < spec.low || number > spec.high) {
+    const char* end = given.value + std::strlen(given.value);
+    uint64_t number = 0;
+    const auto parsed = std::from_chars(given.value, end, number);
+    if (parsed.ec != std::errc() || parsed.ptr != end || number < spec.low || number > spec.high) {
       return BadConfig(config, "option %s wants a number from %llu to %llu, not '%s'", given.key,
                        static_cast<unsigned long long>(spec.low), static_cast<unsigned long long>(spec.high),
                        given.value);

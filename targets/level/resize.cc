@@ -10,6 +10,7 @@
 // and if the pool has no room to grow, the interim level stays attached: every operation but insert treats it
 // as a level like the others, and the next insert that fails tries again.
 #include <initializer_list>
+#include <utility>
 
 #include "targets/level/table.h"
 
@@ -98,19 +99,19 @@ powercut_status Table::FinishResize(bool recovering) {
 }
 
 // False: an item found no place; it is still where it was.
+//
+// "Only the first item to be rehashed in the interim level may be inconsistent": items are rehashed in one order, so
+// whatever came before the item that was cut is cleared already. That holds for older duplicates as well: the surplus
+// copy that a cut leaves is always the one that comes first.
 bool Table::RehashInterims(bool recovering) {
-  bool first = true;
+  bool check_duplicate = recovering;
   for (int i = 2; i < level_count_; ++i) {
     Level& level = levels_[i];
     for (uint64_t b = 0; b < level.buckets(); ++b) {
       uint8_t* bucket = Bucket(level, b);
       for (uint32_t rest = geometry_.LoadTokens(bucket) & geometry_.full(); rest != 0; rest &= rest - 1) {
-        // "Only the first item to be rehashed may be inconsistent" holds for the rehash that was cut. An older
-        // duplicate (of a movement) may sit anywhere in the interim level, and rehashing it would make a third
-        // copy for the next cut to leave behind: `hardened` asks for every item.
-        const bool check = options_.hardened || (recovering && first);
-        first = false;
-        if (!RehashItem({&level, bucket, static_cast<uint32_t>(std::countr_zero(rest)), rest}, check)) return false;
+        const auto slot = static_cast<uint32_t>(std::countr_zero(rest));
+        if (!RehashItem({&level, bucket, slot, rest}, std::exchange(check_duplicate, false))) return false;
       }
     }
   }
@@ -122,10 +123,10 @@ bool Table::RehashItem(const Place& place, bool check_duplicate) {
   Item item;
   geometry_.Copy(item.bytes, geometry_.Slot(place.bucket, place.slot));
   if (check_duplicate) {
-    // ForEachCopy visits top and bottom before interim levels.
+    // "We only need to query the key of I_first in the top-two levels", which ForEachCopy visits first.
     const Place other = FindOtherCopy(item, place);
-    if (other.found() && (options_.hardened || other.level < &levels_[2])) {
-      pmem::mark("rehash.duplicate");
+    if (other.found() && other.level < &levels_[2]) {
+      pmem::mark("recover.duplicate");
       Clear(place);
       return true;
     }

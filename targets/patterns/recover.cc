@@ -74,7 +74,7 @@ void Map::WithdrawIntent() const {
   if (Has(Bug::kAbort)) std::abort();
   if (Has(Bug::kSegv)) {
     Entry* volatile none = nullptr;
-    none->block = 0;
+    (void)pmem::atomic_load(&none->state);
   }
   if (Has(Bug::kWildStore)) *reinterpret_cast<volatile uint64_t*>(pool_.base + pool_.size) = 0;
   if (Has(Bug::kHang)) {
