@@ -134,6 +134,8 @@ struct BadCase {
   std::vector<std::string> words;
 };
 
+void PrintTo(const BadCase& bad, std::ostream* out) { *out << bad.name; }
+
 class RecordRefuses : public ::testing::TestWithParam<BadCase> {};
 
 TEST_P(RecordRefuses, WithOneClearError) {
