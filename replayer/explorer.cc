@@ -131,7 +131,7 @@ void Explorer::ask(int depth, QueryId query, const Executor::Mark& leaf, const S
       executor_->undo(leaf);
     } while (decisions.advance());
     results = &fresh;
-    if (strategy_->remembers()) {
+    if (options_.remember && strategy_->remembers()) {
       Remembered r{{}, {}, globals, fresh};
       for (uint64_t line : executor_->reads().lines) r.lines.emplace_back(line, executor_->signature(line));
       for (uint64_t address : executor_->reads().words) r.words.emplace_back(address, word_at(address));

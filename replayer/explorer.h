@@ -92,6 +92,7 @@ class Explorer {
   struct Options {
     int nested = 1;         // cuts inside recovery
     bool paranoid = false;  // hash everything after each reset
+    bool remember = true;   // keep results of queries from leaf to leaf
   };
   Explorer(Executor* executor, Strategy* strategy, Subject* subject, const Options& options);
 

@@ -32,7 +32,7 @@ Exploration::Exploration(const Session& session, const ExploreOptions& options, 
                         finding_event(exposure, {*model_, frontier_, walk_.history(), timeline_, *reader_, *instant_,
                                                  &frames_, options_.policy()}));
               }),
-      explorer_(&executor_, strategy_.get(), &oracle_, {.nested = options.nested, .paranoid = options.paranoid}),
+      explorer_(&executor_, strategy_.get(), &oracle_, {.nested = options.nested, .paranoid = options.paranoid, .remember = options.remember}),
       report_(std::move(report)) {
   if (!options.dump_results.empty()) {
     dump_.open(options.dump_results, std::ios::trunc);

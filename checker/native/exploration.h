@@ -27,6 +27,7 @@ struct ExploreOptions {
   int64_t step_budget = 0;         // 0: by the pool's size
   double watchdog_seconds = 120;   // wall clock for one crash point
   bool paranoid = false;
+  bool remember = true;            // off: every query is run at every leaf
   std::string dump_results;        // file, or empty
 
   AtomPolicy policy() const { return *atom_policy(atoms); }

@@ -161,6 +161,7 @@ void add_explore_command(CLI::App& app, int& exit_code) {
   command->add_option("--step-budget", options->step_budget, "Loop turns and calls that one execution may take");
   command->add_option("--watchdog-seconds", options->watchdog_seconds, "Wall-clock limit of one crash point");
   command->add_flag("--paranoid", options->paranoid, "Hash pool, heap and globals after each reset");
+  command->add_flag("!--no-remember", options->remember, "Run every query at every leaf");
   command->add_option("--dump-results", options->dump_results, "Write every (crash point, query, result) to this file");
   command->callback([options, &exit_code] {
     fix_addresses();
