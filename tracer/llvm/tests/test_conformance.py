@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -62,7 +63,7 @@ def build(program: Program, level: str, folder: Path) -> Path:
     return executable
 
 
-def record(executable: Path) -> list[dict[str, object]]:
+def record(executable: Path) -> list[dict[str, Any]]:
     """The events of a run, as the engine dumps them; the modules are the last."""
     trace = executable.with_suffix(".pct")
     subprocess.run([executable], check=True, env={**os.environ, "POWERCUT_TRACE": str(trace)})
@@ -85,7 +86,7 @@ def places(module: str, offsets: list[int]) -> list[str]:
     return [f"{symbol['FunctionName'].split('(')[0]}:{symbol['Line']}" for symbol in symbols]
 
 
-def text_form(events: list[dict[str, object]], executable: Path) -> Iterator[str]:
+def text_form(events: list[dict[str, Any]], executable: Path) -> Iterator[str]:
     """The trace as in the golden files."""
     modules = next(event["modules"] for event in events if event["event"] == "modules")
     own = [index for index, module in enumerate(modules) if Path(module["path"]) == executable.resolve()]
