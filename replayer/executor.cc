@@ -83,6 +83,9 @@ std::vector<uint64_t> stack_of(const void* pc, const void* frame) {
   return {out.begin(), out.begin() + count};
 }
 
+// Unused bytes between pool and heap.
+constexpr uint64_t kGuard = 4096;
+
 // Signals that a fault of target code raises. Anything else, or one outside target code, is ours.
 constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
 
@@ -156,7 +159,9 @@ Executor::Executor(const Options& options) : options_(options) {
   pool_range_ = {kPoolBase, kPoolBase + options_.pool_size};
   arena_range_ = {pool_range_.end, pool_range_.end + kArenaSize};
   map_at(arena_range_.begin, kArenaSize);
-  arena = {arena_range_.begin, arena_range_.end, arena_range_.begin, arena_range_.begin};
+  // The first page stays unused, so that a store just past the pool is seen as what it is.
+  const uint64_t heap = arena_range_.begin + kGuard;
+  arena = {heap, arena_range_.end, heap, heap};
   stack_range_ = own_stack();
   const uint64_t lines = options_.pool_size / kLineSize;
   slot_ = lazy_array<uint32_t>(lines);
@@ -457,7 +462,7 @@ void Executor::overwrite(uint64_t address, uint64_t size) {
 }
 
 void Executor::check_store(uint64_t address, uint64_t size, const void* pc, const void* frame) {
-  if (pool_range_.holds(address, size) || arena_range_.holds(address, size)) return;
+  if (pool_range_.holds(address, size) || MemoryRange{arena.begin, arena.top}.holds(address, size)) return;
   for (const MemoryRange& range : options_.globals) {
     if (range.holds(address, size)) return;
   }
@@ -480,7 +485,7 @@ void Executor::on_store(uint64_t address, uint64_t size, uint32_t flags, const v
   if (in_recovery_) {
     const uint64_t offset = address - kPoolBase;
     recovery_pending_->store(recovery_stores_.size(), 0, 0, (flags & POWERCUT_STORE_NT) != 0,
-                             (flags & POWERCUT_STORE_MEMCALL) != 0, offset,
+                             (flags & POWERCUT_STORE_MEMCALL) != 0, false, offset,
                              {static_cast<const uint8_t*>(value), size});
     recovery_stores_.push_back({offset, size, cuts_ == nullptr ? std::vector<uint64_t>{} : stack_of(pc, frame)});
   }
@@ -502,7 +507,7 @@ void Executor::on_rmw_end(uint64_t address, uint64_t size, uint32_t stored, cons
   overwrite(address, size);
   if (in_recovery_) {
     const uint64_t offset = address - kPoolBase;
-    recovery_pending_->store(recovery_stores_.size(), 0, 0, false, false, offset, {pool() + offset, size});
+    recovery_pending_->store(recovery_stores_.size(), 0, 0, false, false, true, offset, {pool() + offset, size});
     recovery_stores_.push_back({offset, size, cuts_ == nullptr ? std::vector<uint64_t>{} : stack_of(pc, frame)});
   }
   arena_active = true;
@@ -589,7 +594,7 @@ uint64_t Executor::digest() const {
   for (const MemoryRange& range : options_.globals) {
     hash = XXH3_64bits_withSeed(reinterpret_cast<const void*>(range.begin), range.end - range.begin, hash);
   }
-  return XXH3_64bits_withSeed(reinterpret_cast<const void*>(arena_range_.begin), arena.top - arena_range_.begin, hash);
+  return XXH3_64bits_withSeed(reinterpret_cast<const void*>(arena.begin), arena.top - arena.begin, hash);
 }
 
 }  // namespace powercut

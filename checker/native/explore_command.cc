@@ -111,7 +111,8 @@ int explore(const ExploreOptions& options, EventStream& events) {
                {"jobs", options.jobs},
                {"atoms", options.atoms},
                {"events", session.events},
-               {"crash_points", surveyed->crash_points}});
+               {"crash_points", surveyed->crash_points},
+               {"plan", session.plan.json}});
   const MergedCounts merged = explore_all(
       session, options, surveyed->crash_points, [&events](const Json& finding) { events.emit(finding); },
       [&](const MergedCounts& so_far) {

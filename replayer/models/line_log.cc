@@ -34,9 +34,9 @@ void Overlay::apply_to(Content* base) const {
   }
 }
 
-void LineLog::append(uint64_t event, uint32_t thread, uint32_t stack, bool non_temporal, bool memcall, uint32_t offset,
+void LineLog::append(uint64_t event, uint32_t thread, uint32_t stack, bool non_temporal, bool memcall, bool whole, uint32_t offset,
                      std::span<const uint8_t> bytes, AtomPolicy policy) {
-  PendingStore store{.event = event, .thread = thread, .stack = stack, .non_temporal = non_temporal, .atoms = {}};
+  PendingStore store{.event = event, .thread = thread, .stack = stack, .non_temporal = non_temporal, .whole = whole, .atoms = {}};
   const bool by_byte = policy == AtomPolicy::kByte && memcall;
   for (size_t i = 0; i < bytes.size();) {
     const uint32_t at = offset + static_cast<uint32_t>(i);
@@ -88,6 +88,7 @@ bool LineLog::settle_raises() const {
 // Adds atoms of one store to the durable set together with everything that rules (1) and (2) then require.
 void LineLog::force(size_t index, uint64_t atoms, AtomPolicy policy) {
   const PendingStore& store = stores_[index];
+  if (store.whole && atoms != 0) atoms = all_atoms(store);
   if (policy == AtomPolicy::kAscending && !store.non_temporal && atoms != 0) {
     atoms |= (uint64_t{1} << (63 - std::countl_zero(atoms))) - 1;  // lower addresses first
   }
@@ -210,6 +211,7 @@ class Walker {
   bool choose(size_t index, size_t atom, bool chain_open, const Overlay& so_far) {
     const PendingStore& store = stores_[index];
     if (atom == store.atoms.size()) {
+      if (store.whole && selection_[index] != 0 && selection_[index] != all_atoms(store)) return true;
       const bool whole = selection_[index] == all_atoms(store);
       return step(index + 1, chain_open && (store.non_temporal || whole), so_far);
     }
@@ -256,7 +258,9 @@ void chain_contents(const LineLog& log, const Content& base, AtomPolicy policy, 
   if (!visit(prefix)) return;
   for (const PendingStore& store : log.stores()) {
     const size_t n = store.atoms.size();
-    if (n > 1 && policy == AtomPolicy::kAscending) {
+    if (n > 1 && store.whole) {
+      // All or nothing: the prefix alone, visited before, or the store whole, visited below.
+    } else if (n > 1 && policy == AtomPolicy::kAscending) {
       Content partial = prefix;
       for (size_t a = 0; a + 1 < n; ++a) {
         put(store.atoms[a], &partial);

@@ -5,12 +5,12 @@
 namespace powercut {
 
 void PendingLines::store(uint64_t event, uint32_t thread, uint32_t stack, bool non_temporal, bool memcall,
-                         uint64_t offset, std::span<const uint8_t> bytes) {
+                         bool whole, uint64_t offset, std::span<const uint8_t> bytes) {
   while (!bytes.empty()) {
     const uint64_t line = offset / kLineSize;
     const uint64_t in_line = offset % kLineSize;
     const size_t length = std::min<size_t>(bytes.size(), kLineSize - in_line);
-    lines_[line].append(event, thread, stack, non_temporal, memcall, static_cast<uint32_t>(in_line),
+    lines_[line].append(event, thread, stack, non_temporal, memcall, whole, static_cast<uint32_t>(in_line),
                         bytes.first(length), policy_);
     if (non_temporal) watched_[thread].insert(line);
     changed_.insert(line);
@@ -112,7 +112,7 @@ void Model::absorb(uint64_t line) {
 
 void Model::store(const Event& event) {
   pending_.store(event.index, event.thread, event.stack, event.kind == EventKind::kNtStore,
-                 (event.flags & kStoreMemcall) != 0, event.addr, event.value);
+                 (event.flags & kStoreMemcall) != 0, (event.flags & kStoreRmw) != 0, event.addr, event.value);
 }
 
 std::unique_ptr<Model> make_model(std::string_view name, AtomPolicy policy, uint64_t pool_size) {

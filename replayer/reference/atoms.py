@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .program import ATOM_SIZE, AtomPolicy, Event, line_of
+from .program import ATOM_SIZE, LINE_SIZE, AtomPolicy, Event, line_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,8 @@ class Atom:
 def split(event: Event, index: int, policy: AtomPolicy) -> list[Atom]:
     """The atoms of the store-like event number `index`, ascending by address. Never crosses a line."""
     grain = 1 if policy == "byte" and event.memcall else ATOM_SIZE
+    if event.op == "rmw":
+        grain = LINE_SIZE  # `lock` makes it one event of the cache (cmpxchg16b): never torn within a line
     atoms = []
     start, end = event.addr, event.addr + len(event.data)
     while start < end:
