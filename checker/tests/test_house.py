@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NATIVE_SEAMS = [
     (
         "tracer/FORMAT.md",
-        r"[Vv]ersion:? (\d+)",
+        r"# The trace file, version (\d+)",
         "tracer/format/trace.h",
         r"kTraceVersion = (\d+);",
     ),
