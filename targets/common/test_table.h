@@ -48,6 +48,7 @@ class TestTable {
   TestTable& operator=(const TestTable&) = delete;
   ~TestTable() {
     Close();
+    for (powercut_table* table : lost_) target_->close(table);
     munmap(pool_.base, pool_.size);
   }
 
@@ -58,7 +59,7 @@ class TestTable {
   }
   // What a power cut leaves when every visible store was durable.
   powercut_status Cut() {
-    table_ = nullptr;  // the handle is lost, not closed
+    if (table_ != nullptr) lost_.push_back(std::exchange(table_, nullptr));  // not closed: it must not tidy up
     return Open();
   }
 
@@ -143,6 +144,7 @@ class TestTable {
   powercut_config config_{};
   powercut_pool pool_{};
   powercut_table* table_ = nullptr;
+  std::vector<powercut_table*> lost_;  // handles of cut runs
 };
 
 }  // namespace powercut::test
