@@ -14,6 +14,10 @@
 #include "replayer/arena.h"
 #include "xxhash.h"
 
+// Defined by the linker.
+extern "C" const char __executable_start[];
+extern "C" const char etext[];
+
 namespace powercut {
 namespace {
 
@@ -86,16 +90,20 @@ std::vector<uint64_t> stack_of(const void* pc, const void* frame) {
 // Unused bytes between pool and heap.
 constexpr uint64_t kGuard = 4096;
 
-// Signals that a fault of target code raises. Anything else, or one outside target code, is ours.
+// Signals that a fault of target code raises. Any other signal, and one of these outside an execution, is ours.
+// So is a fault of an instruction of the engine while target code runs (a hook, a query's own code): taken for
+// the target's, it would be a finding that nobody can fix. The process dies, and its parent says `unknown`.
 constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
 
 void on_signal(int signal, siginfo_t* info, void* context) {
-  if (current == nullptr || !current->running()) {
+  const auto* machine = static_cast<const ucontext_t*>(context);
+  const bool ours = current == nullptr || !current->running() ||
+                    current->owns_code(static_cast<uint64_t>(machine->uc_mcontext.gregs[REG_RIP]));
+  if (ours) {
     ::signal(signal, SIG_DFL);
     raise(signal);
     return;
   }
-  const auto* machine = static_cast<const ucontext_t*>(context);
   Outcome outcome;
   outcome.kind = signal == SIGABRT ? Outcome::Kind::kAbort : Outcome::Kind::kSignal;
   outcome.signal = signal;
@@ -148,6 +156,10 @@ powercut_sink make_sink(Executor* self) {
 }
 
 }  // namespace
+
+MemoryRange executable_code() {
+  return {reinterpret_cast<uint64_t>(__executable_start), reinterpret_cast<uint64_t>(etext)};
+}
 
 void LineSet::compute_diff() {
   diff = 0;

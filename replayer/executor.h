@@ -72,6 +72,9 @@ struct MemoryRange {
   bool holds(uint64_t address, uint64_t size) const { return address >= begin && address + size <= end && address + size >= address; }
 };
 
+// The code of this process's executable, without the libraries that it loads.
+MemoryRange executable_code();
+
 class Executor {
  public:
   struct Options {
@@ -79,6 +82,8 @@ class Executor {
     AtomPolicy policy = AtomPolicy::kAny;
     int64_t step_budget = 0;
     std::vector<MemoryRange> globals;  // the target's writable data
+    // Code that is not the target's: a fault in here is a failure of the harness and kills the process.
+    MemoryRange own_code;
   };
   explicit Executor(const Options& options);
   ~Executor();
@@ -154,6 +159,7 @@ class Executor {
   void on_fence();
   [[noreturn]] void stop(Outcome outcome);
   bool running() const { return running_; }
+  bool owns_code(uint64_t pc) const { return options_.own_code.holds(pc, 1); }
 
  private:
   static constexpr uint32_t kAllAlive = ~uint32_t{0};
