@@ -178,8 +178,7 @@ Executor::Executor(const Options& options) : options_(options) {
   const uint64_t lines = options_.pool_size / kLineSize;
   slot_ = lazy_array<uint32_t>(lines);
   read_stamp_ = lazy_array<uint32_t>(lines);
-  state_stamp_ = lazy_array<uint32_t>(lines);
-  signatures_ = lazy_array<Signature>(lines);
+  read_mask_ = lazy_array<uint64_t>(lines);
   ever_read_ = lazy_array<uint8_t>(lines);
   word_stamp_ = lazy_array<uint32_t>(kArenaSize / 8);
   install_signal_handlers();
@@ -194,8 +193,7 @@ Executor::~Executor() {
   const uint64_t lines = options_.pool_size / kLineSize;
   munmap(slot_, lines * sizeof(uint32_t));
   munmap(read_stamp_, lines * sizeof(uint32_t));
-  munmap(state_stamp_, lines * sizeof(uint32_t));
-  munmap(signatures_, lines * sizeof(Signature));
+  munmap(read_mask_, lines * sizeof(uint64_t));
   munmap(ever_read_, lines);
   munmap(word_stamp_, kArenaSize / 8 * sizeof(uint32_t));
   munmap(pool(), options_.pool_size);
@@ -220,7 +218,6 @@ void Executor::install(const LineSets& sets) {
     slot_[set.line] = static_cast<uint32_t>(undecided_.size());
   }
   levels_.push_back(std::move(level));
-  new_state();
 }
 
 void Executor::uninstall() {
@@ -229,7 +226,6 @@ void Executor::uninstall() {
   for (const auto& [line, slot] : level.old_slots) slot_[line] = slot;
   undecided_.resize(level.first_undecided);
   levels_.pop_back();
-  new_state();
 }
 
 Executor::Mark Executor::mark() const { return {words_.size(), decided_.size(), alive_.size(), arena.top}; }
@@ -365,11 +361,13 @@ void Executor::on_load(uint64_t address, uint64_t size) {
     const uint64_t length = std::min(end - offset, kLineSize - in_line);
     if (read_stamp_[line] != read_epoch_) {
       read_stamp_[line] = read_epoch_;
+      read_mask_[line] = 0;
       ever_read_[line] = 1;
       arena_active = false;
       reads_.lines.push_back(line);
       arena_active = true;
     }
+    read_mask_[line] |= line_mask(in_line, length);
     if (const uint32_t slot = slot_[line]; slot != 0) {
       const uint64_t mask = line_mask(in_line, length) & undecided_[slot - 1].diff;
       if (mask != 0) decide(slot - 1, mask);
@@ -555,31 +553,52 @@ void Executor::begin_reads(const Mark& heap) {
   ++read_epoch_;
 }
 
-Signature Executor::signature(uint64_t line) {
-  if (state_stamp_[line] == state_epoch_) return signatures_[line];
+Signature Executor::signature(uint64_t line, uint64_t mask) const {
+  std::array<uint64_t, 8> wide;
+  for (size_t w = 0; w < 8; ++w) wide[w] = spread(static_cast<uint8_t>(mask >> (8 * w)));
+  Content here;
   const uint8_t* at = pool() + line * kLineSize;
-  XXH128_hash_t hash;
-  const uint32_t slot = slot_[line];
-  if (slot == 0 || undecided_[slot - 1].diff == 0) {
-    hash = XXH3_128bits(at, kLineSize);
-  } else {
-    // What can be found here: the bytes in memory where decided, the alive candidates elsewhere.
-    const Undecided& u = undecided_[slot - 1];
-    hash = XXH3_128bits_withSeed(&u.written, 8, u.diff);
-    const auto fold = [&hash](const uint8_t* bytes) {
-      const XXH128_hash_t next = XXH3_128bits_withSeed(bytes, kLineSize, hash.low64);
-      hash = {next.low64, next.high64 ^ std::rotl(hash.high64, 1)};
-    };
-    fold(at);
-    for (uint32_t i = 0; i < u.alive_count; ++i) {
-      Content content = u.set->contents[alive_at(u, i)];
-      for (uint64_t left = u.written; left != 0; left &= left - 1) content.bytes[std::countr_zero(left)] = 0;
-      fold(content.bytes.data());
-    }
+  for (size_t w = 0; w < 8; ++w) {
+    const uint64_t word = load_word(at + w * 8) & wide[w];
+    std::memcpy(&here.bytes[w * 8], &word, 8);
   }
-  state_stamp_[line] = state_epoch_;
-  signatures_[line] = {hash.low64, hash.high64};
-  return signatures_[line];
+  XXH128_hash_t hash = XXH3_128bits(here.bytes.data(), kLineSize);
+  const uint32_t slot = slot_[line];
+  if (slot == 0 || (undecided_[slot - 1].diff & mask) == 0) return {hash.low64, hash.high64};
+  // The distinct projections of the alive candidates, in their fixed order. Bytes that were overwritten are
+  // in memory, and so in `here`.
+  const Undecided& u = undecided_[slot - 1];
+  for (size_t w = 0; w < 8; ++w) wide[w] &= ~spread(static_cast<uint8_t>(u.written >> (8 * w)));
+  std::vector<const Content*> distinct;
+  for (uint32_t i = 0; i < u.alive_count; ++i) {
+    const Content& content = u.set->contents[alive_at(u, i)];
+    const bool known = std::any_of(distinct.begin(), distinct.end(),
+                                   [&](const Content* d) { return equal_under(*d, content, wide); });
+    if (!known) distinct.push_back(&content);
+  }
+  for (const Content* content : distinct) {
+    Content projected;
+    for (size_t w = 0; w < 8; ++w) {
+      const uint64_t word = load_word(&content->bytes[w * 8]) & wide[w];
+      std::memcpy(&projected.bytes[w * 8], &word, 8);
+    }
+    const XXH128_hash_t next = XXH3_128bits_withSeed(projected.bytes.data(), kLineSize, hash.low64);
+    hash = {next.low64, next.high64 ^ std::rotl(hash.high64, 1)};
+  }
+  return {hash.low64, hash.high64};
+}
+
+void Executor::append_touched(std::vector<uint64_t>* lines) const {
+  for (const Word& word : words_) {
+    if (pool_range_.holds(word.address, 8)) lines->push_back((word.address - kPoolBase) / kLineSize);
+  }
+  for (const Decided& decided : decided_) lines->push_back(undecided_[decided.index].set->line);
+  if (levels_.size() < 2) return;
+  for (size_t i = levels_[1].first_undecided; i < undecided_.size(); ++i) lines->push_back(undecided_[i].set->line);
+}
+
+std::span<const uint8_t> Executor::heap() const {
+  return {reinterpret_cast<const uint8_t*>(arena.begin), arena.top - arena.begin};
 }
 
 Signature Executor::globals_signature() const {

@@ -18,6 +18,7 @@
 #include <csignal>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -126,10 +127,16 @@ class Executor {
     std::vector<uint64_t> words;  // addresses
   };
   const Reads& reads() const { return reads_; }
-  // Digest of everything that code can find in `line` now. Cached until new_state().
-  Signature signature(uint64_t line);
-  void new_state() { ++state_epoch_; }
+  // The bytes of a line of reads() that were loaded.
+  uint64_t read_mask(uint64_t line) const { return read_mask_[line]; }
+  // Digest of everything that code can find in the bytes `mask` of `line` now: their value where it is definite,
+  // else the set of values that the alive candidates give them together.
+  Signature signature(uint64_t line, uint64_t mask) const;
   Signature globals_signature() const;
+  // Appends the lines whose state may differ from that of the crash point: written, decided, or of a nested level.
+  void append_touched(std::vector<uint64_t>* lines) const;
+  // The live heap of the target.
+  std::span<const uint8_t> heap() const;
 
   // --- what is decided, for reports ---------------------------------------------------------------
   struct LineState {
@@ -198,8 +205,7 @@ class Executor {
   // Arrays indexed by line, in lazily committed memory.
   uint32_t* slot_ = nullptr;        // 1 + index into undecided_, 0 = content is definite
   uint32_t* read_stamp_ = nullptr;
-  uint32_t* state_stamp_ = nullptr;
-  Signature* signatures_ = nullptr;
+  uint64_t* read_mask_ = nullptr;   // valid where read_stamp_ is the epoch's
   uint8_t* ever_read_ = nullptr;
   uint32_t* word_stamp_ = nullptr;  // arena words
 
@@ -213,7 +219,6 @@ class Executor {
   Reads reads_;
   uint64_t reads_heap_ = 0;
   uint32_t read_epoch_ = 0;
-  uint32_t state_epoch_ = 1;
 
   bool running_ = false;
   bool in_recovery_ = false;

@@ -5,15 +5,6 @@
 namespace powercut {
 namespace {
 
-// Read sets that are kept per query. A handful covers the states that a table alternates between.
-constexpr size_t kRememberedStates = 6;
-
-uint64_t word_at(uint64_t address) {
-  uint64_t word;
-  std::memcpy(&word, reinterpret_cast<const void*>(address), 8);
-  return word;
-}
-
 // A query that did not return is a result too.
 void put_failure(const Outcome& outcome, ResultBuffer* buffer) {
   buffer->clear();
@@ -34,9 +25,10 @@ void ResultBuffer::put(const void* data, size_t size) {
 }
 
 Explorer::Explorer(Executor* executor, Strategy* strategy, Subject* subject, const Options& options)
-    : executor_(executor), strategy_(strategy), subject_(subject), options_(options) {}
+    : executor_(executor), strategy_(strategy), subject_(subject), options_(options), memory_(executor) {}
 
-BigInt Explorer::crash_point(const LineSets& pending, uint64_t ordinal) {
+BigInt Explorer::crash_point(const LineSets& pending, const std::vector<uint64_t>& changed, uint64_t ordinal) {
+  memory_.trace_changed(changed);
   BigInt covered = 0;
   level(0, pending, ordinal, {}, &covered);
   return covered;
@@ -70,7 +62,7 @@ void Explorer::search(int depth, uint64_t ordinal) {
     counts_.leaves.insert(executor_->path());
     if (!outcome.returned()) put_failure(outcome, &buffer_);
     const std::string result(buffer_.view());
-    if (subject_->recovered(depth, outcome, result)) {
+    if (subject_->recovered(depth, outcome, result) == Subject::Judgement::kExplain) {
       subject_->explained(depth, kRecoveryQuery, result, outcome.returned() ? nullptr : &outcome, image());
     }
     if (outcome.returned()) {
@@ -97,52 +89,60 @@ void Explorer::search(int depth, uint64_t ordinal) {
 }
 
 void Explorer::ask_all(int depth) {
-  executor_->new_state();
   const Executor::Mark leaf = executor_->mark();
-  const Signature globals = executor_->globals_signature();
   const uint64_t before = options_.paranoid ? executor_->digest() : 0;
-  for (QueryId query : subject_->queries()) {
-    ask(depth, query, leaf, globals);
+  uint64_t version = 0;
+  const std::vector<QueryId>& listed = subject_->queries(&version);
+  counts_.query_answers += listed.size();
+  if (!options_.remember || !strategy_->remembers()) {
+    for (QueryId query : listed) {
+      judge(depth, query, run_all(query, leaf), leaf);
+      if (options_.paranoid) check_reset(before, "a query");
+      if (!distrust_.empty()) return;
+    }
+    return;
+  }
+  const std::vector<QueryId> affected = memory_.begin_leaf(listed, version, subject_->context());
+  std::vector<QueryId> to_judge = affected;
+  for (QueryId query : affected) {
+    if (memory_.recall(query) != nullptr) continue;
+    memory_.remember(query, run_all(query, leaf));
     if (options_.paranoid) check_reset(before, "a query");
     if (!distrust_.empty()) return;
   }
+  if (subject_->wants_all()) {
+    to_judge = listed;
+  } else {
+    const std::vector<QueryId>& obliged = subject_->obliged();
+    to_judge.insert(to_judge.end(), obliged.begin(), obliged.end());
+    std::sort(to_judge.begin(), to_judge.end());
+    to_judge.erase(std::unique(to_judge.begin(), to_judge.end()), to_judge.end());
+  }
+  for (QueryId query : to_judge) {
+    if (const std::vector<ResultId>* results = memory_.last(query)) judge(depth, query, *results, leaf);
+  }
 }
 
-void Explorer::ask(int depth, QueryId query, const Executor::Mark& leaf, const Signature& globals) {
-  ++counts_.query_answers;
-  std::vector<ResultId> fresh;
-  const std::vector<ResultId>* results = nullptr;
-  std::vector<Remembered>& remembered = memory_[query];
-  for (size_t i = remembered.size(); i-- > 0 && results == nullptr;) {
-    const Remembered& r = remembered[i];
-    const bool same =
-        r.globals == globals &&
-        std::all_of(r.words.begin(), r.words.end(), [](const auto& w) { return word_at(w.first) == w.second; }) &&
-        std::all_of(r.lines.begin(), r.lines.end(),
-                    [&](const auto& l) { return executor_->signature(l.first) == l.second; });
-    if (same) results = &r.results;
+void Explorer::judge(int depth, QueryId query, const std::vector<ResultId>& results, const Executor::Mark& leaf) {
+  bool good = true;
+  for (ResultId id : results) {
+    const Subject::Judgement judgement = subject_->answered(depth, query, results_[id]);
+    good = good && judgement == Subject::Judgement::kGood;
+    if (judgement == Subject::Judgement::kExplain) explain(depth, query, id, leaf);
   }
-  if (results == nullptr) {
-    executor_->begin_reads(leaf);
-    Decisions decisions;
-    do {
-      const ResultId id = run_query(query, &decisions, nullptr);
-      if (std::find(fresh.begin(), fresh.end(), id) == fresh.end()) fresh.push_back(id);
-      executor_->undo(leaf);
-    } while (decisions.advance());
-    results = &fresh;
-    if (options_.remember && strategy_->remembers()) {
-      Remembered r{{}, {}, globals, fresh};
-      for (uint64_t line : executor_->reads().lines) r.lines.emplace_back(line, executor_->signature(line));
-      for (uint64_t address : executor_->reads().words) r.words.emplace_back(address, word_at(address));
-      if (remembered.size() == kRememberedStates) remembered.erase(remembered.begin());
-      remembered.push_back(std::move(r));
-    }
-  }
-  const std::vector<ResultId> answers = *results;  // explain() may run the query again
-  for (ResultId id : answers) {
-    if (subject_->answered(depth, query, id, results_[id])) explain(depth, query, id, leaf);
-  }
+  memory_.watch(query, !good);
+}
+
+std::vector<ResultId> Explorer::run_all(QueryId query, const Executor::Mark& leaf) {
+  std::vector<ResultId> results;
+  executor_->begin_reads(leaf);
+  Decisions decisions;
+  do {
+    const ResultId id = run_query(query, &decisions, nullptr);
+    if (std::find(results.begin(), results.end(), id) == results.end()) results.push_back(id);
+    executor_->undo(leaf);
+  } while (decisions.advance());
+  return results;
 }
 
 ResultId Explorer::run_query(QueryId query, Decisions* decisions, Outcome* outcome) {

@@ -3,10 +3,8 @@
 // what its results mean. Nothing here knows a scheme.
 //
 // Queries (EXPLORER.md): each runs on the recovered state and is undone, branching over what it reads, under
-// the candidates that recovery left. Independent lines are never multiplied with one another. A query whose
-// read set holds what it held at an earlier leaf has the results of that leaf: target code is deterministic,
-// and the first difference in what it loads would have to lie in its read set. Results are remembered, never
-// verdicts, since obligations change without any store.
+// the candidates that recovery left. Independent lines are never multiplied with one another. Queries whose read
+// set holds what it held at an earlier leaf are not run again (query_memory.h).
 #ifndef POWERCUT_REPLAYER_EXPLORER_H_
 #define POWERCUT_REPLAYER_EXPLORER_H_
 
@@ -17,6 +15,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "replayer/executor.h"
+#include "replayer/query_memory.h"
 #include "replayer/strategies/strategy.h"
 
 namespace powercut {
@@ -37,9 +36,6 @@ struct Image {
   };
   std::vector<Nested> nested;  // one for each level but the first
 };
-
-using QueryId = uint64_t;
-using ResultId = uint32_t;
 
 // Where target code leaves a result: fixed memory, since the target's heap is dropped after each execution.
 class ResultBuffer {
@@ -66,13 +62,21 @@ class Subject {
   // [target] Opens the table; the result tells how. Returns whether queries make sense.
   virtual void recover(ResultBuffer* result) = 0;
   virtual bool usable() const = 0;
-  // The queries to ask at this leaf; the vector stays valid until the next call.
-  virtual const std::vector<QueryId>& queries() = 0;
+  // The queries to ask at this leaf, ascending; valid until the next call. `version` changes with the list.
+  virtual const std::vector<QueryId>& queries(uint64_t* version) = 0;
+  // The address of what recovery opened: part of what queries depend on.
+  virtual uint64_t context() const = 0;
+  // Queries whose answers have to be judged again though they are the same, since obligations changed.
+  virtual const std::vector<QueryId>& obliged() = 0;
+  // Whether answered() wants every query at every leaf, changed or not.
+  virtual bool wants_all() const = 0;
   // [target] Runs one query.
   virtual void run(QueryId query, ResultBuffer* result) = 0;
-  // Judges. Return true to be given the image that shows it, through explained().
-  virtual bool recovered(int depth, const Outcome& outcome, std::string_view result) = 0;
-  virtual bool answered(int depth, QueryId query, ResultId id, std::string_view result) = 0;
+  // Judges. kExplain: give me the image that shows it, through explained(). A query with an answer that is not
+  // kGood is judged again at the next leaf.
+  enum class Judgement : uint8_t { kGood, kBad, kExplain };
+  virtual Judgement recovered(int depth, const Outcome& outcome, std::string_view result) = 0;
+  virtual Judgement answered(int depth, QueryId query, std::string_view result) = 0;
   // `outcome` is null when the execution returned.
   virtual void explained(int depth, QueryId query, std::string_view result, const Outcome* outcome, const Image& image) = 0;
 };
@@ -98,9 +102,10 @@ class Explorer {
 
   // Explores the crash point whose undecided lines are `pending`; the pool holds everything else.
   // Returns how many of its crash states are covered.
-  BigInt crash_point(const LineSets& pending, uint64_t ordinal);
+  // `changed`: the lines whose candidates differ from those at the crash point before.
+  BigInt crash_point(const LineSets& pending, const std::vector<uint64_t>& changed, uint64_t ordinal);
   // Forgets remembered results, so that work can be split at fixed places with the same counts.
-  void forget() { memory_.clear(); }
+  void forget() { memory_.forget(); }
 
   const ExplorerCounts& counts() const { return counts_; }
   std::string_view result(ResultId id) const { return results_[id]; }
@@ -109,12 +114,6 @@ class Explorer {
   const std::string& distrust() const { return distrust_; }
 
  private:
-  struct Remembered {
-    std::vector<std::pair<uint64_t, Signature>> lines;
-    std::vector<std::pair<uint64_t, uint64_t>> words;
-    Signature globals;
-    std::vector<ResultId> results;
-  };
   struct Frame {
     LineSets sets;
     std::vector<std::vector<uint32_t>> alive_at_cut;  // of the cut that the next frame is under
@@ -124,7 +123,9 @@ class Explorer {
   void level(int depth, const LineSets& sets, uint64_t ordinal, Image::Nested nested, BigInt* covered);
   void search(int depth, uint64_t ordinal);
   void ask_all(int depth);
-  void ask(int depth, QueryId query, const Executor::Mark& leaf, const Signature& globals);
+  // Runs the query down all its branches; its distinct results.
+  std::vector<ResultId> run_all(QueryId query, const Executor::Mark& leaf);
+  void judge(int depth, QueryId query, const std::vector<ResultId>& results, const Executor::Mark& leaf);
   // Runs the query once under `decisions` and interns its result.
   ResultId run_query(QueryId query, Decisions* decisions, Outcome* outcome);
   void explain(int depth, QueryId query, ResultId wanted, const Executor::Mark& leaf);
@@ -139,7 +140,7 @@ class Explorer {
   ExplorerCounts counts_;
   ResultBuffer buffer_;
   std::vector<Frame> frames_;
-  absl::flat_hash_map<QueryId, std::vector<Remembered>> memory_;
+  QueryMemory memory_;
   absl::flat_hash_map<std::string, ResultId> interned_;
   std::vector<std::string> results_;
   std::string distrust_;

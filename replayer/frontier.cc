@@ -2,8 +2,9 @@
 
 namespace powercut {
 
-void Frontier::follow(Model* model) {
-  for (uint64_t line : model->take_changed()) {
+std::vector<uint64_t> Frontier::follow(Model* model) {
+  std::vector<uint64_t> changed = model->take_changed();
+  for (uint64_t line : changed) {
     CandidateSet candidates = model->candidates(line);
     const auto at = lines_.find(line);
     if (at != lines_.end()) {
@@ -21,6 +22,7 @@ void Frontier::follow(Model* model) {
     truncated_ += entry->truncated;
     lines_[line] = std::move(entry);
   }
+  return changed;
 }
 
 LineSets Frontier::sets() const {

@@ -17,7 +17,8 @@ class Frontier {
   // `pool` may be null: then only the sets are kept (counting).
   explicit Frontier(uint8_t* pool) : pool_(pool) {}
 
-  void follow(Model* model);
+  // Returns the lines whose candidates may have changed.
+  std::vector<uint64_t> follow(Model* model);
   LineSets sets() const;
   const LineSet* find(uint64_t line) const;
   BigInt states() const { return state_count(sets()); }

@@ -52,8 +52,8 @@ void Exploration::visit(const Instant& instant) {
     return;
   }
   instant_ = &instant;
-  frontier_.follow(model_.get());
-  counts_.covered += explorer_.crash_point(frontier_.sets(), instant.ordinal);
+  const std::vector<uint64_t> changed = frontier_.follow(model_.get());
+  counts_.covered += explorer_.crash_point(frontier_.sets(), changed, instant.ordinal);
   ++counts_.crash_points;
   counts_.distrust = explorer_.distrust();
   if (frontier_.truncated()) counts_.complete = false;

@@ -38,10 +38,13 @@ class Oracle final : public Subject {
 
   void recover(ResultBuffer* result) override;
   bool usable() const override { return usable_; }
-  const std::vector<QueryId>& queries() override;
+  const std::vector<QueryId>& queries(uint64_t* version) override;
+  uint64_t context() const override { return reinterpret_cast<uint64_t>(table_); }
+  const std::vector<QueryId>& obliged() override;
+  bool wants_all() const override { return collecting_; }
   void run(QueryId query, ResultBuffer* result) override;
-  bool recovered(int depth, const Outcome& outcome, std::string_view result) override;
-  bool answered(int depth, QueryId query, ResultId id, std::string_view result) override;
+  Judgement recovered(int depth, const Outcome& outcome, std::string_view result) override;
+  Judgement answered(int depth, QueryId query, std::string_view result) override;
   void explained(int depth, QueryId query, std::string_view result, const Outcome* outcome, const Image& image) override;
 
   // Collects every distinct (depth, query, result) of a crash point, for comparing strategies.
@@ -51,7 +54,7 @@ class Oracle final : public Subject {
   void forget();
 
  private:
-  bool wants(int depth, QueryId query, std::string_view result, std::optional<Violation> violation, bool key_level);
+  Judgement weigh(int depth, QueryId query, std::string_view result, std::optional<Violation> violation);
   std::string first_key(const Violation& violation, int depth, QueryId query) const;
 
   const powercut_target& target_;
@@ -69,6 +72,12 @@ class Oracle final : public Subject {
   std::vector<QueryId> queries_;
   size_t queries_keys_ = ~size_t{0};
   uint64_t queries_regions_ = ~uint64_t{0};
+  uint64_t queries_version_ = 0;
+
+  // Per key: the version of its obligation that was judged, and the regions whose walks showed it.
+  std::vector<uint64_t> judged_;
+  std::vector<std::set<uint64_t>> shown_in_;
+  std::vector<QueryId> obliged_;
 
   Violation pending_;  // what the explorer is about to explain
   absl::flat_hash_set<std::string> reported_;             // answer under obligation

@@ -1,0 +1,476 @@
+// Random small schemes: recovery and queries are random programs over three lines, run on the crash images of a
+// random trace. The clever explorer and the eager reference must come to the same results at every crash point,
+// and every image that the explorer shows for a result must lead to that result when it is run as it stands.
+#include "replayer/explorer.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "replayer/crash_points.h"
+#include "replayer/frontier.h"
+#include "replayer/test_hooks.h"
+
+namespace powercut {
+namespace {
+
+constexpr uint64_t kLines = 3;
+constexpr uint64_t kWords = kLines * 2;  // the first two words of each line
+constexpr uint64_t kPoolSize = 4096;
+constexpr uint64_t kEagerLimit = 400;  // states of a level; larger ones would take the reference minutes
+
+uint64_t offset_of(uint64_t word) { return word % kWords / 2 * kLineSize + word % 2 * 8; }
+
+// ---- the machine ---------------------------------------------------------------------------------------------
+
+enum class Op : uint8_t {
+  kLoad,          // a = word b
+  kLoadByte,      // a = the low byte of word b
+  kLoadIndirect,  // a = word (register b)
+  kStore,         // word b = register a
+  kStoreConst,    // word b = c
+  kStoreNt,       // the same, non-temporal
+  kExchange,      // a = word b, word b = c, locked
+  kFlush,         // word b's line
+  kClflush,
+  kFence,
+  kSkip,       // passes over the next c instructions when register a == b
+  kEmit,       // register a becomes part of the result
+  kHeapStore,  // heap word b = register a
+  kHeapLoad,   // a = heap word b
+  kGlobalStore,
+  kGlobalLoad,
+  kAbortIf,  // register a == 3
+  kCount
+};
+
+struct Instruction {
+  Op op{};
+  uint8_t a = 0, b = 0, c = 0;
+};
+using Program = std::vector<Instruction>;
+
+std::ostream& operator<<(std::ostream& out, const Instruction& i) {
+  static const char* const names[] = {"load",  "load-byte", "load-indirect", "store",      "store-const", "store-nt",
+                                      "xchg",  "flush",     "clflush",       "fence",      "skip",        "emit",
+                                      "heap=", "=heap",     "global=",       "=global",    "abort-if"};
+  return out << names[static_cast<int>(i.op)] << ' ' << int{i.a} << ' ' << int{i.b} << ' ' << int{i.c} << "; ";
+}
+
+constexpr size_t kRegisters = 3;
+uint64_t scheme_global = 0;
+
+void execute(const Program& program, uint64_t* heap, ResultBuffer* result) {
+  std::array<uint64_t, kRegisters> r{};
+  for (size_t at = 0; at < program.size(); ++at) {
+    const Instruction& i = program[at];
+    uint64_t& a = r[i.a % kRegisters];
+    const uint64_t word = offset_of(i.b);
+    switch (i.op) {
+      case Op::kLoad: a = testing::load<uint64_t>(word); break;
+      case Op::kLoadByte: a = testing::load<uint8_t>(word); break;
+      case Op::kLoadIndirect: a = testing::load<uint64_t>(offset_of(r[i.b % kRegisters])); break;
+      case Op::kStore: testing::store<uint64_t>(word, a); break;
+      case Op::kStoreConst: testing::store<uint64_t>(word, i.c); break;
+      case Op::kStoreNt: testing::store<uint64_t>(word, i.c, POWERCUT_STORE_NT); break;
+      case Op::kExchange: a = testing::exchange(word, i.c); break;
+      case Op::kFlush: testing::flush(word); break;
+      case Op::kClflush: testing::flush(word, POWERCUT_CLFLUSH); break;
+      case Op::kFence: testing::fence(); break;
+      case Op::kSkip:
+        if (a == i.b % 4u) at += i.c;
+        break;
+      case Op::kEmit: result->put_byte(static_cast<uint8_t>(a)); break;
+      case Op::kHeapStore: testing::store_to(heap + i.b % 2, a); break;
+      case Op::kHeapLoad: a = testing::load_from(heap + i.b % 2); break;
+      case Op::kGlobalStore: testing::store_to(&scheme_global, a); break;
+      case Op::kGlobalLoad: a = testing::load_from(&scheme_global); break;
+      case Op::kAbortIf:
+        if (a == 3) std::abort();
+        break;
+      case Op::kCount: break;
+    }
+  }
+}
+
+struct Scheme {
+  Program recovery;
+  std::vector<Program> queries;
+};
+
+// An image that the explorer showed, and the result that it must lead to.
+struct Shown {
+  int depth;
+  QueryId query;
+  std::string result;
+  Image image;
+};
+
+class TinySubject final : public Subject {
+ public:
+  explicit TinySubject(const Scheme& scheme) : scheme_(scheme) {
+    for (size_t q = 0; q < scheme.queries.size(); ++q) ids_.push_back(q + 1);
+  }
+  void recover(ResultBuffer* result) override {
+    heap_ = static_cast<uint64_t*>(calloc(2, 8));
+    execute(scheme_.recovery, heap_, result);
+  }
+  bool usable() const override { return true; }
+  const std::vector<QueryId>& queries() override { return ids_; }
+  void run(QueryId query, ResultBuffer* result) override { execute(scheme_.queries[query - 1], heap_, result); }
+  bool recovered(int depth, const Outcome&, std::string_view result) override { return note(depth, kRecoveryQuery, result); }
+  bool answered(int depth, QueryId query, ResultId, std::string_view result) override { return note(depth, query, result); }
+  void explained(int depth, QueryId query, std::string_view result, const Outcome*, const Image& image) override {
+    shown.push_back({depth, query, std::string(result), image});
+  }
+
+  std::set<std::string> results;
+  std::vector<Shown> shown;
+
+ private:
+  // Asks for the image of everything that is new.
+  bool note(int depth, QueryId query, std::string_view result) {
+    std::string line = std::to_string(depth) + "/" + std::to_string(query) + "/";
+    for (char byte : result) line += std::to_string(static_cast<uint8_t>(byte)) + ".";
+    return results.insert(line).second;
+  }
+
+  const Scheme& scheme_;
+  std::vector<QueryId> ids_;
+  uint64_t* heap_ = nullptr;
+};
+
+// ---- the traces ----------------------------------------------------------------------------------------------
+
+struct TraceStep {
+  EventKind kind{};
+  uint8_t word = 0, value = 0, code = 0;
+  bool wide = false;
+};
+
+std::ostream& operator<<(std::ostream& out, const TraceStep& s) {
+  return out << int(s.kind) << ' ' << int{s.word} << '=' << int{s.value} << (s.wide ? " wide" : "") << " code "
+             << int{s.code} << "; ";
+}
+
+struct Case {
+  Scheme scheme;
+  std::vector<TraceStep> trace;
+  std::string model;
+  AtomPolicy policy = AtomPolicy::kAny;
+  int nested = 0;
+};
+
+struct Explored {
+  std::vector<std::set<std::string>> results;  // by crash point
+  std::vector<BigInt> states;
+  uint64_t query_runs = 0;
+  bool complete = true;
+  std::string problem;  // an image that does not show what it is said to show
+};
+
+// Runs the image as it stands: every line of every level holds one content.
+std::optional<std::string> replay(Executor* executor, const Scheme& scheme, const Shown& shown) {
+  TinySubject subject(scheme);
+  ResultBuffer buffer;
+  std::vector<std::vector<LineSet>> levels;
+  std::string got;
+  bool found = true;
+  const auto level_of = [](const std::vector<Image::Line>& lines) {
+    std::vector<LineSet> out;
+    for (const Image::Line& line : lines) out.push_back(testing::line_set(line.line, {line.content}));
+    return out;
+  };
+  const auto pointers = [](const std::vector<LineSet>& lines) {
+    LineSets out;
+    for (const LineSet& line : lines) out.push_back(&line);
+    return out;
+  };
+  levels.push_back(level_of(shown.image.levels[0]));
+  executor->install(pointers(levels[0]));
+  size_t installed = 1;
+  for (size_t d = 1; d < shown.image.levels.size() && found; ++d) {
+    // The cut inside this level's recovery that the image names.
+    const Image::Nested& nested = shown.image.nested[d - 1];
+    Decisions decisions;
+    std::vector<Cut> cuts;
+    const Executor::Mark start = executor->mark();
+    const Outcome outcome = executor->run_recovery(&decisions, &cuts, [&] { subject.recover(&buffer); });
+    if (outcome.returned()) {
+      if (auto last = executor->cut_after_recovery()) cuts.push_back(std::move(*last));
+    }
+    executor->undo(start);
+    levels.push_back(level_of(shown.image.levels[d]));
+    // Lines that the child of the concrete level knows must offer the content; the others must not have changed.
+    found = std::any_of(cuts.begin(), cuts.end(), [&](const Cut& cut) {
+      if (cut.stores_seen != nested.stores_seen || cut.after_return != nested.after_return) return false;
+      const std::vector<LineSet> children = executor->child(cut);
+      return std::all_of(levels[d].begin(), levels[d].end(), [&](const LineSet& line) {
+        for (const LineSet& child : children) {
+          if (child.line == line.line) {
+            return std::find(child.contents.begin(), child.contents.end(), line.contents[0]) != child.contents.end();
+          }
+        }
+        return std::memcmp(testing::at(line.line * kLineSize), line.contents[0].bytes.data(), kLineSize) == 0;
+      });
+    });
+    executor->install(pointers(levels[d]));
+    ++installed;
+  }
+  if (found) {
+    Decisions decisions;
+    buffer.clear();
+    Outcome outcome = executor->run_recovery(&decisions, nullptr, [&] { subject.recover(&buffer); });
+    if (shown.query != kRecoveryQuery && outcome.returned()) {
+      buffer.clear();
+      outcome = executor->run(&decisions, [&] { subject.run(shown.query, &buffer); });
+    }
+    got = std::string(buffer.view());
+    if (!outcome.returned()) got = {'!', static_cast<char>(outcome.kind), static_cast<char>(outcome.signal)};
+  }
+  for (; installed > 0; --installed) executor->uninstall();
+  const auto numbers = [](const std::string& bytes) {
+    std::string out;
+    for (char byte : bytes) out += std::to_string(static_cast<uint8_t>(byte)) + " ";
+    return out;
+  };
+  const std::string what = "depth " + std::to_string(shown.depth) + " query " + std::to_string(shown.query);
+  if (!found) return what + ": recovery does not leave the image of the second cut";
+  if (got != shown.result) return what + ": shown for " + numbers(shown.result) + "but gives " + numbers(got);
+  return std::nullopt;
+}
+
+Explored explore(const Case& c, const std::string& strategy_name, bool remember) {
+  scheme_global = 0;
+  const auto global = reinterpret_cast<uint64_t>(&scheme_global);
+  Executor executor({.pool_size = kPoolSize, .policy = c.policy, .step_budget = 1000, .globals = {{global, global + 8}}});
+  auto strategy = make_strategy(strategy_name, {.samples = 4, .exhaustive_limit = kEagerLimit});
+  auto model = make_model(c.model, c.policy, kPoolSize);
+  Frontier frontier(executor.pool());
+  TinySubject subject(c.scheme);
+  Explorer explorer(&executor, strategy.get(), &subject, {.nested = c.nested, .paranoid = true, .remember = remember});
+  Explored out;
+  const auto visit = [&](const CrashPoint&) {
+    frontier.follow(model.get());
+    subject.results.clear();
+    subject.shown.clear();
+    explorer.crash_point(frontier.sets(), out.results.size());
+    out.results.push_back(subject.results);
+    out.states.push_back(frontier.states());
+    if (!explorer.distrust().empty()) out.problem = explorer.distrust();
+    for (const Shown& shown : subject.shown) {
+      if (auto wrong = replay(&executor, c.scheme, shown)) out.problem = *wrong;
+    }
+  };
+  for (size_t i = 0; i < c.trace.size(); ++i) {
+    const TraceStep& step_at = c.trace[i];
+    std::array<uint64_t, 2> value = {step_at.value, step_at.value};
+    Event event;
+    event.index = i;
+    event.kind = step_at.kind;
+    event.code = step_at.code;
+    event.addr = offset_of(step_at.wide ? step_at.word & ~1u : step_at.word);
+    event.value = {reinterpret_cast<const uint8_t*>(value.data()), step_at.wide ? 16u : 8u};
+    event.size = event.value.size();
+    step(model.get(), event, visit);
+  }
+  out.complete = strategy->complete();
+  out.query_runs = explorer.counts().query_runs;
+  return out;
+}
+
+// ---- drawing -------------------------------------------------------------------------------------------------
+
+rc::Gen<Instruction> any_instruction(const std::vector<std::pair<size_t, Op>>& weights) {
+  std::vector<Op> ops;
+  for (const auto& [weight, op] : weights) ops.insert(ops.end(), weight, op);
+  return rc::gen::map(rc::gen::tuple(rc::gen::elementOf(ops), rc::gen::inRange<int>(0, 3), rc::gen::inRange<int>(0, 6),
+                                     rc::gen::inRange<int>(0, 4)),
+                      [](const std::tuple<Op, int, int, int>& t) {
+                        return Instruction{std::get<0>(t), static_cast<uint8_t>(std::get<1>(t)),
+                                           static_cast<uint8_t>(std::get<2>(t)), static_cast<uint8_t>(std::get<3>(t))};
+                      });
+}
+
+rc::Gen<Program> any_recovery() {
+  return rc::gen::container<Program>(any_instruction(
+      {{6, Op::kLoad}, {1, Op::kLoadByte}, {1, Op::kLoadIndirect}, {2, Op::kStore}, {2, Op::kStoreConst},
+       {1, Op::kStoreNt}, {1, Op::kExchange}, {3, Op::kFlush}, {1, Op::kClflush}, {2, Op::kFence}, {4, Op::kSkip},
+       {2, Op::kEmit}, {2, Op::kHeapStore}, {1, Op::kGlobalStore}, {1, Op::kAbortIf}}));
+}
+
+rc::Gen<Program> any_query() {
+  return rc::gen::map(rc::gen::container<Program>(any_instruction(
+                          {{8, Op::kLoad}, {1, Op::kLoadByte}, {2, Op::kLoadIndirect}, {1, Op::kStore},
+                           {1, Op::kExchange}, {3, Op::kSkip}, {3, Op::kEmit}, {2, Op::kHeapLoad}, {1, Op::kGlobalLoad},
+                           {1, Op::kGlobalStore}, {1, Op::kHeapStore}, {1, Op::kAbortIf}})),
+                      [](Program program) {
+                        for (uint8_t r = 0; r < kRegisters; ++r) program.push_back({Op::kEmit, r, 0, 0});
+                        return program;
+                      });
+}
+
+rc::Gen<TraceStep> any_step() {
+  using K = EventKind;
+  return rc::gen::map(
+      rc::gen::tuple(rc::gen::element(K::kStore, K::kStore, K::kStore, K::kNtStore, K::kFlush, K::kFlush, K::kFence,
+                                      K::kOpEnd, K::kOpEnd, K::kCut),
+                     rc::gen::inRange<int>(0, kWords), rc::gen::inRange<int>(1, 4), rc::gen::inRange<int>(0, 4)),
+      [](const std::tuple<EventKind, int, int, int>& t) {
+        TraceStep out{std::get<0>(t), static_cast<uint8_t>(std::get<1>(t)), static_cast<uint8_t>(std::get<2>(t)), 0,
+                      std::get<3>(t) == 0};
+        if (out.kind == EventKind::kFlush) out.code = out.wide ? 3 : 1;  // clflush, clwb
+        if (out.kind == EventKind::kFence) out.code = 1;
+        return out;
+      });
+}
+
+Case any_case() {
+  Case c;
+  c.scheme.recovery = *any_recovery().as("recovery");
+  c.scheme.queries = *rc::gen::container<std::vector<Program>>(2, any_query()).as("queries");
+  c.trace = *rc::gen::container<std::vector<TraceStep>>(any_step()).as("trace");
+  c.model = *rc::gen::element<std::string>("adr", "adr", "eadr").as("model");
+  c.policy = *rc::gen::element(AtomPolicy::kAny, AtomPolicy::kAscending);
+  c.nested = *rc::gen::inRange(0, 3).as("nested");
+  // Long programs make the reference slow and show nothing that short ones do not.
+  if (c.scheme.recovery.size() > 14) c.scheme.recovery.resize(14);
+  if (c.trace.size() > 14) c.trace.resize(14);
+  c.trace.push_back({EventKind::kOpEnd});
+  return c;
+}
+
+// States that the reference would run: too many for a test, even below its own limit, with cuts inside recovery.
+bool affordable(const Case& c) {
+  auto model = make_model(c.model, c.policy, kPoolSize);
+  BigInt most = 1;
+  Frontier frontier(nullptr);
+  std::array<uint64_t, 2> value{};
+  for (size_t i = 0; i < c.trace.size(); ++i) {
+    const TraceStep& s = c.trace[i];
+    value = {s.value, s.value};
+    Event event;
+    event.index = i;
+    event.kind = s.kind;
+    event.code = s.code;
+    event.addr = offset_of(s.wide ? s.word & ~1u : s.word);
+    event.value = {reinterpret_cast<const uint8_t*>(value.data()), s.wide ? 16u : 8u};
+    event.size = event.value.size();
+    step(model.get(), event, [](const CrashPoint&) {});
+    frontier.follow(model.get());
+    most = std::max(most, frontier.states());
+  }
+  return most <= (c.nested == 0 ? kEagerLimit : c.nested == 1 ? 60 : 12);
+}
+
+RC_GTEST_PROP(RandomSchemes, ReadDrivenAgreesWithExhaustive, ()) {
+  const Case c = any_case();
+  if (!affordable(c)) RC_DISCARD("too many images for the reference");
+  const Explored eager = explore(c, "exhaustive", false);
+  RC_PRE(eager.complete);
+  const Explored clever = explore(c, "read-driven", false);
+  RC_ASSERT(clever.results == eager.results);
+  RC_ASSERT(clever.states == eager.states);
+  RC_ASSERT(eager.problem == "");
+  RC_ASSERT(clever.problem == "");
+  RC_ASSERT(clever.query_runs <= eager.query_runs);
+}
+
+RC_GTEST_PROP(RandomSchemes, RememberingChangesNothing, ()) {
+  const Case c = any_case();
+  const Explored asking = explore(c, "read-driven", false);
+  const Explored remembering = explore(c, "read-driven", true);
+  RC_ASSERT(remembering.results == asking.results);
+  RC_ASSERT(remembering.problem == "");
+  RC_CLASSIFY(remembering.query_runs < asking.query_runs);
+}
+
+RC_GTEST_PROP(RandomSchemes, SamplesFindNoMore, ()) {
+  const Case c = any_case();
+  const Explored whole = explore(c, "read-driven", true);
+  for (const char* strategy : {"prefix", "random"}) {
+    const Explored part = explore(c, strategy, true);
+    RC_ASSERT(!part.complete);
+    RC_ASSERT(part.results.size() == whole.results.size());
+    for (size_t i = 0; i < part.results.size(); ++i) {
+      RC_ASSERT(std::includes(whole.results[i].begin(), whole.results[i].end(), part.results[i].begin(), part.results[i].end()));
+    }
+    RC_ASSERT(part.problem == "");
+  }
+}
+
+// ---- examples ------------------------------------------------------------------------------------------------
+
+class ExplorerTest : public ::testing::Test {
+ protected:
+  ExplorerTest() : executor_({.pool_size = kPoolSize, .step_budget = 1000}) {}
+  Executor executor_;
+  std::unique_ptr<Strategy> strategy_ = make_read_driven();
+};
+
+TEST_F(ExplorerTest, LinesThatNothingReadsAreNotMultiplied) {
+  const Scheme scheme{{{Op::kLoad, 0, 0, 0}}, {{{Op::kLoad, 0, 2, 0}, {Op::kEmit, 0, 0, 0}}}};
+  const LineSet one = testing::line_set(0, {testing::content({1}), testing::content({2})});
+  const LineSet two = testing::line_set(1, {testing::content({1}), testing::content({2}), testing::content({3})});
+  const LineSet three = testing::line_set(2, {testing::content({1}), testing::content({2})});
+  TinySubject subject(scheme);
+  Explorer explorer(&executor_, strategy_.get(), &subject, {.nested = 0});
+  EXPECT_EQ(explorer.crash_point({&one, &two, &three}, 0), 12);
+  EXPECT_EQ(explorer.counts().executions, 2u);  // recovery reads the first line
+  EXPECT_EQ(explorer.counts().leaves.size(), 2u);
+  EXPECT_EQ(explorer.counts().query_answers, 2u);
+  EXPECT_EQ(explorer.counts().query_runs, 3u);  // the query reads the second one; its answers hold for both leaves
+}
+
+TEST_F(ExplorerTest, AResultIsForgottenWhenALineThatItReadChanges) {
+  const Scheme scheme{{}, {{{Op::kLoad, 0, 0, 0}, {Op::kEmit, 0, 0, 0}}}};
+  TinySubject subject(scheme);
+  Explorer explorer(&executor_, strategy_.get(), &subject, {.nested = 0});
+  const LineSet other = testing::line_set(2, {testing::content({1}), testing::content({2})});
+  explorer.crash_point({&other}, 0);
+  explorer.crash_point({}, 1);
+  EXPECT_EQ(explorer.counts().query_runs, 1u);  // a line that it does not read
+  executor_.pool()[0] = 7;
+  explorer.crash_point({}, 2);
+  EXPECT_EQ(explorer.counts().query_runs, 2u);
+  EXPECT_TRUE(subject.results.contains("0/1/7."));
+  explorer.forget();
+  explorer.crash_point({}, 3);
+  EXPECT_EQ(explorer.counts().query_runs, 3u);
+}
+
+TEST_F(ExplorerTest, ASecondCutIsExploredToTheDepthAskedFor) {
+  // Recovery counts up in place: what it finds after n cuts is at most n.
+  const Scheme scheme{{{Op::kLoad, 0, 0, 0}, {Op::kEmit, 0, 0, 0}, {Op::kSkip, 0, 0, 1}, {Op::kSkip, 0, 1, 2},
+                       {Op::kStoreConst, 0, 0, 1}, {Op::kSkip, 1, 0, 1}, {Op::kStoreConst, 0, 0, 2}, {Op::kFlush, 0, 0, 0},
+                       {Op::kFence, 0, 0, 0}},
+                      {}};
+  for (int nested = 0; nested <= 3; ++nested) {
+    TinySubject subject(scheme);
+    Explorer explorer(&executor_, strategy_.get(), &subject, {.nested = nested});
+    explorer.crash_point({}, 0);
+    const auto deepest = std::max_element(subject.results.begin(), subject.results.end());
+    EXPECT_EQ((*deepest)[0] - '0', nested) << *deepest;
+  }
+}
+
+TEST_F(ExplorerTest, CodeThatWritesUnseenIsNotTrusted) {
+  struct Sly final : Subject {
+    void recover(ResultBuffer*) override { testing::at(0)[100] ^= 1; }  // no hook
+    bool usable() const override { return false; }
+    const std::vector<QueryId>& queries() override { return none; }
+    void run(QueryId, ResultBuffer*) override {}
+    bool recovered(int, const Outcome&, std::string_view) override { return false; }
+    bool answered(int, QueryId, ResultId, std::string_view) override { return false; }
+    void explained(int, QueryId, std::string_view, const Outcome*, const Image&) override {}
+    std::vector<QueryId> none;
+  } sly;
+  Explorer explorer(&executor_, strategy_.get(), &sly, {.nested = 0, .paranoid = true});
+  explorer.crash_point({}, 0);
+  EXPECT_NE(explorer.distrust(), "");
+}
+
+}  // namespace
+}  // namespace powercut
