@@ -3,12 +3,8 @@
 // independent, clwb/clflushopt take effect at the thread's next fence; Khyzha & Lahav, POPL 2021, for the
 // same rules seen as per-line buffers; Raad, Maranget & Vafeiadis, POPL 2022, for non-temporal stores.
 //
-// Crash points: before every event that raises a floor, after every operation's end, and at the end.
-// Why these suffice: between two of them stores are only added, so the set of legal images only grows, and
-// the obligations do not change; whatever an earlier instant allows, the later one allows. An operation's
-// begin only loosens its key's obligation (old or new), with the images of the end before it. The instant
-// before an end has the images of the instant after it and the looser obligation. A fence or clflush that
-// makes nothing durable, or only bytes that already had one possible content, removes no image.
+// Crash points: before every event that raises a floor so that a line loses a content, after every operation's
+// end, and at the end. Why these suffice: MODELS.md, "Crash points".
 #include "replayer/models/model.h"
 
 namespace powercut {
