@@ -84,7 +84,7 @@ class Executor {
     int64_t step_budget = 0;
     std::vector<MemoryRange> globals;  // the target's writable data
     // Code that is not the target's: a fault in here is a failure of the harness and kills the process.
-    MemoryRange own_code;
+    MemoryRange own_code = {};
   };
   explicit Executor(const Options& options);
   ~Executor();
