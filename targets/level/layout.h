@@ -132,7 +132,8 @@ struct Geometry {
 struct Level {
   uint8_t* base = nullptr;
   uint64_t mask = 0;   // buckets - 1
-  uint64_t items = 0;  // kept for dynamic search only
+  uint64_t items = 0;  // when the counts were settled last; kept for dynamic search only
+  int64_t drift = 0;   // change since
   uint8_t log2 = 0;
   uint8_t descriptor = State::kNone;
 

@@ -17,6 +17,7 @@ bool Table::AllocateLevel(uint8_t log2, LevelList* list) {
   list->Add({.base = pool_.base + offset,
              .mask = (uint64_t{1} << log2) - 1,
              .items = 0,
+             .drift = 0,
              .log2 = log2,
              .descriptor = descriptor});
   return true;
@@ -53,7 +54,7 @@ void Table::Publish(const LevelList& next, Bug torn_by) {
 
   for (int i = 0; i < next.count; ++i) levels_[i] = next.level[i];
   level_count_ = next.count;
-  AddItems(levels_[0], 0);  // the counts of top and bottom are those of other levels now
+  SettleItems();  // the counts of top and bottom are those of other levels now
 }
 
 powercut_status Table::Attach() {
@@ -70,6 +71,7 @@ powercut_status Table::Attach() {
     levels_[i] = {.base = pool_.base + offset,
                   .mask = (uint64_t{1} << log2) - 1,
                   .items = 0,
+                  .drift = 0,
                   .log2 = log2,
                   .descriptor = descriptor};
   }

@@ -31,9 +31,20 @@ powercut_status Table::Lookup(const Item& key, const uint8_t** value) {
 
 void Table::AddItems(Level& level, int64_t change) {
   if (!options_.dynamic_search) return;
-  level.items += static_cast<uint64_t>(change);
-  const uint64_t bottom_first = levels_[1].items > levels_[0].items ? 1 : 0;
-  if (bottom_first != bottom_first_) bottom_first_ = bottom_first;
+  level.drift += change;
+  if (++changes_ >= settle_after_) SettleItems();
+}
+
+void Table::SettleItems() {
+  if (!options_.dynamic_search) return;
+  for (int i = 0; i < level_count_; ++i) {
+    levels_[i].items += static_cast<uint64_t>(levels_[i].drift);
+    levels_[i].drift = 0;
+  }
+  const uint64_t top = levels_[0].items, bottom = levels_[1].items;
+  changes_ = 0;
+  bottom_first_ = bottom > top ? 1 : 0;
+  settle_after_ = std::bit_floor(std::max<uint64_t>(1, bottom > top ? bottom - top : top - bottom));
 }
 
 void Table::CountItems() {
@@ -41,11 +52,12 @@ void Table::CountItems() {
   for (int i = 0; i < level_count_; ++i) {
     Level& level = levels_[i];
     level.items = 0;
+    level.drift = 0;
     for (uint64_t b = 0; b < level.buckets(); ++b) {
       level.items += static_cast<uint64_t>(std::popcount(geometry_.LoadTokens(Bucket(level, b)) & geometry_.full()));
     }
   }
-  bottom_first_ = levels_[1].items > levels_[0].items ? 1 : 0;
+  SettleItems();
 }
 
 }  // namespace powercut::level

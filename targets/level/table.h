@@ -5,6 +5,7 @@
 #ifndef POWERCUT_TARGETS_LEVEL_TABLE_H_
 #define POWERCUT_TARGETS_LEVEL_TABLE_H_
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 
@@ -88,6 +89,7 @@ class Table {
   Place FindOtherCopy(const Item& key, const Place& place);
   void AddItems(Level& level, int64_t change);
   void CountItems();
+  void SettleItems();
 
   // slots.cc: the persistent steps that every operation is made of. Each is durable at return.
   void PersistSlot(uint8_t* slot) const;
@@ -143,9 +145,12 @@ class Table {
   PoolAllocator allocator_;
   Level levels_[kMaxLevels];  // top, bottom, then interim levels (none outside a resize)
   int level_count_ = 0;
-  // Changes only when the comparison of the two counts flips, so that a search depends on one word and not
-  // on every insert that came before it.
+  // Which level a search probes first (3.2(3)). The counts are settled, and compared, only after as many changes
+  // as their difference could take to vanish: until then the order cannot flip, so that neither a search nor an
+  // insert depends on every insert that came before it.
   alignas(8) uint64_t bottom_first_ = 0;
+  uint64_t changes_ = 0;       // since the counts were settled
+  uint64_t settle_after_ = 1;  // changes; at most the counts' difference, rounded down to a power of two
 };
 
 }  // namespace powercut::level
