@@ -31,7 +31,8 @@ class ExecutorTest : public ::testing::Test {
   ExecutorTest()
       : executor_({.pool_size = 65536,
                    .step_budget = 1000,
-                   .globals = {{reinterpret_cast<uint64_t>(&target_global), reinterpret_cast<uint64_t>(&target_global + 1)}}}) {}
+                   .globals = {{reinterpret_cast<uint64_t>(&target_global), reinterpret_cast<uint64_t>(&target_global + 1)}},
+                   .own_code = {}}) {}
 
   // Runs `body` down every path; returns what each left in `seen`, in order.
   template <typename Body>
@@ -261,30 +262,40 @@ TEST_F(ExecutorTest, ReadSetsHoldWhatWasReadOnce) {
   executor_.undo(start);
 }
 
-TEST_F(ExecutorTest, ASignatureTellsStatesOfALineApart) {
-  std::set<std::pair<uint64_t, uint64_t>> seen;
-  const auto note = [&] {
-    executor_.new_state();
-    const Signature signature = executor_.signature(0);
-    return seen.emplace(signature.low, signature.high).second;
-  };
+TEST_F(ExecutorTest, ASignatureTellsApartWhatTheBytesMayHold) {
+  const auto mask_of = [](uint64_t word) { return uint64_t{0xff} << (8 * word); };
   const LineSet ab = line_set(0, {content({1, 5}), content({2, 5})});
   const LineSet abc = line_set(0, {content({1, 5}), content({2, 5}), content({3, 5})});
   const LineSet a = line_set(0, {content({1, 5})});
+  std::set<std::pair<uint64_t, uint64_t>> first, second;
   for (const LineSet* set : {&ab, &abc, &a}) {
     executor_.install({set});
-    EXPECT_TRUE(note()) << set->contents.size();
-    EXPECT_FALSE(note());
+    const Signature undecided = executor_.signature(0, mask_of(0)), definite = executor_.signature(0, mask_of(1));
+    first.emplace(undecided.low, undecided.high);
+    second.emplace(definite.low, definite.high);
     const Executor::Mark start = executor_.mark();
     run([] { store<uint64_t>(16, 4); });
-    EXPECT_TRUE(note()) << "a store beside what is undecided";
-    executor_.undo(start);
+    EXPECT_EQ(executor_.signature(0, mask_of(0)), undecided) << "other bytes";
     run([] { store<uint64_t>(0, 1); });
-    // One content is left: 1, 5. Only the certain state knows it already.
-    EXPECT_EQ(note(), set == &ab);
+    EXPECT_EQ(executor_.signature(0, mask_of(0)) == undecided, set == &a) << "now it is 1 for certain";
     executor_.undo(start);
+    EXPECT_EQ(executor_.signature(0, mask_of(0)), undecided);
     executor_.uninstall();
   }
+  EXPECT_EQ(first.size(), 3u);
+  EXPECT_EQ(second.size(), 1u) << "the same 5 in all";
+}
+
+TEST_F(ExecutorTest, ASignatureKeepsBytesTogether) {
+  // Each word may be 1 or 2 in both; together they may not.
+  const LineSet equal = line_set(0, {content({1, 1}), content({2, 2})});
+  const LineSet crossed = line_set(0, {content({1, 2}), content({2, 1})});
+  executor_.install({&equal});
+  const Signature one = executor_.signature(0, 0xffff);
+  executor_.uninstall();
+  executor_.install({&crossed});
+  EXPECT_NE(executor_.signature(0, 0xffff), one);
+  executor_.uninstall();
 }
 
 TEST_F(ExecutorTest, TheLeafOfARecoveryIsWhatItLoaded) {

@@ -1,0 +1,123 @@
+"""What the tests of the real engine share: recording a scenario, exploring the trace, reading what came of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from powercut import catalog, engine, paths, plan, targets
+from powercut.errors import PowercutError
+from powercut.scenario import Scenario
+
+Json = dict[str, Any]
+#: Fields of events that say how long something took, or how much of it there was to do at some moment.
+WALL_CLOCK = frozenset({"seconds"})
+VARIANTS = ("published", "hardened")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """One recorded run: a scenario on a target. A `variant` of None is the target's first."""
+
+    scenario: Scenario
+    target: str
+    variant: str | None
+    toggle: str | None = None
+
+    @property
+    def id(self) -> str:
+        return "-".join(part for part in (self.scenario.name, self.variant, self.toggle) if part)
+
+    def without_toggle(self) -> Subject:
+        return replace(self, toggle=None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exploration:
+    """What `powercut-engine explore` answered."""
+
+    events: list[Json]
+    dump: str | None = None
+
+    @property
+    def result(self) -> Json:
+        return next(event for event in self.events if event["event"] == "result")
+
+    @property
+    def findings(self) -> list[Json]:
+        """The findings, each key once, as it was told last (at its earliest crash point)."""
+        return list({event["key"]: event for event in self.events if event["event"] == "finding"}.values())
+
+    @property
+    def invariants(self) -> set[str]:
+        names = {event["invariant"] for event in self.findings}
+        return names | {event["underlying"] for event in self.findings if event.get("underlying")}
+
+    def stable(self, *, ignoring: frozenset[str] = frozenset()) -> list[Json]:
+        """Events without progress and times, which differ from run to run; findings in the order of their keys."""
+        kept = [event for event in self.events if event["event"] not in ("progress", "finding")]
+        kept += sorted(self.findings, key=lambda event: str(event["key"]))
+        return [{k: v for k, v in event.items() if k not in WALL_CLOCK | ignoring} for event in kept]
+
+
+def require_engine() -> None:
+    try:
+        paths.engine()
+    except PowercutError as error:
+        pytest.skip(f"powercut-engine: {error.paragraph()}")
+
+
+def record(subject: Subject, folder: Path) -> Path:
+    """Records the run into `folder` and returns the trace."""
+    target = targets.find(subject.target)
+    variant = subject.variant or target.default_variants[0]
+    content = plan.build(target, variant=variant, scenario=subject.scenario, seed=1, toggle=subject.toggle)
+    plan_file, trace = folder / f"{subject.id}.json", folder / f"{subject.id}.pct"
+    plan_file.write_text(json.dumps(content), encoding="utf-8")
+    _run(["record", "--plan", str(plan_file), "--trace", str(trace)])
+    return trace
+
+
+def explore(trace: Path, *arguments: str, strategy: str = "read-driven", dump: bool = False) -> Exploration:
+    """Explores a trace. With `dump`, every distinct (crash point, depth, query, result) is kept as a line."""
+    given = ["explore", "--trace", str(trace), "--strategy", strategy, *arguments]
+    if not dump:
+        return Exploration(events=list(_run(given)))
+    path = trace.with_suffix(f".{strategy}.results")
+    events = list(_run([*given, "--dump-results", str(path)]))
+    text = path.read_text(encoding="utf-8")
+    path.unlink()
+    return Exploration(events=events, dump=text)
+
+
+def normal_form(trace: Path) -> str:
+    """The trace's bytes and floors at every fence and operation boundary, as text."""
+    return "\n".join(json.dumps(event, sort_keys=True) for event in _run(["dump", "--normal", "--trace", str(trace)]))
+
+
+def _run(arguments: list[str]) -> list[Json]:
+    return [raw for _, raw in engine.stream(paths.engine(), arguments)]
+
+
+def level_scenarios() -> Iterator[Scenario]:
+    yield from catalog.core("level")
+
+
+def gallery() -> Iterator[Subject]:
+    """Every planted bug in its own scenario: the gallery's, then the self-tests'."""
+    for item in [*catalog.known_bugs(), *catalog.self_tests()]:
+        bug = item.content.known_bug
+        assert bug is not None
+        target = bug.id.partition("/")[0]
+        yield Subject(scenario=item, target=target, variant=bug.variant, toggle=bug.toggle)
+
+
+def known_good() -> Iterator[Subject]:
+    for item in catalog.known_good():
+        for target in item.content.targets:
+            yield Subject(scenario=item, target=target, variant=None)
