@@ -9,11 +9,12 @@
 
 namespace powercut {
 
-// One site's useless flushes or fences, or stores that never became durable.
+// One site's useless flushes or fences, or its stores when none of them became durable. A site is an instruction,
+// whatever called it.
 struct HygieneRow {
   std::string kind;  // redundant-flush, redundant-fence, never-persisted
   uint64_t count = 0;
-  uint32_t stack = 0;
+  uint32_t stack = 0;              // of the first
   uint64_t offset = 0, event = 0;  // of the first
 };
 
