@@ -35,13 +35,16 @@ uint64_t load_word(const uint8_t* at) {
 }
 
 // Expands 8 mask bits to 8 mask bytes.
-uint64_t spread(uint8_t bits) {
-  uint64_t out = 0;
-  for (unsigned i = 0; i < 8; ++i) {
-    if (bits >> i & 1) out |= uint64_t{0xff} << (8 * i);
+constexpr std::array<uint64_t, 256> kSpread = [] {
+  std::array<uint64_t, 256> table{};
+  for (unsigned bits = 0; bits < 256; ++bits) {
+    for (unsigned i = 0; i < 8; ++i) {
+      if (bits >> i & 1) table[bits] |= uint64_t{0xff} << (8 * i);
+    }
   }
-  return out;
-}
+  return table;
+}();
+uint64_t spread(uint8_t bits) { return kSpread[bits]; }
 
 bool equal_under(const Content& a, const Content& b, const std::array<uint64_t, 8>& mask) {
   uint64_t difference = 0;
@@ -181,6 +184,7 @@ Executor::Executor(const Options& options) : options_(options) {
   read_mask_ = lazy_array<uint64_t>(lines);
   ever_read_ = lazy_array<uint8_t>(lines);
   word_stamp_ = lazy_array<uint32_t>(kArenaSize / 8);
+  read_bits_ = lazy_array<uint64_t>(kArenaSize / 8);
   install_signal_handlers();
   current = this;
   sink_ = make_sink(this);
@@ -196,6 +200,7 @@ Executor::~Executor() {
   munmap(read_mask_, lines * sizeof(uint64_t));
   munmap(ever_read_, lines);
   munmap(word_stamp_, kArenaSize / 8 * sizeof(uint32_t));
+  munmap(read_bits_, kArenaSize / 8 * sizeof(uint64_t));
   munmap(pool(), options_.pool_size);
   munmap(reinterpret_cast<void*>(arena_range_.begin), kArenaSize);
   arena = {};
@@ -387,13 +392,18 @@ void Executor::on_load(uint64_t address, uint64_t size) {
 }
 
 void Executor::touch_arena(uint64_t address, uint64_t size) {
-  for (uint64_t word = address & ~uint64_t{7}; word < address + size && word < reads_heap_; word += 8) {
-    uint32_t& stamp = word_stamp_[(word - arena_range_.begin) / 8];
-    if (stamp == read_epoch_) continue;
-    stamp = read_epoch_;
-    arena_active = false;
-    reads_.words.push_back(word);
-    arena_active = true;
+  const uint64_t end = address + size;
+  for (uint64_t word = address & ~uint64_t{7}; word < end && word < reads_heap_; word += 8) {
+    const uint64_t index = (word - arena_range_.begin) / 8;
+    if (word_stamp_[index] != read_epoch_) {
+      word_stamp_[index] = read_epoch_;
+      read_bits_[index] = 0;
+      arena_active = false;
+      reads_.words.push_back(word);
+      arena_active = true;
+    }
+    const uint64_t first = std::max(word, address), last = std::min(word + 8, end);
+    read_bits_[index] |= spread(static_cast<uint8_t>(line_mask(first - word, last - first)));
   }
 }
 

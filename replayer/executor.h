@@ -129,6 +129,8 @@ class Executor {
   const Reads& reads() const { return reads_; }
   // The bytes of a line of reads() that were loaded.
   uint64_t read_mask(uint64_t line) const { return read_mask_[line]; }
+  // The bits of a word of reads() that were loaded. The rest may be padding, which holds whatever the stack held.
+  uint64_t read_bits(uint64_t word) const { return read_bits_[(word - arena_range_.begin) / 8]; }
   // Digest of everything that code can find in the bytes `mask` of `line` now: their value where it is definite,
   // else the set of values that the alive candidates give them together.
   Signature signature(uint64_t line, uint64_t mask) const;
@@ -208,6 +210,7 @@ class Executor {
   uint64_t* read_mask_ = nullptr;   // valid where read_stamp_ is the epoch's
   uint8_t* ever_read_ = nullptr;
   uint32_t* word_stamp_ = nullptr;  // arena words
+  uint64_t* read_bits_ = nullptr;   // bits of them, valid where word_stamp_ is the epoch's
 
   std::vector<Undecided> undecided_;
   std::vector<uint32_t> alive_;

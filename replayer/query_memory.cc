@@ -72,9 +72,11 @@ const std::vector<QueryId>& QueryMemory::begin_leaf(const std::vector<QueryId>& 
       if (const auto at = by_line_.find(line); at != by_line_.end()) add(at->second);
     }
     if (std::memcmp(heap.data(), heap_.data(), heap.size()) != 0) {
-      for (const auto& [address, queries] : by_word_) {
+      for (const auto& [address, readers] : by_word_) {
         const uint64_t offset = address - reinterpret_cast<uint64_t>(heap.data());
-        if (offset + 8 <= heap.size() && std::memcmp(heap.data() + offset, heap_.data() + offset, 8) != 0) add(queries);
+        if (offset + 8 > heap.size()) continue;
+        const uint64_t before = word_at(reinterpret_cast<uint64_t>(heap_.data()) + offset);
+        if (((before ^ word_at(address)) & readers.bits) != 0) add(readers.queries);
       }
     }
     add(watched_);
@@ -92,7 +94,8 @@ const std::vector<ResultId>* QueryMemory::recall(QueryId query) {
     const Run& run = state.runs[i];
     const bool same =
         run.context == context_ && run.globals == globals_ &&
-        std::all_of(run.words.begin(), run.words.end(), [](const auto& w) { return word_at(w.first) == w.second; }) &&
+        std::all_of(run.words.begin(), run.words.end(),
+                    [](const WordRead& w) { return (word_at(w.address) & w.bits) == w.value; }) &&
         std::all_of(run.lines.begin(), run.lines.end(),
                     [&](const LineRead& r) { return executor_->signature(r.line, r.mask) == r.signature; });
     if (!same) continue;
@@ -110,8 +113,11 @@ void QueryMemory::remember(QueryId query, std::vector<ResultId> results) {
     by_line_[line].insert(query);
   }
   for (uint64_t address : executor_->reads().words) {
-    run.words.emplace_back(address, word_at(address));
-    by_word_[address].insert(query);
+    const uint64_t bits = executor_->read_bits(address);
+    run.words.push_back({address, bits, word_at(address) & bits});
+    WordReaders& readers = by_word_[address];
+    readers.bits |= bits;
+    readers.queries.insert(query);
   }
   State& state = states_[query];
   if (state.runs.size() == kRunsKept) state.runs.erase(state.runs.begin());

@@ -48,9 +48,12 @@ class QueryMemory {
     uint64_t line, mask;
     Signature signature;
   };
+  struct WordRead {
+    uint64_t address, bits, value;  // of the heap; the value under `bits`
+  };
   struct Run {
     std::vector<LineRead> lines;
-    std::vector<std::pair<uint64_t, uint64_t>> words;  // heap address, value
+    std::vector<WordRead> words;
     Signature globals;
     uint64_t context = 0;
     std::vector<ResultId> results;
@@ -63,7 +66,12 @@ class QueryMemory {
 
   Executor* executor_;
   absl::flat_hash_map<QueryId, State> states_;
-  absl::flat_hash_map<uint64_t, absl::flat_hash_set<QueryId>> by_line_, by_word_;
+  absl::flat_hash_map<uint64_t, absl::flat_hash_set<QueryId>> by_line_;
+  struct WordReaders {
+    uint64_t bits = 0;  // what any of them loaded
+    absl::flat_hash_set<QueryId> queries;
+  };
+  absl::flat_hash_map<uint64_t, WordReaders> by_word_;
   absl::flat_hash_set<QueryId> watched_;
   std::vector<QueryId> affected_;
   std::vector<uint64_t> touched_before_, from_trace_;
