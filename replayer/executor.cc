@@ -392,6 +392,7 @@ void Executor::on_load(uint64_t address, uint64_t size) {
 }
 
 void Executor::touch_arena(uint64_t address, uint64_t size) {
+  if (size == 0) return;
   const uint64_t end = address + size;
   for (uint64_t word = address & ~uint64_t{7}; word < end && word < reads_heap_; word += 8) {
     const uint64_t index = (word - arena_range_.begin) / 8;
