@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -95,13 +96,20 @@ def explore(trace: Path, *arguments: str, strategy: str = "read-driven", dump: b
     return Exploration(events=events, dump=text)
 
 
-def normal_form(trace: Path) -> str:
-    """The trace's bytes and floors at every fence and operation boundary, as text."""
-    return "\n".join(json.dumps(event, sort_keys=True) for event in _run(["dump", "--normal", "--trace", str(trace)]))
+def trace_events(trace: Path) -> list[Json]:
+    """The records of a trace, in order."""
+    events = _lines(["dump", "--format", "json", "--trace", str(trace)])
+    return [event for event in events if event["event"] == "trace_event"]
 
 
 def _run(arguments: list[str]) -> list[Json]:
     return [raw for _, raw in engine.stream(paths.engine(), arguments)]
+
+
+def _lines(arguments: list[str]) -> list[Json]:
+    """For commands whose events are no part of the package's own vocabulary."""
+    done = subprocess.run([paths.engine(), *arguments], capture_output=True, text=True, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def level_scenarios() -> Iterator[Scenario]:
