@@ -107,6 +107,7 @@ void on_signal(int signal, siginfo_t* info, void* context) {
     raise(signal);
     return;
   }
+  arena_active = false;  // the outcome outlives the target's heap
   Outcome outcome;
   outcome.kind = signal == SIGABRT ? Outcome::Kind::kAbort : Outcome::Kind::kSignal;
   outcome.signal = signal;
@@ -150,6 +151,7 @@ powercut_sink make_sink(Executor* self) {
   };
   sink.fence = [](void* s, uint32_t, const void*, const void*) { static_cast<Executor*>(s)->on_fence(); };
   sink.out_of_steps = [](void* s) {
+    arena_active = false;
     Outcome outcome;
     outcome.kind = Outcome::Kind::kSteps;
     outcome.stack = stack_of(__builtin_return_address(0), __builtin_frame_address(0));
@@ -604,8 +606,10 @@ void Executor::append_touched(std::vector<uint64_t>* lines) const {
     if (pool_range_.holds(word.address, 8)) lines->push_back((word.address - kPoolBase) / kLineSize);
   }
   for (const Decided& decided : decided_) lines->push_back(undecided_[decided.index].set->line);
-  if (levels_.size() < 2) return;
-  for (size_t i = levels_[1].first_undecided; i < undecided_.size(); ++i) lines->push_back(undecided_[i].set->line);
+  // A nested level may make a line definite with the very bytes that memory shows: nothing is written then.
+  for (size_t i = 1; i < levels_.size(); ++i) {
+    for (const auto& [line, slot] : levels_[i].old_slots) lines->push_back(line);
+  }
 }
 
 std::span<const uint8_t> Executor::heap() const {
