@@ -3,14 +3,10 @@
 #include <algorithm>
 
 namespace powercut {
-namespace {
 
-// Loop turns and calls that an execution may take: recovery may pass over the whole pool a few times.
-int64_t step_budget(const ExploreOptions& options, uint64_t pool_size) {
-  return options.step_budget > 0 ? options.step_budget : 500'000 + static_cast<int64_t>(pool_size / 8);
+int64_t step_budget(int64_t given, uint64_t pool_size) {
+  return given > 0 ? given : 500'000 + static_cast<int64_t>(pool_size / 8);
 }
-
-}  // namespace
 
 Exploration::Exploration(const Session& session, const ExploreOptions& options, std::unique_ptr<TraceReader> reader,
                          Report report)
@@ -20,7 +16,7 @@ Exploration::Exploration(const Session& session, const ExploreOptions& options, 
       walk_(reader_.get(), model_.get(), session.explored_at_start()),
       executor_({.pool_size = session.plan.scenario.pool_size,
                  .policy = options.policy(),
-                 .step_budget = step_budget(options, session.plan.scenario.pool_size),
+                 .step_budget = step_budget(options.step_budget, session.plan.scenario.pool_size),
                  .globals = session.globals,
                  .own_code = executable_code()}),
       frontier_(executor_.pool()),

@@ -33,6 +33,10 @@ struct ExploreOptions {
   AtomPolicy policy() const { return *atom_policy(atoms); }
 };
 
+// Loop turns and calls that one execution may take: `given`, or when that is 0 what lets recovery pass over the
+// whole pool a few times.
+int64_t step_budget(int64_t given, uint64_t pool_size);
+
 // What a chunk of crash points came to. Sums over chunks do not depend on who explored them.
 struct ChunkCounts {
   uint64_t crash_points = 0;

@@ -146,6 +146,13 @@ void run_query(const powercut_target& target, powercut_table* table, QueryId id,
   }
 }
 
+void put_failure(const Outcome& outcome, ResultBuffer* out) {
+  out->clear();
+  out->put_byte('!');
+  out->put_byte(static_cast<uint8_t>(outcome.kind));
+  out->put_byte(static_cast<uint8_t>(outcome.signal));
+}
+
 Answer parse_answer(QueryKind kind, std::string_view result) {
   Answer answer;
   if (result.size() == 3 && result[0] == '!') {

@@ -41,6 +41,8 @@ struct Answer {
   std::string_view rest;  // without the status byte
 };
 Answer parse_answer(QueryKind kind, std::string_view result);
+// The result of an execution that did not return, as the explorer writes it.
+void put_failure(const Outcome& outcome, ResultBuffer* out);
 
 struct Item {
   std::string_view key, value;  // copies: the key is empty

@@ -99,7 +99,7 @@ void Progress::start(std::string_view operation_text, std::string_view place_tex
 ChildEnd supervise(double stall_seconds, const std::function<int(Progress&)>& body) {
   const char* ours = "Free some memory and try again.";
   void* page = mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (page == MAP_FAILED) return {0, 0, harness_error("cannot map shared memory", "powercut-engine", ours)};
+  if (page == MAP_FAILED) return {0, 0, "", harness_error("cannot map shared memory", "powercut-engine", ours)};
   auto* progress = new (page) Progress{};
   copy_text(progress->operation, sizeof progress->operation, "set-up");
   copy_text(progress->place, sizeof progress->place, "powercut-engine");
@@ -117,7 +117,7 @@ ChildEnd supervise(double stall_seconds, const std::function<int(Progress&)>& bo
     // No destructors of the target's globals: it was stopped where it stood, perhaps by a power cut.
     _exit(code);
   }
-  ChildEnd end{.pid = pid, .exit_code = 0, .error = std::nullopt};
+  ChildEnd end{.pid = pid, .exit_code = 0, .how = "", .error = std::nullopt};
   if (pid < 0) {
     end.error = harness_error(std::string("cannot start a process: ") + std::strerror(errno), "powercut-engine", ours);
   } else {
@@ -128,13 +128,13 @@ ChildEnd supervise(double stall_seconds, const std::function<int(Progress&)>& bo
     }
     std::string operation = progress->operation;
     if (!ended) {
-      end.error = harness_error(operation + " did not end within " + std::to_string(static_cast<int>(stall_seconds)) +
-                                    " seconds, without a power cut",
-                                progress->place, "Correct the target, or give a larger --operation-timeout.");
+      end.how = operation + " did not end within " + std::to_string(static_cast<int>(stall_seconds)) + " seconds";
+      end.error = harness_error(end.how + ", without a power cut", progress->place,
+                                "Correct the target, or give a larger --operation-timeout.");
     } else if (WIFSIGNALED(status)) {
-      end.error =
-          harness_error(operation + " died of " + signal_text(WTERMSIG(status), *progress) + ", without a power cut",
-                        progress->place, "The target is broken by itself: correct it before looking for crash states.");
+      end.how = operation + " died of " + signal_text(WTERMSIG(status), *progress);
+      end.error = harness_error(end.how + ", without a power cut", progress->place,
+                                "The target is broken by itself: correct it before looking for crash states.");
     } else {
       end.exit_code = WEXITSTATUS(status);
     }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "checker/native/result.h"
@@ -30,7 +31,8 @@ struct Progress {
 struct ChildEnd {
   pid_t pid = 0;
   int exit_code = 0;                 // when it ended by itself
-  std::optional<EngineError> error;  // when it did not: always kind harness
+  std::string how;                   // when it did not: "insert(17) died of SIGSEGV at address 0x0"
+  std::optional<EngineError> error;  // then as well: always kind harness, in the words of a recording
 };
 
 // Runs `body` in a child and waits. A child whose `steps` stand still for `stall_seconds` is killed.

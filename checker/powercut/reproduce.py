@@ -1,8 +1,9 @@
 """Replays a finding record on the trace it was found in, or on a fresh recording of its plan.
 
 A trace belongs to the build that it was recorded with. After the code under test was rebuilt the engine
-refuses the old trace; the plan is then recorded again, and the finding is looked for there. It may have
-moved or gone, so `held` is false for the first and for the second: only `powercut run` can tell.
+refuses the old trace; the plan is then recorded again, and the finding is looked for there. Where the new
+trace does not have the crash state any more the finding may have moved or gone: that is a UsageError, since
+only `powercut run` can tell.
 """
 
 import json
@@ -42,6 +43,9 @@ class Reproduction:
     held: bool
     fresh_trace: bool
     finding: dict[str, Any]
+    #: What its crash image violates now; after a change of the code it need not be what it was.
+    invariant: str
+    message: str
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -104,4 +108,11 @@ def _replay(path: Path, trace: Path, *, context: Context, content: dict[str, Any
     arguments = ["reproduce", "--trace", str(trace), "--finding", str(path.absolute())]
     event, _ = engine.single(context.engine_path, arguments, events.Reproduced)
     assert isinstance(event, events.Reproduced)
-    return Reproduction(held=event.held, fresh_trace=fresh, finding=content)
+    shown = event.finding or {}
+    return Reproduction(
+        held=event.held,
+        fresh_trace=fresh,
+        finding=content,
+        invariant=shown.get("invariant", content["invariant"]),
+        message=shown.get("message", ""),
+    )

@@ -24,7 +24,8 @@ def reproduce(
 ) -> None:
     """Replay one finding.
 
-    Its crash image is built again, recovery runs on it, and the same query is asked.
+    Its crash image is built again, recovery runs on it, and the same query is asked. The image must be
+    legal on the trace: one that no power cut can leave is refused.
 
     Exit code: 1 when the finding still holds, 0 when it does not, 2 when it cannot be replayed, 3 when
     powercut itself failed.
@@ -41,14 +42,16 @@ def reproduce(
                 "held": result.held,
                 "fresh_trace": result.fresh_trace,
                 "fingerprint": result.finding["fingerprint"],
-                "invariant": result.finding["invariant"],
+                "invariant": result.invariant,
             }
         )
     elif result.held:
         print(text.render_finding(result.finding, color=output.colored()))
     if result.fresh_trace:
         output.say("The trace is of another build: the scenario was recorded again with this one.")
-    if result.held:
+    if result.held and result.invariant != result.finding["invariant"]:
+        output.say(f"The crash image violates another invariant now: {result.invariant}. {result.message}")
+    elif result.held:
         output.say("The finding holds.")
     else:
         output.say("The finding does not hold any more. 'powercut run' tells whether the scenario is clean now.")
