@@ -12,7 +12,7 @@ BUILD := build
 PYTHON := .venv/bin/python
 CPP_FILES = $(shell git ls-files '*.cc' '*.h' '*.c' '*.cpp')
 
-.PHONY: help setup build run test test-fast test-long litmus goldens bench lint typecheck check format docs clean
+.PHONY: help setup build run test test-fast test-long mutants litmus goldens bench lint typecheck check format docs clean
 
 help:  ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -40,6 +40,9 @@ test-fast: setup build  ## Run the tests that take less than two seconds each
 
 test-long: setup build  ## Run the long tests alone (minutes to hours)
 	@$(PYTHON) -m pytest -m long
+
+mutants: setup build  ## Break the engine on purpose, in ways that some test must notice each
+	@$(PYTHON) -m pytest -m long -rA checker/tests/test_mutants.py
 
 litmus: setup build  ## Hold the persistency models against their litmus tests
 	@.venv/bin/powercut litmus

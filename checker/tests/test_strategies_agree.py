@@ -16,6 +16,7 @@ import pytest
 
 from checker.tests.real_engine import VARIANTS, Exploration, Subject, explore, gallery, known_good, level_scenarios
 from checker.tests.real_engine import record, require_engine
+from powercut import scenario
 
 pytestmark = pytest.mark.slow
 
@@ -139,24 +140,48 @@ def sampled() -> Iterator[pytest.param]:
             yield pytest.param(subject, id=subject.id, marks=() if in_short(subject) else pytest.mark.long)
 
 
-def across_chunks() -> Iterator[Subject]:
-    """Traces of more than one chunk of work, so that several workers have something to do; and findings."""
-    yield from (s for s in subjects() if s.scenario.name in ("churn", "ycsb_a") and s.variant == "hardened")
-    yield from (s for s in gallery() if s.toggle in ("update_two_writes", "move_unordered", "expand_capacity_first"))
-    for item in level_scenarios():
-        if item.name == "ycsb_load":
-            yield Subject(scenario=item, target="level", variant="hardened", toggle="insert_top_unordered")
+#: More crash points than one worker is given at a time, with an operation of every kind.
+LONG_SCENARIO = """
+schema = 1
+name = "several_chunks"
+summary = "For a test."
+targets = ["level"]
+[config]
+top = 32
+[[phase]]
+name = "work"
+steps = [
+  { op = "insert", from = 1, to = 130 },
+  { op = "update", from = 1, to = 60 },
+  { op = "erase", from = 20, to = 60 },
+  { op = "maintain", command = "expand" },
+]
+"""
 
 
-@pytest.mark.parametrize("subject", list(across_chunks()), ids=lambda s: s.id)
-def test_jobs_runs_and_paranoia_change_nothing(subject: Subject, tmp_path: Path) -> None:
-    trace = record(subject, tmp_path)
+def assert_repeatable(trace: Path) -> Exploration:
     first = explore(trace, "--jobs", "1")
     expected = first.stable(ignoring=frozenset({"jobs"}))
     assert explore(trace, "--jobs", "1").stable() == first.stable(), "two runs of the same trace differ"
     for jobs in ("2", "3"):
         assert explore(trace, "--jobs", jobs).stable(ignoring=frozenset({"jobs"})) == expected, f"--jobs {jobs}"
     assert explore(trace, "--paranoid").stable() == first.stable(), "--paranoid"
+    return first
+
+
+@pytest.mark.parametrize("subject", [s for s in gallery() if s.toggle in SHORT_TOGGLES], ids=lambda s: s.id)
+def test_jobs_runs_and_paranoia_change_nothing(subject: Subject, tmp_path: Path) -> None:
+    assert assert_repeatable(record(subject, tmp_path)).findings
+
+
+@pytest.mark.parametrize("toggle", [None, "insert_top_unordered"])
+def test_jobs_share_a_long_trace(toggle: str | None, tmp_path: Path) -> None:
+    file = tmp_path / "several_chunks.toml"
+    file.write_text(LONG_SCENARIO, encoding="utf-8")
+    subject = Subject(scenario=scenario.load(file), target="level", variant="hardened", toggle=toggle)
+    explored = assert_repeatable(record(subject, tmp_path))
+    assert explored.result["crash_points"] > 512, "one chunk: a single worker does it all"
+    assert bool(explored.findings) == (toggle is not None)
 
 
 @pytest.mark.parametrize("strategy", ["prefix", "random"])

@@ -1,6 +1,9 @@
 // The smallest target that is a map: an array of slots, each published by one byte. Its option `misbehave`
 // makes it break in the ways that the engine must survive; ARRAY_MAP_ABI and ARRAY_MAP_LACKS_UPDATE build
 // the libraries that it must refuse.
+#include <signal.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -71,12 +74,21 @@ powercut_status format(powercut_pool pool, const powercut_config* config) {
   return POWERCUT_OK;
 }
 
+// Breaks the process, not the execution: what no engine can catch from within. Only in images with a third item.
+void break_process(const std::string& how, const Root& root) {
+  if (!how.starts_with("open_") || root.capacity < 3 || !root.slots[2].used) return;
+  if (how == "open_exit") _exit(7);
+  if (how == "open_kill") kill(getpid(), SIGKILL);
+  if (how == "open_sleep") pause();
+}
+
 powercut_status open(powercut_pool pool, const powercut_config* config, powercut_table** out) {
   auto* root = reinterpret_cast<Root*>(pool.base);
   if (root->magic != kMagic) return POWERCUT_NOT_FORMATTED;
   auto* table = new Table;
   table->root = root;
   table->misbehave = option(config, "misbehave", "");
+  break_process(table->misbehave, *root);
   *out = table;
   return POWERCUT_OK;
 }
@@ -167,7 +179,8 @@ void close(powercut_table* table) { delete &self(table); }
 
 const char* const kVariants[] = {"published", "hardened", nullptr};
 const char* const kOptions[] = {"capacity=64: slots",
-                                "misbehave=|segv|abort|throw|hang|corrupt|print: in the third insert", nullptr};
+                                "misbehave=|segv|abort|throw|hang|corrupt|print: in the third insert; open_exit|open_kill|open_sleep: "
+                                "in an open that finds it", nullptr};
 const char* const kCommands[] = {"scrub", nullptr};
 
 const powercut_target kTarget = {.abi = ARRAY_MAP_ABI,
