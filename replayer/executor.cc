@@ -309,8 +309,9 @@ void Executor::maybe_cut(bool raises) {
   arena_active = true;
 }
 
-std::optional<Cut> Executor::cut_after_recovery() const {
+std::optional<Cut> Executor::cut_after_recovery() {
   if (recovery_stores_.empty()) return std::nullopt;
+  if (options_.caches_persist) land_stores();
   Cut cut{.stores = *recovery_pending_, .alive = {}, .stores_seen = recovery_stores_.size(), .after_return = true};
   for (const LineState& state : line_states()) cut.alive.push_back(state.alive);
   return cut;
@@ -318,7 +319,7 @@ std::optional<Cut> Executor::cut_after_recovery() const {
 
 // The medium after the second cut: what each line held at the first one (its alive bases, fixed but unknown),
 // under what recovery's own stores may have left on it.
-std::vector<LineSet> Executor::child(const Cut& cut) const {
+std::vector<LineSet> Executor::child(const Cut& cut) {
   std::vector<LineSet> out;
   const LineLog nothing;
   const size_t first = levels_.back().first_undecided;
@@ -327,7 +328,8 @@ std::vector<LineSet> Executor::child(const Cut& cut) const {
     std::vector<Content> bases;
     for (uint32_t index : cut.alive[i - first]) bases.push_back(parent.contents[index]);
     const LineLog* log = cut.stores.find(parent.line);
-    CandidateSet set = candidates(log == nullptr ? nothing : *log, bases, options_.policy, kCandidateLimit);
+    CandidateSet set = candidates(log == nullptr ? nothing : *log, bases, options_.policy, kNestedCandidateLimit);
+    truncated_ = truncated_ || set.truncated;
     LineSet& line = out.emplace_back();
     line.line = parent.line;
     line.contents = std::move(set.contents);
@@ -339,7 +341,8 @@ std::vector<LineSet> Executor::child(const Cut& cut) const {
     if (slot_[number] != 0 && slot_[number] > first) continue;  // handled above
     Content base;
     std::memcpy(base.bytes.data(), pool() + number * kLineSize, kLineSize);
-    CandidateSet set = candidates(log, {&base, 1}, options_.policy, kCandidateLimit);
+    CandidateSet set = candidates(log, {&base, 1}, options_.policy, kNestedCandidateLimit);
+    truncated_ = truncated_ || set.truncated;
     if (set.contents.size() == 1 && set.contents[0] == base) continue;
     LineSet& line = out.emplace_back();
     line.line = number;
@@ -419,11 +422,27 @@ void Executor::decide(uint32_t index, uint64_t mask) {
   for (size_t w = 0; w < 8; ++w) wide[w] = spread(static_cast<uint8_t>(mask >> (8 * w)));
   groups_.resize(u.alive_count);
   representatives_.clear();
+  by_value_.clear();
+  const bool large = u.alive_count > 64;
   for (uint32_t i = 0; i < u.alive_count; ++i) {
-    const Content& content = contents[alive_at(u, i)];
+    const uint32_t index = alive_at(u, i);
+    const Content& content = contents[index];
+    const auto same = [&](uint32_t g) { return equal_under(content, contents[representatives_[g]], wide); };
     uint32_t group = 0;
-    while (group < representatives_.size() && !equal_under(content, contents[representatives_[group]], wide)) ++group;
-    if (group == representatives_.size()) representatives_.push_back(alive_at(u, i));
+    if (!large) {
+      while (group < representatives_.size() && !same(group)) ++group;
+    } else {
+      Content masked;
+      for (size_t w = 0; w < 8; ++w) {
+        const uint64_t word = load_word(&content.bytes[w * 8]) & wide[w];
+        std::memcpy(&masked.bytes[w * 8], &word, 8);
+      }
+      auto& bucket = by_value_[XXH3_64bits(masked.bytes.data(), kLineSize)];
+      const auto found = std::find_if(bucket.begin(), bucket.end(), same);
+      group = found == bucket.end() ? static_cast<uint32_t>(representatives_.size()) : *found;
+      if (found == bucket.end()) bucket.push_back(group);
+    }
+    if (group == representatives_.size()) representatives_.push_back(index);
     groups_[i] = group;
   }
   if (representatives_.size() > 1) {
@@ -505,14 +524,29 @@ void Executor::on_store(uint64_t address, uint64_t size, uint32_t flags, const v
   if (!pool_range_.holds(address, size)) return;
   arena_active = false;
   overwrite(address, size);
-  if (in_recovery_) {
-    const uint64_t offset = address - kPoolBase;
-    recovery_pending_->store(recovery_stores_.size(), 0, 0, (flags & POWERCUT_STORE_NT) != 0,
-                             (flags & POWERCUT_STORE_MEMCALL) != 0, false, offset,
-                             {static_cast<const uint8_t*>(value), size});
-    recovery_stores_.push_back({offset, size, cuts_ == nullptr ? std::vector<uint64_t>{} : stack_of(pc, frame)});
-  }
+  if (in_recovery_) follow_store(address, {static_cast<const uint8_t*>(value), size}, flags, pc, frame);
   arena_active = true;
+}
+
+// Recovery's own stores, as the model sees them. Under eadr each is a crash point with that store in flight, and
+// durable from the next one on (the crash points of eadr.cc).
+void Executor::follow_store(uint64_t address, std::span<const uint8_t> bytes, uint32_t flags, const void* pc,
+                            const void* frame) {
+  const uint64_t offset = address - kPoolBase;
+  if (options_.caches_persist) land_stores();
+  recovery_pending_->store(recovery_stores_.size(), 0, 0, (flags & POWERCUT_STORE_NT) != 0,
+                           (flags & POWERCUT_STORE_MEMCALL) != 0, (flags & POWERCUT_STORE_RMW) != 0, offset, bytes);
+  recovery_stores_.push_back(
+      {offset, bytes.size(), cuts_ == nullptr ? std::vector<uint64_t>{} : stack_of(pc, frame)});
+  if (options_.caches_persist) maybe_cut(true);
+  arena_active = false;
+}
+
+void Executor::land_stores() {
+  for (uint64_t line : recovery_pending_->take_changed()) {
+    const auto log = recovery_pending_->lines().find(line);
+    if (log != recovery_pending_->lines().end()) log->second.settle_chain(options_.policy);
+  }
 }
 
 void Executor::on_rmw_begin(uint64_t address, uint64_t size, const void* pc, const void* frame) {
@@ -529,15 +563,13 @@ void Executor::on_rmw_end(uint64_t address, uint64_t size, uint32_t stored, cons
   arena_active = false;
   overwrite(address, size);
   if (in_recovery_) {
-    const uint64_t offset = address - kPoolBase;
-    recovery_pending_->store(recovery_stores_.size(), 0, 0, false, false, true, offset, {pool() + offset, size});
-    recovery_stores_.push_back({offset, size, cuts_ == nullptr ? std::vector<uint64_t>{} : stack_of(pc, frame)});
+    follow_store(address, {reinterpret_cast<const uint8_t*>(address), size}, POWERCUT_STORE_RMW, pc, frame);
   }
   arena_active = true;
 }
 
 void Executor::on_flush(uint64_t address, uint32_t kind) {
-  if (!running_ || !in_recovery_ || !pool_range_.holds(address, 1)) return;
+  if (!running_ || !in_recovery_ || options_.caches_persist || !pool_range_.holds(address, 1)) return;
   const uint64_t offset = address - kPoolBase;
   const auto flush = static_cast<FlushKind>(kind);
   maybe_cut(flush == FlushKind::kClflush && recovery_pending_->raised_by_clflush(offset));
@@ -549,7 +581,7 @@ void Executor::on_flush(uint64_t address, uint32_t kind) {
 void Executor::on_fence() {
   if (!running_ || !in_recovery_) return;
   arena_active = false;
-  const bool raises = !recovery_pending_->raised_by_fence(0).empty();
+  const bool raises = !options_.caches_persist && !recovery_pending_->raised_by_fence(0).empty();
   arena_active = true;
   maybe_cut(raises);
   arena_active = false;
@@ -582,21 +614,17 @@ Signature Executor::signature(uint64_t line, uint64_t mask) const {
   // in memory, and so in `here`.
   const Undecided& u = undecided_[slot - 1];
   for (size_t w = 0; w < 8; ++w) wide[w] &= ~spread(static_cast<uint8_t>(u.written >> (8 * w)));
-  std::vector<const Content*> distinct;
+  absl::flat_hash_set<std::pair<uint64_t, uint64_t>> distinct;
   for (uint32_t i = 0; i < u.alive_count; ++i) {
     const Content& content = u.set->contents[alive_at(u, i)];
-    const bool known = std::any_of(distinct.begin(), distinct.end(),
-                                   [&](const Content* d) { return equal_under(*d, content, wide); });
-    if (!known) distinct.push_back(&content);
-  }
-  for (const Content* content : distinct) {
     Content projected;
     for (size_t w = 0; w < 8; ++w) {
-      const uint64_t word = load_word(&content->bytes[w * 8]) & wide[w];
+      const uint64_t word = load_word(&content.bytes[w * 8]) & wide[w];
       std::memcpy(&projected.bytes[w * 8], &word, 8);
     }
-    const XXH128_hash_t next = XXH3_128bits_withSeed(projected.bytes.data(), kLineSize, hash.low64);
-    hash = {next.low64, next.high64 ^ std::rotl(hash.high64, 1)};
+    const XXH128_hash_t own = XXH3_128bits(projected.bytes.data(), kLineSize);
+    if (!distinct.insert({own.low64, own.high64}).second) continue;
+    hash = XXH3_128bits_withSeed(&own, sizeof own, hash.low64 ^ std::rotl(hash.high64, 1));
   }
   return {hash.low64, hash.high64};
 }

@@ -22,6 +22,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
 #include "replayer/decisions.h"
 #include "replayer/models/model.h"
 #include "tracer/runtime/hooks.h"
@@ -81,6 +84,7 @@ class Executor {
   struct Options {
     uint64_t pool_size = 0;
     AtomPolicy policy = AtomPolicy::kAny;
+    bool caches_persist = false;       // eadr: recovery's stores are durable once visible
     int64_t step_budget = 0;
     std::vector<MemoryRange> globals;  // the target's writable data
     // Code that is not the target's: a fault in here is a failure of the harness and kills the process.
@@ -106,9 +110,11 @@ class Executor {
   // Recovery: run() that also follows its stores. Cuts at fresh crash points inside it go to `cuts` if not null.
   Outcome run_recovery(Decisions* decisions, std::vector<Cut>* cuts, const std::function<void()>& body);
   // The cut right after the recovery that ran last; nothing when it wrote nothing.
-  std::optional<Cut> cut_after_recovery() const;
+  std::optional<Cut> cut_after_recovery();
   // The child level of a cut; call with the level's initial state restored.
-  std::vector<LineSet> child(const Cut& cut) const;
+  std::vector<LineSet> child(const Cut& cut);
+  // Whether some child had a line with more candidates than are kept.
+  bool truncated() const { return truncated_; }
   // Digest of the (address, value) sequence that the last recovery loaded: its leaf in the recovery trie.
   uint64_t path() const { return path_; }
 
@@ -200,6 +206,8 @@ class Executor {
   void write_line(uint64_t line, const Content& content, uint64_t mask);
   void touch_arena(uint64_t address, uint64_t size);
   void maybe_cut(bool raises);
+  void follow_store(uint64_t address, std::span<const uint8_t> bytes, uint32_t flags, const void* pc, const void* frame);
+  void land_stores();
   void check_store(uint64_t address, uint64_t size, const void* pc, const void* frame);
 
   Options options_;
@@ -218,11 +226,13 @@ class Executor {
   std::vector<Word> words_;
   std::vector<Decided> decided_;
   std::vector<uint32_t> groups_, representatives_;  // scratch of decide()
+  absl::flat_hash_map<uint64_t, absl::InlinedVector<uint32_t, 1>> by_value_;  // the same, for large sets
 
   Reads reads_;
   uint64_t reads_heap_ = 0;
   uint32_t read_epoch_ = 0;
 
+  bool truncated_ = false;
   bool running_ = false;
   bool in_recovery_ = false;
   Decisions* decisions_ = nullptr;

@@ -3,17 +3,13 @@
 #include <algorithm>
 
 namespace powercut {
-namespace {
 
-// A query that did not return is a result too.
 void put_failure(const Outcome& outcome, ResultBuffer* buffer) {
   buffer->clear();
-  buffer->put("!", 1);
+  buffer->put_byte('!');
   buffer->put_byte(static_cast<uint8_t>(outcome.kind));
   buffer->put_byte(static_cast<uint8_t>(outcome.signal));
 }
-
-}  // namespace
 
 void ResultBuffer::put(const void* data, size_t size) {
   if (size_ + size > bytes_.size()) {

@@ -54,6 +54,9 @@ class ResultBuffer {
   bool overflow_ = false;
 };
 
+// The result of an execution that did not return: '!', how it ended, the signal.
+void put_failure(const Outcome& outcome, ResultBuffer* buffer);
+
 // What is run on crash images, and who judges it. Calls marked [target] happen inside target code's guard:
 // they may not allocate outside the result buffer.
 class Subject {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 namespace powercut {
 namespace {
@@ -30,6 +31,7 @@ void QueryMemory::forget() {
   touched_before_.clear();
   from_trace_.clear();
   heap_.clear();
+  listed_.clear();
   version_ = 0;
 }
 
@@ -53,20 +55,22 @@ const std::vector<QueryId>& QueryMemory::begin_leaf(const std::vector<QueryId>& 
   const std::span<const uint8_t> heap = executor_->heap();
   const Signature globals = executor_->globals_signature();
   const bool all = context != context_ || !(globals == globals_) || heap.size() != heap_.size();
-  if (version != version_ || all) {
-    for (QueryId query : listed) {
-      State& state = states_[query];
-      // Not in the list before: nobody has watched its read set since.
-      if (all || state.listed != version_ || state.runs.empty()) affected_.push_back(query);
-      state.listed = version;
-    }
+  if (version != version_) {
+    // Both lists ascend. A query that was not in the list has to be asked: nobody watched its read set since.
+    std::set_difference(listed.begin(), listed.end(), listed_.begin(), listed_.end(), std::back_inserter(affected_));
+    for (QueryId query : affected_) states_[query].listed = true;
+    std::vector<QueryId> gone;
+    std::set_difference(listed_.begin(), listed_.end(), listed.begin(), listed.end(), std::back_inserter(gone));
+    for (QueryId query : gone) states_[query].listed = false;
+    listed_ = listed;
     version_ = version;
   }
   const auto add = [this](const absl::flat_hash_set<QueryId>& queries) {
     for (QueryId query : queries) {
-      if (states_[query].listed == version_) affected_.push_back(query);
+      if (states_[query].listed) affected_.push_back(query);
     }
   };
+  if (all) affected_ = listed;
   if (!all) {
     for (uint64_t line : changed) {
       if (const auto at = by_line_.find(line); at != by_line_.end()) add(at->second);
@@ -107,10 +111,17 @@ const std::vector<ResultId>* QueryMemory::recall(QueryId query) {
 
 void QueryMemory::remember(QueryId query, std::vector<ResultId> results) {
   Run run{{}, {}, globals_, context_, std::move(results)};
+  const State& known = states_[query];
+  // The index has the lines of the runs that are kept, and these make up most read sets.
+  const auto indexed = [&known](uint64_t line) {
+    return std::any_of(known.runs.begin(), known.runs.end(), [line](const Run& r) {
+      return std::any_of(r.lines.begin(), r.lines.end(), [line](const LineRead& l) { return l.line == line; });
+    });
+  };
   for (uint64_t line : executor_->reads().lines) {
     const uint64_t mask = executor_->read_mask(line);
     run.lines.push_back({line, mask, executor_->signature(line, mask)});
-    by_line_[line].insert(query);
+    if (!indexed(line)) by_line_[line].insert(query);
   }
   for (uint64_t address : executor_->reads().words) {
     const uint64_t bits = executor_->read_bits(address);

@@ -61,7 +61,7 @@ class QueryMemory {
   struct State {
     std::vector<Run> runs;
     size_t last = 0;       // index of the run that answered last
-    uint64_t listed = 0;   // version of the last list that had the query
+    bool listed = false;   // in the list at hand
   };
 
   Executor* executor_;
@@ -74,6 +74,7 @@ class QueryMemory {
   absl::flat_hash_map<uint64_t, WordReaders> by_word_;
   absl::flat_hash_set<QueryId> watched_;
   std::vector<QueryId> affected_;
+  std::vector<QueryId> listed_;  // the list at hand
   std::vector<uint64_t> touched_before_, from_trace_;
   uint64_t version_ = 0;
   uint64_t context_ = 0;

@@ -1,6 +1,7 @@
 #include "checker/native/exploration.h"
 
 #include <algorithm>
+#include <chrono>
 
 namespace powercut {
 
@@ -16,6 +17,7 @@ Exploration::Exploration(const Session& session, const ExploreOptions& options, 
       walk_(reader_.get(), model_.get(), session.explored_at_start()),
       executor_({.pool_size = session.plan.scenario.pool_size,
                  .policy = options.policy(),
+                 .caches_persist = options.model == "eadr",
                  .step_budget = step_budget(options.step_budget, session.plan.scenario.pool_size),
                  .globals = session.globals,
                  .own_code = executable_code()}),
@@ -49,10 +51,12 @@ void Exploration::visit(const Instant& instant) {
   }
   instant_ = &instant;
   const std::vector<uint64_t> changed = frontier_.follow(model_.get());
+  const auto start = std::chrono::steady_clock::now();
   counts_.covered += explorer_.crash_point(frontier_.sets(), changed, instant.ordinal);
+  counts_.exploring_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   ++counts_.crash_points;
   counts_.distrust = explorer_.distrust();
-  if (frontier_.truncated()) counts_.complete = false;
+  if (frontier_.truncated() || executor_.truncated()) counts_.complete = false;
   if (dump_.is_open()) {
     for (const std::string& line : oracle_.take_collected()) dump_ << instant.ordinal << ' ' << line << '\n';
     dump_.flush();

@@ -42,6 +42,7 @@ struct ChunkCounts {
   uint64_t crash_points = 0;
   uint64_t executions = 0, query_runs = 0, query_answers = 0, loads = 0;
   BigInt covered = 0;
+  double exploring_seconds = 0;    // wall clock inside crash points: recovery, queries, undo
   bool complete = true;    // strategy and candidate sets left nothing out
   bool stopped = false;    // by a signal or the budget, before the chunk's end
   std::string distrust;    // why this process cannot be trusted any more

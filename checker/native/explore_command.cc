@@ -73,6 +73,7 @@ Json result_event(const Session& session, const ExploreOptions& options, const S
           {"loads", merged.sum.loads},
           {"leaves", merged.leaves},
           {"seconds", seconds},
+          {"exploring_seconds", merged.sum.exploring_seconds},
           {"coverage",
            {{"kind", complete ? "complete" : "sampled"},
             {"covered", complete ? survey.crash_states.str() : merged.sum.covered.str()},

@@ -142,7 +142,7 @@ Json finding_event(const Exposure& exposure, const FindingContext& context) {
   const History& history = context.history;
   const OperationInfo& operation = history.operation();
   const QueryKind kind = kind_of(exposure.query);
-  const bool by_key = kind == QueryKind::kLookup || kind == QueryKind::kCopies || kind == QueryKind::kProbe;
+  const bool by_key = asks_key(kind);
   const bool by_region = kind == QueryKind::kWalk || kind == QueryKind::kVerify;
 
   StoreFates fates;

@@ -167,7 +167,8 @@ std::optional<Violation> judge_query(const History& history, const powercut_trai
                                             " reached by nothing; the first lies at offset ", offset, "."),
                        {absl::StrCat("at most ", traits.leak_bound)}, absl::StrCat(count, " blocks")};
     }
-    case QueryKind::kProbe: {
+    case QueryKind::kProbe:
+    case QueryKind::kEraseProbe: {
       const ProbeResult probe = parse_probe(result);
       if (probe.good) return std::nullopt;
       return Violation{"unusable", absl::StrCat("Operations on key ", name_of(history.keys()[argument_of(query)]),

@@ -52,6 +52,7 @@ const std::vector<QueryId>& Oracle::queries(uint64_t* version) {
   for (uint64_t r = 0; r < regions_ && target_.walk != nullptr; ++r) queries_.push_back(query_id(QueryKind::kWalk, r));
   for (uint64_t r = 0; r < regions_ && target_.verify != nullptr; ++r) queries_.push_back(query_id(QueryKind::kVerify, r));
   if (target_.blocks != nullptr && target_.owner != nullptr) queries_.push_back(query_id(QueryKind::kBlocks, 0));
+  for (size_t k = 0; k < keys && target_.erase != nullptr; ++k) queries_.push_back(query_id(QueryKind::kEraseProbe, k));
   return queries_;
 }
 
@@ -64,7 +65,7 @@ const std::vector<QueryId>& Oracle::obliged() {
   for (size_t k = 0; k < keys.size(); ++k) {
     if (judged_[k] == keys[k].version) continue;
     judged_[k] = keys[k].version;
-    for (QueryKind kind : {QueryKind::kLookup, QueryKind::kCopies, QueryKind::kProbe}) obliged_.push_back(query_id(kind, k));
+    for (QueryKind kind : {QueryKind::kLookup, QueryKind::kCopies, QueryKind::kProbe, QueryKind::kEraseProbe}) obliged_.push_back(query_id(kind, k));
     for (uint64_t region : shown_in_[k]) obliged_.push_back(query_id(QueryKind::kWalk, region));
   }
   return obliged_;
@@ -82,7 +83,7 @@ std::string Oracle::first_key(const Violation& violation, int depth, QueryId que
 
 Subject::Judgement Oracle::weigh(int depth, QueryId query, std::string_view result, std::optional<Violation> violation) {
   const QueryKind kind = kind_of(query);
-  const bool key_level = kind == QueryKind::kLookup || kind == QueryKind::kCopies || kind == QueryKind::kProbe;
+  const bool key_level = asks_key(kind);
   if (collecting_) {
     collected_.insert(absl::StrCat(depth, " ", describe_query(*history_, query), " ",
                                    hex({reinterpret_cast<const uint8_t*>(result.data()), result.size()})));

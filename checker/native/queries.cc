@@ -66,8 +66,8 @@ struct Prober {
                                                        : Seen::kOther);
   }
 
-  void run() {
-    if (lookup() == POWERCUT_OK && target.update != nullptr) {
+  void run(bool with_update) {
+    if (lookup() == POWERCUT_OK && with_update && target.update != nullptr) {
       put_step('u', target.update(table, bytes_of(key), bytes_of(one)));
       lookup();
     }
@@ -87,11 +87,17 @@ const char* name_of(QueryKind kind) {
     case QueryKind::kLookup: return "lookup";
     case QueryKind::kCopies: return "copies";
     case QueryKind::kProbe: return "probe";
+    case QueryKind::kEraseProbe: return "erase-probe";
     case QueryKind::kWalk: return "walk";
     case QueryKind::kVerify: return "verify";
     case QueryKind::kBlocks: return "blocks";
   }
   return "?";
+}
+
+bool asks_key(QueryKind kind) {
+  return kind == QueryKind::kLookup || kind == QueryKind::kCopies || kind == QueryKind::kProbe ||
+         kind == QueryKind::kEraseProbe;
 }
 
 void run_query(const powercut_target& target, powercut_table* table, QueryId id, const std::vector<KeyHistory>& keys,
@@ -112,7 +118,8 @@ void run_query(const powercut_target& target, powercut_table* table, QueryId id,
       put_status(out, target.copies(table, bytes_of(keys[argument].bytes), put_copy, out));
       return;
     case QueryKind::kProbe:
-      Prober{target, table, keys[argument].bytes, probe_one, probe_two, out}.run();
+    case QueryKind::kEraseProbe:
+      Prober{target, table, keys[argument].bytes, probe_one, probe_two, out}.run(kind_of(id) == QueryKind::kProbe);
       return;
     case QueryKind::kWalk:
       put_status(out, target.walk(table, argument, put_item, out));
@@ -146,13 +153,6 @@ void run_query(const powercut_target& target, powercut_table* table, QueryId id,
   }
 }
 
-void put_failure(const Outcome& outcome, ResultBuffer* out) {
-  out->clear();
-  out->put_byte('!');
-  out->put_byte(static_cast<uint8_t>(outcome.kind));
-  out->put_byte(static_cast<uint8_t>(outcome.signal));
-}
-
 Answer parse_answer(QueryKind kind, std::string_view result) {
   Answer answer;
   if (result.size() == 3 && result[0] == '!') {
@@ -161,7 +161,7 @@ Answer parse_answer(QueryKind kind, std::string_view result) {
     answer.signal = result[2];
     return answer;
   }
-  if (result.empty() || kind == QueryKind::kProbe) {
+  if (result.empty() || kind == QueryKind::kProbe || kind == QueryKind::kEraseProbe) {
     answer.rest = result;
     return answer;
   }
@@ -217,11 +217,12 @@ ProbeResult parse_probe(std::string_view result) {
       }
       case 'u':
         // FULL is legal: an out-of-place update may find no room, and then changes nothing.
-        add("update " + name, status == POWERCUT_OK || status == POWERCUT_FULL);
+        add("update " + name, status == POWERCUT_OK || status == POWERCUT_FULL || status == POWERCUT_UNSUPPORTED);
         if (status == POWERCUT_OK) value = Seen::kFirst;
-        if (status == POWERCUT_FULL) value = Seen::kOther;
+        if (status != POWERCUT_OK) value = Seen::kOther;
         break;
       case 'e':
+        if (status == POWERCUT_UNSUPPORTED) break;
         add("erase " + name, status == (state == State::kPresent ? POWERCUT_OK : POWERCUT_NOT_FOUND));
         state = State::kAbsent;
         break;

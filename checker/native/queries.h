@@ -17,16 +17,19 @@ enum class QueryKind : uint8_t {
   kRecovery = 0,
   kLookup = 1,  // what a reader of the key sees
   kCopies = 2,  // every physically valid copy of the key
-  kProbe = 3,   // update or insert, lookup, erase, lookup, insert, lookup: run in sequence and undone
+  kProbe = 3,   // lookup, update, lookup, erase, lookup, insert, lookup: run in sequence and undone
   kWalk = 4,    // every item of one region
   kVerify = 5,  // the scheme's own invariants of one region
   kBlocks = 6,  // allocated blocks that nothing reaches
+  kEraseProbe = 7,  // the probe without its update, which may mend what the erase should meet
 };
 
 inline QueryId query_id(QueryKind kind, uint64_t argument) { return uint64_t(kind) << 56 | argument; }
 inline QueryKind kind_of(QueryId id) { return static_cast<QueryKind>(id >> 56); }
 inline uint64_t argument_of(QueryId id) { return id & ((uint64_t{1} << 56) - 1); }
 const char* name_of(QueryKind kind);
+// Whether the argument is a key's index; else it is a region, or nothing.
+bool asks_key(QueryKind kind);
 
 // Runs queries on an open table. `probe_value`s must be values that no scenario writes.
 void run_query(const powercut_target& target, powercut_table* table, QueryId id, const std::vector<KeyHistory>& keys,
@@ -41,8 +44,6 @@ struct Answer {
   std::string_view rest;  // without the status byte
 };
 Answer parse_answer(QueryKind kind, std::string_view result);
-// The result of an execution that did not return, as the explorer writes it.
-void put_failure(const Outcome& outcome, ResultBuffer* out);
 
 struct Item {
   std::string_view key, value;  // copies: the key is empty

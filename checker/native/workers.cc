@@ -17,7 +17,7 @@
 namespace powercut {
 namespace {
 
-constexpr uint64_t kChunk = 128;  // crash points
+constexpr uint64_t kChunk = 512;  // crash points
 
 using Clock = std::chrono::steady_clock;
 
@@ -46,7 +46,7 @@ Json to_json(uint64_t chunk, const ChunkCounts& counts, const std::vector<uint64
   return {{"type", "chunk"},           {"chunk", chunk},
           {"crash_points", counts.crash_points}, {"executions", counts.executions},
           {"query_runs", counts.query_runs},     {"query_answers", counts.query_answers},
-          {"loads", counts.loads},               {"covered", counts.covered.str()},
+          {"loads", counts.loads},               {"exploring", counts.exploring_seconds}, {"covered", counts.covered.str()},
           {"complete", counts.complete},         {"stopped", counts.stopped},
           {"distrust", counts.distrust},         {"leaves", leaves}};
 }
@@ -281,6 +281,7 @@ class Pool {
       sum.query_runs += m["query_runs"].get<uint64_t>();
       sum.query_answers += m["query_answers"].get<uint64_t>();
       sum.loads += m["loads"].get<uint64_t>();
+      sum.exploring_seconds += m["exploring"].get<double>();
       sum.covered += BigInt(m["covered"].get<std::string>());
       sum.complete = sum.complete && m["complete"].get<bool>();
       for (const Json& leaf : m["leaves"]) leaves_.insert(leaf.get<uint64_t>());

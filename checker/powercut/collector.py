@@ -39,6 +39,7 @@ def blank_run(header: dict[str, Any]) -> dict[str, Any]:
         "assumptions": [],
         "not_checked": {},
         "seconds": 0.0,
+        "exploring_seconds": 0.0,
         "findings": [],
         "hygiene": [],
         "recorded": None,
@@ -52,7 +53,7 @@ def blank_run(header: dict[str, Any]) -> dict[str, Any]:
 
 _RESULT_FIELDS = (
     *("verdict", "events", "crash_points", "crash_states", "executions", "queries", "query_runs", "loads"),
-    *("leaves", "seconds", "assumptions", "not_checked"),
+    *("leaves", "seconds", "exploring_seconds", "assumptions", "not_checked"),
 )
 
 

@@ -167,6 +167,8 @@ class Result(_Event):
     loads: int = 0
     leaves: int = 0
     seconds: float = 0.0
+    #: Inside crash points, summed over the workers.
+    exploring_seconds: float = 0.0
     coverage: Coverage
     assumptions: list[str] = Field(default_factory=list)
     not_checked: dict[str, Any] = Field(default_factory=dict)

@@ -17,6 +17,8 @@ namespace powercut {
 
 // Wider sets than this are explored in part, and the run's coverage says so.
 inline constexpr size_t kCandidateLimit = 1 << 16;
+// The same for a line under a nested cut, whose sets multiply with those of the cut before.
+inline constexpr size_t kNestedCandidateLimit = 1 << 12;
 
 // The pending stores of all lines above a base that is not known here (nested crashes) or is the durable
 // image (Model). Keeps no content of the medium itself.
