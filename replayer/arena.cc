@@ -39,7 +39,9 @@ void* take(uint64_t alignment, uint64_t size) {
   return reinterpret_cast<void*>(start);
 }
 
-uint64_t size_of(const void* pointer) { return *reinterpret_cast<const uint64_t*>(reinterpret_cast<uint64_t>(pointer) - kHeader); }
+uint64_t size_of(const void* pointer) {
+  return *reinterpret_cast<const uint64_t*>(reinterpret_cast<uint64_t>(pointer) - kHeader);
+}
 
 }  // namespace
 

@@ -11,8 +11,8 @@ namespace powercut {
 
 struct Arena {
   uint64_t begin = 0, end = 0;
-  uint64_t top = 0;       // next free byte
-  uint64_t high = 0;      // bytes below were handed out at some time and are scrubbed when dropped
+  uint64_t top = 0;   // next free byte
+  uint64_t high = 0;  // bytes below were handed out at some time and are scrubbed when dropped
 };
 
 // One per process, since malloc is. Zero-initialised; set up by the Executor.

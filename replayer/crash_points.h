@@ -10,7 +10,7 @@
 namespace powercut {
 
 struct CrashPoint {
-  uint64_t event = 0;   // the event that the power cut precedes or follows
+  uint64_t event = 0;  // the event that the power cut precedes or follows
   bool before = false;
 };
 

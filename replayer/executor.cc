@@ -61,7 +61,8 @@ uint64_t differing_bytes(const Content& a, const Content& b) {
 // Zeroed memory that costs nothing until it is touched, for arrays as long as the pool.
 template <typename T>
 T* lazy_array(uint64_t count) {
-  void* at = mmap(nullptr, count * sizeof(T), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* at =
+      mmap(nullptr, count * sizeof(T), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (at == MAP_FAILED) throw std::runtime_error("no address space for the executor's tables");
   return static_cast<T*>(at);
 }
@@ -126,7 +127,7 @@ void install_signal_handlers() {
   alternate.ss_sp = std::malloc(alternate.ss_size);
   sigaltstack(&alternate, nullptr);
   for (int signal : kFaults) {
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_sigaction = on_signal;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
     sigaction(signal, &action, nullptr);
@@ -536,8 +537,7 @@ void Executor::follow_store(uint64_t address, std::span<const uint8_t> bytes, ui
   if (options_.caches_persist) land_stores();
   recovery_pending_->store(recovery_stores_.size(), 0, 0, (flags & POWERCUT_STORE_NT) != 0,
                            (flags & POWERCUT_STORE_MEMCALL) != 0, (flags & POWERCUT_STORE_RMW) != 0, offset, bytes);
-  recovery_stores_.push_back(
-      {offset, bytes.size(), cuts_ == nullptr ? std::vector<uint64_t>{} : stack_of(pc, frame)});
+  recovery_stores_.push_back({offset, bytes.size(), cuts_ == nullptr ? std::vector<uint64_t>{} : stack_of(pc, frame)});
   if (options_.caches_persist) maybe_cut(true);
   arena_active = false;
 }

@@ -39,9 +39,9 @@ struct Outcome {
   enum class Kind : uint8_t { kReturned, kSignal, kAbort, kException, kSteps, kWildStore };
   Kind kind = Kind::kReturned;
   int signal = 0;
-  uint64_t address = 0;             // faulting or wild address
-  std::string text;                 // exception or assertion text
-  std::vector<uint64_t> stack;      // return addresses, innermost first
+  uint64_t address = 0;         // faulting or wild address
+  std::string text;             // exception or assertion text
+  std::vector<uint64_t> stack;  // return addresses, innermost first
   bool returned() const { return kind == Kind::kReturned; }
 };
 
@@ -59,9 +59,9 @@ using LineSets = std::vector<const LineSet*>;
 
 // A power cut inside (or right after) recovery: what later recoveries may find.
 struct Cut {
-  PendingLines stores{AtomPolicy::kAny};          // recovery's own stores above the undecided bases
-  std::vector<std::vector<uint32_t>> alive;       // per undecided line of the level: candidates still possible
-  uint64_t stores_seen = 0;                       // how many stores recovery had made
+  PendingLines stores{AtomPolicy::kAny};     // recovery's own stores above the undecided bases
+  std::vector<std::vector<uint32_t>> alive;  // per undecided line of the level: candidates still possible
+  uint64_t stores_seen = 0;                  // how many stores recovery had made
   bool after_return = false;
 };
 
@@ -73,7 +73,9 @@ struct Signature {
 
 struct MemoryRange {
   uint64_t begin = 0, end = 0;
-  bool holds(uint64_t address, uint64_t size) const { return address >= begin && address + size <= end && address + size >= address; }
+  bool holds(uint64_t address, uint64_t size) const {
+    return address >= begin && address + size <= end && address + size >= address;
+  }
 };
 
 // The code of this process's executable, without the libraries that it loads.
@@ -84,7 +86,7 @@ class Executor {
   struct Options {
     uint64_t pool_size = 0;
     AtomPolicy policy = AtomPolicy::kAny;
-    bool caches_persist = false;       // eadr: recovery's stores are durable once visible
+    bool caches_persist = false;  // eadr: recovery's stores are durable once visible
     int64_t step_budget = 0;
     std::vector<MemoryRange> globals;  // the target's writable data
     // Code that is not the target's: a fault in here is a failure of the harness and kills the process.
@@ -182,8 +184,8 @@ class Executor {
     const LineSet* set;
     uint32_t alive_begin;  // index into alive_, or kAllAlive
     uint32_t alive_count;
-    uint64_t diff;         // undecided bytes: alive candidates differ, and nothing has overwritten them
-    uint64_t written;      // bytes that this execution overwrote
+    uint64_t diff;     // undecided bytes: alive candidates differ, and nothing has overwritten them
+    uint64_t written;  // bytes that this execution overwrote
   };
   struct Level {
     size_t first_undecided;
@@ -206,16 +208,17 @@ class Executor {
   void write_line(uint64_t line, const Content& content, uint64_t mask);
   void touch_arena(uint64_t address, uint64_t size);
   void maybe_cut(bool raises);
-  void follow_store(uint64_t address, std::span<const uint8_t> bytes, uint32_t flags, const void* pc, const void* frame);
+  void follow_store(uint64_t address, std::span<const uint8_t> bytes, uint32_t flags, const void* pc,
+                    const void* frame);
   void land_stores();
   void check_store(uint64_t address, uint64_t size, const void* pc, const void* frame);
 
   Options options_;
   MemoryRange pool_range_, arena_range_, stack_range_;
   // Arrays indexed by line, in lazily committed memory.
-  uint32_t* slot_ = nullptr;        // 1 + index into undecided_, 0 = content is definite
+  uint32_t* slot_ = nullptr;  // 1 + index into undecided_, 0 = content is definite
   uint32_t* read_stamp_ = nullptr;
-  uint64_t* read_mask_ = nullptr;   // valid where read_stamp_ is the epoch's
+  uint64_t* read_mask_ = nullptr;  // valid where read_stamp_ is the epoch's
   uint8_t* ever_read_ = nullptr;
   uint32_t* word_stamp_ = nullptr;  // arena words
   uint64_t* read_bits_ = nullptr;   // bits of them, valid where word_stamp_ is the epoch's
@@ -225,7 +228,7 @@ class Executor {
   std::vector<Level> levels_;
   std::vector<Word> words_;
   std::vector<Decided> decided_;
-  std::vector<uint32_t> groups_, representatives_;  // scratch of decide()
+  std::vector<uint32_t> groups_, representatives_;                            // scratch of decide()
   absl::flat_hash_map<uint64_t, absl::InlinedVector<uint32_t, 1>> by_value_;  // the same, for large sets
 
   Reads reads_;

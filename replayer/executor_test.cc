@@ -29,10 +29,11 @@ uint64_t foreign_global = 6;
 class ExecutorTest : public ::testing::Test {
  protected:
   ExecutorTest()
-      : executor_({.pool_size = 65536,
-                   .step_budget = 1000,
-                   .globals = {{reinterpret_cast<uint64_t>(&target_global), reinterpret_cast<uint64_t>(&target_global + 1)}},
-                   .own_code = {}}) {}
+      : executor_(
+            {.pool_size = 65536,
+             .step_budget = 1000,
+             .globals = {{reinterpret_cast<uint64_t>(&target_global), reinterpret_cast<uint64_t>(&target_global + 1)}},
+             .own_code = {}}) {}
 
   // Runs `body` down every path; returns what each left in `seen`, in order.
   template <typename Body>
@@ -420,11 +421,11 @@ TEST_F(ExecutorTest, CutsOfPathsAlreadyTakenAreNotRepeated) {
   const auto body = [] {
     store<uint64_t>(0, 1);
     flush(0);
-    fence();             // the same for both contents: one cut
+    fence();  // the same for both contents: one cut
     load<uint64_t>(64);
     store<uint64_t>(8, 1);
     flush(8);
-    fence();             // one cut each
+    fence();  // one cut each
   };
   executor_.run_recovery(&decisions, &cuts, body);
   executor_.undo(start);

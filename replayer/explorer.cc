@@ -77,7 +77,9 @@ void Explorer::search(int depth, uint64_t ordinal) {
       for (const LineSet& line : lines) sets.push_back(&line);
       frames_.back().alive_at_cut = std::move(cut.alive);
       level(depth + 1, sets, ordinal,
-            {cut.stores_seen, cut.after_return, {stores.begin(), stores.begin() + static_cast<ptrdiff_t>(cut.stores_seen)}},
+            {cut.stores_seen,
+             cut.after_return,
+             {stores.begin(), stores.begin() + static_cast<ptrdiff_t>(cut.stores_seen)}},
             nullptr);
     }
     if (!distrust_.empty()) return;
@@ -197,7 +199,7 @@ Image Explorer::image() const {
         index = given->second;
       } else if (a != alive.end()) {
         index = std::find(a->second.begin(), a->second.end(), set->visible) != a->second.end() ? set->visible
-                                                                                              : a->second.back();
+                                                                                               : a->second.back();
       }
       const bool decided = a != alive.end() && a->second.size() != set->contents.size();
       out.levels[f].push_back({set->line, set->contents[index], static_cast<uint32_t>(set->contents.size()), decided});

@@ -81,16 +81,17 @@ class Subject {
   virtual Judgement recovered(int depth, const Outcome& outcome, std::string_view result) = 0;
   virtual Judgement answered(int depth, QueryId query, std::string_view result) = 0;
   // `outcome` is null when the execution returned.
-  virtual void explained(int depth, QueryId query, std::string_view result, const Outcome* outcome, const Image& image) = 0;
+  virtual void explained(int depth, QueryId query, std::string_view result, const Outcome* outcome,
+                         const Image& image) = 0;
 };
 
 // The pseudo-query of recovery itself.
 inline constexpr QueryId kRecoveryQuery = 0;
 
 struct ExplorerCounts {
-  uint64_t executions = 0;      // runs of recovery
-  uint64_t query_runs = 0;      // executions of queries
-  uint64_t query_answers = 0;   // queries asked, answered by a run or from memory
+  uint64_t executions = 0;               // runs of recovery
+  uint64_t query_runs = 0;               // executions of queries
+  uint64_t query_answers = 0;            // queries asked, answered by a run or from memory
   absl::flat_hash_set<uint64_t> leaves;  // distinct behaviours of recovery
 };
 

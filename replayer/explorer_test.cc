@@ -53,9 +53,9 @@ struct Instruction {
 using Program = std::vector<Instruction>;
 
 std::ostream& operator<<(std::ostream& out, const Instruction& i) {
-  static const char* const names[] = {"load",  "load-byte", "load-indirect", "store",      "store-const", "store-nt",
-                                      "xchg",  "flush",     "clflush",       "fence",      "skip",        "emit",
-                                      "heap=", "=heap",     "global=",       "=global",    "abort-if"};
+  static const char* const names[] = {"load",  "load-byte", "load-indirect", "store",   "store-const", "store-nt",
+                                      "xchg",  "flush",     "clflush",       "fence",   "skip",        "emit",
+                                      "heap=", "=heap",     "global=",       "=global", "abort-if"};
   return out << names[static_cast<int>(i.op)] << ' ' << int{i.a} << ' ' << int{i.b} << ' ' << int{i.c} << "; ";
 }
 
@@ -69,28 +69,59 @@ void execute(const Program& program, uint64_t* heap, ResultBuffer* result) {
     uint64_t& a = r[i.a % kRegisters];
     const uint64_t word = offset_of(i.b);
     switch (i.op) {
-      case Op::kLoad: a = testing::load<uint64_t>(word); break;
-      case Op::kLoadByte: a = testing::load<uint8_t>(word); break;
-      case Op::kLoadIndirect: a = testing::load<uint64_t>(offset_of(r[i.b % kRegisters])); break;
-      case Op::kStore: testing::store<uint64_t>(word, a); break;
-      case Op::kStoreConst: testing::store<uint64_t>(word, i.c); break;
-      case Op::kStoreNt: testing::store<uint64_t>(word, i.c, POWERCUT_STORE_NT); break;
-      case Op::kExchange: a = testing::exchange(word, i.c); break;
-      case Op::kFlush: testing::flush(word); break;
-      case Op::kClflush: testing::flush(word, POWERCUT_CLFLUSH); break;
-      case Op::kFence: testing::fence(); break;
+      case Op::kLoad:
+        a = testing::load<uint64_t>(word);
+        break;
+      case Op::kLoadByte:
+        a = testing::load<uint8_t>(word);
+        break;
+      case Op::kLoadIndirect:
+        a = testing::load<uint64_t>(offset_of(r[i.b % kRegisters]));
+        break;
+      case Op::kStore:
+        testing::store<uint64_t>(word, a);
+        break;
+      case Op::kStoreConst:
+        testing::store<uint64_t>(word, i.c);
+        break;
+      case Op::kStoreNt:
+        testing::store<uint64_t>(word, i.c, POWERCUT_STORE_NT);
+        break;
+      case Op::kExchange:
+        a = testing::exchange(word, i.c);
+        break;
+      case Op::kFlush:
+        testing::flush(word);
+        break;
+      case Op::kClflush:
+        testing::flush(word, POWERCUT_CLFLUSH);
+        break;
+      case Op::kFence:
+        testing::fence();
+        break;
       case Op::kSkip:
         if (a == i.b % 4u) at += i.c;
         break;
-      case Op::kEmit: result->put_byte(static_cast<uint8_t>(a)); break;
-      case Op::kHeapStore: testing::store_to(heap + i.b % 2, a); break;
-      case Op::kHeapLoad: a = testing::load_from(heap + i.b % 2); break;
-      case Op::kGlobalStore: testing::store_to(&scheme_global, a); break;
-      case Op::kGlobalLoad: a = testing::load_from(&scheme_global); break;
+      case Op::kEmit:
+        result->put_byte(static_cast<uint8_t>(a));
+        break;
+      case Op::kHeapStore:
+        testing::store_to(heap + i.b % 2, a);
+        break;
+      case Op::kHeapLoad:
+        a = testing::load_from(heap + i.b % 2);
+        break;
+      case Op::kGlobalStore:
+        testing::store_to(&scheme_global, a);
+        break;
+      case Op::kGlobalLoad:
+        a = testing::load_from(&scheme_global);
+        break;
       case Op::kAbortIf:
         if (a == 3) std::abort();
         break;
-      case Op::kCount: break;
+      case Op::kCount:
+        break;
     }
   }
 }
@@ -263,7 +294,11 @@ std::optional<std::string> replay(Executor* executor, const Scheme& scheme, cons
 Explored explore(const Case& c, const std::string& strategy_name, bool remember, bool wants_all = true) {
   scheme_global = 0;
   const auto global = reinterpret_cast<uint64_t>(&scheme_global);
-  Executor executor({.pool_size = kPoolSize, .policy = c.policy, .step_budget = 1000, .globals = {{global, global + 8}}, .own_code = {}});
+  Executor executor({.pool_size = kPoolSize,
+                     .policy = c.policy,
+                     .step_budget = 1000,
+                     .globals = {{global, global + 8}},
+                     .own_code = {}});
   auto strategy = make_strategy(strategy_name, {.samples = 4, .exhaustive_limit = kEagerLimit});
   auto model = make_model(c.model, c.policy, kPoolSize);
   Frontier frontier(executor.pool());
@@ -314,17 +349,36 @@ rc::Gen<Instruction> any_instruction(const std::vector<std::pair<size_t, Op>>& w
 }
 
 rc::Gen<Program> any_recovery() {
-  return rc::gen::container<Program>(any_instruction(
-      {{6, Op::kLoad}, {1, Op::kLoadByte}, {1, Op::kLoadIndirect}, {2, Op::kStore}, {2, Op::kStoreConst},
-       {1, Op::kStoreNt}, {1, Op::kExchange}, {3, Op::kFlush}, {1, Op::kClflush}, {2, Op::kFence}, {4, Op::kSkip},
-       {2, Op::kEmit}, {2, Op::kHeapStore}, {1, Op::kGlobalStore}, {1, Op::kAbortIf}}));
+  return rc::gen::container<Program>(any_instruction({{6, Op::kLoad},
+                                                      {1, Op::kLoadByte},
+                                                      {1, Op::kLoadIndirect},
+                                                      {2, Op::kStore},
+                                                      {2, Op::kStoreConst},
+                                                      {1, Op::kStoreNt},
+                                                      {1, Op::kExchange},
+                                                      {3, Op::kFlush},
+                                                      {1, Op::kClflush},
+                                                      {2, Op::kFence},
+                                                      {4, Op::kSkip},
+                                                      {2, Op::kEmit},
+                                                      {2, Op::kHeapStore},
+                                                      {1, Op::kGlobalStore},
+                                                      {1, Op::kAbortIf}}));
 }
 
 rc::Gen<Program> any_query() {
-  return rc::gen::map(rc::gen::container<Program>(any_instruction(
-                          {{8, Op::kLoad}, {1, Op::kLoadByte}, {2, Op::kLoadIndirect}, {1, Op::kStore},
-                           {1, Op::kExchange}, {3, Op::kSkip}, {3, Op::kEmit}, {2, Op::kHeapLoad}, {1, Op::kGlobalLoad},
-                           {1, Op::kGlobalStore}, {1, Op::kHeapStore}, {1, Op::kAbortIf}})),
+  return rc::gen::map(rc::gen::container<Program>(any_instruction({{8, Op::kLoad},
+                                                                   {1, Op::kLoadByte},
+                                                                   {2, Op::kLoadIndirect},
+                                                                   {1, Op::kStore},
+                                                                   {1, Op::kExchange},
+                                                                   {3, Op::kSkip},
+                                                                   {3, Op::kEmit},
+                                                                   {2, Op::kHeapLoad},
+                                                                   {1, Op::kGlobalLoad},
+                                                                   {1, Op::kGlobalStore},
+                                                                   {1, Op::kHeapStore},
+                                                                   {1, Op::kAbortIf}})),
                       [](Program program) {
                         for (uint8_t r = 0; r < kRegisters; ++r) program.push_back({Op::kEmit, r, 0, 0});
                         return program;
@@ -426,7 +480,8 @@ RC_GTEST_PROP(RandomSchemes, SamplesFindNoMore, ()) {
     RC_ASSERT(!part.complete);
     RC_ASSERT(part.results.size() == whole.results.size());
     for (size_t i = 0; i < part.results.size(); ++i) {
-      RC_ASSERT(std::includes(whole.results[i].begin(), whole.results[i].end(), part.results[i].begin(), part.results[i].end()));
+      RC_ASSERT(std::includes(whole.results[i].begin(), whole.results[i].end(), part.results[i].begin(),
+                              part.results[i].end()));
     }
     RC_ASSERT(part.problem == "");
   }
@@ -474,8 +529,14 @@ TEST_F(ExplorerTest, AResultIsForgottenWhenALineThatItReadChanges) {
 
 TEST_F(ExplorerTest, ASecondCutIsExploredToTheDepthAskedFor) {
   // Recovery counts up in place: what it finds after n cuts is at most n.
-  const Scheme scheme{{{Op::kLoad, 0, 0, 0}, {Op::kEmit, 0, 0, 0}, {Op::kSkip, 0, 0, 1}, {Op::kSkip, 0, 1, 2},
-                       {Op::kStoreConst, 0, 0, 1}, {Op::kSkip, 1, 0, 1}, {Op::kStoreConst, 0, 0, 2}, {Op::kFlush, 0, 0, 0},
+  const Scheme scheme{{{Op::kLoad, 0, 0, 0},
+                       {Op::kEmit, 0, 0, 0},
+                       {Op::kSkip, 0, 0, 1},
+                       {Op::kSkip, 0, 1, 2},
+                       {Op::kStoreConst, 0, 0, 1},
+                       {Op::kSkip, 1, 0, 1},
+                       {Op::kStoreConst, 0, 0, 2},
+                       {Op::kFlush, 0, 0, 0},
                        {Op::kFence, 0, 0, 0}},
                       {}};
   for (int nested = 0; nested <= 3; ++nested) {

@@ -96,12 +96,12 @@ const std::vector<ResultId>* QueryMemory::recall(QueryId query) {
   State& state = states_[query];
   for (size_t i = state.runs.size(); i-- > 0;) {
     const Run& run = state.runs[i];
-    const bool same =
-        run.context == context_ && run.globals == globals_ &&
-        std::all_of(run.words.begin(), run.words.end(),
-                    [](const WordRead& w) { return (word_at(w.address) & w.bits) == w.value; }) &&
-        std::all_of(run.lines.begin(), run.lines.end(),
-                    [&](const LineRead& r) { return executor_->signature(r.line, r.mask) == r.signature; });
+    const bool same = run.context == context_ && run.globals == globals_ &&
+                      std::all_of(run.words.begin(), run.words.end(),
+                                  [](const WordRead& w) { return (word_at(w.address) & w.bits) == w.value; }) &&
+                      std::all_of(run.lines.begin(), run.lines.end(), [&](const LineRead& r) {
+                        return executor_->signature(r.line, r.mask) == r.signature;
+                      });
     if (!same) continue;
     state.last = i;
     return &run.results;

@@ -60,8 +60,8 @@ class QueryMemory {
   };
   struct State {
     std::vector<Run> runs;
-    size_t last = 0;       // index of the run that answered last
-    bool listed = false;   // in the list at hand
+    size_t last = 0;      // index of the run that answered last
+    bool listed = false;  // in the list at hand
   };
 
   Executor* executor_;

@@ -24,7 +24,8 @@ T load_from(const T* address) {
 template <typename T>
 void store_to(T* address, T value, uint32_t flags = 0) {
   const auto place = reinterpret_cast<uint64_t>(address);
-  if (place - __powercut_store_window.base < __powercut_store_window.span) __powercut_store(address, sizeof(T), flags, &value);
+  if (place - __powercut_store_window.base < __powercut_store_window.span)
+    __powercut_store(address, sizeof(T), flags, &value);
   std::memcpy(address, &value, sizeof value);
 }
 

@@ -27,11 +27,11 @@ Exploration::Exploration(const Session& session, const ExploreOptions& options, 
       oracle_(session.library->target(), *session.config, session.traits,
               {executor_.pool(), session.plan.scenario.pool_size}, &walk_.history(),
               [this](const Exposure& exposure) {
-                report_(instant_->ordinal,
-                        finding_event(exposure, {*model_, frontier_, walk_.history(), timeline_, *reader_, *instant_,
-                                                 &frames_, options_.policy()}));
+                report_(instant_->ordinal, finding_event(exposure, {*model_, frontier_, walk_.history(), timeline_,
+                                                                    *reader_, *instant_, &frames_, options_.policy()}));
               }),
-      explorer_(&executor_, strategy_.get(), &oracle_, {.nested = options.nested, .paranoid = options.paranoid, .remember = options.remember}),
+      explorer_(&executor_, strategy_.get(), &oracle_,
+                {.nested = options.nested, .paranoid = options.paranoid, .remember = options.remember}),
       report_(std::move(report)) {
   if (!options.dump_results.empty()) {
     dump_.open(options.dump_results, std::ios::trunc);

@@ -27,8 +27,8 @@ struct ExploreOptions {
   int64_t step_budget = 0;         // 0: by the pool's size
   double watchdog_seconds = 120;   // wall clock for one crash point
   bool paranoid = false;
-  bool remember = true;            // off: every query is run at every leaf
-  std::string dump_results;        // file, or empty
+  bool remember = true;      // off: every query is run at every leaf
+  std::string dump_results;  // file, or empty
 
   AtomPolicy policy() const { return *atom_policy(atoms); }
 };
@@ -42,16 +42,17 @@ struct ChunkCounts {
   uint64_t crash_points = 0;
   uint64_t executions = 0, query_runs = 0, query_answers = 0, loads = 0;
   BigInt covered = 0;
-  double exploring_seconds = 0;    // wall clock inside crash points: recovery, queries, undo
-  bool complete = true;    // strategy and candidate sets left nothing out
-  bool stopped = false;    // by a signal or the budget, before the chunk's end
-  std::string distrust;    // why this process cannot be trusted any more
+  double exploring_seconds = 0;  // wall clock inside crash points: recovery, queries, undo
+  bool complete = true;          // strategy and candidate sets left nothing out
+  bool stopped = false;          // by a signal or the budget, before the chunk's end
+  std::string distrust;          // why this process cannot be trusted any more
 };
 
 class Exploration {
  public:
   using Report = std::function<void(uint64_t ordinal, const Json& finding)>;
-  Exploration(const Session& session, const ExploreOptions& options, std::unique_ptr<TraceReader> reader, Report report);
+  Exploration(const Session& session, const ExploreOptions& options, std::unique_ptr<TraceReader> reader,
+              Report report);
 
   // Explores crash points [first, last), which must lie after those explored before. `begin(ordinal)` is
   // called before each and returns false to stop there. Crash points in `skip` are passed over.

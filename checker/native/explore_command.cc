@@ -29,8 +29,10 @@ std::optional<EngineError> check(const ExploreOptions& options) {
 
 std::string reason_of(const MergedCounts& merged, const ExploreOptions& options) {
   if (merged.interrupted) return "interrupted";
-  if (merged.out_of_time) return "the budget of " + std::to_string(static_cast<uint64_t>(options.budget_seconds)) + " s was used up";
-  if (merged.out_of_executions) return "the budget of " + std::to_string(options.budget_executions) + " executions was used up";
+  if (merged.out_of_time)
+    return "the budget of " + std::to_string(static_cast<uint64_t>(options.budget_seconds)) + " s was used up";
+  if (merged.out_of_executions)
+    return "the budget of " + std::to_string(options.budget_executions) + " executions was used up";
   if (!merged.troubles.empty()) return merged.troubles.front();
   if (options.strategy == "prefix" || options.strategy == "random") return "strategy " + options.strategy + " samples";
   return "some line has more candidates than are explored";
@@ -39,9 +41,10 @@ std::string reason_of(const MergedCounts& merged, const ExploreOptions& options)
 std::vector<std::string> assumptions(const ExploreOptions& options) {
   std::vector<std::string> out = {
       "persistency model " + options.model,
-      options.atoms == "any"         ? "aligned 8-byte pieces of a store persist whole, in any order"
-      : options.atoms == "ascending" ? "aligned 8-byte pieces of a store persist whole, from low to high addresses (assumes ascending)"
-                                     : "bytes of mem* calls persist in any order; 8-byte pieces of other stores whole, in any order",
+      options.atoms == "any" ? "aligned 8-byte pieces of a store persist whole, in any order"
+      : options.atoms == "ascending"
+          ? "aligned 8-byte pieces of a store persist whole, from low to high addresses (assumes ascending)"
+          : "bytes of mem* calls persist in any order; 8-byte pieces of other stores whole, in any order",
       "visibility is sequentially consistent",
       "the instrumented build is judged: its stores are those of the shipped build"};
   if (options.budget_seconds > 0) out.push_back("a budget in seconds: another run may get further");
@@ -133,16 +136,23 @@ int explore(const ExploreOptions& options, EventStream& events) {
   for (const HygieneRow& row : surveyed->hygiene) {
     Json stack = Json::array();
     for (const Frame& frame : (*reader)->stack(row.stack)) stack.push_back(Json::array({frame.module, frame.offset}));
-    const std::string message = row.kind == "never-persisted"  ? "no store of this site was certainly durable at the end"
+    const std::string message = row.kind == "never-persisted" ? "no store of this site was certainly durable at the end"
                                 : row.kind == "redundant-flush" ? "this flush had nothing to make durable"
                                                                 : "this fence had nothing to wait for";
-    events.emit({{"event", "hygiene"}, {"kind", row.kind}, {"count", row.count}, {"stack", stack},
-                 {"offset", row.offset}, {"first_event", row.event}, {"message", message}});
+    events.emit({{"event", "hygiene"},
+                 {"kind", row.kind},
+                 {"count", row.count},
+                 {"stack", stack},
+                 {"offset", row.offset},
+                 {"first_event", row.event},
+                 {"message", message}});
   }
   const Json result = result_event(session, options, *surveyed, merged, seconds());
   events.emit(result);
   const bool complete = result["coverage"]["kind"] == "complete";
-  return events.end(!merged.findings.empty() ? kExitFindings : complete && merged.troubles.empty() ? kExitOk : kExitUnknown);
+  return events.end(!merged.findings.empty()              ? kExitFindings
+                    : complete && merged.troubles.empty() ? kExitOk
+                                                          : kExitUnknown);
 }
 
 }  // namespace

@@ -24,7 +24,8 @@ std::pair<uint32_t, std::string> bytes_of(const PendingStore& store) {
   for (const Atom& atom : store.atoms) overlay.put(atom);
   const int first = std::countr_zero(overlay.mask);
   const int last = 63 - std::countl_zero(overlay.mask);
-  return {static_cast<uint32_t>(first), hex({overlay.content.bytes.data() + first, static_cast<size_t>(last - first + 1)})};
+  return {static_cast<uint32_t>(first),
+          hex({overlay.content.bytes.data() + first, static_cast<size_t>(last - first + 1)})};
 }
 
 // Which atoms of the line's pending stores give `content`, with as few lost as possible.
@@ -66,7 +67,8 @@ void add_line(const Image::Line& line, const FindingContext& context, StoreFates
     const auto [first, bytes] = bytes_of(store);
     const std::span<const Frame> stack = context.reader.stack(store.stack);
     if (line.decided) {
-      const std::string site = stack.empty() ? "?" : std::to_string(stack[0].module) + ":" + std::to_string(stack[0].offset);
+      const std::string site =
+          stack.empty() ? "?" : std::to_string(stack[0].module) + ":" + std::to_string(stack[0].offset);
       if (kept != atoms) out->decisive.insert(std::string(fate) + site);
       out->decisive_lost = out->decisive_lost || kept != atoms;
     }
@@ -107,8 +109,11 @@ Json timeline_json(const std::vector<Image::Line>& lines, const FindingContext& 
       std::string detail = std::to_string(entry.size) + " bytes";
       if (entry.kind == EventKind::kFlush) detail = name_of(static_cast<FlushKind>(entry.code));
       if (entry.kind == EventKind::kFence) detail = name_of(static_cast<FenceKind>(entry.code));
-      events.push_back({{"event", entry.event}, {"kind", name_of(entry.kind)}, {"detail", detail},
-                        {"state", entry.state}, {"stack", frames_json(context.reader.stack(entry.stack))}});
+      events.push_back({{"event", entry.event},
+                        {"kind", name_of(entry.kind)},
+                        {"detail", detail},
+                        {"state", entry.state},
+                        {"stack", frames_json(context.reader.stack(entry.stack))}});
     }
     out.push_back({{"offset", line.line * kLineSize}, {"events", events}});
   }
@@ -121,10 +126,13 @@ Json nested_json(const Exposure& exposure, const FindingContext& context) {
     const Image::Nested& nested = exposure.image.nested[d - 1];
     Json stores = Json::array();
     for (const Executor::NestedStore& store : nested.stores) {
-      stores.push_back({{"offset", store.offset}, {"size", store.size},
+      stores.push_back({{"offset", store.offset},
+                        {"size", store.size},
                         {"stack", frames_json(context.frames->resolve(store.stack))}});
     }
-    out.push_back({{"depth", d}, {"after_return", nested.after_return}, {"recovery_stores", stores},
+    out.push_back({{"depth", d},
+                   {"after_return", nested.after_return},
+                   {"recovery_stores", stores},
                    {"lines", image_json(exposure.image.levels[d], context, false)}});
   }
   return out;
@@ -171,13 +179,12 @@ Json finding_event(const Exposure& exposure, const FindingContext& context) {
                     {"text", describe_query(history, exposure.query)}};
   event["expected"] = exposure.violation.expected;
   event["found"] = exposure.violation.found;
-  event["crash_point"] = {{"index", context.instant.ordinal},
-                          {"event", context.instant.event},
-                          {"when", context.instant.when},
-                          {"depth", exposure.depth},
-                          {"nested_event", exposure.image.nested.empty()
-                                               ? Json(nullptr)
-                                               : Json(exposure.image.nested.back().stores_seen)}};
+  event["crash_point"] = {
+      {"index", context.instant.ordinal},
+      {"event", context.instant.event},
+      {"when", context.instant.when},
+      {"depth", exposure.depth},
+      {"nested_event", exposure.image.nested.empty() ? Json(nullptr) : Json(exposure.image.nested.back().stores_seen)}};
   if (exposure.outcome.returned()) {
     event["fault"] = nullptr;
   } else {
@@ -199,7 +206,8 @@ Json finding_event(const Exposure& exposure, const FindingContext& context) {
     for (const std::string& state : legal_states(history_of_key)) expected.push_back({name_of(history_of_key), state});
     actual.push_back({name_of(history_of_key), exposure.violation.found});
   } else {
-    for (const std::string& state : exposure.violation.expected) expected.push_back({describe_query(history, exposure.query), state});
+    for (const std::string& state : exposure.violation.expected)
+      expected.push_back({describe_query(history, exposure.query), state});
     actual.push_back({describe_query(history, exposure.query), exposure.violation.found});
   }
   event["contents"] = {{"expected", expected}, {"actual", actual}};

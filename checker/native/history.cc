@@ -9,7 +9,9 @@
 namespace powercut {
 namespace {
 
-std::string text_of(std::span<const uint8_t> bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+std::string text_of(std::span<const uint8_t> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
 bool has_key(OpKind kind) {
   return kind == OpKind::kInsert || kind == OpKind::kUpdate || kind == OpKind::kErase || kind == OpKind::kLookup;
@@ -78,9 +80,7 @@ void History::apply(const Event& event) {
   }
 }
 
-std::string name_of(const KeyHistory& key) {
-  return key.id ? std::to_string(*key.id) : describe_value(key.bytes);
-}
+std::string name_of(const KeyHistory& key) { return key.id ? std::to_string(*key.id) : describe_value(key.bytes); }
 
 std::string describe_value(std::string_view bytes) {
   constexpr size_t kShown = 16;

@@ -18,22 +18,22 @@ inline constexpr int32_t kAbsent = -1;
 
 struct KeyHistory {
   std::string bytes;
-  std::optional<uint64_t> id;         // the scenario's key id, when the bytes are one's
-  std::vector<std::string> written;   // every value ever written to this key, in order
-  int32_t acknowledged = kAbsent;     // index into `written`, or kAbsent
+  std::optional<uint64_t> id;        // the scenario's key id, when the bytes are one's
+  std::vector<std::string> written;  // every value ever written to this key, in order
+  int32_t acknowledged = kAbsent;    // index into `written`, or kAbsent
   // An operation that has not returned, or whose end the power cut of a scenario took: its state is legal as well.
   std::optional<int32_t> possible;
-  uint64_t version = 0;               // grows with every change of what is legal
+  uint64_t version = 0;  // grows with every change of what is legal
 
   bool legal(int32_t state) const { return state == acknowledged || (possible && state == *possible); }
 };
 
 struct OperationInfo {
-  uint64_t index = 0;   // 0-based among the trace's operations
+  uint64_t index = 0;  // 0-based among the trace's operations
   OpKind kind{};
-  uint32_t key = 0;     // index of the key; meaningful when has_key
+  uint32_t key = 0;  // index of the key; meaningful when has_key
   bool has_key = false;
-  std::string text;     // command of kMaintain
+  std::string text;  // command of kMaintain
 };
 
 class History {
@@ -59,8 +59,8 @@ class History {
   uint64_t operations_ = 0;
 };
 
-std::string name_of(const KeyHistory& key);           // "17", or its bytes
-std::string describe_value(std::string_view bytes);   // "0x2a…", at most 16 bytes
+std::string name_of(const KeyHistory& key);          // "17", or its bytes
+std::string describe_value(std::string_view bytes);  // "0x2a…", at most 16 bytes
 
 }  // namespace powercut
 #endif  // POWERCUT_CHECKER_NATIVE_HISTORY_H_

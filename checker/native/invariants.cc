@@ -1,8 +1,9 @@
 #include "checker/native/invariants.h"
 
+#include <string.h>
+
 #include <algorithm>
 #include <cstring>
-#include <string.h>
 
 #include "absl/strings/str_cat.h"
 #include "checker/native/trace_names.h"
@@ -20,19 +21,26 @@ std::string failure_text(const Answer& answer) {
       const char* name = sigabbrev_np(answer.signal);
       return absl::StrCat("died of SIG", name == nullptr ? "?" : name);
     }
-    case Outcome::Kind::kAbort: return "aborted";
-    case Outcome::Kind::kException: return "threw an exception";
-    case Outcome::Kind::kSteps: return "did not end within its step budget";
-    case Outcome::Kind::kWildStore: return "tried to store outside pool, heap, stack and globals";
-    case Outcome::Kind::kReturned: break;
+    case Outcome::Kind::kAbort:
+      return "aborted";
+    case Outcome::Kind::kException:
+      return "threw an exception";
+    case Outcome::Kind::kSteps:
+      return "did not end within its step budget";
+    case Outcome::Kind::kWildStore:
+      return "tried to store outside pool, heap, stack and globals";
+    case Outcome::Kind::kReturned:
+      break;
   }
   return "returned";
 }
 
 Violation failed_query(const std::string& what, const Answer& answer) {
   const bool wild = answer.kind == Outcome::Kind::kWildStore;
-  return {wild ? "wild-store" : "unusable", absl::StrCat(what, " after recovery ", failure_text(answer), "."),
-          {"an answer"}, failure_text(answer)};
+  return {wild ? "wild-store" : "unusable",
+          absl::StrCat(what, " after recovery ", failure_text(answer), "."),
+          {"an answer"},
+          failure_text(answer)};
 }
 
 // The key's state that these bytes stand for; nothing when nobody wrote them to the key.
@@ -43,7 +51,9 @@ std::optional<int32_t> state_of(const KeyHistory& key, std::string_view value) {
   return std::nullopt;
 }
 
-bool only_absent(const KeyHistory& key) { return key.acknowledged == kAbsent && (!key.possible || *key.possible == kAbsent); }
+bool only_absent(const KeyHistory& key) {
+  return key.acknowledged == kAbsent && (!key.possible || *key.possible == kAbsent);
+}
 
 // A value found under a key, wherever; nothing when it is legal.
 std::optional<Violation> judge_value(const KeyHistory& key, std::string_view value) {
@@ -68,8 +78,8 @@ std::optional<Violation> judge_lookup(const KeyHistory& key, const Answer& answe
   if (answer.status == POWERCUT_OK) return judge_value(key, answer.rest);
   if (answer.status == POWERCUT_NOT_FOUND) {
     if (key.legal(kAbsent)) return std::nullopt;
-    return Violation{"lost-item", absl::StrCat("Key ", name_of(key), " was acknowledged and is gone."), legal_states(key),
-                     "absent"};
+    return Violation{"lost-item", absl::StrCat("Key ", name_of(key), " was acknowledged and is gone."),
+                     legal_states(key), "absent"};
   }
   return Violation{"unusable", absl::StrCat("lookup(", name_of(key), ") answers ", status_name(answer.status), "."),
                    legal_states(key), status_name(answer.status)};
@@ -80,12 +90,14 @@ std::optional<Violation> judge_copies(const KeyHistory& key, const powercut_trai
   if (copies.size() > traits.copy_bound) {
     return Violation{"duplicate-bound",
                      absl::StrCat("Key ", name_of(key), " has ", copies.size(), " valid copies."),
-                     {absl::StrCat("at most ", traits.copy_bound)}, absl::StrCat(copies.size(), " copies")};
+                     {absl::StrCat("at most ", traits.copy_bound)},
+                     absl::StrCat(copies.size(), " copies")};
   }
   for (const Item& copy : copies) {
     if (!state_of(key, copy.value)) return judge_value(key, copy.value);
     if (traits.copies_may_differ == 0 && copy.value != copies[0].value) {
-      return Violation{"duplicate-bound", absl::StrCat("The valid copies of key ", name_of(key), " differ."),
+      return Violation{"duplicate-bound",
+                       absl::StrCat("The valid copies of key ", name_of(key), " differ."),
                        {"equal copies"},
                        absl::StrCat(describe_value(copies[0].value), " and ", describe_value(copy.value))};
     }
@@ -97,7 +109,9 @@ std::optional<Violation> judge_walk(const History& history, const Answer& answer
   for (const Item& item : parse_items(answer.rest)) {
     const auto index = history.find(item.key);
     if (!index) {
-      return Violation{"phantom-item", "The table holds a key that was never inserted.", {"keys of the history"},
+      return Violation{"phantom-item",
+                       "The table holds a key that was never inserted.",
+                       {"keys of the history"},
                        "key " + describe_value(item.key)};
     }
     // A lost update of this key is judged by lookup; a walk shows items that no lookup reaches.
@@ -117,11 +131,15 @@ std::vector<std::string> legal_states(const KeyHistory& key) {
 std::string describe_query(const History& history, QueryId query) {
   const uint64_t argument = argument_of(query);
   switch (kind_of(query)) {
-    case QueryKind::kRecovery: return "recovery";
-    case QueryKind::kBlocks: return "blocks";
+    case QueryKind::kRecovery:
+      return "recovery";
+    case QueryKind::kBlocks:
+      return "blocks";
     case QueryKind::kWalk:
-    case QueryKind::kVerify: return absl::StrCat(name_of(kind_of(query)), "(region ", argument, ")");
-    default: return absl::StrCat(name_of(kind_of(query)), "(", name_of(history.keys()[argument]), ")");
+    case QueryKind::kVerify:
+      return absl::StrCat(name_of(kind_of(query)), "(region ", argument, ")");
+    default:
+      return absl::StrCat(name_of(kind_of(query)), "(", name_of(history.keys()[argument]), ")");
   }
 }
 
@@ -130,12 +148,16 @@ std::optional<Violation> judge_recovery(const History& history, const Answer& an
     const char* invariant = answer.kind == Outcome::Kind::kSteps       ? "recovery-hang"
                             : answer.kind == Outcome::Kind::kWildStore ? "wild-store"
                                                                        : "recovery-failed";
-    return Violation{invariant, absl::StrCat("Recovery ", failure_text(answer), detail.empty() ? "" : ": ", detail, "."),
-                     {"recovery ends"}, failure_text(answer)};
+    return Violation{invariant,
+                     absl::StrCat("Recovery ", failure_text(answer), detail.empty() ? "" : ": ", detail, "."),
+                     {"recovery ends"},
+                     failure_text(answer)};
   }
   if (answer.status == POWERCUT_OK) return std::nullopt;
   if (answer.status == POWERCUT_NOT_FORMATTED && !history.formatted()) return std::nullopt;
-  return Violation{"recovery-failed", absl::StrCat("open answers ", status_name(answer.status), "."), {"OK"},
+  return Violation{"recovery-failed",
+                   absl::StrCat("open answers ", status_name(answer.status), "."),
+                   {"OK"},
                    status_name(answer.status)};
 }
 
@@ -155,25 +177,31 @@ std::optional<Violation> judge_query(const History& history, const powercut_trai
       return judge_walk(history, answer);
     case QueryKind::kVerify:
       if (answer.status == POWERCUT_OK || answer.status == POWERCUT_UNSUPPORTED) return std::nullopt;
-      return Violation{"structure", absl::StrCat("The scheme's own check of region ", argument_of(query), " fails: ",
-                                                 answer.rest.empty() ? std::string("no message") : std::string(answer.rest), "."),
-                       {"OK"}, std::string(answer.rest)};
+      return Violation{"structure",
+                       absl::StrCat("The scheme's own check of region ", argument_of(query), " fails: ",
+                                    answer.rest.empty() ? std::string("no message") : std::string(answer.rest), "."),
+                       {"OK"},
+                       std::string(answer.rest)};
     case QueryKind::kBlocks: {
       const size_t count = answer.rest.size() / 16;
       if (count <= traits.leak_bound) return std::nullopt;
       uint64_t offset = 0;
       std::memcpy(&offset, answer.rest.data(), 8);
-      return Violation{"leak", absl::StrCat(count, " allocated block", count == 1 ? " is" : "s are",
-                                            " reached by nothing; the first lies at offset ", offset, "."),
-                       {absl::StrCat("at most ", traits.leak_bound)}, absl::StrCat(count, " blocks")};
+      return Violation{"leak",
+                       absl::StrCat(count, " allocated block", count == 1 ? " is" : "s are",
+                                    " reached by nothing; the first lies at offset ", offset, "."),
+                       {absl::StrCat("at most ", traits.leak_bound)},
+                       absl::StrCat(count, " blocks")};
     }
     case QueryKind::kProbe:
     case QueryKind::kEraseProbe: {
       const ProbeResult probe = parse_probe(result);
       if (probe.good) return std::nullopt;
-      return Violation{"unusable", absl::StrCat("Operations on key ", name_of(history.keys()[argument_of(query)]),
-                                                " misbehave after recovery."),
-                       {"each step as asked"}, probe.text};
+      return Violation{
+          "unusable",
+          absl::StrCat("Operations on key ", name_of(history.keys()[argument_of(query)]), " misbehave after recovery."),
+          {"each step as asked"},
+          probe.text};
     }
   }
   return std::nullopt;

@@ -13,8 +13,8 @@ namespace powercut {
 
 struct Violation {
   std::string invariant;
-  std::string message;               // one sentence
-  std::vector<std::string> expected; // what would have been legal
+  std::string message;                // one sentence
+  std::vector<std::string> expected;  // what would have been legal
   std::string found;
 };
 

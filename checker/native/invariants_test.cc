@@ -170,7 +170,9 @@ std::string steps(std::initializer_list<std::tuple<char, powercut_status, int>> 
 TEST_F(InvariantsTest, AProbeGoesAsAsked) {
   constexpr auto ok = POWERCUT_OK, none = POWERCUT_NOT_FOUND, full = POWERCUT_FULL;
   const auto probe = [&](const std::string& result) { return judge(QueryKind::kProbe, 0, result); };
-  EXPECT_EQ(probe(steps({{'l', ok, 3}, {'u', ok, 0}, {'l', ok, 1}, {'e', ok, 0}, {'l', none, 0}, {'i', ok, 0}, {'l', ok, 2}})), "");
+  EXPECT_EQ(probe(steps(
+                {{'l', ok, 3}, {'u', ok, 0}, {'l', ok, 1}, {'e', ok, 0}, {'l', none, 0}, {'i', ok, 0}, {'l', ok, 2}})),
+            "");
   EXPECT_EQ(probe(steps({{'l', none, 0}, {'e', none, 0}, {'l', none, 0}, {'i', full, 0}})), "");
   EXPECT_EQ(probe(steps({{'l', ok, 3}, {'u', full, 0}, {'l', ok, 3}, {'e', ok, 0}, {'l', none, 0}})), "");
   EXPECT_EQ(probe(steps({{'l', ok, 3}, {'u', ok, 0}, {'l', ok, 3}})), "unusable") << "the update is not seen";

@@ -50,7 +50,8 @@ const std::vector<QueryId>& Oracle::queries(uint64_t* version) {
   for (size_t k = 0; k < keys && target_.copies != nullptr; ++k) queries_.push_back(query_id(QueryKind::kCopies, k));
   for (size_t k = 0; k < keys; ++k) queries_.push_back(query_id(QueryKind::kProbe, k));
   for (uint64_t r = 0; r < regions_ && target_.walk != nullptr; ++r) queries_.push_back(query_id(QueryKind::kWalk, r));
-  for (uint64_t r = 0; r < regions_ && target_.verify != nullptr; ++r) queries_.push_back(query_id(QueryKind::kVerify, r));
+  for (uint64_t r = 0; r < regions_ && target_.verify != nullptr; ++r)
+    queries_.push_back(query_id(QueryKind::kVerify, r));
   if (target_.blocks != nullptr && target_.owner != nullptr) queries_.push_back(query_id(QueryKind::kBlocks, 0));
   for (size_t k = 0; k < keys && target_.erase != nullptr; ++k) queries_.push_back(query_id(QueryKind::kEraseProbe, k));
   return queries_;
@@ -65,7 +66,8 @@ const std::vector<QueryId>& Oracle::obliged() {
   for (size_t k = 0; k < keys.size(); ++k) {
     if (judged_[k] == keys[k].version) continue;
     judged_[k] = keys[k].version;
-    for (QueryKind kind : {QueryKind::kLookup, QueryKind::kCopies, QueryKind::kProbe, QueryKind::kEraseProbe}) obliged_.push_back(query_id(kind, k));
+    for (QueryKind kind : {QueryKind::kLookup, QueryKind::kCopies, QueryKind::kProbe, QueryKind::kEraseProbe})
+      obliged_.push_back(query_id(kind, k));
     for (uint64_t region : shown_in_[k]) obliged_.push_back(query_id(QueryKind::kWalk, region));
   }
   return obliged_;
@@ -81,7 +83,8 @@ std::string Oracle::first_key(const Violation& violation, int depth, QueryId que
                       static_cast<int>(kind_of(query)), "/", depth > 0);
 }
 
-Subject::Judgement Oracle::weigh(int depth, QueryId query, std::string_view result, std::optional<Violation> violation) {
+Subject::Judgement Oracle::weigh(int depth, QueryId query, std::string_view result,
+                                 std::optional<Violation> violation) {
   const QueryKind kind = kind_of(query);
   const bool key_level = asks_key(kind);
   if (collecting_) {

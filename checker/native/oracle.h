@@ -45,7 +45,8 @@ class Oracle final : public Subject {
   void run(QueryId query, ResultBuffer* result) override;
   Judgement recovered(int depth, const Outcome& outcome, std::string_view result) override;
   Judgement answered(int depth, QueryId query, std::string_view result) override;
-  void explained(int depth, QueryId query, std::string_view result, const Outcome* outcome, const Image& image) override;
+  void explained(int depth, QueryId query, std::string_view result, const Outcome* outcome,
+                 const Image& image) override;
 
   // Collects every distinct (depth, query, result) of a crash point, for comparing strategies.
   void collect(bool on) { collecting_ = on; }
@@ -79,11 +80,11 @@ class Oracle final : public Subject {
   std::vector<std::set<uint64_t>> shown_in_;
   std::vector<QueryId> obliged_;
 
-  Violation pending_;  // what the explorer is about to explain
-  absl::flat_hash_set<std::string> reported_;             // answer under obligation
-  absl::flat_hash_map<std::string, int> explained_;       // kind of violation -> images asked for
-  absl::flat_hash_set<std::string> seen_after_one_cut_;   // kinds of violation at depth 0
-  absl::flat_hash_set<uint32_t> wrong_keys_;              // of the leaf at hand
+  Violation pending_;                                    // what the explorer is about to explain
+  absl::flat_hash_set<std::string> reported_;            // answer under obligation
+  absl::flat_hash_map<std::string, int> explained_;      // kind of violation -> images asked for
+  absl::flat_hash_set<std::string> seen_after_one_cut_;  // kinds of violation at depth 0
+  absl::flat_hash_set<uint32_t> wrong_keys_;             // of the leaf at hand
   bool collecting_ = false;
   std::set<std::string> collected_;
 };

@@ -45,7 +45,8 @@ std::vector<ProcessModule> process_modules() {
           const MemoryRange range{info->dlpi_addr + header.p_vaddr, info->dlpi_addr + header.p_vaddr + header.p_memsz};
           if (header.p_type == PT_LOAD) module.segments.push_back(range);
           if (header.p_type == PT_LOAD && (header.p_flags & PF_W) != 0) module.writable.push_back(range);
-          if (header.p_type == PT_NOTE && module.module.build_id.empty()) module.module.build_id = build_id_of(*info, header);
+          if (header.p_type == PT_NOTE && module.module.build_id.empty())
+            module.module.build_id = build_id_of(*info, header);
         }
         // Relocated data that was made read-only again can be read, but never written: a store there faults.
         static_cast<std::vector<ProcessModule>*>(raw)->push_back(std::move(module));
@@ -56,7 +57,8 @@ std::vector<ProcessModule> process_modules() {
 }
 
 const ProcessModule* module_at(const std::vector<ProcessModule>& modules, const std::string& path) {
-  const auto at = std::find_if(modules.begin(), modules.end(), [&](const ProcessModule& m) { return m.module.path == path; });
+  const auto at =
+      std::find_if(modules.begin(), modules.end(), [&](const ProcessModule& m) { return m.module.path == path; });
   return at == modules.end() ? nullptr : &*at;
 }
 

@@ -60,10 +60,11 @@ struct Prober {
     size_t size = 0;
     const powercut_status status = target.lookup(table, bytes_of(key), value.data(), value.size(), &size);
     const std::string_view found(value.data(), status == POWERCUT_OK ? std::min(size, value.size()) : 0);
-    return put_step('l', status, status != POWERCUT_OK ? Seen::kNothing
-                                 : found == one        ? Seen::kFirst
-                                 : found == two        ? Seen::kSecond
-                                                       : Seen::kOther);
+    return put_step('l', status,
+                    status != POWERCUT_OK ? Seen::kNothing
+                    : found == one        ? Seen::kFirst
+                    : found == two        ? Seen::kSecond
+                                          : Seen::kOther);
   }
 
   void run(bool with_update) {
@@ -83,14 +84,22 @@ struct Prober {
 
 const char* name_of(QueryKind kind) {
   switch (kind) {
-    case QueryKind::kRecovery: return "recovery";
-    case QueryKind::kLookup: return "lookup";
-    case QueryKind::kCopies: return "copies";
-    case QueryKind::kProbe: return "probe";
-    case QueryKind::kEraseProbe: return "erase-probe";
-    case QueryKind::kWalk: return "walk";
-    case QueryKind::kVerify: return "verify";
-    case QueryKind::kBlocks: return "blocks";
+    case QueryKind::kRecovery:
+      return "recovery";
+    case QueryKind::kLookup:
+      return "lookup";
+    case QueryKind::kCopies:
+      return "copies";
+    case QueryKind::kProbe:
+      return "probe";
+    case QueryKind::kEraseProbe:
+      return "erase-probe";
+    case QueryKind::kWalk:
+      return "walk";
+    case QueryKind::kVerify:
+      return "verify";
+    case QueryKind::kBlocks:
+      return "blocks";
   }
   return "?";
 }
@@ -109,7 +118,8 @@ void run_query(const powercut_target& target, powercut_table* table, QueryId id,
     case QueryKind::kLookup: {
       std::array<char, kLongestValue> value;
       size_t size = 0;
-      const powercut_status status = target.lookup(table, bytes_of(keys[argument].bytes), value.data(), value.size(), &size);
+      const powercut_status status =
+          target.lookup(table, bytes_of(keys[argument].bytes), value.data(), value.size(), &size);
       put_status(out, status);
       if (status == POWERCUT_OK) out->put(value.data(), std::min(size, value.size()));
       return;
@@ -210,7 +220,7 @@ ProbeResult parse_probe(std::string_view result) {
           value = seen;
         }
         add("lookup " + (status == POWERCUT_OK ? seen == value && state == State::kPresent ? std::string("the value")
-                                                                                          : std::string("a value")
+                                                                                           : std::string("a value")
                                                : name),
             good);
         break;

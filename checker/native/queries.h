@@ -15,12 +15,12 @@ namespace powercut {
 
 enum class QueryKind : uint8_t {
   kRecovery = 0,
-  kLookup = 1,  // what a reader of the key sees
-  kCopies = 2,  // every physically valid copy of the key
-  kProbe = 3,   // lookup, update, lookup, erase, lookup, insert, lookup: run in sequence and undone
-  kWalk = 4,    // every item of one region
-  kVerify = 5,  // the scheme's own invariants of one region
-  kBlocks = 6,  // allocated blocks that nothing reaches
+  kLookup = 1,      // what a reader of the key sees
+  kCopies = 2,      // every physically valid copy of the key
+  kProbe = 3,       // lookup, update, lookup, erase, lookup, insert, lookup: run in sequence and undone
+  kWalk = 4,        // every item of one region
+  kVerify = 5,      // the scheme's own invariants of one region
+  kBlocks = 6,      // allocated blocks that nothing reaches
   kEraseProbe = 7,  // the probe without its update, which may mend what the erase should meet
 };
 

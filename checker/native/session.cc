@@ -30,9 +30,8 @@ Result<std::unique_ptr<Session>> open_session(const std::string& trace) {
   auto library = TargetLibrary::load(session->plan.target.library);
   if (!library) return library.error();
   session->library = std::make_unique<TargetLibrary>(std::move(*library));
-  session->config =
-      std::make_unique<TargetConfig>(session->plan.target.variant, session->plan.target.options,
-                                     session->plan.scenario.key_size, session->plan.scenario.value_size);
+  session->config = std::make_unique<TargetConfig>(session->plan.target.variant, session->plan.target.options,
+                                                   session->plan.scenario.key_size, session->plan.scenario.value_size);
   auto traits = session->library->configure(session->plan.target.name, *session->config);
   if (!traits) return traits.error();
   session->traits = *traits;
@@ -49,7 +48,8 @@ Result<std::unique_ptr<Session>> open_session(const std::string& trace) {
     return harness_error("the target's library is loaded, but not listed by the dynamic linker",
                          session->library->path(), "This is a bug of powercut, not of the target: please report it.");
   }
-  const std::string recorded = session->metadata.contains("target") ? session->metadata["target"].value("build_id", "") : "";
+  const std::string recorded =
+      session->metadata.contains("target") ? session->metadata["target"].value("build_id", "") : "";
   if (!recorded.empty() && recorded != own->module.build_id) {
     return usage_error("recorded from another build of target '" + session->plan.target.name + "' (build id " +
                            recorded.substr(0, 12) + ", the library here is " + own->module.build_id.substr(0, 12) + ")",

@@ -19,9 +19,9 @@ struct Session {
   std::unique_ptr<TargetLibrary> library;
   std::unique_ptr<TargetConfig> config;
   powercut_traits traits{};
-  std::vector<TraceModule> modules;      // the trace's, then what else is loaded here
+  std::vector<TraceModule> modules;  // the trace's, then what else is loaded here
   std::vector<ProcessModule> loaded;
-  std::vector<MemoryRange> globals;      // the target's writable data
+  std::vector<MemoryRange> globals;  // the target's writable data
   uint64_t events = 0;
 
   bool explored_at_start() const { return !plan.scenario.phases.empty() && plan.scenario.phases[0].explore; }

@@ -14,10 +14,10 @@
 namespace powercut {
 
 struct Instant {
-  uint64_t ordinal = 0;     // number of the crash point among the explored ones, from 0
+  uint64_t ordinal = 0;  // number of the crash point among the explored ones, from 0
   uint64_t event = 0;
-  bool before = false;      // just before the event, or just after it
-  std::string when;         // "before sfence", "after insert"
+  bool before = false;  // just before the event, or just after it
+  std::string when;     // "before sfence", "after insert"
 };
 
 class TraceWalk {

@@ -43,12 +43,19 @@ void send(int fd, const Json& message) {
 }
 
 Json to_json(uint64_t chunk, const ChunkCounts& counts, const std::vector<uint64_t>& leaves) {
-  return {{"type", "chunk"},           {"chunk", chunk},
-          {"crash_points", counts.crash_points}, {"executions", counts.executions},
-          {"query_runs", counts.query_runs},     {"query_answers", counts.query_answers},
-          {"loads", counts.loads},               {"exploring", counts.exploring_seconds}, {"covered", counts.covered.str()},
-          {"complete", counts.complete},         {"stopped", counts.stopped},
-          {"distrust", counts.distrust},         {"leaves", leaves}};
+  return {{"type", "chunk"},
+          {"chunk", chunk},
+          {"crash_points", counts.crash_points},
+          {"executions", counts.executions},
+          {"query_runs", counts.query_runs},
+          {"query_answers", counts.query_answers},
+          {"loads", counts.loads},
+          {"exploring", counts.exploring_seconds},
+          {"covered", counts.covered.str()},
+          {"complete", counts.complete},
+          {"stopped", counts.stopped},
+          {"distrust", counts.distrust},
+          {"leaves", leaves}};
 }
 
 // The worker: reads "chunk first last [skipped…]" lines, answers with findings and one chunk message each.
@@ -91,11 +98,11 @@ struct Worker {
   pid_t pid = -1;
   int commands = -1, messages = -1;
   Slot* slot = nullptr;
-  std::string partial;                 // an incomplete line
-  std::optional<uint64_t> chunk;       // at work on
+  std::string partial;            // an incomplete line
+  std::optional<uint64_t> chunk;  // at work on
   uint64_t last_visits = 0;
   Clock::time_point last_change;
-  bool killed = false;                 // by the watchdog
+  bool killed = false;  // by the watchdog
 };
 
 class Pool {
@@ -106,7 +113,8 @@ class Pool {
     const uint64_t chunks = (crash_points + kChunk - 1) / kChunk;
     for (uint64_t c = 0; c < chunks; ++c) waiting_.push_back(c);
     const auto jobs = static_cast<size_t>(std::max<uint64_t>(1, std::min<uint64_t>(options.jobs, chunks)));
-    slots_ = static_cast<Slot*>(mmap(nullptr, sizeof(Slot) * jobs, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    slots_ = static_cast<Slot*>(
+        mmap(nullptr, sizeof(Slot) * jobs, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
     workers_.resize(jobs);
     for (size_t i = 0; i < jobs; ++i) workers_[i].slot = slots_ + i;
     merged_.read_lines.resize(session.plan.scenario.pool_size / kLineSize);
@@ -114,7 +122,7 @@ class Pool {
   ~Pool() { munmap(slots_, sizeof(Slot) * workers_.size()); }
 
   MergedCounts run() {
-    struct sigaction action {}, old_int{}, old_term{};
+    struct sigaction action{}, old_int{}, old_term{};
     action.sa_handler = [](int) { interrupted = 1; };
     sigaction(SIGINT, &action, &old_int);
     sigaction(SIGTERM, &action, &old_term);
@@ -173,8 +181,10 @@ class Pool {
       w.chunk = chunk;
       w.last_change = Clock::now();
       w.last_visits = w.slot->visits;
-      const Json command = {{"chunk", chunk}, {"first", chunk * kChunk},
-                            {"last", std::min((chunk + 1) * kChunk, crash_points_)}, {"skip", skip_}};
+      const Json command = {{"chunk", chunk},
+                            {"first", chunk * kChunk},
+                            {"last", std::min((chunk + 1) * kChunk, crash_points_)},
+                            {"skip", skip_}};
       send(w.commands, command);
     }
   }
@@ -314,12 +324,14 @@ class Pool {
     w.commands = w.messages = -1;
     w.chunk.reset();
     held_.erase(chunk);
-    const std::string how = w.killed ? "made no progress for " + std::to_string(static_cast<int>(options_.watchdog_seconds)) + " s"
-                            : WIFSIGNALED(status) ? std::string("died of SIG") + sigabbrev_np(WTERMSIG(status))
-                                                  : "left with exit status " + std::to_string(WEXITSTATUS(status));
+    const std::string how =
+        w.killed ? "made no progress for " + std::to_string(static_cast<int>(options_.watchdog_seconds)) + " s"
+        : WIFSIGNALED(status) ? std::string("died of SIG") + sigabbrev_np(WTERMSIG(status))
+                              : "left with exit status " + std::to_string(WEXITSTATUS(status));
     if (++deaths_[at] >= 2) {
       skip_.insert(at);
-      merged_.troubles.push_back("crash point " + std::to_string(at) + " was given up: a worker " + how + " there, twice");
+      merged_.troubles.push_back("crash point " + std::to_string(at) + " was given up: a worker " + how +
+                                 " there, twice");
     }
     if (!merged_.interrupted && !merged_.out_of_time) waiting_.push_front(chunk);
   }
@@ -346,11 +358,11 @@ class Pool {
   std::vector<Worker> workers_;
   std::map<const Worker*, uint64_t> last_given_;
   Slot* slots_ = nullptr;
-  std::map<uint64_t, Json> done_;      // finished, not yet merged
-  uint64_t merged_through_ = 0;        // chunks below are merged
+  std::map<uint64_t, Json> done_;               // finished, not yet merged
+  uint64_t merged_through_ = 0;                 // chunks below are merged
   std::map<uint64_t, std::vector<Json>> held_;  // findings of chunks that are not yet merged
   std::set<uint64_t> skip_;
-  std::map<uint64_t, int> deaths_;     // by crash point
+  std::map<uint64_t, int> deaths_;  // by crash point
   absl::flat_hash_set<uint64_t> leaves_;
   MergedCounts merged_;
   const Clock::time_point start_ = Clock::now();

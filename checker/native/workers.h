@@ -17,10 +17,10 @@ namespace powercut {
 struct MergedCounts {
   ChunkCounts sum;
   uint64_t leaves = 0;
-  std::vector<bool> read_lines;             // by line: some recovery or query read it
-  std::map<std::string, Json> findings;     // by key; of equal keys the one at the earliest crash point
+  std::vector<bool> read_lines;          // by line: some recovery or query read it
+  std::map<std::string, Json> findings;  // by key; of equal keys the one at the earliest crash point
   bool interrupted = false, out_of_time = false, out_of_executions = false;
-  std::vector<std::string> troubles;        // failures of our own harness
+  std::vector<std::string> troubles;  // failures of our own harness
 };
 
 // `announce` gets each finding the moment it is known (again, when an earlier crash point shows it); `progress`

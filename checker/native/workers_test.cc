@@ -9,8 +9,8 @@
 namespace powercut {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::EngineRun;
+using ::testing::HasSubstr;
 using testing::phase_json;
 using testing::plan_json;
 using testing::record;
@@ -46,8 +46,10 @@ TEST(Workers, WhatWasFoundBeforeAWorkerDiedIsKept) {
   const EngineRun well = explore("");
   ASSERT_EQ(well.exit, kExitFindings) << well.output;
   ASSERT_EQ(well.event("result")["coverage"]["kind"], "complete");
-  for (const auto& [how, said] : std::vector<std::pair<std::string, std::string>>{
-           {"open_exit", "left with exit status 7"}, {"open_kill", "died of SIGKILL"}, {"open_sleep", "made no progress"}}) {
+  for (const auto& [how, said] :
+       std::vector<std::pair<std::string, std::string>>{{"open_exit", "left with exit status 7"},
+                                                        {"open_kill", "died of SIGKILL"},
+                                                        {"open_sleep", "made no progress"}}) {
     SCOPED_TRACE(how);
     const EngineRun run = explore(how);
     EXPECT_EQ(run.exit, kExitFindings) << run.output;
@@ -55,7 +57,8 @@ TEST(Workers, WhatWasFoundBeforeAWorkerDiedIsKept) {
     EXPECT_EQ(result["verdict"], "inconsistent");
     EXPECT_EQ(result["coverage"]["kind"], "sampled");
     EXPECT_THAT(result["coverage"]["reason"].get<std::string>(), HasSubstr(said));
-    // The update's findings lie before the misbehaviour. A torn value is announced once, however often its chunk is done.
+    // The update's findings lie before the misbehaviour. A torn value is announced once, however often its chunk is
+    // done.
     const auto keys = finding_keys(run);
     EXPECT_FALSE(keys.empty());
     for (const std::string& key : keys) EXPECT_THAT(finding_keys(well), ::testing::Contains(key));
@@ -64,9 +67,10 @@ TEST(Workers, WhatWasFoundBeforeAWorkerDiedIsKept) {
 
 TEST(Workers, WithoutAFindingTheVerdictIsUnknown) {
   TemporaryFolder folder;
-  const Json plan = plan_json({phase_json({{{"op", "insert"}, {"from", 1}, {"to", 2}}}, false),
-                               phase_json({{{"op", "insert"}, {"from", 3}, {"to", 3}}, {{"op", "erase"}, {"from", 3}, {"to", 3}}})},
-                              {{"misbehave", "open_kill"}, {"capacity", "4"}});
+  const Json plan =
+      plan_json({phase_json({{{"op", "insert"}, {"from", 1}, {"to", 2}}}, false),
+                 phase_json({{{"op", "insert"}, {"from", 3}, {"to", 3}}, {{"op", "erase"}, {"from", 3}, {"to", 3}}})},
+                {{"misbehave", "open_kill"}, {"capacity", "4"}});
   ASSERT_EQ(record(folder, plan).exit, 0);
   const EngineRun run = run_engine({"explore", "--trace", folder.file("run.pct")});
   EXPECT_EQ(run.exit, kExitUnknown) << run.output;
@@ -76,13 +80,17 @@ TEST(Workers, WithoutAFindingTheVerdictIsUnknown) {
 
 TEST(Workers, ABudgetInExecutionsStopsAtTheSameChunkWhateverTheJobs) {
   TemporaryFolder folder;
-  const Json plan = plan_json({phase_json({{{"op", "insert"}, {"from", 1}, {"to", 60}}, {{"op", "update"}, {"from", 1}, {"to", 60}},
-                                           {{"op", "lookup"}, {"from", 1}, {"to", 60}}, {{"op", "update"}, {"from", 1}, {"to", 60}},
-                                           {{"op", "erase"}, {"from", 1}, {"to", 60}}})});  // more than one chunk of crash points
+  const Json plan =
+      plan_json({phase_json({{{"op", "insert"}, {"from", 1}, {"to", 60}},
+                             {{"op", "update"}, {"from", 1}, {"to", 60}},
+                             {{"op", "lookup"}, {"from", 1}, {"to", 60}},
+                             {{"op", "update"}, {"from", 1}, {"to", 60}},
+                             {{"op", "erase"}, {"from", 1}, {"to", 60}}})});  // more than one chunk of crash points
   ASSERT_EQ(record(folder, plan).exit, 0);
   Json first;
   for (const char* jobs : {"1", "2", "3"}) {
-    const EngineRun run = run_engine({"explore", "--trace", folder.file("run.pct"), "--budget-executions", "1", "--jobs", jobs});
+    const EngineRun run =
+        run_engine({"explore", "--trace", folder.file("run.pct"), "--budget-executions", "1", "--jobs", jobs});
     Json result = run.event("result");
     EXPECT_EQ(result["coverage"]["kind"], "sampled");
     result.erase("seconds");

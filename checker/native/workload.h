@@ -21,9 +21,9 @@
 namespace powercut {
 
 struct Operation {
-  OpKind kind{};          // kInsert, kUpdate, kErase, kLookup or kMaintain
-  uint64_t key = 0;       // id; 0 for kMaintain
-  uint64_t serial = 0;    // of the value, for kInsert and kUpdate
+  OpKind kind{};               // kInsert, kUpdate, kErase, kLookup or kMaintain
+  uint64_t key = 0;            // id; 0 for kMaintain
+  uint64_t serial = 0;         // of the value, for kInsert and kUpdate
   std::string_view text = {};  // command of kMaintain
 };
 

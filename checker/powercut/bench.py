@@ -1,10 +1,10 @@
 """Executions per second on one fixed case: `python -m powercut.bench [--repeat N] [--budget LIMIT] [--json]`.
 
 The case: level:hardened, 100 inserts into 64 + 32 buckets of 4 slots, one cut inside recovery, every
-query, one worker. An execution is one recovery with the queries that it affects; its time is that inside crash points (recovery, queries,
-undo, judging), without starting processes and reading the trace. Prints the figures and
-writes them into the table of docs/performance.md. The fastest of the repetitions counts, since noise
-only ever slows a run down.
+query, one worker. An execution is one recovery with the queries that it affects; its time is the one
+inside crash points (recovery, queries, undo, judging), without starting processes and reading the trace.
+Prints the figures and writes them into the table of docs/performance.md. The fastest of the repetitions
+counts, since noise only ever slows a run down.
 """
 
 import argparse

@@ -34,9 +34,10 @@ void Overlay::apply_to(Content* base) const {
   }
 }
 
-void LineLog::append(uint64_t event, uint32_t thread, uint32_t stack, bool non_temporal, bool memcall, bool whole, uint32_t offset,
-                     std::span<const uint8_t> bytes, AtomPolicy policy) {
-  PendingStore store{.event = event, .thread = thread, .stack = stack, .non_temporal = non_temporal, .whole = whole, .atoms = {}};
+void LineLog::append(uint64_t event, uint32_t thread, uint32_t stack, bool non_temporal, bool memcall, bool whole,
+                     uint32_t offset, std::span<const uint8_t> bytes, AtomPolicy policy) {
+  PendingStore store{
+      .event = event, .thread = thread, .stack = stack, .non_temporal = non_temporal, .whole = whole, .atoms = {}};
   const bool by_byte = policy == AtomPolicy::kByte && memcall;
   for (size_t i = 0; i < bytes.size();) {
     const uint32_t at = offset + static_cast<uint32_t>(i);
@@ -216,7 +217,8 @@ class Walker {
       return step(index + 1, chain_open && (store.non_temporal || whole), so_far);
     }
     if (!choose(index, atom + 1, chain_open, so_far)) return false;
-    const bool in_order = policy_ != AtomPolicy::kAscending || store.non_temporal || atom == 0 || (selection_[index] >> (atom - 1) & 1);
+    const bool in_order =
+        policy_ != AtomPolicy::kAscending || store.non_temporal || atom == 0 || (selection_[index] >> (atom - 1) & 1);
     if (!in_order || !allowed(index, atom)) return true;
     selection_[index] |= uint64_t{1} << atom;
     Overlay next = so_far;
@@ -234,8 +236,7 @@ class Walker {
 
 }  // namespace
 
-void LineLog::for_each(AtomPolicy policy,
-                       const std::function<bool(const Overlay&, const Selection&)>& visit) const {
+void LineLog::for_each(AtomPolicy policy, const std::function<bool(const Overlay&, const Selection&)>& visit) const {
   Walker(stores_, policy, visit).run(floor_);
 }
 

@@ -46,7 +46,7 @@ struct PendingStore {
   uint32_t thread = 0;
   uint32_t stack = 0;
   bool non_temporal = false;
-  bool whole = false;  // a locked read-modify-write: one event of the cache, never torn within a line
+  bool whole = false;                  // a locked read-modify-write: one event of the cache, never torn within a line
   absl::InlinedVector<Atom, 2> atoms;  // ascending addresses; those still pending
 };
 
@@ -67,8 +67,8 @@ struct Overlay {
 class LineLog {
  public:
   // Appends one store's part in this line: `bytes` at `offset` (0..63) within the line.
-  void append(uint64_t event, uint32_t thread, uint32_t stack, bool non_temporal, bool memcall, bool whole, uint32_t offset,
-              std::span<const uint8_t> bytes, AtomPolicy policy);
+  void append(uint64_t event, uint32_t thread, uint32_t stack, bool non_temporal, bool memcall, bool whole,
+              uint32_t offset, std::span<const uint8_t> bytes, AtomPolicy policy);
   // clwb/clflushopt by `thread`: remembers the chain as it is.
   void remember(uint32_t thread);
   // A fence of `thread`: what it remembered, and its non-temporal stores, become durable.

@@ -18,7 +18,8 @@ struct Store {
 };
 
 void append(LineLog* log, uint64_t event, const Store& store, AtomPolicy policy) {
-  log->append(event, store.thread, 0, store.non_temporal, store.memcall, store.whole, store.offset, store.bytes, policy);
+  log->append(event, store.thread, 0, store.non_temporal, store.memcall, store.whole, store.offset, store.bytes,
+              policy);
 }
 
 std::vector<uint8_t> bytes_of(uint64_t value, size_t size = 8) {
@@ -82,7 +83,8 @@ bool requires_earlier(const Piece& later, const Piece& earlier, AtomPolicy polic
 }
 
 // All contents of a line that these stores allow when at least the pieces with a bit in `durable` persisted.
-Contents allowed(const std::vector<Store>& stores, AtomPolicy policy, const std::function<bool(const Store&)>& durable) {
+Contents allowed(const std::vector<Store>& stores, AtomPolicy policy,
+                 const std::function<bool(const Store&)>& durable) {
   const std::vector<Piece> pieces = pieces_of(stores, policy);
   Contents out;
   for (uint64_t subset = 0; subset < uint64_t{1} << pieces.size(); ++subset) {
@@ -265,15 +267,17 @@ TEST(LineLog, TheFloorGoesToWhoeverTakesIt) {
 TEST(LineLog, ACutMakesEverythingDurable) {
   const std::vector<Store> stores = {{.offset = 0, .bytes = bytes_of(1)},
                                      {.non_temporal = true, .offset = 4, .bytes = bytes_of(51)}};
-  const Contents after = with_floor(log_of(stores, AtomPolicy::kAny), AtomPolicy::kAny, [](LineLog* log) { log->settle_all(); });
+  const Contents after =
+      with_floor(log_of(stores, AtomPolicy::kAny), AtomPolicy::kAny, [](LineLog* log) { log->settle_all(); });
   ASSERT_EQ(after.size(), 1u);
   EXPECT_EQ((*after.begin())[3], 4);
   EXPECT_EQ((*after.begin())[4], 51);
 }
 
 TEST(LineLog, FirstSelectionIsEmptyAndLastIsFull) {
-  const LineLog log = log_of({{.offset = 4, .bytes = bytes_of(1)}, {.non_temporal = true, .offset = 0, .bytes = bytes_of(51)}},
-                             AtomPolicy::kAny);
+  const LineLog log =
+      log_of({{.offset = 4, .bytes = bytes_of(1)}, {.non_temporal = true, .offset = 0, .bytes = bytes_of(51)}},
+             AtomPolicy::kAny);
   std::vector<LineLog::Selection> seen;
   log.for_each(AtomPolicy::kAny, [&](const Overlay&, const LineLog::Selection& selection) {
     seen.push_back(selection);
@@ -285,7 +289,8 @@ TEST(LineLog, FirstSelectionIsEmptyAndLastIsFull) {
 
 TEST(LineLog, TooManyCandidatesAreCutOffAndSaidSo) {
   std::vector<Store> stores;
-  for (uint32_t i = 0; i < 8; ++i) stores.push_back({.non_temporal = true, .offset = i * 8, .bytes = bytes_of(1 + i * 8)});
+  for (uint32_t i = 0; i < 8; ++i)
+    stores.push_back({.non_temporal = true, .offset = i * 8, .bytes = bytes_of(1 + i * 8)});
   const LineLog log = log_of(stores, AtomPolicy::kAny);
   const Content base;
   const CandidateSet part = candidates(log, {&base, 1}, AtomPolicy::kAny, 100);

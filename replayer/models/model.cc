@@ -4,8 +4,8 @@
 
 namespace powercut {
 
-void PendingLines::store(uint64_t event, uint32_t thread, uint32_t stack, bool non_temporal, bool memcall,
-                         bool whole, uint64_t offset, std::span<const uint8_t> bytes) {
+void PendingLines::store(uint64_t event, uint32_t thread, uint32_t stack, bool non_temporal, bool memcall, bool whole,
+                         uint64_t offset, std::span<const uint8_t> bytes) {
   while (!bytes.empty()) {
     const uint64_t line = offset / kLineSize;
     const uint64_t in_line = offset % kLineSize;

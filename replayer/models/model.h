@@ -27,8 +27,8 @@ class PendingLines {
   explicit PendingLines(AtomPolicy policy) : policy_(policy) {}
 
   // Splits a store at line boundaries. `offset`: bytes from the start of the pool.
-  void store(uint64_t event, uint32_t thread, uint32_t stack, bool non_temporal, bool memcall, bool whole, uint64_t offset,
-             std::span<const uint8_t> bytes);
+  void store(uint64_t event, uint32_t thread, uint32_t stack, bool non_temporal, bool memcall, bool whole,
+             uint64_t offset, std::span<const uint8_t> bytes);
   // True when a later fence of `thread` has something to make durable in the line because of it.
   bool flush(uint32_t thread, uint64_t offset, FlushKind kind);
   void fence(uint32_t thread);

@@ -14,7 +14,8 @@ class Random final : public Strategy {
   std::string_view name() const override { return "random"; }
   bool complete() const override { return false; }
 
-  BigInt visit(const LineSets& pending, uint64_t ordinal, const std::function<void(const LineSets&)>& explore) override {
+  BigInt visit(const LineSets& pending, uint64_t ordinal,
+               const std::function<void(const LineSets&)>& explore) override {
     // The ordinal seeds each crash point on its own, so that the work can be split in any way.
     std::mt19937_64 source(seed_ * 0x9E3779B97F4A7C15 + ordinal);
     ConcreteLevel level(pending);
@@ -35,6 +36,8 @@ class Random final : public Strategy {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_random(uint64_t seed, uint64_t samples) { return std::make_unique<Random>(seed, samples); }
+std::unique_ptr<Strategy> make_random(uint64_t seed, uint64_t samples) {
+  return std::make_unique<Random>(seed, samples);
+}
 
 }  // namespace powercut

@@ -21,7 +21,8 @@ class Strategy {
   // Calls `explore` with crash states of the level `pending` (its undecided lines; `ordinal` numbers the crash
   // point). A set left with several contents is decided by what recovery reads.
   // Returns how many of the level's crash states these calls cover.
-  virtual BigInt visit(const LineSets& pending, uint64_t ordinal, const std::function<void(const LineSets&)>& explore) = 0;
+  virtual BigInt visit(const LineSets& pending, uint64_t ordinal,
+                       const std::function<void(const LineSets&)>& explore) = 0;
   // Whether every legal crash state is covered, so that the verdict may say `complete`.
   virtual bool complete() const = 0;
   // Whether results of unaffected queries may be taken from earlier crash points. The reference may not.
@@ -30,7 +31,7 @@ class Strategy {
 
 struct StrategyOptions {
   uint64_t seed = 1;
-  uint64_t samples = 16;             // random: images a crash point
+  uint64_t samples = 16;                 // random: images a crash point
   uint64_t exhaustive_limit = 1u << 22;  // exhaustive: largest level that is enumerated
 };
 

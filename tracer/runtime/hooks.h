@@ -65,7 +65,8 @@ void __powercut_module(uint32_t hooks_version, const char* source, const char* c
 // its frame pointer (instrumented code keeps frame pointers), for a stack walk.
 typedef struct powercut_sink {
   void* self;
-  void (*store)(void* self, uint64_t addr, uint64_t size, uint32_t flags, const void* value, const void* pc, const void* frame);
+  void (*store)(void* self, uint64_t addr, uint64_t size, uint32_t flags, const void* value, const void* pc,
+                const void* frame);
   void (*load)(void* self, uint64_t addr, uint64_t size);
   void (*rmw_begin)(void* self, uint64_t addr, uint64_t size, const void* pc, const void* frame);
   void (*rmw_end)(void* self, uint64_t addr, uint64_t size, uint32_t stored, const void* pc, const void* frame);

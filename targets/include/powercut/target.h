@@ -37,7 +37,10 @@ typedef struct powercut_pool {
   uint64_t size; /* bytes; a multiple of 4096 */
 } powercut_pool;
 
-typedef struct powercut_option { const char* key; const char* value; } powercut_option;
+typedef struct powercut_option {
+  const char* key;
+  const char* value;
+} powercut_option;
 
 /* The configuration of a run. `variant` is "published", "hardened" or a further name of the target. */
 typedef struct powercut_config {
@@ -58,8 +61,8 @@ typedef struct powercut_traits {
   uint32_t copies_may_differ; /* 1: copies of one key may hold different values */
   uint32_t leak_bound;        /* most blocks that may be allocated and unreachable after recovery */
   uint32_t thread_safe;
-  uint32_t buffered;          /* 1: a consistent prefix of acknowledged operations may be lost */
-  uint32_t checks_exists;     /* 1: insert of a present key answers POWERCUT_EXISTS */
+  uint32_t buffered;      /* 1: a consistent prefix of acknowledged operations may be lost */
+  uint32_t checks_exists; /* 1: insert of a present key answers POWERCUT_EXISTS */
   const char* copy_citation;
   const char* leak_citation;
   const char* notes;
@@ -71,10 +74,10 @@ typedef int (*powercut_item_fn)(void* context, powercut_bytes key, powercut_byte
 typedef int (*powercut_block_fn)(void* context, uint64_t offset, uint64_t size);
 
 typedef struct powercut_target {
-  uint32_t abi;            /* POWERCUT_TARGET_ABI */
-  const char* name;        /* "level" */
-  const char* summary;     /* one line */
-  const char* paper;       /* short reference */
+  uint32_t abi;                /* POWERCUT_TARGET_ABI */
+  const char* name;            /* "level" */
+  const char* summary;         /* one line */
+  const char* paper;           /* short reference */
   const char* const* variants; /* null-terminated; first is the default */
   const char* const* options;  /* null-terminated lines "key=default|other|...: what it does" */
   const char* const* commands; /* null-terminated names for `maintain`, e.g. "expand" */
