@@ -257,6 +257,8 @@ Outcome Executor::run(Decisions* decisions, const std::function<void()>& body) {
   decisions_ = decisions;
   decisions->restart();
   outcome_ = Outcome{};
+  // Call stacks end here: the engine's own frames say nothing about the program.
+  powercut_stack_range(reinterpret_cast<const void*>(stack_range_.begin), __builtin_frame_address(0));
   __powercut_store_window = {0, ~uint64_t{0}};
   __powercut_load_window = {kPoolBase, options_.pool_size + kArenaSize};
   __powercut_real_flush = 0;

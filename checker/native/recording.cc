@@ -107,6 +107,10 @@ Recording::Outcome Recording::call(const Call& call, std::string_view descriptio
   progress_.start(description, workload_.place());
   append(EventKind::kOpBegin, static_cast<uint8_t>(call.kind), &call, call.value, call.text);
   result_.clear();
+  // Call stacks end here: the engine's own frames say nothing about the program.
+  constexpr size_t kDeepest = size_t{4} << 20;
+  const auto* here = static_cast<const char*>(__builtin_frame_address(0));
+  powercut_stack_range(here - kDeepest, here);
   in_call_ = true;
   if (sigsetjmp(leave_, 0) != 0) {
     in_call_ = false;
