@@ -14,8 +14,17 @@ from pathlib import Path
 
 import pytest
 
-from checker.tests.real_engine import VARIANTS, Exploration, Subject, explore, gallery, known_good, level_scenarios
-from checker.tests.real_engine import record, require_engine
+from checker.tests.real_engine import (
+    VARIANTS,
+    Exploration,
+    Subject,
+    explore,
+    gallery,
+    known_good,
+    level_scenarios,
+    record,
+    require_engine,
+)
 from powercut import scenario
 
 pytestmark = pytest.mark.slow
@@ -63,7 +72,7 @@ def subjects() -> Iterator[Subject]:
 
 def in_short(subject: Subject) -> bool:
     """A few scenarios as they should be, and a few bugs."""
-    return subject.scenario.name in FEW and subject.variant == "hardened" or subject.toggle in SHORT_TOGGLES
+    return (subject.scenario.name in FEW and subject.variant == "hardened") or subject.toggle in SHORT_TOGGLES
 
 
 def cases() -> Iterator[pytest.param]:
@@ -103,19 +112,15 @@ def test_read_driven_agrees_with_exhaustive(case: Case, tmp_path: Path) -> None:
     assert_same_results(clever, eager)
 
 
-@pytest.mark.parametrize("atoms", ["ascending", "byte"])
 @pytest.mark.parametrize("subject", [s for s in subjects() if s.scenario.name in FEW], ids=lambda s: s.id)
-def test_read_driven_agrees_with_exhaustive_under_atoms(subject: Subject, atoms: str, tmp_path: Path) -> None:
+def test_read_driven_agrees_with_exhaustive_under_ascending_atoms(subject: Subject, tmp_path: Path) -> None:
+    """`atoms=byte` has 2^31 images for one copied item: there the unit tests of the models stand in."""
     trace = record(subject, tmp_path)
-    options = ("--atoms", atoms, "--nested", "0")
+    options = ("--atoms", "ascending", "--nested", "1" if subject.scenario.name in FEW[:2] else "0")
     clever = explore(trace, *options, dump=True)
     eager = explore(trace, *options, strategy="exhaustive", dump=True)
-    if eager.result["coverage"]["kind"] == "complete":
-        assert_same_results(clever, eager)
-    else:  # atoms=byte makes levels beyond the reference's limit, which it leaves out and says so
-        assert atoms == "byte"
-        assert_subset(eager, clever)
-    assert clever.result["crash_states"] == eager.result["crash_states"]
+    assert_complete(clever, eager)
+    assert_same_results(clever, eager)
 
 
 def remembering() -> Iterator[pytest.param]:
