@@ -17,8 +17,17 @@ from pathlib import Path
 
 import pytest
 
-from checker.tests.real_engine import Json, Subject, explore, gallery, known_good, level_scenarios, record, require_engine
-from checker.tests.real_engine import trace_events
+from checker.tests.real_engine import (
+    Json,
+    Subject,
+    explore,
+    gallery,
+    known_good,
+    level_scenarios,
+    record,
+    require_engine,
+    trace_events,
+)
 from powercut import catalog
 from powercut.scenario import Scenario
 
@@ -43,17 +52,37 @@ UNOBSERVABLE: dict[str, dict[str, frozenset[str]]] = {
     "expand_capacity_first": {OLD_DESCRIPTOR: frozenset({"expand_over_old_levels"})},
     "expand_uninitialised": {
         FRESH: frozenset(
-            "always_logged duplicates_resized expand expand_on_failure layout_8x8 resize_back_and_forth resize_cut "
-            "slots_16 slots_8 traditional_expand ycsb_load".split()
+            [
+                "always_logged",
+                "duplicates_resized",
+                "expand",
+                "expand_on_failure",
+                "layout_8x8",
+                "resize_back_and_forth",
+                "resize_cut",
+                "slots_16",
+                "slots_8",
+                "traditional_expand",
+                "ycsb_load",
+            ]
         )
     },
     "insert_after_move_unordered": {
-        SAME_LINE: frozenset("duplicates_moved_again erase insert_b2t insert_move_bottom shrink ycsb_load".split())
+        SAME_LINE: frozenset(
+            ["duplicates_moved_again", "erase", "insert_b2t", "insert_move_bottom", "shrink", "ycsb_load"]
+        )
     },
     "insert_bottom_unordered": {SAME_LINE: frozenset({"duplicates_b2t", "erase", "insert_move_top", "layout_8x8"})},
     "insert_top_unordered": {
         SAME_LINE: frozenset(
-            "always_logged duplicates_left_by_crash_erase duplicates_resized expand expand_on_failure resize_cut".split()
+            [
+                "always_logged",
+                "duplicates_left_by_crash_erase",
+                "duplicates_resized",
+                "expand",
+                "expand_on_failure",
+                "resize_cut",
+            ]
         )
     },
     "log_cleared_early": {ONE_ATOM: frozenset({"layout_8x8"})},
