@@ -165,7 +165,7 @@ def make(mutant: Mutant, build: Path, out: Path) -> None:
     database = json.loads(_run(["ninja", "-C", str(build), "-t", "compdb"]))
     command = next(shlex.split(e["command"]) for e in database if e["file"] == str(source) and " -c " in e["command"])
     # A mutant may leave a variable or parameter unused.
-    _run(_given(command, {"-o": str(compiled), "-c": str(mutated)}) + ["-Wno-error"], folder=build)
+    _run([*_given(command, {"-o": str(compiled), "-c": str(mutated)}), "-Wno-error"], folder=build)
     (out / "bin").mkdir()
     (out / "lib").symlink_to(build / "lib")
     for program in PROGRAMS:
