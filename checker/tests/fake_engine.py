@@ -153,7 +153,8 @@ def explore() -> None:
         queries=300,
         loads=9000,
         leaves=12,
-        seconds=0.25,
+        seconds=0.5,
+        exploring_seconds=0.25,
         coverage={
             "kind": "sampled" if sampled else "complete",
             "covered": "10" if sampled else str(2**70),
