@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "absl/strings/string_view.h"
+
 namespace powercut {
 
 void put_failure(const Outcome& outcome, ResultBuffer* buffer) {
@@ -168,9 +170,12 @@ void Explorer::explain(int depth, QueryId query, ResultId wanted, const Executor
 }
 
 ResultId Explorer::intern(std::string_view result) {
-  const auto [at, added] = interned_.try_emplace(std::string(result), static_cast<ResultId>(results_.size()));
-  if (added) results_.emplace_back(result);
-  return at->second;
+  const auto known = interned_.find(absl::string_view(result.data(), result.size()));
+  if (known != interned_.end()) return known->second;
+  const auto id = static_cast<ResultId>(results_.size());
+  interned_.emplace(std::string(result), id);
+  results_.emplace_back(result);
+  return id;
 }
 
 // Picks, for every line, an alive content with as little lost as possible; a nested level's choice fixes the

@@ -111,11 +111,19 @@ const std::vector<ResultId>* QueryMemory::recall(QueryId query) {
 
 void QueryMemory::remember(QueryId query, std::vector<ResultId> results) {
   Run run{{}, {}, globals_, context_, std::move(results)};
+  run.lines.reserve(executor_->reads().lines.size());
+  run.words.reserve(executor_->reads().words.size());
   const State& known = states_[query];
   // The index has the lines of the runs that are kept, and these make up most read sets.
   const auto indexed = [&known](uint64_t line) {
     return std::any_of(known.runs.begin(), known.runs.end(), [line](const Run& r) {
       return std::any_of(r.lines.begin(), r.lines.end(), [line](const LineRead& l) { return l.line == line; });
+    });
+  };
+  const auto word_indexed = [&known](uint64_t address, uint64_t bits) {
+    return std::any_of(known.runs.begin(), known.runs.end(), [address, bits](const Run& r) {
+      return std::any_of(r.words.begin(), r.words.end(),
+                         [&](const WordRead& w) { return w.address == address && (bits & ~w.bits) == 0; });
     });
   };
   for (uint64_t line : executor_->reads().lines) {
@@ -126,6 +134,7 @@ void QueryMemory::remember(QueryId query, std::vector<ResultId> results) {
   for (uint64_t address : executor_->reads().words) {
     const uint64_t bits = executor_->read_bits(address);
     run.words.push_back({address, bits, word_at(address) & bits});
+    if (word_indexed(address, bits)) continue;
     WordReaders& readers = by_word_[address];
     readers.bits |= bits;
     readers.queries.insert(query);

@@ -195,8 +195,8 @@ std::optional<Violation> judge_query(const History& history, const powercut_trai
     }
     case QueryKind::kProbe:
     case QueryKind::kEraseProbe: {
+      if (parse_probe(result, /*with_text=*/false).good) return std::nullopt;
       const ProbeResult probe = parse_probe(result);
-      if (probe.good) return std::nullopt;
       return Violation{
           "unusable",
           absl::StrCat("Operations on key ", name_of(history.keys()[argument_of(query)]), " misbehave after recovery."),

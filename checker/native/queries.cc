@@ -198,18 +198,20 @@ std::vector<Item> parse_items(std::string_view rest) {
   return out;
 }
 
-ProbeResult parse_probe(std::string_view result) {
+ProbeResult parse_probe(std::string_view result, bool with_text) {
   ProbeResult out;
   enum class State { kUnknown, kPresent, kAbsent } state = State::kUnknown;
   Seen value = Seen::kNothing;
-  const auto add = [&out](const std::string& text, bool good) {
-    out.text += (out.text.empty() ? "" : ", ") + text + (good ? "" : " (wrong)");
+  const auto add = [&out, with_text](const char* step, const char* outcome, bool good) {
     out.good = out.good && good;
+    if (!with_text) return;
+    if (!out.text.empty()) out.text += ", ";
+    out.text.append(step).append(" ").append(outcome).append(good ? "" : " (wrong)");
   };
   for (size_t i = 0; i + 2 < result.size(); i += 3) {
     const auto status = static_cast<powercut_status>(result[i + 1]);
     const auto seen = static_cast<Seen>(result[i + 2]);
-    const std::string name = status_name(status);
+    const char* name = status_name(status);
     switch (result[i]) {
       case 'l': {
         bool good = status == POWERCUT_OK || status == POWERCUT_NOT_FOUND;
@@ -219,25 +221,23 @@ ProbeResult parse_probe(std::string_view result) {
           state = status == POWERCUT_OK ? State::kPresent : State::kAbsent;
           value = seen;
         }
-        add("lookup " + (status == POWERCUT_OK ? seen == value && state == State::kPresent ? std::string("the value")
-                                                                                           : std::string("a value")
-                                               : name),
-            good);
+        const bool the_value = seen == value && state == State::kPresent;
+        add("lookup", status != POWERCUT_OK ? name : the_value ? "the value" : "a value", good);
         break;
       }
       case 'u':
         // FULL is legal: an out-of-place update may find no room, and then changes nothing.
-        add("update " + name, status == POWERCUT_OK || status == POWERCUT_FULL || status == POWERCUT_UNSUPPORTED);
+        add("update", name, status == POWERCUT_OK || status == POWERCUT_FULL || status == POWERCUT_UNSUPPORTED);
         if (status == POWERCUT_OK) value = Seen::kFirst;
         if (status != POWERCUT_OK) value = Seen::kOther;
         break;
       case 'e':
         if (status == POWERCUT_UNSUPPORTED) break;
-        add("erase " + name, status == (state == State::kPresent ? POWERCUT_OK : POWERCUT_NOT_FOUND));
+        add("erase", name, status == (state == State::kPresent ? POWERCUT_OK : POWERCUT_NOT_FOUND));
         state = State::kAbsent;
         break;
       case 'i':
-        add("insert " + name, status == POWERCUT_OK || status == POWERCUT_FULL);
+        add("insert", name, status == POWERCUT_OK || status == POWERCUT_FULL);
         if (status == POWERCUT_OK) state = State::kPresent, value = Seen::kSecond;
         break;
       default:

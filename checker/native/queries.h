@@ -50,12 +50,12 @@ struct Item {
 };
 std::vector<Item> parse_items(std::string_view rest);
 
-// The steps of a probe as text, "found update:OK lookup:new ...", and whether all went as they must.
+// Whether all steps of a probe went as they must, and them as text where it is wanted.
 struct ProbeResult {
   bool good = true;
   std::string text;
 };
-ProbeResult parse_probe(std::string_view result);
+ProbeResult parse_probe(std::string_view result, bool with_text = true);
 
 }  // namespace powercut
 #endif  // POWERCUT_CHECKER_NATIVE_QUERIES_H_
