@@ -178,9 +178,11 @@ powercut_status copies(powercut_table* handle, powercut_bytes key, powercut_item
 void close(powercut_table* table) { delete &self(table); }
 
 const char* const kVariants[] = {"published", "hardened", nullptr};
-const char* const kOptions[] = {"capacity=64: slots",
-                                "misbehave=|segv|abort|throw|hang|corrupt|print: in the third insert; open_exit|open_kill|open_sleep: "
-                                "in an open that finds it", nullptr};
+const char* const kOptions[] = {
+    "capacity=64: slots",
+    "misbehave=|segv|abort|throw|hang|corrupt|print: in the third insert; open_exit|open_kill|open_sleep: "
+    "in an open that finds it",
+    nullptr};
 const char* const kCommands[] = {"scrub", nullptr};
 
 const powercut_target kTarget = {.abi = ARRAY_MAP_ABI,
