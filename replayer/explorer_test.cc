@@ -552,6 +552,24 @@ TEST_F(ExplorerTest, ASecondCutIsExploredToTheDepthAskedFor) {
   }
 }
 
+TEST_F(ExplorerTest, RecoveryIsCutBeforeItsFencesAndAfterItReturned) {
+  // Says what it finds in two lines; makes the first durable, and leaves the second to the cache.
+  const Scheme scheme{{{Op::kLoad, 0, 0, 0},
+                       {Op::kEmit, 0, 0, 0},
+                       {Op::kLoad, 1, 2, 0},
+                       {Op::kEmit, 1, 0, 0},
+                       {Op::kStoreConst, 0, 0, 1},
+                       {Op::kFlush, 0, 0, 0},
+                       {Op::kFence, 0, 0, 0},
+                       {Op::kStoreConst, 0, 2, 1}},
+                      {}};
+  TinySubject subject(scheme);
+  Explorer explorer(&executor_, strategy_.get(), &subject, {.nested = 1});
+  explorer.crash_point({}, {}, 0);
+  // 0 0 by the cut before the fence alone, 1 1 by the cut after the return alone.
+  EXPECT_EQ(subject.results, (std::set<std::string>{"0/0/0.0.", "1/0/0.0.", "1/0/1.0.", "1/0/1.1."}));
+}
+
 TEST_F(ExplorerTest, CodeThatWritesUnseenIsNotTrusted) {
   struct Sly final : Subject {
     void recover(ResultBuffer*) override { testing::at(0)[100] ^= 1; }  // no hook
