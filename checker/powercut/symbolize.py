@@ -6,6 +6,7 @@ addresses, which may already belong to the next line: the byte before is looked 
 offset of a fault is the faulting instruction itself and is looked up as it is.
 """
 
+import contextlib
 import json
 import os
 import shutil
@@ -113,7 +114,9 @@ class Symbolizer:
         if process is None:
             return
         if process.stdin is not None:
-            process.stdin.close()
+            # What a symboliser that has ended did not read is still in the buffer.
+            with contextlib.suppress(OSError):
+                process.stdin.close()
         process.wait()
         if process.stdout is not None:
             process.stdout.close()
