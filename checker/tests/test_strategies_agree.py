@@ -44,7 +44,7 @@ COSTLY = frozenset(
         "ycsb_load",
     }
 )
-#: And not at all with one: more than a quarter of an hour each.
+#: And not at all with one: more than the 15 s of the measurement each.
 TOO_COSTLY = frozenset({"duplicates_resized", "layout_8x8_slots_16", "shrink", "shrink_turned_around"})
 #: One scenario for each part of level, for the comparisons that need no breadth.
 FEW = ("duplicates_left_by_crash_update", "insert_move_top", "update_full_bucket")
