@@ -70,7 +70,10 @@ ChunkCounts Exploration::explore(uint64_t first, uint64_t last, const std::set<u
   skip_ = &skip;
   begin_ = &begin;
   counts_ = {};
-  const ExplorerCounts before = explorer_.counts();
+  // Only the numbers: the set of leaves grows with the run.
+  const uint64_t executions_before = explorer_.counts().executions;
+  const uint64_t runs_before = explorer_.counts().query_runs;
+  const uint64_t answers_before = explorer_.counts().query_answers;
   const uint64_t loads_before = executor_.loads();
   explorer_.forget();
   oracle_.forget();
@@ -81,9 +84,9 @@ ChunkCounts Exploration::explore(uint64_t first, uint64_t last, const std::set<u
     }
   }
   const ExplorerCounts& after = explorer_.counts();
-  counts_.executions = after.executions - before.executions;
-  counts_.query_runs = after.query_runs - before.query_runs;
-  counts_.query_answers = after.query_answers - before.query_answers;
+  counts_.executions = after.executions - executions_before;
+  counts_.query_runs = after.query_runs - runs_before;
+  counts_.query_answers = after.query_answers - answers_before;
   counts_.loads = executor_.loads() - loads_before;
   counts_.complete = counts_.complete && strategy_->complete() && !counts_.stopped && counts_.distrust.empty();
   return counts_;

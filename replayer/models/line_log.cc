@@ -155,7 +155,7 @@ bool LineLog::fence(uint32_t thread, AtomPolicy policy) {
     const bool durable = store.non_temporal ? store.thread == thread : has && store.event <= covered;
     if (durable) force(i, all_atoms(store), policy);
   }
-  return commit(std::vector<uint64_t>(forced_));
+  return commit(forced_);
 }
 
 bool LineLog::settle_chain(AtomPolicy policy) {
@@ -163,7 +163,7 @@ bool LineLog::settle_chain(AtomPolicy policy) {
   for (size_t i = 0; i < stores_.size(); ++i) {
     if (!stores_[i].non_temporal) force(i, all_atoms(stores_[i]), policy);
   }
-  return commit(std::vector<uint64_t>(forced_));
+  return commit(forced_);
 }
 
 void LineLog::settle_all() {
