@@ -49,13 +49,10 @@ class Adr final : public Model {
         for (uint64_t line : raised) absorb(line);
         return;
       }
-      case EventKind::kCut: {
+      case EventKind::kCut:
         pending_.settle_all();
-        std::vector<uint64_t> lines;
-        for (const auto& [line, log] : pending_.lines()) lines.push_back(line);
-        for (uint64_t line : lines) absorb(line);
+        absorb_all();
         return;
-      }
       default:
         return;
     }

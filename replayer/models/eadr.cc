@@ -52,12 +52,6 @@ class Eadr final : public Model {
     absorb_all();
   }
 
-  void absorb_all() {
-    std::vector<uint64_t> lines;
-    for (const auto& [line, log] : pending_.lines()) lines.push_back(line);
-    for (uint64_t line : lines) absorb(line);
-  }
-
   bool in_flight_ = false;
 };
 

@@ -110,6 +110,12 @@ void Model::absorb(uint64_t line) {
   if (!found->second.pending()) pending_.lines().erase(found);
 }
 
+void Model::absorb_all() {
+  std::vector<uint64_t> lines;  // absorb() erases
+  for (const auto& [line, log] : pending_.lines()) lines.push_back(line);
+  for (uint64_t line : lines) absorb(line);
+}
+
 void Model::store(const Event& event) {
   pending_.store(event.index, event.thread, event.stack, event.kind == EventKind::kNtStore,
                  (event.flags & kStoreMemcall) != 0, (event.flags & kStoreRmw) != 0, event.addr, event.value);

@@ -78,6 +78,7 @@ class Model {
  protected:
   // Moves the floors of all changed lines into the durable image and forgets lines with nothing pending.
   void absorb(uint64_t line);
+  void absorb_all();
   void store(const Event& event);
 
   PendingLines pending_;
