@@ -163,6 +163,8 @@ powercut_sink make_sink(Executor* self) {
 
 }  // namespace
 
+void map_pool(uint64_t size) { map_at(kPoolBase, size); }
+
 MemoryRange executable_code() {
   return {reinterpret_cast<uint64_t>(__executable_start), reinterpret_cast<uint64_t>(etext)};
 }
@@ -173,7 +175,7 @@ void LineSet::compute_diff() {
 }
 
 Executor::Executor(const Options& options) : options_(options) {
-  map_at(kPoolBase, options_.pool_size);
+  if (!options_.pool_is_mapped) map_pool(options_.pool_size);
   pool_range_ = {kPoolBase, kPoolBase + options_.pool_size};
   arena_range_ = {pool_range_.end, pool_range_.end + kArenaSize};
   map_at(arena_range_.begin, kArenaSize);
@@ -204,7 +206,7 @@ Executor::~Executor() {
   munmap(ever_read_, lines);
   munmap(word_stamp_, kArenaSize / 8 * sizeof(uint32_t));
   munmap(read_bits_, kArenaSize / 8 * sizeof(uint64_t));
-  munmap(pool(), options_.pool_size);
+  if (!options_.pool_is_mapped) munmap(pool(), options_.pool_size);
   munmap(reinterpret_cast<void*>(arena_range_.begin), kArenaSize);
   arena = {};
 }

@@ -78,6 +78,9 @@ struct MemoryRange {
   }
 };
 
+// Maps the pool of crash images, zeroed, at kPoolBase. Throws std::runtime_error when the range is taken.
+void map_pool(uint64_t size);
+
 // The code of this process's executable, without the libraries that it loads.
 MemoryRange executable_code();
 
@@ -91,6 +94,7 @@ class Executor {
     std::vector<MemoryRange> globals;  // the target's writable data
     // Code that is not the target's: a fault in here is a failure of the harness and kills the process.
     MemoryRange own_code = {};
+    bool pool_is_mapped = false;  // by map_pool(), in this process or the one that it was forked from
   };
   explicit Executor(const Options& options);
   ~Executor();
