@@ -1,11 +1,13 @@
 # powercut_add_target(NAME <name> SOURCES <file>... [INCLUDES <dir>...] [LIBRARIES <target>...] [PLAIN_LIBRARIES <target>...])
 #
-# Builds one scheme twice from the same sources:
+# Builds one scheme from the same sources, with and without instrumentation:
 #   powercut_target_<name>   build/lib/libpowercut-<name>.so, compiled through the pass: what the
 #                            engine loads. LIBRARIES must be instrumented too, or free of stores to
 #                            the pool: the tracer sees only code that went through the pass.
 #   powercut_<name>_plain    a static library without instrumentation, for unit tests and fidelity
 #                            programs. PLAIN_LIBRARIES defaults to LIBRARIES.
+#   powercut_target_<name>_plain   build/lib/plain/libpowercut-<name>.so, the same objects as a library that
+#                            can be loaded: what `powercut audit` holds the instrumented one against.
 # powercut_instrument(<target>) compiles any target of this folder through the pass.
 
 set(POWERCUT_PASS_FILE ${PROJECT_BINARY_DIR}/lib/libpowercut_pass.so)
@@ -37,6 +39,11 @@ function(powercut_add_target)
   add_library(${plain} STATIC ${arg_SOURCES})
   target_include_directories(${plain} PUBLIC ${arg_INCLUDES})
   target_link_libraries(${plain} PUBLIC ${arg_PLAIN_LIBRARIES})
+  add_library(powercut_target_${arg_NAME}_plain SHARED $<TARGET_OBJECTS:${plain}>)
+  target_link_libraries(powercut_target_${arg_NAME}_plain PRIVATE ${arg_PLAIN_LIBRARIES})
+  set_target_properties(powercut_target_${arg_NAME}_plain PROPERTIES OUTPUT_NAME powercut-${arg_NAME} LINKER_LANGUAGE CXX
+                        LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/plain BUILD_RPATH "$ORIGIN/..")
+  target_link_options(powercut_target_${arg_NAME}_plain PRIVATE -Wl,-z,defs)
 
   # The pass may be absent while the tree is built in parts; then there is nothing to instrument with.
   if(TARGET powercut_pass AND TARGET powercut_rt)

@@ -18,5 +18,8 @@ void add_explore_command(CLI::App& app, int& exit_code);
 void add_reproduce_command(CLI::App& app, int& exit_code);
 void add_model_command(CLI::App& app, int& exit_code);
 
+// Holding the engine itself to the truth.
+void add_audit_command(CLI::App& app, int& exit_code);
+
 }  // namespace powercut
 #endif  // POWERCUT_CHECKER_NATIVE_COMMANDS_H_

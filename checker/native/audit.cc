@@ -1,0 +1,234 @@
+#include "checker/native/audit.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "checker/native/audit_draw.h"
+#include "checker/native/survey.h"
+
+namespace powercut {
+namespace {
+
+// Images between two calls of progressed(), at least.
+constexpr uint64_t kProgressStep = 256;
+// Images that are sent to the runner at once; bounds the memory that their answers take.
+constexpr size_t kBatch = 256;
+
+std::string hex_of(std::string_view bytes) {
+  return hex({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
+}
+
+// The engine stops these executions before their end: at a store that leaves the target's memory, or because the step
+// budget is empty. Without hooks they go on, so that there is nothing to compare.
+bool stopped_by_engine(std::string_view result) {
+  if (result.size() != 3 || result[0] != '!') return false;
+  const auto kind = static_cast<Outcome::Kind>(result[1]);
+  return kind == Outcome::Kind::kWildStore || kind == Outcome::Kind::kSteps;
+}
+
+class Audit {
+ public:
+  Audit(const AuditOptions& options, const Session& session, ImageRunner* runner, Predictor* predictor,
+        std::unique_ptr<TraceReader> reader, std::vector<Draw> draws, const AuditListener& listener)
+      : runner_(runner),
+        predictor_(predictor),
+        listener_(listener),
+        draws_(std::move(draws)),
+        reader_(std::move(reader)),
+        model_(make_model(options.model, *atom_policy(options.atoms), session.plan.scenario.pool_size)),
+        walk_(reader_.get(), model_.get(), session.explored_at_start()),
+        frontier_(predictor->pool()) {
+    report_.instrumented = runner->instrumented();
+    for (const Draw& draw : draws_) report_.images += draw.times;
+  }
+
+  Result<AuditReport> run() {
+    while (!error_ && walk_.advance([this](const Instant& instant) { visit(instant); }, [](const Event&) {})) {
+    }
+    if (error_) return *error_;
+    if (reader_->error()) return usage_error(*reader_->error());
+    report_.crash_points = walk_.crash_points();
+    return report_;
+  }
+
+ private:
+  void visit(const Instant& instant) {
+    if (error_) return;
+    for (uint64_t line : frontier_.follow(model_.get())) changed_.insert(line);
+    report_.left_out = report_.left_out || frontier_.truncated();
+    const LineSets sets = frontier_.sets();
+    const BigInt first = report_.crash_states;
+    report_.crash_states += state_count(sets);
+    if (next_ < draws_.size() && draws_[next_].state < report_.crash_states) sample(instant, sets, first);
+  }
+
+  // All images that were drawn from this crash point, whose first crash state has the number `first`.
+  void sample(const Instant& instant, const LineSets& sets, const BigInt& first) {
+    const History& history = walk_.history();
+    const std::vector<uint64_t> changed(changed_.begin(), changed_.end());
+    changed_.clear();
+    LineContents definite;
+    for (uint64_t line : changed) {
+      LineContent& one = definite.emplace_back();
+      one.line = line;
+      std::memcpy(one.content.bytes.data(), predictor_->pool() + line * kLineSize, kLineSize);
+    }
+    runner_->set_lines(definite);
+    runner_->add_keys(history.keys(), keys_sent_);
+    keys_sent_ = history.keys().size();
+    predictor_->at({instant, sets, changed, history});
+
+    while (!error_ && next_ < draws_.size() && draws_[next_].state < report_.crash_states) {
+      std::vector<std::vector<uint32_t>> contents;
+      std::vector<LineContents> images;
+      for (; images.size() < kBatch && next_ < draws_.size() && draws_[next_].state < report_.crash_states; ++next_) {
+        const std::vector<uint32_t>& chosen = contents.emplace_back(contents_of(draws_[next_].state - first, sets));
+        LineContents& image = images.emplace_back();
+        for (size_t i = 0; i < sets.size(); ++i) image.push_back({sets[i]->line, sets[i]->contents[chosen[i]]});
+        drawn_ += draws_[next_].times;
+      }
+      const Result<std::vector<ImageAnswers>> answers = runner_->run(images);
+      if (!answers) {
+        error_ = answers.error();
+        return;
+      }
+      for (size_t i = 0; i < images.size(); ++i) {
+        predictor_->image(contents[i]);
+        compare(instant, images[i], (*answers)[i]);
+      }
+      report_.distinct += images.size();
+      if (listener_.progressed && report_.distinct - told_ >= kProgressStep) {
+        told_ = report_.distinct;
+        listener_.progressed(drawn_, report_.distinct, report_.differences);
+      }
+    }
+  }
+
+  void compare(const Instant& instant, const LineContents& image, const ImageAnswers& ran) {
+    std::vector<QueryId> queries;
+    for (const auto& [query, result] : ran.answers) {
+      if (query != kRecoveryQuery) queries.push_back(query);
+      if (predictor_->allows(query, result)) {
+        ++report_.answers;
+        continue;
+      }
+      const std::vector<std::string> predicted = predictor_->predicted(query);
+      if (std::any_of(predicted.begin(), predicted.end(), stopped_by_engine)) {
+        ++report_.not_compared;
+        // What follows ran on memory that the engine would have kept from harm.
+        return;
+      }
+      ++report_.answers;
+      differ(instant, image, query, predicted, text_of_result(query, result));
+    }
+    if (!ran.died.empty()) {
+      const std::vector<std::string> predicted = predictor_->predicted(ran.during);
+      if (std::any_of(predicted.begin(), predicted.end(), stopped_by_engine)) {
+        ++report_.not_compared;
+        return;
+      }
+      differ(instant, image, ran.during, predicted, "the process " + ran.died);
+    } else if (queries != predictor_->asked()) {
+      // Both sides ask what the recovered table has: another number of regions, or a recovery that only one side
+      // takes for usable.
+      differ(instant, image, kRecoveryQuery, {}, absl::StrCat("a table of which ", queries.size(), " things are asked"),
+             absl::StrCat("a table of which ", predictor_->asked().size(), " things are asked"));
+    }
+  }
+
+  void differ(const Instant& instant, const LineContents& image, QueryId query,
+              const std::vector<std::string>& predicted, std::string actual, std::string predicted_text = "") {
+    if (++report_.differences > kAuditCases || !listener_.found) return;
+    AuditCase one{instant, image, query, describe_query(walk_.history(), query), {}, std::move(actual)};
+    for (const std::string& result : predicted) one.predicted.push_back(text_of_result(query, result));
+    if (!predicted_text.empty()) one.predicted.push_back(std::move(predicted_text));
+    listener_.found(one);
+  }
+
+  ImageRunner* runner_;
+  Predictor* predictor_;
+  const AuditListener& listener_;
+  const std::vector<Draw> draws_;
+  std::unique_ptr<TraceReader> reader_;
+  std::unique_ptr<Model> model_;
+  TraceWalk walk_;
+  Frontier frontier_;
+
+  size_t next_ = 0;             // index into draws_
+  uint64_t drawn_ = 0;          // images of the draws before it
+  uint64_t told_ = 0;           // distinct images at the last progressed()
+  size_t keys_sent_ = 0;        // of the history
+  std::set<uint64_t> changed_;  // lines, since the last crash point with images
+  AuditReport report_;
+  std::optional<EngineError> error_;
+};
+
+}  // namespace
+
+std::string plain_library(const std::string& library) {
+  const std::filesystem::path path(library);
+  const std::filesystem::path twin = path.parent_path() / "plain" / path.filename();
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(twin, ignored) ? twin.string() : "";
+}
+
+std::string text_of_result(QueryId query, std::string_view result) {
+  const QueryKind kind = kind_of(query);
+  const Answer answer = parse_answer(kind, result);
+  if (answer.failed) {
+    switch (answer.kind) {
+      case Outcome::Kind::kSignal:
+        return absl::StrCat("signal ", answer.signal);
+      case Outcome::Kind::kAbort:
+        return "abort";
+      case Outcome::Kind::kException:
+        return "exception";
+      case Outcome::Kind::kSteps:
+        return "no end";
+      case Outcome::Kind::kWildStore:
+        return "wild store";
+      case Outcome::Kind::kReturned:
+        break;
+    }
+  }
+  if (kind == QueryKind::kProbe || kind == QueryKind::kEraseProbe) return parse_probe(result).text;
+  const std::string status = status_name(answer.status);
+  return answer.rest.empty() ? status : absl::StrCat(status, " ", hex_of(answer.rest));
+}
+
+Result<AuditReport> audit(const AuditOptions& options, const PredictorFactory& make_predictor,
+                          const AuditListener& listener) {
+  // The plan alone, first: the template process must not have the instrumented library.
+  auto header = open_trace(options.trace);
+  if (!header) return header.error();
+  const Result<Plan> plan = plan_of_trace((*header)->metadata(), options.trace);
+  if (!plan) return plan.error();
+  const std::string twin = plain_library(plan->target.library);
+  auto runner = ImageRunner::start(*plan, !options.plain.empty() ? options.plain
+                                          : !twin.empty()        ? twin
+                                                                 : plan->target.library);
+  if (!runner) return runner.error();
+
+  auto opened = open_session(options.trace);
+  if (!opened) return opened.error();
+  const Session& session = **opened;
+  ExploreOptions counting;
+  counting.trace = options.trace;
+  counting.model = options.model;
+  counting.atoms = options.atoms;
+  const Result<Survey> surveyed = survey(session, counting);
+  if (!surveyed) return surveyed.error();
+  if (surveyed->crash_states == 0) {
+    return usage_error("the trace has no crash point", options.trace, "Explore at least one phase of the scenario.");
+  }
+  auto reader = open_trace(options.trace);
+  if (!reader) return reader.error();
+  const std::unique_ptr<Predictor> predictor = make_predictor(session);
+  return Audit(options, session, runner->get(), predictor.get(), std::move(*reader),
+               draw_states(surveyed->crash_states, options.images, options.seed), listener)
+      .run();
+}
+
+}  // namespace powercut

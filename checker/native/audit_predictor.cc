@@ -1,0 +1,91 @@
+#include "checker/native/audit_predictor.h"
+
+#include <optional>
+
+#include "absl/container/flat_hash_map.h"
+#include "checker/native/exploration.h"
+
+namespace powercut {
+namespace {
+
+class ExecutorPredictor final : public Predictor {
+ public:
+  ExecutorPredictor(const Session& session, const std::string& model, AtomPolicy policy, int64_t budget)
+      : session_(session),
+        executor_({.pool_size = session.plan.scenario.pool_size,
+                   .policy = policy,
+                   .caches_persist = model == "eadr",
+                   .step_budget = step_budget(budget, session.plan.scenario.pool_size),
+                   .globals = session.globals,
+                   .own_code = executable_code()}) {}
+
+  uint8_t* pool() override { return executor_.pool(); }
+
+  void at(const AuditPoint& point) override {
+    if (!oracle_) {
+      oracle_.emplace(session_.library->target(), *session_.config, session_.traits,
+                      powercut_pool{executor_.pool(), session_.plan.scenario.pool_size}, &point.history,
+                      [](const Exposure&) {});
+    }
+    sets_ = &point.sets;
+  }
+
+  void image(const std::vector<uint32_t>& contents) override {
+    results_.clear();
+    asked_.clear();
+    ConcreteLevel level(*sets_);
+    for (size_t i = 0; i < contents.size(); ++i) level.choose(i, contents[i]);
+    executor_.install(level.sets());
+    Decisions decisions;  // every line has one content, so that nothing branches
+    buffer_.clear();
+    keep(kRecoveryQuery, executor_.run_recovery(&decisions, nullptr, [this] { oracle_->recover(&buffer_); }));
+    if (!results_.at(kRecoveryQuery).starts_with('!') && oracle_->usable()) {
+      uint64_t version = 0;
+      asked_ = oracle_->queries(&version);
+      const Executor::Mark leaf = executor_.mark();
+      for (QueryId query : asked_) {
+        Decisions none;
+        buffer_.clear();
+        keep(query, executor_.run(&none, [&] { oracle_->run(query, &buffer_); }));
+        executor_.undo(leaf);
+      }
+    }
+    executor_.uninstall();
+  }
+
+  const std::vector<QueryId>& asked() override { return asked_; }
+
+  bool allows(QueryId query, std::string_view result) override {
+    const auto known = results_.find(query);
+    return known != results_.end() && known->second == result;
+  }
+
+  std::vector<std::string> predicted(QueryId query) override {
+    const auto known = results_.find(query);
+    return known == results_.end() ? std::vector<std::string>{} : std::vector<std::string>{known->second};
+  }
+
+ private:
+  void keep(QueryId query, const Outcome& outcome) {
+    if (!outcome.returned()) put_failure(outcome, &buffer_);
+    results_[query] = std::string(buffer_.view());
+  }
+
+  const Session& session_;
+  Executor executor_;
+  std::optional<Oracle> oracle_;
+  const LineSets* sets_ = nullptr;
+  ResultBuffer buffer_;
+  std::vector<QueryId> asked_;
+  absl::flat_hash_map<QueryId, std::string> results_;
+};
+
+}  // namespace
+
+PredictorFactory executor_predictor(std::string model, AtomPolicy policy, int64_t step_budget) {
+  return [=](const Session& session) -> std::unique_ptr<Predictor> {
+    return std::make_unique<ExecutorPredictor>(session, model, policy, step_budget);
+  };
+}
+
+}  // namespace powercut

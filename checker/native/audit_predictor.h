@@ -1,0 +1,51 @@
+// What the engine says that recovery and the queries give on an image: the one thing that an audit puts to the test.
+#ifndef POWERCUT_CHECKER_NATIVE_AUDIT_PREDICTOR_H_
+#define POWERCUT_CHECKER_NATIVE_AUDIT_PREDICTOR_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "checker/native/session.h"
+#include "checker/native/trace_walk.h"
+#include "replayer/explorer.h"
+
+namespace powercut {
+
+// A crash point from which images were drawn. All references outlive the images of the crash point.
+struct AuditPoint {
+  const Instant& instant;
+  const LineSets& sets;                  // the pending lines; all else is definite, and in Predictor::pool()
+  const std::vector<uint64_t>& changed;  // lines whose candidates differ from those at the point before
+  const History& history;                // the same object at every point
+};
+
+// The order of calls: at() for crash points in the order of the trace; then for each image of the point image(), and
+// questions about that image.
+class Predictor {
+ public:
+  virtual ~Predictor() = default;
+  // Memory of the pool's size in which the audit keeps the definite bytes of the crash point at hand.
+  virtual uint8_t* pool() = 0;
+  virtual void at(const AuditPoint& point) = 0;
+  // The image in which line i of the point's sets has its content number contents[i].
+  virtual void image(const std::vector<uint32_t>& contents) = 0;
+
+  // The queries that are asked of the image, in order, without kRecoveryQuery; none where recovery ends badly.
+  virtual const std::vector<QueryId>& asked() = 0;
+  // Whether the image may give this result. kRecoveryQuery asks for the result of recovery itself.
+  virtual bool allows(QueryId query, std::string_view result) = 0;
+  // The results that the image may give, for a report. Empty: the query is not known.
+  virtual std::vector<std::string> predicted(QueryId query) = 0;
+};
+
+using PredictorFactory = std::function<std::unique_ptr<Predictor>(const Session& session)>;
+
+// Runs the image itself, in this process, through the hooks and with undo, but without branches and memo. It shows
+// that instrumentation, hooks and undo are true to the plain library.
+PredictorFactory executor_predictor(std::string model, AtomPolicy policy, int64_t step_budget);
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_NATIVE_AUDIT_PREDICTOR_H_

@@ -1,0 +1,407 @@
+#include "checker/native/image_runner.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <stdexcept>
+
+#include "checker/native/audit_execution.h"
+#include "checker/native/key_bytes.h"
+#include "checker/native/process_modules.h"
+
+namespace powercut {
+
+// Shared by all three processes. Written by one image's process at a time, read by the audit afterwards.
+struct Answers {
+  uint64_t used;
+  uint64_t during;    // the query being run
+  uint64_t complete;  // the image's process has run everything
+  uint64_t overflow;
+  char bytes[];
+
+  static constexpr uint64_t kSize = uint64_t{256} << 20;  // lazily committed
+
+  void put(QueryId query, std::string_view answer) {
+    const auto size = static_cast<uint32_t>(answer.size());
+    if (sizeof(Answers) + used + sizeof query + sizeof size + size > kSize) {
+      overflow = 1;
+      return;
+    }
+    std::memcpy(bytes + used, &query, sizeof query);
+    std::memcpy(bytes + used + 8, &size, sizeof size);
+    std::memcpy(bytes + used + 12, answer.data(), size);
+    used += 12 + size;
+  }
+};
+
+namespace {
+
+// Values that no scenario writes, as exploration has them (oracle.cc).
+constexpr uint64_t kProbeSerial = kMaxKeyId - 1;
+
+constexpr const char* kRuntime = "libpowercut_rt.so";
+
+// ---- messages: sizes and numbers in the machine's own form, since both ends are one program -----------------------
+
+bool send_all(int socket, const void* data, size_t size) {
+  const char* at = static_cast<const char*>(data);
+  while (size > 0) {
+    const ssize_t sent = send(socket, at, size, MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) return false;
+    at += sent;
+    size -= static_cast<size_t>(sent);
+  }
+  return true;
+}
+
+bool receive_all(int socket, void* data, size_t size) {
+  char* at = static_cast<char*>(data);
+  while (size > 0) {
+    const ssize_t got = recv(socket, at, size, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    at += got;
+    size -= static_cast<size_t>(got);
+  }
+  return true;
+}
+
+bool send_message(int socket, const std::string& message) {
+  const uint64_t size = message.size();
+  return send_all(socket, &size, sizeof size) && send_all(socket, message.data(), message.size());
+}
+
+bool receive_message(int socket, std::string* message) {
+  uint64_t size = 0;
+  if (!receive_all(socket, &size, sizeof size)) return false;
+  message->resize(size);
+  return receive_all(socket, message->data(), size);
+}
+
+void put_number(std::string* out, uint64_t number) { out->append(reinterpret_cast<const char*>(&number), 8); }
+void put_text(std::string* out, std::string_view text) {
+  put_number(out, text.size());
+  out->append(text);
+}
+void put_line(std::string* out, const LineContent& line) {
+  put_number(out, line.line);
+  out->append(reinterpret_cast<const char*>(line.content.bytes.data()), kLineSize);
+}
+
+// Precondition of all: the message holds what is taken.
+class Message {
+ public:
+  explicit Message(std::string_view bytes) : rest_(bytes) {}
+  bool empty() const { return rest_.empty(); }
+  uint64_t number() {
+    uint64_t out;
+    std::memcpy(&out, take(8).data(), 8);
+    return out;
+  }
+  std::string text() { return std::string(take(number())); }
+  LineContent line() {
+    LineContent out;
+    out.line = number();
+    std::memcpy(out.content.bytes.data(), take(kLineSize).data(), kLineSize);
+    return out;
+  }
+
+ private:
+  std::string_view take(size_t size) {
+    if (size > rest_.size()) throw std::logic_error("a message of the audit's processes ends too early");
+    const std::string_view out = rest_.substr(0, size);
+    rest_.remove_prefix(size);
+    return out;
+  }
+  std::string_view rest_;
+};
+
+enum class Request : uint64_t { kLines = 1, kKeys = 2, kImages = 3 };
+
+// ---- the template and its images -----------------------------------------------------------------------------------
+
+// Whether the loaded library asks for the hooks' runtime, as everything does that was compiled through the pass.
+bool needs_runtime(const std::string& path) {
+  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD);
+  link_map* map = nullptr;
+  if (handle == nullptr || dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0) return false;
+  const char* names = nullptr;
+  for (const ElfW(Dyn)* entry = map->l_ld; entry->d_tag != DT_NULL; ++entry) {
+    if (entry->d_tag == DT_STRTAB) names = reinterpret_cast<const char*>(entry->d_un.d_ptr);
+  }
+  bool found = false;
+  for (const ElfW(Dyn)* entry = map->l_ld; entry->d_tag != DT_NULL; ++entry) {
+    found = found || (entry->d_tag == DT_NEEDED && std::strcmp(names + entry->d_un.d_val, kRuntime) == 0);
+  }
+  dlclose(handle);
+  return found;
+}
+
+class Template {
+ public:
+  Template(const Plan& plan, TargetLibrary library, std::unique_ptr<TargetConfig> config,
+           std::vector<MemoryRange> globals, Answers* shared)
+      : target_(library.target()),
+        library_(std::move(library)),
+        config_(std::move(config)),
+        pool_{reinterpret_cast<uint8_t*>(kPoolBase), plan.scenario.pool_size},
+        shared_(shared),
+        execution_(plan.scenario.pool_size, std::move(globals)) {
+    for (const auto& [serial, text] : {std::pair{kProbeSerial, &probe_one_}, {kProbeSerial + 1, &probe_two_}}) {
+      const std::vector<uint8_t> bytes = value_bytes(serial, plan.scenario.value_size);
+      text->assign(bytes.begin(), bytes.end());
+    }
+  }
+
+  // Answers one message of the audit; the reply is empty unless images were asked for.
+  std::string serve(std::string_view request) {
+    std::string reply;
+    for (Message message(request); !message.empty();) {
+      const auto kind = static_cast<Request>(message.number());
+      const uint64_t count = message.number();
+      if (kind == Request::kImages) shared_->used = 0;
+      for (uint64_t i = 0; i < count; ++i) {
+        if (kind == Request::kLines) write(message.line());
+        if (kind == Request::kKeys) keys_.emplace_back().bytes = message.text();
+        if (kind == Request::kImages) run_image(&message, &reply);
+      }
+    }
+    return reply;
+  }
+
+ private:
+  void write(const LineContent& line) {
+    std::memcpy(pool_.base + line.line * kLineSize, line.content.bytes.data(), kLineSize);
+  }
+
+  void run_image(Message* message, std::string* reply) {
+    const uint64_t begin = shared_->used;
+    LineContents lines(message->number());
+    for (LineContent& line : lines) line = message->line();
+    shared_->complete = 0;
+    shared_->overflow = 0;
+    shared_->during = kRecoveryQuery;
+    const pid_t child = fork();
+    if (child == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      for (const LineContent& line : lines) write(line);
+      ask();
+      _exit(0);
+    }
+    int status = -1;
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    put_number(reply, begin);
+    put_number(reply, shared_->used);
+    put_number(reply, shared_->during);
+    put_text(reply, child < 0 ? "could not be started" : shared_->complete != 0 ? "" : how(status));
+  }
+
+  std::string how(int status) const {
+    if (shared_->overflow != 0) return "answered more than the audit can hold";
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) {
+      return "took more than " + std::to_string(AuditExecution::kSecondsOfOneImage) + " s";
+    }
+    if (WIFSIGNALED(status)) return "died of signal " + std::to_string(WTERMSIG(status));
+    return "left with exit status " + std::to_string(WEXITSTATUS(status));
+  }
+
+  void answer(QueryId query, const std::function<void()>& body) {
+    shared_->during = query;
+    buffer_.clear();
+    const Outcome outcome = execution_.run(body);
+    if (!outcome.returned()) put_failure(outcome, &buffer_);
+    shared_->put(query, buffer_.view());
+  }
+
+  // Recovery, and every query on what it left.
+  void ask() {
+    execution_.start_clocks();
+    powercut_table* table = nullptr;
+    uint64_t regions = 0;
+    bool usable = false;
+    answer(kRecoveryQuery, [&] {
+      const powercut_status status = target_.open(pool_, config_->get(), &table);
+      buffer_.put_byte(static_cast<uint8_t>(status));
+      if (status != POWERCUT_OK || table == nullptr) return;
+      regions = target_.regions != nullptr ? target_.regions(table) : 0;
+      usable = true;
+    });
+    if (usable) {
+      const std::vector<QueryId> queries = queries_of(target_, regions, keys_.size());
+      execution_.hold();
+      for (QueryId query : queries) {
+        answer(query, [&] { run_query(target_, table, query, keys_, probe_one_, probe_two_, &buffer_); });
+        execution_.reset();
+      }
+    }
+    shared_->complete = shared_->overflow == 0 ? 1 : 0;
+  }
+
+  const powercut_target& target_;
+  TargetLibrary library_;
+  std::unique_ptr<TargetConfig> config_;
+  powercut_pool pool_;
+  Answers* shared_;
+  AuditExecution execution_;
+  ResultBuffer buffer_;
+  std::vector<KeyHistory> keys_;
+  std::string probe_one_, probe_two_;
+};
+
+std::string refusal(const EngineError& error) {
+  std::string out;
+  put_number(&out, error.kind == ErrorKind::kUsage ? 1 : 2);
+  for (const std::string& text : {error.what, error.where, error.next}) put_text(&out, text);
+  return out;
+}
+
+// The first message says whether the library is there; then every message is answered.
+int serve(int socket, const Plan& plan, const std::string& path, Answers* shared) {
+  auto library = TargetLibrary::load(path);
+  if (!library) return send_message(socket, refusal(library.error())), 1;
+  auto config = std::make_unique<TargetConfig>(plan.target.variant, plan.target.options, plan.scenario.key_size,
+                                               plan.scenario.value_size);
+  auto traits = library->configure(plan.target.name, *config);
+  if (!traits) return send_message(socket, refusal(traits.error())), 1;
+  std::vector<MemoryRange> globals;
+  const std::vector<ProcessModule> modules = process_modules();
+  if (const ProcessModule* own = module_at(modules, library->resolved_path())) globals = own->writable;
+  const bool instrumented = needs_runtime(library->resolved_path());
+
+  map_pool(plan.scenario.pool_size);
+  Template server(plan, std::move(*library), std::move(config), std::move(globals), shared);
+  std::string greeting;
+  put_number(&greeting, 0);
+  put_number(&greeting, instrumented);
+  if (!send_message(socket, greeting)) return 1;
+  for (std::string request; receive_message(socket, &request);) {
+    if (!send_message(socket, server.serve(request))) return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::vector<QueryId> queries_of(const powercut_target& target, uint64_t regions, size_t keys) {
+  std::vector<QueryId> out;
+  const auto add = [&out](QueryKind kind, uint64_t count) {
+    for (uint64_t i = 0; i < count; ++i) out.push_back(query_id(kind, i));
+  };
+  add(QueryKind::kLookup, keys);
+  if (target.copies != nullptr) add(QueryKind::kCopies, keys);
+  add(QueryKind::kProbe, keys);
+  if (target.walk != nullptr) add(QueryKind::kWalk, regions);
+  if (target.verify != nullptr) add(QueryKind::kVerify, regions);
+  if (target.blocks != nullptr && target.owner != nullptr) add(QueryKind::kBlocks, 1);
+  if (target.erase != nullptr) add(QueryKind::kEraseProbe, keys);
+  return out;
+}
+
+Result<std::unique_ptr<ImageRunner>> ImageRunner::start(const Plan& plan, const std::string& library) {
+  const auto failed = [&library](const std::string& what) {
+    return harness_error(what + " (" + std::strerror(errno) + ")", library,
+                         "Free memory or processes, then try again.");
+  };
+  void* shared =
+      mmap(nullptr, Answers::kSize, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (shared == MAP_FAILED) return failed("no memory for the answers of images");
+  std::unique_ptr<ImageRunner> runner(new ImageRunner);
+  runner->shared_ = static_cast<Answers*>(shared);
+  int sockets[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) return failed("no socket for the audit");
+  runner->socket_ = sockets[0];
+  const pid_t audit = getpid();
+  runner->template_ = fork();
+  if (runner->template_ == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    close(sockets[0]);
+    if (getppid() != audit) _exit(1);  // it died before the line above
+    int code = 1;
+    try {
+      code = serve(sockets[1], plan, library, runner->shared_);
+    } catch (const std::exception& broken) {
+      send_message(sockets[1], refusal(harness_error(broken.what(), library, "Please report this.")));
+    }
+    _exit(code);
+  }
+  close(sockets[1]);
+  if (runner->template_ < 0) return failed("cannot start a process for the audit");
+  std::string answer;
+  if (!receive_message(runner->socket_, &answer)) {
+    return harness_error("the process that loads the library for the audit died", library,
+                         "Look at what the library does when it is loaded.");
+  }
+  Message message(answer);
+  const uint64_t kind = message.number();
+  if (kind == 0) {
+    runner->instrumented_ = message.number() != 0;
+    return runner;
+  }
+  EngineError error{kind == 1 ? ErrorKind::kUsage : ErrorKind::kHarness, message.text(), {}, {}};
+  error.where = message.text();
+  error.next = message.text();
+  return error;
+}
+
+ImageRunner::~ImageRunner() {
+  if (socket_ >= 0) close(socket_);  // the template ends when nobody is there to ask it
+  if (template_ > 0) waitpid(template_, nullptr, 0);
+  if (shared_ != nullptr) munmap(shared_, Answers::kSize);
+}
+
+void ImageRunner::set_lines(const LineContents& lines) {
+  put_number(&request_, static_cast<uint64_t>(Request::kLines));
+  put_number(&request_, lines.size());
+  for (const LineContent& line : lines) put_line(&request_, line);
+}
+
+void ImageRunner::add_keys(const std::vector<KeyHistory>& keys, size_t from) {
+  put_number(&request_, static_cast<uint64_t>(Request::kKeys));
+  put_number(&request_, keys.size() - from);
+  for (size_t k = from; k < keys.size(); ++k) put_text(&request_, keys[k].bytes);
+}
+
+Result<std::vector<ImageAnswers>> ImageRunner::run(const std::vector<LineContents>& images) {
+  put_number(&request_, static_cast<uint64_t>(Request::kImages));
+  put_number(&request_, images.size());
+  for (const LineContents& image : images) {
+    put_number(&request_, image.size());
+    for (const LineContent& line : image) put_line(&request_, line);
+  }
+  std::string reply;
+  const bool served = send_message(socket_, request_) && receive_message(socket_, &reply);
+  request_.clear();
+  if (!served) {
+    return harness_error("the process from which the audit's images are forked died", "powercut-engine audit",
+                         "Run it again; if it happens again, please report it.");
+  }
+  std::vector<ImageAnswers> out;
+  for (Message message(reply); !message.empty();) {
+    ImageAnswers& image = out.emplace_back();
+    uint64_t at = message.number();
+    const uint64_t end = message.number();
+    image.during = message.number();
+    image.died = message.text();
+    while (at < end) {
+      QueryId query;
+      uint32_t size;
+      std::memcpy(&query, shared_->bytes + at, 8);
+      std::memcpy(&size, shared_->bytes + at + 8, 4);
+      image.answers.emplace_back(query, std::string_view(shared_->bytes + at + 12, size));
+      at += 12 + size;
+    }
+  }
+  return out;
+}
+
+}  // namespace powercut
