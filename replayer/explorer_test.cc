@@ -306,7 +306,7 @@ Explored explore(const Case& c, const std::string& strategy_name, bool remember,
   Explorer explorer(&executor, strategy.get(), &subject, {.nested = c.nested, .paranoid = true, .remember = remember});
   Explored out;
   const auto visit = [&](const CrashPoint&) {
-    const std::vector<uint64_t> changed = frontier.follow(model.get());
+    const std::vector<uint64_t> changed = lines_of(frontier.follow(model.get()));
     subject.results.clear();
     subject.shown.clear();
     subject.list(out.results.size() % 3 == 1 ? 1 : c.scheme.queries.size());

@@ -56,7 +56,7 @@ class Audit {
  private:
   void visit(const Instant& instant) {
     if (error_) return;
-    for (uint64_t line : frontier_.follow(model_.get())) changed_.insert(line);
+    for (const Frontier::Change& change : frontier_.follow(model_.get())) changed_.insert(change.line);
     report_.left_out = report_.left_out || frontier_.truncated();
     const LineSets sets = frontier_.sets();
     const BigInt first = report_.crash_states;

@@ -50,7 +50,7 @@ void Exploration::visit(const Instant& instant) {
     return;
   }
   instant_ = &instant;
-  const std::vector<uint64_t> changed = frontier_.follow(model_.get());
+  const std::vector<uint64_t> changed = lines_of(frontier_.follow(model_.get()));
   const auto start = std::chrono::steady_clock::now();
   counts_.covered += explorer_.crash_point(frontier_.sets(), changed, instant.ordinal);
   counts_.exploring_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
