@@ -5,99 +5,86 @@
 
 namespace powercut {
 
-int64_t step_budget(int64_t given, uint64_t pool_size) {
-  return given > 0 ? given : 500'000 + static_cast<int64_t>(pool_size / 8);
-}
-
-Exploration::Exploration(const Session& session, const ExploreOptions& options, std::unique_ptr<TraceReader> reader,
-                         Report report)
-    : options_(options),
-      reader_(std::move(reader)),
-      model_(make_model(options.model, options.policy(), session.plan.scenario.pool_size)),
-      walk_(reader_.get(), model_.get(), session.explored_at_start()),
+Exploration::Exploration(const Session& session, const ExploreOptions& options, TraceFollower* follower, Report report)
+    : session_(session),
+      options_(options),
+      follower_(follower),
       executor_({.pool_size = session.plan.scenario.pool_size,
                  .policy = options.policy(),
                  .caches_persist = options.model == "eadr",
                  .step_budget = step_budget(options.step_budget, session.plan.scenario.pool_size),
                  .globals = session.globals,
-                 .own_code = executable_code()}),
-      frontier_(executor_.pool()),
+                 .own_code = executable_code(),
+                 .pool_is_mapped = true}),
       frames_(session.modules, session.loaded),
       strategy_(make_strategy(options.strategy, {.seed = options.seed, .samples = options.samples})),
+      report_(std::move(report)),
       oracle_(session.library->target(), *session.config, session.traits,
-              {executor_.pool(), session.plan.scenario.pool_size}, &walk_.history(),
+              {executor_.pool(), session.plan.scenario.pool_size}, &follower->history(),
               [this](const Exposure& exposure) {
-                report_(instant_->ordinal, finding_event(exposure, {*model_, frontier_, walk_.history(), timeline_,
-                                                                    *reader_, *instant_, &frames_, options_.policy()}));
+                report_(finding_event(
+                    exposure, {follower_->model(), follower_->frontier(), follower_->history(), follower_->timeline(),
+                               follower_->reader(), follower_->instant(), &frames_, options_.policy()}));
               }),
       explorer_(&executor_, strategy_.get(), &oracle_,
-                {.nested = options.nested, .paranoid = options.paranoid, .remember = options.remember}),
-      report_(std::move(report)) {
+                {.nested = options.nested, .paranoid = options.paranoid, .remember = options.remember}) {
   if (!options.dump_results.empty()) {
-    dump_.open(options.dump_results, std::ios::trunc);
+    dump_.open(options.dump_results, std::ios::app);
     oracle_.collect(true);
   }
 }
 
 void Exploration::visit(const Instant& instant) {
-  if (instant.ordinal < first_ || instant.ordinal >= last_ || counts_.stopped || !counts_.distrust.empty()) return;
-  if (!(*begin_)(instant.ordinal)) {
-    counts_.stopped = true;
-    return;
-  }
-  if (skip_->contains(instant.ordinal)) {
-    counts_.complete = false;
-    return;
-  }
-  instant_ = &instant;
-  const std::vector<uint64_t> changed = lines_of(frontier_.follow(model_.get()));
+  const std::vector<uint64_t> changed = lines_of(follower_->follow());
   const auto start = std::chrono::steady_clock::now();
-  counts_.covered += explorer_.crash_point(frontier_.sets(), changed, instant.ordinal);
-  counts_.exploring_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  ++counts_.crash_points;
-  counts_.distrust = explorer_.distrust();
-  if (frontier_.truncated() || executor_.truncated()) counts_.complete = false;
+  result_.counts.covered += explorer_.crash_point(follower_->frontier().sets(), changed, instant.ordinal);
+  result_.counts.seconds["exploring"] +=
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  ++result_.counts.crash_points;
+  result_.distrust = explorer_.distrust();
+  if (follower_->frontier().truncated() || executor_.truncated()) result_.counts.complete = false;
   if (dump_.is_open()) {
     for (const std::string& line : oracle_.take_collected()) dump_ << instant.ordinal << ' ' << line << '\n';
     dump_.flush();
   }
 }
 
-ChunkCounts Exploration::explore(uint64_t first, uint64_t last, const std::set<uint64_t>& skip,
-                                 const std::function<bool(uint64_t)>& begin) {
-  first_ = first;
-  last_ = last;
-  skip_ = &skip;
-  begin_ = &begin;
-  counts_ = {};
-  // Only the numbers: the set of leaves grows with the run.
-  const uint64_t executions_before = explorer_.counts().executions;
-  const uint64_t runs_before = explorer_.counts().query_runs;
-  const uint64_t answers_before = explorer_.counts().query_answers;
-  const uint64_t loads_before = executor_.loads();
-  explorer_.forget();
-  oracle_.forget();
-  while (walk_.crash_points() < last && !counts_.stopped && counts_.distrust.empty()) {
-    if (!walk_.advance([this](const Instant& instant) { visit(instant); },
-                       [this](const Event& event) { timeline_.apply(event); })) {
+ChunkResult Exploration::explore(const Chunk& chunk, const std::set<uint64_t>& skip, const Watch& watch) {
+  result_ = {};
+  result_.number = chunk.number;
+  ChunkCounts& counts = result_.counts;
+  const ExplorerCounts& sums = explorer_.counts();
+  bool out_of_budget = false;
+  do {
+    const Instant& instant = follower_->instant();
+    if (instant.event >= chunk.end_event) break;
+    // No chunk needs more than the whole run's budget, whatever those before it took.
+    out_of_budget = options_.budget_executions > 0 && sums.executions >= options_.budget_executions;
+    if (out_of_budget) break;
+    if (!watch({instant.ordinal, counts.crash_points, sums.executions, counts.covered})) {
+      result_.stopped = true;
       break;
     }
-  }
-  const ExplorerCounts& after = explorer_.counts();
-  counts_.executions = after.executions - executions_before;
-  counts_.query_runs = after.query_runs - runs_before;
-  counts_.query_answers = after.query_answers - answers_before;
-  counts_.loads = executor_.loads() - loads_before;
-  counts_.complete = counts_.complete && strategy_->complete() && !counts_.stopped && counts_.distrust.empty();
-  return counts_;
-}
+    if (skip.contains(instant.ordinal)) {
+      counts.complete = false;
+      continue;
+    }
+    visit(instant);
+  } while (result_.distrust.empty() && follower_->next());
 
-std::vector<uint64_t> Exploration::take_leaves() {
-  std::vector<uint64_t> out;
-  for (uint64_t leaf : explorer_.counts().leaves) {
-    if (leaves_sent_.insert(leaf).second) out.push_back(leaf);
+  counts.executions = sums.executions;
+  counts.query_runs = sums.query_runs;
+  counts.query_answers = sums.query_answers;
+  counts.loads = executor_.loads();
+  counts.complete = counts.complete && strategy_->complete() && !result_.stopped && !out_of_budget;
+  result_.leaves.assign(sums.leaves.begin(), sums.leaves.end());
+  std::sort(result_.leaves.begin(), result_.leaves.end());
+  const uint64_t lines = session_.plan.scenario.pool_size / kLineSize;
+  result_.read_lines.resize((lines + 63) / 64);
+  for (uint64_t line = 0; line < lines; ++line) {
+    result_.read_lines[line / 64] |= uint64_t{executor_.ever_read(line)} << (line % 64);
   }
-  return out;
+  return std::move(result_);
 }
 
 }  // namespace powercut

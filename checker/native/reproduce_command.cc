@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "checker/native/commands.h"
-#include "checker/native/exploration.h"
+#include "checker/native/explore_options.h"
 #include "checker/native/no_aslr.h"
 #include "checker/native/reproduction.h"
 #include "checker/native/supervisor.h"

@@ -33,19 +33,16 @@ Reproduction::Reproduction(const Session& session, const FindingRecord& record, 
     : session_(session),
       record_(record),
       policy_(*atom_policy(record.atoms)),
-      reader_(std::move(reader)),
-      model_(make_model(record.model, policy_, session.plan.scenario.pool_size)),
-      walk_(reader_.get(), model_.get(), session.explored_at_start()),
       executor_({.pool_size = session.plan.scenario.pool_size,
                  .policy = policy_,
                  .caches_persist = record.model == "eadr",
                  .step_budget = step_budget,
                  .globals = session.globals,
                  .own_code = executable_code()}),
-      frontier_(executor_.pool()),
+      follower_(session, record.model, policy_, std::move(reader), executor_.pool()),
       frames_(session.modules, session.loaded),
       oracle_(session.library->target(), *session.config, session.traits,
-              {executor_.pool(), session.plan.scenario.pool_size}, &walk_.history(), [](const Exposure&) {}),
+              {executor_.pool(), session.plan.scenario.pool_size}, &follower_.history(), [](const Exposure&) {}),
       progress_(progress) {}
 
 EngineError Reproduction::elsewhere(const std::string& what) const { return usage_error(what, session_.trace, kNext); }
@@ -62,24 +59,16 @@ Result<Reproduction::Shown> Reproduction::run() {
                      record_.scenario);
   }
   progress_->start("walking to crash point " + std::to_string(record_.crash_point), session_.trace);
-  std::optional<Result<Shown>> answer;
-  bool more = true;
-  while (more && !answer) {
-    more = walk_.advance(
-        [&](const Instant& instant) {
-          if (instant.ordinal == record_.crash_point) answer.emplace(replay(instant));
-        },
-        [&](const Event& event) {
-          timeline_.apply(event);
-          progress_->steps.fetch_add(1, std::memory_order_relaxed);
-        });
+  bool there = false;
+  while (!there && follower_.next([this](const Event&) { progress_->steps.fetch_add(1, std::memory_order_relaxed); })) {
+    there = follower_.instant().ordinal == record_.crash_point;
   }
-  if (reader_->error()) return usage_error(*reader_->error());
-  if (!answer) {
+  if (follower_.reader().error()) return usage_error(*follower_.reader().error());
+  if (!there) {
     return elsewhere("the finding is at crash point " + std::to_string(record_.crash_point) + ", and the trace has " +
-                     std::to_string(walk_.crash_points()) + " of them: it is of another build or plan");
+                     std::to_string(follower_.crash_points()) + " of them: it is of another build or plan");
   }
-  return *std::move(answer);
+  return replay(follower_.instant());
 }
 
 Result<Reproduction::Shown> Reproduction::replay(const Instant& instant) {
@@ -91,8 +80,8 @@ Result<Reproduction::Shown> Reproduction::replay(const Instant& instant) {
                      place(instant.when, instant.event) + ", that of the finding is " +
                      place(record_.when, record_.event) + ": the trace is of another build or plan");
   }
-  frontier_.follow(model_.get());
-  return enter(0, instant, frontier_.sets());
+  follower_.follow();
+  return enter(0, instant, follower_.frontier().sets());
 }
 
 // Checks the record's contents of a level against `legal`, its lines with all their candidates. The pool holds
@@ -213,16 +202,16 @@ Result<Reproduction::Shown> Reproduction::judge(const Instant& instant, const Ou
   const size_t depth = record_.nested.size();
   if (!recovered.returned()) put_failure(recovered, &buffer_);
   const Answer answer = parse_answer(QueryKind::kRecovery, buffer_.view());
-  if (auto violation = judge_recovery(walk_.history(), answer, recovered.text)) {
+  if (auto violation = judge_recovery(follower_.history(), answer, recovered.text)) {
     note_reads(depth);
     return Shown(event(*violation, kRecoveryQuery, recovered, instant));
   }
-  if (record_.query == describe_query(walk_.history(), kRecoveryQuery) || !oracle_.usable()) return Shown();
+  if (record_.query == describe_query(follower_.history(), kRecoveryQuery) || !oracle_.usable()) return Shown();
 
   uint64_t version = 0;
   const std::vector<QueryId>& queries = oracle_.queries(&version);
   const auto query = std::find_if(queries.begin(), queries.end(), [&](QueryId candidate) {
-    return describe_query(walk_.history(), candidate) == record_.query;
+    return describe_query(follower_.history(), candidate) == record_.query;
   });
   if (query == queries.end()) {
     return usage_error("the recovered table cannot be asked " + record_.query, record_.path, kNext);
@@ -232,7 +221,7 @@ Result<Reproduction::Shown> Reproduction::judge(const Instant& instant, const Ou
   Decisions decisions;
   const Outcome outcome = executor_.run(&decisions, [&] { oracle_.run(*query, &buffer_); });
   if (!outcome.returned()) put_failure(outcome, &buffer_);
-  const auto violation = judge_query(walk_.history(), session_.traits, *query, buffer_.view());
+  const auto violation = judge_query(follower_.history(), session_.traits, *query, buffer_.view());
   if (!violation) return Shown();
   note_reads(depth);
   return Shown(event(*violation, *query, outcome, instant));
@@ -242,8 +231,8 @@ Json Reproduction::event(const Violation& violation, QueryId query, const Outcom
   const auto depth = static_cast<int>(record_.nested.size());
   Exposure exposure{violation, "", depth, query, outcome, image_};
   if (depth > 0) exposure.underlying = std::exchange(exposure.violation.invariant, "not-idempotent");
-  return finding_event(exposure,
-                       {*model_, frontier_, walk_.history(), timeline_, *reader_, instant, &frames_, policy_});
+  return finding_event(exposure, {follower_.model(), follower_.frontier(), follower_.history(), follower_.timeline(),
+                                  follower_.reader(), instant, &frames_, policy_});
 }
 
 }  // namespace powercut

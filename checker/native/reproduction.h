@@ -14,6 +14,7 @@
 #include "checker/native/finding_record.h"
 #include "checker/native/session.h"
 #include "checker/native/supervisor.h"
+#include "checker/native/trace_follower.h"
 
 namespace powercut {
 
@@ -46,12 +47,8 @@ class Reproduction {
   const Session& session_;
   const FindingRecord& record_;
   const AtomPolicy policy_;
-  std::unique_ptr<TraceReader> reader_;
-  std::unique_ptr<Model> model_;
-  TraceWalk walk_;
   Executor executor_;
-  Frontier frontier_;
-  LineTimeline timeline_;
+  TraceFollower follower_;
   FrameResolver frames_;
   Oracle oracle_;
   Progress* progress_;

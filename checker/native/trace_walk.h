@@ -3,6 +3,7 @@
 #ifndef POWERCUT_CHECKER_NATIVE_TRACE_WALK_H_
 #define POWERCUT_CHECKER_NATIVE_TRACE_WALK_H_
 
+#include <array>
 #include <string>
 
 #include "checker/native/history.h"
@@ -20,60 +21,84 @@ struct Instant {
   std::string when;     // "before sfence", "after insert"
 };
 
+// The caller pulls the walk from crash point to crash point. Between two calls nothing of the walk is on the stack:
+// a process that forks there has two walks that stand at the same instant.
 class TraceWalk {
  public:
   // `explored`: whether exploring is on at the start (the first phase's flag governs format and open).
   TraceWalk(TraceReader* reader, Model* model, bool explored) : reader_(reader), model_(model), explored_(explored) {}
 
-  // Advances by one event, calling `visit(Instant)` at each explored crash point on the way, and `saw(event)`
-  // after the event was applied. False at the end of the trace (or on a read error: see the reader).
+  // Goes on to the next explored crash point, calling `saw(event)` after each event on the way was applied. False
+  // at the end of the trace (or on a read error: see the reader).
+  template <typename Saw>
+  bool next(const Saw& saw) {
+    for (;;) {
+      if (stage_ == Stage::kFetch) {
+        Event& event = events_[turn_ ^= 1];
+        if (!reader_->next(&event)) return at_end(events_[turn_ ^= 1]);
+        if (event.kind == EventKind::kPhase) explored_ = event.code != 0;
+        if (begins(event)) history_.apply(event);
+        stage_ = Stage::kApply;
+        if (model_->crash_before(event) && explored_) return stop_at(event, true);
+      }
+      Event& event = events_[turn_];
+      model_->apply(event);
+      if (!begins(event)) history_.apply(event);
+      saw(event);
+      stage_ = Stage::kFetch;
+      const bool crash = model_->crash_after(event);
+      visited_after_ = crash && event.kind == EventKind::kOpEnd;
+      if (crash && explored_) return stop_at(event, false);
+    }
+  }
+
+  // The same in the form of a loop's condition, calling `visit(instant())` at the crash point.
   template <typename Visit, typename Saw>
   bool advance(const Visit& visit, const Saw& saw) {
-    Event event;
-    if (!reader_->next(&event)) {
-      if (!finished_ && !visited_after_ && last_event_.index > 0 && explored_) {
-        model_->finish();
-        visit(instant(last_event_, false));
-      }
-      finished_ = true;
-      return false;
-    }
-    if (event.kind == EventKind::kPhase) explored_ = event.code != 0;
-    const bool begins = event.kind == EventKind::kOpBegin || event.kind == EventKind::kCut;
-    if (begins) history_.apply(event);
-    visited_after_ = false;
-    if (model_->crash_before(event) && explored_) visit(instant(event, true));
-    model_->apply(event);
-    if (!begins) history_.apply(event);
-    saw(event);
-    if (model_->crash_after(event)) {
-      if (explored_) visit(instant(event, false));
-      visited_after_ = event.kind == EventKind::kOpEnd;
-    }
-    last_event_ = event;
+    if (!next(saw)) return false;
+    visit(instant_);
     return true;
   }
 
+  // The crash point that next() stopped at.
+  const Instant& instant() const { return instant_; }
   const History& history() const { return history_; }
-  uint64_t crash_points() const { return ordinal_; }
+  // How many there were so far.
+  uint64_t crash_points() const { return crash_points_; }
 
  private:
-  Instant instant(const Event& event, bool before) {
+  enum class Stage : uint8_t { kFetch, kApply };
+
+  // What begins is part of the history before the event's own crash point: from then on it may have happened.
+  static bool begins(const Event& event) { return event.kind == EventKind::kOpBegin || event.kind == EventKind::kCut; }
+
+  bool at_end(const Event& last) {
+    if (ended_ || visited_after_ || last.index == 0 || !explored_) return false;
+    ended_ = true;
+    model_->finish();
+    return stop_at(last, false);
+  }
+
+  bool stop_at(const Event& event, bool before) {
     std::string what = name_of(event.kind);
     if (event.kind == EventKind::kFence) what = name_of(static_cast<FenceKind>(event.code));
     if (event.kind == EventKind::kFlush) what = name_of(static_cast<FlushKind>(event.code));
     if (event.kind == EventKind::kOpEnd) what = name_of(history_.operation().kind);
-    return {ordinal_++, event.index, before, (before ? "before " : "after ") + what};
+    instant_ = {crash_points_++, event.index, before, (before ? "before " : "after ") + what};
+    return true;
   }
 
   TraceReader* reader_;
   Model* model_;
   History history_;
   bool explored_;
-  bool finished_ = false;
+  Stage stage_ = Stage::kFetch;
+  bool ended_ = false;
   bool visited_after_ = false;
-  uint64_t ordinal_ = 0;
-  Event last_event_;
+  uint64_t crash_points_ = 0;
+  Instant instant_;
+  std::array<Event, 2> events_;  // the one at hand, and the one before it: the trace may end there
+  uint8_t turn_ = 0;
 };
 
 }  // namespace powercut

@@ -3,378 +3,407 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
-#include <cstring>
+#include <cmath>
 #include <deque>
+#include <filesystem>
+#include <memory>
 #include <optional>
+#include <set>
+#include <stdexcept>
 
 #include "absl/container/flat_hash_set.h"
+#include "checker/native/worker_process.h"
 
 namespace powercut {
 namespace {
 
-constexpr uint64_t kChunk = 512;  // crash points
-
 using Clock = std::chrono::steady_clock;
+
+// After an interruption the walk still counts what is left of the trace, for so long.
+constexpr double kCountingAfterInterrupt = 2;
+// Events between two looks at the clock, and seconds between two looks at the workers.
+constexpr uint64_t kEventsPerLook = 1024;
+constexpr double kSecondsPerLook = 0.02;
+constexpr double kSecondsPerProgress = 0.25;
+// Deaths at one crash point: after the second it is passed over, after so many the chunk is given up. The worker
+// then dies of something else than the crash point.
+constexpr int kDeathsPerCrashPoint = 2, kDeathsPerChunk = 4;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 volatile sig_atomic_t interrupted = 0;
 
-// What a worker is at, readable after it died.
-struct alignas(64) Slot {
-  std::atomic<uint64_t> ordinal;
-  std::atomic<uint64_t> visits;  // grows with each crash point
-  std::atomic<bool> stop;
-};
-
-void send(int fd, const Json& message) {
-  const std::string line = message.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-  for (size_t sent = 0; sent < line.size();) {
-    const ssize_t n = write(fd, line.data() + sent, line.size() - sent);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) _exit(1);  // the parent is gone
-    sent += static_cast<size_t>(n);
-  }
-}
-
-Json to_json(uint64_t chunk, const ChunkCounts& counts, const std::vector<uint64_t>& leaves) {
-  return {{"type", "chunk"},
-          {"chunk", chunk},
-          {"crash_points", counts.crash_points},
-          {"executions", counts.executions},
-          {"query_runs", counts.query_runs},
-          {"query_answers", counts.query_answers},
-          {"loads", counts.loads},
-          {"exploring", counts.exploring_seconds},
-          {"covered", counts.covered.str()},
-          {"complete", counts.complete},
-          {"stopped", counts.stopped},
-          {"distrust", counts.distrust},
-          {"leaves", leaves}};
-}
-
-// The worker: reads "chunk first last [skipped…]" lines, answers with findings and one chunk message each.
-[[noreturn]] void work(const Session& session, const ExploreOptions& options, int in, int out, Slot* slot) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  auto reader = open_trace(options.trace);
-  if (!reader) _exit(1);
-  Exploration exploration(session, options, std::move(*reader), [out](uint64_t ordinal, const Json& finding) {
-    send(out, {{"type", "finding"}, {"ordinal", ordinal}, {"finding", finding}});
-  });
-  const auto begin = [slot](uint64_t ordinal) {
-    slot->ordinal = ordinal;
-    ++slot->visits;
-    return !slot->stop.load();
-  };
-  FILE* commands = fdopen(in, "r");
-  char* line = nullptr;
-  size_t capacity = 0;
-  while (getline(&line, &capacity, commands) > 0) {
-    const Json command = Json::parse(line);
-    const std::set<uint64_t> skip = command["skip"].get<std::set<uint64_t>>();
-    const ChunkCounts counts = exploration.explore(command["first"], command["last"], skip, begin);
-    Json message = to_json(command["chunk"], counts, exploration.take_leaves());
-    // Bitmap of the written lines that were read, as hex digits of four lines each.
-    std::string bitmap;
-    const uint64_t lines = session.plan.scenario.pool_size / kLineSize;
-    for (uint64_t i = 0; i < lines; i += 4) {
-      int digit = 0;
-      for (uint64_t k = 0; k < 4 && i + k < lines; ++k) digit |= exploration.ever_read(i + k) << k;
-      bitmap += "0123456789abcdef"[digit];
-    }
-    message["read"] = bitmap;
-    send(out, message);
-    if (!counts.distrust.empty()) _exit(4);
-  }
-  _exit(0);
-}
-
-struct Worker {
-  pid_t pid = -1;
-  int commands = -1, messages = -1;
-  Slot* slot = nullptr;
-  std::string partial;            // an incomplete line
-  std::optional<uint64_t> chunk;  // at work on
-  uint64_t last_visits = 0;
-  Clock::time_point last_change;
-  bool killed = false;  // by the watchdog
-};
-
-class Pool {
+// SIGINT and SIGTERM ask for an orderly end, as long as this lives.
+class StopSignals {
  public:
-  Pool(const Session& session, const ExploreOptions& options, uint64_t crash_points,
-       const std::function<void(const Json&)>& announce, const std::function<void(const MergedCounts&)>& progress)
-      : session_(session), options_(options), crash_points_(crash_points), announce_(announce), progress_(progress) {
-    const uint64_t chunks = (crash_points + kChunk - 1) / kChunk;
-    for (uint64_t c = 0; c < chunks; ++c) waiting_.push_back(c);
-    const auto jobs = static_cast<size_t>(std::max<uint64_t>(1, std::min<uint64_t>(options.jobs, chunks)));
-    slots_ = static_cast<Slot*>(
-        mmap(nullptr, sizeof(Slot) * jobs, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-    workers_.resize(jobs);
-    for (size_t i = 0; i < jobs; ++i) workers_[i].slot = slots_ + i;
-    merged_.read_lines.resize(session.plan.scenario.pool_size / kLineSize);
-  }
-  ~Pool() { munmap(slots_, sizeof(Slot) * workers_.size()); }
-
-  MergedCounts run() {
-    struct sigaction action{}, old_int{}, old_term{};
+  StopSignals() {
+    interrupted = 0;
+    struct sigaction action{};
     action.sa_handler = [](int) { interrupted = 1; };
-    sigaction(SIGINT, &action, &old_int);
-    sigaction(SIGTERM, &action, &old_term);
+    sigaction(SIGINT, &action, &old_int_);
+    sigaction(SIGTERM, &action, &old_term_);
     signal(SIGPIPE, SIG_IGN);
-    for (;;) {
-      hand_out();
-      std::vector<pollfd> polled;
-      for (const Worker& w : workers_) {
-        if (w.chunk) polled.push_back({w.messages, POLLIN, 0});
-      }
-      if (polled.empty()) break;
-      poll(polled.data(), polled.size(), 100);
-      for (Worker& w : workers_) {
-        if (w.chunk) listen(w);
-      }
-      if (interrupted && !merged_.interrupted) {
-        merged_.interrupted = true;
-        stop_all();
-      }
-      if (options_.budget_seconds > 0 && seconds_since(start_) > options_.budget_seconds && !merged_.out_of_time) {
-        merged_.out_of_time = true;
-        stop_all();
-      }
-      watch();
-      if (seconds_since(reported_) > 0.25) {
-        reported_ = Clock::now();
-        progress_(merged_);
-      }
-    }
-    for (Worker& w : workers_) retire(w);
-    if (merged_through_ * kChunk < crash_points_) merged_.sum.complete = false;
-    merged_.leaves = leaves_.size();
-    sigaction(SIGINT, &old_int, nullptr);
-    sigaction(SIGTERM, &old_term, nullptr);
-    return std::move(merged_);
+  }
+  ~StopSignals() {
+    sigaction(SIGINT, &old_int_, nullptr);
+    sigaction(SIGTERM, &old_term_, nullptr);
   }
 
  private:
-  void stop_all() {
-    waiting_.clear();
-    for (Worker& w : workers_) w.slot->stop = true;
-  }
+  struct sigaction old_int_{}, old_term_{};
+};
 
-  void hand_out() {
-    for (Worker& w : workers_) {
-      if (w.chunk || waiting_.empty()) continue;
-      // A worker only moves forward in the trace.
-      if (w.pid < 0) start(w);
-      const uint64_t chunk = waiting_.front();
-      waiting_.pop_front();
-      if (w.pid >= 0 && last_given_[&w] > chunk) {
-        retire(w);
-        start(w);
-      }
-      last_given_[&w] = chunk;
-      w.chunk = chunk;
-      w.last_change = Clock::now();
-      w.last_visits = w.slot->visits;
-      const Json command = {{"chunk", chunk},
-                            {"first", chunk * kChunk},
-                            {"last", std::min((chunk + 1) * kChunk, crash_points_)},
-                            {"skip", skip_}};
-      send(w.commands, command);
+class Leader {
+ public:
+  Leader(const Session& session, const ExploreOptions& options, TraceFollower* follower, Checkpoint* checkpoint,
+         const ExploreListener& listener)
+      : session_(session),
+        options_(options),
+        follower_(follower),
+        checkpoint_(checkpoint),
+        listener_(listener),
+        surveyor_(follower, session.plan.scenario.pool_size / kLineSize),
+        chunk_events_(chunk_events(options, session.events)) {
+    const auto jobs = static_cast<size_t>(std::max(1, options.jobs));
+    void* slots = mmap(nullptr, sizeof(WorkerSlot) * jobs, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (slots == MAP_FAILED) throw std::runtime_error("no memory to share with workers");
+    slots_ = static_cast<WorkerSlot*>(slots);
+    for (size_t i = 0; i < jobs; ++i) {
+      workers_.push_back(std::make_unique<WorkerProcess>(slots_ + i));
+      everyone_.push_back(workers_.back().get());
     }
   }
+  ~Leader() {
+    workers_.clear();
+    munmap(slots_, sizeof(WorkerSlot) * everyone_.size());
+  }
+  Leader(const Leader&) = delete;
+  Leader& operator=(const Leader&) = delete;
 
-  void start(Worker& w) {
-    int commands[2], messages[2];
-    if (pipe(commands) != 0 || pipe(messages) != 0) throw std::runtime_error("no pipes for a worker");
-    fflush(nullptr);
-    const pid_t pid = fork();
-    if (pid < 0) throw std::runtime_error("no process for a worker");
-    if (pid == 0) {
-      signal(SIGINT, SIG_IGN);  // the parent asks the workers to stop
-      signal(SIGTERM, SIG_DFL);
-      close(commands[1]);
-      close(messages[0]);
-      for (const Worker& other : workers_) {
-        if (other.commands >= 0) close(other.commands);
-        if (other.messages >= 0) close(other.messages);
-      }
-      work(session_, options_, commands[0], messages[1], w.slot);
+  Result<Explored> run() {
+    const StopSignals signals;
+    walk();
+    if (follower_->reader().error()) return usage_error(*follower_->reader().error());
+    while (!again_.empty() || any_running()) {
+      hand_out_again();
+      wait();
     }
-    close(commands[0]);
-    close(messages[1]);
-    w.pid = pid;
-    w.commands = commands[1];
-    w.messages = messages[0];
-    w.partial.clear();
-    w.killed = false;
-    last_given_[&w] = 0;
+    finish();
+    return std::move(out_);
   }
 
-  void retire(Worker& w) {
-    if (w.pid < 0) return;
-    close(w.commands);
-    close(w.messages);
-    w.commands = w.messages = -1;
-    waitpid(w.pid, nullptr, 0);
-    w.pid = -1;
+ private:
+  struct Work {
+    Chunk chunk;
+    std::vector<Json> findings;
+    std::vector<std::string> troubles;
+    int deaths = 0;
+    std::optional<uint64_t> dump_size;  // of --dump-results when the chunk was begun first
+  };
+
+  // ---- the walk --------------------------------------------------------------------------------
+
+  void walk() {
+    Clock::time_point since = Clock::now();
+    const auto saw = [&](const Event& event) {
+      surveyor_.saw(event);
+      ++events_;
+      if (events_ % kEventsPerLook != 0 || seconds_since(looked_) < kSecondsPerLook) return;
+      out_.seconds["walk"] += seconds_since(since);
+      look();
+      since = Clock::now();
+    };
+    bool more = true;
+    while (!out_of_patience() && (more = follower_->next(saw))) {
+      if (follower_->instant().event >= next_chunk_) {
+        out_.seconds["walk"] += seconds_since(since);
+        begin_chunk();
+        since = Clock::now();
+      }
+      follower_->follow();
+      surveyor_.count_states();
+    }
+    out_.surveyed = !more && !follower_->reader().error();
+    out_.survey = surveyor_.finish();
+    out_.seconds["walk"] += seconds_since(since);
   }
 
-  void listen(Worker& w) {
-    char buffer[65536];
-    pollfd ready{w.messages, POLLIN, 0};
-    while (w.chunk && poll(&ready, 1, 0) > 0) {
-      const ssize_t n = read(w.messages, buffer, sizeof buffer);
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) {
-        died(w);
+  bool out_of_patience() const { return out_.interrupted && seconds_since(interrupted_at_) > kCountingAfterInterrupt; }
+
+  // The follower stands at the first crash point of a chunk, and has not followed the model to it.
+  void begin_chunk() {
+    const Chunk chunk{chunks_++, follower_->instant().ordinal, follower_->instant().event + chunk_events_};
+    next_chunk_ = chunk.end_event;
+    if (checkpoint_ != nullptr) {
+      const auto finished = checkpoint_->finished().find(chunk.number);
+      if (finished != checkpoint_->finished().end()) {
+        take(finished->second);
         return;
       }
-      w.partial.append(buffer, static_cast<size_t>(n));
-      for (size_t end; (end = w.partial.find('\n')) != std::string::npos;) {
-        const Json message = Json::parse(w.partial.substr(0, end));
-        w.partial.erase(0, end + 1);
-        receive(w, message);
-      }
+    }
+    for (hand_out_again(); !stopping_ && !idle_worker(); hand_out_again()) wait();
+    if (stopping_) return;
+    Work& work = works_[chunk.number];
+    work.chunk = chunk;
+    start(work, follower_);
+  }
+
+  // ---- workers ---------------------------------------------------------------------------------
+
+  WorkerProcess* idle_worker() const {
+    for (WorkerProcess* worker : everyone_) {
+      if (!worker->running()) return worker;
+    }
+    return nullptr;
+  }
+  bool any_running() const {
+    return std::any_of(everyone_.begin(), everyone_.end(), [](const WorkerProcess* w) { return w->running(); });
+  }
+
+  void hand_out_again() {
+    while (!again_.empty() && idle_worker() != nullptr) {
+      const uint64_t number = again_.front();
+      again_.pop_front();
+      start(works_[number], nullptr);
     }
   }
 
-  void receive(Worker& w, const Json& message) {
-    if (message["type"] == "finding") {
-      // Under a budget in executions a finding counts only once its chunk does.
-      if (options_.budget_executions > 0) {
-        held_[*w.chunk].push_back(message["finding"]);
-      } else {
-        announce(message["finding"]);
+  void start(Work& work, TraceFollower* follower) {
+    if (!options_.dump_results.empty()) keep_dump(work);
+    const auto begun = Clock::now();
+    idle_worker()->start({session_, options_, skip_, work.chunk, follower}, everyone_);
+    out_.seconds["fork"] += seconds_since(begun);
+  }
+
+  // A chunk that is done again writes its results once.
+  void keep_dump(Work& work) const {
+    std::error_code ignored;
+    if (!work.dump_size) work.dump_size = std::filesystem::file_size(options_.dump_results, ignored);
+    std::filesystem::resize_file(options_.dump_results, *work.dump_size, ignored);
+  }
+
+  void wait() {
+    const auto begun = Clock::now();
+    std::vector<pollfd> polled;
+    for (const WorkerProcess* worker : everyone_) {
+      if (worker->running()) polled.push_back({worker->messages(), POLLIN, 0});
+    }
+    if (!polled.empty()) poll(polled.data(), polled.size(), 50);
+    out_.seconds["wait"] += seconds_since(begun);
+    look();
+  }
+
+  // Hears the workers, watches over them, and tells the listener.
+  void look() {
+    looked_ = Clock::now();
+    for (WorkerProcess* worker : everyone_) {
+      if (worker->running()) listen(*worker);
+    }
+    if (interrupted && !out_.interrupted) {
+      out_.interrupted = true;
+      interrupted_at_ = Clock::now();
+      stop_all();
+    }
+    if (options_.budget_seconds > 0 && seconds_since(start_) > options_.budget_seconds && !out_.out_of_time) {
+      out_.out_of_time = true;
+      stop_all();
+    }
+    for (WorkerProcess* worker : everyone_) {
+      if (worker->running()) worker->watch(options_.watchdog_seconds);
+    }
+    if (seconds_since(reported_) > kSecondsPerProgress) {
+      reported_ = Clock::now();
+      listener_.progressed(so_far());
+    }
+  }
+
+  void stop_all() {
+    stopping_ = true;
+    for (uint64_t number : again_) lose(works_[number]);
+    again_.clear();
+    for (WorkerProcess* worker : everyone_) worker->slot().stop = true;
+  }
+
+  void listen(WorkerProcess& worker) {
+    const bool more_to_come = worker.read_some();
+    Work& work = works_[worker.chunk().number];
+    while (auto packet = worker.next_packet()) {
+      if (packet->kind == "finding") {
+        Json finding = Json::parse(packet->payload);
+        // Under a budget in executions a finding counts only once its chunk does.
+        if (options_.budget_executions == 0) announce(finding);
+        work.findings.push_back(std::move(finding));
+      } else if (auto result = decode_chunk_result(packet->payload)) {
+        worker.end();
+        if (result->distrust.empty()) {
+          finished(work, std::move(*result));
+        } else {
+          work.troubles.push_back(result->distrust);
+          skip_.insert(worker.slot().ordinal);
+          do_again(work);
+        }
+        return;
       }
+    }
+    if (!more_to_come) died(worker, work);
+  }
+
+  void finished(Work& work, ChunkResult result) {
+    result.findings = std::move(work.findings);
+    result.troubles = std::move(work.troubles);
+    works_.erase(result.number);
+    if (checkpoint_ != nullptr && !result.stopped) {
+      if (auto wrong = checkpoint_->append(result)) {
+        out_.notes.push_back("the rest of this run is not in the checkpoint: " + wrong->message());
+      }
+    }
+    take(std::move(result));
+  }
+
+  void died(WorkerProcess& worker, Work& work) {
+    const uint64_t at = worker.slot().ordinal;
+    const std::string how = worker.end();
+    ++work.deaths;
+    if (++deaths_[at] == kDeathsPerCrashPoint) {
+      skip_.insert(at);
+      work.troubles.push_back("crash point " + std::to_string(at) + " was given up: a worker " + how + " there, twice");
+    } else if (deaths_[at] >= kDeathsPerChunk) {
+      ChunkResult nothing;
+      nothing.number = work.chunk.number;
+      nothing.counts.complete = false;
+      work.troubles.push_back("the crash points from " + std::to_string(work.chunk.first) +
+                              " on were given up: every worker " + how + " there");
+      finished(work, std::move(nothing));
       return;
     }
-    const uint64_t chunk = message["chunk"];
-    const std::string distrust = message["distrust"];
-    if (!distrust.empty()) {
-      // The worker leaves after this message. Its chunk is done again up to and without that crash point.
-      merged_.troubles.push_back(distrust);
-      skip_.insert(w.slot->ordinal);
-      held_.erase(chunk);
-      waiting_.push_front(chunk);
-      w.chunk.reset();
-      retire(w);
-      return;
+    do_again(work);
+  }
+
+  void do_again(Work& work) {
+    work.findings.clear();
+    if (stopping_) {
+      lose(work);
+    } else {
+      again_.push_back(work.chunk.number);
     }
-    done_[chunk] = message;
-    w.chunk.reset();
+  }
+
+  // What went wrong in a chunk is told even when it is not done again.
+  void lose(const Work& work) { out_.troubles.insert(out_.troubles.end(), work.troubles.begin(), work.troubles.end()); }
+
+  // ---- results ---------------------------------------------------------------------------------
+
+  void take(ChunkResult result) {
+    if (options_.budget_executions == 0) {
+      for (const Json& finding : result.findings) announce(finding);
+    }
+    done_[result.number] = std::move(result);
     merge();
-  }
-
-  void announce(const Json& finding) {
-    auto& known = merged_.findings[finding["key"].get<std::string>()];
-    const bool earlier = known.is_null() || finding["crash_point"]["index"].get<uint64_t>() <
-                                                known["crash_point"]["index"].get<uint64_t>();
-    if (!earlier) return;
-    known = finding;
-    announce_(finding);
   }
 
   // Adds finished chunks in their order.
   void merge() {
-    for (auto next = done_.find(merged_through_); next != done_.end() && !merged_.out_of_executions;
-         next = done_.find(merged_through_)) {
-      const Json& m = next->second;
-      ChunkCounts& sum = merged_.sum;
-      sum.crash_points += m["crash_points"].get<uint64_t>();
-      sum.executions += m["executions"].get<uint64_t>();
-      sum.query_runs += m["query_runs"].get<uint64_t>();
-      sum.query_answers += m["query_answers"].get<uint64_t>();
-      sum.loads += m["loads"].get<uint64_t>();
-      sum.exploring_seconds += m["exploring"].get<double>();
-      sum.covered += BigInt(m["covered"].get<std::string>());
-      sum.complete = sum.complete && m["complete"].get<bool>();
-      for (const Json& leaf : m["leaves"]) leaves_.insert(leaf.get<uint64_t>());
-      const std::string& bitmap = m["read"].get_ref<const std::string&>();
-      for (size_t i = 0; i < bitmap.size(); ++i) {
-        const int digit = bitmap[i] <= '9' ? bitmap[i] - '0' : bitmap[i] - 'a' + 10;
-        for (size_t k = 0; k < 4 && i * 4 + k < merged_.read_lines.size(); ++k) {
-          if (digit >> k & 1) merged_.read_lines[i * 4 + k] = true;
-        }
-      }
-      for (const Json& finding : held_[merged_through_]) announce(finding);
+    for (auto next = done_.find(merged_); next != done_.end() && !spent_; next = done_.find(merged_)) {
+      const ChunkResult& result = next->second;
+      out_.sum.add(result.counts);
+      leaves_.insert(result.leaves.begin(), result.leaves.end());
+      out_.read_lines.resize(std::max(out_.read_lines.size(), result.read_lines.size()));
+      for (size_t i = 0; i < result.read_lines.size(); ++i) out_.read_lines[i] |= result.read_lines[i];
+      for (const Json& finding : result.findings) announce(finding);
+      out_.troubles.insert(out_.troubles.end(), result.troubles.begin(), result.troubles.end());
       done_.erase(next);
-      ++merged_through_;
-      if (options_.budget_executions > 0 && sum.executions >= options_.budget_executions &&
-          merged_through_ * kChunk < crash_points_) {
-        merged_.out_of_executions = true;  // chunks past the budget do not count, whoever was quick
+      ++merged_;
+      if (options_.budget_executions > 0 && out_.sum.executions >= options_.budget_executions) {
+        spent_ = true;  // chunks past the budget do not count, whoever was quick
         stop_all();
       }
     }
   }
 
-  void died(Worker& w) {
-    const uint64_t chunk = *w.chunk;
-    const uint64_t at = w.slot->ordinal;
-    int status = 0;
-    waitpid(w.pid, &status, 0);
-    w.pid = -1;
-    close(w.commands);
-    close(w.messages);
-    w.commands = w.messages = -1;
-    w.chunk.reset();
-    held_.erase(chunk);
-    const std::string how =
-        w.killed ? "made no progress for " + std::to_string(static_cast<int>(options_.watchdog_seconds)) + " s"
-        : WIFSIGNALED(status) ? std::string("died of SIG") + sigabbrev_np(WTERMSIG(status))
-                              : "left with exit status " + std::to_string(WEXITSTATUS(status));
-    if (++deaths_[at] >= 2) {
-      skip_.insert(at);
-      merged_.troubles.push_back("crash point " + std::to_string(at) + " was given up: a worker " + how +
-                                 " there, twice");
-    }
-    if (!merged_.interrupted && !merged_.out_of_time) waiting_.push_front(chunk);
+  void announce(const Json& finding) {
+    auto& known = out_.findings[finding["key"].get<std::string>()];
+    const bool earlier = known.is_null() || finding["crash_point"]["index"].get<uint64_t>() <
+                                                known["crash_point"]["index"].get<uint64_t>();
+    if (!earlier) return;
+    known = finding;
+    listener_.found(finding);
   }
 
-  void watch() {
-    for (Worker& w : workers_) {
-      if (!w.chunk) continue;
-      if (w.slot->visits != w.last_visits) {
-        w.last_visits = w.slot->visits;
-        w.last_change = Clock::now();
-      } else if (seconds_since(w.last_change) > options_.watchdog_seconds && !w.killed) {
-        w.killed = true;
-        kill(w.pid, SIGKILL);
-      }
+  SoFar so_far() const {
+    SoFar out{.crash_points = out_.sum.crash_points,
+              .of = follower_->crash_points(),
+              .covered = out_.sum.covered,
+              .executions = out_.sum.executions,
+              .findings = out_.findings.size()};
+    for (const auto& [number, result] : done_) {
+      out.crash_points += result.counts.crash_points;
+      out.covered += result.counts.covered;
+      out.executions += result.counts.executions;
+    }
+    for (const WorkerProcess* worker : everyone_) {
+      if (!worker->running()) continue;
+      const WorkerSlot& slot = worker->slot();
+      out.crash_points += slot.crash_points;
+      out.executions += slot.executions;
+      if (const double covered = slot.covered; std::isfinite(covered)) out.covered += BigInt(covered);
+    }
+    if (!out_.surveyed && events_ > 0) {
+      const double part = static_cast<double>(events_) / static_cast<double>(std::max(events_, session_.events));
+      out.of = std::max(out.of, static_cast<uint64_t>(static_cast<double>(out.of) / part));
+    }
+    return out;
+  }
+
+  void finish() {
+    // A chunk that was stopped half way, or was behind one, is not part of the sum.
+    const bool all = merged_ == chunks_ && out_.surveyed;
+    out_.out_of_executions = spent_ && (!all || out_.sum.crash_points < out_.survey.crash_points);
+    out_.sum.complete = out_.sum.complete && all;
+    out_.leaves = leaves_.size();
+    for (const auto& [number, result] : done_) {
+      if (!spent_) out_.troubles.insert(out_.troubles.end(), result.troubles.begin(), result.troubles.end());
     }
   }
 
   const Session& session_;
   const ExploreOptions& options_;
-  const uint64_t crash_points_;
-  const std::function<void(const Json&)>& announce_;
-  const std::function<void(const MergedCounts&)>& progress_;
-  std::deque<uint64_t> waiting_;
-  std::vector<Worker> workers_;
-  std::map<const Worker*, uint64_t> last_given_;
-  Slot* slots_ = nullptr;
-  std::map<uint64_t, Json> done_;               // finished, not yet merged
-  uint64_t merged_through_ = 0;                 // chunks below are merged
-  std::map<uint64_t, std::vector<Json>> held_;  // findings of chunks that are not yet merged
-  std::set<uint64_t> skip_;
-  std::map<uint64_t, int> deaths_;  // by crash point
+  TraceFollower* follower_;
+  Checkpoint* checkpoint_;
+  const ExploreListener& listener_;
+  Surveyor surveyor_;
+
+  const uint64_t chunk_events_;
+  uint64_t events_ = 0;      // walked over
+  uint64_t next_chunk_ = 0;  // a crash point at this event or after it begins a chunk
+  uint64_t chunks_ = 0;      // begun
+  bool stopping_ = false;    // no chunk is begun any more
+
+  WorkerSlot* slots_ = nullptr;
+  std::vector<std::unique_ptr<WorkerProcess>> workers_;
+  std::vector<WorkerProcess*> everyone_;
+  std::map<uint64_t, Work> works_;        // chunks begun and not finished, by number
+  std::deque<uint64_t> again_;            // of these, those that wait for another worker
+  std::set<uint64_t> skip_;               // crash points that were given up
+  std::map<uint64_t, int> deaths_;        // by crash point
+  std::map<uint64_t, ChunkResult> done_;  // finished, not yet merged
+  uint64_t merged_ = 0;                   // chunks below are merged
+  bool spent_ = false;                    // the budget in executions
   absl::flat_hash_set<uint64_t> leaves_;
-  MergedCounts merged_;
+  Explored out_;
+
   const Clock::time_point start_ = Clock::now();
-  Clock::time_point reported_ = Clock::now();
+  Clock::time_point looked_ = start_, reported_ = start_, interrupted_at_ = start_;
 };
 
 }  // namespace
 
-MergedCounts explore_all(const Session& session, const ExploreOptions& options, uint64_t crash_points,
-                         const std::function<void(const Json&)>& announce,
-                         const std::function<void(const MergedCounts&)>& progress) {
-  return Pool(session, options, crash_points, announce, progress).run();
+Result<Explored> explore_all(const Session& session, const ExploreOptions& options, TraceFollower* follower,
+                             Checkpoint* checkpoint, const ExploreListener& listener) {
+  return Leader(session, options, follower, checkpoint, listener).run();
 }
 
 }  // namespace powercut

@@ -1,0 +1,75 @@
+#include "checker/native/chunk_result.h"
+
+#include <cstring>
+
+namespace powercut {
+
+void ChunkCounts::add(const ChunkCounts& other) {
+  crash_points += other.crash_points;
+  executions += other.executions;
+  query_runs += other.query_runs;
+  query_answers += other.query_answers;
+  loads += other.loads;
+  covered += other.covered;
+  complete = complete && other.complete;
+  for (const auto& [what, spent] : other.seconds) seconds[what] += spent;
+}
+
+std::string encode(const ChunkResult& result) {
+  const ChunkCounts& counts = result.counts;
+  const Json head = {{"chunk", result.number},
+                     {"crash_points", counts.crash_points},
+                     {"executions", counts.executions},
+                     {"query_runs", counts.query_runs},
+                     {"query_answers", counts.query_answers},
+                     {"loads", counts.loads},
+                     {"covered", counts.covered.str()},
+                     {"complete", counts.complete},
+                     {"seconds", counts.seconds},
+                     {"stopped", result.stopped},
+                     {"distrust", result.distrust},
+                     {"findings", result.findings},
+                     {"troubles", result.troubles},
+                     {"leaves", result.leaves.size()},
+                     {"read_words", result.read_lines.size()}};
+  std::string out = head.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  for (const std::vector<uint64_t>* words : {&result.leaves, &result.read_lines}) {
+    out.append(reinterpret_cast<const char*>(words->data()), words->size() * sizeof(uint64_t));
+  }
+  return out;
+}
+
+std::optional<ChunkResult> decode_chunk_result(std::string_view payload) {
+  const size_t end = payload.find('\n');
+  if (end == std::string_view::npos) return std::nullopt;
+  const Json head = Json::parse(payload.substr(0, end), nullptr, false);
+  std::string_view words = payload.substr(end + 1);
+  ChunkResult out;
+  try {
+    const uint64_t leaves = head.at("leaves"), read_words = head.at("read_words");
+    if (words.size() != (leaves + read_words) * sizeof(uint64_t)) return std::nullopt;
+    for (const auto& [list, size] : {std::pair(&out.leaves, leaves), std::pair(&out.read_lines, read_words)}) {
+      list->resize(size);
+      std::memcpy(list->data(), words.data(), size * sizeof(uint64_t));
+      words.remove_prefix(size * sizeof(uint64_t));
+    }
+    out.number = head.at("chunk");
+    out.counts.crash_points = head.at("crash_points");
+    out.counts.executions = head.at("executions");
+    out.counts.query_runs = head.at("query_runs");
+    out.counts.query_answers = head.at("query_answers");
+    out.counts.loads = head.at("loads");
+    out.counts.covered = BigInt(head.at("covered").get<std::string>());
+    out.counts.complete = head.at("complete");
+    out.counts.seconds = head.at("seconds").get<std::map<std::string, double>>();
+    out.stopped = head.at("stopped");
+    out.distrust = head.at("distrust");
+    out.findings = head.at("findings").get<std::vector<Json>>();
+    out.troubles = head.at("troubles").get<std::vector<std::string>>();
+  } catch (const std::exception&) {  // a field is missing or of another type
+    return std::nullopt;
+  }
+  return out;
+}
+
+}  // namespace powercut

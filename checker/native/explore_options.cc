@@ -1,0 +1,68 @@
+#include "checker/native/explore_options.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <vector>
+
+#include "xxhash.h"
+
+namespace powercut {
+namespace {
+
+// A chunk begins with nothing remembered: its first crash point asks every query of every key. Large chunks make that
+// rare; chunks of a sixteenth of a long trace still keep a few workers busy until the end, and lose little to a kill.
+constexpr uint64_t kLeastEvents = 8192;
+constexpr uint64_t kChunks = 16;
+// Under a budget in executions whole chunks count, in order. Small ones end near the budget.
+constexpr uint64_t kEventsUnderBudget = 1024;
+
+// Digest of a file's bytes; empty when it cannot be read.
+std::string digest_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::vector<char> buffer(1 << 20);
+  XXH3_state_t* state = XXH3_createState();
+  XXH3_128bits_reset(state);
+  while (file.read(buffer.data(), static_cast<std::streamsize>(buffer.size())) || file.gcount() > 0) {
+    XXH3_128bits_update(state, buffer.data(), static_cast<size_t>(file.gcount()));
+  }
+  const XXH128_hash_t digest = XXH3_128bits_digest(state);
+  XXH3_freeState(state);
+  char text[33];
+  std::snprintf(text, sizeof text, "%016lx%016lx", digest.high64, digest.low64);
+  return file.eof() ? text : "";
+}
+
+std::string build_id_at(const Session& session, const std::string& path) {
+  const ProcessModule* module = module_at(session.loaded, path);
+  return module == nullptr ? "" : module->module.build_id;
+}
+
+}  // namespace
+
+int64_t step_budget(int64_t given, uint64_t pool_size) {
+  return given > 0 ? given : 500'000 + static_cast<int64_t>(pool_size / 8);
+}
+
+uint64_t chunk_events(const ExploreOptions& options, uint64_t events) {
+  return options.budget_executions > 0 ? kEventsUnderBudget : std::max(kLeastEvents, (events + kChunks - 1) / kChunks);
+}
+
+Json identity_of(const Session& session, const ExploreOptions& options) {
+  return {{"trace", digest_of(options.trace)},
+          {"engine", session.loaded.empty() ? "" : session.loaded[0].module.build_id},
+          {"target", build_id_at(session, session.library->resolved_path())},
+          {"strategy", options.strategy},
+          {"model", options.model},
+          {"atoms", options.atoms},
+          {"nested", options.nested},
+          {"seed", options.seed},
+          {"samples", options.samples},
+          {"budget_executions", options.budget_executions},
+          {"step_budget", options.step_budget},
+          {"paranoid", options.paranoid},
+          {"remember", options.remember},
+          {"chunk_events", chunk_events(options, session.events)}};
+}
+
+}  // namespace powercut

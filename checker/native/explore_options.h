@@ -1,0 +1,45 @@
+// What an exploration was asked for.
+#ifndef POWERCUT_CHECKER_NATIVE_EXPLORE_OPTIONS_H_
+#define POWERCUT_CHECKER_NATIVE_EXPLORE_OPTIONS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "checker/native/session.h"
+
+namespace powercut {
+
+struct ExploreOptions {
+  std::string trace;
+  std::string strategy = "read-driven";
+  std::string model = "adr";
+  std::string atoms = "any";
+  int nested = 1;
+  int jobs = 1;
+  uint64_t seed = 1;
+  uint64_t samples = 16;
+  double budget_seconds = 0;       // 0: none
+  uint64_t budget_executions = 0;  // 0: none
+  int64_t step_budget = 0;         // 0: by the pool's size
+  double watchdog_seconds = 120;   // wall clock for one crash point
+  bool paranoid = false;
+  bool remember = true;      // off: every query is run at every leaf
+  std::string dump_results;  // file, or empty
+  std::string checkpoint;    // file, or empty
+  bool resume = false;       // take over what the checkpoint holds
+
+  AtomPolicy policy() const { return *atom_policy(atoms); }
+};
+
+// Loop turns and calls that one execution may take: `given`, or when that is 0 what lets recovery pass over the
+// whole pool a few times.
+int64_t step_budget(int64_t given, uint64_t pool_size);
+
+// How many events of the trace a chunk has at least.
+uint64_t chunk_events(const ExploreOptions& options, uint64_t events);
+
+// Everything that the result of a chunk depends on, for a checkpoint. Not --jobs, nor a budget in seconds.
+Json identity_of(const Session& session, const ExploreOptions& options);
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_NATIVE_EXPLORE_OPTIONS_H_

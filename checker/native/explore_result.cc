@@ -1,0 +1,99 @@
+#include "checker/native/explore_result.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace powercut {
+namespace {
+
+std::string reason_of(const Explored& explored, const ExploreOptions& options) {
+  if (explored.interrupted) return "interrupted";
+  if (explored.out_of_time)
+    return "the budget of " + std::to_string(static_cast<uint64_t>(options.budget_seconds)) + " s was used up";
+  if (explored.out_of_executions)
+    return "the budget of " + std::to_string(options.budget_executions) + " executions was used up";
+  if (!explored.troubles.empty()) return explored.troubles.front();
+  if (options.strategy == "prefix" || options.strategy == "random") return "strategy " + options.strategy + " samples";
+  return "some line has more candidates than are explored";
+}
+
+std::vector<std::string> assumptions(const ExploreOptions& options) {
+  std::vector<std::string> out = {
+      "persistency model " + options.model,
+      options.atoms == "any" ? "aligned 8-byte pieces of a store persist whole, in any order"
+      : options.atoms == "ascending"
+          ? "aligned 8-byte pieces of a store persist whole, from low to high addresses (assumes ascending)"
+          : "bytes of mem* calls persist in any order; 8-byte pieces of other stores whole, in any order",
+      "visibility is sequentially consistent",
+      "the instrumented build is judged: its stores are those of the shipped build"};
+  if (options.budget_seconds > 0) out.push_back("a budget in seconds: another run may get further");
+  return out;
+}
+
+// Written, and never looked at: nothing is said about what a power cut does to these lines.
+uint64_t lines_never_read(const Explored& explored) {
+  const auto was_read = [&](uint64_t line) {
+    return line / 64 < explored.read_lines.size() && (explored.read_lines[line / 64] >> (line % 64) & 1) != 0;
+  };
+  const std::vector<uint64_t>& written = explored.survey.written_lines;
+  return static_cast<uint64_t>(std::count_if(written.begin(), written.end(), std::not_fn(was_read)));
+}
+
+std::vector<std::string> uninstrumented_calls() {
+  const char* names[256];
+  const uint32_t count = powercut_externals(names, 256);
+  return {names, names + std::min(count, 256u)};
+}
+
+}  // namespace
+
+Json hygiene_event(const HygieneRow& row, const TraceReader& stacks) {
+  Json stack = Json::array();
+  for (const Frame& frame : stacks.stack(row.stack)) stack.push_back(Json::array({frame.module, frame.offset}));
+  const std::string message = row.kind == "never-persisted"   ? "no store of this site was certainly durable at the end"
+                              : row.kind == "redundant-flush" ? "this flush had nothing to make durable"
+                                                              : "this fence had nothing to wait for";
+  return {{"event", "hygiene"},   {"kind", row.kind},         {"count", row.count}, {"stack", stack},
+          {"offset", row.offset}, {"first_event", row.event}, {"message", message}};
+}
+
+Json result_event(const Session& session, const ExploreOptions& options, const Explored& explored, double seconds) {
+  const Survey& survey = explored.survey;
+  const bool complete = explored.sum.complete && explored.sum.crash_points == survey.crash_points;
+  std::vector<std::string> notes = explored.troubles;
+  notes.insert(notes.end(), explored.notes.begin(), explored.notes.end());
+  notes.push_back("a nested crash is cut at recovery's own crash points; deeper cuts than " +
+                  std::to_string(options.nested) + " are not tried");
+  const char* verdict = !explored.findings.empty()   ? "inconsistent"
+                        : !explored.troubles.empty() ? "unknown"
+                                                     : "consistent";
+  const auto exploring = explored.sum.seconds.find("exploring");
+  return {{"event", "result"},
+          {"verdict", verdict},
+          {"events", session.events},
+          {"crash_points", survey.crash_points},
+          {"crash_states", survey.crash_states.str()},
+          {"executions", explored.sum.executions},
+          {"queries", explored.sum.query_answers},
+          {"query_runs", explored.sum.query_runs},
+          {"loads", explored.sum.loads},
+          {"leaves", explored.leaves},
+          {"seconds", seconds},
+          {"exploring_seconds", exploring == explored.sum.seconds.end() ? 0.0 : exploring->second},
+          {"stats", {{"run", explored.seconds}, {"workers", explored.sum.seconds}}},
+          {"coverage",
+           {{"kind", complete ? "complete" : "sampled"},
+            {"covered", complete ? survey.crash_states.str() : explored.sum.covered.str()},
+            {"total", explored.surveyed ? Json(survey.crash_states.str()) : Json(nullptr)},
+            {"nested_complete", complete ? options.nested : 0},
+            {"reason", complete ? Json(nullptr) : Json(reason_of(explored, options))}}},
+          {"assumptions", assumptions(options)},
+          {"not_checked",
+           {{"lines_never_read", lines_never_read(explored)},
+            {"flush_sites_never_reached", nullptr},
+            {"uninstrumented_calls", uninstrumented_calls()},
+            {"atoms", options.atoms},
+            {"notes", notes}}}};
+}
+
+}  // namespace powercut

@@ -1,0 +1,149 @@
+#include "checker/native/worker_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+namespace powercut {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kNoTrace = 5;  // exit status of a worker that cannot walk to its chunk
+constexpr int kParentGone = 6;
+
+void send(int fd, std::string_view kind, const std::string& payload) {
+  const std::string packet = pack(kind, payload);
+  for (size_t sent = 0; sent < packet.size();) {
+    const ssize_t n = write(fd, packet.data() + sent, packet.size() - sent);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) _exit(kParentGone);
+    sent += static_cast<size_t>(n);
+  }
+}
+
+// From the start of the trace to the first crash point of `chunk`, in a pool of zeroes.
+std::unique_ptr<TraceFollower> walk_to(const WorkerProcess::Task& task, WorkerSlot* slot) {
+  auto reader = open_trace(task.options.trace);
+  const uint64_t pool_size = task.session.plan.scenario.pool_size;
+  auto* pool = reinterpret_cast<uint8_t*>(kPoolBase);
+  if (!reader || madvise(pool, pool_size, MADV_DONTNEED) != 0) return nullptr;
+  auto follower = std::make_unique<TraceFollower>(task.session, task.options.model, task.options.policy(),
+                                                  std::move(*reader), pool);
+  const auto alive = [slot](const Event&) { slot->visits.fetch_add(1, std::memory_order_relaxed); };
+  while (follower->next(alive)) {
+    if (follower->instant().ordinal == task.chunk.first) return follower;
+    follower->follow();
+  }
+  return nullptr;
+}
+
+[[noreturn]] void work(const WorkerProcess::Task& task, WorkerSlot* slot, int out) {
+  std::unique_ptr<TraceFollower> walked;
+  if (task.follower == nullptr && (walked = walk_to(task, slot)) == nullptr) _exit(kNoTrace);
+  Exploration exploration(task.session, task.options, walked ? walked.get() : task.follower,
+                          [out](const Json& finding) {
+                            send(out, "finding", finding.dump(-1, ' ', false, Json::error_handler_t::replace));
+                          });
+  const auto watch = [slot](const Exploration::Reached& reached) {
+    slot->ordinal = reached.ordinal;
+    slot->crash_points = reached.crash_points;
+    slot->executions = reached.executions;
+    slot->covered = reached.covered.convert_to<double>();
+    ++slot->visits;
+    return !slot->stop.load();
+  };
+  send(out, "chunk", encode(exploration.explore(task.chunk, task.skip, watch)));
+  _exit(0);
+}
+
+}  // namespace
+
+WorkerProcess::~WorkerProcess() { end(); }
+
+void WorkerProcess::start(const Task& task, std::span<WorkerProcess* const> others) {
+  chunk_ = task.chunk;
+  slot_->ordinal = task.chunk.first;
+  slot_->stop = false;
+  slot_->crash_points = slot_->executions = 0;
+  slot_->covered = 0;
+  last_visits_ = slot_->visits;
+  last_change_ = Clock::now();
+  hung_for_ = 0;
+  parser_ = {};
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error(std::string("no pipe for a worker: ") + strerror(errno));
+  fflush(nullptr);
+  const pid_t parent = getpid();
+  pid_ = fork();
+  if (pid_ < 0) {
+    close(ends[0]);
+    close(ends[1]);
+    throw std::runtime_error(std::string("no process for a worker: ") + strerror(errno));
+  }
+  if (pid_ == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(kParentGone);
+    signal(SIGINT, SIG_IGN);  // the parent asks the workers to stop
+    signal(SIGTERM, SIG_DFL);
+    close(ends[0]);
+    for (const WorkerProcess* other : others) {
+      if (other->messages_ >= 0) close(other->messages_);
+    }
+    work(task, slot_, ends[1]);
+  }
+  close(ends[1]);
+  messages_ = ends[0];
+}
+
+bool WorkerProcess::read_some() {
+  char buffer[65536];
+  pollfd ready{messages_, POLLIN, 0};
+  while (poll(&ready, 1, 0) > 0) {
+    const ssize_t n = read(messages_, buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    parser_.feed({buffer, static_cast<size_t>(n)});
+  }
+  return !parser_.damaged();
+}
+
+void WorkerProcess::watch(double limit_seconds) {
+  const auto now = Clock::now();
+  if (slot_->visits != last_visits_) {
+    last_visits_ = slot_->visits;
+    last_change_ = now;
+    return;
+  }
+  const double still = std::chrono::duration<double>(now - last_change_).count();
+  if (still <= limit_seconds || hung_for_ > 0) return;
+  hung_for_ = limit_seconds;
+  kill(pid_, SIGKILL);
+}
+
+std::string WorkerProcess::end() {
+  if (pid_ < 0) return "";
+  // One that is leaving has its status by now. One that only closed the pipe, as a target may by accident, never
+  // leaves.
+  kill(pid_, SIGKILL);
+  close(std::exchange(messages_, -1));
+  int status = 0;
+  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+  if (hung_for_ > 0) return "made no progress for " + std::to_string(static_cast<int>(hung_for_)) + " s";
+  if (WIFSIGNALED(status)) return std::string("died of SIG") + sigabbrev_np(WTERMSIG(status));
+  return "left with exit status " + std::to_string(WEXITSTATUS(status));
+}
+
+}  // namespace powercut
