@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "checker/native/audit_draw.h"
+#include "checker/native/invariants.h"
 #include "checker/native/survey.h"
 
 namespace powercut {

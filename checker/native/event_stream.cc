@@ -9,7 +9,7 @@
 namespace powercut {
 
 namespace {
-constexpr int kEventsVersion = 1;
+constexpr int kEventsVersion = 2;
 }
 
 EventStream EventStream::standard_output() {

@@ -112,6 +112,8 @@ void add_explore_command(CLI::App& app, int& exit_code) {
   command->add_flag("!--no-remember", options->remember, "Run every query at every leaf");
   command->add_option("--dump-results", options->dump_results, "Write every (crash point, query, result) to this file");
   command->add_option("--checkpoint", options->checkpoint, "Keep every finished chunk in this file");
+  command->add_option("--chunk-events", options->chunk_events,
+                      "Events that a worker is given at a time; 0: by the trace");
   command->add_flag("--resume", options->resume, "Go on from what the checkpoint holds");
   command->callback([options, &exit_code] {
     fix_addresses();

@@ -45,6 +45,7 @@ int64_t step_budget(int64_t given, uint64_t pool_size) {
 }
 
 uint64_t chunk_events(const ExploreOptions& options, uint64_t events) {
+  if (options.chunk_events > 0) return options.chunk_events;
   return options.budget_executions > 0 ? kEventsUnderBudget : std::max(kLeastEvents, (events + kChunks - 1) / kChunks);
 }
 

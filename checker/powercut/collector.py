@@ -40,6 +40,7 @@ def blank_run(header: dict[str, Any]) -> dict[str, Any]:
         "not_checked": {},
         "seconds": 0.0,
         "exploring_seconds": 0.0,
+        "stats": {},
         "findings": [],
         "hygiene": [],
         "recorded": None,
@@ -53,7 +54,7 @@ def blank_run(header: dict[str, Any]) -> dict[str, Any]:
 
 _RESULT_FIELDS = (
     *("verdict", "events", "crash_points", "crash_states", "executions", "queries", "query_runs", "loads"),
-    *("leaves", "seconds", "exploring_seconds", "assumptions", "not_checked"),
+    *("leaves", "seconds", "exploring_seconds", "stats", "assumptions", "not_checked"),
 )
 
 
@@ -111,7 +112,6 @@ class Collector:
             nested=event.nested,
             atoms=event.atoms,
             events=event.events,
-            crash_points=event.crash_points,
         )
         self._plan = self._plan or event.plan
 

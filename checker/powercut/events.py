@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 
 from powercut.errors import HarnessError
 
-EVENTS_VERSION = 1
+EVENTS_VERSION = 2
 
 Verdict = Literal["consistent", "inconsistent", "unknown"]
 
@@ -87,7 +87,6 @@ class RunStarted(_Event):
     jobs: int = 1
     atoms: str = "any"
     events: int
-    crash_points: int
     #: The plan that the trace was recorded from, when the engine repeats it.
     plan: dict[str, Any] | None = None
 
@@ -169,6 +168,8 @@ class Result(_Event):
     seconds: float = 0.0
     #: Inside crash points, summed over the workers.
     exploring_seconds: float = 0.0
+    #: Where the time went: "run" is the engine's own process, "workers" the sum over them; seconds by name.
+    stats: dict[str, dict[str, float]] = Field(default_factory=dict)
     coverage: Coverage
     assumptions: list[str] = Field(default_factory=list)
     not_checked: dict[str, Any] = Field(default_factory=dict)

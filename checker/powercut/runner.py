@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from powercut import engine, events, findings
+from powercut import checkpoints, engine, events, findings
 from powercut.collector import Collector
 from powercut.errors import HarnessError, UsageError
 from powercut.exit_codes import ExitCode
@@ -61,10 +61,15 @@ class Context:
     symbolizer: Symbolizer
     interrupt: engine.Interrupt = field(default_factory=engine.Interrupt)
     listener: Listener = field(default_factory=Silent)
+    #: Whether runs keep what is finished on disk, and whether they begin with what an earlier command kept.
+    checkpoints: bool = False
+    resume: bool = False
 
 
 @contextmanager
-def open_context(engine_path: Path, out: Path, *, listener: Listener | None = None) -> Iterator[Context]:
+def open_context(
+    engine_path: Path, out: Path, *, listener: Listener | None = None, checkpoints: bool = False, resume: bool = False
+) -> Iterator[Context]:
     """A context whose output folder exists and can be written; nothing in it was touched."""
     prepare_out(out)
     with Symbolizer() as symbolizer:
@@ -74,6 +79,8 @@ def open_context(engine_path: Path, out: Path, *, listener: Listener | None = No
             store=findings.FindingStore(out),
             symbolizer=symbolizer,
             listener=listener or Silent(),
+            checkpoints=checkpoints,
+            resume=resume,
         )
 
 
@@ -109,12 +116,17 @@ def run_one(request: Request, context: Context, *, order: int = 0) -> dict[str, 
     error: HarnessError | None = None
     interrupted = False
     trace = request.trace
+    checkpoint = _checkpoint(request, context)
     try:
         if trace is None:
             assert request.plan is not None
             trace = context.out / "traces" / f"{request.slug}.pct"
-            collector.recorded(record(request.plan, trace, context=context), trace)
+            collector.recorded(_recorded(request.plan, trace, context=context, checkpoint=checkpoint), trace)
         arguments = ["explore", "--trace", str(trace), *request.options.arguments()]
+        if checkpoint is not None:
+            arguments += ["--checkpoint", str(checkpoint.chunks)]
+        if context.resume:
+            arguments.append("--resume")
         for event, raw in engine.stream(context.engine_path, arguments, interrupt=context.interrupt):
             collector.add(event, raw)
             if isinstance(event, events.Progress):
@@ -129,6 +141,31 @@ def run_one(request: Request, context: Context, *, order: int = 0) -> dict[str, 
     name = request.slug or slug(run["target"], run["variant"], run["scenario"])
     findings.write_json(context.out / "runs" / f"{name}-{slug(run['model'])}.json", run)
     return run
+
+
+def _checkpoint(request: Request, context: Context) -> checkpoints.Checkpoint | None:
+    if not context.checkpoints:
+        return None
+    name = request.slug or slug(request.trace.stem if request.trace else "trace")
+    found = checkpoints.of_run(context.out, f"{name}-{slug(request.options.model)}")
+    if not context.resume:
+        found.begin()
+    return found
+
+
+def _recorded(
+    plan: dict[str, Any], trace: Path, *, context: Context, checkpoint: checkpoints.Checkpoint | None
+) -> dict[str, Any]:
+    """Records, unless there is a run to go on with that has recorded the same."""
+    if checkpoint is None:
+        return record(plan, trace, context=context)
+    if context.resume and (earlier := checkpoint.recorded(plan, trace)):
+        return earlier
+    checkpoint.begin()
+    checkpoint.chunks.unlink(missing_ok=True)  # of another trace than the one that is recorded now
+    answer = record(plan, trace, context=context)
+    checkpoint.keep_recording(plan, answer)
+    return answer
 
 
 def record(plan: dict[str, Any], trace: Path, *, context: Context) -> dict[str, Any]:

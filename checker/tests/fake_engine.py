@@ -112,7 +112,6 @@ def explore() -> None:
         jobs=int(argument("--jobs")),
         atoms=argument("--atoms"),
         events=120,
-        crash_points=9,
         plan=plan,
     )
     emit(event="modules", modules=[{"path": plan["target"]["library"], "build_id": "ab"}])
@@ -188,7 +187,7 @@ def main() -> None:
     if sys.argv[1] == "--version":
         print("powercut-engine 0.1.0 (fake)")
         return
-    emit(event="hello", version=1, engine="fake", command=sys.argv[1])
+    emit(event="hello", version=2, engine="fake", command=sys.argv[1])
     command = sys.argv[1]
     {"describe": describe, "record": record, "explore": explore, "reproduce": reproduce}[command]()
     if command != "explore":

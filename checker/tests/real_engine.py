@@ -17,7 +17,7 @@ from powercut.scenario import Scenario
 
 Json = dict[str, Any]
 #: Fields of events that say how long something took, or how much of it there was to do at some moment.
-WALL_CLOCK = frozenset({"seconds", "exploring_seconds"})
+WALL_CLOCK = frozenset({"seconds", "exploring_seconds", "stats"})
 VARIANTS = ("published", "hardened")
 
 

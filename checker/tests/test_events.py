@@ -16,7 +16,7 @@ def test_unknown_events_and_fields_are_ignored() -> None:
     event, raw = events.parse(line(event="tomorrow", x=1))
     assert isinstance(event, events.Unknown)
     assert raw["x"] == 1
-    event, raw = events.parse(line(event="hello", version=1, engine="e", command="c", more=[1]))
+    event, raw = events.parse(line(event="hello", version=2, engine="e", command="c", more=[1]))
     assert isinstance(event, events.Hello)
     assert raw["more"] == [1]
 
@@ -36,7 +36,7 @@ def test_big_numbers_stay_exact() -> None:
         ('{"event": 3}', "has no 'event'"),
         ('{"event": "progress", "of": 2}', "bad field 'crash_points'"),
         ('{"event": "progress", "crash_points": 1, "of": 2, "crash_states": "1e9"}', "bad field 'crash_states'"),
-        ('{"event": "hello", "version": 2}', "event stream version 2, this build reads 1"),
+        ('{"event": "hello", "version": 3}', "event stream version 3, this build reads 2"),
     ],
 )
 def test_what_this_version_does_not_allow_is_a_harness_error(text: str, message: str) -> None:

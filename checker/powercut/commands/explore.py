@@ -30,6 +30,8 @@ def explore(
     fail_on: shared.FailOn = None,
     atoms: shared.Atoms = options.DEFAULT_ATOMS,
     paranoid: shared.Paranoid = False,
+    resume: shared.Resume = False,
+    stats: shared.Stats = False,
 ) -> None:
     """Explore every legal crash state of a recorded trace, and report.
 
@@ -58,6 +60,8 @@ def explore(
         formats=formats,
         as_json=json,
         fail_on=kinds,
+        resume=resume,
+        stats=stats,
         title=f"powercut: {file.name}",
     )
     raise typer.Exit(code)

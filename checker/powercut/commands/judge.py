@@ -8,6 +8,7 @@ from typing import Any
 from powercut import batch, output, paths, progress
 from powercut.exit_codes import ExitCode
 from powercut.runner import Request, open_context
+from powercut.stats import TITLES, rows
 
 
 def judge(
@@ -19,14 +20,22 @@ def judge(
     as_json: bool,
     fail_on: frozenset[str],
     title: str,
+    resume: bool,
+    stats: bool,
 ) -> ExitCode:
     """Carries out the requests and returns the exit code of all of them."""
-    with progress.bars() as (listener, bars), open_context(paths.engine(), out, listener=listener) as context:
+    with (
+        progress.bars() as (listener, bars),
+        open_context(paths.engine(), out, listener=listener, checkpoints=True, resume=resume) as context,
+    ):
 
         def show(run: dict[str, Any]) -> None:
             if "text" in formats and not as_json:
                 with bars.paused() if bars else nullcontext():
                     output.print_run(run)
+                    if stats:
+                        output.print_table(TITLES, rows(run))
+                        print(flush=True)
 
         outcome = batch.run_all(requests, context, jobs=jobs, on_run=show)
     if as_json:

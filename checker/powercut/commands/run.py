@@ -35,6 +35,8 @@ def run(
     fail_on: shared.FailOn = None,
     atoms: shared.Atoms = options.DEFAULT_ATOMS,
     paranoid: shared.Paranoid = False,
+    resume: shared.Resume = False,
+    stats: shared.Stats = False,
 ) -> None:
     """Record scenarios on targets, explore every legal crash state, and report.
 
@@ -58,6 +60,8 @@ def run(
         formats=formats,
         as_json=json,
         fail_on=kinds,
+        resume=resume,
+        stats=stats,
         title=f"powercut: {', '.join(names)}",
     )
     raise typer.Exit(code)

@@ -42,6 +42,11 @@ Jobs = Annotated[
 ]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of mixes and of the random strategy.")]
 Paranoid = Annotated[bool, typer.Option("--paranoid", help="Hash everything after each reset of the executor.")]
+Resume = Annotated[
+    bool,
+    typer.Option("--resume", help="Go on with a run that was killed, from what it has left in the output folder."),
+]
+Stats = Annotated[bool, typer.Option("--stats", help="Print where the time of each run went.")]
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of traces, findings and reports.")]
 Format = Annotated[
     str, typer.Option("--format", metavar="LIST", help="What to make of the runs, of: text, html, json.")

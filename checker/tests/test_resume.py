@@ -1,0 +1,110 @@
+"""A run that is killed, at any moment and as often as it likes, ends with the result of one that was left alone."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from checker.tests.real_engine import Exploration, Subject, explore, record, require_engine
+from powercut import paths, scenario
+from powercut.errors import UsageError
+
+pytestmark = pytest.mark.slow
+
+SCENARIO = """
+schema = 1
+name = "killed"
+summary = "For a test."
+targets = ["level"]
+[config]
+top = 16
+[[phase]]
+name = "work"
+steps = [
+  { op = "insert", from = 1, to = 60 },
+  { op = "update", from = 1, to = 60 },
+  { op = "erase", from = 20, to = 60 },
+]
+"""
+CHUNKS = ("--chunk-events", "150", "--jobs", "2")
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    require_engine()
+    folder = tmp_path_factory.mktemp("killed")
+    file = folder / "killed.toml"
+    file.write_text(SCENARIO, encoding="utf-8")
+    subject = Subject(scenario=scenario.load(file), target="level", variant="hardened", toggle="insert_top_unordered")
+    return record(subject, folder)
+
+
+def run_until_killed(trace: Path, checkpoint: Path, seconds: float) -> bool:
+    """Starts or goes on with the run; False when it ended before it was killed."""
+    arguments = ["explore", "--trace", str(trace), *CHUNKS, "--checkpoint", str(checkpoint), "--resume"]
+    process = subprocess.Popen([paths.engine(), *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        process.wait(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        return True
+    return False
+
+
+def resumed(trace: Path, checkpoint: Path, *options: str) -> Exploration:
+    return explore(trace, *CHUNKS, *options, "--checkpoint", str(checkpoint), "--resume")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_killed_at_random_moments_it_ends_with_the_same_result(trace: Path, tmp_path: Path, seed: int) -> None:
+    moments = random.Random(seed)
+    began = time.monotonic()
+    expected = explore(trace, *CHUNKS)
+    whole = time.monotonic() - began
+    checkpoint = tmp_path / "run.checkpoint"
+    kills = 0
+    while run_until_killed(trace, checkpoint, moments.uniform(0.05, 0.7) * whole) and kills < 20:
+        kills += 1
+    assert resumed(trace, checkpoint).stable() == expected.stable()
+    # Nothing is left to explore, and it is said again.
+    again = resumed(trace, checkpoint)
+    assert again.stable() == expected.stable()
+    assert sum(again.result["stats"]["run"].get(name, 0.0) for name in ("fork", "wait")) == 0
+
+
+def test_every_torn_end_is_dropped(trace: Path, tmp_path: Path) -> None:
+    checkpoint = tmp_path / "run.checkpoint"
+    expected = explore(trace, *CHUNKS, "--checkpoint", str(checkpoint))
+    content = checkpoint.read_bytes()
+    moments = random.Random(1)
+    for length in [0, 1, 5, 60, *(moments.randrange(len(content)) for _ in range(8)), len(content) - 1]:
+        checkpoint.write_bytes(content[:length])
+        assert resumed(trace, checkpoint).stable() == expected.stable(), f"{length} bytes were left"
+
+
+def test_another_run_is_not_resumed(trace: Path, tmp_path: Path) -> None:
+    checkpoint = tmp_path / "run.checkpoint"
+    explore(trace, *CHUNKS, "--checkpoint", str(checkpoint))
+    for option, name in ((("--nested", "0"), "nested"), (("--model", "eadr"), "model"), (("--seed", "7"), "seed")):
+        with pytest.raises(UsageError, match=f"differs in {name}.*without --resume"):
+            resumed(trace, checkpoint, *option)
+    copy = tmp_path / "other.pct"
+    subject_plan = json.dumps({}).encode()
+    copy.write_bytes(trace.read_bytes() + subject_plan)
+    with pytest.raises(UsageError):
+        resumed(copy, checkpoint)
+
+
+def test_a_file_that_is_no_checkpoint_is_not_overwritten(trace: Path, tmp_path: Path) -> None:
+    precious = tmp_path / "thesis.txt"
+    precious.write_text("years of work")
+    for options in ((), ("--resume",)):
+        with pytest.raises(UsageError, match="not a checkpoint"):
+            explore(trace, "--checkpoint", str(precious), *options)
+    assert precious.read_text() == "years of work"
