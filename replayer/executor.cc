@@ -547,10 +547,7 @@ void Executor::follow_store(uint64_t address, std::span<const uint8_t> bytes, ui
 }
 
 void Executor::land_stores() {
-  for (uint64_t line : recovery_pending_->take_changed()) {
-    const auto log = recovery_pending_->lines().find(line);
-    if (log != recovery_pending_->lines().end()) log->second.settle_chain(options_.policy);
-  }
+  for (uint64_t line : recovery_pending_->take_changed()) recovery_pending_->settle_chain(line);
 }
 
 void Executor::on_rmw_begin(uint64_t address, uint64_t size, const void* pc, const void* frame) {

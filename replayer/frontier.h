@@ -44,22 +44,34 @@ class Frontier {
   bool truncated() const { return truncated_ > 0; }
 
  private:
+  // Of every line with pending stores, also where these allow one content only: a store that is appended continues it.
   struct Entry {
     LineSet set;
+    ChainCandidates chain;
+    bool continues = false;  // `chain` made the set; otherwise non-temporal stores had a part in it
     bool truncated = false;
   };
 
-  void follow_line(uint64_t line, const Model& model);
+  void follow_line(const PendingLines::Change& touched, const Model& model);
+  // Appends what stores at the end of the chain add.
+  void extend(Entry* entry, const LineLog& log, AtomPolicy policy);
+  // Makes the set anew. `log` is null when nothing is pending.
+  void rebuild(Entry* entry, const LineLog* log, const Model& model);
+  void set_truncated(Entry* entry, bool truncated);
   Entry* entry_of(uint64_t line);
   void drop(uint64_t line);
-  // Counts a set of `size` contents in, or out.
+  // A set of `before` contents has `now`.
+  void resized(uint64_t before, uint64_t now);
   void count(uint64_t size, bool in);
+  std::vector<Content> take_spare();
+  void recycle(std::vector<Content>* contents);
 
   uint8_t* pool_;
   std::deque<Entry> entries_;                   // deque: the addresses last
   std::vector<uint32_t> free_;                  // of entries_
   absl::flat_hash_map<uint64_t, uint32_t> at_;  // line -> entries_
   std::vector<Change> changes_;
+  std::vector<std::vector<Content>> spare_;  // memory of sets that are gone
   size_t undecided_ = 0, truncated_ = 0;
   // The product is odd_ * 2^twos_: most sets have 2^n contents, and shifting is cheaper than dividing.
   BigInt odd_ = 1;

@@ -17,15 +17,19 @@ class Adr final : public Model {
 
   bool crash_before(const Event& event) override {
     switch (event.kind) {
-      case EventKind::kFence: {
+      case EventKind::kFence:
         for (uint64_t line : pending_.raised_by_fence(event.thread)) {
-          if (shrinks(line, [&](LineLog* log) { log->fence(event.thread, pending_.policy()); })) return true;
+          const LineLog& log = *pending_.find(line);
+          if (takes_away(line, log, log.durable_by_fence(event.thread, pending_.policy()))) return true;
         }
         return false;
+      case EventKind::kFlush: {
+        if (static_cast<FlushKind>(event.code) != FlushKind::kClflush) return false;
+        if (!pending_.raised_by_clflush(event.addr)) return false;
+        const uint64_t line = event.addr / kLineSize;
+        const LineLog& log = *pending_.find(line);
+        return takes_away(line, log, log.durable_by_settling(pending_.policy()));
       }
-      case EventKind::kFlush:
-        return static_cast<FlushKind>(event.code) == FlushKind::kClflush && pending_.raised_by_clflush(event.addr) &&
-               shrinks(event.addr / kLineSize, [&](LineLog* log) { log->settle_chain(pending_.policy()); });
       case EventKind::kCut:
         return true;
       default:
@@ -41,17 +45,13 @@ class Adr final : public Model {
         return;
       case EventKind::kFlush:
         pending_.flush(event.thread, event.addr, static_cast<FlushKind>(event.code));
-        absorb(event.addr / kLineSize);
+        if (static_cast<FlushKind>(event.code) == FlushKind::kClflush) absorb(event.addr / kLineSize);
         return;
-      case EventKind::kFence: {
-        const std::vector<uint64_t> raised = pending_.raised_by_fence(event.thread);
-        pending_.fence(event.thread);
-        for (uint64_t line : raised) absorb(line);
+      case EventKind::kFence:
+        fence(event);
         return;
-      }
       case EventKind::kCut:
-        pending_.settle_all();
-        absorb_all();
+        cut();
         return;
       default:
         return;
@@ -61,18 +61,8 @@ class Adr final : public Model {
   bool crash_after(const Event& event) override { return event.kind == EventKind::kOpEnd; }
 
  private:
-  // The contents after raising a floor are a subset of those before, so equal counts mean equal sets.
-  template <typename Raise>
-  bool shrinks(uint64_t line, const Raise& raise) const {
-    const CandidateSet before = candidates(line);
-    if (before.contents.size() == 1) return false;
-    if (before.truncated) return true;
-    LineLog copy = *pending_.find(line);
-    raise(&copy);
-    Content base;
-    std::memcpy(base.bytes.data(), durable_.data() + line * kLineSize, kLineSize);
-    return powercut::candidates(copy, {&base, 1}, pending_.policy(), kCandidateLimit).contents.size() !=
-           before.contents.size();
+  bool takes_away(uint64_t line, const LineLog& log, const LineLog::Selection& durable) const {
+    return shrinks(log, durable, floor(line), pending_.policy(), kCandidateLimit);
   }
 };
 

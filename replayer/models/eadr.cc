@@ -23,15 +23,17 @@ class Eadr final : public Model {
       case EventKind::kStore:
       case EventKind::kNtStore:
         store(event);
-        in_flight_ = event.kind == EventKind::kStore;
+        if (event.kind == EventKind::kStore && !event.value.empty()) {
+          first_in_flight_ = event.addr / kLineSize;
+          last_in_flight_ = (event.addr + event.value.size() - 1) / kLineSize;
+          in_flight_ = true;
+        }
         return;
       case EventKind::kFence:
-        pending_.fence(event.thread);
-        absorb_all();
+        fence(event);
         return;
       case EventKind::kCut:
-        pending_.settle_all();
-        absorb_all();
+        cut();
         return;
       default:
         return;
@@ -48,11 +50,15 @@ class Eadr final : public Model {
   void settle() {
     if (!in_flight_) return;
     in_flight_ = false;
-    pending_.settle_chains();
-    absorb_all();
+    // Every event settles first, so no other line has cacheable stores pending.
+    for (uint64_t line = first_in_flight_; line <= last_in_flight_; ++line) {
+      pending_.settle_chain(line);
+      absorb(line);
+    }
   }
 
   bool in_flight_ = false;
+  uint64_t first_in_flight_ = 0, last_in_flight_ = 0;
 };
 
 }  // namespace

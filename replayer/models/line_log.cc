@@ -3,10 +3,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/inlined_vector.h"
-#include "xxhash.h"
-
 namespace powercut {
 namespace {
 
@@ -19,18 +15,15 @@ bool overlaps(const Atom& a, const Atom& b) { return a.word == b.word && (a.byte
 }  // namespace
 
 void Overlay::put(const Atom& atom) {
-  uint8_t* to = content.bytes.data() + atom.word * 8;
-  const auto* from = reinterpret_cast<const uint8_t*>(&atom.value);
-  for (unsigned i = 0; i < 8; ++i) {
-    if (atom.bytes >> i & 1) to[i] = from[i];
-  }
-  mask |= uint64_t{atom.bytes} << (atom.word * 8);
+  content.put(atom);
+  mask |= atom.mask();
 }
 
 void Overlay::apply_to(Content* base) const {
-  for (uint64_t left = mask; left != 0; left &= left - 1) {
-    const int i = std::countr_zero(left);
-    base->bytes[i] = content.bytes[i];
+  if (mask == 0) return;
+  for (uint8_t word = 0; word < 8; ++word) {
+    const auto bytes = static_cast<uint8_t>(mask >> (word * 8));
+    if (bytes != 0) base->put({.value = content.word(word), .word = word, .bytes = bytes});
   }
 }
 
@@ -50,11 +43,8 @@ void LineLog::append(uint64_t event, uint32_t thread, uint32_t stack, bool non_t
     store.atoms.push_back(atom);
     i += length;
   }
+  non_temporal_ += non_temporal;
   stores_.push_back(std::move(store));
-}
-
-bool LineLog::has_non_temporal() const {
-  return std::any_of(stores_.begin(), stores_.end(), [](const PendingStore& s) { return s.non_temporal; });
 }
 
 void LineLog::remember(uint32_t thread) {
@@ -71,64 +61,85 @@ void LineLog::remember(uint32_t thread) {
   }
 }
 
-bool LineLog::fence_raises(uint32_t thread) const {
-  uint64_t covered = 0;
-  bool has = false;
+const uint64_t* LineLog::covered_by(uint32_t thread) const {
   for (const Remembered& r : remembered_) {
-    if (r.thread == thread) covered = r.event, has = true;
+    if (r.thread == thread) return &r.event;
   }
+  return nullptr;
+}
+
+bool LineLog::fence_raises(uint32_t thread) const {
+  const uint64_t* covered = covered_by(thread);
+  if (non_temporal_ == 0) return covered != nullptr && !stores_.empty() && stores_[0].event <= *covered;
   return std::any_of(stores_.begin(), stores_.end(), [&](const PendingStore& s) {
-    return s.non_temporal ? s.thread == thread : has && s.event <= covered;
+    return s.non_temporal ? s.thread == thread : covered != nullptr && s.event <= *covered;
   });
 }
 
-bool LineLog::settle_raises() const {
-  return std::any_of(stores_.begin(), stores_.end(), [](const PendingStore& s) { return !s.non_temporal; });
+// Adds everything that rules (1) and (2) require for what is marked. Requirements always lead to earlier stores, or
+// to atoms of the same store, which do not overlap each other; so one pass backwards closes the set, with the bytes
+// that are required so far and whether the rest of the chain is.
+void LineLog::close(Selection* durable, AtomPolicy policy) const {
+  bool chain = false;
+  uint64_t bytes = 0;
+  for (size_t i = stores_.size(); i-- > 0;) {
+    const PendingStore& store = stores_[i];
+    uint64_t atoms = (*durable)[i];
+    if (chain && !store.non_temporal) atoms = all_atoms(store);
+    for (size_t a = 0; a < store.atoms.size(); ++a) {
+      if ((store.atoms[a].mask() & bytes) != 0) atoms |= uint64_t{1} << a;
+    }
+    if (atoms == 0) continue;
+    if (store.whole) atoms = all_atoms(store);
+    if (policy == AtomPolicy::kAscending && !store.non_temporal) {
+      atoms |= (uint64_t{1} << (63 - std::countl_zero(atoms))) - 1;  // lower addresses first
+    }
+    for (uint64_t left = atoms; left != 0; left &= left - 1) bytes |= store.atoms[std::countr_zero(left)].mask();
+    chain = chain || !store.non_temporal;
+    (*durable)[i] = atoms;
+  }
 }
 
-// Adds atoms of one store to the durable set together with everything that rules (1) and (2) then require.
-void LineLog::force(size_t index, uint64_t atoms, AtomPolicy policy) {
-  const PendingStore& store = stores_[index];
-  if (store.whole && atoms != 0) atoms = all_atoms(store);
-  if (policy == AtomPolicy::kAscending && !store.non_temporal && atoms != 0) {
-    atoms |= (uint64_t{1} << (63 - std::countl_zero(atoms))) - 1;  // lower addresses first
-  }
-  const uint64_t fresh = atoms & ~forced_[index];
-  if (fresh == 0) return;
-  forced_[index] |= fresh;
-  if (!store.non_temporal) {
-    for (size_t j = 0; j < index; ++j) {
-      if (!stores_[j].non_temporal) force(j, all_atoms(stores_[j]), policy);
+LineLog::Selection LineLog::durable_by_fence(uint32_t thread, AtomPolicy policy) const {
+  const uint64_t* covered = covered_by(thread);
+  Selection durable(stores_.size(), 0);
+  for (size_t i = 0; i < stores_.size(); ++i) {
+    const PendingStore& store = stores_[i];
+    if (store.non_temporal ? store.thread == thread : covered != nullptr && store.event <= *covered) {
+      durable[i] = all_atoms(store);
     }
   }
-  if (!has_non_temporal()) return;  // between cacheable stores rule (1) implies rule (2)
-  for (size_t a = 0; a < store.atoms.size(); ++a) {
-    if (!(fresh >> a & 1)) continue;
-    for (size_t j = 0; j < index; ++j) {
-      for (size_t b = 0; b < stores_[j].atoms.size(); ++b) {
-        if (overlaps(store.atoms[a], stores_[j].atoms[b])) force(j, uint64_t{1} << b, policy);
-      }
-    }
+  if (non_temporal_ > 0) close(&durable, policy);  // a part of the chain is closed: a fence covers a prefix of it
+  return durable;
+}
+
+LineLog::Selection LineLog::durable_by_settling(AtomPolicy policy) const {
+  Selection durable(stores_.size(), 0);
+  for (size_t i = 0; i < stores_.size(); ++i) {
+    if (!stores_[i].non_temporal) durable[i] = all_atoms(stores_[i]);
   }
+  if (non_temporal_ > 0) close(&durable, policy);
+  return durable;
 }
 
 // Moves durable atoms to the floor, in visibility order, and drops empty stores.
-bool LineLog::commit(const std::vector<uint64_t>& durable) {
+bool LineLog::commit(const Selection& durable) {
   bool any = false;
   size_t kept = 0;
   for (size_t i = 0; i < stores_.size(); ++i) {
     PendingStore& store = stores_[i];
     if (durable[i] != 0) {
       any = true;
-      absl::InlinedVector<Atom, 2> rest;
+      size_t rest = 0;
       for (size_t a = 0; a < store.atoms.size(); ++a) {
         if (durable[i] >> a & 1) {
           floor_.put(store.atoms[a]);
         } else {
-          rest.push_back(store.atoms[a]);
+          store.atoms[rest++] = store.atoms[a];
         }
       }
-      store.atoms = std::move(rest);
+      store.atoms.resize(rest);
+      if (rest == 0) non_temporal_ -= store.non_temporal;
     }
     if (store.atoms.empty()) continue;
     if (kept != i) stores_[kept] = std::move(store);
@@ -139,43 +150,49 @@ bool LineLog::commit(const std::vector<uint64_t>& durable) {
   return any;
 }
 
+bool LineLog::drop_first(size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    for (const Atom& atom : stores_[i].atoms) floor_.put(atom);
+  }
+  stores_.erase(stores_.begin(), stores_.begin() + static_cast<ptrdiff_t>(count));
+  if (stores_.empty()) remembered_.clear();
+  return count > 0;
+}
+
 bool LineLog::fence(uint32_t thread, AtomPolicy policy) {
-  forced_.assign(stores_.size(), 0);
-  uint64_t covered = 0;
-  bool has = false;
+  const Selection durable = non_temporal_ > 0 ? durable_by_fence(thread, policy) : Selection{};
+  size_t first = 0;
   for (size_t i = 0; i < remembered_.size(); ++i) {
     if (remembered_[i].thread != thread) continue;
-    covered = remembered_[i].event;
-    has = true;
+    while (first < stores_.size() && stores_[first].event <= remembered_[i].event) ++first;
     remembered_.erase(remembered_.begin() + static_cast<ptrdiff_t>(i));
     break;
   }
-  for (size_t i = 0; i < stores_.size(); ++i) {
-    const PendingStore& store = stores_[i];
-    const bool durable = store.non_temporal ? store.thread == thread : has && store.event <= covered;
-    if (durable) force(i, all_atoms(store), policy);
-  }
-  return commit(forced_);
+  return non_temporal_ > 0 ? commit(durable) : drop_first(first);
 }
 
 bool LineLog::settle_chain(AtomPolicy policy) {
-  forced_.assign(stores_.size(), 0);
-  for (size_t i = 0; i < stores_.size(); ++i) {
-    if (!stores_[i].non_temporal) force(i, all_atoms(stores_[i]), policy);
-  }
-  return commit(forced_);
+  return non_temporal_ > 0 ? commit(durable_by_settling(policy)) : drop_first(stores_.size());
 }
 
 void LineLog::settle_all() {
-  std::vector<uint64_t> durable;
-  for (const PendingStore& store : stores_) durable.push_back(all_atoms(store));
-  commit(durable);
+  drop_first(stores_.size());
+  non_temporal_ = 0;
 }
 
 Overlay LineLog::take_floor() {
   Overlay floor = floor_;
   floor_ = Overlay{};
   return floor;
+}
+
+void LineLog::clear() {
+  // A counter that was stored to for a whole run should not keep its log's memory.
+  if (stores_.capacity() > 64) stores_ = {};
+  stores_.clear();
+  remembered_.clear();
+  non_temporal_ = 0;
+  floor_ = Overlay{};
 }
 
 namespace {
@@ -238,89 +255,6 @@ class Walker {
 
 void LineLog::for_each(AtomPolicy policy, const std::function<bool(const Overlay&, const Selection&)>& visit) const {
   Walker(stores_, policy, visit).run(floor_);
-}
-
-namespace {
-
-void put(const Atom& atom, Content* content) {
-  uint8_t* to = content->bytes.data() + atom.word * 8;
-  const auto* from = reinterpret_cast<const uint8_t*>(&atom.value);
-  for (unsigned i = 0; i < 8; ++i) {
-    if (atom.bytes >> i & 1) to[i] = from[i];
-  }
-}
-
-// The same contents as for_each() for a line without non-temporal stores, in time linear in the chain:
-// after each whole prefix, the proper subsets of the next store's atoms, then that store whole.
-template <typename Visit>
-void chain_contents(const LineLog& log, const Content& base, AtomPolicy policy, const Visit& visit) {
-  Content prefix = base;
-  log.floor().apply_to(&prefix);
-  if (!visit(prefix)) return;
-  for (const PendingStore& store : log.stores()) {
-    const size_t n = store.atoms.size();
-    if (n > 1 && store.whole) {
-      // All or nothing: the prefix alone, visited before, or the store whole, visited below.
-    } else if (n > 1 && policy == AtomPolicy::kAscending) {
-      Content partial = prefix;
-      for (size_t a = 0; a + 1 < n; ++a) {
-        put(store.atoms[a], &partial);
-        if (!visit(partial)) return;
-      }
-    } else if (n > 1) {
-      // Subset counter; a line has at most 64 atoms, and the limit stops the walk long before it wraps.
-      const uint64_t last = n >= 64 ? ~uint64_t{0} : (uint64_t{1} << n) - 1;
-      for (uint64_t subset = 1; subset < last; ++subset) {
-        Content partial = prefix;
-        for (uint64_t left = subset; left != 0; left &= left - 1) put(store.atoms[std::countr_zero(left)], &partial);
-        if (!visit(partial)) return;
-      }
-    }
-    for (const Atom& atom : store.atoms) put(atom, &prefix);
-    if (!visit(prefix)) return;
-  }
-}
-
-}  // namespace
-
-CandidateSet candidates(const LineLog& log, std::span<const Content> bases, AtomPolicy policy, size_t limit) {
-  CandidateSet out;
-  // 64-bit hashes find equal contents; equality itself is decided on the bytes.
-  absl::flat_hash_map<uint64_t, absl::InlinedVector<uint32_t, 1>> seen;
-  const auto add = [&](const Content& content, uint32_t base) -> uint32_t {
-    auto& same = seen[XXH3_64bits(content.bytes.data(), kLineSize)];
-    for (uint32_t index : same) {
-      if (out.contents[index] == content) return index;
-    }
-    const auto index = static_cast<uint32_t>(out.contents.size());
-    same.push_back(index);
-    out.contents.push_back(content);
-    out.base.push_back(base);
-    return index;
-  };
-  size_t steps = 0;
-  const auto full = [&] {
-    if (out.contents.size() >= limit || ++steps >= 16 * limit) out.truncated = true;
-    return out.truncated;
-  };
-  for (uint32_t b = 0; b < bases.size() && !out.truncated; ++b) {
-    if (!log.has_non_temporal()) {
-      chain_contents(log, bases[b], policy, [&](const Content& content) {
-        const uint32_t index = add(content, b);
-        if (b == 0) out.visible = index;
-        return !full();
-      });
-      continue;
-    }
-    log.for_each(policy, [&](const Overlay& overlay, const LineLog::Selection&) {
-      Content content = bases[b];
-      overlay.apply_to(&content);
-      const uint32_t index = add(content, b);
-      if (b == 0) out.visible = index;
-      return !full();
-    });
-  }
-  return out;
 }
 
 }  // namespace powercut

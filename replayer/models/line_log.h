@@ -39,7 +39,15 @@ struct Atom {
   uint64_t value = 0;  // bytes in their place within the word; others zero
   uint8_t word = 0;    // 0..7
   uint8_t bytes = 0;   // which bytes of the word it writes
+
+  uint64_t mask() const { return uint64_t{bytes} << (word * 8); }  // of the line's bytes
 };
+
+// Bit i of `bytes` as byte i: 0xff or 0.
+inline uint64_t widened(uint8_t bytes) {
+  const uint64_t bits = (bytes * uint64_t{0x0101010101010101}) & 0x8040201008040201;
+  return ((bits + 0x7f7f7f7f7f7f7f7f) >> 7 & 0x0101010101010101) * 0xff;
+}
 
 struct PendingStore {
   uint64_t event = 0;  // index of the trace event
@@ -47,12 +55,23 @@ struct PendingStore {
   uint32_t stack = 0;
   bool non_temporal = false;
   bool whole = false;                  // a locked read-modify-write: one event of the cache, never torn within a line
-  absl::InlinedVector<Atom, 2> atoms;  // ascending addresses; those still pending
+  absl::InlinedVector<Atom, 5> atoms;  // ascending addresses; those still pending. 5: a record of 32 bytes anywhere
 };
 
 struct alignas(64) Content {
   std::array<uint8_t, kLineSize> bytes{};
   bool operator==(const Content& other) const { return std::memcmp(bytes.data(), other.bytes.data(), kLineSize) == 0; }
+  uint64_t word(size_t index) const {
+    uint64_t out;
+    std::memcpy(&out, bytes.data() + index * 8, 8);
+    return out;
+  }
+  void put(const Atom& atom) {
+    const uint64_t merged = (word(atom.word) & ~widened(atom.bytes)) | atom.value;
+    std::memcpy(bytes.data() + atom.word * 8, &merged, 8);
+  }
+  // Whether laying `atom` over it changes a byte.
+  bool changes_by(const Atom& atom) const { return ((word(atom.word) ^ atom.value) & widened(atom.bytes)) != 0; }
 };
 
 // Bytes laid over an unknown base.
@@ -80,45 +99,44 @@ class LineLog {
   void settle_all();
   // Whether fence(thread), or settle_chain(), would make any pending atom durable.
   bool fence_raises(uint32_t thread) const;
-  bool settle_raises() const;
+  bool settle_raises() const { return stores_.size() > non_temporal_; }
 
-  bool has_non_temporal() const;
+  // A selection marks, for each store of stores(), some of its atoms (bit i = atom i).
+  using Selection = absl::InlinedVector<uint64_t, 8>;
+  // What fence(thread), or settle_chain(), would make durable.
+  Selection durable_by_fence(uint32_t thread, AtomPolicy policy) const;
+  Selection durable_by_settling(AtomPolicy policy) const;
+  // Makes `durable` durable, which one of the two above gave. Returns whether it has any atom.
+  bool commit(const Selection& durable);
 
+  bool has_non_temporal() const { return non_temporal_ > 0; }
   bool pending() const { return !stores_.empty(); }
   const std::vector<PendingStore>& stores() const { return stores_; }
   // The durable part above the base. take_floor() hands it over and forgets it (the base absorbed it).
   const Overlay& floor() const { return floor_; }
   Overlay take_floor();
+  // Empties the log and keeps its memory for another line.
+  void clear();
 
-  // A selection marks, for each store of stores(), the persisted atoms (bit i = atom i).
-  using Selection = absl::InlinedVector<uint64_t, 8>;
   // Calls `visit(overlay, selection)` for every legal P, the empty one first and the full one last, overlays
   // above floor(). Several P may give the same overlay. Stops when `visit` returns false.
   void for_each(AtomPolicy policy, const std::function<bool(const Overlay&, const Selection&)>& visit) const;
 
  private:
-  void force(size_t store, uint64_t atoms, AtomPolicy policy);
-  bool commit(const std::vector<uint64_t>& durable);
+  // The last event that a fence of `thread` covers; null when it remembers nothing here.
+  const uint64_t* covered_by(uint32_t thread) const;
+  void close(Selection* durable, AtomPolicy policy) const;
+  bool drop_first(size_t count);
 
   std::vector<PendingStore> stores_;  // visibility order
+  size_t non_temporal_ = 0;           // how many of them
   struct Remembered {
     uint32_t thread;
     uint64_t event;  // the last cacheable store that the flush covers
   };
   absl::InlinedVector<Remembered, 2> remembered_;
   Overlay floor_;
-  std::vector<uint64_t> forced_;  // scratch of force(): atoms of each store
 };
-
-// The distinct contents that `log` allows over each of `bases`, in a fixed order: the first is the first
-// base with nothing more persisted. Sets `*truncated` and stops at `limit` contents.
-struct CandidateSet {
-  std::vector<Content> contents;
-  std::vector<uint32_t> base;  // index of the base that each content stands on
-  uint32_t visible = 0;        // the content of the first base with everything persisted
-  bool truncated = false;
-};
-CandidateSet candidates(const LineLog& log, std::span<const Content> bases, AtomPolicy policy, size_t limit);
 
 }  // namespace powercut
 #endif  // POWERCUT_REPLAYER_MODELS_LINE_LOG_H_

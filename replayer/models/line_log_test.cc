@@ -6,6 +6,8 @@
 
 #include <set>
 
+#include "replayer/models/candidates.h"
+
 namespace powercut {
 namespace {
 

@@ -3,14 +3,14 @@
 #ifndef POWERCUT_REPLAYER_MODELS_MODEL_H_
 #define POWERCUT_REPLAYER_MODELS_MODEL_H_
 
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "absl/container/btree_map.h"
-#include "absl/container/btree_set.h"
-#include "replayer/models/line_log.h"
+#include "replayer/models/candidates.h"
+#include "replayer/models/pending_lines.h"
 #include "tracer/format/trace.h"
 
 namespace powercut {
@@ -20,43 +20,9 @@ inline constexpr size_t kCandidateLimit = 1 << 16;
 // The same for a line under a nested cut, whose sets multiply with those of the cut before.
 inline constexpr size_t kNestedCandidateLimit = 1 << 12;
 
-// The pending stores of all lines above a base that is not known here (nested crashes) or is the durable
-// image (Model). Keeps no content of the medium itself.
-class PendingLines {
- public:
-  explicit PendingLines(AtomPolicy policy) : policy_(policy) {}
-
-  // Splits a store at line boundaries. `offset`: bytes from the start of the pool.
-  void store(uint64_t event, uint32_t thread, uint32_t stack, bool non_temporal, bool memcall, bool whole,
-             uint64_t offset, std::span<const uint8_t> bytes);
-  // True when a later fence of `thread` has something to make durable in the line because of it.
-  bool flush(uint32_t thread, uint64_t offset, FlushKind kind);
-  void fence(uint32_t thread);
-  void settle_chains();
-  void settle_all();
-
-  // The lines whose legal contents would shrink syntactically: some pending atom becomes durable.
-  std::vector<uint64_t> raised_by_fence(uint32_t thread) const;
-  bool raised_by_clflush(uint64_t offset) const;
-
-  const absl::btree_map<uint64_t, LineLog>& lines() const { return lines_; }
-  absl::btree_map<uint64_t, LineLog>& lines() { return lines_; }
-  const LineLog* find(uint64_t line) const;
-  AtomPolicy policy() const { return policy_; }
-  // Lines touched since the last call, ascending.
-  std::vector<uint64_t> take_changed();
-
- private:
-  AtomPolicy policy_;
-  absl::btree_map<uint64_t, LineLog> lines_;  // by line number (offset / 64)
-  // Per thread, the lines that its next fence may raise.
-  absl::btree_map<uint32_t, absl::btree_set<uint64_t>> watched_;
-  absl::btree_set<uint64_t> changed_;
-};
-
 class Model {
  public:
-  Model(AtomPolicy policy, uint64_t pool_size) : pending_(policy), durable_(pool_size) {}
+  Model(AtomPolicy policy, uint64_t pool_size);
   virtual ~Model() = default;
   virtual std::string_view name() const = 0;
 
@@ -72,17 +38,25 @@ class Model {
   CandidateSet candidates(uint64_t line) const;
   Content floor(uint64_t line) const;
   const PendingLines& pending() const { return pending_; }
-  // Lines whose candidates may differ from those at the last call.
-  std::vector<uint64_t> take_changed() { return pending_.take_changed(); }
+  // Lines whose candidates may differ from those at the last call, ascending; valid until the next call.
+  const std::vector<PendingLines::Change>& take_changes() { return pending_.take_changes(); }
 
  protected:
-  // Moves the floors of all changed lines into the durable image and forgets lines with nothing pending.
+  // Moves the floor of a line into the durable image, and forgets the line when nothing of it is pending.
   void absorb(uint64_t line);
-  void absorb_all();
   void store(const Event& event);
+  void fence(const Event& event);
+  void cut();
 
   PendingLines pending_;
-  std::vector<uint8_t> durable_;
+
+ private:
+  struct Free {
+    void operator()(uint8_t* bytes) const { std::free(bytes); }
+  };
+  // The medium without what is pending. Crash images are changed while they are explored, so it is not theirs; pages
+  // that nothing was stored to are never touched.
+  std::unique_ptr<uint8_t, Free> durable_;
 };
 
 // `name` is "adr" or "eadr"; null for any other.

@@ -1,0 +1,189 @@
+#include "replayer/models/candidates.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "xxhash.h"
+
+namespace powercut {
+namespace {
+
+constexpr size_t kFew = 8;
+
+// A line may hold many more sets of atoms than contents; this bounds the search where they are equal.
+constexpr size_t kStepsPerContent = 16;
+
+}  // namespace
+
+void ContentIndex::clear() {
+  table_.clear();
+  indexed_ = 0;
+}
+
+size_t ContentIndex::place_of(const Content& content, const std::vector<Content>& contents) const {
+  const size_t mask = table_.size() - 1;
+  size_t place = XXH3_64bits(content.bytes.data(), kLineSize) & mask;
+  while (table_[place] != 0 && !(contents[table_[place] - 1] == content)) place = (place + 1) & mask;
+  return place;
+}
+
+// Contents that were appended without asking are distinct: they only have to be found later.
+void ContentIndex::index_all(const std::vector<Content>& contents) {
+  if (table_.size() < 2 * (contents.size() + 1)) {
+    table_.assign(std::bit_ceil(4 * (contents.size() + 1)), 0);
+    indexed_ = 0;
+  }
+  for (; indexed_ < contents.size(); ++indexed_) {
+    table_[place_of(contents[indexed_], contents)] = static_cast<uint32_t>(indexed_ + 1);
+  }
+}
+
+uint32_t ContentIndex::add(const Content& content, std::vector<Content>* contents) {
+  const auto next = static_cast<uint32_t>(contents->size());
+  if (contents->size() <= kFew) {
+    const auto same = std::find(contents->begin(), contents->end(), content);
+    if (same != contents->end()) return static_cast<uint32_t>(same - contents->begin());
+    contents->push_back(content);
+    return next;
+  }
+  index_all(*contents);
+  const size_t place = place_of(content, *contents);
+  if (table_[place] != 0) return table_[place] - 1;
+  table_[place] = next + 1;
+  contents->push_back(content);
+  indexed_ = contents->size();
+  return next;
+}
+
+void ChainCandidates::clear() {
+  index_.clear();
+  seen_ = steps_ = 0;
+  visible_ = 0;
+  truncated_ = false;
+}
+
+void ChainCandidates::start(const Content& base, size_t limit, std::vector<Content>* contents) {
+  prefix_ = base;
+  seen_ = 0;
+  add(base, contents->empty(), limit, contents);
+}
+
+bool ChainCandidates::add(const Content& content, bool distinct, size_t limit, std::vector<Content>* contents) {
+  if (distinct) {
+    visible_ = static_cast<uint32_t>(contents->size());
+    contents->push_back(content);
+  } else {
+    visible_ = index_.add(content, contents);
+  }
+  truncated_ = contents->size() >= limit || ++steps_ >= kStepsPerContent * limit;
+  return !truncated_;
+}
+
+void ChainCandidates::extend(const std::vector<PendingStore>& stores, AtomPolicy policy, size_t limit,
+                             std::vector<Content>* contents) {
+  for (; seen_ < stores.size() && !truncated_; ++seen_) add_store(stores[seen_], policy, limit, contents);
+}
+
+bool ChainCandidates::add_store(const PendingStore& store, AtomPolicy policy, size_t limit,
+                                std::vector<Content>* contents) {
+  // An atom that changes nothing in the prefix makes only contents that the sets without it make, and these come
+  // first: leaving it out changes neither the contents nor their order.
+  absl::InlinedVector<Atom, 8> atoms;
+  for (const Atom& atom : store.atoms) {
+    if (prefix_.changes_by(atom)) atoms.push_back(atom);
+  }
+  const size_t n = atoms.size();
+  if (n == 0) return true;
+  // Over a lone base, the subsets of atoms that each change it are contents of their own.
+  const bool distinct = contents->size() == 1;
+  if (n > 1 && store.whole) {
+    // All or nothing: the prefix alone, which is there, or the store whole, below.
+  } else if (n > 1 && policy == AtomPolicy::kAscending) {
+    Content partial = prefix_;
+    for (size_t a = 0; a + 1 < n; ++a) {
+      partial.put(atoms[a]);
+      if (!add(partial, distinct, limit, contents)) return false;
+    }
+  } else if (n > 1) {
+    // Subset counter; a line has at most 64 atoms, and the limit stops the walk long before it wraps.
+    const uint64_t last = n >= 64 ? ~uint64_t{0} : (uint64_t{1} << n) - 1;
+    for (uint64_t subset = 1; subset < last; ++subset) {
+      Content partial = prefix_;
+      for (uint64_t left = subset; left != 0; left &= left - 1) partial.put(atoms[std::countr_zero(left)]);
+      if (!add(partial, distinct, limit, contents)) return false;
+    }
+  }
+  for (const Atom& atom : atoms) prefix_.put(atom);
+  return add(prefix_, distinct, limit, contents);
+}
+
+CandidateSet candidates(const LineLog& log, std::span<const Content> bases, AtomPolicy policy, size_t limit) {
+  CandidateSet out;
+  if (!log.has_non_temporal()) {
+    ChainCandidates chain;
+    for (uint32_t b = 0; b < bases.size() && !chain.truncated(); ++b) {
+      Content floor = bases[b];
+      log.floor().apply_to(&floor);
+      chain.start(floor, limit, &out.contents);
+      chain.extend(log.stores(), policy, limit, &out.contents);
+      out.base.resize(out.contents.size(), b);
+      if (b == 0) out.visible = chain.visible();
+    }
+    out.truncated = chain.truncated();
+    return out;
+  }
+  ContentIndex index;
+  size_t steps = 0;
+  for (uint32_t b = 0; b < bases.size() && !out.truncated; ++b) {
+    log.for_each(policy, [&](const Overlay& overlay, const LineLog::Selection&) {
+      Content content = bases[b];
+      overlay.apply_to(&content);
+      const uint32_t at = index.add(content, &out.contents);
+      if (b == 0) out.visible = at;
+      out.truncated = out.contents.size() >= limit || ++steps >= kStepsPerContent * limit;
+      return !out.truncated;
+    });
+    out.base.resize(out.contents.size(), b);
+  }
+  return out;
+}
+
+bool shrinks(const LineLog& log, const LineLog::Selection& durable, const Content& base, AtomPolicy policy,
+             size_t limit) {
+  bool differs = false;    // some atom changes a byte of the floor
+  bool everything = true;  // nothing stays pending
+  uint64_t settled = 0;    // bytes that durable atoms write
+  for (size_t i = 0; i < log.stores().size(); ++i) {
+    const PendingStore& store = log.stores()[i];
+    for (size_t a = 0; a < store.atoms.size(); ++a) {
+      differs = differs || base.changes_by(store.atoms[a]);
+      everything = everything && (durable[i] >> a & 1) != 0;
+      if (durable[i] >> a & 1) settled |= store.atoms[a].mask();
+    }
+  }
+  // Every set of atoms gives the floor.
+  if (!differs || settled == 0) return false;
+  // One content stays of two at least. The second: let the atom A of store S be the first that changes the floor; all
+  // stores before S and, of S, what A needs are a legal set, and no other atom of S writes A's bytes.
+  if (everything) return true;
+  // Of a byte that a durable atom writes, every content that stays shows what some atom wrote there. Where none wrote
+  // what the floor has, the floor itself, a content until now, goes.
+  for (const PendingStore& store : log.stores()) {
+    for (const Atom& atom : store.atoms) {
+      const uint64_t other = base.word(atom.word) ^ atom.value;
+      for (int i = 0; i < 8; ++i) {
+        if ((atom.bytes >> i & 1) != 0 && (other >> (8 * i) & 0xff) == 0)
+          settled &= ~(uint64_t{1} << (atom.word * 8 + i));
+      }
+    }
+  }
+  if (settled != 0) return true;
+  // The contents after raising a floor are a subset of those before, so equal counts mean equal sets.
+  const CandidateSet before = candidates(log, {&base, 1}, policy, limit);
+  if (before.truncated) return true;
+  LineLog raised = log;
+  raised.commit(durable);
+  return candidates(raised, {&base, 1}, policy, limit).contents.size() != before.contents.size();
+}
+
+}  // namespace powercut

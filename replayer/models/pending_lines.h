@@ -1,0 +1,98 @@
+// The pending stores of all lines above a base that is not known here: recovery's own (nested crashes), or those of
+// the trace above the durable image (Model). Keeps no content of the medium itself.
+//
+// An event costs the lines that it names: a table leads from a line to its log, a thread has a list of the lines that
+// its next fence may raise, and logs that are done are used again with their memory.
+#ifndef POWERCUT_REPLAYER_MODELS_PENDING_LINES_H_
+#define POWERCUT_REPLAYER_MODELS_PENDING_LINES_H_
+
+#include <span>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "replayer/models/line_log.h"
+#include "tracer/format/trace.h"
+
+namespace powercut {
+
+// Numbers that are added often and read seldom. Never longer than twice what is distinct in it.
+class NumberList {
+ public:
+  void add(uint64_t number);
+  // Ascending, each once.
+  const std::vector<uint64_t>& sorted();
+  void clear() { numbers_.clear(); }
+
+ private:
+  std::vector<uint64_t> numbers_;
+};
+
+class PendingLines {
+ public:
+  explicit PendingLines(AtomPolicy policy) : policy_(policy) {}
+
+  // Splits a store at line boundaries. `offset`: bytes from the start of the pool.
+  void store(uint64_t event, uint32_t thread, uint32_t stack, bool non_temporal, bool memcall, bool whole,
+             uint64_t offset, std::span<const uint8_t> bytes);
+  // True when a later fence of `thread`, or clflush at once, has something to make durable in the line because of it.
+  bool flush(uint32_t thread, uint64_t offset, FlushKind kind);
+  void fence(uint32_t thread);
+  void settle_chain(uint64_t line);
+  void settle_all();
+
+  // The lines of which a fence of `thread` would make some pending atom durable, ascending; valid until the next call.
+  const std::vector<uint64_t>& raised_by_fence(uint32_t thread);
+  bool raised_by_clflush(uint64_t offset) const;
+
+  // Null when nothing is kept of the line. Valid until the next store.
+  const LineLog* find(uint64_t line) const;
+  AtomPolicy policy() const { return policy_; }
+  struct Line {
+    uint64_t number;
+    const LineLog& log;
+  };
+  // All lines with a log, ascending. Costs as many steps as there are; valid until the next store.
+  std::vector<Line> lines() const;
+
+  struct Change {
+    uint64_t line;
+    bool raised;  // some atom became durable; otherwise stores were appended, no more
+  };
+  // What was touched since the last call, ascending; the first is valid until the next call.
+  const std::vector<Change>& take_changes();
+  std::vector<uint64_t> take_changed();
+
+  // Hands over the durable part of a line, which its base absorbs; a line with nothing pending is forgotten.
+  Overlay absorb(uint64_t line);
+
+ private:
+  struct Slot {
+    uint64_t line = 0;
+    LineLog log;
+  };
+  struct Watch {
+    uint32_t thread;
+    NumberList lines;  // that the thread's next fence may raise
+  };
+  LineLog* log_of(uint64_t line);
+  uint32_t slot_of(uint64_t line) const;  // kNoSlot when there is none
+  NumberList* watched_by(uint32_t thread);
+  void changed(uint64_t line, bool raised) { changed_.add(line << 1 | (raised ? 1 : 0)); }
+
+  static constexpr uint32_t kNoSlot = ~uint32_t{0};
+
+  AtomPolicy policy_;
+  std::vector<Slot> slots_;
+  std::vector<uint32_t> free_;                  // of slots_
+  absl::flat_hash_map<uint64_t, uint32_t> at_;  // line -> slots_
+  // The line that was looked up last: a store, its flush and its fence come together.
+  mutable uint64_t last_line_ = ~uint64_t{0};
+  mutable uint32_t last_slot_ = kNoSlot;
+  std::vector<Watch> watches_;  // one for each thread that ever had something to watch
+  NumberList changed_;          // line << 1 | raised
+  std::vector<Change> changes_;
+  std::vector<uint64_t> raised_;
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_REPLAYER_MODELS_PENDING_LINES_H_
