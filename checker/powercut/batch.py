@@ -60,7 +60,7 @@ def run_all(
             context.interrupt.request()
 
         try:
-            with _stopped_by_signals(stop):
+            with stopped_by_signals(stop):
                 for request, future in zip(scaled, futures, strict=True):
                     _take(request, future, outcome, on_run)
         except BaseException:
@@ -70,7 +70,7 @@ def run_all(
 
 
 @contextmanager
-def _stopped_by_signals(stop: Callable[[], None]) -> Iterator[None]:
+def stopped_by_signals(stop: Callable[[], None]) -> Iterator[None]:
     """Calls `stop` at the first SIGINT or SIGTERM; a second one takes its usual course.
 
     A handler, not KeyboardInterrupt: an exception could arise between taking a result and keeping it.

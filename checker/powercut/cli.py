@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 
 from powercut import __version__, output
 from powercut.commands import (
+    audit,
     compile,
     doctor,
     explore,
@@ -85,7 +86,7 @@ def powercut(
     """
 
 
-for _verb in (list_, run, record, explore, reproduce, report, known_bugs, litmus, fidelity, doctor, compile):
+for _verb in (list_, run, record, explore, reproduce, report, known_bugs, litmus, audit, fidelity, doctor, compile):
     _verb.register(app)
 
 

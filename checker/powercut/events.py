@@ -209,6 +209,22 @@ class Reproduced(_Event):
     finding: dict[str, Any] | None = None
 
 
+class Difference(_Event):
+    """An answer of an audited image that was not predicted; `parse` returns the whole object beside it."""
+
+    event: Literal["difference"]
+    crash_point: int
+    query: str
+    predicted: list[str]
+    actual: str
+
+
+class Audited(_Event):
+    event: Literal["audited"]
+    images: int
+    differences: int
+
+
 class Unknown(_Event):
     event: str
 
@@ -226,6 +242,8 @@ Event = (
     | End
     | Described
     | Reproduced
+    | Difference
+    | Audited
     | Unknown
 )
 
@@ -242,6 +260,8 @@ _TYPES: dict[str, type[_Event]] = {
     "end": End,
     "described": Described,
     "reproduced": Reproduced,
+    "difference": Difference,
+    "audited": Audited,
 }
 
 
