@@ -12,21 +12,11 @@
 namespace powercut {
 namespace {
 
-// Images between two calls of progressed(), at least.
+// Distinct images between two calls of progressed().
 constexpr uint64_t kProgressStep = 256;
-// Images that are sent to the runner at once; bounds the memory that their answers take.
-constexpr size_t kBatch = 256;
 
 std::string hex_of(std::string_view bytes) {
   return hex({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
-}
-
-// The engine stops these executions before their end: at a store that leaves the target's memory, or because the step
-// budget is empty. Without hooks they go on, so that there is nothing to compare.
-bool stopped_by_engine(std::string_view result) {
-  if (result.size() != 3 || result[0] != '!') return false;
-  const auto kind = static_cast<Outcome::Kind>(result[1]);
-  return kind == Outcome::Kind::kWildStore || kind == Outcome::Kind::kSteps;
 }
 
 class Audit {
@@ -81,62 +71,51 @@ class Audit {
     keys_sent_ = history.keys().size();
     predictor_->at({instant, sets, changed, history});
 
-    while (!error_ && next_ < draws_.size() && draws_[next_].state < report_.crash_states) {
-      std::vector<std::vector<uint32_t>> contents;
-      std::vector<LineContents> images;
-      for (; images.size() < kBatch && next_ < draws_.size() && draws_[next_].state < report_.crash_states; ++next_) {
-        const std::vector<uint32_t>& chosen = contents.emplace_back(contents_of(draws_[next_].state - first, sets));
-        LineContents& image = images.emplace_back();
-        for (size_t i = 0; i < sets.size(); ++i) image.push_back({sets[i]->line, sets[i]->contents[chosen[i]]});
-        drawn_ += draws_[next_].times;
-      }
-      const Result<std::vector<ImageAnswers>> answers = runner_->run(images);
-      if (!answers) {
-        error_ = answers.error();
-        return;
-      }
-      for (size_t i = 0; i < images.size(); ++i) {
-        predictor_->image(contents[i]);
-        compare(instant, images[i], (*answers)[i]);
-      }
-      report_.distinct += images.size();
-      if (listener_.progressed && report_.distinct - told_ >= kProgressStep) {
-        told_ = report_.distinct;
+    for (; !error_ && next_ < draws_.size() && draws_[next_].state < report_.crash_states; ++next_) {
+      try_image(instant, sets, contents_of(draws_[next_].state - first, sets));
+      drawn_ += draws_[next_].times;
+      if (++report_.distinct % kProgressStep == 0 && listener_.progressed) {
         listener_.progressed(drawn_, report_.distinct, report_.differences);
       }
     }
   }
 
-  void compare(const Instant& instant, const LineContents& image, const ImageAnswers& ran) {
-    std::vector<QueryId> queries;
+  void try_image(const Instant& instant, const LineSets& sets, const std::vector<uint32_t>& contents) {
+    predictor_->image(contents);
+    if (predictor_->stops(kRecoveryQuery)) {
+      ++report_.not_compared;
+      return;
+    }
+    std::vector<QueryId> skipped;
+    for (QueryId query : predictor_->asked()) {
+      if (predictor_->stops(query)) skipped.push_back(query);
+    }
+    report_.not_compared += skipped.size();
+    LineContents image;
+    for (size_t i = 0; i < sets.size(); ++i) image.push_back({sets[i]->line, sets[i]->contents[contents[i]]});
+    const Result<ImageAnswers> ran = runner_->run(image, skipped);
+    if (!ran) {
+      error_ = ran.error();
+      return;
+    }
+    compare(instant, image, *ran, skipped.size());
+  }
+
+  void compare(const Instant& instant, const LineContents& image, const ImageAnswers& ran, size_t skipped) {
+    report_.answers += ran.answers.size();
     for (const auto& [query, result] : ran.answers) {
-      if (query != kRecoveryQuery) queries.push_back(query);
-      if (predictor_->allows(query, result)) {
-        ++report_.answers;
-        continue;
-      }
-      const std::vector<std::string> predicted = predictor_->predicted(query);
-      if (std::any_of(predicted.begin(), predicted.end(), stopped_by_engine)) {
-        ++report_.not_compared;
-        // What follows ran on memory that the engine would have kept from harm.
-        return;
-      }
-      ++report_.answers;
-      differ(instant, image, query, predicted, text_of_result(query, result));
+      if (predictor_->allows(query, result)) continue;
+      differ(instant, image, query, predictor_->predicted(query), text_of_result(query, result));
     }
     if (!ran.died.empty()) {
-      const std::vector<std::string> predicted = predictor_->predicted(ran.during);
-      if (std::any_of(predicted.begin(), predicted.end(), stopped_by_engine)) {
-        ++report_.not_compared;
-        return;
-      }
-      differ(instant, image, ran.during, predicted, "the process " + ran.died);
-    } else if (queries != predictor_->asked()) {
-      // Both sides ask what the recovered table has: another number of regions, or a recovery that only one side
-      // takes for usable.
-      differ(instant, image, kRecoveryQuery, {}, absl::StrCat("a table of which ", queries.size(), " things are asked"),
-             absl::StrCat("a table of which ", predictor_->asked().size(), " things are asked"));
+      differ(instant, image, ran.during, predictor_->predicted(ran.during), "the process " + ran.died);
+      return;
     }
+    // Every answer was looked up, so that only queries that this table does not have can be missing.
+    const size_t asked = predictor_->asked().size() - skipped, answered = ran.answers.size() - 1;
+    if (asked == answered) return;
+    differ(instant, image, kRecoveryQuery, {}, absl::StrCat("a table that answers ", answered, " queries"),
+           absl::StrCat("a table that answers ", asked, " queries"));
   }
 
   void differ(const Instant& instant, const LineContents& image, QueryId query,
@@ -159,7 +138,6 @@ class Audit {
 
   size_t next_ = 0;             // index into draws_
   uint64_t drawn_ = 0;          // images of the draws before it
-  uint64_t told_ = 0;           // distinct images at the last progressed()
   size_t keys_sent_ = 0;        // of the history
   std::set<uint64_t> changed_;  // lines, since the last crash point with images
   AuditReport report_;

@@ -1,5 +1,6 @@
 #include "checker/native/audit_predictor.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "absl/container/flat_hash_map.h"
@@ -81,6 +82,15 @@ class ExecutorPredictor final : public Predictor {
 };
 
 }  // namespace
+
+bool Predictor::stops(QueryId query) {
+  const std::vector<std::string> results = predicted(query);
+  return std::any_of(results.begin(), results.end(), [](std::string_view result) {
+    if (result.size() != 3 || result[0] != '!') return false;
+    const auto kind = static_cast<Outcome::Kind>(result[1]);
+    return kind == Outcome::Kind::kWildStore || kind == Outcome::Kind::kSteps;
+  });
+}
 
 PredictorFactory executor_predictor(std::string model, AtomPolicy policy, int64_t step_budget) {
   return [=](const Session& session) -> std::unique_ptr<Predictor> {

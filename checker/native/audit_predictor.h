@@ -37,8 +37,12 @@ class Predictor {
   virtual const std::vector<QueryId>& asked() = 0;
   // Whether the image may give this result. kRecoveryQuery asks for the result of recovery itself.
   virtual bool allows(QueryId query, std::string_view result) = 0;
-  // The results that the image may give, for a report. Empty: the query is not known.
+  // The results that the image may give. Empty: the query is not known.
   virtual std::vector<std::string> predicted(QueryId query) = 0;
+
+  // Whether the engine may stop this execution before its end: at a store that leaves the target's memory, or because
+  // the step budget is empty. Without hooks it would go on, to no end or to harm, so that it is not run.
+  bool stops(QueryId query);
 };
 
 using PredictorFactory = std::function<std::unique_ptr<Predictor>(const Session& session)>;

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -36,9 +37,9 @@ struct Answers {
       return;
     }
     std::memcpy(bytes + used, &query, sizeof query);
-    std::memcpy(bytes + used + 8, &size, sizeof size);
-    std::memcpy(bytes + used + 12, answer.data(), size);
-    used += 12 + size;
+    std::memcpy(bytes + used + sizeof query, &size, sizeof size);
+    std::memcpy(bytes + used + sizeof query + sizeof size, answer.data(), size);
+    used += sizeof query + sizeof size + size;
   }
 };
 
@@ -125,7 +126,7 @@ class Message {
   std::string_view rest_;
 };
 
-enum class Request : uint64_t { kLines = 1, kKeys = 2, kImages = 3 };
+enum class Request : uint64_t { kLines = 1, kKeys = 2, kSkipped = 3, kImage = 4 };
 
 // ---- the template and its images -----------------------------------------------------------------------------------
 
@@ -162,18 +163,21 @@ class Template {
     }
   }
 
-  // Answers one message of the audit; the reply is empty unless images were asked for.
+  // Answers one message of the audit, which ends with the lines of an image.
   std::string serve(std::string_view request) {
     std::string reply;
     for (Message message(request); !message.empty();) {
       const auto kind = static_cast<Request>(message.number());
       const uint64_t count = message.number();
-      if (kind == Request::kImages) shared_->used = 0;
+      if (kind == Request::kSkipped) skipped_.clear();
+      LineContents image;
       for (uint64_t i = 0; i < count; ++i) {
         if (kind == Request::kLines) write(message.line());
         if (kind == Request::kKeys) keys_.emplace_back().bytes = message.text();
-        if (kind == Request::kImages) run_image(&message, &reply);
+        if (kind == Request::kSkipped) skipped_.push_back(message.number());
+        if (kind == Request::kImage) image.push_back(message.line());
       }
+      if (kind == Request::kImage) reply = run_image(image);
     }
     return reply;
   }
@@ -183,27 +187,24 @@ class Template {
     std::memcpy(pool_.base + line.line * kLineSize, line.content.bytes.data(), kLineSize);
   }
 
-  void run_image(Message* message, std::string* reply) {
-    const uint64_t begin = shared_->used;
-    LineContents lines(message->number());
-    for (LineContent& line : lines) line = message->line();
+  // Empty when the image's process has answered everything.
+  std::string run_image(const LineContents& image) {
+    shared_->used = 0;
     shared_->complete = 0;
     shared_->overflow = 0;
     shared_->during = kRecoveryQuery;
     const pid_t child = fork();
+    if (child < 0) return "could not be started";
     if (child == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
-      for (const LineContent& line : lines) write(line);
+      for (const LineContent& line : image) write(line);
       ask();
       _exit(0);
     }
-    int status = -1;
-    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
-    put_number(reply, begin);
-    put_number(reply, shared_->used);
-    put_number(reply, shared_->during);
-    put_text(reply, child < 0 ? "could not be started" : shared_->complete != 0 ? "" : how(status));
+    return shared_->complete != 0 ? "" : how(status);
   }
 
   std::string how(int status) const {
@@ -240,6 +241,7 @@ class Template {
       const std::vector<QueryId> queries = queries_of(target_, regions, keys_.size());
       execution_.hold();
       for (QueryId query : queries) {
+        if (std::find(skipped_.begin(), skipped_.end(), query) != skipped_.end()) continue;
         answer(query, [&] { run_query(target_, table, query, keys_, probe_one_, probe_two_, &buffer_); });
         execution_.reset();
       }
@@ -255,6 +257,7 @@ class Template {
   AuditExecution execution_;
   ResultBuffer buffer_;
   std::vector<KeyHistory> keys_;
+  std::vector<QueryId> skipped_;
   std::string probe_one_, probe_two_;
 };
 
@@ -371,35 +374,29 @@ void ImageRunner::add_keys(const std::vector<KeyHistory>& keys, size_t from) {
   for (size_t k = from; k < keys.size(); ++k) put_text(&request_, keys[k].bytes);
 }
 
-Result<std::vector<ImageAnswers>> ImageRunner::run(const std::vector<LineContents>& images) {
-  put_number(&request_, static_cast<uint64_t>(Request::kImages));
-  put_number(&request_, images.size());
-  for (const LineContents& image : images) {
-    put_number(&request_, image.size());
-    for (const LineContent& line : image) put_line(&request_, line);
-  }
-  std::string reply;
-  const bool served = send_message(socket_, request_) && receive_message(socket_, &reply);
+Result<ImageAnswers> ImageRunner::run(const LineContents& image, const std::vector<QueryId>& skipped) {
+  put_number(&request_, static_cast<uint64_t>(Request::kSkipped));
+  put_number(&request_, skipped.size());
+  for (QueryId query : skipped) put_number(&request_, query);
+  put_number(&request_, static_cast<uint64_t>(Request::kImage));
+  put_number(&request_, image.size());
+  for (const LineContent& line : image) put_line(&request_, line);
+  ImageAnswers out;
+  const bool served = send_message(socket_, request_) && receive_message(socket_, &out.died);
   request_.clear();
   if (!served) {
     return harness_error("the process from which the audit's images are forked died", "powercut-engine audit",
                          "Run it again; if it happens again, please report it.");
   }
-  std::vector<ImageAnswers> out;
-  for (Message message(reply); !message.empty();) {
-    ImageAnswers& image = out.emplace_back();
-    uint64_t at = message.number();
-    const uint64_t end = message.number();
-    image.during = message.number();
-    image.died = message.text();
-    while (at < end) {
-      QueryId query;
-      uint32_t size;
-      std::memcpy(&query, shared_->bytes + at, 8);
-      std::memcpy(&size, shared_->bytes + at + 8, 4);
-      image.answers.emplace_back(query, std::string_view(shared_->bytes + at + 12, size));
-      at += 12 + size;
-    }
+  out.during = shared_->during;
+  for (uint64_t at = 0; at < shared_->used;) {
+    QueryId query;
+    uint32_t size;
+    std::memcpy(&query, shared_->bytes + at, sizeof query);
+    std::memcpy(&size, shared_->bytes + at + sizeof query, sizeof size);
+    at += sizeof query + sizeof size;
+    out.answers.emplace_back(query, std::string_view(shared_->bytes + at, size));
+    at += size;
   }
   return out;
 }

@@ -55,8 +55,8 @@ class ImageRunner {
   void set_lines(const LineContents& lines);
   // Keys that queries may ask about, in the order of the history.
   void add_keys(const std::vector<KeyHistory>& keys, size_t from);
-  // Runs the images, in order. An error means that the template is lost.
-  Result<std::vector<ImageAnswers>> run(const std::vector<LineContents>& images);
+  // Runs recovery and all queries but the `skipped` ones on an image. An error means that the template is lost.
+  Result<ImageAnswers> run(const LineContents& image, const std::vector<QueryId>& skipped);
 
  private:
   ImageRunner() = default;
