@@ -10,6 +10,9 @@ A target is an empty file named libpowercut-<name>.so; `record` copies the plan 
     refused         a usage error                      broken      a harness error
     marks           record misses a mark               silent      stops without `end`
     buggy, untidy   a finding, or hygiene, only when the plan switches a bug on
+
+`audit` finds a difference in `lost` and `twice`; `refused`, `broken`, `silent` and `slow` are as above, and `hooked`
+has no library without hooks.
 """
 
 import json
@@ -173,6 +176,46 @@ def explore() -> None:
     emit(event="end", exit=1 if found else 0)
 
 
+def audit() -> None:
+    name = json.loads(Path(argument("--trace")).read_text())["scenario"]["name"]
+    images = int(argument("--images"))
+    emit(event="progress", crash_points=1, of=images, crash_states="1", executions=1, findings=0, seconds=0.1)
+    if "slow" in name:
+        time.sleep(60)
+    if "refused" in name:
+        emit(event="error", kind="usage", what="the trace is of another build", where="x.pct", next="Record it again.")
+        sys.exit(2)
+    if "broken" in name:
+        emit(event="error", kind="harness", what="the template died", where="audit", next="Report this.")
+        sys.exit(3)
+    differences = 1 if "lost" in name else 7 if "twice" in name else 0
+    for crash_point in range(differences):
+        emit(
+            event="difference",
+            crash_point=crash_point,
+            when="before sfence",
+            lines=[{"line": 64, "content": "2a" * 64}],
+            query="lookup(17)",
+            predicted=["OK 2a"],
+            actual="NOT_FOUND",
+        )
+    if "silent" not in name:
+        emit(
+            event="audited",
+            images=images,
+            distinct=min(images, 9),
+            answers=40,
+            not_compared=2 if "hooked" in name else 0,
+            differences=differences,
+            crash_points=9,
+            crash_states=str(2**70),
+            instrumented="hooked" in name,
+            left_out=False,
+            seconds=0.5,
+        )
+    emit(event="end", exit=1 if differences else 0)
+
+
 def reproduce() -> None:
     record = json.loads(Path(argument("--finding")).read_text())
     assert record["image"]
@@ -189,8 +232,9 @@ def main() -> None:
         return
     emit(event="hello", version=2, engine="fake", command=sys.argv[1])
     command = sys.argv[1]
-    {"describe": describe, "record": record, "explore": explore, "reproduce": reproduce}[command]()
-    if command != "explore":
+    known = {"describe": describe, "record": record, "explore": explore, "audit": audit, "reproduce": reproduce}
+    known[command]()
+    if command not in ("explore", "audit"):
         emit(event="end", exit=0)
 
 
