@@ -49,10 +49,9 @@ class Audit {
     if (error_) return;
     for (const Frontier::Change& change : frontier_.follow(model_.get())) changed_.insert(change.line);
     report_.left_out = report_.left_out || frontier_.truncated();
-    const LineSets sets = frontier_.sets();
     const BigInt first = report_.crash_states;
-    report_.crash_states += state_count(sets);
-    if (next_ < draws_.size() && draws_[next_].state < report_.crash_states) sample(instant, sets, first);
+    report_.crash_states += frontier_.states();
+    if (next_ < draws_.size() && draws_[next_].state < report_.crash_states) sample(instant, frontier_.sets(), first);
   }
 
   // All images that were drawn from this crash point, whose first crash state has the number `first`.

@@ -309,7 +309,6 @@ TEST(Audit, ATargetThatIsNotWhatWasPredictedIsTold) {
   EXPECT_EQ(run.exit, kExitFindings) << run.output;
   const Json told = run.event("difference");
   ASSERT_FALSE(told.is_null());
-  EXPECT_THAT(told["query"].get<std::string>(), HasSubstr("2"));
   ASSERT_EQ(told["predicted"].size(), 1u);
   EXPECT_NE(told["predicted"][0], told["actual"]);
   uint64_t count = 0;
