@@ -28,8 +28,9 @@ build: $(BUILD)/build.ninja  ## Build the native parts into build/bin and build/
 $(BUILD)/build.ninja:
 	@cmake -S . -B $(BUILD) -G Ninja
 
-run: setup build  ## Check Level hashing, published and hardened, and write the report
+run: setup build  ## Check Level hashing, published and hardened, write the report, audit the engine
 	@.venv/bin/powercut run --out .powercut --format text,html,json || { code=$$?; [[ $$code -eq 1 ]] || exit $$code; }
+	@.venv/bin/powercut audit --images 5000 --out .powercut/audit | tee .powercut/audit.txt | tail -n 1
 
 test: setup build  ## Run all tests but the long ones
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(PYTEST_JOBS)

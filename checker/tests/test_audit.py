@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from real_engine import require_engine
 
+from checker.tests.real_engine import require_engine
 from powercut import audit, paths
 from powercut.cli import main
 from powercut.exit_codes import ExitCode
