@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "checker/native/audit_draw.h"
 #include "checker/native/invariants.h"
+#include "checker/native/random.h"
 #include "checker/native/survey.h"
 
 namespace powercut {
@@ -27,6 +28,8 @@ class Audit {
         predictor_(predictor),
         listener_(listener),
         draws_(std::move(draws)),
+        limit_(options.queries),
+        random_(options.seed),
         reader_(std::move(reader)),
         model_(make_model(options.model, *atom_policy(options.atoms), session.plan.scenario.pool_size)),
         walk_(reader_.get(), model_.get(), session.explored_at_start()),
@@ -81,26 +84,41 @@ class Audit {
 
   void try_image(const Instant& instant, const LineSets& sets, const std::vector<uint32_t>& contents) {
     predictor_->image(contents);
+    ask(instant, sets, contents);
+    predictor_->done();
+  }
+
+  void ask(const Instant& instant, const LineSets& sets, const std::vector<uint32_t>& contents) {
     if (predictor_->stops(kRecoveryQuery)) {
       ++report_.not_compared;
       return;
     }
-    std::vector<QueryId> skipped;
-    for (QueryId query : predictor_->asked()) {
-      if (predictor_->stops(query)) skipped.push_back(query);
-    }
-    report_.not_compared += skipped.size();
+    std::vector<QueryId> queries = sample_queries(predictor_->asked());
+    const size_t chosen = queries.size();
+    std::erase_if(queries, [this](QueryId query) { return predictor_->stops(query); });
+    report_.not_compared += chosen - queries.size();
     LineContents image;
     for (size_t i = 0; i < sets.size(); ++i) image.push_back({sets[i]->line, sets[i]->contents[contents[i]]});
-    const Result<ImageAnswers> ran = runner_->run(image, skipped);
+    const Result<ImageAnswers> ran = runner_->run(image, queries);
     if (!ran) {
       error_ = ran.error();
       return;
     }
-    compare(instant, image, *ran, skipped.size());
+    compare(instant, image, *ran);
   }
 
-  void compare(const Instant& instant, const LineContents& image, const ImageAnswers& ran, size_t skipped) {
+  // All of them, or as many as an image is asked, drawn without replacement (selection sampling: Knuth, The Art of
+  // Computer Programming, volume 2, 3.4.2, algorithm S).
+  std::vector<QueryId> sample_queries(const std::vector<QueryId>& all) {
+    if (limit_ == 0 || all.size() <= limit_) return all;
+    std::vector<QueryId> out;
+    for (size_t i = 0; out.size() < limit_; ++i) {
+      if (random_.below(all.size() - i) < limit_ - out.size()) out.push_back(all[i]);
+    }
+    return out;
+  }
+
+  void compare(const Instant& instant, const LineContents& image, const ImageAnswers& ran) {
     report_.answers += ran.answers.size();
     for (const auto& [query, result] : ran.answers) {
       if (predictor_->allows(query, result)) continue;
@@ -110,11 +128,9 @@ class Audit {
       differ(instant, image, ran.during, predictor_->predicted(ran.during), "the process " + ran.died);
       return;
     }
-    // Every answer was looked up, so that only queries that this table does not have can be missing.
-    const size_t asked = predictor_->asked().size() - skipped, answered = ran.answers.size() - 1;
-    if (asked == answered) return;
-    differ(instant, image, kRecoveryQuery, {}, absl::StrCat("a table that answers ", answered, " queries"),
-           absl::StrCat("a table that answers ", asked, " queries"));
+    if (ran.can_be_asked == predictor_->asked().size()) return;
+    differ(instant, image, kRecoveryQuery, {}, absl::StrCat("a table that can be asked ", ran.can_be_asked, " queries"),
+           absl::StrCat("a table that can be asked ", predictor_->asked().size(), " queries"));
   }
 
   void differ(const Instant& instant, const LineContents& image, QueryId query,
@@ -130,6 +146,8 @@ class Audit {
   Predictor* predictor_;
   const AuditListener& listener_;
   const std::vector<Draw> draws_;
+  const uint64_t limit_;
+  Random random_;  // which queries
   std::unique_ptr<TraceReader> reader_;
   std::unique_ptr<Model> model_;
   TraceWalk walk_;

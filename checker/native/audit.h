@@ -20,6 +20,7 @@ struct AuditOptions {
   std::string model = "adr";
   std::string atoms = "any";
   uint64_t seed = 1;
+  uint64_t queries = 1000;  // asked of one image at most, a uniform sample of all; 0: all
   std::string plain;        // library for the fresh processes; empty: see plain_library()
   int64_t step_budget = 0;  // of predictions; 0: by the pool's size
 };

@@ -73,6 +73,7 @@ void add_audit_command(CLI::App& app, int& exit_code) {
   command->add_option("--model", options->model, "adr or eadr");
   command->add_option("--atoms", options->atoms, "How a wide store may be torn: any, ascending or byte");
   command->add_option("--seed", options->seed, "Seed of the draw");
+  command->add_option("--queries", options->queries, "Queries that one image is asked at most; 0: all");
   command->add_option("--plain", options->plain,
                       "Library without instrumentation; default: plain/ beside the target's");
   command->add_option("--step-budget", options->step_budget, "Loop turns and calls that a prediction may take");

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/node_hash_map.h"
 #include "checker/native/exploration.h"
 
 namespace powercut {
@@ -32,44 +32,40 @@ class ExecutorPredictor final : public Predictor {
   }
 
   void image(const std::vector<uint32_t>& contents) override {
-    results_.clear();
-    asked_.clear();
-    ConcreteLevel level(*sets_);
-    for (size_t i = 0; i < contents.size(); ++i) level.choose(i, contents[i]);
-    executor_.install(level.sets());
-    Decisions decisions;  // every line has one content, so that nothing branches
+    level_.emplace(*sets_);
+    for (size_t i = 0; i < contents.size(); ++i) level_->choose(i, contents[i]);
+    executor_.install(level_->sets());
+    Decisions none;  // every line has one content, so that nothing branches
     buffer_.clear();
-    keep(kRecoveryQuery, executor_.run_recovery(&decisions, nullptr, [this] { oracle_->recover(&buffer_); }));
-    if (!results_.at(kRecoveryQuery).starts_with('!') && oracle_->usable()) {
-      uint64_t version = 0;
-      asked_ = oracle_->queries(&version);
-      const Executor::Mark leaf = executor_.mark();
-      for (QueryId query : asked_) {
-        Decisions none;
-        buffer_.clear();
-        keep(query, executor_.run(&none, [&] { oracle_->run(query, &buffer_); }));
-        executor_.undo(leaf);
-      }
-    }
+    keep(kRecoveryQuery, executor_.run_recovery(&none, nullptr, [this] { oracle_->recover(&buffer_); }));
+    const bool usable = !results_.at(kRecoveryQuery)[0].starts_with('!') && oracle_->usable();
+    uint64_t version = 0;
+    asked_ = usable ? &oracle_->queries(&version) : &nothing_;
+    leaf_ = executor_.mark();
+  }
+
+  const std::vector<QueryId>& asked() override { return *asked_; }
+
+  const std::vector<std::string>& predicted(QueryId query) override {
+    const auto known = results_.find(query);
+    if (known != results_.end()) return known->second;
+    if (!std::binary_search(asked_->begin(), asked_->end(), query)) return unknown_;
+    Decisions none;
+    buffer_.clear();
+    keep(query, executor_.run(&none, [&] { oracle_->run(query, &buffer_); }));
+    executor_.undo(leaf_);
+    return results_.at(query);
+  }
+
+  void done() override {
     executor_.uninstall();
-  }
-
-  const std::vector<QueryId>& asked() override { return asked_; }
-
-  bool allows(QueryId query, std::string_view result) override {
-    const auto known = results_.find(query);
-    return known != results_.end() && known->second == result;
-  }
-
-  std::vector<std::string> predicted(QueryId query) override {
-    const auto known = results_.find(query);
-    return known == results_.end() ? std::vector<std::string>{} : std::vector<std::string>{known->second};
+    results_.clear();
   }
 
  private:
   void keep(QueryId query, const Outcome& outcome) {
     if (!outcome.returned()) put_failure(outcome, &buffer_);
-    results_[query] = std::string(buffer_.view());
+    results_[query] = {std::string(buffer_.view())};
   }
 
   const Session& session_;
@@ -77,14 +73,23 @@ class ExecutorPredictor final : public Predictor {
   std::optional<Oracle> oracle_;
   const LineSets* sets_ = nullptr;
   ResultBuffer buffer_;
-  std::vector<QueryId> asked_;
-  absl::flat_hash_map<QueryId, std::string> results_;
+  std::optional<ConcreteLevel> level_;
+  Executor::Mark leaf_{};
+  const std::vector<QueryId> nothing_;
+  const std::vector<std::string> unknown_;
+  const std::vector<QueryId>* asked_ = &nothing_;
+  absl::node_hash_map<QueryId, std::vector<std::string>> results_;  // node: references stay good
 };
 
 }  // namespace
 
+bool Predictor::allows(QueryId query, std::string_view result) {
+  const std::vector<std::string>& results = predicted(query);
+  return std::find(results.begin(), results.end(), result) != results.end();
+}
+
 bool Predictor::stops(QueryId query) {
-  const std::vector<std::string> results = predicted(query);
+  const std::vector<std::string>& results = predicted(query);
   return std::any_of(results.begin(), results.end(), [](std::string_view result) {
     if (result.size() != 3 || result[0] != '!') return false;
     const auto kind = static_cast<Outcome::Kind>(result[1]);

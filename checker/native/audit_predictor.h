@@ -22,8 +22,8 @@ struct AuditPoint {
   const History& history;                // the same object at every point
 };
 
-// The order of calls: at() for crash points in the order of the trace; then for each image of the point image(), and
-// questions about that image.
+// The order of calls: at() for crash points in the order of the trace; then for each image of the point image(),
+// questions about that image, and done(). An image is not asked about every query: answers are best worked out late.
 class Predictor {
  public:
   virtual ~Predictor() = default;
@@ -33,12 +33,14 @@ class Predictor {
   // The image in which line i of the point's sets has its content number contents[i].
   virtual void image(const std::vector<uint32_t>& contents) = 0;
 
-  // The queries that are asked of the image, in order, without kRecoveryQuery; none where recovery ends badly.
+  // All queries that can be asked of the image, in order, without kRecoveryQuery; none where recovery ends badly.
   virtual const std::vector<QueryId>& asked() = 0;
   // Whether the image may give this result. kRecoveryQuery asks for the result of recovery itself.
-  virtual bool allows(QueryId query, std::string_view result) = 0;
+  virtual bool allows(QueryId query, std::string_view result);
   // The results that the image may give. Empty: the query is not known.
-  virtual std::vector<std::string> predicted(QueryId query) = 0;
+  virtual const std::vector<std::string>& predicted(QueryId query) = 0;
+  // No more questions about the image: pool() holds what it held before image().
+  virtual void done() = 0;
 
   // Whether the engine may stop this execution before its end: at a store that leaves the target's memory, or because
   // the step budget is empty. Without hooks it would go on, to no end or to harm, so that it is not run.

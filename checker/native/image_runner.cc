@@ -26,6 +26,7 @@ struct Answers {
   uint64_t during;    // the query being run
   uint64_t complete;  // the image's process has run everything
   uint64_t overflow;
+  uint64_t can_be_asked;
   char bytes[];
 
   static constexpr uint64_t kSize = uint64_t{256} << 20;  // lazily committed
@@ -47,6 +48,9 @@ namespace {
 
 // Values that no scenario writes, as exploration has them (oracle.cc).
 constexpr uint64_t kProbeSerial = kMaxKeyId - 1;
+
+constexpr QueryKind kKinds[] = {QueryKind::kLookup, QueryKind::kCopies, QueryKind::kProbe,     QueryKind::kWalk,
+                                QueryKind::kVerify, QueryKind::kBlocks, QueryKind::kEraseProbe};
 
 constexpr const char* kRuntime = "libpowercut_rt.so";
 
@@ -126,7 +130,7 @@ class Message {
   std::string_view rest_;
 };
 
-enum class Request : uint64_t { kLines = 1, kKeys = 2, kSkipped = 3, kImage = 4 };
+enum class Request : uint64_t { kLines = 1, kKeys = 2, kQueries = 3, kImage = 4 };
 
 // ---- the template and its images -----------------------------------------------------------------------------------
 
@@ -169,12 +173,12 @@ class Template {
     for (Message message(request); !message.empty();) {
       const auto kind = static_cast<Request>(message.number());
       const uint64_t count = message.number();
-      if (kind == Request::kSkipped) skipped_.clear();
+      if (kind == Request::kQueries) queries_.clear();
       LineContents image;
       for (uint64_t i = 0; i < count; ++i) {
         if (kind == Request::kLines) write(message.line());
         if (kind == Request::kKeys) keys_.emplace_back().bytes = message.text();
-        if (kind == Request::kSkipped) skipped_.push_back(message.number());
+        if (kind == Request::kQueries) queries_.push_back(message.number());
         if (kind == Request::kImage) image.push_back(message.line());
       }
       if (kind == Request::kImage) reply = run_image(image);
@@ -192,6 +196,7 @@ class Template {
     shared_->used = 0;
     shared_->complete = 0;
     shared_->overflow = 0;
+    shared_->can_be_asked = 0;
     shared_->during = kRecoveryQuery;
     const pid_t child = fork();
     if (child < 0) return "could not be started";
@@ -224,7 +229,7 @@ class Template {
     shared_->put(query, buffer_.view());
   }
 
-  // Recovery, and every query on what it left.
+  // Recovery, and the queries, each on what recovery left.
   void ask() {
     execution_.start_clocks();
     powercut_table* table = nullptr;
@@ -238,10 +243,10 @@ class Template {
       usable = true;
     });
     if (usable) {
-      const std::vector<QueryId> queries = queries_of(target_, regions, keys_.size());
+      for (QueryKind kind : kKinds) shared_->can_be_asked += query_count(target_, kind, regions, keys_.size());
       execution_.hold();
-      for (QueryId query : queries) {
-        if (std::find(skipped_.begin(), skipped_.end(), query) != skipped_.end()) continue;
+      for (QueryId query : queries_) {
+        if (argument_of(query) >= query_count(target_, kind_of(query), regions, keys_.size())) continue;
         answer(query, [&] { run_query(target_, table, query, keys_, probe_one_, probe_two_, &buffer_); });
         execution_.reset();
       }
@@ -257,7 +262,7 @@ class Template {
   AuditExecution execution_;
   ResultBuffer buffer_;
   std::vector<KeyHistory> keys_;
-  std::vector<QueryId> skipped_;
+  std::vector<QueryId> queries_;
   std::string probe_one_, probe_two_;
 };
 
@@ -295,19 +300,25 @@ int serve(int socket, const Plan& plan, const std::string& path, Answers* shared
 
 }  // namespace
 
-std::vector<QueryId> queries_of(const powercut_target& target, uint64_t regions, size_t keys) {
-  std::vector<QueryId> out;
-  const auto add = [&out](QueryKind kind, uint64_t count) {
-    for (uint64_t i = 0; i < count; ++i) out.push_back(query_id(kind, i));
-  };
-  add(QueryKind::kLookup, keys);
-  if (target.copies != nullptr) add(QueryKind::kCopies, keys);
-  add(QueryKind::kProbe, keys);
-  if (target.walk != nullptr) add(QueryKind::kWalk, regions);
-  if (target.verify != nullptr) add(QueryKind::kVerify, regions);
-  if (target.blocks != nullptr && target.owner != nullptr) add(QueryKind::kBlocks, 1);
-  if (target.erase != nullptr) add(QueryKind::kEraseProbe, keys);
-  return out;
+uint64_t query_count(const powercut_target& target, QueryKind kind, uint64_t regions, uint64_t keys) {
+  switch (kind) {
+    case QueryKind::kRecovery:
+      return 0;
+    case QueryKind::kLookup:
+    case QueryKind::kProbe:
+      return keys;
+    case QueryKind::kCopies:
+      return target.copies != nullptr ? keys : 0;
+    case QueryKind::kEraseProbe:
+      return target.erase != nullptr ? keys : 0;
+    case QueryKind::kWalk:
+      return target.walk != nullptr ? regions : 0;
+    case QueryKind::kVerify:
+      return target.verify != nullptr ? regions : 0;
+    case QueryKind::kBlocks:
+      return target.blocks != nullptr && target.owner != nullptr ? 1 : 0;
+  }
+  return 0;
 }
 
 Result<std::unique_ptr<ImageRunner>> ImageRunner::start(const Plan& plan, const std::string& library) {
@@ -374,10 +385,10 @@ void ImageRunner::add_keys(const std::vector<KeyHistory>& keys, size_t from) {
   for (size_t k = from; k < keys.size(); ++k) put_text(&request_, keys[k].bytes);
 }
 
-Result<ImageAnswers> ImageRunner::run(const LineContents& image, const std::vector<QueryId>& skipped) {
-  put_number(&request_, static_cast<uint64_t>(Request::kSkipped));
-  put_number(&request_, skipped.size());
-  for (QueryId query : skipped) put_number(&request_, query);
+Result<ImageAnswers> ImageRunner::run(const LineContents& image, const std::vector<QueryId>& queries) {
+  put_number(&request_, static_cast<uint64_t>(Request::kQueries));
+  put_number(&request_, queries.size());
+  for (QueryId query : queries) put_number(&request_, query);
   put_number(&request_, static_cast<uint64_t>(Request::kImage));
   put_number(&request_, image.size());
   for (const LineContent& line : image) put_line(&request_, line);
@@ -389,6 +400,7 @@ Result<ImageAnswers> ImageRunner::run(const LineContents& image, const std::vect
                          "Run it again; if it happens again, please report it.");
   }
   out.during = shared_->during;
+  out.can_be_asked = shared_->can_be_asked;
   for (uint64_t at = 0; at < shared_->used;) {
     QueryId query;
     uint32_t size;

@@ -28,12 +28,13 @@ struct LineContent {
 };
 using LineContents = std::vector<LineContent>;
 
-// Every query that exploration asks of a table with so many regions and keys.
-std::vector<QueryId> queries_of(const powercut_target& target, uint64_t regions, size_t keys);
+// How many queries of this kind exploration asks of a table with so many regions and keys.
+uint64_t query_count(const powercut_target& target, QueryKind kind, uint64_t regions, uint64_t keys);
 
 // What one image's process answered. The first answer is recovery's (kRecoveryQuery).
 struct ImageAnswers {
   std::vector<std::pair<QueryId, std::string_view>> answers;  // valid until the next run()
+  uint64_t can_be_asked = 0;                                  // queries that the recovered table has
   // The process ended by itself in the middle of `during`: "left with exit status 7", "died of signal 9".
   std::string died;
   QueryId during = kRecoveryQuery;
@@ -55,8 +56,9 @@ class ImageRunner {
   void set_lines(const LineContents& lines);
   // Keys that queries may ask about, in the order of the history.
   void add_keys(const std::vector<KeyHistory>& keys, size_t from);
-  // Runs recovery and all queries but the `skipped` ones on an image. An error means that the template is lost.
-  Result<ImageAnswers> run(const LineContents& image, const std::vector<QueryId>& skipped);
+  // Runs recovery on an image and those of the queries that the recovered table has. An error means that the template
+  // is lost.
+  Result<ImageAnswers> run(const LineContents& image, const std::vector<QueryId>& queries);
 
  private:
   ImageRunner() = default;
