@@ -1,7 +1,5 @@
 #include "tracer/format/encoder.h"
 
-#include <xxhash.h>
-
 #include <cstring>
 
 #include "tracer/format/layout.h"
@@ -11,16 +9,33 @@ namespace powercut {
 using namespace layout;
 
 namespace {
-constexpr size_t kSlots = 1u << 14;
-}  // namespace
 
-RecordEncoder::RecordEncoder() : slots_(kSlots) {
-  payload_.reserve(kMaxFrameRaw);
-  start_frame();
+constexpr int kSlotBits = 14;
+constexpr size_t kSlots = size_t{1} << kSlotBits;
+
+uint64_t word_at(const uint8_t* at) {
+  uint64_t word;
+  std::memcpy(&word, at, sizeof word);
+  return word;
 }
 
-void RecordEncoder::start_frame() {
-  payload_.clear();
+// The slot of a byte string of kMinShared bytes or more. Runs at every store: a few multiplications, no call. It
+// need not be strong, only cheap and the same on every run.
+size_t slot_of(std::span<const uint8_t> value) {
+  static_assert(kMinShared >= sizeof(uint64_t));
+  constexpr uint64_t kOdd = 0x9E3779B97F4A7C15;  // 2^64 / golden ratio
+  // The last word overlaps the one before it where the size is no multiple of 8.
+  uint64_t hash = word_at(value.data() + value.size() - 8) * kOdd;
+  for (size_t at = 0; at + 8 < value.size(); at += 8) hash = (hash ^ (hash >> 32) ^ word_at(value.data() + at)) * kOdd;
+  return hash >> (64 - kSlotBits);
+}
+
+}  // namespace
+
+RecordEncoder::RecordEncoder() : slots_(kSlots) {}
+
+void RecordEncoder::start_frame(uint8_t* payload) {
+  payload_ = at_ = payload;
   records_ = 0;
   thread_ = stack_ = 0;
   addr_ = 0;
@@ -28,52 +43,62 @@ void RecordEncoder::start_frame() {
   ++frame_;
 }
 
+void RecordEncoder::put(std::span<const uint8_t> bytes) {
+  if (bytes.size() == sizeof(uint64_t)) {
+    // By far the most frequent size: one move instead of a call.
+    std::memcpy(at_, bytes.data(), sizeof(uint64_t));
+  } else if (!bytes.empty()) {
+    std::memcpy(at_, bytes.data(), bytes.size());
+  }
+  at_ += bytes.size();
+}
+
 void RecordEncoder::module(const TraceModule& module) {
-  payload_.push_back(kModuleRecord);
+  put(kModuleRecord);
   for (const std::string* part : {&module.path, &module.build_id}) {
-    put_varint(payload_, part->size());
-    payload_.insert(payload_.end(), part->begin(), part->end());
+    at_ = put_varint(at_, part->size());
+    put({reinterpret_cast<const uint8_t*>(part->data()), part->size()});
   }
   ++records_;
 }
 
 void RecordEncoder::stack(std::span<const Frame> frames) {
-  payload_.push_back(kStackRecord);
-  put_varint(payload_, frames.size());
+  put(kStackRecord);
+  at_ = put_varint(at_, frames.size());
   for (const Frame& frame : frames) {
-    put_varint(payload_, frame.module);
-    put_varint(payload_, frame.offset);
+    at_ = put_varint(at_, frame.module);
+    at_ = put_varint(at_, frame.offset);
   }
   ++records_;
 }
 
 void RecordEncoder::head(uint8_t type, uint8_t bits, const Event& event) {
   if (event.thread != thread_) {
-    payload_.push_back(kThreadRecord);
-    put_varint(payload_, event.thread);
+    put(kThreadRecord);
+    at_ = put_varint(at_, event.thread);
     ++records_;
     thread_ = event.thread;
   }
   uint8_t first = static_cast<uint8_t>(type | (bits << kBitsShift));
   bool code = has_code_stack(event.kind);
   bool implicit = code ? event.stack == stack_ : event.stack == 0;
-  payload_.push_back(implicit ? first | kImplicitStack : first);
-  if (!implicit) put_varint(payload_, event.stack);
+  put(static_cast<uint8_t>(implicit ? first | kImplicitStack : first));
+  if (!implicit) at_ = put_varint(at_, event.stack);
   if (code) stack_ = event.stack;
   ++records_;
 }
 
 void RecordEncoder::address(uint64_t addr) {
-  put_varint(payload_, zigzag(static_cast<int64_t>(addr - addr_)));
+  at_ = put_varint(at_, zigzag(static_cast<int64_t>(addr - addr_)));
   addr_ = addr;
 }
 
 int64_t RecordEncoder::find_shared(std::span<const uint8_t> value) {
   miss_ = nullptr;
   if (value.size() < kMinShared || value.size() > kMaxShared) return -1;
-  Shared& slot = slots_[XXH3_64bits(value.data(), value.size()) % kSlots];
+  Shared& slot = slots_[slot_of(value)];
   if (slot.frame == frame_ && slot.size == value.size() &&
-      std::memcmp(payload_.data() + slot.offset, value.data(), value.size()) == 0) {
+      std::memcmp(payload_ + slot.offset, value.data(), value.size()) == 0) {
     return slot.number;
   }
   miss_ = &slot;
@@ -83,19 +108,19 @@ int64_t RecordEncoder::find_shared(std::span<const uint8_t> value) {
 // Follows find_shared() of the same bytes.
 void RecordEncoder::literal(std::span<const uint8_t> value) {
   if (miss_ != nullptr) {
-    *miss_ = {frame_, shared_++, static_cast<uint32_t>(payload_.size()), static_cast<uint32_t>(value.size())};
+    *miss_ = {frame_, shared_++, static_cast<uint32_t>(size()), static_cast<uint32_t>(value.size())};
     miss_ = nullptr;
   }
-  payload_.insert(payload_.end(), value.begin(), value.end());
+  put(value);
 }
 
 void RecordEncoder::bytes(std::span<const uint8_t> value) {
   int64_t number = find_shared(value);
   if (number >= 0) {
-    put_varint(payload_, static_cast<uint64_t>(number) << 1 | 1);
+    at_ = put_varint(at_, static_cast<uint64_t>(number) << 1 | 1);
     return;
   }
-  put_varint(payload_, value.size() << 1);
+  at_ = put_varint(at_, value.size() << 1);
   literal(value);
 }
 
@@ -114,11 +139,11 @@ void RecordEncoder::event(const Event& event) {
       uint8_t form = !plain ? kFormFlags : size == 1 ? kFormByte : size == 8 && number < 0 ? kFormEight : kFormBytes;
       head(type, form, event);
       address(event.addr);
-      if (form == kFormFlags) payload_.push_back(event.flags);
+      if (form == kFormFlags) put(event.flags);
       if (number >= 0) {
-        put_varint(payload_, static_cast<uint64_t>(number) << 1 | 1);
+        at_ = put_varint(at_, static_cast<uint64_t>(number) << 1 | 1);
       } else {
-        if (form == kFormFlags || form == kFormBytes) put_varint(payload_, size << 1);
+        if (form == kFormFlags || form == kFormBytes) at_ = put_varint(at_, size << 1);
         literal(event.value);
       }
       break;
@@ -132,14 +157,14 @@ void RecordEncoder::event(const Event& event) {
       break;
     case EventKind::kOpBegin:
       head(type, event.text.empty() ? 0 : 1, event);
-      payload_.push_back(event.code);
+      put(event.code);
       bytes(event.key);
       bytes(event.value);
       if (!event.text.empty()) text(event.text);
       break;
     case EventKind::kOpEnd:
       head(type, event.code < 3 ? event.code : 3, event);
-      if (event.code >= 3) payload_.push_back(event.code);
+      if (event.code >= 3) put(event.code);
       bytes(event.value);
       break;
     case EventKind::kThreadStart:
@@ -150,7 +175,7 @@ void RecordEncoder::event(const Event& event) {
     case EventKind::kAllocate:
       head(type, 0, event);
       address(event.addr);
-      put_varint(payload_, event.size);
+      at_ = put_varint(at_, event.size);
       break;
     case EventKind::kFree:
       head(type, 0, event);

@@ -16,9 +16,10 @@ class RecordEncoder {
  public:
   RecordEncoder();
 
-  // Forgets the payload and the context: the next record begins a frame.
-  void start_frame();
-  const std::vector<uint8_t>& payload() const { return payload_; }
+  // Forgets the context: the next record begins a frame, whose payload goes to `payload`.
+  // Precondition of every record: kMaxRecord bytes are left there.
+  void start_frame(uint8_t* payload);
+  size_t size() const { return static_cast<size_t>(at_ - payload_); }
   uint32_t records() const { return records_; }
 
   void module(const TraceModule& module);
@@ -39,8 +40,11 @@ class RecordEncoder {
   // The number of an earlier byte string of this frame with the same content, or -1.
   int64_t find_shared(std::span<const uint8_t> value);
   void literal(std::span<const uint8_t> value);
+  void put(uint8_t byte) { *at_++ = byte; }
+  void put(std::span<const uint8_t> bytes);
 
-  std::vector<uint8_t> payload_;
+  uint8_t* payload_ = nullptr;
+  uint8_t* at_ = nullptr;  // where the next byte of the payload goes
   uint32_t records_ = 0;
   uint32_t thread_ = 0;
   uint32_t stack_ = 0;

@@ -7,7 +7,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "tracer/format/trace.h"
 
@@ -37,6 +36,8 @@ inline constexpr size_t kMaxModules = 1u << 16;
 inline constexpr size_t kMaxStacks = 1u << 24;
 inline constexpr size_t kMaxStackFrames = 1u << 25;  // summed over all stacks
 inline constexpr size_t kLine = 64;
+// The largest record, rounded up: an operation with key, value and command.
+inline constexpr size_t kMaxRecord = 2 * kMaxOperationBytes + 4 * kMaxText;
 
 // Byte strings of these sizes are numbered within their frame and may be referred to again.
 inline constexpr size_t kMinShared = 8;
@@ -85,12 +86,14 @@ inline uint64_t zigzag(int64_t value) {
 }
 inline int64_t unzigzag(uint64_t value) { return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1); }
 
-inline void put_varint(std::vector<uint8_t>& out, uint64_t value) {
+// Returns where the next byte goes. Writes at most 10.
+inline uint8_t* put_varint(uint8_t* at, uint64_t value) {
   while (value >= 0x80) {
-    out.push_back(static_cast<uint8_t>(value | 0x80));
+    *at++ = static_cast<uint8_t>(value | 0x80);
     value >>= 7;
   }
-  out.push_back(static_cast<uint8_t>(value));
+  *at++ = static_cast<uint8_t>(value);
+  return at;
 }
 
 }  // namespace powercut::layout

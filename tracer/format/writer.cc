@@ -4,14 +4,15 @@
 #include <fcntl.h>
 #include <unistd.h>
 #include <xxhash.h>
-#include <zstd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 #include <utility>
 
 #include "tracer/format/encoder.h"
+#include "tracer/format/frame_writer.h"
 #include "tracer/format/layout.h"
 
 namespace powercut {
@@ -19,8 +20,6 @@ namespace powercut {
 using namespace layout;
 
 namespace {
-
-constexpr int kZstdLevel = 3;
 
 struct FramesHash {
   using is_transparent = void;
@@ -78,19 +77,18 @@ struct TraceWriter::Impl {
   int fd = -1;
   bool placed = false;
   std::optional<TraceError> error;
-  uint64_t written = 0;
+  uint64_t written = 0;  // header and metadata
 
   RecordEncoder encoder;
-  std::vector<uint8_t> compressed;
-  ZSTD_CCtx* context = ZSTD_createCCtx();
+  std::optional<FrameWriter> frames;
 
   absl::flat_hash_map<std::string, uint32_t> modules;
   absl::flat_hash_map<std::vector<Frame>, uint32_t, FramesHash, FramesEqual> stacks;
 
-  uint64_t events = 0, frame_first_event = 0, records = 0, frames = 0, raw_bytes = 0, chain = 0;
+  uint64_t events = 0, frame_first_event = 0;
 
   ~Impl() {
-    ZSTD_freeCCtx(context);
+    frames.reset();
     if (fd >= 0) close(fd);
     if (!placed && !temporary.empty()) unlink(temporary.c_str());
   }
@@ -98,22 +96,14 @@ struct TraceWriter::Impl {
   void fail(std::string what, std::string next) {
     if (!error) error = TraceError{std::move(what), path, std::move(next)};
   }
-  void fail_io(const char* action) {
-    fail(std::string(action) + ": " + std::strerror(errno), "Free some space or choose another place for the trace.");
+  void fail_io(const char* action, int number) {
+    fail(std::string(action) + ": " + std::strerror(number), "Free some space or choose another place for the trace.");
   }
 
-  void write(const void* data, size_t size) {
-    const char* at = static_cast<const char*>(data);
-    while (size > 0 && !error) {
-      ssize_t done = ::write(fd, at, size);
-      if (done < 0) {
-        if (errno != EINTR) fail_io("cannot write the trace");
-        continue;
-      }
-      at += done;
-      size -= static_cast<size_t>(done);
-      written += static_cast<size_t>(done);
-    }
+  void write(std::span<const uint8_t> bytes) {
+    if (error) return;
+    if (int number = FrameWriter::write_all(fd, bytes)) return fail_io("cannot write the trace", number);
+    written += bytes.size();
   }
 
   void begin_file(const std::string& metadata) {
@@ -124,56 +114,56 @@ struct TraceWriter::Impl {
     put<uint64_t>(header + 16, metadata.size());
     put<uint64_t>(header + 24, XXH3_64bits(metadata.data(), metadata.size()));
     put<uint64_t>(header + 32, XXH3_64bits(header, 32));
-    write(header, sizeof header);
-    write(metadata.data(), metadata.size());
+    write(header);
+    write({reinterpret_cast<const uint8_t*>(metadata.data()), metadata.size()});
+  }
+
+  void begin_frames() {
+    try {
+      frames.emplace(fd);
+    } catch (const std::system_error& problem) {
+      return fail(std::string("cannot start a thread for the trace: ") + problem.what(),
+                  "Allow this user more processes (ulimit -u), or end some.");
+    }
+    encoder.start_frame(frames->buffer());
   }
 
   void end_frame() {
-    const std::vector<uint8_t>& raw = encoder.payload();
-    if (raw.empty() || error) return;
-    compressed.resize(ZSTD_compressBound(raw.size()));
-    size_t size = ZSTD_compressCCtx(context, compressed.data(), compressed.size(), raw.data(), raw.size(), kZstdLevel);
-    if (ZSTD_isError(size)) {
-      fail(std::string("zstd cannot compress a frame: ") + ZSTD_getErrorName(size),
-           "Report this as a bug of powercut.");
-      return;
-    }
-    uint64_t checksum = XXH3_64bits(raw.data(), raw.size());
-    uint8_t header[kFrameHeaderSize];
-    put<uint32_t>(header + 0, kFrameMagic);
-    put<uint32_t>(header + 4, static_cast<uint32_t>(size));
-    put<uint32_t>(header + 8, static_cast<uint32_t>(raw.size()));
-    put<uint32_t>(header + 12, encoder.records());
-    put<uint64_t>(header + 16, frame_first_event);
-    put<uint64_t>(header + 24, checksum);
-    put<uint64_t>(header + 32, XXH3_64bits(header, 32));
-    write(header, sizeof header);
-    write(compressed.data(), size);
-    chain = chain_checksum(chain, checksum);
-    records += encoder.records();
-    raw_bytes += raw.size();
-    ++frames;
+    if (encoder.size() == 0) return;
+    frames->submit(encoder.size(), encoder.records(), frame_first_event);
     frame_first_event = events;
-    encoder.start_frame();
+    encoder.start_frame(frames->buffer());
   }
 
   void after_record() {
-    if (encoder.payload().size() >= kFrameTarget) end_frame();
+    if (encoder.size() >= kFrameTarget) [[unlikely]]
+      end_frame();
+  }
+
+  // Everything that was appended is in the file, or there is an error.
+  void end_frames() {
+    if (!error) end_frame();
+    frames->finish();
+    const FrameWriter::Problem& problem = frames->problem();
+    if (problem.what == nullptr) return;
+    if (problem.error != 0) return fail_io(problem.what, problem.error);
+    fail(problem.what, "Report this as a bug of powercut.");
   }
 
   void end_file() {
+    const FrameWriter::Totals& totals = frames->totals();
     uint8_t footer[kFooterSize];
     std::memcpy(footer, kFooterMagic.data(), 8);
     put<uint64_t>(footer + 8, events);
-    put<uint64_t>(footer + 16, records);
-    put<uint64_t>(footer + 24, frames);
+    put<uint64_t>(footer + 16, totals.records);
+    put<uint64_t>(footer + 24, totals.frames);
     put<uint32_t>(footer + 32, static_cast<uint32_t>(modules.size()));
     put<uint32_t>(footer + 36, static_cast<uint32_t>(stacks.size()));
-    put<uint64_t>(footer + 40, raw_bytes);
-    put<uint64_t>(footer + 48, chain);
-    put<uint64_t>(footer + 56, written + kFooterSize);
+    put<uint64_t>(footer + 40, totals.raw_bytes);
+    put<uint64_t>(footer + 48, totals.chain);
+    put<uint64_t>(footer + 56, written + totals.written + kFooterSize);
     put<uint64_t>(footer + 64, XXH3_64bits(footer, 64));
-    write(footer, sizeof footer);
+    write(footer);
   }
 };
 
@@ -198,6 +188,7 @@ std::unique_ptr<TraceWriter> TraceWriter::create(const std::string& path, const 
   }
   impl.temporary = temporary;
   impl.begin_file(metadata);
+  if (!impl.error) impl.begin_frames();
   if (impl.error) {
     *error = *impl.error;
     return nullptr;
@@ -245,7 +236,8 @@ uint32_t TraceWriter::stack(std::span<const Frame> frames) {
 
 void TraceWriter::append(const Event& event) {
   Impl& impl = *impl_;
-  if (impl.error) return;
+  // What the thread could not write, finish() tells.
+  if (impl.error || impl.frames->failed()) return;
   if (const char* wrong = objection(event, impl.stacks.size())) {
     impl.fail(wrong, "Report this as a bug of the tracer that wrote the trace.");
     return;
@@ -256,7 +248,7 @@ void TraceWriter::append(const Event& event) {
     impl.after_record();
   };
   bool store = event.kind == EventKind::kStore || event.kind == EventKind::kNtStore;
-  if (!store) return add(event);
+  if (!store || (!event.value.empty() && event.value.size() <= kMaxStoreBytes)) return add(event);
   // A piece ends at a line boundary, so that no line sees a store cut where the hardware would not.
   Event part = event;
   std::span<const uint8_t> rest = event.value;
@@ -274,12 +266,12 @@ void TraceWriter::append(const Event& event) {
 std::optional<TraceError> TraceWriter::finish() {
   Impl& impl = *impl_;
   if (impl.fd < 0) return impl.error;
-  impl.end_frame();
-  impl.end_file();
+  impl.end_frames();
+  if (!impl.error) impl.end_file();
   int fd = std::exchange(impl.fd, -1);
-  if (close(fd) != 0) impl.fail_io("cannot write the trace");
-  if (!impl.error) {
-    if (rename(impl.temporary.c_str(), impl.path.c_str()) != 0) impl.fail_io("cannot put the trace into place");
+  if (close(fd) != 0) impl.fail_io("cannot write the trace", errno);
+  if (!impl.error && rename(impl.temporary.c_str(), impl.path.c_str()) != 0) {
+    impl.fail_io("cannot put the trace into place", errno);
   }
   impl.placed = !impl.error;
   return impl.error;

@@ -1,4 +1,6 @@
 // Writes a trace (FORMAT.md). No global state; one writer per file; not thread-safe.
+// Compresses and writes on a thread of its own (frame_writer.h) with bounded memory: append() waits when the file is
+// slower than the events. A child of fork() has no such thread: it must neither use nor destroy the writer.
 #ifndef POWERCUT_TRACER_FORMAT_WRITER_H_
 #define POWERCUT_TRACER_FORMAT_WRITER_H_
 

@@ -84,6 +84,9 @@ void powercut_mark(const char* name);
 // Walks saved frame pointers from `frame`; writes `pc` and at most `max - 1` return addresses
 // (innermost first). Stops at a frame outside the thread's stack.
 uint32_t powercut_stack(const void* pc, const void* frame, uint64_t* out, uint32_t max);
+// Non-zero if powercut_stack(pc, frame, …, max) would write exactly the `count` addresses of `known`: for listeners
+// that meet the same few stacks again and again.
+int powercut_stack_is(const void* pc, const void* frame, const uint64_t* known, uint32_t count, uint32_t max);
 // From now on the calling thread's walks stay within [low, high): another stack (a fiber's), or the part of its
 // own below a listener's frames, which say nothing about the program. Both null: the thread's whole stack.
 void powercut_stack_range(const void* low, const void* high);

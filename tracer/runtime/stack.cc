@@ -27,6 +27,22 @@ StackBounds look_up() {
   return found;
 }
 
+// Calls `visit(return address)` for each caller of the function whose frame is `frame`, innermost first, until it
+// answers false.
+template <typename Visit>
+inline void walk(const void* frame, Visit visit) {
+  const StackBounds& stack = stack_bounds();
+  uint64_t at = reinterpret_cast<uint64_t>(frame);
+  uint64_t low = stack.low;
+  while (at >= low && at < stack.high && stack.high - at >= 16 && at % 8 == 0) {
+    const uint64_t* words = reinterpret_cast<const uint64_t*>(at);
+    if (words[1] == 0) break;  // the outermost frame
+    if (!visit(words[1])) break;
+    low = at + 16;  // callers lie above
+    at = words[0];
+  }
+}
+
 }  // namespace
 
 const StackBounds& stack_bounds() {
@@ -48,15 +64,24 @@ extern "C" uint32_t powercut_stack(const void* pc, const void* frame, uint64_t* 
   if (max == 0) return 0;
   out[0] = reinterpret_cast<uint64_t>(pc);
   uint32_t count = 1;
-  const powercut::runtime::StackBounds& stack = powercut::runtime::stack_bounds();
-  uint64_t at = reinterpret_cast<uint64_t>(frame);
-  uint64_t low = stack.low;
-  while (count < max && at >= low && at < stack.high && stack.high - at >= 16 && at % 8 == 0) {
-    const uint64_t* words = reinterpret_cast<const uint64_t*>(at);
-    if (words[1] == 0) break;  // the outermost frame
-    out[count++] = words[1];
-    low = at + 16;  // callers lie above
-    at = words[0];
-  }
+  powercut::runtime::walk(frame, [&](uint64_t address) {
+    if (count == max) return false;
+    out[count++] = address;
+    return true;
+  });
   return count;
+}
+
+extern "C" int powercut_stack_is(const void* pc, const void* frame, const uint64_t* known, uint32_t count,
+                                 uint32_t max) {
+  if (count == 0 || count > max || known[0] != reinterpret_cast<uint64_t>(pc)) return 0;
+  uint32_t same = 1;
+  bool other = false;
+  powercut::runtime::walk(frame, [&](uint64_t address) {
+    if (same == max) return false;
+    other = same == count || known[same] != address;
+    ++same;
+    return !other;
+  });
+  return !other && same == count;
 }
