@@ -48,10 +48,11 @@ Result<Json> record(const Plan& plan, const RecordOptions& options, Progress& pr
       trace_metadata(plan, *library, *traits, *pool).dump(-1, ' ', false, Json::error_handler_t::replace);
   std::unique_ptr<TraceWriter> writer = TraceWriter::create(options.trace, metadata, &error);
   if (writer == nullptr) return usage_error(error);
-  std::map<std::string, uint64_t> marks;
+  Recording::Marks marks;
   {
     Recorder recorder(*writer, reinterpret_cast<uint64_t>(pool->base()), pool->size());
-    Recording recording(plan, *library, config, traits->checks_exists != 0, *pool, *writer, recorder, progress);
+    const Capture capture{*writer, recorder};
+    Recording recording(plan, *library, config, traits->checks_exists != 0, *pool, &capture, progress);
     if (std::optional<EngineError> wrong = recording.run()) return *wrong;
     marks = recording.marks();
   }

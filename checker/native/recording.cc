@@ -40,36 +40,35 @@ Json trace_metadata(const Plan& plan, const TargetLibrary& library, const powerc
 }
 
 Recording::Recording(const Plan& plan, const TargetLibrary& library, const TargetConfig& config, bool checks_exists,
-                     const Pool& pool, TraceWriter& writer, Recorder& recorder, Progress& progress)
+                     const Pool& pool, const Capture* capture, Progress& progress)
     : plan_(plan),
       target_(library.target()),
       config_(config),
       pool_(pool),
-      writer_(writer),
-      recorder_(recorder),
+      capture_(capture),
       progress_(progress),
       workload_(plan.scenario, plan.seed, checks_exists),
       lookup_buffer_(plan.scenario.value_size + kLookupSlack) {
   sink_.self = this;
-  sink_.store = [](void* self, uint64_t addr, uint64_t size, uint32_t flags, const void* value, const void* pc,
-                   const void* frame) {
-    static_cast<Recording*>(self)->recorder_.store(addr, size, flags, value, pc, frame);
-  };
-  sink_.rmw_begin = [](void* self, uint64_t addr, uint64_t size, const void* pc, const void* frame) {
-    static_cast<Recording*>(self)->recorder_.rmw_begin(addr, size, pc, frame);
-  };
-  sink_.rmw_end = [](void* self, uint64_t addr, uint64_t size, uint32_t stored, const void* pc, const void* frame) {
-    static_cast<Recording*>(self)->recorder_.rmw_end(addr, size, stored, pc, frame);
-  };
-  sink_.flush = [](void* self, uint64_t addr, uint32_t kind, const void* pc, const void* frame) {
-    static_cast<Recording*>(self)->recorder_.flush(addr, kind, pc, frame);
-  };
-  sink_.fence = [](void* self, uint32_t kind, const void* pc, const void* frame) {
-    static_cast<Recording*>(self)->recorder_.fence(kind, pc, frame);
-  };
   sink_.mark = [](void* self, const char* name) { static_cast<Recording*>(self)->on_mark(name); };
+  if (capture != nullptr) {
+    sink_.store = [](void* self, uint64_t addr, uint64_t size, uint32_t flags, const void* value, const void* pc,
+                     const void* frame) { recorder_of(self).store(addr, size, flags, value, pc, frame); };
+    sink_.rmw_begin = [](void* self, uint64_t addr, uint64_t size, const void* pc, const void* frame) {
+      recorder_of(self).rmw_begin(addr, size, pc, frame);
+    };
+    sink_.rmw_end = [](void* self, uint64_t addr, uint64_t size, uint32_t stored, const void* pc, const void* frame) {
+      recorder_of(self).rmw_end(addr, size, stored, pc, frame);
+    };
+    sink_.flush = [](void* self, uint64_t addr, uint32_t kind, const void* pc, const void* frame) {
+      recorder_of(self).flush(addr, kind, pc, frame);
+    };
+    sink_.fence = [](void* self, uint32_t kind, const void* pc, const void* frame) {
+      recorder_of(self).fence(kind, pc, frame);
+    };
+  }
   powercut_set_sink(&sink_);
-  __powercut_store_window = recorder.store_window();
+  if (capture != nullptr) __powercut_store_window = capture->recorder.store_window();
   __powercut_load_window = {0, 0};
   __powercut_real_flush = 0;
   __powercut_steps = INT64_MAX;
@@ -80,20 +79,27 @@ Recording::~Recording() {
   powercut_set_sink(nullptr);
 }
 
+Recorder& Recording::recorder_of(void* self) { return static_cast<Recording*>(self)->capture_->recorder; }
+
 void Recording::append(EventKind kind, uint8_t code, const Call* call, std::span<const uint8_t> value,
                        std::string_view text) {
+  if (capture_ == nullptr) return;
   Event event;
   event.kind = kind;
   event.code = code;
   event.value = value;
   event.text = text;
   if (call != nullptr) event.key = call->key;
-  writer_.append(event);
+  capture_->writer.append(event);
 }
 
 void Recording::on_mark(const char* name) {
-  recorder_.mark(std::string_view(name).substr(0, layout::kMaxText));
-  if (phase_ != nullptr && phase_->explore) ++marks_[name];
+  if (capture_ != nullptr) capture_->recorder.mark(std::string_view(name).substr(0, layout::kMaxText));
+  if (phase_ != nullptr && phase_->explore) {
+    auto mark = marks_.find(std::string_view(name));
+    if (mark == marks_.end()) mark = marks_.emplace(name, 0).first;
+    ++mark->second;
+  }
   workload_.mark(name);
   if (in_call_ && cut_pending_ && phase_->cut_at == name) {
     cut_pending_ = false;
@@ -180,8 +186,8 @@ std::optional<EngineError> Recording::begin() {
 
 Recording::Outcome Recording::lookup(uint64_t key, powercut_status* status) {
   Call now{.kind = OpKind::kLookup, .key = key_bytes(key, plan_.scenario.key_size), .value = {}, .text = {}};
-  Operation operation{.kind = OpKind::kLookup, .key = key};
-  return call(now, describe(operation), [&] {
+  describe(Operation{.kind = OpKind::kLookup, .key = key}, &description_);
+  return call(now, description_, [&] {
     size_t size = 0;
     *status = target_.lookup(table_, view(now.key), lookup_buffer_.data(), lookup_buffer_.size(), &size);
     if (*status == POWERCUT_OK) {
@@ -220,7 +226,8 @@ std::optional<EngineError> Recording::run_operation(const Operation& operation) 
   if (operation.kind == OpKind::kLookup) {
     outcome = lookup(operation.key, &status);
   } else {
-    outcome = call(now, describe(operation), [&] {
+    describe(operation, &description_);
+    outcome = call(now, description_, [&] {
       switch (operation.kind) {
         case OpKind::kInsert:
           return status = target_.insert(table_, view(now.key), view(now.value));

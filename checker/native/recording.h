@@ -5,6 +5,7 @@
 
 #include <setjmp.h>
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -25,12 +26,19 @@ namespace powercut {
 // The trace's metadata: the plan, the target that was run, the pool, the seed and the engine.
 Json trace_metadata(const Plan& plan, const TargetLibrary& library, const powercut_traits& traits, const Pool& pool);
 
+// Where a recording goes. `recorder` writes to `writer` as well: stores, flushes, fences and marks are its part,
+// operations, phases and cuts are the recording's.
+struct Capture {
+  TraceWriter& writer;
+  Recorder& recorder;
+};
+
 class Recording {
  public:
-  // Everything outlives the recording. `recorder` writes to `writer` as well: stores, flushes, fences and
-  // marks are its part, operations, phases and cuts are ours.
+  // Everything outlives the recording. Without a capture the same workload runs and nothing is written down, which
+  // is what the cost of recording is measured against.
   Recording(const Plan& plan, const TargetLibrary& library, const TargetConfig& config, bool checks_exists,
-            const Pool& pool, TraceWriter& writer, Recorder& recorder, Progress& progress);
+            const Pool& pool, const Capture* capture, Progress& progress);
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
   ~Recording();
@@ -39,7 +47,8 @@ class Recording {
   std::optional<EngineError> run();
 
   // How often each mark was reached in explored phases.
-  const std::map<std::string, uint64_t>& marks() const { return marks_; }
+  using Marks = std::map<std::string, uint64_t, std::less<>>;
+  const Marks& marks() const { return marks_; }
 
  private:
   struct Call {
@@ -63,14 +72,14 @@ class Recording {
   Outcome lookup(uint64_t key, powercut_status* status);
   EngineError threw(std::string_view description) const;
   void on_mark(const char* name);
+  static Recorder& recorder_of(void* self);
   void append(EventKind kind, uint8_t code, const Call* call, std::span<const uint8_t> value, std::string_view text);
 
   const Plan& plan_;
   const powercut_target& target_;
   const TargetConfig& config_;
   const Pool& pool_;
-  TraceWriter& writer_;
-  Recorder& recorder_;
+  const Capture* capture_;
   powercut_sink sink_{};  // forwards to the recorder and sees the marks
   Progress& progress_;
 
@@ -80,10 +89,11 @@ class Recording {
   bool cut_pending_ = false;      // the phase's cut_at was not reached yet
   bool in_call_ = false;
   std::vector<uint8_t> lookup_buffer_;
+  std::string description_;      // of the running operation
   sigjmp_buf leave_;             // where a cut leaves the target
   std::vector<uint8_t> result_;  // what the last lookup returned
   std::string exception_;
-  std::map<std::string, uint64_t> marks_;
+  Marks marks_;
 };
 
 }  // namespace powercut

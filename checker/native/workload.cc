@@ -2,24 +2,29 @@
 
 #include <algorithm>
 #include <cassert>
+#include <charconv>
+#include <iterator>
 #include <utility>
 
 #include "checker/native/target_library.h"
 
 namespace powercut {
 
-std::string describe(const Operation& operation) {
-  switch (operation.kind) {
+namespace {
+
+// "insert of key " for a kind that has a key, else all there is to say.
+std::string_view verb(OpKind kind) {
+  switch (kind) {
     case OpKind::kInsert:
-      return "insert of key " + std::to_string(operation.key);
+      return "insert of key ";
     case OpKind::kUpdate:
-      return "update of key " + std::to_string(operation.key);
+      return "update of key ";
     case OpKind::kErase:
-      return "erase of key " + std::to_string(operation.key);
+      return "erase of key ";
     case OpKind::kLookup:
-      return "lookup of key " + std::to_string(operation.key);
+      return "lookup of key ";
     case OpKind::kMaintain:
-      return "maintain '" + std::string(operation.text) + "'";
+      return "maintain '";
     case OpKind::kFormat:
       return "format";
     case OpKind::kOpen:
@@ -30,14 +35,35 @@ std::string describe(const Operation& operation) {
   return "unknown operation";
 }
 
-Workload::Workload(const Scenario& scenario, uint64_t seed, bool checks_exists)
-    : scenario_(scenario), checks_exists_(checks_exists), random_(seed) {}
+}  // namespace
 
-std::string Workload::place() const {
-  std::string place = "scenario " + scenario_.name;
-  if (phase_ >= scenario_.phases.size()) return place;
-  place += ", phase '" + phase().name + "'";
-  return step_ < phase().steps.size() ? place + ", step " + std::to_string(step_ + 1) : place;
+void describe(const Operation& operation, std::string* out) {
+  const std::string_view text = verb(operation.kind);
+  out->assign(text);
+  if (text.back() == ' ') {
+    char digits[20];
+    out->append(digits, std::to_chars(digits, std::end(digits), operation.key).ptr);
+  } else if (operation.kind == OpKind::kMaintain) {
+    out->append(operation.text).append("'");
+  }
+}
+
+std::string describe(const Operation& operation) {
+  std::string text;
+  describe(operation, &text);
+  return text;
+}
+
+Workload::Workload(const Scenario& scenario, uint64_t seed, bool checks_exists)
+    : scenario_(scenario), checks_exists_(checks_exists), random_(seed) {
+  moved();
+}
+
+void Workload::moved() {
+  place_ = "scenario " + scenario_.name;
+  if (phase_ >= scenario_.phases.size()) return;
+  place_ += ", phase '" + phase().name + "'";
+  if (step_ < phase().steps.size()) place_ += ", step " + std::to_string(step_ + 1);
 }
 
 EngineError Workload::misfit(const std::string& what) const {
@@ -49,6 +75,7 @@ void Workload::next_step() {
   done_ = 0;
   ended_ = false;
   rmw_key_ = 0;
+  moved();
 }
 
 Result<Workload::Item> Workload::next() {
@@ -62,6 +89,7 @@ Result<Workload::Item> Workload::next() {
       ++phase_;
       step_ = 0;
       announced_ = false;
+      moved();
       continue;
     }
     Result<std::optional<Operation>> operation = advance();
@@ -156,7 +184,6 @@ Result<std::optional<Operation>> Workload::mix_operation() {
 std::optional<EngineError> Workload::completed(powercut_status status) {
   assert(running_);
   Operation operation = *std::exchange(running_, std::nullopt);
-  std::string what = describe(operation);
   switch (status) {
     case POWERCUT_OK:
       if (operation.kind == OpKind::kInsert) live_.insert(operation.key);
@@ -170,16 +197,16 @@ std::optional<EngineError> Workload::completed(powercut_status status) {
       // A mix goes on with what fits; fill waits for this; a step that names its keys needs them.
       if (step().kind == StepKind::kFill) ended_ = true;
       if (step().kind == StepKind::kFill || step().kind == StepKind::kMix) return std::nullopt;
-      return misfit(what + " answered FULL");
+      return misfit(describe(operation) + " answered FULL");
     case POWERCUT_UNSUPPORTED:
-      return misfit("the target does not support " + what);
+      return misfit("the target does not support " + describe(operation));
     case POWERCUT_BAD_CONFIG:
-      return misfit(what + " answered BAD_CONFIG");
+      return misfit(describe(operation) + " answered BAD_CONFIG");
     case POWERCUT_NOT_FORMATTED:
     case POWERCUT_CORRUPT:
       break;
   }
-  return harness_error(what + " answered " + std::string(status_name(status)) + " while recording, without a power cut",
+  return harness_error(describe(operation) + " answered " + std::string(status_name(status)) + " while recording, without a power cut",
                        place(), "The target is broken by itself: correct it before looking for crash states.");
 }
 

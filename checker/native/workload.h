@@ -29,6 +29,8 @@ struct Operation {
 
 // "insert of key 17", for messages.
 std::string describe(const Operation& operation);
+// The same into `out`, whose memory is used again: every operation is described before it runs.
+void describe(const Operation& operation, std::string* out);
 
 class Workload {
  public:
@@ -52,12 +54,13 @@ class Workload {
 
   const LiveKeys& live() const { return live_; }
   // Where in the scenario the workload stands, for messages: "scenario x, phase 'y', step 2".
-  std::string place() const;
+  const std::string& place() const { return place_; }
 
  private:
   const Phase& phase() const { return scenario_.phases[phase_]; }
   const Step& step() const { return phase().steps[step_]; }
   void next_step();
+  void moved();  // phase_ or step_ changed
   EngineError misfit(const std::string& what) const;
 
   // The next operation of the current step; nothing when the step is over.
@@ -80,6 +83,7 @@ class Workload {
   bool ended_ = false;      // the current step is over: FULL, or its mark was reached
   uint64_t rmw_key_ = 0;    // the second half of a read-modify-write is due on this key
   std::optional<Operation> running_;
+  std::string place_;
 };
 
 }  // namespace powercut

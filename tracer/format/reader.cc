@@ -32,7 +32,7 @@ struct Footer {
 struct TraceReader::Impl {
   std::string name;
   std::span<const uint8_t> file;
-  void* mapping = nullptr;
+  uint8_t* mapping = nullptr;
 
   std::string metadata;
   size_t frames_begin = 0, frames_end = 0;
@@ -46,6 +46,7 @@ struct TraceReader::Impl {
 
   // Of the current pass.
   size_t at = 0, frame_at = 0;
+  size_t released = 0;  // bytes of the mapping that were given back
   bool in_frame = false, finished = false;
   uint64_t frame_records = 0, records = 0, frames = 0, raw_bytes = 0, chain = 0;
 
@@ -58,6 +59,7 @@ struct TraceReader::Impl {
   std::optional<TraceError> check_footer();
   void start_pass();
   bool next_frame();
+  void release_read();
   bool next(Event* out);
 
   bool fail(std::string what, size_t offset) {
@@ -129,6 +131,7 @@ std::optional<TraceError> TraceReader::Impl::check_footer() {
 
 void TraceReader::Impl::start_pass() {
   at = frame_at = frames_begin;
+  released = 0;
   in_frame = finished = false;
   frame_records = records = frames = raw_bytes = chain = 0;
   definitions.start_pass();
@@ -171,7 +174,18 @@ bool TraceReader::Impl::next_frame() {
   frame_at = at;
   at += kFrameHeaderSize + size;
   in_frame = true;
+  release_read();
   return true;
+}
+
+// What was read needs no memory any more; another pass has it mapped again. Keeps the process small while it walks
+// over a trace of any size.
+void TraceReader::Impl::release_read() {
+  constexpr size_t kPiece = size_t{8} << 20;
+  if (mapping == nullptr || at - released < kPiece) return;
+  const size_t size = (at - released) / kPiece * kPiece;
+  madvise(mapping + released, size, MADV_DONTNEED);
+  released += size;
 }
 
 bool TraceReader::Impl::next(Event* out) {
@@ -235,7 +249,7 @@ std::unique_ptr<TraceReader> TraceReader::open(const std::string& path, TraceErr
     if (mapping != nullptr) munmap(mapping, size);
     return nullptr;
   }
-  reader->impl_->mapping = mapping;
+  reader->impl_->mapping = static_cast<uint8_t*>(mapping);
   return reader;
 }
 

@@ -1,4 +1,4 @@
-// Reads a trace (FORMAT.md) by mmap, one zstd frame in memory at a time.
+// Reads a trace (FORMAT.md) by mmap, one zstd frame in memory at a time; what was read is unmapped behind it.
 // open() checks magic, version, endianness and footer; next() checks every frame's checksum and every
 // record's bounds. Any byte sequence is safe to open: hostile input ends in a TraceError, never in UB.
 #ifndef POWERCUT_TRACER_FORMAT_READER_H_
