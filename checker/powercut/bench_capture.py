@@ -58,7 +58,8 @@ def measure(*, operations: int, stores: int = STORES, repeat: int = REPEAT) -> d
         plan_file = Path(folder) / "plan.json"
         plan_file.write_text(json.dumps(wanted), encoding="utf-8")
         arguments = ["--plan", str(plan_file), "--folder", folder, "--stores", str(stores), "--repeat", str(repeat)]
-        arguments += ["--plain", str(_library("level-plain")), "--store-loop", str(_library("store-loop"))]
+        arguments += ["--plain", str(paths.library_dir() / "plain" / "libpowercut-level.so")]
+        arguments += ["--store-loop", str(paths.library_dir() / "bench" / "libpowercut-store-loop.so")]
         costs = _run(arguments)
     return {"operations": operations, "stores": stores, "repeat": repeat, **figures(costs), "cpu": cpu_model()}
 
@@ -94,10 +95,6 @@ def _rate(cost: dict[str, Any], clock: str = "seconds") -> int:
 
 def _ratio(cost: dict[str, Any], base: dict[str, Any], clock: str) -> float:
     return round(float(cost[clock]) / max(float(base[clock]), 1e-9), 2)
-
-
-def _library(name: str) -> Path:
-    return paths.library_dir() / "bench" / f"libpowercut-{name}.so"
 
 
 def _run(arguments: Sequence[str]) -> dict[str, Any]:

@@ -30,6 +30,20 @@ size_t slot_of(std::span<const uint8_t> value) {
   return hash >> (64 - kSlotBits);
 }
 
+// memcmp and memcpy of kMinShared to kMaxShared bytes, without a call; the last word overlaps as above.
+bool same_bytes(const uint8_t* a, const uint8_t* b, size_t size) {
+  for (size_t at = 0; at + 8 < size; at += 8) {
+    if (word_at(a + at) != word_at(b + at)) return false;
+  }
+  return word_at(a + size - 8) == word_at(b + size - 8);
+}
+
+void copy_words(uint8_t* to, const uint8_t* from, size_t size) {
+  const uint64_t last = word_at(from + size - 8);
+  for (size_t at = 0; at + 8 < size; at += 8) std::memcpy(to + at, from + at, 8);
+  std::memcpy(to + size - 8, &last, 8);
+}
+
 }  // namespace
 
 RecordEncoder::RecordEncoder() : slots_(kSlots) {}
@@ -44,9 +58,8 @@ void RecordEncoder::start_frame(uint8_t* payload) {
 }
 
 void RecordEncoder::put(std::span<const uint8_t> bytes) {
-  if (bytes.size() == sizeof(uint64_t)) {
-    // By far the most frequent size: one move instead of a call.
-    std::memcpy(at_, bytes.data(), sizeof(uint64_t));
+  if (bytes.size() >= kMinShared && bytes.size() <= kMaxShared) {
+    copy_words(at_, bytes.data(), bytes.size());
   } else if (!bytes.empty()) {
     std::memcpy(at_, bytes.data(), bytes.size());
   }
@@ -98,7 +111,7 @@ int64_t RecordEncoder::find_shared(std::span<const uint8_t> value) {
   if (value.size() < kMinShared || value.size() > kMaxShared) return -1;
   Shared& slot = slots_[slot_of(value)];
   if (slot.frame == frame_ && slot.size == value.size() &&
-      std::memcmp(payload_ + slot.offset, value.data(), value.size()) == 0) {
+      same_bytes(payload_ + slot.offset, value.data(), value.size())) {
     return slot.number;
   }
   miss_ = &slot;
