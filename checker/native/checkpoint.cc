@@ -1,11 +1,14 @@
 #include "checker/native/checkpoint.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include "checker/native/packet.h"
@@ -21,6 +24,17 @@ constexpr const char* kStartAgain = "Start again without --resume, or resume wit
 EngineError unwritable(const std::string& path, int error) {
   return usage_error(std::string("the checkpoint cannot be written: ") + std::strerror(error), path,
                      "Choose a folder that exists and may be written to.");
+}
+
+// Two writers would mix their packets. A run whose parent was killed lives on until it notices, so this waits a little.
+bool lock(int fd) {
+  using Clock = std::chrono::steady_clock;
+  const auto give_up = Clock::now() + std::chrono::seconds(5);
+  while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    if (Clock::now() > give_up) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return true;
 }
 
 // The names of the fields in which the two differ, for people.
@@ -46,6 +60,9 @@ Result<std::unique_ptr<Checkpoint>> Checkpoint::open(const std::string& path, co
     if (!S_ISREG(status.st_mode) || got <= 0 || std::strncmp(start, kHead, static_cast<size_t>(got)) != 0) {
       return usage_error("this is not a checkpoint, and it is not overwritten", path, "Name another file.");
     }
+  }
+  if (!lock(fd)) {
+    return usage_error("another run is writing this checkpoint", path, "Wait for it to end, or name another file.");
   }
   if (resume) {
     if (auto wrong = out->take_over(identity)) return *wrong;

@@ -23,8 +23,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// After an interruption the walk still counts what is left of the trace, for so long.
-constexpr double kCountingAfterInterrupt = 2;
+// After an interruption workers may end their crash point, and the walk count what is left of the trace, for so long.
+constexpr double kPatienceAfterInterrupt = 2;  // seconds
 // Events between two looks at the clock, and seconds between two looks at the workers.
 constexpr uint64_t kEventsPerLook = 1024;
 constexpr double kSecondsPerLook = 0.02;
@@ -132,7 +132,7 @@ class Leader {
     out_.seconds["walk"] += seconds_since(since);
   }
 
-  bool out_of_patience() const { return out_.interrupted && seconds_since(interrupted_at_) > kCountingAfterInterrupt; }
+  bool out_of_patience() const { return out_.interrupted && seconds_since(interrupted_at_) > kPatienceAfterInterrupt; }
 
   // The follower stands at the first crash point of a chunk, and has not followed the model to it.
   void begin_chunk() {
@@ -213,7 +213,13 @@ class Leader {
       stop_all();
     }
     for (WorkerProcess* worker : everyone_) {
-      if (worker->running()) worker->watch(options_.watchdog_seconds);
+      if (!worker->running()) continue;
+      if (out_of_patience()) {
+        worker->end();
+        lose(works_[worker->chunk().number]);
+      } else {
+        worker->watch(options_.watchdog_seconds);
+      }
     }
     if (seconds_since(reported_) > kSecondsPerProgress) {
       reported_ = Clock::now();

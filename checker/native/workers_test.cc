@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "checker/native/test_support.h"
 
 namespace powercut {
@@ -65,6 +67,53 @@ TEST(Workers, WhatWasFoundBeforeAWorkerDiedIsKept) {
   }
 }
 
+// The result without what a clock measured.
+Json stable(const EngineRun& run) {
+  Json result = run.event("result");
+  for (const char* name : {"seconds", "exploring_seconds", "stats"}) result.erase(name);
+  return result;
+}
+
+TEST(Workers, AChunkInTheMiddleOfTheTraceIsDoneAgainWhateverTheJobs) {
+  Json first;
+  std::set<std::string> found;
+  for (const char* jobs : {"1", "2", "5"}) {
+    const EngineRun run = explore("open_kill", {"--chunk-events", "12", "--jobs", jobs});
+    EXPECT_EQ(run.exit, kExitFindings) << run.output;
+    const auto keys = finding_keys(run);
+    if (first.is_null()) {
+      first = stable(run);
+      found = {keys.begin(), keys.end()};
+      EXPECT_GT(first["executions"], 0);
+      EXPECT_GT(first["not_checked"]["notes"].size(), 1u) << "no worker died";
+    }
+    EXPECT_EQ(stable(run), first) << "--jobs " << jobs;
+    EXPECT_EQ(std::set(keys.begin(), keys.end()), found) << "--jobs " << jobs;
+  }
+}
+
+TEST(Workers, ADumpHasEveryCrashPointOnceAndInOrder) {
+  TemporaryFolder folder;
+  const auto dump_of = [&](const std::string& misbehave, const std::string& chunk_events) {
+    const std::string file = folder.file("results");
+    const EngineRun run = explore(misbehave, {"--chunk-events", chunk_events, "--jobs", "3", "--dump-results", file});
+    EXPECT_EQ(run.exit, kExitFindings) << run.output;
+    return testing::read_file(file);
+  };
+  const std::string whole = dump_of("", "0");
+  EXPECT_FALSE(whole.empty());
+  EXPECT_EQ(dump_of("", "10"), whole);
+  // What a worker wrote before it died is not there twice.
+  std::istringstream lines(dump_of("open_kill", "10"));
+  uint64_t last = 0;
+  std::set<std::string> seen;
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_TRUE(seen.insert(line).second) << line;
+    EXPECT_GE(std::stoull(line), last) << line;
+    last = std::stoull(line);
+  }
+}
+
 TEST(Workers, WithoutAFindingTheVerdictIsUnknown) {
   TemporaryFolder folder;
   const Json plan =
@@ -91,11 +140,8 @@ TEST(Workers, ABudgetInExecutionsStopsAtTheSameChunkWhateverTheJobs) {
   for (const char* jobs : {"1", "2", "3"}) {
     const EngineRun run =
         run_engine({"explore", "--trace", folder.file("run.pct"), "--budget-executions", "1", "--jobs", jobs});
-    Json result = run.event("result");
+    const Json result = stable(run);
     EXPECT_EQ(result["coverage"]["kind"], "sampled");
-    result.erase("seconds");
-    result.erase("exploring_seconds");
-    result.erase("stats");
     if (first.is_null()) first = result;
     EXPECT_EQ(result, first) << "--jobs " << jobs;
   }

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import shutil
 import subprocess
+import sys
 import time
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from checker.tests.real_engine import Exploration, Subject, explore, record, require_engine
+from checker.tests.real_engine import WALL_CLOCK, Exploration, Subject, explore, record, require_engine
 from powercut import paths, scenario
 from powercut.errors import UsageError
+from powercut.exit_codes import ExitCode
 
 pytestmark = pytest.mark.slow
 
@@ -38,10 +44,14 @@ CHUNKS = ("--chunk-events", "150", "--jobs", "2")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     require_engine()
     folder = tmp_path_factory.mktemp("killed")
+    subject = Subject(scenario=killed(folder), target="level", variant="hardened", toggle="insert_top_unordered")
+    return record(subject, folder)
+
+
+def killed(folder: Path) -> scenario.Scenario:
     file = folder / "killed.toml"
     file.write_text(SCENARIO, encoding="utf-8")
-    subject = Subject(scenario=scenario.load(file), target="level", variant="hardened", toggle="insert_top_unordered")
-    return record(subject, folder)
+    return scenario.load(file)
 
 
 def run_until_killed(trace: Path, checkpoint: Path, seconds: float) -> bool:
@@ -78,6 +88,48 @@ def test_killed_at_random_moments_it_ends_with_the_same_result(trace: Path, tmp_
     assert sum(again.result["stats"]["run"].get(name, 0.0) for name in ("fork", "wait")) == 0
 
 
+def cli_run(folder: Path, *options: str) -> list[str]:
+    arguments = ["run", "level:hardened", "--scenario", str(folder / "killed.toml"), "--out", str(folder / "out")]
+    return [sys.executable, "-m", "powercut", *arguments, "--format", "json", *options]
+
+
+def run_record(folder: Path) -> dict[str, Any]:
+    """The run's record without what a clock measured, nor how it was asked for."""
+    (file,) = (folder / "out" / "runs").glob("*.json")
+    run: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    for name in (*WALL_CLOCK, "command"):
+        run.pop(name)
+    run["recorded"].pop("seconds")
+    return run
+
+
+def test_the_command_goes_on_as_well(tmp_path: Path) -> None:
+    require_engine()
+    killed(tmp_path)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    run = partial(subprocess.run, env=environment, capture_output=True, text=True, check=False)
+    began = time.monotonic()
+    first = run(cli_run(tmp_path))
+    whole = time.monotonic() - began
+    assert first.returncode == ExitCode.CLEAN, first.stderr
+    expected = run_record(tmp_path)
+    shutil.rmtree(tmp_path / "out")
+    for part in (0.5, 0.7, 0.9):
+        process = subprocess.Popen(
+            cli_run(tmp_path, "--resume"), env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        time.sleep(part * whole)
+        process.kill()
+        process.wait()
+    last = run(cli_run(tmp_path, "--resume"))
+    assert last.returncode == ExitCode.CLEAN, last.stderr
+    assert run_record(tmp_path) == expected
+    # Another plan is another run.
+    refused = run(cli_run(tmp_path, "--resume", "--seed", "2"))
+    assert refused.returncode == ExitCode.USAGE
+    assert "without --resume" in refused.stderr
+
+
 def test_every_torn_end_is_dropped(trace: Path, tmp_path: Path) -> None:
     checkpoint = tmp_path / "run.checkpoint"
     expected = explore(trace, *CHUNKS, "--checkpoint", str(checkpoint))
@@ -95,9 +147,9 @@ def test_another_run_is_not_resumed(trace: Path, tmp_path: Path) -> None:
         with pytest.raises(UsageError, match=f"differs in {name}.*without --resume"):
             resumed(trace, checkpoint, *option)
     copy = tmp_path / "other.pct"
-    subject_plan = json.dumps({}).encode()
-    copy.write_bytes(trace.read_bytes() + subject_plan)
-    with pytest.raises(UsageError):
+    other = Subject(scenario=killed(tmp_path), target="level", variant="hardened")
+    copy.write_bytes(record(other, tmp_path).read_bytes())
+    with pytest.raises(UsageError, match="differs in trace"):
         resumed(copy, checkpoint)
 
 
