@@ -25,23 +25,37 @@ Exploration::Exploration(const Session& session, const ExploreOptions& options, 
                 report_(finding_event(
                     exposure, {follower_->model(), follower_->frontier(), follower_->history(), follower_->timeline(),
                                follower_->reader(), follower_->instant(), &frames_, options_.policy()}));
-              }),
-      explorer_(&executor_, strategy_.get(), &oracle_,
-                {.nested = options.nested, .paranoid = options.paranoid, .remember = options.remember}) {
+              }) {
   if (!options.dump_results.empty()) {
     dump_.open(options.dump_results, std::ios::app);
     oracle_.collect(true);
   }
+  oracle_.collect_violations(!options.dump_violations.empty());
+  const Explorer::Options explorer = {.nested = options.nested,
+                                      .paranoid = options.paranoid,
+                                      .caches_persist = options.model == "eadr",
+                                      .policy = options.policy(),
+                                      .visible_only = options.strategy == "prefix"};
+  const bool trie = options.remember && (options.strategy == "read-driven" || options.strategy == "prefix");
+  explorer_ = trie ? make_trie_explorer(&executor_, &oracle_, explorer)
+                   : make_eager_explorer(&executor_, strategy_.get(), &oracle_, explorer);
+}
+
+// One chunk after another appends; what several of them say is the same line several times.
+void Exploration::write_violations() const {
+  if (options_.dump_violations.empty()) return;
+  std::ofstream out(options_.dump_violations, std::ios::app);
+  for (const std::string& line : oracle_.violations()) out << line << '\n';
 }
 
 void Exploration::visit(const Instant& instant) {
-  const std::vector<uint64_t> changed = lines_of(follower_->follow());
+  const std::vector<Frontier::Change>& changes = follower_->follow();
   const auto start = std::chrono::steady_clock::now();
-  result_.counts.covered += explorer_.crash_point(follower_->frontier().sets(), changed, instant.ordinal);
+  result_.counts.covered += explorer_->crash_point(follower_->frontier(), changes, instant.ordinal);
   result_.counts.seconds["exploring"] +=
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   ++result_.counts.crash_points;
-  result_.distrust = explorer_.distrust();
+  result_.distrust = explorer_->distrust();
   if (follower_->frontier().truncated() || executor_.truncated()) result_.counts.complete = false;
   if (dump_.is_open()) {
     for (const std::string& line : oracle_.take_collected()) dump_ << instant.ordinal << ' ' << line << '\n';
@@ -53,7 +67,7 @@ ChunkResult Exploration::explore(const Chunk& chunk, const std::set<uint64_t>& s
   result_ = {};
   result_.number = chunk.number;
   ChunkCounts& counts = result_.counts;
-  const ExplorerCounts& sums = explorer_.counts();
+  const ExplorerCounts& sums = explorer_->counts();
   bool out_of_budget = false;
   do {
     const Instant& instant = follower_->instant();
@@ -72,6 +86,7 @@ ChunkResult Exploration::explore(const Chunk& chunk, const std::set<uint64_t>& s
     visit(instant);
   } while (result_.distrust.empty() && follower_->next());
 
+  write_violations();
   counts.executions = sums.executions;
   counts.query_runs = sums.query_runs;
   counts.query_answers = sums.query_answers;

@@ -37,6 +37,7 @@ class Exploration {
 
  private:
   void visit(const Instant& instant);
+  void write_violations() const;
 
   const Session& session_;
   const ExploreOptions& options_;
@@ -46,7 +47,7 @@ class Exploration {
   std::unique_ptr<Strategy> strategy_;
   Report report_;
   Oracle oracle_;
-  Explorer explorer_;
+  std::unique_ptr<Explorer> explorer_;
   std::ofstream dump_;
   ChunkResult result_;
 };

@@ -115,9 +115,11 @@ void add_explore_command(CLI::App& app, int& exit_code) {
   command->add_option("--chunk-events", options->chunk_events,
                       "Events that a worker is given at a time; 0: by the trace");
   command->add_flag("--resume", options->resume, "Go on from what the checkpoint holds");
+  command->add_option("--dump-violations", options->dump_violations,
+                      "Append every distinct (query, obligation, result) that is wrong to this file");
   command->callback([options, &exit_code] {
     fix_addresses();
-    if (!options->dump_results.empty()) options->jobs = 1;
+    if (!options->dump_results.empty() || !options->dump_violations.empty()) options->jobs = 1;
     EventStream events = EventStream::standard_output();
     exit_code = explore(*options, events);
   });

@@ -25,6 +25,7 @@ struct ExploreOptions {
   bool paranoid = false;
   bool remember = true;       // off: every query is run at every leaf
   std::string dump_results;   // file, or empty
+  std::string dump_violations;  // file, or empty
   std::string checkpoint;     // file, or empty
   bool resume = false;        // take over what the checkpoint holds
   uint64_t chunk_events = 0;  // 0: by the length of the trace
