@@ -13,6 +13,11 @@ namespace powercut {
 class Decisions {
  public:
   void restart() { position_ = 0; }
+  // As if nothing had been chosen yet.
+  void clear() {
+    made_.clear();
+    position_ = fresh_from_ = 0;
+  }
 
   // The option to take at this branch of `count` >= 1 options.
   uint32_t choose(uint32_t count) {

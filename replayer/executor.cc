@@ -7,11 +7,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 
+#include "absl/container/btree_map.h"
 #include "replayer/arena.h"
+#include "replayer/novelty.h"
 #include "xxhash.h"
 
 // Defined by the linker.
@@ -22,6 +25,14 @@ namespace powercut {
 namespace {
 
 Executor* current = nullptr;  // hooks and signal handlers are process-wide, and so is this
+
+constexpr uint64_t kEmptyPath = 0x9E3779B97F4A7C15;
+
+uint64_t extend_path(uint64_t path, uint64_t word, uint8_t bytes, uint64_t value) {
+  const unsigned __int128 mixed =
+      static_cast<unsigned __int128>(path ^ ((word << 8 | bytes) * 0x9FB21C651E98DF25)) * (value ^ 0xD6E8FEB86659FD93);
+  return static_cast<uint64_t>(mixed) ^ static_cast<uint64_t>(mixed >> 64) ^ std::rotl(path, 17);
+}
 
 uint64_t line_mask(uint64_t in_line, uint64_t size) {
   const uint64_t ones = size >= 64 ? ~uint64_t{0} : (uint64_t{1} << size) - 1;
@@ -50,12 +61,6 @@ bool equal_under(const Content& a, const Content& b, const std::array<uint64_t, 
   uint64_t difference = 0;
   for (size_t w = 0; w < 8; ++w) difference |= (load_word(&a.bytes[w * 8]) ^ load_word(&b.bytes[w * 8])) & mask[w];
   return difference == 0;
-}
-
-uint64_t differing_bytes(const Content& a, const Content& b) {
-  uint64_t out = 0;
-  for (size_t i = 0; i < kLineSize; ++i) out |= uint64_t{a.bytes[i] != b.bytes[i]} << i;
-  return out;
 }
 
 // Zeroed memory that costs nothing until it is touched, for arrays as long as the pool.
@@ -188,6 +193,8 @@ Executor::Executor(const Options& options) : options_(options) {
   read_stamp_ = lazy_array<uint32_t>(lines);
   read_mask_ = lazy_array<uint64_t>(lines);
   ever_read_ = lazy_array<uint8_t>(lines);
+  seen_stamp_ = lazy_array<uint32_t>(lines);
+  seen_mask_ = lazy_array<uint64_t>(lines);
   word_stamp_ = lazy_array<uint32_t>(kArenaSize / 8);
   read_bits_ = lazy_array<uint64_t>(kArenaSize / 8);
   install_signal_handlers();
@@ -204,11 +211,42 @@ Executor::~Executor() {
   munmap(read_stamp_, lines * sizeof(uint32_t));
   munmap(read_mask_, lines * sizeof(uint64_t));
   munmap(ever_read_, lines);
+  munmap(seen_stamp_, lines * sizeof(uint32_t));
+  munmap(seen_mask_, lines * sizeof(uint64_t));
   munmap(word_stamp_, kArenaSize / 8 * sizeof(uint32_t));
   munmap(read_bits_, kArenaSize / 8 * sizeof(uint64_t));
   if (!options_.pool_is_mapped) munmap(pool(), options_.pool_size);
   munmap(reinterpret_cast<void*>(arena_range_.begin), kArenaSize);
   arena = {};
+}
+
+// ---- the first cut -------------------------------------------------------------------------------
+
+void Executor::set_base(uint64_t line, const LineSet* set) {
+  assert(levels_.empty() && decided_.empty());
+  const uint32_t slot = slot_[line];
+  if (set == nullptr) {
+    if (slot == 0) return;
+    // The last one takes its place.
+    undecided_[slot - 1] = undecided_.back();
+    slot_[undecided_.back().set->line] = slot;
+    slot_[line] = 0;
+    undecided_.pop_back();
+    return;
+  }
+  const Undecided entry{set, kAllAlive, static_cast<uint32_t>(set->contents.size()), set->diff, 0};
+  if (slot != 0) {
+    undecided_[slot - 1] = entry;
+    return;
+  }
+  undecided_.push_back(entry);
+  slot_[line] = static_cast<uint32_t>(undecided_.size());
+}
+
+void Executor::clear_base() {
+  assert(levels_.empty());
+  for (const Undecided& u : undecided_) slot_[u.set->line] = 0;
+  undecided_.clear();
 }
 
 // ---- levels --------------------------------------------------------------------------------------
@@ -296,7 +334,9 @@ void Executor::stop(Outcome outcome) {
 Outcome Executor::run_recovery(Decisions* decisions, std::vector<Cut>* cuts, const std::function<void()>& body) {
   in_recovery_ = true;
   cuts_ = cuts;
-  path_ = 0x9E3779B97F4A7C15;
+  path_ = kEmptyPath;
+  ++path_epoch_;
+  recovery_decided_ = decided_.size();
   recovery_pending_.emplace(options_.policy);
   recovery_stores_.clear();
   Outcome outcome = run(decisions, body);
@@ -305,33 +345,60 @@ Outcome Executor::run_recovery(Decisions* decisions, std::vector<Cut>* cuts, con
   return outcome;
 }
 
+Outcome Executor::run_listened(PathListener* listener, const std::function<void()>& body) {
+  Decisions decisions;  // advanced by nobody: the first value at each branch
+  listener_ = listener;
+  path_ = kEmptyPath;
+  ++path_epoch_;
+  Outcome outcome = run(&decisions, body);
+  listener_ = nullptr;
+  return outcome;
+}
+
 void Executor::maybe_cut(bool raises) {
   if (!raises || cuts_ == nullptr || !decisions_->fresh()) return;
   arena_active = false;
-  Cut cut{.stores = *recovery_pending_, .alive = {}, .stores_seen = recovery_stores_.size(), .after_return = false};
-  for (const LineState& state : line_states()) cut.alive.push_back(state.alive);
-  cuts_->push_back(std::move(cut));
+  cuts_->push_back({.stores = *recovery_pending_,
+                    .narrowed = narrowed(recovery_decided_),
+                    .stores_seen = recovery_stores_.size(),
+                    .after_return = false});
   arena_active = true;
 }
 
 std::optional<Cut> Executor::cut_after_recovery() {
   if (recovery_stores_.empty()) return std::nullopt;
   if (options_.caches_persist) land_stores();
-  Cut cut{.stores = *recovery_pending_, .alive = {}, .stores_seen = recovery_stores_.size(), .after_return = true};
-  for (const LineState& state : line_states()) cut.alive.push_back(state.alive);
-  return cut;
+  return Cut{.stores = *recovery_pending_,
+             .narrowed = narrowed(recovery_decided_),
+             .stores_seen = recovery_stores_.size(),
+             .after_return = true};
+}
+
+std::vector<Narrowed> Executor::narrowed(size_t since_decided) const {
+  std::vector<Narrowed> out;
+  for (size_t i = since_decided; i < decided_.size(); ++i) {
+    const uint32_t index = decided_[i].index;
+    const Undecided& u = undecided_[index];
+    // The state before the first of the line's entries tells whether any of them narrowed it.
+    const bool first = std::none_of(decided_.begin() + static_cast<ptrdiff_t>(since_decided),
+                                    decided_.begin() + static_cast<ptrdiff_t>(i),
+                                    [index](const Decided& d) { return d.index == index; });
+    if (!first || u.alive_count == decided_[i].old.alive_count) continue;
+    Narrowed& line = out.emplace_back(Narrowed{u.set, {}});
+    for (uint32_t k = 0; k < u.alive_count; ++k) line.alive.push_back(alive_at(u, k));
+  }
+  return out;
 }
 
 // The medium after the second cut: what each line held at the first one (its alive bases, fixed but unknown),
-// under what recovery's own stores may have left on it.
+// under what recovery's own stores may have left on it. A line that recovery has neither observed nor stored to is as
+// it was.
 std::vector<LineSet> Executor::child(const Cut& cut) {
   std::vector<LineSet> out;
   const LineLog nothing;
-  const size_t first = levels_.back().first_undecided;
-  for (size_t i = first; i < undecided_.size(); ++i) {
-    const LineSet& parent = *undecided_[i].set;
+  const auto add = [&](const LineSet& parent, const std::vector<uint32_t>& alive) {
     std::vector<Content> bases;
-    for (uint32_t index : cut.alive[i - first]) bases.push_back(parent.contents[index]);
+    for (uint32_t index : alive) bases.push_back(parent.contents[index]);
     const LineLog* log = cut.stores.find(parent.line);
     CandidateSet set = candidates(log == nullptr ? nothing : *log, bases, options_.policy, kNestedCandidateLimit);
     truncated_ = truncated_ || set.truncated;
@@ -339,11 +406,21 @@ std::vector<LineSet> Executor::child(const Cut& cut) {
     line.line = parent.line;
     line.contents = std::move(set.contents);
     line.visible = set.visible;
-    for (uint32_t base : set.base) line.base.push_back(cut.alive[i - first][base]);
+    for (uint32_t base : set.base) line.base.push_back(alive[base]);
     line.compute_diff();
+  };
+  absl::flat_hash_set<uint64_t> done;
+  for (const Narrowed& narrowed : cut.narrowed) {
+    done.insert(narrowed.set->line);
+    add(*narrowed.set, narrowed.alive);
+    out.back().observed = true;
   }
   for (const auto& [number, log] : cut.stores.lines()) {
-    if (slot_[number] != 0 && slot_[number] > first) continue;  // handled above
+    if (done.contains(number)) continue;
+    if (const auto known = alive_of(number)) {
+      add(*known->set, known->alive);
+      continue;
+    }
     Content base;
     std::memcpy(base.bytes.data(), pool() + number * kLineSize, kLineSize);
     CandidateSet set = candidates(log, {&base, 1}, options_.policy, kNestedCandidateLimit);
@@ -355,6 +432,121 @@ std::vector<LineSet> Executor::child(const Cut& cut) {
     line.base.assign(line.contents.size(), 0);
     line.visible = set.visible;
     line.compute_diff();
+  }
+  return out;
+}
+
+// ---- following -----------------------------------------------------------------------------------
+
+bool Executor::definite(uint64_t word, uint8_t bytes) const {
+  const uint32_t slot = slot_[word / kLineSize];
+  return slot == 0 || (undecided_[slot - 1].diff & uint64_t{bytes} << (word % kLineSize)) == 0;
+}
+
+uint64_t Executor::peek(uint64_t word, uint8_t bytes) const { return load_word(pool() + word) & spread(bytes); }
+
+void Executor::values(uint64_t word, uint8_t bytes, std::vector<uint64_t>* out) const {
+  const Undecided& u = undecided_[slot_[word / kLineSize] - 1];
+  const uint64_t wide = spread(bytes);
+  // Bytes that were stored over are the same in all of them, and not asked for.
+  assert((u.written & uint64_t{bytes} << (word % kLineSize)) == 0);
+  out->clear();
+  by_word_.clear();
+  for (uint32_t i = 0; i < u.alive_count; ++i) {
+    const uint64_t value = load_word(&u.set->contents[alive_at(u, i)].bytes[word % kLineSize]) & wide;
+    if (u.alive_count <= 64) {
+      if (std::find(out->begin(), out->end(), value) == out->end()) out->push_back(value);
+    } else if (by_word_.insert(value).second) {
+      out->push_back(value);
+    }
+  }
+}
+
+void Executor::choose(uint64_t word, uint8_t bytes, uint64_t value) {
+  const uint32_t slot = slot_[word / kLineSize];
+  if (slot == 0) return;
+  const Undecided& u = undecided_[slot - 1];
+  const uint64_t wide = spread(bytes);
+  std::vector<uint32_t> alive;
+  for (uint32_t i = 0; i < u.alive_count; ++i) {
+    const uint32_t index = alive_at(u, i);
+    if ((load_word(&u.set->contents[index].bytes[word % kLineSize]) & wide) == value) alive.push_back(index);
+  }
+  assert(!alive.empty());
+  if (alive.size() != u.alive_count) narrow(slot - 1, alive);
+}
+
+void Executor::keep_only(uint64_t line, const std::vector<uint32_t>& keep) {
+  const uint32_t slot = slot_[line];
+  const Undecided& u = undecided_[slot - 1];
+  std::vector<uint32_t> alive;
+  for (uint32_t i = 0; i < u.alive_count; ++i) {
+    if (std::binary_search(keep.begin(), keep.end(), alive_at(u, i))) alive.push_back(alive_at(u, i));
+  }
+  assert(!alive.empty());
+  narrow(slot - 1, alive);
+}
+
+void Executor::narrow(uint32_t index, const std::vector<uint32_t>& alive) {
+  Undecided& u = undecided_[index];
+  decided_.push_back({index, u});
+  u.alive_begin = static_cast<uint32_t>(alive_.size());
+  u.alive_count = static_cast<uint32_t>(alive.size());
+  alive_.insert(alive_.end(), alive.begin(), alive.end());
+  const Content& first = u.set->contents[alive.front()];
+  uint64_t diff = 0;
+  for (uint32_t i : alive) diff |= differing_bytes(first, u.set->contents[i]);
+  u.diff = diff & ~u.written;
+  write_line(u.set->line, first, ~u.written);
+}
+
+void Executor::replay_store(uint64_t offset, std::span<const uint8_t> bytes) {
+  keep_words(kPoolBase + offset, bytes.size());
+  arena_active = false;  // keep_words() leaves it on, as a hook does
+  overwrite(kPoolBase + offset, bytes.size());
+  std::memcpy(pool() + offset, bytes.data(), bytes.size());
+}
+
+void Executor::set_heap(std::span<const uint8_t> heap) {
+  std::memcpy(reinterpret_cast<void*>(arena.begin), heap.data(), heap.size());
+  arena.top = arena.begin + heap.size();
+  arena.high = std::max(arena.high, arena.top);
+}
+
+void Executor::set_word(uint64_t address, uint64_t value) {
+  words_.push_back({address, load_word(reinterpret_cast<const uint8_t*>(address))});
+  std::memcpy(reinterpret_cast<void*>(address), &value, 8);
+}
+
+std::vector<std::pair<uint64_t, uint64_t>> Executor::changed_globals(const Mark& since) const {
+  absl::flat_hash_map<uint64_t, uint64_t> now;
+  for (size_t i = since.words; i < words_.size(); ++i) {
+    const uint64_t address = words_[i].address;
+    if (pool_range_.holds(address, 8) || arena_range_.holds(address, 8)) continue;
+    now[address] = load_word(reinterpret_cast<const uint8_t*>(address));
+  }
+  std::vector<std::pair<uint64_t, uint64_t>> out(now.begin(), now.end());
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+std::vector<Content> Executor::contents(uint64_t line) const {
+  Content here;
+  std::memcpy(here.bytes.data(), pool() + line * kLineSize, kLineSize);
+  const uint32_t slot = slot_[line];
+  if (slot == 0 || undecided_[slot - 1].diff == 0) return {here};
+  const Undecided& u = undecided_[slot - 1];
+  std::vector<Content> out;
+  absl::flat_hash_set<uint64_t> hashes;  // equality itself is decided on the bytes
+  for (uint32_t i = 0; i < u.alive_count; ++i) {
+    Content content = u.set->contents[alive_at(u, i)];
+    for (uint64_t left = u.written; left != 0; left &= left - 1) {
+      content.bytes[std::countr_zero(left)] = here.bytes[std::countr_zero(left)];
+    }
+    // Candidates are distinct, so equal ones come from what was stored over them alone.
+    const bool fresh = u.written == 0 || hashes.insert(XXH3_64bits(content.bytes.data(), kLineSize)).second ||
+                       std::find(out.begin(), out.end(), content) == out.end();
+    if (fresh) out.push_back(content);
   }
   return out;
 }
@@ -383,22 +575,45 @@ void Executor::on_load(uint64_t address, uint64_t size) {
       arena_active = true;
     }
     read_mask_[line] |= line_mask(in_line, length);
-    if (const uint32_t slot = slot_[line]; slot != 0) {
-      const uint64_t mask = line_mask(in_line, length) & undecided_[slot - 1].diff;
-      if (mask != 0) decide(slot - 1, mask);
+    const uint64_t mask = line_mask(in_line, length);
+    if (in_recovery_ || listener_ != nullptr) {
+      note_path(line, mask);
+    } else if (const uint32_t slot = slot_[line]; slot != 0 && (undecided_[slot - 1].diff & mask) != 0) {
+      decide(slot - 1, undecided_[slot - 1].diff & mask);
     }
     offset += length;
   }
-  if (!in_recovery_) return;
-  uint64_t value = 0;
-  if (size <= 8) {
-    std::memcpy(&value, reinterpret_cast<const void*>(address), size);
-  } else {
-    value = XXH3_64bits(reinterpret_cast<const void*>(address), size);
+}
+
+uint64_t Executor::first_seen(uint64_t line, uint64_t mask) {
+  if (seen_stamp_[line] != path_epoch_) {
+    seen_stamp_[line] = path_epoch_;
+    seen_mask_[line] = 0;
   }
-  const unsigned __int128 mixed =
-      static_cast<unsigned __int128>(path_ ^ (address * 0x9FB21C651E98DF25)) * (value ^ 0xD6E8FEB86659FD93);
-  path_ = static_cast<uint64_t>(mixed) ^ static_cast<uint64_t>(mixed >> 64) ^ std::rotl(path_, 17);
+  const uint64_t fresh = mask & ~seen_mask_[line];
+  seen_mask_[line] |= mask;
+  return fresh;
+}
+
+// Recovery is a function of what it reads of the medium: word by word, each byte once.
+void Executor::note_path(uint64_t line, uint64_t mask) {
+  const uint64_t fresh = first_seen(line, mask);
+  for (uint64_t left = fresh; left != 0;) {
+    const uint64_t at = std::countr_zero(left) / 8 * 8;
+    const auto bytes = static_cast<uint8_t>(left >> at);
+    left &= ~(uint64_t{0xff} << at);
+    if (const uint32_t slot = slot_[line]; slot != 0) {
+      const uint64_t undecided = undecided_[slot - 1].diff & uint64_t{bytes} << at;
+      if (undecided != 0) decide(slot - 1, undecided);
+    }
+    const uint64_t word = line * kLineSize + at;
+    const uint64_t value = peek(word, bytes);
+    path_ = extend_path(path_, word, bytes, value);
+    if (listener_ == nullptr) continue;
+    arena_active = false;
+    listener_->read(word, bytes, value);
+    arena_active = true;
+  }
 }
 
 void Executor::touch_arena(uint64_t address, uint64_t size) {
@@ -495,6 +710,7 @@ void Executor::overwrite(uint64_t address, uint64_t size) {
   while (offset < end) {
     const uint64_t line = offset / kLineSize;
     const uint64_t length = std::min(end - offset, kLineSize - offset % kLineSize);
+    if (in_recovery_ || listener_ != nullptr) first_seen(line, line_mask(offset % kLineSize, length));
     if (const uint32_t slot = slot_[line]; slot != 0) {
       Undecided& u = undecided_[slot - 1];
       const uint64_t mask = line_mask(offset % kLineSize, length);
@@ -529,7 +745,9 @@ void Executor::on_store(uint64_t address, uint64_t size, uint32_t flags, const v
   if (!pool_range_.holds(address, size)) return;
   arena_active = false;
   overwrite(address, size);
-  if (in_recovery_) follow_store(address, {static_cast<const uint8_t*>(value), size}, flags, pc, frame);
+  const std::span<const uint8_t> bytes{static_cast<const uint8_t*>(value), size};
+  if (in_recovery_) follow_store(address, bytes, flags, pc, frame);
+  if (listener_ != nullptr) listener_->store(address - kPoolBase, bytes, flags, pc, frame);
   arena_active = true;
 }
 
@@ -566,10 +784,19 @@ void Executor::on_rmw_end(uint64_t address, uint64_t size, uint32_t stored, cons
   if (in_recovery_) {
     follow_store(address, {reinterpret_cast<const uint8_t*>(address), size}, POWERCUT_STORE_RMW, pc, frame);
   }
+  if (listener_ != nullptr) {
+    listener_->store(address - kPoolBase, {reinterpret_cast<const uint8_t*>(address), size}, POWERCUT_STORE_RMW, pc,
+                     frame);
+  }
   arena_active = true;
 }
 
 void Executor::on_flush(uint64_t address, uint32_t kind) {
+  if (running_ && listener_ != nullptr && pool_range_.holds(address, 1)) {
+    arena_active = false;
+    listener_->flush(address - kPoolBase, static_cast<FlushKind>(kind));
+    arena_active = true;
+  }
   if (!running_ || !in_recovery_ || options_.caches_persist || !pool_range_.holds(address, 1)) return;
   const uint64_t offset = address - kPoolBase;
   const auto flush = static_cast<FlushKind>(kind);
@@ -580,6 +807,11 @@ void Executor::on_flush(uint64_t address, uint32_t kind) {
 }
 
 void Executor::on_fence() {
+  if (running_ && listener_ != nullptr) {
+    arena_active = false;
+    listener_->fence();
+    arena_active = true;
+  }
   if (!running_ || !in_recovery_) return;
   arena_active = false;
   const bool raises = !options_.caches_persist && !recovery_pending_->raised_by_fence(0).empty();
@@ -630,15 +862,28 @@ Signature Executor::signature(uint64_t line, uint64_t mask) const {
   return {hash.low64, hash.high64};
 }
 
-void Executor::append_touched(std::vector<uint64_t>* lines) const {
-  for (const Word& word : words_) {
-    if (pool_range_.holds(word.address, 8)) lines->push_back((word.address - kPoolBase) / kLineSize);
+std::vector<Executor::Touched> Executor::touched() const {
+  absl::btree_map<uint64_t, Content> lines;
+  const auto add = [&](uint64_t line) -> Content& {
+    const auto [at, added] = lines.try_emplace(line);
+    if (added) std::memcpy(at->second.bytes.data(), pool() + line * kLineSize, kLineSize);
+    return at->second;
+  };
+  for (size_t i = words_.size(); i-- > 0;) {
+    const Word& word = words_[i];
+    if (!pool_range_.holds(word.address, 8)) continue;
+    const uint64_t offset = word.address - kPoolBase;
+    std::memcpy(&add(offset / kLineSize).bytes[offset % kLineSize], &word.old, 8);
   }
-  for (const Decided& decided : decided_) lines->push_back(undecided_[decided.index].set->line);
+  for (const Decided& decided : decided_) add(undecided_[decided.index].set->line);
   // A nested level may make a line definite with the very bytes that memory shows: nothing is written then.
-  for (size_t i = 1; i < levels_.size(); ++i) {
-    for (const auto& [line, slot] : levels_[i].old_slots) lines->push_back(line);
+  for (const Level& level : levels_) {
+    for (const auto& [line, slot] : level.old_slots) add(line);
   }
+  std::vector<Touched> out;
+  out.reserve(lines.size());
+  for (const auto& [line, before] : lines) out.push_back({line, before});
+  return out;
 }
 
 std::span<const uint8_t> Executor::heap() const {
@@ -655,7 +900,7 @@ Signature Executor::globals_signature() const {
 
 std::vector<Executor::LineState> Executor::line_states() const {
   std::vector<LineState> out;
-  for (size_t i = levels_.back().first_undecided; i < undecided_.size(); ++i) {
+  for (size_t i = first_of_level(); i < undecided_.size(); ++i) {
     const Undecided& u = undecided_[i];
     LineState state{u.set, {}, u.alive_count != u.set->contents.size()};
     for (uint32_t k = 0; k < u.alive_count; ++k) state.alive.push_back(alive_at(u, k));
@@ -663,6 +908,16 @@ std::vector<Executor::LineState> Executor::line_states() const {
   }
   return out;
 }
+
+std::optional<Narrowed> Executor::alive_of(uint64_t line) const {
+  if (slot_[line] == 0) return std::nullopt;
+  const Undecided& u = undecided_[slot_[line] - 1];
+  Narrowed out{u.set, {}};
+  for (uint32_t k = 0; k < u.alive_count; ++k) out.alive.push_back(alive_at(u, k));
+  return out;
+}
+
+uint64_t Executor::heap_begin() const { return arena.begin; }
 
 uint64_t Executor::digest() const {
   XXH64_hash_t hash = XXH3_64bits(pool(), options_.pool_size);

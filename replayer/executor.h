@@ -52,17 +52,37 @@ struct LineSet {
   std::vector<uint32_t> base;     // nested levels: index into the parent's alive contents
   uint32_t visible = 0;           // the content with everything persisted
   uint64_t diff = 0;              // bytes in which the contents differ
+  bool observed = false;          // nested levels: the recovery that was cut had observed the line
   void compute_diff();
 };
 
 using LineSets = std::vector<const LineSet*>;
 
+// An undecided line of which an execution has observed something: the candidates that are still possible.
+struct Narrowed {
+  const LineSet* set = nullptr;
+  std::vector<uint32_t> alive;
+};
+
 // A power cut inside (or right after) recovery: what later recoveries may find.
 struct Cut {
-  PendingLines stores{AtomPolicy::kAny};     // recovery's own stores above the undecided bases
-  std::vector<std::vector<uint32_t>> alive;  // per undecided line of the level: candidates still possible
-  uint64_t stores_seen = 0;                  // how many stores recovery had made
+  PendingLines stores{AtomPolicy::kAny};  // recovery's own stores above the undecided bases
+  std::vector<Narrowed> narrowed;         // lines that recovery had observed; all others are as they were
+  uint64_t stores_seen = 0;               // how many stores recovery had made
   bool after_return = false;
+};
+
+// Hears what recovery does to the pool, in order. Reads are those of the medium alone: bytes that recovery has read
+// or stored before are left out, since the execution determines them.
+class PathListener {
+ public:
+  virtual ~PathListener() = default;
+  // `word`: offset of an aligned 8-byte word; `bytes`: which of its bytes; `value`: theirs, the others zero.
+  virtual void read(uint64_t word, uint8_t bytes, uint64_t value) = 0;
+  virtual void store(uint64_t offset, std::span<const uint8_t> bytes, uint32_t flags, const void* pc,
+                     const void* frame) = 0;
+  virtual void flush(uint64_t offset, FlushKind kind) = 0;
+  virtual void fence() = 0;
 };
 
 // A 128-bit digest of what a line holds or may hold.
@@ -104,6 +124,19 @@ class Executor {
   uint8_t* pool() const { return reinterpret_cast<uint8_t*>(kPoolBase); }
   uint64_t pool_size() const { return options_.pool_size; }
 
+  struct Mark {
+    size_t words, decided, alive;
+    uint64_t arena;
+  };
+  Mark mark() const;
+  void undo(const Mark& mark);
+
+  // --- the first cut ----------------------------------------------------------------------------
+  // The undecided lines of a crash point, kept from one crash point to the next. `set` must stay where it is; null
+  // makes the line definite: the pool holds it. Call it with nothing installed or executed on top.
+  void set_base(uint64_t line, const LineSet* set);
+  void clear_base();
+
   // --- levels -----------------------------------------------------------------------------------
   // Makes `sets` the crash state: writes definite contents to the pool, marks the rest undecided. `sets`
   // must outlive the level. Levels nest; uninstall() undoes the last one.
@@ -117,19 +150,38 @@ class Executor {
   Outcome run_recovery(Decisions* decisions, std::vector<Cut>* cuts, const std::function<void()>& body);
   // The cut right after the recovery that ran last; nothing when it wrote nothing.
   std::optional<Cut> cut_after_recovery();
-  // The child level of a cut; call with the level's initial state restored.
+  // Recovery whose effects go to `listener`; loads of undecided bytes take the first alive candidate's value.
+  Outcome run_listened(PathListener* listener, const std::function<void()>& body);
+  // The lines that a cut changes for the level below it; call with the level's initial state restored. All other
+  // lines are there as they are here.
   std::vector<LineSet> child(const Cut& cut);
+
+  // --- following a recovery without running it -----------------------------------------------------
+  // Whether memory shows the value of these bytes; else they are undecided.
+  bool definite(uint64_t word, uint8_t bytes) const;
+  uint64_t peek(uint64_t word, uint8_t bytes) const;
+  // The distinct values that the alive candidates give these bytes, in the order of the candidates.
+  void values(uint64_t word, uint8_t bytes, std::vector<uint64_t>* out) const;
+  // Keeps the candidates that show `value`.
+  void choose(uint64_t word, uint8_t bytes, uint64_t value);
+  // Keeps the candidates [first, …) that `keep` names, by index into the set's contents; ascending.
+  void keep_only(uint64_t line, const std::vector<uint32_t>& keep);
+  void replay_store(uint64_t offset, std::span<const uint8_t> bytes);
+  // The target's heap as an execution left it.
+  void set_heap(std::span<const uint8_t> heap);
+  // A word of the target's globals.
+  void set_word(uint64_t address, uint64_t value);
+  // The words of the target's globals that were stored to since the mark, with their present values.
+  std::vector<std::pair<uint64_t, uint64_t>> changed_globals(const Mark& since) const;
+  // Lines that were narrowed since the mark, in the order of their first narrowing.
+  std::vector<Narrowed> narrowed(size_t since_decided) const;
+  // Everything that the line may hold now: alive candidates under what was stored since, distinct.
+  std::vector<Content> contents(uint64_t line) const;
   // Whether some child had a line with more candidates than are kept.
   bool truncated() const { return truncated_; }
-  // Digest of the (address, value) sequence that the last recovery loaded: its leaf in the recovery trie.
+  // Digest of what the last recovery read of the medium, in order: its leaf in the recovery trie.
   uint64_t path() const { return path_; }
 
-  struct Mark {
-    size_t words, decided, alive;
-    uint64_t arena;
-  };
-  Mark mark() const;
-  void undo(const Mark& mark);
 
   // --- read sets ----------------------------------------------------------------------------------
   // What the code loads from here on, once each: lines of the pool, and 8-byte words of the arena below `heap`.
@@ -147,8 +199,13 @@ class Executor {
   // else the set of values that the alive candidates give them together.
   Signature signature(uint64_t line, uint64_t mask) const;
   Signature globals_signature() const;
-  // Appends the lines whose state may differ from that of the crash point: written, decided, or of a nested level.
-  void append_touched(std::vector<uint64_t>* lines) const;
+  // The lines whose state may differ from that of the first cut: written, decided, or of a nested level; ascending.
+  struct Touched {
+    uint64_t line;
+    Content before;  // what the pool held at the first cut
+  };
+  std::vector<Touched> touched() const;
+  uint64_t heap_begin() const;
   // The live heap of the target.
   std::span<const uint8_t> heap() const;
 
@@ -159,6 +216,8 @@ class Executor {
     bool decided;
   };
   std::vector<LineState> line_states() const;  // of the innermost level
+  // The candidates of the line that are still possible; null when it is definite.
+  std::optional<Narrowed> alive_of(uint64_t line) const;
   uint64_t loads() const { return loads_; }
   bool ever_read(uint64_t line) const { return ever_read_[line] != 0; }
   // Return addresses of the recovery's stores so far (nested findings name them).
@@ -215,6 +274,11 @@ class Executor {
   void follow_store(uint64_t address, std::span<const uint8_t> bytes, uint32_t flags, const void* pc,
                     const void* frame);
   void land_stores();
+  // The bytes of `mask` that this recovery has not read or stored before; they are noted.
+  uint64_t first_seen(uint64_t line, uint64_t mask);
+  void note_path(uint64_t line, uint64_t mask);
+  size_t first_of_level() const { return levels_.empty() ? 0 : levels_.back().first_undecided; }
+  void narrow(uint32_t index, const std::vector<uint32_t>& alive);
   void check_store(uint64_t address, uint64_t size, const void* pc, const void* frame);
 
   Options options_;
@@ -224,6 +288,8 @@ class Executor {
   uint32_t* read_stamp_ = nullptr;
   uint64_t* read_mask_ = nullptr;  // valid where read_stamp_ is the epoch's
   uint8_t* ever_read_ = nullptr;
+  uint32_t* seen_stamp_ = nullptr;
+  uint64_t* seen_mask_ = nullptr;   // bytes that this recovery has read or stored, where the stamp is the path's
   uint32_t* word_stamp_ = nullptr;  // arena words
   uint64_t* read_bits_ = nullptr;   // bits of them, valid where word_stamp_ is the epoch's
 
@@ -234,6 +300,7 @@ class Executor {
   std::vector<Decided> decided_;
   std::vector<uint32_t> groups_, representatives_;                            // scratch of decide()
   absl::flat_hash_map<uint64_t, absl::InlinedVector<uint32_t, 1>> by_value_;  // the same, for large sets
+  mutable absl::flat_hash_set<uint64_t> by_word_;                             // of values()
 
   Reads reads_;
   uint64_t reads_heap_ = 0;
@@ -244,6 +311,9 @@ class Executor {
   bool in_recovery_ = false;
   Decisions* decisions_ = nullptr;
   std::vector<Cut>* cuts_ = nullptr;
+  size_t recovery_decided_ = 0;  // decisions before the recovery at hand
+  PathListener* listener_ = nullptr;
+  uint32_t path_epoch_ = 0;
   std::optional<PendingLines> recovery_pending_;
   std::vector<NestedStore> recovery_stores_;
   uint64_t path_ = 0;

@@ -36,48 +36,59 @@ std::optional<uint32_t> History::find(std::string_view key) const {
 }
 
 void History::apply(const Event& event) {
+  if (event.kind == EventKind::kCut) in_flight_ = false;  // what it had begun stays possible
+  if (event.kind != EventKind::kOpBegin && event.kind != EventKind::kOpEnd) return;
   if (event.kind == EventKind::kOpBegin) {
     const auto kind = static_cast<OpKind>(event.code);
     operation_ = {operations_++, kind, 0, has_key(kind), std::string(event.text)};
     in_flight_ = true;
-    if (!operation_.has_key) return;
-    operation_.key = key_of(event);
-    KeyHistory& key = keys_[operation_.key];
-    ++key.version;
-    if (kind == OpKind::kInsert || kind == OpKind::kUpdate) {
-      key.written.push_back(text_of(event.value));
-      // An update of an absent key has no effect.
-      if (kind == OpKind::kInsert || key.acknowledged != kAbsent || key.possible) {
-        key.possible = static_cast<int32_t>(key.written.size()) - 1;
-      }
-    } else if (kind == OpKind::kErase) {
-      key.possible = kAbsent;
-    }
-  } else if (event.kind == EventKind::kOpEnd) {
+    if (operation_.has_key) operation_.key = key_of(event);
+  } else {
     in_flight_ = false;
-    const bool ok = event.code == POWERCUT_OK;
-    if (operation_.kind == OpKind::kFormat) formatted_ = formatted_ || ok;
-    if (!operation_.has_key) return;
-    KeyHistory& key = keys_[operation_.key];
-    ++key.version;
-    if (operation_.kind == OpKind::kLookup) {
-      // What a lookup returned settles what an earlier cut left open.
-      if (!key.possible) return;
-      if (event.code == POWERCUT_NOT_FOUND) {
-        key.acknowledged = kAbsent;
-      } else if (ok) {
-        const auto found = std::find(key.written.rbegin(), key.written.rend(), text_of(event.value));
-        if (found == key.written.rend()) return;
-        key.acknowledged = static_cast<int32_t>(key.written.rend() - found) - 1;
-      }
-      key.possible.reset();
-      return;
-    }
-    if (ok && key.possible) key.acknowledged = *key.possible;
-    key.possible.reset();
-  } else if (event.kind == EventKind::kCut) {
-    in_flight_ = false;  // what it had begun stays possible
+    if (operation_.kind == OpKind::kFormat) formatted_ = formatted_ || event.code == POWERCUT_OK;
   }
+  if (!operation_.has_key) return;
+  const KeyHistory& key = keys_[operation_.key];
+  const int32_t acknowledged = key.acknowledged;
+  const std::optional<int32_t> possible = key.possible;
+  event.kind == EventKind::kOpBegin ? begin(event) : end(event);
+  if (key.acknowledged == acknowledged && key.possible == possible) return;
+  ++keys_[operation_.key].version;
+  const bool lost = !key.legal(acknowledged) || (possible && !key.legal(*possible));
+  if (lost) tightened_.push_back(operation_.key);
+}
+
+void History::begin(const Event& event) {
+  KeyHistory& key = keys_[operation_.key];
+  if (operation_.kind == OpKind::kInsert || operation_.kind == OpKind::kUpdate) {
+    key.written.push_back(text_of(event.value));
+    // An update of an absent key has no effect.
+    if (operation_.kind == OpKind::kInsert || key.acknowledged != kAbsent || key.possible) {
+      key.possible = static_cast<int32_t>(key.written.size()) - 1;
+    }
+  } else if (operation_.kind == OpKind::kErase) {
+    key.possible = kAbsent;
+  }
+}
+
+void History::end(const Event& event) {
+  KeyHistory& key = keys_[operation_.key];
+  const bool ok = event.code == POWERCUT_OK;
+  if (operation_.kind == OpKind::kLookup) {
+    // What a lookup returned settles what an earlier cut left open.
+    if (!key.possible) return;
+    if (event.code == POWERCUT_NOT_FOUND) {
+      key.acknowledged = kAbsent;
+    } else if (ok) {
+      const auto found = std::find(key.written.rbegin(), key.written.rend(), text_of(event.value));
+      if (found == key.written.rend()) return;
+      key.acknowledged = static_cast<int32_t>(key.written.rend() - found) - 1;
+    }
+    key.possible.reset();
+    return;
+  }
+  if (ok && key.possible) key.acknowledged = *key.possible;
+  key.possible.reset();
 }
 
 std::string name_of(const KeyHistory& key) { return key.id ? std::to_string(*key.id) : describe_value(key.bytes); }

@@ -23,7 +23,7 @@ struct KeyHistory {
   int32_t acknowledged = kAbsent;    // index into `written`, or kAbsent
   // An operation that has not returned, or whose end the power cut of a scenario took: its state is legal as well.
   std::optional<int32_t> possible;
-  uint64_t version = 0;  // grows with every change of what is legal
+  uint64_t version = 0;  // grows with every change of what is legal, by the end of an operation or its beginning
 
   bool legal(int32_t state) const { return state == acknowledged || (possible && state == *possible); }
 };
@@ -41,6 +41,8 @@ class History {
   void apply(const Event& event);
 
   const std::vector<KeyHistory>& keys() const { return keys_; }
+  // Keys (by index) of which a state that was legal no longer is, in the order in which that came to be. Grows only.
+  const std::vector<uint32_t>& tightened() const { return tightened_; }
   std::optional<uint32_t> find(std::string_view key) const;
   bool formatted() const { return formatted_; }
   // The operation in flight, else the one that ended last.
@@ -50,8 +52,11 @@ class History {
 
  private:
   uint32_t key_of(const Event& event);
+  void begin(const Event& event);
+  void end(const Event& event);
 
   std::vector<KeyHistory> keys_;
+  std::vector<uint32_t> tightened_;
   absl::flat_hash_map<std::string, uint32_t> index_;
   OperationInfo operation_;
   bool in_flight_ = false;

@@ -115,7 +115,10 @@ std::optional<Violation> judge_walk(const History& history, const Answer& answer
                        "key " + describe_value(item.key)};
     }
     // A lost update of this key is judged by lookup; a walk shows items that no lookup reaches.
-    if (auto violation = judge_value(history.keys()[*index], item.value)) return violation;
+    if (auto violation = judge_value(history.keys()[*index], item.value)) {
+      violation->key = index;
+      return violation;
+    }
   }
   return std::nullopt;
 }

@@ -16,6 +16,7 @@ struct Violation {
   std::string message;                // one sentence
   std::vector<std::string> expected;  // what would have been legal
   std::string found;
+  std::optional<uint32_t> key = std::nullopt;  // a walk's: the key of the item that is wrong
 };
 
 // What `open` answered, or how recovery ended.

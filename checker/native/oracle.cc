@@ -1,5 +1,7 @@
 #include "checker/native/oracle.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "checker/native/key_bytes.h"
 
@@ -25,62 +27,63 @@ Oracle::Oracle(const powercut_target& target, const TargetConfig& config, const 
 }
 
 void Oracle::recover(ResultBuffer* result) {
-  usable_ = false;
+  opened_ = {};
   powercut_table* table = nullptr;
   const powercut_status status = target_.open(pool_, config_.get(), &table);
   result->put_byte(static_cast<uint8_t>(status));
   if (status != POWERCUT_OK || table == nullptr) return;
-  table_ = table;
-  regions_ = target_.regions != nullptr ? target_.regions(table) : 0;
-  usable_ = true;
+  opened_ = {reinterpret_cast<uint64_t>(table), target_.regions != nullptr ? target_.regions(table) : 0, true};
 }
 
-const std::vector<QueryId>& Oracle::queries(uint64_t* version) {
-  wrong_keys_.clear();
-  const size_t keys = history_->keys().size();
-  if (keys == queries_keys_ && regions_ == queries_regions_) {
-    *version = queries_version_;
-    return queries_;
+std::array<uint32_t, Group::kKinds> Oracle::groups() const {
+  const bool asks_regions = target_.walk != nullptr || target_.verify != nullptr;
+  const bool asks_whole = target_.blocks != nullptr && target_.owner != nullptr;
+  return {static_cast<uint32_t>(history_->keys().size()), asks_regions ? static_cast<uint32_t>(opened_.regions) : 0,
+          asks_whole ? 1u : 0u};
+}
+
+// Kinds of groups: 0 keys, 1 regions, 2 the table.
+std::span<const QueryId> Oracle::members(Group group) {
+  members_.clear();
+  const auto add = [&](QueryKind kind, bool offered = true) {
+    if (offered) members_.push_back(query_id(kind, group.index));
+  };
+  switch (group.kind) {
+    case 0:
+      add(QueryKind::kLookup);
+      add(QueryKind::kCopies, target_.copies != nullptr);
+      add(QueryKind::kProbe);
+      add(QueryKind::kEraseProbe, target_.erase != nullptr);
+      break;
+    case 1:
+      add(QueryKind::kWalk, target_.walk != nullptr);
+      add(QueryKind::kVerify, target_.verify != nullptr);
+      break;
+    default:
+      add(QueryKind::kBlocks);
   }
-  *version = ++queries_version_;
-  queries_keys_ = keys;
-  queries_regions_ = regions_;
-  queries_.clear();
-  for (size_t k = 0; k < keys; ++k) queries_.push_back(query_id(QueryKind::kLookup, k));
-  for (size_t k = 0; k < keys && target_.copies != nullptr; ++k) queries_.push_back(query_id(QueryKind::kCopies, k));
-  for (size_t k = 0; k < keys; ++k) queries_.push_back(query_id(QueryKind::kProbe, k));
-  for (uint64_t r = 0; r < regions_ && target_.walk != nullptr; ++r) queries_.push_back(query_id(QueryKind::kWalk, r));
-  for (uint64_t r = 0; r < regions_ && target_.verify != nullptr; ++r)
-    queries_.push_back(query_id(QueryKind::kVerify, r));
-  if (target_.blocks != nullptr && target_.owner != nullptr) queries_.push_back(query_id(QueryKind::kBlocks, 0));
-  for (size_t k = 0; k < keys && target_.erase != nullptr; ++k) queries_.push_back(query_id(QueryKind::kEraseProbe, k));
-  return queries_;
+  return members_;
 }
 
-// Keys whose obligation changed since their queries were judged last, and the walks that showed them.
-const std::vector<QueryId>& Oracle::obliged() {
+// Keys whose obligation was tightened, and the regions whose walks showed them.
+const std::vector<Group>& Oracle::obliged() {
   obliged_.clear();
-  const std::vector<KeyHistory>& keys = history_->keys();
-  judged_.resize(keys.size(), 0);
-  shown_in_.resize(keys.size());
-  for (size_t k = 0; k < keys.size(); ++k) {
-    if (judged_[k] == keys[k].version) continue;
-    judged_[k] = keys[k].version;
-    for (QueryKind kind : {QueryKind::kLookup, QueryKind::kCopies, QueryKind::kProbe, QueryKind::kEraseProbe})
-      obliged_.push_back(query_id(kind, k));
-    for (uint64_t region : shown_in_[k]) obliged_.push_back(query_id(QueryKind::kWalk, region));
+  const std::vector<uint32_t>& tightened = history_->tightened();
+  for (; tightened_ < tightened.size(); ++tightened_) {
+    const uint32_t key = tightened[tightened_];
+    obliged_.push_back({0, key});
+    if (key >= shown_in_.size()) continue;
+    for (uint32_t region : shown_in_[key]) obliged_.push_back({1, region});
   }
   return obliged_;
 }
 
-void Oracle::run(QueryId query, ResultBuffer* result) {
-  run_query(target_, table_, query, history_->keys(), probe_one_, probe_two_, result);
+void Oracle::asking(Group group) {
+  if (group.kind == 0) wrong_keys_.erase(group.index);
 }
 
-std::string Oracle::first_key(const Violation& violation, int depth, QueryId query) const {
-  const OperationInfo& operation = history_->operation();
-  return absl::StrCat(violation.invariant, "/", static_cast<int>(operation.kind), "/", operation.text, "/",
-                      static_cast<int>(kind_of(query)), "/", depth > 0);
+void Oracle::run(QueryId query, ResultBuffer* result) {
+  run_query(target_, table(), query, history_->keys(), probe_one_, probe_two_, result);
 }
 
 Subject::Judgement Oracle::weigh(int depth, QueryId query, std::string_view result,
@@ -92,6 +95,11 @@ Subject::Judgement Oracle::weigh(int depth, QueryId query, std::string_view resu
                                    hex({reinterpret_cast<const uint8_t*>(result.data()), result.size()})));
   }
   if (!violation) return Judgement::kGood;
+  if (collecting_violations_) {
+    const uint64_t legal = key_level ? history_->keys()[argument_of(query)].version : 0;
+    violations_.insert(absl::StrCat(depth > 0 ? "nested " : "first ", describe_query(*history_, query), " ", legal, " ",
+                                    hex({reinterpret_cast<const uint8_t*>(result.data()), result.size()})));
+  }
   if (depth == 0) {
     seen_after_one_cut_.insert(first_key(*violation, 0, query));
   } else if (seen_after_one_cut_.contains(first_key(*violation, 0, query))) {
@@ -104,7 +112,7 @@ Subject::Judgement Oracle::weigh(int depth, QueryId query, std::string_view resu
     } else if (wrong_keys_.contains(key)) {
       return Judgement::kBad;
     }
-  } else if (kind == QueryKind::kWalk && !wrong_keys_.empty()) {
+  } else if (violation->key && wrong_keys_.contains(*violation->key)) {
     return Judgement::kBad;
   }
   const uint64_t obligation = key_level ? history_->keys()[argument_of(query)].version : 0;
@@ -123,9 +131,13 @@ Subject::Judgement Oracle::recovered(int depth, const Outcome& outcome, std::str
 
 Subject::Judgement Oracle::answered(int depth, QueryId query, std::string_view result) {
   if (kind_of(query) == QueryKind::kWalk) {
-    shown_in_.resize(history_->keys().size());
+    if (shown_in_.size() < history_->keys().size()) shown_in_.resize(history_->keys().size());
+    const auto region = static_cast<uint32_t>(argument_of(query));
     for (const Item& item : parse_items(parse_answer(QueryKind::kWalk, result).rest)) {
-      if (const auto key = history_->find(item.key)) shown_in_[*key].insert(argument_of(query));
+      const auto key = history_->find(item.key);
+      if (!key) continue;
+      std::vector<uint32_t>& regions = shown_in_[*key];
+      if (std::find(regions.begin(), regions.end(), region) == regions.end()) regions.push_back(region);
     }
   }
   return weigh(depth, query, result, judge_query(*history_, traits_, query, result));
@@ -144,7 +156,7 @@ void Oracle::forget() {
   reported_.clear();
   explained_.clear();
   seen_after_one_cut_.clear();
-  judged_.clear();
+  wrong_keys_.clear();
 }
 
 }  // namespace powercut

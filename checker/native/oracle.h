@@ -37,20 +37,27 @@ class Oracle final : public Subject {
          const History* history, Report report);
 
   void recover(ResultBuffer* result) override;
-  bool usable() const override { return usable_; }
-  const std::vector<QueryId>& queries(uint64_t* version) override;
-  uint64_t context() const override { return reinterpret_cast<uint64_t>(table_); }
-  const std::vector<QueryId>& obliged() override;
+  Opened opened() const override { return opened_; }
+  void reopen(const Opened& opened) override { opened_ = opened; }
+  bool usable() const { return opened_.usable; }
+  std::array<uint32_t, Group::kKinds> groups() const override;
+  std::span<const QueryId> members(Group group) override;
+  const std::vector<Group>& obliged() override;
   bool wants_all() const override { return collecting_; }
+  void asking(Group group) override;
   void run(QueryId query, ResultBuffer* result) override;
   Judgement recovered(int depth, const Outcome& outcome, std::string_view result) override;
   Judgement answered(int depth, QueryId query, std::string_view result) override;
   void explained(int depth, QueryId query, std::string_view result, const Outcome* outcome,
                  const Image& image) override;
 
-  // Collects every distinct (depth, query, result) of a crash point, for comparing strategies.
+  // Collects every distinct (depth, query, result) of a crash point, for comparing strategies. Call it before the
+  // explorer is made.
   void collect(bool on) { collecting_ = on; }
   std::set<std::string> take_collected() { return std::move(collected_); }
+  // Collects every distinct violation of the run as (after one cut or more, query, obligation, result).
+  void collect_violations(bool on) { collecting_violations_ = on; }
+  const std::set<std::string>& violations() const { return violations_; }
   // Forgets what was reported, so that work can be split at fixed places with the same outcome.
   void forget();
 
@@ -66,27 +73,23 @@ class Oracle final : public Subject {
   Report report_;
   std::string probe_one_, probe_two_;
 
-  powercut_table* table_ = nullptr;
-  bool usable_ = false;
-  uint64_t regions_ = 0;
+  powercut_table* table() const { return reinterpret_cast<powercut_table*>(opened_.table); }
 
-  std::vector<QueryId> queries_;
-  size_t queries_keys_ = ~size_t{0};
-  uint64_t queries_regions_ = ~uint64_t{0};
-  uint64_t queries_version_ = 0;
-
-  // Per key: the version of its obligation that was judged, and the regions whose walks showed it.
-  std::vector<uint64_t> judged_;
-  std::vector<std::set<uint64_t>> shown_in_;
-  std::vector<QueryId> obliged_;
+  Opened opened_;
+  std::vector<QueryId> members_;
+  size_t tightened_ = 0;                          // of the history's, how many were handed on
+  std::vector<std::vector<uint32_t>> shown_in_;   // per key: the regions whose walks showed it
+  std::vector<Group> obliged_;
 
   Violation pending_;                                    // what the explorer is about to explain
   absl::flat_hash_set<std::string> reported_;            // answer under obligation
   absl::flat_hash_map<std::string, int> explained_;      // kind of violation -> images asked for
   absl::flat_hash_set<std::string> seen_after_one_cut_;  // kinds of violation at depth 0
-  absl::flat_hash_set<uint32_t> wrong_keys_;             // of the leaf at hand
+  absl::flat_hash_set<uint32_t> wrong_keys_;             // that a lookup finds wrong, as far as it was asked
   bool collecting_ = false;
   std::set<std::string> collected_;
+  bool collecting_violations_ = false;
+  std::set<std::string> violations_;
 };
 
 }  // namespace powercut

@@ -1,0 +1,123 @@
+// Asks queries on recovered states, and only those that can answer something that they have not answered before.
+//
+// What a query answers is a function of the bytes that it loads. A recovered state is, for a query, a set of possible
+// contents for every line (undecided lines have several), the target's heap and its globals: a *view*. When every
+// query was asked on view R and all answers were good, then on view W
+//   - a query that reads only lines whose contents in W are among those in R answers nothing new: the images of W
+//     are images of R. So after a fence, which takes contents away, nothing is asked;
+//   - a query that reads one line with new contents answers something new on these contents alone: the images of W
+//     that are not images of R show one of them. It is asked with the line narrowed to them.
+// "Reads" is meant by byte: contents that agree under the query's masks are one. The masks are those of every
+// execution of the query so far; the first load that differs from all earlier executions would have to lie in them.
+//
+// Views that were asked are kept for comparison: the last one of a first cut, and some others. A query that was
+// answered badly, and one whose obligation was tightened since, is asked again as a whole.
+#ifndef POWERCUT_REPLAYER_LEAF_QUERIES_H_
+#define POWERCUT_REPLAYER_LEAF_QUERIES_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "replayer/explorer.h"
+#include "replayer/novelty.h"
+#include "replayer/read_index.h"
+#include "replayer/recovery_trie.h"
+
+namespace powercut {
+
+class LeafQueries {
+ public:
+  // `all_definite`: at the first cut the pool holds every line. `image`: the image of the execution at hand.
+  LeafQueries(Executor* executor, Subject* subject, ExplorerCounts* counts, bool all_definite,
+              std::function<Image()> image);
+
+  void forget();
+  // The trace changed a line's contents; call it for all changes before the crash point is begun.
+  void trace_changed(const Frontier::Change& change);
+  void begin_crash_point(const Frontier& frontier);
+  // Asks at a leaf that the executor stands at. `untouched`: recovery has neither stored nor observed anything, and
+  // this is the first cut, so that the view is the crash point's.
+  void visit(int depth, const std::shared_ptr<const RecoveredState>& state, bool untouched);
+
+ private:
+  static constexpr uint8_t kNever = 255;
+  struct GroupState {
+    ReadIndex::Reads reads;
+    uint32_t stamp = 0;       // of the comparison that hit the group last
+    uint8_t bad_at = kNever;  // the least depth at which an answer was bad
+    uint64_t line = 0;        // that hit it
+    bool narrow = false;      // one line of the pool alone hit it
+  };
+  // What a line held before the trace changed it.
+  struct Since {
+    std::vector<Content> contents;
+    uint32_t prefix = 0;  // not 0: the first so many contents of the line as it is now
+  };
+  struct View {
+    absl::flat_hash_map<uint64_t, std::vector<Content>> own;  // lines that recovery or nested cuts made different
+    absl::flat_hash_map<uint64_t, Since> since;
+    std::shared_ptr<const RecoveredState> state;
+    std::array<uint32_t, Group::kKinds> groups{};
+  };
+
+  GroupState& state_of(uint32_t code);
+  // Contents of a line of the pool at the crash point, in the view at hand, and in an earlier one.
+  Contents base(uint64_t line) const;
+  Contents now(uint64_t line) const;
+  Contents then(const View& view, uint64_t line) const;
+
+  void take_view(const std::shared_ptr<const RecoveredState>& state, bool untouched);
+  uint64_t view_digest() const;
+  // Groups that may answer something new compared with `view`: codes, ascending; also marks them in their states.
+  std::vector<uint32_t> differ(const View& view);
+  void differ_in(uint64_t line, const Novelty& novelty, bool pool, std::vector<uint32_t>* out);
+  void all_groups(std::vector<uint32_t>* out) const;
+  void ask(std::vector<uint32_t> codes, const absl::flat_hash_set<uint32_t>& whole, int depth);
+  void ask_group(uint32_t code, int depth, bool whole);
+  void answer_all(int depth);
+  void explain(int depth, QueryId query, const std::string& wanted);
+  Subject::Judgement run(QueryId query, int depth, std::vector<std::string>* results);
+  void keep_view(int depth);
+
+  Executor* executor_;
+  Subject* subject_;
+  ExplorerCounts* counts_;
+  const bool all_definite_;
+  std::function<Image()> image_;
+  const bool exact_;  // every query is judged at every leaf, so the very sets of answers are kept
+
+  const Frontier* frontier_ = nullptr;
+  std::array<std::vector<GroupState>, Group::kKinds> groups_;
+  ReadIndex index_;
+  std::vector<View> views_;  // [0]: of a first cut
+  size_t next_view_ = 1;
+  absl::flat_hash_set<uint32_t> watched_;  // groups with a bad answer
+  absl::flat_hash_map<QueryId, std::vector<std::string>> answers_;  // exact_
+
+  // Of the crash point at hand.
+  std::vector<uint32_t> obliged_;
+  bool first_leaf_ = true;
+  absl::flat_hash_map<uint64_t, int> asked_;  // digest of a view -> least depth at which it was asked
+
+  // Of the leaf at hand.
+  absl::flat_hash_map<uint64_t, std::vector<Content>> own_;
+  absl::flat_hash_map<uint64_t, Content> before_;  // of touched lines: what the pool held at the first cut
+  std::shared_ptr<const RecoveredState> state_;
+  std::array<uint32_t, Group::kKinds> count_{};
+  absl::flat_hash_map<uint64_t, Novelty> new_in_;  // line -> what is new in it, for narrowing
+  uint32_t stamp_ = 0;
+  Executor::Mark leaf_{};
+
+  Decisions decisions_;
+  ResultBuffer buffer_;
+  QueryId query_ = 0;
+  std::function<void()> body_;
+  std::vector<uint64_t> seen_;  // digests of one query's answers
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_REPLAYER_LEAF_QUERIES_H_
