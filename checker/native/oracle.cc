@@ -22,6 +22,7 @@ std::string text_of(const std::vector<uint8_t>& bytes) { return {bytes.begin(), 
 Oracle::Oracle(const powercut_target& target, const TargetConfig& config, const powercut_traits& traits,
                powercut_pool pool, const History* history, Report report)
     : target_(target), config_(config), traits_(traits), pool_(pool), history_(history), report_(std::move(report)) {
+  tightened_ = history->tightened().size();
   probe_one_ = text_of(value_bytes(kProbeSerial, config.get()->value_size));
   probe_two_ = text_of(value_bytes(kProbeSerial + 1, config.get()->value_size));
 }
@@ -84,6 +85,12 @@ void Oracle::asking(Group group) {
 
 void Oracle::run(QueryId query, ResultBuffer* result) {
   run_query(target_, table(), query, history_->keys(), probe_one_, probe_two_, result);
+}
+
+std::string Oracle::first_key(const Violation& violation, int depth, QueryId query) const {
+  const OperationInfo& operation = history_->operation();
+  return absl::StrCat(violation.invariant, "/", static_cast<int>(operation.kind), "/", operation.text, "/",
+                      static_cast<int>(kind_of(query)), "/", depth > 0);
 }
 
 Subject::Judgement Oracle::weigh(int depth, QueryId query, std::string_view result,
