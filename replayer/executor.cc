@@ -229,12 +229,12 @@ void Executor::set_base(uint64_t line, const LineSet* set) {
     if (slot == 0) return;
     // The last one takes its place.
     undecided_[slot - 1] = undecided_.back();
-    slot_[undecided_.back().set->line] = slot;
+    slot_[undecided_.back().line] = slot;
     slot_[line] = 0;
     undecided_.pop_back();
     return;
   }
-  const Undecided entry{set, kAllAlive, static_cast<uint32_t>(set->contents.size()), set->diff, 0};
+  const Undecided entry{set, kAllAlive, static_cast<uint32_t>(set->contents.size()), set->diff, 0, line};
   if (slot != 0) {
     undecided_[slot - 1] = entry;
     return;
@@ -245,7 +245,7 @@ void Executor::set_base(uint64_t line, const LineSet* set) {
 
 void Executor::clear_base() {
   assert(levels_.empty());
-  for (const Undecided& u : undecided_) slot_[u.set->line] = 0;
+  for (const Undecided& u : undecided_) slot_[u.line] = 0;
   undecided_.clear();
 }
 
@@ -262,7 +262,7 @@ void Executor::install(const LineSets& sets) {
     }
     write_line(set.line, set.contents[0], ~uint64_t{0});
     if (set.contents.size() == 1) continue;
-    undecided_.push_back({&set, kAllAlive, static_cast<uint32_t>(set.contents.size()), set.diff, 0});
+    undecided_.push_back({&set, kAllAlive, static_cast<uint32_t>(set.contents.size()), set.diff, 0, set.line});
     slot_[set.line] = static_cast<uint32_t>(undecided_.size());
   }
   levels_.push_back(std::move(level));

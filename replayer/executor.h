@@ -249,6 +249,7 @@ class Executor {
     uint32_t alive_count;
     uint64_t diff;     // undecided bytes: alive candidates differ, and nothing has overwritten them
     uint64_t written;  // bytes that this execution overwrote
+    uint64_t line;     // the set's, which may be gone when the entry is taken away
   };
   struct Level {
     size_t first_undecided;

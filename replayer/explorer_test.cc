@@ -145,26 +145,25 @@ class TinySubject final : public Subject {
       : scheme_(scheme), wants_all_(wants_all), explain_(explain) {
     list(scheme.queries.size());
   }
-  // Asks the first `count` queries from here on.
-  void list(size_t count) {
-    if (count == ids_.size()) return;
-    ids_.clear();
-    for (size_t q = 0; q < count; ++q) ids_.push_back(q + 1);
-    ++version_;
-  }
+  // Asks the first `count` queries from here on, each a group of its own; more of them only.
+  void list(size_t count) { count_ = count; }
   void recover(ResultBuffer* result) override {
-    heap_ = static_cast<uint64_t*>(calloc(2, 8));
-    execute(scheme_.recovery, heap_, result);
+    auto* heap = static_cast<uint64_t*>(calloc(2, 8));
+    opened_ = {reinterpret_cast<uint64_t>(heap), 0, true};
+    execute(scheme_.recovery, heap, result);
   }
-  bool usable() const override { return true; }
-  const std::vector<QueryId>& queries(uint64_t* version) override {
-    *version = version_;
-    return ids_;
+  Opened opened() const override { return opened_; }
+  void reopen(const Opened& opened) override { opened_ = opened; }
+  std::array<uint32_t, Group::kKinds> groups() const override { return {0, static_cast<uint32_t>(count_), 0}; }
+  std::span<const QueryId> members(Group group) override {
+    member_ = group.index + 1;
+    return {&member_, 1};
   }
-  uint64_t context() const override { return reinterpret_cast<uint64_t>(heap_); }
-  const std::vector<QueryId>& obliged() override { return obliged_; }
+  const std::vector<Group>& obliged() override { return obliged_; }
   bool wants_all() const override { return wants_all_; }
-  void run(QueryId query, ResultBuffer* result) override { execute(scheme_.queries[query - 1], heap_, result); }
+  void run(QueryId query, ResultBuffer* result) override {
+    execute(scheme_.queries[query - 1], reinterpret_cast<uint64_t*>(opened_.table), result);
+  }
   Judgement recovered(int depth, const Outcome&, std::string_view result) override {
     return note(depth, kRecoveryQuery, result);
   }
@@ -186,9 +185,10 @@ class TinySubject final : public Subject {
   const Scheme& scheme_;
   const bool wants_all_;
   const bool explain_;  // ask for the image of everything that is new
-  std::vector<QueryId> ids_, obliged_;
-  uint64_t version_ = 0;
-  uint64_t* heap_ = nullptr;
+  size_t count_ = 0;
+  Opened opened_;
+  QueryId member_ = 0;
+  std::vector<Group> obliged_;
 };
 
 // ---- the traces ----------------------------------------------------------------------------------------------
@@ -215,7 +215,8 @@ struct Case {
 struct Explored {
   std::vector<std::set<std::string>> results;  // by crash point
   std::vector<BigInt> states;
-  uint64_t query_runs = 0;
+  uint64_t query_runs = 0, executions = 0;
+  absl::flat_hash_set<uint64_t> leaves;
   bool complete = true;
   std::string problem;  // an image that does not show what it is said to show
 };
@@ -296,6 +297,7 @@ Explored explore(const Case& c, const std::string& strategy_name, bool remember,
   const auto global = reinterpret_cast<uint64_t>(&scheme_global);
   Executor executor({.pool_size = kPoolSize,
                      .policy = c.policy,
+                     .caches_persist = c.model == "eadr",
                      .step_budget = 1000,
                      .globals = {{global, global + 8}},
                      .own_code = {}});
@@ -303,17 +305,23 @@ Explored explore(const Case& c, const std::string& strategy_name, bool remember,
   auto model = make_model(c.model, c.policy, kPoolSize);
   Frontier frontier(executor.pool());
   TinySubject subject(c.scheme, wants_all);
-  Explorer explorer(&executor, strategy.get(), &subject, {.nested = c.nested, .paranoid = true, .remember = remember});
+  const Explorer::Options options = {.nested = c.nested,
+                                     .paranoid = true,
+                                     .caches_persist = c.model == "eadr",
+                                     .policy = c.policy,
+                                     .visible_only = strategy_name == "prefix"};
+  const auto explorer = remember ? make_trie_explorer(&executor, &subject, options)
+                                 : make_eager_explorer(&executor, strategy.get(), &subject, options);
   Explored out;
   const auto visit = [&](const CrashPoint&) {
-    const std::vector<uint64_t> changed = lines_of(frontier.follow(model.get()));
+    const std::vector<Frontier::Change>& changes = frontier.follow(model.get());
     subject.results.clear();
     subject.shown.clear();
     subject.list(out.results.size() % 3 == 1 ? 1 : c.scheme.queries.size());
-    explorer.crash_point(frontier.sets(), changed, out.results.size());
+    explorer->crash_point(frontier, changes, out.results.size());
     out.results.push_back(subject.results);
     out.states.push_back(frontier.states());
-    if (!explorer.distrust().empty()) out.problem = explorer.distrust();
+    if (!explorer->distrust().empty()) out.problem = explorer->distrust();
     for (const Shown& shown : subject.shown) {
       if (auto wrong = replay(&executor, c.scheme, shown)) out.problem = *wrong;
     }
@@ -331,7 +339,9 @@ Explored explore(const Case& c, const std::string& strategy_name, bool remember,
     step(model.get(), event, visit);
   }
   out.complete = strategy->complete();
-  out.query_runs = explorer.counts().query_runs;
+  out.query_runs = explorer->counts().query_runs;
+  out.executions = explorer->counts().executions;
+  out.leaves = explorer->counts().leaves;
   return out;
 }
 
@@ -480,7 +490,7 @@ RC_GTEST_PROP(RandomSchemes, SamplesFindNoMore, ()) {
   RC_PRE(affordable(c));
   const Explored whole = explore(c, "read-driven", true);
   for (const char* strategy : {"prefix", "random"}) {
-    const Explored part = explore(c, strategy, true);
+    const Explored part = explore(c, strategy, strategy == std::string("prefix"));
     RC_ASSERT(!part.complete);
     RC_ASSERT(part.results.size() == whole.results.size());
     for (size_t i = 0; i < part.results.size(); ++i) {
@@ -496,39 +506,112 @@ RC_GTEST_PROP(RandomSchemes, SamplesFindNoMore, ()) {
 class ExplorerTest : public ::testing::Test {
  protected:
   ExplorerTest() : executor_({.pool_size = kPoolSize, .step_budget = 1000, .globals = {}, .own_code = {}}) {}
+
+  void apply(Event event) {
+    event.index = events_++;
+    model_->apply(event);
+  }
+  void store(uint64_t word, uint64_t value) {
+    Event event;
+    event.kind = EventKind::kStore;
+    event.addr = offset_of(word);
+    event.value = {reinterpret_cast<const uint8_t*>(&value), 8};
+    event.size = 8;
+    apply(event);
+  }
+  void persist(uint64_t word) {
+    Event flush;
+    flush.kind = EventKind::kFlush;
+    flush.code = 1;
+    flush.addr = offset_of(word);
+    apply(flush);
+    Event fence;
+    fence.kind = EventKind::kFence;
+    fence.code = 1;
+    apply(fence);
+  }
+  BigInt explore(Explorer* explorer) {
+    const std::vector<Frontier::Change>& changes = frontier_.follow(model_.get());
+    return explorer->crash_point(frontier_, changes, 0);
+  }
+
   Executor executor_;
-  std::unique_ptr<Strategy> strategy_ = make_read_driven();
+  std::unique_ptr<Model> model_ = make_adr(AtomPolicy::kAny, kPoolSize);
+  Frontier frontier_{executor_.pool()};
+  uint64_t events_ = 0;
 };
 
 TEST_F(ExplorerTest, LinesThatNothingReadsAreNotMultiplied) {
   const Scheme scheme{{{Op::kLoad, 0, 0, 0}}, {{{Op::kLoad, 0, 2, 0}, {Op::kEmit, 0, 0, 0}}}};
-  const LineSet one = testing::line_set(0, {testing::content({1}), testing::content({2})});
-  const LineSet two = testing::line_set(1, {testing::content({1}), testing::content({2}), testing::content({3})});
-  const LineSet three = testing::line_set(2, {testing::content({1}), testing::content({2})});
   TinySubject subject(scheme, true, false);
-  Explorer explorer(&executor_, strategy_.get(), &subject, {.nested = 0});
-  EXPECT_EQ(explorer.crash_point({&one, &two, &three}, {0, 1, 2}, 0), 12);
-  EXPECT_EQ(explorer.counts().executions, 2u);  // recovery reads the first line
-  EXPECT_EQ(explorer.counts().leaves.size(), 2u);
-  EXPECT_EQ(explorer.counts().query_answers, 2u);
-  EXPECT_EQ(explorer.counts().query_runs, 3u);  // the query reads the second one; its answers hold for both leaves
+  const auto explorer = make_trie_explorer(&executor_, &subject, {.nested = 0});
+  store(0, 1);
+  store(2, 1);
+  store(2, 2);
+  store(4, 1);
+  EXPECT_EQ(explore(explorer.get()), 12);
+  EXPECT_EQ(explorer->counts().executions, 2u);  // recovery reads the first line
+  EXPECT_EQ(explorer->counts().leaves.size(), 2u);
+  EXPECT_EQ(explorer->counts().query_answers, 2u);
+  EXPECT_EQ(explorer->counts().query_runs, 3u);  // the query reads the second one; its answers hold for both leaves
 }
 
-TEST_F(ExplorerTest, AResultIsForgottenWhenALineThatItReadChanges) {
+TEST_F(ExplorerTest, AnAnswerIsAskedForAgainWhenALineThatItReadChanges) {
   const Scheme scheme{{}, {{{Op::kLoad, 0, 0, 0}, {Op::kEmit, 0, 0, 0}}}};
   TinySubject subject(scheme, true, false);
-  Explorer explorer(&executor_, strategy_.get(), &subject, {.nested = 0});
-  const LineSet other = testing::line_set(2, {testing::content({1}), testing::content({2})});
-  explorer.crash_point({&other}, {2}, 0);
-  explorer.crash_point({}, {2}, 1);
-  EXPECT_EQ(explorer.counts().query_runs, 1u);  // a line that it does not read
-  executor_.pool()[0] = 7;
-  explorer.crash_point({}, {0}, 2);
-  EXPECT_EQ(explorer.counts().query_runs, 2u);
+  const auto explorer = make_trie_explorer(&executor_, &subject, {.nested = 0});
+  store(4, 1);
+  explore(explorer.get());
+  persist(4);
+  explore(explorer.get());
+  EXPECT_EQ(explorer->counts().query_runs, 1u);  // a line that it does not read
+  store(0, 7);
+  persist(0);
+  explore(explorer.get());
+  EXPECT_EQ(explorer->counts().query_runs, 2u);
   EXPECT_TRUE(subject.results.contains("0/1/7."));
-  explorer.forget();
-  explorer.crash_point({}, {}, 3);
-  EXPECT_EQ(explorer.counts().query_runs, 3u);
+  explorer->forget();
+  explore(explorer.get());
+  EXPECT_EQ(explorer->counts().query_runs, 3u);
+}
+
+TEST_F(ExplorerTest, OnlyNewContentsAreAskedFor) {
+  const Scheme scheme{{}, {{{Op::kLoad, 0, 0, 0}, {Op::kEmit, 0, 0, 0}}}};
+  TinySubject subject(scheme, /*wants_all=*/false, /*explain=*/false);
+  const auto explorer = make_trie_explorer(&executor_, &subject, {.nested = 0});
+  explore(explorer.get());
+  EXPECT_EQ(explorer->counts().query_runs, 1u);
+  store(0, 1);
+  explore(explorer.get());  // 0 was asked, 1 is new
+  EXPECT_EQ(explorer->counts().query_runs, 2u);
+  store(0, 2);
+  explore(explorer.get());
+  EXPECT_EQ(explorer->counts().query_runs, 3u);
+  persist(0);
+  explore(explorer.get());  // the fence takes contents away
+  EXPECT_EQ(explorer->counts().query_runs, 3u);
+  EXPECT_EQ(explorer->counts().executions, 1u);
+}
+
+TEST_F(ExplorerTest, ARecoveryThatReadsWhatItReadBeforeDoesNotRun) {
+  // Reads one word, and another one where that is 1.
+  const Scheme scheme{{{Op::kLoad, 0, 0, 0}, {Op::kSkip, 0, 0, 1}, {Op::kLoad, 1, 2, 0}, {Op::kEmit, 0, 0, 0}}, {}};
+  TinySubject subject(scheme, true, false);
+  const auto explorer = make_trie_explorer(&executor_, &subject, {.nested = 0});
+  for (int round = 0; round < 3; ++round) {
+    store(0, 1);
+    explore(explorer.get());
+    persist(0);
+    explore(explorer.get());
+    store(0, 0);
+    explore(explorer.get());
+    persist(0);
+    explore(explorer.get());
+  }
+  EXPECT_EQ(explorer->counts().executions, 2u);
+  store(2, 5);
+  explore(explorer.get());  // the second word is read only where the first is 1
+  EXPECT_EQ(explorer->counts().executions, 2u);
 }
 
 TEST_F(ExplorerTest, ASecondCutIsExploredToTheDepthAskedFor) {
@@ -545,8 +628,8 @@ TEST_F(ExplorerTest, ASecondCutIsExploredToTheDepthAskedFor) {
                       {}};
   for (int nested = 0; nested <= 3; ++nested) {
     TinySubject subject(scheme);
-    Explorer explorer(&executor_, strategy_.get(), &subject, {.nested = nested});
-    explorer.crash_point({}, {}, 0);
+    const auto explorer = make_trie_explorer(&executor_, &subject, {.nested = nested});
+    explore(explorer.get());
     const auto deepest = std::max_element(subject.results.begin(), subject.results.end());
     EXPECT_EQ((*deepest)[0] - '0', nested) << *deepest;
   }
@@ -564,8 +647,8 @@ TEST_F(ExplorerTest, RecoveryIsCutBeforeItsFencesAndAfterItReturned) {
                        {Op::kStoreConst, 0, 2, 1}},
                       {}};
   TinySubject subject(scheme);
-  Explorer explorer(&executor_, strategy_.get(), &subject, {.nested = 1});
-  explorer.crash_point({}, {}, 0);
+  const auto explorer = make_trie_explorer(&executor_, &subject, {.nested = 1});
+  explore(explorer.get());
   // 0 0 by the cut before the fence alone, 1 1 by the cut after the return alone.
   EXPECT_EQ(subject.results, (std::set<std::string>{"0/0/0.0.", "1/0/0.0.", "1/0/1.0.", "1/0/1.1."}));
 }
@@ -573,20 +656,21 @@ TEST_F(ExplorerTest, RecoveryIsCutBeforeItsFencesAndAfterItReturned) {
 TEST_F(ExplorerTest, CodeThatWritesUnseenIsNotTrusted) {
   struct Sly final : Subject {
     void recover(ResultBuffer*) override { testing::at(0)[100] ^= 1; }  // no hook
-    bool usable() const override { return false; }
-    const std::vector<QueryId>& queries(uint64_t*) override { return none; }
-    uint64_t context() const override { return 0; }
-    const std::vector<QueryId>& obliged() override { return none; }
+    Opened opened() const override { return {}; }
+    void reopen(const Opened&) override {}
+    std::array<uint32_t, Group::kKinds> groups() const override { return {}; }
+    std::span<const QueryId> members(Group) override { return {}; }
+    const std::vector<Group>& obliged() override { return none; }
     bool wants_all() const override { return false; }
     void run(QueryId, ResultBuffer*) override {}
     Judgement recovered(int, const Outcome&, std::string_view) override { return Judgement::kGood; }
     Judgement answered(int, QueryId, std::string_view) override { return Judgement::kGood; }
     void explained(int, QueryId, std::string_view, const Outcome*, const Image&) override {}
-    std::vector<QueryId> none;
+    std::vector<Group> none;
   } sly;
-  Explorer explorer(&executor_, strategy_.get(), &sly, {.nested = 0, .paranoid = true});
-  explorer.crash_point({}, {}, 0);
-  EXPECT_NE(explorer.distrust(), "");
+  const auto explorer = make_trie_explorer(&executor_, &sly, {.nested = 0, .paranoid = true});
+  explore(explorer.get());
+  EXPECT_NE(explorer->distrust(), "");
 }
 
 }  // namespace

@@ -86,5 +86,8 @@ class Subject {
                          const Image& image) = 0;
 };
 
+// Every query that the open table can be asked, group by group.
+std::vector<QueryId> all_queries(Subject* subject);
+
 }  // namespace powercut
 #endif  // POWERCUT_REPLAYER_SUBJECT_H_

@@ -34,11 +34,9 @@ class TrieExplorer final : public Explorer {
       for (const LineSet* set : frontier.sets()) set_base(set->line);
       fresh_ = false;
     } else {
+      if (options_.visible_only) follow_visible(changes);
       for (const Frontier::Change& change : changes) {
-        if (options_.visible_only) {
-          change_visible(change);
-          continue;
-        }
+        if (options_.visible_only) break;
         steady_ = steady_ && !concerns_steady(change);
         set_base(change.line);
         leaf_queries_.trace_changed(change);
@@ -97,19 +95,26 @@ class TrieExplorer final : public Explorer {
     std::memcpy(executor_->pool() + line * kLineSize, visible.bytes.data(), kLineSize);
   }
 
-  // With visible_only a line always has one content, the visible one.
-  void change_visible(const Frontier::Change& change) {
-    Frontier::Change mine{.line = change.line, .grew = false, .old_count = 0, .before = {}};
-    const auto shown = shown_.find(change.line);
-    mine.before.contents = {shown != shown_.end() ? shown->second
-                            : change.grew         ? frontier_->find(change.line)->contents[0]
-                                                  : change.before.contents[0]};
-    set_base(change.line);
-    const auto* now = reinterpret_cast<const Content*>(executor_->pool() + change.line * kLineSize);
-    const auto read = steady_reads_.find(change.line);
-    steady_ = steady_ && (read == steady_reads_.end() ||
-                          (differing_bytes(mine.before.contents[0], *now) & read->second) == 0);
-    leaf_queries_.trace_changed(mine);
+  // With visible_only a line always has one content, the visible one. All open lines are looked at, since the frontier
+  // puts floors into the pool, and says nothing of a set whose visible content alone is another.
+  void follow_visible(const std::vector<Frontier::Change>& changes) {
+    absl::btree_map<uint64_t, Content> before;
+    for (const Frontier::Change& change : changes) {
+      before.emplace(change.line,
+                     change.grew ? frontier_->find(change.line)->contents[0] : change.before.contents[0]);
+    }
+    for (const auto& [line, content] : shown_) before.insert_or_assign(line, content);
+    for (const auto& [line, content] : before) {
+      set_base(line);
+      const auto* now = reinterpret_cast<const Content*>(executor_->pool() + line * kLineSize);
+      const auto read = steady_reads_.find(line);
+      const uint64_t difference = differing_bytes(content, *now);
+      if (difference == 0) continue;
+      steady_ = steady_ && (read == steady_reads_.end() || (difference & read->second) == 0);
+      Frontier::Change mine{.line = line, .grew = false, .old_count = 0, .before = {}};
+      mine.before.contents = {content};
+      leaf_queries_.trace_changed(mine);
+    }
   }
 
   // A crash point at which recovery has one behaviour, which stores nothing and observes no undecided byte, is

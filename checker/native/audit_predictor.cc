@@ -39,17 +39,17 @@ class ExecutorPredictor final : public Predictor {
     buffer_.clear();
     keep(kRecoveryQuery, executor_.run_recovery(&none, nullptr, [this] { oracle_->recover(&buffer_); }));
     const bool usable = !results_.at(kRecoveryQuery)[0].starts_with('!') && oracle_->usable();
-    uint64_t version = 0;
-    asked_ = usable ? &oracle_->queries(&version) : &nothing_;
+    asked_ = usable ? all_queries(&*oracle_) : std::vector<QueryId>{};
+    std::sort(asked_.begin(), asked_.end());
     leaf_ = executor_.mark();
   }
 
-  const std::vector<QueryId>& asked() override { return *asked_; }
+  const std::vector<QueryId>& asked() override { return asked_; }
 
   const std::vector<std::string>& predicted(QueryId query) override {
     const auto known = results_.find(query);
     if (known != results_.end()) return known->second;
-    if (!std::binary_search(asked_->begin(), asked_->end(), query)) return unknown_;
+    if (!std::binary_search(asked_.begin(), asked_.end(), query)) return unknown_;
     Decisions none;
     buffer_.clear();
     keep(query, executor_.run(&none, [&] { oracle_->run(query, &buffer_); }));
@@ -75,9 +75,8 @@ class ExecutorPredictor final : public Predictor {
   ResultBuffer buffer_;
   std::optional<ConcreteLevel> level_;
   Executor::Mark leaf_{};
-  const std::vector<QueryId> nothing_;
   const std::vector<std::string> unknown_;
-  const std::vector<QueryId>* asked_ = &nothing_;
+  std::vector<QueryId> asked_;
   absl::node_hash_map<QueryId, std::vector<std::string>> results_;  // node: references stay good
 };
 

@@ -208,14 +208,7 @@ Result<Reproduction::Shown> Reproduction::judge(const Instant& instant, const Ou
   }
   if (record_.query == describe_query(follower_.history(), kRecoveryQuery) || !oracle_.usable()) return Shown();
 
-  std::vector<QueryId> queries;
-  const std::array<uint32_t, Group::kKinds> groups = oracle_.groups();
-  for (uint8_t kind = 0; kind < Group::kKinds; ++kind) {
-    for (uint32_t i = 0; i < groups[kind]; ++i) {
-      const std::span<const QueryId> members = oracle_.members({kind, i});
-      queries.insert(queries.end(), members.begin(), members.end());
-    }
-  }
+  const std::vector<QueryId> queries = all_queries(&oracle_);
   const auto query = std::find_if(queries.begin(), queries.end(), [&](QueryId candidate) {
     return describe_query(follower_.history(), candidate) == record_.query;
   });
