@@ -224,11 +224,8 @@ class TrieExplorer final : public Explorer {
     }
   }
 
-  void land(Way* way) const {
-    for (uint64_t line : way->pending.take_changed()) {
-      const auto log = way->pending.lines().find(line);
-      if (log != way->pending.lines().end()) log->second.settle_chain(options_.policy);
-    }
+  static void land(Way* way) {
+    for (uint64_t line : way->pending.take_changed()) way->pending.settle_chain(line);
   }
 
   // Runs recovery on the images that `choices` leave, along one way, and enters that way into the trie.
