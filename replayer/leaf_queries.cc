@@ -290,12 +290,14 @@ void LeafQueries::ask(std::vector<uint32_t> codes, const absl::flat_hash_set<uin
     std::vector<uint32_t> keep = novelty.contents_in(~uint64_t{0});
     const bool narrowed = !keep.empty() && keep.size() < base(line).size();
     if (narrowed) {
-      executor_->keep_only(line, keep);
+      narrowing_ = {line, std::move(keep), leaf};
+      executor_->keep_only(line, narrowing_->keep);
       leaf_ = executor_->mark();
     }
     for (; i < tasks.size() && tasks[i].narrow && tasks[i].line == line; ++i) {
       ask_group(tasks[i].code, depth, !narrowed);
     }
+    narrowing_.reset();
     leaf_ = leaf;
     executor_->undo(leaf);
   }
@@ -353,7 +355,11 @@ Subject::Judgement LeafQueries::run(QueryId query, int depth, std::vector<std::s
         good = good && judgement == Subject::Judgement::kGood;
         if (judgement == Subject::Judgement::kExplain) {
           const std::string result(buffer_.view());
-          subject_->explained(depth, query, result, outcome.returned() ? nullptr : &outcome, image_());
+          if (narrowing_) {
+            explain_widely(depth, query, result);
+          } else {
+            subject_->explained(depth, query, result, outcome.returned() ? nullptr : &outcome, image_());
+          }
         }
       }
     }
@@ -380,17 +386,26 @@ void LeafQueries::answer_all(int depth) {
 // Finds a branch that gives `wanted` again and reports the image that leads there.
 void LeafQueries::explain(int depth, QueryId query, const std::string& wanted) {
   query_ = query;
-  decisions_.clear();
+  Decisions decisions;
   do {
     buffer_.clear();
     ++counts_->query_runs;
-    const Outcome outcome = executor_->run(&decisions_, body_);
+    const Outcome outcome = executor_->run(&decisions, body_);
     if (!outcome.returned()) put_failure(outcome, &buffer_);
     const bool found = buffer_.view() == wanted;
     if (found) subject_->explained(depth, query, wanted, outcome.returned() ? nullptr : &outcome, image_());
     executor_->undo(leaf_);
     if (found) return;
-  } while (decisions_.advance());
+  } while (decisions.advance());
+}
+
+// What the narrowing took away was not observed by the query: the image must not say so.
+void LeafQueries::explain_widely(int depth, QueryId query, const std::string& wanted) {
+  leaf_ = narrowing_->leaf;
+  executor_->undo(leaf_);
+  explain(depth, query, wanted);
+  executor_->keep_only(narrowing_->line, narrowing_->keep);
+  leaf_ = executor_->mark();
 }
 
 }  // namespace powercut

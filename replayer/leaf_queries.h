@@ -17,6 +17,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -80,6 +81,7 @@ class LeafQueries {
   void ask_group(uint32_t code, int depth, bool whole);
   void answer_all(int depth);
   void explain(int depth, QueryId query, const std::string& wanted);
+  void explain_widely(int depth, QueryId query, const std::string& wanted);
   Subject::Judgement run(QueryId query, int depth, std::vector<std::string>* results);
   void keep_view(int depth);
 
@@ -111,6 +113,13 @@ class LeafQueries {
   absl::flat_hash_map<uint64_t, Novelty> new_in_;  // line -> what is new in it, for narrowing
   uint32_t stamp_ = 0;
   Executor::Mark leaf_{};
+  // The line that is narrowed for the groups at hand, to which contents; and the leaf without that.
+  struct Narrowing {
+    uint64_t line;
+    std::vector<uint32_t> keep;
+    Executor::Mark leaf;
+  };
+  std::optional<Narrowing> narrowing_;
 
   Decisions decisions_;
   ResultBuffer buffer_;

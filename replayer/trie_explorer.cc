@@ -49,7 +49,9 @@ class TrieExplorer final : public Explorer {
     leaf_queries_.begin_crash_point(frontier);
     asked_levels_.clear();
     if (steady_) {
+      // It was found good when it was reached, and what is legal of recovery itself never becomes less.
       const Executor::Mark start = executor_->mark();
+      if (subject_->wants_all()) subject_->recovered(0, steady_leaf_->outcome, steady_leaf_->result);
       reach(*steady_leaf_);
       leaf_queries_.visit(0, steady_leaf_, /*untouched=*/true);
       executor_->undo(start);
