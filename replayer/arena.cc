@@ -3,6 +3,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "replayer/faults_allocation.h"
+
 // glibc's own entry points, which interposition leaves reachable.
 extern "C" {
 void* __libc_malloc(size_t size);
@@ -39,6 +41,12 @@ void* take(uint64_t alignment, uint64_t size) {
   return reinterpret_cast<void*>(start);
 }
 
+bool refused(uint64_t size, const void* pc, const void* frame) {
+  if (!allocation_fails(size, false, pc, frame)) return false;
+  errno = ENOMEM;
+  return true;
+}
+
 uint64_t size_of(const void* pointer) {
   return *reinterpret_cast<const uint64_t*>(reinterpret_cast<uint64_t>(pointer) - kHeader);
 }
@@ -54,7 +62,11 @@ void arena_drop_to(uint64_t top) {
 
 extern "C" {
 
-void* malloc(size_t size) { return powercut::arena_active ? powercut::take(16, size) : __libc_malloc(size); }
+void* malloc(size_t size) {
+  if (!powercut::arena_active) return __libc_malloc(size);
+  return powercut::refused(size, __builtin_return_address(0), __builtin_frame_address(0)) ? nullptr
+                                                                                          : powercut::take(16, size);
+}
 
 void free(void* pointer) {
   if (pointer != nullptr && !powercut::owned(pointer)) __libc_free(pointer);
@@ -67,6 +79,7 @@ void* calloc(size_t count, size_t size) {
     errno = ENOMEM;
     return nullptr;
   }
+  if (powercut::refused(bytes, __builtin_return_address(0), __builtin_frame_address(0))) return nullptr;
   void* out = powercut::take(16, bytes);
   if (out != nullptr) std::memset(out, 0, bytes);
   return out;
@@ -84,7 +97,10 @@ void* realloc(void* pointer, size_t size) {
 }
 
 void* memalign(size_t alignment, size_t size) {
-  return powercut::arena_active ? powercut::take(alignment, size) : __libc_memalign(alignment, size);
+  if (!powercut::arena_active) return __libc_memalign(alignment, size);
+  return powercut::refused(size, __builtin_return_address(0), __builtin_frame_address(0))
+             ? nullptr
+             : powercut::take(alignment, size);
 }
 void* aligned_alloc(size_t alignment, size_t size) { return memalign(alignment, size); }
 int posix_memalign(void** out, size_t alignment, size_t size) {

@@ -17,6 +17,7 @@ void add_stats_command(CLI::App& app, int& exit_code);
 void add_explore_command(CLI::App& app, int& exit_code);
 void add_reproduce_command(CLI::App& app, int& exit_code);
 void add_model_command(CLI::App& app, int& exit_code);
+void add_faults_command(CLI::App& app, int& exit_code);
 
 // Holding the engine itself to the truth.
 void add_audit_command(CLI::App& app, int& exit_code);

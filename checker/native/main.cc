@@ -21,6 +21,7 @@ int main(int argc, char** argv) {
   powercut::add_reproduce_command(app, exit_code);
   powercut::add_model_command(app, exit_code);
   powercut::add_audit_command(app, exit_code);
+  powercut::add_faults_command(app, exit_code);
 
   try {
     app.parse(argc, argv);

@@ -239,7 +239,7 @@ TEST(Describe, RefusesWhatIsNoTarget) {
   for (auto [kind, words] : {std::pair{"lacks_entry", "does not export powercut_target_entry"},
                              {"lacks_update", "lacks required functions: update"},
                              {"old_abi", "ABI version 7"},
-                             {"refuses", "does not serve ABI version 1"},
+                             {"refuses", "does not serve ABI version 2"},
                              {"missing", "No such file"}}) {
     auto run = run_engine({"describe", "--library", library(kind)});
     EXPECT_EQ(run.exit, 2) << kind;

@@ -143,7 +143,9 @@ Json traits_json(const powercut_traits& traits) {
           {"checks_exists", traits.checks_exists != 0},
           {"copy_citation", text(traits.copy_citation)},
           {"leak_citation", text(traits.leak_citation)},
-          {"notes", text(traits.notes)}};
+          {"notes", text(traits.notes)},
+          {"detects_damage", traits.detects_damage != 0},
+          {"needs_zeroed_pool", traits.needs_zeroed_pool != 0}};
 }
 
 }  // namespace powercut

@@ -19,6 +19,7 @@ from powercut.commands import (
     compile,
     doctor,
     explore,
+    faults,
     fidelity,
     known_bugs,
     list_,
@@ -86,7 +87,7 @@ def powercut(
     """
 
 
-for _verb in (list_, run, record, explore, reproduce, report, known_bugs, litmus, audit, fidelity, doctor, compile):
+for _verb in (list_, run, record, explore, reproduce, faults, report, known_bugs, litmus, audit, fidelity, doctor, compile):
     _verb.register(app)
 
 

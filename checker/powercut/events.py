@@ -225,6 +225,43 @@ class Audited(_Event):
     differences: int
 
 
+class FaultFinding(_Event):
+    """One thing that went wrong under a fault; `count` cases show it."""
+
+    event: Literal["fault_finding"]
+    fault: str
+    invariant: str
+    message: str
+    subject: str
+    offset: int | None = None
+    operation: str = ""
+    operation_index: int = 0
+    query: str = ""
+    expected: list[str] = Field(default_factory=list)
+    found: str = ""
+    stack: RawStack = Field(default_factory=list)
+    count: int = 1
+
+
+class FaultTrace(_Event):
+    """The trace of a run in which an allocation failed, to be explored."""
+
+    event: Literal["fault_trace"]
+    trace: str
+    subject: str
+
+
+class FaultResult(_Event):
+    event: Literal["fault_result"]
+    fault: str
+    cases: int
+    cases_of: int
+    effects: dict[str, int]
+    findings: int
+    complete: bool
+    reason: str | None = None
+
+
 class Unknown(_Event):
     event: str
 
@@ -244,6 +281,9 @@ Event = (
     | Reproduced
     | Difference
     | Audited
+    | FaultFinding
+    | FaultTrace
+    | FaultResult
     | Unknown
 )
 
@@ -262,6 +302,9 @@ _TYPES: dict[str, type[_Event]] = {
     "reproduced": Reproduced,
     "difference": Difference,
     "audited": Audited,
+    "fault_finding": FaultFinding,
+    "fault_trace": FaultTrace,
+    "fault_result": FaultResult,
 }
 
 

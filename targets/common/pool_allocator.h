@@ -28,6 +28,9 @@
 #include "powercut/pmem.h"
 #include "powercut/target.h"
 
+// Defined by the engine alone: whether this allocation is to fail though there is room (powercut faults).
+extern "C" int powercut_refuse_allocation(uint64_t bytes) __attribute__((weak));
+
 namespace powercut {
 
 class PoolAllocator {
@@ -61,6 +64,7 @@ class PoolAllocator {
   uint64_t Allocate(uint64_t bytes) {
     const uint64_t need = (bytes + geometry_.unit - 1) / geometry_.unit;
     if (need == 0 || need > units_) return 0;
+    if (powercut_refuse_allocation != nullptr && powercut_refuse_allocation(bytes) != 0) return 0;
     const uint64_t mark = header_of()->mark;
     uint64_t run = hint_;  // where the current run of free units began
     uint64_t at = hint_;

@@ -96,4 +96,6 @@ void powercut_set_sink(const powercut_sink* sink) {
   active_sink = next;
 }
 
+void powercut_get_sink(powercut_sink* out) { *out = active_sink; }
+
 }  // extern "C"

@@ -79,6 +79,8 @@ typedef struct powercut_sink {
 // Installs the listener for the whole process; null removes it. Not thread-safe: call it while no
 // instrumented code runs.
 void powercut_set_sink(const powercut_sink* sink);
+// The listener of now, with every pointer callable: for one that puts itself in front of it.
+void powercut_get_sink(powercut_sink* out);
 // Called by target code through powercut/pmem.h.
 void powercut_mark(const char* name);
 // Walks saved frame pointers from `frame`; writes `pc` and at most `max - 1` return addresses

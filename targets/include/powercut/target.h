@@ -14,12 +14,12 @@
 extern "C" {
 #endif
 
-#define POWERCUT_TARGET_ABI 1u
+#define POWERCUT_TARGET_ABI 2u
 
 typedef enum powercut_status {
   POWERCUT_OK = 0,
   POWERCUT_NOT_FOUND = 1,     /* lookup, update, erase: no such key */
-  POWERCUT_FULL = 2,          /* insert, update, maintain: no room; nothing was changed */
+  POWERCUT_FULL = 2,          /* no room in the pool or in memory; nothing was changed */
   POWERCUT_NOT_FORMATTED = 3, /* open: the pool was never (completely) formatted */
   POWERCUT_CORRUPT = 4,       /* open, or any operation: the target itself detected damage */
   POWERCUT_UNSUPPORTED = 5,   /* this target or configuration has no such operation */
@@ -66,6 +66,9 @@ typedef struct powercut_traits {
   const char* copy_citation;
   const char* leak_citation;
   const char* notes;
+  /* Since ABI 2. */
+  uint32_t detects_damage;    /* 1: a flipped bit is answered by an error, never by wrong data */
+  uint32_t needs_zeroed_pool; /* 1: format relies on a pool of zeroes; on other contents the table is undefined */
 } powercut_traits;
 
 /* Called once per item; stops when it returns non-zero. */
@@ -83,7 +86,7 @@ typedef struct powercut_target {
   const char* const* commands; /* null-terminated names for `maintain`, e.g. "expand" */
 
   powercut_status (*traits)(const powercut_config* config, powercut_traits* out);
-  /* Makes an empty table in a zeroed pool; durable when it returns. */
+  /* Makes an empty table in a fresh pool (zeroed, if the traits need that); durable when it returns. */
   powercut_status (*format)(powercut_pool pool, const powercut_config* config);
   /* Opens the table and runs recovery; the table is fully usable when it returns POWERCUT_OK. */
   powercut_status (*open)(powercut_pool pool, const powercut_config* config, powercut_table** out);

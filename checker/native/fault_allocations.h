@@ -1,0 +1,42 @@
+// One run for each allocation of a recorded scenario, in which that one fails. The target must answer an error
+// (or do without), stay right while it lives, and its trace goes to a file, so that every crash state of it can be
+// explored like any other run.
+//
+// The traces are explored from the operation in which the allocation fails: until there, they are the recorded
+// run's.
+#ifndef POWERCUT_CHECKER_NATIVE_FAULT_ALLOCATIONS_H_
+#define POWERCUT_CHECKER_NATIVE_FAULT_ALLOCATIONS_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "checker/native/fault_replay.h"
+#include "tracer/format/writer.h"
+
+namespace powercut {
+
+class AllocationFaults {
+ public:
+  // All arguments outlive this. `wrote` hears of each finished trace.
+  AllocationFaults(const Session& session, const FaultOptions& options, FaultReport* report, Progress* progress,
+                   std::function<void(const std::string& trace, const std::string& subject)> wrote);
+  std::optional<EngineError> run();
+
+ private:
+  class Attempt;
+  // Runs everything with allocation `fail_at` failing (0: none, which counts them).
+  std::optional<EngineError> attempt(uint64_t fail_at);
+
+  const Session& session_;
+  const FaultOptions& options_;
+  FaultReport* report_;
+  Progress* progress_;
+  std::function<void(const std::string&, const std::string&)> wrote_;
+  Executor executor_;
+  std::vector<RecordedOperation> operations_;
+  std::vector<size_t> met_in_;  // by allocation, from 0: the operation that makes it
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_NATIVE_FAULT_ALLOCATIONS_H_
