@@ -123,8 +123,7 @@ void FaultReport::add_case(const FaultAnswer& worst, bool seen_by_verify) {
 
 void FaultReport::add_finding(FaultFinding finding) {
   // The innermost addresses say where; the rest says how it came there.
-  std::string key = absl::StrCat(finding.violation.invariant, "/", finding.query.substr(0, finding.query.find('(')),
-                                 "/", finding.operation.substr(0, finding.operation.find(' ')));
+  std::string key = absl::StrCat(finding.violation.invariant, "/", finding.query.substr(0, finding.query.find('(')));
   for (size_t i = 0; i < std::min<size_t>(finding.stack.size(), 3); ++i) absl::StrAppend(&key, "/", finding.stack[i]);
   const auto [at, added] = findings_.try_emplace(key, Known{std::move(finding), 0});
   ++at->second.count;

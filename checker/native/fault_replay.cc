@@ -1,12 +1,15 @@
 #include "checker/native/fault_replay.h"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 
 namespace powercut {
 namespace {
 
 // Room beyond the value's size, so that a value that is too long shows as one.
 constexpr size_t kLookupSlack = 64;
+constexpr size_t kLongestValue = 65536;
 
 std::string text_of(std::span<const uint8_t> bytes) { return {bytes.begin(), bytes.end()}; }
 powercut_bytes bytes_of(const std::string& text) { return {text.data(), text.size()}; }
@@ -105,8 +108,16 @@ powercut_status FaultReplay::call(const RecordedOperation& operation) {
       return target_.update(table_, bytes_of(operation.key), bytes_of(operation.value));
     case OpKind::kErase:
       return target_.erase(table_, bytes_of(operation.key));
-    case OpKind::kLookup:
-      return target_.lookup(table_, bytes_of(operation.key), value_.data(), value_.size(), &value_size_);
+    case OpKind::kLookup: {
+      // On the stack: the target may not store to the engine's heap.
+      std::array<uint8_t, kLongestValue + kLookupSlack> value;
+      size_t size = 0;
+      const powercut_status status =
+          target_.lookup(table_, bytes_of(operation.key), value.data(), std::min(value_.size(), value.size()), &size);
+      value_size_ = std::min(size, value_.size());
+      std::memcpy(value_.data(), value.data(), std::min(value_size_, value.size()));
+      return status;
+    }
     case OpKind::kMaintain:
       return target_.maintain == nullptr ? POWERCUT_UNSUPPORTED : target_.maintain(table_, operation.text.c_str());
     case OpKind::kClose:

@@ -41,7 +41,7 @@ _EXCUSES = {
 
 
 def _finding(item: dict[str, Any], run: dict[str, Any]) -> str:
-    where = item["site"] or "an unknown place"
+    place = item["site"] and f"{item['site']}" + (f" in {item['function']}" if item["function"] else "")
     times = f" ({item['count']} cases)" if item["count"] > 1 else ""
     return "\n".join(
         [
@@ -51,7 +51,7 @@ def _finding(item: dict[str, Any], run: dict[str, Any]) -> str:
             f"    fault     {item['subject']}",
             f"    during    {item['operation']} (operation {item['operation_index']})"
             + (f", {item['query']}" if item["query"] else ""),
-            f"    at        {where}" + (f" in {item['function']}" if item["function"] else ""),
+            *([f"    at        {place}"] if place else []),
             f"    expected  {' or '.join(item['expected']) or '-'}   found {item['found'] or '-'}",
         ]
     )

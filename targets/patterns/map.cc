@@ -61,7 +61,7 @@ powercut_status Map::UpdateEntry(const uint8_t* key, const uint8_t* value) {
     UpdateInPlace(entry, value);
     return POWERCUT_OK;
   }
-  const uint64_t next = (entry->state & ~kDirty) == 1 ? 2 : 1;
+  const uint64_t next = StateOf(entry->state) == 1 ? 2 : 1;
   std::memcpy(entry->value[next - 1], value, options_.value_size);
   pmem::persist(entry->value[next - 1], options_.value_size);
   SetState(entry, next, !Has(Bug::kStale));
@@ -101,8 +101,33 @@ void Map::SetState(Entry* entry, uint64_t state, bool durable) const {
     Help(entry);
     return;
   }
+  if (Follows(Pattern::kChecked) && state != kEmpty) state |= Checksum(*entry, state);
   pmem::atomic_store(&entry->state, state);
   if (durable) pmem::persist(&entry->state, sizeof entry->state);
+}
+
+// Pattern checked: the state word carries a checksum of what it makes count, so that both change in one store. FNV-1a
+// (Fowler, Noll, Vo) of key, value and state; the lowest bit above the state is always set, so that no single flipped
+// bit makes an entry look empty.
+uint64_t Map::Checksum(const Entry& entry, uint64_t state) const {
+  uint64_t hash = 0xcbf29ce484222325;
+  const auto add = [&hash](uint8_t byte) { hash = (hash ^ byte) * 0x100000001b3; };
+  for (uint32_t i = 0; i < options_.key_size; ++i) add(entry.key[i]);
+  for (uint32_t i = 0; i < options_.value_size; ++i) add(entry.value[(state - 1) & 1][i]);
+  add(static_cast<uint8_t>(state));
+  return (hash | 1) << 8;
+}
+
+bool Map::Intact() const {
+  if (!Follows(Pattern::kChecked) || Has(Bug::kUnchecked)) return true;
+  for (uint64_t i = 0; i < options_.capacity; ++i) {
+    const Entry& entry = *this->entry(i);
+    const uint64_t word = entry.state;
+    if (word == kEmpty) continue;
+    const uint64_t state = word & 0xff;
+    if (state < 1 || state > 2 || word != (state | Checksum(entry, state))) return false;
+  }
+  return true;
 }
 
 // Pattern helping_persist: what is read here may not be durable yet. It is made durable before anyone acts on it.

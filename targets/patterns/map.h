@@ -56,14 +56,16 @@ class Map {
   Entry* entry(uint64_t index) const { return reinterpret_cast<Entry*>(pool_.base + sizeof(Root)) + index; }
   // The value that counts, or null for an empty entry.
   const uint8_t* Value(const Entry& entry) const {
-    const uint64_t state = entry.state & ~kDirty;
+    const uint64_t state = StateOf(entry.state);
     return state == kEmpty ? nullptr : entry.value[(state - 1) & 1];
   }
   bool Matches(const Entry& entry, const uint8_t* key) const {
-    return (entry.state & ~kDirty) != kEmpty && std::memcmp(entry.key, key, options_.key_size) == 0;
+    return StateOf(entry.state) != kEmpty && std::memcmp(entry.key, key, options_.key_size) == 0;
   }
   powercut_status Verify(uint64_t region, char* message, size_t size) const;
   bool Owns(uint64_t offset) const;
+  // Pattern checked: whether every entry is what was written to it.
+  bool Intact() const;
   PoolAllocator& allocator() { return allocator_; }
   const Options& options() const { return options_; }
 
@@ -73,6 +75,9 @@ class Map {
         options_(options),
         allocator_(pool, {.begin = sizeof(Root) + uint64_t{options.capacity} * sizeof(Entry), .unit = 64}) {}
 
+  // A state word without what a pattern adds to it.
+  uint64_t StateOf(uint64_t word) const { return Follows(Pattern::kChecked) ? word & 0xff : word & ~kDirty; }
+  uint64_t Checksum(const Entry& entry, uint64_t state) const;
   Root* root() const { return reinterpret_cast<Root*>(pool_.base); }
   bool Follows(Pattern pattern) const { return options_.pattern == pattern; }
   bool Has(Bug bug) const { return options_.bug == bug; }

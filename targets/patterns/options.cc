@@ -16,6 +16,7 @@ constexpr const char* kPatterns[] = {"plain",
                                      "undo_log",
                                      "intent",
                                      "blocks",
+                                     "checked",
                                      nullptr};
 constexpr const char* kBugs[] = {"none",
                                  "lost",
@@ -34,6 +35,10 @@ constexpr const char* kBugs[] = {"none",
                                  "segv",
                                  "hang",
                                  "leak",
+                                 "unchecked",
+                                 "swallowed",
+                                 "throwing_new",
+                                 "trusts_zeroes",
                                  nullptr};
 static_assert(std::size(kPatterns) == static_cast<size_t>(Pattern::kCount) + 1, "one name a pattern");
 static_assert(std::size(kBugs) == static_cast<size_t>(Bug::kCount) + 1, "one name a bug");
@@ -57,6 +62,11 @@ constexpr Pattern BrokenBy(Bug bug) {
       return Pattern::kIntent;
     case Bug::kLeak:
       return Pattern::kBlocks;
+    case Bug::kUnchecked:
+    case Bug::kSwallowed:
+    case Bug::kThrowingNew:
+    case Bug::kTrustsZeroes:
+      return Pattern::kChecked;
     default:
       return Pattern::kCount;
   }
@@ -70,10 +80,11 @@ constexpr OptionSpec kSpecs[kKeys] = {{"pattern", kPatterns}, {"bug", kBugs}, {"
 const char* const kVariants[] = {"hardened", "published", nullptr};
 
 const char* const kOptionLines[] = {
-    "pattern=plain|helping_persist|rewritten_by_recovery|volatile_lock|bounded_duplicates|undo_log|intent|blocks: a "
-    "correct way of doing things",
+    "pattern=plain|helping_persist|rewritten_by_recovery|volatile_lock|bounded_duplicates|undo_log|intent|blocks|"
+    "checked: a correct way of doing things",
     "bug=none|lost|phantom|stale|redundant_flush|redundant_fence|never_persisted|torn|not_idempotent|"
-    "undeclared_duplicates|structure|lock_left|wild_store|abort|segv|hang|leak: what to break in it",
+    "undeclared_duplicates|structure|lock_left|wild_store|abort|segv|hang|leak|unchecked|swallowed|throwing_new|trusts_"
+    "zeroes: what to break in it",
     "capacity=64|...: number of entries", nullptr};
 
 powercut_status ParseOptions(const powercut_config& config, Options* out) {

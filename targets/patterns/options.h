@@ -18,6 +18,7 @@ enum class Pattern : uint8_t {
   kUndoLog,              // update in place under an undo log
   kIntent,               // each operation announces itself; open withdraws the announcement
   kBlocks,               // each item owns an allocated block; open frees what no item owns
+  kChecked,  // damage of the medium is found out: checksums, SIGBUS, nothing trusted that format did not write
   kCount
 };
 
@@ -39,6 +40,10 @@ enum class Bug : uint8_t {
   kSegv,                  // intent: open follows a null pointer
   kHang,                  // intent: open waits for the announcement to go away by itself
   kLeak,                  // blocks: open frees nothing
+  kUnchecked,             // checked: the checksums are written, but nobody compares them
+  kSwallowed,             // checked: a block that cannot be read is taken for an empty one
+  kThrowingNew,           // checked: open does not expect to get no memory
+  kTrustsZeroes,          // checked: format leaves what it finds
   kCount
 };
 

@@ -55,7 +55,8 @@ INSTANTIATE_TEST_SUITE_P(Patterns, PatternsTest,
                          testing::Values(std::pair{"plain", "none"}, std::pair{"helping_persist", "none"},
                                          std::pair{"rewritten_by_recovery", "none"}, std::pair{"volatile_lock", "none"},
                                          std::pair{"bounded_duplicates", "none"}, std::pair{"undo_log", "none"},
-                                         std::pair{"intent", "none"}, std::pair{"blocks", "none"}));
+                                         std::pair{"intent", "none"}, std::pair{"blocks", "none"},
+                                         std::pair{"checked", "none"}));
 INSTANTIATE_TEST_SUITE_P(Bugs, PatternsTest,
                          testing::Values(std::pair{"plain", "lost"}, std::pair{"plain", "phantom"},
                                          std::pair{"plain", "stale"}, std::pair{"plain", "redundant_flush"},
@@ -65,7 +66,9 @@ INSTANTIATE_TEST_SUITE_P(Bugs, PatternsTest,
                                          std::pair{"rewritten_by_recovery", "structure"},
                                          std::pair{"volatile_lock", "lock_left"}, std::pair{"intent", "wild_store"},
                                          std::pair{"intent", "abort"}, std::pair{"intent", "segv"},
-                                         std::pair{"intent", "hang"}, std::pair{"blocks", "leak"}));
+                                         std::pair{"intent", "hang"}, std::pair{"blocks", "leak"},
+                                         std::pair{"checked", "unchecked"}, std::pair{"checked", "swallowed"},
+                                         std::pair{"checked", "throwing_new"}, std::pair{"checked", "trusts_zeroes"}));
 
 TEST(PatternsOptions, ABugNeedsItsPattern) {
   TestTable table(powercut_target_entry(POWERCUT_TARGET_ABI), "hardened", {{"bug", "torn"}}, 16, 15, 1 << 16);

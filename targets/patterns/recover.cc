@@ -1,6 +1,7 @@
 // Format, open, and what must hold afterwards.
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 
 #include "targets/patterns/map.h"
 
@@ -14,6 +15,10 @@ constexpr uint64_t kMagic = 0x534e524554544150;  // "PATTERNS"
 powercut_status Map::Format(powercut_pool pool, const Options& options) {
   Map map(pool, options);
   if (!map.allocator_.Contains(map.allocator_.first(), 64)) return POWERCUT_FULL;
+  if (map.Follows(Pattern::kChecked) && !map.Has(Bug::kTrustsZeroes)) {
+    std::memset(pool.base, 0, map.allocator_.first());
+    pmem::persist(pool.base, map.allocator_.first());
+  }
   map.allocator_.Format();
   pmem::atomic_store(&map.root()->magic.value, kMagic);
   pmem::persist(&map.root()->magic.value, sizeof(uint64_t));
@@ -27,8 +32,9 @@ powercut_status Map::Open(powercut_pool pool, const Options& options, Map** out)
   }
   if (!map.allocator_.Matches()) return POWERCUT_CORRUPT;
   map.Recover();
-  *out = new Map(map);
-  return POWERCUT_OK;
+  if (!map.Has(Bug::kSwallowed) && !map.Intact()) return POWERCUT_CORRUPT;
+  *out = map.Has(Bug::kThrowingNew) ? new Map(map) : new (std::nothrow) Map(map);
+  return *out == nullptr ? POWERCUT_FULL : POWERCUT_OK;
 }
 
 void Map::Recover() {
@@ -94,7 +100,7 @@ bool Map::Owns(uint64_t offset) const {
 
 powercut_status Map::Verify(uint64_t region, char* message, size_t size) const {
   if (region != 0) {
-    const uint64_t state = entry(region - 1)->state & ~kDirty;
+    const uint64_t state = StateOf(entry(region - 1)->state);
     if (state <= 2) return POWERCUT_OK;
     std::snprintf(message, size, "entry %llu: state 0x%llx is none of empty, first value, second value",
                   static_cast<unsigned long long>(region - 1), static_cast<unsigned long long>(state));

@@ -1,10 +1,12 @@
 // The patterns map behind the target ABI.
+#include "targets/patterns/guard.h"
 #include "targets/patterns/map.h"
 
 namespace {
 
 using powercut::patterns::Bug;
 using powercut::patterns::Entry;
+using powercut::patterns::Guarded;
 using powercut::patterns::Map;
 using powercut::patterns::Options;
 using powercut::patterns::Pattern;
@@ -20,6 +22,8 @@ powercut_status Traits(const powercut_config* config, powercut_traits* out) {
   const powercut_status status = ParseOptions(*config, &options);
   if (status != POWERCUT_OK) return status;
   *out = powercut_traits{};
+  out->detects_damage = options.pattern == Pattern::kChecked ? 1 : 0;
+  out->needs_zeroed_pool = options.pattern == Pattern::kChecked ? 0 : 1;
   out->copy_bound = options.pattern == Pattern::kBoundedDuplicates && options.bug != Bug::kUndeclaredDuplicates ? 2 : 1;
   out->copy_citation = "patterns/README.md: erase moves the last item into the hole; a cut leaves two equal copies";
   return POWERCUT_OK;
@@ -34,33 +38,38 @@ powercut_status Format(powercut_pool pool, const powercut_config* config) {
 powercut_status Open(powercut_pool pool, const powercut_config* config, powercut_table** out) {
   Options options;
   const powercut_status status = ParseOptions(*config, &options);
-  return status == POWERCUT_OK ? Map::Open(pool, options, reinterpret_cast<Map**>(out)) : status;
+  if (status != POWERCUT_OK) return status;
+  return Guarded(options, [&] { return Map::Open(pool, options, reinterpret_cast<Map**>(out)); });
 }
 
 powercut_status Insert(powercut_table* table, powercut_bytes key, powercut_bytes value) {
   const uint8_t* bytes = Key(table, key);
   if (bytes == nullptr || !Fits(table, value)) return POWERCUT_UNSUPPORTED;
-  return Of(table)->Insert(bytes, static_cast<const uint8_t*>(value.data));
+  return Guarded(*Of(table), [&] { return Of(table)->Insert(bytes, static_cast<const uint8_t*>(value.data)); });
 }
 
 powercut_status Update(powercut_table* table, powercut_bytes key, powercut_bytes value) {
   const uint8_t* bytes = Key(table, key);
   if (bytes == nullptr || !Fits(table, value)) return POWERCUT_UNSUPPORTED;
-  return Of(table)->Update(bytes, static_cast<const uint8_t*>(value.data));
+  return Guarded(*Of(table), [&] { return Of(table)->Update(bytes, static_cast<const uint8_t*>(value.data)); });
 }
 
 powercut_status Erase(powercut_table* table, powercut_bytes key) {
   const uint8_t* bytes = Key(table, key);
-  return bytes == nullptr ? POWERCUT_NOT_FOUND : Of(table)->Erase(bytes);
+  if (bytes == nullptr) return POWERCUT_NOT_FOUND;
+  return Guarded(*Of(table), [&] { return Of(table)->Erase(bytes); });
 }
 
 powercut_status Lookup(powercut_table* table, powercut_bytes key, void* value, size_t capacity, size_t* size) {
   const uint8_t* bytes = Key(table, key);
-  const uint8_t* found = bytes == nullptr ? nullptr : Of(table)->Lookup(bytes);
-  if (found == nullptr) return POWERCUT_NOT_FOUND;
-  *size = Of(table)->options().value_size;
-  std::memcpy(value, found, capacity < *size ? capacity : *size);
-  return POWERCUT_OK;
+  if (bytes == nullptr) return POWERCUT_NOT_FOUND;
+  return Guarded(*Of(table), [&] {
+    const uint8_t* found = Of(table)->Lookup(bytes);
+    if (found == nullptr) return POWERCUT_NOT_FOUND;
+    *size = Of(table)->options().value_size;
+    std::memcpy(value, found, capacity < *size ? capacity : *size);
+    return POWERCUT_OK;
+  });
 }
 
 int Report(const Map& map, const Entry& entry, powercut_item_fn report, void* context) {
@@ -71,20 +80,24 @@ powercut_status Copies(powercut_table* table, powercut_bytes key, powercut_item_
   const uint8_t* bytes = Key(table, key);
   if (bytes == nullptr) return POWERCUT_OK;
   const Map& map = *Of(table);
-  for (uint64_t i = 0; i < map.options().capacity; ++i) {
-    const Entry& entry = *map.entry(i);
-    if (map.Matches(entry, bytes) && Report(map, entry, report, context) != 0) break;
-  }
-  return POWERCUT_OK;
+  return Guarded(map, [&] {
+    for (uint64_t i = 0; i < map.options().capacity; ++i) {
+      const Entry& entry = *map.entry(i);
+      if (map.Matches(entry, bytes) && Report(map, entry, report, context) != 0) break;
+    }
+    return POWERCUT_OK;
+  });
 }
 
 uint64_t Regions(powercut_table* table) { return Of(table)->regions(); }
 
 powercut_status Walk(powercut_table* table, uint64_t region, powercut_item_fn report, void* context) {
   if (region == 0) return POWERCUT_OK;
-  const Entry& entry = *Of(table)->entry(region - 1);
-  if (Of(table)->Value(entry) != nullptr) Report(*Of(table), entry, report, context);
-  return POWERCUT_OK;
+  return Guarded(*Of(table), [&] {
+    const Entry& entry = *Of(table)->entry(region - 1);
+    if (Of(table)->Value(entry) != nullptr) Report(*Of(table), entry, report, context);
+    return POWERCUT_OK;
+  });
 }
 
 powercut_status Blocks(powercut_table* table, powercut_block_fn report, void* context) {
