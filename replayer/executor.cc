@@ -300,7 +300,7 @@ Outcome Executor::run(Decisions* decisions, const std::function<void()>& body) {
   // Call stacks end here: the engine's own frames say nothing about the program.
   powercut_stack_range(reinterpret_cast<const void*>(stack_range_.begin), __builtin_frame_address(0));
   __powercut_store_window = {0, ~uint64_t{0}};
-  __powercut_load_window = {kPoolBase, options_.pool_size + kArenaSize};
+  __powercut_load_window = {kPoolBase, options_.pool_size + (heap_reads_ ? kArenaSize : 0)};
   __powercut_real_flush = 0;
   __powercut_steps = options_.step_budget;
   // Nothing below is unwound when the target is left by a jump: what it held lives in the arena.
@@ -617,9 +617,8 @@ void Executor::note_path(uint64_t line, uint64_t mask) {
 }
 
 void Executor::touch_arena(uint64_t address, uint64_t size) {
-  if (size == 0) return;
-  const uint64_t end = address + size;
-  for (uint64_t word = address & ~uint64_t{7}; word < end && word < reads_heap_; word += 8) {
+  const uint64_t end = std::min(address + size, reads_heap_);
+  for (uint64_t word = address & ~uint64_t{7}; word < end; word += 8) {
     const uint64_t index = (word - arena_range_.begin) / 8;
     if (word_stamp_[index] != read_epoch_) {
       word_stamp_[index] = read_epoch_;
@@ -628,7 +627,7 @@ void Executor::touch_arena(uint64_t address, uint64_t size) {
       reads_.words.push_back(word);
       arena_active = true;
     }
-    const uint64_t first = std::max(word, address), last = std::min(word + 8, end);
+    const uint64_t first = std::max(word, address), last = std::min(word + 8, address + size);
     read_bits_[index] |= spread(static_cast<uint8_t>(line_mask(first - word, last - first)));
   }
 }

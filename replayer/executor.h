@@ -184,8 +184,10 @@ class Executor {
 
 
   // --- read sets ----------------------------------------------------------------------------------
-  // What the code loads from here on, once each: lines of the pool, and 8-byte words of the arena below `heap`.
+  // What the code loads from here on, once each: lines of the pool, and 8-byte words of the arena below `heap`, if
+  // these are wanted (they are at first): code loads from its heap more often than from the pool.
   void begin_reads(const Mark& heap);
+  void want_heap_reads(bool wanted) { heap_reads_ = wanted; }
   struct Reads {
     std::vector<uint64_t> lines;
     std::vector<uint64_t> words;  // addresses
@@ -305,6 +307,7 @@ class Executor {
 
   Reads reads_;
   uint64_t reads_heap_ = 0;
+  bool heap_reads_ = true;
   uint32_t read_epoch_ = 0;
 
   bool truncated_ = false;

@@ -25,7 +25,9 @@ LeafQueries::LeafQueries(Executor* executor, Subject* subject, ExplorerCounts* c
       all_definite_(all_definite),
       image_(std::move(image)),
       exact_(subject->wants_all()),
-      body_([this] { subject_->run(query_, &buffer_); }) {}
+      body_([this] { subject_->run(query_, &buffer_); }) {
+  executor->want_heap_reads(false);
+}
 
 void LeafQueries::forget() {
   for (auto& states : groups_) states.clear();
@@ -33,6 +35,8 @@ void LeafQueries::forget() {
   views_.clear();
   watched_.clear();
   answers_.clear();
+  heap_followed_ = false;
+  executor_->want_heap_reads(false);
 }
 
 LeafQueries::GroupState& LeafQueries::state_of(uint32_t code) {
@@ -179,6 +183,13 @@ std::vector<uint32_t> LeafQueries::differ(const View& view) {
   for (const auto& [line, contents] : own_) compare(line);
 
   const std::vector<uint8_t>&was = view.state->heap, &is = state_->heap;
+  if (view.state != state_ && was != is && !heap_followed_) {
+    heap_differs_ = true;
+    out.clear();
+    all_groups(&out);
+    for (uint32_t code : out) state_of(code).narrow = false;
+    return out;
+  }
   if (view.state != state_ && was != is) {
     for (size_t at = 0; at < std::max(was.size(), is.size()); at += kLineSize) {
       Content before{}, after{};
@@ -230,7 +241,13 @@ void LeafQueries::visit(int depth, const std::shared_ptr<const RecoveredState>& 
   } else {
     // Before the first leaf of a crash point only the first cut's view is known to have been asked under the
     // obligations of all groups but the obliged ones.
+    heap_differs_ = false;
     codes = differ(views_[0]);
+    if (heap_differs_) {
+      heap_followed_ = true;
+      executor_->want_heap_reads(true);
+      views_.clear();  // nobody knows what of the heap was read in them
+    }
     const auto narrowing = std::move(new_in_);
     const uint32_t stamp = stamp_;
     for (size_t i = 1; i < views_.size() && !codes.empty() && (!first_leaf_ || obliged_.empty()); ++i) {
@@ -316,15 +333,7 @@ void LeafQueries::ask_group(uint32_t code, int depth, bool whole) {
     good = run(query, depth, results) == Subject::Judgement::kGood && good;
   }
   GroupState& state = state_of(code);
-  const Executor::Reads& reads = executor_->reads();
-  for (uint64_t line : reads.lines) index_.note(group, &state.reads, line, executor_->read_mask(line));
-  for (uint64_t word : reads.words) {
-    const uint64_t offset = word - executor_->heap_begin();
-    uint64_t mask = 0;
-    const uint64_t bits = executor_->read_bits(word);
-    for (unsigned i = 0; i < 8; ++i) mask |= uint64_t{(bits >> (8 * i) & 0xff) != 0} << (offset % kLineSize + i);
-    index_.note(group, &state.reads, kHeapLine + offset / kLineSize, mask);
-  }
+  note_reads(group, &state.reads);
   if (!good) {
     state.bad_at = std::min(state.bad_at, static_cast<uint8_t>(depth));
     watched_.insert(code);
@@ -332,6 +341,21 @@ void LeafQueries::ask_group(uint32_t code, int depth, bool whole) {
     state.bad_at = kNever;
     watched_.erase(code);
   }
+}
+
+void LeafQueries::note_reads(Group group, ReadIndex::Reads* reads) {
+  const Executor::Reads& done = executor_->reads();
+  for (uint64_t line : done.lines) index_.note(group, reads, line, executor_->read_mask(line));
+  absl::InlinedVector<std::pair<uint64_t, uint64_t>, 8> heap;  // line, mask
+  for (uint64_t word : done.words) {
+    const uint64_t offset = word - executor_->heap_begin();
+    const uint64_t line = kHeapLine + offset / kLineSize;
+    const uint64_t bits = executor_->read_bits(word);
+    auto at = std::find_if(heap.begin(), heap.end(), [line](const auto& entry) { return entry.first == line; });
+    if (at == heap.end()) at = heap.insert(heap.end(), {line, 0});
+    for (unsigned i = 0; i < 8; ++i) at->second |= uint64_t{(bits >> (8 * i) & 0xff) != 0} << (offset % kLineSize + i);
+  }
+  for (const auto& [line, mask] : heap) index_.note(group, reads, line, mask);
 }
 
 // Runs the query down all its branches. The judgement is kGood when all its answers are.

@@ -84,6 +84,7 @@ class LeafQueries {
   void explain_widely(int depth, QueryId query, const std::string& wanted);
   Subject::Judgement run(QueryId query, int depth, std::vector<std::string>* results);
   void keep_view(int depth);
+  void note_reads(Group group, ReadIndex::Reads* reads);
 
   Executor* executor_;
   Subject* subject_;
@@ -95,6 +96,9 @@ class LeafQueries {
   const Frontier* frontier_ = nullptr;
   std::array<std::vector<GroupState>, Group::kKinds> groups_;
   ReadIndex index_;
+  // Reads of the heap are followed from the first time on that it differs between two leaves: in most runs it never
+  // does, and they are the most frequent.
+  bool heap_followed_ = false, heap_differs_ = false;
   std::vector<View> views_;  // [0]: of a first cut
   size_t next_view_ = 1;
   absl::flat_hash_set<uint32_t> watched_;  // groups with a bad answer

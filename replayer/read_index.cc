@@ -5,7 +5,7 @@ namespace {
 
 // A line that more groups read than this (a root, the handle in the heap) is not worth a list: when it changes in
 // bytes that any of them reads, all are asked.
-constexpr size_t kListed = 4096;
+constexpr size_t kListed = 1024;
 
 }  // namespace
 

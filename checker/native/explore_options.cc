@@ -11,9 +11,9 @@ namespace powercut {
 namespace {
 
 // A chunk begins with nothing remembered: its first crash point asks every query of every key. Large chunks make that
-// rare; chunks of a sixteenth of a long trace still keep a few workers busy until the end, and lose little to a kill.
+// rare; chunks of an eighth of a long trace still keep a few workers busy until the end, and lose little to a kill.
 constexpr uint64_t kLeastEvents = 8192;
-constexpr uint64_t kChunks = 16;
+constexpr uint64_t kChunks = 8;
 // Under a budget in executions whole chunks count, in order. Small ones end near the budget.
 constexpr uint64_t kEventsUnderBudget = 1024;
 
