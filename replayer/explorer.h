@@ -16,6 +16,8 @@
 
 namespace powercut {
 
+struct RecoveredState;
+
 struct ExplorerCounts {
   uint64_t executions = 0;               // runs of recovery
   uint64_t query_runs = 0;               // executions of queries
@@ -32,6 +34,7 @@ class Explorer {
     AtomPolicy policy = AtomPolicy::kAny;
     bool visible_only = false;     // of every line the content with everything persisted (strategy prefix)
     size_t trie_bytes = 256 << 20; // what is remembered of recoveries; beyond it the trie is begun anew
+    bool keep_answers = false;     // for recall(): the answers themselves, and not only that they were judged
   };
   virtual ~Explorer() = default;
 
@@ -53,7 +56,17 @@ class Explorer {
   std::string distrust_;
 };
 
-std::unique_ptr<Explorer> make_trie_explorer(Executor* executor, Subject* subject, const Explorer::Options& options);
+// What an explorer that remembers can say of an image without running anything.
+class MemoExplorer : public Explorer {
+ public:
+  // What recovery does on one image of the crash point at hand, by what was executed so far; null when it would have
+  // to be executed. `image` has one content for each undecided line.
+  virtual std::shared_ptr<const RecoveredState> recall(const LineSets& image) = 0;
+  // Every answer of the query that was judged under the obligations in force, on whatever image. With keep_answers.
+  virtual const std::vector<std::string>& answers(QueryId query) const = 0;
+};
+
+std::unique_ptr<MemoExplorer> make_trie_explorer(Executor* executor, Subject* subject, const Explorer::Options& options);
 std::unique_ptr<Explorer> make_eager_explorer(Executor* executor, Strategy* strategy, Subject* subject,
                                               const Explorer::Options& options);
 

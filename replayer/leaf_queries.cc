@@ -17,12 +17,12 @@ constexpr size_t kViews = 3;
 
 }  // namespace
 
-LeafQueries::LeafQueries(Executor* executor, Subject* subject, ExplorerCounts* counts, bool all_definite,
+LeafQueries::LeafQueries(Executor* executor, Subject* subject, ExplorerCounts* counts, const Options& options,
                          std::function<Image()> image)
     : executor_(executor),
       subject_(subject),
       counts_(counts),
-      all_definite_(all_definite),
+      options_(options),
       image_(std::move(image)),
       exact_(subject->wants_all()),
       body_([this] { subject_->run(query_, &buffer_); }) {
@@ -78,7 +78,7 @@ void LeafQueries::begin_crash_point(const Frontier& frontier) {
 // ---- views ---------------------------------------------------------------------------------------
 
 Contents LeafQueries::base(uint64_t line) const {
-  const LineSet* set = all_definite_ ? nullptr : frontier_->find(line);
+  const LineSet* set = options_.all_definite ? nullptr : frontier_->find(line);
   if (set != nullptr) return set->contents;
   if (const auto touched = before_.find(line); touched != before_.end()) return {&touched->second, 1};
   return {reinterpret_cast<const Content*>(executor_->pool() + line * kLineSize), 1};
@@ -328,8 +328,8 @@ void LeafQueries::ask_group(uint32_t code, int depth, bool whole) {
   const std::span<const QueryId> members = subject_->members(group);
   const std::vector<QueryId> queries(members.begin(), members.end());
   for (QueryId query : queries) {
-    std::vector<std::string>* results = exact_ ? &answers_[query] : nullptr;
-    if (results != nullptr) results->clear();
+    std::vector<std::string>* results = exact_ || options_.keep_answers ? &answers_[query] : nullptr;
+    if (results != nullptr && (exact_ || (whole && first_leaf_))) results->clear();
     good = run(query, depth, results) == Subject::Judgement::kGood && good;
   }
   GroupState& state = state_of(code);
@@ -372,9 +372,10 @@ Subject::Judgement LeafQueries::run(QueryId query, int depth, std::vector<std::s
     const uint64_t digest = XXH3_64bits(buffer_.view().data(), buffer_.view().size());
     if (std::find(seen_.begin(), seen_.end(), digest) == seen_.end()) {
       seen_.push_back(digest);
-      if (results != nullptr) {
-        results->emplace_back(buffer_.view());  // judged by answer_all()
-      } else {
+      if (results != nullptr && std::find(results->begin(), results->end(), buffer_.view()) == results->end()) {
+        results->emplace_back(buffer_.view());
+      }
+      if (!exact_) {  // else answer_all() judges
         const Subject::Judgement judgement = subject_->answered(depth, query, buffer_.view());
         good = good && judgement == Subject::Judgement::kGood;
         if (judgement == Subject::Judgement::kExplain) {
@@ -390,6 +391,12 @@ Subject::Judgement LeafQueries::run(QueryId query, int depth, std::vector<std::s
     executor_->undo(leaf_);
   } while (decisions_.advance());
   return good ? Subject::Judgement::kGood : Subject::Judgement::kBad;
+}
+
+const std::vector<std::string>& LeafQueries::answers(QueryId query) const {
+  static const std::vector<std::string> none;
+  const auto known = answers_.find(query);
+  return known == answers_.end() ? none : known->second;
 }
 
 // Every query at this leaf, whether it was run here or its answers are those of a leaf before.

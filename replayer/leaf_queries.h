@@ -32,8 +32,12 @@ namespace powercut {
 
 class LeafQueries {
  public:
-  // `all_definite`: at the first cut the pool holds every line. `image`: the image of the execution at hand.
-  LeafQueries(Executor* executor, Subject* subject, ExplorerCounts* counts, bool all_definite,
+  struct Options {
+    bool all_definite = false;  // at the first cut the pool holds every line
+    bool keep_answers = false;
+  };
+  // `image`: the image of the execution at hand.
+  LeafQueries(Executor* executor, Subject* subject, ExplorerCounts* counts, const Options& options,
               std::function<Image()> image);
 
   void forget();
@@ -43,6 +47,9 @@ class LeafQueries {
   // Asks at a leaf that the executor stands at. `untouched`: recovery has neither stored nor observed anything, and
   // this is the first cut, so that the view is the crash point's.
   void visit(int depth, const std::shared_ptr<const RecoveredState>& state, bool untouched);
+  // The answers that were judged under the obligations in force: since the query was last asked as a whole at the
+  // first leaf of a crash point. With keep_answers.
+  const std::vector<std::string>& answers(QueryId query) const;
 
  private:
   static constexpr uint8_t kNever = 255;
@@ -89,7 +96,7 @@ class LeafQueries {
   Executor* executor_;
   Subject* subject_;
   ExplorerCounts* counts_;
-  const bool all_definite_;
+  const Options options_;
   std::function<Image()> image_;
   const bool exact_;  // every query is judged at every leaf, so the very sets of answers are kept
 
@@ -102,7 +109,7 @@ class LeafQueries {
   std::vector<View> views_;  // [0]: of a first cut
   size_t next_view_ = 1;
   absl::flat_hash_set<uint32_t> watched_;  // groups with a bad answer
-  absl::flat_hash_map<QueryId, std::vector<std::string>> answers_;  // exact_
+  absl::flat_hash_map<QueryId, std::vector<std::string>> answers_;  // exact_ or keep_answers
 
   // Of the crash point at hand.
   std::vector<uint32_t> obliged_;

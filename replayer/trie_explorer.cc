@@ -17,13 +17,15 @@ uint64_t digest_of(const LineSet& set) {
   return XXH3_64bits_withSeed(set.contents.data(), set.contents.size() * sizeof(Content), set.line + 1);
 }
 
-class TrieExplorer final : public Explorer {
+class TrieExplorer final : public MemoExplorer {
  public:
   TrieExplorer(Executor* executor, Subject* subject, const Options& options)
       : executor_(executor),
         subject_(subject),
         options_(options),
-        leaf_queries_(executor, subject, &counts_, options.visible_only, [this] { return image(); }) {
+        leaf_queries_(executor, subject, &counts_,
+                      {.all_definite = options.visible_only, .keep_answers = options.keep_answers},
+                      [this] { return image(); }) {
     frames_.push({}, {});
   }
 
@@ -67,6 +69,21 @@ class TrieExplorer final : public Explorer {
     steady_ = false;
     fresh_ = true;
   }
+
+  std::shared_ptr<const RecoveredState> recall(const LineSets& image) override {
+    executor_->install(image);
+    RecoveryTrie::Place place;
+    RecoveryTrie::Step step;
+    for (; (step = trie_.step(place)).kind != RecoveryTrie::Kind::kNothing;) {
+      if (step.kind == RecoveryTrie::Kind::kLeaf) break;
+      if (step.kind == RecoveryTrie::Kind::kStore) executor_->replay_store(step.at, step.stored);
+      const bool read = step.kind == RecoveryTrie::Kind::kRead;
+      place = trie_.after(place, read ? executor_->peek(step.at, step.bytes) : 0);
+    }
+    executor_->uninstall();
+    return step.leaf == nullptr ? nullptr : *step.leaf;
+  }
+  const std::vector<std::string>& answers(QueryId query) const override { return leaf_queries_.answers(query); }
 
  private:
   struct Choice {
@@ -379,7 +396,7 @@ class TrieExplorer final : public Explorer {
 
 }  // namespace
 
-std::unique_ptr<Explorer> make_trie_explorer(Executor* executor, Subject* subject, const Explorer::Options& options) {
+std::unique_ptr<MemoExplorer> make_trie_explorer(Executor* executor, Subject* subject, const Explorer::Options& options) {
   return std::make_unique<TrieExplorer>(executor, subject, options);
 }
 

@@ -50,7 +50,9 @@ class Audit {
  private:
   void visit(const Instant& instant) {
     if (error_) return;
-    for (const Frontier::Change& change : frontier_.follow(model_.get())) changed_.insert(change.line);
+    const std::vector<Frontier::Change>& changes = frontier_.follow(model_.get());
+    for (const Frontier::Change& change : changes) changed_.insert(change.line);
+    predictor_->pass(instant, frontier_, changes, walk_.history());
     report_.left_out = report_.left_out || frontier_.truncated();
     const BigInt first = report_.crash_states;
     report_.crash_states += frontier_.states();

@@ -23,6 +23,7 @@ struct AuditOptions {
   uint64_t queries = 1000;  // asked of one image at most, a uniform sample of all; 0: all
   std::string plain;        // library for the fresh processes; empty: see plain_library()
   int64_t step_budget = 0;  // of predictions; 0: by the pool's size
+  bool memo_free = false;   // predictions run the image through the executor, instead of asking what is remembered
 };
 
 // One answer that is not among the predicted ones.

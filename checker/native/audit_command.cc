@@ -46,8 +46,9 @@ int run(const AuditOptions& options, EventStream& events) {
                                                      {"findings", differences},
                                                      {"seconds", seconds()}});
                                       }};
+  const auto predictor = options.memo_free ? executor_predictor : explorer_predictor;
   const Result<AuditReport> report =
-      audit(options, executor_predictor(options.model, *atom_policy(options.atoms), options.step_budget), listener);
+      audit(options, predictor(options.model, *atom_policy(options.atoms), options.step_budget), listener);
   if (!report) return events.error(report.error());
   events.emit({{"event", "audited"},
                {"images", report->images},
@@ -73,6 +74,7 @@ void add_audit_command(CLI::App& app, int& exit_code) {
   command->add_option("--model", options->model, "adr or eadr");
   command->add_option("--atoms", options->atoms, "How a wide store may be torn: any, ascending or byte");
   command->add_option("--seed", options->seed, "Seed of the draw");
+  command->add_flag("--memo-free", options->memo_free, "Predict by running the image through the hooks, without memo");
   command->add_option("--queries", options->queries, "Queries that one image is asked at most; 0: all");
   command->add_option("--plain", options->plain,
                       "Library without instrumentation; default: plain/ beside the target's");

@@ -5,6 +5,7 @@
 
 #include "absl/container/node_hash_map.h"
 #include "checker/native/exploration.h"
+#include "replayer/recovery_trie.h"
 
 namespace powercut {
 namespace {
@@ -80,6 +81,68 @@ class ExecutorPredictor final : public Predictor {
   absl::node_hash_map<QueryId, std::vector<std::string>> results_;  // node: references stay good
 };
 
+class ExplorerPredictor final : public Predictor {
+ public:
+  ExplorerPredictor(const Session& session, const std::string& model, AtomPolicy policy, int64_t budget)
+      : session_(session),
+        caches_persist_(model == "eadr"),
+        policy_(policy),
+        executor_({.pool_size = session.plan.scenario.pool_size,
+                   .policy = policy,
+                   .caches_persist = caches_persist_,
+                   .step_budget = step_budget(budget, session.plan.scenario.pool_size),
+                   .globals = session.globals,
+                   .own_code = executable_code()}) {}
+
+  uint8_t* pool() override { return executor_.pool(); }
+
+  void pass(const Instant& instant, const Frontier& frontier, const std::vector<Frontier::Change>& changes,
+            const History& history) override {
+    if (!oracle_) {
+      oracle_.emplace(session_.library->target(), *session_.config, session_.traits,
+                      powercut_pool{executor_.pool(), session_.plan.scenario.pool_size}, &history,
+                      [](const Exposure&) {});
+      explorer_ = make_trie_explorer(
+          &executor_, &*oracle_,
+          {.nested = 1, .caches_persist = caches_persist_, .policy = policy_, .keep_answers = true});
+    }
+    explorer_->crash_point(frontier, changes, instant.ordinal);
+  }
+
+  void at(const AuditPoint& point) override { sets_ = &point.sets; }
+
+  void image(const std::vector<uint32_t>& contents) override {
+    ConcreteLevel level(*sets_);
+    for (size_t i = 0; i < contents.size(); ++i) level.choose(i, contents[i]);
+    const std::shared_ptr<const RecoveredState> state = explorer_->recall(level.sets());
+    recovery_.clear();
+    asked_.clear();
+    if (state == nullptr) return;
+    recovery_ = {state->result};
+    if (!state->outcome.returned() || !state->opened.usable) return;
+    oracle_->reopen(state->opened);
+    asked_ = all_queries(&*oracle_);
+    std::sort(asked_.begin(), asked_.end());
+  }
+
+  const std::vector<QueryId>& asked() override { return asked_; }
+  const std::vector<std::string>& predicted(QueryId query) override {
+    return query == kRecoveryQuery ? recovery_ : explorer_->answers(query);
+  }
+  void done() override {}
+
+ private:
+  const Session& session_;
+  const bool caches_persist_;
+  const AtomPolicy policy_;
+  Executor executor_;
+  std::optional<Oracle> oracle_;
+  std::unique_ptr<MemoExplorer> explorer_;
+  const LineSets* sets_ = nullptr;
+  std::vector<std::string> recovery_;
+  std::vector<QueryId> asked_;
+};
+
 }  // namespace
 
 bool Predictor::allows(QueryId query, std::string_view result) {
@@ -99,6 +162,12 @@ bool Predictor::stops(QueryId query) {
 PredictorFactory executor_predictor(std::string model, AtomPolicy policy, int64_t step_budget) {
   return [=](const Session& session) -> std::unique_ptr<Predictor> {
     return std::make_unique<ExecutorPredictor>(session, model, policy, step_budget);
+  };
+}
+
+PredictorFactory explorer_predictor(std::string model, AtomPolicy policy, int64_t step_budget) {
+  return [=](const Session& session) -> std::unique_ptr<Predictor> {
+    return std::make_unique<ExplorerPredictor>(session, model, policy, step_budget);
   };
 }
 

@@ -27,6 +27,8 @@ struct AuditPoint {
 class Predictor {
  public:
   virtual ~Predictor() = default;
+  // Called at every crash point, in order, before at(); `changes` are the frontier's since the point before.
+  virtual void pass(const Instant&, const Frontier&, const std::vector<Frontier::Change>& /*changes*/, const History&) {}
   // Memory of the pool's size in which the audit keeps the definite bytes of the crash point at hand.
   virtual uint8_t* pool() = 0;
   virtual void at(const AuditPoint& point) = 0;
@@ -52,6 +54,11 @@ using PredictorFactory = std::function<std::unique_ptr<Predictor>(const Session&
 // Runs the image itself, in this process, through the hooks and with undo, but without branches and memo. It shows
 // that instrumentation, hooks and undo are true to the plain library.
 PredictorFactory executor_predictor(std::string model, AtomPolicy policy, int64_t step_budget);
+
+// Explores the trace as `explore` does, and says what the explorer remembers: the result of recovery by the trie, and
+// for each query the answers that were judged under the obligations in force. An answer that is not among them is one
+// that exploration has passed over, whether it is right or wrong.
+PredictorFactory explorer_predictor(std::string model, AtomPolicy policy, int64_t step_budget);
 
 }  // namespace powercut
 #endif  // POWERCUT_CHECKER_NATIVE_AUDIT_PREDICTOR_H_
