@@ -108,8 +108,7 @@ class EagerExplorer final : public Explorer {
       if (std::find(results.begin(), results.end(), result) == results.end()) {
         results.push_back(result);
         if (subject_->answered(depth, query, result) == Subject::Judgement::kExplain) {
-          subject_->explained(depth, query, result, outcome.returned() ? nullptr : &outcome,
-                              frames_.image(*executor_));
+          subject_->explained(depth, query, result, outcome.returned() ? nullptr : &outcome, frames_.image(*executor_));
         }
       }
       executor_->undo(leaf);

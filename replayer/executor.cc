@@ -96,6 +96,14 @@ std::vector<uint64_t> stack_of(const void* pc, const void* frame) {
   return {out.begin(), out.begin() + count};
 }
 
+// What earlier calls left on the stack would be found in the padding of objects that recovery copies to its heap. Two
+// heaps that differ in nothing else are to be the same.
+[[gnu::noinline]] void clear_stack_below() {
+  std::array<char, 64 * 1024> area;
+  std::memset(area.data(), 0, area.size());
+  asm volatile("" : : "r"(area.data()) : "memory");
+}
+
 // Unused bytes between pool and heap.
 constexpr uint64_t kGuard = 4096;
 
@@ -347,6 +355,7 @@ Outcome Executor::run_recovery(Decisions* decisions, std::vector<Cut>* cuts, con
 
 Outcome Executor::run_listened(PathListener* listener, const std::function<void()>& body) {
   Decisions decisions;  // advanced by nobody: the first value at each branch
+  clear_stack_below();
   listener_ = listener;
   path_ = kEmptyPath;
   ++path_epoch_;

@@ -182,7 +182,6 @@ class Executor {
   // Digest of what the last recovery read of the medium, in order: its leaf in the recovery trie.
   uint64_t path() const { return path_; }
 
-
   // --- read sets ----------------------------------------------------------------------------------
   // What the code loads from here on, once each: lines of the pool, and 8-byte words of the arena below `heap`, if
   // these are wanted (they are at first): code loads from its heap more often than from the pool.

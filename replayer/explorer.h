@@ -28,13 +28,13 @@ struct ExplorerCounts {
 class Explorer {
  public:
   struct Options {
-    int nested = 1;                // cuts inside recovery
-    bool paranoid = false;         // hash everything after each reset
-    bool caches_persist = false;   // eadr
+    int nested = 1;               // cuts inside recovery
+    bool paranoid = false;        // hash everything after each reset
+    bool caches_persist = false;  // eadr
     AtomPolicy policy = AtomPolicy::kAny;
-    bool visible_only = false;     // of every line the content with everything persisted (strategy prefix)
-    size_t trie_bytes = 256 << 20; // what is remembered of recoveries; beyond it the trie is begun anew
-    bool keep_answers = false;     // for recall(): the answers themselves, and not only that they were judged
+    bool visible_only = false;      // of every line the content with everything persisted (strategy prefix)
+    size_t trie_bytes = 256 << 20;  // what is remembered of recoveries; beyond it the trie is begun anew
+    bool keep_answers = false;      // for recall(): the answers themselves, and not only that they were judged
   };
   virtual ~Explorer() = default;
 
@@ -66,7 +66,8 @@ class MemoExplorer : public Explorer {
   virtual const std::vector<std::string>& answers(QueryId query) const = 0;
 };
 
-std::unique_ptr<MemoExplorer> make_trie_explorer(Executor* executor, Subject* subject, const Explorer::Options& options);
+std::unique_ptr<MemoExplorer> make_trie_explorer(Executor* executor, Subject* subject,
+                                                 const Explorer::Options& options);
 std::unique_ptr<Explorer> make_eager_explorer(Executor* executor, Strategy* strategy, Subject* subject,
                                               const Explorer::Options& options);
 

@@ -108,7 +108,7 @@ class LeafQueries {
   bool heap_followed_ = false, heap_differs_ = false;
   std::vector<View> views_;  // [0]: of a first cut
   size_t next_view_ = 1;
-  absl::flat_hash_set<uint32_t> watched_;  // groups with a bad answer
+  absl::flat_hash_set<uint32_t> watched_;                           // groups with a bad answer
   absl::flat_hash_map<QueryId, std::vector<std::string>> answers_;  // exact_ or keep_answers
 
   // Of the crash point at hand.

@@ -26,9 +26,9 @@ struct RecoveredState {
   Outcome outcome;
   std::string result;
   Subject::Opened opened;
-  std::vector<uint8_t> heap;                            // the target's heap, from its beginning
-  std::vector<std::pair<uint64_t, uint64_t>> globals;   // words of the target's globals that changed; ascending
-  uint64_t path = 0;                                    // digest of what was read
+  std::vector<uint8_t> heap;                           // the target's heap, from its beginning
+  std::vector<std::pair<uint64_t, uint64_t>> globals;  // words of the target's globals that changed; ascending
+  uint64_t path = 0;                                   // digest of what was read
 };
 
 class RecoveryTrie {
@@ -44,11 +44,11 @@ class RecoveryTrie {
   // One step, as it was recorded.
   struct Step {
     Kind kind = Kind::kNothing;
-    uint8_t bytes = 0;                   // kRead: which bytes of the word
-    FlushKind flush{};                   // kFlush
-    uint32_t flags = 0, stack = 0;       // kStore
-    uint64_t at = 0;                     // kRead, kStore, kFlush: pool offset
-    std::span<const uint8_t> stored;     // kStore
+    uint8_t bytes = 0;                                            // kRead: which bytes of the word
+    FlushKind flush{};                                            // kFlush
+    uint32_t flags = 0, stack = 0;                                // kStore
+    uint64_t at = 0;                                              // kRead, kStore, kFlush: pool offset
+    std::span<const uint8_t> stored;                              // kStore
     const std::shared_ptr<const RecoveredState>* leaf = nullptr;  // kLeaf
   };
 
@@ -88,11 +88,11 @@ class RecoveryTrie {
  private:
   struct Node {
     uint64_t at = 0;
-    uint64_t value = 0;   // kRead: value of the first branch; kStore: where in blob_ its bytes begin
-    uint32_t child = 0;   // behind the step; kRead: of the first branch; 0: nothing yet
-    uint32_t extra = 0;   // kStore: size of its bytes; kLeaf: index into leaves_
+    uint64_t value = 0;  // kRead: value of the first branch; kStore: where in blob_ its bytes begin
+    uint32_t child = 0;  // behind the step; kRead: of the first branch; 0: nothing yet
+    uint32_t extra = 0;  // kStore: size of its bytes; kLeaf: index into leaves_
     Kind kind{};
-    uint8_t code = 0;     // kRead: bytes; kStore: flags; kFlush: kind
+    uint8_t code = 0;  // kRead: bytes; kStore: flags; kFlush: kind
   };
   struct Edge {
     uint32_t node;
@@ -107,7 +107,7 @@ class RecoveryTrie {
   void hang(const Place& place, uint32_t node);
   uint32_t stack_number(std::vector<uint64_t> stack);
 
-  std::vector<Node> nodes_;  // [0]: the root, whose child is the first step
+  std::vector<Node> nodes_;                       // [0]: the root, whose child is the first step
   absl::flat_hash_map<Edge, uint32_t> branches_;  // all but the first of each read
   std::vector<uint8_t> blob_;
   std::vector<std::shared_ptr<const RecoveredState>> leaves_;

@@ -119,8 +119,7 @@ class TrieExplorer final : public MemoExplorer {
   void follow_visible(const std::vector<Frontier::Change>& changes) {
     absl::btree_map<uint64_t, Content> before;
     for (const Frontier::Change& change : changes) {
-      before.emplace(change.line,
-                     change.grew ? frontier_->find(change.line)->contents[0] : change.before.contents[0]);
+      before.emplace(change.line, change.grew ? frontier_->find(change.line)->contents[0] : change.before.contents[0]);
     }
     for (const auto& [line, content] : shown_) before.insert_or_assign(line, content);
     for (const auto& [line, content] : before) {
@@ -174,8 +173,7 @@ class TrieExplorer final : public MemoExplorer {
 
   // Follows the trie with the decisions' values, and runs recovery where nobody has been. On return the executor is
   // where recovery ends; null when this process is not to be trusted any more.
-  std::shared_ptr<const RecoveredState> follow(int depth, const Executor::Mark& start, Decisions* decisions,
-                                               Way* way) {
+  std::shared_ptr<const RecoveredState> follow(int depth, const Executor::Mark& start, Decisions* decisions, Way* way) {
     using Kind = RecoveryTrie::Kind;
     for (;;) {
       decisions->restart();
@@ -288,8 +286,8 @@ class TrieExplorer final : public MemoExplorer {
     const bool usable = state->outcome.returned() && state->opened.usable;
     const Subject::Judgement judgement = subject_->recovered(depth, state->outcome, state->result);
     if (judgement == Subject::Judgement::kExplain) {
-      subject_->explained(depth, kRecoveryQuery, state->result,
-                          state->outcome.returned() ? nullptr : &state->outcome, image());
+      subject_->explained(depth, kRecoveryQuery, state->result, state->outcome.returned() ? nullptr : &state->outcome,
+                          image());
     }
     if (state->outcome.returned()) {
       if (depth < options_.nested && !way.stores.empty()) {
@@ -390,13 +388,14 @@ class TrieExplorer final : public MemoExplorer {
 
   std::vector<std::pair<uint64_t, uint8_t>> path_reads_;  // words of the way that was followed last
   std::vector<uint64_t> values_;
-  absl::btree_map<uint64_t, uint64_t> medium_;           // lines of nested cuts -> digest of their contents
-  absl::flat_hash_map<uint64_t, int> asked_levels_;      // digest of a medium -> least depth
+  absl::btree_map<uint64_t, uint64_t> medium_;       // lines of nested cuts -> digest of their contents
+  absl::flat_hash_map<uint64_t, int> asked_levels_;  // digest of a medium -> least depth
 };
 
 }  // namespace
 
-std::unique_ptr<MemoExplorer> make_trie_explorer(Executor* executor, Subject* subject, const Explorer::Options& options) {
+std::unique_ptr<MemoExplorer> make_trie_explorer(Executor* executor, Subject* subject,
+                                                 const Explorer::Options& options) {
   return std::make_unique<TrieExplorer>(executor, subject, options);
 }
 

@@ -102,9 +102,9 @@ class ExplorerPredictor final : public Predictor {
       oracle_.emplace(session_.library->target(), *session_.config, session_.traits,
                       powercut_pool{executor_.pool(), session_.plan.scenario.pool_size}, &history,
                       [](const Exposure&) {});
-      explorer_ = make_trie_explorer(
-          &executor_, &*oracle_,
-          {.nested = 1, .caches_persist = caches_persist_, .policy = policy_, .keep_answers = true});
+      explorer_ =
+          make_trie_explorer(&executor_, &*oracle_,
+                             {.nested = 1, .caches_persist = caches_persist_, .policy = policy_, .keep_answers = true});
     }
     explorer_->crash_point(frontier, changes, instant.ordinal);
   }

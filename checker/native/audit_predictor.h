@@ -28,7 +28,8 @@ class Predictor {
  public:
   virtual ~Predictor() = default;
   // Called at every crash point, in order, before at(); `changes` are the frontier's since the point before.
-  virtual void pass(const Instant&, const Frontier&, const std::vector<Frontier::Change>& /*changes*/, const History&) {}
+  virtual void pass(const Instant&, const Frontier&, const std::vector<Frontier::Change>& /*changes*/, const History&) {
+  }
   // Memory of the pool's size in which the audit keeps the definite bytes of the crash point at hand.
   virtual uint8_t* pool() = 0;
   virtual void at(const AuditPoint& point) = 0;

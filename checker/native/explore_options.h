@@ -23,12 +23,12 @@ struct ExploreOptions {
   int64_t step_budget = 0;         // 0: by the pool's size
   double watchdog_seconds = 120;   // wall clock for one crash point
   bool paranoid = false;
-  bool remember = true;       // off: every query is run at every leaf
-  std::string dump_results;   // file, or empty
+  bool remember = true;         // off: every query is run at every leaf
+  std::string dump_results;     // file, or empty
   std::string dump_violations;  // file, or empty
-  std::string checkpoint;     // file, or empty
-  bool resume = false;        // take over what the checkpoint holds
-  uint64_t chunk_events = 0;  // 0: by the length of the trace
+  std::string checkpoint;       // file, or empty
+  bool resume = false;          // take over what the checkpoint holds
+  uint64_t chunk_events = 0;    // 0: by the length of the trace
 
   AtomPolicy policy() const { return *atom_policy(atoms); }
 };

@@ -77,8 +77,8 @@ class Oracle final : public Subject {
 
   Opened opened_;
   std::vector<QueryId> members_;
-  size_t tightened_ = 0;                          // of the history's, how many were handed on
-  std::vector<std::vector<uint32_t>> shown_in_;   // per key: the regions whose walks showed it
+  size_t tightened_ = 0;                         // of the history's, how many were handed on
+  std::vector<std::vector<uint32_t>> shown_in_;  // per key: the regions whose walks showed it
   std::vector<Group> obliged_;
 
   Violation pending_;                                    // what the explorer is about to explain
