@@ -1,0 +1,252 @@
+// What the explorer that remembers may leave out. Random schemes with obligations that come and go at crash points: it
+// must tell of every bad answer that the eager one tells of, although it asks only where something is new.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "replayer/explorer.h"
+#include "replayer/test_scheme_draw.h"
+
+namespace powercut {
+namespace {
+
+using testing::Program;
+using testing::scheme_global;
+using testing::TraceStep;
+
+constexpr uint32_t kKeys = 4, kRegions = 3, kKinds = 3;
+constexpr uint32_t kStrictest = 4;
+
+// What the world asks of key k at one crash point: `strict` of kStrictest answers are bad.
+struct Obligation {
+  uint8_t key = 0, strict = 0;
+};
+std::ostream& operator<<(std::ostream& out, const Obligation& o) {
+  return out << "key " << int{o.key} << " strict " << int{o.strict};
+}
+
+struct Case {
+  Program recovery;
+  std::vector<Program> queries;
+  std::vector<TraceStep> trace;
+  std::vector<Obligation> obligations;  // by crash point, over and over
+  std::vector<uint8_t> forgets;         // crash points at which a chunk begins
+  std::string model;
+  AtomPolicy policy = AtomPolicy::kAny;
+  int nested = 0;
+  size_t trie_bytes = 0;
+  bool visible_only = false;
+};
+
+// A bad answer: to which query, which one, after one cut or more, under which version of the obligation.
+struct Bad {
+  QueryId query;
+  std::string result;
+  bool operator<(const Bad& b) const { return std::tie(query, result) < std::tie(b.query, b.result); }
+};
+using Versions = std::map<Bad, std::set<uint32_t>>;
+
+QueryId query_of(Group group, uint32_t member) { return 1 + group.kind + kKinds * (group.index + 16 * member); }
+uint8_t kind_of(QueryId query) { return static_cast<uint8_t>((query - 1) % kKinds); }
+uint32_t index_of(QueryId query) { return static_cast<uint32_t>((query - 1) / kKinds % 16); }
+
+// Keys, of which there are more and more; regions, whose number is what recovery left in its heap; the table.
+class ObligedSubject final : public Subject {
+ public:
+  explicit ObligedSubject(const Case& c) : case_(c) {}
+
+  void at_crash_point(size_t ordinal) {
+    keys_ = std::min<uint32_t>(kKeys, 1 + static_cast<uint32_t>(ordinal / 3));
+    if (case_.obligations.empty()) return;
+    const Obligation& now = case_.obligations[ordinal % case_.obligations.size()];
+    uint8_t& strict = strict_[now.key % kKeys];
+    if (strict == now.strict) return;
+    if (now.strict > strict) tightened_.insert(now.key % kKeys);
+    strict = now.strict;
+    strict_at_[now.key % kKeys].push_back(strict);
+  }
+
+  void recover(ResultBuffer* result) override {
+    auto* heap = static_cast<uint64_t*>(calloc(testing::kHeapWords, 8));
+    execute(case_.recovery, heap, result);
+    const uint64_t said = testing::load_from(heap);
+    opened_ = {reinterpret_cast<uint64_t>(heap), testing::load_from(heap + 1) % (kRegions + 1), (said & 3) != 3};
+  }
+  Opened opened() const override { return opened_; }
+  void reopen(const Opened& opened) override { opened_ = opened; }
+  std::array<uint32_t, Group::kKinds> groups() const override {
+    return {keys_, static_cast<uint32_t>(opened_.regions), 1};
+  }
+  std::span<const QueryId> members(Group group) override {
+    members_ = {query_of(group, 0)};
+    if (group.kind == 0) members_.push_back(query_of(group, 1));
+    return members_;
+  }
+  const std::vector<Group>& obliged() override {
+    obliged_.clear();
+    for (uint32_t key : tightened_) {
+      if (key < keys_) obliged_.push_back({0, key});
+      if (key < kRegions) obliged_.push_back({1, key});
+    }
+    // Nobody can have asked about the others.
+    tightened_.clear();
+    return obliged_;
+  }
+  bool wants_all() const override { return false; }
+  void run(QueryId query, ResultBuffer* result) override {
+    execute(case_.queries[query % case_.queries.size()], reinterpret_cast<uint64_t*>(opened_.table), result);
+  }
+  Judgement recovered(int depth, const Outcome&, std::string_view result) override {
+    return judge(depth, kRecoveryQuery, result, 1, 0);
+  }
+  Judgement answered(int depth, QueryId query, std::string_view result) override {
+    if (kind_of(query) == 2) return judge(depth, query, result, 2, 0);
+    const uint32_t key = index_of(query);
+    return judge(depth, query, result, strict_[key], static_cast<uint32_t>(strict_at_[key].size()));
+  }
+  void explained(int, QueryId, std::string_view, const Outcome*, const Image&) override {}
+
+  // By whether power was cut once, or again in recovery.
+  Versions first, nested;
+  // Whether the answer was bad in all these versions.
+  bool bad_throughout(const Bad& bad, uint32_t from, uint32_t to) const {
+    if (bad.query == kRecoveryQuery || kind_of(bad.query) == 2) return true;
+    const std::vector<uint8_t>& strict = strict_at_[index_of(bad.query)];
+    for (uint32_t version = from; version <= to; ++version) {
+      if (!is_bad(bad.query, bad.result, version == 0 ? 0 : strict[version - 1])) return false;
+    }
+    return true;
+  }
+
+ private:
+  static bool is_bad(QueryId query, std::string_view result, uint8_t strict) {
+    return std::hash<std::string_view>()(result) % 61 * (query + 7) % 61 % kStrictest < strict;
+  }
+  Judgement judge(int depth, QueryId query, std::string_view result, uint8_t strict, uint32_t version) {
+    if (!is_bad(query, result, strict)) return Judgement::kGood;
+    (depth == 0 ? first : nested)[{query, std::string(result)}].insert(version);
+    return Judgement::kBad;
+  }
+
+  const Case& case_;
+  Opened opened_;
+  uint32_t keys_ = 1;
+  std::array<uint8_t, 16> strict_{};
+  std::array<std::vector<uint8_t>, 16> strict_at_;
+  std::set<uint32_t> tightened_;
+  std::vector<QueryId> members_;
+  std::vector<Group> obliged_;
+};
+
+struct Explored {
+  Versions first, nested;
+  uint64_t query_runs = 0, crash_points = 0;
+};
+
+template <typename Check>
+Explored explore(const Case& c, bool remember, const Check& check) {
+  scheme_global = 0;
+  const auto global = reinterpret_cast<uint64_t>(&scheme_global);
+  Executor executor({.pool_size = testing::kSchemePool,
+                     .policy = c.policy,
+                     .caches_persist = c.model == "eadr",
+                     .step_budget = 1000,
+                     .globals = {{global, global + 8}},
+                     .own_code = {}});
+  const auto strategy = make_strategy(c.visible_only ? "prefix" : "read-driven", {});
+  const auto model = make_model(c.model, c.policy, testing::kSchemePool);
+  Frontier frontier(executor.pool());
+  ObligedSubject subject(c);
+  const Explorer::Options options = {.nested = c.nested,
+                                     .caches_persist = c.model == "eadr",
+                                     .policy = c.policy,
+                                     .visible_only = c.visible_only,
+                                     .trie_bytes = c.trie_bytes};
+  const auto explorer = remember ? make_trie_explorer(&executor, &subject, options)
+                                 : make_eager_explorer(&executor, strategy.get(), &subject, options);
+  Explored out;
+  const auto visit = [&](const CrashPoint&) {
+    const std::vector<Frontier::Change>& changes = frontier.follow(model.get());
+    subject.at_crash_point(out.crash_points);
+    if (std::find(c.forgets.begin(), c.forgets.end(), out.crash_points) != c.forgets.end()) explorer->forget();
+    explorer->crash_point(frontier, changes, out.crash_points++);
+  };
+  std::array<uint8_t, 16> bytes{};
+  for (size_t i = 0; i < c.trace.size(); ++i) step(model.get(), event_of(c.trace[i], i, &bytes), visit);
+  check(subject);
+  return {subject.first, subject.nested, explorer->counts().query_runs, out.crash_points};
+}
+
+Case any_case() {
+  Case c;
+  c.recovery = *testing::any_recovery().as("recovery");
+  c.queries = *rc::gen::container<std::vector<Program>>(7, testing::any_query()).as("queries");
+  c.trace = *rc::gen::scale(3.0, rc::gen::container<std::vector<TraceStep>>(testing::any_step())).as("trace");
+  c.obligations = *rc::gen::container<std::vector<Obligation>>(
+                       rc::gen::map(rc::gen::pair(rc::gen::inRange<int>(0, kKeys), rc::gen::inRange<int>(0, 4)),
+                                    [](const std::pair<int, int>& p) {
+                                      return Obligation{static_cast<uint8_t>(p.first), static_cast<uint8_t>(p.second)};
+                                    }))
+                       .as("obligations");
+  c.forgets = *rc::gen::container<std::vector<uint8_t>>(rc::gen::inRange<uint8_t>(1, 250)).as("forgets");
+  c.model = *rc::gen::element<std::string>("adr", "adr", "adr", "eadr").as("model");
+  c.policy = *rc::gen::element(AtomPolicy::kAny, AtomPolicy::kAny, AtomPolicy::kAscending);
+  c.nested = *rc::gen::element(0, 1, 1, 2).as("nested");
+  c.trie_bytes = *rc::gen::element<size_t>(256 << 20, 256 << 20, 4096, 0).as("trie bytes");
+  c.visible_only = *rc::gen::element(false, false, false, false, true).as("visible only");
+  const size_t longest = c.nested == 2 ? 7 : 12;
+  if (c.recovery.size() > longest) c.recovery.resize(longest);
+  if (c.trace.size() > 120) c.trace.resize(120);
+  testing::tame(&c.trace, c.model, c.policy, c.nested == 0 ? 200 : c.nested == 1 ? 40 : 12);
+  c.trace.push_back({EventKind::kOpEnd});
+  return c;
+}
+
+// Every one of `wanted` is among `got`: under the same obligation, or under an earlier one of which it has been bad ever
+// since, which nothing needs to be asked to know.
+std::string missing(const Versions& wanted, const Versions& got, const ObligedSubject& subject) {
+  for (const auto& [bad, versions] : wanted) {
+    const auto found = got.find(bad);
+    for (uint32_t version : versions) {
+      const bool there = found != got.end() && std::any_of(found->second.begin(), found->second.end(), [&](uint32_t v) {
+                           return v <= version && subject.bad_throughout(bad, v, version);
+                         });
+      if (!there) return "query " + std::to_string(bad.query) + " version " + std::to_string(version);
+    }
+  }
+  return "";
+}
+
+std::string not_real(const Versions& got, const Versions& real) {
+  for (const auto& [bad, versions] : got) {
+    const auto found = real.find(bad);
+    if (found == real.end() || !std::includes(found->second.begin(), found->second.end(), versions.begin(),
+                                              versions.end())) {
+      return "query " + std::to_string(bad.query);
+    }
+  }
+  return "";
+}
+
+RC_GTEST_PROP(RandomSchemes, NoBadAnswerIsPassedOver, ()) {
+  const Case c = any_case();
+  const Explored eager = explore(c, false, [](const ObligedSubject&) {});
+  const Explored remembering = explore(c, true, [&](const ObligedSubject& subject) {
+    RC_ASSERT(missing(eager.first, subject.first, subject) == "");
+    // What goes wrong after one cut as well is told as that.
+    Versions all = subject.nested;
+    for (const auto& [bad, versions] : subject.first) all[bad].insert(versions.begin(), versions.end());
+    RC_ASSERT(missing(eager.nested, all, subject) == "");
+  });
+  RC_ASSERT(not_real(remembering.first, eager.first) == "");
+  RC_ASSERT(not_real(remembering.nested, eager.nested) == "");
+  RC_CLASSIFY(!eager.first.empty(), "bad");
+  RC_CLASSIFY(eager.nested.size() > 1, "bad nested");
+  RC_CLASSIFY(eager.crash_points >= 30, "long");
+  RC_CLASSIFY(remembering.query_runs * 2 < eager.query_runs, "saves half");
+}
+
+}  // namespace
+}  // namespace powercut
