@@ -41,6 +41,7 @@ test-fast: setup build  ## Run the tests that take less than two seconds each
 	@$(PYTHON) -m pytest -n $(PYTEST_JOBS) -m "not long and not slow and not browser"
 
 test-long: setup build  ## Run the long tests alone (minutes to hours)
+	@ctest --test-dir $(BUILD) --output-on-failure -C long -L long
 	@$(PYTHON) -m pytest -m long
 
 mutants: setup build  ## Break the engine on purpose, in ways that some test must notice each

@@ -386,6 +386,27 @@ TEST_F(ExplorerTest, OnlyNewContentsAreAskedFor) {
   EXPECT_EQ(explorer->counts().executions, 1u);
 }
 
+// Asking with a line narrowed to its new contents must not look like an observation of that line.
+TEST_F(ExplorerTest, NarrowingDecidesNothing) {
+  // Reads the first line only where the second holds 0.
+  const Scheme scheme{{}, {{{Op::kLoad, 0, 2, 0}, {Op::kEmit, 0, 0, 0}, {Op::kSkip, 0, 1, 1}, {Op::kLoad, 1, 0, 0}}}};
+  TinySubject subject(scheme, /*wants_all=*/false);
+  const auto explorer = make_trie_explorer(&executor_, &subject, {.nested = 0});
+  explore(explorer.get());
+  store(2, 1);
+  persist(2);
+  explore(explorer.get());
+  subject.results.clear();
+  subject.shown.clear();
+  store(0, 7);
+  explore(explorer.get());
+  ASSERT_EQ(subject.shown.size(), 1u);  // asked, since it may read the line
+  const std::vector<Image::Line>& lines = subject.shown[0].image.levels[0];
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(lines[0].candidates, 2u);
+  EXPECT_FALSE(lines[0].decided);
+}
+
 TEST_F(ExplorerTest, ARecoveryThatReadsWhatItReadBeforeDoesNotRun) {
   // Reads one word, and another one where that is 1.
   const Scheme scheme{{{Op::kLoad, 0, 0, 0}, {Op::kSkip, 0, 0, 1}, {Op::kLoad, 1, 2, 0}, {Op::kEmit, 0, 0, 0}}, {}};

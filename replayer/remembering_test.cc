@@ -204,8 +204,8 @@ Case any_case() {
   return c;
 }
 
-// Every one of `wanted` is among `got`: under the same obligation, or under an earlier one of which it has been bad ever
-// since, which nothing needs to be asked to know.
+// Every one of `wanted` is among `got`: under the same obligation, or under an earlier one of which it has been bad
+// ever since, which nothing needs to be asked to know.
 std::string missing(const Versions& wanted, const Versions& got, const ObligedSubject& subject) {
   for (const auto& [bad, versions] : wanted) {
     const auto found = got.find(bad);
@@ -222,23 +222,26 @@ std::string missing(const Versions& wanted, const Versions& got, const ObligedSu
 std::string not_real(const Versions& got, const Versions& real) {
   for (const auto& [bad, versions] : got) {
     const auto found = real.find(bad);
-    if (found == real.end() || !std::includes(found->second.begin(), found->second.end(), versions.begin(),
-                                              versions.end())) {
+    if (found == real.end() ||
+        !std::includes(found->second.begin(), found->second.end(), versions.begin(), versions.end())) {
       return "query " + std::to_string(bad.query);
     }
   }
   return "";
 }
 
+// What goes wrong after one cut as well is told as that.
+Versions together(const Versions& first, const Versions& nested) {
+  Versions out = nested;
+  for (const auto& [bad, versions] : first) out[bad].insert(versions.begin(), versions.end());
+  return out;
+}
+
 RC_GTEST_PROP(RandomSchemes, NoBadAnswerIsPassedOver, ()) {
   const Case c = any_case();
   const Explored eager = explore(c, false, [](const ObligedSubject&) {});
   const Explored remembering = explore(c, true, [&](const ObligedSubject& subject) {
-    RC_ASSERT(missing(eager.first, subject.first, subject) == "");
-    // What goes wrong after one cut as well is told as that.
-    Versions all = subject.nested;
-    for (const auto& [bad, versions] : subject.first) all[bad].insert(versions.begin(), versions.end());
-    RC_ASSERT(missing(eager.nested, all, subject) == "");
+    RC_ASSERT(missing(together(eager.first, eager.nested), together(subject.first, subject.nested), subject) == "");
   });
   RC_ASSERT(not_real(remembering.first, eager.first) == "");
   RC_ASSERT(not_real(remembering.nested, eager.nested) == "");

@@ -51,9 +51,9 @@ struct Instruction {
 using Program = std::vector<Instruction>;
 
 inline std::ostream& operator<<(std::ostream& out, const Instruction& i) {
-  static const char* const names[] = {"load",  "load-indirect", "store", "store-const", "store-nt", "xchg",
-                                      "flush", "clflush",       "fence", "skip",        "emit",     "heap=",
-                                      "=heap", "grow",          "global=", "=global",   "abort-if"};
+  static const char* const names[] = {
+      "load", "load-indirect", "store", "store-const", "store-nt", "xchg",    "flush",   "clflush", "fence",
+      "skip", "emit",          "heap=", "=heap",       "grow",     "global=", "=global", "abort-if"};
   return out << names[static_cast<int>(i.op)] << ' ' << int{i.a} << ' ' << int{i.b} << ' ' << int{i.c} << " ("
              << int{i.size} << '+' << int{i.skew} << "); ";
 }

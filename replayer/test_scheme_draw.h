@@ -29,14 +29,16 @@ inline rc::Gen<Instruction> any_instruction(const std::vector<std::pair<size_t, 
   for (const auto& [weight, op] : weights) ops.insert(ops.end(), weight, op);
   // Low words more often, so that programs meet in what they read and write.
   auto words = rc::gen::element(0, 0, 1, 1, 2, 2, 3, 4, 4, 5, 6, 7, 8, 9);
-  return rc::gen::map(
-      rc::gen::tuple(rc::gen::elementOf(ops), rc::gen::inRange<int>(0, 3), std::move(words),
-                     rc::gen::inRange<int>(0, 4), any_size_and_skew()),
-      [](const std::tuple<Op, int, int, int, std::pair<uint8_t, uint8_t>>& t) {
-        return Instruction{std::get<0>(t),       static_cast<uint8_t>(std::get<1>(t)),
-                           static_cast<uint8_t>(std::get<2>(t)), static_cast<uint8_t>(std::get<3>(t)),
-                           std::get<4>(t).first, std::get<4>(t).second};
-      });
+  return rc::gen::map(rc::gen::tuple(rc::gen::elementOf(ops), rc::gen::inRange<int>(0, 3), std::move(words),
+                                     rc::gen::inRange<int>(0, 4), any_size_and_skew()),
+                      [](const std::tuple<Op, int, int, int, std::pair<uint8_t, uint8_t>>& t) {
+                        return Instruction{std::get<0>(t),
+                                           static_cast<uint8_t>(std::get<1>(t)),
+                                           static_cast<uint8_t>(std::get<2>(t)),
+                                           static_cast<uint8_t>(std::get<3>(t)),
+                                           std::get<4>(t).first,
+                                           std::get<4>(t).second};
+                      });
 }
 
 inline rc::Gen<Program> any_recovery() {
@@ -78,23 +80,24 @@ inline rc::Gen<Program> any_query() {
 
 inline rc::Gen<TraceStep> any_step() {
   using K = EventKind;
-  return rc::gen::map(
-      rc::gen::tuple(rc::gen::element(K::kStore, K::kStore, K::kStore, K::kNtStore, K::kFlush, K::kFlush, K::kFence,
-                                      K::kOpEnd, K::kOpEnd, K::kCut),
-                     rc::gen::element(0, 0, 1, 1, 2, 2, 3, 4, 4, 5, 6, 8), rc::gen::inRange<int>(1, 4),
-                     rc::gen::inRange<int>(0, 8), any_size_and_skew()),
-      [](const std::tuple<EventKind, int, int, int, std::pair<uint8_t, uint8_t>>& t) {
-        const int rare = std::get<3>(t);
-        TraceStep out{std::get<0>(t), static_cast<uint8_t>(std::get<1>(t)), static_cast<uint8_t>(std::get<2>(t))};
-        out.size = std::get<4>(t).first;
-        out.skew = std::get<4>(t).second;
-        out.thread = rare == 7 ? 1 : 0;
-        if (out.kind == EventKind::kFlush) out.code = rare < 2 ? 3 : 1;  // clflush, clwb
-        if (out.kind == EventKind::kFence) out.code = 1;
-        if (out.kind == EventKind::kStore && rare == 0) out.size = 16, out.skew = 0;
-        if (out.kind == EventKind::kStore && rare == 1) out.flags = kStoreRmw, out.size = 8, out.skew = 0;
-        return out;
-      });
+  return rc::gen::map(rc::gen::tuple(rc::gen::element(K::kStore, K::kStore, K::kStore, K::kNtStore, K::kFlush,
+                                                      K::kFlush, K::kFence, K::kOpEnd, K::kOpEnd, K::kCut),
+                                     rc::gen::element(0, 0, 1, 1, 2, 2, 3, 4, 4, 5, 6, 8), rc::gen::inRange<int>(1, 4),
+                                     rc::gen::inRange<int>(0, 8), any_size_and_skew()),
+                      [](const std::tuple<EventKind, int, int, int, std::pair<uint8_t, uint8_t>>& t) {
+                        const int rare = std::get<3>(t);
+                        TraceStep out{std::get<0>(t), static_cast<uint8_t>(std::get<1>(t)),
+                                      static_cast<uint8_t>(std::get<2>(t))};
+                        out.size = std::get<4>(t).first;
+                        out.skew = std::get<4>(t).second;
+                        out.thread = rare == 7 ? 1 : 0;
+                        if (out.kind == EventKind::kFlush) out.code = rare < 2 ? 3 : 1;  // clflush, clwb
+                        if (out.kind == EventKind::kFence) out.code = 1;
+                        if (out.kind == EventKind::kStore && rare == 0) out.size = 16, out.skew = 0;
+                        if (out.kind == EventKind::kStore && rare == 1)
+                          out.flags = kStoreRmw, out.size = 8, out.skew = 0;
+                        return out;
+                      });
 }
 
 // Not more states at any crash point than `most`: a step that would come near is replaced by one that makes everything
