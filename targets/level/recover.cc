@@ -1,5 +1,7 @@
 // Format and open. Open is the recovery: every step is a no-op when it is done twice, so a cut inside it only
 // means doing it again.
+#include <new>
+
 #include "targets/level/table.h"
 
 namespace powercut::level {
@@ -8,7 +10,7 @@ powercut_status Table::Format(powercut_pool pool, const Options& options) {
   Table table(pool, options);
   LevelList levels;
   table.allocator_.Format();
-  // The pool is zeroed: the tokens are durable as they are.
+  // The pool is zeroed, as the traits demand: the tokens are durable as they are, and no undo log is valid.
   if (!table.AllocateLevel(options.top_log2, &levels) || !table.AllocateLevel(options.top_log2 - 1, &levels)) {
     return POWERCUT_FULL;
   }
@@ -45,8 +47,8 @@ powercut_status Table::Open(powercut_pool pool, const Options& options, Table** 
     (void)opening.FinishResize(/*recovering=*/true);
   }
   opening.CountItems();
-  *out = new Table(opening);
-  return POWERCUT_OK;
+  *out = new (std::nothrow) Table(opening);
+  return *out == nullptr ? POWERCUT_FULL : POWERCUT_OK;
 }
 
 void Table::ReplayLog() {

@@ -31,6 +31,9 @@ powercut_status Traits(const powercut_config* config, powercut_traits* out) {
       "Level hashing (OSDI'18), 3.3(2)b: \"the hash table contains two duplicate key-value items, which however does "
       "not impact on the data consistency\"";
   out->notes = "one thread; insert does not look for the key (the paper inserts unique keys)";
+  // A fresh file is zeroes already. Without that, format would write every bucket's header a second time, and every
+  // entry of the allocator.
+  out->needs_zeroed_pool = 1;
   return POWERCUT_OK;
 }
 
