@@ -87,7 +87,21 @@ def powercut(
     """
 
 
-for _verb in (list_, run, record, explore, reproduce, faults, report, known_bugs, litmus, audit, fidelity, doctor, compile):
+for _verb in (
+    list_,
+    run,
+    record,
+    explore,
+    reproduce,
+    faults,
+    report,
+    known_bugs,
+    litmus,
+    audit,
+    fidelity,
+    doctor,
+    compile,
+):
     _verb.register(app)
 
 
