@@ -16,7 +16,6 @@ bool allocation_fails(uint64_t size, bool of_pool, const void* pc, const void* f
   fault.of_pool = of_pool;
   fault.size = size;
   fault.pc = pc;
-  fault.frame = *static_cast<void* const*>(frame);
   std::memcpy(fault.above.data(), frame, sizeof fault.above);
   return true;
 }

@@ -19,7 +19,6 @@ struct AllocationFault {
   bool of_pool = false;  // of the pool, or of memory
   uint64_t size = 0;     // bytes
   const void* pc = nullptr;
-  const void* frame = nullptr;
   std::array<uint64_t, 48> above = {};  // the words on the stack above the allocation function's frame
 
   // Return addresses, innermost first. What stands between the allocation function and the target (operator new)

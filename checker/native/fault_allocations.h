@@ -11,8 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "checker/native/fault_replay.h"
-#include "tracer/format/writer.h"
+#include "checker/native/allocation_attempt.h"
 
 namespace powercut {
 
@@ -24,9 +23,7 @@ class AllocationFaults {
   std::optional<EngineError> run();
 
  private:
-  class Attempt;
-  // Runs everything with allocation `fail_at` failing (0: none, which counts them).
-  std::optional<EngineError> attempt(uint64_t fail_at);
+  std::optional<EngineError> fail(AllocationAttempt::Failure failure);
 
   const Session& session_;
   const FaultOptions& options_;
@@ -35,7 +32,6 @@ class AllocationFaults {
   std::function<void(const std::string&, const std::string&)> wrote_;
   Executor executor_;
   std::vector<RecordedOperation> operations_;
-  std::vector<size_t> met_in_;  // by allocation, from 0: the operation that makes it
 };
 
 }  // namespace powercut

@@ -20,8 +20,6 @@ Result<std::vector<RecordedOperation>> operations_of(const Session& session) {
   auto reader = open_trace(session.trace);
   if (!reader) return reader.error();
   std::vector<RecordedOperation> out;
-  std::string phase;
-  bool explored = session.explored_at_start();
   uint64_t marks = 0;
   Event event;
   while ((*reader)->next(&event)) {
@@ -30,9 +28,7 @@ Result<std::vector<RecordedOperation>> operations_of(const Session& session) {
         out.push_back({.kind = static_cast<OpKind>(event.code),
                        .key = text_of(event.key),
                        .value = text_of(event.value),
-                       .text = std::string(event.text),
-                       .phase = std::exchange(phase, ""),
-                       .explored = explored});
+                       .text = std::string(event.text)});
         marks = 0;
         break;
       case EventKind::kMarker:
@@ -40,10 +36,6 @@ Result<std::vector<RecordedOperation>> operations_of(const Session& session) {
         break;
       case EventKind::kCut:
         if (!out.empty()) out.back().marks_to_cut = marks;
-        break;
-      case EventKind::kPhase:
-        phase = std::string(event.text);
-        explored = event.code != 0;
         break;
       default:
         break;

@@ -22,8 +22,6 @@ struct RecordedOperation {
   OpKind kind{};
   std::string key, value, text;
   uint64_t marks_to_cut = 0;  // > 0: the power was cut at this mark of the operation
-  std::string phase;          // that began just before it; empty: none did
-  bool explored = false;      // by the phase that it belongs to
 };
 // What a trace says was asked.
 Result<std::vector<RecordedOperation>> operations_of(const Session& session);
@@ -45,7 +43,6 @@ class FaultReplay final : public SinkInFront {
   Done run(const RecordedOperation& operation);
   bool has_table() const { return table_ != nullptr; }
   powercut_table* table() const { return table_; }
-  void forget_table() { table_ = nullptr; }
 
  protected:
   void on_mark(const char* name) override;

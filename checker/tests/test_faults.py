@@ -106,6 +106,17 @@ def test_every_persistent_allocation_fails_once(tmp_path: Path, capsys: pytest.C
     assert code == ExitCode.CLEAN
 
 
+def test_level_open_let_bad_alloc_escape(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(
+        ["faults", "level:hardened", "--scenario", "expand", "--fault", "alloc", "--out", str(tmp_path), "--json"]
+    )
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    assert run["how"]["open answers FULL"] == 1
+    assert run["effects"]["detected"] == run["cases"] and run["findings"] == []
+    assert [item["verdict"] for item in run["explored"]] == ["consistent"] * run["cases"]
+    assert code == ExitCode.CLEAN
+
+
 def test_a_budget_is_a_sample_and_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, (run,) = inject(tmp_path, capsys, "--fault", "bitflip", "--budget", "100x")
     assert not run["complete"] and "of" in run["reason"]
