@@ -31,13 +31,14 @@ std::vector<QueryId> live_queries(const powercut_target& target, powercut_table*
 }  // namespace
 
 AllocationAttempt::AllocationAttempt(const Session& session, Executor* executor, FaultReport* report,
-                                     Progress* progress, std::optional<Failure> failure, TraceWriter* writer,
-                                     Recorder* recorder)
+                                     Progress* progress, std::optional<Failure> failure, Excused* excused,
+                                     TraceWriter* writer, Recorder* recorder)
     : session_(session),
       executor_(executor),
       report_(report),
       progress_(progress),
       failure_(failure),
+      excused_(excused),
       writer_(writer),
       tap_(recorder == nullptr ? nullptr : std::make_unique<RecorderTap>(recorder)),
       replay_(session, executor) {
@@ -82,11 +83,11 @@ void AllocationAttempt::step(const RecordedOperation& operation) {
   const bool was_present = present(operation.key);
   if (operation.kind == OpKind::kInsert && was_present && session_.traits.checks_exists == 0) return;
   if (operation.kind == OpKind::kClose) ask_everything();
-  const bool failed_before = allocation_fault.failed;
+  const AllocationFault before = allocation_fault;
   append(EventKind::kOpBegin, static_cast<uint8_t>(operation.kind), &operation, operation.value, operation.text);
   progress_->start(describe_operation(history_), session_.library->path());
   const FaultReplay::Done done = replay_.run(operation);
-  const bool fails_here = allocation_fault.failed && !failed_before;
+  const bool fails_here = allocation_fault.failed && !before.failed;
   if (fails_here) failed_in_ = describe_operation(history_);
   if (!done.outcome.returned()) {
     going_ = false;
@@ -97,9 +98,11 @@ void AllocationAttempt::step(const RecordedOperation& operation) {
     append(EventKind::kCut, 0, nullptr, {}, {});
     return;
   }
-  if (failure_) judge(operation, done, was_present, fails_here);
+  judge(operation, done, was_present, fails_here);
   append(EventKind::kOpEnd, static_cast<uint8_t>(done.status), nullptr, done.value, {});
   if (operation.kind == OpKind::kFormat && done.status != POWERCUT_OK) going_ = false;
+  // Where a failing run is asked, this one is: what is wrong here is no matter of the failure.
+  if (!failure_ && allocation_fault.count > before.count && replay_.has_table()) ask_everything();
   if (!fails_here) return;
   // The failure was for once: whoever opens again gets a table.
   if (operation.kind == OpKind::kOpen && done.status != POWERCUT_OK) step(operation);
@@ -161,7 +164,8 @@ void AllocationAttempt::judge_lookup(const RecordedOperation& operation, const F
 
 // On the table as it lives, without a power cut: what the failure left in the handle shows here alone.
 void AllocationAttempt::ask_everything() {
-  if (!failure_ || !allocation_fault.failed) return;
+  if (failure_ && !allocation_fault.failed) return;
+  const uint64_t count = allocation_fault.count;  // of the run, without what queries allocate
   const powercut_target& target = session_.library->target();
   const Executor::Mark mark = executor_->mark();
   for (QueryId query : live_queries(target, replay_.table(), history_.keys().size())) {
@@ -172,11 +176,12 @@ void AllocationAttempt::ask_everything() {
     ++report_->tally.query_runs;
     executor_->undo(mark);
     if (!outcome.returned()) {
-      died(outcome);
+      if (failure_) died(outcome);
     } else if (auto violation = judge_query(history_, session_.traits, query, buffer_.view())) {
       wrong(*violation, describe_query(history_, query));
     }
   }
+  allocation_fault.count = count;
 }
 
 void AllocationAttempt::note(const FaultAnswer& answer) {
@@ -184,6 +189,10 @@ void AllocationAttempt::note(const FaultAnswer& answer) {
 }
 
 void AllocationAttempt::wrong(const Violation& violation, const std::string& query) {
+  const std::string answer =
+      absl::StrCat(violation.invariant, "/", query.empty() ? describe_operation(history_) : query);
+  if (!failure_) excused_->insert(answer);
+  if (excused_->contains(answer)) return;
   note({FaultEffect::kSilent, "", violation});
   add(violation, query);
 }

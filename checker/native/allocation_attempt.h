@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,10 +23,12 @@ class AllocationAttempt {
     size_t operation = 0;     // that makes it
   };
 
-  // All arguments outlive this. No failure: only counts. `writer` and `recorder` (of that writer): null, or hear the
-  // run.
+  // Answers that are wrong without any fault: the run without a failure collects them, the others leave them out.
+  using Excused = std::set<std::string>;
+
+  // All arguments outlive this. `writer` and `recorder` (of that writer): null, or hear the run.
   AllocationAttempt(const Session& session, Executor* executor, FaultReport* report, Progress* progress,
-                    std::optional<Failure> failure, TraceWriter* writer, Recorder* recorder);
+                    std::optional<Failure> failure, Excused* excused, TraceWriter* writer, Recorder* recorder);
   ~AllocationAttempt();
   AllocationAttempt(const AllocationAttempt&) = delete;
   AllocationAttempt& operator=(const AllocationAttempt&) = delete;
@@ -56,6 +59,7 @@ class AllocationAttempt {
   FaultReport* report_;
   Progress* progress_;
   const std::optional<Failure> failure_;
+  Excused* excused_;
   TraceWriter* writer_;
   // Listeners are taken away in the opposite order of their making: this one stays behind the next.
   std::unique_ptr<RecorderTap> tap_;

@@ -163,9 +163,9 @@ std::vector<Json> FaultReport::events(double seconds, bool claimed) {
   if (tally.images_left_out > 0) {
     tally.notes.push_back(absl::StrCat(tally.images_left_out, " images are wrong without any fault and were left out"));
   }
-  if (tally.queries_left_out > 0) {
+  if (tally.answers_left_out > 0) {
     tally.notes.push_back(
-        absl::StrCat(tally.queries_left_out, " queries have wrong answers without any fault and were not asked"));
+        absl::StrCat(tally.answers_left_out, " answers are wrong without any fault and were left out"));
   }
   out.push_back({{"event", "fault_result"},
                  {"fault", name_of(options_.kind)},

@@ -70,7 +70,7 @@ struct FaultTally {
   uint64_t executions = 0, query_runs = 0;
   std::map<std::string, uint64_t> how;                 // detected and crashed cases
   std::map<std::string, uint64_t> invariants;          // silent and crashed cases
-  uint64_t images_left_out = 0, queries_left_out = 0;  // wrong without any fault
+  uint64_t images_left_out = 0, answers_left_out = 0;  // wrong without any fault
   std::vector<std::string> notes;
 
   bool complete() const { return points == points_of && cases == cases_of; }

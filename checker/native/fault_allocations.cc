@@ -28,11 +28,13 @@ std::optional<EngineError> AllocationFaults::run() {
   operations_ = std::move(*operations);
   const Executor::Mark start = executor_.mark();
   const std::vector<size_t> made_in =
-      AllocationAttempt(session_, &executor_, report_, progress_, std::nullopt, nullptr, nullptr).run(operations_);
+      AllocationAttempt(session_, &executor_, report_, progress_, std::nullopt, &excused_, nullptr, nullptr)
+          .run(operations_);
   executor_.undo(start);
   FaultTally& tally = report_->tally;
   tally.points = tally.points_of = 1;
   tally.cases_of = made_in.size();
+  tally.answers_left_out = excused_.size();
   const uint64_t allowed = options_.budget > 0 ? std::min<uint64_t>(options_.budget, made_in.size()) : made_in.size();
   for (uint64_t i = 0; i < allowed; ++i) {
     const uint64_t chosen = i * made_in.size() / allowed;
@@ -54,7 +56,7 @@ std::optional<EngineError> AllocationFaults::fail(AllocationAttempt::Failure fai
   std::string subject;
   {
     Recorder recorder(*writer, kPoolBase, executor_.pool_size());
-    AllocationAttempt attempt(session_, &executor_, report_, progress_, failure, writer.get(), &recorder);
+    AllocationAttempt attempt(session_, &executor_, report_, progress_, failure, &excused_, writer.get(), &recorder);
     attempt.run(operations_);
     report_->add_case(attempt.worst(), false);
     subject = attempt.subject();

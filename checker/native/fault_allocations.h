@@ -32,6 +32,7 @@ class AllocationFaults {
   std::function<void(const std::string&, const std::string&)> wrote_;
   Executor executor_;
   std::vector<RecordedOperation> operations_;
+  AllocationAttempt::Excused excused_;
 };
 
 }  // namespace powercut

@@ -11,6 +11,8 @@
 namespace powercut {
 namespace {
 
+// Every image is asked all its queries once before anything is damaged: a budget goes to as many images as this pays.
+constexpr uint64_t kLeastForAnImage = 64;
 constexpr uint64_t kLinesOfBlock = kMediaBlock / kLineSize;
 
 bool ends_operation(const Instant& instant, const History& history) { return !instant.before && !history.in_flight(); }
@@ -58,7 +60,7 @@ Result<uint64_t> ImageFaults::count_points(const Session& session) {
 
 std::optional<EngineError> ImageFaults::run() {
   const auto visit = [this](const Instant& instant) {
-    if (ends_operation(instant, walk_.history())) this->visit(instant);
+    if (ends_operation(instant, walk_.history())) this->visit();
   };
   const auto saw = [this](const Event& event) {
     if (event.kind != EventKind::kStore && event.kind != EventKind::kNtStore) return;
@@ -72,14 +74,17 @@ std::optional<EngineError> ImageFaults::run() {
   return std::nullopt;
 }
 
-void ImageFaults::visit(const Instant&) {
+void ImageFaults::visit() {
   FaultTally& tally = report_->tally;
   frontier_.follow(model_.get());
-  // What was not spent on earlier images is left for this one and those after it.
+  const uint64_t passed = passed_++;
   uint64_t allowed = ~uint64_t{0};
   if (options_.budget > 0) {
+    const uint64_t images = std::clamp<uint64_t>(options_.budget / kLeastForAnImage, 1, points_);
+    if ((passed + 1) * images / points_ == passed * images / points_) return;
+    // What was not spent on earlier images is left for this one and those after it.
     const uint64_t rest = options_.budget - std::min(options_.budget, tally.executions);
-    allowed = rest / (points_ - std::min(points_ - 1, tally.points));
+    allowed = rest / (images - std::min(images - 1, tally.points));
     if (allowed == 0) return;
   }
   std::vector<LineSet> visible;
@@ -169,7 +174,7 @@ bool ImageFaults::learn() {
   }
   executor_.undo(start);
   if (!good) ++report_->tally.images_left_out;
-  report_->tally.queries_left_out += wrong_.size();
+  report_->tally.answers_left_out += wrong_.size();
   return good;
 }
 

@@ -53,7 +53,7 @@ class ImageFaults {
     unsigned bit = 0;             // bit flips: in the byte
   };
 
-  void visit(const Instant& instant);
+  void visit();
   bool learn();  // runs everything once; false when the image is bad without any fault
   std::vector<Case> cases() const;
   void flip(const Case& damage);
@@ -80,6 +80,7 @@ class ImageFaults {
 
   ResultBuffer buffer_;
   std::set<uint64_t> written_;  // lines that the trace has stored to
+  uint64_t passed_ = 0;         // points of the walk so far
   // Of the point at hand.
   std::vector<Known> known_;
   std::set<QueryId> wrong_;                               // wrong without any fault: not asked

@@ -117,10 +117,24 @@ def test_level_open_let_bad_alloc_escape(tmp_path: Path, capsys: pytest.CaptureF
     assert code == ExitCode.CLEAN
 
 
+def test_what_is_wrong_without_a_fault_is_not_held_against_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # The published erase clears one of two copies that an earlier cut left, with or without memory.
+    selection = ["level:published", "--scenario", "duplicates_left_by_crash_erase"]
+    code = main(["faults", *selection, "--fault", "alloc", "--out", str(tmp_path), "--json"])
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    assert run["effects"]["silent"] == 0 and run["findings"] == []
+    assert any("wrong without any fault" in note for note in run["notes"])
+    assert "inconsistent" in {item["verdict"] for item in run["explored"]}
+    assert code == ExitCode.FINDINGS
+
+
 def test_a_budget_is_a_sample_and_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, (run,) = inject(tmp_path, capsys, "--fault", "bitflip", "--budget", "100x")
     assert not run["complete"] and "of" in run["reason"]
     assert run["executions"] <= 110
+    assert (run["points"], run["points_of"]) == (1, 9)  # six operations, format, open, close
     assert code == ExitCode.INCOMPLETE
 
 
