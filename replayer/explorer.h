@@ -11,6 +11,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "replayer/frontier.h"
+#include "replayer/stopwatch.h"
 #include "replayer/strategies/strategy.h"
 #include "replayer/subject.h"
 
@@ -47,12 +48,14 @@ class Explorer {
   virtual void forget() = 0;
 
   const ExplorerCounts& counts() const { return counts_; }
+  const Stopwatch& stopwatch() const { return stopwatch_; }
   // Set when a reset did not restore the state (--paranoid), or recovery did not do the same thing twice: this
   // process is not to be trusted any more.
   const std::string& distrust() const { return distrust_; }
 
  protected:
   ExplorerCounts counts_;
+  Stopwatch stopwatch_;
   std::string distrust_;
 };
 

@@ -17,11 +17,12 @@ constexpr size_t kViews = 3;
 
 }  // namespace
 
-LeafQueries::LeafQueries(Executor* executor, Subject* subject, ExplorerCounts* counts, const Options& options,
-                         std::function<Image()> image)
+LeafQueries::LeafQueries(Executor* executor, Subject* subject, ExplorerCounts* counts, Stopwatch* stopwatch,
+                         const Options& options, std::function<Image()> image)
     : executor_(executor),
       subject_(subject),
       counts_(counts),
+      stopwatch_(stopwatch),
       options_(options),
       image_(std::move(image)),
       exact_(subject->wants_all()),
@@ -368,6 +369,7 @@ Subject::Judgement LeafQueries::run(QueryId query, int depth, std::vector<std::s
     buffer_.clear();
     ++counts_->query_runs;
     const Outcome outcome = executor_->run(&decisions_, body_);
+    stopwatch_->lap(Stopwatch::kQuery);
     if (!outcome.returned()) put_failure(outcome, &buffer_);
     const uint64_t digest = XXH3_64bits(buffer_.view().data(), buffer_.view().size());
     if (std::find(seen_.begin(), seen_.end(), digest) == seen_.end()) {
@@ -388,7 +390,9 @@ Subject::Judgement LeafQueries::run(QueryId query, int depth, std::vector<std::s
         }
       }
     }
+    stopwatch_->lap(Stopwatch::kJudge);
     executor_->undo(leaf_);
+    stopwatch_->lap(Stopwatch::kUndo);
   } while (decisions_.advance());
   return good ? Subject::Judgement::kGood : Subject::Judgement::kBad;
 }

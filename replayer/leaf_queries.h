@@ -37,8 +37,8 @@ class LeafQueries {
     bool keep_answers = false;
   };
   // `image`: the image of the execution at hand.
-  LeafQueries(Executor* executor, Subject* subject, ExplorerCounts* counts, const Options& options,
-              std::function<Image()> image);
+  LeafQueries(Executor* executor, Subject* subject, ExplorerCounts* counts, Stopwatch* stopwatch,
+              const Options& options, std::function<Image()> image);
 
   void forget();
   // The trace changed a line's contents; call it for all changes before the crash point is begun.
@@ -96,6 +96,7 @@ class LeafQueries {
   Executor* executor_;
   Subject* subject_;
   ExplorerCounts* counts_;
+  Stopwatch* stopwatch_;
   const Options options_;
   std::function<Image()> image_;
   const bool exact_;  // every query is judged at every leaf, so the very sets of answers are kept

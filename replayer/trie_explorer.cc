@@ -23,7 +23,7 @@ class TrieExplorer final : public MemoExplorer {
       : executor_(executor),
         subject_(subject),
         options_(options),
-        leaf_queries_(executor, subject, &counts_,
+        leaf_queries_(executor, subject, &counts_, &stopwatch_,
                       {.all_definite = options.visible_only, .keep_answers = options.keep_answers},
                       [this] { return image(); }) {
     frames_.push({}, {});
@@ -31,6 +31,7 @@ class TrieExplorer final : public MemoExplorer {
 
   BigInt crash_point(const Frontier& frontier, const std::vector<Frontier::Change>& changes, uint64_t) override {
     frontier_ = &frontier;
+    stopwatch_.start();
     if (fresh_) {
       executor_->clear_base();
       for (const LineSet* set : frontier.sets()) set_base(set->line);
@@ -60,6 +61,7 @@ class TrieExplorer final : public MemoExplorer {
     } else {
       search(0);
     }
+    stopwatch_.lap(Stopwatch::kUndo);
     return options_.visible_only ? BigInt(1) : frontier.states();
   }
 
@@ -248,6 +250,7 @@ class TrieExplorer final : public MemoExplorer {
   // Runs recovery on the images that `choices` leave, along one way, and enters that way into the trie.
   void execute(const std::vector<Choice>& choices, const Executor::Mark& start) {
     const uint64_t before = options_.paranoid ? executor_->digest() : 0;
+    stopwatch_.lap(Stopwatch::kFollow);
     for (const Choice& choice : choices) executor_->choose(choice.word, choice.bytes, choice.value);
     auto state = std::make_shared<RecoveredState>();
     RecoveryTrie::Recorder recorder(&trie_);
@@ -267,6 +270,7 @@ class TrieExplorer final : public MemoExplorer {
     counts_.leaves.insert(state->path);
     recorder.finish(std::move(state));
     executor_->undo(start);
+    stopwatch_.lap(Stopwatch::kExecute);
     if (recorder.contradicted()) {
       distrust_ =
           "recovery read the same twice and did not do the same: it depends on something besides pool, heap and "
@@ -284,6 +288,7 @@ class TrieExplorer final : public MemoExplorer {
   // ---- a leaf ------------------------------------------------------------------------------------
   void visit(int depth, const Executor::Mark& start, const std::shared_ptr<const RecoveredState>& state, Way& way) {
     const bool usable = state->outcome.returned() && state->opened.usable;
+    stopwatch_.lap(Stopwatch::kFollow);
     const Subject::Judgement judgement = subject_->recovered(depth, state->outcome, state->result);
     if (judgement == Subject::Judgement::kExplain) {
       subject_->explained(depth, kRecoveryQuery, state->result, state->outcome.returned() ? nullptr : &state->outcome,

@@ -91,6 +91,9 @@ ChunkResult Exploration::explore(const Chunk& chunk, const std::set<uint64_t>& s
   counts.query_runs = sums.query_runs;
   counts.query_answers = sums.query_answers;
   counts.loads = executor_.loads();
+  for (uint8_t part = 0; part < Stopwatch::kParts; ++part) {
+    counts.seconds[Stopwatch::kNames[part]] = explorer_->stopwatch().seconds(static_cast<Stopwatch::Part>(part));
+  }
   counts.complete = counts.complete && strategy_->complete() && !result_.stopped && !out_of_budget;
   result_.leaves.assign(sums.leaves.begin(), sums.leaves.end());
   std::sort(result_.leaves.begin(), result_.leaves.end());
