@@ -34,7 +34,6 @@ void LeafQueries::forget() {
   for (auto& states : groups_) states.clear();
   index_ = {};
   views_.clear();
-  watched_.clear();
   answers_.clear();
   heap_followed_ = false;
   executor_->want_heap_reads(false);
@@ -203,8 +202,34 @@ std::vector<uint32_t> LeafQueries::differ(const View& view) {
   return out;
 }
 
+std::shared_ptr<const LeafQueries::Bad> LeafQueries::bad_of_view(int depth) const {
+  // A group that was not asked as a whole may answer here what it answered on any of the views compared with.
+  bool same = bad_.empty() && !views_.empty();
+  for (const View& view : views_) {
+    same = same && view.bad == views_[0].bad;
+    for (const auto& [code, good] : good_) same = same && !view.bad->at.contains(code);
+  }
+  if (same) return views_[0].bad;
+  auto out = std::make_shared<Bad>();
+  const auto add = [&out](uint32_t code, int at) {
+    const auto [known, added] = out->at.try_emplace(code, at);
+    if (!added) known->second = std::min(known->second, at);
+  };
+  for (size_t i = 0; i < views_.size(); ++i) {
+    const bool seen = std::any_of(views_.begin(), views_.begin() + static_cast<ptrdiff_t>(i),
+                                  [&](const View& view) { return view.bad == views_[i].bad; });
+    if (seen) continue;
+    for (const auto& [code, at] : views_[i].bad->at) {
+      if (!good_.contains(code)) add(code, at);
+    }
+  }
+  for (uint32_t code : bad_) add(code, depth);
+  for (const auto& [code, at] : out->at) out->deepest = std::max(out->deepest, at);
+  return out;
+}
+
 void LeafQueries::keep_view(int depth) {
-  View view{std::move(own_), {}, state_, count_};
+  View view{std::move(own_), {}, state_, count_, bad_of_view(depth)};
   own_.clear();
   if (exact_ || views_.empty()) {
     views_.clear();
@@ -266,14 +291,20 @@ void LeafQueries::visit(int depth, const std::shared_ptr<const RecoveredState>& 
   }
   absl::flat_hash_set<uint32_t> whole;
   if (first_leaf_) whole.insert(obliged_.begin(), obliged_.end());
-  for (uint32_t code : watched_) {
-    if (state_of(code).bad_at > depth) whole.insert(code);
+  // What was bad under more cuts than here is worse here, and is judged as such.
+  for (const View& view : views_) {
+    if (view.bad->deepest <= depth) continue;
+    for (const auto& [code, at] : view.bad->at) {
+      if (at > depth) whole.insert(code);
+    }
   }
   for (uint32_t code : whole) {
     if (group_of(code).index < count_[group_of(code).kind]) codes.push_back(code);
   }
   std::sort(codes.begin(), codes.end());
   codes.erase(std::unique(codes.begin(), codes.end()), codes.end());
+  good_.clear();
+  bad_.clear();
   ask(std::move(codes), whole, depth);
   if (exact_) answer_all(depth);
   keep_view(depth);
@@ -335,13 +366,8 @@ void LeafQueries::ask_group(uint32_t code, int depth, bool whole) {
   }
   GroupState& state = state_of(code);
   note_reads(group, &state.reads);
-  if (!good) {
-    state.bad_at = std::min(state.bad_at, static_cast<uint8_t>(depth));
-    watched_.insert(code);
-  } else if (whole && state.bad_at != kNever) {
-    state.bad_at = kNever;
-    watched_.erase(code);
-  }
+  if (whole) good_[code] = good;
+  if (!good) bad_.push_back(code);
 }
 
 void LeafQueries::note_reads(Group group, ReadIndex::Reads* reads) {

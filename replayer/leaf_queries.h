@@ -52,13 +52,16 @@ class LeafQueries {
   const std::vector<std::string>& answers(QueryId query) const;
 
  private:
-  static constexpr uint8_t kNever = 255;
+  // Groups with a bad answer, and the least depth at which it was judged.
+  struct Bad {
+    absl::flat_hash_map<uint32_t, int> at;
+    int deepest = 0;
+  };
   struct GroupState {
     ReadIndex::Reads reads;
-    uint32_t stamp = 0;       // of the comparison that hit the group last
-    uint8_t bad_at = kNever;  // the least depth at which an answer was bad
-    uint64_t line = 0;        // that hit it
-    bool narrow = false;      // one line of the pool alone hit it
+    uint32_t stamp = 0;   // of the comparison that hit the group last
+    uint64_t line = 0;    // that hit it
+    bool narrow = false;  // one line of the pool alone hit it
   };
   // What a line held before the trace changed it.
   struct Since {
@@ -70,6 +73,8 @@ class LeafQueries {
     absl::flat_hash_map<uint64_t, Since> since;
     std::shared_ptr<const RecoveredState> state;
     std::array<uint32_t, Group::kKinds> groups{};
+    // In it, or in a view that left it nothing new to ask. Shared by views, since it seldom changes.
+    std::shared_ptr<const Bad> bad;
   };
 
   GroupState& state_of(uint32_t code);
@@ -91,6 +96,7 @@ class LeafQueries {
   void explain_widely(int depth, QueryId query, const std::string& wanted);
   Subject::Judgement run(QueryId query, int depth, std::vector<std::string>* results);
   void keep_view(int depth);
+  std::shared_ptr<const Bad> bad_of_view(int depth) const;
   void note_reads(Group group, ReadIndex::Reads* reads);
 
   Executor* executor_;
@@ -118,6 +124,8 @@ class LeafQueries {
   absl::flat_hash_map<uint64_t, int> asked_;  // digest of a view -> least depth at which it was asked
 
   // Of the leaf at hand.
+  absl::flat_hash_map<uint32_t, bool> good_;  // groups that were asked as a whole -> whether all answers were good
+  std::vector<uint32_t> bad_;                 // groups with a bad answer, asked as a whole or narrowed
   absl::flat_hash_map<uint64_t, std::vector<Content>> own_;
   absl::flat_hash_map<uint64_t, Content> before_;  // of touched lines: what the pool held at the first cut
   std::shared_ptr<const RecoveredState> state_;
