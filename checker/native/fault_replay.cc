@@ -53,7 +53,9 @@ FaultReplay::FaultReplay(const Session& session, Executor* executor)
 
 void FaultReplay::on_mark(const char*) {
   // Leaves the target's frames as a power cut would: nothing of them runs any more.
-  if (marks_left_ > 0 && --marks_left_ == 0) siglongjmp(leave_, 1);
+  if (marks_left_ == 0) return;
+  --marks_left_;
+  if (marks_left_ == 0) siglongjmp(leave_, 1);
 }
 
 FaultReplay::Done FaultReplay::run(const RecordedOperation& operation) {
