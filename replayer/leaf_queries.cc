@@ -34,6 +34,7 @@ void LeafQueries::forget() {
   for (auto& states : groups_) states.clear();
   index_ = {};
   views_.clear();
+  watched_.clear();
   answers_.clear();
   heap_followed_ = false;
   executor_->want_heap_reads(false);
@@ -114,9 +115,10 @@ uint64_t LeafQueries::view_digest() const {
   for (const auto& [line, contents] : own_) {
     lines += XXH3_64bits_withSeed(contents.data(), contents.size() * sizeof(Content), line * 0x9E3779B97F4A7C15 + 1);
   }
-  const std::array<uint64_t, 3> rest = {
+  const std::array<uint64_t, 4> rest = {
       lines, XXH3_64bits(state_->heap.data(), state_->heap.size()),
-      XXH3_64bits_withSeed(state_->globals.data(), state_->globals.size() * 16, state_->opened.table)};
+      XXH3_64bits_withSeed(state_->globals.data(), state_->globals.size() * 16, state_->opened.table),
+      state_->opened.regions};
   return XXH3_64bits(rest.data(), sizeof rest);
 }
 
@@ -202,34 +204,8 @@ std::vector<uint32_t> LeafQueries::differ(const View& view) {
   return out;
 }
 
-std::shared_ptr<const LeafQueries::Bad> LeafQueries::bad_of_view(int depth) const {
-  // A group that was not asked as a whole may answer here what it answered on any of the views compared with.
-  bool same = bad_.empty() && !views_.empty();
-  for (const View& view : views_) {
-    same = same && view.bad == views_[0].bad;
-    for (const auto& [code, good] : good_) same = same && !view.bad->at.contains(code);
-  }
-  if (same) return views_[0].bad;
-  auto out = std::make_shared<Bad>();
-  const auto add = [&out](uint32_t code, int at) {
-    const auto [known, added] = out->at.try_emplace(code, at);
-    if (!added) known->second = std::min(known->second, at);
-  };
-  for (size_t i = 0; i < views_.size(); ++i) {
-    const bool seen = std::any_of(views_.begin(), views_.begin() + static_cast<ptrdiff_t>(i),
-                                  [&](const View& view) { return view.bad == views_[i].bad; });
-    if (seen) continue;
-    for (const auto& [code, at] : views_[i].bad->at) {
-      if (!good_.contains(code)) add(code, at);
-    }
-  }
-  for (uint32_t code : bad_) add(code, depth);
-  for (const auto& [code, at] : out->at) out->deepest = std::max(out->deepest, at);
-  return out;
-}
-
 void LeafQueries::keep_view(int depth) {
-  View view{std::move(own_), {}, state_, count_, bad_of_view(depth)};
+  View view{std::move(own_), {}, state_, count_, depth};
   own_.clear();
   if (exact_ || views_.empty()) {
     views_.clear();
@@ -279,7 +255,10 @@ void LeafQueries::visit(int depth, const std::shared_ptr<const RecoveredState>& 
     for (size_t i = 1; i < views_.size() && !codes.empty() && (!first_leaf_ || obliged_.empty()); ++i) {
       const std::vector<uint32_t> others = differ(views_[i]);
       std::vector<uint32_t> both;
-      std::set_intersection(codes.begin(), codes.end(), others.begin(), others.end(), std::back_inserter(both));
+      std::copy_if(codes.begin(), codes.end(), std::back_inserter(both), [&](uint32_t code) {
+        return std::binary_search(others.begin(), others.end(), code) ||
+               (views_[i].depth > depth && watched_.contains(code));
+      });
       codes = std::move(both);
     }
     if (stamp_ != stamp) {
@@ -291,20 +270,12 @@ void LeafQueries::visit(int depth, const std::shared_ptr<const RecoveredState>& 
   }
   absl::flat_hash_set<uint32_t> whole;
   if (first_leaf_) whole.insert(obliged_.begin(), obliged_.end());
-  // What was bad under more cuts than here is worse here, and is judged as such.
-  for (const View& view : views_) {
-    if (view.bad->deepest <= depth) continue;
-    for (const auto& [code, at] : view.bad->at) {
-      if (at > depth) whole.insert(code);
-    }
-  }
+  if (!views_.empty() && views_[0].depth > depth) whole.insert(watched_.begin(), watched_.end());
   for (uint32_t code : whole) {
     if (group_of(code).index < count_[group_of(code).kind]) codes.push_back(code);
   }
   std::sort(codes.begin(), codes.end());
   codes.erase(std::unique(codes.begin(), codes.end()), codes.end());
-  good_.clear();
-  bad_.clear();
   ask(std::move(codes), whole, depth);
   if (exact_) answer_all(depth);
   keep_view(depth);
@@ -366,8 +337,7 @@ void LeafQueries::ask_group(uint32_t code, int depth, bool whole) {
   }
   GroupState& state = state_of(code);
   note_reads(group, &state.reads);
-  if (whole) good_[code] = good;
-  if (!good) bad_.push_back(code);
+  if (!good) watched_.insert(code);
 }
 
 void LeafQueries::note_reads(Group group, ReadIndex::Reads* reads) {

@@ -10,8 +10,9 @@
 // "Reads" is meant by byte: contents that agree under the query's masks are one. The masks are those of every
 // execution of the query so far; the first load that differs from all earlier executions would have to lie in them.
 //
-// Views that were asked are kept for comparison: the last one of a first cut, and some others. A query that was
-// answered badly, and one whose obligation was tightened since, is asked again as a whole.
+// Views that were asked are kept for comparison: the last one of a first cut, and some others. A query whose obligation
+// was tightened since is asked again as a whole. One that was ever answered badly is not compared with views of more
+// cuts than the one at hand: what they showed was told of more cuts than it takes.
 #ifndef POWERCUT_REPLAYER_LEAF_QUERIES_H_
 #define POWERCUT_REPLAYER_LEAF_QUERIES_H_
 
@@ -52,11 +53,6 @@ class LeafQueries {
   const std::vector<std::string>& answers(QueryId query) const;
 
  private:
-  // Groups with a bad answer, and the least depth at which it was judged.
-  struct Bad {
-    absl::flat_hash_map<uint32_t, int> at;
-    int deepest = 0;
-  };
   struct GroupState {
     ReadIndex::Reads reads;
     uint32_t stamp = 0;   // of the comparison that hit the group last
@@ -73,8 +69,7 @@ class LeafQueries {
     absl::flat_hash_map<uint64_t, Since> since;
     std::shared_ptr<const RecoveredState> state;
     std::array<uint32_t, Group::kKinds> groups{};
-    // In it, or in a view that left it nothing new to ask. Shared by views, since it seldom changes.
-    std::shared_ptr<const Bad> bad;
+    int depth = 0;
   };
 
   GroupState& state_of(uint32_t code);
@@ -96,7 +91,6 @@ class LeafQueries {
   void explain_widely(int depth, QueryId query, const std::string& wanted);
   Subject::Judgement run(QueryId query, int depth, std::vector<std::string>* results);
   void keep_view(int depth);
-  std::shared_ptr<const Bad> bad_of_view(int depth) const;
   void note_reads(Group group, ReadIndex::Reads* reads);
 
   Executor* executor_;
@@ -124,8 +118,6 @@ class LeafQueries {
   absl::flat_hash_map<uint64_t, int> asked_;  // digest of a view -> least depth at which it was asked
 
   // Of the leaf at hand.
-  absl::flat_hash_map<uint32_t, bool> good_;  // groups that were asked as a whole -> whether all answers were good
-  std::vector<uint32_t> bad_;                 // groups with a bad answer, asked as a whole or narrowed
   absl::flat_hash_map<uint64_t, std::vector<Content>> own_;
   absl::flat_hash_map<uint64_t, Content> before_;  // of touched lines: what the pool held at the first cut
   std::shared_ptr<const RecoveredState> state_;

@@ -98,7 +98,11 @@ void RecoveryTrie::Recorder::read(uint64_t word, uint8_t bytes, uint64_t value) 
 void RecoveryTrie::Recorder::store(uint64_t offset, std::span<const uint8_t> bytes, uint32_t flags, const void* pc,
                                    const void* frame) {
   const auto size = static_cast<uint32_t>(bytes.size());
-  if (trie_->child(place_) != 0) {
+  if (const uint32_t known = trie_->child(place_); known != 0) {
+    const Node& node = trie_->nodes_[known];
+    contradicted_ =
+        contradicted_ || (node.kind == Kind::kStore && node.extra == size &&
+                          std::memcmp(trie_->blob_.data() + node.value + sizeof(uint32_t), bytes.data(), size) != 0);
     follow(Kind::kStore, offset, static_cast<uint8_t>(flags), 0, size);
     return;
   }

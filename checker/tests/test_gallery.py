@@ -35,10 +35,6 @@ pytestmark = pytest.mark.slow
 
 SAME_LINE = "the slot shares its line with the tokens, and a line's stores persist in order without any flush"
 FRESH = "the new level's memory was never used, so that its tokens are zero on the medium before anything is stored"
-OLD_DESCRIPTOR = (
-    "the descriptor's place still names a block of an earlier level, free and with clear tokens: it serves as an "
-    "empty level until something else is allocated there, and no query allocates"
-)
 ONE_ATOM = "a value of 8 bytes is one atom: until the operation returns old and new are both legal, and no third exists"
 
 #: Bugs that act when the table is opened, by the marks of operations that leave something for open to do.
@@ -49,7 +45,6 @@ RECOVERY = {
 
 #: toggle -> reason -> scenarios that it reaches without any crash image that shows it.
 UNOBSERVABLE: dict[str, dict[str, frozenset[str]]] = {
-    "expand_capacity_first": {OLD_DESCRIPTOR: frozenset({"expand_over_old_levels"})},
     "expand_uninitialised": {
         FRESH: frozenset(
             [

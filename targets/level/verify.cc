@@ -46,6 +46,15 @@ powercut_status Table::Verify(uint64_t region, char* message, size_t size) {
           return Damaged(message, size, "levels %d and %d are the same block", j, i);
       }
     }
+    for (int i = 0; i < level_count_; ++i) {
+      const uint64_t bytes = uint64_t{geometry_.stride} << levels_[i].log2;
+      bool allocated = false;
+      allocator_.ForEach([&](uint64_t offset, uint64_t length) {
+        allocated = allocated || (offset == OffsetOf(levels_[i].base) && length >= bytes);
+      });
+      if (!allocated)
+        return Damaged(message, size, "level %d of 2^%d buckets lies in no block of its own", i, levels_[i].log2);
+    }
     if (levels_[1].log2 + 1 != levels_[0].log2) {
       return Damaged(message, size, "the top level has 2^%d buckets and the bottom level 2^%d", levels_[0].log2,
                      levels_[1].log2);
