@@ -178,7 +178,8 @@ void Map::Count(int64_t change) const {
   if (Follows(Pattern::kRewrittenByRecovery)) root()->count.value += static_cast<uint64_t>(change);
 }
 
-void Map::Begin() const {
+void Map::Begin() {
+  if (next_note_ < options_.unflushed) note(next_note_)->value = uint64_t{next_note_} + 1, ++next_note_;
   if (Follows(Pattern::kVolatileLock)) {
     while (pmem::atomic_load(&root()->lock.value) != 0) {
     }

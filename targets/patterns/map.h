@@ -73,11 +73,15 @@ class Map {
   Map(powercut_pool pool, const Options& options)
       : pool_(pool),
         options_(options),
-        allocator_(pool, {.begin = sizeof(Root) + uint64_t{options.capacity} * sizeof(Entry), .unit = 64}) {}
+        allocator_(pool, {.begin = NotesBegin(options) + uint64_t{options.unflushed} * sizeof(Word), .unit = 64}) {}
 
   // A state word without what a pattern adds to it.
   uint64_t StateOf(uint64_t word) const { return Follows(Pattern::kChecked) ? word & 0xff : word & ~kDirty; }
   uint64_t Checksum(const Entry& entry, uint64_t state) const;
+  static uint64_t NotesBegin(const Options& options) {
+    return sizeof(Root) + uint64_t{options.capacity} * sizeof(Entry);
+  }
+  Word* note(uint64_t index) const { return reinterpret_cast<Word*>(pool_.base + NotesBegin(options_)) + index; }
   Root* root() const { return reinterpret_cast<Root*>(pool_.base); }
   bool Follows(Pattern pattern) const { return options_.pattern == pattern; }
   bool Has(Bug bug) const { return options_.bug == bug; }
@@ -96,7 +100,7 @@ class Map {
   void Count(int64_t change) const;
 
   // Around every operation that writes.
-  void Begin() const;
+  void Begin();
   void End() const;
 
   // Recovery, one step a pattern.
@@ -107,6 +111,7 @@ class Map {
   powercut_pool pool_;
   Options options_;
   PoolAllocator allocator_;
+  uint32_t next_note_ = 0;  // option unflushed
 };
 
 }  // namespace powercut::patterns

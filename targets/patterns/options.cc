@@ -72,8 +72,9 @@ constexpr Pattern BrokenBy(Bug bug) {
   }
 }
 
-enum Key { kPattern, kBug, kCapacity, kKeys };
-constexpr OptionSpec kSpecs[kKeys] = {{"pattern", kPatterns}, {"bug", kBugs}, {"capacity", nullptr, 1, 4096}};
+enum Key { kPattern, kBug, kCapacity, kUnflushed, kKeys };
+constexpr OptionSpec kSpecs[kKeys] = {
+    {"pattern", kPatterns}, {"bug", kBugs}, {"capacity", nullptr, 1, 4096}, {"unflushed", nullptr, 0, 65536}};
 
 }  // namespace
 
@@ -85,10 +86,13 @@ const char* const kOptionLines[] = {
     "bug=none|lost|phantom|stale|redundant_flush|redundant_fence|never_persisted|torn|not_idempotent|"
     "undeclared_duplicates|structure|lock_left|wild_store|abort|segv|hang|leak|unchecked|swallowed|throwing_new|trusts_"
     "zeroes: what to break in it",
-    "capacity=64|...: number of entries", nullptr};
+    "capacity=64|...: number of entries",
+    "unflushed=0|...: lines of notes; each operation writes the next one, while there are any, and nobody flushes or "
+    "reads them",
+    nullptr};
 
 powercut_status ParseOptions(const powercut_config& config, Options* out) {
-  uint64_t chosen[kKeys] = {0, 0, 64};
+  uint64_t chosen[kKeys] = {0, 0, 64, 0};
   const powercut_status status = ReadOptions(config, kSpecs, chosen);
   if (status != POWERCUT_OK) return status;
   if (config.variant != nullptr && *config.variant != '\0' && IndexOf(kVariants, config.variant) < 0) {
@@ -102,6 +106,7 @@ powercut_status ParseOptions(const powercut_config& config, Options* out) {
   out->pattern = static_cast<Pattern>(chosen[kPattern]);
   out->bug = static_cast<Bug>(chosen[kBug]);
   out->capacity = static_cast<uint32_t>(chosen[kCapacity]);
+  out->unflushed = static_cast<uint32_t>(chosen[kUnflushed]);
   out->key_size = config.key_size;
   out->value_size = config.value_size;
   const Pattern needed = BrokenBy(out->bug);

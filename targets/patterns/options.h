@@ -51,6 +51,7 @@ struct Options {
   Pattern pattern = Pattern::kPlain;
   Bug bug = Bug::kNone;
   uint32_t capacity = 64;
+  uint32_t unflushed = 0;  // lines that the first operations write, one each, and nobody flushes or reads
   uint32_t key_size = 16;
   uint32_t value_size = 15;
 };

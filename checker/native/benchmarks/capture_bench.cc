@@ -16,6 +16,7 @@
 #include <filesystem>
 
 #include "checker/native/benchmarks/measured_run.h"
+#include "checker/native/benchmarks/write_backs.h"
 #include "checker/native/no_aslr.h"
 #include "checker/native/recording.h"
 #include "tracer/format/reader.h"
@@ -33,17 +34,6 @@ struct Options {
 enum class WriteBacks { kReal, kNone };
 
 using Failure = std::optional<EngineError>;
-
-// powercut/pmem.h chooses its instruction by this variable; a kind that it does not know is none.
-Failure swallow_write_backs(const std::string& library) {
-  void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_NOLOAD);
-  void* kind = handle == nullptr ? nullptr : dlsym(handle, "_ZN8powercut4pmem8internal10flush_kindE");
-  if (kind == nullptr) {
-    return harness_error("the library does not flush through powercut/pmem.h", library, "Build it again.");
-  }
-  *static_cast<uint8_t*>(kind) = 0;
-  return std::nullopt;
-}
 
 // Runs the plan's workload on `library`, and records it to `trace` unless that is empty.
 Failure run_workload(const Plan& plan, const std::string& library_path, WriteBacks write_backs,
