@@ -54,8 +54,8 @@ goldens: setup build  ## Rewrite the expected outputs of the golden tests; read 
 	@POWERCUT_UPDATE_GOLDENS=1 $(PYTHON) -m pytest $$(git grep -l POWERCUT_UPDATE_GOLDENS -- 'test_*.py' '*/test_*.py')
 	@git diff --stat
 
-bench: setup build  ## Measure executions per second on the fixed case
-	@$(PYTHON) -m powercut.bench
+bench: setup build  ## Measure, and write docs/performance.md; BENCH=--full adds the runs of 10^6 operations
+	@$(PYTHON) -m powercut.bench $(BENCH)
 
 lint: setup build  ## Run ruff, clang-format and clang-tidy
 	@$(PYTHON) -m ruff check .

@@ -1,149 +1,104 @@
-"""Executions per second on one fixed case: `python -m powercut.bench [--repeat N] [--budget LIMIT] [--json]`.
+"""`make bench`: measures and writes docs/performance.md. `python -m powercut.bench [--only SECTION]… [--full]`.
 
-The case: level:hardened, 100 inserts into 64 + 32 buckets of 4 slots, one cut inside recovery, every
-query, one worker. An execution is one recovery with the queries that it affects; its time is the one
-inside crash points (recovery, queries, undo, judging), without starting processes and reading the trace.
-Prints the figures and writes them into the table of docs/performance.md. The fastest of the repetitions
-counts, since noise only ever slows a run down.
+Each section is a module with `measure` and `markdown`; those about growth draw a chart as well. What is measured
+stands between markers on the page, and the rest of the page is written by people.
 """
 
 import argparse
-import platform
-import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from powercut import options, output, paths, plan, runner, targets
-from powercut.errors import HarnessError, PowercutError
-from powercut.findings import unwritable
-from powercut.runner import Request
-from powercut.scenario import Scenario
-from powercut.scenario_schema import ScenarioFile
+from powercut import (
+    bench_behaviours,
+    bench_bugs,
+    bench_capture,
+    bench_execution,
+    bench_length,
+    bench_machine,
+    bench_page,
+    bench_pending,
+    bench_rate,
+    output,
+    paths,
+)
+from powercut.errors import PowercutError
 
-NAME = "bench_insert"
-CASE: dict[str, Any] = {
-    "schema": 1,
-    "name": NAME,
-    "summary": "100 inserts into 64 + 32 buckets of 4 slots.",
-    "targets": ["level"],
-    "config": {"top": 64, "slots": 4},
-    "pool": {"size": "256KiB"},
-    "phase": [{"name": "insert", "steps": [{"op": "insert", "from": 1, "to": 100}]}],
+Values = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """One part of the page."""
+
+    measure: Callable[[argparse.Namespace], Values]
+    markdown: Callable[[Values], str]
+    chart: Callable[[Values], str] | None = None
+
+
+def _capture_table(values: Values) -> str:
+    return bench_page.table(["figure", "measured"], [[name.replace("_", " "), value] for name, value in values.items()])
+
+
+SECTIONS = {
+    "length": Section(
+        measure=lambda given: bench_length.measure(full=given.full, jobs=given.jobs),
+        markdown=bench_length.markdown,
+        chart=bench_length.chart,
+    ),
+    "pending": Section(
+        measure=lambda given: bench_pending.measure(jobs=given.jobs),
+        markdown=bench_pending.markdown,
+        chart=bench_pending.chart,
+    ),
+    "behaviours": Section(
+        measure=lambda given: bench_behaviours.measure(jobs=given.jobs), markdown=bench_behaviours.markdown
+    ),
+    "execution": Section(
+        measure=lambda given: bench_execution.measure(repeat=given.repeat), markdown=bench_execution.markdown
+    ),
+    "capture": Section(
+        measure=lambda given: bench_capture.measure(
+            operations=bench_capture.OPERATIONS if given.full else bench_capture.OPERATIONS // 10, repeat=given.repeat
+        ),
+        markdown=_capture_table,
+    ),
+    "rate": Section(measure=lambda given: bench_rate.measure(repeat=given.repeat), markdown=bench_rate.markdown),
+    "bugs": Section(
+        measure=lambda given: bench_bugs.measure(given.bug_operations, jobs=given.jobs), markdown=bench_bugs.markdown
+    ),
 }
-#: What the project asks of one core.
-WANTED_PER_SECOND = 50_000
-_BEGIN, _END = "<!-- bench: begin -->", "<!-- bench: end -->"
-_PAGE = f"""# Performance
-
-The table is written by `make bench`. The case: `level:hardened`, 100 inserts into 64 + 32 buckets of 4
-slots, one cut inside recovery (`--nested 1`), every query, one worker (`--jobs 1`). An *execution* is one
-recovery with the queries that it affects. Wanted: at least {WANTED_PER_SECOND:,} executions a second on one
-core. For orientation, pmreorder checks some 200 to 300 states a second on such a machine.
-
-{_BEGIN}
-{_END}
-"""
-
-
-def measure(*, repeat: int, budget: str | None) -> dict[str, Any]:
-    """Records the case once, explores it `repeat` times, and returns the fastest run record."""
-    target = targets.find("level")
-    scenario = Scenario(path=paths.scenario_dir() / f"{NAME}.toml", content=ScenarioFile.model_validate(CASE))
-    chosen = options.ExploreOptions(nested=1, jobs=1, budget=options.parse_budget(budget))
-    wanted = plan.build(target, variant="hardened", scenario=scenario, seed=chosen.seed)
-    runs = []
-    with tempfile.TemporaryDirectory(prefix="powercut-bench-") as folder:
-        out = Path(folder)
-        with runner.open_context(paths.engine(), out) as context:
-            trace = out / "bench.pct"
-            runner.record(wanted, trace, context=context)
-            for _ in range(repeat):
-                request = Request(name=NAME, slug=NAME, options=chosen, trace=trace)
-                run = runner.run_one(request, context)
-                if run["error"]:
-                    error = run["error"]
-                    raise HarnessError(error["what"], where=error["where"], next_step=error["next"])
-                runs.append(run)
-    return max(runs, key=lambda run: run["executions"] / max(run["exploring_seconds"], 1e-9))
-
-
-def figures(run: dict[str, Any]) -> dict[str, Any]:
-    """What is printed of a run."""
-    executions, seconds = run["executions"], max(run["exploring_seconds"], 1e-9)
-    each = max(executions, 1)
-    return {
-        "executions_per_second": round(executions / seconds),
-        "queries_per_execution": round(run["queries"] / each, 2),
-        "query_runs_per_execution": round(run["query_runs"] / each, 2),
-        "loads_per_execution": round(run["loads"] / each, 2),
-        "queries_per_second": round(run["queries"] / seconds),
-        "loads_per_second": round(run["loads"] / seconds),
-        "executions": executions,
-        "queries": run["queries"],
-        "loads": run["loads"],
-        "leaves": run["leaves"],
-        "crash_points": run["crash_points"],
-        "crash_states": run["crash_states"],
-        "verdict": run["verdict"],
-        "coverage": run["coverage"]["kind"],
-        "exploring_seconds": round(seconds, 4),
-        "seconds": round(run["seconds"], 3),
-        "cpu": cpu_model(),
-    }
-
-
-def cpu_model() -> str:
-    """The processor's name."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        lines = []
-    found = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return found[0] if found else platform.machine()
-
-
-def table(values: dict[str, Any]) -> str:
-    """The figures as a Markdown table."""
-    rows = ["| figure | measured |", "|---|---|"]
-    for name, value in values.items():
-        shown = f"{value:,}" if isinstance(value, int | float) else str(value).replace("|", "\\|")
-        rows.append(f"| {name.replace('_', ' ')} | {shown} |")
-    return "\n".join(rows)
-
-
-def write_page(path: Path, values: dict[str, Any]) -> None:
-    """Puts the table between its markers; what else the page says stays."""
-    try:
-        text = path.read_text(encoding="utf-8") if path.is_file() else _PAGE
-        if _BEGIN not in text or _END not in text:
-            text = text.rstrip() + f"\n\n{_BEGIN}\n{_END}\n"
-        before, _, rest = text.partition(_BEGIN)
-        after = rest.partition(_END)[2]
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"{before}{_BEGIN}\n{table(values)}\n{_END}{after}", encoding="utf-8")
-    except OSError as error:
-        raise unwritable(path, error) from error
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m powercut.bench", description="Executions per second, fixed case.")
-    parser.add_argument("--repeat", type=int, default=3, help="repetitions; the fastest counts (default 3)")
-    parser.add_argument("--budget", default="60s", help="limit of each repetition (default 60s)")
+    parser = argparse.ArgumentParser(prog="python -m powercut.bench", description="Measures, writes the page.")
+    parser.add_argument("--only", action="append", choices=SECTIONS, help="this section (default all)")
+    parser.add_argument("--full", action="store_true", help="the workloads of 10^6 operations as well")
+    parser.add_argument("--jobs", type=int, default=2, help="worker processes (default 2)")
+    parser.add_argument("--repeat", type=int, default=3, help="repetitions of short measurements; the fastest counts")
+    parser.add_argument("--bug-operations", type=int, default=10_000, help="length of the runs with planted bugs")
     parser.add_argument("--page", type=Path, default=None, help="page to write (default docs/performance.md)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     given = parser.parse_args(argv)
+    given.repeat = max(given.repeat, 1)
+    page = given.page or paths.home() / "docs" / "performance.md"
+    all_values: Values = {"machine": bench_machine.sentence()}
     try:
-        values = figures(measure(repeat=max(given.repeat, 1), budget=given.budget))
-        write_page(given.page or paths.home() / "docs" / "performance.md", values)
+        for name in given.only or SECTIONS:
+            section = SECTIONS[name]
+            values = all_values[name] = section.measure(given)
+            content = f"Measured on {all_values['machine']}.\n\n{section.markdown(values)}"
+            bench_page.write_section(page, name, content)
+            if section.chart is not None:
+                bench_page.write_file(page.with_name(f"{page.stem}-{name}.svg"), section.chart(values))
+            if not given.json:
+                print(f"{name}\n\n{section.markdown(values)}\n", flush=True)
     except PowercutError as error:
         output.say_error(error)
         return error.exit_code
     if given.json:
-        output.print_json(values)
-    else:
-        for name, value in values.items():
-            print(f"{name.replace('_', ' '):<24} {value}")
+        output.print_json(all_values)
     return 0
 
 

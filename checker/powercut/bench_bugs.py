@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from powercut import catalog, known_bugs, options, output, paths, plan, runner, targets
+from powercut.bench_page import table
 from powercut.errors import PowercutError, unknown_name
 from powercut.exit_codes import ExitCode
 from powercut.runner import Request
@@ -144,6 +145,19 @@ def rows(
     twins: dict[str, bool] = {}
     for item in long_bugs(operations, only=only):
         yield row(item, jobs=jobs, budget=budget, twins=twins)
+
+
+def measure(operations: int, *, jobs: int) -> dict[str, Any]:
+    """The rows of all toggles."""
+    return {"operations": operations, "jobs": jobs, "rows": list(rows(operations, jobs=jobs))}
+
+
+def markdown(values: dict[str, Any]) -> str:
+    """The table of the page."""
+    titles = ["toggle", "met", "found", "violated", "crash points", "findings", "seconds"]
+    names = ("toggle", "met", "found", "invariants", "crash_points", "findings", "seconds")
+    shown = [[", ".join(row[name]) if name == "invariants" else row[name] for name in names] for row in values["rows"]]
+    return f"Runs of {values['operations']:,} operations.\n\n{table(titles, shown)}"
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from powercut import output, paths, plan, targets
-from powercut.bench import cpu_model
+from powercut.bench_machine import cpu_model
 from powercut.errors import HarnessError, PowercutError
 from powercut.scenario import Scenario
 from powercut.scenario_schema import ScenarioFile

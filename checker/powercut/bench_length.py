@@ -1,0 +1,129 @@
+"""Time and memory against the length of the trace: YCSB load and A of 10^4, 10^5 and, if wanted, 10^6 operations.
+
+One more row shows what the long scenarios leave out: the shortest load with dynamic search, whose recovery reads
+the whole table, so that each insert makes another recovery.
+"""
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+from powercut import bench_process, catalog, plan, targets
+from powercut.bench_page import table
+from powercut.bench_plot import Panel, svg
+from powercut.options import ExploreOptions
+from powercut.scenario import Scenario
+from powercut.scenario_schema import ScenarioFile
+
+SIZES = {"10k": 10_000, "100k": 100_000, "1m": 1_000_000}
+MIXES = ("load", "a")
+#: What is asked of 10^6 operations against 10^5.
+MOST_RATIO = 12.0
+
+
+def measure(*, full: bool, jobs: int) -> dict[str, Any]:
+    """A row for each workload; `full` includes those of 10^6 operations."""
+    rows = [
+        _row(catalog.matching(f"ycsb-{mix}-{size}")[0], mix, operations, jobs)
+        for size, operations in SIZES.items()
+        if full or size != "1m"
+        for mix in MIXES
+    ]
+    dynamic = _dynamic(catalog.matching("ycsb-load-10k")[0])
+    rows.append({**_row(dynamic, "load", SIZES["10k"], jobs), "scenario": "ycsb-load-10k, dynamic search"})
+    return {"jobs": jobs, "rows": rows}
+
+
+def _dynamic(item: Scenario) -> Scenario:
+    content = item.content.model_dump(by_alias=True)
+    content["config"]["search"] = "dynamic"
+    return Scenario(path=item.path, content=ScenarioFile.model_validate(content))
+
+
+def _row(item: Scenario, mix: str, operations: int, jobs: int) -> dict[str, Any]:
+    wanted = plan.build(targets.find("level"), variant="hardened", scenario=item, seed=1)
+    took = bench_process.measure(wanted, options=ExploreOptions(nested=1, jobs=jobs))
+    run = took.run
+    return {
+        "scenario": item.name,
+        "mix": mix,
+        "operations": operations,
+        "events": run["events"],
+        "crash_points": run["crash_points"],
+        "crash_states": run["crash_states"],
+        "executions": run["executions"],
+        "query_runs": run["query_runs"],
+        "record_seconds": round(took.record_seconds, 2),
+        "seconds": round(took.seconds, 2),
+        "record_peak_mib": took.record_peak >> 20,
+        "peak_mib": took.peak >> 20,
+        "verdict": run["verdict"],
+        "coverage": run["coverage"]["kind"],
+    }
+
+
+def _ratios(rows: list[dict[str, Any]]) -> Iterator[tuple[str, str, float, float]]:
+    """(mix, which lengths, time to time, memory to memory) for each step of ten."""
+    names = {operations: name for name, operations in SIZES.items()}
+    for mix in MIXES:
+        line = [
+            row
+            for row in rows
+            if row["mix"] == mix and row["scenario"].startswith("ycsb-") and "," not in row["scenario"]
+        ]
+        for short, long in itertools.pairwise(line):
+            lengths = f"{names[long['operations']]} / {names[short['operations']]}"
+            yield mix, lengths, long["seconds"] / short["seconds"], long["peak_mib"] / max(short["peak_mib"], 1)
+
+
+def markdown(values: dict[str, Any]) -> str:
+    """The tables of the page."""
+    rows = values["rows"]
+    measured = table(
+        [
+            "scenario",
+            "crash points",
+            "crash states",
+            "executions",
+            "query runs",
+            "record s",
+            "explore s",
+            "peak MiB",
+            "verdict",
+        ],
+        [
+            [
+                row["scenario"],
+                row["crash_points"],
+                int(row["crash_states"]),
+                row["executions"],
+                row["query_runs"],
+                row["record_seconds"],
+                row["seconds"],
+                row["peak_mib"],
+                f"{row['verdict']}, {row['coverage']}",
+            ]
+            for row in rows
+        ],
+    )
+    ratios = table(["mix", "operations", "time", "memory"], list(_ratios(rows)))
+    return f"{measured}\n\n{ratios}"
+
+
+def chart(values: dict[str, Any]) -> str:
+    """Seconds and MiB against operations."""
+    rows = [row for row in values["rows"] if "," not in row["scenario"]]
+
+    def lines(field: str) -> dict[str, list[tuple[float, float]]]:
+        return {
+            f"ycsb-{mix}": [(row["operations"], max(row[field], 0.01)) for row in rows if row["mix"] == mix]
+            for mix in MIXES
+        }
+
+    return svg(
+        [
+            Panel(title="Exploring, seconds", x="operations", series=lines("seconds"), log_y=True),
+            Panel(title="Peak memory of all processes, MiB", x="operations", series=lines("peak_mib"), log_y=True),
+        ],
+        description="Time and memory of an exploration against the length of the trace",
+    )
