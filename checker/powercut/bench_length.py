@@ -55,6 +55,7 @@ def _row(item: Scenario, mix: str, operations: int, jobs: int) -> dict[str, Any]
         "query_runs": run["query_runs"],
         "record_seconds": round(took.record_seconds, 2),
         "seconds": round(took.seconds, 2),
+        "cpu_seconds": round(took.cpu_seconds, 2),
         "record_peak_mib": took.record_peak >> 20,
         "peak_mib": took.peak >> 20,
         "verdict": run["verdict"],
@@ -62,8 +63,8 @@ def _row(item: Scenario, mix: str, operations: int, jobs: int) -> dict[str, Any]
     }
 
 
-def _ratios(rows: list[dict[str, Any]]) -> Iterator[tuple[str, str, float, float]]:
-    """(mix, which lengths, time to time, memory to memory) for each step of ten."""
+def _ratios(rows: list[dict[str, Any]]) -> Iterator[tuple[str, str, float, float, float]]:
+    """(mix, which lengths, then long to short: time, processor time, memory) for each step of ten."""
     names = {operations: name for name, operations in SIZES.items()}
     for mix in MIXES:
         line = [
@@ -73,7 +74,9 @@ def _ratios(rows: list[dict[str, Any]]) -> Iterator[tuple[str, str, float, float
         ]
         for short, long in itertools.pairwise(line):
             lengths = f"{names[long['operations']]} / {names[short['operations']]}"
-            yield mix, lengths, long["seconds"] / short["seconds"], long["peak_mib"] / max(short["peak_mib"], 1)
+            fields = ("seconds", "cpu_seconds", "peak_mib")
+            time, processor, memory = (long[field] / max(short[field], 0.01) for field in fields)
+            yield mix, lengths, time, processor, memory
 
 
 def markdown(values: dict[str, Any]) -> str:
@@ -88,6 +91,7 @@ def markdown(values: dict[str, Any]) -> str:
             "query runs",
             "record s",
             "explore s",
+            "explore CPU s",
             "peak MiB",
             "verdict",
         ],
@@ -100,13 +104,14 @@ def markdown(values: dict[str, Any]) -> str:
                 row["query_runs"],
                 row["record_seconds"],
                 row["seconds"],
+                row["cpu_seconds"],
                 row["peak_mib"],
                 f"{row['verdict']}, {row['coverage']}",
             ]
             for row in rows
         ],
     )
-    ratios = table(["mix", "operations", "time", "memory"], list(_ratios(rows)))
+    ratios = table(["mix", "operations", "time", "CPU time", "memory"], list(_ratios(rows)))
     return f"{measured}\n\n{ratios}"
 
 
@@ -122,7 +127,7 @@ def chart(values: dict[str, Any]) -> str:
 
     return svg(
         [
-            Panel(title="Exploring, seconds", x="operations", series=lines("seconds"), log_y=True),
+            Panel(title="Exploring, processor seconds", x="operations", series=lines("cpu_seconds"), log_y=True),
             Panel(title="Peak memory of all processes, MiB", x="operations", series=lines("peak_mib"), log_y=True),
         ],
         description="Time and memory of an exploration against the length of the trace",

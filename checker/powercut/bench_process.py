@@ -1,10 +1,13 @@
-"""What one recording and one exploration take: wall clock, and the peak of memory of all their processes.
+"""What one recording and one exploration take: wall clock, processor time, and the peak of memory of all processes.
+
+Processor time is steadier than the wall clock on a machine that has other work.
 
 Memory is the sum of the proportional set sizes of the engine's process group, sampled: a page that several
 workers share counts once. A peak between two samples can be missed; samples are a tenth of a second apart, or
 more where taking one is slow, so that sampling costs at most a twentieth of a core.
 """
 
+import resource
 import subprocess
 import tempfile
 import threading
@@ -30,6 +33,7 @@ class Measured:
     run: dict[str, Any]
     record_seconds: float
     seconds: float  # of the exploration
+    cpu_seconds: float  # of all its processes
     record_peak: int  # bytes
     peak: int
 
@@ -85,6 +89,12 @@ def _proportional_bytes(pid: int) -> int:
     return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
 
 
+def _children_seconds() -> float:
+    """Processor time of every process that was started from here and has ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 def measure(plan: dict[str, Any], *, options: ExploreOptions) -> Measured:
     """Records `plan`, then explores the trace; HarnessError when either fails."""
     with (
@@ -95,10 +105,10 @@ def measure(plan: dict[str, Any], *, options: ExploreOptions) -> Measured:
         recording, exploring = PeakMemory(), PeakMemory()
         began = time.monotonic()
         runner.record(plan, trace, context=replace(context, interrupt=recording))
-        recorded = time.monotonic()
+        recorded, cpu = time.monotonic(), _children_seconds()
         request = Request(name="bench", slug="bench", options=options, trace=trace)
         run = runner.run_one(request, replace(context, interrupt=exploring))
-        ended = time.monotonic()
+        ended, cpu = time.monotonic(), _children_seconds() - cpu
     if run["error"]:
         error = run["error"]
         raise HarnessError(error["what"], where=error["where"], next_step=error["next"])
@@ -106,6 +116,7 @@ def measure(plan: dict[str, Any], *, options: ExploreOptions) -> Measured:
         run=run,
         record_seconds=recorded - began,
         seconds=ended - recorded,
+        cpu_seconds=cpu,
         record_peak=recording.peak,
         peak=exploring.peak,
     )

@@ -60,6 +60,7 @@ def figures(run: dict[str, Any]) -> dict[str, Any]:
         "queries_per_execution": round(run["queries"] / each, 2),
         "query_runs_per_execution": round(run["query_runs"] / each, 2),
         "loads_per_execution": round(run["loads"] / each, 2),
+        "query_runs_per_second": round(run["query_runs"] / seconds),
         "queries_per_second": round(run["queries"] / seconds),
         "loads_per_second": round(run["loads"] / seconds),
         "executions": executions,

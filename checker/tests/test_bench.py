@@ -89,14 +89,21 @@ def test_ratios_of_lengths() -> None:
     def row(mix: str, operations: int, seconds: float, **more: Any) -> dict[str, Any]:
         names = {count: name for name, count in bench_length.SIZES.items()}
         base = {"scenario": f"ycsb-{mix}-{names[operations]}", "mix": mix, "operations": operations, "crash_points": 1}
-        base |= {"crash_states": "1", "executions": 1, "query_runs": 1, "record_seconds": 0.1, "seconds": seconds}
+        base |= {
+            "crash_states": "1",
+            "executions": 1,
+            "query_runs": 1,
+            "record_seconds": 0.1,
+            "seconds": seconds,
+            "cpu_seconds": 2.0,
+        }
         return {**base, "peak_mib": 10, "verdict": "consistent", "coverage": "complete", **more}
 
     rows = [row("load", 10_000, 1.0), row("a", 10_000, 2.0), row("load", 100_000, 9.0), row("a", 100_000, 22.0)]
     rows.append(row("load", 10_000, 99.0, scenario="ycsb-load-10k, dynamic search"))
     text = bench_length.markdown({"rows": rows})
-    assert "| load | 100k / 10k | 9 | 1 |" in text
-    assert "| a | 100k / 10k | 11 | 1 |" in text
+    assert "| load | 100k / 10k | 9 | 1 | 1 |" in text
+    assert "| a | 100k / 10k | 11 | 1 | 1 |" in text
     assert "99" in text
     # Two panels of four points: the last row is of another kind.
     assert bench_length.chart({"rows": rows}).count("<circle") == 8
