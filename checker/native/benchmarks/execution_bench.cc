@@ -172,7 +172,9 @@ class EngineSide : public Side {
                    .globals = std::move(globals),
                    .own_code = executable_code(),
                    .pool_is_mapped = true}),
-        empty_(executor_.mark()) {}
+        empty_(executor_.mark()) {
+    executor_.want_heap_reads(false);  // as an exploration does, until the heap differs between two recoveries
+  }
 
  protected:
   void recover() override {
