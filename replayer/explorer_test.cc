@@ -99,6 +99,7 @@ struct Case {
   std::string model;
   AtomPolicy policy = AtomPolicy::kAny;
   int nested = 0;
+  bool explain = true;  // whether images are asked for, and compared
 };
 
 struct Explored {
@@ -193,7 +194,7 @@ Explored explore(const Case& c, const std::string& strategy_name, bool remember,
   auto strategy = make_strategy(strategy_name, {.samples = 4, .exhaustive_limit = kEagerLimit});
   auto model = make_model(c.model, c.policy, kPoolSize);
   Frontier frontier(executor.pool());
-  TinySubject subject(c.scheme, wants_all);
+  TinySubject subject(c.scheme, wants_all, c.explain);
   const Explorer::Options options = {.nested = c.nested,
                                      .paranoid = true,
                                      .caches_persist = c.model == "eadr",
@@ -236,6 +237,9 @@ Case any_case() {
   c.model = *rc::gen::element<std::string>("adr", "adr", "eadr").as("model");
   c.policy = *rc::gen::element(AtomPolicy::kAny, AtomPolicy::kAscending);
   c.nested = *rc::gen::inRange(0, 3).as("nested");
+  // What is not asked for an image is good, and a recovery that is good and stores nothing is *steady*.
+  c.explain = *rc::gen::arbitrary<bool>();
+  if (!c.explain && *rc::gen::arbitrary<bool>()) std::erase_if(c.scheme.recovery, testing::stores);
   // Long programs make the reference slow and show nothing that short ones do not.
   const size_t longest = c.nested == 2 ? 7 : 14;
   if (c.scheme.recovery.size() > longest) c.scheme.recovery.resize(longest);
@@ -465,6 +469,66 @@ TEST_F(ExplorerTest, RecoveryIsCutBeforeItsFencesAndAfterItReturned) {
   explore(explorer.get());
   // 0 0 by the cut before the fence alone, 1 1 by the cut after the return alone.
   EXPECT_EQ(subject.results, (std::set<std::string>{"0/0/0.0.", "1/0/0.0.", "1/0/1.0.", "1/0/1.1."}));
+}
+
+// It is steady only as long as what it reads stays as it is.
+TEST_F(ExplorerTest, ARecoveryThatReadsAChangedLineIsNotTakenFromBefore) {
+  const Scheme scheme{{{Op::kLoad, 0, 0, 0}, {Op::kEmit, 0, 0, 0}}, {}};
+  TinySubject subject(scheme, /*wants_all=*/false, /*explain=*/false);
+  const auto explorer = make_trie_explorer(&executor_, &subject, {.nested = 0});
+  explore(explorer.get());
+  store(2, 5);
+  explore(explorer.get());
+  EXPECT_EQ(subject.results, std::set<std::string>{"0/0/0."});
+  store(0, 7);
+  explore(explorer.get());
+  EXPECT_EQ(subject.results, (std::set<std::string>{"0/0/0.", "0/0/7."}));
+  store(0, 8);
+  explore(explorer.get());  // several behaviours are not steady
+  EXPECT_EQ(subject.results, (std::set<std::string>{"0/0/0.", "0/0/7.", "0/0/8."}));
+  persist(0);
+  explore(explorer.get());
+  store(0, 9);
+  explore(explorer.get());
+  EXPECT_TRUE(subject.results.contains("0/0/9."));
+}
+
+// What recovery stores to is compared with what was there, in both directions.
+TEST_F(ExplorerTest, ALineThatRecoveryStoresToIsNewToQueries) {
+  // Puts 5 into the first line where the second holds 0.
+  const Scheme scheme{{{Op::kLoad, 0, 2, 0}, {Op::kSkip, 0, 0, 1}, {Op::kSkip, 1, 0, 1}, {Op::kStoreConst, 0, 0, 5, 1}},
+                      {{{Op::kLoad, 0, 0, 0}, {Op::kEmit, 0, 0, 0}}}};
+  for (const uint64_t begin : {0, 1}) {
+    TinySubject subject(scheme, /*wants_all=*/false, /*explain=*/false);
+    const auto explorer = make_trie_explorer(&executor_, &subject, {.nested = 0});
+    store(2, begin);
+    persist(2);
+    explore(explorer.get());
+    EXPECT_TRUE(subject.results.contains(begin == 0 ? "0/1/5." : "0/1/0."));
+    store(2, 1 - begin);
+    persist(2);
+    explore(explorer.get());
+    EXPECT_TRUE(subject.results.contains(begin == 0 ? "0/1/0." : "0/1/5."));
+  }
+}
+
+// The medium after a cut is met after two cuts first, and after one later on: then there is a cut more to come.
+TEST_F(ExplorerTest, AMediumIsExploredAgainWhenMoreCutsAreToCome) {
+  const auto put = [](Program* program, uint8_t value) {
+    program->insert(program->end(), {{Op::kStoreConst, 0, 0, value, 1}, {Op::kFlush, 0, 0, 0}, {Op::kFence, 0, 0, 0}});
+  };
+  // 0 becomes 2 and then 1, 2 becomes 1, 1 becomes 3; each step is durable before the next.
+  Program recovery = {{Op::kLoad, 0, 0, 0, 1}, {Op::kEmit, 0, 0, 0}, {Op::kSkip, 0, 0, 1}, {Op::kSkip, 1, 0, 3}};
+  put(&recovery, 2);
+  recovery.insert(recovery.end(), {{Op::kSkip, 0, 0, 2}, {Op::kSkip, 0, 2, 1}, {Op::kSkip, 1, 0, 3}});
+  put(&recovery, 1);
+  recovery.insert(recovery.end(), {{Op::kSkip, 0, 1, 1}, {Op::kSkip, 1, 0, 3}});
+  put(&recovery, 3);
+  const Scheme scheme{recovery, {}};
+  TinySubject subject(scheme, /*wants_all=*/false, /*explain=*/false);
+  const auto explorer = make_trie_explorer(&executor_, &subject, {.nested = 2});
+  explore(explorer.get());
+  EXPECT_TRUE(subject.results.contains("2/0/3."));
 }
 
 TEST_F(ExplorerTest, CodeThatWritesUnseenIsNotTrusted) {

@@ -58,6 +58,10 @@ inline std::ostream& operator<<(std::ostream& out, const Instruction& i) {
              << int{i.size} << '+' << int{i.skew} << "); ";
 }
 
+inline bool stores(const Instruction& i) {
+  return i.op == Op::kStore || i.op == Op::kStoreConst || i.op == Op::kStoreNt || i.op == Op::kExchange;
+}
+
 inline constexpr size_t kRegisters = 3, kHeapWords = 3;
 inline uint64_t scheme_global = 0;
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -94,6 +95,43 @@ def explore(trace: Path, *arguments: str, strategy: str = "read-driven", dump: b
     text = path.read_text(encoding="utf-8")
     path.unlink()
     return Exploration(events=events, dump=text)
+
+
+@dataclass(frozen=True, order=True, kw_only=True)
+class BadAnswer:
+    """A line of --dump-violations, without the version of the obligation."""
+
+    query: str
+    result: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class BadAnswers:
+    """What a run found bad, by the versions of the obligation: after one power cut, and after one or more."""
+
+    first: dict[BadAnswer, set[int]]
+    any: dict[BadAnswer, set[int]]
+
+
+def bad_answers(trace: Path, *arguments: str, strategy: str = "read-driven") -> BadAnswers:
+    """Explores a trace and collects every distinct bad answer, before the oracle leaves out repeated ones.
+
+    Unlike a dump of all results, this leaves the explorer free to ask only what is new.
+    """
+    path = trace.with_suffix(f".{strategy}.violations")
+    path.unlink(missing_ok=True)
+    list(_run(["explore", "--trace", str(trace), "--strategy", strategy, *arguments, "--dump-violations", str(path)]))
+    found = BadAnswers(first={}, any={})
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
+        match = re.fullmatch(r"(first|nested) (.*) (\d+) ([0-9a-f]*)", line)
+        assert match is not None, line
+        depth, query, version, result = match.groups()
+        bad = BadAnswer(query=query, result=result)
+        found.any.setdefault(bad, set()).add(int(version))
+        if depth == "first":
+            found.first.setdefault(bad, set()).add(int(version))
+    path.unlink(missing_ok=True)
+    return found
 
 
 def trace_events(trace: Path) -> list[Json]:

@@ -16,8 +16,10 @@ import pytest
 
 from checker.tests.real_engine import (
     VARIANTS,
+    BadAnswer,
     Exploration,
     Subject,
+    bad_answers,
     explore,
     gallery,
     known_good,
@@ -137,6 +139,33 @@ def test_remembered_results_are_those_of_a_run(subject: Subject, tmp_path: Path)
     assert asking.result["query_runs"] >= remembering.result["query_runs"]
     # The findings are the same too, byte for byte: which image is shown does not depend on what was remembered.
     assert sorted(f["key"] for f in remembering.findings) == sorted(f["key"] for f in asking.findings)
+
+
+@pytest.mark.parametrize("subject", list(remembering()))
+def test_asking_only_what_is_new_passes_over_no_bad_answer(subject: Subject, tmp_path: Path) -> None:
+    """The default run against the runs that ask everything everywhere, by what is judged bad.
+
+    What the default run tells of must be told of by the others: under the same version of what is legal, and after as
+    many cuts. What the others tell of, it must tell of as well, but for two things that it need not ask again. An
+    answer that was bad already under an earlier version stays bad when an operation only adds to what is legal. And
+    what was told of after one cut is not told again of a cut in recovery.
+    """
+    trace = record(subject, tmp_path)
+    quick = bad_answers(trace)
+    references = [bad_answers(trace, "--no-remember")]
+    if subject.scenario.name not in COSTLY | TOO_COSTLY:
+        references.append(bad_answers(trace, strategy="exhaustive"))
+    for reference in references:
+        assert_told(quick.first, reference.first)
+        assert_told(quick.any, reference.any)
+        assert sorted(reference.any) == sorted(quick.any)
+        for bad, versions in reference.any.items():
+            assert min(quick.any[bad]) <= min(versions), bad
+
+
+def assert_told(told: dict[BadAnswer, set[int]], reference: dict[BadAnswer, set[int]]) -> None:
+    more = sorted(bad for bad, versions in told.items() if not versions <= reference.get(bad, set()))
+    assert not more, f"told of by the default run alone: {more[:5]}"
 
 
 def sampled() -> Iterator[pytest.param]:
