@@ -11,7 +11,10 @@ from checker.tests.real_engine import Subject, explore, record, require_engine
 from powercut import paths, scenario
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "replayer" / "EXPLORER.md"
-ROW = re.compile(r"^\| `(read-driven|exhaustive)` \| (\d) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$", re.MULTILINE)
+ROW = re.compile(
+    r"^\| `(read-driven|read-driven --no-remember|exhaustive)` \| (\d) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$",
+    re.MULTILINE,
+)
 SCENARIO = """
 schema = 1
 name = "example"
@@ -43,20 +46,24 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return record(Subject(scenario=scenario.load(path), target="patterns", variant=None), folder)
 
 
-@pytest.mark.parametrize("row", ROW.findall(DOCUMENT.read_text(encoding="utf-8")), ids=lambda row: f"{row[0]}-{row[1]}")
+@pytest.mark.parametrize(
+    "row", ROW.findall(DOCUMENT.read_text(encoding="utf-8")), ids=lambda row: f"{row[0].replace(' --', '-')}-{row[1]}"
+)
 def test_example_has_the_numbers_of_the_page(trace: Path, row: tuple[str, ...]) -> None:
-    strategy, nested, *expected = row
-    result = explore(trace, "--nested", nested, strategy=strategy).result
+    run, nested, *expected = row
+    strategy, *options = run.split()
+    result = explore(trace, "--nested", nested, *options, strategy=strategy).result
     measured = [result[name] for name in ("crash_states", "executions", "queries", "query_runs")]
     assert [str(number) for number in measured] == expected
     assert (result["verdict"], result["coverage"]["kind"]) == ("consistent", "complete")
 
 
 def test_page_has_the_table() -> None:
-    assert len(ROW.findall(DOCUMENT.read_text(encoding="utf-8"))) == 6
+    assert len(ROW.findall(DOCUMENT.read_text(encoding="utf-8"))) == 9
 
 
 @pytest.mark.parametrize("nested", ["0", "1", "2"])
-def test_both_strategies_write_the_same_results(trace: Path, nested: str) -> None:
+def test_all_runs_write_the_same_results(trace: Path, nested: str) -> None:
     read_driven = explore(trace, "--nested", nested, dump=True)
+    assert read_driven.dump == explore(trace, "--nested", nested, "--no-remember", dump=True).dump
     assert read_driven.dump == explore(trace, "--nested", nested, strategy="exhaustive", dump=True).dump
