@@ -296,5 +296,55 @@ TEST(Remembering, WhatWasToldOfTwoCutsIsToldOfOneAsWell) {
   EXPECT_TRUE(subject.told.contains({0, 2}));
 }
 
+// At the crash point at which the obligation is tightened no table can be opened.
+TEST(Remembering, AnObligationWaitsForATableThatCanBeAsked) {
+  struct Locked final : Subject {
+    void recover(ResultBuffer*) override { usable = testing::load<uint64_t>(0) == 0; }
+    Opened opened() const override { return {1, 0, usable}; }
+    void reopen(const Opened&) override {}
+    std::array<uint32_t, Group::kKinds> groups() const override { return {1, 0, 0}; }
+    std::span<const QueryId> members(Group) override { return ids; }
+    const std::vector<Group>& obliged() override {
+      std::swap(now, tightened);
+      tightened.clear();
+      return now;
+    }
+    bool wants_all() const override { return false; }
+    void run(QueryId, ResultBuffer* result) override { result->put_byte(1); }
+    Judgement recovered(int, const Outcome&, std::string_view) override { return Judgement::kGood; }
+    Judgement answered(int, QueryId, std::string_view) override {
+      ++asked;
+      return Judgement::kGood;
+    }
+    void explained(int, QueryId, std::string_view, const Outcome*, const Image&) override {}
+    bool usable = false;
+    int asked = 0;
+    std::vector<Group> tightened, now;
+    const std::vector<QueryId> ids = {1};
+  } subject;
+  Executor executor({.pool_size = testing::kSchemePool, .step_budget = 1000, .globals = {}, .own_code = {}});
+  const auto model = make_model("adr", AtomPolicy::kAny, testing::kSchemePool);
+  Frontier frontier(executor.pool());
+  const auto explorer = make_trie_explorer(&executor, &subject, {.nested = 0});
+  uint64_t events = 0;
+  std::array<uint8_t, 16> bytes{};
+  const auto crash_with = [&](uint8_t value) {
+    model->apply(
+        testing::event_of({.kind = EventKind::kStore, .word = 0, .value = value, .size = 1}, events++, &bytes));
+    model->apply(testing::event_of({.kind = EventKind::kCut}, events++, &bytes));
+    explorer->crash_point(frontier, frontier.follow(model.get()), events);
+  };
+  crash_with(0);
+  EXPECT_EQ(subject.asked, 1);
+  subject.tightened = {{0, 0}};
+  crash_with(1);
+  crash_with(2);
+  EXPECT_EQ(subject.asked, 1);
+  crash_with(0);
+  EXPECT_EQ(subject.asked, 2);
+  crash_with(0);
+  EXPECT_EQ(subject.asked, 2);
+}
+
 }  // namespace
 }  // namespace powercut
