@@ -115,6 +115,7 @@ TEST_F(RecoveryTrieTest, ARecoveryThatDoesSomethingElseIsContradicted) {
   EXPECT_TRUE(contradicted([](Recorder* r) { r->read(8, 0xff, 1), store(r, 72, {5}); }));
   EXPECT_TRUE(contradicted([](Recorder* r) { r->read(8, 0xff, 1), store(r, 64, {5, 5}); }));
   EXPECT_TRUE(contradicted([](Recorder* r) { r->read(8, 0xff, 1), store(r, 64, {5}, POWERCUT_STORE_NT); }));
+  EXPECT_TRUE(contradicted([](Recorder* r) { r->read(8, 0xff, 1), store(r, 64, {6}); }));  // another value
   EXPECT_TRUE(contradicted([](Recorder* r) { r->read(8, 0xff, 1); }));  // it ended where it had stored
 }
 
