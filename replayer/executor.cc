@@ -197,12 +197,8 @@ Executor::Executor(const Options& options) : options_(options) {
   arena = {heap, arena_range_.end, heap, heap};
   stack_range_ = own_stack();
   const uint64_t lines = options_.pool_size / kLineSize;
-  slot_ = lazy_array<uint32_t>(lines);
-  read_stamp_ = lazy_array<uint32_t>(lines);
-  read_mask_ = lazy_array<uint64_t>(lines);
-  ever_read_ = lazy_array<uint8_t>(lines);
-  seen_stamp_ = lazy_array<uint32_t>(lines);
-  seen_mask_ = lazy_array<uint64_t>(lines);
+  lines_ = lazy_array<LineInfo>(lines);
+  madvise(lines_, lines * sizeof(LineInfo), MADV_HUGEPAGE);  // looked up at random; only a hint
   word_stamp_ = lazy_array<uint32_t>(kArenaSize / 8);
   read_bits_ = lazy_array<uint64_t>(kArenaSize / 8);
   install_signal_handlers();
@@ -215,12 +211,7 @@ Executor::~Executor() {
   powercut_set_sink(nullptr);
   current = nullptr;
   const uint64_t lines = options_.pool_size / kLineSize;
-  munmap(slot_, lines * sizeof(uint32_t));
-  munmap(read_stamp_, lines * sizeof(uint32_t));
-  munmap(read_mask_, lines * sizeof(uint64_t));
-  munmap(ever_read_, lines);
-  munmap(seen_stamp_, lines * sizeof(uint32_t));
-  munmap(seen_mask_, lines * sizeof(uint64_t));
+  munmap(lines_, lines * sizeof(LineInfo));
   munmap(word_stamp_, kArenaSize / 8 * sizeof(uint32_t));
   munmap(read_bits_, kArenaSize / 8 * sizeof(uint64_t));
   if (!options_.pool_is_mapped) munmap(pool(), options_.pool_size);
@@ -232,13 +223,13 @@ Executor::~Executor() {
 
 void Executor::set_base(uint64_t line, const LineSet* set) {
   assert(levels_.empty() && decided_.empty());
-  const uint32_t slot = slot_[line];
+  const uint32_t slot = lines_[line].slot;
   if (set == nullptr) {
     if (slot == 0) return;
     // The last one takes its place.
     undecided_[slot - 1] = undecided_.back();
-    slot_[undecided_.back().line] = slot;
-    slot_[line] = 0;
+    lines_[undecided_.back().line].slot = slot;
+    lines_[line].slot = 0;
     undecided_.pop_back();
     return;
   }
@@ -248,12 +239,12 @@ void Executor::set_base(uint64_t line, const LineSet* set) {
     return;
   }
   undecided_.push_back(entry);
-  slot_[line] = static_cast<uint32_t>(undecided_.size());
+  lines_[line].slot = static_cast<uint32_t>(undecided_.size());
 }
 
 void Executor::clear_base() {
   assert(levels_.empty());
-  for (const Undecided& u : undecided_) slot_[u.line] = 0;
+  for (const Undecided& u : undecided_) lines_[u.line].slot = 0;
   undecided_.clear();
 }
 
@@ -264,14 +255,14 @@ void Executor::install(const LineSets& sets) {
   for (const LineSet* entry : sets) {
     const LineSet& set = *entry;
     // A line that the level above left undecided is this level's now.
-    if (slot_[set.line] != 0 || set.contents.size() > 1) {
-      level.old_slots.emplace_back(set.line, slot_[set.line]);
-      slot_[set.line] = 0;
+    if (lines_[set.line].slot != 0 || set.contents.size() > 1) {
+      level.old_slots.emplace_back(set.line, lines_[set.line].slot);
+      lines_[set.line].slot = 0;
     }
     write_line(set.line, set.contents[0], ~uint64_t{0});
     if (set.contents.size() == 1) continue;
     undecided_.push_back({&set, kAllAlive, static_cast<uint32_t>(set.contents.size()), set.diff, 0, set.line});
-    slot_[set.line] = static_cast<uint32_t>(undecided_.size());
+    lines_[set.line].slot = static_cast<uint32_t>(undecided_.size());
   }
   levels_.push_back(std::move(level));
 }
@@ -279,7 +270,7 @@ void Executor::install(const LineSets& sets) {
 void Executor::uninstall() {
   Level& level = levels_.back();
   undo(level.mark);
-  for (const auto& [line, slot] : level.old_slots) slot_[line] = slot;
+  for (const auto& [line, slot] : level.old_slots) lines_[line].slot = slot;
   undecided_.resize(level.first_undecided);
   levels_.pop_back();
 }
@@ -448,14 +439,14 @@ std::vector<LineSet> Executor::child(const Cut& cut) {
 // ---- following -----------------------------------------------------------------------------------
 
 bool Executor::definite(uint64_t word, uint8_t bytes) const {
-  const uint32_t slot = slot_[word / kLineSize];
+  const uint32_t slot = lines_[word / kLineSize].slot;
   return slot == 0 || (undecided_[slot - 1].diff & uint64_t{bytes} << (word % kLineSize)) == 0;
 }
 
 uint64_t Executor::peek(uint64_t word, uint8_t bytes) const { return load_word(pool() + word) & spread(bytes); }
 
 void Executor::values(uint64_t word, uint8_t bytes, std::vector<uint64_t>* out) const {
-  const Undecided& u = undecided_[slot_[word / kLineSize] - 1];
+  const Undecided& u = undecided_[lines_[word / kLineSize].slot - 1];
   const uint64_t wide = spread(bytes);
   // Bytes that were stored over are the same in all of them, and not asked for.
   assert((u.written & uint64_t{bytes} << (word % kLineSize)) == 0);
@@ -472,7 +463,7 @@ void Executor::values(uint64_t word, uint8_t bytes, std::vector<uint64_t>* out) 
 }
 
 void Executor::choose(uint64_t word, uint8_t bytes, uint64_t value) {
-  const uint32_t slot = slot_[word / kLineSize];
+  const uint32_t slot = lines_[word / kLineSize].slot;
   if (slot == 0) return;
   const Undecided& u = undecided_[slot - 1];
   const uint64_t wide = spread(bytes);
@@ -486,7 +477,7 @@ void Executor::choose(uint64_t word, uint8_t bytes, uint64_t value) {
 }
 
 void Executor::keep_only(uint64_t line, const std::vector<uint32_t>& keep) {
-  const uint32_t slot = slot_[line];
+  const uint32_t slot = lines_[line].slot;
   const Undecided& u = undecided_[slot - 1];
   std::vector<uint32_t> alive;
   for (uint32_t i = 0; i < u.alive_count; ++i) {
@@ -542,7 +533,7 @@ std::vector<std::pair<uint64_t, uint64_t>> Executor::changed_globals(const Mark&
 std::vector<Content> Executor::contents(uint64_t line) const {
   Content here;
   std::memcpy(here.bytes.data(), pool() + line * kLineSize, kLineSize);
-  const uint32_t slot = slot_[line];
+  const uint32_t slot = lines_[line].slot;
   if (slot == 0 || undecided_[slot - 1].diff == 0) return {here};
   const Undecided& u = undecided_[slot - 1];
   std::vector<Content> out;
@@ -575,19 +566,19 @@ void Executor::on_load(uint64_t address, uint64_t size) {
     const uint64_t line = offset / kLineSize;
     const uint64_t in_line = offset % kLineSize;
     const uint64_t length = std::min(end - offset, kLineSize - in_line);
-    if (read_stamp_[line] != read_epoch_) {
-      read_stamp_[line] = read_epoch_;
-      read_mask_[line] = 0;
-      ever_read_[line] = 1;
+    if (lines_[line].read_stamp != read_epoch_) {
+      lines_[line].read_stamp = read_epoch_;
+      lines_[line].read_mask = 0;
+      lines_[line].ever_read = 1;
       arena_active = false;
       reads_.lines.push_back(line);
       arena_active = true;
     }
-    read_mask_[line] |= line_mask(in_line, length);
+    lines_[line].read_mask |= line_mask(in_line, length);
     const uint64_t mask = line_mask(in_line, length);
     if (in_recovery_ || listener_ != nullptr) {
       note_path(line, mask);
-    } else if (const uint32_t slot = slot_[line]; slot != 0 && (undecided_[slot - 1].diff & mask) != 0) {
+    } else if (const uint32_t slot = lines_[line].slot; slot != 0 && (undecided_[slot - 1].diff & mask) != 0) {
       decide(slot - 1, undecided_[slot - 1].diff & mask);
     }
     offset += length;
@@ -595,12 +586,12 @@ void Executor::on_load(uint64_t address, uint64_t size) {
 }
 
 uint64_t Executor::first_seen(uint64_t line, uint64_t mask) {
-  if (seen_stamp_[line] != path_epoch_) {
-    seen_stamp_[line] = path_epoch_;
-    seen_mask_[line] = 0;
+  if (lines_[line].seen_stamp != path_epoch_) {
+    lines_[line].seen_stamp = path_epoch_;
+    lines_[line].seen_mask = 0;
   }
-  const uint64_t fresh = mask & ~seen_mask_[line];
-  seen_mask_[line] |= mask;
+  const uint64_t fresh = mask & ~lines_[line].seen_mask;
+  lines_[line].seen_mask |= mask;
   return fresh;
 }
 
@@ -611,7 +602,7 @@ void Executor::note_path(uint64_t line, uint64_t mask) {
     const uint64_t at = std::countr_zero(left) / 8 * 8;
     const auto bytes = static_cast<uint8_t>(left >> at);
     left &= ~(uint64_t{0xff} << at);
-    if (const uint32_t slot = slot_[line]; slot != 0) {
+    if (const uint32_t slot = lines_[line].slot; slot != 0) {
       const uint64_t undecided = undecided_[slot - 1].diff & uint64_t{bytes} << at;
       if (undecided != 0) decide(slot - 1, undecided);
     }
@@ -719,7 +710,7 @@ void Executor::overwrite(uint64_t address, uint64_t size) {
     const uint64_t line = offset / kLineSize;
     const uint64_t length = std::min(end - offset, kLineSize - offset % kLineSize);
     if (in_recovery_ || listener_ != nullptr) first_seen(line, line_mask(offset % kLineSize, length));
-    if (const uint32_t slot = slot_[line]; slot != 0) {
+    if (const uint32_t slot = lines_[line].slot; slot != 0) {
       Undecided& u = undecided_[slot - 1];
       const uint64_t mask = line_mask(offset % kLineSize, length);
       if ((mask & ~u.written) != 0) {
@@ -849,7 +840,7 @@ Signature Executor::signature(uint64_t line, uint64_t mask) const {
     std::memcpy(&here.bytes[w * 8], &word, 8);
   }
   XXH128_hash_t hash = XXH3_128bits(here.bytes.data(), kLineSize);
-  const uint32_t slot = slot_[line];
+  const uint32_t slot = lines_[line].slot;
   if (slot == 0 || (undecided_[slot - 1].diff & mask) == 0) return {hash.low64, hash.high64};
   // The distinct projections of the alive candidates, in their fixed order. Bytes that were overwritten are
   // in memory, and so in `here`.
@@ -918,8 +909,8 @@ std::vector<Executor::LineState> Executor::line_states() const {
 }
 
 std::optional<Narrowed> Executor::alive_of(uint64_t line) const {
-  if (slot_[line] == 0) return std::nullopt;
-  const Undecided& u = undecided_[slot_[line] - 1];
+  if (lines_[line].slot == 0) return std::nullopt;
+  const Undecided& u = undecided_[lines_[line].slot - 1];
   Narrowed out{u.set, {}};
   for (uint32_t k = 0; k < u.alive_count; ++k) out.alive.push_back(alive_at(u, k));
   return out;

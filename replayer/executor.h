@@ -193,7 +193,7 @@ class Executor {
   };
   const Reads& reads() const { return reads_; }
   // The bytes of a line of reads() that were loaded.
-  uint64_t read_mask(uint64_t line) const { return read_mask_[line]; }
+  uint64_t read_mask(uint64_t line) const { return lines_[line].read_mask; }
   // The bits of a word of reads() that were loaded. The rest may be padding, which holds whatever the stack held.
   uint64_t read_bits(uint64_t word) const { return read_bits_[(word - arena_range_.begin) / 8]; }
   // Digest of everything that code can find in the bytes `mask` of `line` now: their value where it is definite,
@@ -220,7 +220,7 @@ class Executor {
   // The candidates of the line that are still possible; null when it is definite.
   std::optional<Narrowed> alive_of(uint64_t line) const;
   uint64_t loads() const { return loads_; }
-  bool ever_read(uint64_t line) const { return ever_read_[line] != 0; }
+  bool ever_read(uint64_t line) const { return lines_[line].ever_read != 0; }
   // Return addresses of the recovery's stores so far (nested findings name them).
   struct NestedStore {
     uint64_t offset, size;
@@ -285,13 +285,16 @@ class Executor {
 
   Options options_;
   MemoryRange pool_range_, arena_range_, stack_range_;
-  // Arrays indexed by line, in lazily committed memory.
-  uint32_t* slot_ = nullptr;  // 1 + index into undecided_, 0 = content is definite
-  uint32_t* read_stamp_ = nullptr;
-  uint64_t* read_mask_ = nullptr;  // valid where read_stamp_ is the epoch's
-  uint8_t* ever_read_ = nullptr;
-  uint32_t* seen_stamp_ = nullptr;
-  uint64_t* seen_mask_ = nullptr;   // bytes that this recovery has read or stored, where the stamp is the path's
+  // What is kept of a line, in one piece: a query touches many lines, and each is a miss of the cache.
+  struct LineInfo {
+    uint32_t slot;        // 1 + index into undecided_, 0 = content is definite
+    uint32_t read_stamp;  // the epoch that read_mask is of
+    uint64_t read_mask;
+    uint32_t seen_stamp;  // the path that seen_mask is of
+    uint32_t ever_read;
+    uint64_t seen_mask;  // bytes that this recovery has read or stored
+  };
+  LineInfo* lines_ = nullptr;       // by line, in lazily committed memory
   uint32_t* word_stamp_ = nullptr;  // arena words
   uint64_t* read_bits_ = nullptr;   // bits of them, valid where word_stamp_ is the epoch's
 

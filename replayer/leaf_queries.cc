@@ -36,6 +36,8 @@ void LeafQueries::forget() {
   views_.clear();
   watched_.clear();
   answers_.clear();
+  next_view_ = 1;
+  first_leaf_ = true;
   heap_followed_ = false;
   executor_->want_heap_reads(false);
 }
