@@ -206,8 +206,9 @@ std::optional<EngineError> Workload::completed(powercut_status status) {
     case POWERCUT_CORRUPT:
       break;
   }
-  return harness_error(describe(operation) + " answered " + std::string(status_name(status)) + " while recording, without a power cut",
-                       place(), "The target is broken by itself: correct it before looking for crash states.");
+  return harness_error(
+      describe(operation) + " answered " + std::string(status_name(status)) + " while recording, without a power cut",
+      place(), "The target is broken by itself: correct it before looking for crash states.");
 }
 
 void Workload::interrupted(bool present) {
