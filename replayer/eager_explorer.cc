@@ -62,7 +62,7 @@ class EagerExplorer final : public Explorer {
       const std::vector<Executor::NestedStore> stores =
           cuts.empty() ? std::vector<Executor::NestedStore>{} : executor_->recovery_stores();
       executor_->undo(start);
-      if (options_.paranoid) check_reset(before, "recovery");
+      if (options_.paranoid) check_reset(*executor_, before, "recovery");
       for (const Cut& cut : cuts) {
         const std::vector<LineSet> lines = executor_->child(cut);
         LineSets sets;
@@ -88,7 +88,7 @@ class EagerExplorer final : public Explorer {
         for (QueryId query : std::vector<QueryId>(members.begin(), members.end())) {
           ++counts_.query_answers;
           ask(depth, query, leaf);
-          if (options_.paranoid) check_reset(before, "a query");
+          if (options_.paranoid) check_reset(*executor_, before, "a query");
           if (!distrust_.empty()) return;
         }
       }
@@ -113,12 +113,6 @@ class EagerExplorer final : public Explorer {
       }
       executor_->undo(leaf);
     } while (decisions.advance());
-  }
-
-  void check_reset(uint64_t before, const char* what) {
-    if (executor_->digest() == before) return;
-    distrust_ = std::string("the state after undoing ") + what +
-                " differs from the state before: code that is not instrumented wrote to pool, heap or globals";
   }
 
   Executor* executor_;

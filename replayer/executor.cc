@@ -99,7 +99,7 @@ std::vector<uint64_t> stack_of(const void* pc, const void* frame) {
 // What earlier calls left on the stack would be found in the padding of objects that recovery copies to its heap. Two
 // heaps that differ in nothing else are to be the same.
 [[gnu::noinline]] void clear_stack_below() {
-  std::array<char, 64 * 1024> area;
+  std::array<char, 8 * 1024> area;
   std::memset(area.data(), 0, area.size());
   asm volatile("" : : "r"(area.data()) : "memory");
 }

@@ -54,6 +54,9 @@ class Explorer {
   const std::string& distrust() const { return distrust_; }
 
  protected:
+  // --paranoid: `before` is the executor's digest before something was run and undone.
+  void check_reset(const Executor& executor, uint64_t before, const char* what);
+
   ExplorerCounts counts_;
   Stopwatch stopwatch_;
   std::string distrust_;

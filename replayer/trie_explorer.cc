@@ -164,7 +164,7 @@ class TrieExplorer final : public MemoExplorer {
       if (state == nullptr) return;
       visit(depth, start, state, way);
       executor_->undo(start);
-      if (options_.paranoid) check_reset(before, "the queries");
+      if (options_.paranoid) check_reset(*executor_, before, "the queries");
       for (const Cut& cut : way.cuts) {
         if (!distrust_.empty()) return;
         descend(depth, cut, way.stores);
@@ -276,7 +276,7 @@ class TrieExplorer final : public MemoExplorer {
           "recovery read the same twice and did not do the same: it depends on something besides pool, heap and "
           "globals";
     }
-    if (options_.paranoid) check_reset(before, "recovery");
+    if (options_.paranoid) check_reset(*executor_, before, "recovery");
   }
 
   void reach(const RecoveredState& state) {
@@ -367,12 +367,6 @@ class TrieExplorer final : public MemoExplorer {
     if (options_.visible_only) visible_parts(&sets, &visible);
     frames_.replace_first(sets);
     return frames_.image(*executor_);
-  }
-
-  void check_reset(uint64_t before, const char* what) {
-    if (executor_->digest() == before) return;
-    distrust_ = std::string("the state after undoing ") + what +
-                " differs from the state before: code that is not instrumented wrote to pool, heap or globals";
   }
 
   Executor* executor_;

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "checker/native/finding.h"
+#include "checker/native/invariants.h"
 #include "checker/native/trace_names.h"
 
 namespace powercut {
@@ -18,24 +19,8 @@ constexpr std::array<const char*, 4> kEffects = {"harmless", "detected", "crashe
 }  // namespace
 
 std::string ending_of(const Outcome& outcome) {
-  switch (outcome.kind) {
-    case Outcome::Kind::kSignal: {
-      const char* name = sigabbrev_np(outcome.signal);
-      return absl::StrCat("died of SIG", name == nullptr ? "?" : name);
-    }
-    case Outcome::Kind::kAbort:
-      return "aborted";
-    case Outcome::Kind::kException:
-      return absl::StrCat("threw an exception", outcome.text.empty() ? "" : " (", outcome.text,
-                          outcome.text.empty() ? "" : ")");
-    case Outcome::Kind::kSteps:
-      return "did not end within its step budget";
-    case Outcome::Kind::kWildStore:
-      return "tried to store outside pool, heap, stack and globals";
-    case Outcome::Kind::kReturned:
-      break;
-  }
-  return "returned";
+  const bool says_why = outcome.kind == Outcome::Kind::kException && !outcome.text.empty();
+  return ending_text(outcome.kind, outcome.signal) + (says_why ? " (" + outcome.text + ")" : "");
 }
 
 namespace {

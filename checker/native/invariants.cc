@@ -15,25 +15,7 @@ std::string describe_state(const KeyHistory& key, int32_t state) {
   return state == kAbsent ? "absent" : "value " + describe_value(key.written[state]);
 }
 
-std::string failure_text(const Answer& answer) {
-  switch (answer.kind) {
-    case Outcome::Kind::kSignal: {
-      const char* name = sigabbrev_np(answer.signal);
-      return absl::StrCat("died of SIG", name == nullptr ? "?" : name);
-    }
-    case Outcome::Kind::kAbort:
-      return "aborted";
-    case Outcome::Kind::kException:
-      return "threw an exception";
-    case Outcome::Kind::kSteps:
-      return "did not end within its step budget";
-    case Outcome::Kind::kWildStore:
-      return "tried to store outside pool, heap, stack and globals";
-    case Outcome::Kind::kReturned:
-      break;
-  }
-  return "returned";
-}
+std::string failure_text(const Answer& answer) { return ending_text(answer.kind, answer.signal); }
 
 Violation failed_query(const std::string& what, const Answer& answer) {
   const bool wild = answer.kind == Outcome::Kind::kWildStore;
@@ -124,6 +106,26 @@ std::optional<Violation> judge_walk(const History& history, const Answer& answer
 }
 
 }  // namespace
+
+std::string ending_text(Outcome::Kind kind, int signal) {
+  switch (kind) {
+    case Outcome::Kind::kSignal: {
+      const char* name = sigabbrev_np(signal);
+      return absl::StrCat("died of SIG", name == nullptr ? "?" : name);
+    }
+    case Outcome::Kind::kAbort:
+      return "aborted";
+    case Outcome::Kind::kException:
+      return "threw an exception";
+    case Outcome::Kind::kSteps:
+      return "did not end within its step budget";
+    case Outcome::Kind::kWildStore:
+      return "tried to store outside pool, heap, stack and globals";
+    case Outcome::Kind::kReturned:
+      break;
+  }
+  return "returned";
+}
 
 std::vector<std::string> legal_states(const KeyHistory& key) {
   std::vector<std::string> out{describe_state(key, key.acknowledged)};

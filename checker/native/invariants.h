@@ -19,6 +19,8 @@ struct Violation {
   std::optional<uint32_t> key = std::nullopt;  // a walk's: the key of the item that is wrong
 };
 
+// How an execution that did not return ended, in words: "died of SIGSEGV". `signal` counts where the kind is kSignal.
+std::string ending_text(Outcome::Kind kind, int signal);
 // What `open` answered, or how recovery ended.
 std::optional<Violation> judge_recovery(const History& history, const Answer& answer, const std::string& detail);
 // One query's result. `traits` bounds copies and leaks.
