@@ -897,17 +897,6 @@ Signature Executor::globals_signature() const {
   return {hash.low64, hash.high64};
 }
 
-std::vector<Executor::LineState> Executor::line_states() const {
-  std::vector<LineState> out;
-  for (size_t i = first_of_level(); i < undecided_.size(); ++i) {
-    const Undecided& u = undecided_[i];
-    LineState state{u.set, {}, u.alive_count != u.set->contents.size()};
-    for (uint32_t k = 0; k < u.alive_count; ++k) state.alive.push_back(alive_at(u, k));
-    out.push_back(std::move(state));
-  }
-  return out;
-}
-
 std::optional<Narrowed> Executor::alive_of(uint64_t line) const {
   if (lines_[line].slot == 0) return std::nullopt;
   const Undecided& u = undecided_[lines_[line].slot - 1];

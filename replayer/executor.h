@@ -123,6 +123,7 @@ class Executor {
 
   uint8_t* pool() const { return reinterpret_cast<uint8_t*>(kPoolBase); }
   uint64_t pool_size() const { return options_.pool_size; }
+  const Options& options() const { return options_; }
 
   struct Mark {
     size_t words, decided, alive;
@@ -211,12 +212,6 @@ class Executor {
   std::span<const uint8_t> heap() const;
 
   // --- what is decided, for reports ---------------------------------------------------------------
-  struct LineState {
-    const LineSet* set;
-    std::vector<uint32_t> alive;
-    bool decided;
-  };
-  std::vector<LineState> line_states() const;  // of the innermost level
   // The candidates of the line that are still possible; null when it is definite.
   std::optional<Narrowed> alive_of(uint64_t line) const;
   uint64_t loads() const { return loads_; }

@@ -1,7 +1,7 @@
 // Explores crash points: recovery on every crash state, queries on every recovered state, cuts inside recovery, to
 // the depth asked for. EXPLORER.md has the argument. Two implementations behind one interface:
-//   TrieExplorer   executes only what no execution of the run has shown yet (trie_explorer.h)
-//   EagerExplorer  executes everything, again at every crash point: the reference (eager_explorer.h)
+//   trie_explorer.cc   executes only what no execution of the run has shown yet
+//   eager_explorer.cc  executes everything, again at every crash point: the reference
 #ifndef POWERCUT_REPLAYER_EXPLORER_H_
 #define POWERCUT_REPLAYER_EXPLORER_H_
 
@@ -29,10 +29,8 @@ struct ExplorerCounts {
 class Explorer {
  public:
   struct Options {
-    int nested = 1;               // cuts inside recovery
-    bool paranoid = false;        // hash everything after each reset
-    bool caches_persist = false;  // eadr
-    AtomPolicy policy = AtomPolicy::kAny;
+    int nested = 1;                 // cuts inside recovery
+    bool paranoid = false;          // hash everything after each reset
     bool visible_only = false;      // of every line the content with everything persisted (strategy prefix)
     size_t trie_bytes = 256 << 20;  // what is remembered of recoveries; beyond it the trie is begun anew
     bool keep_answers = false;      // for recall(): the answers themselves, and not only that they were judged

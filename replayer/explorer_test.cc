@@ -195,11 +195,7 @@ Explored explore(const Case& c, const std::string& strategy_name, bool remember,
   auto model = make_model(c.model, c.policy, kPoolSize);
   Frontier frontier(executor.pool());
   TinySubject subject(c.scheme, wants_all, c.explain);
-  const Explorer::Options options = {.nested = c.nested,
-                                     .paranoid = true,
-                                     .caches_persist = c.model == "eadr",
-                                     .policy = c.policy,
-                                     .visible_only = strategy_name == "prefix"};
+  const Explorer::Options options = {.nested = c.nested, .paranoid = true, .visible_only = strategy_name == "prefix"};
   const auto explorer = remember ? make_trie_explorer(&executor, &subject, options)
                                  : make_eager_explorer(&executor, strategy.get(), &subject, options);
   Explored out;

@@ -200,11 +200,4 @@ const LineSet* Frontier::find(uint64_t line) const {
   return &entries_[at->second].set;
 }
 
-std::vector<uint64_t> lines_of(const std::vector<Frontier::Change>& changes) {
-  std::vector<uint64_t> out;
-  out.reserve(changes.size());
-  for (const Frontier::Change& change : changes) out.push_back(change.line);
-  return out;
-}
-
 }  // namespace powercut

@@ -80,8 +80,5 @@ class Frontier {
   mutable bool states_known_ = true;
 };
 
-// The lines of `changes`.
-std::vector<uint64_t> lines_of(const std::vector<Frontier::Change>& changes);
-
 }  // namespace powercut
 #endif  // POWERCUT_REPLAYER_FRONTIER_H_

@@ -159,11 +159,7 @@ Explored explore(const Case& c, bool remember, const Check& check) {
   const auto model = make_model(c.model, c.policy, testing::kSchemePool);
   Frontier frontier(executor.pool());
   ObligedSubject subject(c);
-  const Explorer::Options options = {.nested = c.nested,
-                                     .caches_persist = c.model == "eadr",
-                                     .policy = c.policy,
-                                     .visible_only = c.visible_only,
-                                     .trie_bytes = c.trie_bytes};
+  const Explorer::Options options = {.nested = c.nested, .visible_only = c.visible_only, .trie_bytes = c.trie_bytes};
   const auto explorer = remember ? make_trie_explorer(&executor, &subject, options)
                                  : make_eager_explorer(&executor, strategy.get(), &subject, options);
   Explored out;

@@ -159,7 +159,7 @@ class TrieExplorer final : public MemoExplorer {
     const Executor::Mark start = executor_->mark();
     const uint64_t before = options_.paranoid ? executor_->digest() : 0;
     do {
-      Way way{{}, PendingLines(options_.policy), {}, {}, false};
+      Way way{{}, PendingLines(executor_->options().policy), {}, {}, false};
       const std::shared_ptr<const RecoveredState> state = follow(depth, start, &decisions, &way);
       if (state == nullptr) return;
       visit(depth, start, state, way);
@@ -179,7 +179,7 @@ class TrieExplorer final : public MemoExplorer {
     using Kind = RecoveryTrie::Kind;
     for (;;) {
       decisions->restart();
-      *way = {{}, PendingLines(options_.policy), {}, {}, false};
+      *way = {{}, PendingLines(executor_->options().policy), {}, {}, false};
       path_reads_.clear();
       RecoveryTrie::Place place;
       for (;;) {
@@ -221,21 +221,21 @@ class TrieExplorer final : public MemoExplorer {
     };
     switch (step.kind) {
       case RecoveryTrie::Kind::kStore:
-        if (options_.caches_persist) land(way);
+        if (executor_->options().caches_persist) land(way);
         way->pending.store(way->stores.size(), 0, 0, (step.flags & POWERCUT_STORE_NT) != 0,
                            (step.flags & POWERCUT_STORE_MEMCALL) != 0, (step.flags & POWERCUT_STORE_RMW) != 0, step.at,
                            step.stored);
         way->stores.push_back({step.at, step.stored.size(), trie_.stack(step.stack)});
         executor_->replay_store(step.at, step.stored);
-        if (options_.caches_persist) cut();
+        if (executor_->options().caches_persist) cut();
         return;
       case RecoveryTrie::Kind::kFlush:
-        if (options_.caches_persist) return;
+        if (executor_->options().caches_persist) return;
         if (step.flush == FlushKind::kClflush && way->pending.raised_by_clflush(step.at)) cut();
         way->pending.flush(0, step.at, step.flush);
         return;
       case RecoveryTrie::Kind::kFence:
-        if (!options_.caches_persist && !way->pending.raised_by_fence(0).empty()) cut();
+        if (!executor_->options().caches_persist && !way->pending.raised_by_fence(0).empty()) cut();
         way->pending.fence(0);
         return;
       default:
@@ -296,7 +296,7 @@ class TrieExplorer final : public MemoExplorer {
     }
     if (state->outcome.returned()) {
       if (depth < options_.nested && !way.stores.empty()) {
-        if (options_.caches_persist) land(&way);
+        if (executor_->options().caches_persist) land(&way);
         way.cuts.push_back({way.pending, executor_->narrowed(start.decided), way.stores.size(), true});
       }
       if (usable) {

@@ -73,7 +73,7 @@ class Audit {
     runner_->set_lines(definite);
     runner_->add_keys(history.keys(), keys_sent_);
     keys_sent_ = history.keys().size();
-    predictor_->at({instant, sets, changed, history});
+    predictor_->at({instant, sets, history});
 
     for (; !error_ && next_ < draws_.size() && draws_[next_].state < report_.crash_states; ++next_) {
       try_image(instant, sets, contents_of(draws_[next_].state - first, sets));

@@ -4,7 +4,7 @@
 #include "checker/native/audit.h"
 #include "checker/native/commands.h"
 #include "checker/native/exploration.h"
-#include "checker/native/no_aslr.h"
+#include "checker/native/repeatable_process.h"
 
 namespace powercut {
 namespace {
@@ -80,7 +80,7 @@ void add_audit_command(CLI::App& app, int& exit_code) {
                       "Library without instrumentation; default: plain/ beside the target's");
   command->add_option("--step-budget", options->step_budget, "Loop turns and calls that a prediction may take");
   command->callback([options, &exit_code] {
-    fix_addresses();
+    make_repeatable();
     EventStream events = EventStream::standard_output();
     exit_code = run(*options, events);
   });

@@ -13,13 +13,7 @@ namespace {
 class ExecutorPredictor final : public Predictor {
  public:
   ExecutorPredictor(const Session& session, const std::string& model, AtomPolicy policy, int64_t budget)
-      : session_(session),
-        executor_({.pool_size = session.plan.scenario.pool_size,
-                   .policy = policy,
-                   .caches_persist = model == "eadr",
-                   .step_budget = step_budget(budget, session.plan.scenario.pool_size),
-                   .globals = session.globals,
-                   .own_code = executable_code()}) {}
+      : session_(session), executor_(executor_options(session, model, policy, budget)) {}
 
   uint8_t* pool() override { return executor_.pool(); }
 
@@ -84,15 +78,7 @@ class ExecutorPredictor final : public Predictor {
 class ExplorerPredictor final : public Predictor {
  public:
   ExplorerPredictor(const Session& session, const std::string& model, AtomPolicy policy, int64_t budget)
-      : session_(session),
-        caches_persist_(model == "eadr"),
-        policy_(policy),
-        executor_({.pool_size = session.plan.scenario.pool_size,
-                   .policy = policy,
-                   .caches_persist = caches_persist_,
-                   .step_budget = step_budget(budget, session.plan.scenario.pool_size),
-                   .globals = session.globals,
-                   .own_code = executable_code()}) {}
+      : session_(session), executor_(executor_options(session, model, policy, budget)) {}
 
   uint8_t* pool() override { return executor_.pool(); }
 
@@ -102,9 +88,7 @@ class ExplorerPredictor final : public Predictor {
       oracle_.emplace(session_.library->target(), *session_.config, session_.traits,
                       powercut_pool{executor_.pool(), session_.plan.scenario.pool_size}, &history,
                       [](const Exposure&) {});
-      explorer_ =
-          make_trie_explorer(&executor_, &*oracle_,
-                             {.nested = 1, .caches_persist = caches_persist_, .policy = policy_, .keep_answers = true});
+      explorer_ = make_trie_explorer(&executor_, &*oracle_, {.nested = 1, .keep_answers = true});
     }
     explorer_->crash_point(frontier, changes, instant.ordinal);
   }
@@ -133,8 +117,6 @@ class ExplorerPredictor final : public Predictor {
 
  private:
   const Session& session_;
-  const bool caches_persist_;
-  const AtomPolicy policy_;
   Executor executor_;
   std::optional<Oracle> oracle_;
   std::unique_ptr<MemoExplorer> explorer_;

@@ -18,7 +18,6 @@ namespace powercut {
 struct AuditPoint {
   const Instant& instant;
   const LineSets& sets;                  // the pending lines; all else is definite, and in Predictor::pool()
-  const std::vector<uint64_t>& changed;  // lines whose candidates differ from those at the point before
   const History& history;                // the same object at every point
 };
 

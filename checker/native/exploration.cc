@@ -4,18 +4,22 @@
 #include <chrono>
 
 namespace powercut {
+namespace {
+
+// The walker has mapped the pool before it forked this process.
+Executor::Options options_on_mapped_pool(const Session& session, const ExploreOptions& options) {
+  Executor::Options out = executor_options(session, options.model, options.policy(), options.step_budget);
+  out.pool_is_mapped = true;
+  return out;
+}
+
+}  // namespace
 
 Exploration::Exploration(const Session& session, const ExploreOptions& options, TraceFollower* follower, Report report)
     : session_(session),
       options_(options),
       follower_(follower),
-      executor_({.pool_size = session.plan.scenario.pool_size,
-                 .policy = options.policy(),
-                 .caches_persist = options.model == "eadr",
-                 .step_budget = step_budget(options.step_budget, session.plan.scenario.pool_size),
-                 .globals = session.globals,
-                 .own_code = executable_code(),
-                 .pool_is_mapped = true}),
+      executor_(options_on_mapped_pool(session, options)),
       frames_(session.modules, session.loaded),
       strategy_(make_strategy(options.strategy, {.seed = options.seed, .samples = options.samples})),
       report_(std::move(report)),
@@ -31,11 +35,8 @@ Exploration::Exploration(const Session& session, const ExploreOptions& options, 
     oracle_.collect(true);
   }
   oracle_.collect_violations(!options.dump_violations.empty());
-  const Explorer::Options explorer = {.nested = options.nested,
-                                      .paranoid = options.paranoid,
-                                      .caches_persist = options.model == "eadr",
-                                      .policy = options.policy(),
-                                      .visible_only = options.strategy == "prefix"};
+  const Explorer::Options explorer = {
+      .nested = options.nested, .paranoid = options.paranoid, .visible_only = options.strategy == "prefix"};
   const bool trie = options.remember && (options.strategy == "read-driven" || options.strategy == "prefix");
   explorer_ = trie ? make_trie_explorer(&executor_, &oracle_, explorer)
                    : make_eager_explorer(&executor_, strategy_.get(), &oracle_, explorer);
@@ -52,8 +53,7 @@ void Exploration::visit(const Instant& instant) {
   const std::vector<Frontier::Change>& changes = follower_->follow();
   const auto start = std::chrono::steady_clock::now();
   result_.counts.covered += explorer_->crash_point(follower_->frontier(), changes, instant.ordinal);
-  result_.counts.seconds["exploring"] +=
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  exploring_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   ++result_.counts.crash_points;
   result_.distrust = explorer_->distrust();
   if (follower_->frontier().truncated() || executor_.truncated()) result_.counts.complete = false;
@@ -91,6 +91,7 @@ ChunkResult Exploration::explore(const Chunk& chunk, const std::set<uint64_t>& s
   counts.query_runs = sums.query_runs;
   counts.query_answers = sums.query_answers;
   counts.loads = executor_.loads();
+  counts.seconds["exploring"] = exploring_seconds_;
   for (uint8_t part = 0; part < Stopwatch::kParts; ++part) {
     counts.seconds[Stopwatch::kNames[part]] = explorer_->stopwatch().seconds(static_cast<Stopwatch::Part>(part));
   }

@@ -50,6 +50,7 @@ class Exploration {
   std::unique_ptr<Explorer> explorer_;
   std::ofstream dump_;
   ChunkResult result_;
+  double exploring_seconds_ = 0;  // wall clock inside crash points
 };
 
 }  // namespace powercut

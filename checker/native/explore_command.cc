@@ -5,7 +5,7 @@
 #include "checker/native/commands.h"
 #include "checker/native/explore_result.h"
 #include "checker/native/finding.h"
-#include "checker/native/no_aslr.h"
+#include "checker/native/repeatable_process.h"
 
 namespace powercut {
 namespace {
@@ -118,7 +118,7 @@ void add_explore_command(CLI::App& app, int& exit_code) {
   command->add_option("--dump-violations", options->dump_violations,
                       "Append every distinct (query, obligation, result) that is wrong to this file");
   command->callback([options, &exit_code] {
-    fix_addresses();
+    make_repeatable();
     if (!options->dump_results.empty() || !options->dump_violations.empty()) options->jobs = 1;
     EventStream events = EventStream::standard_output();
     exit_code = explore(*options, events);

@@ -44,6 +44,17 @@ int64_t step_budget(int64_t given, uint64_t pool_size) {
   return given > 0 ? given : 500'000 + static_cast<int64_t>(pool_size / 8);
 }
 
+Executor::Options executor_options(const Session& session, const std::string& model, AtomPolicy policy,
+                                   int64_t budget) {
+  const uint64_t pool_size = session.plan.scenario.pool_size;
+  return {.pool_size = pool_size,
+          .policy = policy,
+          .caches_persist = model == "eadr",
+          .step_budget = step_budget(budget, pool_size),
+          .globals = session.globals,
+          .own_code = executable_code()};
+}
+
 uint64_t chunk_events(const ExploreOptions& options, uint64_t events) {
   if (options.chunk_events > 0) return options.chunk_events;
   return options.budget_executions > 0 ? kEventsUnderBudget : std::max(kLeastEvents, (events + kChunks - 1) / kChunks);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "checker/native/session.h"
+#include "replayer/executor.h"
 
 namespace powercut {
 
@@ -36,6 +37,9 @@ struct ExploreOptions {
 // Loop turns and calls that one execution may take: `given`, or when that is 0 what lets recovery pass over the
 // whole pool a few times.
 int64_t step_budget(int64_t given, uint64_t pool_size);
+
+// How the session's target is run under a model. `budget`: as for step_budget().
+Executor::Options executor_options(const Session& session, const std::string& model, AtomPolicy policy, int64_t budget);
 
 // How many events of the trace a chunk has at least.
 uint64_t chunk_events(const ExploreOptions& options, uint64_t events);

@@ -17,10 +17,7 @@ AllocationFaults::AllocationFaults(const Session& session, const FaultOptions& o
       report_(report),
       progress_(progress),
       wrote_(std::move(wrote)),
-      executor_({.pool_size = session.plan.scenario.pool_size,
-                 .step_budget = step_budget(options.step_budget, session.plan.scenario.pool_size),
-                 .globals = session.globals,
-                 .own_code = executable_code()}) {}
+      executor_(executor_options(session, "adr", AtomPolicy::kAny, options.step_budget)) {}
 
 std::optional<EngineError> AllocationFaults::run() {
   Result<std::vector<RecordedOperation>> operations = operations_of(session_);

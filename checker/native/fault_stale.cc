@@ -38,10 +38,7 @@ StaleFaults::StaleFaults(const Session& session, const FaultOptions& options, Fa
       options_(options),
       report_(report),
       progress_(progress),
-      executor_({.pool_size = session.plan.scenario.pool_size,
-                 .step_budget = step_budget(options.step_budget, session.plan.scenario.pool_size),
-                 .globals = session.globals,
-                 .own_code = executable_code()}) {}
+      executor_(executor_options(session, "adr", AtomPolicy::kAny, options.step_budget)) {}
 
 std::optional<EngineError> StaleFaults::run() {
   Result<std::vector<RecordedOperation>> operations = operations_of(session_);

@@ -7,7 +7,7 @@
 #include "checker/native/fault_allocations.h"
 #include "checker/native/fault_images.h"
 #include "checker/native/fault_stale.h"
-#include "checker/native/no_aslr.h"
+#include "checker/native/repeatable_process.h"
 #include "checker/native/supervisor.h"
 
 namespace powercut {
@@ -84,7 +84,7 @@ void add_faults_command(CLI::App& app, int& exit_code) {
   command->add_option("--watchdog-seconds", given->watchdog_seconds, "Wall-clock limit of one case")
       ->check(CLI::PositiveNumber);
   command->callback([given, &exit_code] {
-    fix_addresses();
+    make_repeatable();
     EventStream events = EventStream::standard_output();
     const auto kind = fault_kind(given->kind);
     if (!kind) {

@@ -159,11 +159,4 @@ void Oracle::explained(int depth, QueryId query, std::string_view, const Outcome
   report_(exposure);
 }
 
-void Oracle::forget() {
-  reported_.clear();
-  explained_.clear();
-  seen_after_one_cut_.clear();
-  wrong_keys_.clear();
-}
-
 }  // namespace powercut

@@ -58,8 +58,6 @@ class Oracle final : public Subject {
   // Collects every distinct violation of the run as (after one cut or more, query, obligation, result).
   void collect_violations(bool on) { collecting_violations_ = on; }
   const std::set<std::string>& violations() const { return violations_; }
-  // Forgets what was reported, so that work can be split at fixed places with the same outcome.
-  void forget();
 
  private:
   Judgement weigh(int depth, QueryId query, std::string_view result, std::optional<Violation> violation);

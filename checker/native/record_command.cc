@@ -7,8 +7,8 @@
 
 #include "checker/native/commands.h"
 #include "checker/native/event_stream.h"
-#include "checker/native/no_aslr.h"
 #include "checker/native/recording.h"
+#include "checker/native/repeatable_process.h"
 #include "checker/native/trace_stats.h"
 #include "tracer/runtime/recorder.h"
 
@@ -78,7 +78,7 @@ Result<Json> record(const Plan& plan, const RecordOptions& options, Progress& pr
 }
 
 int run_record(const RecordOptions& options) {
-  fix_addresses();
+  make_repeatable();
   EventStream events = EventStream::standard_output();
   events.hello("record");
   Result<Plan> plan = read_plan(options.plan);

@@ -5,7 +5,7 @@
 
 #include "checker/native/commands.h"
 #include "checker/native/explore_options.h"
-#include "checker/native/no_aslr.h"
+#include "checker/native/repeatable_process.h"
 #include "checker/native/reproduction.h"
 #include "checker/native/supervisor.h"
 
@@ -34,8 +34,7 @@ int reproduce(const ReproduceOptions& options, EventStream& events) {
 
   // In a child: what the target does to the process, it does to one that nobody needs.
   const ChildEnd end = supervise(options.watchdog_seconds, [&](Progress& progress) {
-    Reproduction reproduction(session, *record, step_budget(options.step_budget, session.plan.scenario.pool_size),
-                              std::move(*reader), &progress);
+    Reproduction reproduction(session, *record, options.step_budget, std::move(*reader), &progress);
     const Result<Reproduction::Shown> shown = reproduction.run();
     if (!shown) return kAnswered + events.error(shown.error());
     const bool held = shown->has_value();
@@ -62,7 +61,7 @@ void add_reproduce_command(CLI::App& app, int& exit_code) {
   command->add_option("--watchdog-seconds", options->watchdog_seconds, "Wall-clock limit of one step")
       ->check(CLI::PositiveNumber);
   command->callback([options, &exit_code] {
-    fix_addresses();
+    make_repeatable();
     EventStream events = EventStream::standard_output();
     exit_code = reproduce(*options, events);
   });

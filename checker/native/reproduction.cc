@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "checker/native/explore_options.h"
 #include "checker/native/queries.h"
 
 namespace powercut {
@@ -33,12 +34,7 @@ Reproduction::Reproduction(const Session& session, const FindingRecord& record, 
     : session_(session),
       record_(record),
       policy_(*atom_policy(record.atoms)),
-      executor_({.pool_size = session.plan.scenario.pool_size,
-                 .policy = policy_,
-                 .caches_persist = record.model == "eadr",
-                 .step_budget = step_budget,
-                 .globals = session.globals,
-                 .own_code = executable_code()}),
+      executor_(executor_options(session, record.model, policy_, step_budget)),
       follower_(session, record.model, policy_, std::move(reader), executor_.pool()),
       frames_(session.modules, session.loaded),
       oracle_(session.library->target(), *session.config, session.traits,

@@ -23,7 +23,7 @@ class Reproduction {
   // What still goes wrong on the finding's image, as the event of a finding; nothing when all is as it must be.
   using Shown = std::optional<Json>;
 
-  // All arguments outlive this. `step_budget`: loop turns and calls that one execution may take.
+  // All arguments outlive this. `step_budget`: as for executor_options().
   Reproduction(const Session& session, const FindingRecord& record, int64_t step_budget,
                std::unique_ptr<TraceReader> reader, Progress* progress);
 

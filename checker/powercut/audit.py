@@ -6,8 +6,9 @@ images of a scenario are drawn uniformly, with replacement, from all its legal c
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from powercut import batch, engine, events
@@ -74,24 +75,15 @@ def run_all(
     """
     outcome = Outcome()
     wanted = [(item, share) for item, share in zip(requests, shares(images, len(requests)), strict=True) if share]
-    with ThreadPoolExecutor(max_workers=max(1, min(jobs, len(wanted)))) as pool:
-        futures = [
-            pool.submit(run_one, item, context, images=share, order=order) for order, (item, share) in enumerate(wanted)
-        ]
+    tasks = [partial(run_one, item, context, images=share, order=order) for order, (item, share) in enumerate(wanted)]
 
-        def stop() -> None:
-            outcome.interrupted = True
-            for waiting in futures:
-                waiting.cancel()
-            context.interrupt.request()
+    def stop() -> None:
+        outcome.interrupted = True
+        context.interrupt.request()
 
-        try:
-            with batch.stopped_by_signals(stop):
-                for future in futures:
-                    _take(future, outcome, on_audit)
-        except BaseException:
-            stop()
-            raise
+    with batch.stoppable(tasks, jobs=jobs, stop=stop) as futures:
+        for future in futures:
+            _take(future, outcome, on_audit)
     return outcome
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -50,23 +51,40 @@ def run_all(
     outcome = Outcome()
     share = max(1, jobs // max(1, len(requests)))
     scaled = [replace(item, options=item.options.with_jobs(share)) for item in requests]
-    with ThreadPoolExecutor(max_workers=max(1, min(jobs, len(requests)))) as pool:
-        futures = [pool.submit(run_one, item, context, order=order) for order, item in enumerate(scaled)]
+    tasks = [partial(run_one, item, context, order=order) for order, item in enumerate(scaled)]
 
-        def stop() -> None:
-            outcome.interrupted = True
+    def stop() -> None:
+        outcome.interrupted = True
+        context.interrupt.request()
+
+    with stoppable(tasks, jobs=jobs, stop=stop) as futures:
+        for request, future in zip(scaled, futures, strict=True):
+            _take(request, future, outcome, on_run)
+    return outcome
+
+
+@contextmanager
+def stoppable(
+    tasks: Sequence[Callable[[], dict[str, Any]]], *, jobs: int, stop: Callable[[], None]
+) -> Iterator[list[Future[dict[str, Any]]]]:
+    """Carries out `tasks` with at most `jobs` at a time, while the body waits for them.
+
+    At SIGINT, SIGTERM or an exception of the body, what has not begun is cancelled and `stop` is called.
+    """
+    with ThreadPoolExecutor(max_workers=max(1, min(jobs, len(tasks)))) as pool:
+        futures = [pool.submit(task) for task in tasks]
+
+        def stop_all() -> None:
             for waiting in futures:
                 waiting.cancel()
-            context.interrupt.request()
+            stop()
 
         try:
-            with stopped_by_signals(stop):
-                for request, future in zip(scaled, futures, strict=True):
-                    _take(request, future, outcome, on_run)
+            with stopped_by_signals(stop_all):
+                yield futures
         except BaseException:
-            stop()
+            stop_all()
             raise
-    return outcome
 
 
 @contextmanager

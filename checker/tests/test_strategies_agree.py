@@ -8,6 +8,8 @@ that leaves something behind shows as a difference, on every scenario and whatev
 
 from __future__ import annotations
 
+import os
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +29,7 @@ from checker.tests.real_engine import (
     record,
     require_engine,
 )
-from powercut import scenario
+from powercut import paths, scenario
 
 pytestmark = pytest.mark.slow
 
@@ -208,6 +210,19 @@ def assert_repeatable(trace: Path, *options: str) -> Exploration:
 @pytest.mark.parametrize("subject", [s for s in gallery() if s.toggle in SHORT_TOGGLES], ids=lambda s: s.id)
 def test_jobs_runs_and_paranoia_change_nothing(subject: Subject, tmp_path: Path) -> None:
     assert assert_repeatable(record(subject, tmp_path)).findings
+
+
+def test_no_symbol_is_bound_while_a_target_runs(tmp_path: Path) -> None:
+    """Late binding leaves vector registers on the stack, which uninitialised padding of a target would show."""
+    trace = record(next(s for s in gallery() if s.toggle == "not_idempotent"), tmp_path)
+    debug = {"LD_DEBUG": "bindings", "LD_DEBUG_OUTPUT": str(tmp_path / "bindings")}
+    command = [paths.engine(), "explore", "--trace", str(trace), "--jobs", "1"]
+    assert subprocess.run(command, env=os.environ | debug, stdout=subprocess.DEVNULL, check=False).returncode == 1
+    (output,) = tmp_path.glob("bindings.*")
+    lines = output.read_text(encoding="utf-8").splitlines()
+    assert any("binding file" in line for line in lines)
+    # Every line begins with its process: all are the leader's, and none is a worker's.
+    assert {int(line.split(":")[0]) for line in lines} == {int(output.suffix[1:])}
 
 
 @pytest.mark.parametrize("toggle", [None, "insert_top_unordered"])

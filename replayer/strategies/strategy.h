@@ -25,8 +25,6 @@ class Strategy {
                        const std::function<void(const LineSets&)>& explore) = 0;
   // Whether every legal crash state is covered, so that the verdict may say `complete`.
   virtual bool complete() const = 0;
-  // Whether results of unaffected queries may be taken from earlier crash points. The reference may not.
-  virtual bool remembers() const { return true; }
 };
 
 struct StrategyOptions {

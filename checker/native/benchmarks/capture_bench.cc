@@ -17,8 +17,8 @@
 
 #include "checker/native/benchmarks/measured_run.h"
 #include "checker/native/benchmarks/write_backs.h"
-#include "checker/native/no_aslr.h"
 #include "checker/native/recording.h"
+#include "checker/native/repeatable_process.h"
 #include "tracer/format/reader.h"
 
 namespace powercut {
@@ -174,7 +174,7 @@ Result<Json> measure(const Options& options) {
 
 int main(int argc, char** argv) {
   using namespace powercut;
-  fix_addresses();
+  make_repeatable();
   Options options;
   CLI::App app("What recording costs.", "powercut-bench-capture");
   app.add_option("--plan", options.plan, "Plan of the workload; its library is the instrumented one")->required();

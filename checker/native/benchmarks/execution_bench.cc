@@ -24,9 +24,9 @@
 #include "checker/native/benchmarks/write_backs.h"
 #include "checker/native/explore_options.h"
 #include "checker/native/key_bytes.h"
-#include "checker/native/no_aslr.h"
 #include "checker/native/process_modules.h"
 #include "checker/native/queries.h"
+#include "checker/native/repeatable_process.h"
 #include "replayer/arena.h"
 #include "replayer/executor.h"
 #include "xxhash.h"
@@ -325,7 +325,7 @@ Result<Json> measure(const Options& options) {
 
 int main(int argc, char** argv) {
   using namespace powercut;
-  fix_addresses();
+  make_repeatable();
   Options options;
   CLI::App app("What an execution costs.", "powercut-bench-execution");
   app.add_option("--plan", options.plan, "Plan of the workload; its library is the instrumented one")->required();

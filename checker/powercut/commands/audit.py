@@ -22,12 +22,7 @@ def audit(
     target: Annotated[
         list[str] | None, typer.Argument(metavar="TARGET[:VARIANT]", show_default=False, help="What to audit.")
     ] = None,
-    scenario: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--scenario", metavar="GLOB", show_default=False, help="Scenarios by name, path or file; may be repeated."
-        ),
-    ] = None,
+    scenario: shared.Scenarios = None,
     images: Annotated[
         int, typer.Option("--images", metavar="K", min=1, help="Crash images in all, split equally over the scenarios.")
     ] = auditing.DEFAULT_IMAGES,

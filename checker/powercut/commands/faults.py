@@ -20,12 +20,7 @@ def faults(
     target: Annotated[
         list[str] | None, typer.Argument(metavar="TARGET[:VARIANT]", show_default=False, help="What to judge.")
     ] = None,
-    scenario: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--scenario", metavar="GLOB", show_default=False, help="Scenarios by name, path or file; may be repeated."
-        ),
-    ] = None,
+    scenario: shared.Scenarios = None,
     fault: Annotated[
         list[str] | None,
         typer.Option(

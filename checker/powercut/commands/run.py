@@ -17,12 +17,7 @@ def run(
     target: Annotated[
         list[str] | None, typer.Argument(metavar="TARGET[:VARIANT]", show_default=False, help="What to judge.")
     ] = None,
-    scenario: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--scenario", metavar="GLOB", show_default=False, help="Scenarios by name, path or file; may be repeated."
-        ),
-    ] = None,
+    scenario: shared.Scenarios = None,
     model: shared.Model = options.DEFAULT_MODEL,
     strategy: shared.Strategy = options.DEFAULT_STRATEGY,
     nested: shared.Nested = options.DEFAULT_NESTED,

@@ -16,6 +16,12 @@ def default_jobs() -> int:
     return len(os.sched_getaffinity(0))
 
 
+Scenarios = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--scenario", metavar="GLOB", show_default=False, help="Scenarios by name, path or file; may be repeated."
+    ),
+]
 Model = Annotated[str, typer.Option("--model", metavar="M", help="Persistency model: adr or eadr.")]
 Strategy = Annotated[
     str, typer.Option("--strategy", metavar="S", help="How crash states are covered; see 'powercut list strategies'.")
