@@ -302,6 +302,7 @@ Outcome Executor::run(Decisions* decisions, const std::function<void()>& body) {
   __powercut_load_window = {kPoolBase, options_.pool_size + (heap_reads_ ? kArenaSize : 0)};
   __powercut_real_flush = 0;
   __powercut_steps = options_.step_budget;
+  fresh_ = {arena.top, arena_range_.end};
   // Nothing below is unwound when the target is left by a jump: what it held lives in the arena.
   if (sigsetjmp(escape_, 0) == 0) {
     running_ = true;
@@ -514,7 +515,7 @@ void Executor::set_heap(std::span<const uint8_t> heap) {
 }
 
 void Executor::set_word(uint64_t address, uint64_t value) {
-  words_.push_back({address, load_word(reinterpret_cast<const uint8_t*>(address))});
+  keep_word(address, load_word(reinterpret_cast<const uint8_t*>(address)));
   std::memcpy(reinterpret_cast<void*>(address), &value, 8);
 }
 
@@ -553,9 +554,23 @@ std::vector<Content> Executor::contents(uint64_t line) const {
 
 // ---- hooks ---------------------------------------------------------------------------------------
 
+// Most loads lie in one line, of which something was read before, and decide nothing.
 void Executor::on_load(uint64_t address, uint64_t size) {
   if (!running_) return;
   ++loads_;
+  const uint64_t offset = address - kPoolBase, in_line = offset % kLineSize;
+  if (offset < options_.pool_size && in_line + size <= kLineSize && !follows_path()) [[likely]] {
+    LineInfo& info = lines_[offset / kLineSize];
+    if (info.read_stamp == read_epoch_) [[likely]] {
+      const uint64_t mask = line_mask(in_line, size);
+      info.read_mask |= mask;
+      if (info.slot == 0 || (undecided_[info.slot - 1].diff & mask) == 0) return;
+    }
+  }
+  load_slowly(address, size);
+}
+
+void Executor::load_slowly(uint64_t address, uint64_t size) {
   if (address >= pool_range_.end) {
     touch_arena(address, size);
     return;
@@ -576,7 +591,7 @@ void Executor::on_load(uint64_t address, uint64_t size) {
     }
     lines_[line].read_mask |= line_mask(in_line, length);
     const uint64_t mask = line_mask(in_line, length);
-    if (in_recovery_ || listener_ != nullptr) {
+    if (follows_path()) {
       note_path(line, mask);
     } else if (const uint32_t slot = lines_[line].slot; slot != 0 && (undecided_[slot - 1].diff & mask) != 0) {
       decide(slot - 1, undecided_[slot - 1].diff & mask);
@@ -685,7 +700,7 @@ void Executor::decide(uint32_t index, uint64_t mask) {
 void Executor::keep_words(uint64_t address, uint64_t size) {
   arena_active = false;
   for (uint64_t word = address & ~uint64_t{7}; word < address + size; word += 8) {
-    words_.push_back({word, load_word(reinterpret_cast<const uint8_t*>(word))});
+    keep_word(word, load_word(reinterpret_cast<const uint8_t*>(word)));
   }
   arena_active = true;
 }
@@ -697,7 +712,7 @@ void Executor::write_line(uint64_t line, const Content& content, uint64_t mask) 
     const uint64_t old = load_word(at + w * 8);
     const uint64_t next = (old & ~bits) | (load_word(&content.bytes[w * 8]) & bits);
     if (next == old) continue;
-    words_.push_back({reinterpret_cast<uint64_t>(at) + w * 8, old});
+    keep_word(reinterpret_cast<uint64_t>(at) + w * 8, old);
     std::memcpy(at + w * 8, &next, 8);
   }
 }
@@ -709,7 +724,7 @@ void Executor::overwrite(uint64_t address, uint64_t size) {
   while (offset < end) {
     const uint64_t line = offset / kLineSize;
     const uint64_t length = std::min(end - offset, kLineSize - offset % kLineSize);
-    if (in_recovery_ || listener_ != nullptr) first_seen(line, line_mask(offset % kLineSize, length));
+    if (follows_path()) first_seen(line, line_mask(offset % kLineSize, length));
     if (const uint32_t slot = lines_[line].slot; slot != 0) {
       Undecided& u = undecided_[slot - 1];
       const uint64_t mask = line_mask(offset % kLineSize, length);
@@ -736,11 +751,10 @@ void Executor::check_store(uint64_t address, uint64_t size, const void* pc, cons
   stop(std::move(outcome));
 }
 
-void Executor::on_store(uint64_t address, uint64_t size, uint32_t flags, const void* value, const void* pc,
-                        const void* frame) {
-  if (!running_ || stack_range_.holds(address, size)) return;
+void Executor::store_off_stack(uint64_t address, uint64_t size, uint32_t flags, const void* value, const void* pc,
+                               const void* frame) {
   check_store(address, size, pc, frame);
-  keep_words(address, size);
+  if (!fresh_.holds(address, size)) keep_words(address, size);
   if (!pool_range_.holds(address, size)) return;
   arena_active = false;
   overwrite(address, size);

@@ -228,7 +228,10 @@ class Executor {
 
   // Implementation of the hooks and signal handler; public for the C callbacks alone.
   void on_load(uint64_t address, uint64_t size);
-  void on_store(uint64_t address, uint64_t size, uint32_t flags, const void* value, const void* pc, const void* frame);
+  void on_store(uint64_t address, uint64_t size, uint32_t flags, const void* value, const void* pc, const void* frame) {
+    if (!running_ || stack_range_.holds(address, size)) return;
+    store_off_stack(address, size, flags, value, pc, frame);
+  }
   void on_rmw_begin(uint64_t address, uint64_t size, const void* pc, const void* frame);
   void on_rmw_end(uint64_t address, uint64_t size, uint32_t stored, const void* pc, const void* frame);
   void on_flush(uint64_t address, uint32_t kind);
@@ -265,7 +268,17 @@ class Executor {
   void decide(uint32_t index, uint64_t mask);
   void overwrite(uint64_t address, uint64_t size);
   void keep_words(uint64_t address, uint64_t size);
+  // Member by member: copying a pair that was just written in halves stalls.
+  void keep_word(uint64_t address, uint64_t old) {
+    Word& word = words_.emplace_back();
+    word.address = address;
+    word.old = old;
+  }
   void write_line(uint64_t line, const Content& content, uint64_t mask);
+  void load_slowly(uint64_t address, uint64_t size);
+  void store_off_stack(uint64_t address, uint64_t size, uint32_t flags, const void* value, const void* pc,
+                       const void* frame);
+  bool follows_path() const { return in_recovery_ || listener_ != nullptr; }
   void touch_arena(uint64_t address, uint64_t size);
   void maybe_cut(bool raises);
   void follow_store(uint64_t address, std::span<const uint8_t> bytes, uint32_t flags, const void* pc,
@@ -280,6 +293,7 @@ class Executor {
 
   Options options_;
   MemoryRange pool_range_, arena_range_, stack_range_;
+  MemoryRange fresh_;  // heap that this run allocates: undo drops it, and no old content of it is kept
   // What is kept of a line, in one piece: a query touches many lines, and each is a miss of the cache.
   struct LineInfo {
     uint32_t slot;        // 1 + index into undecided_, 0 = content is definite

