@@ -1,0 +1,221 @@
+// Every scheme as an ordinary map, against std::map, before any crash is simulated: random operations under random
+// configurations, with reopens in between (a proper close, or what a power cut leaves when all was durable).
+//
+// Nothing here knows a scheme. Libraries come from the folder of the plain builds; configurations from the lines of
+// powercut_target::options (every value that a line lists may be drawn, `bug` apart), and what the target refuses as
+// BAD_CONFIG is drawn again.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <random>
+#include <sstream>
+
+#include "targets/common/test_table.h"
+
+namespace powercut {
+namespace {
+
+using test::TestTable;
+using Model = std::map<uint64_t, uint64_t>;
+
+constexpr int kOperations = 2'000;  // of one run; RapidCheck makes a hundred of each kind: 4 * 10^5 for each scheme
+constexpr uint64_t kKeys = 400;
+
+struct Size {
+  uint32_t key, value;
+};
+constexpr Size kSizes[] = {{8, 8}, {16, 15}, {16, 16}, {24, 40}};
+
+struct Line {
+  std::string key;
+  std::vector<std::string> values;
+};
+
+// "key=a|b|...: what it does"
+Line ParseLine(const std::string& text) {
+  Line line;
+  const size_t equals = text.find('='), colon = text.find(": ", equals);
+  line.key = text.substr(0, equals);
+  std::istringstream values(text.substr(equals + 1, colon - equals - 1));
+  for (std::string value; std::getline(values, value, '|');) {
+    if (value != "...") line.values.push_back(value);
+  }
+  return line;
+}
+
+std::vector<std::string> List(const char* const* items) {
+  std::vector<std::string> out;
+  for (; *items != nullptr; ++items) out.emplace_back(*items);
+  return out;
+}
+
+class Conformance : public testing::TestWithParam<std::filesystem::path> {
+ protected:
+  void SetUp() override {
+    void* library = dlopen(GetParam().c_str(), RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(library, nullptr) << dlerror();
+    const auto entry = reinterpret_cast<powercut_target_entry_fn>(dlsym(library, "powercut_target_entry"));
+    ASSERT_NE(entry, nullptr);
+    target_ = entry(POWERCUT_TARGET_ABI);
+    ASSERT_NE(target_, nullptr);
+    variants_ = List(target_->variants);
+    commands_ = List(target_->commands);
+    for (const std::string& text : List(target_->options)) {
+      Line line = ParseLine(text);
+      if (line.key != "bug") lines_.push_back(std::move(line));
+    }
+  }
+
+  struct Shape {
+    std::string variant;
+    TestTable::Settings settings;
+    Size size;
+    powercut_traits traits{};
+  };
+
+  template <typename Item>
+  static Item OneOf(const std::vector<Item>& items, std::mt19937_64* random) {
+    return items[(*random)() % items.size()];
+  }
+
+  // A configuration that the target takes; the default one where nothing else was found.
+  Shape Draw(std::mt19937_64* random) const {
+    for (int attempt = 0;; ++attempt) {
+      Shape shape{OneOf(variants_, random), {}, kSizes[(*random)() % std::size(kSizes)], {}};
+      for (const Line& line : lines_) {
+        if ((*random)() % 2 == 0) shape.settings.emplace_back(line.key, OneOf(line.values, random));
+      }
+      if (attempt >= 100) shape = {variants_[0], {}, kSizes[attempt % std::size(kSizes)], {}};
+      const powercut_status status = Ask(&shape);
+      if (status == POWERCUT_OK) return shape;
+      RC_ASSERT(status == POWERCUT_BAD_CONFIG);
+      RC_ASSERT(attempt < 200);
+    }
+  }
+
+  powercut_status Ask(Shape* shape) const {
+    std::vector<powercut_option> options;
+    for (const auto& [key, value] : shape->settings) options.push_back({key.c_str(), value.c_str()});
+    char error[256] = "";
+    const powercut_config config{shape->variant.c_str(), options.data(), options.size(), shape->size.key,
+                                 shape->size.value,      error,          sizeof error};
+    const powercut_status status = target_->traits(&config, &shape->traits);
+    RC_ASSERT((status == POWERCUT_BAD_CONFIG) == (*error != '\0'));
+    return status;
+  }
+
+  void Run(uint64_t pool_size, std::mt19937_64* random) const {
+    const Shape shape = Draw(random);
+    std::ostringstream shown;
+    shown << shape.variant << ' ' << shape.size.key << '/' << shape.size.value;
+    for (const auto& [key, value] : shape.settings) shown << ' ' << key << '=' << value;
+    RC_LOG(shown.str());
+    TestTable table(target_, shape.variant, shape.settings, shape.size.key, shape.size.value, pool_size);
+    const powercut_status formatted = table.Format();
+    if (formatted == POWERCUT_FULL) return;
+    RC_ASSERT(formatted == POWERCUT_OK);
+    RC_ASSERT(table.Open() == POWERCUT_OK);
+    Model model;
+    uint64_t serial = 0;
+    for (int i = 0; i < kOperations; ++i) Step(&table, shape, &model, &serial, random);
+    RC_ASSERT(table.Cut() == POWERCUT_OK);
+    for (uint64_t key = 1; key <= kKeys; ++key) Compare(&table, shape, model, key);
+    CompareContents(&table, shape, model);
+    RC_ASSERT(table.Damage() == "");
+  }
+
+  void Step(TestTable* table, const Shape& shape, Model* model, uint64_t* serial, std::mt19937_64* random) const {
+    const uint64_t key = 1 + (*random)() % kKeys;
+    const bool present = model->count(key) != 0;
+    const uint64_t dice = (*random)() % 200;
+    if (dice < 100) {
+      if (present && shape.traits.checks_exists == 0) return;
+      const powercut_status status = table->Insert(key, ++*serial);
+      RC_ASSERT(status == POWERCUT_FULL || status == (present ? POWERCUT_EXISTS : POWERCUT_OK));
+      if (status == POWERCUT_OK) (*model)[key] = *serial;
+    } else if (dice < 140) {
+      const powercut_status status = table->Update(key, ++*serial);
+      if (status == POWERCUT_UNSUPPORTED) return;
+      RC_ASSERT(status == (present ? POWERCUT_OK : POWERCUT_NOT_FOUND) || (present && status == POWERCUT_FULL));
+      if (status == POWERCUT_OK) (*model)[key] = *serial;
+    } else if (dice < 194) {
+      const powercut_status status = table->Erase(key);
+      if (status == POWERCUT_UNSUPPORTED) return;
+      RC_ASSERT(status == (present ? POWERCUT_OK : POWERCUT_NOT_FOUND));
+      model->erase(key);
+    } else if (dice < 197) {
+      if (commands_.empty()) return;
+      const powercut_status status = table->Maintain(OneOf(commands_, random).c_str());
+      RC_ASSERT(status == POWERCUT_OK || status == POWERCUT_FULL || status == POWERCUT_UNSUPPORTED);
+    } else {
+      if ((*random)() % 2 == 0) table->Close();
+      RC_ASSERT(table->Cut() == POWERCUT_OK);
+    }
+    Compare(table, shape, *model, key);
+  }
+
+  void Compare(TestTable* table, const Shape& shape, const Model& model, uint64_t key) const {
+    const auto known = model.find(key);
+    const std::string expected = known == model.end() ? "" : table->Value(known->second);
+    RC_ASSERT(table->Lookup(key) == expected);
+    const std::vector<std::string> copies = table->Copies(key);
+    RC_ASSERT(copies.size() <= shape.traits.copy_bound);
+    RC_ASSERT(copies.empty() == (known == model.end()));
+    if (shape.traits.copies_may_differ == 0) {
+      for (const std::string& copy : copies) RC_ASSERT(copy == expected);
+    }
+  }
+
+  // Every item in one region; further copies of one are those that copies() reports.
+  void CompareContents(TestTable* table, const Shape& shape, const Model& model) const {
+    if (target_->regions == nullptr || target_->walk == nullptr) return;
+    std::multimap<std::string, std::string> items = table->Contents();
+    size_t copies = 0;
+    for (const auto& [key, value] : model) {
+      const size_t found = items.count(table->Key(key));
+      RC_ASSERT(found >= 1 && found <= shape.traits.copy_bound);
+      copies += found;
+    }
+    RC_ASSERT(items.size() == copies);
+  }
+
+  const powercut_target* target_ = nullptr;
+  std::vector<std::string> variants_, commands_;
+  std::vector<Line> lines_;
+};
+
+TEST_P(Conformance, AgreesWithAMap) {
+  EXPECT_TRUE(rc::check("random operations", [this](uint64_t seed) {
+    std::mt19937_64 random(seed);
+    Run(8 << 20, &random);
+  }));
+}
+
+TEST_P(Conformance, AgreesWithAMapInAPoolThatIsTooSmall) {
+  EXPECT_TRUE(rc::check("random operations", [this](uint64_t seed) {
+    std::mt19937_64 random(seed);
+    Run((2 + random() % 14) * 4096, &random);
+  }));
+}
+
+std::vector<std::filesystem::path> Libraries() {
+  std::vector<std::filesystem::path> out;
+  for (const auto& entry : std::filesystem::directory_iterator(POWERCUT_PLAIN_LIBRARIES)) {
+    if (entry.path().filename().string().starts_with("libpowercut-")) out.push_back(entry.path());
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+std::string SchemeOf(const testing::TestParamInfo<std::filesystem::path>& info) {
+  return info.param.stem().string().substr(std::string("libpowercut-").size());
+}
+
+INSTANTIATE_TEST_SUITE_P(Schemes, Conformance, testing::ValuesIn(Libraries()), SchemeOf);
+
+}  // namespace
+}  // namespace powercut
