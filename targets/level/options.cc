@@ -36,7 +36,7 @@ constexpr const char* kResize[] = {"inplace", "traditional", nullptr};
 constexpr const char* kSearch[] = {"static", "dynamic", nullptr};
 constexpr const char* kMovement[] = {"eager", "late", nullptr};
 constexpr const char* kSlots[] = {"4", "8", "16", nullptr};
-constexpr const char* kLayout[] = {"8x8", "16x15", nullptr};
+constexpr const char* kLayout[] = {"8x8", "16x15", "auto", nullptr};
 
 enum Key {
   kTop,
@@ -71,7 +71,7 @@ const char* const kVariants[] = {"published", "hardened", nullptr};
 const char* const kOptionLines[] = {
     "top=4|2|8|16|...: initial number of top-level buckets, a power of two",
     "slots=4|8|16: slots of a bucket",
-    "layout=16x15|8x8: bytes of key and value; 16x15 puts two slots in a line, 8x8 packs slots across lines",
+    "layout=auto|16x15|8x8: bytes of key and value; 16x15 puts two slots in a line, 8x8 packs slots across lines",
     "auto_expand=on|off: an insert that finds no place expands the table and tries again (off: FULL)",
     "opportunistic=on|off: update without a log where the bucket has an empty slot",
     "resize=inplace|traditional: rehash one level of three, or the whole table into a new one (Level-Trad)",
@@ -85,7 +85,7 @@ const char* const kOptionLines[] = {
     nullptr};
 
 powercut_status ParseOptions(const powercut_config& config, Options* out) {
-  uint64_t chosen[kKeys] = {/*top=*/4,    /*slots=*/0, /*layout=*/1, /*auto_expand=*/1, /*opportunistic=*/1,
+  uint64_t chosen[kKeys] = {/*top=*/4,    /*slots=*/0, /*layout=*/2, /*auto_expand=*/1, /*opportunistic=*/1,
                             /*resize=*/0, /*b2t=*/1,   /*search=*/1, /*movement=*/0,    /*bug=*/0};
   const powercut_status status = ReadOptions(config, kSpecs, chosen);
   if (status != POWERCUT_OK) return status;
@@ -96,7 +96,7 @@ powercut_status ParseOptions(const powercut_config& config, Options* out) {
     return BadConfig(config, "option top wants a power of two, not %llu",
                      static_cast<unsigned long long>(chosen[kTop]));
   }
-  const bool wide = chosen[kLayoutName] == 1;
+  const bool wide = chosen[kLayoutName] == 1 || (chosen[kLayoutName] == 2 && config.key_size != 8);
   if (wide && (config.key_size != 16 || config.value_size == 0 || config.value_size > 15)) {
     return BadConfig(config, "layout 16x15 takes keys of 16 bytes and values of 1 to 15 bytes, not %u and %u",
                      config.key_size, config.value_size);
