@@ -21,6 +21,7 @@ using Clock = std::chrono::steady_clock;
 struct RecordOptions {
   std::string plan, trace;
   double operation_timeout = 60;
+  bool count_loads = false;
 };
 
 // The uninstrumented functions that the recorded code calls: what they store is not in the trace.
@@ -49,9 +50,10 @@ Result<Json> record(const Plan& plan, const RecordOptions& options, Progress& pr
   std::unique_ptr<TraceWriter> writer = TraceWriter::create(options.trace, metadata, &error);
   if (writer == nullptr) return usage_error(error);
   Recording::Marks marks;
+  LoadCounter loads;
   {
     Recorder recorder(*writer, reinterpret_cast<uint64_t>(pool->base()), pool->size());
-    const Capture capture{*writer, recorder};
+    const Capture capture{*writer, recorder, options.count_loads ? &loads : nullptr};
     Recording recording(plan, *library, config, traits->checks_exists != 0, *pool, &capture, progress);
     if (std::optional<EngineError> wrong = recording.run()) return *wrong;
     marks = recording.marks();
@@ -64,17 +66,19 @@ Result<Json> record(const Plan& plan, const RecordOptions& options, Progress& pr
   if (reader == nullptr) return harness_error(error.what, error.where, error.next);
   Result<TraceStats> stats = stats_of(*reader);
   if (!stats) return stats.error();
-  return Json{{"event", "recorded"},
-              {"trace", options.trace},
-              {"events", stats->events()},
-              {"operations", stats->operations()},
-              {"bytes", std::filesystem::file_size(options.trace)},
-              {"marks", marks},
-              {"marks_missing", Json::array()},  // a missing one is an error
-              {"externals", externals()},
-              {"seconds", std::chrono::duration<double>(Clock::now() - start).count()},
-              {"counters", TraceStats::json(stats->all())},
-              {"counters_explored", TraceStats::json(stats->explored())}};
+  Json recorded{{"event", "recorded"},
+                {"trace", options.trace},
+                {"events", stats->events()},
+                {"operations", stats->operations()},
+                {"bytes", std::filesystem::file_size(options.trace)},
+                {"marks", marks},
+                {"marks_missing", Json::array()},  // a missing one is an error
+                {"externals", externals()},
+                {"seconds", std::chrono::duration<double>(Clock::now() - start).count()},
+                {"counters", TraceStats::json(stats->all())},
+                {"counters_explored", TraceStats::json(stats->explored())}};
+  if (options.count_loads) recorded["lines_read"] = loads.lines();
+  return recorded;
 }
 
 int run_record(const RecordOptions& options) {
@@ -106,6 +110,7 @@ void add_record_command(CLI::App& app, int& exit_code) {
                    "Wall-clock seconds after which one operation counts as hanging")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  command->add_flag("--count-loads", options->count_loads, "Count the lines that explored operations read");
   command->callback([options, &exit_code] { exit_code = run_record(*options); });
 }
 

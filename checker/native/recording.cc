@@ -53,8 +53,13 @@ Recording::Recording(const Plan& plan, const TargetLibrary& library, const Targe
   sink_.mark = [](void* self, const char* name) { static_cast<Recording*>(self)->on_mark(name); };
   if (capture != nullptr) {
     sink_.store = [](void* self, uint64_t addr, uint64_t size, uint32_t flags, const void* value, const void* pc,
-                     const void* frame) { recorder_of(self).store(addr, size, flags, value, pc, frame); };
+                     const void* frame) {
+      if (LoadCounter* loads = loads_of(self); loads != nullptr) loads->store(addr, size);
+      recorder_of(self).store(addr, size, flags, value, pc, frame);
+    };
+    sink_.load = [](void* self, uint64_t addr, uint64_t size) { loads_of(self)->load(addr, size); };
     sink_.rmw_begin = [](void* self, uint64_t addr, uint64_t size, const void* pc, const void* frame) {
+      if (LoadCounter* loads = loads_of(self); loads != nullptr) loads->load(addr, size);
       recorder_of(self).rmw_begin(addr, size, pc, frame);
     };
     sink_.rmw_end = [](void* self, uint64_t addr, uint64_t size, uint32_t stored, const void* pc, const void* frame) {
@@ -70,16 +75,20 @@ Recording::Recording(const Plan& plan, const TargetLibrary& library, const Targe
   powercut_set_sink(&sink_);
   if (capture != nullptr) __powercut_store_window = capture->recorder.store_window();
   __powercut_load_window = {0, 0};
+  if (capture != nullptr && capture->loads != nullptr) __powercut_load_window = capture->recorder.store_window();
   __powercut_real_flush = 0;
   __powercut_steps = INT64_MAX;
 }
 
 Recording::~Recording() {
   __powercut_store_window = {0, 0};
+  __powercut_load_window = {0, 0};
   powercut_set_sink(nullptr);
 }
 
 Recorder& Recording::recorder_of(void* self) { return static_cast<Recording*>(self)->capture_->recorder; }
+
+LoadCounter* Recording::loads_of(void* self) { return static_cast<Recording*>(self)->capture_->loads; }
 
 void Recording::append(EventKind kind, uint8_t code, const Call* call, std::span<const uint8_t> value,
                        std::string_view text) {
@@ -112,6 +121,8 @@ template <typename Body>
 Recording::Outcome Recording::call(const Call& call, std::string_view description, Body&& body) {
   progress_.start(description, workload_.place());
   append(EventKind::kOpBegin, static_cast<uint8_t>(call.kind), &call, call.value, call.text);
+  LoadCounter* loads = capture_ == nullptr ? nullptr : capture_->loads;
+  if (loads != nullptr) loads->begin();
   result_.clear();
   // Call stacks end here: the engine's own frames say nothing about the program.
   constexpr size_t kDeepest = size_t{4} << 20;
@@ -135,6 +146,7 @@ Recording::Outcome Recording::call(const Call& call, std::string_view descriptio
     return Outcome::kThrew;
   }
   in_call_ = false;
+  if (loads != nullptr) loads->end(name_of(call.kind), phase_ != nullptr && phase_->explore);
   append(EventKind::kOpEnd, static_cast<uint8_t>(status), nullptr, result_, {});
   return Outcome::kReturned;
 }

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "checker/native/load_counter.h"
 #include "checker/native/plan.h"
 #include "checker/native/pool.h"
 #include "checker/native/supervisor.h"
@@ -31,6 +32,7 @@ Json trace_metadata(const Plan& plan, const TargetLibrary& library, const powerc
 struct Capture {
   TraceWriter& writer;
   Recorder& recorder;
+  LoadCounter* loads = nullptr;  // loads are announced only where somebody counts them
 };
 
 class Recording {
@@ -73,6 +75,7 @@ class Recording {
   EngineError threw(std::string_view description) const;
   void on_mark(const char* name);
   static Recorder& recorder_of(void* self);
+  static LoadCounter* loads_of(void* self);
   void append(EventKind kind, uint8_t code, const Call* call, std::span<const uint8_t> value, std::string_view text);
 
   const Plan& plan_;

@@ -73,6 +73,7 @@ class Recorded(_Event):
     externals: list[str] = Field(default_factory=list)
     seconds: float = 0.0
     counters: dict[str, dict[str, float]] = Field(default_factory=dict)
+    lines_read: dict[str, int] = Field(default_factory=dict)
 
 
 class RunStarted(_Event):

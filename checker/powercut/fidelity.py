@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from powercut import paths
+from powercut import paths, targets
 from powercut.errors import HarnessError, UsageError, unknown_name
 
 _PREFIX = "powercut-fidelity-"
@@ -42,6 +42,8 @@ def measure(scheme: str | None) -> list[dict[str, Any]]:
     if not known:
         raise UsageError("no fidelity program was built", where=str(paths.build_dir()), next_step=paths.BUILD_STEP)
     if scheme is not None and scheme not in known:
+        if scheme in targets.libraries():
+            return []  # it has costs and no figures of a paper
         raise unknown_name("scheme", scheme, known, list_command="powercut list targets")
     return [figure for name in known if scheme in (None, name) for figure in _measure(name)]
 

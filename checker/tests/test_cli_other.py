@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from powercut import docs, doctor
+from powercut import costs, docs, doctor
 from powercut.cli import main
 from powercut.exit_codes import ExitCode, worst
 
@@ -113,10 +113,21 @@ FIGURE = {
 }  # fmt: skip
 
 
-def test_fidelity(house: Any, capsys: pytest.CaptureFixture[str]) -> None:
+COST = {"scheme": "level", "variant": "hardened", "operation": "insert", "count": 10, "stores": 3.0, "lines": 2.0,
+    "blocks": 1.0, "flushes": 2.0, "fences": 2.0, "lines_read": 3.0,
+}  # fmt: skip
+
+
+def test_fidelity(house: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = costs.Cost(**COST | {"scheme": "pfht", "flushes": 4.0})
+    monkeypatch.setattr(costs, "measure", lambda scheme: [costs.Cost(**COST), slow])
     fidelity_program(house, json.dumps({"figures": [FIGURE]}))
     assert main(["fidelity", "level", "--json"]) == ExitCode.CLEAN
-    assert json.loads(capsys.readouterr().out) == {"figures": [FIGURE]}
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["figures"] == [FIGURE]
+    assert answer["costs"][0] == COST | {"latency_ns": {"200": 1000, "600": 1800, "1000": 2600}}
+    ratio = {"operation": "insert", "scheme": "pfht", "paper": "1.4 to 3.0", "ratios": [1.4, 1.67, 1.77]}
+    assert answer["ratios"] == [ratio]
     assert main(["fidelity"]) == ExitCode.CLEAN
     printed = capsys.readouterr().out
     assert all(word in printed for word in ("maximum load factor", "> 90", "91.5", "yes"))

@@ -4,8 +4,8 @@ from typing import Annotated, Any
 
 import typer
 
+from powercut import costs, output
 from powercut import fidelity as figures
-from powercut import output
 from powercut.commands import shared
 from powercut.exit_codes import ExitCode
 
@@ -22,21 +22,47 @@ def fidelity(
 ) -> None:
     """Measure the papers' figures that depend on no machine.
 
-    Each is shown beside the paper's number.
+    Each is shown beside the paper's number; then what the operations of each scheme cost, and a model of their
+    latency on persistent memory.
 
     Exit code: 0 all reproduced, 1 one was not, 3 a measurement failed.
     """
     rows = figures.measure(scheme)
+    measured = costs.measure(scheme)
     if json:
-        output.print_json({"figures": rows})
+        output.print_json({"figures": rows, **costs.as_json(measured)})
     else:
         _print(rows)
+        _print_costs(measured)
     raise typer.Exit(ExitCode.CLEAN if all(row["reproduced"] for row in rows) else ExitCode.FINDINGS)
 
 
 def _print(rows: list[dict[str, Any]]) -> None:
     titles = ("scheme", "figure", "paper", "ours", "unit", "reproduced", "note")
     output.print_table(titles, [_cells(row) for row in rows])
+
+
+def _print_costs(measured: list[costs.Cost]) -> None:
+    counts = ("stores", "lines", "blocks", "flushes", "fences", "lines_read")
+    titles = ("scheme", "operation", *(name.replace("_", " ") for name in counts), "ns at writes of 200/600/1000 ns")
+    output.print_table(
+        titles,
+        [
+            (
+                f"{cost.scheme}:{cost.variant}",
+                cost.operation,
+                *(f"{getattr(cost, name):.2f}" for name in counts),
+                " ".join(f"{cost.latency(ns):.0f}" for ns in costs.WRITE_NS),
+            )
+            for cost in measured
+        ],
+    )
+    rows = [
+        (row["scheme"], row["operation"], row["paper"], " ".join(f"{ratio:.2f}" for ratio in row["ratios"]))
+        for row in costs.ratios(measured)
+    ]
+    if rows:
+        output.print_table(("scheme", "operation", "slower than Level: paper", "model at 200/600/1000 ns"), rows)
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:

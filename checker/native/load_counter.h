@@ -1,0 +1,43 @@
+// Counts what operations read of the pool, which a trace does not hold: distinct lines of each operation, summed by
+// kind of operation, in explored phases. Lines that the operation itself has stored to before are not counted.
+#ifndef POWERCUT_CHECKER_NATIVE_LOAD_COUNTER_H_
+#define POWERCUT_CHECKER_NATIVE_LOAD_COUNTER_H_
+
+#include <absl/container/flat_hash_set.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace powercut {
+
+class LoadCounter {
+ public:
+  void load(uint64_t address, uint64_t size) {
+    each_line(address, size, [this](uint64_t line) { read_ += seen_.insert(line).second ? 1 : 0; });
+  }
+  void store(uint64_t address, uint64_t size) {
+    each_line(address, size, [this](uint64_t line) { seen_.insert(line); });
+  }
+  void begin() {
+    seen_.clear();
+    read_ = 0;
+  }
+  void end(const char* kind, bool explored) {
+    if (explored) lines_[kind] += read_;
+  }
+  const std::map<std::string, uint64_t>& lines() const { return lines_; }
+
+ private:
+  template <typename Visit>
+  static void each_line(uint64_t address, uint64_t size, Visit visit) {
+    for (uint64_t line = address / 64; line * 64 < address + size; ++line) visit(line);
+  }
+
+  absl::flat_hash_set<uint64_t> seen_;
+  uint64_t read_ = 0;
+  std::map<std::string, uint64_t> lines_;
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_NATIVE_LOAD_COUNTER_H_

@@ -1,0 +1,110 @@
+"""What operations cost on every scheme, counted in a recorded run, and what that means on slow memory.
+
+Counted per operation, on average: stores, distinct 64-byte lines and 256-byte blocks written, flushes, fences, and
+distinct lines of the pool that were read. Inserts include the resizes that they cause. The counts depend on no
+machine; what becomes of them on persistent memory is a model, with the latencies that the paper on Level hashing
+emulates (OSDI 2018, section 4.1: reads 200 ns, writes 200, 600 or 1,000 ns):
+
+    latency = lines read * read latency + flushes * write latency
+
+So it knows nothing of caches (a line that two operations read counts twice), of bandwidth, or of processors.
+"""
+
+import json
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from powercut import catalog, engine, events, paths, plan, targets
+from powercut.errors import HarnessError
+from powercut.targets import Target
+
+SCENARIO = "map_costs"
+OPERATIONS = ("insert", "lookup", "update", "erase")
+READ_NS = 200
+WRITE_NS = (200, 600, 1000)
+#: (operation, schemes that Level hashing is compared with, least and greatest speed-up of its paper's section 4.2).
+CLAIMS = (("insert", ("bch", "pfht", "path"), 1.4, 3.0), ("update", ("bch", "pfht", "path"), 1.2, 2.1))
+BASE = "level"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """One operation of one scheme, averaged."""
+
+    scheme: str
+    variant: str
+    operation: str
+    count: int
+    stores: float
+    lines: float
+    blocks: float
+    flushes: float
+    fences: float
+    lines_read: float
+
+    def latency(self, write_ns: int) -> float:
+        """Nanoseconds on memory with this write latency."""
+        return self.lines_read * READ_NS + self.flushes * write_ns
+
+
+def measure(scheme: str | None) -> list[Cost]:
+    """The costs of one scheme, or of all, in the variant that stands the exploration."""
+    names = [scheme] if scheme else [name for name in targets.libraries() if name not in targets.SELF_TEST_TARGETS]
+    return [cost for name in names for cost in _of(targets.find(name))]
+
+
+def _of(target: Target) -> Iterator[Cost]:
+    variant = target.default_variants[0]
+    wanted = plan.build(target, variant=variant, scenario=catalog.matching(SCENARIO)[0], seed=1)
+    answer = _record(wanted)
+    for operation in OPERATIONS:
+        sums = answer["counters_explored"].get(operation)
+        if sums is None:
+            continue
+        count = int(sums["operations"])
+        each = {name: sums[name] / count for name in ("stores", "lines", "blocks", "flushes", "fences")}
+        read = answer["lines_read"].get(operation, 0) / count
+        yield Cost(scheme=target.name, variant=variant, operation=operation, count=count, lines_read=read, **each)
+
+
+def _record(wanted: dict[str, Any]) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(prefix="powercut-costs-") as folder:
+        plan_file = Path(folder) / "plan.json"
+        plan_file.write_text(json.dumps(wanted), encoding="utf-8")
+        given = ["record", "--plan", str(plan_file), "--trace", str(Path(folder) / "run.pct"), "--count-loads"]
+        _, answer = engine.single(paths.engine(), given, events.Recorded)
+    if "lines_read" not in answer:
+        raise HarnessError(
+            "the engine counted no loads",
+            where="powercut-engine",
+            next_step="Run 'make build': it is of another build.",
+        )
+    return answer
+
+
+def as_json(costs: list[Cost]) -> dict[str, Any]:
+    """The tables of `powercut fidelity --json`: counts, latencies and ratios."""
+    return {
+        "costs": [
+            {**asdict(cost), "latency_ns": {str(ns): round(cost.latency(ns)) for ns in WRITE_NS}} for cost in costs
+        ],
+        "ratios": ratios(costs),
+    }
+
+
+def ratios(costs: list[Cost]) -> list[dict[str, Any]]:
+    """How much slower others are than Level hashing in the model, beside what its paper measured."""
+    known = {(cost.scheme, cost.operation): cost for cost in costs}
+    rows = []
+    for operation, others, low, high in CLAIMS:
+        base = known.get((BASE, operation))
+        for other in others:
+            cost = known.get((other, operation))
+            if base is None or cost is None:
+                continue
+            measured = [round(cost.latency(ns) / base.latency(ns), 2) for ns in WRITE_NS]
+            rows.append({"operation": operation, "scheme": other, "paper": f"{low} to {high}", "ratios": measured})
+    return rows
