@@ -1,0 +1,187 @@
+// What a hash table of token buckets needs to be persistent by the protocols of Level hashing (OSDI'18, 3.3), whatever
+// its way of finding a bucket is: a root that names the table by one word, log-free insertion and deletion of a slot,
+// and an undo log of one item.
+//
+// Layout:
+//   0      root: 3 lines (TokenRoot below)
+//   192    PoolAllocator: its line, its table, its units; the table is one block of it
+//
+// A table is replaced as a whole: the new one is made where nothing reaches it, made durable, and named by one store of
+// 8 bytes; then the old one is freed. A cut before the store leaves the old table and a block that nobody reaches, a
+// cut after it the new table and the old block; open frees either.
+#ifndef POWERCUT_TARGETS_COMMON_TOKEN_TABLE_H_
+#define POWERCUT_TARGETS_COMMON_TOKEN_TABLE_H_
+
+#include <cstdint>
+
+#include "powercut/pmem.h"
+#include "powercut/target.h"
+#include "targets/common/pool_allocator.h"
+#include "targets/common/token_bucket.h"
+
+namespace powercut {
+
+struct TokenRoot {
+  // Line 0. `magic` is stored last by format: it makes the table exist.
+  uint64_t magic;
+  uint64_t geometry;  // what the scheme must be opened with; constant
+  uint64_t table;     // offset of the table's block | log2 of its size; published by one 8-byte store
+  uint64_t unused0[5];
+  // Line 1. The undo log is valid while this is non-zero: pool offset of the slot under update.
+  uint64_t log_slot;
+  uint64_t unused1[7];
+  // Line 2. The item that was in the slot.
+  uint8_t log_item[64];
+};
+static_assert(sizeof(TokenRoot) == 3 * pmem::kLine);
+
+// How an update changes a value in its place.
+enum class InPlace : uint8_t {
+  kLogged,  // the old item goes to the undo log first (3.3(4))
+  kAtomic,  // one 8-byte store; values of 8 bytes only
+};
+
+// Planted bugs of the steps below; all off but in a scenario of scenarios/known_bugs.
+struct TokenDefects {
+  bool flush_first_line = false;    // an item that straddles two lines: only the first is flushed
+  bool log_unordered = false;       // the undo log is valid before it holds the old item
+  bool log_cleared_early = false;   // the undo log is cleared before the new value is durable
+  bool log_not_replayed = false;    // open ignores the undo log
+  bool value_in_halves = false;     // kAtomic: two stores of 4 bytes
+  bool header_not_flushed = false;  // format flushes the address of a local
+};
+
+class TokenTable {
+ public:
+  PoolAllocator& allocator() { return allocator_; }
+
+ protected:
+  TokenTable(powercut_pool pool, TokenBucket bucket, TokenDefects defects, uint64_t unit)
+      : pool_(pool),
+        bucket_(bucket),
+        defects_(defects),
+        unit_(unit),
+        allocator_(pool, {.begin = sizeof(TokenRoot), .unit = unit}) {}
+
+  TokenRoot* root() const { return reinterpret_cast<TokenRoot*>(pool_.base); }
+  uint64_t OffsetOf(const void* at) const {
+    return static_cast<uint64_t>(static_cast<const uint8_t*>(at) - pool_.base);
+  }
+
+  // Writes the item, then sets the token of the slot (3.3(2)a). `unordered` is the bug that breaks this order.
+  void Fill(uint8_t* bucket, uint32_t slot, const uint8_t* item, bool unordered) const {
+    uint8_t* at = bucket_.Slot(bucket, slot);
+    bucket_.Copy(at, item);
+    if (!unordered) PersistItem(at);
+    bucket_.StoreTokens(bucket, bucket_.LoadTokens(bucket) | 1u << slot);
+    bucket_.PersistTokens(bucket);
+    if (unordered) PersistItem(at);
+  }
+
+  // Clears the token of the slot (3.3(1)).
+  void Clear(uint8_t* bucket, uint32_t slot) const {
+    bucket_.StoreTokens(bucket, bucket_.LoadTokens(bucket) & ~(1u << slot));
+    bucket_.PersistTokens(bucket);
+  }
+
+  // An item of 8x8 may straddle two lines; both must be written back.
+  void PersistItem(const uint8_t* slot) const {
+    pmem::persist(slot, defects_.flush_first_line ? 1 : bucket_.item_size());
+  }
+
+  // Replaces the value of the item in `slot`. The key stays, so only the value is written.
+  void Overwrite(uint8_t* slot, const uint8_t* item, InPlace how) const {
+    if (how == InPlace::kAtomic) {
+      OverwriteAtomically(slot + bucket_.key_size(), item + bucket_.key_size());
+    } else {
+      OverwriteLogged(slot, item);
+    }
+  }
+
+  // Puts back what an interrupted OverwriteLogged was changing; part of recovery.
+  void ReplayLog() const {
+    const uint64_t offset = root()->log_slot;
+    if (offset == 0 || defects_.log_not_replayed) return;
+    if (!allocator_.Contains(offset, bucket_.item_size())) return;
+    pmem::mark("recover.log");
+    uint8_t* slot = pool_.base + offset;
+    bucket_.Copy(slot, root()->log_item);
+    PersistItem(slot);
+    SetLog(0);
+  }
+
+  void NameTable(uint64_t offset, uint32_t log2) const {
+    pmem::atomic_store(&root()->table, offset | log2);
+    pmem::persist(&root()->table, sizeof(uint64_t));
+  }
+  uint64_t TableOffset() const { return root()->table & ~(unit_ - 1); }
+  uint32_t TableLog2() const { return static_cast<uint32_t>(root()->table & (unit_ - 1)); }
+
+  // Format's last step: the table exists. Precondition: it is durable and named.
+  void WriteHeader(uint64_t magic, uint64_t geometry) const {
+    TokenRoot* header = root();
+    header->geometry = geometry;
+    pmem::atomic_store(&header->magic, magic);
+    if (defects_.header_not_flushed) {
+      pmem::persist(&header, sizeof header);
+    } else {
+      pmem::persist(header, pmem::kLine);
+    }
+  }
+
+  // Is [offset, offset + bytes) inside one allocated block that begins there?
+  bool IsBlock(uint64_t offset, uint64_t bytes) {
+    bool found = false;
+    allocator_.ForEach([&](uint64_t block, uint64_t length) { found = found || (block == offset && length >= bytes); });
+    return found;
+  }
+
+  powercut_pool pool_;
+  TokenBucket bucket_;
+  TokenDefects defects_;
+  uint64_t unit_;
+  PoolAllocator allocator_;
+
+ private:
+  void OverwriteAtomically(uint8_t* value, const uint8_t* fresh) const {
+    pmem::mark("update.atomic");
+    if (defects_.value_in_halves) {
+      for (int half = 0; half < 2; ++half) {
+        uint32_t word;
+        std::memcpy(&word, fresh + 4 * half, sizeof word);
+        pmem::atomic_store(reinterpret_cast<uint32_t*>(value + 4 * half), word);
+      }
+    } else {
+      uint64_t word;
+      std::memcpy(&word, fresh, sizeof word);
+      pmem::atomic_store(reinterpret_cast<uint64_t*>(value), word);
+    }
+    pmem::persist(value, sizeof(uint64_t));
+  }
+
+  // Log the old item, make the log valid, overwrite in place, make the log invalid; each step durable before the
+  // next. Until the last one, recovery puts the old item back.
+  void OverwriteLogged(uint8_t* slot, const uint8_t* item) const {
+    pmem::mark("update.logged");
+    TokenRoot* log = root();
+    bucket_.Copy(log->log_item, slot);
+    if (!defects_.log_unordered) pmem::persist(log->log_item, bucket_.item_size());
+    SetLog(OffsetOf(slot));
+    if (defects_.log_unordered) pmem::persist(log->log_item, bucket_.item_size());
+    bucket_.CopyValue(slot, item);
+    // Of an item that straddles two lines only the value's line is dirty.
+    const uint8_t* value = slot + bucket_.key_size();
+    if (!defects_.log_cleared_early) pmem::persist(value, bucket_.item_size() - bucket_.key_size());
+    pmem::mark("update.overwritten");
+    SetLog(0);
+    if (defects_.log_cleared_early) pmem::persist(value, bucket_.item_size() - bucket_.key_size());
+  }
+
+  void SetLog(uint64_t slot) const {
+    pmem::atomic_store(&root()->log_slot, slot);
+    pmem::persist(&root()->log_slot, sizeof(uint64_t));
+  }
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_TARGETS_COMMON_TOKEN_TABLE_H_

@@ -1,0 +1,56 @@
+// What a run may choose: shape of the tree, how values are updated, and the planted bug (scenarios/known_bugs/path).
+#ifndef POWERCUT_TARGETS_PATH_OPTIONS_H_
+#define POWERCUT_TARGETS_PATH_OPTIONS_H_
+
+#include <cstdint>
+
+#include "powercut/target.h"
+#include "targets/common/token_table.h"
+
+namespace powercut::path {
+
+// Each bug is a small change of `hardened` at the place that tests for it.
+enum class Bug : uint8_t {
+  kNone,
+  kInsertUnordered,     // the token is set before the item is durable
+  kFlushFirstLine,      // an item that straddles two lines: only the first is flushed
+  kEraseNotFlushed,     // erase does not write the cleared token back
+  kUpdateTwoWrites,     // an 8-byte value is updated by two stores of 4 bytes
+  kLogUnordered,        // the undo log is valid before it holds the old item
+  kLogClearedEarly,     // the undo log is cleared before the new value is durable
+  kLogNotReplayed,      // open ignores the undo log
+  kResizePublishEarly,  // the new tree is named before it is durable
+  kRehashClearFirst,    // an item is cleared in the old tree before the new tree is named
+  kResizeFreeFirst,     // the old tree's block is freed before the new tree is named
+  kLeakNewTree,         // open does not free what nobody reaches
+  kHeaderNotFlushed,    // format flushes the address of a local
+};
+
+struct Options {
+  bool auto_expand = true;
+  bool apart = true;  // the two hash functions address a half of the leaves each
+  InPlace update = InPlace::kLogged;
+  Bug bug = Bug::kNone;
+  uint8_t leaves_log2 = 3;
+  uint8_t levels = 3;  // reserved levels, leaves included
+  uint8_t key_size = 16;
+  uint8_t value_size = 15;
+
+  TokenDefects defects() const {
+    return {.flush_first_line = bug == Bug::kFlushFirstLine,
+            .log_unordered = bug == Bug::kLogUnordered,
+            .log_cleared_early = bug == Bug::kLogClearedEarly,
+            .log_not_replayed = bug == Bug::kLogNotReplayed,
+            .value_in_halves = bug == Bug::kUpdateTwoWrites,
+            .header_not_flushed = bug == Bug::kHeaderNotFlushed};
+  }
+};
+
+// Lines of powercut_target::options and names of powercut_target::variants.
+extern const char* const kOptionLines[];
+extern const char* const kVariants[];
+
+powercut_status ParseOptions(const powercut_config& config, Options* out);
+
+}  // namespace powercut::path
+#endif  // POWERCUT_TARGETS_PATH_OPTIONS_H_

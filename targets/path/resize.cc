@@ -1,0 +1,82 @@
+// Resizing out of place (OSDI'18, 2.3): every item is copied to a new tree, which then takes the old one's place by one
+// store. Nothing reaches the new tree before, so it needs no order inside; it is written back once, as a whole. The
+// deletions of 3.3(3) from the old tree happen all at once, by the same store.
+#include <cstring>
+
+#include "targets/path/table.h"
+
+namespace powercut::path {
+
+powercut_status Table::Maintain(const char* command) {
+  return std::strcmp(command, "shrink") == 0 ? Shrink() : Expand();
+}
+
+// Doubles the number of leaves. Should an item find no place in the new tree, the next size is tried: the paths of a
+// small tree are few, and half its cells need not be enough.
+powercut_status Table::Expand() {
+  for (uint32_t log2 = tree_.leaves_log2 + 1; log2 < kUnit / 8; ++log2) {
+    Tree next;
+    const Built built = Build(log2, &next);
+    if (built == Built::kNoRoom) return POWERCUT_FULL;
+    if (built == Built::kNoPlace) {
+      pmem::mark("expand.again");
+      continue;
+    }
+    Replace(next);
+    pmem::mark("expand.done");
+    return POWERCUT_OK;
+  }
+  return POWERCUT_FULL;
+}
+
+powercut_status Table::Shrink() {
+  Tree next;
+  if (tree_.leaves_log2 == 1) return POWERCUT_FULL;
+  if (Build(tree_.leaves_log2 - 1, &next) != Built::kYes) {
+    pmem::mark("shrink.refused");
+    return POWERCUT_FULL;
+  }
+  Replace(next);
+  pmem::mark("shrink.done");
+  return POWERCUT_OK;
+}
+
+// A durable tree with every item, which nothing reaches yet. Otherwise nothing was changed.
+Table::Built Table::Build(uint32_t leaves_log2, Tree* next) {
+  *next = Shape(leaves_log2);
+  const uint64_t bytes = Bytes(*next);
+  const uint64_t offset = allocator_.Allocate(bytes);
+  if (offset == 0) return Built::kNoRoom;
+  next->cells = pool_.base + offset;
+  std::memset(next->cells, 0, bytes);
+  for (uint64_t index = 0; index < tree_.count(); ++index) {
+    uint8_t* old = Cell(tree_, index);
+    if (!IsUsed(old)) continue;
+    const uint8_t* item = bucket_.Slot(old, 0);
+    uint8_t* cell = FindFree(*next, item);
+    if (cell == nullptr) {
+      allocator_.Free(offset);
+      return Built::kNoPlace;
+    }
+    bucket_.Copy(bucket_.Slot(cell, 0), item);
+    bucket_.StoreTokens(cell, 1);
+    if (Has(Bug::kRehashClearFirst)) Clear(old, 0);
+    pmem::mark("rehash.copied");
+  }
+  if (!Has(Bug::kResizePublishEarly)) pmem::persist(next->cells, bytes);
+  pmem::mark("resize.built");
+  return Built::kYes;
+}
+
+void Table::Replace(const Tree& next) {
+  const uint64_t old = OffsetOf(tree_.cells);
+  if (Has(Bug::kResizeFreeFirst)) allocator_.Free(old);
+  NameTable(OffsetOf(next.cells), next.leaves_log2);
+  pmem::mark("resize.published");
+  if (Has(Bug::kResizePublishEarly)) pmem::persist(next.cells, Bytes(next));
+  tree_ = next;
+  // Unnamed first, freed next: a cut in between leaves a block that the next open sweeps.
+  if (!Has(Bug::kResizeFreeFirst)) allocator_.Free(old);
+}
+
+}  // namespace powercut::path

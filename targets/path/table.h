@@ -1,0 +1,126 @@
+// Path hashing (Zuo, Hua: "A Write-Friendly Hashing Scheme for Non-Volatile Memory Systems", MSST 2017), persistent by
+// the protocols of Level hashing (OSDI 2018, 3.3), one thread. README.md maps functions to sections of the papers.
+//
+// The cells are an inverted complete binary tree: 2^n leaves, above each two a cell that both share, and so on. A key
+// belongs to the cells of the two paths that lead from its two leaves to the root. Only the lowest levels are there
+// (path shortening). Level i begins at cell 2^(n+1) - 2^(n+1-i) of one array.
+//
+// The handle is volatile: everything in it is rebuilt by Open.
+#ifndef POWERCUT_TARGETS_PATH_TABLE_H_
+#define POWERCUT_TARGETS_PATH_TABLE_H_
+
+#include <algorithm>
+#include <cstdint>
+
+#include "targets/common/token_table.h"
+#include "targets/path/options.h"
+
+namespace powercut::path {
+
+struct Tree {
+  uint8_t* cells = nullptr;
+  uint32_t leaves_log2 = 0;
+  uint32_t levels = 0;
+
+  // Of the first cell of a level; the leaves are level 0. Level `levels` is the end.
+  uint64_t Begin(uint32_t level) const {
+    const uint64_t all = uint64_t{2} << leaves_log2;
+    return all - (all >> level);
+  }
+  uint64_t count() const { return Begin(levels); }
+};
+
+class Table : public TokenTable {
+ public:
+  using Options = path::Options;
+  static powercut_status ParseOptions(const powercut_config& config, Options* out) {
+    return path::ParseOptions(config, out);
+  }
+  static void Traits(const Options& options, powercut_traits* out);
+  static powercut_status Format(powercut_pool pool, const Options& options);             // recover.cc
+  static powercut_status Open(powercut_pool pool, const Options& options, Table** out);  // recover.cc
+  const Options& options() const { return options_; }
+
+  powercut_status Insert(const uint8_t* key, const uint8_t* value);
+  powercut_status Update(const uint8_t* key, const uint8_t* value);
+  powercut_status Erase(const uint8_t* key);
+  powercut_status Lookup(const uint8_t* key, uint8_t* value);
+  powercut_status Maintain(const char* command);
+
+  template <typename Visit>
+  void ForEachCopy(const uint8_t* key, Visit visit) {
+    ForEachCell(tree_, key, [&](uint8_t* cell) {
+      const uint8_t* item = bucket_.Slot(cell, 0);
+      return IsUsed(cell) && bucket_.KeyEquals(item, key) && visit(item, item + options_.key_size);
+    });
+  }
+  // Regions: 0 is the root, then the cells, a few at a time (verify.cc).
+  uint64_t regions() const { return 1 + (tree_.count() + kRegionCells - 1) / kRegionCells; }
+  template <typename Visit>
+  void Walk(uint64_t region, Visit visit) {
+    if (region == 0) return;
+    const uint64_t end = std::min(region * kRegionCells, tree_.count());
+    for (uint64_t index = (region - 1) * kRegionCells; index < end; ++index) {
+      uint8_t* cell = Cell(tree_, index);
+      const uint8_t* item = bucket_.Slot(cell, 0);
+      if (IsUsed(cell) && visit(item, item + options_.key_size)) return;
+    }
+  }
+  bool Reaches(uint64_t offset) const { return offset == OffsetOf(tree_.cells); }
+  powercut_status Verify(uint64_t region, char* message, size_t size);
+
+  const Tree& tree() const { return tree_; }
+
+ private:
+  static constexpr uint64_t kUnit = 256;
+  static constexpr uint64_t kRegionCells = 4;
+
+  Table(powercut_pool pool, const Options& options)
+      : TokenTable(pool, TokenBucket(options.key_size, options.value_size, 1), options.defects(), kUnit),
+        options_(options) {}
+
+  bool Has(Bug bug) const { return options_.bug == bug; }
+  uint64_t GeometryWord() const;
+
+  Tree Shape(uint32_t leaves_log2) const {
+    return {
+        .cells = nullptr, .leaves_log2 = leaves_log2, .levels = std::min<uint32_t>(options_.levels, leaves_log2 + 1)};
+  }
+  uint64_t Bytes(const Tree& tree) const { return tree.count() * bucket_.stride(); }
+  uint8_t* Cell(const Tree& tree, uint64_t index) const { return tree.cells + index * bucket_.stride(); }
+  bool IsUsed(const uint8_t* cell) const { return bucket_.LoadTokens(cell) != 0; }
+  uint64_t Leaf(const Tree& tree, const uint8_t* key, uint32_t path) const;
+
+  // The key's cells, from the leaves up, first path first; stops at the cell where visit returns true, and returns it.
+  template <typename Visit>
+  uint8_t* ForEachCell(const Tree& tree, const uint8_t* key, Visit visit) const {
+    const uint64_t leaf[2] = {Leaf(tree, key, 0), Leaf(tree, key, 1)};
+    for (uint32_t level = 0; level < tree.levels; ++level) {
+      for (uint32_t path = 0; path < 2; ++path) {
+        if (path == 1 && leaf[0] >> level == leaf[1] >> level) break;  // where the paths have met
+        uint8_t* cell = Cell(tree, tree.Begin(level) + (leaf[path] >> level));
+        if (visit(cell)) return cell;
+      }
+    }
+    return nullptr;
+  }
+  uint8_t* FindFree(const Tree& tree, const uint8_t* key) const {
+    return ForEachCell(tree, key, [&](const uint8_t* cell) { return !IsUsed(cell); });
+  }
+  uint8_t* Find(const uint8_t* key) const;
+
+  // resize.cc
+  enum class Built : uint8_t { kYes, kNoPlace, kNoRoom };
+  powercut_status Expand();
+  powercut_status Shrink();
+  Built Build(uint32_t leaves_log2, Tree* next);
+  void Replace(const Tree& next);
+
+  powercut_status VerifyRoot(char* message, size_t size);
+
+  Options options_;
+  Tree tree_;
+};
+
+}  // namespace powercut::path
+#endif  // POWERCUT_TARGETS_PATH_TABLE_H_
