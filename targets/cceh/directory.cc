@@ -1,0 +1,53 @@
+// The directory: an array of 2^depth entries, indexed by the leading bits of the hash (3.4), so that the entries that
+// name one segment lie side by side.
+#include "targets/cceh/table.h"
+
+namespace powercut::cceh {
+
+// A block is a segment of the table exactly if the entry where it would begin names it. What an unreached block holds
+// is never trusted.
+bool Table::Reaches(uint64_t offset) const {
+  if (offset == root()->directory) return true;
+  const Meta meta = Meta::Decode(SegmentAt(offset)->meta);
+  if (meta.depth > depth_ || meta.pattern >> meta.depth != 0) return false;
+  return directory_->entries()[meta.pattern << (depth_ - meta.depth)] == offset;
+}
+
+Directory* Table::NewDirectory() {
+  const uint64_t offset = allocator_.Allocate(Directory::Bytes(2 * directory_->capacity));
+  return offset == 0 ? nullptr : reinterpret_cast<Directory*>(pool_.base + offset);
+}
+
+// 3.4: every entry becomes two equal ones, but for the segment that splits. One store replaces the directory, and with
+// it depth and capacity.
+void Table::Double(Directory* bigger, uint64_t entry, const Segment* left, const Segment* right) {
+  const uint64_t capacity = directory_->capacity, bytes = Directory::Bytes(2 * capacity);
+  bigger->depth = Has(Bug::kDoublingDepthApart) ? depth_ : depth_ + 1;
+  bigger->capacity = 2 * capacity;
+  for (uint64_t i = 0; i < capacity; ++i) {
+    const uint64_t named = directory_->entries()[i];
+    bigger->entries()[2 * i] = i == entry ? OffsetOf(left) : named;
+    bigger->entries()[2 * i + 1] = i == entry ? OffsetOf(right) : named;
+  }
+  if (!Has(Bug::kDoublingUnflushed)) pmem::persist(bigger, bytes);
+  const uint64_t old = OffsetOf(directory_);
+  if (Has(Bug::kDoublingFreesFirst)) allocator_.Free(old);
+  pmem::atomic_store(&root()->directory, OffsetOf(bigger));
+  pmem::persist(&root()->directory, sizeof root()->directory);
+  pmem::mark("double.published");
+  if (Has(Bug::kDoublingDepthApart)) {
+    pmem::atomic_store(&bigger->depth, depth_ + 1);
+    pmem::persist(&bigger->depth, sizeof bigger->depth);
+  }
+  if (!Has(Bug::kDoublingFreesFirst)) allocator_.Free(old);
+  directory_ = bigger;
+  ++depth_;
+}
+
+void Table::Point(uint64_t first, uint64_t count, const Segment* segment) {
+  uint64_t* entries = directory_->entries() + first;
+  for (uint64_t i = count; i-- > 0;) pmem::atomic_store(&entries[i], OffsetOf(segment));
+  pmem::persist(entries, count * sizeof *entries);
+}
+
+}  // namespace powercut::cceh

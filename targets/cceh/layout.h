@@ -1,0 +1,86 @@
+// Where things lie in the pool. Three levels (FAST'19, 3.1): directory, segments, buckets of one cache line.
+//
+//   0      root: 2 lines (Root below)
+//   128    PoolAllocator: its line, its table, its units; each segment and each directory is one block of it
+#ifndef POWERCUT_TARGETS_CCEH_LAYOUT_H_
+#define POWERCUT_TARGETS_CCEH_LAYOUT_H_
+
+#include <cstdint>
+
+#include "powercut/pmem.h"
+#include "targets/common/hash.h"
+
+namespace powercut::cceh {
+
+inline constexpr uint64_t kMagic = 0x3148454343504350;
+inline constexpr uint64_t kUnit = 64;
+inline constexpr uint32_t kMaxDepth = 40;
+inline constexpr uint32_t kSlotsPerLine = 4;
+
+// The two keys that mean something in a slot. Items that have one of them as their key lie in the root.
+inline constexpr uint64_t kInvalid = ~uint64_t{0};       // the slot is free
+inline constexpr uint64_t kSentinel = ~uint64_t{0} - 1;  // an insert has claimed the slot
+
+// 16 bytes on a 16-byte boundary, so that both words lie in one line and reach memory in the order of the stores.
+struct Slot {
+  uint64_t key;  // the commit: the item exists from the store of its key on
+  uint64_t value;
+};
+
+// An item whose key is kInvalid or kSentinel.
+struct ReservedItem {
+  uint64_t value;
+  uint64_t present;  // the commit
+};
+
+struct Root {
+  // Line 0. `magic` is stored last by format: it makes the table exist.
+  uint64_t directory;  // pool offset; one store replaces the directory
+  uint64_t slots;      // of a segment; constant
+  uint64_t magic;
+  uint64_t unused0[5];
+  // Line 1.
+  ReservedItem reserved[2];  // kInvalid, kSentinel
+  uint64_t unused1[4];
+};
+static_assert(sizeof(Root) == 2 * pmem::kLine);
+
+// The directory object: a line, then `capacity` pool offsets of segments.
+struct Directory {
+  uint64_t depth;     // the global depth
+  uint64_t capacity;  // 2^depth; the public code keeps both
+  uint64_t unused[6];
+
+  uint64_t* entries() { return reinterpret_cast<uint64_t*>(this + 1); }
+  const uint64_t* entries() const { return reinterpret_cast<const uint64_t*>(this + 1); }
+  static uint64_t Bytes(uint64_t capacity) { return sizeof(Directory) + capacity * sizeof(uint64_t); }
+};
+static_assert(sizeof(Directory) == pmem::kLine);
+
+// What a segment says of itself: its local depth, and the prefix of that many bits that the hashes of its keys begin
+// with. One word, since a depth without its pattern would make every key of the segment invalid.
+struct Meta {
+  uint32_t depth;
+  uint64_t pattern;
+
+  static Meta Decode(uint64_t word) { return {static_cast<uint32_t>(word & 0xff), word >> 8}; }
+  uint64_t Encode() const { return depth | pattern << 8; }
+  bool Covers(uint64_t hash) const { return depth == 0 || hash >> (64 - depth) == pattern; }
+};
+
+// A line, then the slots.
+struct Segment {
+  uint64_t meta;  // Meta::Encode()
+  int64_t lock;   // > 0: writers inside; -1: a split. Nobody flushes it, but its line may be evicted
+  uint64_t unused[6];
+
+  Slot* slots() { return reinterpret_cast<Slot*>(this + 1); }
+  const Slot* slots() const { return reinterpret_cast<const Slot*>(this + 1); }
+  static uint64_t Bytes(uint64_t slots) { return sizeof(Segment) + slots * sizeof(Slot); }
+};
+static_assert(sizeof(Segment) == pmem::kLine);
+
+inline uint64_t HashOf(uint64_t key) { return HashKey(reinterpret_cast<const uint8_t*>(&key), sizeof key); }
+
+}  // namespace powercut::cceh
+#endif  // POWERCUT_TARGETS_CCEH_LAYOUT_H_

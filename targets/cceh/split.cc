@@ -1,0 +1,93 @@
+// Segment split (3.2, 3.3) and its copy-on-write variant (4, CCEH(C)). No log: the order of durable steps is such that
+// recovery can tell a split that happened from one that did not.
+#include "targets/cceh/table.h"
+
+namespace powercut::cceh {
+
+powercut_status Table::Split(uint64_t entry) {
+  Segment* segment = SegmentOf(entry);
+  const Meta meta = Meta::Decode(segment->meta);
+  if (meta.depth == kMaxDepth) return POWERCUT_FULL;
+  EnterExclusive(segment);
+  const powercut_status status =
+      options_.cow ? SplitByCopying(segment, meta, entry) : SplitLazily(segment, meta, entry);
+  // The copied segment is gone, and its lock with it.
+  if (!options_.cow || status != POWERCUT_OK) LeaveExclusive(segment);
+  return status;
+}
+
+// The commit is the new local depth of the old segment, which comes last: until then the old segment covers all that
+// it held, and recovery gives it the upper half of its entries back.
+powercut_status Table::SplitLazily(Segment* segment, Meta meta, uint64_t entry) {
+  const Meta lower{meta.depth + 1, meta.pattern << 1}, upper{meta.depth + 1, meta.pattern << 1 | 1};
+  Segment* right = NewSegment(segment, upper, !Has(Bug::kSplitUnflushed));
+  if (right == nullptr) return POWERCUT_FULL;
+  const bool doubles = meta.depth == depth_;
+  Directory* bigger = doubles ? NewDirectory() : nullptr;
+  if (doubles && bigger == nullptr) {
+    allocator_.Free(OffsetOf(right));
+    return POWERCUT_FULL;
+  }
+  pmem::mark("split.copied");
+  const auto set_meta = [segment](Meta next) {
+    pmem::atomic_store(&segment->meta, next.Encode());
+    pmem::persist(&segment->meta, sizeof segment->meta);
+  };
+  if (Has(Bug::kDepthBeforeDirectory)) set_meta(lower);
+  if (Has(Bug::kPatternBeforeDirectory)) set_meta({meta.depth, lower.pattern});
+  if (Has(Bug::kSplitClearsFirst)) {
+    for (uint64_t i = 0; i < options_.slots; ++i) {
+      Slot* slot = &segment->slots()[i];
+      if (!IsReserved(slot->key) && upper.Covers(HashOf(slot->key))) pmem::atomic_store(&slot->key, kInvalid);
+    }
+    pmem::persist(segment->slots(), options_.slots * sizeof(Slot));
+  }
+  if (doubles) {
+    Double(bigger, entry, segment, right);
+  } else {
+    const uint64_t count = uint64_t{1} << (depth_ - meta.depth);
+    Point((entry & ~(count - 1)) + count / 2, count / 2, right);
+  }
+  pmem::mark("split.redirected");
+  if (Has(Bug::kPatternApart)) set_meta({lower.depth, meta.pattern});
+  if (Has(Bug::kSplitDepthUnflushed)) {
+    pmem::atomic_store(&segment->meta, lower.Encode());
+  } else if (!Has(Bug::kDepthBeforeDirectory)) {
+    set_meta(lower);
+  }
+  pmem::mark("split.done");
+  return POWERCUT_OK;
+}
+
+// The old segment stays as it is until nothing names it. The upper half of its entries changes durably before the
+// lower half does, so recovery may judge by the leftmost entry: as long as it names the old segment the split did not
+// happen; once it names the left copy, only entries of the lower half can be behind.
+powercut_status Table::SplitByCopying(Segment* segment, Meta meta, uint64_t entry) {
+  Segment* left = NewSegment(segment, {meta.depth + 1, meta.pattern << 1}, /*flushed=*/true);
+  Segment* right = left == nullptr
+                       ? nullptr
+                       : NewSegment(segment, {meta.depth + 1, meta.pattern << 1 | 1}, !Has(Bug::kSplitUnflushed));
+  const bool doubles = meta.depth == depth_;
+  Directory* bigger = doubles && right != nullptr ? NewDirectory() : nullptr;
+  if (right == nullptr || (doubles && bigger == nullptr)) {
+    if (right != nullptr) allocator_.Free(OffsetOf(right));
+    if (left != nullptr) allocator_.Free(OffsetOf(left));
+    return POWERCUT_FULL;
+  }
+  pmem::mark("cow.copied");
+  if (Has(Bug::kCowFreesFirst)) allocator_.Free(OffsetOf(segment));
+  if (doubles) {
+    Double(bigger, entry, left, right);
+  } else {
+    const uint64_t count = uint64_t{1} << (depth_ - meta.depth), first = entry & ~(count - 1);
+    if (Has(Bug::kCowLowerFirst)) Point(first, count / 2, left);
+    Point(first + count / 2, count / 2, right);
+    pmem::mark("cow.upper");
+    if (!Has(Bug::kCowLowerFirst)) Point(first, count / 2, left);
+  }
+  pmem::mark("cow.redirected");
+  if (!Has(Bug::kCowFreesFirst)) allocator_.Free(OffsetOf(segment));
+  return POWERCUT_OK;
+}
+
+}  // namespace powercut::cceh

@@ -1,0 +1,153 @@
+// CCEH, cacheline-conscious extendible hashing (Nam, Cha, Choi, Noh, Nam: "Write-Optimized Dynamic Hashing for
+// Persistent Memory", FAST 2019), one thread. README.md maps functions to sections of the paper.
+//
+// The handle is volatile: everything in it is rebuilt by Open.
+#ifndef POWERCUT_TARGETS_CCEH_TABLE_H_
+#define POWERCUT_TARGETS_CCEH_TABLE_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "powercut/target.h"
+#include "targets/cceh/layout.h"
+#include "targets/cceh/options.h"
+#include "targets/common/pool_allocator.h"
+
+namespace powercut::cceh {
+
+class Table {
+ public:
+  using Options = cceh::Options;
+  static powercut_status ParseOptions(const powercut_config& config, Options* out) {
+    return cceh::ParseOptions(config, out);
+  }
+  static void Traits(const Options& options, powercut_traits* out);  // target.cc
+
+  // recover.cc
+  static powercut_status Format(powercut_pool pool, const Options& options);
+  static powercut_status Open(powercut_pool pool, const Options& options, Table** out);
+
+  // operations.cc
+  powercut_status Insert(const uint8_t* key, const uint8_t* value);
+  powercut_status Update(const uint8_t* key, const uint8_t* value);
+  powercut_status Erase(const uint8_t* key);
+  powercut_status Lookup(const uint8_t* key, uint8_t* value);
+  powercut_status Maintain(const char*) { return POWERCUT_UNSUPPORTED; }
+
+  // Region 0 is the root with the reserved keys. Then come kRegionSlots slots each, segment by segment: entry by entry
+  // of the directory, where only the first of the entries that name a segment has items.
+  uint64_t regions() const { return 1 + directory_->capacity * RegionsOfSegment(); }
+  powercut_status Verify(uint64_t region, char* message, size_t size);  // verify.cc
+  template <typename Visit>
+  void Walk(uint64_t region, Visit visit);
+  template <typename Visit>
+  void ForEachCopy(const uint8_t* key, Visit visit);
+
+  bool Reaches(uint64_t offset) const;  // directory.cc
+  PoolAllocator& allocator() { return allocator_; }
+  const Options& options() const { return options_; }
+  uint64_t capacity() const { return directory_->capacity; }
+
+ private:
+  static constexpr uint64_t kRegionSlots = 16;
+
+  Table(powercut_pool pool, const Options& options)
+      : pool_(pool), options_(options), allocator_(pool, {.begin = sizeof(Root), .unit = kUnit}) {}
+
+  Root* root() const { return reinterpret_cast<Root*>(pool_.base); }
+  uint64_t OffsetOf(const void* at) const {
+    return static_cast<uint64_t>(static_cast<const uint8_t*>(at) - pool_.base);
+  }
+  Segment* SegmentAt(uint64_t offset) const { return reinterpret_cast<Segment*>(pool_.base + offset); }
+  Segment* SegmentOf(uint64_t entry) const { return SegmentAt(directory_->entries()[entry]); }
+  // 3.1: the leading bits of the hash are the index of the directory.
+  uint64_t EntryOf(uint64_t hash) const { return depth_ == 0 ? 0 : hash >> (64 - depth_); }
+  bool Has(Bug bug) const { return options_.bug == bug; }
+  uint64_t RegionsOfSegment() const { return (options_.slots + kRegionSlots - 1) / kRegionSlots; }
+  static bool IsReserved(uint64_t key) { return key == kInvalid || key == kSentinel; }
+  ReservedItem* Reserved(uint64_t key) const { return &root()->reserved[key == kInvalid ? 0 : 1]; }
+
+  // segment.cc
+  // The slots that may hold a key: its home bucket, which the trailing bits of the hash name, and the buckets behind.
+  uint64_t WindowBegin(uint64_t hash) const { return (hash & (options_.slots / kSlotsPerLine - 1)) * kSlotsPerLine; }
+  uint64_t WindowSize() const { return std::min<uint64_t>(uint64_t{options_.probe} * kSlotsPerLine, options_.slots); }
+  Slot* WindowSlot(Segment* segment, uint64_t begin, uint64_t i) const {
+    return &segment->slots()[(begin + i) & (options_.slots - 1)];
+  }
+  bool IsFree(const Segment* segment, uint64_t key) const;
+  Slot* Find(uint64_t hash, uint64_t key) const;
+  bool Place(Segment* segment, uint64_t hash, uint64_t key, uint64_t value);
+  void EnterShared(Segment* segment) const;
+  void LeaveShared(Segment* segment) const;
+  void EnterExclusive(Segment* segment) const;
+  void LeaveExclusive(Segment* segment) const;
+  // A block with the items of `from` (null: none) that `meta` covers, durable; null: the pool is full.
+  Segment* NewSegment(const Segment* from, Meta meta, bool flushed);
+
+  // split.cc
+  powercut_status Split(uint64_t entry);
+  powercut_status SplitLazily(Segment* segment, Meta meta, uint64_t entry);
+  powercut_status SplitByCopying(Segment* segment, Meta meta, uint64_t entry);
+
+  // directory.cc
+  // A block for a directory of twice the size; null: the pool is full.
+  Directory* NewDirectory();
+  void Double(Directory* bigger, uint64_t entry, const Segment* left, const Segment* right);
+  // Makes `count` entries from `first` on name the segment.
+  void Point(uint64_t first, uint64_t count, const Segment* segment);
+
+  // recover.cc
+  powercut_status Attach();
+  powercut_status Reconcile();
+
+  powercut_pool pool_;
+  Options options_;
+  PoolAllocator allocator_;
+  Directory* directory_ = nullptr;
+  uint64_t depth_ = 0;  // global depth
+};
+
+template <typename Visit>
+void Table::Walk(uint64_t region, Visit visit) {
+  const auto report = [&](uint64_t key, uint64_t value) {
+    return visit(reinterpret_cast<const uint8_t*>(&key), reinterpret_cast<const uint8_t*>(&value));
+  };
+  if (region == 0) {
+    for (uint64_t key : {kInvalid, kSentinel}) {
+      if (Reserved(key)->present != 0 && report(key, Reserved(key)->value)) return;
+    }
+    return;
+  }
+  const uint64_t entry = (region - 1) / RegionsOfSegment(), part = (region - 1) % RegionsOfSegment();
+  if (entry != 0 && directory_->entries()[entry - 1] == directory_->entries()[entry]) return;
+  const Segment* segment = SegmentOf(entry);
+  const Meta meta = Meta::Decode(segment->meta);
+  const uint64_t end = std::min<uint64_t>((part + 1) * kRegionSlots, options_.slots);
+  for (uint64_t i = part * kRegionSlots; i < end; ++i) {
+    const Slot& slot = segment->slots()[i];
+    const uint64_t key = slot.key;
+    if (!IsReserved(key) && meta.Covers(HashOf(key)) && report(key, slot.value)) return;
+  }
+}
+
+// A stale key, which a lazy split has left behind, is no copy: its hash leads to another segment.
+template <typename Visit>
+void Table::ForEachCopy(const uint8_t* bytes, Visit visit) {
+  uint64_t key;
+  std::memcpy(&key, bytes, sizeof key);
+  if (IsReserved(key)) {
+    if (Reserved(key)->present != 0) visit(bytes, reinterpret_cast<const uint8_t*>(&Reserved(key)->value));
+    return;
+  }
+  const uint64_t hash = HashOf(key);
+  Segment* segment = SegmentOf(EntryOf(hash));
+  if (!Meta::Decode(segment->meta).Covers(hash)) return;
+  for (uint64_t i = 0; i < WindowSize(); ++i) {
+    const Slot* slot = WindowSlot(segment, WindowBegin(hash), i);
+    if (slot->key == key && visit(bytes, reinterpret_cast<const uint8_t*>(&slot->value))) return;
+  }
+}
+
+}  // namespace powercut::cceh
+#endif  // POWERCUT_TARGETS_CCEH_TABLE_H_
