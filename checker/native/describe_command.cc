@@ -1,5 +1,7 @@
 // `powercut-engine describe`: what a target library offers.
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "checker/native/commands.h"
 #include "checker/native/event_stream.h"
@@ -11,9 +13,12 @@ namespace {
 
 struct DescribeOptions {
   std::string library, variant;
-  std::vector<std::string> options;  // key=value
-  uint32_t key_size = 16, value_size = 15;
+  std::vector<std::string> options;       // key=value
+  uint32_t key_size = 0, value_size = 0;  // 0: whatever the target takes
 };
+
+// Of keys and values, tried in turn where the command line names none: no target takes every size.
+constexpr std::pair<uint32_t, uint32_t> kUsualSizes[] = {{16, 15}, {8, 8}};
 
 Json list_of(const char* const* texts) {
   Json list = Json::array();
@@ -35,17 +40,27 @@ Result<Json> describe(const DescribeOptions& asked) {
   Result<TargetLibrary> library = TargetLibrary::load(asked.library);
   if (!library) return library.error();
   const powercut_target& target = library->target();
-  TargetConfig config(asked.variant.empty() ? target.variants[0] : asked.variant, std::move(options), asked.key_size,
-                      asked.value_size);
-  Result<powercut_traits> traits = library->configure("", config);
-  if (!traits) return traits.error();
+  const std::string variant = asked.variant.empty() ? target.variants[0] : asked.variant;
+  std::optional<EngineError> refused;
+  std::optional<powercut_traits> traits;
+  for (const auto& [key_size, value_size] : kUsualSizes) {
+    TargetConfig config(variant, options, asked.key_size != 0 ? asked.key_size : key_size,
+                        asked.value_size != 0 ? asked.value_size : value_size);
+    Result<powercut_traits> answer = library->configure("", config);
+    if (answer) {
+      traits = *answer;
+      break;
+    }
+    if (!refused) refused = answer.error();
+  }
+  if (!traits) return *refused;
   return Json{{"event", "described"},
               {"target",
                {{"name", target.name},
                 {"summary", text_of(target.summary)},
                 {"paper", text_of(target.paper)},
                 {"library", library->resolved_path()},
-                {"variant", config.get()->variant},
+                {"variant", variant},
                 {"variants", list_of(target.variants)},
                 {"options", list_of(target.options)},
                 {"commands", list_of(target.commands)},
@@ -70,8 +85,8 @@ void add_describe_command(CLI::App& app, int& exit_code) {
   command->add_option("--variant", asked->variant, "Variant (default: the target's first)");
   command->add_option("--option", asked->options, "Option of the target, key=value; may be given again")
       ->allow_extra_args(false);
-  command->add_option("--key-size", asked->key_size, "Bytes of a key")->capture_default_str();
-  command->add_option("--value-size", asked->value_size, "Bytes of a value")->capture_default_str();
+  command->add_option("--key-size", asked->key_size, "Bytes of a key (default: what the target takes)");
+  command->add_option("--value-size", asked->value_size, "Bytes of a value (default: what the target takes)");
   command->callback([asked, &exit_code] { exit_code = run_describe(*asked); });
 }
 
