@@ -1,0 +1,69 @@
+// What a run may choose: variant, shape of the table, how values are updated, and the planted bug
+// (scenarios/known_bugs/pfht).
+#ifndef POWERCUT_TARGETS_PFHT_OPTIONS_H_
+#define POWERCUT_TARGETS_PFHT_OPTIONS_H_
+
+#include <cstdint>
+
+#include "powercut/target.h"
+#include "targets/common/token_table.h"
+
+namespace powercut::pfht {
+
+// Each bug is a small change of `hardened` at the place that tests for it.
+enum class Bug : uint8_t {
+  kNone,
+  // The token is set before the item is durable.
+  kInsertUnordered,
+  kMoveUnordered,
+  kUpdateUnordered,
+  kFlushFirstLine,      // an item that straddles two lines: only the first is flushed
+  kMoveClearFirst,      // displacement: the old slot is cleared before the new one is set
+  kStashPublishEarly,   // a stash node is linked before it is durable
+  kStashFreeFirst,      // erase frees a stash node before it is unlinked
+  kStashCutChain,       // erase unlinks the rest of the chain, then links it again
+  kEraseFirstCopy,      // erase clears one of two copies
+  kUpdateFirstCopy,     // update changes one of two copies
+  kUpdateTwoWrites,     // log-free update: old token cleared, then new token set
+  kLogUnordered,        // the undo log is valid before it holds the old item
+  kLogClearedEarly,     // the undo log is cleared before the new value is durable
+  kLogNotReplayed,      // open ignores the undo log
+  kResizePublishEarly,  // the new table is named before it is durable
+  kRehashClearFirst,    // an item is cleared in the old table before the new table is named
+  kLeakNewTable,        // open does not free what nobody reaches
+  kHeaderNotFlushed,    // format flushes the address of a local
+};
+
+enum class UpdateKind : uint8_t { kLogged, kOpportunistic, kAtomic };
+enum class Choice : uint8_t { kFirst, kLessLoaded };
+
+struct Options {
+  bool hardened = false;
+  bool auto_expand = true;
+  UpdateKind update = UpdateKind::kLogged;
+  Choice choice = Choice::kFirst;
+  Bug bug = Bug::kNone;
+  uint8_t slots = 4;
+  uint8_t buckets_log2 = 3;
+  uint8_t stash = 3;  // percent of the whole table's places
+  uint8_t key_size = 16;
+  uint8_t value_size = 15;
+
+  TokenDefects defects() const {
+    return {.flush_first_line = bug == Bug::kFlushFirstLine,
+            .log_unordered = bug == Bug::kLogUnordered,
+            .log_cleared_early = bug == Bug::kLogClearedEarly,
+            .log_not_replayed = bug == Bug::kLogNotReplayed,
+            .value_in_halves = false,
+            .header_not_flushed = bug == Bug::kHeaderNotFlushed};
+  }
+};
+
+// Lines of powercut_target::options and names of powercut_target::variants.
+extern const char* const kOptionLines[];
+extern const char* const kVariants[];
+
+powercut_status ParseOptions(const powercut_config& config, Options* out);
+
+}  // namespace powercut::pfht
+#endif  // POWERCUT_TARGETS_PFHT_OPTIONS_H_

@@ -1,0 +1,103 @@
+// Resizing out of place (OSDI'18, 2.3): every item is copied to a new table, which then takes the old one's place by
+// one store. Nothing reaches the new table before, so its buckets and heads need no order among themselves; they are
+// written back once, as a whole. The deletions of 3.3(3) from the old table happen all at once, by the same store.
+#include <cstring>
+
+#include "targets/pfht/table.h"
+
+namespace powercut::pfht {
+
+powercut_status Table::Maintain(const char* command) {
+  return std::strcmp(command, "shrink") == 0 ? Shrink() : Expand();
+}
+
+// Doubles the number of buckets. Should an item find no place in the new table, the next size is tried: a small table
+// can be unlucky.
+powercut_status Table::Expand() {
+  for (uint32_t log2 = body_.shape.buckets_log2 + 1; log2 < kLogs; ++log2) {
+    Body next;
+    const Built built = Build(log2, &next);
+    if (built == Built::kNoRoom) return POWERCUT_FULL;
+    if (built == Built::kNoPlace) {
+      pmem::mark("expand.again");
+      continue;
+    }
+    Replace(next);
+    pmem::mark("expand.done");
+    return POWERCUT_OK;
+  }
+  return POWERCUT_FULL;
+}
+
+powercut_status Table::Shrink() {
+  if (body_.shape.buckets_log2 == 1) return POWERCUT_FULL;
+  Body next;
+  if (Build(body_.shape.buckets_log2 - 1, &next) != Built::kYes) {
+    pmem::mark("shrink.refused");
+    return POWERCUT_FULL;
+  }
+  Replace(next);
+  pmem::mark("shrink.done");
+  return POWERCUT_OK;
+}
+
+// A durable table with every item, which nothing reaches yet. Otherwise nothing was changed.
+Table::Built Table::Build(uint32_t buckets_log2, Body* next) {
+  *next = {.shape = Shape(buckets_log2, bucket_, options_), .base = nullptr, .stash_items = 0, .named = false};
+  const uint64_t offset = allocator_.Allocate(next->shape.bytes);
+  if (offset == 0) return Built::kNoRoom;
+  next->base = pool_.base + offset;
+  std::memset(next->base, 0, next->shape.bytes);
+  if (!CopyItems(next)) {
+    FreeAll(*next);
+    return Built::kNoPlace;
+  }
+  if (!Has(Bug::kResizePublishEarly)) pmem::persist(next->base, next->shape.bytes);
+  pmem::mark("resize.built");
+  return Built::kYes;
+}
+
+bool Table::CopyItems(Body* next) {
+  const auto copy = [&](const Place& place) {
+    // Of two copies that an interrupted displacement left, the one that search finds goes along.
+    if (options_.hardened && Find(place.item).item != place.item) {
+      pmem::mark("rehash.duplicate");
+      return false;
+    }
+    if (!PlaceItem(next, place.item)) return true;
+    if (Has(Bug::kRehashClearFirst) && place.bucket != nullptr) Clear(place.bucket, place.slot);
+    return false;
+  };
+  for (uint64_t index = 0; index < body_.shape.buckets(); ++index) {
+    if (ForEachInBucket(Bucket(body_, index), copy)) return false;
+  }
+  for (uint64_t chain = 0; chain < body_.shape.chains; ++chain) {
+    if (ForEachInChain(body_, chain, copy)) return false;
+  }
+  return true;
+}
+
+void Table::Replace(const Body& next) {
+  const Body old = body_;
+  NameTable(OffsetOf(next.base), next.shape.buckets_log2);
+  pmem::mark("resize.published");
+  if (Has(Bug::kResizePublishEarly)) pmem::persist(next.base, next.shape.bytes);
+  body_ = next;
+  body_.named = true;
+  // Unnamed first, freed next: a cut in between leaves blocks that the next open sweeps.
+  FreeAll(old);
+}
+
+// Precondition: no durable word names the table.
+void Table::FreeAll(const Body& body) {
+  for (uint64_t chain = 0; chain < body.shape.chains; ++chain) {
+    for (uint64_t offset = *Head(body, chain); offset != 0;) {
+      const uint64_t next = NodeAt(offset)->next;
+      allocator_.Free(offset);
+      offset = next;
+    }
+  }
+  allocator_.Free(OffsetOf(body.base));
+}
+
+}  // namespace powercut::pfht
