@@ -8,6 +8,8 @@
 #                            programs. PLAIN_LIBRARIES defaults to LIBRARIES.
 #   powercut_target_<name>_plain   build/lib/plain/libpowercut-<name>.so, the same objects as a library that
 #                            can be loaded: what `powercut audit` holds the instrumented one against.
+#   powercut_target_<name>_coverage   build/lib/coverage/libpowercut-<name>.so, which counts the lines that run (`make
+#                            coverage`); built on request only.
 # powercut_instrument(<target>) compiles any target of this folder through the pass.
 
 set(POWERCUT_PASS_FILE ${PROJECT_BINARY_DIR}/lib/libpowercut_pass.so)
@@ -44,6 +46,21 @@ function(powercut_add_target)
   set_target_properties(powercut_target_${arg_NAME}_plain PROPERTIES OUTPUT_NAME powercut-${arg_NAME} LINKER_LANGUAGE CXX
                         LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/plain BUILD_RPATH "$ORIGIN/..")
   target_link_options(powercut_target_${arg_NAME}_plain PRIVATE -Wl,-z,defs)
+
+  # Counters in a mapped file: they outlive processes that are killed or leave without atexit.
+  set(coverage powercut_target_${arg_NAME}_coverage)
+  add_library(${coverage} SHARED EXCLUDE_FROM_ALL ${arg_SOURCES})
+  target_include_directories(${coverage} PRIVATE ${arg_INCLUDES})
+  target_link_libraries(${coverage} PRIVATE ${arg_PLAIN_LIBRARIES})
+  target_compile_options(${coverage} PRIVATE -O0 -fprofile-instr-generate -fcoverage-mapping
+                         "SHELL:-mllvm -runtime-counter-relocation")
+  target_link_options(${coverage} PRIVATE -fprofile-instr-generate)
+  set_target_properties(${coverage} PROPERTIES OUTPUT_NAME powercut-${arg_NAME} POWERCUT_NO_SANITIZE ON
+                        LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/coverage)
+  if(NOT TARGET powercut_coverage)
+    add_custom_target(powercut_coverage)
+  endif()
+  add_dependencies(powercut_coverage ${coverage})
 
   # The pass may be absent while the tree is built in parts; then there is nothing to instrument with.
   if(TARGET powercut_pass AND TARGET powercut_rt)

@@ -1,0 +1,172 @@
+"""Which lines of a scheme's protocol its core scenarios reach: `python -m powercut.coverage [SCHEME]…`.
+
+Each core scenario is recorded on a library that counts the lines that run, which covers the operations. Its
+crash images are opened and queried on the same library by the audit's plain runner, which covers recovery. What
+is not protocol is left out: the target's face to powercut and its checks (`LEFT_OUT`), and what schemes share.
+
+The gate is the share of all lines of a scheme. Lines that were never reached are listed by file.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from powercut import catalog, engine, events, output, paths, plan, targets
+from powercut.errors import HarnessError, PowercutError, unknown_name
+from powercut.exit_codes import ExitCode
+
+#: Least share of a scheme's lines.
+WANTED = 0.95
+#: Files that hold no protocol.
+LEFT_OUT = frozenset({"options.cc", "options.h", "target.cc", "verify.cc"})
+_IMAGES = 400
+_TOOLS = ("llvm-profdata-19", "llvm-cov-19")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lines:
+    """What ran of one file."""
+
+    file: str
+    lines: int
+    missed: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reached:
+    """What ran of one scheme."""
+
+    scheme: str
+    files: tuple[Lines, ...]
+
+    @property
+    def share(self) -> float:
+        """Of all lines that hold code."""
+        lines = sum(item.lines for item in self.files)
+        return 1 - sum(len(item.missed) for item in self.files) / lines if lines else 0.0
+
+
+def measure(scheme: str) -> Reached:
+    """Runs the core scenarios of a scheme; HarnessError when a tool is missing or fails."""
+    target = targets.find(scheme)
+    library = paths.library_dir() / "coverage" / target.library.name
+    if not library.is_file():
+        raise HarnessError(
+            "there is no library that counts lines",
+            where=str(library),
+            next_step="Run 'make coverage', which builds it.",
+        )
+    with tempfile.TemporaryDirectory(prefix="powercut-coverage-") as name:
+        folder = Path(name)
+        for number, item in enumerate(catalog.core(target.name)):
+            for variant in target.default_variants:
+                wanted = plan.build(target, variant=variant, scenario=item, seed=1)
+                _run(wanted, library, folder, f"{number}-{variant}")
+        profile = folder / "all.profdata"
+        _tool(_TOOLS[0], "merge", "-o", str(profile), *map(str, folder.glob("*.profraw")))
+        exported = json.loads(_tool(_TOOLS[1], "export", "-instr-profile", str(profile), str(library)))
+    home = paths.home() / "targets" / target.name
+    files = [item for item in exported["data"][0]["files"] if Path(item["filename"]).parent == home]
+    return Reached(
+        scheme=target.name,
+        files=tuple(_lines(item) for item in files if Path(item["filename"]).name not in LEFT_OUT),
+    )
+
+
+def _run(wanted: dict[str, Any], library: Path, folder: Path, name: str) -> None:
+    plan_file, trace = folder / f"{name}.json", folder / f"{name}.pct"
+    counted = {**wanted, "target": {**wanted["target"], "library": str(library)}}
+    recording = ["record", "--plan", str(plan_file), "--trace", str(trace)]
+    for chosen, profile in ((counted, f"{name}-operations%c.profraw"), (wanted, None)):
+        plan_file.write_text(json.dumps(chosen), encoding="utf-8")
+        _engine(recording, events.Recorded, folder / profile if profile else None)
+    images = ["audit", "--trace", str(trace), "--images", str(_IMAGES), "--plain", str(library)]
+    _engine(images, events.Audited, folder / f"{name}-recovery%c.profraw")
+
+
+def _engine(arguments: Sequence[str], kind: type[events.Event], profile: Path | None) -> None:
+    before = os.environ.get("LLVM_PROFILE_FILE")
+    try:
+        if profile is not None:
+            os.environ["LLVM_PROFILE_FILE"] = str(profile)
+        engine.single(paths.engine(), arguments, kind)
+    finally:
+        os.environ.pop("LLVM_PROFILE_FILE", None)
+        if before is not None:
+            os.environ["LLVM_PROFILE_FILE"] = before
+
+
+def _tool(name: str, *arguments: str) -> str:
+    try:
+        done = subprocess.run([name, *arguments], capture_output=True, text=True, check=False)
+    except FileNotFoundError as error:
+        raise HarnessError(f"{name} is not installed", where=name, next_step="Run 'make setup'.") from error
+    if done.returncode != 0:
+        said = done.stderr.strip().splitlines() or ["it said nothing"]
+        raise HarnessError(
+            f"exit status {done.returncode} ({said[-1]})", where=name, next_step="Run 'make coverage' again."
+        )
+    return done.stdout
+
+
+def _lines(file: dict[str, Any]) -> Lines:
+    """Counts of lines from the segments of llvm-cov: [line, column, count, has count, is region entry, is gap]."""
+    segments = file["segments"]
+    counts: dict[int, int] = {}
+    for position, (line, _, count, counted, entry, gap) in enumerate(segments):
+        if not counted or gap:
+            continue
+        end = segments[position + 1][0] if position + 1 < len(segments) else line
+        for number in range(line if entry else line + 1, max(end, line + 1)):
+            counts[number] = max(counts.get(number, 0), count)
+        if entry:
+            counts[line] = max(counts.get(line, 0), count)
+    missed = tuple(sorted(number for number, count in counts.items() if count == 0))
+    return Lines(file=Path(file["filename"]).name, lines=len(counts), missed=missed)
+
+
+def spans(lines: Sequence[int]) -> str:
+    """[3, 4, 5, 9] as "3-5 9"."""
+    out: list[list[int]] = []
+    for line in lines:
+        if out and out[-1][1] == line - 1:
+            out[-1][1] = line
+        else:
+            out.append([line, line])
+    return " ".join(str(first) if first == last else f"{first}-{last}" for first, last in out)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Prints a row for each scheme and the lines that were not reached."""
+    parser = argparse.ArgumentParser(prog="python -m powercut.coverage", description="Lines that core scenarios reach.")
+    parser.add_argument("schemes", nargs="*", metavar="SCHEME")
+    given = parser.parse_args(arguments)
+    known = [name for name in targets.libraries() if name not in targets.SELF_TEST_TARGETS]
+    code = ExitCode.CLEAN
+    try:
+        for scheme in given.schemes or known:
+            if scheme not in known:
+                raise unknown_name("scheme", scheme, known, list_command="powercut list targets")
+            reached = measure(scheme)
+            enough = reached.share >= WANTED
+            code = code if enough else ExitCode.FINDINGS
+            print(
+                f"{scheme:12} {reached.share:6.1%} of the protocol's lines{'' if enough else '  TOO FEW'}", flush=True
+            )
+            for item in reached.files:
+                if item.missed:
+                    print(f"    {item.file}: {spans(item.missed)}")
+    except PowercutError as error:
+        output.say_error(error)
+        return int(error.exit_code)
+    return int(code)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
