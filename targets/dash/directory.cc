@@ -1,0 +1,36 @@
+// The directory: 2^depth entries, addressed by the most significant bits of the hash (4.1, 4.7).
+#include "targets/dash/table.h"
+
+namespace powercut::dash {
+
+// The new directory is complete and durable before one store, of offset and depth together, makes it the directory.
+powercut_status Table::DoubleDirectory() {
+  const uint32_t depth = global_depth();
+  if (depth == kMaxDepth) return POWERCUT_FULL;
+  const uint64_t count = uint64_t{1} << depth;
+  const uint64_t block = allocator_.Allocate(2 * count * sizeof(uint64_t));
+  if (block == 0) return POWERCUT_FULL;
+  auto* wider = reinterpret_cast<uint64_t*>(pool_.base + block);
+  const uint64_t* old = entries();
+  for (uint64_t i = 0; i < count; ++i) wider[2 * i] = wider[2 * i + 1] = old[i];
+  if (!Has(Bug::kDirectoryNotFlushed)) pmem::persist(wider, 2 * count * sizeof *wider);
+  pmem::mark("directory.filled");
+  const uint64_t old_block = directory_at();
+  StoreField(&root()->directory, block | (depth + 1));
+  pmem::mark("directory.doubled");
+  allocator_.Free(old_block);
+  return POWERCUT_OK;
+}
+
+// Several entries change one by one: until all are durable the split counts as unfinished, and both old and new
+// entries lead to every record.
+void Table::PointDirectoryAt(Segment* segment) {
+  const Identity identity = segment->Which();
+  const uint32_t below = global_depth() - identity.depth;
+  uint64_t* first = entries() + (identity.pattern << below);
+  const uint64_t count = uint64_t{1} << below;
+  for (uint64_t i = 0; i < count; ++i) pmem::atomic_store(first + i, OffsetOf(segment));
+  pmem::persist(first, count * sizeof *first);
+}
+
+}  // namespace powercut::dash

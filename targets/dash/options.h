@@ -1,0 +1,62 @@
+// What a run may choose: variant, shape of the table, the techniques that the paper evaluates one by one, how a
+// segment is recovered, and the planted bug (scenarios/known_bugs/dash).
+#ifndef POWERCUT_TARGETS_DASH_OPTIONS_H_
+#define POWERCUT_TARGETS_DASH_OPTIONS_H_
+
+#include <cstdint>
+
+#include "powercut/target.h"
+
+namespace powercut::dash {
+
+// Each bug is a small change of `hardened` at the place that tests for it.
+enum class Bug : uint8_t {
+  kNone,
+  kCleanNotPersisted,      // open clears the clean marker and does not flush it
+  kVersionNotPersisted,    // open raises the version and does not flush it
+  kWordBeforeRecord,       // the bitmap is durable before the record is
+  kWordNotFlushed,         // insert does not flush the bitmap
+  kMembershipApart,        // the membership bit is set by a store of its own, after the allocation bit
+  kEraseNotFlushed,        // erase does not flush the bitmap
+  kDisplaceClearFirst,     // displacement: the original is cleared before the copy is written
+  kDisplaceRefillAtOnce,   // displacement: the slot is refilled before its clearing is durable
+  kDirectoryNotFlushed,    // a doubled directory is published unflushed
+  kSplitPublishedEarly,    // the directory names the new segment before that is durable
+  kSplitClearedEarly,      // the old segment loses its records before the new segment is durable
+  kSplitNotFinished,       // recovery of a segment ignores its SPLITTING state
+  kSplitStatesSwapped,     // the old segment's state is cleared before the new segment's
+  kDepthNotFlushed,        // the old segment's new local depth is not flushed
+  kOverflowTrusted,        // overflow metadata is used after a crash as it is
+  kDuplicatesKept,         // recovery of a segment leaves duplicates
+  kDuplicateNotFlushed,    // recovery of a segment does not flush the removal of a duplicate
+  kLocksKept,              // recovery of a segment does not reset the bucket locks
+  kCloseWithoutWriteback,  // close sets the clean marker and writes nothing else back
+  kLeakNewSegment,         // open does not free what nobody reaches
+  kCount
+};
+
+struct Options {
+  bool hardened = false;
+  bool balance = true;
+  bool displacement = true;
+  bool fingerprints = true;
+  bool overflow = true;
+  bool eager = false;
+  Bug bug = Bug::kNone;
+  uint8_t buckets = 4;
+  uint8_t stash = 2;
+  uint8_t slots = 14;
+  uint8_t depth = 0;
+  uint8_t versions = 255;
+  uint8_t key_size = 8;
+  uint8_t value_size = 8;
+};
+
+// Lines of powercut_target::options and names of powercut_target::variants.
+extern const char* const kOptionLines[];
+extern const char* const kVariants[];
+
+powercut_status ParseOptions(const powercut_config& config, Options* out);
+
+}  // namespace powercut::dash
+#endif  // POWERCUT_TARGETS_DASH_OPTIONS_H_

@@ -1,0 +1,124 @@
+// Format, open, close (4.8). Open does not look into buckets: it reads the root, the directory's first entry and the
+// header of every segment, and raises the version unless the table was closed.
+#include <new>
+
+#include "targets/dash/table.h"
+
+namespace powercut::dash {
+
+powercut_status Table::Format(powercut_pool pool, const Options& options) {
+  Table table(pool, options);
+  table.allocator_.Format();
+  const uint64_t count = uint64_t{1} << options.depth;
+  const uint64_t directory = table.allocator_.Allocate(count * sizeof(uint64_t));
+  if (directory == 0) return POWERCUT_FULL;
+  Root* root = table.root();
+  root->version = 1;
+  root->clean = 1;
+  root->geometry = table.geometry();
+  root->directory = directory | options.depth;
+  // The pool is zeroed, as the traits demand: the buckets are empty as they are. Each segment links its right
+  // neighbour, so the last one is made first.
+  uint64_t right = 0;
+  for (uint64_t i = count; i-- > 0;) {
+    const uint64_t block = table.allocator_.Allocate(table.segment_bytes());
+    if (block == 0) return POWERCUT_FULL;
+    table.WriteSegment(table.SegmentAt(block), {options.depth, i}, right, kNormal);
+    table.entries()[i] = block;
+    right = block;
+  }
+  pmem::flush(table.entries(), count * sizeof(uint64_t));
+  pmem::flush(&root->clean, sizeof root->clean);
+  pmem::flush(root, pmem::kLine);
+  pmem::fence();
+  StoreField(&root->magic, kMagic);
+  return POWERCUT_OK;
+}
+
+powercut_status Table::Open(powercut_pool pool, const Options& options, Table** out) {
+  if (pool.size < sizeof(Root) + kUnit) return POWERCUT_NOT_FORMATTED;
+  auto* table = new (std::nothrow) Table(pool, options);
+  if (table == nullptr) return POWERCUT_FULL;
+  powercut_status status = table->FindSegments();
+  if (status == POWERCUT_OK && !table->Has(Bug::kLeakNewSegment) &&
+      !table->allocator_.Sweep([&](uint64_t offset) { return table->Reaches(offset); })) {
+    status = POWERCUT_CORRUPT;
+  }
+  if (status == POWERCUT_OK) status = table->RaiseVersion();
+  if (status == POWERCUT_OK && options.eager) {
+    for (uint64_t i = 0; i < table->segments_.size() && status == POWERCUT_OK; ++i) {
+      Segment* segment = table->SegmentAt(table->segments_.offset(i));
+      if (!table->IsRecovered(segment)) status = table->Recover(segment);
+    }
+  }
+  if (status != POWERCUT_OK) {
+    delete table;
+    return status;
+  }
+  table->open_ = true;
+  *out = table;
+  return POWERCUT_OK;
+}
+
+// The chain of side links holds every segment, also one whose split is not finished.
+powercut_status Table::FindSegments() {
+  if (root()->magic != kMagic) return POWERCUT_NOT_FORMATTED;
+  const uint64_t bytes = (uint64_t{1} << (global_depth() & 63)) * sizeof(uint64_t);
+  if (root()->geometry != geometry() || !allocator_.Matches() || global_depth() > kMaxDepth ||
+      !allocator_.Contains(directory_at(), bytes)) {
+    return POWERCUT_CORRUPT;
+  }
+  for (uint64_t at = entries()[0]; at != 0; at = SegmentAt(at)->link) {
+    if (at % kUnit != 0 || !allocator_.Contains(at, segment_bytes()) || segments_.Has(at)) return POWERCUT_CORRUPT;
+    if (!segments_.Reserve()) return POWERCUT_FULL;
+    segments_.Add(at);
+  }
+  return segments_.size() == 0 ? POWERCUT_CORRUPT : POWERCUT_OK;
+}
+
+powercut_status Table::RaiseVersion() {
+  if (root()->clean != 0) {
+    pmem::mark("open.clean");
+    pmem::atomic_store(&root()->clean, uint64_t{0});
+    if (!Has(Bug::kCleanNotPersisted)) pmem::persist(&root()->clean, sizeof root()->clean);
+    return POWERCUT_OK;
+  }
+  uint64_t version = root()->version + 1;
+  if (version > options_.versions) {
+    // Version 0 is no table's: every segment is unrecovered before the numbers begin again.
+    pmem::mark("open.versions_reset");
+    for (uint64_t i = 0; i < segments_.size(); ++i) {
+      Segment* segment = SegmentAt(segments_.offset(i));
+      pmem::atomic_store(&segment->version, uint64_t{0});
+      pmem::flush(&segment->version, sizeof segment->version);
+    }
+    pmem::fence();
+    version = 1;
+  }
+  pmem::mark("open.crashed");
+  pmem::atomic_store(&root()->version, version);
+  if (!Has(Bug::kVersionNotPersisted)) pmem::persist(&root()->version, sizeof root()->version);
+  return POWERCUT_OK;
+}
+
+// What operations leave unflushed (lock words, overflow metadata) is rebuilt after a crash only; a table that says it
+// is clean must have it.
+void Table::WriteBackTouched() {
+  bool flushed = false;
+  for (uint64_t i = 0; i < segments_.size(); ++i) {
+    for (uint32_t b = 0; b < all_buckets(); ++b) {
+      if (!segments_.IsTouched(i, b)) continue;
+      pmem::flush_line(SegmentAt(segments_.offset(i))->bucket(b));
+      flushed = true;
+    }
+  }
+  if (flushed) pmem::fence();
+}
+
+Table::~Table() {
+  if (!open_) return;
+  if (options_.hardened && !Has(Bug::kCloseWithoutWriteback)) WriteBackTouched();
+  StoreField(&root()->clean, 1);
+}
+
+}  // namespace powercut::dash

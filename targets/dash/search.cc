@@ -1,0 +1,40 @@
+// Search (4.6). It writes nothing, so it does not recover a segment: in one that a crash left as it was, it does not
+// believe what recovery would rebuild (locks, overflow metadata) and knows where a split may have got to.
+#include "targets/dash/table.h"
+
+namespace powercut::dash {
+
+Place Table::FindIn(Segment* segment, uint64_t key, const Hash& hash) {
+  // A recovered segment may be under change (4.4); in another one the locks mean nothing.
+  if (IsRecovered(segment)) {
+    AwaitUnlocked(segment, hash.bucket(bucket_mask()));
+    AwaitUnlocked(segment, Next(hash.bucket(bucket_mask())));
+  }
+  Place found;
+  ForEachIn(segment, key, hash, [&](const Place& place) {
+    found = place;
+    return true;
+  });
+  return found;
+}
+
+Place Table::Find(uint64_t key, const Hash& hash) {
+  Segment* segment = SegmentOf(hash);
+  Segment* fresh = PendingSplit(segment);
+  if (fresh == nullptr || !Counts(fresh) || !fresh->Which().Covers(hash)) return FindIn(segment, key, hash);
+  pmem::mark("search.pending_split");
+  if (options_.hardened) return FindIn(fresh, key, hash);
+  const Place place = FindIn(segment, key, hash);
+  return place.found() ? place : FindIn(fresh, key, hash);
+}
+
+powercut_status Table::Lookup(const uint8_t* key, uint8_t* value) {
+  const uint64_t wanted = LoadWord(key);
+  const Place place = Find(wanted, Hash(wanted));
+  if (!place.found()) return POWERCUT_NOT_FOUND;
+  const uint64_t found = place.segment->bucket(place.bucket)->record[place.slot].value;
+  std::memcpy(value, &found, sizeof found);
+  return POWERCUT_OK;
+}
+
+}  // namespace powercut::dash

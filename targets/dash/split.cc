@@ -1,0 +1,160 @@
+// Segment split (4.7): mark SPLITTING, link a NEW segment, rehash into it, clear what moved, change the directory and
+// the local depth, clear both states. Whatever a crash interrupts, recovery of the old segment completes.
+#include "targets/dash/table.h"
+
+namespace powercut::dash {
+
+powercut_status Table::Split(Segment* segment) {
+  const Identity old = segment->Which();
+  if (old.depth == global_depth()) {
+    const powercut_status status = DoubleDirectory();
+    if (status != POWERCUT_OK) return status;
+  }
+  if (!segments_.Reserve()) return POWERCUT_FULL;
+  const Identity identity{old.depth + 1, old.pattern << 1 | 1};
+  for (uint32_t b = 0; b < all_buckets(); ++b) Lock(segment, b);
+  StoreField(&segment->state, kSplitting);
+  pmem::mark("split.begun");
+  powercut_status status = POWERCUT_FULL;
+  const uint64_t block = allocator_.Allocate(segment_bytes());
+  if (block == 0) {
+    StoreField(&segment->state, kNormal);
+  } else {
+    Segment* fresh = SegmentAt(block);
+    WriteSegment(fresh, identity, segment->link, kNew);
+    // `published` looks into a linked segment whatever the crash left of its records; `hardened` does not before
+    // they are durable, and clears the buckets then.
+    if (!options_.hardened) {
+      ClearBuckets(fresh);
+      for (uint32_t b = 0; b < all_buckets(); ++b) pmem::flush(fresh->bucket(b), pmem::kLine);
+    }
+    pmem::fence();
+    StoreField(&segment->link, block);
+    segments_.Add(block);
+    pmem::mark("split.linked");
+    status = FinishSplit(segment, fresh, /*resumed=*/false);
+  }
+  for (uint32_t b = 0; b < all_buckets(); ++b) Unlock(segment, b);
+  return status;
+}
+
+// Flushed, not fenced.
+void Table::WriteSegment(Segment* segment, Identity identity, uint64_t link, State state) const {
+  segment->identity = identity.Encode();
+  segment->link = link;
+  segment->state = state;
+  segment->version = root()->version;
+  pmem::flush(segment, sizeof(uint64_t) * 4);
+}
+
+void Table::ClearBuckets(Segment* segment) const {
+  for (uint32_t b = 0; b < all_buckets(); ++b) std::memset(segment->bucket(b), 0, offsetof(Bucket, record));
+}
+
+powercut_status Table::FinishSplit(Segment* segment, Segment* fresh, bool resumed) {
+  const Identity identity = fresh->Which();
+  if (fresh->state == kNew) {
+    // Nobody has lost a record to the new segment yet, so `hardened` can begin again. The paper goes on with what it
+    // finds there.
+    if (options_.hardened) ClearBuckets(fresh);
+    if (!Rehash(segment, fresh, /*check_unique=*/resumed && !options_.hardened)) {
+      if (resumed && !options_.hardened) return POWERCUT_FULL;
+      pmem::mark("split.in_place");
+      CopyInPlace(segment, fresh);
+    }
+    if (Has(Bug::kSplitPublishedEarly)) PointDirectoryAt(fresh);
+    if (Has(Bug::kSplitClearedEarly)) ClearMoved(segment, identity);
+    WriteBack(fresh);
+    pmem::mark("split.copied");
+    if (options_.hardened) StoreField(&fresh->state, kFilled);
+  }
+  if (!Has(Bug::kSplitClearedEarly)) ClearMoved(segment, identity);
+  pmem::mark("split.cleared");
+  if (!Has(Bug::kSplitPublishedEarly)) PointDirectoryAt(fresh);
+  pmem::mark("split.published");
+  pmem::atomic_store(&segment->identity, Identity{identity.depth, identity.pattern - 1}.Encode());
+  if (!Has(Bug::kDepthNotFlushed)) pmem::persist(&segment->identity, sizeof segment->identity);
+  // The new segment first: a segment that is NEW for ever would make recovery resume a later split that has not begun.
+  const bool swapped = Has(Bug::kSplitStatesSwapped);
+  StoreField(swapped ? &segment->state : &fresh->state, kNormal);
+  pmem::mark("split.normal");
+  StoreField(swapped ? &fresh->state : &segment->state, kNormal);
+  pmem::mark("split.done");
+  return POWERCUT_OK;
+}
+
+// False: the records do not fit, since they come in another order than before.
+bool Table::Rehash(Segment* segment, Segment* fresh, bool check_unique) {
+  const Identity identity = fresh->Which();
+  for (uint32_t b = 0; b < all_buckets(); ++b) {
+    const Bucket* bucket = segment->bucket(b);
+    for (uint32_t rest = bucket->Load().allocated(); rest != 0; rest &= rest - 1) {
+      const Record& record = bucket->record[std::countr_zero(rest)];
+      const Hash hash(record.key);
+      if (!identity.Covers(hash)) continue;
+      if (check_unique && FindIn(fresh, record.key, hash).found()) continue;
+      if (!PlaceRecord(fresh, record, hash, kDeferred)) return false;
+    }
+  }
+  return true;
+}
+
+// Each record to the slot that it has now: always fits.
+void Table::CopyInPlace(Segment* segment, Segment* fresh) {
+  const Identity identity = fresh->Which();
+  ClearBuckets(fresh);
+  for (uint32_t b = 0; b < all_buckets(); ++b) {
+    const Bucket* from = segment->bucket(b);
+    Bucket* to = fresh->bucket(b);
+    const Word word = from->Load();
+    for (uint32_t rest = word.allocated(); rest != 0; rest &= rest - 1) {
+      const auto slot = static_cast<uint32_t>(std::countr_zero(rest));
+      const Hash hash(from->record[slot].key);
+      if (!identity.Covers(hash)) continue;
+      to->record[slot] = from->record[slot];
+      to->fingerprint[slot] = hash.fingerprint();
+      to->Store(to->Load().With(slot, word.member(slot)));
+      if (b >= options_.buckets) AddOverflow(fresh, hash, b - options_.buckets);
+    }
+  }
+}
+
+// Makes the buckets' metadata and their records durable.
+void Table::WriteBack(Segment* segment) const {
+  for (uint32_t b = 0; b < all_buckets(); ++b) {
+    const Bucket* bucket = segment->bucket(b);
+    uint32_t lines = 1;
+    for (uint32_t rest = bucket->Load().allocated(); rest != 0; rest &= rest - 1) {
+      const auto* record = reinterpret_cast<const uint8_t*>(&bucket->record[std::countr_zero(rest)]);
+      lines |= 1u << (record - reinterpret_cast<const uint8_t*>(bucket)) / pmem::kLine;
+    }
+    for (uint32_t line = 0; line < 4; ++line) {
+      if ((lines >> line & 1) != 0) pmem::flush_line(reinterpret_cast<const uint8_t*>(bucket) + line * pmem::kLine);
+    }
+  }
+  pmem::fence();
+}
+
+void Table::ClearMoved(Segment* segment, Identity moved) {
+  bool flushed = false;
+  for (uint32_t b = 0; b < all_buckets(); ++b) {
+    Bucket* bucket = segment->bucket(b);
+    const Word word = bucket->Load();
+    uint32_t slots = 0;
+    for (uint32_t rest = word.allocated(); rest != 0; rest &= rest - 1) {
+      const auto slot = static_cast<uint32_t>(std::countr_zero(rest));
+      const Hash hash(bucket->record[slot].key);
+      if (!moved.Covers(hash)) continue;
+      slots |= 1u << slot;
+      if (b >= options_.buckets) RemoveOverflow(segment, hash, b - options_.buckets);
+    }
+    if (slots == 0) continue;
+    bucket->Store(word.Without(slots));
+    pmem::flush(&bucket->word, sizeof bucket->word);
+    segments_.Settle(OffsetOf(segment), b);
+    flushed = true;
+  }
+  if (flushed) pmem::fence();
+}
+
+}  // namespace powercut::dash

@@ -1,0 +1,216 @@
+// Dash-EH (Lu, Hao, Wang, Lo: "Dash: Scalable Hashing on Persistent Memory", VLDB 2020), one thread. README.md maps
+// functions to sections of the paper.
+#ifndef POWERCUT_TARGETS_DASH_TABLE_H_
+#define POWERCUT_TARGETS_DASH_TABLE_H_
+
+#include <cstdint>
+
+#include "powercut/target.h"
+#include "targets/common/pool_allocator.h"
+#include "targets/dash/layout.h"
+#include "targets/dash/options.h"
+#include "targets/dash/segment_list.h"
+
+namespace powercut::dash {
+
+// Where a copy of a record lies.
+struct Place {
+  Segment* segment = nullptr;
+  uint32_t bucket = 0;  // stash buckets follow the normal ones
+  uint32_t slot = 0;
+
+  bool found() const { return segment != nullptr; }
+};
+
+class Table {
+ public:
+  using Options = dash::Options;
+
+  static powercut_status ParseOptions(const powercut_config& config, Options* out) {
+    return dash::ParseOptions(config, out);
+  }
+  static void Traits(const Options& options, powercut_traits* out);  // target.cc
+  // recover.cc
+  static powercut_status Format(powercut_pool pool, const Options& options);
+  static powercut_status Open(powercut_pool pool, const Options& options, Table** out);
+  ~Table();
+  Table(const Table&) = delete;
+  Table& operator=(const Table&) = delete;
+
+  powercut_status Insert(const uint8_t* key, const uint8_t* value);  // insert.cc
+  powercut_status Update(const uint8_t* key, const uint8_t* value);  // change.cc
+  powercut_status Erase(const uint8_t* key);                         // change.cc
+  powercut_status Lookup(const uint8_t* key, uint8_t* value);        // search.cc
+  powercut_status Maintain(const char*) { return POWERCUT_UNSUPPORTED; }
+  powercut_status Verify(uint64_t region, char* message, size_t size);  // verify.cc
+
+  // Region 0 is the root and the directory; then each segment's header and each of its buckets.
+  uint64_t regions() const { return 1 + segments_.size() * regions_per_segment(); }
+  bool Reaches(uint64_t offset) const { return offset == directory_at() || segments_.Has(offset); }
+  PoolAllocator& allocator() { return allocator_; }
+  const Options& options() const { return options_; }
+  uint64_t segment_count() const { return segments_.size(); }
+
+  template <typename Visit>
+  void ForEachCopy(const uint8_t* key, Visit visit) {
+    const uint64_t wanted = LoadWord(key);
+    const Hash hash(wanted);
+    Segment* segment = SegmentOf(hash);
+    bool stopped = false;
+    const auto report = [&](const Place& place) {
+      stopped = stopped || Report(place, visit);
+      return stopped;
+    };
+    ForEachIn(segment, wanted, hash, report);
+    Segment* fresh = PendingSplit(segment);
+    if (!stopped && fresh != nullptr && Counts(fresh)) ForEachIn(fresh, wanted, hash, report);
+  }
+
+  template <typename Visit>
+  void Walk(uint64_t region, Visit visit) {
+    if (region == 0) return;
+    const uint64_t part = (region - 1) % regions_per_segment();
+    Segment* segment = SegmentAt(segments_.offset((region - 1) / regions_per_segment()));
+    if (part == 0 || !Counts(segment)) return;
+    const auto bucket = static_cast<uint32_t>(part - 1);
+    for (uint32_t rest = segment->bucket(bucket)->Load().allocated(); rest != 0; rest &= rest - 1) {
+      if (Report({segment, bucket, static_cast<uint32_t>(std::countr_zero(rest))}, visit)) return;
+    }
+  }
+
+ private:
+  Table(powercut_pool pool, const Options& options)
+      : pool_(pool), options_(options), allocator_(pool, {.begin = sizeof(Root), .unit = kUnit}) {}
+
+  enum Durability { kDurable, kDeferred };
+
+  bool Has(Bug bug) const { return options_.bug == bug; }
+  Root* root() const { return reinterpret_cast<Root*>(pool_.base); }
+  uint64_t geometry() const { return options_.buckets | options_.stash << 8 | options_.slots << 16; }
+  uint32_t bucket_mask() const { return options_.buckets - 1u; }
+  uint32_t all_buckets() const { return uint32_t{options_.buckets} + options_.stash; }
+  uint64_t segment_bytes() const { return sizeof(Segment) + all_buckets() * sizeof(Bucket); }
+  uint64_t regions_per_segment() const { return 1 + all_buckets(); }
+  uint32_t Next(uint32_t bucket) const { return (bucket + 1) & bucket_mask(); }
+  uint32_t Previous(uint32_t bucket) const { return (bucket - 1) & bucket_mask(); }
+  bool Full(Word word) const { return word.count() >= options_.slots; }
+  Segment* SegmentAt(uint64_t offset) const { return reinterpret_cast<Segment*>(pool_.base + offset); }
+  uint64_t OffsetOf(const Segment* segment) const {
+    return static_cast<uint64_t>(reinterpret_cast<const uint8_t*>(segment) - pool_.base);
+  }
+  static uint64_t LoadWord(const uint8_t* at) {
+    uint64_t word;
+    std::memcpy(&word, at, sizeof word);
+    return word;
+  }
+  static void StoreField(uint64_t* field, uint64_t value) {
+    pmem::atomic_store(field, value);
+    pmem::persist(field, sizeof *field);
+  }
+
+  template <typename Visit>
+  static bool Report(const Place& place, Visit& visit) {
+    const Record& record = place.segment->bucket(place.bucket)->record[place.slot];
+    return visit(reinterpret_cast<const uint8_t*>(&record.key), reinterpret_cast<const uint8_t*>(&record.value));
+  }
+
+  // directory.cc
+  uint32_t global_depth() const { return static_cast<uint32_t>(pmem::atomic_load(&root()->directory) & 0xff); }
+  uint64_t directory_at() const { return pmem::atomic_load(&root()->directory) & ~uint64_t{0xff}; }
+  uint64_t* entries() const { return reinterpret_cast<uint64_t*>(pool_.base + directory_at()); }
+  Segment* SegmentOf(const Hash& hash) const {
+    return SegmentAt(pmem::atomic_load(&entries()[hash.prefix(global_depth())]));
+  }
+  powercut_status DoubleDirectory();
+  void PointDirectoryAt(Segment* segment);
+
+  // bucket.cc: the steps that every operation is made of.
+  void Lock(Segment* segment, uint32_t bucket);
+  void Unlock(Segment* segment, uint32_t bucket);
+  void AwaitUnlocked(Segment* segment, uint32_t bucket) const;
+  // Writes the record into a free slot, then sets its bits. Precondition: the bucket is not full.
+  void Fill(Segment* segment, uint32_t bucket, const Record& record, uint8_t fingerprint, bool member,
+            Durability durability);
+  void Clear(const Place& place, Durability durability);
+  void AddOverflow(Segment* segment, const Hash& hash, uint32_t stash);
+  void RemoveOverflow(Segment* segment, const Hash& hash, uint32_t stash);
+  // The stash buckets that may hold a record, one bit each.
+  uint32_t StashOf(Segment* segment, const Hash& hash, bool trusted) const;
+
+  // search.cc
+  Place Find(uint64_t key, const Hash& hash);
+  Place FindIn(Segment* segment, uint64_t key, const Hash& hash);
+  // Visits until `visit(place)` returns true.
+  template <typename Visit>
+  void ForEachIn(Segment* segment, uint64_t key, const Hash& hash, Visit visit) {
+    const bool trusted = IsRecovered(segment);
+    const uint32_t home = hash.bucket(bucket_mask());
+    const auto probe = [&](uint32_t index, uint32_t slots) {
+      Bucket* bucket = segment->bucket(index);
+      for (; slots != 0; slots &= slots - 1) {
+        const auto slot = static_cast<uint32_t>(std::countr_zero(slots));
+        if (options_.fingerprints && bucket->fingerprint[slot] != hash.fingerprint()) continue;
+        if (bucket->record[slot].key == key && visit(Place{segment, index, slot})) return true;
+      }
+      return false;
+    };
+    const Word word = segment->bucket(home)->Load();
+    if (probe(home, word.allocated() & ~word.members())) return;
+    const Word next = segment->bucket(Next(home))->Load();
+    if (probe(Next(home), next.allocated() & next.members())) return;
+    for (uint32_t rest = StashOf(segment, hash, trusted); rest != 0; rest &= rest - 1) {
+      const uint32_t index = options_.buckets + static_cast<uint32_t>(std::countr_zero(rest));
+      if (probe(index, segment->bucket(index)->Load().allocated())) return;
+    }
+  }
+
+  // insert.cc
+  bool PlaceRecord(Segment* segment, const Record& record, const Hash& hash, Durability durability);
+  bool PlaceByDisplacement(Segment* segment, const Record& record, const Hash& hash, Durability durability);
+  void Displace(const Place& from, uint32_t to, const Record& record, const Hash& hash, Durability durability);
+  bool PlaceInStash(Segment* segment, const Record& record, const Hash& hash, Durability durability);
+
+  // split.cc
+  powercut_status Split(Segment* segment);
+  void WriteSegment(Segment* segment, Identity identity, uint64_t link, State state) const;
+  void ClearBuckets(Segment* segment) const;
+  // Every step of a split after the new segment is linked; `resumed`: by recovery.
+  powercut_status FinishSplit(Segment* segment, Segment* fresh, bool resumed);
+  bool Rehash(Segment* segment, Segment* fresh, bool check_unique);
+  void CopyInPlace(Segment* segment, Segment* fresh);
+  void WriteBack(Segment* segment) const;
+  void ClearMoved(Segment* segment, Identity moved);
+
+  // recover.cc
+  powercut_status FindSegments();
+  powercut_status RaiseVersion();
+  void WriteBackTouched();
+
+  // recover_segment.cc
+  bool IsRecovered(const Segment* segment) const {
+    return pmem::atomic_load(&segment->version) == pmem::atomic_load(&root()->version);
+  }
+  // The new segment of a split that a crash has interrupted, or null.
+  Segment* PendingSplit(Segment* segment) const;
+  // Do the segment's records count? Not before a split has made them durable; `published` cannot tell.
+  bool Counts(const Segment* segment) const { return !options_.hardened || segment->state != kNew; }
+  // The segment of a hash, recovered: what every operation that writes begins with.
+  powercut_status Acquire(const Hash& hash, Segment** out);
+  powercut_status Recover(Segment* segment);
+  void RecoverBuckets(Segment* segment);
+  void RemoveDuplicates(Segment* segment, uint32_t bucket);
+
+  // verify.cc
+  powercut_status VerifyDirectory(char* message, size_t size);
+  powercut_status VerifySegment(Segment* segment, char* message, size_t size);
+  powercut_status VerifyBucket(Segment* segment, uint32_t index, char* message, size_t size);
+
+  powercut_pool pool_;
+  Options options_;
+  PoolAllocator allocator_;
+  SegmentList segments_;
+  bool open_ = false;  // close() has something to close
+};
+
+}  // namespace powercut::dash
+#endif  // POWERCUT_TARGETS_DASH_TABLE_H_

@@ -1,0 +1,40 @@
+// Dash-EH behind the target ABI.
+#include "targets/common/scheme_target.h"
+#include "targets/dash/table.h"
+
+namespace powercut::dash {
+
+void Table::Traits(const Options& options, powercut_traits* out) {
+  out->checks_exists = 1;
+  // An eager open recovers every segment, so that no duplicate is left.
+  if (!options.eager) {
+    out->copy_bound = 2;
+    out->copy_citation =
+        "Dash (VLDB'20), 4.8: recovery of a segment is amortized over segment accesses; its second step removes "
+        "duplicate records, and an interrupted split is redone with a uniqueness check";
+  }
+  out->notes = "one thread; a lookup does not recover the segment that it reads";
+  // format writes no bucket and, of the allocator, neither mark nor entries.
+  out->needs_zeroed_pool = 1;
+}
+
+}  // namespace powercut::dash
+
+namespace {
+
+constexpr const char* kCommands[] = {nullptr};
+
+constexpr powercut_target kTarget = powercut::SchemeTarget<powercut::dash::Table>::Entry({
+    .name = "dash",
+    .summary = "Dash-EH: extendible hashing with stash buckets, fingerprints and lazy recovery of each segment",
+    .paper = "Lu, Hao, Wang, Lo: Dash: Scalable Hashing on Persistent Memory, VLDB 2020",
+    .variants = powercut::dash::kVariants,
+    .options = powercut::dash::kOptionLines,
+    .commands = kCommands,
+});
+
+}  // namespace
+
+extern "C" const powercut_target* powercut_target_entry(uint32_t abi) {
+  return abi == POWERCUT_TARGET_ABI ? &kTarget : nullptr;
+}
