@@ -1,0 +1,110 @@
+// Insert and near-place update (3.4, Algorithm 2): both write a slot that search does not see, make it durable, and
+// show it by one atomic store of the bucket's meta word.
+#include "targets/turbohash/table.h"
+
+namespace powercut::turbohash {
+
+powercut_status Table::Insert(const uint8_t* key, const uint8_t* value) { return Put(key, value, true); }
+powercut_status Table::Update(const uint8_t* key, const uint8_t* value) { return Put(key, value, false); }
+
+powercut_status Table::Put(const uint8_t* key, const uint8_t* value, bool may_insert) {
+  const Home home = HomeOf(key);
+  for (;;) {
+    const Path path = Find(home, key);
+    // "If the search arrives at a valid slot holding the search key not yet deleted, this insert is an update."
+    if (path.found != nullptr) {
+      pmem::mark("update.near_place");
+      return Write(home, path.found, MetaOf(path.found).first_empty(), path.slot, key, value);
+    }
+    if (!may_insert) return POWERCUT_NOT_FOUND;
+    if (path.deleted != nullptr) {
+      pmem::mark("insert.deleted_slot");
+      return Write(home, path.deleted, MetaOf(path.deleted).first_deleted(), kNoSlot, key, value);
+    }
+    if (path.end != nullptr) {
+      pmem::mark(path.distance == 1 ? "insert.home" : "insert.probed");
+      return Write(home, path.end, MetaOf(path.end).first_empty(), kNoSlot, key, value);
+    }
+    const powercut_status status = MakeRoom(home.shard);
+    if (status != POWERCUT_OK) return status;
+  }
+}
+
+// Precondition: `slot` is empty or deleted; `old_slot` holds the key's old version, or is kNoSlot.
+powercut_status Table::Write(const Home& home, Bucket* bucket, uint32_t slot, uint32_t old_slot, const uint8_t* key,
+                             const uint8_t* value) {
+  Slot* target = &bucket->slots[slot];
+  Meta meta = MetaOf(bucket);
+  const bool reuses = (meta.deleted >> slot & 1) != 0;
+  const auto bit = static_cast<uint16_t>(1u << slot);
+  const auto old_bit = static_cast<uint16_t>(old_slot == kNoSlot ? 0 : 1u << old_slot);
+  uint64_t word = 0, stale = 0;
+  if (options_.pointer) {
+    word = items_.Pick();
+    if (word == 0) return POWERCUT_FULL;
+    if (old_slot != kNoSlot) stale = bucket->slots[old_slot].value;
+    const bool late = Has(Bug::kItemLogLate);
+    if (late) {
+      items_.Take(word);
+      pmem::fence();
+    }
+    if (!Has(Bug::kItemNotLogged)) LogItems(target, word, stale);
+    uint8_t* cell = pool_.base + word;
+    std::memcpy(cell, key, options_.key_size);
+    std::memcpy(cell + options_.key_size, value, options_.value_size);
+    if (!Has(Bug::kItemNotFlushed)) pmem::flush(cell, options_.key_size + options_.value_size);
+    if (!late) items_.Take(word);
+  } else {
+    std::memcpy(&word, value, options_.value_size);
+  }
+  target->key = home.word;
+  target->value = word;
+  if (!Has(Bug::kTagAfterMeta)) bucket->tags[slot] = home.tag();
+
+  const bool unordered = (Has(Bug::kUpdateMetaFirst) && old_bit != 0) || (Has(Bug::kReuseMetaFirst) && reuses) ||
+                         (Has(Bug::kInsertMetaFirst) && old_bit == 0 && !reuses);
+  if (!unordered) PersistSlot(bucket, slot);
+  if (options_.pointer) pmem::mark("item.taken");
+  if (stale != 0 && Has(Bug::kItemFreedFirst)) {
+    items_.Release(stale);
+    pmem::fence();
+  }
+  ++meta.sequence;
+  if (Has(Bug::kUpdateClearFirst) && old_bit != 0) {
+    meta.valid = static_cast<uint16_t>(meta.valid & ~old_bit);
+    Commit(bucket, meta);
+  }
+  meta.valid |= bit;
+  meta.deleted = static_cast<uint16_t>(meta.deleted & ~bit);
+  if (Has(Bug::kUpdateSetFirst) && old_bit != 0) Commit(bucket, meta);
+  meta.valid = static_cast<uint16_t>(meta.valid & ~old_bit);
+  Commit(bucket, meta);
+
+  if (unordered) PersistSlot(bucket, slot);
+  if (Has(Bug::kTagAfterMeta)) {
+    bucket->tags[slot] = home.tag();
+    pmem::persist(bucket->tags, sizeof bucket->tags);
+  }
+  if (stale != 0 && !Has(Bug::kItemFreedFirst)) {
+    pmem::mark("update.committed");
+    items_.Release(stale);
+    pmem::fence();
+  }
+  return POWERCUT_OK;
+}
+
+// The slot and its tag, which lies in the bucket's first line.
+void Table::PersistSlot(const Bucket* bucket, uint32_t slot) const {
+  pmem::flush_line(bucket);
+  const Slot* target = &bucket->slots[slot];
+  const bool beyond = OffsetOf(target) - OffsetOf(bucket) >= pmem::kLine;
+  if (beyond && !Has(Bug::kFlushFirstLine)) pmem::flush_line(target);
+  pmem::fence();
+}
+
+void Table::Commit(Bucket* bucket, Meta meta) {
+  pmem::atomic_store(&bucket->meta, meta.Encode());
+  pmem::persist(&bucket->meta, sizeof bucket->meta);
+}
+
+}  // namespace powercut::turbohash

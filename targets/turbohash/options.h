@@ -1,0 +1,67 @@
+// What a run may choose: variant, shape of the table, the kind of item, and the planted bug
+// (scenarios/known_bugs/turbohash).
+#ifndef POWERCUT_TARGETS_TURBOHASH_OPTIONS_H_
+#define POWERCUT_TARGETS_TURBOHASH_OPTIONS_H_
+
+#include <cstdint>
+
+#include "powercut/target.h"
+#include "targets/turbohash/tags.h"
+
+namespace powercut::turbohash {
+
+// Each bug is a small change of `hardened` at the place that tests for it.
+enum class Bug : uint8_t {
+  kNone,
+  kInsertMetaFirst,       // the valid bit is set before the item is durable
+  kReuseMetaFirst,        // a deleted slot comes back to life before its new item is durable
+  kUpdateMetaFirst,       // the bits are switched before the new item is durable
+  kFlushFirstLine,        // of a bucket only the first line is flushed, wherever the slot lies
+  kTagAfterMeta,          // the tag is written after the valid bit
+  kUpdateClearFirst,      // update: old valid bit cleared, then the new one set, in two writes
+  kUpdateSetFirst,        // update: new valid bit set, then the old one cleared, in two writes
+  kEraseClearsValid,      // erase clears the valid bit: the slot becomes empty, and paths end there
+  kExpandPublishFirst,    // expansion: the version is switched before the new buckets are durable
+  kGcPublishFirst,        // garbage collection: the same
+  kVersionBeforeSet,      // the version is switched before count and pointer are durable
+  kCountAfterVersion,     // the count is written after the version is switched
+  kSetInPlace,            // the set in use is overwritten; the version stays
+  kOldFreedFirst,         // the old shard's block is freed before the switch
+  kEmptyBucketsSkipped,   // buckets of a new shard that hold no item are not written
+  kShardNotSwept,         // open does not free what nobody reaches
+  kDirectoryNotFlushed,   // format: the directory is not flushed
+  kItemNotFlushed,        // pointer mode: the cell is not durable when the slot is committed
+  kItemNotLogged,         // pointer mode: no log, a cut leaks a cell
+  kItemLogLate,           // pointer mode: the log is written after the cell is taken
+  kItemFreedFirst,        // pointer mode: the old cell is freed before the commit
+  kItemLogOutlivesShard,  // pointer mode: the log still names a slot of a shard that was replaced
+  kItemLogOneWrite,       // pointer mode: the log is overwritten without being invalid in between
+  kCount
+};
+
+struct Options {
+  bool hardened = false;
+  bool pointer = false;  // slots hold hash and pointer (3.6); else key and value
+  bool auto_gc = true;
+  Tags tags = Tags::kScalar;
+  Bug bug = Bug::kNone;
+  uint8_t shards_log2 = 1;
+  uint8_t buckets_log2 = 1;  // of a shard when it is formatted
+  uint8_t scope = 16;
+  uint32_t key_size = 8;
+  uint32_t value_size = 8;
+
+  uint64_t shards() const { return uint64_t{1} << shards_log2; }
+  // What must be the same whenever the table is opened.
+  uint64_t Geometry() const {
+    return uint64_t{shards_log2} | uint64_t{buckets_log2} << 8 | uint64_t{scope} << 16 | uint64_t{pointer} << 24 |
+           uint64_t{key_size} << 32 | uint64_t{value_size} << 48;
+  }
+};
+
+// Lines of powercut_target::options and names of powercut_target::variants.
+extern const char* const kOptionLines[];
+extern const char* const kVariants[];
+
+}  // namespace powercut::turbohash
+#endif  // POWERCUT_TARGETS_TURBOHASH_OPTIONS_H_

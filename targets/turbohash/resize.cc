@@ -1,0 +1,145 @@
+// Rewriting a shard at twice its size (3.5, 4.7) or, as garbage collection, at the same size (4.6).
+//
+//   build in DRAM | allocate | write the buckets | write count and pointer of the set not in use | switch the version |
+//   update the DRAM mirror | free the old buckets
+//
+// Each step is durable before the next. Until the version is switched, recovery sees the old shard and frees the new
+// block; from then on the other way round.
+#include <new>
+
+#include "targets/turbohash/table.h"
+
+namespace powercut::turbohash {
+
+powercut_status Table::Maintain(const char* command) {
+  const bool gc = std::strcmp(command, "gc") == 0;
+  for (uint64_t index = 0; index < options_.shards(); ++index) {
+    const Shard shard = shards_[index];
+    if (gc) {
+      uint64_t deleted = 0;
+      for (uint64_t b = 0; b < shard.buckets(); ++b) deleted |= MetaOf(BucketAt(shard, b)).deleted;
+      if (deleted == 0) continue;
+    }
+    const powercut_status status = Rebuild(index, shard.log2() + (gc ? 0 : 1));
+    if (status != POWERCUT_OK) return status;
+  }
+  return POWERCUT_OK;
+}
+
+// For an insert that found neither an empty nor a deleted slot in its scope.
+powercut_status Table::MakeRoom(uint64_t index) {
+  const Shard shard = shards_[index];
+  uint64_t filled = 0, deleted = 0;
+  for (uint64_t b = 0; b < shard.buckets(); ++b) {
+    const Meta meta = MetaOf(BucketAt(shard, b));
+    filled += static_cast<uint64_t>(std::popcount(meta.valid));
+    deleted += static_cast<uint64_t>(std::popcount(meta.deleted));
+  }
+  // "When it is determined that there are too many deleted keys" (4.6): a quarter. After a collection there are none,
+  // so an insert that still finds no place doubles the shard at its next try.
+  const bool gc = options_.auto_gc && deleted * 4 >= filled;
+  const powercut_status status = Rebuild(index, shard.log2() + (gc ? 0 : 1));
+  // No room for twice the size, but for a copy without the deleted items: that may be enough.
+  if (status == POWERCUT_FULL && !gc && deleted != 0) return Rebuild(index, shard.log2());
+  return status;
+}
+
+// Precondition: every item of `from` has its place within the scope of its home, or the answer is false.
+bool Table::Relocate(const Shard& from, Bucket* to, uint64_t log2) const {
+  const uint64_t mask = (uint64_t{1} << log2) - 1;
+  const uint64_t scope = std::min<uint64_t>(options_.scope, mask + 1);
+  for (uint64_t b = 0; b < from.buckets(); ++b) {
+    const Bucket* bucket = BucketAt(from, b);
+    for (uint32_t rest = MetaOf(bucket).live(); rest != 0; rest &= rest - 1) {
+      const auto slot = static_cast<uint32_t>(std::countr_zero(rest));
+      const uint64_t hash = HashOf(bucket->slots[slot]);
+      const uint64_t home = Home::Bucket(hash, log2);
+      uint64_t d = 0;
+      while (d < scope && !Meta::Decode(to[(home + d) & mask].meta).ends_path()) ++d;
+      if (d == scope) return false;
+      Bucket* target = &to[(home + d) & mask];
+      Meta meta = Meta::Decode(target->meta);
+      const uint32_t empty = meta.first_empty();
+      target->slots[empty] = bucket->slots[slot];
+      target->tags[empty] = static_cast<uint8_t>(hash);
+      meta.valid |= static_cast<uint16_t>(1u << empty);
+      target->meta = meta.Encode();
+    }
+  }
+  return true;
+}
+
+powercut_status Table::Rebuild(uint64_t index, uint64_t log2) {
+  const Shard old = shards_[index];
+  std::unique_ptr<Bucket[]> built;
+  // In another order of insertion an item may fall out of its scope, though hardly ever: then the next size.
+  for (;; ++log2) {
+    if (log2 > 31 || sizeof(Bucket) << log2 > pool_.size) return POWERCUT_FULL;
+    built.reset(new (std::nothrow) Bucket[uint64_t{1} << log2]());
+    if (built == nullptr) return POWERCUT_FULL;
+    if (Relocate(old, built.get(), log2)) break;
+    pmem::mark("rebuild.larger");
+  }
+  const uint64_t block = allocator_.Allocate(sizeof(Bucket) << log2);
+  if (block == 0) return POWERCUT_FULL;
+  const bool grows = log2 != old.log2();
+  const bool early = Has(grows ? Bug::kExpandPublishFirst : Bug::kGcPublishFirst);
+  pmem::mark(grows ? "expand.allocated" : "gc.allocated");
+
+  const Shard fresh(block, log2);
+  for (uint64_t b = 0; b < fresh.buckets(); ++b) {
+    if (Has(Bug::kEmptyBucketsSkipped) && built[b].meta == 0) continue;
+    std::memcpy(BucketAt(fresh, b), &built[b], sizeof(Bucket));
+    if (!early) pmem::flush(BucketAt(fresh, b), sizeof(Bucket));
+  }
+  if (!early) pmem::fence();
+  // The log names a slot of the old shard. Judged after the switch it would free a cell that the new shard points to.
+  if (!Has(Bug::kItemLogOutlivesShard)) ClearItemLog();
+
+  pmem::mark(grows ? "expand.built" : "gc.built");
+  if (Has(Bug::kOldFreedFirst)) allocator_.Free(old.block());
+  Switch(index, fresh);
+  pmem::mark(grows ? "expand.switched" : "gc.switched");
+  if (early) pmem::persist(BucketAt(fresh, 0), sizeof(Bucket) << log2);
+  if (!Has(Bug::kOldFreedFirst)) allocator_.Free(old.block());
+  return POWERCUT_OK;
+}
+
+// The atomic shard switch (3.1): first the set that is not in use, then the version.
+void Table::Switch(uint64_t index, const Shard& to) {
+  Descriptor* descriptor = &directory()[index];
+  const uint8_t version = descriptor->version;
+  const auto count = static_cast<uint32_t>(to.buckets());
+  if (Has(Bug::kSetInPlace)) {
+    pmem::atomic_store(&descriptor->block[version & 1], to.block());
+    pmem::persist(descriptor, sizeof *descriptor);
+    pmem::atomic_store(&descriptor->buckets[version & 1], count);
+    pmem::persist(descriptor, sizeof *descriptor);
+  } else {
+    const auto next = static_cast<uint8_t>(version + 1);
+    if (Has(Bug::kVersionBeforeSet)) {
+      pmem::atomic_store(&descriptor->version, next);
+      pmem::persist(&descriptor->version, sizeof next);
+    }
+    pmem::atomic_store(&descriptor->block[next & 1], to.block());
+    if (!Has(Bug::kCountAfterVersion)) pmem::atomic_store(&descriptor->buckets[next & 1], count);
+    pmem::persist(descriptor, sizeof *descriptor);
+    if (!Has(Bug::kVersionBeforeSet)) {
+      pmem::atomic_store(&descriptor->version, next);
+      pmem::persist(&descriptor->version, sizeof next);
+    }
+    if (Has(Bug::kCountAfterVersion)) {
+      pmem::atomic_store(&descriptor->buckets[next & 1], count);
+      pmem::persist(descriptor, sizeof *descriptor);
+    }
+    // pmemobj_free takes the pointer with the block; without it recovery keeps what a set names (recover.cc).
+    if (!options_.hardened) {
+      pmem::atomic_store(&descriptor->block[version & 1], uint64_t{0});
+      pmem::persist(descriptor, sizeof *descriptor);
+    }
+  }
+  ShardOfBlock(to.block()) = static_cast<uint32_t>(index + 1);
+  shards_[index] = to;
+}
+
+}  // namespace powercut::turbohash

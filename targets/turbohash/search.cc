@@ -1,0 +1,48 @@
+// The search path (3.2) and what is looked for on it (3.4, Algorithms 1 and 4).
+#include "targets/turbohash/table.h"
+
+namespace powercut::turbohash {
+
+Home Table::HomeOf(const uint8_t* key) const {
+  Home home;
+  home.hash = HashKey(key, options_.key_size);
+  home.shard = ShardOf(home.hash);
+  if (options_.pointer) {
+    home.word = home.hash;
+  } else {
+    std::memcpy(&home.word, key, options_.key_size);
+  }
+  return home;
+}
+
+Path Table::Find(const Home& home, const uint8_t* key) const {
+  const Shard shard = shards_[home.shard];
+  Path path;
+  for (uint64_t d = 0; d < Scope(shard); ++d) {
+    Bucket* bucket = Probed(shard, home, d);
+    const Meta meta = MetaOf(bucket);
+    ++path.distance;
+    for (uint32_t rest = Matches(bucket, meta, home); rest != 0; rest &= rest - 1) {
+      const auto slot = static_cast<uint32_t>(std::countr_zero(rest));
+      if (!Holds(bucket->slots[slot], home, key)) continue;
+      path.found = bucket;
+      path.slot = slot;
+      return path;
+    }
+    if (path.deleted == nullptr && meta.deleted != 0) path.deleted = bucket;
+    if (meta.ends_path()) {
+      path.end = bucket;
+      return path;
+    }
+  }
+  return path;
+}
+
+powercut_status Table::Lookup(const uint8_t* key, uint8_t* value) {
+  const Path path = Find(HomeOf(key), key);
+  if (path.found == nullptr) return POWERCUT_NOT_FOUND;
+  std::memcpy(value, ValueOf(path.found->slots[path.slot]), options_.value_size);
+  return POWERCUT_OK;
+}
+
+}  // namespace powercut::turbohash

@@ -1,0 +1,196 @@
+// TurboHash (Zhao, Zhong, Jiang: "TurboHash: A Hash Table for Key-value Store on Persistent Memory", SYSTOR 2023), one
+// thread. README.md maps functions to sections of the paper.
+//
+// The handle is volatile: everything in it is rebuilt by Open.
+#ifndef POWERCUT_TARGETS_TURBOHASH_TABLE_H_
+#define POWERCUT_TARGETS_TURBOHASH_TABLE_H_
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+
+#include "powercut/target.h"
+#include "targets/common/hash.h"
+#include "targets/common/pool_allocator.h"
+#include "targets/turbohash/items.h"
+#include "targets/turbohash/layout.h"
+#include "targets/turbohash/options.h"
+
+namespace powercut::turbohash {
+
+inline constexpr uint32_t kMostKey = 64;
+inline constexpr uint32_t kMostValue = 1024;
+
+// A shard in the DRAM mirror of the directory: the paper's 8-byte ShardMeta (3.7).
+class Shard {
+ public:
+  Shard() = default;
+  Shard(uint64_t block, uint64_t log2) : word_(block | log2) {}
+  uint64_t block() const { return word_ & ~uint64_t{0xff}; }  // pool offset; blocks begin on 256 bytes
+  uint64_t log2() const { return word_ & 0xff; }
+  uint64_t buckets() const { return uint64_t{1} << log2(); }
+
+ private:
+  uint64_t word_ = 0;
+};
+
+// Where a key belongs.
+struct Home {
+  uint64_t hash = 0;
+  uint64_t word = 0;  // what the key of its slot equals: the key, in pointer mode the hash
+  uint64_t shard = 0;
+
+  uint8_t tag() const { return static_cast<uint8_t>(hash); }
+  // The upper bits number the bucket, so that in a shard of twice the size bucket i becomes 2i or 2i + 1 (4.7).
+  static uint64_t Bucket(uint64_t hash, uint64_t log2) { return hash >> 32 >> (32 - log2); }
+};
+
+// What a search has met (3.4).
+struct Path {
+  Bucket* found = nullptr;  // holds the key in `slot`
+  uint32_t slot = 0;
+  Bucket* deleted = nullptr;  // the first bucket with a deleted slot
+  Bucket* end = nullptr;      // the bucket that ends the path; null when the scope ends it
+  uint32_t distance = 0;      // buckets visited
+};
+
+class Table {
+ public:
+  using Options = turbohash::Options;
+  static powercut_status ParseOptions(const powercut_config& config, Options* out);  // options.cc
+  static void Traits(const Options& options, powercut_traits* out);                  // target.cc
+  static powercut_status Format(powercut_pool pool, const Options& options);         // recover.cc
+  static powercut_status Open(powercut_pool pool, const Options& options, Table** out);
+
+  powercut_status Insert(const uint8_t* key, const uint8_t* value);     // insert.cc
+  powercut_status Update(const uint8_t* key, const uint8_t* value);     // insert.cc
+  powercut_status Erase(const uint8_t* key);                            // erase.cc
+  powercut_status Lookup(const uint8_t* key, uint8_t* value);           // search.cc
+  powercut_status Maintain(const char* command);                        // resize.cc
+  powercut_status Verify(uint64_t region, char* message, size_t size);  // verify.cc
+
+  const Options& options() const { return options_; }
+  Path Find(const Home& home, const uint8_t* key) const;  // search.cc
+  Home HomeOf(const uint8_t* key) const;
+  const Shard& shard(uint64_t index) const { return shards_[index]; }
+  Bucket* BucketAt(const Shard& shard, uint64_t index) const {
+    return reinterpret_cast<Bucket*>(pool_.base + shard.block()) + index;
+  }
+
+  // Regions: 0 is root and directory; then bucket b of shard s is 1 + b * shards + s, so that a shard which grows
+  // renumbers no other shard's buckets.
+  uint64_t regions() const;
+  template <typename Visit>
+  void Walk(uint64_t region, Visit visit) const {
+    const Bucket* bucket = RegionBucket(region);
+    if (bucket == nullptr) return;
+    for (uint32_t rest = MetaOf(bucket).live(); rest != 0; rest &= rest - 1) {
+      const Slot& slot = bucket->slots[std::countr_zero(rest)];
+      if (visit(KeyOf(slot), ValueOf(slot))) return;
+    }
+  }
+  // Along the search path, and in the bucket where it was found beyond the slot that search takes. That no item lies
+  // beyond the end of its path is Verify's business.
+  template <typename Visit>
+  void ForEachCopy(const uint8_t* key, Visit visit) const {
+    const Home home = HomeOf(key);
+    const Shard shard = shards_[home.shard];
+    for (uint64_t d = 0; d < Scope(shard); ++d) {
+      const Bucket* bucket = Probed(shard, home, d);
+      const Meta meta = MetaOf(bucket);
+      for (uint32_t rest = Matches(bucket, meta, home); rest != 0; rest &= rest - 1) {
+        const Slot& slot = bucket->slots[std::countr_zero(rest)];
+        if (Holds(slot, home, key) && visit(KeyOf(slot), ValueOf(slot))) return;
+      }
+      if (meta.ends_path()) return;
+    }
+  }
+
+  // What lies allocated in the pool: shards, and in pointer mode cells.
+  struct Blocks {
+    Table* table;
+    template <typename Visit>
+    bool ForEach(Visit visit) const {
+      if (table->options_.pointer) table->items_.ForEach(visit);
+      return table->allocator_.ForEach(visit);
+    }
+  };
+  Blocks allocator() { return {this}; }
+  bool Reaches(uint64_t offset) const;  // recover.cc
+
+ private:
+  Table(powercut_pool pool, const Options& options);
+
+  Root* root() const { return reinterpret_cast<Root*>(pool_.base); }
+  Descriptor* directory() const { return reinterpret_cast<Descriptor*>(pool_.base + sizeof(Root)); }
+  uint64_t OffsetOf(const void* at) const {
+    return static_cast<uint64_t>(static_cast<const uint8_t*>(at) - pool_.base);
+  }
+  bool Has(Bug bug) const { return options_.bug == bug; }
+
+  // search.cc and its inlined parts.
+  static Meta MetaOf(const Bucket* bucket) { return Meta::Decode(pmem::atomic_load(&bucket->meta)); }
+  uint64_t Scope(const Shard& shard) const { return std::min<uint64_t>(options_.scope, shard.buckets()); }
+  // The d-th bucket of the probing scope; a scope that runs over the shard's end goes on at its beginning.
+  Bucket* Probed(const Shard& shard, const Home& home, uint64_t d) const {
+    return BucketAt(shard, (Home::Bucket(home.hash, shard.log2()) + d) & (shard.buckets() - 1));
+  }
+  uint32_t Matches(const Bucket* bucket, Meta meta, const Home& home) const {
+    return MatchTags(options_.tags, bucket->tags, home.tag()) & meta.live();
+  }
+  const uint8_t* KeyOf(const Slot& slot) const {
+    return options_.pointer ? pool_.base + slot.value : reinterpret_cast<const uint8_t*>(&slot.key);
+  }
+  const uint8_t* ValueOf(const Slot& slot) const {
+    return options_.pointer ? pool_.base + slot.value + options_.key_size
+                            : reinterpret_cast<const uint8_t*>(&slot.value);
+  }
+  bool Holds(const Slot& slot, const Home& home, const uint8_t* key) const {
+    return slot.key == home.word && (!options_.pointer || std::memcmp(KeyOf(slot), key, options_.key_size) == 0);
+  }
+  uint64_t HashOf(const Slot& slot) const {
+    return options_.pointer ? slot.key : HashKey(KeyOf(slot), options_.key_size);
+  }
+  uint64_t ShardOf(uint64_t hash) const { return hash >> 8 & (options_.shards() - 1); }
+
+  // insert.cc
+  powercut_status Put(const uint8_t* key, const uint8_t* value, bool may_insert);
+  static constexpr uint32_t kNoSlot = kSlots;
+  powercut_status Write(const Home& home, Bucket* bucket, uint32_t slot, uint32_t old_slot, const uint8_t* key,
+                        const uint8_t* value);
+  void PersistSlot(const Bucket* bucket, uint32_t slot) const;
+  static void Commit(Bucket* bucket, Meta meta);
+
+  // items.cc
+  void LogItems(const Slot* slot, uint64_t fresh, uint64_t stale);
+  void ClearItemLog();
+  bool ReplayItemLog();
+
+  // resize.cc
+  powercut_status MakeRoom(uint64_t index);
+  powercut_status Rebuild(uint64_t index, uint64_t log2);
+  bool Relocate(const Shard& from, Bucket* to, uint64_t log2) const;
+  void Switch(uint64_t index, const Shard& to);
+
+  // recover.cc
+  powercut_status Attach();
+  // The directory's entry of the shard with that block: its index + 1, or 0. May be out of date: compare.
+  uint32_t& ShardOfBlock(uint64_t block) const { return shard_of_unit_[(block - allocator_.first()) / unit_]; }
+
+  Bucket* RegionBucket(uint64_t region) const;
+
+  powercut_pool pool_;
+  Options options_;
+  uint64_t unit_ = 0;        // bytes of a shard when it is formatted; each shard is a multiple
+  uint64_t item_begin_ = 0;  // where cells begin; inline: the end of the pool
+  PoolAllocator allocator_;
+  ItemHeap items_;
+  std::unique_ptr<Shard[]> shards_;  // the DRAM mirror of the directory
+  std::unique_ptr<uint32_t[]> shard_of_unit_;
+};
+
+}  // namespace powercut::turbohash
+#endif  // POWERCUT_TARGETS_TURBOHASH_TABLE_H_
