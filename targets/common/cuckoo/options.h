@@ -1,0 +1,96 @@
+// What a run of a cuckoo scheme may choose, and what distinguishes the schemes of the family.
+#ifndef POWERCUT_TARGETS_COMMON_CUCKOO_OPTIONS_H_
+#define POWERCUT_TARGETS_COMMON_CUCKOO_OPTIONS_H_
+
+#include <cstdint>
+
+#include "powercut/target.h"
+
+namespace powercut::cuckoo {
+
+// Each bug is a small change of `hardened` at the place that tests for it. A scheme lists those that it can show.
+enum class Bug : uint8_t {
+  kNone,
+  // The token is set before the item is durable.
+  kInsertUnordered,
+  kPathEndUnordered,  // of the new item, in the slot that the path has freed
+  kMoveUnordered,
+  kUpdateUnordered,
+  kStashUnordered,
+  kStashUnflushed,     // the token of the stash is never written back
+  kKickOut,            // evictions go forward: the new item overwrites the first victim, and so on
+  kMoveClearFirst,     // movement: the old slot is cleared before the new one is set
+  kMoveDuplicate,      // movement makes a third copy of an item that has two
+  kUnstashClearFirst,  // an item leaves the stash before it is in the bucket
+  kEraseFirstCopy,     // erase clears one of two copies
+  kUpdateFirstCopy,    // update changes one of two copies
+  kUpdateTwoWrites,    // log-free update: old token cleared, then new token set
+  kLogUnordered,       // the undo log is valid before it holds the old item
+  kLogClearedEarly,    // the undo log is cleared before the new value is durable
+  kLogNotReplayed,     // open ignores the undo log
+  kRehashClearFirst,   // rehash: the old slot is cleared before the new one is set
+  kRehashNotFinished,  // open detaches the table that a cut rehash was emptying
+  kDescriptorLate,     // the new table is named before its place is known
+  kResizeEarly,        // the new table is published before its items are durable
+  kFreeEarly,          // the old table is freed before the new one is published
+  kLeakTable,          // open does not free what nobody reaches
+  kHeaderNotFlushed,   // format flushes the address of a local
+  kFlushFirstLine,     // a slot that straddles two lines: only the first is flushed
+  kTagLate,            // the tag is written after the token
+  kCount
+};
+
+enum class Search : uint8_t { kWalk, kBreadthFirst };
+enum class UpdateBy : uint8_t { kOpportunistic, kLogged, kInPlace };
+
+inline constexpr uint32_t kMostSteps = 500;  // evictions of a walk, buckets of a breadth-first search
+inline constexpr uint32_t kMostSlots = 16;
+inline constexpr uint32_t kMostDepth = 5;  // evictions of a breadth-first path
+
+// A member of the family.
+struct Scheme {
+  const char* name;
+  const char* const* bugs;    // names, null-terminated; the first is "none"
+  const char* const* slots;   // legal numbers of slots, null-terminated; the first is the default
+  const char* const* tables;  // the same for the number of tables; null: one, and no option
+  Search search;
+  uint32_t buckets;    // of each table, at first
+  bool rehash;         // the default way to resize
+  UpdateBy update;     // the default
+  bool made_for_dram;  // `published` updates in place without a log and knows of no duplicates
+  bool kicks_out;      // `published` evicts while it searches
+  bool tags;           // partial keys in the bucket's header; the second bucket follows from the first and the tag
+  bool stash;
+};
+
+// The scheme of this library; its folder defines it.
+extern const Scheme kScheme;
+
+inline constexpr const char* kVariants[] = {"published", "hardened", nullptr};
+
+struct Options {
+  bool hardened = false;
+  bool kick_out = false;          // the new item overwrites the first victim, which is carried on
+  bool treats_duplicates = true;  // update deletes one copy before it changes the other
+  bool bare_update = false;       // update in place, whatever the size of the value
+  bool rehash = false;            // resize moves items one by one, both tables attached; else it copies the table
+  bool unstash = false;
+  bool auto_expand = true;
+  bool tags = false;
+  bool wide = false;  // 16-byte keys, values of up to 15; else 8 and 8
+  Search search = Search::kWalk;
+  UpdateBy update = UpdateBy::kOpportunistic;
+  Bug bug = Bug::kNone;
+  uint8_t log2 = 2;  // buckets of each table
+  uint8_t tables = 1;
+  uint8_t slots = 4;
+  uint8_t stash = 0;  // slots of the stash
+  uint16_t limit = kMostSteps;
+  uint8_t key_size = 16;
+  uint8_t value_size = 15;
+};
+
+powercut_status ParseOptions(const powercut_config& config, Options* out);
+
+}  // namespace powercut::cuckoo
+#endif  // POWERCUT_TARGETS_COMMON_CUCKOO_OPTIONS_H_
