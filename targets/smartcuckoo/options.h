@@ -1,0 +1,51 @@
+// What a run may choose: variant, shape of the table, how the forest is found again after a crash, and the planted
+// bug (scenarios/known_bugs/smartcuckoo).
+#ifndef POWERCUT_TARGETS_SMARTCUCKOO_OPTIONS_H_
+#define POWERCUT_TARGETS_SMARTCUCKOO_OPTIONS_H_
+
+#include <cstdint>
+
+#include "powercut/target.h"
+
+namespace powercut::smartcuckoo {
+
+// Each bug is a small change of `hardened` at the place that tests for it.
+enum class Bug : uint8_t {
+  kNone,
+  kMoveForward,         // a kick-out path is walked from its head, the victim in a register, as in DRAM
+  kMoveClearFirst,      // a move clears the old bucket before the copy is there
+  kTokenFirst,          // the token is durable before the item
+  kTokenLineOnly,       // of an item that straddles two lines only the token's line is flushed
+  kEraseUnflushed,      // the cleared token of an erased item is never flushed
+  kEraseFirstCopy,      // erase clears one of two copies
+  kUpdateUnlogged,      // a value of more than 8 bytes is overwritten without a log
+  kUpdateFirstCopy,     // update changes one of two copies
+  kLogUnordered,        // the undo log is valid before it holds the old value
+  kLogNotReplayed,      // open ignores the undo log
+  kResizeEarly,         // the new directory is published before its items are durable
+  kResizeLosesBackup,   // a resize copies the items of the first table and forgets those of the second
+  kDuplicateKept,       // recovery leaves the second copy of an item that was being moved
+  kComponentForgotten,  // recovery scans the first table only: subgraphs beyond are missing or short
+  kHeaderUnflushed,     // format flushes the address of a local
+  kLeakDirectory,       // open does not free what nobody reaches
+  kCount
+};
+
+struct Options {
+  bool hardened = false;
+  bool auto_expand = true;
+  bool on_demand = false;  // the forest is learned where an operation needs it, not by a scan at open
+  Bug bug = Bug::kNone;
+  uint8_t log2 = 3;  // buckets of each table
+  uint8_t key_size = 8;
+  uint8_t value_size = 8;
+};
+
+// Lines of powercut_target::options and names of powercut_target::variants.
+extern const char* const kOptionLines[];
+extern const char* const kVariants[];
+
+powercut_status ReadConfig(const powercut_config& config, Options* out);
+
+}  // namespace powercut::smartcuckoo
+#endif  // POWERCUT_TARGETS_SMARTCUCKOO_OPTIONS_H_
