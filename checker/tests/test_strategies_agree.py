@@ -29,7 +29,7 @@ from checker.tests.real_engine import (
     record,
     require_engine,
 )
-from powercut import paths, scenario
+from powercut import catalog, paths, scenario, targets
 
 pytestmark = pytest.mark.slow
 
@@ -52,6 +52,8 @@ COSTLY = frozenset(
 TOO_COSTLY = frozenset({"duplicates_resized", "layout_8x8_slots_16", "shrink", "shrink_turned_around"})
 #: One scenario for each part of level, for the comparisons that need no breadth.
 FEW = ("duplicates_left_by_crash_update", "insert_move_top", "update_full_bucket")
+#: Targets that are compared with the eager reference too, under every option.
+ELABORATE = frozenset({"level", "patterns"})
 SHORT_TOGGLES = ("update_two_writes", "move_unordered", "not_idempotent", "leak_new_level")
 
 
@@ -70,8 +72,31 @@ def subjects() -> Iterator[Subject]:
     for item in level_scenarios():
         for variant in VARIANTS:
             yield Subject(scenario=item, target="level", variant=variant)
-    yield from gallery()
+    yield from (subject for subject in gallery() if subject.target in ELABORATE)
     yield from known_good()
+
+
+def others() -> Iterator[pytest.param]:
+    """Every other scheme: scenarios for every map in the quick test, its own and its planted bugs in the long one."""
+    for name in targets.libraries():
+        if name in ELABORATE:
+            continue
+        for item in catalog.core(name):
+            subject = Subject(scenario=item, target=name, variant="hardened")
+            generic = item.content.targets == ["*"]
+            yield pytest.param(subject, id=f"{name}-{subject.id}", marks=() if generic else pytest.mark.long)
+        for subject in gallery():
+            if subject.target == name:
+                yield pytest.param(subject, id=f"{name}-{subject.id}", marks=pytest.mark.long)
+
+
+@pytest.mark.parametrize("subject", list(others()))
+def test_every_scheme_is_judged_as_without_memory(subject: Subject, tmp_path: Path) -> None:
+    trace = record(subject, tmp_path)
+    remembering = explore(trace, dump=True)
+    asking = explore(trace, "--no-remember", dump=True)
+    assert remembering.result["crash_states"] == asking.result["crash_states"]
+    assert_same_results(remembering, asking)
 
 
 def in_short(subject: Subject) -> bool:
