@@ -31,7 +31,6 @@ constexpr const char* kBugs[] = {"none",
                                  "cow_frees_first",
                                  "recovery_omitted",
                                  "recovery_last_segment",
-                                 "recovery_unflushed",
                                  "leak_segment",
                                  nullptr};
 static_assert(std::size(kBugs) == static_cast<size_t>(Bug::kCount) + 1, "one name a bug");
@@ -57,7 +56,7 @@ const char* const kOptionLines[] = {
     "format_segments_unflushed|format_entries_unflushed|format_directory_unflushed|doubling_unflushed|"
     "doubling_depth_apart|doubling_frees_first|flush_home_line|key_before_value|update_unflushed|erase_unflushed|"
     "split_unflushed|split_depth_unflushed|split_clears_first|cow_lower_first|cow_frees_first|recovery_omitted|"
-    "recovery_last_segment|recovery_unflushed|leak_segment: a planted bug",
+    "recovery_last_segment|leak_segment: a planted bug",
     nullptr};
 
 powercut_status ParseOptions(const powercut_config& config, Options* out) {

@@ -34,7 +34,6 @@ enum class Bug : uint8_t {
   kCowFreesFirst,           // copy-on-write: the old segment is freed before the directory lets go of it
   kRecoveryOmitted,         // open does not reconcile the directory
   kRecoveryLastSegment,     // open does not reconcile the last segment
-  kRecoveryUnflushed,       // open does not flush what it reconciles
   kLeakSegment,             // open does not free what nobody reaches
   kCount
 };

@@ -86,7 +86,7 @@ powercut_status Table::Reconcile() {
     }
     if (low <= high) {
       pmem::mark("recover.split");
-      if (!Has(Bug::kRecoveryUnflushed)) pmem::persist(&entries[low], (high - low + 1) * sizeof *entries);
+      pmem::persist(&entries[low], (high - low + 1) * sizeof *entries);
     }
     i = end;
   }

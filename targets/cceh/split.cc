@@ -21,10 +21,14 @@ powercut_status Table::Split(uint64_t entry) {
 powercut_status Table::SplitLazily(Segment* segment, Meta meta, uint64_t entry) {
   const Meta lower{meta.depth + 1, meta.pattern << 1}, upper{meta.depth + 1, meta.pattern << 1 | 1};
   Segment* right = NewSegment(segment, upper, !Has(Bug::kSplitUnflushed));
-  if (right == nullptr) return POWERCUT_FULL;
+  if (right == nullptr) {
+    pmem::mark("full.segment");
+    return POWERCUT_FULL;
+  }
   const bool doubles = meta.depth == depth_;
   Directory* bigger = doubles ? NewDirectory() : nullptr;
   if (doubles && bigger == nullptr) {
+    pmem::mark("full.directory");
     allocator_.Free(OffsetOf(right));
     return POWERCUT_FULL;
   }
@@ -46,9 +50,10 @@ powercut_status Table::SplitLazily(Segment* segment, Meta meta, uint64_t entry) 
     Double(bigger, entry, segment, right);
   } else {
     const uint64_t count = uint64_t{1} << (depth_ - meta.depth);
+    if (count > 2) pmem::mark("split.many");
     Point((entry & ~(count - 1)) + count / 2, count / 2, right);
+    pmem::mark("split.redirected");
   }
-  pmem::mark("split.redirected");
   if (Has(Bug::kPatternApart)) set_meta({lower.depth, meta.pattern});
   if (Has(Bug::kSplitDepthUnflushed)) {
     pmem::atomic_store(&segment->meta, lower.Encode());
@@ -70,6 +75,7 @@ powercut_status Table::SplitByCopying(Segment* segment, Meta meta, uint64_t entr
   const bool doubles = meta.depth == depth_;
   Directory* bigger = doubles && right != nullptr ? NewDirectory() : nullptr;
   if (right == nullptr || (doubles && bigger == nullptr)) {
+    pmem::mark(right == nullptr ? "full.segment" : "full.directory");
     if (right != nullptr) allocator_.Free(OffsetOf(right));
     if (left != nullptr) allocator_.Free(OffsetOf(left));
     return POWERCUT_FULL;
@@ -80,6 +86,7 @@ powercut_status Table::SplitByCopying(Segment* segment, Meta meta, uint64_t entr
     Double(bigger, entry, left, right);
   } else {
     const uint64_t count = uint64_t{1} << (depth_ - meta.depth), first = entry & ~(count - 1);
+    if (count > 2) pmem::mark("cow.many");
     if (Has(Bug::kCowLowerFirst)) Point(first, count / 2, left);
     Point(first + count / 2, count / 2, right);
     pmem::mark("cow.upper");

@@ -18,11 +18,22 @@ powercut_status Table::Verify(uint64_t region, char* message, size_t size) {
       return Broken(message, size, "the directory has %llu entries and global depth %llu", Number{capacity},
                     Number{directory_->depth});
     }
-    bool allocated = false;
+    uint64_t named = 1, allocated = 0;
+    for (uint64_t i = 1; i < capacity; ++i) named += entries[i] != entries[i - 1] ? 1 : 0;
+    bool directory_allocated = false;
     allocator_.ForEach([&](uint64_t offset, uint64_t bytes) {
-      allocated = allocated || (offset == root()->directory && bytes >= Directory::Bytes(capacity));
+      if (offset == root()->directory) {
+        directory_allocated = bytes >= Directory::Bytes(capacity);
+      } else if (bytes >= Segment::Bytes(options_.slots) && Reaches(offset)) {
+        ++allocated;
+      }
     });
-    return allocated ? POWERCUT_OK : Broken(message, size, "the directory lies in no block of its own");
+    if (!directory_allocated) return Broken(message, size, "the directory lies in no block of its own");
+    if (named != allocated) {
+      return Broken(message, size, "the directory names %llu segments, %llu of them lie in blocks of their own",
+                    Number{named}, Number{allocated});
+    }
+    return POWERCUT_OK;
   }
   const uint64_t entry = (region - 1) / RegionsOfSegment(), part = (region - 1) % RegionsOfSegment();
   if (entry != 0 && entries[entry - 1] == entries[entry]) return POWERCUT_OK;
