@@ -18,7 +18,7 @@ powercut_status Table::Erase(const uint8_t* key) {
     pmem::mark("erase.duplicate");
     Clear(duplicate);
   }
-  if (forest_.Backup(b) != Forest::kNone) forest_.Unlink(b);
+  if (forest_.Backup(b) != Forest::kNone) pmem::mark(forest_.Unlink(b) ? "erase.separated" : "erase.cycle_opened");
   return POWERCUT_OK;
 }
 

@@ -135,7 +135,7 @@ void Forest::Colour(uint32_t v, uint32_t with, uint32_t rest) {
 
 // The vertices whose paths lead to `v` become a tree with the vacancy v; what is left keeps its vacancy or its cycle.
 // The edge of a cycle separates nothing: then all paths lead to v. A vertex without any edge left is none any more.
-void Forest::Unlink(uint32_t v) {
+bool Forest::Unlink(uint32_t v) {
   const uint32_t backup = vertex_[v].edge - 1;
   ReserveIds(2);
   vertex_[v].edge = 0;
@@ -154,6 +154,7 @@ void Forest::Unlink(uint32_t v) {
     if (vertex_[at].edge != 0) ++subgraph_[root].edges;
     at = next;
   } while (at != v);
+  const bool separated = subgraph_[rest].vertices != 0;
   if (subgraph_[with].vertices == 1) {
     vertex_[v] = {};
     subgraph_[with].vertices = 0;
@@ -163,6 +164,7 @@ void Forest::Unlink(uint32_t v) {
     vertex_[backup] = {};
     subgraph_[rest].vertices = 0;
   }
+  return separated;
 }
 
 std::pair<uint32_t, uint32_t> Forest::CountSubgraphs() const {

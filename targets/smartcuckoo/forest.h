@@ -52,8 +52,9 @@ class Forest {
   Forecast Predetermine(uint32_t a, uint32_t b);
   // The item's edge, undirected: counts it, adds vertices, merges subgraphs. SetBackup gives it its direction.
   void Link(uint32_t a, uint32_t b);
-  // Takes the edge out of `v` away and separates its subgraph (Algorithm 5). Precondition: it has one.
-  void Unlink(uint32_t v);
+  // Takes the edge out of `v` away and separates its subgraph (Algorithm 5); false: the edge was part of the cycle, and
+  // its subgraph stays one. Precondition: v has an edge.
+  bool Unlink(uint32_t v);
 
   // The root of the tree of IDs (Find of 3.3). Precondition: IsVertex(v).
   uint32_t Find(uint32_t v);
