@@ -20,6 +20,7 @@ from powercut import (
     bench_page,
     bench_pending,
     bench_rate,
+    bench_schemes,
     output,
     paths,
 )
@@ -51,6 +52,11 @@ SECTIONS = {
         measure=lambda given: bench_pending.measure(jobs=given.jobs),
         markdown=bench_pending.markdown,
         chart=bench_pending.chart,
+    ),
+    "schemes": Section(
+        measure=lambda given: bench_schemes.measure(jobs=given.jobs),
+        markdown=bench_schemes.markdown,
+        chart=bench_schemes.chart,
     ),
     "behaviours": Section(
         measure=lambda given: bench_behaviours.measure(jobs=given.jobs), markdown=bench_behaviours.markdown
