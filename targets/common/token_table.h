@@ -68,14 +68,13 @@ class TokenTable {
     return static_cast<uint64_t>(static_cast<const uint8_t*>(at) - pool_.base);
   }
 
-  // Writes the item, then sets the token of the slot (3.3(2)a). `unordered` is the bug that breaks this order.
-  void Fill(uint8_t* bucket, uint32_t slot, const uint8_t* item, bool unordered) const {
+  // Writes the item, then sets the token of the slot (3.3(2)a). `token_first` is the bug that turns this order round.
+  void Fill(uint8_t* bucket, uint32_t slot, const uint8_t* item, bool token_first) const {
+    if (token_first) SetToken(bucket, slot);
     uint8_t* at = bucket_.Slot(bucket, slot);
     bucket_.Copy(at, item);
-    if (!unordered) PersistItem(at);
-    bucket_.StoreTokens(bucket, bucket_.LoadTokens(bucket) | 1u << slot);
-    bucket_.PersistTokens(bucket);
-    if (unordered) PersistItem(at);
+    PersistItem(at);
+    if (!token_first) SetToken(bucket, slot);
   }
 
   // Clears the token of the slot (3.3(1)).
@@ -175,6 +174,11 @@ class TokenTable {
     pmem::mark("update.overwritten");
     SetLog(0);
     if (defects_.log_cleared_early) pmem::persist(value, bucket_.item_size() - bucket_.key_size());
+  }
+
+  void SetToken(uint8_t* bucket, uint32_t slot) const {
+    bucket_.StoreTokens(bucket, bucket_.LoadTokens(bucket) | 1u << slot);
+    bucket_.PersistTokens(bucket);
   }
 
   void SetLog(uint64_t slot) const {

@@ -25,7 +25,7 @@ powercut_status Table::Insert(const uint8_t* key, const uint8_t* value) {
     if (cell != nullptr) {
       const bool leaf = cell < Cell(tree_, tree_.Begin(1));
       pmem::mark(leaf ? "insert.leaf" : "insert.shared");
-      Fill(cell, 0, bucket_.MakeItem(key, value).bytes, Has(Bug::kInsertUnordered));
+      Fill(cell, 0, bucket_.MakeItem(key, value).bytes, Has(Bug::kInsertTokenFirst));
       return POWERCUT_OK;
     }
     if (!options_.auto_expand) return POWERCUT_FULL;

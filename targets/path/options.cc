@@ -8,7 +8,7 @@ namespace powercut::path {
 namespace {
 
 constexpr const char* kBugs[] = {"none",
-                                 "insert_unordered",
+                                 "insert_token_first",
                                  "flush_first_line",
                                  "erase_not_flushed",
                                  "update_two_writes",
@@ -42,7 +42,7 @@ const char* const kOptionLines[] = {
     "paths=apart|anywhere: each hash function addresses its half of the leaves, or both address all of them",
     "update=logged|atomic: the undo log, or one 8-byte store (values of 8 bytes only)",
     "auto_expand=on|off: an insert that finds no place doubles the tree and tries again (off: FULL)",
-    "bug=none|insert_unordered|flush_first_line|erase_not_flushed|update_two_writes|log_unordered|log_cleared_early|"
+    "bug=none|insert_token_first|flush_first_line|erase_not_flushed|update_two_writes|log_unordered|log_cleared_early|"
     "log_not_replayed|resize_publish_early|rehash_clear_first|resize_free_first|leak_new_tree|header_not_flushed: "
     "a planted bug",
     nullptr};

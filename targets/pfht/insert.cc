@@ -28,7 +28,7 @@ bool Table::PlaceInBuckets(const Body& body, const uint8_t* item) {
   }
   if (tokens == bucket_.full()) return false;
   pmem::mark("insert.bucket");
-  PutInSlot(body, bucket, static_cast<uint32_t>(std::countr_one(tokens)), item, Bug::kInsertUnordered);
+  PutInSlot(body, bucket, static_cast<uint32_t>(std::countr_one(tokens)), item, Bug::kInsertTokenFirst);
   return true;
 }
 
@@ -52,7 +52,7 @@ bool Table::PlaceByDisplacement(const Body& body, const uint8_t* item) {
       if (!body.named || !DropIfDuplicate(from)) {
         Displace(body, from, target, static_cast<uint32_t>(std::countr_one(tokens)));
       }
-      PutInSlot(body, bucket, slot, item, Bug::kInsertUnordered);
+      PutInSlot(body, bucket, slot, item, Bug::kInsertTokenFirst);
       return true;
     }
   }
@@ -64,7 +64,7 @@ bool Table::PlaceByDisplacement(const Body& body, const uint8_t* item) {
 void Table::Displace(const Body& body, const Place& from, uint8_t* to, uint32_t slot) const {
   pmem::mark("move");
   if (Has(Bug::kMoveClearFirst)) EmptySlot(body, from.bucket, from.slot);
-  PutInSlot(body, to, slot, from.item, Bug::kMoveUnordered);
+  PutInSlot(body, to, slot, from.item, Bug::kMoveTokenFirst);
   pmem::mark("move.copied");
   if (!Has(Bug::kMoveClearFirst)) EmptySlot(body, from.bucket, from.slot);
 }
@@ -99,9 +99,9 @@ bool Table::PlaceInStash(Body* body, const uint8_t* item) {
   return true;
 }
 
-void Table::PutInSlot(const Body& body, uint8_t* bucket, uint32_t slot, const uint8_t* item, Bug unordered) const {
+void Table::PutInSlot(const Body& body, uint8_t* bucket, uint32_t slot, const uint8_t* item, Bug token_first) const {
   if (body.named) {
-    Fill(bucket, slot, item, Has(unordered));
+    Fill(bucket, slot, item, Has(token_first));
     return;
   }
   bucket_.Copy(bucket_.Slot(bucket, slot), item);

@@ -8,8 +8,8 @@ namespace powercut::pfht {
 namespace {
 
 constexpr const char* kBugs[] = {"none",
-                                 "insert_unordered",
-                                 "move_unordered",
+                                 "insert_token_first",
+                                 "move_token_first",
                                  "update_unordered",
                                  "flush_first_line",
                                  "move_clear_first",
@@ -53,7 +53,8 @@ const char* const kOptionLines[] = {
     "store "
     "(values of 8 bytes only)",
     "auto_expand=on|off: an insert that finds the stash full doubles the table and tries again (off: FULL)",
-    "bug=none|insert_unordered|move_unordered|update_unordered|flush_first_line|move_clear_first|stash_publish_early|"
+    "bug=none|insert_token_first|move_token_first|update_unordered|flush_first_line|move_clear_first|stash_publish_"
+    "early|"
     "stash_free_first|stash_cut_chain|erase_first_copy|update_first_copy|update_two_writes|log_unordered|"
     "log_cleared_early|log_not_replayed|resize_publish_early|rehash_clear_first|leak_new_table|header_not_flushed: "
     "a planted bug",

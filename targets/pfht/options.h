@@ -14,8 +14,8 @@ namespace powercut::pfht {
 enum class Bug : uint8_t {
   kNone,
   // The token is set before the item is durable.
-  kInsertUnordered,
-  kMoveUnordered,
+  kInsertTokenFirst,
+  kMoveTokenFirst,
   kUpdateUnordered,
   kFlushFirstLine,      // an item that straddles two lines: only the first is flushed
   kMoveClearFirst,      // displacement: the old slot is cleared before the new one is set

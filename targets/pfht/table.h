@@ -129,7 +129,7 @@ class Table : public TokenTable {
   bool PlaceInBuckets(const Body& body, const uint8_t* item);
   bool PlaceByDisplacement(const Body& body, const uint8_t* item);
   bool PlaceInStash(Body* body, const uint8_t* item);
-  void PutInSlot(const Body& body, uint8_t* bucket, uint32_t slot, const uint8_t* item, Bug unordered) const;
+  void PutInSlot(const Body& body, uint8_t* bucket, uint32_t slot, const uint8_t* item, Bug token_first) const;
   void EmptySlot(const Body& body, uint8_t* bucket, uint32_t slot) const;
   void Displace(const Body& body, const Place& from, uint8_t* to, uint32_t slot) const;
   bool DropIfDuplicate(const Place& place) const;
