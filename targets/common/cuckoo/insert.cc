@@ -35,7 +35,7 @@ bool Table::PlaceByPath(const SlotArray* array, const Item& item, const Probe& p
   if (!FindPath(array, probe, &path)) return false;
   Mark(*array, path.length > 2 ? "insert.path" : "insert.evict");
   const auto at = [&](uint32_t i) { return Place{array, path.step[i].index, path.step[i].slot}; };
-  for (uint32_t i = path.length - 1; i > 0; --i) Move(at(i - 1), at(i), Bug::kMoveClearFirst);
+  for (uint32_t i = path.length - 1; i > 0; --i) Move(at(i - 1), at(i), Bug::kMoveClearFirst, "evict.step");
   Fill(at(0), item, probe, Bug::kPathEndUnordered);
   return true;
 }
@@ -55,18 +55,19 @@ bool Table::PlaceByKickOut(const SlotArray* array, const Item& item, const Probe
     const Item evicted = Load(victim);
     const uint64_t next = Alternative(victim);
     Overwrite(victim, carried);
-    Mark(*array, "kick.overwritten");
+    Mark(*array, "evict.step");
     trail.Add(victim.index, victim.slot);
     carried = evicted;
     index = next;
     Place place{array, index, 0};
     if (!FindFree(&place)) continue;
+    Mark(*array, trail.length > 1 ? "insert.path" : "insert.evict");
     Fill(place, carried, ProbeOf(carried.bytes), Bug::kInsertUnordered);
     return true;
   }
   if (PlaceInStash(array, carried, ProbeOf(carried.bytes))) return true;
   // No place: the evictions are taken back, since an insert that fails has changed nothing.
-  Mark(*array, "kick.back");
+  Mark(*array, "evict.back");
   while (trail.length > 0) {
     const Path::Step step = trail.step[--trail.length];
     const Place victim{array, step.index, step.slot};

@@ -1,7 +1,6 @@
 #include "targets/common/cuckoo/options.h"
 
 #include <bit>
-#include <cstdlib>
 
 #include "targets/common/options.h"
 
@@ -95,8 +94,11 @@ powercut_status ParseOptions(const powercut_config& config, Options* out) {
     return BadConfig(config, "%s takes 8 and 8 bytes of key and value, or 16 and 1 to 15, not %u and %u", kScheme.name,
                      config.key_size, config.value_size);
   }
+  // The values of these options are digits.
   const auto number = [](const char* const* values, uint64_t index) {
-    return static_cast<uint8_t>(std::strtoul(values[index], nullptr, 10));
+    uint8_t out = 0;
+    for (const char* at = values[index]; *at != '\0'; ++at) out = static_cast<uint8_t>(out * 10 + (*at - '0'));
+    return out;
   };
   const bool hardened = variant == 1;
   const auto bug = static_cast<Bug>(IndexOf(kBugs, kScheme.bugs[chosen[kBug]]));

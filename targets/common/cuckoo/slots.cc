@@ -52,7 +52,7 @@ void Table::Clear(const Place& place) const {
 
 // A power cut between the last two steps leaves two equal copies. If an earlier cut has left a second copy already,
 // the paper's movement would make a third; `hardened` clears this one, which frees the slot as well.
-void Table::Move(const Place& from, const Place& to, Bug clear_first) {
+void Table::Move(const Place& from, const Place& to, Bug clear_first, const char* copied_mark) {
   const Item item = Load(from);
   if (options_.hardened && !Has(Bug::kMoveDuplicate) && from.array->published && FindOtherCopy(from).found()) {
     pmem::mark("move.duplicate");
@@ -61,7 +61,7 @@ void Table::Move(const Place& from, const Place& to, Bug clear_first) {
   }
   if (Has(clear_first)) Clear(from);
   Fill(to, item, ProbeOf(item.bytes), Bug::kMoveUnordered);
-  Mark(*from.array, "move.copied");
+  Mark(*from.array, copied_mark);
   if (!Has(clear_first)) Clear(from);
 }
 

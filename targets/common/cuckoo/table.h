@@ -172,7 +172,7 @@ class Table {
   // Clears the token of the slot.
   void Clear(const Place& place) const;
   // Copy, set the token of the copy, clear the token of the original.
-  void Move(const Place& from, const Place& to, Bug clear_first);
+  void Move(const Place& from, const Place& to, Bug clear_first, const char* copied_mark);
   // Puts the item over the one that is there.
   void Overwrite(const Place& place, const Item& item) const;
   Item Load(const Place& place) const;

@@ -115,8 +115,8 @@ void Table::DrainStash(const Place& freed) {
     stashed.slot = static_cast<uint32_t>(std::countr_zero(rest));
     const Probe probe = ProbeOf(SlotAt(stashed));
     if (Home(*freed.array, probe, 0) != freed.index && Home(*freed.array, probe, 1) != freed.index) continue;
-    pmem::mark("stash.drained");
-    Move(stashed, freed, Bug::kUnstashClearFirst);
+    pmem::mark("unstash");
+    Move(stashed, freed, Bug::kUnstashClearFirst, "unstash.copied");
     return;
   }
 }
