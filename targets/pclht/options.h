@@ -1,0 +1,49 @@
+// What a run may choose: variant, shape of the table, and the planted bug (scenarios/known_bugs/pclht).
+#ifndef POWERCUT_TARGETS_PCLHT_OPTIONS_H_
+#define POWERCUT_TARGETS_PCLHT_OPTIONS_H_
+
+#include <cstdint>
+
+#include "powercut/target.h"
+
+namespace powercut::pclht {
+
+// Each bug is a small change of `hardened` at the place that tests for it.
+enum class Bug : uint8_t {
+  kNone,
+  kKeyBeforeValue,        // insert: the key is durable before the value that it vouches for
+  kChainUnflushed,        // insert: a new chained bucket is linked before it is durable
+  kLinkUnflushed,         // insert: the link to a new chained bucket is not flushed
+  kUpdateUnflushed,       // update: the new value is not flushed
+  kEraseUnflushed,        // erase: the cleared key is not flushed
+  kHashTableUnflushed,    // format: the hash table object is not flushed
+  kRootUnflushed,         // format: the root is not flushed
+  kResizeTableUnflushed,  // resize: the buckets of the new table are not flushed
+  kResizeChainUnflushed,  // resize: the chained buckets of the new table are not flushed
+  kRootSwapUnflushed,     // resize: the new table is published by a plain store without a flush
+  kPublishFirst,          // resize: the new table is published before it is durable
+  kFreeBeforePublish,     // resize: the old table is freed before the new one is published
+  kOldestNotPersisted,    // open goes on freeing at the root's pointer to the oldest table, which is never flushed
+  kLocksNotReset,         // open leaves the locks of the buckets as it finds them
+  kNoSweep,               // open does not free what nobody reaches
+  kCount
+};
+
+struct Options {
+  bool hardened = false;
+  bool auto_resize = true;
+  Bug bug = Bug::kNone;
+  uint32_t buckets = 4;
+  uint32_t expansions = 1;
+  uint32_t key_size = 8;
+  uint32_t value_size = 8;
+};
+
+// Lines of powercut_target::options and names of powercut_target::variants.
+extern const char* const kOptionLines[];
+extern const char* const kVariants[];
+
+powercut_status ParseOptions(const powercut_config& config, Options* out);
+
+}  // namespace powercut::pclht
+#endif  // POWERCUT_TARGETS_PCLHT_OPTIONS_H_
