@@ -17,6 +17,8 @@ from powercut.findings import unwritable, write_json
 from powercut_reports import html, json_report, text
 
 FORMATS = ("text", "html", "json")
+#: What `powercut fidelity --out` writes, and the HTML report shows.
+FIDELITY_REPORT = "fidelity.json"
 JSON_REPORT = "report.json"
 
 
@@ -82,7 +84,7 @@ def write_reports(runs: Sequence[dict[str, Any]], out: Path, formats: frozenset[
     written: list[Path] = []
     if "html" in formats:
         try:
-            written.append(html.write_report(list(runs), out, title=title))
+            written.append(html.write_report(list(runs), out, title=title, fidelity=_fidelity(out)))
         except OSError as error:
             raise unwritable(out, error) from error
     if "json" in formats:
@@ -90,6 +92,19 @@ def write_reports(runs: Sequence[dict[str, Any]], out: Path, formats: frozenset[
         write_json(path, runs_object(runs))
         written.append(path)
     return written
+
+
+def _fidelity(out: Path) -> dict[str, Any] | None:
+    """What 'powercut fidelity --out' has left in the folder; one that cannot be read is left out, and said."""
+    path = out / FIDELITY_REPORT
+    if not path.is_file():
+        return None
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        say(f"{path}: left out of the report, since it cannot be read ({error}). Run 'powercut fidelity --out {out}'.")
+        return None
+    return content if isinstance(content, dict) else None
 
 
 def runs_object(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from markupsafe import Markup
 
 from powercut_reports import format as fmt
 from powercut_reports import image, json_report, story, timeline
+from powercut_reports.fidelity import fidelity_view
 from powercut_reports.model import VERDICTS, Finding, NestedImage, Run
 from powercut_reports.parse import own_frame, parse_run
 from powercut_reports.story import Involved
@@ -54,19 +55,27 @@ class RunView:
 
 @dataclass(frozen=True)
 class Matrix:
-    """Scenarios down, targets across; a cell may hold several runs (models, seeds) or none."""
+    """One target: scenarios down, variants across; a cell may hold several runs (models, seeds) or none."""
 
+    target: str
+    runs: int
+    inconsistent: int
+    incomplete: int
     columns: tuple[str, ...]
     rows: tuple[tuple[str, tuple[tuple[RunView, ...], ...]], ...]
 
 
-def write_report(runs: list[dict[str, Any]], out_dir: Path, *, title: str) -> Path:
+def write_report(
+    runs: list[dict[str, Any]], out_dir: Path, *, title: str, fidelity: dict[str, Any] | None = None
+) -> Path:
     """Writes `report.html` in `out_dir` (made if missing) and returns its path. Same runs, same bytes.
+
+    `fidelity`: what `powercut fidelity --json` prints, for a section of its own.
 
     Raises OSError when the folder cannot be written; an older report is then untouched, since the new one
     is written beside it and renamed.
     """
-    page = render(runs, title=title)
+    page = render(runs, title=title, fidelity=fidelity)
     out_dir.mkdir(parents=True, exist_ok=True)
     path = out_dir / REPORT_NAME
     draft = out_dir / f".{REPORT_NAME}.{os.getpid()}.tmp"
@@ -79,14 +88,15 @@ def write_report(runs: list[dict[str, Any]], out_dir: Path, *, title: str) -> Pa
     return path
 
 
-def render(runs: list[dict[str, Any]], *, title: str) -> str:
+def render(runs: list[dict[str, Any]], *, title: str, fidelity: dict[str, Any] | None = None) -> str:
     """The page as one string."""
     views = tuple(_run_view(index, parse_run(raw)) for index, raw in enumerate(runs))
     style, theme, script = (_static(name) for name in ("report.css", "theme.js", "report.js"))
     context = {
         "title": title,
+        "fidelity": fidelity_view(fidelity) if fidelity else None,
         "runs": views,
-        "matrix": _matrix(views),
+        "matrices": tuple(_matrix(target, group) for target, group in _by_target(views).items()),
         "counts": {verdict: sum(view.run.verdict == verdict for view in views) for verdict in VERDICTS},
         "first_finding_run": next((view.id for view in views if view.findings), ""),
         "findings": sum(len(view.findings) for view in views),
@@ -175,11 +185,24 @@ def _finding_view(identifier: str, finding: Finding) -> FindingView:
     )
 
 
-def _matrix(views: tuple[RunView, ...]) -> Matrix:
+def _by_target(views: tuple[RunView, ...]) -> dict[str, list[RunView]]:
+    groups: dict[str, list[RunView]] = {}
+    for view in views:
+        groups.setdefault(view.run.target, []).append(view)
+    return groups
+
+
+def _matrix(target: str, views: Sequence[RunView]) -> Matrix:
     columns = tuple(dict.fromkeys(view.run.name for view in views))
     scenarios = dict.fromkeys(view.run.scenario for view in views)
     cells: dict[tuple[str, str], list[RunView]] = {}
     for view in views:
         cells.setdefault((view.run.scenario, view.run.name), []).append(view)
-    rows = ((s, tuple(tuple(cells.get((s, name), ())) for name in columns)) for s in scenarios)
-    return Matrix(columns, tuple(rows))
+    return Matrix(
+        target=target,
+        runs=len(views),
+        inconsistent=sum(view.run.verdict == "inconsistent" for view in views),
+        incomplete=sum(view.run.coverage.kind != "complete" for view in views),
+        columns=columns,
+        rows=tuple((s, tuple(tuple(cells.get((s, name), ())) for name in columns)) for s in scenarios),
+    )

@@ -86,3 +86,22 @@ def test_every_class_of_the_stylesheet_is_used() -> None:
     classes = set(re.findall(r"\.(-?[a-z][\w-]*)", selectors))
     used = "".join(p.read_text(encoding="utf-8") for p in PACKAGE.rglob("*.*") if p.suffix in (".j2", ".svg", ".py"))
     assert {name for name in classes if not re.search(rf"\b{name.removeprefix('b-')}\b", used)} == set()
+
+
+FIDELITY: Raw = {
+    "figures": [
+        {"scheme": "level", "figure": "maximum <load>", "paper": "> 0.90", "measured": 0.93, "unit": "items/slots",
+         "reproduced": True, "note": "4 slots"},
+        {"scheme": "cceh", "figure": "load", "paper": None, "measured": "0.6", "unit": "", "reproduced": False},
+    ],
+    "costs": [{"scheme": "level", "operation": "insert", "stores": 6.0, "latency_ns": {"200": 1400, "600": 2200}}],
+    "ratios": [{"scheme": "bch", "operation": "insert", "paper": "1.4 to 3.0", "ratios": [1.5, 2.0]}],
+}  # fmt: skip
+
+
+def test_fidelity_has_a_section(sample_runs: list[Raw]) -> None:
+    page = html.render(sample_runs, title="x", fidelity=FIDELITY)
+    for text in ("1 of 2 figures reproduced", "maximum &lt;load&gt;", "0.93", "not reproduced", "1.4 to 3.0", "1.5, 2"):
+        assert text in page, text
+    assert "ns, writes 600 ns" in page and "2200" in page
+    assert 'id="fidelity"' not in html.render(sample_runs, title="x")

@@ -1,5 +1,6 @@
 """`powercut fidelity`: the papers' figures beside ours."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -8,6 +9,8 @@ from powercut import costs, output
 from powercut import fidelity as figures
 from powercut.commands import shared
 from powercut.exit_codes import ExitCode
+from powercut.findings import write_json
+from powercut.runner import prepare_out
 
 
 def register(app: typer.Typer) -> None:
@@ -19,6 +22,15 @@ def fidelity(
         str | None, typer.Argument(metavar="SCHEME", show_default=False, help="Only the figures of this scheme.")
     ] = None,
     json: shared.Json = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            show_default=False,
+            help="Write fidelity.json there, for the HTML report.",
+        ),
+    ] = None,
 ) -> None:
     """Measure the papers' figures that depend on no machine.
 
@@ -29,8 +41,12 @@ def fidelity(
     """
     rows = figures.measure(scheme)
     measured = costs.measure(scheme)
+    table = {"figures": rows, **costs.as_json(measured)}
+    if out is not None:
+        prepare_out(out)
+        write_json(out / output.FIDELITY_REPORT, table)
     if json:
-        output.print_json({"figures": rows, **costs.as_json(measured)})
+        output.print_json(table)
     else:
         _print(rows)
         _print_costs(measured)

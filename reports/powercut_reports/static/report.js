@@ -83,6 +83,9 @@
       const cells = all("[data-run]", row);
       row.hidden = cells.every((cell) => cell.hidden);
     }
+    for (const target of all("#matrix .target")) {
+      target.hidden = all("tbody tr", target).every((row) => row.hidden);
+    }
     const filtered = words.length > 0 || state.verdict !== "all";
     byId("shown").textContent = filtered ? `${shown} of ${runs.length} runs shown` : "";
     byId("none-shown").hidden = shown > 0 || runs.length === 0;
