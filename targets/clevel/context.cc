@@ -1,0 +1,104 @@
+// The global context: copy-on-write and CAS (3.1.2), and a thread's copy of its pointer.
+#include "targets/clevel/table.h"
+
+namespace powercut::clevel {
+
+const View& Table::Load(Thread* thread, bool writes) {
+  View& view = thread->view;
+  const uint64_t context = pmem::atomic_load(&root()->context);
+  if (context != view.context) {
+    Attach(context, &view);
+    view.is_durable = false;
+  }
+  // What this thread has made durable before stays so: one flush for each change of the context.
+  if (writes && !view.is_durable && !Has(Bug::kContextNotHelped)) {
+    pmem::mark("context.helped");
+    pmem::persist(&root()->context, sizeof(uint64_t));
+    view.is_durable = true;
+  }
+  return view;
+}
+
+bool Table::AttachLevel(uint64_t offset, Level* level) const {
+  const uint64_t bytes = allocator_.BytesOf(offset);
+  if (bytes < sizeof(LevelHeader)) return false;
+  auto* header = At<LevelHeader>(offset);
+  if (header->log2 >= 40 || bytes < LevelBytes(header->log2)) return false;
+  *level = {.offset = offset,
+            .header = header,
+            .slots = reinterpret_cast<uint64_t*>(header + 1),
+            .mask = (uint64_t{1} << header->log2) - 1};
+  return true;
+}
+
+bool Table::Attach(uint64_t context, View* view) const {
+  if (allocator_.BytesOf(OffsetIn(context)) < sizeof(Context)) return false;
+  const Context& now = *At<Context>(OffsetIn(context));
+  view->context = context;
+  view->is_resizing = now.is_resizing != 0;
+  view->count = 0;
+  for (uint64_t at = now.last; view->count < kMaxLevels; at = view->first().header->up) {
+    if (!AttachLevel(at, &view->levels[view->count])) return false;
+    ++view->count;
+    if (at == now.first) return view->count >= 2;
+  }
+  return false;
+}
+
+bool Table::Publish(Thread* thread, const Context& next, uint64_t old_level, bool paused) {
+  Buffer& words = buffer(*thread);
+  const uint64_t old_word = thread->view.context, old_context = OffsetIn(old_word);
+  if (Has(Bug::kContextInPlace)) {
+    ChangeInPlace(next);
+    if (old_level != 0) allocator_.Free(old_level);
+    return Attach(old_word, &thread->view);
+  }
+  const uint64_t offset = allocator_.AllocateInto(&words.context, sizeof(Context));
+  if (offset == 0) return false;
+  auto* context = At<Context>(offset);
+  *context = next;
+  if (!Has(Bug::kContextUnordered)) pmem::persist(context, sizeof *context);
+  if (Retires()) {
+    pmem::atomic_store(&words.old_context, old_context);
+    if (old_level != 0) pmem::atomic_store(&words.old_level, old_level);
+    pmem::persist(&words, sizeof words);
+  }
+  const uint64_t word = ((old_word >> kOffsetBits) + 1) << kOffsetBits | offset;
+  uint64_t expected = old_word;
+  __atomic_compare_exchange_n(&root()->context, &expected, word, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+  pmem::mark("context.swapped");
+  Attach(word, &thread->view);
+  if (paused) {
+    paused_context_ = old_context;
+    return true;
+  }
+  pmem::persist(&root()->context, sizeof(uint64_t));
+  thread->view.is_durable = true;
+  if (Has(Bug::kContextUnordered)) pmem::persist(context, sizeof *context);
+  EndPublication(*thread, old_context, old_level);
+  return true;
+}
+
+void Table::EndPublication(const Thread& thread, uint64_t old_context, uint64_t old_level) {
+  allocator_.Free(old_context);
+  if (old_level != 0) allocator_.Free(old_level);
+  Buffer& words = buffer(thread);
+  pmem::atomic_store(&words.context, uint64_t{0});
+  if (words.old_context != 0) pmem::atomic_store(&words.old_context, uint64_t{0});
+  if (words.old_level != 0) pmem::atomic_store(&words.old_level, uint64_t{0});
+  pmem::persist(&words, sizeof words);
+}
+
+void Table::ChangeInPlace(const Context& next) {
+  auto* now = At<Context>(OffsetIn(root()->context));
+  const auto change = [](uint64_t* word, uint64_t value) {
+    if (*word == value) return;
+    pmem::atomic_store(word, value);
+    pmem::persist(word, sizeof *word);
+  };
+  change(&now->first, next.first);
+  change(&now->last, next.last);
+  change(&now->is_resizing, next.is_resizing);
+}
+
+}  // namespace powercut::clevel

@@ -1,0 +1,40 @@
+// Items outside of the table, and the persistent buffers that keep them from leaking (2.3, 3.3).
+#include "targets/clevel/table.h"
+
+namespace powercut::clevel {
+
+bool Table::KeyEquals(uint64_t word, const uint8_t* key) const {
+  const auto* header = At<ItemHeader>(OffsetIn(word));
+  return header->key_size == options_.key_size && std::memcmp(KeyOf(word), key, options_.key_size) == 0;
+}
+
+uint64_t Table::NewItem(const Thread& thread, const uint8_t* key, const uint8_t* value, Bug unordered) {
+  const uint64_t offset = allocator_.AllocateInto(&buffer(thread).item, ItemBytes());
+  if (offset == 0) return 0;
+  auto* header = At<ItemHeader>(offset);
+  *header = {options_.key_size, options_.value_size};
+  auto* bytes = reinterpret_cast<uint8_t*>(header + 1);
+  std::memcpy(bytes, key, options_.key_size);
+  std::memcpy(bytes + options_.key_size, value, options_.value_size);
+  if (!Has(unordered)) PersistItem(offset);
+  return offset;
+}
+
+void Table::PersistItem(uint64_t offset) const { pmem::persist(At<uint8_t>(offset), ItemBytes()); }
+
+void Table::Retire(const Thread& thread, uint64_t item) {
+  uint64_t* word = &buffer(thread).old_item;
+  if (!Retires() || *word == item) return;
+  pmem::atomic_store(word, item);
+  pmem::persist(word, sizeof *word);
+}
+
+// Before the operation returns: a later block could begin where an item was that a buffer still names.
+void Table::ForgetItems(const Thread& thread) {
+  Buffer& words = buffer(thread);
+  if (words.item != 0) pmem::atomic_store(&words.item, uint64_t{0});
+  if (words.old_item != 0) pmem::atomic_store(&words.old_item, uint64_t{0});
+  pmem::persist(&words, sizeof words);
+}
+
+}  // namespace powercut::clevel

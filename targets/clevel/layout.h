@@ -1,0 +1,115 @@
+// Where things lie in the pool.
+//
+//   0      root: 5 lines (Root below)
+//   320    Allocator: its line, its table, its units of 64 bytes. Blocks are contexts, levels and items
+//
+// A level is a header line and an array of buckets; a bucket is 8 (or 4, 16) slots of 8 bytes. A slot is 0 when it is
+// empty, else the 16-bit tag of a key above the 48-bit pool offset of its item's block.
+#ifndef POWERCUT_TARGETS_CLEVEL_LAYOUT_H_
+#define POWERCUT_TARGETS_CLEVEL_LAYOUT_H_
+
+#include <cstdint>
+
+#include "powercut/pmem.h"
+#include "targets/common/hash.h"
+
+namespace powercut::clevel {
+
+inline constexpr uint64_t kMagic = 0x314c56454c435750;  // "PWCLEVL1"
+inline constexpr int kThreads = 2;                      // the worker and the rehashing thread
+inline constexpr int kMaxLevels = 32;
+
+// 3.3: what a thread's allocations are attached to while the table does not reach them yet, and (old_*, `hardened`)
+// while it may not reach them any more. A line a thread: no contention. 0 = nothing.
+struct Buffer {
+  uint64_t item, level, context;
+  uint64_t old_item, old_level, old_context;
+  uint64_t unused[2];
+};
+
+struct Root {
+  // Line 0. `magic` is stored last by format: it makes the table exist.
+  uint64_t magic;
+  uint64_t geometry;  // GeometryWord(); constant
+  uint64_t unused0[6];
+  // Line 1. The global context: its offset below a 16-bit version, since the block of an old context is used again, and
+  // a pointer that is the same must mean that the context is.
+  uint64_t context;
+  uint64_t unused1[7];
+  // Line 2. Buckets of the last level that were rehashed (the paper's RB_idx, plus one).
+  uint64_t rehashed;
+  uint64_t unused2[7];
+  Buffer buffers[kThreads];
+};
+static_assert(sizeof(Root) == 5 * pmem::kLine);
+
+// 3.1.2. Never changed once it is published: copy-on-write.
+struct Context {
+  uint64_t first, last;  // offsets of levels: the one with the most buckets, and with the least
+  uint64_t is_resizing;
+};
+
+struct LevelHeader {
+  uint64_t up;    // offset of the level with twice the buckets; 0 = none. The level list
+  uint64_t log2;  // of the number of buckets
+  uint64_t unused[6];
+};
+static_assert(sizeof(LevelHeader) == pmem::kLine);
+
+// Of variable length: the sizes, then the key, then the value.
+struct ItemHeader {
+  uint32_t key_size, value_size;
+};
+
+inline constexpr uint64_t kOffsetBits = 48;
+inline constexpr uint64_t kOffsetMask = (uint64_t{1} << kOffsetBits) - 1;
+inline uint64_t OffsetIn(uint64_t slot) { return slot & kOffsetMask; }
+
+// What a key's hashes say: two candidate buckets in each level, and the tag (3.2.1: two leading bytes of a hash).
+struct Probe {
+  Probe(const uint8_t* key, size_t size) : hash{HashKey(key, size, 0), HashKey(key, size, 1)} {}
+  uint64_t tag() const { return hash[0] >> kOffsetBits; }
+  uint64_t SlotFor(uint64_t offset) const { return tag() << kOffsetBits | offset; }
+
+  uint64_t hash[2];
+};
+
+// One level as a thread sees it.
+struct Level {
+  uint64_t offset = 0;
+  LevelHeader* header = nullptr;
+  uint64_t* slots = nullptr;
+  uint64_t mask = 0;  // buckets - 1
+
+  uint64_t buckets() const { return mask + 1; }
+};
+
+// A thread's copy of the global context pointer (Fig. 2b), with what the context says.
+struct View {
+  uint64_t context = 0;
+  Level levels[kMaxLevels];  // levels[0] is the last level: search goes from the bottom to the top
+  int count = 0;
+  bool is_resizing = false;
+  bool is_durable = false;  // the pointer, as far as this thread knows
+
+  const Level& last() const { return levels[0]; }
+  const Level& first() const { return levels[count - 1]; }
+};
+
+struct Thread {
+  uint32_t id = 0;
+  View view;
+};
+
+// A slot, and what was read there.
+struct Place {
+  uint64_t* slot = nullptr;
+  uint64_t word = 0;
+  int level = 0;  // index in View::levels
+  uint64_t bucket = 0;
+
+  bool found() const { return slot != nullptr; }
+};
+
+}  // namespace powercut::clevel
+#endif  // POWERCUT_TARGETS_CLEVEL_LAYOUT_H_

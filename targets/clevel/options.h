@@ -1,0 +1,66 @@
+// What a run may choose: variant, shape of the table, when the rehashing thread gets its turn, and the planted bug
+// (scenarios/known_bugs/clevel).
+#ifndef POWERCUT_TARGETS_CLEVEL_OPTIONS_H_
+#define POWERCUT_TARGETS_CLEVEL_OPTIONS_H_
+
+#include <cstdint>
+
+#include "powercut/target.h"
+
+namespace powercut::clevel {
+
+// Each bug is a small change of `hardened` at the place that tests for it.
+enum class Bug : uint8_t {
+  kNone,
+  kIndexAfterContext,   // rehash: the index is reset after the context that ends the resize, or goes on to a level
+  kIndexBeforeItems,    // rehash: the index moves past a bucket before its items have moved
+  kRehashClearFirst,    // rehash: the old slot is cleared before the new one is set
+  kInsertUnordered,     // insert: the slot is set before the item is durable
+  kInsertUnflushed,     // insert: the slot is never flushed
+  kInsertIntoLast,      // insert: a slot of the last level is taken while the table is being resized
+  kUpdateUnordered,     // update: the slot is switched before the new item is durable
+  kUpdateFreesFirst,    // update: the old item is freed before the slot is switched
+  kUpdateFirstCopy,     // update: changes one of two copies
+  kEraseFirstCopy,      // erase: clears one of two copies
+  kContextUnordered,    // the context is published before its contents are durable
+  kContextInPlace,      // the context is changed field by field, without copy-on-write
+  kLevelUninitialised,  // expand: the level list and the context name the level before its slots are empty
+  kExpandWithoutHelp,   // expand: a level that is appended already is not taken over into the context
+  kBuffersNotScanned,   // open does not release what the persistent buffers name
+  kInsertNotRedone,     // insert: a slot of the last level, taken while another thread began to resize, is not left
+  kContextNotHelped,    // a context that another thread has not made durable yet is acted upon
+  kUpdateNotRechecked,  // update: a rehash of the same bucket at the same time goes unnoticed
+  kEraseNotRechecked,   // erase: the same
+  kCount
+};
+
+// Which step of another thread falls into which operation of this one.
+enum class Interleave : uint8_t {
+  kNone,
+  kExpandInSearch,     // update, erase: a level is added, and a bucket rehashed into it, once the search has begun
+  kExpandInInsert,     // a level is added between the choice of a slot in the last level and its CAS
+  kExpandUnpersisted,  // insert begins when another thread has published a context and not yet flushed it
+  kRehashInUpdate,     // Fig. 4: an item is copied before the CAS of its update, and its old slot cleared after it
+  kRehashInErase,      // the same for erase
+};
+
+struct Options {
+  bool hardened = false;
+  bool auto_expand = true;
+  Interleave interleave = Interleave::kNone;
+  Bug bug = Bug::kNone;
+  uint8_t slots = 8;
+  uint8_t first_log2 = 1;
+  uint32_t auto_rehash = 1;
+  uint32_t key_size = 8;
+  uint32_t value_size = 8;
+};
+
+// Lines of powercut_target::options and names of powercut_target::variants.
+extern const char* const kOptionLines[];
+extern const char* const kVariants[];
+
+powercut_status ParseOptions(const powercut_config& config, Options* out);
+
+}  // namespace powercut::clevel
+#endif  // POWERCUT_TARGETS_CLEVEL_OPTIONS_H_

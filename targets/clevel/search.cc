@@ -1,0 +1,82 @@
+// Bottom-to-top search (3.2.1) and the content-conscious Find that leaves no duplicate (3.2.3).
+#include "targets/clevel/table.h"
+
+namespace powercut::clevel {
+
+Place Table::Find(const View& view, const uint8_t* key, const Probe& probe, int from_level) const {
+  Place found;
+  ForEachMatch(
+      view, key, probe,
+      [&](const Place& place) {
+        found = place;
+        return true;
+      },
+      from_level);
+  return found;
+}
+
+powercut_status Table::Lookup(const uint8_t* key, uint8_t* value) {
+  const Probe probe(key, options_.key_size);
+  for (;;) {
+    const View& view = Load(&worker_, /*writes=*/false);
+    const Place place = Find(view, key, probe);
+    if (place.found()) {
+      std::memcpy(value, ValueOf(place.word), options_.value_size);
+      return POWERCUT_OK;
+    }
+    // An item may have moved to a level that this view does not have.
+    if (!Moved(view)) return POWERCUT_NOT_FOUND;
+  }
+}
+
+Place Table::FindOne(const View& view, const uint8_t* key, const Probe& probe) {
+  for (;;) {
+    Place lower, upper;
+    ForEachMatch(view, key, probe, [&](const Place& place) {
+      if (!lower.found()) {
+        lower = place;
+        return Has(Bug::kUpdateFirstCopy);
+      }
+      upper = place;
+      return true;
+    });
+    if (!upper.found()) return lower;
+    pmem::mark("find.duplicate");
+    Merge(worker_, lower, upper);
+  }
+}
+
+// The slot closer to the first level stays: the rehashing thread may be about to clear the other one.
+void Table::Merge(const Thread& thread, const Place& lower, const Place& upper) {
+  if (lower.word == upper.word) {
+    ClearSlot(lower.slot);
+    return;
+  }
+  pmem::mark("merge.different");
+  if (!options_.hardened) {
+    // "We delete the item and the pointer that first occurs in the b2t search."
+    ClearSlot(lower.slot);
+    allocator_.Free(OffsetIn(lower.word));
+    return;
+  }
+  // A cut fell into an update of the lower copy (Fig. 4). Searches have answered with that one ever since, so its item
+  // has to stay: it moves into the upper slot.
+  const uint64_t old = OffsetIn(upper.word);
+  Retire(thread, old);
+  pmem::atomic_store(upper.slot, lower.word);
+  pmem::persist(upper.slot, sizeof(uint64_t));
+  ClearSlot(lower.slot);
+  allocator_.Free(old);
+}
+
+bool Table::RehashedMeanwhile(const View& view, const Place& place, uint64_t rehashed_before) const {
+  return view.is_resizing && place.level == 0 && rehashed_before <= place.bucket &&
+         place.bucket <= pmem::atomic_load(&root()->rehashed);
+}
+
+void Table::ClearSlot(uint64_t* slot) const {
+  pmem::atomic_store(slot, uint64_t{0});
+  pmem::persist(slot, sizeof *slot);
+}
+
+}  // namespace powercut::clevel

@@ -1,0 +1,51 @@
+// Update (3.2.3): the pointer to the item is switched by one CAS.
+#include "targets/clevel/table.h"
+
+namespace powercut::clevel {
+
+powercut_status Table::Update(const uint8_t* key, const uint8_t* value) {
+  ResumePublication();
+  const Probe probe(key, options_.key_size);
+  uint64_t item = 0, old = 0;
+  bool paused = false;
+  for (;;) {
+    const View& view = Load(&worker_);
+    const uint64_t rehashed_before = pmem::atomic_load(&root()->rehashed);
+    if (IsInterleaved(Interleave::kExpandInSearch)) ExpandMeanwhile(/*paused=*/false);
+    const Place place = FindOne(view, key, probe);
+    if (!place.found()) {
+      if (Moved(view)) continue;
+      if (old == 0) return POWERCUT_NOT_FOUND;
+      break;  // another thread has erased what this one wrote
+    }
+    if (item != 0 && OffsetIn(place.word) == item) break;
+    if (item == 0) item = NewItem(worker_, key, value, Bug::kUpdateUnordered);
+    if (item == 0) return POWERCUT_FULL;
+
+    if (IsInterleaved(Interleave::kRehashInUpdate) && !paused) {
+      paused = true;
+      PauseRehashAfterCopy();
+    }
+    Retire(worker_, OffsetIn(place.word));
+    if (Has(Bug::kUpdateFreesFirst)) allocator_.Free(OffsetIn(place.word));
+    uint64_t expected = place.word;
+    if (!__atomic_compare_exchange_n(place.slot, &expected, probe.SlotFor(item), false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE)) {
+      continue;
+    }
+    pmem::persist(place.slot, sizeof(uint64_t));
+    if (Has(Bug::kUpdateUnordered)) PersistItem(item);
+    pmem::mark("update.switched");
+    old = OffsetIn(place.word);
+    ResumeRehash();
+    if (Has(Bug::kUpdateNotRechecked)) break;
+    if (!Moved(view) && !RehashedMeanwhile(view, place, rehashed_before)) break;
+    pmem::mark("update.again");
+  }
+  if (!Has(Bug::kUpdateFreesFirst)) allocator_.Free(old);
+  ForgetItems(worker_);
+  AutoRehash();
+  return POWERCUT_OK;
+}
+
+}  // namespace powercut::clevel

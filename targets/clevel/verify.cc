@@ -1,0 +1,106 @@
+// Regions and the structural invariants that hold after every recovery.
+#include "targets/clevel/table.h"
+#include "targets/common/scheme_target.h"
+
+namespace powercut::clevel {
+
+uint64_t Table::regions() {
+  uint64_t count = 1;
+  const View& view = this->view();
+  for (int i = 0; i < view.count; ++i) count += view.levels[i].buckets();
+  return count;
+}
+
+const uint64_t* Table::RegionBucket(uint64_t region, const Level** level, uint64_t* index) const {
+  if (region == 0) return nullptr;
+  --region;
+  for (int i = 0; i < worker_.view.count; ++i) {
+    *level = &worker_.view.levels[i];
+    *index = region;
+    if (region < (*level)->buckets()) return (*level)->slots + region * options_.slots;
+    region -= (*level)->buckets();
+  }
+  return nullptr;
+}
+
+bool Table::ReachesLevel(uint64_t offset) const {
+  for (int i = 0; i < worker_.view.count; ++i) {
+    if (worker_.view.levels[i].offset == offset) return true;
+  }
+  // Appended to the level list, and not in the context yet.
+  return worker_.view.first().header->up == offset;
+}
+
+bool Table::ReachesItem(uint64_t offset) const {
+  if (allocator_.BytesOf(offset) < ItemBytes()) return false;
+  const uint8_t* key = KeyOf(offset);
+  const Probe probe(key, options_.key_size);
+  for (int i = 0; i < worker_.view.count; ++i) {
+    const Level& level = worker_.view.levels[i];
+    for (const uint64_t hash : probe.hash) {
+      const uint64_t* bucket = level.slots + (hash & level.mask) * options_.slots;
+      for (uint32_t s = 0; s < options_.slots; ++s) {
+        if (OffsetIn(pmem::atomic_load(&bucket[s])) == offset) return true;
+      }
+    }
+  }
+  return false;
+}
+
+bool Table::Reaches(uint64_t offset) {
+  return offset == OffsetIn(root()->context) || ReachesLevel(offset) || ReachesItem(offset);
+}
+
+powercut_status Table::VerifyRoot(char* message, size_t size) const {
+  const View& view = worker_.view;
+  for (int i = 1; i < view.count; ++i) {
+    if (view.levels[i].header->log2 != view.levels[i - 1].header->log2 + 1) {
+      return Broken(message, size, "level %d has 2^%llu buckets and the one below it 2^%llu", i,
+                    static_cast<unsigned long long>(view.levels[i].header->log2),
+                    static_cast<unsigned long long>(view.levels[i - 1].header->log2));
+    }
+  }
+  if (view.is_resizing != (view.count > 2)) {
+    return Broken(message, size, "%d levels, and the context says that the table is %sbeing resized", view.count,
+                  view.is_resizing ? "" : "not ");
+  }
+  const uint64_t rehashed = root()->rehashed;
+  if (rehashed > (view.is_resizing ? view.last().buckets() : 0)) {
+    return Broken(message, size,
+                  "%llu buckets are rehashed, of a last level of %llu in a table that is %sbeing resized",
+                  static_cast<unsigned long long>(rehashed), static_cast<unsigned long long>(view.last().buckets()),
+                  view.is_resizing ? "" : "not ");
+  }
+  return POWERCUT_OK;
+}
+
+powercut_status Table::Verify(uint64_t region, char* message, size_t size) {
+  if (region == 0) return VerifyRoot(message, size);
+  const Level* level = nullptr;
+  uint64_t index = 0;
+  const uint64_t* bucket = RegionBucket(region, &level, &index);
+  if (bucket == nullptr) return POWERCUT_OK;
+  for (uint32_t s = 0; s < options_.slots; ++s) {
+    const uint64_t word = pmem::atomic_load(&bucket[s]);
+    if (word == 0) continue;
+    const auto at = [&](const char* what) {
+      return Broken(message, size, "slot %u of bucket %llu of the level of 2^%llu: %s", s,
+                    static_cast<unsigned long long>(index), static_cast<unsigned long long>(level->header->log2), what);
+    };
+    if (level == &worker_.view.levels[0] && index < root()->rehashed)
+      return at("not empty in a bucket that was rehashed");
+    if (allocator_.BytesOf(OffsetIn(word)) < ItemBytes()) return at("names a block that is not allocated");
+    const auto* header = At<ItemHeader>(OffsetIn(word));
+    if (header->key_size != options_.key_size || header->value_size != options_.value_size) {
+      return at("the item has other sizes than the table");
+    }
+    const Probe probe(KeyOf(word), options_.key_size);
+    if (word >> kOffsetBits != probe.tag()) return at("the tag is not that of the key");
+    if ((probe.hash[0] & level->mask) != index && (probe.hash[1] & level->mask) != index) {
+      return at("the item belongs elsewhere");
+    }
+  }
+  return POWERCUT_OK;
+}
+
+}  // namespace powercut::clevel
