@@ -1,0 +1,157 @@
+// For fidelity programs: a table to measure, in a pool of ordinary memory, with string keys by number, and rows of
+// results. The program that includes it is one translation unit and defines powercut_mark by POWERCUT_COUNT_MARKS.
+#ifndef POWERCUT_TARGETS_COMMON_BENCH_TABLE_H_
+#define POWERCUT_TARGETS_COMMON_BENCH_TABLE_H_
+
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "nlohmann/json.hpp"
+#include "powercut/pmem.h"
+#include "powercut/target.h"
+
+namespace powercut::fidelity {
+
+// How often each powercut_mark was reached since the last clear().
+inline std::map<std::string_view, uint64_t>& Marks() {
+  static std::map<std::string_view, uint64_t> marks;
+  return marks;
+}
+
+// Keys of 16 bytes, values of 15 (Level hashing, OSDI'18, 4.1).
+template <typename Table>
+class BenchTable {
+ public:
+  BenchTable(const typename Table::Options& options, uint64_t pool_size) {
+    pool_.size = pool_size;
+    void* at = mmap(nullptr, pool_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED) throw std::runtime_error("cannot map a pool; free some memory and run again");
+    pool_.base = static_cast<uint8_t*>(at);
+    if (Table::Format(pool_, options) != POWERCUT_OK || Table::Open(pool_, options, &table_) != POWERCUT_OK) {
+      throw std::runtime_error("cannot format a table in a fresh pool");
+    }
+  }
+  BenchTable(const BenchTable&) = delete;
+  BenchTable& operator=(const BenchTable&) = delete;
+  ~BenchTable() {
+    delete table_;
+    munmap(pool_.base, pool_.size);
+  }
+
+  // The paper fills its tables with "unique string keys" (4.2.1); `series` tells one filling from another.
+  static std::string Key(uint64_t number, uint32_t series = 0) {
+    char text[32];
+    std::snprintf(text, sizeof text, "user%02u%010llu", series, static_cast<unsigned long long>(number));
+    return text;
+  }
+
+  powercut_status Insert() {
+    const powercut_status status = table_->Insert(Bytes(Key(items_, series_)), Bytes(kValue));
+    if (status == POWERCUT_OK) ++items_;
+    return status;
+  }
+  powercut_status Update(uint64_t number) { return table_->Update(Bytes(Key(number, series_)), Bytes(kOther)); }
+  powercut_status Erase(uint64_t number) { return table_->Erase(Bytes(Key(number, series_))); }
+  // Inserts fresh keys until one fails or `items` are in the table; returns whether none failed.
+  bool FillTo(uint64_t items) {
+    while (items_ < items) {
+      if (Insert() != POWERCUT_OK) return false;
+    }
+    return true;
+  }
+
+  void set_series(uint32_t series) { series_ = series; }
+  uint64_t items() const { return items_; }
+  Table& table() { return *table_; }
+
+ private:
+  inline static const std::string kValue = "value, 15 bytes", kOther = "other, 15 bytes";
+  static const uint8_t* Bytes(const std::string& text) { return reinterpret_cast<const uint8_t*>(text.data()); }
+
+  powercut_pool pool_{};
+  Table* table_ = nullptr;
+  uint64_t items_ = 0;
+  uint32_t series_ = 0;
+};
+
+struct Cost {
+  uint64_t flushes = 0, fences = 0;
+  bool operator==(const Cost&) const = default;
+};
+
+template <typename Operation>
+Cost CostOf(Operation operation) {
+  pmem::counters = {};
+  operation();
+  return {pmem::counters.flushes, pmem::counters.fences};
+}
+
+inline std::string Text(Cost cost) {
+  return std::to_string(cost.flushes) + " flushes, " + std::to_string(cost.fences) + " fences";
+}
+
+// "0.934, 0.981": three digits each.
+inline std::string Join(const std::vector<double>& values) {
+  std::string text;
+  for (double value : values) {
+    char number[32];
+    std::snprintf(number, sizeof number, "%s%.3f", text.empty() ? "" : ", ", value);
+    text += number;
+  }
+  return text;
+}
+
+// The table of figures of one scheme.
+class Figures {
+ public:
+  explicit Figures(std::string scheme) : scheme_(std::move(scheme)) {}
+
+  void Add(std::string figure, nlohmann::json paper, nlohmann::json measured, std::string unit, bool reproduced,
+           std::string note) {
+    rows_.push_back({{"scheme", scheme_},
+                     {"figure", std::move(figure)},
+                     {"paper", std::move(paper)},
+                     {"measured", std::move(measured)},
+                     {"unit", std::move(unit)},
+                     {"reproduced", reproduced},
+                     {"note", std::move(note)}});
+  }
+  void AddCost(const std::string& what, Cost paper, Cost ours, std::string note) {
+    Add("OSDI'18, 3.3: " + what, Text(paper), Text(ours), "per operation", ours == paper, std::move(note));
+  }
+  void Print() const { std::puts(nlohmann::json({{"figures", rows_}}).dump(1).c_str()); }
+
+ private:
+  std::string scheme_;
+  nlohmann::json rows_ = nlohmann::json::array();
+};
+
+// main() of a fidelity program.
+template <typename Measure>
+int Run(const char* scheme, Measure measure) {
+  try {
+    Figures figures(scheme);
+    measure(&figures);
+    figures.Print();
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "powercut-fidelity-%s: %s\n", scheme, error.what());
+    return 3;
+  }
+}
+
+}  // namespace powercut::fidelity
+
+// In a program without the tracer's runtime the weak powercut_mark of pmem.h is this one.
+#define POWERCUT_COUNT_MARKS \
+  extern "C" void powercut_mark(const char* name) { ++powercut::fidelity::Marks()[name]; }
+
+#endif  // POWERCUT_TARGETS_COMMON_BENCH_TABLE_H_

@@ -1,0 +1,106 @@
+// powercut-fidelity-path: what the papers say of path hashing and what does not depend on a machine, as one JSON object
+// {"figures": [...]} on stdout. Deterministic.
+//
+// Tolerances, stated before the first measurement: a maximum load factor within 0.02 of the paper's; costs exact.
+#include <algorithm>
+#include <cmath>
+
+#include "targets/common/bench_table.h"
+#include "targets/path/table.h"
+
+POWERCUT_COUNT_MARKS
+
+namespace powercut::path {
+namespace {
+
+using fidelity::BenchTable;
+using fidelity::Cost;
+using fidelity::CostOf;
+using fidelity::Figures;
+using fidelity::Join;
+
+constexpr uint64_t kPool = 256u << 20;
+constexpr uint32_t kFillings = 3;
+constexpr double kTolerance = 0.02;
+
+Options TreeOf(uint32_t leaves_log2, uint32_t levels, bool apart = true) {
+  Options options;
+  options.auto_expand = false;
+  options.leaves_log2 = static_cast<uint8_t>(leaves_log2);
+  options.levels = static_cast<uint8_t>(levels);
+  options.apart = apart;
+  return options;
+}
+
+// "when a single insertion fails to find an empty slot or bucket" (4.2.1): one unlucky key ends a filling, so the mean
+// of a few.
+double MaximumLoad(const Options& options, uint32_t fillings = kFillings) {
+  double sum = 0;
+  for (uint32_t series = 0; series < fillings; ++series) {
+    BenchTable<Table> bench(options, kPool);
+    bench.set_series(series);
+    bench.FillTo(~uint64_t{0});
+    sum += static_cast<double>(bench.items()) / static_cast<double>(bench.table().tree().count());
+  }
+  return sum / fillings;
+}
+
+void MaximumLoadFactors(Figures* figures) {
+  // "about log(N2)/2 levels" for N2 cells (4.2.3): 10 of 2^20 cells.
+  const double half = MaximumLoad(TreeOf(19, 10));
+  figures->Add("OSDI'18, 4.2.1: maximum load factor", 0.942, half, "items/cells", std::abs(half - 0.942) <= kTolerance,
+               "\"up to\"; 2^19 leaves, log(N)/2 = 10 reserved levels, mean of 3 fillings; reproduced: within 0.02");
+  const double anywhere = MaximumLoad(TreeOf(19, 10, /*apart=*/false));
+  figures->Add("OSDI'18, 4.2.1: maximum load factor, both hash functions over all leaves", 0.942, anywhere,
+               "items/cells", std::abs(anywhere - 0.942) <= kTolerance, "paths=anywhere; reproduced: within 0.02");
+  std::vector<double> loads;
+  for (uint32_t levels : {2u, 4u, 6u, 8u, 10u, 14u, 20u}) loads.push_back(MaximumLoad(TreeOf(19, levels), 1));
+  const double best = *std::max_element(loads.begin(), loads.end());
+  figures->Add("TPDS'18, abstract: space utilisation", 0.95, best, "items/cells", std::abs(best - 0.95) <= kTolerance,
+               "\"up to 95 percent\"; one filling each, 2, 4, 6, 8, 10, 14 and 20 reserved levels: " + Join(loads) +
+                   "; reproduced: the highest within 0.02");
+}
+
+// "supports insertion and deletion operations without any extra NVM writes" (2.3): no load changes what one costs.
+void Costs(Figures* figures) {
+  BenchTable<Table> bench(TreeOf(10, 5), kPool);
+  std::vector<Cost> inserts;
+  for (bool placed = true; placed;) {
+    const Cost cost = CostOf([&] { placed = bench.Insert() == POWERCUT_OK; });
+    if (placed) inserts.push_back(cost);
+  }
+  const auto dearest = std::max_element(inserts.begin(), inserts.end(),
+                                        [](const Cost& a, const Cost& b) { return a.flushes < b.flushes; });
+  figures->AddCost("the dearest insertion while the table fills up", {2, 2}, *dearest, "item, then token");
+  figures->AddCost("erase", {1, 1}, CostOf([&] { bench.Erase(3); }), "the token");
+  figures->AddCost(
+      "update", {4, 4}, CostOf([&] { bench.Update(5); }),
+      "old item to the log, log valid, new value in place, log invalid; the paper does not say how its log is "
+      "marked");
+}
+
+// "insertions and deletions only need to probe the nodes within two paths" (2.3).
+void Probes(Figures* figures) {
+  const uint32_t levels = 5;
+  BenchTable<Table> bench(TreeOf(10, levels), kPool);
+  bench.FillTo(1'000);
+  uint64_t most = 0;
+  for (uint64_t absent = 0; absent < 1'000; ++absent) {
+    pmem::counters = {};
+    bench.Erase(1'000'000 + absent);
+    most = std::max(most, pmem::counters.atomic_loads);
+  }
+  figures->Add("OSDI'18, 2.3: cells that a negative search probes, at most", 2 * levels, most, "cells",
+               most <= 2 * levels, "two paths of 5 levels");
+}
+
+}  // namespace
+}  // namespace powercut::path
+
+int main() {
+  return powercut::fidelity::Run("path", [](powercut::fidelity::Figures* figures) {
+    powercut::path::MaximumLoadFactors(figures);
+    powercut::path::Costs(figures);
+    powercut::path::Probes(figures);
+  });
+}
