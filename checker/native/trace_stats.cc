@@ -11,6 +11,7 @@ constexpr uint64_t kLineShift = 6, kBlockShift = 8;
 void add_to(OperationCounters& sum, const OperationCounters& part) {
   sum.operations += part.operations;
   sum.stores += part.stores;
+  sum.nt_stores += part.nt_stores;
   sum.store_bytes += part.store_bytes;
   sum.flushes += part.flushes;
   sum.fences += part.fences;
@@ -50,6 +51,7 @@ void TraceStats::add(const Event& event) {
     case EventKind::kStore:
     case EventKind::kNtStore:
       ++running.counters.stores;
+      running.counters.nt_stores += event.kind == EventKind::kNtStore ? 1 : 0;
       running.counters.store_bytes += event.size;
       touch(running.lines, event, kLineShift);
       touch(running.blocks, event, kBlockShift);
@@ -98,10 +100,10 @@ uint64_t TraceStats::operations() const {
 Json TraceStats::json(const Table& table) {
   Json result = Json::object();
   for (const auto& [kind, counters] : table) {
-    result[kind] = {
-        {"operations", counters.operations}, {"stores", counters.stores}, {"store_bytes", counters.store_bytes},
-        {"flushes", counters.flushes},       {"fences", counters.fences}, {"lines", counters.lines},
-        {"blocks", counters.blocks}};
+    result[kind] = {{"operations", counters.operations}, {"stores", counters.stores},
+                    {"nt_stores", counters.nt_stores},   {"store_bytes", counters.store_bytes},
+                    {"flushes", counters.flushes},       {"fences", counters.fences},
+                    {"lines", counters.lines},           {"blocks", counters.blocks}};
   }
   return result;
 }

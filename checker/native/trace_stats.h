@@ -17,6 +17,7 @@ namespace powercut {
 struct OperationCounters {
   uint64_t operations = 0;  // begun
   uint64_t stores = 0;      // cacheable and non-temporal
+  uint64_t nt_stores = 0;   // of these, non-temporal
   uint64_t store_bytes = 0;
   uint64_t flushes = 0;
   uint64_t fences = 0;

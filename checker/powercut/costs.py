@@ -5,7 +5,7 @@ distinct lines of the pool that were read. Inserts include the resizes that they
 machine; what becomes of them on persistent memory is a model, with the latencies that the paper on Level hashing
 emulates (OSDI 2018, section 4.1: reads 200 ns, writes 200, 600 or 1,000 ns):
 
-    latency = lines read * read latency + flushes * write latency
+    latency = lines read * read latency + (flushes + non-temporal stores) * write latency
 
 So it knows nothing of caches (a line that two operations read counts twice), of bandwidth, or of processors.
 """
@@ -39,6 +39,7 @@ class Cost:
     operation: str
     count: int
     stores: float
+    nt_stores: float
     lines: float
     blocks: float
     flushes: float
@@ -47,7 +48,7 @@ class Cost:
 
     def latency(self, write_ns: int) -> float:
         """Nanoseconds on memory with this write latency."""
-        return self.lines_read * READ_NS + self.flushes * write_ns
+        return self.lines_read * READ_NS + (self.flushes + self.nt_stores) * write_ns
 
 
 def measure(scheme: str | None) -> list[Cost]:
@@ -65,7 +66,7 @@ def _of(target: Target) -> Iterator[Cost]:
         if sums is None:
             continue
         count = int(sums["operations"])
-        each = {name: sums[name] / count for name in ("stores", "lines", "blocks", "flushes", "fences")}
+        each = {name: sums[name] / count for name in ("stores", "nt_stores", "lines", "blocks", "flushes", "fences")}
         read = answer["lines_read"].get(operation, 0) / count
         yield Cost(scheme=target.name, variant=variant, operation=operation, count=count, lines_read=read, **each)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-_COUNTS = ("stores", "lines", "blocks", "flushes", "fences", "lines_read")
+_COUNTS = ("stores", "nt_stores", "lines", "blocks", "flushes", "fences", "lines_read")
 
 
 @dataclass(frozen=True)

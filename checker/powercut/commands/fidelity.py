@@ -59,7 +59,7 @@ def _print(rows: list[dict[str, Any]]) -> None:
 
 
 def _print_costs(measured: list[costs.Cost]) -> None:
-    counts = ("stores", "lines", "blocks", "flushes", "fences", "lines_read")
+    counts = ("stores", "nt_stores", "lines", "blocks", "flushes", "fences", "lines_read")
     titles = ("scheme", "operation", *(name.replace("_", " ") for name in counts), "ns at writes of 200/600/1000 ns")
     output.print_table(
         titles,
