@@ -44,12 +44,20 @@ powercut_status Table::MakeRoom(uint64_t index) {
   return status;
 }
 
-// Precondition: every item of `from` has its place within the scope of its home, or the answer is false.
+// False when an item finds no place within the scope of its home.
+//
+// Items are moved in the order of their buckets, beginning behind a bucket that ends search paths: no item has been
+// pushed over that border. At the same size each then finds a place no further from its home than it was. (By
+// induction: bucket p takes items of old bucket p only once those before it are in place at or before their old
+// positions, so it is not full.) In a shard without such a bucket, where tombstones fill what items do not, the order
+// can make an item fall out; when a shard doubles, a crowd of keys that stay together can.
 bool Table::Relocate(const Shard& from, Bucket* to, uint64_t log2) const {
   const uint64_t mask = (uint64_t{1} << log2) - 1;
   const uint64_t scope = std::min<uint64_t>(options_.scope, mask + 1);
-  for (uint64_t b = 0; b < from.buckets(); ++b) {
-    const Bucket* bucket = BucketAt(from, b);
+  uint64_t border = 0;
+  while (border < from.buckets() && !MetaOf(BucketAt(from, border)).ends_path()) ++border;
+  for (uint64_t i = 1; i <= from.buckets(); ++i) {
+    const Bucket* bucket = BucketAt(from, (border + i) & (from.buckets() - 1));
     for (uint32_t rest = MetaOf(bucket).live(); rest != 0; rest &= rest - 1) {
       const auto slot = static_cast<uint32_t>(std::countr_zero(rest));
       const uint64_t hash = HashOf(bucket->slots[slot]);
@@ -72,7 +80,6 @@ bool Table::Relocate(const Shard& from, Bucket* to, uint64_t log2) const {
 powercut_status Table::Rebuild(uint64_t index, uint64_t log2) {
   const Shard old = shards_[index];
   std::unique_ptr<Bucket[]> built;
-  // In another order of insertion an item may fall out of its scope, though hardly ever: then the next size.
   for (;; ++log2) {
     if (log2 > 31 || sizeof(Bucket) << log2 > pool_.size) return POWERCUT_FULL;
     built.reset(new (std::nothrow) Bucket[uint64_t{1} << log2]());

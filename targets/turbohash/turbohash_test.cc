@@ -1,0 +1,112 @@
+// What the shared conformance suite cannot see: that all comparisons of tags agree, and that recovery reads the
+// directory and not the items.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "targets/common/test_table.h"
+#include "targets/turbohash/layout.h"
+#include "targets/turbohash/tags.h"
+
+namespace {
+int larger_rebuilds = 0;
+}  // namespace
+
+// What pmem::mark calls in this program.
+extern "C" void powercut_mark(const char* name) {
+  if (std::strcmp(name, "rebuild.larger") == 0) ++larger_rebuilds;
+}
+
+namespace powercut::turbohash {
+namespace {
+
+using test::TestTable;
+
+TEST(TurboHashTags, EveryKindAnswersAsTheScalarOne) {
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 20'000; ++round) {
+    uint8_t tags[16];
+    for (uint8_t& tag : tags) tag = static_cast<uint8_t>(random() % (round % 2 == 0 ? 4 : 256));
+    const auto tag = static_cast<uint8_t>(random() % (round % 2 == 0 ? 4 : 256));
+    uint32_t expected = 0;
+    for (uint32_t i = 0; i < 16; ++i) expected |= uint32_t{tags[i] == tag} << i;
+    for (Tags kind : {Tags::kScalar, Tags::kAvx2, Tags::kAvx512}) {
+      if (HasTags(kind)) ASSERT_EQ(MatchTags(kind, tags, tag), expected) << "kind " << static_cast<int>(kind);
+    }
+  }
+}
+
+// The whole pool, not only the answers: what a table writes must not depend on the CPU that wrote it.
+TEST(TurboHashTags, EveryKindWritesTheSamePool) {
+  const auto run = [](const char* tags) {
+    TestTable table(powercut_target_entry(POWERCUT_TARGET_ABI), "hardened", {{"tags", tags}}, 8, 8, 1 << 18);
+    EXPECT_EQ(table.Format(), POWERCUT_OK);
+    EXPECT_EQ(table.Open(), POWERCUT_OK);
+    std::mt19937_64 random(11);
+    for (uint64_t serial = 1; serial <= 3000; ++serial) {
+      const uint64_t key = 1 + random() % 200;
+      const bool present = !table.Lookup(key).empty();
+      if (!present) {
+        table.Insert(key, serial);
+      } else if (random() % 2 == 0) {
+        table.Update(key, serial);
+      } else {
+        table.Erase(key);
+      }
+    }
+    EXPECT_EQ(table.Damage(), "");
+    return std::string(reinterpret_cast<const char*>(table.pool().base), table.pool().size);
+  };
+  const std::string scalar = run("scalar");
+  if (HasTags(Tags::kAvx2)) EXPECT_TRUE(run("avx2") == scalar);
+  if (HasTags(Tags::kAvx512)) EXPECT_TRUE(run("avx512") == scalar);
+}
+
+// 3.7: "The only operation for a failure recovery is to read the directory."
+TEST(TurboHashRecovery, ReadsNoItem) {
+  TestTable table(powercut_target_entry(POWERCUT_TARGET_ABI), "hardened", {{"shards", "1"}, {"buckets", "16"}}, 8, 8,
+                  1 << 20);
+  ASSERT_EQ(table.Format(), POWERCUT_OK);
+  ASSERT_EQ(table.Open(), POWERCUT_OK);
+  for (uint64_t key = 1; key <= 150; ++key) ASSERT_EQ(table.Insert(key, key), POWERCUT_OK);
+  const auto* descriptor = reinterpret_cast<const Descriptor*>(table.pool().base + sizeof(Root));
+  uint8_t* buckets = table.pool().base + descriptor->block[descriptor->version & 1];
+  std::string saved(reinterpret_cast<const char*>(buckets), 16 * sizeof(Bucket));
+  std::memset(buckets, 0xff, saved.size());
+  ASSERT_EQ(table.Cut(), POWERCUT_OK);
+  std::memcpy(buckets, saved.data(), saved.size());
+  for (uint64_t key = 1; key <= 150; ++key) ASSERT_EQ(table.Lookup(key), table.Value(key));
+  EXPECT_EQ(table.Damage(), "");
+}
+
+// Tombstones fill every bucket of a shard, so that no bucket ends a search path: a rewrite at the same size may then
+// push an item out of its scope, and must take the next size.
+TEST(TurboHashRebuild, TakesTheNextSizeWhereAnItemWouldFallOutOfItsScope) {
+  TestTable table(powercut_target_entry(POWERCUT_TARGET_ABI), "hardened",
+                  {{"shards", "1"}, {"buckets", "4"}, {"scope", "3"}, {"gc", "manual"}}, 8, 8, 1 << 16);
+  ASSERT_EQ(table.Format(), POWERCUT_OK);
+  ASSERT_EQ(table.Open(), POWERCUT_OK);
+  larger_rebuilds = 0;
+  std::mt19937_64 random(159);
+  std::vector<uint64_t> live;
+  uint64_t next = 1;
+  for (int i = 0; i < 400 && larger_rebuilds == 0; ++i) {
+    if (random() % 100 < 60 && live.size() < 46) {
+      ASSERT_EQ(table.Insert(next, next), POWERCUT_OK);
+      live.push_back(next++);
+    } else if (!live.empty()) {
+      const size_t at = random() % live.size();
+      ASSERT_EQ(table.Erase(live[at]), POWERCUT_OK);
+      live.erase(live.begin() + static_cast<ptrdiff_t>(at));
+    }
+    if (random() % 40 == 0) ASSERT_EQ(table.Maintain("gc"), POWERCUT_OK);
+  }
+  EXPECT_EQ(larger_rebuilds, 1);
+  EXPECT_EQ(table.Contents().size(), live.size());
+  for (uint64_t key : live) EXPECT_EQ(table.Lookup(key), table.Value(key));
+  EXPECT_EQ(table.Damage(), "");
+}
+
+}  // namespace
+}  // namespace powercut::turbohash
