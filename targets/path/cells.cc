@@ -23,8 +23,7 @@ powercut_status Table::Insert(const uint8_t* key, const uint8_t* value) {
   for (;;) {
     uint8_t* cell = FindFree(tree_, key);
     if (cell != nullptr) {
-      const bool leaf = cell < Cell(tree_, tree_.Begin(1));
-      pmem::mark(leaf ? "insert.leaf" : "insert.shared");
+      pmem::mark(IsLeaf(key, cell) ? "insert.leaf" : "insert.shared");
       Fill(cell, 0, bucket_.MakeItem(key, value).bytes, Has(Bug::kInsertTokenFirst));
       return POWERCUT_OK;
     }

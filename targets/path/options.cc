@@ -22,12 +22,14 @@ constexpr const char* kBugs[] = {"none",
                                  "header_not_flushed",
                                  nullptr};
 constexpr const char* kUpdates[] = {"logged", "atomic", nullptr};
+constexpr const char* kPackings[] = {"levels", "subtrees", nullptr};
 constexpr const char* kPaths[] = {"apart", "anywhere", nullptr};
 
-enum Key { kLeaves, kLevels, kPathsName, kUpdate, kAutoExpand, kBug, kKeys };
+enum Key { kLeaves, kLevels, kPathsName, kPacking, kUpdate, kAutoExpand, kBug, kKeys };
 constexpr OptionSpec kSpecs[kKeys] = {{"leaves", nullptr, 2, uint64_t{1} << 30},
                                       {"levels", nullptr, 1, 31},
                                       {"paths", kPaths},
+                                      {"packing", kPackings},
                                       {"update", kUpdates},
                                       {"auto_expand", kSwitch},
                                       {"bug", kBugs}};
@@ -40,6 +42,7 @@ const char* const kOptionLines[] = {
     "leaves=8|2|4|32|...: initial number of cells that are addressed by hashing, a power of two",
     "levels=3|1|2|5|31|...: levels of the inverted tree that are reserved (path shortening), at most all of them",
     "paths=apart|anywhere: each hash function addresses its half of the leaves, or both address all of them",
+    "packing=levels|subtrees: cells lie level by level, or two siblings and the cell above them together",
     "update=logged|atomic: the undo log, or one 8-byte store (values of 8 bytes only)",
     "auto_expand=on|off: an insert that finds no place doubles the tree and tries again (off: FULL)",
     "bug=none|insert_token_first|flush_first_line|erase_not_flushed|update_two_writes|log_unordered|log_cleared_early|"
@@ -48,8 +51,8 @@ const char* const kOptionLines[] = {
     nullptr};
 
 powercut_status ParseOptions(const powercut_config& config, Options* out) {
-  uint64_t chosen[kKeys] = {/*leaves=*/8,      /*levels=*/3, /*paths=*/0, /*update=*/0,
-                            /*auto_expand=*/1, /*bug=*/0};
+  uint64_t chosen[kKeys] = {/*leaves=*/8, /*levels=*/3,      /*paths=*/0, /*packing=*/0,
+                            /*update=*/0, /*auto_expand=*/1, /*bug=*/0};
   const powercut_status status = ReadOptions(config, kSpecs, chosen);
   if (status != POWERCUT_OK) return status;
 
@@ -70,6 +73,7 @@ powercut_status ParseOptions(const powercut_config& config, Options* out) {
   }
   *out = Options{.auto_expand = IsOn(chosen[kAutoExpand]),
                  .apart = chosen[kPathsName] == 0,
+                 .packed = chosen[kPacking] == 1,
                  .update = static_cast<InPlace>(chosen[kUpdate]),
                  .bug = static_cast<Bug>(chosen[kBug]),
                  .leaves_log2 = static_cast<uint8_t>(std::countr_zero(chosen[kLeaves])),

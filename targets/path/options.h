@@ -28,7 +28,8 @@ enum class Bug : uint8_t {
 
 struct Options {
   bool auto_expand = true;
-  bool apart = true;  // the two hash functions address a half of the leaves each
+  bool apart = true;    // the two hash functions address a half of the leaves each
+  bool packed = false;  // two siblings and the cell above them lie side by side
   InPlace update = InPlace::kLogged;
   Bug bug = Bug::kNone;
   uint8_t leaves_log2 = 3;

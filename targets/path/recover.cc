@@ -13,7 +13,7 @@ constexpr uint64_t kMagic = 0x3148544150435750;  // "PWCPATH1"
 
 uint64_t Table::GeometryWord() const {
   return uint64_t{options_.key_size} | uint64_t{options_.value_size} << 8 | uint64_t{options_.levels} << 16 |
-         uint64_t{options_.apart} << 24;
+         uint64_t{options_.apart} << 24 | uint64_t{options_.packed} << 25;
 }
 
 powercut_status Table::Format(powercut_pool pool, const Options& options) {

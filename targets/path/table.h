@@ -3,7 +3,7 @@
 //
 // The cells are an inverted complete binary tree: 2^n leaves, above each two a cell that both share, and so on. A key
 // belongs to the cells of the two paths that lead from its two leaves to the root. Only the lowest levels are there
-// (path shortening). Level i begins at cell 2^(n+1) - 2^(n+1-i) of one array.
+// (path shortening). They are one array: level i begins at cell 2^(n+1) - 2^(n+1-i).
 //
 // The handle is volatile: everything in it is rebuilt by Open.
 #ifndef POWERCUT_TARGETS_PATH_TABLE_H_
@@ -21,6 +21,7 @@ struct Tree {
   uint8_t* cells = nullptr;
   uint32_t leaves_log2 = 0;
   uint32_t levels = 0;
+  bool packed = false;
 
   // Of the first cell of a level; the leaves are level 0. Level `levels` is the end.
   uint64_t Begin(uint32_t level) const {
@@ -28,6 +29,14 @@ struct Tree {
     return all - (all >> level);
   }
   uint64_t count() const { return Begin(levels); }
+
+  // Of the cell at `position` of a level. Packed, levels 2i and 2i + 1 share one part of the array, three cells a
+  // subtree: two siblings, then the cell above them. A last level without one above it stays as it is.
+  uint64_t Index(uint32_t level, uint64_t position) const {
+    if (!packed || (level % 2 == 0 && level + 1 == levels)) return Begin(level) + position;
+    if (level % 2 == 0) return Begin(level) + position / 2 * 3 + position % 2;
+    return Begin(level - 1) + position * 3 + 2;
+  }
 };
 
 class Table : public TokenTable {
@@ -83,8 +92,10 @@ class Table : public TokenTable {
   uint64_t GeometryWord() const;
 
   Tree Shape(uint32_t leaves_log2) const {
-    return {
-        .cells = nullptr, .leaves_log2 = leaves_log2, .levels = std::min<uint32_t>(options_.levels, leaves_log2 + 1)};
+    return {.cells = nullptr,
+            .leaves_log2 = leaves_log2,
+            .levels = std::min<uint32_t>(options_.levels, leaves_log2 + 1),
+            .packed = options_.packed};
   }
   uint64_t Bytes(const Tree& tree) const { return tree.count() * bucket_.stride(); }
   uint8_t* Cell(const Tree& tree, uint64_t index) const { return tree.cells + index * bucket_.stride(); }
@@ -98,7 +109,7 @@ class Table : public TokenTable {
     for (uint32_t level = 0; level < tree.levels; ++level) {
       for (uint32_t path = 0; path < 2; ++path) {
         if (path == 1 && leaf[0] >> level == leaf[1] >> level) break;  // where the paths have met
-        uint8_t* cell = Cell(tree, tree.Begin(level) + (leaf[path] >> level));
+        uint8_t* cell = Cell(tree, tree.Index(level, leaf[path] >> level));
         if (visit(cell)) return cell;
       }
     }
@@ -106,6 +117,10 @@ class Table : public TokenTable {
   }
   uint8_t* FindFree(const Tree& tree, const uint8_t* key) const {
     return ForEachCell(tree, key, [&](const uint8_t* cell) { return !IsUsed(cell); });
+  }
+  bool IsLeaf(const uint8_t* key, const uint8_t* cell) const {
+    return cell == Cell(tree_, tree_.Index(0, Leaf(tree_, key, 0))) ||
+           cell == Cell(tree_, tree_.Index(0, Leaf(tree_, key, 1)));
   }
   uint8_t* Find(const uint8_t* key) const;
 
