@@ -15,7 +15,6 @@ uint64_t Word(const uint8_t* bytes) {
 powercut_status Table::Insert(const uint8_t* key_bytes, const uint8_t* value_bytes) {
   const uint64_t key = Word(key_bytes), value = Word(value_bytes);
   if (IsReserved(key)) {
-    pmem::mark("insert.reserved");
     ReservedItem* item = Reserved(key);
     pmem::atomic_store(&item->value, value);
     pmem::atomic_store(&item->present, uint64_t{1});
