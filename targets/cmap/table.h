@@ -1,0 +1,153 @@
+// cmap: the concurrent_hash_map of libpmemobj-cpp, an engine of pmemkv, with one thread. README.md maps functions to
+// those of its source.
+//
+// The handle is volatile: everything in it is rebuilt by Open.
+#ifndef POWERCUT_TARGETS_CMAP_TABLE_H_
+#define POWERCUT_TARGETS_CMAP_TABLE_H_
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "powercut/target.h"
+#include "targets/cmap/layout.h"
+#include "targets/cmap/options.h"
+#include "targets/common/hash.h"
+#include "targets/common/pool_allocator.h"
+
+namespace powercut::cmap {
+
+class Table {
+ public:
+  using Options = cmap::Options;
+  static powercut_status ParseOptions(const powercut_config& config, Options* out) {
+    return cmap::ParseOptions(config, out);
+  }
+  static void Traits(const Options& options, powercut_traits* out);                      // target.cc
+  static powercut_status Format(powercut_pool pool, const Options& options);             // recover.cc
+  static powercut_status Open(powercut_pool pool, const Options& options, Table** out);  // recover.cc
+  const Options& options() const { return options_; }
+
+  powercut_status Insert(const uint8_t* key, const uint8_t* value);  // items.cc, and the next three
+  powercut_status Update(const uint8_t* key, const uint8_t* value);
+  powercut_status Erase(const uint8_t* key);
+  powercut_status Lookup(const uint8_t* key, uint8_t* value) const;
+  powercut_status Maintain(const char* command);                        // buckets.cc
+  powercut_status Verify(uint64_t region, char* message, size_t size);  // verify.cc
+
+  // Regions: 0 is the root, then every bucket.
+  uint64_t regions() const { return 1 + mask_ + 1; }
+  PoolAllocator& allocator() { return allocator_; }
+  bool Reaches(uint64_t offset) const;
+
+  template <typename Visit>
+  void ForEachCopy(const uint8_t* key, Visit visit) const {
+    for (uint64_t at = BucketAt(Holder(Hash(key)))->head; at != 0; at = NodeAt(at)->next) {
+      if (KeyEquals(at, key) && visit(KeyOf(at), ValueOf(at))) return;
+    }
+  }
+
+  template <typename Visit>
+  void Walk(uint64_t region, Visit visit) const {
+    if (region == 0) return;
+    for (uint64_t at = BucketAt(region - 1)->head; at != 0; at = NodeAt(at)->next) {
+      if (visit(KeyOf(at), ValueOf(at))) return;
+    }
+  }
+
+ private:
+  // Changes words of the pool, all of them or none: an undo log, as of a PMDK transaction. transaction.cc
+  class Transaction {
+   public:
+    explicit Transaction(Table* table) : table_(table), entries_(table->root()->log) {}
+    // Makes room for `words` changes. False: the pool is full.
+    bool Reserve(uint64_t words);
+    // Precondition: there is room, and the word is not changed yet.
+    void Set(uint64_t* word, uint64_t value);
+    // The changes are durable at return.
+    void Commit();
+
+   private:
+    void Apply() const;
+    void Flush() const;
+
+    Table* table_;
+    LogEntry* entries_;
+    uint64_t block_ = 0;
+    uint64_t count_ = 0;
+  };
+
+  Table(powercut_pool pool, const Options& options)
+      : pool_(pool), options_(options), allocator_(pool, {.begin = sizeof(Root), .unit = pmem::kLine}) {}
+
+  bool Has(Bug bug) const { return options_.bug == bug; }
+  Root* root() const { return reinterpret_cast<Root*>(pool_.base); }
+  uint64_t Geometry() const {
+    return uint64_t{options_.key_size} | uint64_t{options_.value_size} << 16 | uint64_t{options_.first_block} << 32;
+  }
+  uint64_t OffsetOf(const void* at) const {
+    return static_cast<uint64_t>(static_cast<const uint8_t*>(at) - pool_.base);
+  }
+  uint64_t* WordAt(uint64_t offset) const { return reinterpret_cast<uint64_t*>(pool_.base + offset); }
+
+  // Nodes.
+  uint64_t value_at() const { return sizeof(Node) + (options_.key_size + 7) / 8 * 8; }
+  uint64_t value_words() const { return (options_.value_size + 7) / 8; }
+  uint64_t node_size() const { return value_at() + value_words() * 8; }
+  Node* NodeAt(uint64_t offset) const { return reinterpret_cast<Node*>(pool_.base + offset); }
+  const uint8_t* KeyOf(uint64_t node) const { return pool_.base + node + sizeof(Node); }
+  uint8_t* ValueOf(uint64_t node) const { return pool_.base + node + value_at(); }
+  bool KeyEquals(uint64_t node, const uint8_t* key) const {
+    return std::memcmp(KeyOf(node), key, options_.key_size) == 0;
+  }
+  uint64_t Hash(const uint8_t* key) const { return HashKey(key, options_.key_size); }
+  bool IsNode(uint64_t offset) const { return offset % pmem::kLine == 0 && allocator_.Contains(offset, node_size()); }
+
+  // Buckets. Segment 0 has buckets 0 and 1, segment k the ones from 2^k to 2^(k+1) - 1.
+  Bucket* BucketAt(uint64_t index) const {
+    if (index < kEmbedded) return &root()->embedded[index];
+    const auto k = static_cast<uint32_t>(std::bit_width(index) - 1);
+    return reinterpret_cast<Bucket*>(pool_.base + root()->segment[k]) + (index - (uint64_t{1} << k));
+  }
+  static uint64_t Parent(uint64_t index) { return index & (std::bit_floor(index) - 1); }
+  static bool IsRehashed(const Bucket& bucket) { return bucket.rehashed != 0 || bucket.head != 0; }
+  // The bucket whose chain holds the items of this hash.
+  uint64_t Holder(uint64_t hash) const {
+    uint64_t index = hash & mask_;
+    while (!IsRehashed(*BucketAt(index))) index = Parent(index);
+    return index;
+  }
+  // Does segment k begin a block? Segments 1 to first_block - 1 share one.
+  bool BeginsBlock(uint32_t k) const { return k == 1 || k >= options_.first_block; }
+
+  // items.cc
+  // The word that holds the offset of the key's node, or null.
+  uint64_t* FindLink(Bucket* bucket, const uint8_t* key) const;
+  uint64_t CreateNode(const uint8_t* key, const uint8_t* value, uint64_t next);
+  void Link(uint64_t* link, uint64_t to, int64_t items, bool flush);
+  powercut_status Assign(uint64_t node, const uint8_t* value);
+  powercut_status Replace(uint64_t* link, const uint8_t* value);
+
+  // buckets.cc
+  Bucket* Access(uint64_t hash);
+  bool Rehash(uint64_t index);
+  template <typename Change>
+  void Split(Bucket* from, Bucket* to, uint64_t index, Change change) const;
+  bool EnableSegment(uint32_t k);
+  void PublishSegments(uint32_t k, uint64_t block);
+
+  // recover.cc
+  powercut_status RollBack();
+  powercut_status Attach();
+  powercut_status Sweep();
+
+  powercut_pool pool_;
+  Options options_;
+  PoolAllocator allocator_;
+  uint64_t mask_ = kEmbedded - 1;  // buckets - 1; restored at open from the segments that exist
+  uint64_t items_ = 0;
+};
+
+}  // namespace powercut::cmap
+#endif  // POWERCUT_TARGETS_CMAP_TABLE_H_
