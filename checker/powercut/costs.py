@@ -1,9 +1,10 @@
 """What operations cost on every scheme, counted in a recorded run, and what that means on slow memory.
 
 Counted per operation, on average: stores, distinct 64-byte lines and 256-byte blocks written, flushes, fences, and
-distinct lines of the pool that were read. Inserts include the resizes that they cause. The counts depend on no
-machine; what becomes of them on persistent memory is a model, with the latencies that the paper on Level hashing
-emulates (OSDI 2018, section 4.1: reads 200 ns, writes 200, 600 or 1,000 ns):
+distinct lines of the pool that were read. A scheme may have a scenario `<scheme>_costs` of its own, with the
+conditions of its paper; else `map_costs` is run on its default options, and inserts include the resizes that they
+cause. The counts depend on no machine; what becomes of them on persistent memory is a model, with the latencies
+that the paper on Level hashing emulates (OSDI 2018, section 4.1: reads 200 ns, writes 200, 600 or 1,000 ns):
 
     latency = lines read * read latency + (flushes + non-temporal stores) * write latency
 
@@ -36,6 +37,7 @@ class Cost:
 
     scheme: str
     variant: str
+    scenario: str
     operation: str
     count: int
     stores: float
@@ -59,7 +61,9 @@ def measure(scheme: str | None) -> list[Cost]:
 
 def _of(target: Target) -> Iterator[Cost]:
     variant = target.default_variants[0]
-    wanted = plan.build(target, variant=variant, scenario=catalog.matching(SCENARIO)[0], seed=1)
+    own = [item for item in catalog.everything() if item.name == f"{target.name}_costs"]
+    scenario = (own or catalog.matching(SCENARIO))[0]
+    wanted = plan.build(target, variant=variant, scenario=scenario, seed=1)
     answer = _record(wanted)
     for operation in OPERATIONS:
         sums = answer["counters_explored"].get(operation)
@@ -68,7 +72,15 @@ def _of(target: Target) -> Iterator[Cost]:
         count = int(sums["operations"])
         each = {name: sums[name] / count for name in ("stores", "nt_stores", "lines", "blocks", "flushes", "fences")}
         read = answer["lines_read"].get(operation, 0) / count
-        yield Cost(scheme=target.name, variant=variant, operation=operation, count=count, lines_read=read, **each)
+        yield Cost(
+            scheme=target.name,
+            variant=variant,
+            scenario=scenario.name,
+            operation=operation,
+            count=count,
+            lines_read=read,
+            **each,
+        )
 
 
 def _record(wanted: dict[str, Any]) -> dict[str, Any]:

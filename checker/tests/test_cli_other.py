@@ -114,8 +114,8 @@ FIGURE = {
 
 
 COST: dict[str, Any] = {
-    "scheme": "level", "variant": "hardened", "operation": "insert", "count": 10, "stores": 3.0, "nt_stores": 0.0,
-    "lines": 2.0, "blocks": 1.0, "flushes": 2.0, "fences": 2.0, "lines_read": 3.0,
+    "scheme": "level", "variant": "hardened", "scenario": "map_costs", "operation": "insert", "count": 10,
+    "stores": 3.0, "nt_stores": 0.0, "lines": 2.0, "blocks": 1.0, "flushes": 2.0, "fences": 2.0, "lines_read": 3.0,
 }  # fmt: skip
 
 
