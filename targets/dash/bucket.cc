@@ -63,12 +63,18 @@ void Table::AddOverflow(Segment* segment, const Hash& hash, uint32_t stash) {
     const auto free = static_cast<uint32_t>(std::countr_one(static_cast<uint8_t>(at->used)));
     at->fingerprint[free] = hash.fingerprint();
     at->place = static_cast<uint8_t>((at->place & ~(3u << (2 * free))) | stash << (2 * free));
-    if (index != home) at->members = static_cast<uint8_t>(at->members | 1u << free) & 15;
+    if (index != home) {
+      pmem::mark("overflow.neighbour");
+      at->members = static_cast<uint8_t>(at->members | 1u << free) & 15;
+    }
     at->used = static_cast<uint8_t>(at->used | 1u << free) & 15;
     noted = true;
     break;
   }
-  if (!noted) ++mine->count;
+  if (!noted) {
+    pmem::mark("overflow.counted");
+    ++mine->count;
+  }
   mine->any = 1;
 }
 

@@ -29,6 +29,7 @@ void Table::PointDirectoryAt(Segment* segment) {
   const uint32_t below = global_depth() - identity.depth;
   uint64_t* first = entries() + (identity.pattern << below);
   const uint64_t count = uint64_t{1} << below;
+  if (count > 1) pmem::mark("directory.range");
   for (uint64_t i = 0; i < count; ++i) pmem::atomic_store(first + i, OffsetOf(segment));
   pmem::persist(first, count * sizeof *first);
 }

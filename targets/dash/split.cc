@@ -18,6 +18,7 @@ powercut_status Table::Split(Segment* segment) {
   powercut_status status = POWERCUT_FULL;
   const uint64_t block = allocator_.Allocate(segment_bytes());
   if (block == 0) {
+    pmem::mark("split.full");
     StoreField(&segment->state, kNormal);
   } else {
     Segment* fresh = SegmentAt(block);

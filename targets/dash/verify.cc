@@ -49,6 +49,9 @@ powercut_status Table::VerifySegment(Segment* segment, char* message, size_t siz
   }
   if (segment->state == kNew || segment->state == kFilled) {
     if (IsRecovered(segment)) return Broken(message, size, "a recovered segment is NEW");
+    if (identity.depth == 0 || (identity.pattern & 1) == 0) return Broken(message, size, "the first segment is NEW");
+    const Segment* sibling = SegmentAt(entries()[(identity.pattern - 1) << (depth - identity.depth)]);
+    if (sibling->state != kSplitting) return Broken(message, size, "a segment is NEW and its sibling not SPLITTING");
     return POWERCUT_OK;
   }
   if (segment->state == kSplitting) {
