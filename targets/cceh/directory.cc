@@ -1,4 +1,4 @@
-// The directory: an array of 2^depth entries, indexed by the leading bits of the hash (3.4), so that the entries that
+// The directory: an array of 2^depth entries, indexed by the leading bits of the hash, so that the entries that
 // name one segment lie side by side.
 #include "targets/cceh/table.h"
 
@@ -18,7 +18,7 @@ Directory* Table::NewDirectory() {
   return offset == 0 ? nullptr : reinterpret_cast<Directory*>(pool_.base + offset);
 }
 
-// 3.4: every entry becomes two equal ones, but for the segment that splits. One store replaces the directory, and with
+// Every entry becomes two equal ones, but for the segment that splits. One store replaces the directory, and with
 // it depth and capacity.
 void Table::Double(Directory* bigger, uint64_t entry, const Segment* left, const Segment* right) {
   const uint64_t capacity = directory_->capacity, bytes = Directory::Bytes(2 * capacity);

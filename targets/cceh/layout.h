@@ -1,4 +1,4 @@
-// Where things lie in the pool. Three levels (FAST'19, 3.1): directory, segments, buckets of one cache line.
+// Where things lie in the pool. Three levels: directory, segments, buckets of one cache line.
 //
 //   0      root: 2 lines (Root below)
 //   128    PoolAllocator: its line, its table, its units; each segment and each directory is one block of it

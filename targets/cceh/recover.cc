@@ -59,7 +59,7 @@ powercut_status Table::Attach() {
   return allocator_.Contains(offset, Directory::Bytes(directory_->capacity)) ? POWERCUT_OK : POWERCUT_CORRUPT;
 }
 
-// 5: goes through the directory from left to right. A segment of local depth L stands in 2^(G-L) entries; where some
+// Goes through the directory from left to right. A segment of local depth L stands in 2^(G-L) entries; where some
 // of these name another one, a split was cut: they are set to the leftmost again.
 powercut_status Table::Reconcile() {
   const uint64_t capacity = directory_->capacity;

@@ -3,7 +3,7 @@
 
 namespace powercut::cceh {
 
-// 3.3: a slot is free if it holds no key, or one whose hash the segment does not cover any more.
+// Lazy deletion: a slot is free if it holds no key, or one whose hash the segment does not cover any more.
 bool Table::IsFree(const Segment* segment, uint64_t key) const {
   if (key == kInvalid) return true;
   if (options_.cow || key == kSentinel) return false;

@@ -1,5 +1,5 @@
-// Segment split (3.2, 3.3) and its copy-on-write variant (4, CCEH(C)). No log: the order of durable steps is such that
-// recovery can tell a split that happened from one that did not.
+// Segment split with lazy deletion, and its copy-on-write variant, CCEH(C). No log: the order of durable steps is such
+// that recovery can tell a split that happened from one that did not.
 #include "targets/cceh/table.h"
 
 namespace powercut::cceh {

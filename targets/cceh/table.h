@@ -61,7 +61,7 @@ class Table {
   }
   Segment* SegmentAt(uint64_t offset) const { return reinterpret_cast<Segment*>(pool_.base + offset); }
   Segment* SegmentOf(uint64_t entry) const { return SegmentAt(directory_->entries()[entry]); }
-  // 3.1: the leading bits of the hash are the index of the directory.
+  // The leading bits of the hash are the index of the directory.
   uint64_t EntryOf(uint64_t hash) const { return depth_ == 0 ? 0 : hash >> (64 - depth_); }
   bool Has(Bug bug) const { return options_.bug == bug; }
   uint64_t RegionsOfSegment() const { return (options_.slots + kRegionSlots - 1) / kRegionSlots; }

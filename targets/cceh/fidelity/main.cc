@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <exception>
 #include <stdexcept>
@@ -88,12 +89,16 @@ nlohmann::json Figures() {
   const Run lazy = Grow(Paper(4, false), 4'000'000), near = Grow(Paper(1, false), 400'000);
   const Run few = Grow(Paper(4, false), 400'000), cow = Grow(Paper(4, true), 400'000);
   const char* const run = "16 KiB segments, random 8-byte keys, 4,000,000 inserts into a table of one segment";
-  const auto within = [](double measured, double bound) { return measured < bound + 0.01; };
+  // The papers give whole percents.
+  const auto percent = [](double load) { return std::lround(100 * load); };
   rows.push_back(Row("clevel (ATC'20), Fig. 6: maximum load factor, sampled every 10K inserts", "<= 0.45", lazy.sampled,
-                     "items/slots", within(lazy.sampled, 0.45), std::string(run) + "; reproduced: to within 0.01"));
-  rows.push_back(Row("TurboHash, Fig. 10: maximum load factor with at most 4 buckets probed", "< 0.44", lazy.large,
-                     "items/slots", within(lazy.large, 0.44),
-                     "the same run, every insert once there are 512 segments; reproduced: to within 0.01"));
+                     "items/slots", percent(lazy.sampled) <= 45,
+                     std::string(run) + "; reproduced: rounded to a whole percent, as the paper's figure is"));
+  rows.push_back(
+      Row("TurboHash, Fig. 10: maximum load factor with at most 4 buckets probed", "< 0.44", lazy.large, "items/slots",
+          percent(lazy.large) < 44,
+          "the same run, every insert once there are 512 segments; not the paper's run, which has out-of-line items, "
+          "room for 12 million of them at the beginning, and a sample every million inserts"));
   rows.push_back(Row("load factor, mean of the same samples", nullptr, lazy.mean, "items/slots", true,
                      "no paper gives it; the table splits all its segments at about the same time"));
   rows.push_back(Row("maximum load factor without linear probing, sampled every 10K inserts", "lower", near.sampled,
