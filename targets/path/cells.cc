@@ -1,4 +1,4 @@
-// Finding, inserting, deleting and updating (MSST'17, 3; OSDI'18, 3.3). An insertion writes one cell and moves nothing.
+// Finding, inserting, deleting and updating (MSST'17; OSDI'18, 3.3). An insertion writes one cell and moves nothing.
 #include <cstring>
 
 #include "targets/common/hash.h"

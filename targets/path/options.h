@@ -12,7 +12,7 @@ namespace powercut::path {
 // Each bug is a small change of `hardened` at the place that tests for it.
 enum class Bug : uint8_t {
   kNone,
-  kInsertTokenFirst,    // the token is set before the item is durable
+  kInsertTokenFirst,    // the token is set before the item is written
   kFlushFirstLine,      // an item that straddles two lines: only the first is flushed
   kEraseNotFlushed,     // erase does not write the cleared token back
   kUpdateTwoWrites,     // an 8-byte value is updated by two stores of 4 bytes

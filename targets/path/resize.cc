@@ -17,7 +17,10 @@ powercut_status Table::Expand() {
   for (uint32_t log2 = tree_.leaves_log2 + 1; log2 < kUnit / 8; ++log2) {
     Tree next;
     const Built built = Build(log2, &next);
-    if (built == Built::kNoRoom) return POWERCUT_FULL;
+    if (built == Built::kNoRoom) {
+      pmem::mark("expand.refused");
+      return POWERCUT_FULL;
+    }
     if (built == Built::kNoPlace) {
       pmem::mark("expand.again");
       continue;

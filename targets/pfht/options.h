@@ -13,10 +13,9 @@ namespace powercut::pfht {
 // Each bug is a small change of `hardened` at the place that tests for it.
 enum class Bug : uint8_t {
   kNone,
-  // The token is set before the item is durable.
-  kInsertTokenFirst,
-  kMoveTokenFirst,
-  kUpdateUnordered,
+  kInsertTokenFirst,    // the token is set before the item is written
+  kMoveTokenFirst,      // displacement: the same for the copy
+  kUpdateUnordered,     // log-free update: the tokens are switched before the new item is durable
   kFlushFirstLine,      // an item that straddles two lines: only the first is flushed
   kMoveClearFirst,      // displacement: the old slot is cleared before the new one is set
   kStashPublishEarly,   // a stash node is linked before it is durable

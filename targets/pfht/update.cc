@@ -1,4 +1,4 @@
-// Update (OSDI'18, 3.3(4)): through the undo log as in the paper's evaluation (4.2.2), or log-free within a bucket, as
+// Update (OSDI'18, 3.3(4)): through the undo log as in the paper's evaluation (4.2.3), or log-free within a bucket, as
 // it says that PFHT could.
 #include "targets/pfht/table.h"
 

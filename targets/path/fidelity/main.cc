@@ -46,7 +46,7 @@ double MaximumLoad(const Options& options, uint32_t fillings = kFillings) {
 }
 
 void MaximumLoadFactors(Figures* figures) {
-  // "about log(N2)/2 levels" for N2 cells (4.2.3): 10 of 2^20 cells.
+  // "about log(N2)/2 levels" for N2 cells (4.2.4): 10 of 2^20 cells.
   const double half = MaximumLoad(TreeOf(19, 10));
   figures->Add("OSDI'18, 4.2.1: maximum load factor", 0.942, half, "items/cells", std::abs(half - 0.942) <= kTolerance,
                "\"up to\"; 2^19 leaves, log(N)/2 = 10 reserved levels, mean of 3 fillings; reproduced: within 0.02");
