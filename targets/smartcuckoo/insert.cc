@@ -61,7 +61,7 @@ void Table::PlaceByKickOuts(uint32_t start, const Item& item, uint32_t backup) {
     if (next != Forest::kNone) {
       std::memcpy(victim.bytes, Bucket(b), geometry_.token_at);
       Clear(b);
-      pmem::mark("kick.evicted");
+      pmem::mark("kick");
     }
     Fill(b, carried.bytes);
     forest_.SetBackup(b, backup);
@@ -78,14 +78,10 @@ void Table::VacateByMoves(uint32_t start) {
   const auto [path, length] = forest_.PathFrom(start);
   for (uint32_t i = length - 1; i-- > 0;) {
     const uint32_t from = path[i], to = path[i + 1];
-    if (Has(Bug::kMoveClearFirst)) {
-      Clear(from);
-      Fill(to, Bucket(from));
-    } else {
-      Fill(to, Bucket(from));
-      pmem::mark("move.copied");
-      Clear(from);
-    }
+    const bool clear_first = Has(Bug::kMoveClearFirst);
+    clear_first ? Clear(from) : Fill(to, Bucket(from));
+    pmem::mark("kick");
+    clear_first ? Fill(to, Bucket(from)) : Clear(from);
     forest_.SetBackup(to, from);
   }
 }

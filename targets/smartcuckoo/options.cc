@@ -20,7 +20,7 @@ constexpr const char* kBugs[] = {"none",
                                  "log_unordered",
                                  "log_not_replayed",
                                  "resize_early",
-                                 "resize_loses_backup",
+                                 "free_early",
                                  "duplicate_kept",
                                  "component_forgotten",
                                  "header_unflushed",
@@ -47,7 +47,7 @@ const char* const kOptionLines[] = {
     "auto_expand=on|off: an insert that is predetermined to fail rehashes into a larger table (off: FULL)",
     "forest=scan|on_demand: open rebuilds the whole pseudoforest, or an operation learns the paths that it needs",
     "bug=none|move_forward|move_clear_first|token_first|token_line_only|erase_unflushed|erase_first_copy|"
-    "update_unlogged|update_first_copy|log_unordered|log_not_replayed|resize_early|resize_loses_backup|duplicate_kept|"
+    "update_unlogged|update_first_copy|log_unordered|log_not_replayed|resize_early|free_early|duplicate_kept|"
     "component_forgotten|header_unflushed|leak_directory: a planted bug",
     nullptr};
 

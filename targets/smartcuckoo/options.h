@@ -23,7 +23,7 @@ enum class Bug : uint8_t {
   kLogUnordered,        // the undo log is valid before it holds the old value
   kLogNotReplayed,      // open ignores the undo log
   kResizeEarly,         // the new directory is published before its items are durable
-  kResizeLosesBackup,   // a resize copies the items of the first table and forgets those of the second
+  kFreeEarly,           // the old directory is freed before the new one is published
   kDuplicateKept,       // recovery leaves the second copy of an item that was being moved
   kComponentForgotten,  // recovery scans the first table only: subgraphs beyond are missing or short
   kHeaderUnflushed,     // format flushes the address of a local

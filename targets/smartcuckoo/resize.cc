@@ -41,7 +41,6 @@ bool Table::MakePlan(const Directory& next, const Item* extra, Plan* plan) {
   plan->directory = next;
   for (uint32_t b = 0; b < directory_.buckets(); ++b) {
     if (!geometry_.Occupied(Bucket(b))) continue;
-    if (Has(Bug::kResizeLosesBackup) && b >= directory_.buckets() / 2) continue;
     // Of two copies, the one of the first table goes along.
     if (options_.hardened && b >= directory_.buckets() / 2 && FindDuplicate(b) != Forest::kNone) {
       pmem::mark("rehash.duplicate");
@@ -81,6 +80,7 @@ powercut_status Table::Rehash(uint32_t log2, const Item* extra) {
   }
   const uint64_t old = directory_.offset;
   if (!Has(Bug::kResizeEarly)) pmem::persist(base, bytes);
+  if (Has(Bug::kFreeEarly)) allocator_.Free(old);
   pmem::mark("rehash.written");
   pmem::atomic_store(&root()->directory, plan.directory.Word());
   pmem::persist(&root()->directory, sizeof root()->directory);
@@ -88,7 +88,7 @@ powercut_status Table::Rehash(uint32_t log2, const Item* extra) {
   directory_ = plan.directory;
   forest_ = std::move(plan.forest);
   pmem::mark("rehash.published");
-  allocator_.Free(old);
+  if (!Has(Bug::kFreeEarly)) allocator_.Free(old);
   return POWERCUT_OK;
 }
 

@@ -1,4 +1,4 @@
-// Update. The paper has no more to say than that its cost is similar to that of a lookup (4.2), so `published`
+// Update. The paper says no more than that its cost is similar to that of a lookup (section 4, YCSB), so `published`
 // overwrites in place. A bucket has one slot, so the log-free update of Level hashing has no place to go to, and
 // `hardened` takes its other half: log the old value, then overwrite (OSDI'18, 3.3(4)).
 #include "targets/smartcuckoo/table.h"
