@@ -53,8 +53,10 @@ class Allocator {
     if (powercut_refuse_allocation != nullptr && powercut_refuse_allocation(bytes) != 0) return 0;
     const uint64_t mark = header()->mark;
     uint64_t run = hint_, at = hint_;
+    uint64_t lowest = units_;  // the first free unit of all
     while (at < mark && at - run < need) {
       const uint32_t length = entries()[at];
+      if (length == 0 && at < lowest) lowest = at;
       at += length == 0 ? 1 : length;
       if (length != 0) run = at;
     }
@@ -67,7 +69,7 @@ class Allocator {
     pmem::atomic_store(owner, offset);
     pmem::persist(owner, sizeof *owner);
     SetEntry(run, static_cast<uint32_t>(need));
-    if (run == hint_) hint_ = run + need;
+    hint_ = lowest < run ? lowest : run + need;
     return offset;
   }
 

@@ -1,17 +1,20 @@
 // Steps of the paper's other threads inside an operation of this one: the interleavings that its context checks and
 // its rehashing-aware scheme are for (3.2), made to happen on one thread and at the same place every time.
+#include <utility>
+
 #include "targets/clevel/table.h"
 
 namespace powercut::clevel {
 
-// A level is added, and the first bucket rehashed, unless a resize is on its way.
+// A level is added, unless a resize is on its way, and the first bucket rehashed: not when that would take the level
+// away, since readers do not protect what they read (README, "Waiting for threads").
 void Table::ExpandMeanwhile(bool paused) {
   if (Load(&rehasher_).is_resizing || Expand(&rehasher_, paused) != POWERCUT_OK || paused) return;
-  if (IsInterleaved(Interleave::kExpandInSearch)) RehashBucket();
+  if (rehasher_.view.last().buckets() > 1) RehashBucket();
 }
 
-// The rehashing thread has copied the next item, and loses the CPU before it clears the old slot.
-void Table::PauseRehashAfterCopy() {
+// The rehashing thread has read the next item, and copied it (Fig. 4) or not, when it loses the CPU.
+void Table::PauseRehash(bool copied) {
   const View& view = Load(&rehasher_);
   const uint64_t index = pmem::atomic_load(&root()->rehashed);
   if (!view.is_resizing || index >= view.last().buckets()) return;
@@ -19,17 +22,28 @@ void Table::PauseRehashAfterCopy() {
   for (uint32_t s = 0; s < options_.slots; ++s) {
     const uint64_t word = pmem::atomic_load(&bucket[s]);
     if (word == 0) continue;
-    paused_slot_ = &bucket[s];
-    if (RehashItem(paused_slot_, word) != POWERCUT_OK || pmem::atomic_load(paused_slot_) == 0) paused_slot_ = nullptr;
+    if (copied) {
+      paused_slot_ = &bucket[s];
+      const bool done = RehashItem(paused_slot_, word) == POWERCUT_OK;
+      if (!done || pmem::atomic_load(paused_slot_) == 0) paused_slot_ = nullptr;
+    } else {
+      paused_slot_ = &bucket[s];
+      paused_word_ = word;
+    }
     return;
   }
 }
 
 void Table::ResumeRehash() {
-  if (paused_slot_ == nullptr) return;
+  uint64_t* slot = std::exchange(paused_slot_, nullptr);
+  const uint64_t word = std::exchange(paused_word_, 0);
+  if (slot == nullptr) return;
   pmem::mark("rehash.resumed");
-  ClearSlot(paused_slot_);
-  paused_slot_ = nullptr;
+  if (word == 0) {
+    ClearSlot(slot);
+  } else {
+    RehashItem(slot, word);
+  }
 }
 
 void Table::ResumePublication() {

@@ -37,11 +37,12 @@ enum class Bug : uint8_t {
 // Which step of another thread falls into which operation of this one.
 enum class Interleave : uint8_t {
   kNone,
-  kExpandInSearch,     // update, erase: a level is added, and a bucket rehashed into it, once the search has begun
-  kExpandInInsert,     // a level is added between the choice of a slot in the last level and its CAS
+  kExpandInSearch,  // update, erase: a level is added, and a bucket rehashed into it, once the search has begun
+  kExpandInInsert,  // a level is added, and a bucket rehashed, between the choice of a slot in the last level and its
+                    // CAS
   kExpandUnpersisted,  // insert begins when another thread has published a context and not yet flushed it
   kRehashInUpdate,     // Fig. 4: an item is copied before the CAS of its update, and its old slot cleared after it
-  kRehashInErase,      // the same for erase
+  kRehashInErase,      // an item is read before its slot is cleared by an erase, and copied after it
 };
 
 struct Options {

@@ -62,10 +62,24 @@ void Table::ReleaseBuffers() {
   }
 }
 
+// The operation that was cut has published its item while another thread rehashed: the item may lie in a bucket that
+// the index has passed, to be lost with its level (an insertion that was to be redone), or beside a copy of the item
+// that it replaces (an update that was to look again).
+void Table::SettleItem(uint64_t item) {
+  const uint8_t* key = KeyOf(item);
+  const Probe probe(key, options_.key_size);
+  const View& view = worker_.view;
+  const Place lowest = FindOne(view, key, probe);
+  if (!view.is_resizing || lowest.level != 0 || lowest.bucket >= root()->rehashed) return;
+  pmem::mark("recover.undone");
+  ClearSlot(lowest.slot);
+}
+
 // "We scan the persistent buffers and release the unused memory": what is named here and not reached by the table.
 // Freed first, forgotten next: a cut in between does it again.
 void Table::ReleaseBuffer(Buffer* words) {
   pmem::mark("recover.buffer");
+  if (options_.hardened && ReachesItem(words->item)) SettleItem(words->item);
   const auto release = [&](uint64_t offset, bool reached) {
     if (allocator_.BytesOf(offset) == 0 || reached) return;
     pmem::mark("recover.released");

@@ -24,7 +24,11 @@ powercut_status Table::RehashBucket() {
 // Step 4: copy the pointer by CAS, clear the old slot without one.
 powercut_status Table::RehashItem(uint64_t* slot, uint64_t word) {
   const Probe probe(KeyOf(word), options_.key_size);
-  if (options_.hardened && MergeDuplicate(rehasher_.view, slot, word)) return POWERCUT_OK;
+  if (options_.hardened && IsCopied(rehasher_.view, word)) {
+    pmem::mark("rehash.duplicate");
+    ClearSlot(slot);
+    return POWERCUT_OK;
+  }
   if (Has(Bug::kRehashClearFirst)) ClearSlot(slot);
   for (;;) {
     const Place place = FindVacancy(rehasher_.view, probe, rehasher_.view.count - 1);
@@ -46,19 +50,16 @@ powercut_status Table::RehashItem(uint64_t* slot, uint64_t word) {
   return POWERCUT_OK;
 }
 
-// A copy that an earlier cut left in a higher level. The paper copies once more, so that every cut can add a slot.
-bool Table::MergeDuplicate(const View& view, uint64_t* slot, uint64_t word) {
+// An earlier cut, or an insertion that was redone, has left the same pointer in a higher level. The paper copies it
+// once more, so that every cut can add a slot.
+bool Table::IsCopied(const View& view, uint64_t word) const {
   const Probe probe(KeyOf(word), options_.key_size);
-  const Place above = Find(view, KeyOf(word), probe, /*from_level=*/1);
-  if (!above.found()) return false;
-  pmem::mark("rehash.duplicate");
-  Merge(rehasher_, {slot, word, 0, 0}, above);
-  if (buffer(rehasher_).old_item != 0) ForgetItems(rehasher_);
-  return true;
+  return Find(view, KeyOf(word), probe, /*from_level=*/1).word == word;
 }
 
 powercut_status Table::EndBucket(uint64_t index) {
-  const bool at_end = index + 1 >= rehasher_.view.last().buckets();
+  const uint64_t buckets = rehasher_.view.last().buckets();
+  const bool at_end = index + 1 >= buckets;
   pmem::mark("rehash.bucket");
   if (!at_end) {
     if (!Has(Bug::kIndexBeforeItems)) StoreRehashed(index + 1);
@@ -67,7 +68,7 @@ powercut_status Table::EndBucket(uint64_t index) {
   // The level is empty. Reset first: a cut in between rehashes empty buckets again. The other way round (the paper is
   // silent, its released code does it) the cut leaves an index into the next level whose buckets were never rehashed.
   const bool context_first = !options_.hardened || Has(Bug::kIndexAfterContext);
-  StoreRehashed(context_first ? index + 1 : 0);
+  StoreRehashed(context_first ? buckets : 0);
   if (!RemoveLast()) return POWERCUT_FULL;
   if (context_first) StoreRehashed(0);
   return POWERCUT_OK;

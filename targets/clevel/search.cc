@@ -59,8 +59,8 @@ void Table::Merge(const Thread& thread, const Place& lower, const Place& upper) 
     allocator_.Free(OffsetIn(lower.word));
     return;
   }
-  // A cut fell into an update of the lower copy (Fig. 4). Searches have answered with that one ever since, so its item
-  // has to stay: it moves into the upper slot.
+  // Fig. 4, and a cut in the middle of it: the lower copy is the updated one, and searches have answered with it. So
+  // its item has to stay; it moves into the upper slot.
   const uint64_t old = OffsetIn(upper.word);
   Retire(thread, old);
   pmem::atomic_store(upper.slot, lower.word);

@@ -123,9 +123,6 @@ class Table {
   bool RehashedMeanwhile(const View& view, const Place& place, uint64_t rehashed_before) const;
   void ClearSlot(uint64_t* slot) const;
 
-  // erase.cc
-  void MergeDifferent(const View& view, const uint8_t* key, const Probe& probe);
-
   // insert.cc
   Place FindVacancy(const View& view, const Probe& probe, int lowest) const;
   bool NeedsRedo(const View& view, const Place& place) const;
@@ -140,7 +137,7 @@ class Table {
   // rehash.cc
   powercut_status RehashBucket();
   powercut_status RehashItem(uint64_t* slot, uint64_t word);
-  bool MergeDuplicate(const View& view, uint64_t* slot, uint64_t word);
+  bool IsCopied(const View& view, uint64_t word) const;
   powercut_status EndBucket(uint64_t index);
   bool RemoveLast();
   void StoreRehashed(uint64_t count);
@@ -153,13 +150,14 @@ class Table {
   // interleave.cc: steps of another thread inside an operation of this one.
   bool IsInterleaved(Interleave step) const { return options_.interleave == step; }
   void ExpandMeanwhile(bool paused);
-  void PauseRehashAfterCopy();
+  void PauseRehash(bool copied);
   void ResumeRehash();
   void ResumePublication();
 
   // recover.cc
   void ReleaseBuffers();
   void ReleaseBuffer(Buffer* buffer);
+  void SettleItem(uint64_t item);
 
   // verify.cc
   bool ReachesLevel(uint64_t offset) const;
@@ -171,8 +169,9 @@ class Table {
   Allocator allocator_;
   Thread worker_{0, {}};
   Thread rehasher_{1, {}};
-  uint64_t* paused_slot_ = nullptr;  // interleave: copied, and to be cleared when the rehashing thread goes on
-  uint64_t paused_context_ = 0;      // interleave: replaced by a CAS whose flush is still to come
+  uint64_t* paused_slot_ = nullptr;  // interleave: its item is copied, or (paused_word_) read, and the rest to come
+  uint64_t paused_word_ = 0;
+  uint64_t paused_context_ = 0;  // interleave: replaced by a CAS whose flush is still to come
 };
 
 }  // namespace powercut::clevel

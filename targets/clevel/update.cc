@@ -24,7 +24,7 @@ powercut_status Table::Update(const uint8_t* key, const uint8_t* value) {
 
     if (IsInterleaved(Interleave::kRehashInUpdate) && !paused) {
       paused = true;
-      PauseRehashAfterCopy();
+      PauseRehash(/*copied=*/true);
     }
     Retire(worker_, OffsetIn(place.word));
     if (Has(Bug::kUpdateFreesFirst)) allocator_.Free(OffsetIn(place.word));

@@ -87,8 +87,6 @@ powercut_status Table::Verify(uint64_t region, char* message, size_t size) {
       return Broken(message, size, "slot %u of bucket %llu of the level of 2^%llu: %s", s,
                     static_cast<unsigned long long>(index), static_cast<unsigned long long>(level->header->log2), what);
     };
-    if (level == &worker_.view.levels[0] && index < root()->rehashed)
-      return at("not empty in a bucket that was rehashed");
     if (allocator_.BytesOf(OffsetIn(word)) < ItemBytes()) return at("names a block that is not allocated");
     const auto* header = At<ItemHeader>(OffsetIn(word));
     if (header->key_size != options_.key_size || header->value_size != options_.value_size) {
@@ -96,6 +94,9 @@ powercut_status Table::Verify(uint64_t region, char* message, size_t size) {
     }
     const Probe probe(KeyOf(word), options_.key_size);
     if (word >> kOffsetBits != probe.tag()) return at("the tag is not that of the key");
+    if (level == &worker_.view.levels[0] && index < root()->rehashed && !IsCopied(worker_.view, word)) {
+      return at("the item lies in a bucket that was rehashed, and nowhere else");
+    }
     if ((probe.hash[0] & level->mask) != index && (probe.hash[1] & level->mask) != index) {
       return at("the item belongs elsewhere");
     }
