@@ -1,4 +1,4 @@
-// What every operation is made of: bucket locks, the record and its bits, overflow metadata (4.1 to 4.4).
+// What every operation is made of: bucket locks, the record and its bits, overflow metadata.
 #include "targets/dash/table.h"
 
 namespace powercut::dash {
@@ -21,7 +21,7 @@ void Table::Unlock(Segment* segment, uint32_t bucket) {
   segments_.Touch(OffsetOf(segment), bucket);
 }
 
-// 4.6: "the record is first inserted and persisted, then the metadata". The fingerprint shares a line with the word
+// The record is durable before the word that makes it count. The fingerprint shares a line with the word
 // and is stored before it, so that no crash shows the word without it.
 void Table::Fill(Segment* segment, uint32_t index, const Record& record, uint8_t fingerprint, bool member,
                  Durability durability) {
@@ -52,7 +52,7 @@ void Table::Clear(const Place& place, Durability durability) {
   if (durability == kDurable) pmem::persist(&bucket->word, sizeof bucket->word);
 }
 
-// 4.3: a fingerprint in the home bucket; if that has none free, in the bucket after it; else only a count.
+// A fingerprint in the home bucket; if that has none free, in the bucket after it; else only a count.
 void Table::AddOverflow(Segment* segment, const Hash& hash, uint32_t stash) {
   const uint32_t home = hash.bucket(bucket_mask());
   Overflow* mine = &segment->bucket(home)->overflow;

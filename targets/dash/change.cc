@@ -1,4 +1,4 @@
-// Update and delete (4.6).
+// Update and delete.
 #include "targets/dash/table.h"
 
 namespace powercut::dash {

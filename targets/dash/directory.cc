@@ -1,4 +1,4 @@
-// The directory: 2^depth entries, addressed by the most significant bits of the hash (4.1, 4.7).
+// The directory: 2^depth entries, addressed by the most significant bits of the hash.
 #include "targets/dash/table.h"
 
 namespace powercut::dash {

@@ -1,4 +1,4 @@
-// Insertion (4.6, Algorithm 1): balanced insert, displacement, stash (4.3), and a split if nothing helps.
+// Insertion: balanced insert, displacement, stash, and a split if nothing helps.
 #include "targets/dash/table.h"
 
 namespace powercut::dash {
@@ -61,7 +61,7 @@ bool Table::PlaceByDisplacement(Segment* segment, const Record& record, const Ha
 }
 
 // Copies the record of `from` to its other bucket, clears the original, and puts the new record into its slot. A
-// crash before the original is cleared leaves two equal copies, which recovery of the segment removes (4.8).
+// crash before the original is cleared leaves two equal copies, which recovery of the segment removes.
 void Table::Displace(const Place& from, uint32_t to, const Record& record, const Hash& hash, Durability durability) {
   Bucket* bucket = from.segment->bucket(from.bucket);
   const bool member = bucket->Load().member(from.slot);

@@ -3,8 +3,8 @@
 //   0      root: 4 lines, two of them used (Root below)
 //   256    PoolAllocator; its blocks are the directory (8 bytes an entry) and the segments
 //
-// A segment is a header of 256 bytes, then its normal buckets, then its stash buckets, of 256 bytes each (paper, Fig. 3
-// and 4): 32 bytes of metadata and 14 records of 16 bytes.
+// A segment is a header of 256 bytes, then its normal buckets, then its stash buckets, of 256 bytes each: 32 bytes of
+// metadata and 14 records of 16 bytes.
 #ifndef POWERCUT_TARGETS_DASH_LAYOUT_H_
 #define POWERCUT_TARGETS_DASH_LAYOUT_H_
 
@@ -28,7 +28,7 @@ struct Root {
   uint64_t geometry;   // constant
   uint64_t directory;  // pool offset | global depth; published by one store
   uint64_t unused0[5];
-  // Line 1 (4.8).
+  // Line 1.
   uint64_t clean;    // 1: the table was closed
   uint64_t version;  // 1 .. Options::versions; a segment with another version has not been recovered
   uint64_t unused1[6];
@@ -49,7 +49,7 @@ struct Record {
   uint64_t key, value;
 };
 
-// Allocation bitmap, membership bitmap and counter, switched by one store (Fig. 4).
+// Allocation bitmap, membership bitmap and counter, switched by one store.
 struct Word {
   uint32_t bits;
 
@@ -66,7 +66,7 @@ struct Word {
   }
 };
 
-// Where the records of a bucket went that lie in the stash (4.3). Not kept durable: recovery builds it again.
+// Where the records of a bucket went that lie in the stash. Not kept durable: recovery builds it again.
 struct Overflow {
   uint8_t fingerprint[4];
   uint8_t used : 4;     // which of the four fingerprints mean something
@@ -111,9 +111,9 @@ enum State : uint64_t {
 
 struct alignas(256) Segment {
   uint64_t identity;  // Identity
-  uint64_t link;      // pool offset of the right neighbour, 0 = none (the paper's side link)
+  uint64_t link;      // pool offset of the right neighbour, 0 = none (Dash's side link)
   uint64_t state;     // State
-  uint64_t version;   // 4.8
+  uint64_t version;   // Root::version when it was last recovered
 
   Identity Which() const { return Identity::Decode(pmem::atomic_load(&identity)); }
   Bucket* bucket(uint32_t index) { return reinterpret_cast<Bucket*>(this + 1) + index; }

@@ -60,9 +60,9 @@ constexpr OptionSpec kSpecs[kKeys] = {
 const char* const kVariants[] = {"published", "hardened", nullptr};
 
 const char* const kOptionLines[] = {
-    "buckets=4|8|16|64|...: normal buckets of a segment, a power of two (the paper's evaluation: 64)",
+    "buckets=4|8|16|64|...: normal buckets of a segment, a power of two (the authors' code: 64)",
     "stash=2|0|1|4|...: stash buckets of a segment, at most 4",
-    "slots=14|4|2|...: slots of a bucket that are used; the paper's 256-byte bucket has 14",
+    "slots=14|4|2|...: slots of a bucket that are used; a bucket of 256 bytes has 14",
     "depth=0|1|3|...: global depth at the start",
     "balance=on|off: insert into the less loaded of two buckets, or into the first one that has room",
     "displacement=on|off: move a record to its other bucket where both buckets are full",

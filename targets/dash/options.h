@@ -1,4 +1,4 @@
-// What a run may choose: variant, shape of the table, the techniques that the paper evaluates one by one, how a
+// What a run may choose: variant, shape of the table, the techniques of Dash one by one, how a
 // segment is recovered, and the planted bug (scenarios/known_bugs/dash).
 #ifndef POWERCUT_TARGETS_DASH_OPTIONS_H_
 #define POWERCUT_TARGETS_DASH_OPTIONS_H_

@@ -1,4 +1,4 @@
-// Format, open, close (4.8). Open does not look into buckets: it reads the root, the directory's first entry and the
+// Format, open, close. Open does not look into buckets: it reads the root, the directory's first entry and the
 // header of every segment, and raises the version unless the table was closed.
 #include <new>
 

@@ -1,4 +1,4 @@
-// Recovery of one segment (4.8), at the first operation that writes to it after a crash: reset the locks, remove
+// Recovery of one segment, at the first operation that writes to it after a crash: reset the locks, remove
 // duplicates, rebuild the overflow metadata, complete a split.
 #include "targets/dash/table.h"
 

@@ -1,11 +1,11 @@
-// Search (4.6). It writes nothing, so it does not recover a segment: in one that a crash left as it was, it does not
+// Search. It writes nothing, so it does not recover a segment: in one that a crash left as it was, it does not
 // believe what recovery would rebuild (locks, overflow metadata) and knows where a split may have got to.
 #include "targets/dash/table.h"
 
 namespace powercut::dash {
 
 Place Table::FindIn(Segment* segment, uint64_t key, const Hash& hash) {
-  // A recovered segment may be under change (4.4); in another one the locks mean nothing.
+  // A recovered segment may be under change; in another one the locks mean nothing.
   if (IsRecovered(segment)) {
     AwaitUnlocked(segment, hash.bucket(bucket_mask()));
     AwaitUnlocked(segment, Next(hash.bucket(bucket_mask())));

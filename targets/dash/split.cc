@@ -1,4 +1,4 @@
-// Segment split (4.7): mark SPLITTING, link a NEW segment, rehash into it, clear what moved, change the directory and
+// Segment split: mark SPLITTING, link a NEW segment, rehash into it, clear what moved, change the directory and
 // the local depth, clear both states. Whatever a crash interrupts, recovery of the old segment completes.
 #include "targets/dash/table.h"
 
@@ -55,7 +55,7 @@ void Table::ClearBuckets(Segment* segment) const {
 powercut_status Table::FinishSplit(Segment* segment, Segment* fresh, bool resumed) {
   const Identity identity = fresh->Which();
   if (fresh->state == kNew) {
-    // Nobody has lost a record to the new segment yet, so `hardened` can begin again. The paper goes on with what it
+    // Nobody has lost a record to the new segment yet, so `hardened` can begin again. `published` goes on with what it
     // finds there.
     if (options_.hardened) ClearBuckets(fresh);
     if (!Rehash(segment, fresh, /*check_unique=*/resumed && !options_.hardened)) {

@@ -1,5 +1,5 @@
 // Dash-EH (Lu, Hao, Wang, Lo: "Dash: Scalable Hashing on Persistent Memory", VLDB 2020), one thread. README.md maps
-// functions to sections of the paper.
+// functions to the authors' code.
 #ifndef POWERCUT_TARGETS_DASH_TABLE_H_
 #define POWERCUT_TARGETS_DASH_TABLE_H_
 

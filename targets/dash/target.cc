@@ -10,8 +10,8 @@ void Table::Traits(const Options& options, powercut_traits* out) {
   if (!options.eager) {
     out->copy_bound = 2;
     out->copy_citation =
-        "Dash (VLDB'20), 4.8: recovery of a segment is amortized over segment accesses; its second step removes "
-        "duplicate records, and an interrupted split is redone with a uniqueness check";
+        "Dash's authors' code (baotonglu/dash, src/ex_finger.h): recoverTable at the first access to a segment after a "
+        "crash; recoverMetadata removes duplicates of neighbouring buckets, HelpSplit those of an interrupted split";
   }
   out->notes = "one thread; a lookup does not recover the segment that it reads";
   // format writes no bucket and, of the allocator, neither mark nor entries.
