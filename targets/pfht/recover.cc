@@ -1,4 +1,4 @@
-// Format and open. Open is the recovery: it frees what nobody reaches and replays the undo log. Both are no-ops when
+// Format and open. Open is the recovery: it replays the undo log and frees what nobody reaches. Both are no-ops when
 // they are done twice, so a cut inside only means doing them again. It reads the chains of the stash, to tell its nodes
 // from blocks that nobody reaches, and no bucket.
 #include <algorithm>
@@ -42,9 +42,10 @@ powercut_status Table::Open(powercut_pool pool, const Options& options, Table** 
   body.shape = Shape(log2, opening.bucket_, options);
   if (!opening.allocator_.Contains(opening.TableOffset(), body.shape.bytes)) return POWERCUT_CORRUPT;
   body.base = pool.base + opening.TableOffset();
+  // The log first: if damage made it valid, what it overwrites is still looked at.
+  opening.ReplayLog();
   const powercut_status swept = opening.SweepUnreached();
   if (swept != POWERCUT_OK) return swept;
-  opening.ReplayLog();
   *out = new (std::nothrow) Table(opening);
   return *out == nullptr ? POWERCUT_FULL : POWERCUT_OK;
 }
