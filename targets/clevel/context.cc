@@ -58,11 +58,9 @@ bool Table::Publish(Thread* thread, const Context& next, uint64_t old_level, boo
   auto* context = At<Context>(offset);
   *context = next;
   if (!Has(Bug::kContextUnordered)) pmem::persist(context, sizeof *context);
-  if (Retires()) {
-    pmem::atomic_store(&words.old_context, old_context);
-    if (old_level != 0) pmem::atomic_store(&words.old_level, old_level);
-    pmem::persist(&words, sizeof words);
-  }
+  pmem::atomic_store(&words.old_context, old_context);
+  if (old_level != 0) pmem::atomic_store(&words.old_level, old_level);
+  pmem::persist(&words, sizeof words);
   const uint64_t word = ((old_word >> kOffsetBits) + 1) << kOffsetBits | offset;
   uint64_t expected = old_word;
   __atomic_compare_exchange_n(&root()->context, &expected, word, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
@@ -84,7 +82,7 @@ void Table::EndPublication(const Thread& thread, uint64_t old_context, uint64_t 
   if (old_level != 0) allocator_.Free(old_level);
   Buffer& words = buffer(thread);
   pmem::atomic_store(&words.context, uint64_t{0});
-  if (words.old_context != 0) pmem::atomic_store(&words.old_context, uint64_t{0});
+  pmem::atomic_store(&words.old_context, uint64_t{0});
   if (words.old_level != 0) pmem::atomic_store(&words.old_level, uint64_t{0});
   pmem::persist(&words, sizeof words);
 }

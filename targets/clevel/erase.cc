@@ -35,7 +35,7 @@ powercut_status Table::Erase(const uint8_t* key) {
   }
   if (item == 0) return POWERCUT_NOT_FOUND;
   allocator_.Free(item);
-  if (Retires()) ForgetItems(worker_);
+  if (RetiresItems()) ForgetItems(worker_);
   AutoRehash();
   return POWERCUT_OK;
 }

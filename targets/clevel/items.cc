@@ -24,7 +24,7 @@ void Table::PersistItem(uint64_t offset) const { pmem::persist(At<uint8_t>(offse
 
 void Table::Retire(const Thread& thread, uint64_t item) {
   uint64_t* word = &buffer(thread).old_item;
-  if (!Retires() || *word == item) return;
+  if (!RetiresItems() || *word == item) return;
   pmem::atomic_store(word, item);
   pmem::persist(word, sizeof *word);
 }

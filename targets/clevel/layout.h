@@ -19,8 +19,8 @@ inline constexpr uint64_t kMagic = 0x314c56454c435750;  // "PWCLEVL1"
 inline constexpr int kThreads = 2;                      // the worker and the rehashing thread
 inline constexpr int kMaxLevels = 32;
 
-// 3.3: what a thread's allocations are attached to while the table does not reach them yet, and (old_*, `hardened`)
-// while it may not reach them any more. A line a thread: no contention. 0 = nothing.
+// 3.3: what a thread's allocations are attached to while the table does not reach them yet, and (old_*) while it may
+// not reach them any more. A line a thread: no contention. 0 = nothing.
 struct Buffer {
   uint64_t item, level, context;
   uint64_t old_item, old_level, old_context;

@@ -82,15 +82,9 @@ powercut_status ParseOptions(const powercut_config& config, Options* out) {
   if (config.value_size == 0 || config.value_size > 1024) {
     return BadConfig(config, "clevel takes values of 1 to 1024 bytes, not %u", config.value_size);
   }
-  const auto interleave = static_cast<Interleave>(chosen[kInterleave]);
-  if (interleave == Interleave::kExpandUnpersisted && variant == 0) {
-    return BadConfig(config,
-                     "interleave=expand_unpersisted takes the variant hardened: published does not keep the name "
-                     "of a context that another thread has replaced and not yet freed");
-  }
   *out = Options{.hardened = variant == 1,
                  .auto_expand = IsOn(chosen[kAutoExpand]),
-                 .interleave = interleave,
+                 .interleave = static_cast<Interleave>(chosen[kInterleave]),
                  .bug = static_cast<Bug>(chosen[kBug]),
                  .slots = static_cast<uint8_t>(4u << chosen[kSlotCount]),
                  .first_log2 = static_cast<uint8_t>(std::countr_zero(chosen[kFirst])),

@@ -68,8 +68,8 @@ class Table {
   Root* root() const { return At<Root>(0); }
   Buffer& buffer(const Thread& thread) const { return root()->buffers[thread.id]; }
   bool Has(Bug bug) const { return options_.bug == bug; }
-  // `hardened` keeps a name of what it is about to free; the paper speaks of allocations only.
-  bool Retires() const { return options_.hardened; }
+  // `hardened` keeps the name of an item that it is about to free; the paper speaks of allocations only.
+  bool RetiresItems() const { return options_.hardened; }
   uint64_t GeometryWord() const {
     return uint64_t{options_.slots} | uint64_t{options_.key_size} << 8 | uint64_t{options_.value_size} << 32;
   }

@@ -116,26 +116,22 @@ nlohmann::json LoadFactors() {
   nlohmann::json rows = nlohmann::json::array();
   std::vector<std::vector<double>> loads;
   for (const uint32_t slots : {4u, 8u, 16u}) loads.push_back(LoadsAtResize(slots));
-  const char* const names[] = {"4", "8", "16"};
-  for (size_t i = 0; i < loads.size(); ++i) {
-    const bool eight = i == 1;
-    const double least = *std::min_element(loads[i].begin(), loads[i].end());
-    rows.push_back(Row(std::string("Fig. 3: load factor at six successive resizes, ") + names[i] + " slots",
-                       eight ? nlohmann::json("about 0.80") : nlohmann::json(nullptr), Join(loads[i]),
-                       !eight || least >= 0.75,
-                       eight ? "3.1.1: \"a comparable load factor (80%)\"; reproduced: each at least 0.75"
-                             : "the text gives no number"));
-  }
+  const double least = *std::min_element(loads[1].begin(), loads[1].end());
+  rows.push_back(Row("Fig. 3: load factor at six successive resizes, 8 slots", "about 0.80", Join(loads[1]),
+                     least >= 0.75, "3.1.1: \"a comparable load factor (80%)\"; reproduced: each at least 0.75"));
   bool rising = true;
   for (size_t resize = 0; resize < 6; ++resize) {
     rising = rising && loads[0][resize] < loads[1][resize] && loads[1][resize] < loads[2][resize];
   }
-  rows.push_back(Row("Fig. 3: more slots in a bucket, higher load factor", "rising with 4, 8, 16 slots",
-                     rising ? "rising" : "not rising", rising, "reproduced: at each of the six resizes"));
+  rows.push_back(
+      Row("Fig. 3: more slots in a bucket, higher load factor", "rising with 4, 8, 16 slots",
+          rising ? "rising" : "not rising", rising,
+          "reproduced: at each of the six resizes. 4 slots: " + Join(loads[0]) + "; 16 slots: " + Join(loads[2])));
   const std::vector<double> sampled = LoadsWhileInserting();
   const double most = *std::max_element(sampled.begin(), sampled.end());
   rows.push_back(Row("4.2 and Fig. 6: maximal load factor, 8 slots", 0.86, most, most > 0.83 && most < 0.89,
                      "10^6 insertions, recorded after every 10^4; reproduced: within 0.03"));
+  rows.push_back(Row("4.5: maximal load factor, 8 slots", "> 0.80", most, most > 0.80, "of the same samples"));
   return rows;
 }
 
