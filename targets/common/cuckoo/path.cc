@@ -76,7 +76,7 @@ bool Table::BreadthFirst(const SlotArray* array, const Probe& probe, Path* path)
         }
         return true;
       }
-      if (count >= options_.limit || queue[head].depth >= kMostDepth) continue;
+      if (count >= options_.limit || queue[head].depth + 1u >= kMostDepth) continue;
       queue[count++] = {static_cast<uint32_t>(next), static_cast<uint16_t>(head), static_cast<uint8_t>(slot),
                         static_cast<uint8_t>(queue[head].depth + 1)};
     }
