@@ -15,8 +15,9 @@ powercut_status Table::Update(const uint8_t* key, const uint8_t* value) {
     const Place place = FindOne(view, key, probe);
     if (!place.found()) {
       if (Moved(view)) continue;
-      if (old == 0) return POWERCUT_NOT_FOUND;
-      break;  // another thread has erased what this one wrote
+      if (old != 0) break;  // another thread has erased what this one wrote
+      GiveUp(item, {});
+      return POWERCUT_NOT_FOUND;
     }
     if (item != 0 && OffsetIn(place.word) == item) break;
     if (item == 0) item = NewItem(worker_, key, value, Bug::kUpdateUnordered);
