@@ -68,11 +68,14 @@ class PoolAllocator {
     const uint64_t mark = header_of()->mark;
     uint64_t run = hint_;  // where the current run of free units began
     uint64_t at = hint_;
+    uint64_t first = mark;  // free unit
     while (at < mark && at - run < need) {
       const uint32_t length = entries()[at];
+      if (length == 0 && at < first) first = at;
       at += length == 0 ? 1 : length;
       if (length != 0) run = at;
     }
+    hint_ = first < run ? first : run;
     if (run + need > units_) return 0;
     if (run + need > mark) {
       pmem::atomic_store(&header_of()->mark, run + need);

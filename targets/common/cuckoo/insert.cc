@@ -28,7 +28,7 @@ bool Table::PlaceItem(const SlotArray* array, const Item& item) {
   return PlaceByPath(array, item, probe) || PlaceInStash(array, item, probe);
 }
 
-// Log-free insertion with evictions (paper 000, 3.3, "log-free insertion ... with iterative eviction operations"):
+// Log-free insertion with evictions (OSDI 2018, 3.3, "log-free insertion ... with iterative eviction operations"):
 // the path is known before anything moves; items move from its end backwards, each into a slot that is free.
 bool Table::PlaceByPath(const SlotArray* array, const Item& item, const Probe& probe) {
   Path path;

@@ -2,7 +2,7 @@
 //
 //   copy     the new array is filled before anything refers to it, written back as a whole, then published by one
 //            store. A cut before that store undoes the resize: the new block is swept.
-//   rehash   the new array is published empty, in front of the old one; the items move one by one (paper 000, 3.3(3):
+//   rehash   the new array is published empty, in front of the old one; the items move one by one (OSDI 2018, 3.3(3):
 //            copy, set token, clear old token). A cut is finished by recovery.
 //
 // A rehash whose item finds no place is turned into another state that is legal in itself ([] = being emptied):
