@@ -17,8 +17,8 @@ namespace powercut {
 // A crash point from which images were drawn. All references outlive the images of the crash point.
 struct AuditPoint {
   const Instant& instant;
-  const LineSets& sets;                  // the pending lines; all else is definite, and in Predictor::pool()
-  const History& history;                // the same object at every point
+  const LineSets& sets;    // the pending lines; all else is definite, and in Predictor::pool()
+  const History& history;  // the same object at every point
 };
 
 // The order of calls: at() for crash points in the order of the trace; then for each image of the point image(),
