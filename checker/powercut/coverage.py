@@ -1,8 +1,10 @@
 """Which lines of a scheme's protocol its core scenarios reach: `python -m powercut.coverage [SCHEME]…`.
 
 Each core scenario is recorded on a library that counts the lines that run, which covers the operations. Its
-crash images are opened and queried on the same library by the audit's plain runner, which covers recovery. What
-is not protocol is left out: the target's face to powercut and its checks (`LEFT_OUT`), and what schemes share.
+crash images are opened and queried on the same library by the audit's plain runner, which covers recovery. Planted
+bugs have lines in the same sources: their scenarios are recorded with the bug, and add nothing else. What is not
+protocol is left out: the target's face to powercut and its checks (`LEFT_OUT`), and what all schemes share. What a
+family shares, in a folder of its own below `targets/common`, counts for each of its members.
 
 The gate is the share of all lines of a scheme. Lines that were never reached are listed by file.
 """
@@ -20,6 +22,7 @@ from typing import Any
 from powercut import catalog, engine, events, output, paths, plan, targets
 from powercut.errors import HarnessError, PowercutError, unknown_name
 from powercut.exit_codes import ExitCode
+from powercut.targets import Target
 
 #: Least share of a scheme's lines.
 WANTED = 0.95
@@ -68,26 +71,42 @@ def measure(scheme: str) -> Reached:
             for variant in target.default_variants:
                 wanted = plan.build(target, variant=variant, scenario=item, seed=1)
                 _run(wanted, library, folder, f"{number}-{variant}")
+        for number, item in enumerate(catalog.known_bugs()):
+            bug = item.content.known_bug
+            if bug is not None and bug.id.startswith(f"{target.name}/"):
+                wanted = plan.build(target, variant=bug.variant, scenario=item, seed=1, toggle=bug.toggle)
+                _record(wanted, library, folder, f"bug-{number}")
         profile = folder / "all.profdata"
         _tool(_TOOLS[0], "merge", "-o", str(profile), *map(str, folder.glob("*.profraw")))
         exported = json.loads(_tool(_TOOLS[1], "export", "-instr-profile", str(profile), str(library)))
-    home = paths.home() / "targets" / target.name
-    files = [item for item in exported["data"][0]["files"] if Path(item["filename"]).parent == home]
+    home = paths.home() / "targets"
+    files = [item for item in exported["data"][0]["files"] if _is_protocol(Path(item["filename"]).parent, home, target)]
     return Reached(
         scheme=target.name,
         files=tuple(_lines(item) for item in files if Path(item["filename"]).name not in LEFT_OUT),
     )
 
 
+def _is_protocol(folder: Path, home: Path, target: Target) -> bool:
+    return folder == home / target.name or folder.parent == home / "common"
+
+
 def _run(wanted: dict[str, Any], library: Path, folder: Path, name: str) -> None:
+    _record(wanted, library, folder, name)
     plan_file, trace = folder / f"{name}.json", folder / f"{name}.pct"
-    counted = {**wanted, "target": {**wanted["target"], "library": str(library)}}
-    recording = ["record", "--plan", str(plan_file), "--trace", str(trace)]
-    for chosen, profile in ((counted, f"{name}-operations%c.profraw"), (wanted, None)):
-        plan_file.write_text(json.dumps(chosen), encoding="utf-8")
-        _engine(recording, events.Recorded, folder / profile if profile else None)
+    plan_file.write_text(json.dumps(wanted), encoding="utf-8")
+    _engine(["record", "--plan", str(plan_file), "--trace", str(trace)], events.Recorded, None)
     images = ["audit", "--trace", str(trace), "--images", str(_IMAGES), "--plain", str(library)]
     _engine(images, events.Audited, folder / f"{name}-recovery%c.profraw")
+
+
+def _record(wanted: dict[str, Any], library: Path, folder: Path, name: str) -> None:
+    """On the library that counts."""
+    plan_file, trace = folder / f"{name}.json", folder / f"{name}.pct"
+    counted = {**wanted, "target": {**wanted["target"], "library": str(library)}}
+    plan_file.write_text(json.dumps(counted), encoding="utf-8")
+    arguments = ["record", "--plan", str(plan_file), "--trace", str(trace)]
+    _engine(arguments, events.Recorded, folder / f"{name}-operations%c.profraw")
 
 
 def _engine(arguments: Sequence[str], kind: type[events.Event], profile: Path | None) -> None:
