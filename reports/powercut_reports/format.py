@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 # Up to here the exact number is as easy to read as its magnitude.
 _PLAIN_DIGITS = 7
+#: Beyond so many digits a count is no longer printed in full.
+_LINE_DIGITS = 60
 _SENTENCE_DIGITS = 21
 
 
@@ -59,7 +61,10 @@ def magnitude(value: int | str | None) -> str:
 
 
 def count_with_magnitude(value: int | str | None) -> str:
+    """The exact number and its magnitude; of a number that fills lines, the magnitude alone (JSON has it exactly)."""
     approximate = magnitude(value)
+    if len(digits(value) or "") > _LINE_DIGITS:
+        return approximate
     return f"{grouped(value)} ({approximate})" if approximate else grouped(value)
 
 
