@@ -589,8 +589,8 @@ void Executor::load_slowly(uint64_t address, uint64_t size) {
       reads_.lines.push_back(line);
       arena_active = true;
     }
-    lines_[line].read_mask |= line_mask(in_line, length);
     const uint64_t mask = line_mask(in_line, length);
+    lines_[line].read_mask |= mask;
     if (follows_path()) {
       note_path(line, mask);
     } else if (const uint32_t slot = lines_[line].slot; slot != 0 && (undecided_[slot - 1].diff & mask) != 0) {

@@ -53,13 +53,8 @@ Recording::Recording(const Plan& plan, const TargetLibrary& library, const Targe
   sink_.mark = [](void* self, const char* name) { static_cast<Recording*>(self)->on_mark(name); };
   if (capture != nullptr) {
     sink_.store = [](void* self, uint64_t addr, uint64_t size, uint32_t flags, const void* value, const void* pc,
-                     const void* frame) {
-      if (LoadCounter* loads = loads_of(self); loads != nullptr) loads->store(addr, size);
-      recorder_of(self).store(addr, size, flags, value, pc, frame);
-    };
-    sink_.load = [](void* self, uint64_t addr, uint64_t size) { loads_of(self)->load(addr, size); };
+                     const void* frame) { recorder_of(self).store(addr, size, flags, value, pc, frame); };
     sink_.rmw_begin = [](void* self, uint64_t addr, uint64_t size, const void* pc, const void* frame) {
-      if (LoadCounter* loads = loads_of(self); loads != nullptr) loads->load(addr, size);
       recorder_of(self).rmw_begin(addr, size, pc, frame);
     };
     sink_.rmw_end = [](void* self, uint64_t addr, uint64_t size, uint32_t stored, const void* pc, const void* frame) {
@@ -70,6 +65,18 @@ Recording::Recording(const Plan& plan, const TargetLibrary& library, const Targe
     };
     sink_.fence = [](void* self, uint32_t kind, const void* pc, const void* frame) {
       recorder_of(self).fence(kind, pc, frame);
+    };
+  }
+  if (capture != nullptr && capture->loads != nullptr) {
+    sink_.load = [](void* self, uint64_t addr, uint64_t size) { loads_of(self).load(addr, size); };
+    sink_.store = [](void* self, uint64_t addr, uint64_t size, uint32_t flags, const void* value, const void* pc,
+                     const void* frame) {
+      loads_of(self).store(addr, size);
+      recorder_of(self).store(addr, size, flags, value, pc, frame);
+    };
+    sink_.rmw_begin = [](void* self, uint64_t addr, uint64_t size, const void* pc, const void* frame) {
+      loads_of(self).load(addr, size);
+      recorder_of(self).rmw_begin(addr, size, pc, frame);
     };
   }
   powercut_set_sink(&sink_);
@@ -88,7 +95,7 @@ Recording::~Recording() {
 
 Recorder& Recording::recorder_of(void* self) { return static_cast<Recording*>(self)->capture_->recorder; }
 
-LoadCounter* Recording::loads_of(void* self) { return static_cast<Recording*>(self)->capture_->loads; }
+LoadCounter& Recording::loads_of(void* self) { return *static_cast<Recording*>(self)->capture_->loads; }
 
 void Recording::append(EventKind kind, uint8_t code, const Call* call, std::span<const uint8_t> value,
                        std::string_view text) {

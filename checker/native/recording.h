@@ -75,7 +75,7 @@ class Recording {
   EngineError threw(std::string_view description) const;
   void on_mark(const char* name);
   static Recorder& recorder_of(void* self);
-  static LoadCounter* loads_of(void* self);
+  static LoadCounter& loads_of(void* self);
   void append(EventKind kind, uint8_t code, const Call* call, std::span<const uint8_t> value, std::string_view text);
 
   const Plan& plan_;
