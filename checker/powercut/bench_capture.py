@@ -10,15 +10,14 @@ the code deserves: the `…_cpu` figures, in processor time of all threads, are 
 
 import argparse
 import json
-import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from powercut import output, paths, plan, targets
+from powercut import bench_program, output, paths, plan, targets
 from powercut.bench_machine import cpu_model
-from powercut.errors import HarnessError, PowercutError
+from powercut.errors import PowercutError
 from powercut.scenario import Scenario
 from powercut.scenario_schema import ScenarioFile
 
@@ -60,7 +59,7 @@ def measure(*, operations: int, stores: int = STORES, repeat: int = REPEAT) -> d
         arguments = ["--plan", str(plan_file), "--folder", folder, "--stores", str(stores), "--repeat", str(repeat)]
         arguments += ["--plain", str(paths.library_dir() / "plain" / "libpowercut-level.so")]
         arguments += ["--store-loop", str(paths.library_dir() / "bench" / "libpowercut-store-loop.so")]
-        costs = _run(arguments)
+        costs = bench_program.run(PROGRAM, arguments)
     return {"operations": operations, "stores": stores, "repeat": repeat, **figures(costs), "cpu": cpu_model()}
 
 
@@ -95,16 +94,6 @@ def _rate(cost: dict[str, Any], clock: str = "seconds") -> int:
 
 def _ratio(cost: dict[str, Any], base: dict[str, Any], clock: str) -> float:
     return round(float(cost[clock]) / max(float(base[clock]), 1e-9), 2)
-
-
-def _run(arguments: Sequence[str]) -> dict[str, Any]:
-    program = paths.tool(PROGRAM)
-    ran = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
-    if ran.returncode != 0:
-        said = ran.stderr.strip() or f"it ended with {ran.returncode} and said nothing"
-        raise HarnessError(f"the benchmark failed: {said}", where=str(program), next_step=paths.BUILD_STEP)
-    costs: dict[str, Any] = json.loads(ran.stdout)
-    return costs
 
 
 def main(argv: Sequence[str] | None = None) -> int:

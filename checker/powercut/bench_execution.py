@@ -1,14 +1,12 @@
 """What an execution costs beside the same recovery and queries without instrumentation (`powercut-bench-execution`)."""
 
 import json
-import subprocess
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from powercut import catalog, paths, plan, targets
+from powercut import bench_program, catalog, paths, plan, targets
 from powercut.bench_page import table
-from powercut.errors import HarnessError
 
 PROGRAM = "powercut-bench-execution"
 SCENARIOS = ("ycsb-load-10k", "ycsb-a-10k")
@@ -39,19 +37,13 @@ def measure(*, repeat: int) -> dict[str, Any]:
 
 
 def _run(name: str, repeat: int) -> dict[str, Any]:
-    program = paths.tool(PROGRAM)
     wanted = plan.build(targets.find("level"), variant="hardened", scenario=catalog.matching(name)[0], seed=1)
     with tempfile.TemporaryDirectory(prefix="powercut-bench-") as folder:
         plan_file = Path(folder) / "plan.json"
         plan_file.write_text(json.dumps(wanted), encoding="utf-8")
         plain = paths.library_dir() / "plain" / "libpowercut-level.so"
         arguments = ["--plan", str(plan_file), "--plain", str(plain), "--folder", folder, "--repeat", str(repeat)]
-        ran = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
-    if ran.returncode != 0:
-        said = ran.stderr.strip() or f"it ended with {ran.returncode} and said nothing"
-        raise HarnessError(f"the benchmark failed: {said}", where=str(program), next_step=paths.BUILD_STEP)
-    costs: dict[str, Any] = json.loads(ran.stdout)
-    return costs
+        return bench_program.run(PROGRAM, arguments)
 
 
 def markdown(values: dict[str, Any]) -> str:

@@ -20,6 +20,7 @@ from typing import Any
 
 from powercut import catalog, engine, events, paths, plan, targets
 from powercut.errors import HarnessError
+from powercut.scenario import Scenario
 from powercut.targets import Target
 
 SCENARIO = "map_costs"
@@ -56,13 +57,13 @@ class Cost:
 def measure(scheme: str | None) -> list[Cost]:
     """The costs of one scheme, or of all, in the variant that stands the exploration."""
     names = [scheme] if scheme else [name for name in targets.libraries() if name not in targets.SELF_TEST_TARGETS]
-    return [cost for name in names for cost in _of(targets.find(name))]
+    scenarios = {item.name: item for item in catalog.matching("*_costs")}
+    return [cost for name in names for cost in _of(targets.find(name), scenarios)]
 
 
-def _of(target: Target) -> Iterator[Cost]:
+def _of(target: Target, scenarios: dict[str, Scenario]) -> Iterator[Cost]:
     variant = target.default_variants[0]
-    own = [item for item in catalog.everything() if item.name == f"{target.name}_costs"]
-    scenario = (own or catalog.matching(SCENARIO))[0]
+    scenario = scenarios.get(f"{target.name}_costs") or scenarios[SCENARIO]
     wanted = plan.build(target, variant=variant, scenario=scenario, seed=1)
     answer = _record(wanted)
     for operation in OPERATIONS:

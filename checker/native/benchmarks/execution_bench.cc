@@ -339,11 +339,5 @@ int main(int argc, char** argv) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
-  Result<Json> measured = measure(options);
-  if (!measured) {
-    std::fprintf(stderr, "powercut-bench-execution: %s\n", measured.error().message().c_str());
-    return measured.error().exit_code();
-  }
-  std::printf("%s\n", measured->dump().c_str());
-  return kExitOk;
+  return print_measured("powercut-bench-execution", measure(options));
 }

@@ -60,4 +60,13 @@ Result<Cost> measured_run(const MeasuredBody& body) {
   return cost;
 }
 
+int print_measured(const char* program, const Result<Json>& measured) {
+  if (!measured) {
+    std::fprintf(stderr, "%s: %s\n", program, measured.error().message().c_str());
+    return measured.error().exit_code();
+  }
+  std::printf("%s\n", measured->dump().c_str());
+  return kExitOk;
+}
+
 }  // namespace powercut

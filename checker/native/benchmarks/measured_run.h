@@ -32,6 +32,9 @@ class Stretch {
   double wall_, cpu_;
 };
 
+// The end of a benchmark program: prints what was measured, or the error. The process's exit status.
+int print_measured(const char* program, const Result<Json>& measured);
+
 using MeasuredBody = std::function<std::optional<EngineError>(Cost& cost, Progress& progress)>;
 Result<Cost> measured_run(const MeasuredBody& body);
 
