@@ -10,6 +10,11 @@
 #                            can be loaded: what `powercut audit` holds the instrumented one against.
 #   powercut_target_<name>_coverage   build/lib/coverage/libpowercut-<name>.so, which counts the lines that run (`make
 #                            coverage`); built on request only.
+# powercut_add_fidelity(NAME <name> SOURCES <file>... [COUNTED <file>...])
+#
+# Builds build/bin/powercut-fidelity-<name>, which prints the paper's figures beside ours, on the plain library; with
+# COUNTED on these sources of the scheme instead, compiled with the counters of pmem.h.
+#
 # powercut_instrument(<target>) compiles any target of this folder through the pass.
 
 set(POWERCUT_PASS_FILE ${PROJECT_BINARY_DIR}/lib/libpowercut_pass.so)
@@ -73,4 +78,17 @@ function(powercut_add_target)
     # A symbol that is missing must fail here and not when the engine loads the library.
     target_link_options(${shared} PRIVATE -Wl,-z,defs)
   endif()
+endfunction()
+
+function(powercut_add_fidelity)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SOURCES;COUNTED")
+  set(program powercut_fidelity_${arg_NAME})
+  add_executable(${program} ${arg_SOURCES} ${arg_COUNTED})
+  if(arg_COUNTED)
+    target_compile_definitions(${program} PRIVATE POWERCUT_PMEM_COUNT)
+  else()
+    target_link_libraries(${program} PRIVATE powercut_${arg_NAME}_plain)
+  endif()
+  target_link_libraries(${program} PRIVATE nlohmann_json::nlohmann_json)
+  set_target_properties(${program} PROPERTIES OUTPUT_NAME powercut-fidelity-${arg_NAME})
 endfunction()

@@ -61,15 +61,14 @@ const char* const kOptionLines[] = {
 
 powercut_status ParseOptions(const powercut_config& config, Options* out) {
   uint64_t chosen[kKeys] = {/*split=*/0, /*slots=*/16, /*probe=*/4, /*depth=*/1, /*bug=*/0};
-  const powercut_status status = ReadOptions(config, kSpecs, chosen);
+  powercut_status status = ReadOptions(config, kSpecs, chosen);
   if (status != POWERCUT_OK) return status;
 
-  const int variant = config.variant == nullptr || *config.variant == '\0' ? 0 : IndexOf(kVariants, config.variant);
-  if (variant < 0) return BadConfig(config, "cceh has no variant '%s'; it has published and hardened", config.variant);
-  if (!std::has_single_bit(chosen[kSlots])) {
-    return BadConfig(config, "option slots wants a power of two, not %llu",
-                     static_cast<unsigned long long>(chosen[kSlots]));
-  }
+  int variant = 0;
+  status = ReadVariant(config, "cceh", kVariants, &variant);
+  if (status != POWERCUT_OK) return status;
+  status = CheckPowerOfTwo(config, "slots", chosen[kSlots]);
+  if (status != POWERCUT_OK) return status;
   if (config.key_size != 8 || config.value_size != 8) {
     return BadConfig(config, "cceh takes keys and values of 8 bytes, not %u and %u", config.key_size,
                      config.value_size);

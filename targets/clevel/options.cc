@@ -66,16 +66,13 @@ const char* const kOptionLines[] = {
 powercut_status ParseOptions(const powercut_config& config, Options* out) {
   uint64_t chosen[kKeys] = {/*first=*/2,       /*slots=*/1,      /*auto_expand=*/1,
                             /*auto_rehash=*/1, /*interleave=*/0, /*bug=*/0};
-  const powercut_status status = ReadOptions(config, kSpecs, chosen);
+  powercut_status status = ReadOptions(config, kSpecs, chosen);
   if (status != POWERCUT_OK) return status;
-  const int variant = config.variant == nullptr || *config.variant == '\0' ? 0 : IndexOf(kVariants, config.variant);
-  if (variant < 0) {
-    return BadConfig(config, "clevel has no variant '%s'; it has published and hardened", config.variant);
-  }
-  if (!std::has_single_bit(chosen[kFirst])) {
-    return BadConfig(config, "option first wants a power of two, not %llu",
-                     static_cast<unsigned long long>(chosen[kFirst]));
-  }
+  int variant = 0;
+  status = ReadVariant(config, "clevel", kVariants, &variant);
+  if (status != POWERCUT_OK) return status;
+  status = CheckPowerOfTwo(config, "first", chosen[kFirst]);
+  if (status != POWERCUT_OK) return status;
   if (config.key_size == 0 || config.key_size > 64) {
     return BadConfig(config, "clevel takes keys of 1 to 64 bytes, not %u", config.key_size);
   }

@@ -52,11 +52,12 @@ const char* const kOptionLines[] = {
 
 powercut_status ParseOptions(const powercut_config& config, Options* out) {
   uint64_t chosen[kKeys] = {/*first_block=*/2, /*update=*/0, /*size=*/0, /*bug=*/0};
-  const powercut_status status = ReadOptions(config, kSpecs, chosen);
+  powercut_status status = ReadOptions(config, kSpecs, chosen);
   if (status != POWERCUT_OK) return status;
 
-  const int variant = config.variant == nullptr || *config.variant == '\0' ? 0 : IndexOf(kVariants, config.variant);
-  if (variant < 0) return BadConfig(config, "cmap has no variant '%s'; it has published and hardened", config.variant);
+  int variant = 0;
+  status = ReadVariant(config, "cmap", kVariants, &variant);
+  if (status != POWERCUT_OK) return status;
   if (config.key_size == 0 || config.key_size > 64 || config.value_size == 0 || config.value_size > 1024) {
     return BadConfig(config, "cmap takes keys of 1 to 64 bytes and values of 1 to 1024 bytes, not %u and %u",
                      config.key_size, config.value_size);

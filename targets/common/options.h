@@ -3,6 +3,7 @@
 #ifndef POWERCUT_TARGETS_COMMON_OPTIONS_H_
 #define POWERCUT_TARGETS_COMMON_OPTIONS_H_
 
+#include <bit>
 #include <charconv>
 #include <cstdarg>
 #include <cstdint>
@@ -42,6 +43,20 @@ inline int IndexOf(const char* const* list, const char* name) {
     if (std::strcmp(list[i], name) == 0) return i;
   }
   return -1;
+}
+
+// The position of the configuration's variant in `variants`, whose first two are published and hardened; the first one
+// where none was named.
+inline powercut_status ReadVariant(const powercut_config& config, const char* scheme, const char* const* variants,
+                                   int* out) {
+  *out = config.variant == nullptr || *config.variant == '\0' ? 0 : IndexOf(variants, config.variant);
+  if (*out >= 0) return POWERCUT_OK;
+  return BadConfig(config, "%s has no variant '%s'; it has published and hardened", scheme, config.variant);
+}
+
+inline powercut_status CheckPowerOfTwo(const powercut_config& config, const char* key, uint64_t value) {
+  if (std::has_single_bit(value)) return POWERCUT_OK;
+  return BadConfig(config, "option %s wants a power of two, not %llu", key, static_cast<unsigned long long>(value));
 }
 
 // Writes to chosen[i] the index of the value (or the number) given for specs[i]; keeps what the caller put

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "targets/common/hash.h"
 #include "targets/level/layout.h"
 
 namespace powercut::level {
@@ -12,12 +13,6 @@ namespace powercut::level {
 struct Probe {
   uint64_t hash[2];
 };
-
-inline uint64_t Mix(uint64_t x) {
-  x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93;
-  x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93;
-  return x ^ (x >> 32);
-}
 
 inline Probe HashKey(const uint8_t* key, bool wide) {
   const uint64_t low = Geometry::Word64(key);

@@ -87,15 +87,14 @@ const char* const kOptionLines[] = {
 powercut_status ParseOptions(const powercut_config& config, Options* out) {
   uint64_t chosen[kKeys] = {/*top=*/4,    /*slots=*/0, /*layout=*/2, /*auto_expand=*/1, /*opportunistic=*/1,
                             /*resize=*/0, /*b2t=*/1,   /*search=*/1, /*movement=*/0,    /*bug=*/0};
-  const powercut_status status = ReadOptions(config, kSpecs, chosen);
+  powercut_status status = ReadOptions(config, kSpecs, chosen);
   if (status != POWERCUT_OK) return status;
 
-  const int variant = config.variant == nullptr || *config.variant == '\0' ? 0 : IndexOf(kVariants, config.variant);
-  if (variant < 0) return BadConfig(config, "level has no variant '%s'; it has published and hardened", config.variant);
-  if (!std::has_single_bit(chosen[kTop])) {
-    return BadConfig(config, "option top wants a power of two, not %llu",
-                     static_cast<unsigned long long>(chosen[kTop]));
-  }
+  int variant = 0;
+  status = ReadVariant(config, "level", kVariants, &variant);
+  if (status != POWERCUT_OK) return status;
+  status = CheckPowerOfTwo(config, "top", chosen[kTop]);
+  if (status != POWERCUT_OK) return status;
   const bool wide = chosen[kLayoutName] == 1 || (chosen[kLayoutName] == 2 && config.key_size != 8);
   if (wide && (config.key_size != 16 || config.value_size == 0 || config.value_size > 15)) {
     return BadConfig(config, "layout 16x15 takes keys of 16 bytes and values of 1 to 15 bytes, not %u and %u",

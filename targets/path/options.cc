@@ -53,15 +53,14 @@ const char* const kOptionLines[] = {
 powercut_status ParseOptions(const powercut_config& config, Options* out) {
   uint64_t chosen[kKeys] = {/*leaves=*/8, /*levels=*/3,      /*paths=*/0, /*packing=*/0,
                             /*update=*/0, /*auto_expand=*/1, /*bug=*/0};
-  const powercut_status status = ReadOptions(config, kSpecs, chosen);
+  powercut_status status = ReadOptions(config, kSpecs, chosen);
   if (status != POWERCUT_OK) return status;
 
-  const int variant = config.variant == nullptr || *config.variant == '\0' ? 0 : IndexOf(kVariants, config.variant);
-  if (variant < 0) return BadConfig(config, "path has no variant '%s'; it has published and hardened", config.variant);
-  if (!std::has_single_bit(chosen[kLeaves])) {
-    return BadConfig(config, "option leaves wants a power of two, not %llu",
-                     static_cast<unsigned long long>(chosen[kLeaves]));
-  }
+  int variant = 0;
+  status = ReadVariant(config, "path", kVariants, &variant);
+  if (status != POWERCUT_OK) return status;
+  status = CheckPowerOfTwo(config, "leaves", chosen[kLeaves]);
+  if (status != POWERCUT_OK) return status;
   if (!TokenBucket::Serves(config.key_size, config.value_size)) {
     return BadConfig(config,
                      "path takes keys and values of 8 bytes, or keys of 16 bytes and values of 1 to 15, not %u and %u",

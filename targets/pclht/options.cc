@@ -49,15 +49,14 @@ const char* const kOptionLines[] = {
 
 powercut_status ParseOptions(const powercut_config& config, Options* out) {
   uint64_t chosen[kKeys] = {/*buckets=*/4, /*expansions=*/1, /*auto_resize=*/1, /*bug=*/0};
-  const powercut_status status = ReadOptions(config, kSpecs, chosen);
+  powercut_status status = ReadOptions(config, kSpecs, chosen);
   if (status != POWERCUT_OK) return status;
 
-  const int variant = config.variant == nullptr || *config.variant == '\0' ? 0 : IndexOf(kVariants, config.variant);
-  if (variant < 0) return BadConfig(config, "pclht has no variant '%s'; it has published and hardened", config.variant);
-  if (!std::has_single_bit(chosen[kBuckets])) {
-    return BadConfig(config, "option buckets wants a power of two, not %llu",
-                     static_cast<unsigned long long>(chosen[kBuckets]));
-  }
+  int variant = 0;
+  status = ReadVariant(config, "pclht", kVariants, &variant);
+  if (status != POWERCUT_OK) return status;
+  status = CheckPowerOfTwo(config, "buckets", chosen[kBuckets]);
+  if (status != POWERCUT_OK) return status;
   if (config.key_size != 8 || config.value_size != 8) {
     return BadConfig(config, "pclht takes keys and values of 8 bytes, not %u and %u", config.key_size,
                      config.value_size);

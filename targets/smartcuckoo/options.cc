@@ -53,17 +53,14 @@ const char* const kOptionLines[] = {
 
 powercut_status ReadConfig(const powercut_config& config, Options* out) {
   uint64_t chosen[kKeys] = {/*buckets=*/8, /*auto_expand=*/1, /*forest=*/0, /*bug=*/0};
-  const powercut_status status = ReadOptions(config, kSpecs, chosen);
+  powercut_status status = ReadOptions(config, kSpecs, chosen);
   if (status != POWERCUT_OK) return status;
 
-  const int variant = config.variant == nullptr || *config.variant == '\0' ? 0 : IndexOf(kVariants, config.variant);
-  if (variant < 0) {
-    return BadConfig(config, "smartcuckoo has no variant '%s'; it has published and hardened", config.variant);
-  }
-  if (!std::has_single_bit(chosen[kBuckets])) {
-    return BadConfig(config, "option buckets wants a power of two, not %llu",
-                     static_cast<unsigned long long>(chosen[kBuckets]));
-  }
+  int variant = 0;
+  status = ReadVariant(config, "smartcuckoo", kVariants, &variant);
+  if (status != POWERCUT_OK) return status;
+  status = CheckPowerOfTwo(config, "buckets", chosen[kBuckets]);
+  if (status != POWERCUT_OK) return status;
   if (config.key_size == 0 || config.key_size > kMostKey || config.value_size == 0 || config.value_size > kMostValue) {
     return BadConfig(config, "smartcuckoo takes keys of 1 to %u bytes and values of 1 to %u bytes, not %u and %u",
                      kMostKey, kMostValue, config.key_size, config.value_size);

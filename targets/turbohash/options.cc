@@ -75,17 +75,15 @@ const char* const kOptionLines[] = {
 powercut_status Table::ParseOptions(const powercut_config& config, Options* out) {
   uint64_t chosen[kKeys] = {/*shards=*/2, /*buckets=*/2, /*scope=*/16, kAutoTags,
                             /*items=*/0,  /*gc=*/1,      /*bug=*/0};
-  const powercut_status status = ReadOptions(config, kSpecs, chosen);
+  powercut_status status = ReadOptions(config, kSpecs, chosen);
   if (status != POWERCUT_OK) return status;
 
-  const int variant = config.variant == nullptr || *config.variant == '\0' ? 0 : IndexOf(kVariants, config.variant);
-  if (variant < 0) {
-    return BadConfig(config, "turbohash has no variant '%s'; it has published and hardened", config.variant);
-  }
+  int variant = 0;
+  status = ReadVariant(config, "turbohash", kVariants, &variant);
+  if (status != POWERCUT_OK) return status;
   for (const Key key : {kShards, kBuckets}) {
-    if (std::has_single_bit(chosen[key])) continue;
-    return BadConfig(config, "option %s wants a power of two, not %llu", kSpecs[key].key,
-                     static_cast<unsigned long long>(chosen[key]));
+    status = CheckPowerOfTwo(config, kSpecs[key].key, chosen[key]);
+    if (status != POWERCUT_OK) return status;
   }
   const Tags tags = chosen[kTagKind] == kAutoTags ? BestTags() : static_cast<Tags>(chosen[kTagKind]);
   if (!HasTags(tags)) {

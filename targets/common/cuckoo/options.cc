@@ -77,18 +77,15 @@ powercut_status ParseOptions(const powercut_config& config, Options* out) {
     given[count] = chosen[key];
     key_of[count++] = key;
   }
-  const powercut_status status = ReadOptions(config, {offered, count}, {given, count});
+  powercut_status status = ReadOptions(config, {offered, count}, {given, count});
   if (status != POWERCUT_OK) return status;
   for (size_t i = 0; i < count; ++i) chosen[key_of[i]] = given[i];
 
-  const int variant = config.variant == nullptr || *config.variant == '\0' ? 0 : IndexOf(kVariants, config.variant);
-  if (variant < 0) {
-    return BadConfig(config, "%s has no variant '%s'; it has published and hardened", kScheme.name, config.variant);
-  }
-  if (!std::has_single_bit(chosen[kBuckets])) {
-    return BadConfig(config, "option buckets wants a power of two, not %llu",
-                     static_cast<unsigned long long>(chosen[kBuckets]));
-  }
+  int variant = 0;
+  status = ReadVariant(config, kScheme.name, kVariants, &variant);
+  if (status != POWERCUT_OK) return status;
+  status = CheckPowerOfTwo(config, "buckets", chosen[kBuckets]);
+  if (status != POWERCUT_OK) return status;
   const bool wide = config.key_size == 16 && config.value_size >= 1 && config.value_size <= 15;
   if (!wide && (config.key_size != 8 || config.value_size != 8)) {
     return BadConfig(config, "%s takes 8 and 8 bytes of key and value, or 16 and 1 to 15, not %u and %u", kScheme.name,
