@@ -91,7 +91,7 @@ void History::end(const Event& event) {
   key.possible.reset();
 }
 
-std::string name_of(const KeyHistory& key) { return key.id ? std::to_string(*key.id) : describe_value(key.bytes); }
+std::string name_of(const KeyHistory& key) { return key.id ? key_name(*key.id) : describe_value(key.bytes); }
 
 std::string describe_value(std::string_view bytes) {
   constexpr size_t kShown = 16;

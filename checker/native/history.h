@@ -64,7 +64,7 @@ class History {
   uint64_t operations_ = 0;
 };
 
-std::string name_of(const KeyHistory& key);          // "17", or its bytes
+std::string name_of(const KeyHistory& key);          // "17", "zeros", "ones", or its bytes
 std::string describe_value(std::string_view bytes);  // "0x2a…", at most 16 bytes
 
 }  // namespace powercut

@@ -91,6 +91,21 @@ TEST_F(InvariantsTest, PhantomItem) {
   EXPECT_EQ(judge(QueryKind::kWalk, 0, item("a", "new") + item("b", "gone") + status(POWERCUT_OK)), "phantom-item");
 }
 
+// An empty slot taken for an item has the bytes of the key "zeros".
+TEST_F(InvariantsTest, PhantomItemOfZerosUnlessThatKeyWasInserted) {
+  const std::string zeros(8, '\0');
+  const std::string walked = item(zeros, "x") + status(POWERCUT_OK);
+  EXPECT_EQ(judge(QueryKind::kWalk, 0, walked), "phantom-item");
+  Event event;
+  event.kind = EventKind::kOpBegin;
+  event.code = static_cast<uint8_t>(OpKind::kInsert);
+  event.key = {reinterpret_cast<const uint8_t*>(zeros.data()), zeros.size()};
+  event.value = {reinterpret_cast<const uint8_t*>("x"), 1};
+  history_.apply(event);
+  EXPECT_EQ(judge(QueryKind::kWalk, 0, walked), "");
+  EXPECT_EQ(name_of(history_.keys().back()), "zeros");
+}
+
 TEST_F(InvariantsTest, StaleValue) {
   EXPECT_EQ(lookup(0, "old"), "stale-value");
   EXPECT_EQ(lookup(0, "new"), "");

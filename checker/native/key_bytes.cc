@@ -1,6 +1,8 @@
 #include "checker/native/key_bytes.h"
 
 #include <algorithm>
+#include <charconv>
+#include <iterator>
 
 namespace powercut {
 
@@ -9,6 +11,7 @@ namespace {
 constexpr uint64_t kChunkStep = 0x9E3779B97F4A7C15;  // 2^64 / golden ratio, splitmix64's own increment
 constexpr uint64_t kFirst = 0xBF58476D1CE4E5B9, kSecond = 0x94D049BB133111EB;
 constexpr uint64_t kValueBase = uint64_t{1} << 32;
+constexpr uint8_t kZerosByte = 0x00, kOnesByte = 0xff;
 
 // x with x * odd == 1 (mod 2^64), by Newton's iteration: each step doubles the correct bits.
 constexpr uint64_t inverse(uint64_t odd) {
@@ -59,18 +62,50 @@ uint64_t unmix(uint64_t value) {
   return unshift(value, 30);
 }
 
-std::vector<uint8_t> key_bytes(uint64_t id, uint32_t size) { return spread(id, size); }
+std::vector<uint8_t> key_bytes(uint64_t id, uint32_t size) {
+  if (id == kZerosKey) return std::vector<uint8_t>(size, kZerosByte);
+  if (id == kOnesKey) return std::vector<uint8_t>(size, kOnesByte);
+  return spread(id, size);
+}
 std::vector<uint8_t> value_bytes(uint64_t serial, uint32_t size) { return spread(kValueBase + serial, size); }
 
 std::optional<uint64_t> key_id(std::span<const uint8_t> bytes) {
+  const auto all = [bytes](uint8_t byte) {
+    return bytes.size() >= kMinIdentityBytes && std::ranges::all_of(bytes, [byte](uint8_t b) { return b == byte; });
+  };
+  if (all(kZerosByte)) return kZerosKey;
+  if (all(kOnesByte)) return kOnesKey;
   std::optional<uint64_t> number = gather(bytes);
-  return number && *number <= kMaxKeyId ? number : std::nullopt;
+  return number && *number <= kMaxNumberedKey ? number : std::nullopt;
 }
 
 std::optional<uint64_t> value_serial(std::span<const uint8_t> bytes) {
   std::optional<uint64_t> number = gather(bytes);
   if (!number || *number <= kValueBase) return std::nullopt;
   return *number - kValueBase;
+}
+
+std::optional<uint64_t> named_key(std::string_view name) {
+  if (name == "zeros") return kZerosKey;
+  if (name == "ones") return kOnesKey;
+  return std::nullopt;
+}
+
+std::string key_name(uint64_t id) {
+  std::string name;
+  append_key_name(id, &name);
+  return name;
+}
+
+void append_key_name(uint64_t id, std::string* out) {
+  if (id == kZerosKey) {
+    out->append("zeros");
+  } else if (id == kOnesKey) {
+    out->append("ones");
+  } else {
+    char digits[20];
+    out->append(digits, std::to_chars(digits, std::end(digits), id).ptr);
+  }
 }
 
 }  // namespace powercut

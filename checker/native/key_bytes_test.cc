@@ -27,7 +27,8 @@ TEST(KeyBytes, AreTheSplitmixFinaliserOfEachChunk) {
 }
 
 TEST(KeyBytes, GoBothWays) {
-  for (uint64_t id : {uint64_t{1}, uint64_t{2}, uint64_t{1000}, uint64_t{1} << 31, kMaxKeyId}) {
+  for (uint64_t id :
+       {uint64_t{1}, uint64_t{2}, uint64_t{1000}, uint64_t{1} << 31, kMaxNumberedKey, kZerosKey, kOnesKey}) {
     for (uint32_t size : {8u, 15u, 16u, 64u}) {
       EXPECT_EQ(key_id(key_bytes(id, size)), id);
       EXPECT_EQ(value_serial(value_bytes(id, size)), id);
@@ -37,6 +38,34 @@ TEST(KeyBytes, GoBothWays) {
   }
   for (uint64_t value = 1; value < 1000; ++value)
     EXPECT_EQ(unmix(mix(value * 0x123456789ABCDEF)), value * 0x123456789ABCDEF);
+}
+
+TEST(KeyBytes, ZerosAndOnesAreWhatTheirNamesSay) {
+  for (uint32_t size : {8u, 15u, 64u}) {
+    EXPECT_EQ(key_bytes(kZerosKey, size), std::vector<uint8_t>(size, 0x00));
+    EXPECT_EQ(key_bytes(kOnesKey, size), std::vector<uint8_t>(size, 0xff));
+  }
+  for (uint64_t id : {uint64_t{1}, kMaxNumberedKey, kZerosKey, kOnesKey}) {
+    const std::string name = key_name(id);
+    EXPECT_EQ(named_key(name), id <= kMaxNumberedKey ? std::nullopt : std::optional(id)) << name;
+  }
+  EXPECT_EQ(key_name(kZerosKey), "zeros");
+  EXPECT_EQ(key_name(kOnesKey), "ones");
+  EXPECT_EQ(key_name(kMaxNumberedKey), "4294967293");
+  // Almost zeros, almost ones, too short to be anyone's, and what a number of these ids would have been.
+  std::vector<uint8_t> zeros(16, 0x00), ones(16, 0xff);
+  zeros.back() = 1;
+  ones.front() = 0xfe;
+  EXPECT_EQ(key_id(zeros), std::nullopt);
+  EXPECT_EQ(key_id(ones), std::nullopt);
+  EXPECT_EQ(key_id(std::vector<uint8_t>()), std::nullopt);
+  EXPECT_EQ(key_id(std::vector<uint8_t>(7, 0)), std::nullopt);
+  for (uint64_t id : {kZerosKey, kOnesKey}) {
+    std::vector<uint8_t> mixed(8);
+    const uint64_t bytes = mix(id);
+    std::memcpy(mixed.data(), &bytes, 8);
+    EXPECT_EQ(key_id(mixed), std::nullopt);
+  }
 }
 
 TEST(KeyBytes, TornBytesAreNobodys) {

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <initializer_list>
 #include <iterator>
+#include <optional>
 #include <set>
 
 #include "checker/native/key_bytes.h"
@@ -125,20 +126,26 @@ TargetSpec parse_target(Object object) {
   return target;
 }
 
+uint64_t parse_key(const Json& key, const std::string& at) {
+  if (!key.is_string()) return Object::number_of(key, at, 1, kMaxNumberedKey);
+  const std::optional<uint64_t> named = named_key(key.get_ref<const std::string&>());
+  if (!named) throw PlanProblem{at, "unknown key '" + key.get<std::string>() + "'; a number, \"zeros\" or \"ones\""};
+  return *named;
+}
+
 void parse_keys(Object& object, Step& step) {
   if (object.has("keys")) {
     const Json& keys = object.array("keys", false);
     for (size_t i = 0; i < keys.size(); ++i) {
-      step.keys.push_back(
-          Object::number_of(keys[i], object.path("keys") + "[" + std::to_string(i) + "]", 1, kMaxKeyId));
+      step.keys.push_back(parse_key(keys[i], object.path("keys") + "[" + std::to_string(i) + "]"));
     }
     if (object.has("from") || object.has("to")) {
       throw PlanProblem{object.path("keys"), "name the keys once: either by 'keys' or by 'from' and 'to'"};
     }
     return;
   }
-  step.from = object.number("from", 1, kMaxKeyId);
-  step.to = object.number("to", step.from, kMaxKeyId);
+  step.from = object.number("from", 1, kMaxNumberedKey);
+  step.to = object.number("to", step.from, kMaxNumberedKey);
 }
 
 Mix parse_mix(Object& object) {
@@ -189,11 +196,11 @@ Step parse_step(Object object) {
     step.text = object.text("command");
   } else if (op == "fill") {
     step.kind = StepKind::kFill;
-    step.limit = object.number("limit", 1, kMaxKeyId);
+    step.limit = object.number("limit", 1, kMaxNumberedKey);
   } else if (op == "until") {
     step.kind = StepKind::kUntil;
     step.text = object.text("mark");
-    step.limit = object.number("limit", 1, kMaxKeyId);
+    step.limit = object.number("limit", 1, kMaxNumberedKey);
   } else if (op == "mix") {
     step.kind = StepKind::kMix;
     for (const char* key : {"read", "update", "insert", "erase", "rmw", "distribution", "theta"}) object.allow(key);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "checker/native/key_bytes.h"
 #include "checker/native/test_support.h"
 
 namespace powercut {
@@ -38,6 +39,24 @@ TEST(Plan, IsReadInFull) {
   EXPECT_EQ(phase.steps.at(1).mix.distribution, Distribution::kLatest);
   EXPECT_EQ(phase.steps.at(1).mix.theta, 0.7);
   EXPECT_EQ(plan->json, good());
+}
+
+TEST(Plan, KeysOfZerosAndOnesHaveNames) {
+  Json json = good();
+  json["scenario"]["phases"][0]["steps"][0] = {{"op", "insert"}, {"keys", {"zeros", "ones", 5}}};
+  Result<Plan> plan = parse_plan(json.dump(), "plan.json");
+  ASSERT_TRUE(plan.ok()) << plan.error().message();
+  EXPECT_EQ(plan->scenario.phases.at(0).steps.at(0).keys, (std::vector<uint64_t>{kZerosKey, kOnesKey, 5}));
+  EXPECT_EQ(plan->json, json) << "the trace's metadata keeps the names";
+
+  for (const auto& [key, problem] : {std::pair<Json, const char*>{"zeroes", "keys[1]: unknown key 'zeroes'"},
+                                     {kZerosKey, "keys[1]: this must be between 1 and 4294967293"},
+                                     {true, "keys[1]: this must be a whole number"}}) {
+    json["scenario"]["phases"][0]["steps"][0]["keys"][1] = key;
+    Result<Plan> wrong = parse_plan(json.dump(), "plan.json");
+    ASSERT_FALSE(wrong.ok()) << key;
+    EXPECT_THAT(wrong.error().what, HasSubstr(problem));
+  }
 }
 
 TEST(Plan, ComesBackFromATrace) {

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <cassert>
-#include <charconv>
-#include <iterator>
 #include <utility>
 
+#include "checker/native/key_bytes.h"
 #include "checker/native/target_library.h"
 
 namespace powercut {
@@ -41,8 +40,7 @@ void describe(const Operation& operation, std::string* out) {
   const std::string_view text = verb(operation.kind);
   out->assign(text);
   if (text.back() == ' ') {
-    char digits[20];
-    out->append(digits, std::to_chars(digits, std::end(digits), operation.key).ptr);
+    append_key_name(operation.key, out);
   } else if (operation.kind == OpKind::kMaintain) {
     out->append(operation.text).append("'");
   }
@@ -116,13 +114,13 @@ Result<std::optional<Operation>> Workload::advance() {
       return std::optional(Operation{.kind = OpKind::kMaintain, .text = step().text});
     case StepKind::kFill:
       if (done_++ >= step().limit) return std::optional<Operation>();
-      return std::optional(fresh_insert());
+      return fresh_insert();
     case StepKind::kUntil:
       if (done_++ >= step().limit) {
         return misfit("the mark '" + step().text + "' was not reached within " + std::to_string(step().limit) +
                       " inserts");
       }
-      return std::optional(fresh_insert());
+      return fresh_insert();
     case StepKind::kMix:
       return mix_operation();
   }
@@ -130,11 +128,15 @@ Result<std::optional<Operation>> Workload::advance() {
 }
 
 Operation Workload::write(OpKind kind, uint64_t key) {
-  last_key_ = std::max(last_key_, key);
+  // Fresh keys go on after the numbers, not after "zeros" and "ones", which have the highest ids.
+  if (key <= kMaxNumberedKey) last_key_ = std::max(last_key_, key);
   return {.kind = kind, .key = key, .serial = ++last_serial_};
 }
 
-Operation Workload::fresh_insert() { return write(OpKind::kInsert, last_key_ + 1); }
+Result<std::optional<Operation>> Workload::fresh_insert() {
+  if (last_key_ == kMaxNumberedKey) return misfit("there is no fresh key after the largest number a key can have");
+  return std::optional(write(OpKind::kInsert, last_key_ + 1));
+}
 
 Result<std::optional<Operation>> Workload::key_operation() {
   const Step& now = step();
@@ -145,13 +147,13 @@ Result<std::optional<Operation>> Workload::key_operation() {
   bool live = live_.contains(key);
   switch (now.kind) {
     case StepKind::kInsert:
-      if (live && !checks_exists_) return misfit("insert of key " + std::to_string(key) + ", which is present");
+      if (live && !checks_exists_) return misfit("insert of key " + key_name(key) + ", which is present");
       return std::optional(write(OpKind::kInsert, key));
     case StepKind::kUpdate:
-      if (!live) return misfit("update of key " + std::to_string(key) + ", which is absent");
+      if (!live) return misfit("update of key " + key_name(key) + ", which is absent");
       return std::optional(write(OpKind::kUpdate, key));
     case StepKind::kErase:
-      if (!live) return misfit("erase of key " + std::to_string(key) + ", which is absent");
+      if (!live) return misfit("erase of key " + key_name(key) + ", which is absent");
       return std::optional(Operation{.kind = OpKind::kErase, .key = key});
     default:
       return std::optional(Operation{.kind = OpKind::kLookup, .key = key});
@@ -168,11 +170,11 @@ Result<std::optional<Operation>> Workload::mix_operation() {
     at -= share;
     return at < 0;
   };
-  if (within(mix.insert)) return std::optional(fresh_insert());
+  if (within(mix.insert)) return fresh_insert();
   if (live_.size() == 0) {
     // With nothing to act on, the table can only grow.
     if (mix.insert == 0) return misfit("the mix has no live key to draw and inserts none");
-    return std::optional(fresh_insert());
+    return fresh_insert();
   }
   uint64_t key = live_.draw(mix.distribution, mix.theta, random_);
   if (within(mix.update)) return std::optional(write(OpKind::kUpdate, key));

@@ -22,12 +22,12 @@ namespace powercut {
 
 struct Operation {
   OpKind kind{};               // kInsert, kUpdate, kErase, kLookup or kMaintain
-  uint64_t key = 0;            // id; 0 for kMaintain
+  uint64_t key = 0;            // id (key_bytes.h); 0 for kMaintain
   uint64_t serial = 0;         // of the value, for kInsert and kUpdate
   std::string_view text = {};  // command of kMaintain
 };
 
-// "insert of key 17", for messages.
+// "insert of key 17", or "of key zeros", for messages.
 std::string describe(const Operation& operation);
 // The same into `out`, whose memory is used again: every operation is described before it runs.
 void describe(const Operation& operation, std::string* out);
@@ -67,14 +67,14 @@ class Workload {
   Result<std::optional<Operation>> advance();
   Result<std::optional<Operation>> key_operation();
   Result<std::optional<Operation>> mix_operation();
-  Operation fresh_insert();
+  Result<std::optional<Operation>> fresh_insert();
   Operation write(OpKind kind, uint64_t key);
 
   const Scenario& scenario_;
   const bool checks_exists_;
   Random random_;
   LiveKeys live_;
-  uint64_t last_key_ = 0;     // the largest key id used
+  uint64_t last_key_ = 0;     // the largest key id used, "zeros" and "ones" aside
   uint64_t last_serial_ = 0;  // every write takes the next one
 
   size_t phase_ = 0, step_ = 0;

@@ -4,6 +4,8 @@
 
 #include <map>
 
+#include "checker/native/key_bytes.h"
+
 namespace powercut {
 namespace {
 
@@ -95,6 +97,41 @@ TEST(Workload, FreshKeysFollowTheLargestUsed) {
   std::vector<uint64_t> keys;
   for (const Operation& operation : run(workload)) keys.push_back(operation.key);
   EXPECT_EQ(keys, (std::vector<uint64_t>{5, 40, 7, 41, 42}));
+}
+
+TEST(Workload, FreshKeysDoNotContinueAfterZerosAndOnes) {
+  Step given;
+  given.kind = StepKind::kInsert;
+  given.keys = {kZerosKey, 5, kOnesKey};
+  Step updated = given;
+  updated.kind = StepKind::kUpdate;
+  Step fill;
+  fill.kind = StepKind::kFill;
+  fill.limit = 2;
+  Scenario scenario = scenario_of({given, updated, fill});
+  Workload workload(scenario, 1, false);
+  std::vector<std::string> said;
+  for (const Operation& operation : run(workload)) said.push_back(describe(operation));
+  EXPECT_EQ(said, (std::vector<std::string>{"insert of key zeros", "insert of key 5", "insert of key ones",
+                                            "update of key zeros", "update of key 5", "update of key ones",
+                                            "insert of key 6", "insert of key 7"}));
+}
+
+TEST(Workload, FreshKeysEndBeforeZerosAndOnes) {
+  Step given;
+  given.kind = StepKind::kInsert;
+  given.keys = {kMaxNumberedKey - 1};
+  Step fill;
+  fill.kind = StepKind::kFill;
+  fill.limit = 2;
+  Scenario scenario = scenario_of({given, fill});
+  Workload workload(scenario, 1, false);
+  ASSERT_TRUE(workload.next().ok());  // the phase
+  for (uint64_t key : {kMaxNumberedKey - 1, kMaxNumberedKey}) {
+    ASSERT_EQ(workload.next()->operation->key, key);
+    EXPECT_FALSE(workload.completed(POWERCUT_OK).has_value());
+  }
+  EXPECT_FALSE(workload.next().ok());
 }
 
 TEST(LiveKeys, ZipfianMatchesItsLaw) {

@@ -16,6 +16,8 @@ _PAGE = 4096
 _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
 KeyOp = Literal["insert", "update", "erase", "lookup"]
+#: The keys whose bytes are all 0x00 and all 0xFF.
+NamedKey = Literal["zeros", "ones"]
 Invariant = Literal[
     "lost-item",
     "phantom-item",
@@ -47,6 +49,17 @@ def parse_size(text: object) -> object:
     return int(match[1]) * _UNITS[match[2]]
 
 
+def parse_key(key: object) -> object:
+    """A key of a list as it is: a number, or the name of a key that has one; ValueError for anything else."""
+    names = get_args(NamedKey)
+    if isinstance(key, str) and key not in names:
+        close = nearest(key, names)
+        raise ValueError(f"'{key}' is no key; " + (f"did you mean '{close[0]}'?" if close else "write a number"))
+    if not isinstance(key, str) and (not isinstance(key, int) or isinstance(key, bool) or key < 1):
+        raise ValueError(f"{key} is no key; write a number from 1 on, 'zeros' or 'ones'")
+    return key
+
+
 class _Strict(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
@@ -57,7 +70,7 @@ class KeyStep(_Strict):
     op: KeyOp
     first: int | None = Field(default=None, alias="from", ge=1)
     last: int | None = Field(default=None, alias="to", ge=1)
-    keys: list[Annotated[int, Field(ge=1)]] | None = None
+    keys: list[Annotated[int | NamedKey, BeforeValidator(parse_key)]] | None = None
 
     @model_validator(mode="after")
     def _one_way_to_name_keys(self) -> "KeyStep":

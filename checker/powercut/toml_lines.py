@@ -30,7 +30,8 @@ def locate(text: str, location: Sequence[int | str]) -> int:
             break
         start = occurrences[0]
         best = start + 1
-        if parts and isinstance(parts[0], int):
+        plain_values = re.search(rf"{re.escape(part)}\s*=\s*\[\s*[^\s{{]", lines[start])
+        if parts and isinstance(parts[0], int) and not plain_values:
             # An array: the index-th inline table after the key.
             tables = [number for number in range(start, len(lines)) for _ in re.findall(r"\{", lines[number])]
             if len(tables) > index:

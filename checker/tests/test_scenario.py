@@ -80,6 +80,11 @@ def test_everything_that_the_schema_shows_is_read(tmp_path: Path) -> None:
         ("from = 1, to = 12", "from = 5, to = 3", 17, "'to' (3) is below 'from' (5)"),
         ("from = 1, to = 12", "from = 5", 17, "'from' and 'to' go together"),
         ("keys = [5, 9]", "keys = [5], from = 1, to = 2", 23, "name the keys once"),
+        ('["update.logged"]', '["update.logged", 7]', 5, "expect_marks.1: Input should be a valid string"),
+        ("keys = [5, 9]", "keys = [5, 0]", 23, "0 is no key; write a number from 1 on, 'zeros' or 'ones'"),
+        ("keys = [5, 9]", "keys = [true]", 23, "True is no key"),
+        ("keys = [5, 9]", 'keys = [5, "zeroes"]', 23, "'zeroes' is no key; did you mean 'zeros'?"),
+        ("keys = [5, 9]", 'keys = ["5"]', 23, "'5' is no key; write a number"),
         ('"2MiB"', '"2MB"', 12, "'2MB' is not a size"),
         ('"2MiB"', "5000", 11, "not a whole number of 4096-byte pages"),
         ("schema = 1", "schema = 2", 1, "scenario version 2, this build reads 1"),
@@ -118,6 +123,15 @@ def test_plan_fills_in_defaults_and_spells_booleans_as_the_target_does(tmp_path:
     }  # fmt: skip
     assert second["steps"][0] == {"op": "update", "keys": [5, 9]}
     assert second["steps"][4]["distribution"] == "zipfian"
+
+
+def test_plan_carries_the_names_of_keys(tmp_path: Path) -> None:
+    target = Target(
+        library=Path("/lib/x.so"), description=events.TargetDescription(name="level", variants=["hardened"], options=[])
+    )
+    given = load(tmp_path, GOOD.replace("keys = [5, 9]", 'keys = ["zeros", "ones", 5]'))
+    made = plan.build(target, variant="hardened", scenario=given, seed=1)
+    assert made["scenario"]["phases"][1]["steps"][0] == {"op": "update", "keys": ["zeros", "ones", 5]}
 
 
 @pytest.mark.parametrize(
