@@ -16,6 +16,7 @@ powercut_status Table::Insert(const uint8_t* key_bytes, const uint8_t* value_byt
   const uint64_t key = Word(key_bytes), value = Word(value_bytes);
   if (IsReserved(key)) {
     ReservedItem* item = Reserved(key);
+    // One line, as in a slot: the flag is never durable without its value.
     pmem::atomic_store(&item->value, value);
     pmem::atomic_store(&item->present, uint64_t{1});
     pmem::persist(item, sizeof *item);
