@@ -1,22 +1,20 @@
-"""`powercut cc` and `powercut c++`: clang-19 with the tracer's pass and runtime.
+"""`powercut cc` and `powercut c++`: the user's clang (19 or 16) with the tracer's pass and runtime.
 
 Meant as `CC=` and `CXX=` of a foreign build: every argument is passed through, and what is added suits each
 of the compiler's jobs (preprocessing, compiling, linking, dependency lists). Arguments that a job does not use
 stand between `--start-no-unused-arguments` and `--end-no-unused-arguments`, so that `-Werror` builds keep
 working.
 
-`POWERCUT_CLANG` and `POWERCUT_CLANGXX` name other clang-19 executables.
+`compilers.py` says which clang is taken; `POWERCUT_CLANG` and `POWERCUT_CLANGXX` name one.
 """
 
-import os
 import shlex
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from powercut import paths
+from powercut import compilers, paths
 from powercut.errors import PowercutError, UsageError
 
 # The compiler stops before linking, or does not compile at all.
@@ -33,11 +31,11 @@ _MAX_RESPONSE_DEPTH = 8
 
 def build_command(argv: Sequence[str], *, cxx: bool) -> list[str]:
     """The compiler call for `argv` (without a program name). Raises `UsageError` when a part is missing."""
-    compiler = _compiler(cxx=cxx)
-    plugin = _library("libpowercut_pass.so")
+    compiler = compilers.find(cxx=cxx)
+    plugin = _library(compiler.plugin)
     arguments = list(_expand(argv, depth=0))
     command = [
-        compiler,
+        compiler.path,
         "--start-no-unused-arguments",
         f"-fpass-plugin={plugin}",
         "-g",
@@ -49,7 +47,7 @@ def build_command(argv: Sequence[str], *, cxx: bool) -> list[str]:
         if "-static" in arguments or "-static-pie" in arguments:
             raise UsageError(
                 "the tracer's runtime is a shared library and cannot be linked statically",
-                where=Path(compiler).name + " -static",
+                where=Path(compiler.path).name + " -static",
                 next_step="Leave -static out of the link flags of the traced build.",
             )
         runtime = _library("libpowercut_rt.so")
@@ -79,19 +77,6 @@ def _main(argv: Sequence[str], *, cxx: bool) -> int:
     except PowercutError as error:
         print(f"powercut {'c++' if cxx else 'cc'}: {error}", file=sys.stderr)
         return error.exit_code
-
-
-def _compiler(*, cxx: bool) -> str:
-    variable = "POWERCUT_CLANGXX" if cxx else "POWERCUT_CLANG"
-    name = os.environ.get(variable) or ("clang++-19" if cxx else "clang-19")
-    found = shutil.which(name)
-    if found is None:
-        raise UsageError(
-            "the compiler was not found",
-            where=name,
-            next_step=f"Install clang-19 ('make setup' does), or set {variable} to its path.",
-        )
-    return found
 
 
 def _library(name: str) -> Path:

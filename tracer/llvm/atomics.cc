@@ -22,7 +22,7 @@ void announce_rmw(FunctionContext& context, llvm::Instruction& operation, llvm::
   llvm::Value* inside = context.in_window(before, Window::kStore, address);
   llvm::Instruction* then_end = nullptr;
   llvm::Instruction* else_end = nullptr;
-  llvm::SplitBlockAndInsertIfThenElse(inside, operation.getIterator(), &then_end, &else_end);
+  llvm::SplitBlockAndInsertIfThenElse(inside, &operation, &then_end, &else_end);
 
   llvm::IRBuilder<> begin(then_end);
   begin.SetCurrentDebugLocation(where);

@@ -1,11 +1,12 @@
 #include "tracer/llvm/externals.h"
 
 #include <llvm/Analysis/ValueTracking.h>
-#include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/GlobalVariable.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
+
+#include "tracer/llvm/llvm_version.h"
 
 namespace powercut::pass {
 namespace {
@@ -59,7 +60,7 @@ void Externals::note_call(const llvm::CallBase& call) {
   }
   if (call.doesNotAccessMemory() || is_harmless(name)) return;
   if (touches_only_arguments(name) && arguments_are_own_memory(call)) return;
-  names_.insert(llvm::demangle(name));
+  names_.insert(demangled(name));
 }
 
 void Externals::note_asm(llvm::StringRef text) { names_.insert("asm: " + one_line(text)); }
@@ -68,7 +69,7 @@ std::vector<std::string> defined_functions(const llvm::Module& module) {
   std::vector<std::string> names;
   for (const llvm::Function& function : module) {
     if (function.isDeclaration() || function.hasLocalLinkage() || function.hasAvailableExternallyLinkage()) continue;
-    names.push_back(llvm::demangle(function.getName()));
+    names.push_back(demangled(function.getName()));
   }
   return names;
 }

@@ -1,9 +1,9 @@
 #include "tracer/llvm/function_context.h"
 
 #include <llvm/IR/DebugInfoMetadata.h>
-#include <llvm/IR/MDBuilder.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
+#include "tracer/llvm/llvm_version.h"
 #include "tracer/runtime/hooks.h"
 
 namespace powercut::pass {
@@ -87,10 +87,9 @@ llvm::Value* FunctionContext::in_window(llvm::IRBuilder<>& builder, Window windo
 }
 
 HookBuilder FunctionContext::when(llvm::Value* condition, llvm::Instruction* at) {
-  llvm::MDNode* unlikely = llvm::MDBuilder(function_.getContext()).createUnlikelyBranchWeights();
+  llvm::MDNode* unlikely = unlikely_branch(function_.getContext());
   const llvm::DebugLoc where = location(at);
-  llvm::Instruction* then =
-      llvm::SplitBlockAndInsertIfThen(condition, at->getIterator(), /*Unreachable=*/false, unlikely);
+  llvm::Instruction* then = llvm::SplitBlockAndInsertIfThen(condition, at, /*Unreachable=*/false, unlikely);
   return HookBuilder(then, where);
 }
 
