@@ -3,10 +3,13 @@
 Each core scenario is recorded on a library that counts the lines that run, which covers the operations. Its
 crash images are opened and queried on the same library by the audit's plain runner, which covers recovery. Planted
 bugs have lines in the same sources: their scenarios are recorded with the bug, and add nothing else. What is not
-protocol is left out: the target's face to powercut and its checks (`LEFT_OUT`), and what all schemes share. What a
-family shares, in a folder of its own below `targets/common`, counts for each of its members.
+protocol is left out: the target's face to powercut and its checks (`LEFT_OUT`), and what all schemes share.
 
-The gate is the share of all lines of a scheme. Lines that were never reached are listed by file.
+A family of schemes has one protocol, in a folder of its own below `targets/common`, and each member's options reach a
+part of it. The folder is judged once, in a row of its own: a line of it is reached when a member reached it. That takes
+all members; without some of them the row says which.
+
+The gate is the share of all lines of a row. Lines that were never reached are listed by file.
 """
 
 import argparse
@@ -14,48 +17,48 @@ import json
 import os
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from powercut import catalog, engine, events, output, paths, plan, targets
 from powercut.errors import HarnessError, PowercutError, unknown_name
-from powercut.exit_codes import ExitCode
+from powercut.exit_codes import ExitCode, worst
 from powercut.targets import Target
 
-#: Least share of a scheme's lines.
+#: Least share of a row's lines.
 WANTED = 0.95
 #: Files that hold no protocol.
-LEFT_OUT = frozenset({"options.cc", "options.h", "target.cc", "verify.cc"})
+LEFT_OUT = frozenset({"options.cc", "options.h", "target.cc", "target.h", "verify.cc"})
 _IMAGES = 400
 _TOOLS = ("llvm-profdata-19", "llvm-cov-19")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lines:
-    """What ran of one file."""
+    """What ran of one file: the lines that hold code, and those of them that never ran."""
 
-    file: str
-    lines: int
-    missed: tuple[int, ...]
+    path: Path
+    counted: frozenset[int]
+    missed: frozenset[int]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reached:
-    """What ran of one scheme."""
+class Row:
+    """What ran of a scheme's own folder, or of one that a family shares."""
 
-    scheme: str
+    name: str
     files: tuple[Lines, ...]
 
     @property
-    def share(self) -> float:
-        """Of all lines that hold code."""
-        lines = sum(item.lines for item in self.files)
-        return 1 - sum(len(item.missed) for item in self.files) / lines if lines else 0.0
+    def share(self) -> float | None:
+        """Of all lines that hold code; None: there is none."""
+        lines = sum(len(item.counted) for item in self.files)
+        return 1 - sum(len(item.missed) for item in self.files) / lines if lines else None
 
 
-def measure(scheme: str) -> Reached:
+def measure(scheme: str) -> tuple[Lines, ...]:
     """Runs the core scenarios of a scheme; HarnessError when a tool is missing or fails."""
     target = targets.find(scheme)
     library = paths.library_dir() / "coverage" / target.library.name
@@ -79,16 +82,43 @@ def measure(scheme: str) -> Reached:
         profile = folder / "all.profdata"
         _tool(_TOOLS[0], "merge", "-o", str(profile), *map(str, folder.glob("*.profraw")))
         exported = json.loads(_tool(_TOOLS[1], "export", "-instr-profile", str(profile), str(library)))
-    home = paths.home() / "targets"
-    files = [item for item in exported["data"][0]["files"] if _is_protocol(Path(item["filename"]).parent, home, target)]
-    return Reached(
-        scheme=target.name,
-        files=tuple(_lines(item) for item in files if Path(item["filename"]).name not in LEFT_OUT),
-    )
+    files = [_lines(item) for item in exported["data"][0]["files"]]
+    return tuple(item for item in files if item.path.name not in LEFT_OUT and _is_protocol(item.path.parent, target))
 
 
-def _is_protocol(folder: Path, home: Path, target: Target) -> bool:
-    return folder == home / target.name or folder.parent == home / "common"
+def _home() -> Path:
+    return paths.home() / "targets"
+
+
+def _is_protocol(folder: Path, target: Target) -> bool:
+    return folder == _home() / target.name or folder.parent == _home() / "common"
+
+
+def own_row(scheme: str, files: Iterable[Lines]) -> Row:
+    """The files of the scheme's own folder."""
+    return Row(name=scheme, files=tuple(item for item in files if item.path.parent == _home() / scheme))
+
+
+def members(folder: str) -> list[str]:
+    """The schemes that use `targets/common/FOLDER`: their sources include from it."""
+    wanted = f'#include "targets/common/{folder}/'
+    sources = [*_home().glob("*/*.cc"), *_home().glob("*/*.h")]
+    users = {source.parent.name for source in sources if wanted in source.read_text(encoding="utf-8")}
+    return sorted(users - {"common"})
+
+
+def shared_row(folder: str, files: Iterable[Lines]) -> Row:
+    """The files of `targets/common/FOLDER` as several schemes ran them."""
+    merged: dict[Path, Lines] = {}
+    for item in files:
+        if item.path.parent != _home() / "common" / folder:
+            continue
+        one = merged.get(item.path, Lines(path=item.path, counted=frozenset(), missed=frozenset()))
+        reached = (one.counted - one.missed) | (item.counted - item.missed)
+        counted = one.counted | item.counted
+        merged[item.path] = Lines(path=item.path, counted=counted, missed=counted - reached)
+    name = f"common/{folder} ({', '.join(members(folder))})"
+    return Row(name=name, files=tuple(merged[path] for path in sorted(merged)))
 
 
 def _run(wanted: dict[str, Any], library: Path, folder: Path, name: str) -> None:
@@ -135,25 +165,27 @@ def _tool(name: str, *arguments: str) -> str:
 
 
 def _lines(file: dict[str, Any]) -> Lines:
-    """Counts of lines from the segments of llvm-cov: [line, column, count, has count, is region entry, is gap]."""
+    """Counts of lines from the segments of llvm-cov: [line, column, count, has count, is region entry, is gap].
+
+    As llvm-cov has them: a line has the largest count of what begins on it and of what reaches into it from above. So
+    which lines hold code does not depend on what ran, though segments of equal counts are joined. Gaps are blank.
+    """
     segments = file["segments"]
     counts: dict[int, int] = {}
     for position, (line, _, count, counted, entry, gap) in enumerate(segments):
         if not counted or gap:
             continue
         end = segments[position + 1][0] if position + 1 < len(segments) else line
-        for number in range(line if entry else line + 1, max(end, line + 1)):
+        for number in range(line if entry else line + 1, end + 1):
             counts[number] = max(counts.get(number, 0), count)
-        if entry:
-            counts[line] = max(counts.get(line, 0), count)
-    missed = tuple(sorted(number for number, count in counts.items() if count == 0))
-    return Lines(file=Path(file["filename"]).name, lines=len(counts), missed=missed)
+    missed = frozenset(number for number, count in counts.items() if count == 0)
+    return Lines(path=Path(file["filename"]), counted=frozenset(counts), missed=missed)
 
 
-def spans(lines: Sequence[int]) -> str:
-    """[3, 4, 5, 9] as "3-5 9"."""
+def spans(lines: Iterable[int]) -> str:
+    """{3, 4, 5, 9} as "3-5 9"."""
     out: list[list[int]] = []
-    for line in lines:
+    for line in sorted(lines):
         if out and out[-1][1] == line - 1:
             out[-1][1] = line
         else:
@@ -161,30 +193,50 @@ def spans(lines: Sequence[int]) -> str:
     return " ".join(str(first) if first == last else f"{first}-{last}" for first, last in out)
 
 
+def _judge(row: Row) -> ExitCode:
+    """Prints a row and the lines that were not reached."""
+    if row.share is None:
+        print(f"{row.name:12} has no protocol of its own", flush=True)
+        return ExitCode.CLEAN
+    enough = row.share >= WANTED
+    print(f"{row.name:12} {row.share:6.1%} of the protocol's lines{'' if enough else '  TOO FEW'}", flush=True)
+    for item in row.files:
+        if item.missed:
+            print(f"    {item.path.name}: {spans(item.missed)}")
+    return ExitCode.CLEAN if enough else ExitCode.FINDINGS
+
+
+def _judge_shared(folder: str, measured: dict[str, tuple[Lines, ...]]) -> ExitCode:
+    """The same for what a family shares, of which every member is needed."""
+    missing = [name for name in members(folder) if name not in measured]
+    row = shared_row(folder, (item for files in measured.values() for item in files))
+    if not missing:
+        return _judge(row)
+    print(f"{row.name} is judged with all its members; not measured: {', '.join(missing)}")
+    return ExitCode.INCOMPLETE
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Prints a row for each scheme and the lines that were not reached."""
+    """Prints a row for each scheme, and one for each folder that a family shares."""
     parser = argparse.ArgumentParser(prog="python -m powercut.coverage", description="Lines that core scenarios reach.")
     parser.add_argument("schemes", nargs="*", metavar="SCHEME")
     given = parser.parse_args(arguments)
     known = [name for name in targets.libraries() if name not in targets.SELF_TEST_TARGETS]
-    code = ExitCode.CLEAN
+    codes: list[ExitCode] = []
+    measured: dict[str, tuple[Lines, ...]] = {}
     try:
         for scheme in given.schemes or known:
             if scheme not in known:
                 raise unknown_name("scheme", scheme, known, list_command="powercut list targets")
-            reached = measure(scheme)
-            enough = reached.share >= WANTED
-            code = code if enough else ExitCode.FINDINGS
-            print(
-                f"{scheme:12} {reached.share:6.1%} of the protocol's lines{'' if enough else '  TOO FEW'}", flush=True
-            )
-            for item in reached.files:
-                if item.missed:
-                    print(f"    {item.file}: {spans(item.missed)}")
+            measured[scheme] = measure(scheme)
+            codes.append(_judge(own_row(scheme, measured[scheme])))
+        folders = {item.path.parent for files in measured.values() for item in files}
+        for folder in sorted(folder.name for folder in folders if folder.parent == _home() / "common"):
+            codes.append(_judge_shared(folder, measured))
     except PowercutError as error:
         output.say_error(error)
         return int(error.exit_code)
-    return int(code)
+    return int(worst(codes))
 
 
 if __name__ == "__main__":
