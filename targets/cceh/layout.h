@@ -52,7 +52,6 @@ struct Directory {
   uint64_t unused[6];
 
   uint64_t* entries() { return reinterpret_cast<uint64_t*>(this + 1); }
-  const uint64_t* entries() const { return reinterpret_cast<const uint64_t*>(this + 1); }
   static uint64_t Bytes(uint64_t capacity) { return sizeof(Directory) + capacity * sizeof(uint64_t); }
 };
 static_assert(sizeof(Directory) == pmem::kLine);

@@ -47,7 +47,6 @@ class Table {
   bool Reaches(uint64_t offset) const;  // directory.cc
   PoolAllocator& allocator() { return allocator_; }
   const Options& options() const { return options_; }
-  uint64_t capacity() const { return directory_->capacity; }
 
  private:
   static constexpr uint64_t kRegionSlots = 16;

@@ -41,7 +41,6 @@ class Forest {
 
   // False: no memory.
   bool Allocate(uint32_t vertices);
-  uint32_t vertices() const { return vertices_; }
 
   bool IsVertex(uint32_t v) const { return vertex_[v].id != 0; }
   // Where the edge of a vertex leads: the backup position of the item in this bucket, or kNone.
