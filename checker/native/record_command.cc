@@ -7,6 +7,7 @@
 
 #include "checker/native/commands.h"
 #include "checker/native/event_stream.h"
+#include "checker/native/recorded_bytes.h"
 #include "checker/native/recording.h"
 #include "checker/native/repeatable_process.h"
 #include "checker/native/trace_stats.h"
@@ -25,10 +26,10 @@ struct RecordOptions {
 };
 
 // The uninstrumented functions that the recorded code calls: what they store is not in the trace.
-Json externals() {
+std::vector<std::string> externals() {
   std::vector<const char*> names(powercut_externals(nullptr, 0));
   names.resize(std::min<size_t>(names.size(), powercut_externals(names.data(), static_cast<uint32_t>(names.size()))));
-  return names;
+  return {names.begin(), names.end()};
 }
 
 // The trace of `plan` at `options.trace`, and the `recorded` event about it.
@@ -64,19 +65,27 @@ Result<Json> record(const Plan& plan, const RecordOptions& options, Progress& pr
   progress.start("reading the trace back", options.trace);
   std::unique_ptr<TraceReader> reader = TraceReader::open(options.trace, &error);
   if (reader == nullptr) return harness_error(error.what, error.where, error.next);
-  Result<TraceStats> stats = stats_of(*reader);
-  if (!stats) return stats.error();
+  TraceStats stats;
+  RecordedBytes bytes(pool->size());
+  for (Event event; reader->next(&event);) {
+    stats.add(event);
+    bytes.add(event);
+  }
+  if (reader->error()) return usage_error(*reader->error());
+  stats.finish();
+  const std::vector<std::string> called = externals();
+  if (std::optional<EngineError> wrong = bytes.unrecorded(*pool, plan.target.library, called)) return *wrong;
   Json recorded{{"event", "recorded"},
                 {"trace", options.trace},
-                {"events", stats->events()},
-                {"operations", stats->operations()},
+                {"events", stats.events()},
+                {"operations", stats.operations()},
                 {"bytes", std::filesystem::file_size(options.trace)},
                 {"marks", marks},
                 {"marks_missing", Json::array()},  // a missing one is an error
-                {"externals", externals()},
+                {"externals", called},
                 {"seconds", std::chrono::duration<double>(Clock::now() - start).count()},
-                {"counters", TraceStats::json(stats->all())},
-                {"counters_explored", TraceStats::json(stats->explored())}};
+                {"counters", TraceStats::json(stats.all())},
+                {"counters_explored", TraceStats::json(stats.explored())}};
   if (options.count_loads) recorded["lines_read"] = loads.lines();
   return recorded;
 }

@@ -72,6 +72,22 @@ TEST(Record, WritesOperationsStoresAndCounters) {
   EXPECT_FALSE(recorded["marks"].contains("slot.written")) << "marks of phases that are not explored do not count";
 }
 
+TEST(Record, RefusesALibraryWhoseStoresItCannotSee) {
+  TemporaryFolder folder;
+  Json plan = plan_json({phase_json({{{"op", "insert"}, {"from", 1}, {"to", 2}}})});
+  plan["target"]["library"] = library("plain");
+  auto run = record(folder, plan);
+  EXPECT_EQ(run.exit, 2) << run.output;
+  EXPECT_THAT(text_of(run.event("error"), "what"), HasSubstr("not compiled through the tracing pass"));
+
+  plan["target"]["library"] = library("good");
+  plan["target"]["options"]["misbehave"] = "unseen";
+  run = record(folder, plan);
+  EXPECT_EQ(run.exit, 2) << run.output;
+  EXPECT_THAT(text_of(run.event("error"), "what"), HasSubstr("writes to the pool (first at offset "));
+  EXPECT_THAT(text_of(run.event("error"), "next"), HasSubstr("swab"));
+}
+
 TEST(Record, SamePlanAndSeedGiveTheSameBytes) {
   TemporaryFolder one, two;
   Json plan = plan_json({phase_json({{{"op", "insert"}, {"from", 1}, {"to", 8}},
