@@ -4,16 +4,17 @@ This is how powercut itself is tested: a bug that is not found means a checker t
 that is not clean means a checker that cries wolf.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from powercut import batch, catalog, requests, runner, targets
+from powercut import batch, catalog, requests, runner, source, targets
 from powercut.errors import UsageError, unknown_name
 from powercut.exit_codes import ExitCode
 from powercut.options import ExploreOptions
 from powercut.runner import Context, Request
 from powercut.scenario import Scenario
+from powercut.scenario_schema import KnownBug
 
 Role = Literal["bug", "twin", "good"]
 
@@ -43,7 +44,7 @@ class Verdict:
         """CLEAN when the whole gallery is as expected and every run was complete."""
         if any(error.exit_code is ExitCode.USAGE for error in self.outcome.errors):
             return ExitCode.USAGE
-        expected = all(bug["found"] and bug["twin_clean"] for bug in self.bugs)
+        expected = all(bug["found"] and bug["site_shown"] and bug["twin_clean"] for bug in self.bugs)
         if self.outcome.interrupted or any(run["verdict"] == "unknown" for run in self.outcome.runs):
             return ExitCode.INCOMPLETE
         return ExitCode.CLEAN if expected and all(item["clean"] for item in self.known_good) else ExitCode.FINDINGS
@@ -132,6 +133,7 @@ def _judge(rows: dict[str, dict[str, Any]], case: Case, result: dict[str, Any]) 
             "scheme": _scheme(case.scenario),
             "expected": list(bug.expected),
             "found": True,
+            "site_shown": True,
             "twin_clean": True,
             "invariants": [],
             "scenarios": [],
@@ -144,9 +146,35 @@ def _judge(rows: dict[str, dict[str, Any]], case: Case, result: dict[str, Any]) 
         return
     seen = [*invariants(result), *sorted(untidy)]
     row["found"] = row["found"] and any(name in bug.expected for name in seen)
+    row["site_shown"] = row["site_shown"] and shows_site(bug, [*result["findings"], *result["hygiene"]])
     row["expected"] = sorted({*row["expected"], *bug.expected})
     row["invariants"] = sorted({*row["invariants"], *seen})
     row["scenarios"].append(case.scenario.name)
+
+
+def shows_site(bug: KnownBug, records: Sequence[dict[str, Any]]) -> bool:
+    """Whether a finding or hygiene record of an expected kind shows the line of source that the bug names."""
+    if bug.site is None:
+        return True
+    file, text = bug.site.split(": ", 1)
+    kinds = set(bug.expected)
+    return any(
+        (frame["file"] or "").endswith(file) and text in source.line(frame["file"], frame["line"])
+        for record in records
+        if kinds & {record.get("invariant"), record.get("underlying"), record.get("kind")}
+        for frame in _frames(record)
+    )
+
+
+def _frames(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Of all that people see with a line of source: stores that decide, faults, and how lines came to their state."""
+    places = [store for store in record.get("stores") or [] if store["decisive"]]
+    places += [store for nested in record.get("nested_image") or [] for store in nested["recovery_stores"]]
+    places += [event for line in (record.get("timeline") or {}).get("lines") or [] for event in line["events"]]
+    places += [record["fault"]] if record.get("fault") else []
+    places += [record] if "kind" in record else []
+    for place in places:
+        yield from place["stack"]
 
 
 def clean(result: dict[str, Any]) -> bool:

@@ -190,6 +190,8 @@ class KnownBug(_Strict):
     toggle: str
     variant: str = "hardened"
     expected: list[Invariant] = Field(min_length=1)
+    #: A line of source that a finding must show: the end of its file's path, and a part of its text.
+    site: str | None = Field(default=None, pattern=r"^[\w./-]+: \S")
     source: str
 
 

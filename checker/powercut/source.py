@@ -20,12 +20,23 @@ def _lines(path: Path) -> Sequence[str] | None:
         return None
 
 
-def context(file: str, line: int) -> list[dict[str, Any]] | None:
-    """`[{line, text, focus}]` around `line` (from 1), or None when the file does not have it."""
+def _text(file: str) -> Sequence[str] | None:
     path = Path(file)
     text = _lines(path if path.is_absolute() else paths.home() / path)
     if text is None and not path.is_absolute():
         text = _lines(Path.cwd() / path)
+    return text
+
+
+def line(file: str, number: int) -> str:
+    """Line `number` (from 1) of the file; empty when the file does not have it."""
+    text = _text(file)
+    return text[number - 1] if text is not None and 1 <= number <= len(text) else ""
+
+
+def context(file: str, line: int) -> list[dict[str, Any]] | None:
+    """`[{line, text, focus}]` around `line` (from 1), or None when the file does not have it."""
+    text = _text(file)
     if text is None or not 1 <= line <= len(text):
         return None
     first, last = max(line - CONTEXT, 1), min(line + CONTEXT, len(text))

@@ -14,7 +14,10 @@ import pytest
 
 from powercut import catalog, engine, paths, plan, targets
 from powercut.errors import PowercutError
+from powercut.events import Module
+from powercut.findings import make_record, symbolised
 from powercut.scenario import Scenario
+from powercut.symbolize import Symbolizer
 
 Json = dict[str, Any]
 #: Fields of events that say how long something took, or how much of it there was to do at some moment.
@@ -54,6 +57,17 @@ class Exploration:
     def findings(self) -> list[Json]:
         """The findings, each key once, as it was told last (at its earliest crash point)."""
         return list({event["key"]: event for event in self.events if event["event"] == "finding"}.values())
+
+    def located(self, symbolizer: Symbolizer) -> list[Json]:
+        """Findings and hygiene as records, with their lines of source."""
+        (*_, last) = (event["modules"] for event in self.events if event["event"] == "modules")
+        modules = [Module.model_validate(module) for module in last]
+        (run,) = (event for event in self.events if event["event"] == "run")
+        hygiene = [event for event in self.events if event["event"] == "hygiene"]
+        return [
+            *(make_record(event, modules, symbolizer, run=run) for event in self.findings),
+            *(symbolised(event, modules, symbolizer) for event in hygiene),
+        ]
 
     @property
     def invariants(self) -> set[str]:

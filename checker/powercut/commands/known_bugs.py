@@ -29,7 +29,8 @@ def known_bugs(
 ) -> None:
     """Run the gallery of known bugs.
 
-    Each bug must be found; its fixed twin and the known-good patterns must be clean.
+    Each bug must be found, with the line of source that it names; its fixed twin and the known-good patterns must
+    be clean.
 
     Exit code: 0 all as expected, 1 a bug was missed or something clean was accused, 3 incomplete.
     """
@@ -59,7 +60,7 @@ def _print(verdict: gallery.Verdict) -> None:
             (
                 bug["id"],
                 " or ".join(bug["expected"]),
-                found if bug["found"] else f"MISSED ({found})",
+                f"MISSED ({found})" if not bug["found"] else found if bug["site_shown"] else f"{found}, ELSEWHERE",
                 "clean" if bug["twin_clean"] else "NOT CLEAN",
             )
         )
