@@ -1,6 +1,7 @@
 """Finds scenarios: all of them, those of a target, those that a glob names, and the gallery of known bugs."""
 
 import fnmatch
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from powercut.scenario import Scenario
 GALLERY = "known_bugs"
 SELF_TEST = "self_test"
 KNOWN_GOOD = "known_good"
+#: Beside a target library that lies outside the build.
+OWN_FOLDER = "scenarios"
 
 
 @cache
@@ -64,25 +67,44 @@ def known_good() -> list[Scenario]:
     return [scenario.load(path) for path in _files(root)] if root.is_dir() else []
 
 
-def core(target: str) -> list[Scenario]:
-    """The scenarios that `powercut run TARGET` runs."""
-    return [item for item in everything() if item.content.core and item.fits(target)]
+def own(library: Path) -> list[Scenario] | None:
+    """The scenarios in the folder beside a target library; None for a library without one, or of the build."""
+    folder = library.resolve().parent / OWN_FOLDER
+    if library.resolve().parent == paths.library_dir().resolve() or folder == paths.scenario_dir():
+        return None
+    return [scenario.load(path) for path in sorted(folder.rglob("*.toml"))] if folder.is_dir() else None
 
 
-def matching(pattern: str) -> list[Scenario]:
+def core(target: str, library: Path | None = None) -> list[Scenario]:
+    """The scenarios that `powercut run TARGET` runs: its library's own, where there are such, else the project's."""
+    beside = own(library) if library is not None else None
+    pool = everything() if beside is None else beside
+    return [item for item in pool if item.content.core and item.fits(target)]
+
+
+def spelling(item: Scenario) -> str:
+    """What names a scenario on any command line: its name, or its file where the name would not lead to it."""
+    root = paths.scenario_dir()
+    if not item.path.is_relative_to(root):
+        return paths.relative(item.path, root=Path.cwd())
+    return item.place if item.path.relative_to(root).parts[0] in (GALLERY, KNOWN_GOOD) else item.name
+
+
+def matching(pattern: str, *, beside: Sequence[Scenario] = ()) -> list[Scenario]:
     """The scenarios that a glob or a file names.
 
     A pattern without '/' is compared with the names outside the gallery; one with '/' with the paths of
     all files, relative to the scenarios' folder or to the project. An existing file is taken as it is.
+    `beside`: scenarios that belong to the targets in question, which can be named as well.
     """
     path = Path(pattern)
     if path.suffix == ".toml" and path.is_file():
         return [scenario.load(path.resolve())]
     if "/" not in pattern:
-        pool = everything()
+        pool = [*beside, *everything()]
         found = [item for item in pool if fnmatch.fnmatchcase(item.name, pattern)]
     else:
-        pool = everything() + known_bugs()
+        pool = [*beside, *everything(), *known_bugs()]
         found = [item for item in pool if any(fnmatch.fnmatchcase(name, pattern) for name in _spellings(item))]
     if not found:
         raise unknown_name("scenario", pattern, [item.name for item in pool], list_command="powercut list scenarios")

@@ -38,6 +38,8 @@ def build_command(argv: Sequence[str], *, cxx: bool) -> list[str]:
         compiler.path,
         "--start-no-unused-arguments",
         f"-fpass-plugin={plugin}",
+        # After all of the program's own folders, so that nothing of it is hidden.
+        f"-idirafter{paths.include_dir()}",
         "-g",
         "-fno-omit-frame-pointer",
         "--end-no-unused-arguments",

@@ -35,6 +35,11 @@ def scenario_dir() -> Path:
     return home() / "scenarios"
 
 
+def include_dir() -> Path:
+    """The headers for programs under test, as `<powercut/target.h>`."""
+    return home() / "targets" / "include"
+
+
 def tool(name: str) -> Path:
     """A native executable of the build; a usage error when it was not built."""
     path = build_dir() / "bin" / name

@@ -10,7 +10,7 @@ from powercut.errors import UsageError
 from powercut.options import ExploreOptions
 from powercut.runner import Request, slug
 from powercut.scenario import Scenario
-from powercut.targets import Selection
+from powercut.targets import Selection, Target
 
 
 def for_run(
@@ -21,19 +21,16 @@ def for_run(
     A scenario of the gallery runs as it is there: with its bug switched on. With `explicit`, a target for
     which nothing is left is an error; otherwise it is skipped.
     """
-    named = [item for pattern in patterns for item in catalog.matching(pattern)]
+    beside = [item for selection in selections for item in catalog.own(selection.target.library) or []]
+    named = [item for pattern in patterns for item in catalog.matching(pattern, beside=beside)]
     wanted = list({item.path: item for item in named}.values())
     requests: list[Request] = []
     for selection in selections:
         name = selection.target.name
-        scenarios = [item for item in wanted if item.fits(name)] if patterns else catalog.core(name)
+        library = selection.target.library
+        scenarios = [item for item in wanted if item.fits(name)] if patterns else catalog.core(name, library)
         if not scenarios and explicit:
-            what = f"none of these scenarios fits '{name}'" if patterns else f"'{name}' has no core scenario"
-            raise UsageError(
-                what,
-                where=" ".join(patterns),
-                next_step="'powercut list scenarios' shows which scenario is for which target.",
-            )
+            raise _nothing_fits(selection.target, patterns)
         requests += [one(selection, item, options=options) for item in scenarios]
     if not requests:
         raise UsageError(
@@ -42,6 +39,20 @@ def for_run(
             next_step="'powercut list scenarios' shows which scenario is for which target.",
         )
     return _with_unique_slugs(requests)
+
+
+def _nothing_fits(target: Target, patterns: Sequence[str]) -> UsageError:
+    if not patterns and catalog.own(target.library) is not None:
+        return UsageError(
+            f"no scenario here is a core scenario of '{target.name}'",
+            where=str(target.library.parent / catalog.OWN_FOLDER),
+            next_step=f'Give one targets = ["{target.name}"] and core = true, or name one with --scenario.',
+        )
+    return UsageError(
+        f"none of these scenarios fits '{target.name}'" if patterns else f"'{target.name}' has no core scenario",
+        where=" ".join(patterns),
+        next_step="'powercut list scenarios' shows which scenario is for which target.",
+    )
 
 
 def one(
@@ -69,8 +80,13 @@ def one(
 
 def command_line(selection: Selection, scenario: Scenario, options: ExploreOptions) -> str:
     """The command that repeats a run."""
-    name = scenario.place if "/known_" in f"/{scenario.place}" else scenario.name
-    words = ["powercut", "run", f"{selection.target.name}:{selection.variant}", "--scenario", name]
+    words = [
+        "powercut",
+        "run",
+        f"{selection.target.spelling}:{selection.variant}",
+        "--scenario",
+        catalog.spelling(scenario),
+    ]
     words += ["--model", options.model, "--strategy", options.strategy]
     words += ["--nested", str(options.nested), "--seed", str(options.seed)]
     return shlex.join(words)

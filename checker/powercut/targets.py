@@ -29,6 +29,16 @@ class Target:
         return self.description.name
 
     @property
+    def is_of_the_build(self) -> bool:
+        """False for a library that was named by its path and lies elsewhere."""
+        return self.library.resolve().parent == paths.library_dir().resolve()
+
+    @property
+    def spelling(self) -> str:
+        """What names it on a command line: its name, or the path of a library that lies elsewhere."""
+        return self.name if self.is_of_the_build else paths.relative(self.library, root=Path.cwd())
+
+    @property
     def default_variants(self) -> list[str]:
         """What `powercut run` without a name judges: hardened and published, else the first variant."""
         variants = self.description.variants
@@ -66,8 +76,14 @@ def find(name: str) -> Target:
     """The target called `name`, or the library at the path `name`."""
     if "/" in name or name.endswith(_SUFFIX):
         path = Path(name)
+        if path.is_dir():
+            raise UsageError("this is a folder", where=name, next_step="Name the target library in it (lib….so).")
         if not path.is_file():
-            raise UsageError("no such target library", where=name, next_step="'powercut list targets' shows all.")
+            raise UsageError(
+                "no such target library",
+                where=name,
+                next_step="Build it with 'powercut cc -shared -fPIC'; 'powercut list targets' shows those of the build.",
+            )
         return describe(path.resolve())
     known = libraries()
     if not known:
@@ -89,7 +105,8 @@ def select(names: list[str]) -> list[Selection]:
 
 
 def _named(text: str) -> Selection:
-    name, _, variant = text.partition(":")
+    # A path may hold a colon of its own.
+    name, _, variant = (text, "", "") if Path(text).is_file() else text.partition(":")
     target = find(name)
     return Selection(target=target, variant=check_variant(target, variant or target.description.variants[0]))
 

@@ -27,7 +27,7 @@ def record(
     FILE is replaced only when the recording is complete.
     """
     (selection,) = targets.select([target])
-    found = catalog.matching(scenario)
+    found = catalog.matching(scenario, beside=catalog.own(selection.target.library) or [])
     fitting = [item for item in found if item.fits(selection.target.name)] or found
     if len(fitting) > 1:
         raise UsageError(
