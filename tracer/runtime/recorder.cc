@@ -1,89 +1,32 @@
 #include "tracer/runtime/recorder.h"
 
-#include <absl/container/flat_hash_map.h>
-#include <xxhash.h>
-
 #include <algorithm>
-#include <array>
+#include <optional>
 #include <vector>
-
-#include "tracer/runtime/module_map.h"
 
 namespace powercut {
 namespace {
 
 constexpr uint64_t kLine = 64;
-constexpr uint32_t kMaxFrames = 64;
-constexpr uint64_t kOdd = 0x9E3779B97F4A7C15;  // 2^64 / golden ratio
 constexpr uint32_t kFlagMask = kStoreAtomic | kStoreMemcall | kStoreRmw;
-
-using Addresses = std::span<const uint64_t>;
-
-struct AddressesHash {
-  using is_transparent = void;
-  size_t operator()(Addresses addresses) const { return XXH3_64bits(addresses.data(), addresses.size_bytes()); }
-};
-
-struct AddressesEqual {
-  using is_transparent = void;
-  bool operator()(Addresses a, Addresses b) const { return std::ranges::equal(a, b); }
-};
 
 }  // namespace
 
-// From raw return addresses to the trace's stack ids. A program has few distinct stacks and visits them
-// millions of times: only a new one is mapped to modules.
-struct Recorder::Stacks {
-  ModuleMap modules;
-  // A vector's elements stay where they are when the map grows.
-  absl::flat_hash_map<std::vector<uint64_t>, uint32_t, AddressesHash, AddressesEqual> ids;
-
-  // The stack that was last met at a call site with this frame: almost always the one that is there again. Comparing
-  // the walk with it is cheaper than storing, hashing and looking up, and as exact.
-  struct Recent {
-    const uint64_t* addresses = nullptr;  // those of a key of `ids`
-    uint32_t count = 0, id = 0;
-  };
-  static constexpr size_t kRecent = 1024;
-  std::array<Recent, kRecent> recent{};
-
-  static size_t slot(const void* pc, const void* frame) {
-    const uint64_t mixed = (reinterpret_cast<uint64_t>(pc) ^ reinterpret_cast<uint64_t>(frame) << 32) * kOdd;
-    return mixed >> 54;
-  }
-
-  uint32_t find(TraceWriter& writer, const void* pc, const void* frame) {
-    std::array<uint64_t, kMaxFrames> raw;
-    const Addresses addresses(raw.data(), powercut_stack(pc, frame, raw.data(), kMaxFrames));
-    auto known = ids.find(addresses);
-    if (known == ids.end()) known = add(writer, addresses);
-    recent[slot(pc, frame)] = {known->first.data(), static_cast<uint32_t>(known->first.size()), known->second};
-    return known->second;
-  }
-
-  auto add(TraceWriter& writer, Addresses addresses) -> decltype(ids)::iterator {
-    std::vector<Frame> frames;
-    for (const uint64_t address : addresses) {
-      // A return address: one byte back lies in the call itself, whose line is wanted.
-      const std::optional<ModuleMap::Place> place = modules.find(address - 1);
-      if (!place) break;
-      frames.push_back({writer.module(*place->module), place->offset});
-    }
-    const uint32_t id = frames.empty() ? 0 : writer.stack(frames);
-    return ids.emplace(std::vector<uint64_t>(addresses.begin(), addresses.end()), id).first;
-  }
-};
-
 Recorder::Recorder(TraceWriter& writer, uint64_t pool_base, uint64_t pool_size)
-    : writer_(writer), base_(pool_base), size_(pool_size), stacks_(std::make_unique<Stacks>()) {}
+    : writer_(writer),
+      base_(pool_base),
+      size_(pool_size),
+      stacks_([this](std::span<const uint64_t> addresses) { return define_stack(addresses); }) {}
 
-Recorder::~Recorder() = default;
-
-uint32_t Recorder::stack(const void* pc, const void* frame) {
-  const Stacks::Recent& recent = stacks_->recent[Stacks::slot(pc, frame)];
-  if (powercut_stack_is(pc, frame, recent.addresses, recent.count, kMaxFrames) != 0) [[likely]]
-    return recent.id;
-  return stacks_->find(writer_, pc, frame);
+uint32_t Recorder::define_stack(std::span<const uint64_t> addresses) {
+  std::vector<Frame> frames;
+  for (const uint64_t address : addresses) {
+    // A return address: one byte back lies in the call itself, whose line is wanted.
+    const std::optional<ModuleMap::Place> place = modules_.find(address - 1);
+    if (!place) break;
+    frames.push_back({writer_.module(*place->module), place->offset});
+  }
+  return frames.empty() ? 0 : writer_.stack(frames);
 }
 
 void Recorder::append_store(uint64_t addr, uint64_t size, uint32_t flags, const uint8_t* value, uint32_t stack) {

@@ -10,11 +10,13 @@
 #define POWERCUT_TRACER_RUNTIME_RECORDER_H_
 
 #include <cstdint>
-#include <memory>
+#include <span>
 #include <string_view>
 
 #include "tracer/format/writer.h"
 #include "tracer/runtime/hooks.h"
+#include "tracer/runtime/module_map.h"
+#include "tracer/runtime/stack_ids.h"
 
 namespace powercut {
 
@@ -22,7 +24,6 @@ class Recorder {
  public:
   // `writer` outlives the recorder. Others may append to it as well (operations, phases).
   Recorder(TraceWriter& writer, uint64_t pool_base, uint64_t pool_size);
-  ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
@@ -39,7 +40,7 @@ class Recorder {
   void thread_end();
 
   // The trace's id of the call stack at a hook.
-  uint32_t stack(const void* pc, const void* frame);
+  uint32_t stack(const void* pc, const void* frame) { return stacks_.find(pc, frame); }
 
   // A sink that forwards to this recorder, without loads and steps.
   powercut_sink sink();
@@ -47,14 +48,15 @@ class Recorder {
   powercut_window store_window() const;
 
  private:
-  struct Stacks;
+  uint32_t define_stack(std::span<const uint64_t> addresses);
   void append_store(uint64_t addr, uint64_t size, uint32_t flags, const uint8_t* value, uint32_t stack);
 
   TraceWriter& writer_;
   const uint64_t base_;
   const uint64_t size_;
   uint32_t thread_ = 0;
-  std::unique_ptr<Stacks> stacks_;
+  ModuleMap modules_;
+  StackIds stacks_;
 };
 
 }  // namespace powercut
