@@ -79,6 +79,7 @@ TEST(Record, RefusesALibraryWhoseStoresItCannotSee) {
   auto run = record(folder, plan);
   EXPECT_EQ(run.exit, 2) << run.output;
   EXPECT_THAT(text_of(run.event("error"), "what"), HasSubstr("not compiled through the tracing pass"));
+  EXPECT_EQ(record(folder, plan, {"--unseen-stores"}).exit, 0);
 
   plan["target"]["library"] = library("good");
   plan["target"]["options"]["misbehave"] = "unseen";

@@ -135,7 +135,7 @@ def _record(wanted: dict[str, Any], library: Path, folder: Path, name: str) -> N
     plan_file, trace = folder / f"{name}.json", folder / f"{name}.pct"
     counted = {**wanted, "target": {**wanted["target"], "library": str(library)}}
     plan_file.write_text(json.dumps(counted), encoding="utf-8")
-    arguments = ["record", "--plan", str(plan_file), "--trace", str(trace)]
+    arguments = ["record", "--plan", str(plan_file), "--trace", str(trace), "--unseen-stores"]
     _engine(arguments, events.Recorded, folder / f"{name}-operations%c.profraw")
 
 
