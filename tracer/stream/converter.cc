@@ -1,0 +1,362 @@
+#include "tracer/stream/converter.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "tracer/stream/build_id.h"
+#include "tracer/stream/pools.h"
+#include "tracer/stream/stream_reader.h"
+
+namespace powercut {
+namespace {
+
+constexpr uint64_t kLine = 64, kPage = 4096;
+
+uint64_t pages(uint64_t size) { return (size + kPage - 1) & ~(kPage - 1); }
+
+class Converter {
+ public:
+  Converter(const StreamSurvey& survey, TraceWriter& writer)
+      : survey_(survey), writer_(writer), ranges_(std::make_unique<powercut_ranges>()) {
+    stacks_.push_back(0);
+    for (const StreamPool& pool : survey.pools) sizes_.push_back(pool.size);
+  }
+
+  // The contents of the pools before the program, which stand anywhere in the stream, are the trace's first events.
+  void content(const StreamRecord& record) {
+    if (survey_.pools[record.pool].used) store_at(record.pool, record.address, record.bytes, {}, 0);
+  }
+  void begin_run() {
+    if (survey_.has_phases) return;
+    plain(EventKind::kCut, {});
+    unsynced_.clear();
+    Event event;
+    event.kind = EventKind::kPhase;
+    event.code = 1;
+    event.text = "run";
+    writer_.append(event);
+  }
+  void add(const StreamRecord& record);
+  void finish() { write_piece(); }
+
+ private:
+  Event event_of(EventKind kind, powercut_site site) const {
+    Event event;
+    event.kind = kind;
+    event.thread = site.thread;
+    event.stack = stacks_[site.stack];
+    return event;
+  }
+  void plain(EventKind kind, powercut_site site) { writer_.append(event_of(kind, site)); }
+  void text(EventKind kind, const StreamRecord& record) {
+    Event event = event_of(kind, record.site);
+    event.code = record.code;
+    event.text = record.text;
+    writer_.append(event);
+  }
+
+  // The bytes as events of at most a line each, unless they are a single short store.
+  void store(uint64_t at, std::span<const uint8_t> bytes, powercut_site site, uint16_t flags);
+  void store_at(uint32_t pool, uint64_t offset, std::span<const uint8_t> bytes, powercut_site site, uint16_t flags) {
+    store(survey_.pools[pool].offset + offset, bytes, site, flags);
+  }
+  void append_store(uint64_t at, std::span<const uint8_t> bytes, powercut_site site, uint16_t flags);
+  void flush_at(uint64_t at, powercut_site site, uint8_t kind);
+  void fence(powercut_site site, uint8_t kind);
+  void resize(const StreamRecord& record);
+  void sync(const StreamRecord& record);
+
+  // Pieces of a string instruction are gathered here until a line is full or something else happens.
+  bool joins(uint64_t at, const StreamRecord& record) const {
+    return !piece_.empty() && record.site.thread == piece_site_.thread && record.site.stack == piece_site_.stack &&
+           at == piece_at_ + piece_.size() && at % kLine != 0;
+  }
+  void write_piece();
+
+  const StreamSurvey& survey_;
+  TraceWriter& writer_;
+  std::unique_ptr<powercut_ranges> ranges_;
+  std::vector<uint32_t> modules_, stacks_;  // of the trace, by the stream's numbers
+  std::vector<uint64_t> sizes_;             // of the pools' files now
+  std::set<uint64_t> unsynced_, written_;   // lines; kept only where the stream needs them
+
+  std::vector<uint8_t> piece_;
+  uint64_t piece_at_ = 0;
+  powercut_site piece_site_{};
+};
+
+void Converter::append_store(uint64_t at, std::span<const uint8_t> bytes, powercut_site site, uint16_t flags) {
+  Event event = event_of((flags & kPowercutStoreNt) != 0 ? EventKind::kNtStore : EventKind::kStore, site);
+  if ((flags & kPowercutStoreAtomic) != 0) event.flags |= kStoreAtomic;
+  if ((flags & kPowercutStoreString) != 0) event.flags |= kStoreMemcall;
+  if ((flags & kPowercutStoreRmw) != 0) event.flags |= kStoreRmw;
+  event.addr = at;
+  event.size = bytes.size();
+  event.value = bytes;
+  writer_.append(event);
+  for (uint64_t line = at / kLine; line <= (at + bytes.size() - 1) / kLine; ++line) {
+    if (survey_.has_syncs) unsynced_.insert(line);
+    if (survey_.has_shrinks) written_.insert(line);
+  }
+}
+
+void Converter::store(uint64_t at, std::span<const uint8_t> bytes, powercut_site site, uint16_t flags) {
+  if (bytes.empty()) return;
+  if (bytes.size() <= kLine) {
+    append_store(at, bytes, site, flags);
+    return;
+  }
+  while (!bytes.empty()) {
+    const size_t piece = std::min<uint64_t>(bytes.size(), kLine - at % kLine);
+    append_store(at, bytes.first(piece), site, flags);
+    at += piece;
+    bytes = bytes.subspan(piece);
+  }
+}
+
+void Converter::write_piece() {
+  if (piece_.empty()) return;
+  const std::vector<uint8_t> bytes = std::exchange(piece_, {});
+  store(piece_at_, bytes, piece_site_, kPowercutStoreString);
+}
+
+void Converter::flush_at(uint64_t at, powercut_site site, uint8_t kind) {
+  Event event = event_of(EventKind::kFlush, site);
+  event.code = kind;
+  event.addr = at / kLine * kLine;
+  event.size = kLine;
+  writer_.append(event);
+}
+
+void Converter::fence(powercut_site site, uint8_t kind) {
+  Event event = event_of(EventKind::kFence, site);
+  event.code = kind;
+  writer_.append(event);
+}
+
+void Converter::sync(const StreamRecord& record) {
+  const StreamPool& pool = survey_.pools[record.pool];
+  const uint64_t most = pool.window - std::min(pool.window, record.address);
+  const uint64_t begin = pool.offset + record.address, end = begin + std::min(most, record.length);
+  auto line = unsynced_.lower_bound(begin / kLine);
+  while (line != unsynced_.end() && *line * kLine < end) {
+    flush_at(*line * kLine, record.site, kPowercutClwb);
+    line = unsynced_.erase(line);
+  }
+  fence(record.site, kPowercutSfence);
+}
+
+void Converter::resize(const StreamRecord& record) {
+  const uint64_t before = std::exchange(sizes_[record.pool], record.address);
+  if (record.address >= before) return;
+  const StreamPool& pool = survey_.pools[record.pool];
+  const uint64_t begin = pool.offset + record.address, end = pool.offset + pool.window;
+  static constexpr std::array<uint8_t, kLine> kZeros{};
+  std::vector<uint64_t> lines;
+  for (auto line = written_.lower_bound(begin / kLine); line != written_.end() && *line * kLine < end; ++line) {
+    lines.push_back(*line);
+  }
+  for (const uint64_t line : lines) {
+    const uint64_t from = std::max(begin, line * kLine);
+    append_store(from, std::span(kZeros).first((line + 1) * kLine - from), record.site, 0);
+    flush_at(line * kLine, record.site, kPowercutClwb);
+  }
+  if (!lines.empty()) fence(record.site, kPowercutSfence);
+}
+
+void Converter::add(const StreamRecord& record) {
+  // Where an address lies in the trace. Nothing outside of the mapped pools.
+  const auto place = [&](uint64_t address) -> std::optional<uint64_t> {
+    const powercut_range* range = powercut_ranges_at(ranges_.get(), address);
+    if (range == nullptr || range->begin > address) return std::nullopt;
+    return survey_.pools[range->pool].offset + range->offset + (address - range->begin);
+  };
+  if (record.type == kPowercutStore) {
+    const std::optional<uint64_t> at = place(record.address);
+    if (at && (record.flags & kPowercutStoreString) != 0) {
+      if (!joins(*at, record)) {
+        write_piece();
+        piece_at_ = *at;
+        piece_site_ = record.site;
+      }
+      piece_.insert(piece_.end(), record.bytes.begin(), record.bytes.end());
+      return;
+    }
+    write_piece();
+    if (at) store(*at, record.bytes, record.site, record.flags);
+    return;
+  }
+  // Definitions change nothing about what a string instruction does.
+  if (record.type == kPowercutModule) {
+    const std::string path(record.text);
+    modules_.push_back(writer_.module({path, file_build_id(path)}));
+    return;
+  }
+  if (record.type == kPowercutStack) {
+    std::vector<Frame> frames = record.frames;
+    for (Frame& frame : frames) frame.module = modules_[frame.module];
+    stacks_.push_back(frames.empty() ? 0 : writer_.stack(frames));
+    return;
+  }
+  write_piece();
+  switch (record.type) {
+    case kPowercutMap:
+      powercut_ranges_map(ranges_.get(), record.address, record.length, record.pool, record.offset);
+      break;
+    case kPowercutUnmap:
+      powercut_ranges_unmap(ranges_.get(), record.address, record.length);
+      break;
+    case kPowercutFlush: {
+      const uint64_t line = record.address & ~(kLine - 1);
+      uint64_t begin = 0;
+      if (powercut_ranges_clip(ranges_.get(), line, kLine, &begin) == 0) break;
+      flush_at(*place(begin), record.site, record.code);
+      break;
+    }
+    case kPowercutFence:
+      fence(record.site, record.code);
+      break;
+    case kPowercutThreadStart:
+      plain(EventKind::kThreadStart, record.site);
+      break;
+    case kPowercutThreadEnd:
+      plain(EventKind::kThreadEnd, record.site);
+      break;
+    case kPowercutOpBegin: {
+      Event event = event_of(EventKind::kOpBegin, record.site);
+      event.code = record.code;
+      event.key = record.key;
+      event.value = record.bytes;
+      event.text = record.text;
+      writer_.append(event);
+      break;
+    }
+    case kPowercutOpEnd: {
+      Event event = event_of(EventKind::kOpEnd, record.site);
+      event.code = record.code;
+      event.value = record.bytes;
+      writer_.append(event);
+      break;
+    }
+    case kPowercutMarker:
+      text(EventKind::kMarker, record);
+      break;
+    case kPowercutPhase:
+      text(EventKind::kPhase, record);
+      break;
+    case kPowercutCut:
+      plain(EventKind::kCut, record.site);
+      unsynced_.clear();
+      break;
+    case kPowercutFileWrite:
+      store_at(record.pool, record.address, record.bytes, record.site, 0);
+      break;
+    case kPowercutFileSize:
+      resize(record);
+      break;
+    case kPowercutSync:
+      sync(record);
+      break;
+    default:
+      break;  // loads, contents, notes and the end make no events
+  }
+}
+
+}  // namespace
+
+std::optional<StreamSurvey> survey_stream(const std::string& path, TraceError* error) {
+  const std::unique_ptr<StreamReader> reader = StreamReader::open(path, error);
+  if (reader == nullptr) return std::nullopt;
+  StreamSurvey survey;
+  std::vector<uint64_t> sizes;  // now
+  StreamRecord record;
+  const auto grow = [&](uint32_t pool, uint64_t size) {
+    survey.pools[pool].window = std::max(survey.pools[pool].window, pages(size));
+  };
+  while (reader->next(&record)) {
+    switch (record.type) {
+      case kPowercutPool:
+        survey.pools.push_back({.path = std::string(record.text), .size = record.address});
+        sizes.push_back(record.address);
+        grow(static_cast<uint32_t>(sizes.size() - 1), record.address);
+        break;
+      case kPowercutContent:
+        grow(record.pool, record.address + record.bytes.size());
+        break;
+      case kPowercutMap: {
+        StreamPool& pool = survey.pools[record.pool];
+        pool.used = true;
+        if (!pool.mapped) pool.address = record.address - record.offset;
+        pool.mapped = true;
+        grow(record.pool, record.offset + record.length);
+        if (pool.path.empty()) pool.size = std::max(pool.size, record.offset + record.length);
+        break;
+      }
+      case kPowercutFileWrite:
+        survey.pools[record.pool].used = true;
+        sizes[record.pool] = std::max(sizes[record.pool], record.address + record.bytes.size());
+        survey.pools[record.pool].size = std::max(survey.pools[record.pool].size, sizes[record.pool]);
+        grow(record.pool, sizes[record.pool]);
+        break;
+      case kPowercutFileSize:
+        survey.has_shrinks |= record.address < sizes[record.pool];
+        sizes[record.pool] = record.address;
+        survey.pools[record.pool].size = std::max(survey.pools[record.pool].size, record.address);
+        grow(record.pool, record.address);
+        break;
+      case kPowercutStore:
+        ++survey.stores;
+        break;
+      case kPowercutPhase:
+        survey.has_phases = true;
+        break;
+      case kPowercutSync:
+        survey.has_syncs = true;
+        break;
+      case kPowercutNote:
+        survey.notes.push_back({record.code, std::string(record.text)});
+        break;
+      case kPowercutEnd:
+        survey.end = StreamEnd{record.code == kPowercutSignalled, static_cast<uint32_t>(record.length)};
+        break;
+      default:
+        break;
+    }
+  }
+  if (reader->error()) {
+    *error = *reader->error();
+    return std::nullopt;
+  }
+  for (StreamPool& pool : survey.pools) {
+    if (!pool.used) pool.window = 0;
+    pool.offset = survey.size;
+    survey.size += pool.window;
+  }
+  return survey;
+}
+
+std::optional<TraceError> convert_stream(const std::string& path, const StreamSurvey& survey, TraceWriter& writer) {
+  Converter converter(survey, writer);
+  for (const bool contents : {true, false}) {
+    TraceError error;
+    const std::unique_ptr<StreamReader> reader = StreamReader::open(path, &error);
+    if (reader == nullptr) return error;
+    StreamRecord record;
+    while (reader->next(&record)) {
+      if (!contents) {
+        converter.add(record);
+      } else if (record.type == kPowercutContent) {
+        converter.content(record);
+      }
+    }
+    if (reader->error()) return reader->error();
+    if (contents) converter.begin_run();
+  }
+  converter.finish();
+  return std::nullopt;
+}
+
+}  // namespace powercut

@@ -1,0 +1,50 @@
+// Makes a trace of a stream (STREAM.md says how). Two passes: the survey learns the pools, whose sizes decide the
+// trace's offsets and go into its metadata; the conversion writes the events.
+#ifndef POWERCUT_TRACER_STREAM_CONVERTER_H_
+#define POWERCUT_TRACER_STREAM_CONVERTER_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tracer/format/writer.h"
+
+namespace powercut {
+
+struct StreamPool {
+  std::string path;      // empty: memory that is no file
+  uint64_t offset = 0;   // of its first byte in the trace
+  uint64_t size = 0;     // bytes: the greatest size that the file had, or the greatest end of a mapping
+  uint64_t window = 0;   // bytes of the trace's offset space that are its own
+  uint64_t address = 0;  // of its first byte by the first mapping; 0 if never mapped
+  bool used = false;     // mapped or written; others have no window
+  bool mapped = false;
+};
+
+struct StreamNote {
+  uint8_t kind = 0;
+  std::string text;
+};
+
+struct StreamEnd {
+  bool signalled = false;
+  uint32_t status = 0;  // or the signal
+};
+
+struct StreamSurvey {
+  std::vector<StreamPool> pools;  // by their number in the stream
+  uint64_t size = 0;              // of the whole offset space
+  bool has_phases = false;
+  bool has_syncs = false, has_shrinks = false;
+  uint64_t stores = 0;
+  std::vector<StreamNote> notes;
+  std::optional<StreamEnd> end;  // none: the program was killed
+};
+
+std::optional<StreamSurvey> survey_stream(const std::string& path, TraceError* error);
+// Precondition: `survey` is that of the same file. `writer` is not finished.
+std::optional<TraceError> convert_stream(const std::string& path, const StreamSurvey& survey, TraceWriter& writer);
+
+}  // namespace powercut
+#endif  // POWERCUT_TRACER_STREAM_CONVERTER_H_

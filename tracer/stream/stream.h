@@ -1,0 +1,133 @@
+/* Encoder of the stream that binary tracers write (STREAM.md). Plain C without a C library: a Valgrind tool links it.
+ *
+ * One stream per file, not thread-safe. Bytes are gathered in the caller's buffer and handed to `write` when it is full
+ * and at powercut_stream_flush. After a failed write nothing more is written and `failed` stays set. */
+#ifndef POWERCUT_TRACER_STREAM_STREAM_H_
+#define POWERCUT_TRACER_STREAM_STREAM_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define POWERCUT_STREAM_VERSION 1u
+#define POWERCUT_STREAM_MAGIC "\x89PCS\r\n\x1a\n"
+
+enum {
+  kPowercutStreamHeader = 16,
+  kPowercutRecordHeader = 8,
+  kPowercutMostPayload = 256 << 10,
+  kPowercutMostStore = 4096,  /* bytes of one store, write or content record */
+  kPowercutMostText = 4096,   /* longer paths and texts are cut */
+  kPowercutMostBytes = 65536, /* a longer key or value is cut */
+  kPowercutMostFrames = 256   /* the innermost are kept */
+};
+
+enum powercut_record {
+  kPowercutPool = 1,
+  kPowercutContent = 2,
+  kPowercutMap = 3,
+  kPowercutUnmap = 4,
+  kPowercutStore = 5,
+  kPowercutFlush = 6,
+  kPowercutFence = 7,
+  kPowercutLoad = 8,
+  kPowercutThreadStart = 9,
+  kPowercutThreadEnd = 10,
+  kPowercutModule = 11,
+  kPowercutStack = 12,
+  kPowercutOpBegin = 13,
+  kPowercutOpEnd = 14,
+  kPowercutMarker = 15,
+  kPowercutPhase = 16,
+  kPowercutCut = 17,
+  kPowercutFileWrite = 18,
+  kPowercutFileSize = 19,
+  kPowercutSync = 20,
+  kPowercutNote = 21,
+  kPowercutEnd = 22
+};
+
+enum powercut_stream_store {
+  kPowercutStoreNt = 1,
+  kPowercutStoreAtomic = 2,
+  kPowercutStoreString = 4, /* a piece of a string instruction */
+  kPowercutStoreRmw = 8
+};
+enum powercut_stream_flush { kPowercutClwb = 1, kPowercutClflushopt = 2, kPowercutClflush = 3 };
+enum powercut_stream_fence { kPowercutSfence = 1, kPowercutMfence = 2, kPowercutRmwFence = 3, kPowercutLockFence = 4 };
+enum powercut_stream_sync { kPowercutMsync = 1, kPowercutFsync = 2 };
+enum powercut_stream_note {
+  kPowercutNoteFork = 1,
+  kPowercutNoteExec = 2,
+  kPowercutNotePrivate = 3,
+  kPowercutNoteOther = 4
+};
+enum powercut_stream_end { kPowercutExited = 0, kPowercutSignalled = 1 };
+
+typedef struct powercut_stream {
+  /* Writes all of `size` bytes; returns 0, or another number after an error. */
+  int (*write)(void* context, const void* bytes, size_t size);
+  void* context;
+  uint8_t* buffer;
+  size_t capacity; /* at least a record header */
+  size_t used;
+  int failed;
+} powercut_stream;
+
+/* Where and by whom: the thread's number and the stack's. */
+typedef struct powercut_site {
+  uint32_t thread;
+  uint32_t stack;
+} powercut_site;
+
+typedef struct powercut_stream_frame {
+  uint32_t module;
+  uint64_t offset;
+} powercut_stream_frame;
+
+/* The header; once, first. Preconditions: all fields but `used` and `failed` are set. */
+void powercut_stream_begin(powercut_stream* stream);
+void powercut_stream_flush(powercut_stream* stream);
+
+void powercut_stream_pool(powercut_stream* stream, const char* path, uint64_t size);
+void powercut_stream_content(powercut_stream* stream, uint32_t pool, uint64_t offset, const void* bytes, uint32_t size);
+void powercut_stream_map(powercut_stream* stream, uint32_t pool, uint64_t address, uint64_t length, uint64_t offset);
+void powercut_stream_unmap(powercut_stream* stream, uint64_t address, uint64_t length);
+
+/* One that is longer than kPowercutMostStore becomes several records that end at line boundaries. */
+void powercut_stream_store(powercut_stream* stream, powercut_site site, uint32_t flags, uint64_t address,
+                           const void* bytes, uint64_t size);
+void powercut_stream_flush_line(powercut_stream* stream, powercut_site site, uint32_t kind, uint64_t address);
+void powercut_stream_fence(powercut_stream* stream, powercut_site site, uint32_t kind);
+void powercut_stream_load(powercut_stream* stream, powercut_site site, uint64_t address, uint64_t size);
+/* kPowercutThreadStart or kPowercutThreadEnd, and kPowercutCut. */
+void powercut_stream_plain(powercut_stream* stream, uint32_t type, powercut_site site);
+
+void powercut_stream_module(powercut_stream* stream, const char* path);
+void powercut_stream_stack(powercut_stream* stream, const powercut_stream_frame* frames, uint32_t count);
+
+void powercut_stream_op_begin(powercut_stream* stream, powercut_site site, uint32_t kind, const void* key,
+                              uint64_t key_size, const void* value, uint64_t value_size, const char* command);
+void powercut_stream_op_end(powercut_stream* stream, powercut_site site, uint32_t status, const void* value,
+                            uint64_t size);
+void powercut_stream_marker(powercut_stream* stream, powercut_site site, const char* name);
+void powercut_stream_phase(powercut_stream* stream, powercut_site site, int explored, const char* name);
+
+/* The next two take what the caller still has to read in pieces: one record a call, at most kPowercutMostStore. */
+void powercut_stream_file_write(powercut_stream* stream, powercut_site site, uint32_t pool, uint64_t offset,
+                                const void* bytes, uint32_t size);
+void powercut_stream_file_size(powercut_stream* stream, powercut_site site, uint32_t pool, uint64_t size);
+void powercut_stream_sync(powercut_stream* stream, powercut_site site, uint32_t kind, uint32_t pool, uint64_t offset,
+                          uint64_t length);
+
+void powercut_stream_note(powercut_stream* stream, uint32_t kind, const char* text);
+/* The end, flushed. */
+void powercut_stream_end(powercut_stream* stream, uint32_t how, uint32_t status);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* POWERCUT_TRACER_STREAM_STREAM_H_ */
