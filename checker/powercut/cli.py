@@ -24,6 +24,7 @@ from powercut.commands import (
     known_bugs,
     list_,
     litmus,
+    new_target,
     record,
     report,
     reproduce,
@@ -101,6 +102,7 @@ for _verb in (
     fidelity,
     doctor,
     compile,
+    new_target,
 ):
     _verb.register(app)
 

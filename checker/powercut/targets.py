@@ -82,7 +82,7 @@ def find(name: str) -> Target:
             raise UsageError(
                 "no such target library",
                 where=name,
-                next_step="Build it with 'powercut cc -shared -fPIC'; 'powercut list targets' shows those of the build.",
+                next_step="Build it with 'powercut cc -shared -fPIC'. 'powercut list targets' shows what is built in.",
             )
         return describe(path.resolve())
     known = libraries()
