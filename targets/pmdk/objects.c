@@ -16,11 +16,12 @@ struct objects objects_of(PMEMobjpool* pool) {
   for (PMEMoid oid = pmemobj_first(pool); !OID_IS_NULL(oid); oid = pmemobj_next(oid)) {
     if (objects.count == room) {
       room = room ? room * 2 : 64;
-      objects.items = realloc(objects.items, room * sizeof(*objects.items));
-      if (!objects.items) {
+      struct object* grown = realloc(objects.items, room * sizeof(*grown));
+      if (!grown) {
         perror("realloc");
         exit(2);
       }
+      objects.items = grown;
     }
     objects.pool_id = oid.pool_uuid_lo;
     objects.items[objects.count++] =

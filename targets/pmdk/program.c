@@ -164,11 +164,12 @@ static void collect(uint64_t key, uint64_t value, void* context) {
   struct items* items = context;
   if (items->count == items->room) {
     items->room = items->room ? items->room * 2 : 64;
-    items->items = realloc(items->items, items->room * sizeof(*items->items));
-    if (!items->items) {
+    struct item* grown = realloc(items->items, items->room * sizeof(*grown));
+    if (!grown) {
       perror("realloc");
       exit(kUsage);
     }
+    items->items = grown;
   }
   items->items[items->count++] = (struct item){key, value};
 }

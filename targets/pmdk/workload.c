@@ -19,11 +19,12 @@ const char* op_name(enum op_kind kind) { return kKinds[kind].name; }
 static void append(struct workload* workload, size_t* room, struct op op) {
   if (workload->count == *room) {
     *room = *room ? *room * 2 : 64;
-    workload->ops = realloc(workload->ops, *room * sizeof(*workload->ops));
-    if (!workload->ops) {
+    struct op* grown = realloc(workload->ops, *room * sizeof(*grown));
+    if (!grown) {
       perror("realloc");
       exit(2);
     }
+    workload->ops = grown;
   }
   workload->ops[workload->count++] = op;
 }
