@@ -14,6 +14,10 @@ void add_describe_command(CLI::App& app, int& exit_code);
 void add_dump_command(CLI::App& app, int& exit_code);
 void add_stats_command(CLI::App& app, int& exit_code);
 
+// Logs of pmemcheck (tracer/pmemcheck).
+void add_import_pmemcheck_command(CLI::App& app, int& exit_code);
+void add_export_pmemcheck_command(CLI::App& app, int& exit_code);
+
 // Exploring them.
 void add_explore_command(CLI::App& app, int& exit_code);
 void add_reproduce_command(CLI::App& app, int& exit_code);

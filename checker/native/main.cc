@@ -16,6 +16,8 @@ int main(int argc, char** argv) {
   powercut::add_describe_command(app, exit_code);
   powercut::add_dump_command(app, exit_code);
   powercut::add_stats_command(app, exit_code);
+  powercut::add_import_pmemcheck_command(app, exit_code);
+  powercut::add_export_pmemcheck_command(app, exit_code);
 
   // Exploring.
   powercut::add_explore_command(app, exit_code);

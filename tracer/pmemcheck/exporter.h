@@ -1,0 +1,43 @@
+// A trace becomes a log that pmreorder replays. README.md says what each event turns into.
+#ifndef POWERCUT_TRACER_PMEMCHECK_EXPORTER_H_
+#define POWERCUT_TRACER_PMEMCHECK_EXPORTER_H_
+
+#include <map>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tracer/format/trace.h"
+#include "tracer/pmemcheck/pools.h"
+
+namespace powercut::pmemcheck {
+
+// Frames (module, offset) as people read them; several texts where functions were inlined, innermost first.
+using FrameTexts = std::map<std::pair<uint32_t, uint64_t>, std::vector<std::string>>;
+
+struct ExportOptions {
+  std::string trace{}, log{};
+  bool stacks = true;
+  FrameTexts texts{};         // what is not in it is written as module and offset
+  std::string pool_folder{};  // if set: the pools as they were before the run go there, and the log names these files
+};
+
+struct ExportResult {
+  std::vector<PoolFile> pools;  // as the log registers them
+  uint64_t entries = 0, threads = 0;
+  // The contents from before the run, which no log can hold: pmreorder needs them in the registered files.
+  uint64_t content_bytes = 0;
+};
+
+std::variant<ExportResult, TraceError> export_log(const ExportOptions& asked);
+
+// The distinct frames of the stores' stacks, for somebody who can symbolise them.
+struct StoreFrames {
+  std::vector<TraceModule> modules;
+  std::vector<Frame> frames;
+};
+std::variant<StoreFrames, TraceError> store_frames(const std::string& trace);
+
+}  // namespace powercut::pmemcheck
+#endif  // POWERCUT_TRACER_PMEMCHECK_EXPORTER_H_

@@ -1,0 +1,27 @@
+// Markers as pmreorder accepts them: each ends with .BEGIN or .END, and an END closes the section opened last
+// (it stops with "Cannot cross markers" otherwise). What is not of that form is wrapped (kWrappedMarker).
+#ifndef POWERCUT_TRACER_PMEMCHECK_SECTIONS_H_
+#define POWERCUT_TRACER_PMEMCHECK_SECTIONS_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace powercut::pmemcheck {
+
+class Sections {
+ public:
+  // All three return what to write, "|…" for each entry.
+  std::string marker(std::string_view name);
+  // An operation of the program's history is a section, so that `pmreorder -x insert=ReorderFull` can choose it.
+  // Operations of several threads overlap, and one that a power cut ended never ends: an end that would cross is
+  // not written.
+  std::string begin(std::string_view operation);
+  std::string end(std::string_view operation);
+
+ private:
+  std::vector<std::string> open_;
+};
+
+}  // namespace powercut::pmemcheck
+#endif  // POWERCUT_TRACER_PMEMCHECK_SECTIONS_H_

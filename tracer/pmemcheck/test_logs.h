@@ -1,0 +1,77 @@
+// Logs for tests: importing text, exporting a trace back to text, and generating both.
+#ifndef POWERCUT_TRACER_PMEMCHECK_TEST_LOGS_H_
+#define POWERCUT_TRACER_PMEMCHECK_TEST_LOGS_H_
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <variant>
+
+#include "tracer/format/test_traces.h"
+#include "tracer/pmemcheck/exporter.h"
+#include "tracer/pmemcheck/importer.h"
+
+namespace powercut::pmemcheck::testing {
+
+class Folder {
+ public:
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "powercut-pmemcheck-XXXXXX").string();
+    path_ = mkdtemp(name.data());
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  std::string file(const std::string& name) const { return path_ + "/" + name; }
+  size_t files() const { return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(path_), {})); }
+
+ private:
+  std::string path_;
+};
+
+inline void write(const std::string& path, const std::string& content) {
+  std::ofstream(path, std::ios::binary) << content;
+}
+
+inline std::string read(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// The log imported into `folder`/trace.
+inline std::variant<ImportResult, TraceError> import_text(const Folder& folder, const std::string& log) {
+  write(folder.file("log"), log);
+  return import_log({.log = folder.file("log"), .trace = folder.file("trace")});
+}
+
+// The message of the refusal; "" when the log is accepted.
+inline std::string refusal(const std::string& log) {
+  const Folder folder;
+  const auto done = import_text(folder, log);
+  if (std::holds_alternative<ImportResult>(done)) return "";
+  EXPECT_EQ(folder.files(), 1u) << "something is left beside the log";
+  const std::string message = std::get<TraceError>(done).message();
+  return message.substr(message.find("log"));
+}
+
+inline std::vector<powercut::testing::OwnedEvent> events_of(const std::string& trace) {
+  TraceError error;
+  const auto reader = TraceReader::open(trace, &error);
+  EXPECT_NE(reader, nullptr) << error.message();
+  std::vector<powercut::testing::OwnedEvent> events;
+  Event event;
+  while (reader != nullptr && reader->next(&event)) events.push_back(powercut::testing::OwnedEvent::of(event));
+  return events;
+}
+
+inline std::string exported(const Folder& folder, bool stacks = true) {
+  const auto done = export_log({.trace = folder.file("trace"), .log = folder.file("exported"), .stacks = stacks});
+  if (const TraceError* error = std::get_if<TraceError>(&done)) return error->message();
+  return read(folder.file("exported"));
+}
+
+}  // namespace powercut::pmemcheck::testing
+#endif  // POWERCUT_TRACER_PMEMCHECK_TEST_LOGS_H_
