@@ -22,11 +22,16 @@ class TraceFollower {
   // `reader` stands at the first event. `pool`: where the crash images are made, zeroed; null to count them only.
   TraceFollower(const Session& session, std::string_view model, AtomPolicy policy, std::unique_ptr<TraceReader> reader,
                 uint8_t* pool)
+      : TraceFollower(session.plan.scenario.pool_size, session.explored_at_start(), model, policy, std::move(reader),
+                      pool) {}
+  // The same without a session: a pool of `pool_size` bytes, explored from the start or from a phase on.
+  TraceFollower(uint64_t pool_size, bool explored, std::string_view model, AtomPolicy policy,
+                std::unique_ptr<TraceReader> reader, uint8_t* pool)
       : reader_(std::move(reader)),
-        model_(make_model(model, policy, session.plan.scenario.pool_size)),
-        walk_(reader_.get(), model_.get(), session.explored_at_start()),
+        model_(make_model(model, policy, pool_size)),
+        walk_(reader_.get(), model_.get(), explored),
         frontier_(pool),
-        timeline_(session.plan.scenario.pool_size / kLineSize) {}
+        timeline_(pool_size / kLineSize) {}
 
   // Goes on to the next explored crash point; `saw(event)` hears of each event on the way. False at the end of the
   // trace, or on a read error: see reader().

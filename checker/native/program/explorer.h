@@ -1,0 +1,92 @@
+// Program mode's exploration: every legal crash image of a trace is given to the recovery command.
+//
+// A crash point whose states are few is enumerated; images that were seen at an earlier crash point are known. Where
+// there are too many, the floor, the visible image, every single line lost or persisted and a seeded random draw are
+// tried, and the coverage says `sampled`.
+#ifndef POWERCUT_CHECKER_NATIVE_PROGRAM_EXPLORER_H_
+#define POWERCUT_CHECKER_NATIVE_PROGRAM_EXPLORER_H_
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "checker/native/program/image_memo.h"
+#include "checker/native/program/judge.h"
+#include "checker/native/program/program_options.h"
+#include "checker/native/trace_follower.h"
+
+namespace powercut {
+
+// Everything that exploring came to.
+struct ProgramExplored {
+  uint64_t crash_points = 0;
+  BigInt states = 0, covered = 0;
+  bool truncated = false;       // some line has more candidates than are kept
+  uint64_t sampled_points = 0;  // crash points with more states than were looked at
+  uint64_t executions = 0;
+  uint64_t outcomes = 0;          // distinct ones
+  uint64_t unjudged_outputs = 0;  // crash points where only exit status counted although there is a dump
+  std::map<std::string, Json> findings;
+  bool left_processes = false;
+  bool interrupted = false, out_of_time = false, out_of_executions = false;
+  std::vector<std::string> troubles;  // failures of the harness: the verdict is unknown at best
+};
+
+struct ProgramListener {
+  std::function<void(const Json&)> found;
+  std::function<void(const ProgramExplored&)> progressed;  // after a part of the work; often
+  std::function<bool()> interrupted;
+};
+
+class ProgramExplorer {
+ public:
+  // All of them outlive it. `follower` stands at the start of the trace over `pool`.
+  ProgramExplorer(const ProgramOptions& options, const ProgramCommands& commands, TraceFollower* follower,
+                  const uint8_t* pool, Lanes* lanes, const ExpectedOutputs* expected, const ProgramListener& listener);
+
+  ProgramExplored explore();
+
+ private:
+  void follow();
+  void crash_point();
+  std::vector<Choice> sample() const;
+  // Runs what is not known. False when the exploration has to end.
+  bool run(const std::vector<Choice>& choices, std::vector<ImageMemo::Id>* outcomes);
+  std::optional<ImageMemo::Id> outcome_of(const Choice& choice);
+  bool stopped();
+  // A violating image of the crash point becomes a finding, unless it is one already.
+  void explain(const Choice& choice, const ProgramViolation& violation);
+  bool shows(const Choice& choice, const ProgramViolation& violation);
+  Choice minimised(Choice choice, const ProgramViolation& violation);
+  std::vector<bool> decisive(const Choice& choice, const ProgramViolation& violation);
+  std::optional<ProgramViolation> judged(ImageMemo::Id outcome) const;
+
+  const ProgramOptions& options_;
+  const ProgramCommands& commands_;
+  TraceFollower* follower_;
+  const uint8_t* pool_;
+  Lanes* lanes_;
+  const ExpectedOutputs* expected_;
+  const ProgramListener& listener_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+
+  Operations operations_;
+  ImageNames names_;
+  ImageMemo memo_;
+  ProgramExplored out_;
+  // Of the crash point at hand.
+  LineSets sets_;
+  std::vector<const ProgramOutcome*> legal_;
+  struct Explained {
+    std::string kind;
+    std::vector<std::pair<size_t, uint32_t>> lost;  // index in sets_ and content
+  };
+  std::vector<Explained> explained_;
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_NATIVE_PROGRAM_EXPLORER_H_

@@ -1,0 +1,76 @@
+// One worker of program mode: its image files and the commands that are run on them, one image after another.
+#ifndef POWERCUT_CHECKER_NATIVE_PROGRAM_LANE_H_
+#define POWERCUT_CHECKER_NATIVE_PROGRAM_LANE_H_
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "checker/native/program/image_files.h"
+#include "checker/native/program/run_server.h"
+#include "replayer/executor.h"
+
+namespace powercut {
+
+// The commands of a run of program mode; all work on the same pools.
+struct ProgramCommands {
+  Command recover;
+  std::optional<Command> check, dump;
+  double timeout = 10;  // seconds, of each
+};
+
+// What an image came to. Equal outcomes (same()) are one behaviour.
+struct ProgramOutcome {
+  enum class Kind : uint8_t { kOk, kExit, kSignal, kTimeout };
+  enum class Step : uint8_t { kRecover, kCheck, kDump };
+  Kind kind = Kind::kOk;
+  Step step = Step::kRecover;  // the last one that was run
+  int code = 0;                // exit status or signal
+  // What the dump printed; zero when there is none, or it did not get there.
+  uint64_t dumped = 0;
+  std::array<uint64_t, 2> digest = {};
+  std::string text;             // what the dump printed, or what the failing step said
+  bool left_processes = false;  // some step left processes behind
+
+  bool ok() const { return kind == Kind::kOk; }
+  bool same(const ProgramOutcome& other) const {
+    return kind == other.kind && step == other.step && code == other.code && dumped == other.dumped &&
+           digest == other.digest;
+  }
+};
+
+const char* name_of(ProgramOutcome::Step step);  // "recover", "check", "dump"
+
+class Lane {
+ public:
+  // `folder` is made. `guardian`, `commands` and `cancel` outlive it; once `cancel` is set, runs end early with an
+  // error.
+  static Result<std::unique_ptr<Lane>> create(const std::string& folder, const TracePools& pools,
+                                              const ProgramCommands& commands, Guardian* guardian,
+                                              const std::atomic<bool>* cancel);
+  ImageFiles& files() { return *files_; }
+  // Runs the commands on the image that files() hold, and restores it.
+  Result<ProgramOutcome> run();
+  // Sentences about how the commands are run, for the result.
+  std::vector<std::string> notes() const;
+
+ private:
+  struct Step {
+    ProgramOutcome::Step step;
+    const Command* command;
+    std::unique_ptr<RunServer> server;
+  };
+  Lane() = default;
+  // Runs the steps until one fails.
+  Result<ProgramOutcome> run_steps();
+
+  std::unique_ptr<ImageFiles> files_;
+  std::vector<Step> steps_;
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_NATIVE_PROGRAM_LANE_H_

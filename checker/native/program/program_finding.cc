@@ -1,0 +1,90 @@
+#include "checker/native/program/program_finding.h"
+
+#include <cstring>
+
+#include "checker/native/trace_names.h"
+
+namespace powercut {
+namespace {
+
+constexpr size_t kShown = 4096;
+
+// A key as text where it is one.
+std::string key_text(const std::string& key) {
+  for (const char byte : key) {
+    if (byte < 0x20 || byte == 0x7f) return describe_value(key);
+  }
+  return key;
+}
+
+Json operation_json(const Operations& operations) {
+  if (!operations.current()) {
+    return {{"index", 0}, {"kind", "run"}, {"key", nullptr}, {"text", ""}, {"in_flight", true}};
+  }
+  const MarkedOperation& operation = *operations.current();
+  return {{"index", operation.index},
+          {"kind", name_of(operation.kind)},
+          {"key", operation.key.empty() ? Json(nullptr) : Json(key_text(operation.key))},
+          {"text", operation.text},
+          {"in_flight", !operations.in_flight().empty()}};
+}
+
+std::string command_text(const Command& command) {
+  std::string out = command.given;
+  for (size_t i = 1; i < command.words.size(); ++i) out += " " + command.words[i];
+  return out;
+}
+
+const Command& command_of(const ProgramCommands& commands, ProgramOutcome::Step step) {
+  if (step == ProgramOutcome::Step::kCheck) return *commands.check;
+  if (step == ProgramOutcome::Step::kDump) return *commands.dump;
+  return commands.recover;
+}
+
+Json fault_json(const ProgramOutcome& outcome) {
+  if (outcome.kind != ProgramOutcome::Kind::kSignal && outcome.kind != ProgramOutcome::Kind::kTimeout) return nullptr;
+  const char* signal = outcome.kind == ProgramOutcome::Kind::kSignal ? sigabbrev_np(outcome.code) : nullptr;
+  return {{"signal", signal == nullptr ? Json(nullptr) : Json(std::string("SIG") + signal)},
+          {"address", "0x0"},  // of another process: not known
+          {"text", shortened(outcome.text, kShown)},
+          {"stack", Json::array()}};
+}
+
+}  // namespace
+
+Json program_finding(const ProgramViolation& violation, const ProgramOutcome& outcome,
+                     const std::vector<Image::Line>& lines, const Operations& operations,
+                     const ProgramCommands& commands, const FindingContext& context) {
+  StoreFates fates;
+  for (const Image::Line& line : lines) add_line(line, context, &fates);
+  std::string key = "program/" + violation.invariant + "/" + violation.kind;
+  for (const std::string& site : fates.decisive) key += "/" + site;
+
+  Json event = {{"event", "finding"}, {"key", finding_key(key)}, {"invariant", violation.invariant}};
+  event["underlying"] = nullptr;
+  event["message"] = violation.message;
+  event["operation"] = operation_json(operations);
+  event["query"] = {
+      {"kind", "program"},
+      {"key", nullptr},
+      {"region", nullptr},
+      {"text", std::string(name_of(outcome.step)) + ": " + command_text(command_of(commands, outcome.step))}};
+  event["expected"] = violation.expected;
+  event["found"] = violation.found;
+  event["crash_point"] = {{"index", context.instant.ordinal},
+                          {"event", context.instant.event},
+                          {"when", context.instant.when},
+                          {"depth", 0},
+                          {"nested_event", nullptr}};
+  event["fault"] = fault_json(outcome);
+  event["image"] = image_json(lines, context, true);
+  event["nested_image"] = Json::array();
+  event["stores"] = fates.stores;
+  event["timeline"] = timeline_json(lines, context);
+  Json expected = Json::array();
+  for (const std::string& legal : violation.expected) expected.push_back({name_of(outcome.step), legal});
+  event["contents"] = {{"expected", expected}, {"actual", {{name_of(outcome.step), violation.found}}}};
+  return event;
+}
+
+}  // namespace powercut

@@ -1,0 +1,16 @@
+// A finding of program mode as the event of reports/EVENTS.md.
+#ifndef POWERCUT_CHECKER_NATIVE_PROGRAM_PROGRAM_FINDING_H_
+#define POWERCUT_CHECKER_NATIVE_PROGRAM_PROGRAM_FINDING_H_
+
+#include "checker/native/finding_parts.h"
+#include "checker/native/program/judge.h"
+
+namespace powercut {
+
+// `lines`: every pending line with the content that the finding needs.
+Json program_finding(const ProgramViolation& violation, const ProgramOutcome& outcome,
+                     const std::vector<Image::Line>& lines, const Operations& operations,
+                     const ProgramCommands& commands, const FindingContext& context);
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_NATIVE_PROGRAM_PROGRAM_FINDING_H_
