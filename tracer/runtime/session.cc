@@ -1,4 +1,5 @@
-// The recorder of programs that run without the engine: powercut/trace.h and its environment variables.
+// The recorder of programs that run without the engine: powercut/trace.h and its environment variables, and
+// `powercut record`, which sets POWERCUT_STREAM and POWERCUT_POOL_FILES.
 //
 // Threads are real here. One lock makes one order of all events; it is held from the begin to the end of a
 // read-modify-write, so that what is read from memory is what that instruction stored. A plain store runs after
@@ -9,15 +10,20 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "powercut/trace.h"
 #include "tracer/format/writer.h"
 #include "tracer/runtime/hooks.h"
+#include "tracer/runtime/pool_calls.h"
+#include "tracer/runtime/program_trace.h"
 #include "tracer/runtime/recorder.h"
+#include "tracer/runtime/stream_trace.h"
 
 namespace powercut::runtime {
 namespace {
@@ -33,23 +39,71 @@ struct ThisThread {
 };
 constinit thread_local ThisThread this_thread;
 
+// A trace of one pool whose place is known.
+class PoolTrace final : public ProgramTrace {
+ public:
+  PoolTrace(std::unique_ptr<TraceWriter> writer, uint64_t base, uint64_t size)
+      : writer_(std::move(writer)), recorder_(std::in_place, *writer_, base, size) {}
+
+  bool active() const override { return true; }
+  powercut_window window() const override { return recorder_->store_window(); }
+  void set_thread(uint32_t thread) override { recorder_->set_thread(thread); }
+  void thread_start() override { recorder_->thread_start(); }
+  void thread_end() override { recorder_->thread_end(); }
+  void store(uint64_t addr, uint64_t size, uint32_t flags, const void* value, const void* pc,
+             const void* frame) override {
+    recorder_->store(addr, size, flags, value, pc, frame);
+  }
+  void load(uint64_t, uint64_t) override {}
+  void rmw_begin(uint64_t addr, uint64_t size, const void* pc, const void* frame) override {
+    recorder_->rmw_begin(addr, size, pc, frame);
+  }
+  void rmw_end(uint64_t addr, uint64_t size, uint32_t stored, const void* pc, const void* frame) override {
+    recorder_->rmw_end(addr, size, stored, pc, frame);
+  }
+  void flush(uint64_t addr, uint32_t kind, const void* pc, const void* frame) override {
+    recorder_->flush(addr, kind, pc, frame);
+  }
+  void fence(uint32_t kind, const void* pc, const void* frame) override { recorder_->fence(kind, pc, frame); }
+  void mark(const char* name) override { recorder_->mark(name); }
+
+  std::optional<std::string> finish(int) override {
+    recorder_.reset();
+    const std::optional<TraceError> error = writer_->finish();
+    return error ? std::optional(error->message()) : std::nullopt;
+  }
+  // Released, not destroyed: the destructor would remove the parent's unfinished file.
+  void abandon() override { static_cast<void>(writer_.release()); }
+
+ private:
+  std::unique_ptr<TraceWriter> writer_;
+  std::optional<Recorder> recorder_;
+};
+
 class Session {
  public:
   void set_pool(uint64_t base, uint64_t size);
   bool begin(const char* path);
-  bool end();
+  bool end(int status);
+  void end_at_once(int status);
   void begin_from_environment();
+  void forked();
   // The child of a fork shares the file but not the trace.
   void abandon();
 
+  bool has_stream() const { return stream_ != nullptr; }
+  void with_stream(const std::function<void(StreamTrace&)>& action);
+
  private:
   bool start();
+  void start(std::unique_ptr<ProgramTrace> trace);
   powercut_sink sink();
-  // Takes the lock and makes the calling thread the recorder's. Null: nothing may be recorded now, and the lock
-  // was not taken.
-  Recorder* enter();
+  // Takes the lock. Null: nothing may be recorded now, and the lock was not taken.
+  ProgramTrace* lock();
+  // The same, and makes the calling thread the trace's. Null also while the trace need not hear of anything.
+  ProgramTrace* enter();
   void leave();
-  // Calls `action` with the recorder, if there is something to record.
+  // Calls `action` with the trace, if there is something to record.
   template <typename Action>
   static void record(void* session, Action action);
   static void thread_ends(void* session);
@@ -57,8 +111,10 @@ class Session {
   std::mutex mutex_;
   std::string path_;
   uint64_t base_ = 0, size_ = 0;
-  std::unique_ptr<TraceWriter> writer_;
-  std::unique_ptr<Recorder> recorder_;
+  std::unique_ptr<ProgramTrace> recorder_;
+  StreamTrace* stream_ = nullptr;  // recorder_, if it is one
+  bool wants_loads_ = false;
+  pid_t process_ = 0;
   uint64_t trace_ = 0;  // which trace of this process, from 1
   uint32_t threads_ = 0;
   bool has_key_ = false;
@@ -71,11 +127,18 @@ Session& session() {
   return instance;
 }
 
-Recorder* Session::enter() {
+ProgramTrace* Session::lock() {
   if (this_thread.inside) return nullptr;
   this_thread.inside = true;
   mutex_.lock();
-  if (recorder_ == nullptr) {
+  if (recorder_ != nullptr) return recorder_.get();
+  leave();
+  return nullptr;
+}
+
+ProgramTrace* Session::enter() {
+  if (lock() == nullptr) return nullptr;
+  if (!recorder_->active()) {
     leave();
     return nullptr;
   }
@@ -98,7 +161,7 @@ void Session::leave() {
 template <typename Action>
 void Session::record(void* self, Action action) {
   Session& session = *static_cast<Session*>(self);
-  Recorder* recorder = session.enter();
+  ProgramTrace* recorder = session.enter();
   if (recorder == nullptr) return;
   action(*recorder);
   session.leave();
@@ -118,11 +181,14 @@ powercut_sink Session::sink() {
   sink.self = this;
   sink.store = [](void* self, uint64_t addr, uint64_t size, uint32_t flags, const void* value, const void* pc,
                   const void* frame) {
-    record(self, [&](Recorder& recorder) { recorder.store(addr, size, flags, value, pc, frame); });
+    record(self, [&](ProgramTrace& recorder) { recorder.store(addr, size, flags, value, pc, frame); });
+  };
+  sink.load = [](void* self, uint64_t addr, uint64_t size) {
+    record(self, [&](ProgramTrace& recorder) { recorder.load(addr, size); });
   };
   sink.rmw_begin = [](void* self, uint64_t addr, uint64_t size, const void* pc, const void* frame) {
     // rmw_end lets the lock go.
-    if (Recorder* recorder = static_cast<Session*>(self)->enter()) {
+    if (ProgramTrace* recorder = static_cast<Session*>(self)->enter()) {
       recorder->rmw_begin(addr, size, pc, frame);
     } else {
       ++this_thread.skipped_rmws;
@@ -138,12 +204,12 @@ powercut_sink Session::sink() {
     session.leave();
   };
   sink.flush = [](void* self, uint64_t addr, uint32_t kind, const void* pc, const void* frame) {
-    record(self, [&](Recorder& recorder) { recorder.flush(addr, kind, pc, frame); });
+    record(self, [&](ProgramTrace& recorder) { recorder.flush(addr, kind, pc, frame); });
   };
   sink.fence = [](void* self, uint32_t kind, const void* pc, const void* frame) {
-    record(self, [&](Recorder& recorder) { recorder.fence(kind, pc, frame); });
+    record(self, [&](ProgramTrace& recorder) { recorder.fence(kind, pc, frame); });
   };
-  sink.mark = [](void* self, const char* name) { record(self, [&](Recorder& recorder) { recorder.mark(name); }); };
+  sink.mark = [](void* self, const char* name) { record(self, [&](ProgramTrace& recorder) { recorder.mark(name); }); };
   return sink;
 }
 
@@ -156,18 +222,34 @@ bool Session::start() {
     fprintf(stderr, "powercut: %s\n", error.message().c_str());
     return false;
   }
+  start(std::make_unique<PoolTrace>(std::move(writer), base_, size_));
+  return true;
+}
+
+void Session::start(std::unique_ptr<ProgramTrace> trace) {
   {
     const std::lock_guard lock(mutex_);
     ++trace_;
     threads_ = 0;
-    writer_ = std::move(writer);
-    recorder_ = std::make_unique<Recorder>(*writer_, base_, size_);
+    process_ = getpid();
+    recorder_ = std::move(trace);
     if (!has_key_) has_key_ = pthread_key_create(&key_, thread_ends) == 0;
   }
   const powercut_sink listener = sink();
   powercut_set_sink(&listener);
-  __powercut_store_window = recorder_->store_window();
-  return true;
+  __powercut_store_window = recorder_->window();
+}
+
+void Session::with_stream(const std::function<void(StreamTrace&)>& action) {
+  // The numbers of threads are given when they do something that is recorded.
+  if (lock() == nullptr) return;
+  if (stream_ != nullptr) {
+    if (this_thread.trace == trace_) stream_->set_thread(this_thread.number);
+    action(*stream_);
+    __powercut_store_window = stream_->window();
+    if (wants_loads_) __powercut_load_window = stream_->window();
+  }
+  leave();
 }
 
 void Session::set_pool(uint64_t base, uint64_t size) {
@@ -191,29 +273,53 @@ bool Session::begin(const char* path) {
   return size_ == 0 || start();
 }
 
-bool Session::end() {
+bool Session::end(int status) {
   if (recorder_ == nullptr) return true;
-  __powercut_store_window = {0, 0};
+  __powercut_store_window = __powercut_load_window = {0, 0};
   powercut_set_sink(nullptr);
-  const std::lock_guard lock(mutex_);
-  recorder_.reset();
-  const std::optional<TraceError> error = writer_->finish();
-  writer_.reset();
-  path_.clear();
-  if (error) fprintf(stderr, "powercut: %s\n", error->message().c_str());
-  return !error;
+  std::optional<std::string> problem;
+  if (lock() != nullptr) {
+    problem = recorder_->finish(status);
+    stream_ = nullptr;
+    recorder_.reset();
+    path_.clear();
+    leave();
+  }
+  if (problem) fprintf(stderr, "powercut: %s\n", problem->c_str());
+  return !problem;
+}
+
+void Session::end_at_once(int status) {
+  // The child of a vfork has this memory and another process id.
+  if (getpid() == process_) end(status);
+}
+
+void Session::forked() {
+  record(this, [](ProgramTrace& trace) { trace.forked(); });
 }
 
 void Session::abandon() {
-  if (recorder_ == nullptr) return;
-  __powercut_store_window = {0, 0};
+  // A stream that did not begin is this process's as much as its parent's.
+  if (recorder_ == nullptr || !recorder_->active()) return;
+  __powercut_store_window = __powercut_load_window = {0, 0};
   powercut_set_sink(nullptr);
-  // Released, not destroyed: the destructor would remove the parent's unfinished file.
+  recorder_->abandon();
+  stream_ = nullptr;
+  // Another thread of the parent may have been at work in it: left as it is.
   static_cast<void>(recorder_.release());
-  static_cast<void>(writer_.release());
 }
 
 void Session::begin_from_environment() {
+  const char* stream = getenv("POWERCUT_STREAM");
+  const char* files = getenv("POWERCUT_POOL_FILES");
+  if (stream != nullptr && *stream != '\0' && files != nullptr) {
+    path_ = stream;
+    wants_loads_ = getenv("POWERCUT_STREAM_LOADS") != nullptr;
+    auto trace = std::make_unique<StreamTrace>(path_, files);
+    stream_ = trace.get();
+    start(std::move(trace));
+    return;
+  }
   const char* path = getenv("POWERCUT_TRACE");
   if (path == nullptr || *path == '\0') return;
   path_ = path;
@@ -238,14 +344,29 @@ void Session::begin_from_environment() {
 }
 
 __attribute__((constructor)) void start_with_program() {
-  pthread_atfork(nullptr, nullptr, [] { session().abandon(); });
+  pthread_atfork(nullptr, [] { session().forked(); }, [] { session().abandon(); });
   session().begin_from_environment();
 }
 
+// The exit status that exit() was called with, once it was.
+int exit_status = 0;
+
 // Destructors of the program's own objects may still store: this library's run after them.
-__attribute__((destructor)) void end_with_program() { session().end(); }
+__attribute__((destructor)) void end_with_program() { session().end(exit_status); }
 
 }  // namespace
+
+bool watches_pools() { return session().has_stream(); }
+
+void with_stream(const std::function<void(StreamTrace&)>& action) { session().with_stream(action); }
+
+void note_exit_status() {
+  // Called late, so that it runs early in exit(): handlers run in the opposite order, destructors after them.
+  on_exit([](int status, void*) { exit_status = status; }, nullptr);
+}
+
+void end_at_once(int status) { session().end_at_once(status); }
+
 }  // namespace powercut::runtime
 
 extern "C" {
@@ -256,6 +377,6 @@ void powercut_trace_pool(void* base, size_t size) {
 
 int powercut_trace_begin(const char* path) { return powercut::runtime::session().begin(path) ? 0 : -1; }
 
-int powercut_trace_end(void) { return powercut::runtime::session().end() ? 0 : -1; }
+int powercut_trace_end(void) { return powercut::runtime::session().end(0) ? 0 : -1; }
 
 }  // extern "C"

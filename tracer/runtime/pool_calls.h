@@ -1,0 +1,21 @@
+// Between the system calls that the program makes through this library (pool_calls.cc) and its session.
+#ifndef POWERCUT_TRACER_RUNTIME_POOL_CALLS_H_
+#define POWERCUT_TRACER_RUNTIME_POOL_CALLS_H_
+
+#include <functional>
+
+namespace powercut::runtime {
+
+class StreamTrace;
+
+// Whether this process records what it does to pool files.
+bool watches_pools();
+// Calls `action` with the stream, under the session's lock. Not from inside of the recorder itself.
+void with_stream(const std::function<void(StreamTrace&)>& action);
+// From now on the stream's end will have the status that exit() is called with.
+void note_exit_status();
+// Completes what is recorded: the process ends without destructors.
+void end_at_once(int status);
+
+}  // namespace powercut::runtime
+#endif  // POWERCUT_TRACER_RUNTIME_POOL_CALLS_H_

@@ -1,0 +1,258 @@
+#include "tracer/runtime/stream_trace.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace powercut::runtime {
+namespace {
+
+constexpr uint64_t kLine = 64;
+constexpr size_t kBuffer = 1 << 20;
+// The flags of a stream's store are those of the hooks.
+static_assert(uint32_t{kPowercutStoreNt} == POWERCUT_STORE_NT);
+static_assert(uint32_t{kPowercutStoreAtomic} == POWERCUT_STORE_ATOMIC);
+static_assert(uint32_t{kPowercutStoreString} == POWERCUT_STORE_MEMCALL);
+static_assert(uint32_t{kPowercutStoreRmw} == POWERCUT_STORE_RMW);
+
+// Appends to `path`; a file descriptor of our own could be closed, or meant, by the program.
+int append(const std::string& path, int flags, const void* bytes, size_t size) {
+  const int fd = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | flags, 0644);
+  if (fd < 0) return errno;
+  int problem = 0;
+  const char* from = static_cast<const char*>(bytes);
+  while (size != 0 && problem == 0) {
+    const ssize_t done = ::write(fd, from, size);
+    if (done < 0 && errno != EINTR) problem = errno;
+    if (done > 0) {
+      from += done;
+      size -= static_cast<size_t>(done);
+    }
+  }
+  close(fd);
+  return problem;
+}
+
+std::string command_line() {
+  std::string words(4096, '\0');
+  const int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+  const ssize_t size = fd < 0 ? 0 : read(fd, words.data(), words.size());
+  if (fd >= 0) close(fd);
+  words.resize(static_cast<size_t>(std::max<ssize_t>(size, 0)));
+  while (!words.empty() && words.back() == '\0') words.pop_back();
+  for (char& letter : words) {
+    if (letter == '\0' || letter == '\n') letter = ' ';
+  }
+  return words;
+}
+
+}  // namespace
+
+StreamTrace::StreamTrace(std::string path, std::string_view pool_files)
+    : path_(std::move(path)),
+      files_(pool_files),
+      ranges_(std::make_unique<powercut_ranges>()),
+      stacks_([this](std::span<const uint64_t> addresses) { return define_stack(addresses); }) {}
+
+powercut_window StreamTrace::window() const {
+  if (ranges_->span == 0) return {0, 0};
+  // A store that begins before the first range may reach into it.
+  const uint64_t before = std::min(ranges_->low, kLine - 1);
+  return {ranges_->low - before, ranges_->span + before};
+}
+
+int StreamTrace::write(const void* bytes, size_t size) {
+  const int problem = append(path_, 0, bytes, size);
+  if (problem != 0) problem_ = path_ + ": " + strerror(problem);
+  return problem;
+}
+
+bool StreamTrace::begin() {
+  if (const int problem = append(path_, O_CREAT | O_EXCL, nullptr, 0)) {
+    state_ = State::kEnded;
+    if (problem == EEXIST) {
+      const std::string line = command_line() + '\n';
+      append(path_ + ".unrecorded", O_CREAT, line.data(), line.size());
+    } else {
+      problem_ = path_ + ": " + strerror(problem);
+    }
+    return false;
+  }
+  buffer_.resize(kBuffer);
+  stream_.write = [](void* self, const void* bytes, size_t size) {
+    return static_cast<StreamTrace*>(self)->write(bytes, size);
+  };
+  stream_.context = this;
+  stream_.buffer = buffer_.data();
+  stream_.capacity = buffer_.size();
+  powercut_stream_begin(&stream_);
+  uint32_t number = 0;
+  for (PoolFiles::File& file : files_.all()) {
+    struct stat status{};
+    if (stat(file.path.c_str(), &status) == 0) file.size = static_cast<uint64_t>(status.st_size);
+    powercut_stream_pool(&stream_, file.path.c_str(), file.size);
+    PoolFiles::read(file, [&](uint64_t offset, std::span<const uint8_t> bytes) {
+      powercut_stream_content(&stream_, number, offset, bytes.data(), static_cast<uint32_t>(bytes.size()));
+    });
+    ++number;
+  }
+  state_ = State::kRecording;
+  return true;
+}
+
+uint32_t StreamTrace::define_stack(std::span<const uint64_t> addresses) {
+  std::vector<powercut_stream_frame> frames;
+  for (const uint64_t address : addresses) {
+    // A return address: one byte back lies in the call itself, whose line is wanted.
+    const std::optional<ModuleMap::Place> place = modules_.find(address - 1);
+    if (!place) break;
+    const auto next = static_cast<uint32_t>(module_numbers_.size());
+    const auto [known, added] = module_numbers_.emplace(place->module->path, next);
+    if (added) powercut_stream_module(&stream_, known->first.c_str());
+    frames.push_back({known->second, place->offset});
+  }
+  if (frames.empty()) return 0;
+  powercut_stream_stack(&stream_, frames.data(), static_cast<uint32_t>(frames.size()));
+  return ++stack_count_;
+}
+
+void StreamTrace::thread_start() { powercut_stream_plain(&stream_, kPowercutThreadStart, no_stack()); }
+
+void StreamTrace::thread_end() { powercut_stream_plain(&stream_, kPowercutThreadEnd, no_stack()); }
+
+void StreamTrace::store(uint64_t addr, uint64_t size, uint32_t flags, const void* value, const void* pc,
+                        const void* frame) {
+  const uint8_t* bytes = static_cast<const uint8_t*>(value);
+  uint64_t begin = 0;
+  while (const uint64_t piece = powercut_ranges_clip(ranges_.get(), addr, size, &begin)) {
+    const powercut_site where = site(pc, frame);
+    bytes += begin - addr;
+    // Adjoining pieces of strings are one instruction in a stream, and its bytes have no order. Two calls have one;
+    // a load, which makes no event, keeps them apart.
+    const bool string = (flags & POWERCUT_STORE_MEMCALL) != 0;
+    if (string && begin == string_end_) powercut_stream_load(&stream_, where, begin, 1);
+    powercut_stream_store(&stream_, where, flags, begin, bytes, piece);
+    string_end_ = string ? begin + piece : 0;
+    bytes += piece;
+    size -= begin - addr + piece;
+    addr = begin + piece;
+  }
+}
+
+void StreamTrace::load(uint64_t addr, uint64_t size) {
+  uint64_t begin = 0;
+  if (const uint64_t piece = powercut_ranges_clip(ranges_.get(), addr, size, &begin)) {
+    powercut_stream_load(&stream_, no_stack(), begin, piece);
+  }
+}
+
+void StreamTrace::rmw_begin(uint64_t, uint64_t, const void* pc, const void* frame) {
+  fence(POWERCUT_RMW_FENCE, pc, frame);
+}
+
+void StreamTrace::rmw_end(uint64_t addr, uint64_t size, uint32_t stored, const void* pc, const void* frame) {
+  if (stored == 0) return;
+  store(addr, size, POWERCUT_STORE_RMW | POWERCUT_STORE_ATOMIC, reinterpret_cast<const void*>(addr), pc, frame);
+}
+
+void StreamTrace::flush(uint64_t addr, uint32_t kind, const void* pc, const void* frame) {
+  uint64_t begin = 0;
+  if (powercut_ranges_clip(ranges_.get(), addr & ~(kLine - 1), kLine, &begin) == 0) return;
+  powercut_stream_flush_line(&stream_, site(pc, frame), kind, addr);
+}
+
+void StreamTrace::fence(uint32_t kind, const void* pc, const void* frame) {
+  powercut_stream_fence(&stream_, site(pc, frame), kind);
+}
+
+void StreamTrace::mark(const char* name) { powercut_stream_marker(&stream_, no_stack(), name); }
+
+void StreamTrace::forked() { powercut_stream_note(&stream_, kPowercutNoteFork, "the program forked"); }
+
+std::optional<std::string> StreamTrace::finish(int status) {
+  if (state_ == State::kRecording) {
+    powercut_stream_end(&stream_, kPowercutExited, static_cast<uint32_t>(status));
+    state_ = State::kEnded;
+  }
+  return problem_.empty() ? std::nullopt : std::optional(std::exchange(problem_, {}));
+}
+
+std::optional<uint32_t> StreamTrace::touch(int fd) {
+  if (state_ == State::kEnded) return std::nullopt;
+  const std::optional<PoolFiles::Open> open = files_.find(fd);
+  if (!open || (state_ == State::kWaiting && !begin())) return std::nullopt;
+  if (open->replaced) powercut_stream_file_size(&stream_, no_stack(), open->pool, 0);
+  resized(open->pool, fd);
+  return open->pool;
+}
+
+void StreamTrace::resized(uint32_t pool, int fd) {
+  struct stat status{};
+  PoolFiles::File& file = files_.all()[pool];
+  if (fstat(fd, &status) != 0 || static_cast<uint64_t>(status.st_size) == file.size) return;
+  file.size = static_cast<uint64_t>(status.st_size);
+  powercut_stream_file_size(&stream_, no_stack(), pool, file.size);
+}
+
+void StreamTrace::mapped(int fd, uint64_t address, uint64_t length, uint64_t offset, bool shared) {
+  // Whatever was there before is gone.
+  unmapped(address, length);
+  const std::optional<uint32_t> pool = touch(fd);
+  if (!pool) return;
+  if (!shared) {
+    powercut_stream_note(&stream_, kPowercutNotePrivate, files_.all()[*pool].path.c_str());
+  } else if (powercut_ranges_map(ranges_.get(), address, length, *pool, offset) != 0) {
+    powercut_stream_note(&stream_, kPowercutNoteOther, "too many mappings of pools; the last ones are not recorded");
+  } else {
+    powercut_stream_map(&stream_, *pool, address, length, offset);
+  }
+}
+
+void StreamTrace::unmapped(uint64_t address, uint64_t length) {
+  if (powercut_ranges_unmap(ranges_.get(), address, length) != 0) powercut_stream_unmap(&stream_, address, length);
+}
+
+void StreamTrace::moved(uint64_t from, uint64_t old_length, uint64_t to, uint64_t new_length) {
+  const powercut_range* range = powercut_ranges_at(ranges_.get(), from);
+  const bool ours = range != nullptr && range->begin <= from;
+  const uint32_t pool = ours ? range->pool : 0;
+  const uint64_t offset = ours ? range->offset + (from - range->begin) : 0;
+  // With an old length of 0 a shared mapping is doubled and the old one stays.
+  unmapped(from, old_length);
+  unmapped(to, new_length);
+  if (ours && powercut_ranges_map(ranges_.get(), to, new_length, pool, offset) == 0) {
+    powercut_stream_map(&stream_, pool, to, new_length, offset);
+  }
+}
+
+void StreamTrace::written(uint32_t pool, int fd, uint64_t offset, const void* bytes, uint64_t size) {
+  const uint8_t* from = static_cast<const uint8_t*>(bytes);
+  while (size != 0) {
+    const uint64_t piece = std::min<uint64_t>(size, kPowercutMostStore);
+    powercut_stream_file_write(&stream_, no_stack(), pool, offset, from, static_cast<uint32_t>(piece));
+    offset += piece;
+    from += piece;
+    size -= piece;
+  }
+  resized(pool, fd);
+}
+
+void StreamTrace::synced(uint32_t pool, uint32_t kind, uint64_t offset, uint64_t length) {
+  powercut_stream_sync(&stream_, no_stack(), kind, pool, offset, length);
+}
+
+void StreamTrace::synced_memory(uint64_t address, uint64_t length) {
+  uint64_t begin = 0;
+  while (const uint64_t piece = powercut_ranges_clip(ranges_.get(), address, length, &begin)) {
+    const powercut_range* range = powercut_ranges_at(ranges_.get(), begin);
+    synced(range->pool, kPowercutMsync, range->offset + (begin - range->begin), piece);
+    length -= begin - address + piece;
+    address = begin + piece;
+  }
+}
+
+}  // namespace powercut::runtime
