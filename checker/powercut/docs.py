@@ -27,20 +27,19 @@ _WIDTH = 100
 def render() -> str:
     """The whole page."""
     root: Any = typer.main.get_command(app)
-    sections = [_section(root, "powercut", parent=None)]
-    with root.make_context("powercut", [], resilient_parsing=True) as context:
-        for name in root.list_commands(context):
-            sections.append(_section(root.get_command(context, name), name, parent=context))
-    return "\n".join([_HEADER, *sections])
+    return "\n".join([_HEADER, *_sections(root, "powercut", parent=None)])
 
 
-def _section(command: Any, name: str, *, parent: Any) -> str:
+def _sections(command: Any, name: str, *, parent: Any) -> list[str]:
+    """The command's own section, and those of its commands."""
     options = {"terminal_width": _WIDTH, "max_content_width": _WIDTH, "color": False}
-    title = name if parent is None else f"powercut {name}"
     # resilient_parsing: nothing is run, and required arguments may be absent.
     with command.make_context(name, [], parent=parent, resilient_parsing=True, **options) as context:
         text = "\n".join(line.rstrip() for line in command.get_help(context).rstrip().splitlines())
-    return f"## {title}\n\n```text\n{text}\n```\n"
+        sections = [f"## {context.command_path}\n\n```text\n{text}\n```\n"]
+        for inner in command.list_commands(context) if hasattr(command, "list_commands") else ():
+            sections += _sections(command.get_command(context, inner), inner, parent=context)
+    return sections
 
 
 def page() -> Path:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from powercut import paths
+from powercut import paths, pmemcheck
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,14 +125,13 @@ def _pin() -> Check:
 
 
 def _pmemcheck() -> Check:
-    valgrind = shutil.which("valgrind")
-    folders = (os.environ.get("VALGRIND_LIB", ""), "/usr/libexec/valgrind", "/usr/lib/valgrind")
-    tools = [tool for folder in folders if folder for tool in sorted(Path(folder).glob("pmemcheck-*"))]
-    absent = "absent: this Valgrind has no such tool" if valgrind else "absent: Valgrind is not installed"
+    found = pmemcheck.find()
+    named = os.environ.get(pmemcheck.VARIABLE)
+    absent = f"absent: {pmemcheck.VARIABLE}={named} has no such tool" if named else "absent: no Valgrind here has it"
     return Check(
         name="pmemcheck",
-        ok=bool(tools),
+        ok=found is not None,
         required=False,
-        detail=str(tools[0]) if tools else absent,
-        next_step="" if tools else "Nothing to do: only its logs would be read and written.",
+        detail=found or absent,
+        next_step="" if found else "Nothing to do: the powercut Valgrind tool does the same job, and logs are read.",
     )

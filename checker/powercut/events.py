@@ -199,6 +199,47 @@ class TargetDescription(_Event):
     traits: Any = None
 
 
+#: How modules begin that are no files: frames of a pmemcheck log, "pmemcheck:main (a.c:9)".
+LOG_MODULE = "pmemcheck:"
+
+
+class LogPool(_Event):
+    """A pool file that a pmemcheck log registers."""
+
+    path: str
+    size: int
+    address: int
+    #: Of an import: its bytes from before the run were given.
+    content_known: bool = False
+
+
+class Imported(_Event):
+    event: Literal["imported"]
+    trace: str
+    events: int
+    entries: int
+    markers: int
+    stores_outside: int
+    flushes_outside: int
+    unnamed_frames: int
+    pools: list[LogPool]
+
+
+class Exported(_Event):
+    event: Literal["exported"]
+    log: str
+    entries: int
+    threads: int
+    content_bytes: int
+    pools: list[LogPool]
+
+
+class StoreFrames(_Event):
+    event: Literal["store_frames"]
+    modules: list[Module]
+    frames: RawStack
+
+
 class Described(_Event):
     event: Literal["described"]
     target: TargetDescription
@@ -285,10 +326,16 @@ Event = (
     | FaultFinding
     | FaultTrace
     | FaultResult
+    | Imported
+    | Exported
+    | StoreFrames
     | Unknown
 )
 
 _TYPES: dict[str, type[_Event]] = {
+    "imported": Imported,
+    "exported": Exported,
+    "store_frames": StoreFrames,
     "hello": Hello,
     "modules": Modules,
     "recorded": Recorded,

@@ -9,6 +9,7 @@ offset of a fault is the faulting instruction itself and is looked up as it is.
 import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import threading
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from powercut import paths
-from powercut.events import Module
+from powercut.events import LOG_MODULE, Module
 
 _PROGRAMS = ("llvm-symbolizer-19", "llvm-symbolizer")
 #: Code that stores on behalf of its caller: never the site that a person should look at.
@@ -71,6 +72,21 @@ class Frame:
             "offset": self.offset,
             "inlined": self.inlined,
         }
+
+
+def _from_log(text: str, offset: int) -> Frame:
+    """A frame as Valgrind wrote it: "main (a.c:9)", "main (in /bin/prog)", "???"."""
+    match = re.fullmatch(r"(?P<function>.+?) \((?:in (?P<module>.+)|(?P<file>[^()]+):(?P<line>\d+))\)", text)
+    function = match["function"] if match else text
+    return Frame(
+        function="??" if function == "???" else function,
+        file=match["file"] if match else None,
+        line=int(match["line"]) if match and match["line"] else 0,
+        column=0,
+        module=os.path.basename(match["module"]) if match and match["module"] else "pmemcheck log",
+        offset=offset,
+        inlined=False,
+    )
 
 
 def site_frame(frames: Sequence[Frame]) -> Frame | None:
@@ -138,6 +154,8 @@ class Symbolizer:
             return self._cache[key]
 
     def _ask(self, path: str, offset: int, address: int) -> tuple[Frame, ...]:
+        if path.startswith(LOG_MODULE):
+            return (_from_log(path.removeprefix(LOG_MODULE), offset),)
         module = os.path.basename(path) or "?"
         unknown = (Frame(function="??", file=None, line=0, column=0, module=module, offset=offset, inlined=False),)
         if not path or '"' in path or "\n" in path or self._program is None:
