@@ -1,0 +1,92 @@
+/* The history of a program for powercut: where its operations begin and end, and what they answered. Header only.
+ *
+ *   powercut_mark_begin(POWERCUT_INSERT, key, key_size, value, value_size);
+ *   int status = my_insert(...);
+ *   powercut_mark_end(status, NULL, 0);
+ *
+ * Under the Valgrind tool of powercut these are client requests; in a program that was built with `powercut cc` they
+ * are calls of the tracer's runtime; natively they are a few instructions that do nothing. C and C++. */
+#ifndef POWERCUT_MARK_H_
+#define POWERCUT_MARK_H_
+
+/* Numbers of the client requests. */
+#define POWERCUT_MARK_BASE ((unsigned int)('P' << 24 | 'W' << 16))
+#define POWERCUT_MARK_ACTIVE (POWERCUT_MARK_BASE + 0)
+#define POWERCUT_MARK_BEGIN (POWERCUT_MARK_BASE + 1)
+#define POWERCUT_MARK_END (POWERCUT_MARK_BASE + 2)
+#define POWERCUT_MARK_POINT (POWERCUT_MARK_BASE + 3)
+#define POWERCUT_MARK_POOL (POWERCUT_MARK_BASE + 4)
+#define POWERCUT_MARK_PHASE (POWERCUT_MARK_BASE + 5)
+#define POWERCUT_MARK_CUT (POWERCUT_MARK_BASE + 6)
+
+/* Kinds of operations (tracer/FORMAT.md). The value of a maintenance operation is its command. */
+enum powercut_mark_kind {
+  POWERCUT_MARK_FORMAT = 1,
+  POWERCUT_MARK_OPEN = 2,
+  POWERCUT_MARK_INSERT = 3,
+  POWERCUT_MARK_UPDATE = 4,
+  POWERCUT_MARK_ERASE = 5,
+  POWERCUT_MARK_LOOKUP = 6,
+  POWERCUT_MARK_MAINTAIN = 7,
+  POWERCUT_MARK_CLOSE = 8
+};
+
+/* Valgrind's client request: four rotations that change nothing and an exchange of a register with itself. */
+static inline unsigned long powercut_mark_request(unsigned long request, unsigned long a, unsigned long b,
+                                                  unsigned long c, unsigned long d, unsigned long e) {
+  volatile unsigned long arguments[6];
+  unsigned long answer = 0;
+  arguments[0] = request;
+  arguments[1] = a;
+  arguments[2] = b;
+  arguments[3] = c;
+  arguments[4] = d;
+  arguments[5] = e;
+  __asm__ volatile("rolq $3, %%rdi\n\trolq $13, %%rdi\n\trolq $61, %%rdi\n\trolq $51, %%rdi\n\txchgq %%rbx, %%rbx"
+                   : "+d"(answer)
+                   : "a"(arguments)
+                   : "cc", "memory");
+  return answer;
+}
+
+/* Not 0 under the Valgrind tool. */
+static inline int powercut_mark_active(void) { return powercut_mark_request(POWERCUT_MARK_ACTIVE, 0, 0, 0, 0, 0) != 0; }
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+/* Of the tracer's runtime; null in a program that is not linked with it. */
+__attribute__((weak)) void __powercut_mark_begin(unsigned kind, const void* key, unsigned long key_size,
+                                                 const void* value, unsigned long value_size);
+__attribute__((weak)) void __powercut_mark_end(unsigned status, const void* value, unsigned long size);
+__attribute__((weak)) void powercut_mark(const char* name);
+#ifdef __cplusplus
+}
+#endif
+
+/* An operation begins. A key or value that there is not: null and 0. */
+static inline void powercut_mark_begin(unsigned kind, const void* key, unsigned long key_size, const void* value,
+                                       unsigned long value_size) {
+  if (__powercut_mark_begin) __powercut_mark_begin(kind, key, key_size, value, value_size);
+  powercut_mark_request(POWERCUT_MARK_BEGIN, kind, (unsigned long)key, key_size, (unsigned long)value, value_size);
+}
+
+/* It ended with `status` (powercut_status of powercut/target.h; 0 is success); a lookup has returned `value`. */
+static inline void powercut_mark_end(unsigned status, const void* value, unsigned long size) {
+  if (__powercut_mark_end) __powercut_mark_end(status, value, size);
+  powercut_mark_request(POWERCUT_MARK_END, status, (unsigned long)value, size, 0, 0);
+}
+
+/* Names a place of the program. */
+static inline void powercut_mark_point(const char* name) {
+  if (powercut_mark) powercut_mark(name);
+  powercut_mark_request(POWERCUT_MARK_POINT, (unsigned long)name, 0, 0, 0, 0);
+}
+
+/* Tells where persistent memory lies that is no mapping of a --pool file. For the Valgrind tool; see powercut/trace.h
+ * for programs that were built with `powercut cc`. */
+static inline void powercut_mark_pool(void* address, unsigned long size) {
+  powercut_mark_request(POWERCUT_MARK_POOL, (unsigned long)address, size, 0, 0, 0);
+}
+
+#endif /* POWERCUT_MARK_H_ */

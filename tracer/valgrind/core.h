@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Functions of Valgrind's core that its tool headers do not declare. They are in the core's static library. */
+#ifndef POWERCUT_TRACER_VALGRIND_CORE_H_
+#define POWERCUT_TRACER_VALGRIND_CORE_H_
+
+#include "pub_tool_basics.h"
+
+/* Moves a descriptor to the range that is Valgrind's own and closes it on exec. */
+Int VG_(safe_fd)(Int oldfd);
+/* The path of an open descriptor, in a buffer that the next call overwrites. */
+Bool VG_(resolve_filename)(Int fd, const HChar** path);
+/* Whether undecodable instructions are reported on standard error when they are translated. */
+extern Bool VG_(clo_sigill_diag);
+
+#endif

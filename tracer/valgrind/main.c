@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The Valgrind tool `powercut`: records what a program asks of its persistent memory (tracer/stream/STREAM.md).
+ *
+ *   valgrind --tool=powercut --stream=FILE [--pool=FILE]... [--loads=yes] PROGRAM ...
+ *
+ * Known inaccuracies are in README.md. */
+#include "pub_tool_basics.h"
+#include "pub_tool_libcassert.h"
+#include "pub_tool_libcbase.h"
+#include "pub_tool_libcprint.h"
+#include "pub_tool_libcproc.h"
+#include "pub_tool_options.h"
+#include "pub_tool_tooliface.h"
+#include "tracer/valgrind/core.h"
+#include "tracer/valgrind/instrument.h"
+#include "tracer/valgrind/pool_files.h"
+#include "tracer/valgrind/recorder.h"
+#include "tracer/valgrind/requests.h"
+
+static const HChar* stream_path;
+
+static Bool option(const HChar* argument) {
+  const HChar* pool;
+  if (VG_STR_CLO(argument, "--stream", stream_path)) return True;
+  if (VG_STR_CLO(argument, "--pool", pool)) {
+    if (!pc_pool_named(pool)) VG_(fmsg_bad_option)(argument, "There are more than 64 pools.\n");
+    return True;
+  }
+  if (VG_BOOL_CLO(argument, "--loads", pc_loads)) return True;
+  return False;
+}
+
+static void print_usage(void) {
+  VG_(printf)("    --stream=FILE             where the records go (required)\n");
+  VG_(printf)("    --pool=FILE               record every shared mapping of this file; may be repeated\n");
+  VG_(printf)("    --loads=no|yes            record loads of pools as well [no]\n");
+}
+
+static void print_debug_usage(void) { VG_(printf)("    (none)\n"); }
+
+static void in_parent(ThreadId tid) {
+  if (!pc_recording()) return;
+  powercut_stream_note(pc_stream(), kPowercutNoteFork, "the program started a child: it was not recorded");
+}
+
+static void in_child(ThreadId tid) { pc_recorder_abandon(); }
+
+/* A crash of the program must not lose what is in the buffer. */
+static void before_signal(ThreadId tid, Int number, Bool alternate_stack) {
+  if (pc_recording()) powercut_stream_flush(pc_stream());
+}
+
+static void post_clo_init(void) {
+  if (stream_path == NULL) {
+    VG_(fmsg)("powercut: --stream=FILE is missing. 'powercut record' starts this tool with all that it needs.\n");
+    VG_(exit)(1);
+  }
+  pc_recorder_open(stream_path);
+  pc_pools_begin();
+}
+
+static void finish(Int status) { pc_recorder_close(); }
+
+static void pre_clo_init(void) {
+  VG_(details_name)("powercut");
+  VG_(details_version)("1");
+  VG_(details_description)("a tracer of persistent memory");
+  VG_(details_copyright_author)("Copyright (C) 2026 the powercut authors. GNU GPL version 2 or later.");
+  VG_(details_bug_reports_to)("the powercut project");
+  VG_(details_avg_translation_sizeB)(500);
+  VG_(basic_tool_funcs)(post_clo_init, pc_instrument, finish);
+  VG_(needs_command_line_options)(option, print_usage, print_debug_usage);
+  VG_(needs_client_requests)(pc_client_request);
+  VG_(needs_syscall_wrapper)(pc_pre_syscall, pc_post_syscall);
+  VG_(track_post_mem_write)(pc_kernel_write);
+  VG_(track_pre_thread_ll_create)(pc_thread_created);
+  VG_(track_pre_thread_ll_exit)(pc_thread_exits);
+  VG_(track_pre_deliver_signal)(before_signal);
+  /* Its reader would complain of every clwb before pc_instrument sees it. */
+  VG_(clo_sigill_diag) = False;
+  VG_(atfork)(NULL, in_parent, in_child);
+}
+
+VG_DETERMINE_INTERFACE_VERSION(pre_clo_init)

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tracer/valgrind/pool_files.h"
+
+#include "pub_tool_aspacemgr.h"
+#include "pub_tool_libcbase.h"
+#include "pub_tool_libcfile.h"
+#include "pub_tool_libcprint.h"
+#include "pub_tool_mallocfree.h"
+#include "pub_tool_threadstate.h"
+#include "pub_tool_vki.h"
+#include "pub_tool_vkiscnums.h"
+#include "tracer/valgrind/core.h"
+#include "tracer/valgrind/recorder.h"
+
+enum { kMostPools = 64, kPage = 4096 };
+
+typedef struct {
+  const HChar* path; /* empty: memory that is no file */
+  Bool exists;       /* then these are its */
+  ULong device, inode;
+  ULong size;
+  Bool named;
+} PoolFile;
+
+static PoolFile pools[kMostPools];
+static UInt pool_count, named_count;
+
+static const UChar kZeros[kPage];
+
+/* ---- definition ---- */
+
+Bool pc_pool_named(const HChar* path) {
+  if (pool_count == kMostPools) return False;
+  pools[pool_count].path = VG_(strdup)("powercut.pool", path);
+  pools[pool_count].named = True;
+  ++pool_count;
+  ++named_count;
+  return True;
+}
+
+static void content_page(UInt pool, ULong offset, const UChar* bytes, UInt size) {
+  if (VG_(memcmp)(bytes, kZeros, size) != 0) powercut_stream_content(pc_stream(), pool, offset, bytes, size);
+}
+
+/* The bytes of a file, from `offset` on, handed on by pages. Holes are passed over. */
+static void each_page(const HChar* path, ULong offset, ULong end, void (*visit)(UInt, ULong, const UChar*, UInt),
+                      UInt pool) {
+  enum { kSeekData = 3, kBuffer = 64 * kPage };
+  static UChar buffer[kBuffer];
+  const Int file = VG_(fd_open)(path, VKI_O_RDONLY, 0);
+  if (file < 0) return;
+  while (offset < end) {
+    const Off64T data = VG_(lseek)(file, (Off64T)offset, kSeekData);
+    if (data < 0 && VG_(lseek)(file, 0, kSeekData) >= 0) break; /* only a hole is left */
+    if (data > (Off64T)offset) offset = (ULong)data;
+    if (offset >= end) break;
+    if (VG_(lseek)(file, (Off64T)offset, VKI_SEEK_SET) < 0) break;
+    const ULong wanted = end - offset < kBuffer ? end - offset : kBuffer;
+    const Int got = VG_(read)(file, buffer, (Int)wanted);
+    if (got <= 0) break;
+    for (UInt at = 0; at < (UInt)got; at += kPage) {
+      visit(pool, offset + at, buffer + at, (UInt)got - at < kPage ? (UInt)got - at : kPage);
+    }
+    offset += (ULong)got;
+  }
+  VG_(close)(file);
+}
+
+void pc_pools_begin(void) {
+  for (UInt pool = 0; pool < pool_count; ++pool) {
+    struct vg_stat status;
+    PoolFile* file = &pools[pool];
+    if (!sr_isError(VG_(stat)(file->path, &status))) {
+      file->exists = True;
+      file->device = status.dev;
+      file->inode = status.ino;
+      file->size = (ULong)status.size;
+    }
+    powercut_stream_pool(pc_stream(), file->path, file->size);
+    each_page(file->path, 0, file->size, content_page, pool);
+  }
+}
+
+/* ---- recognition ---- */
+
+static void set_size(ThreadId tid, UInt pool, ULong size) {
+  if (pools[pool].size == size) return;
+  pools[pool].size = size;
+  powercut_stream_file_size(pc_stream(), pc_site(tid), pool, size);
+}
+
+/* The pool that `fd` is open on, or -1. Brings its size up to date. */
+static Int pool_of(ThreadId tid, Int fd) {
+  struct vg_stat status, named;
+  if (pool_count == 0 || fd < 0 || VG_(fstat)(fd, &status) != 0) return -1;
+  for (UInt pool = 0; pool < pool_count; ++pool) {
+    PoolFile* file = &pools[pool];
+    if (*file->path == '\0') continue;
+    if (!file->exists || file->device != status.dev || file->inode != status.ino) {
+      /* Perhaps it was made, or replaced, since it was last looked at. */
+      if (sr_isError(VG_(stat)(file->path, &named)) || named.dev != status.dev || named.ino != status.ino) continue;
+      if (file->exists) set_size(tid, pool, 0);
+      file->exists = True;
+      file->device = status.dev;
+      file->inode = status.ino;
+    }
+    set_size(tid, pool, (ULong)status.size);
+    return (Int)pool;
+  }
+  return -1;
+}
+
+void pc_pool_registered(Addr address, ULong length, Bool always) {
+  Addr begin;
+  if (length == 0 || powercut_ranges_clip(pc_ranges(), address, length, &begin) == length) return;
+  const NSegment* segment = VG_(am_find_nsegment)(address);
+  const HChar* path = segment != NULL && segment->kind == SkFileC ? VG_(am_get_filename)(segment) : NULL;
+  if (path == NULL) path = "";
+  if (named_count != 0 && !always) {
+    /* A library tells of every file that it maps; the user has said which of them count. */
+    powercut_stream_note(pc_stream(), kPowercutNoteOther,
+                         "the program registers persistent memory that no --pool names: it was not recorded");
+    return;
+  }
+  const ULong offset = *path == '\0' ? 0 : (ULong)segment->offset + (address - segment->start);
+  UInt pool = 0;
+  while (pool < pool_count && (*path == '\0' || VG_(strcmp)(pools[pool].path, path) != 0)) ++pool;
+  if (pool == pool_count) {
+    if (pool_count == kMostPools) {
+      powercut_stream_note(pc_stream(), kPowercutNoteOther, "more than 64 pools: one was not recorded");
+      return;
+    }
+    struct vg_stat status;
+    PoolFile* file = &pools[pool_count++];
+    file->path = VG_(strdup)("powercut.pool", path);
+    if (*path != '\0' && !sr_isError(VG_(stat)(path, &status))) {
+      file->exists = True;
+      file->device = status.dev;
+      file->inode = status.ino;
+      file->size = (ULong)status.size;
+    }
+    powercut_stream_pool(pc_stream(), file->path, file->size);
+  }
+  /* What it holds now is what the program has started from. */
+  for (ULong at = 0; at < length; at += kPage) {
+    content_page(pool, offset + at, (const UChar*)(address + at), length - at < kPage ? (UInt)(length - at) : kPage);
+  }
+  pc_map(pool, address, length, offset);
+}
+
+/* ---- system calls ---- */
+
+static void after_mmap(ThreadId tid, UWord* args, Addr address) {
+  enum { kTypeMask = 0x0F }; /* MAP_SHARED is 1, MAP_SHARED_VALIDATE 3 */
+  const ULong length = VG_PGROUNDUP(args[1]);
+  pc_unmap(address, length);
+  if ((args[3] & VKI_MAP_ANONYMOUS) != 0) return;
+  const Int pool = pool_of(tid, (Int)args[4]);
+  if (pool < 0) return;
+  if ((args[3] & kTypeMask) == VKI_MAP_PRIVATE) {
+    powercut_stream_note(pc_stream(), kPowercutNotePrivate, pools[pool].path);
+    return;
+  }
+  pc_map((UInt)pool, address, length, args[5]);
+}
+
+static void after_mremap(Addr from, ULong old_length, Addr to, ULong new_length, UWord flags) {
+  enum { kDontUnmap = 4 };
+  const powercut_range* found = powercut_ranges_at(pc_ranges(), from);
+  if (found == NULL || found->begin > from) {
+    pc_unmap(to, new_length);
+    return;
+  }
+  const UInt pool = found->pool;
+  const ULong offset = found->offset + (from - found->begin);
+  if ((flags & kDontUnmap) == 0) pc_unmap(from, VG_PGROUNDUP(old_length));
+  pc_map(pool, to, VG_PGROUNDUP(new_length), offset);
+}
+
+static void file_page(UInt pool, ULong offset, const UChar* bytes, UInt size) {
+  /* The caller's thread runs: the stack is still that of the system call. */
+  powercut_stream_file_write(pc_stream(), pc_site(VG_(get_running_tid)()), pool, offset, bytes, size);
+}
+
+/* `size` bytes at `offset` of the file were written: they are read back, since they may have come from anywhere. */
+static void file_written(UInt pool, ULong offset, ULong size) {
+  each_page(pools[pool].path, offset, offset + size, file_page, pool);
+}
+
+/* A call that has written `size` bytes to `fd` and moved its position. */
+static void written_at_position(ThreadId tid, Int fd, ULong size) {
+  const Int pool = pool_of(tid, fd);
+  if (pool < 0) return;
+  const Off64T end = VG_(lseek)(fd, 0, VKI_SEEK_CUR);
+  if (end >= (Off64T)size) file_written((UInt)pool, (ULong)end - size, size);
+}
+
+static void written_at(ThreadId tid, Int fd, ULong offset, ULong size) {
+  const Int pool = pool_of(tid, fd);
+  if (pool >= 0) file_written((UInt)pool, offset, size);
+}
+
+static void after_fallocate(ThreadId tid, UWord* args) {
+  enum { kPunchHole = 2, kZeroRange = 16 };
+  const Int pool = pool_of(tid, (Int)args[0]);
+  if (pool < 0 || (args[1] & (kPunchHole | kZeroRange)) == 0) return;
+  for (ULong done = 0; done < args[3]; done += kPage) {
+    const ULong left = args[3] - done;
+    file_page((UInt)pool, args[2] + done, kZeros, left < kPage ? (UInt)left : kPage);
+  }
+}
+
+static void synced(ThreadId tid, UInt pool, ULong offset, ULong length, UInt kind) {
+  powercut_stream_sync(pc_stream(), pc_site(tid), kind, pool, offset, length);
+}
+
+static void after_msync(ThreadId tid, Addr address, ULong length) {
+  const Addr end = VG_PGROUNDUP(address + length);
+  Addr begin;
+  ULong piece;
+  while (address < end && (piece = powercut_ranges_clip(pc_ranges(), address, end - address, &begin)) != 0) {
+    const powercut_range* range = powercut_ranges_at(pc_ranges(), begin);
+    synced(tid, range->pool, range->offset + (begin - range->begin), piece, kPowercutMsync);
+    address = begin + piece;
+  }
+}
+
+static void sync_all(ThreadId tid) {
+  for (UInt pool = 0; pool < pool_count; ++pool) synced(tid, pool, 0, ~0ull, kPowercutFsync);
+}
+
+void pc_pre_syscall(ThreadId tid, UInt number, UWord* args, UInt count) {
+  if (!pc_recording()) return;
+  if (number == __NR_exit_group || number == __NR_exit) pc_recorder_status((Int)args[0]);
+  if (number != __NR_execve && number != __NR_execveat) return;
+  /* The new program runs without the tool: nothing may stay in the buffer. */
+  powercut_stream_note(pc_stream(), kPowercutNoteExec,
+                       "the program replaced itself (exec): the new one was not recorded");
+  powercut_stream_flush(pc_stream());
+}
+
+void pc_post_syscall(ThreadId tid, UInt number, UWord* args, UInt count, SysRes result) {
+  if (!pc_recording() || sr_isError(result)) return;
+  const UWord value = sr_Res(result);
+  switch (number) {
+    case __NR_mmap:
+      after_mmap(tid, args, value);
+      break;
+    case __NR_munmap:
+      pc_unmap(args[0], VG_PGROUNDUP(args[1]));
+      break;
+    case __NR_mremap:
+      after_mremap(args[0], args[1], value, args[2], args[3]);
+      break;
+    case __NR_write:
+    case __NR_writev:
+      written_at_position(tid, (Int)args[0], value);
+      break;
+    case __NR_pwrite64:
+    case __NR_pwritev:
+      written_at(tid, (Int)args[0], args[3], value);
+      break;
+    case __NR_pwritev2:
+      if ((Long)args[3] == -1) {
+        written_at_position(tid, (Int)args[0], value);
+      } else {
+        written_at(tid, (Int)args[0], args[3], value);
+      }
+      break;
+    case __NR_sendfile:
+      written_at_position(tid, (Int)args[0], value);
+      break;
+    case __NR_copy_file_range:
+    case __NR_splice:
+      if (args[3] == 0) {
+        written_at_position(tid, (Int)args[2], value);
+      } else {
+        written_at(tid, (Int)args[2], *(const ULong*)args[3] - value, value);
+      }
+      break;
+    case __NR_ftruncate:
+      pool_of(tid, (Int)args[0]);
+      break;
+    case __NR_fallocate:
+      after_fallocate(tid, args);
+      break;
+    case __NR_open:
+    case __NR_openat:
+    case __NR_creat:
+      pool_of(tid, (Int)value); /* it may have been truncated, made or replaced */
+      break;
+    case __NR_msync:
+      after_msync(tid, args[0], args[1]);
+      break;
+    case __NR_fsync:
+    case __NR_fdatasync: {
+      const Int pool = pool_of(tid, (Int)args[0]);
+      if (pool >= 0) synced(tid, (UInt)pool, 0, ~0ull, kPowercutFsync);
+      break;
+    }
+    case __NR_sync:
+    case __NR_syncfs:
+      sync_all(tid);
+      break;
+    default:
+      break;
+  }
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Pools as files: which files they are, where they get mapped, and what system calls do to them.
+ *
+ * A file is a pool if its path was given, whatever name or link it is opened by: files are compared by device and
+ * inode. A pool that does not exist yet is recognised once it does, and one that is replaced begins empty again. */
+#ifndef POWERCUT_TRACER_VALGRIND_POOL_FILES_H_
+#define POWERCUT_TRACER_VALGRIND_POOL_FILES_H_
+
+#include "pub_tool_basics.h"
+
+/* A path of --pool. False when there are too many. */
+Bool pc_pool_named(const HChar* path);
+/* Defines the named pools in the stream, with their contents. Once, before the program runs. */
+void pc_pools_begin(void);
+
+/* A range that the program says is persistent. Nothing happens where it is known already. `always`: also a file that
+ * no --pool names, where others were named. */
+void pc_pool_registered(Addr address, ULong length, Bool always);
+
+void pc_pre_syscall(ThreadId tid, UInt number, UWord* args, UInt count);
+void pc_post_syscall(ThreadId tid, UInt number, UWord* args, UInt count, SysRes result);
+
+#endif

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tracer/valgrind/recorder.h"
+
+#include "pub_tool_libcassert.h"
+#include "pub_tool_libcbase.h"
+#include "pub_tool_libcfile.h"
+#include "pub_tool_libcprint.h"
+#include "pub_tool_libcproc.h"
+#include "pub_tool_mallocfree.h"
+#include "pub_tool_threadstate.h"
+#include "pub_tool_vki.h"
+#include "tracer/valgrind/core.h"
+#include "tracer/valgrind/stacks.h"
+
+enum { kLine = 64, kBuffer = 1 << 20, kRecent = 1 << 14 };
+
+Window pc_window;
+ULong pc_unfenced;
+
+static powercut_ranges ranges;
+static powercut_stream stream;
+static UChar buffer[kBuffer];
+static Int stream_fd = -1;
+static Bool exited;
+static Int exit_status; /* without an exit: 0, the core does not say which signal it was */
+
+/* What a thread did last, so that an annotation and the instruction beside it are one event. */
+typedef enum { kDidOther, kDidFence, kDidAnnotatedFence } Did;
+
+typedef struct {
+  Bool numbered; /* it has appeared in the stream */
+  UInt number;
+  Bool unfenced; /* flushed or stored non-temporally since its last fence */
+  Did did;
+} Thread;
+
+static Thread* threads; /* by ThreadId */
+static UInt thread_count;
+
+/* The last event of a line, in a table that forgets: where it has forgotten, an annotation is believed. */
+typedef enum { kStored = 1, kFlushed, kAnnotated } LineState;
+static struct {
+  Addr line;
+  UChar state;
+  ThreadId tid;
+} recent[kRecent];
+
+static Int write_out(void* context, const void* bytes, size_t size) {
+  const UChar* from = bytes;
+  while (size != 0) {
+    const Int done = VG_(write)(stream_fd, from, (Int)size);
+    if (done <= 0) {
+      VG_(umsg)("powercut: cannot write the stream. Free some space and record again.\n");
+      return -1;
+    }
+    from += done;
+    size -= (SizeT)done;
+  }
+  return 0;
+}
+
+void pc_recorder_open(const HChar* path) {
+  const SysRes file = VG_(open)(path, VKI_O_WRONLY | VKI_O_CREAT | VKI_O_TRUNC, 0600);
+  if (sr_isError(file)) {
+    VG_(fmsg)("powercut: cannot write %s (error %lu). Name another file with --stream.\n", path, sr_Err(file));
+    VG_(exit)(1);
+  }
+  /* Out of the way of the program's own descriptors. */
+  stream_fd = VG_(safe_fd)((Int)sr_Res(file));
+  threads = VG_(calloc)("powercut.threads", VG_N_THREADS, sizeof(Thread));
+  stream.write = write_out;
+  stream.buffer = buffer;
+  stream.capacity = sizeof buffer;
+  powercut_stream_begin(&stream);
+}
+
+Bool pc_recording(void) { return stream_fd >= 0; }
+
+void pc_recorder_status(Int status) {
+  exited = True;
+  exit_status = status & 0xFF;
+}
+
+void pc_recorder_close(void) {
+  if (!pc_recording()) return;
+  powercut_stream_end(&stream, exited ? kPowercutExited : kPowercutSignalled, (UInt)exit_status);
+  VG_(close)(stream_fd);
+  stream_fd = -1;
+}
+
+void pc_recorder_abandon(void) {
+  if (!pc_recording()) return;
+  VG_(close)(stream_fd);
+  stream_fd = -1;
+  stream.used = 0;
+  pc_window.low = pc_window.span = 0;
+  pc_unfenced = 0;
+  ranges.count = 0;
+  ranges.low = ranges.span = 0;
+}
+
+powercut_stream* pc_stream(void) { return &stream; }
+powercut_ranges* pc_ranges(void) { return &ranges; }
+
+static UInt number_of(ThreadId tid) {
+  Thread* thread = &threads[tid];
+  if (!thread->numbered) {
+    thread->numbered = True;
+    thread->number = thread_count++;
+    const powercut_site site = {thread->number, 0};
+    powercut_stream_plain(&stream, kPowercutThreadStart, site);
+  }
+  return thread->number;
+}
+
+powercut_site pc_site(ThreadId tid) {
+  const UInt number = number_of(tid);
+  const powercut_site site = {number, pc_stack(&stream, tid)};
+  return site;
+}
+
+void pc_thread_created(ThreadId parent, ThreadId tid) {
+  if (threads != NULL) VG_(memset)(&threads[tid], 0, sizeof(Thread));
+}
+
+static void set_unfenced(ThreadId tid, Bool unfenced) {
+  if (threads[tid].unfenced == unfenced) return;
+  threads[tid].unfenced = unfenced;
+  pc_unfenced += unfenced ? 1 : -1;
+}
+
+void pc_thread_exits(ThreadId tid) {
+  if (!pc_recording()) return;
+  set_unfenced(tid, False);
+  if (!threads[tid].numbered) return;
+  const powercut_site site = {threads[tid].number, 0};
+  powercut_stream_plain(&stream, kPowercutThreadEnd, site);
+}
+
+static void update_window(void) {
+  pc_window.low = ranges.low - (kLine - 1);
+  pc_window.span = ranges.span == 0 ? 0 : ranges.span + (kLine - 1);
+}
+
+void pc_map(UInt pool, Addr address, ULong length, ULong offset) {
+  if (powercut_ranges_map(&ranges, address, length, pool, offset) != 0) {
+    powercut_stream_note(&stream, kPowercutNoteOther, "more than 4096 mappings of pools: one was not recorded");
+    return;
+  }
+  powercut_stream_map(&stream, pool, address, length, offset);
+  update_window();
+}
+
+void pc_unmap(Addr address, ULong length) {
+  if (powercut_ranges_unmap(&ranges, address, length) == 0) return;
+  powercut_stream_unmap(&stream, address, length);
+  update_window();
+}
+
+static UInt slot_of(Addr line) { return (UInt)((line / kLine * 0x9E3779B97F4A7C15ull) >> 50) % kRecent; }
+
+/* Remembers a cacheable store; a non-temporal one needs no flush. */
+static void line_stored(Addr address, ULong size, Bool nt) {
+  if (nt) return;
+  for (Addr line = address & ~(Addr)(kLine - 1); line < address + size; line += kLine) {
+    const UInt slot = slot_of(line);
+    recent[slot].line = line;
+    recent[slot].state = kStored;
+  }
+}
+
+static UChar line_state(Addr line, ThreadId tid) {
+  const UInt slot = slot_of(line);
+  if (recent[slot].line != line) return 0;
+  return recent[slot].state == kStored || recent[slot].tid == tid ? recent[slot].state : kStored;
+}
+
+static void line_flushed(Addr line, ThreadId tid, LineState state) {
+  const UInt slot = slot_of(line);
+  recent[slot].line = line;
+  recent[slot].state = state;
+  recent[slot].tid = tid;
+}
+
+/* A store of any size: each part that lies in one mapping is a record. */
+static void record_store(ThreadId tid, Addr address, ULong size, UInt flags) {
+  const Addr end = address + size;
+  powercut_site site;
+  Bool placed = False;
+  Addr begin;
+  ULong piece;
+  while (address < end && (piece = powercut_ranges_clip(&ranges, address, end - address, &begin)) != 0) {
+    if (!placed) {
+      site = pc_site(tid);
+      placed = True;
+      threads[tid].did = kDidOther;
+      if (flags & kPowercutStoreNt) set_unfenced(tid, True);
+    }
+    powercut_stream_store(&stream, site, flags, begin, (const void*)begin, piece);
+    line_stored(begin, piece, (flags & kPowercutStoreNt) != 0);
+    address = begin + piece;
+  }
+}
+
+void pc_store(Addr address, ULong size, ULong flags) {
+  record_store(VG_(get_running_tid)(), address, size, (UInt)flags);
+}
+
+void pc_load(Addr address, ULong size) {
+  Addr begin;
+  const ULong piece = powercut_ranges_clip(&ranges, address, size, &begin);
+  if (piece == 0) return;
+  const powercut_site site = {number_of(VG_(get_running_tid)()), 0};
+  powercut_stream_load(&stream, site, begin, piece);
+}
+
+void pc_flush(Addr address, ULong kind) {
+  Addr begin;
+  const Addr line = address & ~(Addr)(kLine - 1);
+  if (powercut_ranges_clip(&ranges, line, kLine, &begin) == 0) return;
+  const ThreadId tid = VG_(get_running_tid)();
+  const Bool counted = kind != kPowercutClflush && line_state(line, tid) == kAnnotated;
+  line_flushed(line, tid, kFlushed);
+  if (counted) return;
+  threads[tid].did = kDidOther;
+  set_unfenced(tid, True);
+  powercut_stream_flush_line(&stream, pc_site(tid), (UInt)kind, begin);
+}
+
+static void record_fence(ThreadId tid, UInt kind) {
+  set_unfenced(tid, False);
+  powercut_stream_fence(&stream, pc_site(tid), kind);
+}
+
+void pc_fence(ULong kind) {
+  if (ranges.count == 0) return;
+  const ThreadId tid = VG_(get_running_tid)();
+  const Bool counted = threads[tid].did == kDidAnnotatedFence;
+  threads[tid].did = kDidFence;
+  if (!counted) record_fence(tid, (UInt)kind);
+}
+
+void pc_rmw(Addr address, ULong size, ULong stored) {
+  Addr begin;
+  const ThreadId tid = VG_(get_running_tid)();
+  const Bool inside = powercut_ranges_clip(&ranges, address, size, &begin) != 0;
+  /* Outside of the pools it is its fence alone that can matter. */
+  if (!inside && !threads[tid].unfenced) return;
+  threads[tid].did = kDidOther;
+  record_fence(tid, kPowercutRmwFence);
+  if (inside && stored) record_store(tid, address, size, kPowercutStoreRmw | kPowercutStoreAtomic);
+}
+
+void pc_annotated_flush(ThreadId tid, Addr address, ULong size) {
+  for (Addr line = address & ~(Addr)(kLine - 1); line < address + size; line += kLine) {
+    Addr begin;
+    if (powercut_ranges_clip(&ranges, line, kLine, &begin) == 0) continue;
+    const UChar state = line_state(line, tid);
+    if (state == kFlushed || state == kAnnotated) continue;
+    line_flushed(line, tid, kAnnotated);
+    threads[tid].did = kDidOther;
+    set_unfenced(tid, True);
+    powercut_stream_flush_line(&stream, pc_site(tid), kPowercutClwb, begin);
+  }
+}
+
+void pc_annotated_fence(ThreadId tid) {
+  if (ranges.count == 0 || threads[tid].did != kDidOther) return;
+  threads[tid].did = kDidAnnotatedFence;
+  record_fence(tid, kPowercutSfence);
+}
+
+void pc_kernel_write(CorePart part, ThreadId tid, Addr address, SizeT size) {
+  if (ranges.count == 0 || tid == VG_INVALID_THREADID) return;
+  record_store(tid, address, size, 0);
+}
+
+void pc_kernel_read(CorePart part, ThreadId tid, const HChar* what, Addr address, SizeT size) {
+  const Addr end = address + size;
+  Addr begin;
+  ULong piece;
+  if (tid == VG_INVALID_THREADID) return;
+  while (address < end && (piece = powercut_ranges_clip(&ranges, address, end - address, &begin)) != 0) {
+    const powercut_site site = {number_of(tid), 0};
+    powercut_stream_load(&stream, site, begin, piece);
+    address = begin + piece;
+  }
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What instrumented code and the tool's other parts tell of: turned into records of the stream, with thread numbers and
+ * call stacks. Valgrind runs one thread at a time, so that the order of calls is the order of the program. */
+#ifndef POWERCUT_TRACER_VALGRIND_RECORDER_H_
+#define POWERCUT_TRACER_VALGRIND_RECORDER_H_
+
+#include "pub_tool_basics.h"
+#include "pub_tool_tooliface.h"
+#include "tracer/stream/pools.h"
+#include "tracer/stream/stream.h"
+
+/* Addresses at which an access of up to 64 bytes may touch a pool: what instrumented code tests inline. */
+typedef struct {
+  ULong low, span;
+} Window;
+extern Window pc_window;
+/* Not 0: some thread flushed or stored non-temporally since its last fence. A locked instruction matters then wherever
+ * it stores. */
+extern ULong pc_unfenced;
+
+/* Opens the stream; says what is wrong and ends the process if it cannot. */
+void pc_recorder_open(const HChar* path);
+/* The program says goodbye with `status`. Without that it is a signal that ends it. */
+void pc_recorder_status(Int status);
+/* Writes the last record and closes. */
+void pc_recorder_close(void);
+/* In a forked child: nothing is recorded any more, and the parent's file is left alone. */
+void pc_recorder_abandon(void);
+Bool pc_recording(void);
+
+/* For records that have no place here. */
+powercut_stream* pc_stream(void);
+powercut_ranges* pc_ranges(void);
+/* Where the running thread is. */
+powercut_site pc_site(ThreadId tid);
+
+void pc_map(UInt pool, Addr address, ULong length, ULong offset);
+void pc_unmap(Addr address, ULong length);
+
+/* Called by instrumented code after a store, which may lie partly or wholly outside of the pools. */
+void pc_store(Addr address, ULong size, ULong flags);
+void pc_load(Addr address, ULong size);
+void pc_flush(Addr address, ULong kind);
+void pc_fence(ULong kind);
+/* After a locked read-modify-write: a fence, then the store if there was one. */
+void pc_rmw(Addr address, ULong size, ULong stored);
+
+/* Client requests in place of instructions. One that annotates an instruction adds nothing to it. */
+void pc_annotated_flush(ThreadId tid, Addr address, ULong size);
+void pc_annotated_fence(ThreadId tid);
+
+/* Memory that a system call has written or will read. */
+void pc_kernel_write(CorePart part, ThreadId tid, Addr address, SizeT size);
+void pc_kernel_read(CorePart part, ThreadId tid, const HChar* what, Addr address, SizeT size);
+
+void pc_thread_created(ThreadId parent, ThreadId tid);
+void pc_thread_exits(ThreadId tid);
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tracer/valgrind/requests.h"
+
+#include "powercut/mark.h"
+#include "pub_tool_libcbase.h"
+#include "tracer/valgrind/pool_files.h"
+#include "tracer/valgrind/recorder.h"
+
+/* pmemcheck's requests, by their public numbers: PMDK's libraries and programs annotated for it issue them. */
+enum {
+  kPmcBase = 'P' << 24 | 'C' << 16,
+  kPmcRegisterMapping = kPmcBase,
+  kPmcRegisterFile,
+  kPmcRemoveMapping,
+  kPmcCheckIsPmem,
+  kPmcPrintMappings,
+  kPmcFlush,
+  kPmcFence,
+  kPmcWriteStats = kPmcBase + 8,
+  kPmcSetClean = kPmcBase + 17,
+  kPmcAddToGlobalTxIgnore = kPmcBase + 28,
+  kPmcEmitLog = kPmcBase + 30,
+};
+
+enum { kMaintain = 7 };
+
+/* 1: all of the range is persistent memory, 2: a part, 0: nothing. */
+static UWord is_pmem(Addr address, ULong length) {
+  Addr begin;
+  const ULong known = powercut_ranges_clip(pc_ranges(), address, length, &begin);
+  return known == 0 ? 0 : known == length ? 1 : 2;
+}
+
+static Bool pmemcheck_request(ThreadId tid, UWord* args, UWord* answer) {
+  switch (args[0]) {
+    case kPmcRegisterMapping:
+      pc_pool_registered(args[1], args[2], False);
+      return True;
+    case kPmcRegisterFile:
+      pc_pool_registered(args[2], args[3], False);
+      return True;
+    case kPmcRemoveMapping:
+      pc_unmap(args[1], args[2]);
+      return True;
+    case kPmcCheckIsPmem:
+      *answer = is_pmem(args[1], args[2]);
+      return True;
+    case kPmcFlush:
+      pc_annotated_flush(tid, args[1], args[2]);
+      return True;
+    case kPmcFence:
+      pc_annotated_fence(tid);
+      return True;
+    case kPmcEmitLog:
+      powercut_stream_marker(pc_stream(), pc_site(tid), (const HChar*)args[1]);
+      return True;
+    default:
+      /* Transactions, memory called clean, and statistics are for checks that powercut does otherwise: by looking at
+       * what recovery makes of every image. They are understood and change nothing. */
+      return args[0] <= kPmcEmitLog;
+  }
+}
+
+static const HChar* text_of(UWord text) { return text == 0 ? "" : (const HChar*)text; }
+
+static void mark_begin(ThreadId tid, UWord* args) {
+  /* The value of a maintenance operation is its command. */
+  HChar command[kPowercutMostText + 1] = "";
+  ULong value = args[5];
+  if (args[1] == kMaintain) {
+    const ULong size = value < kPowercutMostText ? value : kPowercutMostText;
+    VG_(memcpy)(command, (const void*)args[4], size);
+    command[size] = '\0';
+    value = 0;
+  }
+  powercut_stream_op_begin(pc_stream(), pc_site(tid), (UInt)args[1], (const void*)args[2], args[3],
+                           (const void*)args[4], value, command);
+}
+
+static Bool powercut_request(ThreadId tid, UWord* args, UWord* answer) {
+  powercut_stream* stream = pc_stream();
+  switch (args[0]) {
+    case POWERCUT_MARK_ACTIVE:
+      *answer = 1;
+      return True;
+    case POWERCUT_MARK_BEGIN:
+      mark_begin(tid, args);
+      return True;
+    case POWERCUT_MARK_END:
+      powercut_stream_op_end(stream, pc_site(tid), (UInt)args[1], (const void*)args[2], args[3]);
+      return True;
+    case POWERCUT_MARK_POINT:
+      powercut_stream_marker(stream, pc_site(tid), text_of(args[1]));
+      return True;
+    case POWERCUT_MARK_POOL:
+      pc_pool_registered(args[1], args[2], True);
+      return True;
+    case POWERCUT_MARK_PHASE:
+      powercut_stream_phase(stream, pc_site(tid), args[1] != 0, text_of(args[2]));
+      return True;
+    case POWERCUT_MARK_CUT:
+      powercut_stream_plain(stream, kPowercutCut, pc_site(tid));
+      return True;
+    default:
+      return False;
+  }
+}
+
+Bool pc_client_request(ThreadId tid, UWord* args, UWord* answer) {
+  *answer = 0;
+  const UWord base = args[0] & 0xFFFF0000;
+  if (base != kPmcBase && base != POWERCUT_MARK_BASE) return False;
+  if (!pc_recording()) return True;
+  return base == kPmcBase ? pmemcheck_request(tid, args, answer) : powercut_request(tid, args, answer);
+}

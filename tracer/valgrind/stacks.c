@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tracer/valgrind/stacks.h"
+
+#include "pub_tool_debuginfo.h"
+#include "pub_tool_hashtable.h"
+#include "pub_tool_libcbase.h"
+#include "pub_tool_mallocfree.h"
+#include "pub_tool_stacktrace.h"
+
+enum { kDepth = 64, kMostModules = 4096 };
+
+typedef struct Stack {
+  struct Stack* next;
+  UWord key; /* hash of the addresses */
+  UInt number, depth;
+  Addr addresses[];
+} Stack;
+
+typedef struct {
+  VgHashNode node;
+  UInt number, depth;
+  const Addr* addresses;
+} Wanted;
+
+static VgHashTable* stacks;
+static UInt stack_count;
+
+static HChar* modules[kMostModules];
+static UInt module_count;
+
+static UInt module_of(powercut_stream* stream, const HChar* path) {
+  for (UInt i = 0; i < module_count; ++i) {
+    if (VG_(strcmp)(modules[i], path) == 0) return i;
+  }
+  if (module_count == kMostModules) return kMostModules;
+  modules[module_count] = VG_(strdup)("powercut.module", path);
+  powercut_stream_module(stream, path);
+  return module_count++;
+}
+
+static Word differs(const void* node1, const void* node2) {
+  const Wanted* wanted = node1;
+  const Stack* stack = node2;
+  return wanted->depth != stack->depth ||
+         VG_(memcmp)(wanted->addresses, stack->addresses, wanted->depth * sizeof(Addr)) != 0;
+}
+
+static UInt define(powercut_stream* stream, const Addr* addresses, UInt depth) {
+  powercut_stream_frame frames[kDepth];
+  UInt count = 0;
+  const DiEpoch now = VG_(current_DiEpoch)();
+  for (Bool last = False; count < depth && !last; ++count) {
+    DebugInfo* info = VG_(find_DebugInfo)(now, addresses[count]);
+    if (info == NULL) break; /* generated code */
+    const UInt module = module_of(stream, VG_(DebugInfo_get_filename)(info));
+    if (module == kMostModules) break;
+    frames[count].module = module;
+    /* What calls main says nothing about the program. */
+    last = VG_(get_fnname_kind_from_IP)(now, addresses[count]) == Vg_FnNameMain;
+    /* A trace has return addresses; these lie in the instruction itself. */
+    frames[count].offset = addresses[count] + 1 - (Addr)VG_(DebugInfo_get_text_bias)(info);
+  }
+  if (count == 0) return 0;
+  powercut_stream_stack(stream, frames, count);
+  return ++stack_count;
+}
+
+UInt pc_stack(powercut_stream* stream, ThreadId tid) {
+  Addr addresses[kDepth];
+  const UInt depth = VG_(get_StackTrace)(tid, addresses, kDepth, NULL, NULL, 0);
+  UWord hash = 0;
+  for (UInt i = 0; i < depth; ++i) hash = (hash ^ addresses[i]) * 0x9E3779B97F4A7C15ul;
+  if (stacks == NULL) stacks = VG_(HT_construct)("powercut.stacks");
+  Wanted wanted = {{NULL, hash}, 0, depth, addresses};
+  Stack* known = VG_(HT_gen_lookup)(stacks, &wanted, differs);
+  if (known == NULL) {
+    known = VG_(malloc)("powercut.stack", sizeof(Stack) + depth * sizeof(Addr));
+    known->key = hash;
+    known->depth = depth;
+    VG_(memcpy)(known->addresses, addresses, depth * sizeof(Addr));
+    known->number = define(stream, addresses, depth);
+    VG_(HT_add_node)(stacks, known);
+  }
+  return known->number;
+}

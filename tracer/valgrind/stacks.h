@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Call stacks of the program, each defined once in the stream. */
+#ifndef POWERCUT_TRACER_VALGRIND_STACKS_H_
+#define POWERCUT_TRACER_VALGRIND_STACKS_H_
+
+#include "pub_tool_basics.h"
+#include "tracer/stream/stream.h"
+
+/* The number of the stack of a thread that is stopped in a helper or a system call. Defines it if it is new; 0 when
+ * nothing is known of where it is. */
+UInt pc_stack(powercut_stream* stream, ThreadId tid);
+
+#endif
