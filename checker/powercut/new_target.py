@@ -86,6 +86,7 @@ def _render(name: str, language: str) -> Mapping[str, str]:
     files = {
         f"{name}_target.{chosen.suffix}": "adapter.j2",
         "example_map.h": "example_map.h.j2",
+        f"example_map.{chosen.suffix}": "example_map.j2",
         f"scenarios/{name}.toml": "scenario.toml.j2",
         f"test_{name}.py": "test_target.py.j2",
         "Makefile": "Makefile.j2",
