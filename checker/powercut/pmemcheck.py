@@ -128,7 +128,8 @@ def record(
                     if ended.stderr.shown()
                     else "Run it by hand.",
                 )
-            program = {"command": list(argv), "exit": {"status": ended.status}}
+            how = {"signal": -ended.status} if ended.status < 0 else {"status": ended.status}
+            program = {"command": list(argv), "exit": how}
             return Recorded(trace=import_log(log, trace, snapshots=snapshots, program=program), ended=ended)
     except StartError as error:
         raise UsageError(
