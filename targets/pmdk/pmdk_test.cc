@@ -219,7 +219,7 @@ TEST(PmdkWorkload, TheSameSeedGivesTheSameOperationsAndNoValueTwice) {
     EXPECT_EQ(++written[first.ops[i].value], 1);
     ++kinds[first.ops[i].kind];
   }
-  for (const op_kind kind : {kInsert, kUpdate, kErase, kLookup}) EXPECT_GT(kinds[kind], 10) << op_name(kind);
+  for (const op_kind kind : {kInsert, kUpdate, kErase, kLookup}) EXPECT_GT(kinds[kind], 10) << kind;
   workload_free(&first);
   workload_free(&second);
 }

@@ -10,14 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "powercut/mark.h"
+#include "powercut/target.h"
 #include "targets/pmdk/map.h"
 #include "targets/pmdk/workload.h"
-#if __has_include("powercut/mark.h")
-#include "powercut/mark.h"
-#else
-#define powercut_mark_begin(...) (void)0
-#define powercut_mark_end(...) (void)0
-#endif
 
 enum { kClean = 0, kBroken = 1, kUsage = 2 };
 
@@ -115,6 +111,27 @@ static enum pmdk_status apply(struct pmdk_session* session, const struct op* op,
   abort();
 }
 
+static void mark_begin(const struct op* op) {
+  static const enum powercut_mark_kind kKinds[] = {[kInsert] = POWERCUT_MARK_INSERT,
+                                                   [kUpdate] = POWERCUT_MARK_UPDATE,
+                                                   [kErase] = POWERCUT_MARK_ERASE,
+                                                   [kLookup] = POWERCUT_MARK_LOOKUP,
+                                                   [kRehash] = POWERCUT_MARK_MAINTAIN};
+  const bool writes = op->kind == kInsert || op->kind == kUpdate;
+  if (op->kind == kRehash)
+    powercut_mark_begin(kKinds[op->kind], NULL, 0, "rehash", strlen("rehash"));
+  else
+    powercut_mark_begin(kKinds[op->kind], &op->key, sizeof(op->key), writes ? &op->value : NULL,
+                        writes ? sizeof(op->value) : 0);
+}
+
+static void mark_end(const struct op* op, enum pmdk_status status, const uint64_t* found) {
+  static const powercut_status kAnswers[] = {
+      [kDone] = POWERCUT_OK, [kExists] = POWERCUT_EXISTS, [kAbsent] = POWERCUT_NOT_FOUND, [kFailed] = POWERCUT_FULL};
+  const bool read = op->kind == kLookup && status == kDone;
+  powercut_mark_end(kAnswers[status], read ? found : NULL, read ? sizeof(*found) : 0);
+}
+
 static int run(const struct arguments* arguments) {
   struct workload workload;
   if (strspn(arguments->ops, "0123456789") == strlen(arguments->ops))
@@ -127,9 +144,9 @@ static int run(const struct arguments* arguments) {
   for (size_t i = 0; i < workload.count && exit_code == kClean; ++i) {
     const struct op* op = &workload.ops[i];
     uint64_t found = 0;
-    powercut_mark_begin(op_name(op->kind), &op->key, sizeof(op->key), &op->value, sizeof(op->value));
+    mark_begin(op);
     const enum pmdk_status status = apply(&session, op, &found);
-    powercut_mark_end(status, &found, sizeof(found));
+    mark_end(op, status, &found);
     if (status == kFailed) exit_code = broken(pmemobj_errormsg());
   }
   pmemobj_close(session.pool);

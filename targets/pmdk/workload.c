@@ -14,8 +14,6 @@ static const struct {
     [kLookup] = {"lookup", 1}, [kRehash] = {"rehash", 0},
 };
 
-const char* op_name(enum op_kind kind) { return kKinds[kind].name; }
-
 static void append(struct workload* workload, size_t* room, struct op op) {
   if (workload->count == *room) {
     *room = *room ? *room * 2 : 64;

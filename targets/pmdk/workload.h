@@ -24,9 +24,6 @@ struct workload {
   size_t count;
 };
 
-/* The word that stands for the operation in files and in recorded histories. */
-const char* op_name(enum op_kind kind);
-
 /* `count` operations over about count/2 keys; every written value is another. The same seed gives the same list. */
 struct workload workload_generate(size_t count, uint64_t seed);
 
