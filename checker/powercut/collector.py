@@ -43,6 +43,7 @@ def blank_run(header: dict[str, Any]) -> dict[str, Any]:
         "stats": {},
         "findings": [],
         "hygiene": [],
+        "program": None,
         "recorded": None,
         "trace": None,
         "command": "",
@@ -82,8 +83,11 @@ class Collector:
 
     def recorded(self, raw: dict[str, Any], trace: Path) -> None:
         """The trace was recorded for this run."""
-        self._run["recorded"] = {name: value for name, value in raw.items() if name != "event"}
+        kept = {name: value for name, value in raw.items() if name not in ("event", "program")}
+        self._run["recorded"] = kept
         self._run["trace"] = str(trace)
+        if "program" in raw:
+            self._run["program"] = {**(self._run["program"] or {}), **raw["program"], "pools": raw["pools"]}
 
     def add(self, event: events.Event, raw: dict[str, Any]) -> None:
         """Takes one event of the stream."""
@@ -102,10 +106,10 @@ class Collector:
             self._result = event
 
     def _started(self, event: events.RunStarted) -> None:
+        if not self._run["program"]:
+            # A program is called what its user calls it.
+            self._run.update(target=event.target, variant=event.variant, scenario=event.scenario)
         self._run.update(
-            target=event.target,
-            variant=event.variant,
-            scenario=event.scenario,
             model=event.model,
             strategy=event.strategy,
             seed=event.seed,
@@ -119,6 +123,8 @@ class Collector:
         record = make_record(raw, self._modules, self._symbolizer, run=self._run)
         record["trace"] = self._run["trace"]
         record["plan"] = self._plan
+        if self._run["program"]:
+            record["program"] = self._run["program"]
         name = record["fingerprint"]
         before = self._by_key.pop(event.key, None)
         rivals = [other for other in self._by_key.values() if other["fingerprint"] == name]
@@ -167,11 +173,16 @@ class Collector:
         for record in sorted(self._by_key.values(), key=canonical_order):
             best.setdefault(record["fingerprint"], record)
         settled = [self._store.put(record, order=self._order) for record in best.values()]
-        return [{name: value for name, value in record.items() if name != "plan"} for record in settled]
+        return [
+            {name: value for name, value in record.items() if name not in ("plan", "program")} for record in settled
+        ]
 
     def _judged(self, result: events.Result) -> None:
         self._run.update({name: getattr(result, name) for name in _RESULT_FIELDS})
         self._run["coverage"] = result.coverage.model_dump()
+        if unseen := (self._run["program"] or {}).get("notes"):
+            missed = self._run["not_checked"]
+            self._run["not_checked"] = {**missed, "notes": [*unseen, *missed.get("notes", [])]}
 
     def _partial(self, reason: str) -> None:
         if self._progress is not None:

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -70,15 +70,23 @@ class Interrupt:
                 process.kill()
 
 
-def stream(engine: Path, arguments: Sequence[str], *, interrupt: Interrupt | None = None) -> Iterator[StreamItem]:
-    """Runs `engine arguments…` and yields `(event, raw object)` as lines arrive.
+def stream(
+    engine: Path,
+    arguments: Sequence[str],
+    *,
+    interrupt: Interrupt | None = None,
+    under: tuple[Sequence[str], Mapping[str, str]] | None = None,
+    cwd: Path | None = None,
+) -> Iterator[StreamItem]:
+    """Runs `engine arguments…` and yields `(event, raw object)` as lines arrive. `under` is what starts it, with
+    the environment: a command that takes another one (`powercut.valgrind`).
 
     Raises UsageError or HarnessError for the engine's own `error` event, HarnessError when the stream
     ends without `end`, and Interrupted when `interrupt` was requested meanwhile. Closing the generator
     kills the engine.
     """
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as diagnostics:
-        process = _start(engine, arguments, diagnostics)
+        process = _start(engine, arguments, diagnostics, under, cwd)
         if interrupt:
             interrupt.add(process)
         try:
@@ -97,6 +105,9 @@ def stream(engine: Path, arguments: Sequence[str], *, interrupt: Interrupt | Non
                     raise _reported(event)
                 yield event, raw
                 if isinstance(event, events.End):
+                    if under:
+                        # What looks on from outside has its own files to complete.
+                        process.wait(GRACE_SECONDS * 12)
                     return
             status = process.wait()
             if interrupt and interrupt.requested:
@@ -127,10 +138,19 @@ def single(engine: Path, arguments: Sequence[str], kind: type[events.Event]) -> 
     return answer
 
 
-def _start(engine: Path, arguments: Sequence[str], diagnostics: IO[str]) -> subprocess.Popen[str]:
+def _start(
+    engine: Path,
+    arguments: Sequence[str],
+    diagnostics: IO[str],
+    under: tuple[Sequence[str], Mapping[str, str]] | None,
+    cwd: Path | None,
+) -> subprocess.Popen[str]:
+    before, environment = under or ((), None)
     try:
         return subprocess.Popen(
-            [os.fspath(engine), *arguments],
+            [*before, os.fspath(engine), *arguments],
+            env=environment,
+            cwd=cwd,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=diagnostics,

@@ -33,6 +33,8 @@ class Recovery:
     #: Seconds that each of the three may take.
     timeout: float
     cwd: Path
+    #: As in `Recording`; empty for a trace, which knows its pools.
+    pools: tuple[Path, ...] = ()
 
     def described(self) -> dict[str, Any]:
         """As it stands in records."""

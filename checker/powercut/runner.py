@@ -2,17 +2,18 @@
 
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from powercut import checkpoints, engine, events, findings
+from powercut import checkpoints, engine, events, findings, program_run, valgrind
 from powercut.collector import Collector
-from powercut.errors import HarnessError, UsageError
+from powercut.errors import HarnessError, UsageError, unknown_name
 from powercut.exit_codes import ExitCode
 from powercut.options import ExploreOptions
+from powercut.program import Program
 from powercut.symbolize import Symbolizer
 
 
@@ -39,14 +40,17 @@ class Silent:
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What one run does. Exactly one of `plan` and `trace` is given."""
+    """What one run does: `plan` or `program` is recorded and explored, or `trace`, with the recovery of `program`."""
 
     name: str  # for people: "level:hardened insert"
     #: For file names, unique within a command; of an explored trace, None: its names are in the trace.
     slug: str | None
     options: ExploreOptions
     plan: dict[str, Any] | None = None
+    program: Program | None = None
     trace: Path | None = None
+    #: What records `plan`: one of `TRACERS`.
+    tracer: str = "llvm"
     #: Fields of the run record that are known beforehand.
     header: dict[str, Any] = field(default_factory=dict)
 
@@ -119,15 +123,9 @@ def run_one(request: Request, context: Context, *, order: int = 0) -> dict[str, 
     checkpoint = _checkpoint(request, context)
     try:
         if trace is None:
-            assert request.plan is not None
             trace = context.out / "traces" / f"{request.slug}.pct"
-            collector.recorded(_recorded(request.plan, trace, context=context, checkpoint=checkpoint), trace)
-        arguments = ["explore", "--trace", str(trace), *request.options.arguments()]
-        if checkpoint is not None:
-            arguments += ["--checkpoint", str(checkpoint.chunks)]
-        if context.resume:
-            arguments.append("--resume")
-        for event, raw in engine.stream(context.engine_path, arguments, interrupt=context.interrupt):
+            collector.recorded(_recorded(request, trace, context=context, checkpoint=checkpoint), trace)
+        for event, raw in _explored(request, trace, context=context, checkpoint=checkpoint):
             collector.add(event, raw)
             if isinstance(event, events.Progress):
                 context.listener.progressed(order, event, collector.finding_count)
@@ -143,8 +141,27 @@ def run_one(request: Request, context: Context, *, order: int = 0) -> dict[str, 
     return run
 
 
+def _explored(
+    request: Request, trace: Path, *, context: Context, checkpoint: checkpoints.Checkpoint | None
+) -> Iterator[engine.StreamItem]:
+    if request.program is not None:
+        return program_run.explore(
+            request.program,
+            trace,
+            options=request.options,
+            engine_path=context.engine_path,
+            interrupt=context.interrupt,
+        )
+    arguments = ["explore", "--trace", str(trace), *request.options.arguments()]
+    if checkpoint is not None:
+        arguments += ["--checkpoint", str(checkpoint.chunks)]
+    if context.resume:
+        arguments.append("--resume")
+    return engine.stream(context.engine_path, arguments, interrupt=context.interrupt)
+
+
 def _checkpoint(request: Request, context: Context) -> checkpoints.Checkpoint | None:
-    if not context.checkpoints:
+    if not context.checkpoints or request.program is not None:
         return None
     name = request.slug or slug(request.trace.stem if request.trace else "trace")
     found = checkpoints.of_run(context.out, f"{name}-{slug(request.options.model)}")
@@ -154,43 +171,82 @@ def _checkpoint(request: Request, context: Context) -> checkpoints.Checkpoint | 
 
 
 def _recorded(
-    plan: dict[str, Any], trace: Path, *, context: Context, checkpoint: checkpoints.Checkpoint | None
+    request: Request, trace: Path, *, context: Context, checkpoint: checkpoints.Checkpoint | None
 ) -> dict[str, Any]:
     """Records, unless there is a run to go on with that has recorded the same."""
+    if request.program is not None:
+        return program_run.record(request.program, trace, interrupt=context.interrupt)
+    assert request.plan is not None
     if checkpoint is None:
-        return record(plan, trace, context=context)
-    if context.resume and (earlier := checkpoint.recorded(plan, trace)):
+        return record(request.plan, trace, context=context, tracer=request.tracer)
+    # Two tracers make two traces of one plan.
+    key = request.plan if request.tracer == "llvm" else {**request.plan, "tracer": request.tracer}
+    if context.resume and (earlier := checkpoint.recorded(key, trace)):
         return earlier
     checkpoint.begin()
     checkpoint.chunks.unlink(missing_ok=True)  # of another trace than the one that is recorded now
-    answer = record(plan, trace, context=context)
-    checkpoint.keep_recording(plan, answer)
+    answer = record(request.plan, trace, context=context, tracer=request.tracer)
+    checkpoint.keep_recording(key, answer)
     return answer
 
 
-def record(plan: dict[str, Any], trace: Path, *, context: Context) -> dict[str, Any]:
+def record(plan: dict[str, Any], trace: Path, *, context: Context, tracer: str = "llvm") -> dict[str, Any]:
     """Records `plan` into `trace` and returns the `recorded` event. A failure leaves an older trace alone."""
     try:
         trace.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=trace.parent, prefix=".record.") as folder:
             plan_file, part = Path(folder) / "plan.json", Path(folder) / trace.name
             findings.write_json(plan_file, plan)
-            answer: dict[str, Any] | None = None
-            arguments = ["record", "--plan", str(plan_file), "--trace", str(part)]
-            for event, raw in engine.stream(context.engine_path, arguments, interrupt=context.interrupt):
-                if isinstance(event, events.Recorded):
-                    answer = {**raw, "trace": str(trace)}
-                    _refuse_missing_marks(event, plan)
-            if answer is None or not part.is_file():
-                raise HarnessError(
-                    "the engine ended without a recording",
-                    where="powercut-engine",
-                    next_step="Engine and CLI are probably of different builds: run 'make build' again.",
-                )
+            answer = TRACERS[tracer](plan_file, part, context)
+            event = events.Recorded.model_validate(answer)
+            _refuse_missing_marks(event, plan)
+            if not part.is_file():
+                raise _no_recording()
             part.replace(trace)
-            return answer
+            return {**answer, "trace": str(trace)}
     except OSError as error:
         raise findings.unwritable(trace, error) from error
+
+
+def _with_llvm(plan: Path, trace: Path, context: Context) -> dict[str, Any]:
+    """The instrumented library tells the engine, which runs it, of everything."""
+    arguments = ["record", "--plan", str(plan), "--trace", str(trace)]
+    answer: dict[str, Any] | None = None
+    for event, raw in engine.stream(context.engine_path, arguments, interrupt=context.interrupt):
+        if isinstance(event, events.Recorded):
+            answer = raw
+    if answer is None:
+        raise _no_recording()
+    return answer
+
+
+def _with_valgrind(plan: Path, trace: Path, context: Context) -> dict[str, Any]:
+    """The plain library, as it would be shipped, under the Valgrind tool."""
+    return valgrind.record_plan(context.engine_path, plan, trace, interrupt=context.interrupt)
+
+
+#: What can record a target: the compiler pass, or a tool that needs no special build.
+TRACERS: dict[str, Callable[[Path, Path, Context], dict[str, Any]]] = {
+    "llvm": _with_llvm,
+    "valgrind": _with_valgrind,
+}
+
+
+def with_tracer(requests: Sequence[Request], tracer: str | None) -> list[Request]:
+    """The same runs, recorded by `tracer`; None is the default."""
+    if tracer is None:
+        return list(requests)
+    if tracer not in TRACERS:
+        raise unknown_name("tracer of targets", tracer, TRACERS, list_command="powercut run --help")
+    return [replace(request, tracer=tracer) for request in requests]
+
+
+def _no_recording() -> HarnessError:
+    return HarnessError(
+        "the engine ended without a recording",
+        where="powercut-engine",
+        next_step="Engine and CLI are probably of different builds: run 'make build' again.",
+    )
 
 
 def _refuse_missing_marks(event: events.Recorded, plan: dict[str, Any]) -> None:

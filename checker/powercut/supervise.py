@@ -1,5 +1,6 @@
 """Running foreign commands: output kept within bounds, limits kept, and nothing left behind (`supervisor.py`)."""
 
+import contextlib
 import json
 import os
 import signal
@@ -92,7 +93,7 @@ def supervised(
     scratch: Path | None = None,
     interrupt: Interrupt | None = None,
 ) -> Iterator[Ended]:
-    """Runs `command` to its end. `scratch` is removed after the body, also when this process is killed before.
+    """Runs `command` to its end. `scratch` is removed when this process is killed before the body has ended.
 
     The standard output of `driver` is the standard input of `command`, which is empty otherwise. Raises
     StartError, and Interrupted when `interrupt` was requested meanwhile.
@@ -129,7 +130,11 @@ def supervised(
             raise Interrupted
         yield _ended(line, command)
     finally:
-        process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.write("done\n")
+            process.stdin.flush()
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.close()
         process.stdout.close()
         process.wait()
 

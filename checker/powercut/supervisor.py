@@ -1,8 +1,8 @@
 """Runs one foreign command, and leaves nothing of it behind: a program of its own, with the standard library only.
 
 `powercut.supervise` starts it and keeps its standard input open. The first line there is the request, a JSON
-object; the answer is one JSON line on standard output. After that it stays until its input ends, and then removes
-the request's scratch folder: whoever started it may be killed at any moment, and the kernel closes the pipe.
+object; the answer is one JSON line on standard output. After that it waits for another line. An input that ends
+without one means that whoever started it was killed: then it removes the request's scratch folder.
 
 All descendants of the command are found, whatever sessions and groups they have put themselves into: this process
 is their subreaper, so the ones whose parent has gone become its own children.
@@ -270,8 +270,7 @@ def main() -> None:
     answer = job.run()
     with contextlib.suppress(OSError):
         os.write(1, json.dumps(answer).encode() + b"\n")
-    requests.read()
-    if scratch := request["scratch"]:
+    if not requests.readline() and (scratch := request["scratch"]):
         shutil.rmtree(scratch, ignore_errors=True)
 
 

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from powercut import options, output
+from powercut import options, output, program
+from powercut.commands import program as modes
 from powercut.commands import shared
 from powercut.commands.judge import judge
 from powercut.errors import UsageError
@@ -32,11 +33,18 @@ def explore(
     paranoid: shared.Paranoid = False,
     resume: shared.Resume = False,
     stats: shared.Stats = False,
+    recover: modes.Recover = None,
+    check: modes.Check = None,
+    dump: modes.Dump = None,
+    timeout: modes.Timeout = program.DEFAULT_TIMEOUT,
+    name: modes.Name = None,
+    cwd: modes.Cwd = None,
 ) -> None:
     """Explore every legal crash state of a recorded trace, and report.
 
     The trace holds the target and the scenario; the target's library must be the build that it was
-    recorded with. Exit codes are those of 'powercut run'.
+    recorded with. The trace of a program needs its recovery: --recover CMD (docs/program-mode.md).
+    Exit codes are those of 'powercut run'.
     """
     chosen = shared.explore_options(
         model=model, strategy=strategy, atoms=atoms, nested=nested, budget=budget, seed=seed, paranoid=paranoid
@@ -46,13 +54,18 @@ def explore(
         raise UsageError(
             "no such trace", where=str(file), next_step="Record one with 'powercut record TARGET --scenario S -o FILE'."
         )
-    request = Request(
-        name=file.name,
-        slug=None,
-        options=chosen,
-        trace=file.absolute(),
-        header={"command": f"powercut explore {file}"},
-    )
+    given = modes.ProgramOptions(recover=recover, check=check, dump=dump, timeout=timeout, name=name, cwd=cwd)
+    if given.named():
+        given.refuse_with(resume=resume)
+        request = modes.explore_request(given, chosen, file)
+    else:
+        request = Request(
+            name=file.name,
+            slug=None,
+            options=chosen,
+            trace=file.absolute(),
+            header={"command": f"powercut explore {file}"},
+        )
     code = judge(
         [request],
         jobs=jobs or shared.default_jobs(),

@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from powercut import options, output, requests, targets
+from powercut import options, output, program, requests, runner, targets
+from powercut.commands import program as modes
 from powercut.commands import shared
 from powercut.commands.judge import judge
 
@@ -32,11 +33,26 @@ def run(
     paranoid: shared.Paranoid = False,
     resume: shared.Resume = False,
     stats: shared.Stats = False,
+    record: modes.Record = None,
+    recover: modes.Recover = None,
+    pool: modes.Pool = None,
+    check: modes.Check = None,
+    dump: modes.Dump = None,
+    ops: modes.Ops = None,
+    tracer: modes.Tracer = None,
+    timeout: modes.Timeout = program.DEFAULT_TIMEOUT,
+    record_timeout: modes.RecordTimeout = program.DEFAULT_RECORD_TIMEOUT,
+    allow_exit: modes.AllowExit = None,
+    name: modes.Name = None,
+    keep: modes.Keep = False,
+    cwd: modes.Cwd = None,
 ) -> None:
     """Record scenarios on targets, explore every legal crash state, and report.
 
     Without TARGET: every target, hardened and published. A TARGET without VARIANT means its first
     variant. Without --scenario: the core scenarios of each target.
+
+    Program mode judges any program instead: --record CMD --recover CMD --pool FILE (docs/program-mode.md).
 
     Exit code: 0 clean and complete, 1 findings, 2 usage, 3 incomplete or unknown. Of several runs the
     worst counts, in the order 2, 1, 3, 0.
@@ -45,9 +61,30 @@ def run(
         model=model, strategy=strategy, atoms=atoms, nested=nested, budget=budget, seed=seed, paranoid=paranoid
     )
     formats, kinds = output.parse_formats(format), options.parse_fail_on(fail_on or [])
-    selections = targets.select(target or [])
-    wanted = requests.for_run(selections, scenario or [], options=chosen, explicit=bool(target))
-    names = list(dict.fromkeys(item.target.name for item in selections))
+    given = modes.ProgramOptions(
+        record=record,
+        recover=recover,
+        pool=pool,
+        check=check,
+        dump=dump,
+        ops=ops,
+        tracer=tracer,
+        timeout=timeout,
+        record_timeout=record_timeout,
+        allow_exit=allow_exit,
+        name=name,
+        keep=keep,
+        cwd=cwd,
+    )
+    if given.named():
+        given.refuse_with(target=target, scenario=scenario, resume=resume)
+        wanted = [modes.run_request(given, chosen)]
+        names = [item.header["target"] for item in wanted]
+    else:
+        selections = targets.select(target or [])
+        wanted = requests.for_run(selections, scenario or [], options=chosen, explicit=bool(target))
+        wanted = runner.with_tracer(wanted, tracer)
+        names = list(dict.fromkeys(item.target.name for item in selections))
     code = judge(
         wanted,
         jobs=jobs or shared.default_jobs(),
