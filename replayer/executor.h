@@ -27,11 +27,11 @@
 #include "absl/container/inlined_vector.h"
 #include "replayer/decisions.h"
 #include "replayer/models/model.h"
+#include "replayer/pool_address.h"
 #include "tracer/runtime/hooks.h"
 
 namespace powercut {
 
-inline constexpr uint64_t kPoolBase = 0x100000000000;
 inline constexpr uint64_t kArenaSize = uint64_t{1} << 30;
 
 // How an execution of target code ended.

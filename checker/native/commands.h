@@ -9,6 +9,7 @@ namespace powercut {
 
 // Recording and looking at traces.
 void add_record_command(CLI::App& app, int& exit_code);
+void add_drive_command(CLI::App& app, int& exit_code);
 void add_convert_command(CLI::App& app, int& exit_code);
 void add_describe_command(CLI::App& app, int& exit_code);
 void add_dump_command(CLI::App& app, int& exit_code);

@@ -15,7 +15,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct ConvertOptions {
-  std::string stream, trace, metadata, tracer = "valgrind";
+  std::string stream, trace, metadata, driver, tracer = "valgrind";
 };
 
 Json pools_json(const StreamSurvey& survey) {
@@ -85,7 +85,7 @@ Result<Json> convert(const ConvertOptions& options) {
   const std::unique_ptr<TraceWriter> writer =
       TraceWriter::create(options.trace, metadata->dump(-1, ' ', false, Json::error_handler_t::replace), &error);
   if (writer == nullptr) return usage_error(error);
-  if (const auto wrong = convert_stream(options.stream, *survey, *writer)) return usage_error(*wrong);
+  if (const auto wrong = convert_stream(options.stream, *survey, options.driver, *writer)) return usage_error(*wrong);
   if (const auto wrong = writer->finish()) return usage_error(*wrong);
 
   // Counted from the file: what is reported is what was written.
@@ -124,6 +124,7 @@ void add_convert_command(CLI::App& app, int& exit_code) {
   command->add_option("--stream", options->stream, "Stream to read (tracer/stream/STREAM.md)")->required();
   command->add_option("--trace", options->trace, "Trace to write")->required();
   command->add_option("--metadata", options->metadata, "File with the JSON object that becomes the trace's metadata");
+  command->add_option("--driver", options->driver, "Executable at which call stacks end, as Linux names it");
   command->add_option("--tracer", options->tracer, "Name of the tracer for the metadata")->capture_default_str();
   command->callback([options, &exit_code] { exit_code = run_convert(*options); });
 }

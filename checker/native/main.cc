@@ -12,6 +12,7 @@ int main(int argc, char** argv) {
   int exit_code = 0;
 
   powercut::add_record_command(app, exit_code);
+  powercut::add_drive_command(app, exit_code);
   powercut::add_convert_command(app, exit_code);
   powercut::add_describe_command(app, exit_code);
   powercut::add_dump_command(app, exit_code);

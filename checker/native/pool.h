@@ -9,10 +9,9 @@
 
 #include "checker/native/result.h"
 #include "powercut/target.h"
+#include "replayer/pool_address.h"
 
 namespace powercut {
-
-inline constexpr uint64_t kPoolBase = 0x100000000000;
 
 class Pool {
  public:

@@ -5,6 +5,7 @@
 #include "checker/native/key_bytes.h"
 #include "checker/native/test_support.h"
 #include "checker/native/trace_names.h"
+#include "replayer/pool_address.h"
 #include "tracer/format/reader.h"
 
 namespace powercut {
@@ -284,7 +285,7 @@ TEST(Dump, TextJsonAndNormalForm) {
   EXPECT_EQ(json.exit, 0);
   EXPECT_EQ(json.event("dumped")["metadata"]["target"]["name"], "array-map");
   EXPECT_EQ(json.event("dumped")["metadata"]["target"]["build_id"].get<std::string>().size(), 40u);
-  EXPECT_EQ(json.event("dumped")["metadata"]["pool"]["base"], uint64_t{0x100000000000});
+  EXPECT_EQ(json.event("dumped")["metadata"]["pool"]["base"], kPoolBase);
 
   auto normal = run_engine({"dump", "--trace", folder.file("run.pct"), "--normal"});
   EXPECT_EQ(normal.exit, 0);

@@ -40,12 +40,13 @@ Json trace_metadata(const Plan& plan, const TargetLibrary& library, const powerc
 }
 
 Recording::Recording(const Plan& plan, const TargetLibrary& library, const TargetConfig& config, bool checks_exists,
-                     const Pool& pool, const Capture* capture, Progress& progress)
+                     const Pool& pool, const Capture* capture, Progress& progress, Announcer* announcer)
     : plan_(plan),
       target_(library.target()),
       config_(config),
       pool_(pool),
       capture_(capture),
+      announcer_(announcer),
       progress_(progress),
       workload_(plan.scenario, plan.seed, checks_exists),
       lookup_buffer_(plan.scenario.value_size + kLookupSlack) {
@@ -99,18 +100,25 @@ LoadCounter& Recording::loads_of(void* self) { return *static_cast<Recording*>(s
 
 void Recording::append(EventKind kind, uint8_t code, const Call* call, std::span<const uint8_t> value,
                        std::string_view text) {
-  if (capture_ == nullptr) return;
+  if (capture_ == nullptr && announcer_ == nullptr) return;
   Event event;
   event.kind = kind;
   event.code = code;
   event.value = value;
   event.text = text;
   if (call != nullptr) event.key = call->key;
-  capture_->writer.append(event);
+  if (capture_ != nullptr) capture_->writer.append(event);
+  if (announcer_ != nullptr) announcer_->append(event);
 }
 
 void Recording::on_mark(const char* name) {
   if (capture_ != nullptr) capture_->recorder.mark(std::string_view(name).substr(0, layout::kMaxText));
+  if (announcer_ != nullptr) {
+    Event event;
+    event.kind = EventKind::kMarker;
+    event.text = name;
+    announcer_->append(event);
+  }
   if (phase_ != nullptr && phase_->explore) {
     auto mark = marks_.find(std::string_view(name));
     if (mark == marks_.end()) mark = marks_.emplace(name, 0).first;

@@ -35,12 +35,19 @@ struct Capture {
   LoadCounter* loads = nullptr;  // loads are announced only where somebody counts them
 };
 
+// Hears operations, phases, cuts and marks where a tracer outside of this process records the stores.
+class Announcer {
+ public:
+  virtual ~Announcer() = default;
+  virtual void append(const Event& event) = 0;
+};
+
 class Recording {
  public:
   // Everything outlives the recording. Without a capture the same workload runs and nothing is written down, which
   // is what the cost of recording is measured against.
   Recording(const Plan& plan, const TargetLibrary& library, const TargetConfig& config, bool checks_exists,
-            const Pool& pool, const Capture* capture, Progress& progress);
+            const Pool& pool, const Capture* capture, Progress& progress, Announcer* announcer = nullptr);
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
   ~Recording();
@@ -83,6 +90,7 @@ class Recording {
   const TargetConfig& config_;
   const Pool& pool_;
   const Capture* capture_;
+  Announcer* announcer_;
   powercut_sink sink_{};  // forwards to the recorder and sees the marks
   Progress& progress_;
 

@@ -6,6 +6,7 @@ they had found. A stream that stops without `end` is a `HarnessError`, whatever 
 an engine that died has judged nothing.
 """
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -107,7 +108,8 @@ def stream(
                 if isinstance(event, events.End):
                     if under:
                         # What looks on from outside has its own files to complete.
-                        process.wait(GRACE_SECONDS * 12)
+                        with contextlib.suppress(subprocess.TimeoutExpired):
+                            process.wait(GRACE_SECONDS * 12)
                     return
             status = process.wait()
             if interrupt and interrupt.requested:

@@ -76,6 +76,39 @@ class Recorded(_Event):
     lines_read: dict[str, int] = Field(default_factory=dict)
 
 
+class Driven(_Event):
+    event: Literal["driven"]
+    marks: dict[str, int] = Field(default_factory=dict)
+
+
+class StreamPool(_Event):
+    path: str
+    offset: int
+    size: int
+    address: int = 0
+    mapped: bool = False
+
+
+class StreamNote(_Event):
+    kind: str
+    text: str
+
+
+class Converted(_Event):
+    event: Literal["converted"]
+    trace: str
+    events: int
+    operations: int = 0
+    bytes: int = 0
+    stores: int = 0
+    pools: list[StreamPool] = Field(default_factory=list)
+    #: {"status": n} or {"signal": n}; None: the program was killed, and the stream stops where it was.
+    exit: dict[str, int] | None = None
+    notes: list[StreamNote] = Field(default_factory=list)
+    counters: dict[str, dict[str, float]] = Field(default_factory=dict)
+    seconds: float = 0.0
+
+
 class RunStarted(_Event):
     event: Literal["run"]
     target: str
@@ -312,6 +345,8 @@ Event = (
     Hello
     | Modules
     | Recorded
+    | Driven
+    | Converted
     | RunStarted
     | Progress
     | Finding
@@ -339,6 +374,8 @@ _TYPES: dict[str, type[_Event]] = {
     "hello": Hello,
     "modules": Modules,
     "recorded": Recorded,
+    "driven": Driven,
+    "converted": Converted,
     "run": RunStarted,
     "progress": Progress,
     "finding": Finding,

@@ -6,10 +6,12 @@ the user's own Valgrind is not touched. `POWERCUT_VALGRIND` names another launch
 
 import os
 import shutil
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from powercut import paths
+from powercut import engine, events, paths
 from powercut.errors import UsageError
 
 _TOOL = "powercut-amd64-linux"
@@ -68,6 +70,40 @@ def command(
     # Lazy binding would put the dynamic linker into call stacks and into the first call of everything.
     environment["LD_BIND_NOW"] = "1"
     return [*arguments, *argv], environment
+
+
+def record_plan(
+    engine_path: Path, plan: Path, trace: Path, *, interrupt: engine.Interrupt | None = None
+) -> dict[str, Any]:
+    """Records a target's plan by the tool; the plain library runs. Returns the `recorded` event.
+
+    The stream and the metadata lie beside `trace` until it is complete.
+    """
+    stream, metadata = trace.with_suffix(".stream"), trace.with_suffix(".json")
+    begin, environment = command([], stream=stream, pools=[])
+    drive = ["drive", "--plan", str(plan), "--metadata", str(metadata)]
+    marks: dict[str, int] = {}
+    started = time.monotonic()
+    try:
+        for _, raw in engine.stream(engine_path, drive, interrupt=interrupt, under=(begin, environment)):
+            if raw.get("event") == "driven":
+                marks = raw["marks"]
+        convert = ["convert", "--stream", str(stream), "--trace", str(trace), "--metadata", str(metadata)]
+        convert += ["--driver", os.path.realpath(engine_path)]
+        _, converted = engine.single(engine_path, convert, events.Converted)
+    finally:
+        stream.unlink(missing_ok=True)
+        metadata.unlink(missing_ok=True)
+    kept = ("events", "operations", "bytes", "counters", "counters_explored")
+    return {
+        "event": "recorded",
+        "trace": str(trace),
+        **{name: converted[name] for name in kept},
+        "marks": marks,
+        "marks_missing": [],
+        "externals": [],  # everything that ran was seen
+        "seconds": time.monotonic() - started,
+    }
 
 
 def _real(pool: Path) -> Path:

@@ -19,8 +19,8 @@ uint64_t pages(uint64_t size) { return (size + kPage - 1) & ~(kPage - 1); }
 
 class Converter {
  public:
-  Converter(const StreamSurvey& survey, TraceWriter& writer)
-      : survey_(survey), writer_(writer), ranges_(std::make_unique<powercut_ranges>()) {
+  Converter(const StreamSurvey& survey, const std::string& driver, TraceWriter& writer)
+      : survey_(survey), driver_(driver), writer_(writer), ranges_(std::make_unique<powercut_ranges>()) {
     stacks_.push_back(0);
     for (const StreamPool& pool : survey.pools) sizes_.push_back(pool.size);
   }
@@ -77,9 +77,11 @@ class Converter {
   void write_piece();
 
   const StreamSurvey& survey_;
+  const std::string& driver_;
   TraceWriter& writer_;
   std::unique_ptr<powercut_ranges> ranges_;
   std::vector<uint32_t> modules_, stacks_;  // of the trace, by the stream's numbers
+  std::vector<std::string> paths_;          // of the modules
   std::vector<uint64_t> sizes_;             // of the pools' files now
   std::set<uint64_t> unsynced_, written_;   // lines; kept only where the stream needs them
 
@@ -192,12 +194,16 @@ void Converter::add(const StreamRecord& record) {
   // Definitions change nothing about what a string instruction does.
   if (record.type == kPowercutModule) {
     const std::string path(record.text);
+    paths_.push_back(path);
     modules_.push_back(writer_.module({path, file_build_id(path)}));
     return;
   }
   if (record.type == kPowercutStack) {
-    std::vector<Frame> frames = record.frames;
-    for (Frame& frame : frames) frame.module = modules_[frame.module];
+    std::vector<Frame> frames;
+    for (const Frame& frame : record.frames) {
+      if (paths_[frame.module] == driver_) break;
+      frames.push_back({modules_[frame.module], frame.offset});
+    }
     stacks_.push_back(frames.empty() ? 0 : writer_.stack(frames));
     return;
   }
@@ -338,8 +344,9 @@ std::optional<StreamSurvey> survey_stream(const std::string& path, TraceError* e
   return survey;
 }
 
-std::optional<TraceError> convert_stream(const std::string& path, const StreamSurvey& survey, TraceWriter& writer) {
-  Converter converter(survey, writer);
+std::optional<TraceError> convert_stream(const std::string& path, const StreamSurvey& survey, const std::string& driver,
+                                         TraceWriter& writer) {
+  Converter converter(survey, driver, writer);
   for (const bool contents : {true, false}) {
     TraceError error;
     const std::unique_ptr<StreamReader> reader = StreamReader::open(path, &error);

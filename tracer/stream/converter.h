@@ -43,8 +43,10 @@ struct StreamSurvey {
 };
 
 std::optional<StreamSurvey> survey_stream(const std::string& path, TraceError* error);
-// Precondition: `survey` is that of the same file. `writer` is not finished.
-std::optional<TraceError> convert_stream(const std::string& path, const StreamSurvey& survey, TraceWriter& writer);
+// Precondition: `survey` is that of the same file. `writer` is not finished. Call stacks end where they get to the
+// module `driver`, if that is not empty: its frames say nothing about the program.
+std::optional<TraceError> convert_stream(const std::string& path, const StreamSurvey& survey, const std::string& driver,
+                                         TraceWriter& writer);
 
 }  // namespace powercut
 #endif  // POWERCUT_TRACER_STREAM_CONVERTER_H_

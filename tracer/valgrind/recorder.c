@@ -30,7 +30,7 @@ typedef enum { kDidOther, kDidFence, kDidAnnotatedFence } Did;
 typedef struct {
   Bool numbered; /* it has appeared in the stream */
   UInt number;
-  Bool unfenced; /* flushed or stored non-temporally since its last fence */
+  Bool unfenced; /* flushed or stored since its last fence */
   Did did;
 } Thread;
 
@@ -194,7 +194,7 @@ static void record_store(ThreadId tid, Addr address, ULong size, UInt flags) {
       site = pc_site(tid);
       placed = True;
       threads[tid].did = kDidOther;
-      if (flags & kPowercutStoreNt) set_unfenced(tid, True);
+      set_unfenced(tid, True);
     }
     powercut_stream_store(&stream, site, flags, begin, (const void*)begin, piece);
     line_stored(begin, piece, (flags & kPowercutStoreNt) != 0);

@@ -14,8 +14,7 @@ typedef struct {
   ULong low, span;
 } Window;
 extern Window pc_window;
-/* Not 0: some thread flushed or stored non-temporally since its last fence. A locked instruction matters then wherever
- * it stores. */
+/* Not 0: some thread flushed or stored since its last fence. A locked instruction matters then wherever it stores. */
 extern ULong pc_unfenced;
 
 /* Opens the stream; says what is wrong and ends the process if it cannot. */
