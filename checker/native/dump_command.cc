@@ -12,6 +12,7 @@
 #include "checker/native/target_library.h"
 #include "checker/native/trace_names.h"
 #include "tracer/format/reader.h"
+#include "tracer/pmemcheck/frames.h"
 
 namespace powercut {
 
@@ -65,8 +66,12 @@ std::string stack_text(const TraceReader& reader, uint32_t id) {
   std::string text;
   for (const Frame& frame : reader.stack(id)) {
     const std::string& path = reader.modules()[frame.module].path;
-    absl::StrAppend(&text, text.empty() ? "  @ " : " < ", path.substr(path.rfind('/') + 1), "+0x",
-                    absl::Hex(frame.offset));
+    absl::StrAppend(&text, text.empty() ? "  @ " : " < ");
+    if (std::string_view(path).starts_with(pmemcheck::kFrameModule)) {
+      absl::StrAppend(&text, pmemcheck::frame_text(path, frame.offset));
+    } else {
+      absl::StrAppend(&text, path.substr(path.rfind('/') + 1), "+0x", absl::Hex(frame.offset));
+    }
   }
   return text;
 }
