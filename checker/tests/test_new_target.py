@@ -75,6 +75,24 @@ def test_the_readme_holds(tmp_path: Path, language: str, suffix: str, clang: str
     assert tested.returncode == 1 and "torn-value" in tested.stdout
 
 
+@pytest.mark.slow
+def test_a_library_that_went_past_the_pass_is_refused(tmp_path: Path) -> None:
+    require_engine()
+    folder = tmp_path / "ledger"
+    new_target.generate("ledger", folder)
+    archive = "clang-19 -O2 -fPIC -c example_map.c -o example_map.o && ar rcs libexample.a example_map.o"
+    link = "powercut cc -std=gnu17 -O2 -g -shared -fPIC ledger_target.c libexample.a -o libledger.so"
+    assert run(f"{archive} && {link}", folder, "clang-19").returncode == 0
+    refused = run("powercut run ./libledger.so", folder, "clang-19")
+    assert refused.returncode == ExitCode.USAGE, refused.stdout + refused.stderr
+    assert "code that was not compiled through the tracing pass writes to the pool" in refused.stderr
+    assert re.search(r"was not compiled so: .*map_insert", refused.stderr)
+    # The remedy of the message, on the same build.
+    archive = archive.replace("clang-19", "powercut cc")
+    assert run(f"rm libexample.a && {archive} && {link}", folder, "clang-19").returncode == 0
+    assert run("powercut run ./libledger.so", folder, "clang-19").returncode == ExitCode.CLEAN
+
+
 @pytest.fixture
 def somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
