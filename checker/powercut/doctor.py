@@ -30,8 +30,12 @@ def examine() -> list[Check]:
     """Every check, in the order of the way through the house."""
     return [
         _program("clang-19", required=True, package="clang-19"),
+        _program("clang-16", required=False, package="clang-16", purpose="foreign code that is built with it"),
         _program("llvm-symbolizer-19", required=True, package="llvm-19"),
-        _file("compiler pass", paths.library_dir() / "libpowercut_pass.so"),
+        *(
+            _file(f"compiler pass for clang {major}", paths.library_dir() / plugin)
+            for major, plugin in compilers.PLUGINS.items()
+        ),
         _file("runtime", paths.library_dir() / "libpowercut_rt.so"),
         _engine(),
         _targets(),
