@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from powercut import paths, pmemcheck
+from powercut import compilers, paths, pmemcheck
 
 
 @dataclass(frozen=True, kw_only=True)
