@@ -153,14 +153,24 @@ def test_doctor_names_what_is_missing(
     assert "missing  compiler pass" in printed
     assert "Run 'make build'." in printed
     assert "(powercut-engine 0.1.0 (fake))" in printed
-    for name in ("clang-19", "runtime", "engine", "CPU clwb", "CPU clflushopt", "CPU avx512", "chromium", "pmemcheck"):
+    for name in (
+        "clang-19",
+        "clang-16",
+        "runtime",
+        "engine",
+        "CPU clwb",
+        "CPU clflushopt",
+        "CPU avx512",
+        "chromium",
+        "pmemcheck",
+    ):
         assert name in printed
     assert "Intel Pin" in printed and "PIN_ROOT is not set" in printed
-    for name in ("libpowercut_pass.so", "libpowercut_rt.so"):
+    for name in ("libpowercut_pass.so", "libpowercut_pass_16.so", "libpowercut_rt.so"):
         (house.root / "build" / "lib" / name).touch()
     required = {check.name: check.ok for check in doctor.examine() if check.required}
     assert main(["doctor", "--json"]) == (ExitCode.CLEAN if all(required.values()) else ExitCode.USAGE)
-    assert required["compiler pass"] and required["targets"]
+    assert required["compiler pass for clang 19"] and required["compiler pass for clang 16"] and required["targets"]
 
 
 def test_cpu_flags() -> None:
