@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from powercut import engine, events, paths, program_pools
+from powercut.engine import Interrupt
 from powercut.errors import UsageError
 from powercut.supervise import Ended, StartError, supervised
 from powercut.symbolize import Frame, Symbolizer
@@ -97,11 +98,14 @@ def record(
     cwd: Path | None = None,
     environment: Mapping[str, str] | None = None,
     timeout: float | None = None,
+    program: Mapping[str, Any] | None = None,
+    interrupt: Interrupt | None = None,
 ) -> Recorded:
     """Runs `argv` under pmemcheck and makes its log a trace.
 
-    `pools`: files whose bytes from before the run belong to the trace, as their links resolve. Raises UsageError
-    when pmemcheck is not there or the log is none; how the program ended is for the caller to judge.
+    `pools`: files whose bytes from before the run belong to the trace, as their links resolve. `program`: more of it
+    for the trace's metadata. Raises UsageError when pmemcheck is not there or the log is none, and Interrupted; how
+    the program ended is for the caller to judge.
     """
     valgrind = require()
     # Beside the trace: a pool may be larger than /tmp.
@@ -119,6 +123,7 @@ def record(
             environment=os.environ if environment is None else environment,
             timeout=timeout,
             scratch=scratch,
+            interrupt=interrupt,
         ) as ended:
             if not log.exists():
                 raise UsageError(
@@ -129,8 +134,8 @@ def record(
                     else "Run it by hand.",
                 )
             how = {"signal": -ended.status} if ended.status < 0 else {"status": ended.status}
-            program = {"command": list(argv), "exit": how}
-            return Recorded(trace=import_log(log, trace, snapshots=snapshots, program=program), ended=ended)
+            described = {"command": list(argv), "exit": how, **(program or {})}
+            return Recorded(trace=import_log(log, trace, snapshots=snapshots, program=described), ended=ended)
     except StartError as error:
         raise UsageError(
             f"it cannot be started ({error.reason})", where=error.file, next_step="Name a program that runs."
