@@ -1,4 +1,7 @@
-"""Every scheme, compiled by clang 16 as well: verdicts, findings and crash states are those of the build."""
+"""Every scheme, compiled by clang 16 as well: verdicts and findings are those of the build.
+
+Crash states are not compared: how a plain copy becomes stores is the compiler's choice, and with it their number.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,6 @@ def judged(library: str, capsys: pytest.CaptureFixture[str], out: Path) -> dict[
         (run["variant"], run["scenario"]): {
             "verdict": run["verdict"],
             "coverage": run["coverage"]["kind"],
-            "crash states": run["crash_states"],
             "findings": sorted((item["invariant"], str(item["store_site"])) for item in run["findings"]),
         }
         for run in runs
