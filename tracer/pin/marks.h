@@ -1,0 +1,22 @@
+// The requests of targets/include/powercut/mark.h: where operations begin and end, and what they answered.
+#ifndef POWERCUT_TRACER_PIN_MARKS_H_
+#define POWERCUT_TRACER_PIN_MARKS_H_
+
+#include <stdint.h>
+
+#include "tracer/pin/pool_files.h"
+#include "tracer/pin/recorder.h"
+
+namespace powercut {
+namespace pin {
+
+// Is the request at `arguments` in the program's memory one of ours? Others are not for us: they go on unanswered, as
+// without any tool. Cheap, and takes no lock.
+bool is_mark(const Host& host, uint64_t arguments);
+
+// What rdx holds afterwards. Precondition: is_mark().
+uint64_t answer_mark(Recorder& recorder, PoolFiles& pools, uint32_t thread, uint64_t arguments, const Frames& frames);
+
+}  // namespace pin
+}  // namespace powercut
+#endif  // POWERCUT_TRACER_PIN_MARKS_H_

@@ -1,0 +1,421 @@
+#include "tracer/pin/pool_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace powercut {
+namespace pin {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+
+// Numbers and flags of x86-64 Linux, which never change; the run-time library's headers may lack the newer ones.
+enum : uint64_t {
+  kRead = 0,
+  kWrite = 1,
+  kOpen = 2,
+  kClose = 3,
+  kMmap = 9,
+  kMunmap = 11,
+  kPread = 17,
+  kPwrite = 18,
+  kReadv = 19,
+  kWritev = 20,
+  kMremap = 25,
+  kMsync = 26,
+  kDup2 = 33,
+  kSendfile = 40,
+  kSendto = 44,
+  kRecvfrom = 45,
+  kExecve = 59,
+  kFsync = 74,
+  kFdatasync = 75,
+  kTruncate = 76,
+  kFtruncate = 77,
+  kCreat = 85,
+  kSync = 162,
+  kOpenat = 257,
+  kSplice = 275,
+  kFallocate = 285,
+  kDup3 = 292,
+  kPreadv = 295,
+  kPwritev = 296,
+  kSyncfs = 306,
+  kGetrandom = 318,
+  kExecveat = 322,
+  kCopyFileRange = 326,
+  kPreadv2 = 327,
+  kPwritev2 = 328,
+  kOpenat2 = 437,
+};
+enum : uint64_t {
+  kMapTypeMask = 15,
+  kMapPrivate = 2,
+  kMapAnonymous = 32,
+  kRemapKeepsOld = 4,
+  kPunchHole = 2,
+  kZeroRange = 16,
+  kSyncNow = 4,  // MS_SYNC
+};
+constexpr int kSeekData = 3, kDataSync = 010000;  // SEEK_DATA, O_DSYNC
+constexpr uint64_t kHere = UINT64_MAX;            // an offset that stands for the file's position
+
+uint64_t to_pages(uint64_t length) { return (length + kPage - 1) & ~(kPage - 1); }
+
+// The bytes of a file by pages. Holes are passed over.
+template <typename Visit>
+void each_page(const std::string& path, uint64_t offset, uint64_t end, Visit visit) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return;
+  std::vector<uint8_t> buffer(64 * kPage);
+  while (offset < end) {
+    const off_t data = lseek(file, static_cast<off_t>(offset), kSeekData);
+    if (data < 0 && errno == ENXIO) break;  // nothing but a hole is left
+    if (data > static_cast<off_t>(offset)) offset = static_cast<uint64_t>(data);
+    if (offset >= end) break;
+    const size_t wanted = static_cast<size_t>(std::min<uint64_t>(buffer.size(), end - offset));
+    const ssize_t got = pread(file, buffer.data(), wanted, static_cast<off_t>(offset));
+    if (got <= 0) break;
+    for (size_t at = 0; at < static_cast<size_t>(got); at += kPage) {
+      visit(offset + at, buffer.data() + at, static_cast<uint32_t>(std::min<size_t>(kPage, got - at)));
+    }
+    offset += static_cast<uint64_t>(got);
+  }
+  close(file);
+}
+
+bool is_zero(const uint8_t* bytes, uint32_t size) {
+  return std::all_of(bytes, bytes + size, [](uint8_t byte) { return byte == 0; });
+}
+
+}  // namespace
+
+void PoolFiles::name(const std::string& path) {
+  Pool pool;
+  pool.path = path;
+  pools_.push_back(pool);
+}
+
+void PoolFiles::begin() {
+  const Held held(recorder_.lock());
+  powercut_stream* const stream = recorder_.stream();
+  for (size_t i = 0; i < pools_.size(); ++i) {
+    Pool& pool = pools_[i];
+    struct stat status;
+    if (stat(pool.path.c_str(), &status) == 0) {
+      pool.exists = true;
+      pool.device = status.st_dev;
+      pool.inode = status.st_ino;
+      pool.size = static_cast<uint64_t>(status.st_size);
+    }
+    powercut_stream_pool(stream, pool.path.c_str(), pool.size);
+    each_page(pool.path, 0, pool.size, [&](uint64_t offset, const uint8_t* bytes, uint32_t size) {
+      if (is_zero(bytes, size)) return;
+      powercut_stream_content(stream, static_cast<uint32_t>(i), offset, bytes, size);
+    });
+  }
+}
+
+int PoolFiles::pool_of(int descriptor) const {
+  struct stat status, named;
+  if (pools_.empty() || descriptor < 0 || fstat(descriptor, &status) != 0) return -1;
+  const auto is = [&status](uint64_t device, uint64_t inode) {
+    return device == static_cast<uint64_t>(status.st_dev) && inode == static_cast<uint64_t>(status.st_ino);
+  };
+  for (size_t i = 0; i < pools_.size(); ++i) {
+    const Pool& pool = pools_[i];
+    if (pool.path.empty()) continue;
+    if (pool.exists && is(pool.device, pool.inode)) return static_cast<int>(i);
+    // Perhaps it was made, or replaced, since it was last looked at.
+    if (stat(pool.path.c_str(), &named) == 0 && is(named.st_dev, named.st_ino)) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+void PoolFiles::look(Recorder::Entry& entry, int number) {
+  Pool& pool = pools_[static_cast<size_t>(number)];
+  struct stat status;
+  const auto resize = [&](uint64_t size) {
+    if (pool.size == size) return;
+    pool.size = size;
+    powercut_stream_file_size(entry.stream(), entry.site(), static_cast<uint32_t>(number), size);
+  };
+  if (stat(pool.path.c_str(), &status) != 0) return;
+  const bool same = pool.exists && pool.device == static_cast<uint64_t>(status.st_dev) &&
+                    pool.inode == static_cast<uint64_t>(status.st_ino);
+  if (!same) resize(0);
+  pool.exists = true;
+  pool.device = status.st_dev;
+  pool.inode = status.st_ino;
+  resize(static_cast<uint64_t>(status.st_size));
+}
+
+void PoolFiles::registered(uint32_t thread, uint64_t address, uint64_t length, const Frames& frames) {
+  if (length == 0 || !recorder_.recording()) return;
+  Recorder::Entry entry(recorder_, thread, frames);
+  uint64_t begin = 0;
+  if (powercut_ranges_clip(&entry.ranges(), address, length, &begin) == length) return;
+  const auto number = static_cast<uint32_t>(pools_.size());
+  pools_.push_back(Pool());
+  powercut_stream_pool(entry.stream(), "", 0);
+  // What it holds now is what the program has started from.
+  uint8_t page[kPage];
+  for (uint64_t at = 0; at < length; at += kPage) {
+    const size_t got = recorder_.host().copy(page, address + at, std::min(kPage, length - at));
+    if (got == 0 || is_zero(page, static_cast<uint32_t>(got))) continue;
+    powercut_stream_content(entry.stream(), number, at, page, static_cast<uint32_t>(got));
+  }
+  entry.map(number, address, length, 0);
+}
+
+void PoolFiles::before(uint32_t thread, const SystemCall& call) {
+  if (!recorder_.recording()) return;
+  if (call.number == kMunmap) {
+    // Afterwards the addresses may at once be another thread's.
+    if (!recorder_.touches_pools(call.arguments[0], to_pages(call.arguments[1]))) return;
+    Recorder::Entry(recorder_, thread, Frames{nullptr, 0}).unmap(call.arguments[0], to_pages(call.arguments[1]));
+  } else if (call.number == kExecve || call.number == kExecveat) {
+    // A search along PATH tries files that are not there. Whatever follows one that is there runs without this tool.
+    char path[kPowercutMostText] = {};
+    const size_t got = recorder_.host().copy(path, call.arguments[call.number == kExecve ? 0 : 1], sizeof path - 1);
+    if (got == 0 || (call.number == kExecve && access(path, X_OK) != 0)) return;
+    recorder_.note(kPowercutNoteExec, "the program replaced itself (exec): the new one was not recorded");
+    recorder_.write_out();
+  }
+}
+
+int PoolFiles::closes_stream(const SystemCall& call) const {
+  const uint64_t own = static_cast<uint64_t>(recorder_.file().descriptor());
+  if (!recorder_.recording()) return -1;
+  if (call.number == kClose && call.arguments[0] == own) return 0;
+  return (call.number == kDup2 || call.number == kDup3) && call.arguments[1] == own ? 1 : -1;
+}
+
+Effect PoolFiles::on_file(Effect::Kind kind, uint64_t descriptor, uint64_t offset, uint64_t length) const {
+  Effect effect;
+  const int file = static_cast<int>(descriptor);
+  effect.pool = pool_of(file);
+  if (effect.pool < 0) return effect;
+  effect.kind = kind;
+  effect.offset = offset;
+  effect.length = length;
+  if (kind != Effect::kFileWritten) return effect;
+  effect.synced = (fcntl(file, F_GETFL) & kDataSync) != 0;
+  if (offset != kHere) return effect;
+  const off_t end = lseek(file, 0, SEEK_CUR);
+  if (end < static_cast<off_t>(length)) return Effect();
+  effect.offset = static_cast<uint64_t>(end) - length;
+  return effect;
+}
+
+Effect PoolFiles::at_position(uint64_t descriptor, uint64_t length) const {
+  return on_file(Effect::kFileWritten, descriptor, kHere, length);
+}
+
+Effect PoolFiles::mapped(const SystemCall& call, uint64_t address) const {
+  const uint64_t flags = call.arguments[3];
+  Effect effect;
+  if ((flags & kMapAnonymous) == 0) effect = on_file(Effect::kMapped, call.arguments[4], call.arguments[5], 0);
+  if (effect.pool >= 0 && (flags & kMapTypeMask) == kMapPrivate) effect.kind = Effect::kPrivate;
+  effect.address = address;
+  effect.length = to_pages(call.arguments[1]);
+  // What was mapped there before is gone.
+  if (effect.pool < 0 && recorder_.near_pools(address, effect.length)) effect.kind = Effect::kMapped;
+  return effect;
+}
+
+Effect PoolFiles::on_memory(Effect::Kind kind, uint64_t address, uint64_t length) const {
+  Effect effect;
+  if (length == 0 || !recorder_.near_pools(address, length)) return effect;
+  effect.kind = kind;
+  effect.pieces.push_back(Piece{address, length});
+  return effect;
+}
+
+// The first `length` bytes that the parts of a readv have room for.
+Effect PoolFiles::on_vector(uint64_t vector, uint64_t count, uint64_t length) const {
+  Effect effect;
+  for (uint64_t i = 0; i < count && length != 0; ++i) {
+    uint64_t part[2];  // struct iovec
+    if (recorder_.host().copy(part, vector + i * sizeof part, sizeof part) != sizeof part) break;
+    const uint64_t used = std::min(part[1], length);
+    if (used != 0 && recorder_.near_pools(part[0], used)) effect.pieces.push_back(Piece{part[0], used});
+    length -= used;
+  }
+  if (!effect.pieces.empty()) effect.kind = Effect::kMemoryWritten;
+  return effect;
+}
+
+Effect PoolFiles::effect_of(const SystemCall& call, uint64_t result) const {
+  Effect effect;
+  if (!recorder_.recording()) return effect;
+  const Held held(recorder_.lock());
+  const uint64_t* const arguments = call.arguments;
+  switch (call.number) {
+    case kMmap:
+      return mapped(call, result);
+    case kMremap:
+      effect.kind = Effect::kRemapped;
+      effect.from = arguments[0];
+      effect.from_length = to_pages(arguments[1]);
+      effect.address = result;
+      effect.length = to_pages(arguments[2]);
+      effect.moves = (arguments[3] & kRemapKeepsOld) == 0;
+      if (!recorder_.near_pools(effect.from, std::max<uint64_t>(effect.from_length, 1)) &&
+          !recorder_.near_pools(effect.address, effect.length)) {
+        effect.kind = Effect::kNothing;
+      }
+      return effect;
+    case kWrite:
+    case kWritev:
+      effect = at_position(arguments[0], result);
+      if (effect.kind == Effect::kNothing && loads_ && call.number == kWrite) {
+        effect = on_memory(Effect::kMemoryRead, arguments[1], result);
+      }
+      return effect;
+    case kPwrite:
+    case kPwritev:
+    case kPwritev2:  // whose -1 is kHere
+      return on_file(Effect::kFileWritten, arguments[0], arguments[3], result);
+    case kSendfile:
+      return at_position(arguments[0], result);
+    case kCopyFileRange:
+    case kSplice: {
+      uint64_t end = 0;
+      if (arguments[3] == 0) return at_position(arguments[2], result);
+      if (recorder_.host().copy(&end, arguments[3], sizeof end) != sizeof end) return effect;
+      return on_file(Effect::kFileWritten, arguments[2], end - result, result);
+    }
+    case kSendto:
+      return loads_ ? on_memory(Effect::kMemoryRead, arguments[1], result) : effect;
+    case kRead:
+    case kPread:
+    case kRecvfrom:
+      return on_memory(Effect::kMemoryWritten, arguments[1], result);
+    case kGetrandom:
+      return on_memory(Effect::kMemoryWritten, arguments[0], result);
+    case kReadv:
+    case kPreadv:
+    case kPreadv2:
+      return on_vector(arguments[1], arguments[2], result);
+    case kFtruncate:
+      return on_file(Effect::kFileLooked, arguments[0], 0, 0);
+    case kFallocate: {
+      const bool zeroes = (arguments[1] & (kPunchHole | kZeroRange)) != 0;
+      return on_file(zeroes ? Effect::kFileZeroed : Effect::kFileLooked, arguments[0], arguments[2], arguments[3]);
+    }
+    case kOpen:
+    case kOpenat:
+    case kOpenat2:
+    case kCreat:  // it may have been truncated, made or replaced
+      return on_file(Effect::kFileLooked, result, 0, 0);
+    case kTruncate:
+      effect.kind = Effect::kFileLooked;  // of all: the path may be any name
+      return effect;
+    case kMsync:
+      if ((arguments[2] & kSyncNow) == 0) return effect;
+      effect = on_memory(Effect::kRangeSynced, arguments[0], to_pages(arguments[1]));
+      effect.address = arguments[0];
+      effect.length = to_pages(arguments[1]);
+      return effect;
+    case kFsync:
+    case kFdatasync:
+      return on_file(Effect::kFileSynced, arguments[0], 0, UINT64_MAX);
+    case kSync:
+    case kSyncfs:
+      if (!pools_.empty()) effect.kind = Effect::kFileSynced;
+      return effect;
+    default:
+      return effect;
+  }
+}
+
+void PoolFiles::write_file(Recorder::Entry& entry, const Effect& effect) {
+  const auto number = static_cast<uint32_t>(effect.pool);
+  const uint64_t end = effect.offset + effect.length;
+  if (effect.kind == Effect::kFileZeroed) {
+    const std::vector<uint8_t> zeros(kPage);
+    const uint64_t size = std::min(end, pools_[number].size);
+    for (uint64_t at = effect.offset; at < size; at += kPage) {
+      powercut_stream_file_write(entry.stream(), entry.site(), number, at, zeros.data(),
+                                 static_cast<uint32_t>(std::min(kPage, size - at)));
+    }
+    return;
+  }
+  each_page(pools_[number].path, effect.offset, end, [&](uint64_t at, const uint8_t* bytes, uint32_t size) {
+    powercut_stream_file_write(entry.stream(), entry.site(), number, at, bytes, size);
+  });
+  if (effect.synced) {
+    powercut_stream_sync(entry.stream(), entry.site(), kPowercutFsync, number, effect.offset, effect.length);
+  }
+}
+
+void PoolFiles::apply(uint32_t thread, const Effect& effect, const Frames& frames) {
+  if (effect.kind == Effect::kNothing || !recorder_.recording()) return;
+  Recorder::Entry entry(recorder_, thread, frames);
+  powercut_stream* const stream = entry.stream();
+  if (effect.pool >= 0) look(entry, effect.pool);
+  const auto number = static_cast<uint32_t>(effect.pool);
+  switch (effect.kind) {
+    case Effect::kMapped:
+      entry.unmap(effect.address, effect.length);
+      if (effect.pool >= 0) entry.map(number, effect.address, effect.length, effect.offset);
+      break;
+    case Effect::kPrivate:
+      entry.unmap(effect.address, effect.length);
+      powercut_stream_note(stream, kPowercutNotePrivate, pools_[number].path.c_str());
+      break;
+    case Effect::kRemapped: {
+      const powercut_range* const found = powercut_ranges_at(&entry.ranges(), effect.from);
+      if (found == nullptr || found->begin > effect.from) {
+        entry.unmap(effect.address, effect.length);
+        break;
+      }
+      const powercut_range range = *found;
+      if (effect.moves) entry.unmap(effect.from, effect.from_length);
+      entry.unmap(effect.address, effect.length);
+      entry.map(range.pool, effect.address, effect.length, range.offset + (effect.from - range.begin));
+      break;
+    }
+    case Effect::kFileWritten:
+    case Effect::kFileZeroed:
+      write_file(entry, effect);
+      break;
+    case Effect::kFileLooked:
+      for (size_t i = 0; effect.pool < 0 && i < pools_.size(); ++i) {
+        if (!pools_[i].path.empty()) look(entry, static_cast<int>(i));
+      }
+      break;
+    case Effect::kFileSynced:
+      for (size_t i = 0; i < pools_.size(); ++i) {
+        if (effect.pool >= 0 && static_cast<size_t>(effect.pool) != i) continue;
+        powercut_stream_sync(stream, entry.site(), kPowercutFsync, static_cast<uint32_t>(i), 0, UINT64_MAX);
+      }
+      break;
+    case Effect::kRangeSynced:
+      each_mapped(entry.ranges(), effect.address, effect.length, [&](uint64_t begin, uint64_t size) {
+        const powercut_range* const range = powercut_ranges_at(&entry.ranges(), begin);
+        powercut_stream_sync(stream, entry.site(), kPowercutMsync, range->pool, range->offset + (begin - range->begin),
+                             size);
+      });
+      break;
+    case Effect::kMemoryWritten:
+      for (const Piece& piece : effect.pieces) entry.store(piece.address, piece.size, 0);
+      break;
+    case Effect::kMemoryRead:
+      for (const Piece& piece : effect.pieces) {
+        each_mapped(entry.ranges(), piece.address, piece.size,
+                    [&](uint64_t begin, uint64_t size) { powercut_stream_load(stream, entry.site(), begin, size); });
+      }
+      break;
+    case Effect::kNothing:
+      break;
+  }
+}
+
+}  // namespace pin
+}  // namespace powercut

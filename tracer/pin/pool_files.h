@@ -1,0 +1,91 @@
+// Pools as files: which files they are, where they get mapped, and what system calls do to them.
+//
+// A file is a pool if its path was named, whatever name it is opened by: files are compared by device and inode. One
+// that does not exist yet is recognised once it does, and one that is replaced begins empty again. What a system call
+// has written to a file is read back from it, since it may have come from anywhere.
+#ifndef POWERCUT_TRACER_PIN_POOL_FILES_H_
+#define POWERCUT_TRACER_PIN_POOL_FILES_H_
+
+#include <stdint.h>
+
+#include <string>
+#include <vector>
+
+#include "tracer/pin/recorder.h"
+
+namespace powercut {
+namespace pin {
+
+struct SystemCall {
+  uint64_t number = UINT64_MAX;  // of x86-64 Linux
+  uint64_t arguments[6] = {};
+};
+
+// What a system call that succeeded means for the pools.
+struct Effect {
+  enum Kind : uint8_t {
+    kNothing,
+    kMapped,         // at `address`, `length`, from `offset` of `pool`; -1: over what may have been a pool
+    kRemapped,       // `from`, `from_length` became `address`, `length`
+    kPrivate,        // mapped so that stores do not reach the file
+    kFileWritten,    // `length` bytes at `offset` of `pool`
+    kFileZeroed,     // the same
+    kFileLooked,     // the size of `pool` may have changed
+    kFileSynced,     // `pool`, or all of them: -1
+    kRangeSynced,    // `address`, `length`
+    kMemoryWritten,  // the kernel stored to `pieces`
+    kMemoryRead,     // it read `pieces`
+  };
+  Kind kind = kNothing;
+  bool synced = false;  // of kFileWritten: the descriptor writes through
+  bool moves = true;    // of kRemapped: the old place is gone
+  int pool = -1;
+  uint64_t address = 0, length = 0, offset = 0, from = 0, from_length = 0;
+  std::vector<Piece> pieces;
+};
+
+class PoolFiles {
+ public:
+  PoolFiles(Recorder& recorder, bool loads) : recorder_(recorder), loads_(loads) {}
+
+  // A path to watch. Before begin().
+  void name(const std::string& path);
+  // Defines the named pools in the stream, with their contents. Once, before the program runs.
+  void begin();
+
+  // The program says that this range is persistent (powercut_mark_pool).
+  void registered(uint32_t thread, uint64_t address, uint64_t length, const Frames& frames);
+
+  // Before a call: what must be recorded while the memory is still there.
+  void before(uint32_t thread, const SystemCall& call);
+  // The argument that names the stream's descriptor in a call that would close it, or -1.
+  int closes_stream(const SystemCall& call) const;
+
+  // After a call that succeeded. An effect is cheap to have; only one that is not kNothing is worth a call stack.
+  Effect effect_of(const SystemCall& call, uint64_t result) const;
+  void apply(uint32_t thread, const Effect& effect, const Frames& frames);
+
+ private:
+  struct Pool {
+    std::string path;  // empty: memory that is no file
+    bool exists = false;
+    uint64_t device = 0, inode = 0, size = 0;
+  };
+
+  int pool_of(int descriptor) const;
+  Effect on_file(Effect::Kind kind, uint64_t descriptor, uint64_t offset, uint64_t length) const;
+  Effect at_position(uint64_t descriptor, uint64_t length) const;
+  Effect mapped(const SystemCall& call, uint64_t address) const;
+  Effect on_memory(Effect::Kind kind, uint64_t address, uint64_t length) const;
+  Effect on_vector(uint64_t vector, uint64_t count, uint64_t length) const;
+  void look(Recorder::Entry& entry, int pool);
+  void write_file(Recorder::Entry& entry, const Effect& effect);
+
+  Recorder& recorder_;
+  const bool loads_;
+  std::vector<Pool> pools_;  // by their number in the stream
+};
+
+}  // namespace pin
+}  // namespace powercut
+#endif  // POWERCUT_TRACER_PIN_POOL_FILES_H_

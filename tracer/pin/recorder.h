@@ -1,0 +1,174 @@
+// What a Pintool sees of a program, turned into records of a stream (tracer/stream/STREAM.md).
+//
+// Nothing here knows Pin: threads are small numbers that may be used again, call stacks are addresses, and memory is
+// read through Host. All public functions may be called by many threads at once.
+//
+// A store is announced before its instruction and recorded after it, when its bytes are known. Where no callback comes
+// after it, whatever the same thread does next records it.
+#ifndef POWERCUT_TRACER_PIN_RECORDER_H_
+#define POWERCUT_TRACER_PIN_RECORDER_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tracer/pin/stacks.h"
+#include "tracer/pin/stream_file.h"
+#include "tracer/pin/turn.h"
+#include "tracer/stream/pools.h"
+
+namespace powercut {
+namespace pin {
+
+struct Host {
+  // Copies from the program's memory; returns how many bytes could be read.
+  size_t (*copy)(void* to, uint64_t from, size_t size);
+  Pause pause;
+};
+
+// A call stack: return addresses, innermost first.
+struct Frames {
+  const uint64_t* addresses;
+  uint32_t count;
+};
+
+struct Piece {
+  uint64_t address;
+  uint64_t size;
+};
+
+struct Store {
+  uint32_t flags = 0;         // powercut_stream_store
+  bool compares = false;      // stores nothing if the comparison fails
+  bool only_changes = false;  // which bytes it stores is not known: those that changed
+  bool has_after = true;      // store_ends() will be called, unless the instruction faults
+};
+
+enum class Outcome : uint8_t { kStored, kFailed, kUnknown };
+
+class Recorder {
+ public:
+  static constexpr uint32_t kMostThreads = 2048;  // Pin's own limit
+
+  Recorder(const Host& host, uint32_t patience = 200000);
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  // False with errno when the file cannot be written.
+  bool open(const char* path);
+  bool recording() const { return __atomic_load_n(&recording_, __ATOMIC_RELAXED); }
+
+  // May an access touch a pool? The bounds only ever widen, so that a thread that reads them while another maps a pool
+  // misses none that was mapped before.
+  bool near_pools(uint64_t address, uint64_t size) const {
+    return address < __atomic_load_n(&high_, __ATOMIC_RELAXED) &&
+           address + size > __atomic_load_n(&low_, __ATOMIC_RELAXED);
+  }
+  bool had_pools() const { return __atomic_load_n(&high_, __ATOMIC_RELAXED) != 0; }
+  bool touches_pools(uint64_t address, uint64_t size);
+  // The next two are asked by the thread itself.
+  bool has_pending(uint32_t thread) const { return thread < kMostThreads && threads_[thread].pending; }
+  // Flushed or stored since its last fence: a locked instruction matters then wherever it stores.
+  bool is_unfenced(uint32_t thread) const { return thread < kMostThreads && threads_[thread].unfenced; }
+
+  void store_begins(uint32_t thread, const Store& store, const Piece* pieces, size_t count, const Frames& frames);
+  // No effect without a store that has begun.
+  void store_ends(uint32_t thread, Outcome outcome);
+  // A signal came instead of the end: the instruction did not happen.
+  void interrupted(uint32_t thread);
+
+  void flush(uint32_t thread, uint32_t kind, uint64_t address, const Frames& frames);
+  void fence(uint32_t thread, uint32_t kind, const Frames& frames);
+  void load(uint32_t thread, uint64_t address, uint64_t size);
+
+  void thread_starts(uint32_t thread);
+  void thread_ends(uint32_t thread);
+  void module_loaded(const std::string& path, uint64_t begin, uint64_t end, uint64_t bias);
+  void module_unloaded(uint64_t begin, uint64_t end);
+
+  void note(uint32_t kind, const char* text);
+  // Hands everything to the kernel, since the process may end without another call.
+  void write_out();
+  // In a forked child, which shares the file with its parent.
+  void abandon();
+  // powercut_stream_end. What comes later is not recorded.
+  void end(uint32_t how, uint32_t status);
+
+  // Held by an Entry as well. Whoever waits for it must not be waited for: no call of Pin's while it is held.
+  SpinLock& lock() { return lock_; }
+  powercut_stream* stream() { return file_.stream(); }  // for who holds the lock
+  const StreamFile& file() const { return file_; }
+  const Host& host() const { return host_; }
+
+  // For records that have no place here: holds the locks, and says where the thread is.
+  class Entry {
+   public:
+    Entry(Recorder& recorder, uint32_t thread, const Frames& frames);
+    ~Entry();
+    Entry(const Entry&) = delete;
+    Entry& operator=(const Entry&) = delete;
+
+    bool recording() const { return recorder_.recording(); }
+    powercut_stream* stream() { return recorder_.file_.stream(); }
+    const powercut_ranges& ranges() const { return *recorder_.ranges_; }
+    powercut_site site() const { return site_; }
+    void map(uint32_t pool, uint64_t address, uint64_t length, uint64_t offset);
+    void unmap(uint64_t address, uint64_t length);
+    // The part of a store by the kernel that lies in pools.
+    void store(uint64_t address, uint64_t size, uint32_t flags);
+
+   private:
+    Recorder& recorder_;
+    const uint32_t thread_;
+    powercut_site site_;
+  };
+
+ private:
+  struct Thread {
+    bool known = false, pending = false, unfenced = false;
+    uint32_t number = 0;
+    // Of the store that has begun.
+    Store store;
+    uint32_t stack = 0;
+    std::vector<Piece> pieces;    // each wholly in one mapping
+    std::vector<uint8_t> before;  // their bytes, where the store may leave some alone
+  };
+
+  Thread* settled(uint32_t thread);
+  void take_turn(uint32_t thread);
+  powercut_site site(Thread& thread, const Frames& frames);
+  void write_piece(Thread& thread, const Piece& piece, const uint8_t* before);
+  void write_store(powercut_site site, uint32_t flags, uint64_t address, const uint8_t* bytes, uint64_t size);
+  void widen(uint64_t begin, uint64_t end);
+
+  const Host host_;
+  SpinLock lock_;  // guards all below but the bounds
+  Turn turn_;
+  StreamFile file_;
+  Stacks stacks_;
+  const std::unique_ptr<powercut_ranges> ranges_;
+  std::vector<Thread> threads_;  // by Pin's number; each element is its thread's own but for `known` and `number`
+  uint32_t births_ = 0;
+  bool recording_ = false, said_order_ = false, said_threads_ = false;
+  uint64_t low_ = UINT64_MAX, high_ = 0;
+};
+
+// Calls `visit` for each part of [address, address + size) that lies in one mapping.
+template <typename Visit>
+void each_mapped(const powercut_ranges& ranges, uint64_t address, uint64_t size, Visit visit) {
+  while (size != 0) {
+    uint64_t begin = 0;
+    const uint64_t piece = powercut_ranges_clip(&ranges, address, size, &begin);
+    if (piece == 0) return;
+    visit(begin, piece);
+    size -= begin + piece - address;
+    address = begin + piece;
+  }
+}
+
+}  // namespace pin
+}  // namespace powercut
+#endif  // POWERCUT_TRACER_PIN_RECORDER_H_

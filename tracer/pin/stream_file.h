@@ -1,0 +1,41 @@
+// The file that a stream is written to (tracer/stream/STREAM.md).
+#ifndef POWERCUT_TRACER_PIN_STREAM_FILE_H_
+#define POWERCUT_TRACER_PIN_STREAM_FILE_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <vector>
+
+#include "tracer/stream/stream.h"
+
+namespace powercut {
+namespace pin {
+
+class StreamFile {
+ public:
+  StreamFile() = default;
+  ~StreamFile();
+  StreamFile(const StreamFile&) = delete;
+  StreamFile& operator=(const StreamFile&) = delete;
+
+  // Makes the file anew and writes the header. False with errno when that cannot be done. The descriptor is out of the
+  // way of those that the program will get.
+  bool open(const char* path);
+  // Without writing what is gathered: for a forked child, where the file is its parent's.
+  void abandon();
+
+  powercut_stream* stream() { return &stream_; }
+  int descriptor() const { return file_; }
+
+ private:
+  static int write_all(void* self, const void* bytes, size_t size);
+
+  int file_ = -1;
+  std::vector<uint8_t> buffer_;
+  powercut_stream stream_ = {};
+};
+
+}  // namespace pin
+}  // namespace powercut
+#endif  // POWERCUT_TRACER_PIN_STREAM_FILE_H_
