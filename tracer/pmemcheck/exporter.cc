@@ -17,8 +17,10 @@ namespace powercut::pmemcheck {
 
 namespace {
 
-// Hardware keeps an aligned word whole and nothing wider; pmemcheck splits wide stores into words, too.
+// Hardware keeps an aligned word whole and nothing else; pmemcheck splits wide stores into words, too.
 constexpr uint64_t kWord = 8;
+// More than any process has, and so little that sums do not wrap.
+constexpr uint64_t kMaxAddress = uint64_t{1} << 57;
 
 const char* name_of(OpKind kind) {
   constexpr const char* kNames[] = {"", "format", "open", "insert", "update", "erase", "lookup", "maintain", "close"};
@@ -49,12 +51,29 @@ std::variant<std::vector<PoolFile>, TraceError> pools_of(const TraceReader& read
                       "Record it again with this version of powercut."};
   }
   for (const PoolFile& pool : pools) {
-    if (pool.size == 0 || pool.offset + pool.size < pool.offset || pool.address + pool.size < pool.address) {
+    if (pool.size == 0 || std::max({pool.size, pool.offset, pool.address}) > kMaxAddress) {
       return TraceError{"the trace says that a pool of " + std::to_string(pool.size) + " bytes lies where none can",
                         trace, "Record it again with this version of powercut."};
     }
   }
   return pools;
+}
+
+// In a log an address is all that tells pools apart. One that was never mapped, or where another had been mapped
+// before, gets addresses of its own behind the others.
+void separate(std::vector<PoolFile>* pools) {
+  uint64_t end = 0;
+  for (const PoolFile& pool : *pools) end = std::max(end, pool.address + pool.size);
+  for (size_t i = 0; i < pools->size(); ++i) {
+    PoolFile& pool = (*pools)[i];
+    const bool taken =
+        std::any_of(pools->begin(), pools->begin() + static_cast<ptrdiff_t>(i), [&](const PoolFile& other) {
+          return pool.address < other.address + other.size && other.address < pool.address + pool.size;
+        });
+    if (pool.address != 0 && !taken) continue;
+    pool.address = (end + kPage - 1) / kPage * kPage;
+    end = pool.address + pool.size;
+  }
 }
 
 class Export {
@@ -142,7 +161,7 @@ class Export {
     const uint64_t size = event.value.size();
     for (uint64_t done = 0; done < size;) {
       const uint64_t addr = event.addr + done;
-      const uint64_t piece = size <= kWord ? size : std::min(size - done, kWord - addr % kWord);
+      const uint64_t piece = std::min(size - done, kWord - addr % kWord);
       uint64_t value = 0;
       for (uint64_t i = piece; i-- > 0;) value = value << 8 | event.value[done + i];
       add(absl::StrCat("|STORE;0x", absl::Hex(base + addr), ";0x", absl::Hex(value), ";0x", absl::Hex(piece), stack));
@@ -239,6 +258,7 @@ std::variant<ExportResult, TraceError> export_log(const ExportOptions& asked) {
   std::variant<std::vector<PoolFile>, TraceError> pools = pools_of(*reader, asked.trace);
   if (std::holds_alternative<TraceError>(pools)) return std::get<TraceError>(pools);
   result.pools = std::get<std::vector<PoolFile>>(std::move(pools));
+  separate(&result.pools);
   const uint64_t content = content_events(reader.get());
 
   PoolImages images;

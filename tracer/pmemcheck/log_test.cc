@@ -4,7 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <random>
+
 #include "tracer/pmemcheck/frames.h"
+#include "tracer/pmemcheck/pools.h"
 #include "tracer/pmemcheck/sections.h"
 #include "tracer/pmemcheck/test_logs.h"
 
@@ -162,6 +166,30 @@ TEST(Log, BadLogsAreRefusedWithTheirPlace) {
   EXPECT_THAT(refusal(std::string("START") + kFile + "|" + log_of("")), HasSubstr("a second START"));
   EXPECT_THAT(refusal(log_of("|" + std::string(5000, 'm') + ".BEGIN")), HasSubstr("a marker of more than 4096"));
   EXPECT_THAT(refusal(log_of("|" + std::string(kMaxEntry + 1, 'm'))), HasSubstr("an entry of more than 1048576"));
+}
+
+// Against one byte after the other.
+TEST(AddressSpace, LaterMappingsReplaceEarlier) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 500; ++round) {
+    AddressSpace space;
+    std::map<uint64_t, uint64_t> expected;
+    for (uint64_t target = 1000; target < 7000; target += 1000) {
+      const uint64_t address = random() % 40, size = 1 + random() % 20;
+      space.map(address, size, target);
+      for (uint64_t i = 0; i < size; ++i) expected[address + i] = target + i;
+    }
+    for (uint64_t address = 0; address < 70;) {
+      const AddressSpace::Piece piece = space.piece(address, 70 - address);
+      ASSERT_GT(piece.size, 0u);
+      for (uint64_t i = 0; i < piece.size; ++i) {
+        const auto byte = expected.find(address + i);
+        ASSERT_EQ(piece.offset.has_value(), byte != expected.end());
+        if (piece.offset) ASSERT_EQ(*piece.offset + i, byte->second);
+      }
+      address += piece.size;
+    }
+  }
 }
 
 TEST(Frames, TextAndBack) {

@@ -142,7 +142,8 @@ TEST_F(ExportTest, EveryKindOfEvent) {
          bytes(64, {2, 3}, EventKind::kNtStore), simple(EventKind::kFlush, 3, 127),
          simple(EventKind::kOpBegin, static_cast<uint8_t>(OpKind::kInsert)), simple(EventKind::kAllocate),
          bytes(8192, {5}), simple(EventKind::kOpBegin, static_cast<uint8_t>(OpKind::kErase), 0, 1),
-         simple(EventKind::kOpEnd), simple(EventKind::kOpEnd, 0, 0, 1), simple(EventKind::kCut)});
+         simple(EventKind::kOpEnd), simple(EventKind::kOpEnd, 0, 0, 1), simple(EventKind::kCut),
+         simple(EventKind::kCut)});
   EXPECT_EQ(exported(folder_, false),
             files_ +
                 "|STORE;0x10008;0x1;0x1|FLUSH;0x10000;0x40|FENCE|STORE;0x10040;0x302;0x2|FLUSH;0x10040;0x2"
@@ -183,6 +184,31 @@ TEST_F(ExportTest, ContentFromBeforeTheRunGoesIntoFiles) {
   EXPECT_EQ(std::get<TraceError>(again).where, folder_.file("pools/pool.2"));
   EXPECT_FALSE(std::filesystem::exists(folder_.file("pools/pool")));
   EXPECT_TRUE(std::filesystem::exists(folder_.file("pools/pool.2")));
+}
+
+TEST_F(ExportTest, UnalignedStoresAreTornWhereHardwareTearsThem) {
+  trace({bytes(61, {1, 2, 3, 4, 5})});
+  EXPECT_EQ(exported(folder_, false), files_ + "|STORE;0x1003d;0x30201;0x3|STORE;0x10040;0x504;0x2|STOP\n");
+}
+
+// Two pools were mapped at the same place one after the other, a third never.
+TEST_F(ExportTest, PoolsThatSharedAnAddressAreToldApart) {
+  TraceError error;
+  const std::string metadata = R"({"program": {"pools": [{"path": "/a", "offset": 0, "size": 4096, "address": 65536},)"
+                               R"({"path": "/b", "offset": 4096, "size": 4096, "address": 69000},)"
+                               R"({"path": "/c", "offset": 8192, "size": 100, "address": 0}]}})";
+  auto writer = TraceWriter::create(folder_.file("trace"), metadata, &error);
+  ASSERT_NE(writer, nullptr) << error.message();
+  for (uint64_t pool = 0; pool < 3; ++pool) {
+    OwnedEvent event = bytes(pool * 4096, {1});
+    event.stack = 0;
+    writer->append(event.view());
+  }
+  ASSERT_FALSE(writer->finish());
+  EXPECT_EQ(
+      exported(folder_),
+      "START|REGISTER_FILE;/a;0x10000;0x1000;0x0|REGISTER_FILE;/b;0x12000;0x1000;0x0|REGISTER_FILE;/c;0x13000;0x64;0x0"
+      "|STORE;0x10000;0x1;0x1|STORE;0x12000;0x1;0x1|STORE;0x13000;0x1;0x1|STOP\n");
 }
 
 TEST_F(ExportTest, WhatCannotBeWrittenIsRefused) {
