@@ -117,7 +117,9 @@ void pc_pool_registered(Addr address, ULong length, Bool always) {
   const HChar* path = segment != NULL && segment->kind == SkFileC ? VG_(am_get_filename)(segment) : NULL;
   if (path == NULL) path = "";
   if (named_count != 0 && !always) {
-    /* A library tells of every file that it maps; the user has said which of them count. */
+    /* A library tells of every file that it maps; the user has said which of them count. Less than a page is no file
+     * but a variable by which a library finds out whether anybody listens. */
+    if (length < kPage) return;
     powercut_stream_note(pc_stream(), kPowercutNoteOther,
                          "the program registers persistent memory that no --pool names: it was not recorded");
     return;

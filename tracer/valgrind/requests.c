@@ -24,22 +24,35 @@ enum {
 
 enum { kMaintain = 7 };
 
+/* What was registered and is not recorded. A program that asks about it must hear yes: PMDK's libraries register a
+ * variable of theirs, and keep their other requests to themselves when it is not persistent memory then. */
+static powercut_ranges elsewhere;
+
+static void register_mapping(Addr address, ULong length) {
+  pc_pool_registered(address, length, False);
+  Addr begin;
+  if (length != 0 && powercut_ranges_clip(pc_ranges(), address, length, &begin) == 0)
+    powercut_ranges_map(&elsewhere, address, length, 0, 0);
+}
+
 /* 1: all of the range is persistent memory, 2: a part, 0: nothing. */
 static UWord is_pmem(Addr address, ULong length) {
   Addr begin;
-  const ULong known = powercut_ranges_clip(pc_ranges(), address, length, &begin);
+  ULong known = powercut_ranges_clip(pc_ranges(), address, length, &begin);
+  if (known == 0) known = powercut_ranges_clip(&elsewhere, address, length, &begin);
   return known == 0 ? 0 : known == length ? 1 : 2;
 }
 
 static Bool pmemcheck_request(ThreadId tid, UWord* args, UWord* answer) {
   switch (args[0]) {
     case kPmcRegisterMapping:
-      pc_pool_registered(args[1], args[2], False);
+      register_mapping(args[1], args[2]);
       return True;
     case kPmcRegisterFile:
-      pc_pool_registered(args[2], args[3], False);
+      register_mapping(args[2], args[3]);
       return True;
     case kPmcRemoveMapping:
+      powercut_ranges_unmap(&elsewhere, args[1], args[2]);
       pc_unmap(args[1], args[2]);
       return True;
     case kPmcCheckIsPmem:
