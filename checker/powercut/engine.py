@@ -125,10 +125,19 @@ def stream(
             process.wait()
 
 
-def single(engine: Path, arguments: Sequence[str], kind: type[events.Event]) -> StreamItem:
+def single(
+    engine: Path,
+    arguments: Sequence[str],
+    kind: type[events.Event],
+    *,
+    interrupt: Interrupt | None = None,
+    environment: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+) -> StreamItem:
     """Runs a command that answers with one event of type `kind`, and returns that event."""
     answer: StreamItem | None = None
-    for event, raw in stream(engine, arguments):
+    under = ((), environment) if environment is not None else None
+    for event, raw in stream(engine, arguments, interrupt=interrupt, under=under, cwd=cwd):
         if isinstance(event, kind):
             answer = (event, raw)
     if answer is None:

@@ -109,6 +109,22 @@ class Converted(_Event):
     seconds: float = 0.0
 
 
+class ImageRun(_Event):
+    step: Literal["recover", "check", "dump"]
+    kind: Literal["ok", "exit", "signal", "timeout"]
+    code: int
+    shown: str
+
+
+class Imaged(_Event):
+    """What a program's commands made of one image."""
+
+    event: Literal["imaged"]
+    runs: list[ImageRun]
+    files: list[str]
+    same: bool
+
+
 class RunStarted(_Event):
     event: Literal["run"]
     target: str
@@ -347,6 +363,7 @@ Event = (
     | Recorded
     | Driven
     | Converted
+    | Imaged
     | RunStarted
     | Progress
     | Finding
@@ -376,6 +393,7 @@ _TYPES: dict[str, type[_Event]] = {
     "recorded": Recorded,
     "driven": Driven,
     "converted": Converted,
+    "imaged": Imaged,
     "run": RunStarted,
     "progress": Progress,
     "finding": Finding,

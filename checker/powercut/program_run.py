@@ -2,14 +2,18 @@
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from powercut import engine, program_record
+from powercut import engine, events, program_record
 from powercut.engine import Interrupt, StreamItem
+from powercut.errors import UsageError
 from powercut.options import ExploreOptions
 from powercut.program import Program, Recovery
+from powercut.supervise import status_text
 
 
 def record(program: Program, trace: Path, *, interrupt: Interrupt | None) -> dict[str, Any]:
@@ -21,7 +25,8 @@ def record(program: Program, trace: Path, *, interrupt: Interrupt | None) -> dic
 def explore(
     program: Program, trace: Path, *, options: ExploreOptions, engine_path: Path, interrupt: Interrupt | None = None
 ) -> Iterator[StreamItem]:
-    """The events of the exploration."""
+    """The events of the exploration. UsageError when the recovery cannot judge: it fails where nothing was lost."""
+    _refuse_useless(program.recovery, trace, engine_path=engine_path, interrupt=interrupt)
     arguments = ["program", "--trace", str(trace), *commands(program.recovery)]
     arguments += ["--model", options.model, "--atoms", options.atoms]
     arguments += ["--jobs", str(options.jobs), "--seed", str(options.seed)]
@@ -29,13 +34,114 @@ def explore(
         arguments += ["--budget-seconds", f"{options.budget.seconds:g}"]
     if options.budget.executions is not None:
         arguments += ["--budget-executions", str(options.budget.executions)]
-    return engine.stream(
+    yield from engine.stream(
         engine_path,
         arguments,
         interrupt=interrupt,
         under=((), program_record.environment()),
         cwd=program.recovery.cwd,
     )
+
+
+def image(
+    recovery: Recovery,
+    trace: Path,
+    *,
+    engine_path: Path,
+    finding: Path | None = None,
+    out: Path | None = None,
+    runs: int = 1,
+    interrupt: Interrupt | None = None,
+) -> events.Imaged:
+    """Runs the commands on the image of a finding, or on the one that the program left at its end."""
+    arguments = ["program-image", "--trace", str(trace), "--runs", str(runs), *commands(recovery)]
+    if finding:
+        arguments += ["--finding", str(finding.absolute())]
+    if out:
+        arguments += ["--out", str(out.absolute())]
+    environment = program_record.environment()
+    answer, _ = engine.single(
+        engine_path, arguments, events.Imaged, interrupt=interrupt, environment=environment, cwd=recovery.cwd
+    )
+    assert isinstance(answer, events.Imaged)
+    return answer
+
+
+def _refuse_useless(recovery: Recovery, trace: Path, *, engine_path: Path, interrupt: Interrupt | None) -> None:
+    answer = image(recovery, trace, engine_path=engine_path, runs=2, interrupt=interrupt)
+    first, second = answer.runs
+    step = next((run.step for run in answer.runs if run.kind != "ok"), first.step)
+    words = {"recover": recovery.recover, "check": recovery.check, "dump": recovery.dump}[step]
+    where = f"--{step} {shlex.join(words)}"
+    if not answer.same:
+        raise UsageError(
+            "run twice on the same pool, this came to two different ends, so it cannot judge: "
+            f"{_end(first)}, then {_end(second)}",
+            where=where,
+            next_step="Make it depend on the pool alone: no times, addresses, random numbers or counters of its own.",
+        )
+    if first.kind != "ok":
+        raise UsageError(
+            f"this does not accept the pool as the program left it, where nothing was lost: {_end(first)}. "
+            "Every verdict would be meaningless",
+            where=where,
+            next_step="Run it by hand on the pool after the program has ended; it must end with status 0.",
+        )
+
+
+def _end(run: events.ImageRun) -> str:
+    """ "exit status 1, printing: bad header" """
+    how = (
+        "no end within --timeout"
+        if run.kind == "timeout"
+        else status_text(-run.code if run.kind == "signal" else run.code)
+    )
+    shown = " | ".join(line for line in run.shown.splitlines() if line.strip())
+    return f"{how}, printing: {shown}" if shown else f"{how}, printing nothing"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replayed:
+    """What a finding's image shows now."""
+
+    held: bool
+    invariant: str
+    message: str
+    files: tuple[str, ...]
+
+
+def reproduce(
+    content: Mapping[str, Any], finding: Path, trace: Path, *, engine_path: Path, out: Path | None = None
+) -> Replayed:
+    """Runs the commands of a finding's record on its image; `out` is a file for the image."""
+    described = content["program"]
+    recovery = Recovery(
+        recover=tuple(described["recover"]),
+        check=tuple(described["check"]),
+        dump=tuple(described["dump"]),
+        timeout=float(described["timeout"]),
+        cwd=Path(described["cwd"]),
+        pools=tuple(Path(pool["path"]) for pool in described.get("pools", [])),
+    )
+    answer = image(recovery, trace, engine_path=engine_path, finding=finding, out=out)
+    (run,) = answer.runs
+    invariant = str(content["invariant"])
+    if run.kind != "ok":
+        held = True
+        invariant = "recovery-hang" if run.kind == "timeout" else "recovery-failed"
+        if run.step == "check" and run.kind == "exit":
+            invariant = "structure"
+    else:
+        # The output is wrong where no legal one is like it; other findings are of commands that failed.
+        held = run.step == "dump" and _of_dump(content) and run.shown not in content["expected"]
+    return Replayed(held=held, invariant=invariant, message=f"{run.step}: {_end(run)}", files=tuple(answer.files))
+
+
+def _of_dump(content: Mapping[str, Any]) -> bool:
+    """Whether a finding is of what a dump printed, not of how it ended."""
+    return str((content.get("query") or {}).get("text") or "").startswith("dump:") and content["expected"] != [
+        "exit status 0"
+    ]
 
 
 def commands(recovery: Recovery) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from powercut import engine, events
+from powercut import engine, events, program_run
 from powercut.errors import UsageError
 from powercut.findings import FINDING_VERSION
 from powercut.runner import Context, record
@@ -34,6 +34,7 @@ class _Shape(BaseModel):
     stores: list[dict[str, Any]]
     trace: str | None = None
     plan: dict[str, Any] | None = None
+    program: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +47,8 @@ class Reproduction:
     #: What its crash image violates now; after a change of the code it need not be what it was.
     invariant: str
     message: str
+    #: Files that the image was written to.
+    files: tuple[str, ...] = ()
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -74,10 +77,21 @@ def load(path: Path) -> dict[str, Any]:
     return content
 
 
-def reproduce(path: Path, *, context: Context) -> Reproduction:
-    """Replays the finding at `path`. Traces that must be recorded again go to `context.out`."""
+def reproduce(path: Path, *, context: Context, image_out: Path | None = None) -> Reproduction:
+    """Replays the finding at `path`. Traces that must be recorded again go to `context.out`.
+
+    `image_out`, for findings of programs: a file for the crash image.
+    """
     content = load(path)
     trace = _trace(content, path)
+    if content.get("program"):
+        return _replay_program(path, trace, context=context, content=content, image_out=image_out)
+    if image_out:
+        raise UsageError(
+            "only the finding of a recorded program has an image that is a file",
+            where="--image-out",
+            next_step="Leave it out; the finding's record has the image's lines.",
+        )
     refused: UsageError | None = None
     if trace is not None:
         try:
@@ -93,6 +107,26 @@ def reproduce(path: Path, *, context: Context) -> Reproduction:
     again = context.out / "again.pct"
     record(content["plan"], again, context=context)
     return _replay(path, again, context=context, content=content, fresh=True)
+
+
+def _replay_program(
+    path: Path, trace: Path | None, *, context: Context, content: dict[str, Any], image_out: Path | None
+) -> Reproduction:
+    if trace is None:
+        raise UsageError(
+            f"its trace is gone ({content.get('trace')}), and another recording of the program need not be the same",
+            where=str(path),
+            next_step="Run 'powercut run' with the program's commands again.",
+        )
+    shown = program_run.reproduce(content, path, trace, engine_path=context.engine_path, out=image_out)
+    return Reproduction(
+        held=shown.held,
+        fresh_trace=False,
+        finding=content,
+        invariant=shown.invariant,
+        message=shown.message,
+        files=shown.files,
+    )
 
 
 def _trace(content: dict[str, Any], path: Path) -> Path | None:

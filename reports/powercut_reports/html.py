@@ -128,6 +128,7 @@ def _environment() -> Environment:
         coverage_sentence=story.coverage_sentence,
         verdict_sentence=story.verdict_sentence,
         fault_address=story.fault_address,
+        program_rows=story.program_rows,
         cut_sentence=story.cut_sentence,
         nested_sentence=story.nested_sentence,
         own_frame=own_frame,

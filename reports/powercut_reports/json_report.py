@@ -6,6 +6,9 @@
                findings: [{fingerprint, invariant, operation, query, store_site, lost_site, message, file}],
                hygiene: [{kind, count, site, offset, first_event, message}]}]}
 
+A run of program mode also has `program`: {command, recover, check, dump, tracer, pools}, the commands as lists of
+words.
+
 `crash_states`, `covered` and `total` are decimal strings: they outgrow 64 bits. `operation` and `query`
 are text such as "update(17)" and "lookup(17)"; the whole finding is in `file`.
 """
@@ -19,6 +22,7 @@ from powercut_reports.parse import parse_run
 from powercut_reports.story import summary_site
 
 _COPIED = ("target", "variant", "scenario", "model", "strategy", "seed", "events", "crash_points")
+_PROGRAM = ("command", "recover", "check", "dump", "tracer", "pools")
 _COUNTED = ("executions", "leaves")
 _COVERAGE = ("kind", "covered", "total", "nested_complete", "reason")
 _BIG = ("covered", "total")
@@ -38,6 +42,7 @@ def _run(raw: dict[str, Any]) -> dict[str, Any]:
     coverage = raw.get("coverage") or {}
     return {
         **{name: raw.get(name) for name in _COPIED},
+        **({"program": {name: program.get(name) for name in _PROGRAM}} if (program := raw.get("program")) else {}),
         "crash_states": _big(raw.get("crash_states")),
         **{name: raw.get(name) for name in _COUNTED},
         "verdict": run.verdict,

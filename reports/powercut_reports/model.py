@@ -175,6 +175,30 @@ class Hygiene:
 
 
 @dataclass(frozen=True)
+class Pool:
+    path: str
+    size: int | None
+    address: int | None  # of its first mapping
+
+
+@dataclass(frozen=True)
+class Program:
+    """What was recorded and how it was judged, in program mode. Commands as one would type them."""
+
+    command: str  # empty for a trace that was recorded before
+    ops: str
+    recover: str
+    check: str
+    dump: str
+    folder: str
+    tracer: str
+    ended: str  # "exit status 0"
+    pools: tuple[Pool, ...]
+    stdout: tuple[str, ...]
+    stderr: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Run:
     target: str
     variant: str
@@ -197,6 +221,7 @@ class Run:
     hygiene: tuple[Hygiene, ...]
     summary: str  # the scenario's, in one line
     error: str  # why powercut itself could not finish, else empty
+    program: Program | None
 
     @property
     def name(self) -> str:

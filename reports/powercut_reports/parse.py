@@ -6,6 +6,7 @@ an interrupted run, or of a newer engine, must still be readable.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,6 +23,8 @@ from powercut_reports.model import (
     NestedStore,
     NotChecked,
     Operation,
+    Pool,
+    Program,
     Run,
     SourceLine,
     Store,
@@ -251,6 +254,31 @@ def _error(raw: Raw) -> str:
     return f"{where}: {what}. {after}".strip(": ") if what else ""
 
 
+def _command(value: object) -> str:
+    return shlex.join(_texts(value))
+
+
+def _program(raw: Raw) -> Program:
+    ended, output = _dict(raw.get("exit")), _dict(raw.get("output"))
+    status, signal = as_int(ended.get("status")), as_int(ended.get("signal"))
+    return Program(
+        command=_command(raw.get("command")),
+        ops=_command(raw.get("ops")),
+        recover=_command(raw.get("recover")),
+        check=_command(raw.get("check")),
+        dump=_command(raw.get("dump")),
+        folder=as_text(raw.get("cwd")),
+        tracer=as_text(raw.get("tracer")),
+        ended=f"signal {signal}" if signal is not None else f"exit status {status}" if status is not None else "",
+        pools=tuple(
+            Pool(as_text(pool.get("path")), as_int(pool.get("size")), as_int(pool.get("address")) or None)
+            for pool in _dicts(raw.get("pools"))
+        ),
+        stdout=_texts(output.get("stdout")),
+        stderr=_texts(output.get("stderr")),
+    )
+
+
 def parse_run(raw: Raw) -> Run:
     missed, seconds, verdict = _dict(raw.get("not_checked")), raw.get("seconds"), as_text(raw.get("verdict"))
     flush_sites = missed.get("flush_sites_never_reached")
@@ -284,4 +312,5 @@ def parse_run(raw: Raw) -> Run:
         hygiene=tuple(parse_hygiene(row) for row in _dicts(raw.get("hygiene"))),
         summary=as_text(raw.get("summary")),
         error=_error(_dict(raw.get("error"))),
+        program=_program(program) if (program := _dict(raw.get("program"))) else None,
     )

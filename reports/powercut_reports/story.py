@@ -11,7 +11,7 @@ from itertools import groupby
 from string import ascii_uppercase
 
 from powercut_reports import format as fmt
-from powercut_reports.model import Coverage, CrashPoint, Fault, Finding, NotChecked, Run, Store
+from powercut_reports.model import Coverage, CrashPoint, Fault, Finding, NotChecked, Program, Run, Store
 from powercut_reports.parse import own_frame
 
 _FATES = ("persisted", "torn", "lost")
@@ -192,6 +192,24 @@ def verdict_sentence(run: Run) -> str:
     if run.coverage.kind == "complete":
         return "No legal crash state of this run loses or corrupts data."
     return "No finding in the crash states that were tried; others were not tried."
+
+
+def program_rows(program: Program) -> tuple[tuple[str, str], ...]:
+    """How a program was recorded and judged: a word and what it says, each row that has something to say."""
+    pools = "; ".join(
+        pool.path + (f" ({fmt.plural(pool.size, 'byte')})" if pool.size is not None else "") for pool in program.pools
+    )
+    recorded = f"{program.command} (with {program.tracer}, {program.ended})" if program.command else ""
+    rows = (
+        ("Recorded", recorded),
+        ("Driver", program.ops),
+        ("Recovery", program.recover),
+        ("Checker", program.check),
+        ("Dump", program.dump),
+        ("Pools", pools),
+        ("Folder", program.folder),
+    )
+    return tuple(row for row in rows if row[1])
 
 
 _ATOMS = {

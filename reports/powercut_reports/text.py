@@ -102,6 +102,9 @@ def _stores(finding: Finding, paint: _Painter) -> list[str]:
 def _run(run: Run, paint: _Painter) -> str:
     settings = [f"model {run.model}", f"strategy {run.strategy}", f"seed {run.seed}"]
     rows = [f"{paint(printable(run.name), 'bold')}  {printable(run.scenario)}  ({printable(', '.join(settings))})"]
+    if run.program:
+        # The scenario is the recorded command already.
+        rows += [f"  {title}: {printable(words)}" for title, words in story.program_rows(run.program)]
     rows.append(
         f"  Verdict: {paint(run.verdict, _VERDICT_STYLE[run.verdict])}"
         f", {printable(story.coverage_sentence(run.coverage))}"

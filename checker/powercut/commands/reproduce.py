@@ -21,6 +21,15 @@ def register(app: typer.Typer) -> None:
 def reproduce(
     finding: Annotated[Path, typer.Argument(metavar="FINDING.json", help="A finding that 'powercut run' wrote.")],
     json: shared.Json = False,
+    image_out: Annotated[
+        Path | None,
+        typer.Option(
+            "--image-out",
+            metavar="FILE",
+            show_default=False,
+            help="Program mode: write the crash image there (FILE.0, FILE.1, … for several pools).",
+        ),
+    ] = None,
 ) -> None:
     """Replay one finding.
 
@@ -35,7 +44,7 @@ def reproduce(
         context = runner.Context(
             engine_path=paths.engine(), out=out, store=findings.FindingStore(out), symbolizer=symbolizer
         )
-        result = replay.reproduce(finding, context=context)
+        result = replay.reproduce(finding, context=context, image_out=image_out)
     if json:
         output.print_json(
             {
@@ -47,6 +56,8 @@ def reproduce(
         )
     elif result.held:
         print(text.render_finding(result.finding, color=output.colored()))
+    for file in result.files:
+        output.say(f"Crash image: {file}")
     if result.fresh_trace:
         output.say("The trace is of another build: the scenario was recorded again with this one.")
     if result.held and result.invariant != result.finding["invariant"]:

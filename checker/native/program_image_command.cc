@@ -1,0 +1,215 @@
+// `powercut-engine program-image`: one image of a recorded program's pools, and what its recovery makes of it. The
+// image is that of a finding, or the one that the program left behind at its end.
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <map>
+
+#include "checker/native/commands.h"
+#include "checker/native/finding_record.h"
+#include "checker/native/program/judge.h"
+#include "checker/native/program/lane.h"
+#include "checker/native/program/program_options.h"
+#include "checker/native/repeatable_process.h"
+#include "checker/native/trace_follower.h"
+
+namespace powercut {
+namespace {
+
+constexpr size_t kShown = 400;  // bytes of an output, as findings show them
+
+struct ImageOptions {
+  ProgramOptions program;
+  std::string finding, out;
+  int runs = 1;
+};
+
+using Lines = std::map<uint64_t, Content>;
+
+// What the program could read at the end of the trace.
+Result<Lines> last_image(TraceReader* reader, uint64_t space) {
+  Lines lines;
+  Event event;
+  while (reader->next(&event)) {
+    if (event.kind != EventKind::kStore && event.kind != EventKind::kNtStore) continue;
+    for (size_t i = 0; i < event.value.size() && event.addr + i < space;) {
+      const uint64_t at = event.addr + i;
+      const size_t size = std::min<size_t>(kLineSize - at % kLineSize, event.value.size() - i);
+      std::memcpy(lines[at / kLineSize].bytes.data() + at % kLineSize, event.value.data() + i, size);
+      i += size;
+    }
+  }
+  if (reader->error()) return usage_error(*reader->error());
+  return lines;
+}
+
+// Calls `saw(line)` for each line that a store reaches.
+template <typename Saw>
+void lines_of(const Event& event, uint64_t space, const Saw& saw) {
+  if (event.kind != EventKind::kStore && event.kind != EventKind::kNtStore) return;
+  const uint64_t end = std::min(event.addr + event.value.size(), space);
+  for (uint64_t line = event.addr / kLineSize; line * kLineSize < end; ++line) saw(line);
+}
+
+bool explored_at_start(TraceReader* reader) {
+  Event event;
+  while (reader->next(&event)) {
+    if (event.kind == EventKind::kPhase) return false;
+  }
+  return true;
+}
+
+// The image of a finding: what is definite at its crash point, and in every pending line the content that it names,
+// which must be one that the line may have there.
+Result<Lines> image_of(const FindingRecord& record, const std::string& trace, uint64_t space) {
+  const auto elsewhere = [&](const std::string& what) {
+    return usage_error(what, trace,
+                       "Name the trace that the finding was made on; 'powercut run' tells whether it is still there.");
+  };
+  auto first = open_trace(trace);
+  if (!first) return first.error();
+  const bool explored = explored_at_start(first->get());
+  auto reader = open_trace(trace);
+  if (!reader) return reader.error();
+  const std::optional<AtomPolicy> policy = atom_policy(record.atoms);
+  if (!policy || !make_model(record.model, *policy, kLineSize)) return elsewhere("the finding names an unknown model");
+  TraceFollower follower(space, explored, record.model, *policy, std::move(*reader), nullptr);
+  Lines lines;
+  const auto saw = [&](const Event& event) { lines_of(event, space, [&](uint64_t line) { lines[line]; }); };
+  bool there = false;
+  while (!there && follower.next(saw)) there = follower.instant().ordinal == record.crash_point;
+  if (follower.reader().error()) return usage_error(*follower.reader().error());
+  if (!there || follower.instant().event != record.event || follower.instant().when != record.when) {
+    return elsewhere("the trace has no crash point " + std::to_string(record.crash_point) + " '" + record.when +
+                     "' at event " + std::to_string(record.event));
+  }
+  for (auto& [line, content] : lines) content = follower.model().floor(line);
+  for (const FindingRecord::Line& listed : record.image) {
+    const std::vector<Content> legal = follower.model().candidates(listed.line).contents;
+    if (std::ranges::find(legal, listed.content) == legal.end()) {
+      return elsewhere("the line at offset " + std::to_string(listed.line * kLineSize) +
+                       " cannot hold what the finding says");
+    }
+    lines[listed.line] = listed.content;
+  }
+  return lines;
+}
+
+Result<ProgramCommands> parse_commands(const ProgramOptions& options, const TracePools& pools) {
+  ProgramCommands out;
+  out.timeout = options.timeout;
+  auto recover = parse_command(options.recover, "--recover", pools);
+  if (!recover) return recover.error();
+  out.recover = std::move(*recover);
+  for (const auto& [json, option, to] :
+       {std::tuple{&options.check, "--check", &out.check}, std::tuple{&options.dump, "--dump", &out.dump}}) {
+    if (json->empty()) continue;
+    auto command = parse_command(*json, option, pools);
+    if (!command) return command.error();
+    *to = std::move(*command);
+  }
+  return out;
+}
+
+Json run_json(const ProgramOutcome& outcome) {
+  constexpr const char* kKinds[] = {"ok", "exit", "signal", "timeout"};
+  return {{"step", name_of(outcome.step)},
+          {"kind", kKinds[static_cast<size_t>(outcome.kind)]},
+          {"code", outcome.code},
+          {"shown", shortened(outcome.text, kShown)}};
+}
+
+// Copies the images out: to `out` itself, or to out.0, out.1, … where there are several pools.
+std::optional<EngineError> copy_out(const std::vector<std::string>& images, const std::string& out, Json* files) {
+  for (size_t i = 0; i < images.size(); ++i) {
+    const std::string to = images.size() == 1 ? out : out + "." + std::to_string(i);
+    std::error_code wrong;
+    std::filesystem::copy_file(images[i], to, std::filesystem::copy_options::overwrite_existing, wrong);
+    if (wrong) return usage_error("cannot be written (" + wrong.message() + ")", to, "Name another file.");
+    files->push_back(to);
+  }
+  return std::nullopt;
+}
+
+Result<Json> run_image(const ImageOptions& options) {
+  auto reader = open_trace(options.program.trace);
+  if (!reader) return reader.error();
+  auto pools = pools_of_trace((*reader)->metadata(), options.program.trace, options.program.pool_path);
+  if (!pools) return pools.error();
+  auto commands = parse_commands(options.program, *pools);
+  if (!commands) return commands.error();
+  Result<Lines> lines = Lines{};
+  if (options.finding.empty()) {
+    lines = last_image(reader->get(), pools->space);
+  } else {
+    auto record = read_finding(options.finding);
+    if (!record) return record.error();
+    lines = image_of(*record, options.program.trace, pools->space);
+  }
+  if (!lines) return lines.error();
+
+  const rlimit none = {0, 0};  // a recovery that crashes leaves no core file
+  setrlimit(RLIMIT_CORE, &none);
+  signal(SIGPIPE, SIG_IGN);
+  std::string work = options.program.work;
+  if (work.empty()) work = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : std::filesystem::temp_directory_path().string();
+  auto guardian = Guardian::start(work);
+  if (!guardian) return guardian.error();
+  auto lane = Lane::create((*guardian)->folder() + "/image", *pools, *commands, guardian->get(), nullptr);
+  if (!lane) return lane.error();
+  for (const auto& [line, content] : *lines) (*lane)->files().put(line, content);
+  Json event = {{"event", "imaged"}, {"runs", Json::array()}, {"files", Json::array()}};
+  if (!options.out.empty()) {
+    if (auto wrong = copy_out((*lane)->files().paths(), options.out, &event["files"])) return *wrong;
+  }
+  bool same = true;
+  std::optional<ProgramOutcome> first;
+  for (int i = 0; i < options.runs; ++i) {
+    auto outcome = (*lane)->run();
+    if (!outcome) return outcome.error();
+    event["runs"].push_back(run_json(*outcome));
+    same = same && (!first || first->same(*outcome));
+    if (!first) first = std::move(*outcome);
+  }
+  event["same"] = same;
+  return event;
+}
+
+int image(const ImageOptions& options) {
+  EventStream events = EventStream::standard_output();
+  events.hello("program-image");
+  const Result<Json> done = run_image(options);
+  if (!done) return events.error(done.error());
+  events.emit(*done);
+  return events.end(kExitOk);
+}
+
+}  // namespace
+
+void add_program_image_command(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand("program-image", "Run a program's recovery on one image of its pools");
+  auto options = std::make_shared<ImageOptions>();
+  ProgramOptions& program = options->program;
+  command->add_option("--trace", program.trace, "Trace file")->required();
+  command->add_option("--recover", program.recover, "Recovery command, a JSON list of words")->required();
+  command->add_option("--check", program.check, "Consistency checker");
+  command->add_option("--dump", program.dump, "Prints the contents");
+  command->add_option("--timeout", program.timeout, "Seconds that one run of one command may take")
+      ->check(CLI::Range(0.001, 86400.0));
+  command->add_option("--pool-path", program.pool_path, "Pool of a trace that does not name it");
+  command->add_option("--work", program.work, "Folder for the image (default /dev/shm)");
+  command->add_option("--finding", options->finding, "Finding whose image it is (default: the last one of the trace)");
+  command->add_option("--runs", options->runs, "Times that the commands are run, each on the same image")
+      ->check(CLI::Range(1, 100));
+  command->add_option("--out", options->out, "File to which the image is copied");
+  command->callback([options, &exit_code] {
+    make_repeatable();
+    exit_code = image(*options);
+  });
+}
+
+}  // namespace powercut
