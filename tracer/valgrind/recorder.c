@@ -157,6 +157,11 @@ void pc_unmap(Addr address, ULong length) {
   update_window();
 }
 
+void pc_pools_end(void) {
+  pc_unmap(0, ~0ull);
+  for (UInt tid = 0; tid < VG_N_THREADS; ++tid) set_unfenced(tid, False);
+}
+
 static UInt slot_of(Addr line) { return (UInt)((line / kLine * 0x9E3779B97F4A7C15ull) >> 50) % kRecent; }
 
 /* Remembers a cacheable store; a non-temporal one needs no flush. */
@@ -233,8 +238,9 @@ static void record_fence(ThreadId tid, UInt kind) {
 }
 
 void pc_fence(ULong kind) {
-  if (ranges.count == 0) return;
   const ThreadId tid = VG_(get_running_tid)();
+  /* After the last pool is gone there may be stores and flushes left that it orders. */
+  if (ranges.count == 0 && !threads[tid].unfenced) return;
   const Bool counted = threads[tid].did == kDidAnnotatedFence;
   threads[tid].did = kDidFence;
   if (!counted) record_fence(tid, (UInt)kind);
@@ -265,7 +271,7 @@ void pc_annotated_flush(ThreadId tid, Addr address, ULong size) {
 }
 
 void pc_annotated_fence(ThreadId tid) {
-  if (ranges.count == 0 || threads[tid].did != kDidOther) return;
+  if ((ranges.count == 0 && !threads[tid].unfenced) || threads[tid].did != kDidOther) return;
   threads[tid].did = kDidAnnotatedFence;
   record_fence(tid, kPowercutSfence);
 }

@@ -35,6 +35,8 @@ powercut_site pc_site(ThreadId tid);
 
 void pc_map(UInt pool, Addr address, ULong length, ULong offset);
 void pc_unmap(Addr address, ULong length);
+/* Nothing that follows concerns persistent memory, until something is mapped again. */
+void pc_pools_end(void);
 
 /* Called by instrumented code after a store, which may lie partly or wholly outside of the pools. */
 void pc_store(Addr address, ULong size, ULong flags);

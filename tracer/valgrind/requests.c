@@ -108,6 +108,9 @@ static Bool powercut_request(ThreadId tid, UWord* args, UWord* answer) {
     case POWERCUT_MARK_POOL:
       pc_pool_registered(args[1], args[2], True);
       return True;
+    case POWERCUT_MARK_POOLS_END:
+      pc_pools_end();
+      return True;
     case POWERCUT_MARK_PHASE:
       powercut_stream_phase(stream, pc_site(tid), args[1] != 0, text_of(args[2]));
       return True;

@@ -18,6 +18,7 @@
 #define POWERCUT_MARK_POOL (POWERCUT_MARK_BASE + 4)
 #define POWERCUT_MARK_PHASE (POWERCUT_MARK_BASE + 5)
 #define POWERCUT_MARK_CUT (POWERCUT_MARK_BASE + 6)
+#define POWERCUT_MARK_POOLS_END (POWERCUT_MARK_BASE + 7)
 
 /* Kinds of operations (tracer/FORMAT.md). The value of a maintenance operation is its command. */
 enum powercut_mark_kind {
