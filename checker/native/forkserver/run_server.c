@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <unistd.h>
 
 #include "checker/native/forkserver/serve.h"
@@ -14,6 +15,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   powercut_serve(atoi(argv[1]));
+  /* Every run finds its memory where the last one did. */
+  personality(ADDR_NO_RANDOMIZE);
   execv(argv[2], argv + 2);
   dprintf(STDERR_FILENO, "powercut: %s cannot be executed (%s)\n", argv[2], strerror(errno));
   _exit(127);
