@@ -13,7 +13,7 @@ PYTHON := .venv/bin/python
 # The conformance programs stay as they are: their goldens name lines.
 CPP_FILES = $(shell git ls-files '*.cc' '*.h' '*.c' '*.cpp' ':!tracer/llvm/tests/programs')
 
-.PHONY: help setup build run test test-fast test-long mutants litmus goldens bench coverage lint typecheck check format docs clean
+.PHONY: help setup build run test test-fast test-long mutants litmus goldens bench pin coverage lint typecheck check format docs clean
 
 help:  ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -58,6 +58,9 @@ goldens: setup build  ## Rewrite the expected outputs of the golden tests; read 
 
 bench: setup build  ## Measure, and write docs/performance.md; BENCH=--full adds the runs of 10^6 operations
 	@$(PYTHON) -m powercut.bench $(BENCH)
+
+pin:  ## Build the Pintool with the kit in PIN_ROOT=/path/to/kit (without one it says what is missing)
+	@PIN_ROOT="$(PIN_ROOT)" tracer/pin/build.sh $(BUILD)
 
 coverage: setup build  ## Lines of each scheme's protocol that its core scenarios reach
 	@ninja -C $(BUILD) -j $(JOBS) powercut_coverage

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from powercut import compilers, paths, pmemcheck
+from powercut import compilers, paths, pin, pmemcheck
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,16 +116,9 @@ def _cpu(names: Iterable[str]) -> list[Check]:
 
 
 def _pin() -> Check:
-    root = os.environ.get("PIN_ROOT", "")
-    ok = bool(root) and os.access(Path(root) / "pin", os.X_OK)
-    missing = f"PIN_ROOT={root} has no 'pin'" if root else "no kit: PIN_ROOT is not set; its tracer is not built"
-    return Check(
-        name="Intel Pin",
-        ok=ok,
-        required=False,
-        detail=root if ok else missing,
-        next_step="" if ok else "Unpack a Pin kit and set PIN_ROOT to it, if you want that tracer.",
-    )
+    lacks = pin.missing()
+    what, next_step = lacks or (f"{pin.tool()}, kit in {pin.kit()}", "")
+    return Check(name="Intel Pin", ok=lacks is None, required=False, detail=what, next_step=next_step)
 
 
 def _pmemcheck() -> Check:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from powercut import engine, events, findings, paths, pmemcheck, program_pools, valgrind
+from powercut import engine, events, findings, paths, pin, pmemcheck, program_pools, valgrind
 from powercut.engine import Interrupt
 from powercut.errors import UsageError
 from powercut.program import Recording
@@ -80,7 +80,8 @@ def _stream(
         files = ":".join(map(os.fspath, recording.pools))
         variables |= {"POWERCUT_STREAM": os.fspath(stream), "POWERCUT_POOL_FILES": files}
     else:
-        command, variables = valgrind.command(command, stream=stream, pools=recording.pools, env=variables)
+        tool = pin if recording.tracer == "pin" else valgrind
+        command, variables = tool.command(command, stream=stream, pools=recording.pools, env=variables)
     with supervised(
         command,
         cwd=recording.cwd,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from powercut import checkpoints, engine, events, findings, program_run, valgrind
+from powercut import checkpoints, engine, events, findings, pin, program_run, valgrind
 from powercut.collector import Collector
 from powercut.errors import HarnessError, UsageError, unknown_name
 from powercut.exit_codes import ExitCode
@@ -225,10 +225,16 @@ def _with_valgrind(plan: Path, trace: Path, context: Context) -> dict[str, Any]:
     return valgrind.record_plan(context.engine_path, plan, trace, interrupt=context.interrupt)
 
 
+def _with_pin(plan: Path, trace: Path, context: Context) -> dict[str, Any]:
+    """The same under the Pintool."""
+    return valgrind.record_plan(context.engine_path, plan, trace, interrupt=context.interrupt, under=pin.command)
+
+
 #: What can record a target: the compiler pass, or a tool that needs no special build.
 TRACERS: dict[str, Callable[[Path, Path, Context], dict[str, Any]]] = {
     "llvm": _with_llvm,
     "valgrind": _with_valgrind,
+    "pin": _with_pin,
 }
 
 

@@ -7,7 +7,7 @@ the user's own Valgrind is not touched. `POWERCUT_VALGRIND` names another launch
 import os
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,14 +73,19 @@ def command(
 
 
 def record_plan(
-    engine_path: Path, plan: Path, trace: Path, *, interrupt: engine.Interrupt | None = None
+    engine_path: Path,
+    plan: Path,
+    trace: Path,
+    *,
+    interrupt: engine.Interrupt | None = None,
+    under: Callable[..., tuple[list[str], dict[str, str]]] = command,
 ) -> dict[str, Any]:
     """Records a target's plan by the tool; the plain library runs. Returns the `recorded` event.
 
     The stream and the metadata lie beside `trace` until it is complete.
     """
     stream, metadata = trace.with_suffix(".stream"), trace.with_suffix(".json")
-    begin, environment = command([], stream=stream, pools=[])
+    begin, environment = under([], stream=stream, pools=[])
     drive = ["drive", "--plan", str(plan), "--metadata", str(metadata)]
     marks: dict[str, int] = {}
     started = time.monotonic()
