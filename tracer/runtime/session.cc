@@ -295,7 +295,11 @@ void Session::end_at_once(int status) {
 }
 
 void Session::forked() {
-  record(this, [](ProgramTrace& trace) { trace.forked(); });
+  // Also before anything is recorded: a child may be the one that works on the pool.
+  if (ProgramTrace* trace = lock()) {
+    trace->forked();
+    leave();
+  }
 }
 
 void Session::abandon() {

@@ -101,6 +101,7 @@ bool StreamTrace::begin() {
     ++number;
   }
   state_ = State::kRecording;
+  for (; early_forks_ != 0; --early_forks_) forked();
   return true;
 }
 
@@ -171,7 +172,13 @@ void StreamTrace::fence(uint32_t kind, const void* pc, const void* frame) {
 
 void StreamTrace::mark(const char* name) { powercut_stream_marker(&stream_, no_stack(), name); }
 
-void StreamTrace::forked() { powercut_stream_note(&stream_, kPowercutNoteFork, "the program forked"); }
+void StreamTrace::forked() {
+  if (state_ == State::kRecording) {
+    powercut_stream_note(&stream_, kPowercutNoteFork, "the program forked");
+  } else if (state_ == State::kWaiting) {
+    ++early_forks_;
+  }
+}
 
 std::optional<std::string> StreamTrace::finish(int status) {
   if (state_ == State::kRecording) {

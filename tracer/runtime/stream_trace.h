@@ -71,6 +71,7 @@ class StreamTrace final : public ProgramTrace {
   PoolFiles files_;
   State state_ = State::kWaiting;
   uint32_t thread_ = 0;
+  uint32_t early_forks_ = 0;  // before the stream began
   std::unique_ptr<powercut_ranges> ranges_;
   std::vector<uint8_t> buffer_;
   powercut_stream stream_{};

@@ -1,0 +1,235 @@
+// Recording into a stream: what becomes of mappings, system calls, forks and a second process. Calls the hooks as
+// instrumented code does; each test records a process of its own, since a process has one recording.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "tracer/format/reader.h"
+#include "tracer/runtime/hooks.h"
+#include "tracer/stream/converter.h"
+#include "tracer/stream/stream.h"
+
+namespace powercut {
+namespace {
+
+constexpr size_t kPage = 4096, kSize = 4 * kPage;
+
+class StreamTraceTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (getenv("POWERCUT_STREAM") != nullptr) return;  // the recorded process has the folder of the one that started it
+    folder_ = std::filesystem::temp_directory_path() / ("powercut-stream-" + std::to_string(getpid()));
+    std::filesystem::create_directory(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return folder_ / name; }
+
+  // Runs `body` in a process with the environment of a recording. Returns its exit status. The program is this one,
+  // started anew for the filter below: the environment is read when the runtime is loaded.
+  int record(const std::function<void()>& body) {
+    if (getenv("POWERCUT_STREAM") != nullptr) {
+      body();
+      _exit(testing::Test::HasFailure() ? 1 : 0);
+    }
+    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+    const std::string filter = std::string("--gtest_filter=") + test->test_suite_name() + "." + test->name();
+    const pid_t child = fork();
+    if (child == 0) {
+      setenv("POWERCUT_STREAM", path("stream").c_str(), 1);
+      setenv("POWERCUT_POOL_FILES", (path("a") + ":" + path("b")).c_str(), 1);
+      setenv("POWERCUT_TEST_FOLDER", folder_.c_str(), 1);
+      execl("/proc/self/exe", "stream_trace_test", filter.c_str(), nullptr);
+      _exit(127);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return status;
+  }
+  // In the recorded process: the folder of the one that started it.
+  static std::string file(const std::string& name) { return std::string(getenv("POWERCUT_TEST_FOLDER")) + "/" + name; }
+  static int open_pool(const std::string& name) {
+    const int fd = open(file(name).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    EXPECT_EQ(ftruncate(fd, kSize), 0);
+    return fd;
+  }
+  static char* map(int fd, size_t size = kSize, off_t offset = 0) {
+    return static_cast<char*>(mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset));
+  }
+  static void store(char* at, char value) {
+    __powercut_store(at, 1, 0, &value);
+    *at = value;
+  }
+
+  StreamSurvey survey() const {
+    TraceError error;
+    const auto found = survey_stream(path("stream"), &error);
+    EXPECT_TRUE(found) << error.message();
+    return found.value_or(StreamSurvey{});
+  }
+  // Stores, flushes, fences and cuts of the converted trace: "s8=5 f0 F".
+  std::string events() const {
+    TraceError error;
+    const StreamSurvey known = survey();
+    auto writer = TraceWriter::create(path("trace"), "{}", &error);
+    EXPECT_FALSE(convert_stream(path("stream"), known, "", *writer));
+    EXPECT_FALSE(writer->finish());
+    auto reader = TraceReader::open(path("trace"), &error);
+    std::string text;
+    Event event;
+    while (reader->next(&event)) {
+      if (event.kind == EventKind::kStore) {
+        text += "s" + std::to_string(event.addr) + "=" + std::to_string(event.value[0]) + " ";
+      } else if (event.kind == EventKind::kFlush) {
+        text += "f" + std::to_string(event.addr) + " ";
+      } else if (event.kind == EventKind::kFence) {
+        text += "F ";
+      } else if (event.kind == EventKind::kCut) {
+        text += "| ";
+      }
+    }
+    return text;
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(StreamTraceTest, StoresGoToTheirPlaceInTheFileThroughEveryMapping) {
+  ASSERT_EQ(record([] {
+              const int a = open_pool("a"), b = open_pool("b");
+              char* second = map(b);
+              char* first = map(a);
+              char* tail = map(a, kPage, 2 * kPage);
+              store(first + 8, 1);
+              store(tail + 8, 2);
+              store(second + 8, 3);
+              munmap(tail, kPage);
+              __powercut_store(tail + 9, 1, 0, "x");  // nothing is mapped there now
+              store(first + 9, 4);
+            }),
+            0);
+  // The pools are numbered as they were named, not as they were mapped.
+  EXPECT_EQ(events(), "| s8=1 s8200=2 s16392=3 s9=4 ");
+  EXPECT_EQ(survey().pools[1].path, path("b"));
+  ASSERT_TRUE(survey().end);
+  EXPECT_EQ(survey().end->status, 0u);
+}
+
+TEST_F(StreamTraceTest, WhatWasInThePoolBeforeIsItsFirstContents) {
+  {
+    const int fd = open(path("a").c_str(), O_RDWR | O_CREAT, 0644);
+    ASSERT_EQ(ftruncate(fd, kSize), 0);
+    ASSERT_EQ(pwrite(fd, "\7", 1, kPage + 3), 1);
+    close(fd);
+  }
+  ASSERT_EQ(record([] { store(map(open_pool("a")), 1); }), 0);
+  const std::string text = events();
+  EXPECT_EQ(text.substr(text.find('|')), "| s0=1 ");
+  // All of the page that is not zero, and nothing else.
+  EXPECT_EQ(std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(text.find('|')), 's'), 64);
+}
+
+TEST_F(StreamTraceTest, ARemappedPoolIsFollowed) {
+  ASSERT_EQ(record([] {
+              char* pool = map(open_pool("a"), kPage, kPage);
+              pool = static_cast<char*>(mremap(pool, kPage, 2 * kPage, MREMAP_MAYMOVE));
+              store(pool + kPage + 1, 5);
+            }),
+            0);
+  EXPECT_EQ(events(), "| s8193=5 ");
+}
+
+TEST_F(StreamTraceTest, SystemCallsWriteAndSync) {
+  ASSERT_EQ(record([] {
+              const int fd = open_pool("a");
+              char* pool = map(fd);
+              EXPECT_EQ(pwrite(fd, "\1", 1, 70), 1);
+              EXPECT_EQ(lseek(fd, 130, SEEK_SET), 130);
+              EXPECT_EQ(write(fd, "\2", 1), 1);
+              EXPECT_EQ(fsync(fd), 0);
+              store(pool + 5, 3);
+              EXPECT_EQ(msync(pool, kPage, MS_SYNC), 0);
+              EXPECT_EQ(msync(pool, kPage, MS_ASYNC), 0);  // promises nothing
+            }),
+            0);
+  EXPECT_EQ(events(), "| s70=1 s130=2 f64 f128 F s5=3 f0 F ");
+}
+
+TEST_F(StreamTraceTest, AForkIsNotedAndTheChildIsNotRecorded) {
+  ASSERT_EQ(record([] {
+              char* pool = map(open_pool("a"));
+              store(pool, 1);
+              const pid_t child = fork();
+              if (child == 0) {
+                store(pool + 1, 2);
+                _exit(0);
+              }
+              waitpid(child, nullptr, 0);
+              store(pool + 2, 3);
+            }),
+            0);
+  EXPECT_EQ(events(), "| s0=1 s2=3 ");
+  ASSERT_EQ(survey().notes.size(), 1u);
+  EXPECT_EQ(survey().notes[0].kind, kPowercutNoteFork);
+}
+
+TEST_F(StreamTraceTest, AForkBeforeTheFirstPoolIsNotedToo) {
+  ASSERT_EQ(record([] {
+              if (fork() == 0) _exit(0);
+              wait(nullptr);
+              store(map(open_pool("a")), 1);
+            }),
+            0);
+  EXPECT_EQ(survey().notes.size(), 1u);
+}
+
+TEST_F(StreamTraceTest, ASecondProcessDoesNotTouchTheStreamOfTheFirst) {
+  ASSERT_EQ(record([] { store(map(open_pool("a")), 1); }), 0);
+  ASSERT_EQ(record([] { store(map(open_pool("a")), 2); }), 0);
+  EXPECT_EQ(events(), "| s0=1 ");
+  EXPECT_TRUE(std::filesystem::exists(path("stream.unrecorded")));
+}
+
+TEST_F(StreamTraceTest, AProgramThatNeverTouchesAPoolLeavesNoStream) {
+  ASSERT_EQ(record([] {
+              static char memory[64];
+              store(memory, 1);
+              __powercut_fence(POWERCUT_SFENCE);
+              munmap(map(-1), kPage);
+            }),
+            0);
+  EXPECT_FALSE(std::filesystem::exists(path("stream")));
+}
+
+TEST_F(StreamTraceTest, APrivateMappingIsNotedAndNotRecorded) {
+  ASSERT_EQ(record([] {
+              const int fd = open_pool("a");
+              char* copy = static_cast<char*>(mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0));
+              store(copy, 1);
+            }),
+            0);
+  EXPECT_EQ(events(), "| ");
+  ASSERT_EQ(survey().notes.size(), 1u);
+  EXPECT_EQ(survey().notes[0].kind, kPowercutNotePrivate);
+}
+
+TEST_F(StreamTraceTest, TwoCallsOfMemcpyAreTwoStores) {
+  ASSERT_EQ(record([] {
+              char* pool = map(open_pool("a"));
+              for (int i = 0; i < 2; ++i) __powercut_store(pool + 8 * i, 8, POWERCUT_STORE_MEMCALL, "01234567");
+            }),
+            0);
+  EXPECT_EQ(events(), "| s0=48 s8=48 ");
+}
+
+}  // namespace
+}  // namespace powercut
