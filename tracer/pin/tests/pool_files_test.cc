@@ -14,10 +14,8 @@
 namespace powercut::pin {
 namespace {
 
-using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
-using testing::StartsWith;
 using Lines = std::vector<std::string>;
 
 constexpr uint64_t kPage = 4096;

@@ -52,6 +52,13 @@ inline std::string hex(std::span<const uint8_t> bytes) {
   return text;
 }
 
+template <typename... Parts>
+std::string join(const Parts&... parts) {
+  std::string text;
+  ((text += parts), ...);
+  return text;
+}
+
 // One line a record; addresses relative to `base`.
 inline std::vector<std::string> lines_of(const std::string& path, uint64_t base = 0) {
   TraceError error;
@@ -83,17 +90,17 @@ inline std::vector<std::string> lines_of(const std::string& path, uint64_t base 
         if (record.flags & kPowercutStoreAtomic) flags += " atomic";
         if (record.flags & kPowercutStoreString) flags += " string";
         if (record.flags & kPowercutStoreRmw) flags += " rmw";
-        lines.push_back("store" + who + at + " " + hex(record.bytes) + flags);
+        lines.push_back(join("store", who, at, " ", hex(record.bytes), flags));
         break;
       }
       case kPowercutFlush:
-        lines.push_back("flush" + who + at + n(record.code));
+        lines.push_back(join("flush", who, at, n(record.code)));
         break;
       case kPowercutFence:
         lines.push_back("fence" + who + n(record.code));
         break;
       case kPowercutLoad:
-        lines.push_back("load" + who + at + n(record.length));
+        lines.push_back(join("load", who, at, n(record.length)));
         break;
       case kPowercutThreadStart:
         lines.push_back("start" + who);
