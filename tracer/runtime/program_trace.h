@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "tracer/runtime/hooks.h"
@@ -37,6 +38,9 @@ class ProgramTrace {
   virtual void flush(uint64_t addr, uint32_t kind, const void* pc, const void* frame) = 0;
   virtual void fence(uint32_t kind, const void* pc, const void* frame) = 0;
   virtual void mark(const char* name) = 0;
+  // powercut/mark.h. The value of an operation of kind 7 (maintain) is its command.
+  virtual void operation_begins(uint32_t kind, std::span<const uint8_t> key, std::span<const uint8_t> value) = 0;
+  virtual void operation_ends(uint32_t status, std::span<const uint8_t> value) = 0;
 
   // The process was forked; nothing of the child is recorded.
   virtual void forked() {}

@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -47,7 +48,10 @@ class PoolTrace final : public ProgramTrace {
 
   bool active() const override { return true; }
   powercut_window window() const override { return recorder_->store_window(); }
-  void set_thread(uint32_t thread) override { recorder_->set_thread(thread); }
+  void set_thread(uint32_t thread) override {
+    thread_ = thread;
+    recorder_->set_thread(thread);
+  }
   void thread_start() override { recorder_->thread_start(); }
   void thread_end() override { recorder_->thread_end(); }
   void store(uint64_t addr, uint64_t size, uint32_t flags, const void* value, const void* pc,
@@ -66,6 +70,27 @@ class PoolTrace final : public ProgramTrace {
   }
   void fence(uint32_t kind, const void* pc, const void* frame) override { recorder_->fence(kind, pc, frame); }
   void mark(const char* name) override { recorder_->mark(name); }
+  void operation_begins(uint32_t kind, std::span<const uint8_t> key, std::span<const uint8_t> value) override {
+    Event event;
+    event.kind = EventKind::kOpBegin;
+    event.code = static_cast<uint8_t>(kind);
+    event.thread = thread_;
+    event.key = key;
+    if (kind == static_cast<uint32_t>(OpKind::kMaintain)) {
+      event.text = {reinterpret_cast<const char*>(value.data()), value.size()};
+    } else {
+      event.value = value;
+    }
+    writer_->append(event);
+  }
+  void operation_ends(uint32_t status, std::span<const uint8_t> value) override {
+    Event event;
+    event.kind = EventKind::kOpEnd;
+    event.code = static_cast<uint8_t>(status);
+    event.thread = thread_;
+    event.value = value;
+    writer_->append(event);
+  }
 
   std::optional<std::string> finish(int) override {
     recorder_.reset();
@@ -78,6 +103,7 @@ class PoolTrace final : public ProgramTrace {
  private:
   std::unique_ptr<TraceWriter> writer_;
   std::optional<Recorder> recorder_;
+  uint32_t thread_ = 0;
 };
 
 class Session {
@@ -90,6 +116,13 @@ class Session {
   void forked();
   // The child of a fork shares the file but not the trace.
   void abandon();
+
+  void operation_begins(uint32_t kind, std::span<const uint8_t> key, std::span<const uint8_t> value) {
+    record(this, [&](ProgramTrace& trace) { trace.operation_begins(kind, key, value); });
+  }
+  void operation_ends(uint32_t status, std::span<const uint8_t> value) {
+    record(this, [&](ProgramTrace& trace) { trace.operation_ends(status, value); });
+  }
 
   bool has_stream() const { return stream_ != nullptr; }
   void with_stream(const std::function<void(StreamTrace&)>& action);
@@ -377,6 +410,17 @@ extern "C" {
 
 void powercut_trace_pool(void* base, size_t size) {
   powercut::runtime::session().set_pool(reinterpret_cast<uint64_t>(base), size);
+}
+
+// What powercut/mark.h calls.
+void __powercut_mark_begin(unsigned kind, const void* key, unsigned long key_size, const void* value,
+                           unsigned long value_size) {
+  powercut::runtime::session().operation_begins(kind, {static_cast<const uint8_t*>(key), key_size},
+                                                {static_cast<const uint8_t*>(value), value_size});
+}
+
+void __powercut_mark_end(unsigned status, const void* value, unsigned long size) {
+  powercut::runtime::session().operation_ends(status, {static_cast<const uint8_t*>(value), size});
 }
 
 int powercut_trace_begin(const char* path) { return powercut::runtime::session().begin(path) ? 0 : -1; }

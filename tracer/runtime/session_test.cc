@@ -7,6 +7,7 @@
 #include <string>
 #include <thread>
 
+#include "powercut/mark.h"
 #include "powercut/trace.h"
 #include "tracer/format/reader.h"
 #include "tracer/runtime/hooks.h"
@@ -68,6 +69,27 @@ TEST_F(SessionTest, AnUnwritablePathIsAnErrorAndNothingIsTraced) {
   EXPECT_EQ(powercut_trace_begin("/nonexistent/run.pct"), -1);
   store(8);
   EXPECT_EQ(powercut_trace_end(), 0);
+}
+
+TEST_F(SessionTest, MarkedOperationsAreEvents) {
+  ASSERT_EQ(powercut_trace_begin(path_.c_str()), 0);
+  powercut_mark_begin(POWERCUT_MARK_INSERT, "key", 3, "value", 5);
+  store(8);
+  powercut_mark_end(2, nullptr, 0);
+  powercut_mark_begin(POWERCUT_MARK_MAINTAIN, nullptr, 0, "compact", 7);
+  powercut_mark_end(0, nullptr, 0);
+  ASSERT_EQ(powercut_trace_end(), 0);
+  EXPECT_EQ(events(), "7:0 5:0 1:0@8 6:0 5:0 6:0");
+  TraceError error;
+  const auto reader = TraceReader::open(path_, &error);
+  Event event;
+  ASSERT_TRUE(reader->next(&event) && reader->next(&event));
+  EXPECT_EQ(std::string(event.key.begin(), event.key.end()), "key");
+  EXPECT_EQ(std::string(event.value.begin(), event.value.end()), "value");
+  ASSERT_TRUE(reader->next(&event) && reader->next(&event));
+  EXPECT_EQ(event.code, 2);
+  ASSERT_TRUE(reader->next(&event));
+  EXPECT_EQ(event.text, "compact");
 }
 
 TEST_F(SessionTest, ThreadsStartWithTheirFirstEventAndEnd) {

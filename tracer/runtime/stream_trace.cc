@@ -172,6 +172,18 @@ void StreamTrace::fence(uint32_t kind, const void* pc, const void* frame) {
 
 void StreamTrace::mark(const char* name) { powercut_stream_marker(&stream_, no_stack(), name); }
 
+void StreamTrace::operation_begins(uint32_t kind, std::span<const uint8_t> key, std::span<const uint8_t> value) {
+  const bool command = kind == static_cast<uint32_t>(OpKind::kMaintain);
+  const std::string text = command ? std::string(value.begin(), value.end()) : std::string();
+  if (command) value = {};
+  powercut_stream_op_begin(&stream_, no_stack(), kind, key.data(), key.size(), value.data(), value.size(),
+                           text.c_str());
+}
+
+void StreamTrace::operation_ends(uint32_t status, std::span<const uint8_t> value) {
+  powercut_stream_op_end(&stream_, no_stack(), status, value.data(), value.size());
+}
+
 void StreamTrace::forked() {
   if (state_ == State::kRecording) {
     powercut_stream_note(&stream_, kPowercutNoteFork, "the program forked");

@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 
+#include "powercut/mark.h"
 #include "tracer/format/reader.h"
 #include "tracer/runtime/hooks.h"
 #include "tracer/stream/converter.h"
@@ -93,6 +94,8 @@ class StreamTraceTest : public testing::Test {
         text += "f" + std::to_string(event.addr) + " ";
       } else if (event.kind == EventKind::kFence) {
         text += "F ";
+      } else if (event.kind == EventKind::kOpBegin || event.kind == EventKind::kOpEnd) {
+        text += event.kind == EventKind::kOpBegin ? "( " : ") ";
       } else if (event.kind == EventKind::kCut) {
         text += "| ";
       }
@@ -220,6 +223,17 @@ TEST_F(StreamTraceTest, APrivateMappingIsNotedAndNotRecorded) {
   EXPECT_EQ(events(), "| ");
   ASSERT_EQ(survey().notes.size(), 1u);
   EXPECT_EQ(survey().notes[0].kind, kPowercutNotePrivate);
+}
+
+TEST_F(StreamTraceTest, MarkedOperationsAreInTheTrace) {
+  ASSERT_EQ(record([] {
+              char* pool = map(open_pool("a"));
+              powercut_mark_begin(POWERCUT_MARK_ERASE, "key", 3, nullptr, 0);
+              store(pool, 1);
+              powercut_mark_end(0, nullptr, 0);
+            }),
+            0);
+  EXPECT_EQ(events(), "| ( s0=1 ) ");
 }
 
 TEST_F(StreamTraceTest, TwoCallsOfMemcpyAreTwoStores) {

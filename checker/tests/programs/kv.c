@@ -5,7 +5,8 @@
  *   kv dump POOL          prints the entries that the header counts
  *
  * KV_BUG in the environment plants a mistake into `run`: "order" counts an entry that was not flushed, "unflushed"
- * never flushes the count.  KV_EXTRA makes any command do something odd first; the cases are at `odd`. */
+ * never flushes the count (only the dump shows it).  KV_EXTRA makes any command do something odd first; the cases are
+ * at `odd`. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
@@ -16,6 +17,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "powercut/mark.h"
 
 enum { kSize = 8192, kMost = kSize / 64 - 1 };
 static const uint64_t kMagic = 0x31474f4c564b5750;
@@ -54,6 +57,7 @@ static struct pool* map(const char* path, int create) {
 }
 
 static void append(struct pool* pool, uint64_t key) {
+  powercut_mark_begin(POWERCUT_MARK_INSERT, &key, sizeof key, NULL, 0);
   struct entry* entry = &pool->entries[pool->count];
   entry->key = key;
   entry->value = 100 * key;
@@ -63,9 +67,11 @@ static void append(struct pool* pool, uint64_t key) {
     fence();
   }
   pool->count = pool->count + 1; /* publishes the entry */
-  if (bug("unflushed")) return;
-  flush(&pool->count);
-  fence();
+  if (!bug("unflushed")) {
+    flush(&pool->count);
+    fence();
+  }
+  powercut_mark_end(0, NULL, 0);
 }
 
 static int run(const char* path, int count) {
