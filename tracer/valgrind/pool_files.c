@@ -202,6 +202,14 @@ static void written_at(ThreadId tid, Int fd, ULong offset, ULong size) {
   if (pool >= 0) file_written((UInt)pool, offset, size);
 }
 
+/* Loads are wanted to know what the program depends on; what a call reads from the file would be missing there. */
+static void read_by_call(ThreadId tid, Int fd) {
+  static Bool told = False;
+  if (!pc_loads || told || pool_of(tid, fd) < 0) return;
+  told = True;
+  powercut_stream_note(pc_stream(), kPowercutNoteOther, "the program reads a pool's file by system calls");
+}
+
 static void after_fallocate(ThreadId tid, UWord* args) {
   enum { kPunchHole = 2, kZeroRange = 16 };
   const Int pool = pool_of(tid, (Int)args[0]);
@@ -269,11 +277,20 @@ void pc_post_syscall(ThreadId tid, UInt number, UWord* args, UInt count, SysRes 
         written_at(tid, (Int)args[0], args[3], value);
       }
       break;
+    case __NR_read:
+    case __NR_readv:
+    case __NR_pread64:
+    case __NR_preadv:
+    case __NR_preadv2:
+      read_by_call(tid, (Int)args[0]);
+      break;
     case __NR_sendfile:
+      read_by_call(tid, (Int)args[1]);
       written_at_position(tid, (Int)args[0], value);
       break;
     case __NR_copy_file_range:
     case __NR_splice:
+      read_by_call(tid, (Int)args[0]);
       if (args[3] == 0) {
         written_at_position(tid, (Int)args[2], value);
       } else {
