@@ -32,7 +32,7 @@ def symbolised(
     return {
         **raw,
         "stack": [_frame(frame, with_source=with_source) for frame in frames],
-        "site": chosen.site if chosen else None,
+        "site": chosen.place if chosen else None,
         "function": chosen.function if chosen else None,
     }
 

@@ -25,6 +25,9 @@ _PROGRAMS = ("llvm-symbolizer-19", "llvm-symbolizer")
 #: Code that stores on behalf of its caller: never the site that a person should look at.
 _HELPERS = ("powercut/pmem.h", "powercut/target.h", "tracer/runtime/")
 _SYSTEM = ("/usr/", "/build/", "/lib/")
+#: Where a distribution keeps its libraries. Their debug information, where it is installed, names files by paths
+#: relative to folders of the machine that built them.
+_LIBRARIES = ("/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +41,8 @@ class Frame:
     module: str
     offset: int
     inlined: bool
+    #: The module is a library of the distribution.
+    in_library: bool = False
 
     @property
     def site(self) -> str | None:
@@ -45,10 +50,20 @@ class Frame:
         return f"{self.file}:{self.line}" if self.file and self.line else None
 
     @property
+    def place(self) -> str:
+        """`file:line`, or `module+0x12ab` where the module has no line numbers."""
+        return self.site or f"{self.module}+0x{self.offset:x}"
+
+    @property
     def belongs_to_user(self) -> bool:
-        """True outside the C and C++ libraries and powercut's own helpers."""
-        return self.site is not None and not (
-            self.file is not None and (self.file.startswith(_SYSTEM) or any(helper in self.file for helper in _HELPERS))
+        """True for a position outside the distribution's libraries and powercut's own helpers."""
+        return (
+            self.site is not None
+            and not self.in_library
+            and not (
+                self.file is not None
+                and (self.file.startswith(_SYSTEM) or any(helper in self.file for helper in _HELPERS))
+            )
         )
 
     @property
@@ -90,7 +105,10 @@ def _from_log(text: str, offset: int) -> Frame:
 
 
 def site_frame(frames: Sequence[Frame]) -> Frame | None:
-    """The innermost frame of the user's code; else the innermost with a position; else None.
+    """The innermost frame of the user's code; else None.
+
+    Where none of the user's frames has a position, the program has no line numbers: its innermost frame is taken, and
+    told by its `place`. Where there is none of the user's at all, the innermost with a position is.
 
     A small helper in a header ("set this token") says less than the line that calls it: where frames of
     one folder lead from a header out to a source file, that file is taken. Code that is all header stays.
@@ -98,7 +116,8 @@ def site_frame(frames: Sequence[Frame]) -> Frame | None:
     located = [frame for frame in frames if frame.site]
     chosen = next((frame for frame in located if frame.belongs_to_user), None)
     if chosen is None:
-        return located[0] if located else None
+        own = (frame for frame in frames if not frame.in_library and frame.site is None)
+        return next(own, located[0] if located else None)
     for frame in located[located.index(chosen) :]:
         if frame.folder != chosen.folder:
             break
@@ -157,7 +176,18 @@ class Symbolizer:
         if path.startswith(LOG_MODULE):
             return (_from_log(path.removeprefix(LOG_MODULE), offset),)
         module = os.path.basename(path) or "?"
-        unknown = (Frame(function="??", file=None, line=0, column=0, module=module, offset=offset, inlined=False),)
+        unknown = (
+            Frame(
+                function="??",
+                file=None,
+                line=0,
+                column=0,
+                module=module,
+                offset=offset,
+                inlined=False,
+                in_library=path.startswith(_LIBRARIES),
+            ),
+        )
         if not path or '"' in path or "\n" in path or self._program is None:
             return unknown
         answer = self._request(f'CODE "{path}" 0x{address:x}\n')
@@ -174,6 +204,7 @@ class Symbolizer:
                 module=module,
                 offset=offset,
                 inlined=position < last,
+                in_library=path.startswith(_LIBRARIES),
             )
             for position, symbol in enumerate(symbols)
         )

@@ -110,6 +110,35 @@ def test_site_is_the_line_that_a_person_wrote(files: list[str], chosen: str) -> 
     assert found.site == chosen
 
 
+def module_frame(file: str | None, module: str, *, offset: int = 16, in_library: bool = False) -> Frame:
+    return Frame(
+        function="f",
+        file=file,
+        line=1 if file else 0,
+        column=0,
+        module=module,
+        offset=offset,
+        inlined=False,
+        in_library=in_library,
+    )
+
+
+def test_site_is_never_in_a_library_of_the_distribution() -> None:
+    # The debug information of libc names its files by relative paths; libpmemobj has none.
+    memset = module_frame("sysdeps/x86_64/memset.S", "libc.so.6", in_library=True)
+    library = module_frame(None, "libpmemobj.so.1", in_library=True)
+    start = module_frame("sysdeps/nptl/libc_start_call_main.h", "libc.so.6", in_library=True)
+    own = module_frame("queue.c", "queue")
+    found = site_frame([memset, library, own, start])
+    assert found == own
+    # A program without debug information is named by the place in its file, and never by who started it.
+    stripped = [module_frame(None, "queue", offset=0x12AB), module_frame(None, "queue", offset=0x11)]
+    found = site_frame([memset, library, *stripped, start])
+    assert found is not None
+    assert found.place == "queue+0x12ab"
+    assert site_frame([library, start]) == start
+
+
 def test_source_context(tmp_path: Path) -> None:
     file = tmp_path / "a.cc"
     file.write_text("".join(f"line {number}\n" for number in range(1, 11)))

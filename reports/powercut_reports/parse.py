@@ -83,9 +83,14 @@ _PRIMITIVES = "powercut/pmem.h"
 
 
 def own_frame(frames: tuple[Frame, ...], site: str = "") -> Frame | None:
-    """The frame at `site`, as the caller chose it; else the innermost in the program's own code."""
+    """The frame at `site`, as the caller chose it; else the innermost in the program's own code.
+
+    None when the caller's is one without line numbers.
+    """
     located = [frame for frame in frames if frame.file]
     chosen = next((frame for frame in located if frame.site == site), None)
+    if site and chosen is None:
+        return None
     own = (frame for frame in located if not frame.file.endswith(_PRIMITIVES))
     return chosen or next(own, next(iter(located), None))
 
