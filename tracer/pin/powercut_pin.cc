@@ -365,6 +365,7 @@ VOID system_call_ends(THREADID thread, CONTEXT* context, SYSCALL_STANDARD standa
 }
 
 VOID forked_in_parent(THREADID, const CONTEXT*, VOID*) {
+  recorder->resume();
   recorder->note(kPowercutNoteFork, "the program started a child: it was not recorded");
 }
 

@@ -210,9 +210,15 @@ void Recorder::write_out() {
 
 // Without the lock, which a thread that does not exist in the child may hold: so everything asks recording() first.
 void Recorder::abandon() {
+  if (!recording()) return;
+  abandoned_ = true;
   __atomic_store_n(&recording_, false, __ATOMIC_RELAXED);
-  __atomic_store_n(&high_, uint64_t{0}, __ATOMIC_RELAXED);
-  file_.abandon();
+}
+
+void Recorder::resume() {
+  if (!abandoned_) return;
+  abandoned_ = false;
+  __atomic_store_n(&recording_, true, __ATOMIC_RELAXED);
 }
 
 void Recorder::end(uint32_t how, uint32_t status) {

@@ -64,7 +64,7 @@ class Recorder {
   // May an access touch a pool? The bounds only ever widen, so that a thread that reads them while another maps a pool
   // misses none that was mapped before.
   bool near_pools(uint64_t address, uint64_t size) const {
-    return address < __atomic_load_n(&high_, __ATOMIC_RELAXED) &&
+    return recording() && address < __atomic_load_n(&high_, __ATOMIC_RELAXED) &&
            address + size > __atomic_load_n(&low_, __ATOMIC_RELAXED);
   }
   bool had_pools() const { return __atomic_load_n(&high_, __ATOMIC_RELAXED) != 0; }
@@ -92,8 +92,10 @@ class Recorder {
   void note(uint32_t kind, const char* text);
   // Hands everything to the kernel, since the process may end without another call.
   void write_out();
-  // In a forked child, which shares the file with its parent.
+  // In a forked child, which shares the file with its parent: nothing is recorded any more. A child of vfork shares the
+  // memory as well: its parent goes on with resume(), which has no effect in any other.
   void abandon();
+  void resume();
   // powercut_stream_end. What comes later is not recorded.
   void end(uint32_t how, uint32_t status);
 
@@ -152,7 +154,7 @@ class Recorder {
   const std::unique_ptr<powercut_ranges> ranges_;
   std::vector<Thread> threads_;  // by Pin's number; each element is its thread's own but for `known` and `number`
   uint32_t births_ = 0;
-  bool recording_ = false, said_order_ = false, said_threads_ = false;
+  bool recording_ = false, abandoned_ = false, said_order_ = false, said_threads_ = false;
   uint64_t low_ = UINT64_MAX, high_ = 0;
 };
 

@@ -14,7 +14,10 @@ constexpr int kHighDescriptor = 1000;
 
 }  // namespace
 
-StreamFile::~StreamFile() { abandon(); }
+// What is gathered is not written: powercut_stream_end() has done so, or must not.
+StreamFile::~StreamFile() {
+  if (file_ >= 0) close(file_);
+}
 
 bool StreamFile::open(const char* path) {
   const int low = ::open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -30,13 +33,6 @@ bool StreamFile::open(const char* path) {
   powercut_stream_begin(&stream_);
   powercut_stream_flush(&stream_);
   return stream_.failed == 0;
-}
-
-void StreamFile::abandon() {
-  if (file_ >= 0) close(file_);
-  file_ = -1;
-  stream_.used = 0;
-  stream_.failed = 1;
 }
 
 int StreamFile::write_all(void* self, const void* bytes, size_t size) {

@@ -22,9 +22,6 @@ class StreamFile {
   // Makes the file anew and writes the header. False with errno when that cannot be done. The descriptor is out of the
   // way of those that the program will get.
   bool open(const char* path);
-  // Without writing what is gathered: for a forked child, where the file is its parent's.
-  void abandon();
-
   powercut_stream* stream() { return &stream_; }
   int descriptor() const { return file_; }
 

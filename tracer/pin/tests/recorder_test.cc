@@ -244,6 +244,7 @@ TEST_F(RecorderTest, AThreadThatIsHeldUpDelaysOthersForAWhileOnlyAndThatIsNoted)
 TEST_F(RecorderTest, ManyThreadsLeaveAWholeStream) {
   constexpr int kThreads = 4, kStores = 500;
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   for (uint32_t t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
       recorder_.thread_starts(20 + t);
@@ -272,6 +273,18 @@ TEST_F(RecorderTest, NothingIsRecordedInAForkedChildOrAfterTheEnd) {
   recorder_.end(kPowercutExited, 0);
   EXPECT_FALSE(recorder_.near_pools(base(), 8));
   EXPECT_EQ(std::filesystem::file_size(path_), size);
+}
+
+TEST_F(RecorderTest, AParentWhoseMemoryTheChildHadGoesOn) {
+  recorder_.resume();  // an ordinary fork
+  recorder_.fence(7, kPowercutSfence, kNowhere);
+  recorder_.abandon();  // in the child of a vfork
+  recorder_.fence(7, kPowercutSfence, kNowhere);
+  recorder_.resume();
+  recorder_.fence(7, kPowercutMfence, kNowhere);
+  EXPECT_THAT(lines(), ElementsAre("fence 0 1", "fence 0 2"));
+  recorder_.resume();
+  EXPECT_FALSE(recorder_.recording());
 }
 
 TEST_F(RecorderTest, AFileThatCannotBeWrittenIsSaid) {
