@@ -38,6 +38,16 @@ def missing() -> tuple[str, str] | None:
     return None
 
 
+def require() -> Path:
+    """The folder of the kit. UsageError when nothing can be run under Pin."""
+    if lacks := missing():
+        what, next_step = lacks
+        raise UsageError(f"not run under Intel Pin ({what})", where="--tracer pin", next_step=next_step)
+    root = kit()
+    assert root is not None
+    return root
+
+
 def tool() -> Path:
     """Where `make pin` puts the Pintool."""
     return paths.library_dir() / _TOOL
@@ -56,11 +66,7 @@ def command(
     `stream` is written anew (`tracer/stream/STREAM.md`); `powercut-engine convert` makes a trace of it. `pools` are the
     files whose mappings count. The program's own exit status is that of the command.
     """
-    root = kit()
-    if lacks := missing():
-        what, next_step = lacks
-        raise UsageError(f"not run under Intel Pin ({what})", where="--tracer pin", next_step=next_step)
-    arguments = [f"{root}/pin", "-t", os.fspath(tool()), "-stream", os.fspath(stream.absolute())]
+    arguments = [f"{require()}/pin", "-t", os.fspath(tool()), "-stream", os.fspath(stream.absolute())]
     for pool in pools:
         arguments += ["-pool", os.path.realpath(pool)]
     if loads:
