@@ -90,16 +90,13 @@ def words(text: str | None, *, option: str) -> tuple[str, ...]:
     if not found:
         raise UsageError("an empty command", where=option, next_step="Name a program and its arguments.")
     shell = next((word for word in found if re.fullmatch(r"[0-9]?(>>?|<)|\|\|?|&&?|;|.*;", word)), None)
-    if shell is not None and os.path.basename(found[0]) not in _SHELLS:
+    if shell is not None and os.path.basename(found[0]) not in program_tracers.STARTERS:
         raise UsageError(
             f"'{shell}' would be an argument: commands run without a shell",
             where=f"{option} {text}",
             next_step="Write sh -c '…' around a command that needs one.",
         )
     return tuple(found)
-
-
-_SHELLS = ("sh", "bash", "dash", "zsh", "find", "xargs", "env")
 
 
 def duration(text: str, *, option: str) -> float:

@@ -60,11 +60,19 @@ def find(word: str, *, cwd: Path, option: str) -> Binary:
     if not os.access(found, os.X_OK):
         raise UsageError("not executable", where=f"{option} {word}", next_step=f"Run 'chmod +x {found}'.")
     try:
-        return inspect(found)
+        binary = inspect(found)
     except OSError as error:
         raise UsageError(
             f"cannot be read ({error.strerror})", where=str(found), next_step="Correct its permissions."
         ) from error
+
+    if binary.kind == "other":
+        raise UsageError(
+            "neither an ELF program nor a script that begins with '#!'",
+            where=str(found),
+            next_step="Name the program itself, or its interpreter in front of it.",
+        )
+    return binary
 
 
 def inspect(path: Path) -> Binary:

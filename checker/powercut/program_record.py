@@ -1,6 +1,5 @@
 """Records a program: it runs under a tracer with its own files, and what it did to its pools becomes a trace."""
 
-import errno
 import os
 import shlex
 import shutil
@@ -177,10 +176,11 @@ def _said(*outputs: Output) -> str:
 
 
 def _not_started(error: StartError) -> UsageError:
-    step = "Correct the command, or run it by hand to see what is wrong."
-    if error.reason == os.strerror(errno.ENOEXEC):
-        step = "It is no program: name its interpreter in front of it, or begin it with a '#!' line."
-    return UsageError(f"cannot be started ({error.reason})", where=error.file, next_step=step)
+    return UsageError(
+        f"cannot be started ({error.reason})",
+        where=error.file,
+        next_step="Correct the command, or run it by hand to see what is wrong.",
+    )
 
 
 def _refuse_unused(recording: Recording, raw: Mapping[str, Any]) -> None:
@@ -192,14 +192,16 @@ def _refuse_unused(recording: Recording, raw: Mapping[str, Any]) -> None:
         private = any(note["kind"] == "private-mapping" for note in raw["notes"])
         forked = any(note["kind"] == "fork" for note in raw["notes"])
         why = ""
+        step = "Name the file that it maps (shared) with --pool, and see that the command uses it."
         if private:
             why = ", but for private mappings (MAP_PRIVATE), whose stores never reach the file"
         elif forked:
-            why = "; it forked, and its children are not recorded"
+            why = "; it started other processes, which are not recorded"
+            step = "Record the program that works on the pool itself, not a script or a server that starts it."
         raise UsageError(
             f"the program never mapped {named}{why}",
             where=_where(recording),
-            next_step="Name the file that it maps (shared) with --pool, and see that the command uses it.",
+            next_step=step,
         )
 
 

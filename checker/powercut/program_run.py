@@ -15,6 +15,9 @@ from powercut.options import ExploreOptions
 from powercut.program import Program, Recovery
 from powercut.supervise import status_text
 
+#: Names the folder in which crash images are made; /dev/shm without it.
+WORK = "POWERCUT_WORK"
+
 
 def record(program: Program, trace: Path, *, interrupt: Interrupt | None) -> dict[str, Any]:
     """Records the program's run; the fields of the run record that say how."""
@@ -26,6 +29,7 @@ def explore(
     program: Program, trace: Path, *, options: ExploreOptions, engine_path: Path, interrupt: Interrupt | None = None
 ) -> Iterator[StreamItem]:
     """The events of the exploration. UsageError when the recovery cannot judge: it fails where nothing was lost."""
+    trace = trace.absolute()  # the engine works in the folder of the commands
     _refuse_useless(program.recovery, trace, engine_path=engine_path, interrupt=interrupt)
     arguments = ["program", "--trace", str(trace), *commands(program.recovery)]
     arguments += ["--model", options.model, "--atoms", options.atoms]
@@ -54,7 +58,7 @@ def image(
     interrupt: Interrupt | None = None,
 ) -> events.Imaged:
     """Runs the commands on the image of a finding, or on the one that the program left at its end."""
-    arguments = ["program-image", "--trace", str(trace), "--runs", str(runs), *commands(recovery)]
+    arguments = ["program-image", "--trace", str(trace.absolute()), "--runs", str(runs), *commands(recovery)]
     if finding:
         arguments += ["--finding", str(finding.absolute())]
     if out:
@@ -147,6 +151,8 @@ def _of_dump(content: Mapping[str, Any]) -> bool:
 def commands(recovery: Recovery) -> list[str]:
     """The engine's options for the commands that judge an image."""
     arguments = ["--timeout", f"{recovery.timeout:g}"]
+    if folder := os.environ.get(WORK):
+        arguments += ["--work", os.path.abspath(folder)]
     for option, command in (("recover", recovery.recover), ("check", recovery.check), ("dump", recovery.dump)):
         if command:
             arguments += [f"--{option}", json.dumps(_with_real_paths(command, recovery))]

@@ -1,5 +1,6 @@
 """Which tracer records a program, and what a program must be for it."""
 
+import os
 from collections.abc import Sequence
 
 from powercut.errors import UsageError, unknown_name
@@ -12,6 +13,9 @@ TRACERS = {
     "pmemcheck": "the same with the pmem fork of Valgrind, where it is installed",
     "pin": "the same with Intel Pin, where a kit is installed",
 }
+
+#: Programs that start others: what they start counts.
+STARTERS = ("sh", "bash", "dash", "zsh", "env", "find", "xargs", "nice", "timeout", "taskset", "stdbuf", "setsid")
 
 
 def choose(name: str | None, binary: Binary, *, command: Sequence[str]) -> str:
@@ -32,7 +36,8 @@ def choose(name: str | None, binary: Binary, *, command: Sequence[str]) -> str:
     if name is None:
         # What PMDK's own libraries store and flush is not seen by the compiler pass.
         return "llvm" if binary.traced_by_llvm and not binary.libraries_that_flush else "valgrind"
-    if name == "llvm" and binary.kind == "elf" and not binary.traced_by_llvm:
+    starts_another = os.path.basename(command[0]) in STARTERS
+    if name == "llvm" and binary.kind == "elf" and not binary.traced_by_llvm and not starts_another:
         raise UsageError(
             "this program was not built with 'powercut cc' or 'powercut c++', so the llvm tracer hears nothing of it",
             where=where,

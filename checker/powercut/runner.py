@@ -16,6 +16,8 @@ from powercut.options import ExploreOptions
 from powercut.program import Program
 from powercut.symbolize import Symbolizer
 
+DEFAULT_TRACER = "llvm"
+
 
 class Listener(Protocol):
     """Hears how the runs get on; called from several threads."""
@@ -50,7 +52,7 @@ class Request:
     program: Program | None = None
     trace: Path | None = None
     #: What records `plan`: one of `TRACERS`.
-    tracer: str = "llvm"
+    tracer: str = DEFAULT_TRACER
     #: Fields of the run record that are known beforehand.
     header: dict[str, Any] = field(default_factory=dict)
 
@@ -180,7 +182,7 @@ def _recorded(
     if checkpoint is None:
         return record(request.plan, trace, context=context, tracer=request.tracer)
     # Two tracers make two traces of one plan.
-    key = request.plan if request.tracer == "llvm" else {**request.plan, "tracer": request.tracer}
+    key = request.plan if request.tracer == DEFAULT_TRACER else {**request.plan, "tracer": request.tracer}
     if context.resume and (earlier := checkpoint.recorded(key, trace)):
         return earlier
     checkpoint.begin()
@@ -190,7 +192,7 @@ def _recorded(
     return answer
 
 
-def record(plan: dict[str, Any], trace: Path, *, context: Context, tracer: str = "llvm") -> dict[str, Any]:
+def record(plan: dict[str, Any], trace: Path, *, context: Context, tracer: str = DEFAULT_TRACER) -> dict[str, Any]:
     """Records `plan` into `trace` and returns the `recorded` event. A failure leaves an older trace alone."""
     try:
         trace.parent.mkdir(parents=True, exist_ok=True)
@@ -242,9 +244,16 @@ def with_tracer(requests: Sequence[Request], tracer: str | None) -> list[Request
     """The same runs, recorded by `tracer`; None is the default."""
     if tracer is None:
         return list(requests)
-    if tracer not in TRACERS:
-        raise unknown_name("tracer of targets", tracer, TRACERS, list_command="powercut run --help")
+    refuse_unknown_tracer(tracer)
     return [replace(request, tracer=tracer) for request in requests]
+
+
+def refuse_unknown_tracer(tracer: str | None) -> None:
+    """UsageError for a tracer that cannot record targets; None is the default."""
+    if tracer is not None and tracer not in TRACERS:
+        raise unknown_name("tracer of targets", tracer, TRACERS, list_command="powercut run --help")
+    if tracer == "pin":
+        pin.require()  # said once, and not by every run
 
 
 def _no_recording() -> HarnessError:

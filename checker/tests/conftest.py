@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from checker.tests import program_mode
+from checker.tests.real_engine import require_engine
 from powercut import catalog, targets
 
 SOURCE = Path(__file__).with_name("fake_engine.py")
@@ -84,3 +86,26 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
     yield made
     catalog.forget()
     targets.forget()
+
+
+@pytest.fixture(scope="session")
+def kv_build(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with the builds of the test program of program mode."""
+    require_engine()
+    folder = tmp_path_factory.mktemp("kv")
+    program_mode.build(folder)
+    return folder
+
+
+@pytest.fixture
+def kv(
+    kv_build: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> program_mode.Kv:
+    """A folder of its own with the test program, which is the working folder."""
+    for program in kv_build.iterdir():
+        (tmp_path / program.name).symlink_to(program)
+    for variable in ("KV_BUG", "KV_EXTRA", "POWERCUT_STREAM", "PMEM_IS_PMEM_FORCE"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.chdir(tmp_path)
+    return program_mode.Kv(tmp_path, monkeypatch, capsys)
