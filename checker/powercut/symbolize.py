@@ -28,6 +28,8 @@ _SYSTEM = ("/usr/", "/build/", "/lib/")
 #: Where a distribution keeps its libraries. Their debug information, where it is installed, names files by paths
 #: relative to folders of the machine that built them.
 _LIBRARIES = ("/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/")
+#: How far back a line is looked for, in bytes of code.
+_MERGED_CODE = 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,8 +192,7 @@ class Symbolizer:
         )
         if not path or '"' in path or "\n" in path or self._program is None:
             return unknown
-        answer = self._request(f'CODE "{path}" 0x{address:x}\n')
-        symbols = answer.get("Symbol") if answer else None
+        symbols = self._symbols(path, address)
         if not symbols:
             return unknown
         last = len(symbols) - 1
@@ -208,6 +209,28 @@ class Symbolizer:
             )
             for position, symbol in enumerate(symbols)
         )
+
+    def _symbols(self, path: str, address: int) -> list[dict[str, Any]]:
+        """The functions at an address, inlined ones first.
+
+        Code that a compiler has merged from several lines has line 0. It gets the line of the code before it in the
+        same function, which the same statement or its neighbour was compiled to.
+        """
+        symbols = self._code(path, address)
+        if not symbols or not symbols[0].get("FileName") or symbols[0].get("Line"):
+            return symbols
+        for before in range(address - 1, max(address - _MERGED_CODE, 0), -1):
+            found = self._code(path, before)
+            if not found or found[-1].get("FunctionName") != symbols[-1].get("FunctionName"):
+                break
+            if found[0].get("Line"):
+                return found
+        return symbols
+
+    def _code(self, path: str, address: int) -> list[dict[str, Any]]:
+        answer = self._request(f'CODE "{path}" 0x{address:x}\n')
+        symbols = answer.get("Symbol") if answer else None
+        return symbols if isinstance(symbols, list) else []
 
     def _request(self, request: str) -> dict[str, Any] | None:
         """One question and its answer; None when the process cannot be asked (positions are lost, not findings)."""

@@ -110,6 +110,33 @@ def test_site_is_the_line_that_a_person_wrote(files: list[str], chosen: str) -> 
     assert found.site == chosen
 
 
+MERGED = """\
+void first(void) {
+  __asm__ volatile("nop");
+  __asm__ volatile(".loc 1 0 0\\n\\tnop\\n\\tnop");
+}
+__attribute__((naked)) void second(void) { __asm__(".loc 1 0 0\\n\\tnop\\n\\tret"); }
+"""
+
+
+def test_code_of_line_zero_has_the_line_before_it(tmp_path: Path) -> None:
+    (tmp_path / "code.c").write_text(MERGED)
+    built = tmp_path / "code.so"
+    compile_it = ["clang-19", "-gdwarf-4", "-O2", "-fPIC", "-shared", tmp_path / "code.c", "-o", built]
+    subprocess.run(compile_it, check=True)
+    listing = subprocess.run(
+        ["llvm-objdump-19", "--disassemble-symbols=first,second", built], check=True, capture_output=True, text=True
+    ).stdout
+    nops = [int(line.split(":")[0], 16) for line in listing.splitlines() if line.endswith("\tnop")]
+    modules = [Module(path=str(built))]
+    with Symbolizer(root=tmp_path) as symbolizer:
+        frames = [symbolizer.stack(modules, [(0, address + 1)])[0] for address in nops]
+    assert len(frames) >= 4
+    assert [(frame.function, frame.line) for frame in frames[:3]] == [("first", 2)] * 3
+    # The line of another function says nothing.
+    assert (frames[3].function, frames[3].line) == ("second", 0)
+
+
 def module_frame(file: str | None, module: str, *, offset: int = 16, in_library: bool = False) -> Frame:
     return Frame(
         function="f",
