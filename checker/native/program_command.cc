@@ -78,6 +78,11 @@ Result<ProgramCommands> parse_commands(const ProgramOptions& options, const Trac
   };
   if (auto wrong = optional(options.check, "--check", &out.check)) return *wrong;
   if (auto wrong = optional(options.dump, "--dump", &out.dump)) return *wrong;
+  if (!options.tracer.empty()) {
+    auto tracer = parse_trace_prefix(options.tracer, "--trace-prefix");
+    if (!tracer) return tracer.error();
+    out.tracer = std::move(*tracer);
+  }
   return out;
 }
 
@@ -105,6 +110,7 @@ int explore(const ProgramOptions& options, EventStream& events) {
   signal(SIGPIPE, SIG_IGN);
   auto guardian = Guardian::start(options.work.empty() ? default_work() : options.work);
   if (!guardian) return events.error(guardian.error());
+  events.end_when_unheard();
   std::vector<std::unique_ptr<Lane>> workers;
   for (int i = 0; i < options.jobs; ++i) {
     auto lane = Lane::create((*guardian)->folder() + "/" + std::to_string(i), trace->pools, *commands, guardian->get(),
@@ -185,6 +191,7 @@ int explore(const ProgramOptions& options, EventStream& events) {
                                       .notes = lanes.first().notes()});
   events.emit(result);
   const bool complete = result["coverage"]["kind"] == "complete";
+  if (explored.unrepeatable) return events.end(kExitUnknown);
   return events.end(!explored.findings.empty() ? kExitFindings : complete ? kExitOk : kExitUnknown);
 }
 
@@ -208,6 +215,9 @@ void add_program_command(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(uint64_t{2}, uint64_t{1} << 24));
   command->add_option("--budget-seconds", options->budget_seconds, "Stop after this time");
   command->add_option("--budget-executions", options->budget_executions, "Stop after this many runs of recovery");
+  command->add_option("--trace-prefix", options->tracer,
+                      "JSON: command and environment that run a command under a tracer that records loads");
+  command->add_option("--native-box", options->native_box, "With a tracer, sets of so many images are run one by one");
   command->add_option("--pool-path", options->pool_path, "Pool of a trace that does not name it");
   command->add_option("--work", options->work, "Folder for the crash images (default /dev/shm)");
   command->callback([options, &exit_code] {

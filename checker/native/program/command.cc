@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 
 namespace powercut {
@@ -170,6 +171,48 @@ std::vector<std::string> Command::words_for(const TracePools& pools, const std::
       if (names_pool(word, pools.windows[p])) made = images[p];
     }
     out.push_back(std::move(made));
+  }
+  return out;
+}
+
+Result<TracePrefix> parse_trace_prefix(const std::string& json, const std::string& option) {
+  const EngineError wrong =
+      usage_error("this is no tracer: " + json, option,
+                  R"(Give a JSON object such as {"command": ["valgrind", "--stream={stream}"], "environment": {}}.)");
+  const Json given = Json::parse(json, nullptr, false);
+  if (!given.is_object() || !given.contains("command") || !given["command"].is_array() || given["command"].empty()) {
+    return wrong;
+  }
+  TracePrefix out;
+  for (const Json& word : given["command"]) {
+    if (!word.is_string()) return wrong;
+    out.words.push_back(word.get<std::string>());
+  }
+  const Json environment = given.value("environment", Json::object());
+  if (!environment.is_object()) return wrong;
+  for (const auto& [name, value] : environment.items()) {
+    if (!value.is_string()) return wrong;
+    out.environment.push_back(name + "=" + value.get<std::string>());
+  }
+  const std::string program = find_program(out.words[0]);
+  if (program.empty()) {
+    return usage_error("there is no program '" + out.words[0] + "' that may be executed", option,
+                       "Install it ('make setup' does), or leave out the option.");
+  }
+  out.words[0] = program;
+  return out;
+}
+
+std::vector<std::string> TracePrefix::words_for(const std::string& stream,
+                                                const std::vector<std::string>& images) const {
+  std::vector<std::string> out;
+  for (const std::string& word : words) {
+    const std::string made = absl::StrReplaceAll(word, {{"{stream}", stream}});
+    if (made.find("{image}") == std::string::npos) {
+      out.push_back(made);
+      continue;
+    }
+    for (const std::string& image : images) out.push_back(absl::StrReplaceAll(made, {{"{image}", image}}));
   }
   return out;
 }

@@ -33,8 +33,18 @@ struct Command {
 // Reads a JSON list of words and looks at the program. Usage errors: not a list of words, no such program, one that
 // cannot be run here, an {image:N} that there is not, or a program that cannot learn which file to open.
 Result<Command> parse_command(const std::string& json, const std::string& option, const TracePools& pools);
-// How the program at `path` can be run; null when it cannot.
+// How the program at `path` can be run; nothing when it cannot.
 std::optional<Command> look_at_program(const std::string& path);
+
+// How a command is run under a tracer that records its loads.
+struct TracePrefix {
+  std::vector<std::string> words;        // {stream} is the file to write; a word with {image} stands once for each pool
+  std::vector<std::string> environment;  // "NAME=value"
+
+  std::vector<std::string> words_for(const std::string& stream, const std::vector<std::string>& images) const;
+};
+// `json`: {"command": [word, …], "environment": {name: value, …}}.
+Result<TracePrefix> parse_trace_prefix(const std::string& json, const std::string& option);
 
 }  // namespace powercut
 #endif  // POWERCUT_CHECKER_NATIVE_PROGRAM_COMMAND_H_

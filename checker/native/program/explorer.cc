@@ -14,16 +14,29 @@ constexpr size_t kExplainedOfAKind = 8;
 // Lines that are tried one by one for being decisive.
 constexpr size_t kMostDecisive = 512;
 
-// Every choice of the product, the floor first.
-std::vector<Choice> all_choices(const LineSets& sets) {
+// Traced runs in a row that each answer for fewer images than that, before a crash point is given up.
+constexpr int kPoorRuns = 8;
+// Images of a crash point, and of the whole run, that are run although a behaviour answers for them.
+constexpr size_t kCheckedOfAPoint = 2, kChecked = 512;
+
+// Of so many runs one is made twice.
+constexpr uint64_t kRepeatEvery = 64;
+
+// Every choice of the box, in the order of its contents.
+std::vector<Choice> all_choices(const Box& box) {
   std::vector<Choice> out;
-  Choice choice(sets.size());
+  std::vector<size_t> at(box.size());
   for (;;) {
-    out.push_back(choice);
+    Choice& choice = out.emplace_back();
+    for (size_t i = 0; i < box.size(); ++i) choice.push_back(box[i][at[i]]);
     size_t i = 0;
-    while (i < sets.size() && ++choice[i] == sets[i]->contents.size()) choice[i++] = 0;
-    if (i == sets.size()) return out;
+    while (i < box.size() && ++at[i] == box[i].size()) at[i++] = 0;
+    if (i == box.size()) return out;
   }
+}
+
+bool holds(const std::vector<uint32_t>& contents, uint32_t content) {
+  return std::binary_search(contents.begin(), contents.end(), content);
 }
 
 }  // namespace
@@ -38,7 +51,8 @@ ProgramExplorer::ProgramExplorer(const ProgramOptions& options, const ProgramCom
       lanes_(lanes),
       expected_(expected),
       listener_(listener),
-      names_(pool) {}
+      names_(pool),
+      tracing_(commands.tracer.has_value()) {}
 
 bool ProgramExplorer::stopped() {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
@@ -61,6 +75,7 @@ ProgramExplored ProgramExplorer::explore() {
   }
   if (follower_->reader().error()) out_.troubles.push_back(follower_->reader().error()->message());
   out_.outcomes = memo_.outcomes();
+  out_.behaviours = behaviours_.size();
   return std::move(out_);
 }
 
@@ -78,48 +93,159 @@ void ProgramExplorer::crash_point() {
   explained_.clear();
   legal_ = expected_->legal(operations_);
   if (commands_.dump && legal_.empty()) ++out_.unjudged_outputs;
-  const BigInt& states = follower_->frontier().states();
-  const bool few = states <= options_.images;
-  std::vector<Choice> choices = few ? all_choices(sets_) : sample();
-  std::vector<ImageMemo::Id> outcomes;
-  run(choices, &outcomes);
-  out_.covered += outcomes.size();
-  if (!few || outcomes.size() < choices.size()) ++out_.sampled_points;
-  for (size_t i = 0; i < outcomes.size(); ++i) {
-    if (const auto violation = judged(outcomes[i])) explain(choices[i], *violation);
+  const BigInt before = out_.covered;
+  std::vector<Judged> judged_images;
+  if (tracing_ || behaviours_.size() > 0) {
+    cover_by_behaviours(&judged_images);
+  } else {
+    look_at(whole_box(sets_), options_.images, &judged_images);
   }
+  if (out_.covered - before < follower_->frontier().states()) ++out_.sampled_points;
+  for (const Judged& one : judged_images) {
+    if (const auto violation = judged(one.outcome)) explain(one.choice, *violation);
+  }
+}
+
+bool ProgramExplorer::look_at(const Box& box, uint64_t most, std::vector<Judged>* judged) {
+  const std::vector<Choice> choices = size_of(box) <= most ? all_choices(box) : sample(box, most);
+  std::vector<ImageMemo::Id> outcomes;
+  const bool done = run(choices, &outcomes);
+  for (size_t i = 0; i < outcomes.size(); ++i) judged->push_back({choices[i], outcomes[i]});
+  out_.covered += outcomes.size();
+  return done;
+}
+
+bool ProgramExplorer::cover_by_behaviours(std::vector<Judged>* judged) {
+  std::vector<Behaviours::Answered> answered;
+  std::vector<Box> rest;
+  behaviours_.cover(sets_, pool_, whole_box(sets_), 0, &answered, &rest);
+  int poor = 0;
+  // What is given up is sampled together, as much as a crash point without a tracer would be.
+  uint64_t most = options_.images;
+  while (!rest.empty()) {
+    const Box box = std::move(rest.back());
+    rest.pop_back();
+    const BigInt size = size_of(box);
+    if (size > options_.native_box && tracing_ && poor < kPoorRuns) {
+      if (stopped()) return false;
+      const size_t known = behaviours_.size();
+      if (trace(box)) {
+        const size_t before = answered.size();
+        behaviours_.cover(sets_, pool_, box, known, &answered, &rest);
+        BigInt won = 0;
+        for (size_t i = before; i < answered.size(); ++i) won += size_of(answered[i].box);
+        poor = won < options_.native_box ? poor + 1 : 0;
+      } else {
+        rest.push_back(box);
+      }
+      continue;
+    }
+    const size_t before = judged->size();
+    if (!look_at(box, size <= options_.native_box ? options_.native_box : std::max<uint64_t>(most, 2), judged))
+      return false;
+    if (size > options_.native_box) most -= std::min<uint64_t>(most, judged->size() - before);
+  }
+  for (const Behaviours::Answered& one : answered) answer(one, judged);
+  return true;
+}
+
+void ProgramExplorer::answer(const Behaviours::Answered& answered, std::vector<Judged>* judged) {
+  const uint32_t outcome = behaviours_[answered.behaviour].outcome;
+  judged->push_back({least_lost(answered.box), outcome});
+  out_.covered += size_of(answered.box);
+  // Now and then one of the others is run, to see that recovery has read nothing that the tracer did not tell of.
+  if (checked_ >= kChecked || checked_ >= kCheckedOfAPoint * out_.crash_points) return;
+  ++checked_;
+  const auto again = outcome_of(sample(answered.box, 3).back());
+  if (again && *again != outcome) not_repeatable(memo_[outcome], memo_[*again]);
+}
+
+bool ProgramExplorer::trace(const Box& box) {
+  const auto give_up = [&](const std::string& why) {
+    tracing_ = false;
+    out_.untraced_because = why;
+    return false;
+  };
+  const Choice choice = least_lost(box);
+  const auto outcome = outcome_of(choice);
+  if (!outcome) return give_up("the run was ended");
+  // What never ends natively would take even longer under the tracer.
+  if (memo_[*outcome].kind == ProgramOutcome::Kind::kTimeout) return give_up("recovery hangs");
+  auto traced = lanes_->trace(sets_, choice);
+  ++out_.executions;
+  ++out_.traced;
+  if (!traced) return give_up(traced.error().message());
+  if (!traced->reads) return give_up(traced->why);
+  if (!traced->outcome.same(memo_[*outcome])) {
+    return give_up("under the tracer recovery does not come to the same as without it");
+  }
+  Behaviour behaviour;
+  behaviour.outcome = *outcome;
+  for (const auto& [line, mask] : traced->reads->lines()) {
+    Content content;
+    std::memcpy(content.bytes.data(), pool_ + line * kLineSize, kLineSize);
+    behaviour.reads.push_back({line, mask, content});
+  }
+  for (ReadLine& read : behaviour.reads) {
+    for (size_t i = 0; i < sets_.size(); ++i) {
+      if (sets_[i]->line == read.line) read.content = sets_[i]->contents[choice[i]];
+    }
+  }
+  behaviours_.add(std::move(behaviour));
+  return true;
+}
+
+void ProgramExplorer::not_repeatable(const ProgramOutcome& once, const ProgramOutcome& again) {
+  const auto text = [](const ProgramOutcome& outcome) {
+    return std::string(name_of(outcome.step)) + (outcome.ok() ? " succeeded" : " failed") + " with " +
+           std::to_string(outcome.code);
+  };
+  out_.unrepeatable = true;
+  out_.troubles.push_back(
+      "recovery came to different ends on images that it cannot tell apart (" + text(once) + "; " + text(again) +
+      "): it depends on something other than the bytes of its pools, such as time, random numbers or other files");
 }
 
 std::optional<ProgramViolation> ProgramExplorer::judged(ImageMemo::Id outcome) const {
   return judge(memo_[outcome], legal_, *expected_, operations_);
 }
 
-// Distinct choices, as many as options_.images at most.
-std::vector<Choice> ProgramExplorer::sample() const {
+Choice ProgramExplorer::least_lost(const Box& box) const {
+  Choice out;
+  for (size_t i = 0; i < box.size(); ++i) {
+    out.push_back(holds(box[i], sets_[i]->visible) ? sets_[i]->visible : box[i].back());
+  }
+  return out;
+}
+
+// Distinct choices of the box, as many as `most` at most.
+std::vector<Choice> ProgramExplorer::sample(const Box& box, uint64_t most) const {
   std::set<Choice> seen;
   std::vector<Choice> out;
   const auto add = [&](const Choice& choice) {
-    if (out.size() < options_.images && seen.insert(choice).second) out.push_back(choice);
+    if (out.size() < most && seen.insert(choice).second) out.push_back(choice);
   };
-  const Choice floor(sets_.size());
-  Choice visible(sets_.size());
-  for (size_t i = 0; i < sets_.size(); ++i) visible[i] = sets_[i]->visible;
+  Choice floor;
+  for (const std::vector<uint32_t>& contents : box) floor.push_back(contents.front());
+  const Choice visible = least_lost(box);
   add(floor);
   add(visible);
-  for (size_t i = 0; i < sets_.size(); ++i) {
+  for (size_t i = 0; i < box.size(); ++i) {
     Choice one = visible;
-    one[i] = 0;
+    one[i] = floor[i];
     add(one);
     one = floor;
-    one[i] = sets_[i]->visible;
+    one[i] = visible[i];
     add(one);
   }
   // One crash point's draw does not depend on what was drawn before it.
   std::mt19937_64 random(options_.seed * 0x9e3779b97f4a7c15 + follower_->instant().ordinal);
-  // A draw may repeat itself; there are more states than images, so this ends.
-  while (out.size() < options_.images) {
-    Choice choice(sets_.size());
-    for (size_t i = 0; i < sets_.size(); ++i) choice[i] = static_cast<uint32_t>(random() % sets_[i]->contents.size());
+  const BigInt size = size_of(box);
+  const uint64_t wanted = size < most ? static_cast<uint64_t>(size) : most;
+  // A draw may repeat itself: in a box that is hardly larger than the sample, often.
+  for (uint64_t draws = 0; out.size() < wanted && draws < 64 * wanted; ++draws) {
+    Choice choice;
+    for (const std::vector<uint32_t>& contents : box) choice.push_back(contents[random() % contents.size()]);
     add(choice);
   }
   return out;
@@ -140,6 +266,9 @@ bool ProgramExplorer::run(const std::vector<Choice>& choices, std::vector<ImageM
     }
     if (!unknown.empty()) {
       if (stopped()) return false;
+      // Now and then one of them a second time: recovery has to come to the same.
+      const bool twice = out_.executions >= repeat_at_;
+      if (twice) unknown.push_back(unknown.front());
       auto ran = lanes_->run(sets_, unknown);
       if (!ran) {
         if (listener_.interrupted()) {
@@ -150,7 +279,9 @@ bool ProgramExplorer::run(const std::vector<Choice>& choices, std::vector<ImageM
         return false;
       }
       out_.executions += unknown.size();
-      for (size_t i = 0; i < unknown.size(); ++i) {
+      if (twice && !ran->front().same(ran->back())) not_repeatable(ran->front(), ran->back());
+      if (twice) repeat_at_ = out_.executions + kRepeatEvery;
+      for (size_t i = 0; i < unknown_names.size(); ++i) {
         out_.left_processes = out_.left_processes || (*ran)[i].left_processes;
         memo_.add(unknown_names[i], std::move((*ran)[i]));
       }

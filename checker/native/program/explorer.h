@@ -1,8 +1,12 @@
 // Program mode's exploration: every legal crash image of a trace is given to the recovery command.
 //
-// A crash point whose states are few is enumerated; images that were seen at an earlier crash point are known. Where
-// there are too many, the floor, the visible image, every single line lost or persisted and a seeded random draw are
-// tried, and the coverage says `sampled`.
+// A crash point whose states are few is enumerated; images that were seen at an earlier crash point are known. With a
+// tracer a large one is covered by behaviours (behaviours.h): one image is run under the tracer, and answers for all
+// that recovery cannot tell from it. A traced run costs as much as some thousand native ones, so boxes that are smaller
+// than that are enumerated, and a crash point where traced runs answer for little is given up.
+//
+// Where there are too many images, the floor, the visible image, every single line lost or persisted and a seeded
+// random draw are tried, and the coverage says `sampled`.
 #ifndef POWERCUT_CHECKER_NATIVE_PROGRAM_EXPLORER_H_
 #define POWERCUT_CHECKER_NATIVE_PROGRAM_EXPLORER_H_
 
@@ -14,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "checker/native/program/behaviours.h"
 #include "checker/native/program/image_memo.h"
 #include "checker/native/program/judge.h"
 #include "checker/native/program/program_options.h"
@@ -25,14 +30,17 @@ namespace powercut {
 struct ProgramExplored {
   uint64_t crash_points = 0;
   BigInt states = 0, covered = 0;
-  bool truncated = false;       // some line has more candidates than are kept
-  uint64_t sampled_points = 0;  // crash points with more states than were looked at
-  uint64_t executions = 0;
-  uint64_t outcomes = 0;          // distinct ones
-  uint64_t unjudged_outputs = 0;  // crash points where only exit status counted although there is a dump
+  bool truncated = false;               // some line has more candidates than are kept
+  uint64_t sampled_points = 0;          // crash points with more states than were looked at
+  uint64_t executions = 0, traced = 0;  // runs on an image; of these, under the tracer
+  uint64_t behaviours = 0;              // that traced runs told of
+  std::string untraced_because;         // why the tracer was given up; empty when it was not
+  uint64_t outcomes = 0;                // distinct ones
+  uint64_t unjudged_outputs = 0;        // crash points where only exit status counted although there is a dump
   std::map<std::string, Json> findings;
   bool left_processes = false;
   bool interrupted = false, out_of_time = false, out_of_executions = false;
+  bool unrepeatable = false;          // recovery depends on more than its pools: no finding is to be trusted
   std::vector<std::string> troubles;  // failures of the harness: the verdict is unknown at best
 };
 
@@ -51,11 +59,25 @@ class ProgramExplorer {
   ProgramExplored explore();
 
  private:
+  // An image, and what it, or the whole box of images that it stands for, came to.
+  struct Judged {
+    Choice choice;
+    ImageMemo::Id outcome;
+  };
   void follow();
   void crash_point();
-  std::vector<Choice> sample() const;
+  // Looks at all images of the box, or a sample of `most`. False when the exploration has to end.
+  bool look_at(const Box& box, uint64_t most, std::vector<Judged>* judged);
+  bool cover_by_behaviours(std::vector<Judged>* judged);
+  // Traces an image of the box and remembers its behaviour. False when nothing came of it.
+  bool trace(const Box& box);
+  void answer(const Behaviours::Answered& answered, std::vector<Judged>* judged);
+  std::vector<Choice> sample(const Box& box, uint64_t most) const;
+  // The member of the box with as little lost as possible.
+  Choice least_lost(const Box& box) const;
   // Runs what is not known. False when the exploration has to end.
   bool run(const std::vector<Choice>& choices, std::vector<ImageMemo::Id>* outcomes);
+  void not_repeatable(const ProgramOutcome& once, const ProgramOutcome& again);
   std::optional<ImageMemo::Id> outcome_of(const Choice& choice);
   bool stopped();
   // A violating image of the crash point becomes a finding, unless it is one already.
@@ -77,6 +99,10 @@ class ProgramExplorer {
   Operations operations_;
   ImageNames names_;
   ImageMemo memo_;
+  Behaviours behaviours_;
+  bool tracing_;
+  uint64_t repeat_at_ = 0;  // executions
+  uint64_t checked_ = 0;    // images that a behaviour answered for and that were run all the same
   ProgramExplored out_;
   // Of the crash point at hand.
   LineSets sets_;

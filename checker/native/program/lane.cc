@@ -2,7 +2,9 @@
 
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -10,6 +12,10 @@
 
 namespace powercut {
 namespace {
+
+// Under a tracer a command takes so many times as long, and so many seconds to start.
+constexpr double kTracedSlower = 100, kLeastTraced = 60;
+constexpr size_t kShown = 400;
 
 std::string redirects(const TracePools& pools, const std::vector<std::string>& images) {
   std::string out;
@@ -68,26 +74,45 @@ Result<std::unique_ptr<Lane>> Lane::create(const std::string& folder, const Trac
   auto files = ImageFiles::create(folder, pools);
   if (!files) return files.error();
   out->files_ = std::move(*files);
-  const auto add = [&](ProgramOutcome::Step step, const Command& command) {
-    RunServer::Spec spec = {.command = &command,
-                            .words = command.words_for(pools, out->files_->paths()),
-                            .redirects = redirects(pools, out->files_->paths()),
-                            .timeout = commands.timeout,
-                            .cancel = cancel};
-    out->steps_.push_back({step, &command, std::make_unique<RunServer>(std::move(spec), guardian)});
-  };
-  add(ProgramOutcome::Step::kRecover, commands.recover);
-  if (commands.check) add(ProgramOutcome::Step::kCheck, *commands.check);
-  if (commands.dump) add(ProgramOutcome::Step::kDump, *commands.dump);
+  out->pools_ = &pools;
+  out->commands_ = &commands;
+  out->guardian_ = guardian;
+  out->stream_ = folder + "/stream";
+  out->steps_ = out->make_steps(cancel, false);
+  if (commands.tracer) out->traced_steps_ = out->make_steps(cancel, true);
   return out;
 }
 
-Result<ProgramOutcome> Lane::run_steps() {
+std::vector<Lane::Step> Lane::make_steps(const std::atomic<bool>* cancel, bool traced) const {
+  std::vector<Step> out;
+  const auto add = [&](ProgramOutcome::Step step, const Command& command) {
+    RunServer::Spec spec = {.command = &command,
+                            .words = command.words_for(*pools_, files_->paths()),
+                            .redirects = redirects(*pools_, files_->paths()),
+                            .timeout = commands_->timeout,
+                            .prefix = {},
+                            .environment = {},
+                            .cancel = cancel};
+    if (traced) {
+      spec.timeout = std::max(kLeastTraced, commands_->timeout * kTracedSlower);
+      spec.prefix = commands_->tracer->words_for(stream_, files_->paths());
+      spec.environment = commands_->tracer->environment;
+    }
+    out.push_back({step, &command, std::make_unique<RunServer>(std::move(spec), guardian_)});
+  };
+  add(ProgramOutcome::Step::kRecover, commands_->recover);
+  if (commands_->check) add(ProgramOutcome::Step::kCheck, *commands_->check);
+  if (commands_->dump) add(ProgramOutcome::Step::kDump, *commands_->dump);
+  return out;
+}
+
+Result<ProgramOutcome> Lane::run_steps(std::vector<Step>& steps, const std::function<void()>& after) {
   ProgramOutcome outcome;
   bool left_processes = false;
-  for (Step& step : steps_) {
+  for (Step& step : steps) {
     auto end = step.server->run();
     if (!end) return end.error();
+    after();
     left_processes = left_processes || end->left_processes;
     outcome = outcome_of(step.step, *end);
     if (!outcome.ok()) break;
@@ -96,9 +121,28 @@ Result<ProgramOutcome> Lane::run_steps() {
   return outcome;
 }
 
+Result<Lane::Traced> Lane::trace() {
+  if (files_->full()) return *files_->full();
+  Traced out;
+  out.reads.emplace();
+  auto outcome = run_steps(traced_steps_, [&] {
+    if (auto why = out.reads ? out.reads->follow(stream_, *pools_, files_->paths()) : std::nullopt) {
+      out.why = *why;
+      out.reads.reset();
+    }
+    unlink(stream_.c_str());
+  });
+  auto restored = files_->restore();
+  if (!outcome) return outcome.error();
+  if (!restored) return restored.error();
+  if (!out.reads && !outcome->text.empty()) out.why += "; the tracer says: " + outcome->text.substr(0, kShown);
+  out.outcome = std::move(*outcome);
+  return out;
+}
+
 Result<ProgramOutcome> Lane::run() {
   if (files_->full()) return *files_->full();
-  auto outcome = run_steps();
+  auto outcome = run_steps(steps_, [] {});
   auto restored = files_->restore();
   if (outcome && !restored) return restored.error();
   return outcome;

@@ -3,6 +3,7 @@
 #define POWERCUT_CHECKER_NATIVE_PROGRAM_LANE_H_
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "checker/native/program/image_files.h"
+#include "checker/native/program/read_set.h"
 #include "checker/native/program/run_server.h"
 #include "replayer/executor.h"
 
@@ -21,6 +23,7 @@ struct ProgramCommands {
   Command recover;
   std::optional<Command> check, dump;
   double timeout = 10;  // seconds, of each
+  std::optional<TracePrefix> tracer;
 };
 
 // What an image came to. Equal outcomes (same()) are one behaviour.
@@ -47,7 +50,7 @@ const char* name_of(ProgramOutcome::Step step);  // "recover", "check", "dump"
 
 class Lane {
  public:
-  // `folder` is made. `guardian`, `commands` and `cancel` outlive it; once `cancel` is set, runs end early with an
+  // `folder` is made. All that is pointed to outlives it; once `cancel` is set, runs end early with an
   // error.
   static Result<std::unique_ptr<Lane>> create(const std::string& folder, const TracePools& pools,
                                               const ProgramCommands& commands, Guardian* guardian,
@@ -55,6 +58,14 @@ class Lane {
   ImageFiles& files() { return *files_; }
   // Runs the commands on the image that files() hold, and restores it.
   Result<ProgramOutcome> run();
+  // The same under commands.tracer: the bytes of the image that the outcome depends on. Nothing when the trace does not
+  // tell, with the reason in `why`.
+  struct Traced {
+    ProgramOutcome outcome;
+    std::optional<ReadSet> reads;
+    std::string why;
+  };
+  Result<Traced> trace();
   // Sentences about how the commands are run, for the result.
   std::vector<std::string> notes() const;
 
@@ -65,11 +76,16 @@ class Lane {
     std::unique_ptr<RunServer> server;
   };
   Lane() = default;
-  // Runs the steps until one fails.
-  Result<ProgramOutcome> run_steps();
+  // Runs the steps until one fails; `after` hears of the end of each.
+  static Result<ProgramOutcome> run_steps(std::vector<Step>& steps, const std::function<void()>& after);
+  std::vector<Step> make_steps(const std::atomic<bool>* cancel, bool traced) const;
 
   std::unique_ptr<ImageFiles> files_;
-  std::vector<Step> steps_;
+  const TracePools* pools_ = nullptr;
+  const ProgramCommands* commands_ = nullptr;
+  Guardian* guardian_ = nullptr;
+  std::string stream_;  // file that a tracer writes
+  std::vector<Step> steps_, traced_steps_;
 };
 
 }  // namespace powercut

@@ -43,14 +43,23 @@ Result<std::vector<ProgramOutcome>> Lanes::run(const LineSets& sets, std::span<c
   return out;
 }
 
+void Lanes::place(Worker* worker, const LineSets& sets, const Choice& choice) {
+  ImageFiles& files = worker->lane->files();
+  for (const auto& [line, content] : worker->behind) files.put(line, content);
+  worker->behind.clear();
+  for (size_t i = 0; i < sets.size(); ++i) files.put(sets[i]->line, sets[i]->contents[choice[i]]);
+}
+
+Result<Lane::Traced> Lanes::trace(const LineSets& sets, const Choice& choice) {
+  place(lanes_.front().get(), sets, choice);
+  return lanes_.front()->lane->trace();
+}
+
 void Lanes::take_images(Worker* worker, std::unique_lock<std::mutex>* lock) {
   while (next_ < choices_.size() && !failed_) {
     const size_t index = next_++;
     lock->unlock();
-    ImageFiles& files = worker->lane->files();
-    for (const auto& [line, content] : worker->behind) files.put(line, content);
-    worker->behind.clear();
-    for (size_t i = 0; i < sets_->size(); ++i) files.put((*sets_)[i]->line, (*sets_)[i]->contents[choices_[index][i]]);
+    place(worker, *sets_, choices_[index]);
     auto outcome = worker->lane->run();
     lock->lock();
     failed_ = failed_ || !outcome.ok();

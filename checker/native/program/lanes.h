@@ -28,6 +28,8 @@ class Lanes {
   void base(uint64_t line, const Content& content);
   // Runs the images of `choices` over `sets`; the outcomes are in their order. The first error in this order wins.
   Result<std::vector<ProgramOutcome>> run(const LineSets& sets, std::span<const Choice> choices);
+  // Lane::trace() on one image.
+  Result<Lane::Traced> trace(const LineSets& sets, const Choice& choice);
   Lane& first() { return *lanes_.front()->lane; }
 
  private:
@@ -36,6 +38,8 @@ class Lanes {
     std::vector<std::pair<uint64_t, Content>> behind;  // base lines that it has not taken over yet
   };
   void work(Worker* worker);
+  // The image of `choice` becomes the lane's.
+  static void place(Worker* worker, const LineSets& sets, const Choice& choice);
   void take_images(Worker* worker, std::unique_lock<std::mutex>* lock);
 
   std::vector<std::unique_ptr<Worker>> lanes_;

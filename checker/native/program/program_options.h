@@ -12,6 +12,7 @@ namespace powercut {
 struct ProgramOptions {
   std::string trace;
   std::string recover, check, dump;  // JSON lists of words; the last two may be empty
+  std::string tracer;                // parse_trace_prefix(); may be empty
   std::string model = "adr";
   std::string atoms = "any";
   std::string pool_path;  // of a trace that does not name its pool
@@ -20,6 +21,7 @@ struct ProgramOptions {
   int jobs = 1;
   uint64_t seed = 1;
   uint64_t images = 4096;          // that a crash point's states are looked at one by one; above, they are sampled
+  uint64_t native_box = 256;       // with a tracer, boxes up to this are run one by one: a traced run takes as long
   double budget_seconds = 0;       // 0: none
   uint64_t budget_executions = 0;  // 0: none
 

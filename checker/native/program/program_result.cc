@@ -50,11 +50,15 @@ Json program_result(const ProgramRun& run) {
                     " crash points the output of --dump was not judged: before the first operation, or where "
                     "operations of several threads overlap");
   }
+  if (!explored.untraced_because.empty()) {
+    notes.push_back("images were not pruned by what recovery reads: " + explored.untraced_because);
+  }
   if (explored.left_processes) {
     notes.push_back("recovery ends before processes that it starts: they were killed with it");
   }
   return {{"event", "result"},
-          {"verdict", !explored.findings.empty()   ? "inconsistent"
+          {"verdict", explored.unrepeatable        ? "unknown"
+                      : !explored.findings.empty() ? "inconsistent"
                       : !explored.troubles.empty() ? "unknown"
                                                    : "consistent"},
           {"events", run.events},
@@ -64,6 +68,8 @@ Json program_result(const ProgramRun& run) {
           {"queries", 0},
           {"loads", 0},
           {"leaves", explored.outcomes},
+          {"traced", explored.traced},
+          {"behaviours", explored.behaviours},
           {"seconds", run.seconds},
           {"coverage",
            {{"kind", complete ? "complete" : "sampled"},
@@ -73,7 +79,7 @@ Json program_result(const ProgramRun& run) {
             {"reason", complete ? Json(nullptr) : Json(reason_of(run))}}},
           {"assumptions", assumptions(run)},
           {"not_checked",
-           {{"lines_never_read", 0},
+           {{"lines_never_read", nullptr},
             {"flush_sites_never_reached", nullptr},
             {"uninstrumented_calls", Json::array()},
             {"atoms", run.options.atoms},

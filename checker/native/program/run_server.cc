@@ -59,7 +59,9 @@ std::string RunOutput::text() const {
 }
 
 RunServer::RunServer(Spec spec, Guardian* guardian)
-    : spec_(std::move(spec)), guardian_(guardian), plain_(spec_.command->kind == ProgramKind::kPlain) {}
+    : spec_(std::move(spec)),
+      guardian_(guardian),
+      plain_(spec_.command->kind == ProgramKind::kPlain || !spec_.prefix.empty()) {}
 
 RunServer::~RunServer() {
   stop();
@@ -74,13 +76,16 @@ EngineError RunServer::trouble(const std::string& what) const {
 
 std::optional<EngineError> RunServer::spawn(bool plain) {
   const Command& command = *spec_.command;
-  const bool preload = !plain || (command.preloads && !(fell_back_ && command.named));
+  // Where the words name the image there is no need to, and a program that does not start with it starts without.
+  const bool traced = !spec_.prefix.empty();
+  const bool preload = !plain || (command.preloads && !((fell_back_ || traced) && command.named));
   const std::string library = beside_engine("../lib/libpowercut-fork.so");
   const std::string server = beside_engine("powercut-run-server");
   for (const std::string& file : {library, server}) {
     if (access(file.c_str(), R_OK) != 0) return harness_error("is not there", file, "Run 'make build'.");
   }
   std::vector<std::string> words = spec_.words, environment;
+  words.insert(words.begin(), spec_.prefix.begin(), spec_.prefix.end());
   if (plain) words.insert(words.begin(), {server, std::to_string(kServerSocket)});
   std::string preloaded = library;
   for (char** at = environ; *at != nullptr; ++at) {
@@ -95,6 +100,8 @@ std::optional<EngineError> RunServer::spawn(bool plain) {
   if (preload) environment.push_back("LD_PRELOAD=" + preloaded);
   if (preload) environment.push_back(std::string(POWERCUT_FORK_POOLS) + "=" + spec_.redirects);
   if (!plain) environment.push_back(std::string(POWERCUT_FORK_FD) + "=" + std::to_string(kServerSocket));
+
+  environment.insert(environment.end(), spec_.environment.begin(), spec_.environment.end());
 
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return trouble(std::strerror(errno));

@@ -41,6 +41,8 @@ class RunServer {
     std::vector<std::string> words;             // words_for() its images
     std::string redirects;                      // value of POWERCUT_FORK_POOLS
     double timeout = 10;                        // seconds, of one run
+    std::vector<std::string> prefix;            // a tracer to run the command under, with its words
+    std::vector<std::string> environment;       // "NAME=value", on top of this process's
     const std::atomic<bool>* cancel = nullptr;  // once set, a run ends at once with an error; may be null
   };
   // `guardian` outlives it.

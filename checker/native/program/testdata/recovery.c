@@ -133,7 +133,12 @@ int main(int argc, char** argv) {
     printf("%p %p %p\n", (void*)pool, (void*)&here, (void*)main);
     return 0;
   }
-  if (strcmp(how, "time") == 0) return (int)(getpid() % 2); /* reads something other than its pool */
+  if (strcmp(how, "counts") == 0) { /* depends on a file that is no pool, and changes it */
+    const int fd = open(word, O_RDWR | O_CREAT | O_APPEND, 0600);
+    struct stat status;
+    if (write(fd, "x", 1) != 1 || fstat(fd, &status) != 0) return 97;
+    return (int)(status.st_size % 3);
+  }
   if (strcmp(how, "check") == 0) {                          /* exit 3: an item that counts as valid is not there */
     for (uint64_t item = 1; item <= pool[8]; ++item) {
       for (uint64_t part = 0; part < 4; ++part) {
