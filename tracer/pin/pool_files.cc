@@ -152,6 +152,14 @@ void PoolFiles::look(Recorder::Entry& entry, int number) {
   pool.device = status.st_dev;
   pool.inode = status.st_ino;
   resize(static_cast<uint64_t>(status.st_size));
+  if (same || pool.size == 0) return;
+  // It was written under another name, and moved here. Who does so makes it durable before.
+  const auto index = static_cast<uint32_t>(number);
+  each_page(pool.path, 0, pool.size, [&](uint64_t at, const uint8_t* bytes, uint32_t size) {
+    if (is_zero(bytes, size)) return;
+    powercut_stream_file_write(entry.stream(), entry.site(), index, at, bytes, size);
+  });
+  powercut_stream_sync(entry.stream(), entry.site(), kPowercutFsync, index, 0, UINT64_MAX);
 }
 
 void PoolFiles::registered(uint32_t thread, uint64_t address, uint64_t length, const Frames& frames) {

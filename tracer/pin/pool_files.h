@@ -1,8 +1,8 @@
 // Pools as files: which files they are, where they get mapped, and what system calls do to them.
 //
 // A file is a pool if its path was named, whatever name it is opened by: files are compared by device and inode. One
-// that does not exist yet is recognised once it does, and one that is replaced begins empty again. What a system call
-// has written to a file is read back from it, since it may have come from anywhere.
+// that does not exist yet is recognised once it does; one that is replaced begins with what the new file holds. What a
+// system call has written to a file is read back from it, since it may have come from anywhere.
 #ifndef POWERCUT_TRACER_PIN_POOL_FILES_H_
 #define POWERCUT_TRACER_PIN_POOL_FILES_H_
 

@@ -200,16 +200,16 @@ PIN_CALLBACK PIN_AddForkFunction(FPOINT point, FORK_CALLBACK callback, VOID*) {
   return nullptr;
 }
 
-// Image 0 is the test's "program" at 0x400000, image 1 the vdso.
+// Image 0 is the test's "program" at 0x400000, image 1 the vdso, image 2 more of the program at Machine::code.
 BOOL IMG_IsVDSO(IMG image) { return image.id == 1; }
 const std::string& IMG_Name(IMG) {
   static const std::string name = "/somewhere/program";
   return name;
 }
-ADDRINT IMG_LoadOffset(IMG) { return 0x400000; }
+ADDRINT IMG_LoadOffset(IMG image) { return image.id == 2 ? machine->code : 0x400000; }
 UINT32 IMG_NumRegions(IMG) { return 1; }
-ADDRINT IMG_RegionLowAddress(IMG, UINT32) { return 0x400000; }
-ADDRINT IMG_RegionHighAddress(IMG, UINT32) { return 0x400FFF; }
+ADDRINT IMG_RegionLowAddress(IMG image, UINT32) { return IMG_LoadOffset(image); }
+ADDRINT IMG_RegionHighAddress(IMG image, UINT32) { return IMG_LoadOffset(image) + (image.id == 2 ? 63 : 0xFFF); }
 
 ADDRINT PIN_GetSyscallNumber(const CONTEXT* context, SYSCALL_STANDARD) { return context->call_number; }
 ADDRINT PIN_GetSyscallArgument(const CONTEXT* context, SYSCALL_STANDARD, UINT32 n) {

@@ -89,6 +89,7 @@ struct Machine {
   bool started = false;
   int client_locks = 0, backtraces = 0;
 
+  ADDRINT code = 0;  // where image 2 lies
   THREADID thread = 0;
   CONTEXT context;
   std::vector<Instruction*> instructions;  // by INS::id

@@ -85,6 +85,19 @@ TEST_F(GlueTest, AStoreHasItsBytesAndItsStack) {
   EXPECT_THAT(lines(), ElementsAre("stack 0:16 0:32", "store 0 8 6162636465666768", "store 0 8 6162636465666768"));
 }
 
+TEST_F(GlueTest, TheInnermostFrameIsBehindTheInstruction) {
+  Instruction* mov = store({0x48, 0x89, 0x47, 0x08}, 0, 8);
+  machine_.code = reinterpret_cast<uint64_t>(mov->bytes.data());
+  machine_.image_loaded(IMG{2}, nullptr);
+  machine_.context.backtrace = {machine_.code, 0x400010};
+  machine_.execute(mov, [] {});
+  machine_.image_unloaded(IMG{2}, nullptr);
+  machine_.execute(mov, [] {});
+  // A symboliser takes 1 off: the first is within the instruction of 4 bytes.
+  EXPECT_THAT(lines(),
+              ElementsAre("stack 0:4 0:16", "store 0 0 0000000000000000", "stack 0:16", "store 0 0 0000000000000000"));
+}
+
 TEST_F(GlueTest, StoresElsewhereCostNoStack) {
   Instruction* mov = store({0x48, 0x89, 0x07}, 4096, 8);
   const int before = machine_.backtraces;

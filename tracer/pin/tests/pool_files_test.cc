@@ -137,6 +137,31 @@ TEST_F(PoolFilesTest, AReplacedFileBeginsEmpty) {
   EXPECT_THAT(lines(), ElementsAre("size 0 0", "size 0 4096", "size 0 0"));
 }
 
+TEST_F(PoolFilesTest, AFileThatIsMovedThereBringsItsContent) {
+  make_pool(2 * kPage);
+  start();
+  std::ofstream(folder_ / "new") << std::string(kPage, '\0') << "new";
+  std::filesystem::resize_file(folder_ / "new", 2 * kPage);
+  std::filesystem::rename(folder_ / "new", pool_);
+  call(SYS_close, open_pool(O_RDWR));
+  call(SYS_close, open_pool(O_RDWR));  // known by now
+  EXPECT_THAT(lines(), ElementsAre("size 0 0", "size 0 8192", "write 0 4096 4096 6e",
+                                   "sync 2 0 0 " + std::to_string(UINT64_MAX)));
+}
+
+TEST_F(PoolFilesTest, APartOfAMappingMoves) {
+  make_pool(4 * kPage);
+  start();
+  const int file = open_pool(O_RDWR);
+  const uint64_t base = map(file, 4 * kPage);
+  close(file);
+  const uint64_t room = syscall(SYS_mmap, nullptr, 2 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_EQ(call(SYS_mremap, base + 2 * kPage, 2 * kPage, 2 * kPage, MREMAP_MAYMOVE | MREMAP_FIXED, room), room);
+  EXPECT_THAT(lines(room),
+              ElementsAre("map 0 " + std::to_string(base - room) + " 16384 0",
+                          "unmap " + std::to_string(base + 2 * kPage - room) + " 8192", "map 0 0 8192 8192"));
+}
+
 TEST_F(PoolFilesTest, WritesByEveryCallAreReadBack) {
   make_pool(4 * kPage);
   start();

@@ -173,8 +173,9 @@ TEST_F(RecorderTest, EqualStacksAreOneAndModulesAreNamedOnce) {
   recorder_.module_loaded("/lib/a.so", 0x3000, 0x4000, 0x1000);  // its other region
   recorder_.module_loaded("/lib/b.so", 0x9000, 0xA000, 0);
   const uint64_t outside = 0x777777;
-  const uint64_t first[] = {0x1010, outside, 0x9010}, second[] = {0x2000, 0x3001};
-  for (const Frames& frames : {Frames{first, 3}, Frames{second, 2}, Frames{first, 3}, Frames{&outside, 1}}) {
+  recorder_.module_loaded("/lib/b.so", 0x4000, 0x5000, 0);  // right behind the first
+  const uint64_t first[] = {0x1010, outside, 0x9010}, second[] = {0x2000, 0x3001, 0x4000};
+  for (const Frames& frames : {Frames{first, 3}, Frames{second, 3}, Frames{first, 3}, Frames{&outside, 1}}) {
     recorder_.fence(7, kPowercutSfence, frames);
   }
   // Another library where the first was: the same addresses are another stack.
@@ -183,7 +184,7 @@ TEST_F(RecorderTest, EqualStacksAreOneAndModulesAreNamedOnce) {
   recorder_.fence(7, kPowercutSfence, Frames{first, 3});
   EXPECT_THAT(lines(), ElementsAre("module a.so", "module b.so", "stack 0:16 1:36880", "fence 0 1",
                                    // A return address behind the last byte belongs to the call before it.
-                                   "stack 0:4096 0:8193", "fence 0 1", "fence 0 1", "fence 0 1", "module c.so",
+                                   "stack 0:4096 0:8193 0:12288", "fence 0 1", "fence 0 1", "fence 0 1", "module c.so",
                                    "stack 2:2064 1:36880", "fence 0 1"));
 }
 
