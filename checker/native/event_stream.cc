@@ -1,10 +1,12 @@
 #include "checker/native/event_stream.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
+#include <thread>
 
 namespace powercut {
 
@@ -18,6 +20,15 @@ EventStream EventStream::standard_output() {
   if (fd < 0) return EventStream(STDOUT_FILENO);
   dup2(STDERR_FILENO, STDOUT_FILENO);
   return EventStream(fd);
+}
+
+void EventStream::end_when_unheard() const {
+  std::thread([fd = fd_] {
+    pollfd reader{fd, 0, 0};  // of a pipe without a reader: POLLERR
+    while (poll(&reader, 1, -1) <= 0 || (reader.revents & (POLLERR | POLLNVAL)) == 0) {
+    }
+    _exit(kExitUnknown);
+  }).detach();
 }
 
 void EventStream::emit(const Json& event) {

@@ -20,6 +20,10 @@ class EventStream {
   // Writes to `fd`, which stays the caller's.
   explicit EventStream(int fd) : fd_(fd) {}
 
+  // From now on the process ends at once when the reader has gone, also while it has nothing to say: foreign programs
+  // may take long. Starts a thread.
+  void end_when_unheard() const;
+
   void emit(const Json& event);
   void hello(const std::string& command);
   // Both end the stream and return the exit code to leave with.

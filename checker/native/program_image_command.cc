@@ -135,7 +135,7 @@ std::optional<EngineError> copy_out(const std::vector<std::string>& images, cons
   return std::nullopt;
 }
 
-Result<Json> run_image(const ImageOptions& options) {
+Result<Json> run_image(const ImageOptions& options, const EventStream& events) {
   auto reader = open_trace(options.program.trace);
   if (!reader) return reader.error();
   auto pools = pools_of_trace((*reader)->metadata(), options.program.trace, options.program.pool_path);
@@ -159,6 +159,7 @@ Result<Json> run_image(const ImageOptions& options) {
   if (work.empty()) work = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : std::filesystem::temp_directory_path().string();
   auto guardian = Guardian::start(work);
   if (!guardian) return guardian.error();
+  events.end_when_unheard();
   auto lane = Lane::create((*guardian)->folder() + "/image", *pools, *commands, guardian->get(), nullptr);
   if (!lane) return lane.error();
   for (const auto& [line, content] : *lines) (*lane)->files().put(line, content);
@@ -182,7 +183,7 @@ Result<Json> run_image(const ImageOptions& options) {
 int image(const ImageOptions& options) {
   EventStream events = EventStream::standard_output();
   events.hello("program-image");
-  const Result<Json> done = run_image(options);
+  const Result<Json> done = run_image(options, events);
   if (!done) return events.error(done.error());
   events.emit(*done);
   return events.end(kExitOk);
