@@ -27,7 +27,13 @@ class Converter {
 
   // The contents of the pools before the program, which stand anywhere in the stream, are the trace's first events.
   void content(const StreamRecord& record) {
-    if (survey_.pools[record.pool].used) store_at(record.pool, record.address, record.bytes, {}, 0);
+    if (!survey_.pools[record.pool].used) return;
+    // By lines, those of zeros left out: the pool is zeroed.
+    for (size_t at = 0; at < record.bytes.size(); at += kLine) {
+      const std::span<const uint8_t> line = record.bytes.subspan(at, std::min(kLine, record.bytes.size() - at));
+      if (std::ranges::all_of(line, [](uint8_t byte) { return byte == 0; })) continue;
+      store_at(record.pool, record.address + at, line, {}, 0);
+    }
   }
   void begin_run() {
     if (survey_.has_phases) return;

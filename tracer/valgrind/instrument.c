@@ -19,6 +19,7 @@
 #include "pub_tool_aspacemgr.h"
 #include "pub_tool_libcassert.h"
 #include "pub_tool_libcbase.h"
+#include "pub_tool_libcprint.h"
 #include "pub_tool_machine.h"
 #include "pub_tool_vki.h"
 #include "tracer/stream/instruction.h"
@@ -26,6 +27,20 @@
 #include "tracer/valgrind/recorder.h"
 
 Bool pc_loads;
+
+/* The program is about to get SIGILL, which may be what it wants (ud2). */
+static void pc_unknown(Addr at) {
+  const UChar* bytes = (const UChar*)at;
+  const Bool trap = bytes[0] == 0x0F && (bytes[1] == 0x0B || bytes[1] == 0xB9 || bytes[1] == 0xFF);
+  HChar text[160];
+  if (trap || !pc_recording()) return;
+  VG_(sprintf)(text,
+               "Valgrind does not know the instruction at 0x%lx (%02x %02x %02x %02x): build the program "
+               "without AVX-512 and direct stores",
+               at, bytes[0], bytes[1], bytes[2], bytes[3]);
+  VG_(umsg)("powercut: %s.\n", text);
+  powercut_stream_note(pc_stream(), kPowercutNoteOther, text);
+}
 
 typedef struct {
   IRSB* out;
@@ -235,12 +250,40 @@ static UInt readable(Addr at) {
   return VG_(am_is_valid_for_client)(at + to_page, 1, VKI_PROT_READ) ? kPowercutLongestInstruction : to_page;
 }
 
+/* Whether the code at `at` is what it was. */
+static ULong pc_changed(Addr at, ULong length, ULong low, ULong high) {
+  const ULong before[2] = {low, high};
+  return VG_(memcmp)((const void*)at, before, length) != 0;
+}
+
+/* Valgrind notices that generated code has changed by looking at the bytes that VEX has decoded, which those of the
+ * flush are not among. Where code may change, they are compared here, and the translation is given up if they differ.
+ */
+static void leave_if_changed(Block* block, Addr at, ULong length) {
+  const NSegment* segment = VG_(am_find_nsegment)(at);
+  if (segment != NULL && segment->kind == SkFileC && !segment->hasW) return;
+  ULong bytes[2] = {0, 0};
+  VG_(memcpy)(bytes, (const void*)at, length);
+  const IRTemp changed = newIRTemp(block->out->tyenv, Ity_I64);
+  IRExpr** arguments = mkIRExprVec_4(number(at), number(length), number(bytes[0]), number(bytes[1]));
+  IRDirty* dirty = unsafeIRDirty_1_N(changed, 0, "pc_changed", VG_(fnptr_to_fnentry)(pc_changed), arguments);
+  addStmtToIRSB(block->out, IRStmt_Dirty(dirty));
+  addStmtToIRSB(block->out, IRStmt_Put(offsetof(VexGuestAMD64State, guest_CMSTART), number(at - 1)));
+  addStmtToIRSB(block->out, IRStmt_Put(offsetof(VexGuestAMD64State, guest_CMLEN), number(length + 1)));
+  addStmtToIRSB(block->out, IRStmt_Exit(binop(block, Ity_I1, Iop_CmpNE64, IRExpr_RdTmp(changed), number(0)),
+                                        Ijk_InvalICache, IRConst_U64(at), offsetof(VexGuestAMD64State, guest_RIP)));
+}
+
 /* Ends the block with the flush at `at`, if there is one. */
 static void end_with_flush(Block* block, Addr at) {
   if (!VG_(am_is_valid_for_client)(at, 1, VKI_PROT_READ)) return;
   const powercut_instruction flush = powercut_decode((const UChar*)at, readable(at));
-  if (flush.length == 0) return;
   block->at = at;
+  if (flush.length == 0) {
+    if (block->out->jumpkind == Ijk_NoDecode) call(block, "pc_unknown", pc_unknown, mkIRExprVec_1(number(at)), NULL);
+    return;
+  }
+  leave_if_changed(block, at, flush.length);
   IRExpr* address = effective_address(block, &flush);
   put_program_counter(block);
   call(block, "pc_flush", pc_flush, mkIRExprVec_2(address, number(flush.kind)), in_window(block, address));

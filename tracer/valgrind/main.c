@@ -50,12 +50,20 @@ static void before_signal(ThreadId tid, Int number, Bool alternate_stack) {
   if (pc_recording()) powercut_stream_flush(pc_stream());
 }
 
+static void kernel_reads_string(CorePart part, ThreadId tid, const HChar* what, Addr address) {
+  pc_kernel_read(part, tid, what, address, VG_(strlen)((const HChar*)address) + 1);
+}
+
 static void post_clo_init(void) {
   if (stream_path == NULL) {
     VG_(fmsg)("powercut: --stream=FILE is missing. 'powercut record' starts this tool with all that it needs.\n");
     VG_(exit)(1);
   }
   pc_recorder_open(stream_path);
+  if (pc_loads) {
+    VG_(track_pre_mem_read)(pc_kernel_read);
+    VG_(track_pre_mem_read_asciiz)(kernel_reads_string);
+  }
   pc_pools_begin();
 }
 

@@ -10,6 +10,7 @@
 #include "pub_tool_vki.h"
 #include "pub_tool_vkiscnums.h"
 #include "tracer/valgrind/core.h"
+#include "tracer/valgrind/instrument.h"
 #include "tracer/valgrind/recorder.h"
 
 enum { kMostPools = 64, kPage = 4096 };
@@ -116,10 +117,10 @@ void pc_pool_registered(Addr address, ULong length, Bool always) {
   const NSegment* segment = VG_(am_find_nsegment)(address);
   const HChar* path = segment != NULL && segment->kind == SkFileC ? VG_(am_get_filename)(segment) : NULL;
   if (path == NULL) path = "";
+  /* Less than a page is no file but a variable by which a library finds out whether anybody listens. */
+  if (!always && *path == '\0' && length < kPage) return;
   if (named_count != 0 && !always) {
-    /* A library tells of every file that it maps; the user has said which of them count. Less than a page is no file
-     * but a variable by which a library finds out whether anybody listens. */
-    if (length < kPage) return;
+    /* A library tells of every file that it maps; the user has said which of them count. */
     powercut_stream_note(pc_stream(), kPowercutNoteOther,
                          "the program registers persistent memory that no --pool names: it was not recorded");
     return;

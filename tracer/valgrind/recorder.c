@@ -12,7 +12,7 @@
 #include "tracer/valgrind/core.h"
 #include "tracer/valgrind/stacks.h"
 
-enum { kLine = 64, kBuffer = 1 << 20, kRecent = 1 << 14 };
+enum { kLine = 64, kBuffer = 1 << 20, kRecent = 1 << 16 };
 
 Window pc_window;
 ULong pc_unfenced;
@@ -38,7 +38,7 @@ static Thread* threads; /* by ThreadId */
 static UInt thread_count;
 
 /* The last event of a line, in a table that forgets: where it has forgotten, an annotation is believed. */
-typedef enum { kStored = 1, kFlushed, kAnnotated } LineState;
+typedef enum { kStored = 1, kStreamed, kFlushed, kAnnotated } LineState;
 static struct {
   Addr line;
   UChar state;
@@ -162,22 +162,24 @@ void pc_pools_end(void) {
   for (UInt tid = 0; tid < VG_N_THREADS; ++tid) set_unfenced(tid, False);
 }
 
-static UInt slot_of(Addr line) { return (UInt)((line / kLine * 0x9E3779B97F4A7C15ull) >> 50) % kRecent; }
+static UInt slot_of(Addr line) { return (UInt)((line / kLine * 0x9E3779B97F4A7C15ull) >> 48) % kRecent; }
 
-/* Remembers a cacheable store; a non-temporal one needs no flush. */
+/* Non-temporal stores need no flush, so that they hide no cacheable one before them. */
 static void line_stored(Addr address, ULong size, Bool nt) {
-  if (nt) return;
   for (Addr line = address & ~(Addr)(kLine - 1); line < address + size; line += kLine) {
     const UInt slot = slot_of(line);
+    if (nt && recent[slot].line == line && recent[slot].state == kStored) continue;
     recent[slot].line = line;
-    recent[slot].state = kStored;
+    recent[slot].state = nt ? kStreamed : kStored;
   }
 }
 
 static UChar line_state(Addr line, ThreadId tid) {
   const UInt slot = slot_of(line);
   if (recent[slot].line != line) return 0;
-  return recent[slot].state == kStored || recent[slot].tid == tid ? recent[slot].state : kStored;
+  /* What another thread has flushed, this one may have to flush again. */
+  const UChar state = recent[slot].state;
+  return state <= kStreamed || recent[slot].tid == tid ? state : kStored;
 }
 
 static void line_flushed(Addr line, ThreadId tid, LineState state) {
@@ -250,10 +252,16 @@ void pc_rmw(Addr address, ULong size, ULong stored) {
   Addr begin;
   const ThreadId tid = VG_(get_running_tid)();
   const Bool inside = powercut_ranges_clip(&ranges, address, size, &begin) != 0;
-  /* Outside of the pools it is its fence alone that can matter. */
-  if (!inside && !threads[tid].unfenced) return;
+  UInt fence = kPowercutRmwFence;
+  if (!inside) {
+    /* Its fence alone can matter. One that the system's libraries happen to execute (in printf, in exit) would hide a
+     * fence that the program forgot. */
+    const LockedBy by = threads[tid].unfenced ? pc_locked_by(tid) : kIncidental;
+    if (by == kIncidental) return;
+    if (by == kOfLock) fence = kPowercutLockFence;
+  }
   threads[tid].did = kDidOther;
-  record_fence(tid, kPowercutRmwFence);
+  record_fence(tid, fence);
   if (inside && stored) record_store(tid, address, size, kPowercutStoreRmw | kPowercutStoreAtomic);
 }
 
@@ -262,7 +270,7 @@ void pc_annotated_flush(ThreadId tid, Addr address, ULong size) {
     Addr begin;
     if (powercut_ranges_clip(&ranges, line, kLine, &begin) == 0) continue;
     const UChar state = line_state(line, tid);
-    if (state == kFlushed || state == kAnnotated) continue;
+    if (state >= kStreamed) continue;
     line_flushed(line, tid, kAnnotated);
     threads[tid].did = kDidOther;
     set_unfenced(tid, True);

@@ -83,3 +83,51 @@ UInt pc_stack(powercut_stream* stream, ThreadId tid) {
   }
   return known->number;
 }
+
+/* The C library, which is one with the dynamic linker, and what lies on top of it. */
+typedef enum { kElsewhere, kCLibrary, kLanguageLibrary } Origin;
+
+static Origin origin_of(DebugInfo* info) {
+  static const struct {
+    const HChar* prefix;
+    Origin origin;
+  } kNames[] = {{"libc.so.", kCLibrary},          {"ld-linux-x86-", kCLibrary},
+                {"libpthread.so", kCLibrary},     {"libm.so.", kCLibrary},
+                {"libdl.so.", kCLibrary},         {"libstdc++.so.", kLanguageLibrary},
+                {"libc++.so.", kLanguageLibrary}, {"libgcc_s.so.", kLanguageLibrary}};
+  const HChar* name = info == NULL ? NULL : VG_(DebugInfo_get_soname)(info);
+  for (UInt i = 0; name != NULL && i < sizeof kNames / sizeof *kNames; ++i) {
+    if (VG_(strncmp)(name, kNames[i].prefix, VG_(strlen)(kNames[i].prefix)) == 0) return kNames[i].origin;
+  }
+  return kElsewhere;
+}
+
+static Bool is_lock_operation(const HChar* function) {
+  static const HChar* const kNames[] = {
+      "pthread_mutex_", "pthread_rwlock_", "pthread_spin_", "pthread_cond_", "sem_", "mtx_", "cnd_"};
+  while (*function == '_') ++function;
+  for (UInt i = 0; i < sizeof kNames / sizeof *kNames; ++i) {
+    if (VG_(strncmp)(function, kNames[i], VG_(strlen)(kNames[i])) == 0) return True;
+  }
+  return False;
+}
+
+LockedBy pc_locked_by(ThreadId tid) {
+  enum { kInnermost = 8 };
+  Addr addresses[kInnermost];
+  const UInt depth = VG_(get_StackTrace)(tid, addresses, kInnermost, NULL, NULL, 0);
+  const DiEpoch now = VG_(current_DiEpoch)();
+  Bool in_lock = False;
+  for (UInt i = 0; i < depth; ++i) {
+    const Origin origin = origin_of(VG_(find_DebugInfo)(now, addresses[i]));
+    const HChar* function;
+    if (origin == kElsewhere) return i == 0 ? kOfProgram : in_lock ? kOfLock : kIncidental;
+    if (VG_(get_fnname)(now, addresses[i], &function) && is_lock_operation(function)) {
+      in_lock = True;
+    } else if (in_lock) {
+      /* Whoever asked for it: a standard library's lock for the program, or the C library for itself. */
+      return origin == kLanguageLibrary ? kOfLock : kIncidental;
+    }
+  }
+  return in_lock ? kOfLock : kIncidental;
+}

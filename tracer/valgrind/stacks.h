@@ -10,4 +10,12 @@
  * nothing is known of where it is. */
 UInt pc_stack(powercut_stream* stream, ThreadId tid);
 
+/* Whose locked instruction a thread has just executed. */
+typedef enum {
+  kOfProgram,  /* of the program or of a library that is not the system's */
+  kOfLock,     /* of a lock operation of the C library: programs may rely on its order */
+  kIncidental, /* of the C or C++ library or the dynamic linker, for themselves: no program may rely on it */
+} LockedBy;
+LockedBy pc_locked_by(ThreadId tid);
+
 #endif
