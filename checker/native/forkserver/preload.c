@@ -1,4 +1,4 @@
-/* libpowercut-fork.so, preloaded into a recovery program: stops it before main and serves runs from there, so that
+/* libpowercut_fork.so, preloaded into a recovery program: stops it before main and serves runs from there, so that
  * loading, relocating and constructing are paid for once.
  *
  * Known inaccuracies: what constructors did (threads that they started, files that they read, a random number that they

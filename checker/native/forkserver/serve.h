@@ -1,7 +1,7 @@
 /* Runs of one command, one fork each, on request: the server's half of the pipe between the engine and the process
  * that its runs are copies of.
  *
- * Two processes serve: a recovery program that libpowercut-fork.so stopped before main (a run goes on into main), and a
+ * Two processes serve: a recovery program that libpowercut_fork.so stopped before main (a run goes on into main), and a
  * child of the engine (a run executes the command anew) for programs that cannot be preloaded.
  *
  * A run has a process group of its own, dies with the server, and leaves nothing: whatever it started, in whatever

@@ -13,7 +13,7 @@
 namespace powercut {
 
 enum class ProgramKind {
-  kForkable,  // dynamic, 64-bit: libpowercut-fork.so serves its runs from before main
+  kForkable,  // dynamic, 64-bit: libpowercut_fork.so serves its runs from before main
   kPlain,     // started anew for each run
 };
 
@@ -23,7 +23,7 @@ struct Command {
   std::string option;              // "--recover", for messages
   ProgramKind kind = ProgramKind::kForkable;
   std::string plain_because;  // of kPlain: "is statically linked"
-  bool preloads = true;       // libpowercut-fork.so may be preloaded, so recorded paths lead to the images
+  bool preloads = true;       // libpowercut_fork.so may be preloaded, so recorded paths lead to the images
   bool named = false;         // some word becomes the path of an image
 
   // The words for images at `images`: {image} and {image:N} anywhere in a word, and words that are a pool's path.
