@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from powercut import compilers, paths, pin, pmemcheck
+from powercut import compilers, paths, pin, pmemcheck, valgrind
+from powercut.errors import UsageError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +42,7 @@ def examine() -> list[Check]:
         _targets(),
         *_cpu(("clwb", "clflushopt", "avx512f")),
         _program("chromium", required=False, package="chromium", purpose="the tests of the HTML report"),
+        _valgrind(),
         _pin(),
         _pmemcheck(),
     ]
@@ -113,6 +115,14 @@ def _cpu(names: Iterable[str]) -> list[Check]:
         )
         for name in names
     ]
+
+
+def _valgrind() -> Check:
+    try:
+        detail, next_step = f"{valgrind.launcher()}, tool in {valgrind.tool_folder()}", ""
+    except UsageError as missing:
+        detail, next_step = f"{missing.what}: unmodified programs cannot be recorded", missing.next_step
+    return Check(name="Valgrind tool", ok=not next_step, required=False, detail=detail, next_step=next_step)
 
 
 def _pin() -> Check:

@@ -1,0 +1,303 @@
+#include "tracer/stream/converter.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <random>
+
+#include "tracer/format/reader.h"
+#include "tracer/stream/stream.h"
+#include "tracer/stream/stream_reader.h"
+
+namespace powercut {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// A stream that goes to memory, by a buffer so small that every record crosses its end.
+class Stream {
+ public:
+  explicit Stream(size_t capacity = 13) : buffer_(capacity) {
+    stream_.write = [](void* context, const void* bytes, size_t size) {
+      static_cast<std::string*>(context)->append(static_cast<const char*>(bytes), size);
+      return 0;
+    };
+    stream_.context = &bytes_;
+    stream_.buffer = buffer_.data();
+    stream_.capacity = buffer_.size();
+    powercut_stream_begin(&stream_);
+  }
+  powercut_stream* get() { return &stream_; }
+  const std::string& bytes() {
+    powercut_stream_flush(&stream_);
+    return bytes_;
+  }
+
+ private:
+  std::vector<uint8_t> buffer_;
+  std::string bytes_;
+  powercut_stream stream_{};
+};
+
+class Folder {
+ public:
+  Folder() : path_(std::filesystem::temp_directory_path() / ("powercut-stream-" + std::to_string(getpid()))) {
+    std::filesystem::create_directory(path_);
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  std::string file(const char* name) const { return path_ / name; }
+
+ private:
+  const std::filesystem::path path_;
+};
+
+std::string write(const Folder& folder, const std::string& bytes) {
+  const std::string path = folder.file("stream");
+  std::ofstream(path, std::ios::binary) << bytes;
+  return path;
+}
+
+std::string short_form(const Event& event) {
+  const auto bytes = [&] { return std::string(event.value.begin(), event.value.end()); };
+  switch (event.kind) {
+    case EventKind::kStore:
+    case EventKind::kNtStore:
+      return (event.kind == EventKind::kStore ? "store " : "nt ") + std::to_string(event.addr) + " " + bytes() +
+             (event.flags != 0 ? " " + std::to_string(event.flags) : "");
+    case EventKind::kFlush:
+      return "flush " + std::to_string(event.addr);
+    case EventKind::kFence:
+      return "fence " + std::to_string(event.code);
+    case EventKind::kCut:
+      return "cut";
+    case EventKind::kPhase:
+      return "phase " + std::string(event.text);
+    case EventKind::kOpBegin:
+      return "begin " + std::string(event.key.begin(), event.key.end()) + " " + bytes() + " " + std::string(event.text);
+    case EventKind::kOpEnd:
+      return "end " + std::to_string(event.code) + " " + bytes();
+    case EventKind::kMarker:
+      return "marker " + std::string(event.text);
+    default:
+      return "other";
+  }
+}
+
+struct Converted {
+  StreamSurvey survey;
+  std::vector<std::string> events;
+};
+
+Converted convert(const std::string& bytes, const std::string& driver = "") {
+  const Folder folder;
+  const std::string path = write(folder, bytes);
+  TraceError error;
+  const std::optional<StreamSurvey> survey = survey_stream(path, &error);
+  EXPECT_TRUE(survey) << error.message();
+  if (!survey) return {};
+  Converted converted{*survey, {}};
+  const auto writer = TraceWriter::create(folder.file("trace.pct"), "{}", &error);
+  const auto wrong = convert_stream(path, *survey, driver, *writer);
+  EXPECT_FALSE(wrong) << wrong->message();
+  EXPECT_FALSE(writer->finish());
+  const auto reader = TraceReader::open(folder.file("trace.pct"), &error);
+  Event event;
+  while (reader->next(&event)) converted.events.push_back(short_form(event));
+  EXPECT_FALSE(reader->error());
+  return converted;
+}
+
+constexpr powercut_site kSite{0, 0};
+
+void store(Stream& stream, uint64_t address, const char* text, uint32_t flags = 0) {
+  powercut_stream_store(stream.get(), kSite, flags, address, text, std::strlen(text));
+}
+
+TEST(Converter, PoolsGetWindowsAndMappingsOfOneFileAreOneMemory) {
+  Stream stream;
+  powercut_stream_pool(stream.get(), "/one", 5000);
+  powercut_stream_pool(stream.get(), "/unused", 100000);
+  powercut_stream_pool(stream.get(), "/two", 100);
+  powercut_stream_content(stream.get(), 0, 4096, "old", 3);
+  powercut_stream_content(stream.get(), 1, 0, "never", 5);
+  powercut_stream_map(stream.get(), 0, 0x10000, 8192, 0);
+  powercut_stream_map(stream.get(), 0, 0x50000, 4096, 4096);
+  powercut_stream_map(stream.get(), 2, 0x20000, 4096, 0);
+  store(stream, 0x50008, "b");
+  store(stream, 0x11008, "c", kPowercutStoreNt);
+  store(stream, 0x20001, "d", kPowercutStoreRmw | kPowercutStoreAtomic);
+  powercut_stream_unmap(stream.get(), 0x50000, 4096);
+  store(stream, 0x50008, "nowhere");
+  powercut_stream_flush_line(stream.get(), kSite, kPowercutClwb, 0x20030);
+  powercut_stream_flush_line(stream.get(), kSite, kPowercutClwb, 0x50000);
+  powercut_stream_fence(stream.get(), kSite, kPowercutMfence);
+  powercut_stream_end(stream.get(), kPowercutExited, 7);
+
+  const Converted got = convert(stream.bytes());
+  EXPECT_THAT(got.events, ElementsAre("store 4096 old", "cut", "phase run", "store 4104 b", "nt 4104 c",
+                                      "store 8193 d 10", "flush 8192", "fence 2"));
+  EXPECT_EQ(got.survey.size, 8192u + 4096u);
+  EXPECT_EQ(got.survey.pools[0].size, 5000u);
+  EXPECT_FALSE(got.survey.pools[1].used);
+  EXPECT_EQ(got.survey.pools[2].offset, 8192u);
+  ASSERT_TRUE(got.survey.end);
+  EXPECT_EQ(got.survey.end->status, 7u);
+}
+
+TEST(Converter, PiecesOfAStringInstructionAreOneStoreALine) {
+  Stream stream;
+  powercut_stream_pool(stream.get(), "", 0);
+  powercut_stream_map(stream.get(), 0, 0x1000, 4096, 0);
+  for (uint64_t at = 60; at < 70; ++at) store(stream, 0x1000 + at, "x", kPowercutStoreString);
+  store(stream, 0x1100, "y", kPowercutStoreString);  // another one
+  powercut_stream_fence(stream.get(), kSite, kPowercutSfence);
+  store(stream, 0x1101, "z", kPowercutStoreString);
+  EXPECT_THAT(convert(stream.bytes()).events, ElementsAre("cut", "phase run", "store 60 xxxx 4", "store 64 xxxxxx 4",
+                                                          "store 256 y 4", "fence 1", "store 257 z 4"));
+}
+
+TEST(Converter, SyncsFlushWhatWasStoredAndShrinkingLosesIt) {
+  Stream stream;
+  powercut_stream_pool(stream.get(), "/pool", 8192);
+  powercut_stream_map(stream.get(), 0, 0x10000, 8192, 0);
+  store(stream, 0x10000, "a");
+  store(stream, 0x11000, "b");
+  powercut_stream_sync(stream.get(), kSite, kPowercutMsync, 0, 0, 4096);
+  powercut_stream_sync(stream.get(), kSite, kPowercutFsync, 0, 0, ~uint64_t{0});
+  powercut_stream_sync(stream.get(), kSite, kPowercutFsync, 0, 0, ~uint64_t{0});
+  powercut_stream_file_write(stream.get(), kSite, 0, 9000, "w", 1);
+  powercut_stream_file_size(stream.get(), kSite, 0, 4100);
+  const Converted got = convert(stream.bytes());
+  EXPECT_THAT(got.events,
+              ElementsAre("cut", "phase run", "store 0 a", "store 4096 b", "flush 0", "fence 1", "flush 4096",
+                          "fence 1", "fence 1", "store 9000 w", "store 4100 " + std::string(60, '\0'), "flush 4096",
+                          "store 8960 " + std::string(64, '\0'), "flush 8960", "fence 1"));
+  EXPECT_EQ(got.survey.pools[0].size, 9001u);
+}
+
+TEST(Converter, AHistoryOfItsOwnAndStacksThatEndAtTheDriver) {
+  Stream stream;
+  powercut_stream_pool(stream.get(), "", 0);
+  powercut_stream_map(stream.get(), 0, 0x1000, 4096, 0);
+  powercut_stream_module(stream.get(), "/lib/target.so");
+  powercut_stream_module(stream.get(), "/bin/engine");
+  const powercut_stream_frame frames[] = {{0, 16}, {1, 32}, {0, 48}};
+  powercut_stream_stack(stream.get(), frames, 3);
+  powercut_stream_phase(stream.get(), kSite, 1, "main");
+  powercut_stream_op_begin(stream.get(), kSite, 3, "key", 3, "value", 5, "");
+  powercut_stream_store(stream.get(), {0, 1}, 0, 0x1000, "s", 1);
+  powercut_stream_marker(stream.get(), kSite, "here");
+  powercut_stream_plain(stream.get(), kPowercutCut, kSite);
+  powercut_stream_op_begin(stream.get(), kSite, 7, nullptr, 0, nullptr, 0, "expand");
+  powercut_stream_op_end(stream.get(), kSite, 5, "got", 3);
+  EXPECT_THAT(
+      convert(stream.bytes(), "/bin/engine").events,
+      ElementsAre("phase main", "begin key value ", "store 0 s", "marker here", "cut", "begin   expand", "end 5 got"));
+
+  const Folder folder;
+  const std::string path = write(folder, stream.bytes());
+  TraceError error;
+  const auto survey = survey_stream(path, &error);
+  const auto writer = TraceWriter::create(folder.file("t.pct"), "{}", &error);
+  ASSERT_FALSE(convert_stream(path, *survey, "/bin/engine", *writer));
+  ASSERT_FALSE(writer->finish());
+  const auto reader = TraceReader::open(folder.file("t.pct"), &error);
+  Event event;
+  while (reader->next(&event)) {
+    if (event.kind == EventKind::kStore) EXPECT_THAT(reader->stack(event.stack), ElementsAre(Frame{0, 16}));
+  }
+}
+
+TEST(Stream, LongStoresAreSplitAtLines) {
+  Stream stream;
+  powercut_stream_pool(stream.get(), "", 0);
+  powercut_stream_map(stream.get(), 0, 0x10000, 16384, 0);
+  const std::string bytes(9000, 'q');
+  powercut_stream_store(stream.get(), kSite, 0, 0x10000 + 10, bytes.data(), bytes.size());
+  const Folder folder;
+  TraceError error;
+  const auto reader = StreamReader::open(write(folder, stream.bytes()), &error);
+  ASSERT_NE(reader, nullptr);
+  std::vector<std::pair<uint64_t, size_t>> pieces;
+  StreamRecord record;
+  while (reader->next(&record)) {
+    if (record.type == kPowercutStore) pieces.emplace_back(record.address - 0x10000, record.bytes.size());
+  }
+  EXPECT_THAT(pieces, ElementsAre(std::pair{10, 4086}, std::pair{4096, 4096}, std::pair{8192, 818}));
+}
+
+TEST(Stream, AFailedWriteIsRemembered) {
+  uint8_t buffer[8];
+  powercut_stream stream{};
+  stream.write = [](void*, const void*, size_t) { return -1; };
+  stream.buffer = buffer;
+  stream.capacity = sizeof buffer;
+  powercut_stream_begin(&stream);
+  powercut_stream_fence(&stream, kSite, kPowercutSfence);
+  powercut_stream_flush(&stream);
+  EXPECT_EQ(stream.failed, 1);
+}
+
+TEST(Stream, ReaderRefusesWhatIsNone) {
+  const Folder folder;
+  TraceError error;
+  EXPECT_EQ(StreamReader::open(folder.file("absent"), &error), nullptr);
+  EXPECT_THAT(error.what, HasSubstr("No such file"));
+  EXPECT_EQ(StreamReader::open(write(folder, "short"), &error), nullptr);
+  EXPECT_THAT(error.what, HasSubstr("no header"));
+  EXPECT_EQ(StreamReader::open(write(folder, std::string(100, 'x')), &error), nullptr);
+  Stream stream;
+  std::string other = stream.bytes();
+  other[8] = 9;
+  EXPECT_EQ(StreamReader::open(write(folder, other), &error), nullptr);
+  EXPECT_THAT(error.what, HasSubstr("version 9"));
+}
+
+TEST(Stream, DamageIsAnErrorOrAShorterStreamAndNeverACrash) {
+  Stream stream;
+  powercut_stream_pool(stream.get(), "/pool", 4096);
+  powercut_stream_map(stream.get(), 0, 0x1000, 4096, 0);
+  powercut_stream_module(stream.get(), "/bin/program");
+  const powercut_stream_frame frame{0, 16};
+  powercut_stream_stack(stream.get(), &frame, 1);
+  powercut_stream_store(stream.get(), {0, 1}, 0, 0x1000, "stored", 6);
+  powercut_stream_op_begin(stream.get(), kSite, 3, "key", 3, "value", 5, "");
+  powercut_stream_sync(stream.get(), kSite, kPowercutFsync, 0, 0, 4096);
+  powercut_stream_end(stream.get(), kPowercutExited, 0);
+  const std::string whole = stream.bytes();
+  const Folder folder;
+  std::mt19937 random(3);
+  size_t refused = 0;
+  for (int round = 0; round < 3000; ++round) {
+    std::string damaged = whole;
+    for (int i = 0; i < 1 + round % 3; ++i) {
+      damaged[kPowercutStreamHeader + random() % (damaged.size() - kPowercutStreamHeader)] =
+          static_cast<char>(random());
+    }
+    const std::string path = write(folder, damaged);
+    TraceError error;
+    const auto reader = StreamReader::open(path, &error);
+    ASSERT_NE(reader, nullptr);
+    StreamRecord record;
+    while (reader->next(&record)) {
+    }
+    refused += reader->error().has_value();
+    if (round % 10 == 0) {
+      if (const auto survey = survey_stream(path, &error)) {
+        const auto writer = TraceWriter::create(folder.file("damaged.pct"), "{}", &error);
+        convert_stream(path, *survey, "", *writer);
+      }
+    }
+    EXPECT_FALSE(reader->next(&record)) << "nothing follows an error";
+  }
+  EXPECT_GT(refused, 300u);
+}
+
+}  // namespace
+}  // namespace powercut
