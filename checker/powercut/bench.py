@@ -19,6 +19,7 @@ from powercut import (
     bench_machine,
     bench_page,
     bench_pending,
+    bench_program_mode,
     bench_rate,
     bench_schemes,
     output,
@@ -71,6 +72,9 @@ SECTIONS = {
         markdown=_capture_table,
     ),
     "rate": Section(measure=lambda given: bench_rate.measure(repeat=given.repeat), markdown=bench_rate.markdown),
+    "program": Section(
+        measure=lambda given: bench_program_mode.measure(repeat=given.repeat), markdown=bench_program_mode.markdown
+    ),
     "bugs": Section(
         measure=lambda given: bench_bugs.measure(given.bug_operations, jobs=given.jobs), markdown=bench_bugs.markdown
     ),

@@ -81,9 +81,10 @@ Json program_finding(const ProgramViolation& violation, const ProgramOutcome& ou
   event["nested_image"] = Json::array();
   event["stores"] = fates.stores;
   event["timeline"] = timeline_json(lines, context);
-  Json expected = Json::array();
-  for (const std::string& legal : violation.expected) expected.push_back({name_of(outcome.step), legal});
-  event["contents"] = {{"expected", expected}, {"actual", {{name_of(outcome.step), violation.found}}}};
+  Json expected = Json::array(), actual = Json::array();
+  for (const std::string& legal : violation.expected) expected.push_back(Json::array({name_of(outcome.step), legal}));
+  actual.push_back(Json::array({name_of(outcome.step), violation.found}));
+  event["contents"] = {{"expected", expected}, {"actual", actual}};
   return event;
 }
 
