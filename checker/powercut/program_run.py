@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from powercut import engine, events, program_record
+from powercut import engine, events, program_record, valgrind
 from powercut.engine import Interrupt, StreamItem
 from powercut.errors import UsageError
 from powercut.options import ExploreOptions
@@ -34,6 +34,7 @@ def explore(
     arguments = ["program", "--trace", str(trace), *commands(program.recovery)]
     arguments += ["--model", options.model, "--atoms", options.atoms]
     arguments += ["--jobs", str(options.jobs), "--seed", str(options.seed)]
+    arguments += _read_sets()
     if options.budget.seconds is not None:
         arguments += ["--budget-seconds", f"{options.budget.seconds:g}"]
     if options.budget.executions is not None:
@@ -102,6 +103,21 @@ def _end(run: events.ImageRun) -> str:
     )
     shown = " | ".join(line for line in run.shown.splitlines() if line.strip())
     return f"{how}, printing: {shown}" if shown else f"{how}, printing nothing"
+
+
+def _read_sets() -> list[str]:
+    """The engine's option for tracing what recovery reads, which spares images that it cannot tell apart.
+
+    Empty where the Valgrind tool is missing: then every image is run.
+    """
+    try:
+        command, variables = valgrind.command(
+            [], stream=Path("/{stream}"), pools=[Path("/{image}")], loads=True, env={}
+        )
+    except UsageError:
+        return []
+    words = [word.replace("/{", "{") for word in command]
+    return ["--trace-prefix", json.dumps({"command": words, "environment": variables})]
 
 
 @dataclass(frozen=True, kw_only=True)
