@@ -2,6 +2,7 @@
 #include "tracer/valgrind/pool_files.h"
 
 #include "pub_tool_aspacemgr.h"
+#include "pub_tool_debuginfo.h"
 #include "pub_tool_libcbase.h"
 #include "pub_tool_libcfile.h"
 #include "pub_tool_libcprint.h"
@@ -117,8 +118,8 @@ void pc_pool_registered(Addr address, ULong length, Bool always) {
   const NSegment* segment = VG_(am_find_nsegment)(address);
   const HChar* path = segment != NULL && segment->kind == SkFileC ? VG_(am_get_filename)(segment) : NULL;
   if (path == NULL) path = "";
-  /* Less than a page is no file but a variable by which a library finds out whether anybody listens. */
-  if (!always && *path == '\0' && length < kPage) return;
+  /* A variable of a program or library is no file: by it, a library finds out whether anybody listens. */
+  if (!always && VG_(DebugInfo_sect_kind)(NULL, address) != Vg_SectUnknown) return;
   if (named_count != 0 && !always) {
     /* A library tells of every file that it maps; the user has said which of them count. */
     powercut_stream_note(pc_stream(), kPowercutNoteOther,
