@@ -3,6 +3,7 @@
 import os
 import shlex
 import shutil
+import signal
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,6 +18,9 @@ from powercut.supervise import Ended, Output, StartError, status_text, supervise
 #: Variables of the runtime: what they say is meant for another recording.
 _OURS = ("POWERCUT_TRACE", "POWERCUT_STREAM", "POWERCUT_POOL_FILES", "POWERCUT_POOL_BASE", "POWERCUT_POOL_SIZE")
 _STREAM = "stream"
+_UNKNOWN_INSTRUCTION = (
+    "Valgrind may not know one of its instructions (AVX-512, for instance): build it without, or with 'powercut cc'."
+)
 
 
 def environment() -> dict[str, str]:
@@ -159,6 +163,8 @@ def _refuse_failure(recording: Recording, ended: Ended) -> None:
             next_step=(
                 f"Mend it, or the command. If this status is no failure, say --allow-exit {ended.status}."
                 if ended.status > 0
+                else _UNKNOWN_INSTRUCTION
+                if ended.status == -signal.SIGILL and recording.tracer != "llvm"
                 else "Mend it first: what a program that crashes has stored says nothing about power cuts."
             ),
         )
