@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "targets/pmdk/map.h"
 #include "targets/pmdk/objects.h"
@@ -52,10 +53,13 @@ struct table {
   struct bucket buckets[];
 };
 
+enum { kLabelSize = 24 };
+
 struct entry {
   uint64_t key;
   uint64_t value;
   POBJ_LIST_ENTRY(struct entry) link;
+  char label[kLabelSize]; /* "key 1f". In a line of its own, which nothing but the constructor flushes */
 };
 
 static struct root* root_of(struct pmdk_session* session) {
@@ -176,6 +180,11 @@ static void end_count(struct pmdk_session* session, uint64_t count) {
   set(session, &root->count_uncertain, 0);
 }
 
+static void label_of(uint64_t key, char label[kLabelSize]) {
+  memset(label, 0, kLabelSize);
+  snprintf(label, kLabelSize, "key %" PRIx64, key);
+}
+
 struct new_entry {
   struct pmdk_session* session;
   uint64_t key;
@@ -187,6 +196,9 @@ static int construct_entry(PMEMobjpool* pool, void* memory, void* argument) {
   const struct new_entry* given = argument;
   entry->key = given->key;
   entry->value = given->value;
+  char label[kLabelSize];
+  label_of(given->key, label);
+  memcpy(entry->label, label, sizeof(label));
   if (given->session->bug != kConstructorNotPersisted) pmemobj_persist(pool, entry, sizeof(*entry));
   return 0;
 }
@@ -279,6 +291,13 @@ static bool verify_list(const struct table* table, uint64_t index, struct object
     if (entry->key == 0 || entry->value == 0 || bucket_index(entry->key, table->bucket_count) != index) {
       snprintf(reason, kReasonSize, "Bucket %" PRIu64 " of %" PRIu64 " holds key %" PRIu64 " with value %" PRIu64 ".",
                index, table->bucket_count, entry->key, entry->value);
+      return false;
+    }
+    char label[kLabelSize];
+    label_of(entry->key, label);
+    if (memcmp(label, entry->label, kLabelSize) != 0) {
+      snprintf(reason, kReasonSize, "The entry of key %" PRIu64 " has the label '%.*s'.", entry->key, kLabelSize,
+               entry->label);
       return false;
     }
     if (!TOID_IS_NULL(before) && !TOID_EQUALS(entry->link.pe_prev, before)) {
