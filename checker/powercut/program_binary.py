@@ -17,6 +17,8 @@ _MACHINE_X86_64 = 62
 _LOAD, _DYNAMIC, _INTERPRETER = 1, 2, 3
 _NEEDED, _STRING_TABLE = 1, 5
 _RUNTIME = "libpowercut_rt.so"
+#: Libraries that store to a pool only in functions that the compiler pass replaces, or not at all.
+_SYSTEM = ("libc.", "libm.", "libpthread.", "libdl.", "librt.", "ld-linux", "libgcc_s.", "libstdc++.", _RUNTIME)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +38,11 @@ class Binary:
     def traced_by_llvm(self) -> bool:
         """Linked by `powercut cc` or `powercut c++`."""
         return _RUNTIME in self.needed
+
+    @property
+    def other_libraries(self) -> tuple[str, ...]:
+        """Libraries that may have been built without the compiler pass."""
+        return tuple(name for name in self.needed if not name.startswith(_SYSTEM))
 
     @property
     def libraries_that_flush(self) -> tuple[str, ...]:

@@ -230,9 +230,11 @@ def _notes(recording: Recording, ended: Ended, raw: Mapping[str, Any], scratch: 
     unmapped = [pool["path"] for pool in raw["pools"] if not pool["mapped"]]
     if unmapped:
         notes.append(f"never mapped while it was recorded: {', '.join(unmapped)}")
-    if recording.tracer == "llvm" and recording.binary.libraries_that_flush:
-        names = ", ".join(recording.binary.libraries_that_flush)
-        notes.append(f"stores and flushes inside of {names} were not seen: record it with --tracer valgrind")
+    if recording.tracer == "llvm" and recording.binary.other_libraries:
+        names = ", ".join(recording.binary.other_libraries)
+        notes.append(
+            f"what {names} did to the pool was seen only if built with 'powercut cc'; --tracer valgrind sees all of it"
+        )
     return notes
 
 

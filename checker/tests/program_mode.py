@@ -83,11 +83,17 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 
 
+def compile_traced(program: Path, *flags: str) -> None:
+    """The test program, as `powercut cc` builds it."""
+    words = ["-O0", "-g", "-Wall", "-Wextra", "-Werror", _INCLUDE, str(SOURCE), "-o", str(program), *flags]
+    subprocess.run(cc.build_command(words, cxx=False), check=True)
+
+
 def build(folder: Path) -> None:
     """`kv`: by `powercut cc`; `kv-plain`, `kv-static`: as anybody would build them."""
     # Without optimisation the compiler neither merges nor moves stores: all builds store the same.
     shared = ["-O0", "-g", "-Wall", "-Wextra", "-Werror", _INCLUDE, str(SOURCE), "-o"]
-    subprocess.run(cc.build_command([*shared, str(folder / "kv")], cxx=False), check=True)
+    compile_traced(folder / "kv")
     plain = ["clang-19", "-gdwarf-4", *shared]
     subprocess.run([*plain, str(folder / "kv-plain")], check=True)
     subprocess.run([*plain, str(folder / "kv-static"), "-static"], check=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from checker.tests import program_mode
 from checker.tests.program_mode import CLI, Kv, environment, processes
 from powercut import program_pools
 from powercut.errors import UsageError
@@ -106,6 +107,14 @@ def test_a_second_process_on_the_pool_is_named(kv: Kv) -> None:
     record = "sh -c './kv run pool && ./kv run pool'"
     answer = kv.cli("run", *kv.arguments("./kv", "--record", record, "--tracer", "llvm"))
     assert "other processes used the pool and were not recorded: ./kv run pool" in answer.out
+
+
+def test_libraries_that_the_compiler_pass_did_not_see_are_named(kv: Kv) -> None:
+    (kv.folder / "kv").unlink()
+    program_mode.compile_traced(kv.folder / "kv", "-Wl,--no-as-needed", "-lzstd")
+    answer = kv.cli("run", *kv.arguments())
+    assert answer.code == 0
+    assert "what libzstd.so.1 did to the pool was seen only if built with 'powercut cc'" in answer.out
 
 
 def test_a_script_does_not_hide_that_its_programs_are_not_recorded(kv: Kv) -> None:

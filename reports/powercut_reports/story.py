@@ -121,6 +121,8 @@ def answer_sentence(finding: Finding) -> str:
     if not asked:
         return "recovery then left a state that is not legal"
     found = f"answered {finding.found}" if finding.found else "gave no legal answer"
+    if finding.found.startswith("exit status"):
+        found = f"ended with {finding.found}"
     legal = f", where only {' or '.join(finding.expected)} was legal" if finding.expected else ""
     return f"{asked} then {found}{legal}"
 
