@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "powercut/mark.h"
+
 struct settings {
   uint64_t version;
   char name[112];
@@ -42,7 +44,9 @@ static void change(struct pool* pool, uint64_t version) {
   pmem_memcpy_persist(copy, &settings, sizeof(settings));
 #endif
   pool->current = 1 - pool->current;
+#ifndef LOST
   pmem_persist(&pool->current, sizeof(pool->current));
+#endif
 }
 
 static int check(const struct pool* pool) {
@@ -65,6 +69,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   const int create = strcmp(argv[1], "create") == 0;
+  if (create) remove(argv[2]);
   size_t size;
   int is_pmem;
   struct pool* pool =
@@ -78,7 +83,11 @@ int main(int argc, char** argv) {
     change(pool, 1);
   } else if (strcmp(argv[1], "run") == 0) {
     const uint64_t version = pool->copies[pool->current].version;
-    for (uint64_t i = 1; i <= 6; ++i) change(pool, version + i);
+    for (uint64_t next = version + 1; next <= version + 6; ++next) {
+      powercut_mark_begin(POWERCUT_MARK_UPDATE, NULL, 0, &next, sizeof(next));
+      change(pool, next);
+      powercut_mark_end(0, NULL, 0); /* acknowledged: from here on it must not be lost */
+    }
   } else if (strcmp(argv[1], "check") == 0) {
     status = check(pool);
   } else if (strcmp(argv[1], "dump") == 0) {
