@@ -11,6 +11,8 @@ namespace {
 constexpr size_t kPortion = 64;
 // Violating images of one kind that are explained at one crash point: each may have other lost stores.
 constexpr size_t kExplainedOfAKind = 8;
+// Contents of a line that are tried for losing less.
+constexpr uint32_t kTriedOfALine = 64;
 // Lines that are tried one by one for being decisive.
 constexpr size_t kMostDecisive = 512;
 
@@ -306,7 +308,9 @@ bool ProgramExplorer::shows(const Choice& choice, const ProgramViolation& violat
   return shown && shown->invariant == violation.invariant && shown->kind == violation.kind;
 }
 
-// With as few lines lost as one at a time can tell.
+// With as little lost as one line at a time can tell: nothing of the line, or else its last content that still shows
+// the violation, since later contents hold more stores. One missing flush thus comes to one image, whatever else was
+// lost.
 Choice ProgramExplorer::minimised(Choice choice, const ProgramViolation& violation) {
   for (bool changed = true; changed;) {
     changed = false;
@@ -317,6 +321,17 @@ Choice ProgramExplorer::minimised(Choice choice, const ProgramViolation& violati
       if (!shows(less, violation)) continue;
       choice = std::move(less);
       changed = true;
+    }
+  }
+  for (size_t i = 0; i < choice.size(); ++i) {
+    if (choice[i] == sets_[i]->visible) continue;
+    const auto last = static_cast<uint32_t>(sets_[i]->contents.size() - 1);
+    for (uint32_t tried = 0; tried < kTriedOfALine && last - tried > choice[i]; ++tried) {
+      Choice less = choice;
+      less[i] = last - tried;
+      if (less[i] == sets_[i]->visible || !shows(less, violation)) continue;
+      choice = std::move(less);
+      break;
     }
   }
   return choice;
