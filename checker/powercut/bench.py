@@ -22,6 +22,7 @@ from powercut import (
     bench_program_mode,
     bench_rate,
     bench_schemes,
+    bench_valgrind,
     output,
     paths,
 )
@@ -74,6 +75,9 @@ SECTIONS = {
     "rate": Section(measure=lambda given: bench_rate.measure(repeat=given.repeat), markdown=bench_rate.markdown),
     "program": Section(
         measure=lambda given: bench_program_mode.measure(repeat=given.repeat), markdown=bench_program_mode.markdown
+    ),
+    "valgrind": Section(
+        measure=lambda given: bench_valgrind.measure(repeat=given.repeat), markdown=bench_valgrind.markdown
     ),
     "bugs": Section(
         measure=lambda given: bench_bugs.measure(given.bug_operations, jobs=given.jobs), markdown=bench_bugs.markdown

@@ -22,6 +22,12 @@ NATIVE_SEAMS = [
         r"kTraceVersion = (\d+);",
     ),
     (
+        "tracer/stream/STREAM.md",
+        r"# The stream of a binary tracer, version (\d+)",
+        "tracer/stream/stream.h",
+        r"#define POWERCUT_STREAM_VERSION (\d+)u",
+    ),
+    (
         "targets/ABI.md",
         r"# The target ABI, version (\d+)",
         "targets/include/powercut/target.h",
