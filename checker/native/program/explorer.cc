@@ -18,6 +18,9 @@ constexpr size_t kMostDecisive = 512;
 
 // Traced runs in a row that each answer for fewer images than that, before a crash point is given up.
 constexpr int kPoorRuns = 8;
+// Traced runs of one crash point, about as long as a sample of it takes. A missing flush can leave more behaviours than
+// anybody waits for; what is left of the crash point is sampled then.
+constexpr int kTracedOfAPoint = 32;
 // Images of a crash point, and of the whole run, that are run although a behaviour answers for them.
 constexpr size_t kCheckedOfAPoint = 2, kChecked = 512;
 
@@ -121,15 +124,16 @@ bool ProgramExplorer::cover_by_behaviours(std::vector<Judged>* judged) {
   std::vector<Behaviours::Answered> answered;
   std::vector<Box> rest;
   behaviours_.cover(sets_, pool_, whole_box(sets_), 0, &answered, &rest);
-  int poor = 0;
+  int poor = 0, traced = 0;
   // What is given up is sampled together, as much as a crash point without a tracer would be.
   uint64_t most = options_.images;
   while (!rest.empty()) {
     const Box box = std::move(rest.back());
     rest.pop_back();
     const BigInt size = size_of(box);
-    if (size > options_.native_box && tracing_ && poor < kPoorRuns) {
+    if (size > options_.native_box && tracing_ && poor < kPoorRuns && traced < kTracedOfAPoint) {
       if (stopped()) return false;
+      ++traced;
       const size_t known = behaviours_.size();
       if (trace(box)) {
         const size_t before = answered.size();
