@@ -36,8 +36,8 @@ def judged(
 def verdict(run: dict[str, Any]) -> tuple[str, str]:
     """Coverage, and whether anything was found.
 
-    Which invariants an inconsistent scheme violates may differ. A copy is one store to the pass, torn at 8-byte boundaries; to
-    the tool it is the instructions that the compiler made of it, which overlap and tear elsewhere.
+    Which invariants an inconsistent scheme violates may differ. A copy is one store to the pass, torn at 8-byte
+    boundaries; to the tool it is the instructions that the compiler made of it, which overlap and tear elsewhere.
     """
     assert not run.get("error"), run["error"]
     return run["coverage"]["kind"], "inconsistent" if run["findings"] else "consistent"
