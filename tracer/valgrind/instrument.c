@@ -45,6 +45,7 @@ static void pc_unknown(Addr at) {
 typedef struct {
   IRSB* out;
   Addr at;   /* of the instruction */
+  Addr next; /* the one behind it; 0 before the first */
   UInt kind; /* powercut_instruction_kind */
 } Block;
 
@@ -172,6 +173,9 @@ static void add_statement(Block* block, IRStmt* statement) {
                         ? kPowercutInsnOther
                         : powercut_decode((const UChar*)block->at, statement->Ist.IMark.len).kind;
       addStmtToIRSB(out, statement);
+      /* Where VEX has followed a jump, it leaves the program counter at the jump. */
+      if (block->next != 0 && block->next != block->at) put_program_counter(block);
+      block->next = block->at + statement->Ist.IMark.len;
       break;
     case Ist_WrTmp: {
       const IRExpr* value = statement->Ist.WrTmp.data;
@@ -294,7 +298,7 @@ static void end_with_flush(Block* block, Addr at) {
 IRSB* pc_instrument(VgCallbackClosure* closure, IRSB* in, const VexGuestLayout* layout, const VexGuestExtents* extents,
                     const VexArchInfo* arch, IRType guest_word, IRType host_word) {
   tl_assert(guest_word == Ity_I64 && host_word == Ity_I64);
-  Block block = {deepCopyIRSBExceptStmts(in), 0, kPowercutInsnOther};
+  Block block = {deepCopyIRSBExceptStmts(in), 0, 0, kPowercutInsnOther};
   for (Int i = 0; i < in->stmts_used; ++i) {
     if (in->stmts[i] != NULL && in->stmts[i]->tag != Ist_NoOp) add_statement(&block, in->stmts[i]);
   }
