@@ -217,12 +217,12 @@ def test_update_by_one_store_is_consistent(tmp_path: Path) -> None:
 @pytest.mark.parametrize("operation", ["insert 9 90", "update 1 11", "erase 1", "erase 5", "rehash"])
 @pytest.mark.parametrize("name", MAPS)
 def test_maps_are_consistent(name: str, operation: str, tmp_path: Path) -> None:
-    explored = Explored(name, tmp_path, operation)
+    # A resize fills a table between two fences: some of its crash points have millions of images.
+    sampled = operation == "rehash"
+    explored = Explored(name, tmp_path, operation, images=256 if sampled else 65536)
     assert explored.findings == []
     assert explored.result["verdict"] == "consistent"
-    # A resize fills a table between two fences: more images than are looked at one by one.
-    coverage = explored.result["coverage"]
-    assert coverage["kind"] == "complete" or "more than 4096 images" in coverage["reason"]
+    assert explored.result["coverage"]["kind"] == ("sampled" if sampled else "complete")
 
 
 @pytest.mark.long
