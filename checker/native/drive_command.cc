@@ -19,7 +19,7 @@
 #include "checker/native/event_stream.h"
 #include "checker/native/recording.h"
 #include "powercut/mark.h"
-#include "tracer/stream/build_id.h"
+#include "tracer/format/build_id.h"
 
 namespace powercut {
 namespace {

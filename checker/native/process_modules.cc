@@ -1,13 +1,12 @@
 #include "checker/native/process_modules.h"
 
-#include <elf.h>
 #include <limits.h>
 #include <link.h>
 #include <stdlib.h>
 
 #include <algorithm>
 
-#include "checker/native/trace_names.h"
+#include "tracer/format/build_id.h"
 
 namespace powercut {
 namespace {
@@ -16,19 +15,6 @@ std::string absolute(const char* name) {
   char resolved[PATH_MAX];
   const char* path = name[0] == '\0' ? "/proc/self/exe" : name;
   return realpath(path, resolved) == nullptr ? std::string(name) : std::string(resolved);
-}
-
-std::string build_id_of(const dl_phdr_info& info, const ElfW(Phdr) & note) {
-  const auto* at = reinterpret_cast<const uint8_t*>(info.dlpi_addr + note.p_vaddr);
-  const uint8_t* end = at + note.p_memsz;
-  const auto padded = [](uint32_t size) { return (size + 3u) & ~3u; };
-  while (at + sizeof(ElfW(Nhdr)) <= end) {
-    const auto* header = reinterpret_cast<const ElfW(Nhdr)*>(at);
-    const uint8_t* body = at + sizeof *header + padded(header->n_namesz);
-    if (header->n_type == NT_GNU_BUILD_ID) return hex({body, header->n_descsz});
-    at = body + padded(header->n_descsz);
-  }
-  return "";
 }
 
 }  // namespace
@@ -46,7 +32,7 @@ std::vector<ProcessModule> process_modules() {
           if (header.p_type == PT_LOAD) module.segments.push_back(range);
           if (header.p_type == PT_LOAD && (header.p_flags & PF_W) != 0) module.writable.push_back(range);
           if (header.p_type == PT_NOTE && module.module.build_id.empty())
-            module.module.build_id = build_id_of(*info, header);
+            module.module.build_id = build_id_in_notes({reinterpret_cast<const uint8_t*>(range.begin), header.p_memsz});
         }
         // Relocated data that was made read-only again can be read, but never written: a store there faults.
         static_cast<std::vector<ProcessModule>*>(raw)->push_back(std::move(module));

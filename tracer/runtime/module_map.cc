@@ -7,7 +7,8 @@
 #include <algorithm>
 #include <climits>
 #include <cstdlib>
-#include <cstring>
+
+#include "tracer/format/build_id.h"
 
 namespace powercut {
 namespace {
@@ -28,34 +29,6 @@ std::string canonical_path(const char* name) {
   return path;
 }
 
-std::string hex(const uint8_t* bytes, size_t size) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (size_t i = 0; i < size; ++i) {
-    text.push_back(kDigits[bytes[i] >> 4]);
-    text.push_back(kDigits[bytes[i] & 15]);
-  }
-  return text;
-}
-
-// The GNU build id among the notes of one segment.
-std::string build_id(const uint8_t* notes, size_t size) {
-  while (size >= sizeof(ElfW(Nhdr))) {
-    ElfW(Nhdr) header;
-    memcpy(&header, notes, sizeof header);
-    const size_t name_size = (header.n_namesz + 3u) & ~size_t{3};
-    const size_t value_size = (header.n_descsz + 3u) & ~size_t{3};
-    if (sizeof header + name_size + value_size > size) break;
-    const uint8_t* name = notes + sizeof header;
-    if (header.n_type == NT_GNU_BUILD_ID && header.n_namesz == 4 && memcmp(name, "GNU", 4) == 0) {
-      return hex(name + name_size, header.n_descsz);
-    }
-    notes += sizeof header + name_size + value_size;
-    size -= sizeof header + name_size + value_size;
-  }
-  return {};
-}
-
 }  // namespace
 
 void ModuleMap::refresh() {
@@ -70,7 +43,7 @@ void ModuleMap::refresh() {
       if (header.p_type == PT_LOAD && (header.p_flags & PF_X) != 0) {
         map.ranges_.push_back({begin, begin + header.p_memsz, info->dlpi_addr, index});
       } else if (header.p_type == PT_NOTE && module.build_id.empty()) {
-        module.build_id = build_id(reinterpret_cast<const uint8_t*>(begin), header.p_memsz);
+        module.build_id = build_id_in_notes({reinterpret_cast<const uint8_t*>(begin), header.p_memsz});
       }
     }
     map.modules_.push_back(std::move(module));

@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "tracer/stream/build_id.h"
+#include "tracer/format/build_id.h"
 #include "tracer/stream/pools.h"
 #include "tracer/stream/stream_reader.h"
 

@@ -1,4 +1,4 @@
-#include "tracer/stream/build_id.h"
+#include "tracer/format/build_id.h"
 
 #include <elf.h>
 
@@ -18,34 +18,33 @@ bool read_at(std::ifstream& file, uint64_t offset, T* out) {
       file.seekg(static_cast<std::streamoff>(offset)).read(reinterpret_cast<char*>(out), sizeof(T)));
 }
 
-std::string hex(const uint8_t* bytes, size_t size) {
+std::string hex(std::span<const uint8_t> bytes) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string text;
-  for (size_t i = 0; i < size; ++i) {
-    text.push_back(kDigits[bytes[i] >> 4]);
-    text.push_back(kDigits[bytes[i] & 15]);
+  for (const uint8_t byte : bytes) {
+    text.push_back(kDigits[byte >> 4]);
+    text.push_back(kDigits[byte & 15]);
   }
   return text;
 }
 
-std::string among_notes(const std::vector<uint8_t>& notes) {
-  size_t at = 0;
-  while (notes.size() - at >= sizeof(Elf64_Nhdr)) {
+}  // namespace
+
+std::string build_id_in_notes(std::span<const uint8_t> notes) {
+  while (notes.size() >= sizeof(Elf64_Nhdr)) {
     Elf64_Nhdr header;
-    std::memcpy(&header, notes.data() + at, sizeof header);
+    std::memcpy(&header, notes.data(), sizeof header);
+    notes = notes.subspan(sizeof header);
     const uint64_t name = (uint64_t{header.n_namesz} + 3) & ~uint64_t{3};
     const uint64_t value = (uint64_t{header.n_descsz} + 3) & ~uint64_t{3};
-    at += sizeof header;
-    if (name + value > notes.size() - at) return {};
-    if (header.n_type == NT_GNU_BUILD_ID && header.n_namesz == 4 && std::memcmp(notes.data() + at, "GNU", 4) == 0) {
-      return hex(notes.data() + at + name, header.n_descsz);
+    if (name + value > notes.size()) return {};
+    if (header.n_type == NT_GNU_BUILD_ID && header.n_namesz == 4 && std::memcmp(notes.data(), "GNU", 4) == 0) {
+      return hex(notes.subspan(name, header.n_descsz));
     }
-    at += name + value;
+    notes = notes.subspan(name + value);
   }
   return {};
 }
-
-}  // namespace
 
 std::string file_build_id(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -63,7 +62,7 @@ std::string file_build_id(const std::string& path) {
              .read(reinterpret_cast<char*>(notes.data()), static_cast<std::streamsize>(notes.size()))) {
       return {};
     }
-    if (std::string id = among_notes(notes); !id.empty()) return id;
+    if (std::string id = build_id_in_notes(notes); !id.empty()) return id;
   }
   return {};
 }
