@@ -79,9 +79,8 @@ def make_record(
 
 def _site(stores: Sequence[dict[str, Any]], fate: str) -> str | None:
     """The last decisive store of a fate: the one nearest to the crash. Its site, or None."""
-    sites = [store["site"] for store in stores if store.get("decisive") and store.get("fate") == fate]
-    located = [site for site in sites if site]
-    return located[-1] if located else None
+    sites = [store for store in stores if store.get("decisive") and store.get("fate") == fate and store["site"]]
+    return str(max(sites, key=lambda store: int(store["event"]))["site"]) if sites else None
 
 
 def canonical_order(record: dict[str, Any]) -> tuple[int, int, int, int, str]:

@@ -139,7 +139,7 @@ int main(int argc, char** argv) {
     if (write(fd, "x", 1) != 1 || fstat(fd, &status) != 0) return 97;
     return (int)(status.st_size % 3);
   }
-  if (strcmp(how, "check") == 0) {                          /* exit 3: an item that counts as valid is not there */
+  if (strcmp(how, "check") == 0) { /* exit 3: an item that counts as valid is not there */
     for (uint64_t item = 1; item <= pool[8]; ++item) {
       for (uint64_t part = 0; part < 4; ++part) {
         if (pool[512 + item * 32 + part * 8] == 100 * item + part) continue;
