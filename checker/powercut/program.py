@@ -18,6 +18,7 @@ from powercut.program_binary import Binary
 
 DEFAULT_TIMEOUT = "5s"
 DEFAULT_RECORD_TIMEOUT = "10m"
+DEFAULT_IMAGES = 4096
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +33,8 @@ class Recovery:
     dump: tuple[str, ...] = ()
     #: Seconds that each of the three may take.
     timeout: float
+    #: Crash images of one crash point that are tried where not all can be.
+    images: int = DEFAULT_IMAGES
     cwd: Path
     #: As in `Recording`; empty for a trace, which knows its pools.
     pools: tuple[Path, ...] = ()
@@ -43,6 +46,7 @@ class Recovery:
             "check": list(self.check),
             "dump": list(self.dump),
             "timeout": self.timeout,
+            "images": self.images,
             "cwd": os.fspath(self.cwd),
         }
 
@@ -109,7 +113,7 @@ def duration(text: str, *, option: str) -> float:
 
 
 def recovery(
-    *, recover: str | None, check: str | None, dump: str | None, timeout: str, cwd: Path | None
+    *, recover: str | None, check: str | None, dump: str | None, timeout: str, images: int, cwd: Path | None
 ) -> Recovery:  # fmt: skip
     """The commands that judge an image. UsageError when one of them cannot be run."""
     folder = working_folder(cwd)
@@ -124,6 +128,7 @@ def recovery(
         check=words(check, option="--check"),
         dump=words(dump, option="--dump"),
         timeout=duration(timeout, option="--timeout"),
+        images=images,
         cwd=folder,
     )
     for option, command in (("--recover", made.recover), ("--check", made.check), ("--dump", made.dump)):

@@ -33,7 +33,7 @@ def explore(
     _refuse_useless(program.recovery, trace, engine_path=engine_path, interrupt=interrupt)
     arguments = ["program", "--trace", str(trace), *commands(program.recovery)]
     arguments += ["--model", options.model, "--atoms", options.atoms]
-    arguments += ["--jobs", str(options.jobs), "--seed", str(options.seed)]
+    arguments += ["--jobs", str(options.jobs), "--seed", str(options.seed), "--images", str(program.recovery.images)]
     arguments += _read_sets()
     if options.budget.seconds is not None:
         arguments += ["--budget-seconds", f"{options.budget.seconds:g}"]

@@ -37,6 +37,7 @@ def explore(
     check: modes.Check = None,
     dump: modes.Dump = None,
     timeout: modes.Timeout = program.DEFAULT_TIMEOUT,
+    images: modes.Images = program.DEFAULT_IMAGES,
     name: modes.Name = None,
     cwd: modes.Cwd = None,
 ) -> None:
@@ -54,7 +55,9 @@ def explore(
         raise UsageError(
             "no such trace", where=str(file), next_step="Record one with 'powercut record TARGET --scenario S -o FILE'."
         )
-    given = modes.ProgramOptions(recover=recover, check=check, dump=dump, timeout=timeout, name=name, cwd=cwd)
+    given = modes.ProgramOptions(
+        recover=recover, check=check, dump=dump, timeout=timeout, images=images, name=name, cwd=cwd
+    )
     if given.named():
         given.refuse_with(resume=resume)
         request = modes.explore_request(given, chosen, file)

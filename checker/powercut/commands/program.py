@@ -81,6 +81,15 @@ Tracer = Annotated[
 Timeout = Annotated[
     str, typer.Option("--timeout", metavar="TIME", help="Program mode: the time of one recovery, check or dump.")
 ]
+Images = Annotated[
+    int,
+    typer.Option(
+        "--images",
+        metavar="N",
+        min=2,
+        help="Program mode: crash images that are tried of a crash point where not all can be.",
+    ),
+]
 RecordTimeout = Annotated[
     str, typer.Option("--record-timeout", metavar="TIME", help="Program mode: the time of the recorded command.")
 ]
@@ -127,6 +136,7 @@ class ProgramOptions:
     ops: str | None = None
     tracer: str | None = None
     timeout: str = program.DEFAULT_TIMEOUT
+    images: int = program.DEFAULT_IMAGES
     record_timeout: str = program.DEFAULT_RECORD_TIMEOUT
     allow_exit: list[int] | None = None
     name: str | None = None
@@ -171,7 +181,12 @@ class ProgramOptions:
     def recovery(self) -> program.Recovery:
         """How images are judged."""
         return program.recovery(
-            recover=self.recover, check=self.check, dump=self.dump, timeout=self.timeout, cwd=self.cwd
+            recover=self.recover,
+            check=self.check,
+            dump=self.dump,
+            timeout=self.timeout,
+            images=self.images,
+            cwd=self.cwd,
         )
 
     def refuse_with(self, **others: object) -> None:
@@ -212,7 +227,7 @@ def _recovery_words(given: ProgramOptions) -> list[str]:
     words = ["--recover", given.recover or ""]
     for option, value in (("--check", given.check), ("--dump", given.dump), ("--cwd", given.cwd)):
         words += [option, str(value)] if value else []
-    return [*words, "--timeout", given.timeout]
+    return [*words, "--timeout", given.timeout, "--images", str(given.images)]
 
 
 def _request(made: Program, chosen: ExploreOptions, *, scenario: str, words: list[str]) -> Request:
