@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 from powercut import __version__, output
 from powercut.commands import (
     audit,
+    baseline,
     compile,
     doctor,
     explore,
@@ -100,6 +101,7 @@ for _verb in (
     reproduce,
     faults,
     report,
+    baseline,
     known_bugs,
     litmus,
     audit,

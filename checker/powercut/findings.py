@@ -96,15 +96,30 @@ def canonical_order(record: dict[str, Any]) -> tuple[int, int, int, int, str]:
     )
 
 
+def is_suppressed(finding: dict[str, Any]) -> bool:
+    """True when a suppression that has not expired sets the finding of a run record aside."""
+    held = finding.get("suppressed")
+    return held is not None and not held["expired"]
+
+
+def counts(finding: dict[str, Any]) -> bool:
+    """True when the finding of a run record fails a gate: it is neither in the baseline nor suppressed."""
+    return finding.get("baseline") != "known" and not is_suppressed(finding)
+
+
 def write_json(path: Path, value: object) -> None:
     """Writes `value` durably and as a whole: a reader sees the old file or the new one."""
+    write_text(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Writes a file durably and as a whole."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(value, file, indent=1, ensure_ascii=False)
-                file.write("\n")
+                file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
             os.chmod(name, 0o644)

@@ -13,7 +13,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from powercut.errors import PowercutError, UsageError, unknown_name
-from powercut.findings import unwritable, write_json
+from powercut.findings import counts, unwritable, write_json
+from powercut.gate import Gate
 from powercut_reports import html, json_report, text
 
 FORMATS = ("text", "html", "json")
@@ -54,15 +55,21 @@ def colored() -> bool:
 
 
 def print_run(run: dict[str, Any]) -> None:
-    """The findings of a run and its summary, as text on stdout."""
+    """The findings of a run and its summary, as text on stdout. What a gate accepts has a line in the summary only."""
     color = colored()
-    for finding in run["findings"]:
+    for finding in filter(counts, run["findings"]):
         print(text.render_finding(finding, color=color), end="\n\n")
     print(text.render_run(run, color=color))
     if run["error"]:
         error = run["error"]
         print(f"  Harness failed: {error['where']}: {error['what']}. {error['next']}")
     print(flush=True)
+
+
+def print_gate(gate: Gate, runs: Sequence[dict[str, Any]]) -> None:
+    """How the findings of the runs stand to the baseline and the suppressions."""
+    for line in gate.lines(runs):
+        print(line, flush=True)
 
 
 def print_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -79,7 +86,9 @@ def print_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
 
 
-def write_reports(runs: Sequence[dict[str, Any]], out: Path, formats: frozenset[str], *, title: str) -> list[Path]:
+def write_reports(
+    runs: Sequence[dict[str, Any]], out: Path, formats: frozenset[str], *, title: str, gate: Gate
+) -> list[Path]:
     """Writes the files of the formats that have files, and returns their paths."""
     written: list[Path] = []
     if "html" in formats:
@@ -89,7 +98,7 @@ def write_reports(runs: Sequence[dict[str, Any]], out: Path, formats: frozenset[
             raise unwritable(out, error) from error
     if "json" in formats:
         path = out / JSON_REPORT
-        write_json(path, runs_object(runs))
+        write_json(path, runs_object(runs, gate=gate))
         written.append(path)
     return written
 
@@ -107,6 +116,6 @@ def _fidelity(out: Path) -> dict[str, Any] | None:
     return content if isinstance(content, dict) else None
 
 
-def runs_object(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def runs_object(runs: Sequence[dict[str, Any]], *, gate: Gate) -> dict[str, Any]:
     """The object that --json prints."""
-    return json_report.runs_object(list(runs))
+    return {**json_report.runs_object(list(runs)), **gate.summary(runs)}

@@ -70,11 +70,19 @@ class Context:
     #: Whether runs keep what is finished on disk, and whether they begin with what an earlier command kept.
     checkpoints: bool = False
     resume: bool = False
+    #: Adds to a run record before it is written; called from several threads.
+    mark: Callable[[dict[str, Any]], None] = lambda run: None
 
 
 @contextmanager
 def open_context(
-    engine_path: Path, out: Path, *, listener: Listener | None = None, checkpoints: bool = False, resume: bool = False
+    engine_path: Path,
+    out: Path,
+    *,
+    listener: Listener | None = None,
+    checkpoints: bool = False,
+    resume: bool = False,
+    mark: Callable[[dict[str, Any]], None] = lambda run: None,
 ) -> Iterator[Context]:
     """A context whose output folder exists and can be written; nothing in it was touched."""
     prepare_out(out)
@@ -87,6 +95,7 @@ def open_context(
             listener=listener or Silent(),
             checkpoints=checkpoints,
             resume=resume,
+            mark=mark,
         )
 
 
@@ -138,6 +147,7 @@ def run_one(request: Request, context: Context, *, order: int = 0) -> dict[str, 
     finally:
         context.listener.ended(order)
     run = collector.finish(error=error, interrupted=interrupted or context.interrupt.requested)
+    context.mark(run)
     name = request.slug or slug(run["target"], run["variant"], run["scenario"])
     findings.write_json(context.out / "runs" / f"{name}-{slug(run['model'])}.json", run)
     return run
@@ -275,8 +285,10 @@ def _refuse_missing_marks(event: events.Recorded, plan: dict[str, Any]) -> None:
 
 
 def exit_code(run: dict[str, Any], *, fail_on: frozenset[str] = frozenset()) -> ExitCode:
-    """What one run record means for the exit status."""
-    if run["findings"] or any(item.get("kind") in fail_on for item in run["hygiene"]):
+    """What one run record means for the exit status. Findings that a gate accepts do not count."""
+    if any(findings.counts(item) for item in run["findings"]) or any(
+        item.get("kind") in fail_on for item in run["hygiene"]
+    ):
         return ExitCode.FINDINGS
     return ExitCode.CLEAN if is_complete(run) else ExitCode.INCOMPLETE
 

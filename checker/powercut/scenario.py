@@ -4,7 +4,6 @@ Every mistake is reported as `file:line: what. next step.`; a key that does not 
 right one. Discovery and selection are in `catalog.py`; what the engine is given is in `plan.py`.
 """
 
-import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ from pydantic import ValidationError
 from powercut import paths
 from powercut.errors import UsageError, nearest
 from powercut.scenario_schema import STEPS, ScenarioFile, keys_at
-from powercut.toml_lines import locate
+from powercut.toml_lines import locate, syntax_error
 
 SCHEMA_VERSION = 1
 #: Name of the one scenario of a folder of the gallery.
@@ -56,9 +55,7 @@ def load(path: Path) -> Scenario:
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        line = re.search(r"at line (\d+)", str(error))
-        what = re.sub(r"\s*\(at .*\)$", "", str(error))
-        number = line[1] if line else str(text.count("\n") + 1)
+        what, number = syntax_error(error, text)
         raise UsageError(
             f"malformed TOML ({what})",
             where=f"{place}:{number}",

@@ -1,7 +1,15 @@
 """Finds the line of a TOML file that a validation error means."""
 
 import re
+import tomllib
 from collections.abc import Sequence
+
+
+def syntax_error(error: tomllib.TOMLDecodeError, text: str) -> tuple[str, int]:
+    """What is wrong with a file that is no TOML, and in which line (from 1)."""
+    line = re.search(r"at line (\d+)", str(error))
+    what = re.sub(r"\s*\(at .*\)$", "", str(error))
+    return what, int(line[1]) if line else text.count("\n") + 1
 
 
 def locate(text: str, location: Sequence[int | str]) -> int:

@@ -132,6 +132,7 @@ def _environment() -> Environment:
         cut_sentence=story.cut_sentence,
         nested_sentence=story.nested_sentence,
         own_frame=own_frame,
+        standing=story.standing,
     )
     return environment
 

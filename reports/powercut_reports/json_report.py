@@ -6,6 +6,9 @@
                findings: [{fingerprint, invariant, operation, query, store_site, lost_site, message, file}],
                hygiene: [{kind, count, site, offset, first_event, message}]}]}
 
+With a baseline each finding has `baseline`, "new" or "known"; one that a suppression names has `suppressed`:
+{reason, expires, expired, rule}. The CLI adds what concerns all runs together (checker/RUN.md).
+
 A run of program mode also has `program`: {command, recover, check, dump, tracer, pools}, the commands as lists of
 words.
 
@@ -15,6 +18,7 @@ are text such as "update(17)" and "lookup(17)"; the whole finding is in `file`.
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from powercut_reports.model import Finding, Hygiene
@@ -65,6 +69,8 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "lost_site": finding.lost_site or None,
         "message": finding.message,
         "file": finding.file or None,
+        **({"baseline": finding.baseline} if finding.baseline else {}),
+        **({"suppressed": asdict(finding.suppressed)} if finding.suppressed else {}),
     }
 
 

@@ -119,6 +119,14 @@ class Fault:
 
 
 @dataclass(frozen=True)
+class Suppression:
+    reason: str
+    expires: str  # its last day, such as 2027-01-31
+    expired: bool
+    rule: str  # file:line
+
+
+@dataclass(frozen=True)
 class Finding:
     fingerprint: str
     invariant: str
@@ -143,6 +151,8 @@ class Finding:
     target: str
     variant: str
     scenario: str
+    baseline: str  # new or known; empty without a baseline
+    suppressed: Suppression | None
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ from powercut_reports.model import (
     Run,
     SourceLine,
     Store,
+    Suppression,
     TimelineEvent,
     TimelineLine,
 )
@@ -189,6 +190,12 @@ def _fault(raw: Raw) -> Fault:
     return Fault(as_text(raw.get("signal")), as_text(raw.get("address")), as_text(raw.get("text")), parse_frames(raw))
 
 
+def _suppression(raw: Raw) -> Suppression:
+    return Suppression(
+        as_text(raw.get("reason")), as_text(raw.get("expires")), raw.get("expired") is True, as_text(raw.get("rule"))
+    )
+
+
 def parse_finding(raw: Raw, run: Raw | None = None) -> Finding:
     """`run` names the target and scenario for a finding that does not carry them itself."""
     owner = run or {}
@@ -225,6 +232,8 @@ def parse_finding(raw: Raw, run: Raw | None = None) -> Finding:
         target=as_text(raw.get("target", owner.get("target"))),
         variant=as_text(raw.get("variant", owner.get("variant"))),
         scenario=as_text(raw.get("scenario", owner.get("scenario"))),
+        baseline=as_text(raw.get("baseline")),
+        suppressed=_suppression(held) if (held := _dict(raw.get("suppressed"))) else None,
     )
 
 

@@ -159,6 +159,16 @@ def summary_site(finding: Finding) -> str:
     return groups[0].site if groups and groups[0].site else frame.site if frame else ""
 
 
+def standing(finding: Finding) -> str:
+    """How a project's baseline and suppressions see the finding, such as "known"; empty without either."""
+    held = finding.suppressed
+    words = [finding.baseline] if finding.baseline else []
+    if held:
+        until = "suppression expired on" if held.expired else "suppressed until"
+        words.append(f"{until} {held.expires}: {held.reason}")
+    return ", ".join(words)
+
+
 def coverage_words(coverage: Coverage) -> str:
     """ "complete" or "sampled 12.3 %"."""
     if coverage.kind == "sampled" and coverage.total:

@@ -131,5 +131,6 @@ def _run(run: Run, paint: _Painter) -> str:
         rows.append(f"  Findings: {fmt.grouped(len(run.findings))}")
         for finding in run.findings:
             cells = [paint(printable(finding.invariant), "red"), printable(story.summary_site(finding))]
+            cells += [printable(words)] if (words := story.standing(finding)) else []
             rows.append("    " + "  ".join([*cells, printable(finding.file)]).rstrip())
     return "\n".join(rows)

@@ -10,6 +10,7 @@ from powercut.commands import program as modes
 from powercut.commands import shared
 from powercut.commands.judge import judge
 from powercut.errors import UsageError
+from powercut.gate import open_gate
 from powercut.runner import Request
 
 
@@ -29,6 +30,8 @@ def explore(
     format: shared.Format = "text,html",
     json: shared.Json = False,
     fail_on: shared.FailOn = None,
+    baseline: shared.Baseline = None,
+    suppressions: shared.Suppressions = None,
     atoms: shared.Atoms = options.DEFAULT_ATOMS,
     paranoid: shared.Paranoid = False,
     resume: shared.Resume = False,
@@ -51,6 +54,7 @@ def explore(
         model=model, strategy=strategy, atoms=atoms, nested=nested, budget=budget, seed=seed, paranoid=paranoid
     )
     formats, kinds = output.parse_formats(format), options.parse_fail_on(fail_on or [])
+    gate = open_gate(baseline, suppressions)
     if not file.is_file():
         raise UsageError(
             "no such trace", where=str(file), next_step="Record one with 'powercut record TARGET --scenario S -o FILE'."
@@ -76,6 +80,7 @@ def explore(
         formats=formats,
         as_json=json,
         fail_on=kinds,
+        gate=gate,
         resume=resume,
         stats=stats,
         title=f"powercut: {file.name}",

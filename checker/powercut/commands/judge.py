@@ -7,6 +7,7 @@ from typing import Any
 
 from powercut import batch, output, paths, progress
 from powercut.exit_codes import ExitCode
+from powercut.gate import Gate
 from powercut.runner import Request, open_context
 from powercut.stats import TITLES, rows
 
@@ -19,6 +20,7 @@ def judge(
     formats: frozenset[str],
     as_json: bool,
     fail_on: frozenset[str],
+    gate: Gate,
     title: str,
     resume: bool,
     stats: bool,
@@ -26,7 +28,9 @@ def judge(
     """Carries out the requests and returns the exit code of all of them."""
     with (
         progress.bars() as (listener, bars),
-        open_context(paths.engine(), out, listener=listener, checkpoints=True, resume=resume) as context,
+        open_context(
+            paths.engine(), out, listener=listener, checkpoints=True, resume=resume, mark=gate.mark
+        ) as context,
     ):
 
         def show(run: dict[str, Any]) -> None:
@@ -39,11 +43,13 @@ def judge(
 
         outcome = batch.run_all(requests, context, jobs=jobs, on_run=show)
     if as_json:
-        output.print_json(output.runs_object(outcome.runs))
+        output.print_json(output.runs_object(outcome.runs, gate=gate))
+    elif "text" in formats:
+        output.print_gate(gate, outcome.runs)
     for error in outcome.errors:
         output.say_error(error)
     if outcome.runs:
-        for path in output.write_reports(outcome.runs, out, formats, title=title):
+        for path in output.write_reports(outcome.runs, out, formats, title=title, gate=gate):
             output.say(f"Report: {path}")
     if outcome.interrupted:
         output.say("Interrupted: what was found so far is kept; coverage is marked as sampled.")

@@ -12,6 +12,7 @@ from powercut.collector import RUN_VERSION, blank_run
 from powercut.commands import shared
 from powercut.errors import UsageError
 from powercut.exit_codes import worst
+from powercut.gate import open_gate
 from powercut.runner import exit_code
 
 
@@ -40,20 +41,26 @@ def report(
     format: shared.Format = "text,html",
     json: shared.Json = False,
     fail_on: shared.FailOn = None,
+    baseline: shared.Baseline = None,
+    suppressions: shared.Suppressions = None,
 ) -> None:
     """Render the reports of an output folder again, from its run records.
 
-    Nothing is explored. Exit codes are those of the runs.
+    Nothing is explored. Exit codes are those of the runs, with --baseline and suppressions as they are now.
     """
     formats, kinds = output.parse_formats(format), options.parse_fail_on(fail_on or [])
+    gate = open_gate(baseline, suppressions)
     runs = load_runs(folder)
+    for run in runs:
+        gate.mark(run)
     if json:
-        output.print_json(output.runs_object(runs))
+        output.print_json(output.runs_object(runs, gate=gate))
     elif "text" in formats:
         for run in runs:
             output.print_run(run)
+        output.print_gate(gate, runs)
     names = list(dict.fromkeys(run["target"] for run in runs))
-    for path in output.write_reports(runs, folder, formats, title=f"powercut: {', '.join(names)}"):
+    for path in output.write_reports(runs, folder, formats, title=f"powercut: {', '.join(names)}", gate=gate):
         output.say(f"Report: {path}")
     raise typer.Exit(worst(exit_code(run, fail_on=kinds) for run in runs))
 

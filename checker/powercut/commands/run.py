@@ -8,6 +8,7 @@ from powercut import options, output, program, requests, runner, targets
 from powercut.commands import program as modes
 from powercut.commands import shared
 from powercut.commands.judge import judge
+from powercut.gate import open_gate
 
 
 def register(app: typer.Typer) -> None:
@@ -29,6 +30,8 @@ def run(
     format: shared.Format = "text,html",
     json: shared.Json = False,
     fail_on: shared.FailOn = None,
+    baseline: shared.Baseline = None,
+    suppressions: shared.Suppressions = None,
     atoms: shared.Atoms = options.DEFAULT_ATOMS,
     paranoid: shared.Paranoid = False,
     resume: shared.Resume = False,
@@ -56,12 +59,13 @@ def run(
     Program mode judges any program instead: --record CMD --recover CMD --pool FILE (docs/program-mode.md).
 
     Exit code: 0 clean and complete, 1 findings, 2 usage, 3 incomplete or unknown. Of several runs the
-    worst counts, in the order 2, 1, 3, 0.
+    worst counts, in the order 2, 1, 3, 0. Findings that --baseline knows or that are suppressed do not count.
     """
     chosen = shared.explore_options(
         model=model, strategy=strategy, atoms=atoms, nested=nested, budget=budget, seed=seed, paranoid=paranoid
     )
     formats, kinds = output.parse_formats(format), options.parse_fail_on(fail_on or [])
+    gate = open_gate(baseline, suppressions)
     given = modes.ProgramOptions(
         record=record,
         recover=recover,
@@ -94,6 +98,7 @@ def run(
         formats=formats,
         as_json=json,
         fail_on=kinds,
+        gate=gate,
         resume=resume,
         stats=stats,
         title=f"powercut: {', '.join(names)}",

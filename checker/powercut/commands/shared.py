@@ -58,6 +58,24 @@ Format = Annotated[
     str, typer.Option("--format", metavar="LIST", help="What to make of the runs, of: text, html, json.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]
+Baseline = Annotated[
+    Path | None,
+    typer.Option(
+        "--baseline",
+        metavar="FILE",
+        help="Findings that are known: only new ones fail. 'powercut baseline update' writes the file.",
+        show_default=False,
+    ),
+]
+Suppressions = Annotated[
+    Path | None,
+    typer.Option(
+        "--suppressions",
+        metavar="FILE",
+        help="Findings that are set aside for a time.  [default: powercut-suppressions.toml, if it is there]",
+        show_default=False,
+    ),
+]
 FailOn = Annotated[
     list[str] | None,
     typer.Option(

@@ -1,0 +1,42 @@
+"""`powercut baseline`: the findings that `--baseline` accepts."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from powercut import baseline
+from powercut.commands import shared
+from powercut.commands.report import load_runs
+from powercut.findings import is_suppressed
+
+
+def register(app: typer.Typer) -> None:
+    verbs = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Accept findings that are known.")
+    verbs.callback()(_verbs)
+    verbs.command()(update)
+    app.add_typer(verbs, name="baseline")
+
+
+def _verbs() -> None:
+    """Accept findings that are known, so that only new ones fail (checker/RUN.md)."""
+
+
+def update(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The baseline; it is made when it is missing.")],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The output folder of the runs.")] = (
+        shared.DEFAULT_OUT
+    ),
+) -> None:
+    """Write the findings of an output folder into a baseline.
+
+    Entries of the folder's complete runs are replaced, all others kept. Suppressed findings are left out.
+    """
+    before = baseline.load(file) if file.exists() else baseline.Baseline(path=file)
+    runs = load_runs(out)
+    after = before.updated(runs)
+    after.write()
+    old, new = ({(entry.bug, entry.scenario) for entry in entries} for entries in (before.entries, after.entries))
+    print(f"{file}: {len(new - old)} added, {len(old - new)} removed, {len(new)} in all")
+    if left_out := sum(is_suppressed(finding) for run in runs for finding in run["findings"]):
+        print(f"  {left_out} suppressed left out")
