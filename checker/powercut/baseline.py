@@ -63,12 +63,19 @@ class Entry(BaseModel):
     @property
     def bug(self) -> tuple[str, str, str, str, str]:
         """What makes another finding this one. Without sites a fingerprint says too little to leave its scenario."""
-        return self.fingerprint, self.target, self.variant, self.model, "" if self.sites else self.scenario
+        return self.fingerprint, self.target, self.variant, self.model, "" if self.places else self.scenario
+
+    @property
+    def places(self) -> list[str]:
+        """Its sites as `file:line`, each once; of a store of unknown place, nothing."""
+        return [place for place in dict.fromkeys(site.rpartition(" ")[2] for site in self.sites) if place != "?"]
 
     def __str__(self) -> str:
         target = f"{self.target}:{self.variant}" if self.variant else self.target
-        sites = ", ".join(dict.fromkeys(site.rpartition(" ")[2] for site in self.sites))
-        return f"{self.invariant} {sites}".rstrip() + f"  ({target}, scenario {self.scenario}, {self.model})"
+        return (
+            f"{self.invariant} {', '.join(self.places)}".rstrip()
+            + f"  ({target}, scenario {self.scenario}, {self.model})"
+        )
 
 
 def run_key(run: dict[str, Any]) -> RunKey:
