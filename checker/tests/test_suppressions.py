@@ -105,6 +105,16 @@ def test_report_takes_suppressions_as_they_are_now(house: Any) -> None:
     assert main(["report", ".powercut"]) == ExitCode.CLEAN
 
 
+def test_baseline_update_leaves_suppressed_findings_out(house: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """Known ones would outlive their suppression."""
+    house.scenario("lost_one")
+    assert main(["run", "level:published"]) == ExitCode.FINDINGS
+    (house.root / DEFAULT).write_text(table('target = "level"'))
+    capsys.readouterr()
+    assert main(["baseline", "update", "base.json"]) == ExitCode.CLEAN
+    assert capsys.readouterr().out == "base.json: 0 added, 0 removed, 0 in all\n  1 suppressed left out\n"
+
+
 def test_suppressed_but_incomplete_is_incomplete(house: Any) -> None:
     house.scenario("dies_one")
     (house.root / DEFAULT).write_text(table('target = "level"'))

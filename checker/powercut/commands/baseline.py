@@ -9,10 +9,11 @@ from powercut import baseline
 from powercut.commands import shared
 from powercut.commands.report import load_runs
 from powercut.findings import is_suppressed
+from powercut.gate import open_gate
 
 
 def register(app: typer.Typer) -> None:
-    verbs = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Accept findings that are known.")
+    verbs = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
     verbs.callback()(_verbs)
     verbs.command()(update)
     app.add_typer(verbs, name="baseline")
@@ -27,13 +28,17 @@ def update(
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The output folder of the runs.")] = (
         shared.DEFAULT_OUT
     ),
+    suppressions: shared.Suppressions = None,
 ) -> None:
     """Write the findings of an output folder into a baseline.
 
     Entries of the folder's complete runs are replaced, all others kept. Suppressed findings are left out.
     """
     before = baseline.load(file) if file.exists() else baseline.Baseline(path=file)
+    gate = open_gate(None, suppressions)
     runs = load_runs(out)
+    for run in runs:
+        gate.mark(run)
     after = before.updated(runs)
     after.write()
     old, new = ({(entry.bug, entry.scenario) for entry in entries} for entries in (before.entries, after.entries))
