@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +12,21 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from powercut.errors import PowercutError, UsageError, unknown_name
-from powercut.findings import counts, unwritable, write_json
+from powercut.errors import PowercutError, UsageError, nearest
+from powercut.findings import counts, unwritable, write_json, write_text
 from powercut.gate import Gate
-from powercut_reports import html, json_report, text
+from powercut_reports import github, html, json_report, junit, markdown, sarif, text
 
-FORMATS = ("text", "html", "json")
+FORMATS = ("text", "html", "json", "sarif", "junit", "github", "markdown")
 #: What `powercut fidelity --out` writes, and the HTML report shows.
 FIDELITY_REPORT = "fidelity.json"
 JSON_REPORT = "report.json"
+#: For a CI gate (powercut_reports.ci): the format, its file, and what renders it.
+CI_REPORTS: tuple[tuple[str, str, Callable[..., str]], ...] = (
+    ("sarif", "report.sarif", sarif.render),
+    ("junit", "report.junit.xml", junit.render),
+    ("markdown", "summary.md", markdown.render),
+)
 
 
 def parse_formats(value: str) -> frozenset[str]:
@@ -28,7 +34,9 @@ def parse_formats(value: str) -> frozenset[str]:
     formats = [word.strip() for word in value.split(",") if word.strip()]
     for name in formats:
         if name not in FORMATS:
-            raise unknown_name("format", name, FORMATS, list_command="powercut run --help")
+            close = nearest(name, FORMATS)
+            hint = f"Did you mean {' or '.join(repr(word) for word in close)}? " if close else ""
+            raise UsageError(f"unknown format '{name}'", next_step=f"{hint}There are {', '.join(FORMATS)}.")
     if not formats:
         raise UsageError("no format was named", where="--format", next_step=f"Name some of {', '.join(FORMATS)}.")
     return frozenset(formats)
@@ -100,6 +108,32 @@ def write_reports(
         path = out / JSON_REPORT
         write_json(path, runs_object(runs, gate=gate))
         written.append(path)
+    return written
+
+
+def write_gate_reports(
+    runs: Sequence[dict[str, Any]],
+    out: Path,
+    formats: frozenset[str],
+    *,
+    fail_on: frozenset[str],
+    errors: Sequence[PowercutError] = (),
+    as_json: bool = False,
+) -> list[Path]:
+    """Writes what a CI gate reads, and returns the paths; `errors` are of requests that came to no run.
+
+    Annotations are printed: on stderr, where a workflow finds them too, when stdout is for JSON alone.
+    """
+    said = [error.paragraph() for error in errors]
+    written: list[Path] = []
+    for name, file, render in CI_REPORTS:
+        if name in formats:
+            path = out / file
+            write_text(path, render(runs, fail_on=fail_on, errors=said))
+            written.append(path)
+    if "github" in formats:
+        commands = github.render(runs, fail_on=fail_on, errors=said)
+        print(commands, end="", file=sys.stderr if as_json else sys.stdout, flush=True)
     return written
 
 

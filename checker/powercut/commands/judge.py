@@ -51,6 +51,10 @@ def judge(
     if outcome.runs:
         for path in output.write_reports(outcome.runs, out, formats, title=title, gate=gate):
             output.say(f"Report: {path}")
+    for path in output.write_gate_reports(
+        outcome.runs, out, formats, fail_on=fail_on, errors=outcome.errors, as_json=as_json
+    ):
+        output.say(f"Report: {path}")
     if outcome.interrupted:
         output.say("Interrupted: what was found so far is kept; coverage is marked as sampled.")
     return outcome.exit_code(fail_on=fail_on)

@@ -62,6 +62,8 @@ def report(
     names = list(dict.fromkeys(run["target"] for run in runs))
     for path in output.write_reports(runs, folder, formats, title=f"powercut: {', '.join(names)}", gate=gate):
         output.say(f"Report: {path}")
+    for path in output.write_gate_reports(runs, folder, formats, fail_on=kinds, as_json=json):
+        output.say(f"Report: {path}")
     raise typer.Exit(worst(exit_code(run, fail_on=kinds) for run in runs))
 
 

@@ -55,7 +55,12 @@ Resume = Annotated[
 Stats = Annotated[bool, typer.Option("--stats", help="Print where the time of each run went.")]
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of traces, findings and reports.")]
 Format = Annotated[
-    str, typer.Option("--format", metavar="LIST", help="What to make of the runs, of: text, html, json.")
+    str,
+    typer.Option(
+        "--format",
+        metavar="LIST",
+        help="What to make of the runs, of: text, html, json, sarif, junit, github, markdown.",
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]
 Baseline = Annotated[

@@ -1,0 +1,190 @@
+"""What the reports for a CI gate share: which places to point at, what a run means for the gate, what each rule says.
+
+A gate is red for findings and for what was not covered, so both are told apart here by the rules of the exit codes
+(`powercut.runner.exit_code`; a test of `checker/tests` holds the two together).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from powercut_reports import story
+from powercut_reports.format import printable
+from powercut_reports.model import Finding, Hygiene, Run
+from powercut_reports.parse import parse_run
+
+#: Of a run, best first.
+CLEAN, INCOMPLETE, FINDINGS = "clean", "incomplete", "findings"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A source file, relative to the project where it lies inside it, and a line; 0 where only the file is known."""
+
+    file: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Rule:
+    """An invariant or a kind of hygiene: a sentence for a list, and what to do about it."""
+
+    id: str
+    summary: str
+    help: str
+    hygiene: bool = False
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """A finding that the project's baseline knows or a suppression sets aside, and why."""
+
+    finding: Finding
+    known: bool
+    reason: str
+
+
+@dataclass(frozen=True)
+class Results:
+    """Everything that one command has to say to a gate."""
+
+    runs: tuple[Run, ...]  # with the findings that count
+    accepted: tuple[tuple[Accepted, ...], ...]  # beside `runs`: those that do not
+    raw: tuple[dict[str, Any], ...]  # beside `runs`
+    fail_on: frozenset[str]  # hygiene kinds that count as findings
+    errors: tuple[str, ...]  # of requests that came to no run
+
+
+def results(
+    runs: Sequence[dict[str, Any]], *, fail_on: frozenset[str] = frozenset(), errors: Sequence[str] = ()
+) -> Results:
+    parsed, accepted = [], []
+    for raw in runs:
+        run = parse_run(raw)
+        reasons = [_accepted(finding) for finding in findings_of(raw)]
+        pairs = list(zip(run.findings, findings_of(raw), reasons, strict=True))
+        parsed.append(replace(run, findings=tuple(finding for finding, _, reason in pairs if not reason)))
+        accepted.append(
+            tuple(
+                Accepted(finding, held.get("baseline") == "known", reason) for finding, held, reason in pairs if reason
+            )
+        )
+    return Results(tuple(parsed), tuple(accepted), tuple(runs), fail_on, tuple(errors))
+
+
+def findings_of(raw: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The findings of a run record."""
+    return [finding for finding in raw.get("findings") or [] if isinstance(finding, Mapping)]
+
+
+def counted(raw: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Those that fail a gate."""
+    return [finding for finding in findings_of(raw) if not _accepted(finding)]
+
+
+def _accepted(finding: Mapping[str, Any]) -> str:
+    """Why a finding does not count; empty when it does."""
+    held = finding.get("suppressed")
+    if isinstance(held, Mapping) and held.get("expired") is not True:
+        return f"suppressed: {held.get('reason') or 'no reason was given'}"
+    return "known to the baseline" if finding.get("baseline") == "known" else ""
+
+
+_ORDER = "Flush the line of the store that was lost and fence, before the store that depends on it."
+_INVARIANTS = (
+    Rule("lost-item", "An acknowledged item is gone after a power cut.", _ORDER),
+    Rule("phantom-item", "An item is there after a power cut that must not be.", _ORDER),
+    Rule("stale-value", "An older value of a key is back after a power cut.", _ORDER),
+    Rule(
+        "torn-value",
+        "A value is there after a power cut that nobody wrote.",
+        "Make the value durable before what makes it visible; more than 8 bytes never persist at once.",
+    ),
+    Rule(
+        "duplicate-bound",
+        "A key has more copies, or other ones, than the scheme allows.",
+        "Let recovery find and drop the copies that an interrupted move leaves.",
+    ),
+    Rule(
+        "structure",
+        "The structure violates the scheme's own invariants after a power cut.",
+        "Order the stores that belong together, or let recovery mend what a cut between them leaves.",
+    ),
+    Rule("leak", "Blocks are lost after a power cut.", "Let recovery free what an interrupted operation has taken."),
+    Rule(
+        "recovery-failed",
+        "Recovery fails on an image that a power cut can leave.",
+        "Recovery must work on every image that a power cut can leave; order the stores that it relies on.",
+    ),
+    Rule(
+        "recovery-hang",
+        "Recovery does not end on an image that a power cut can leave.",
+        "Look for a lock or a counter that was stored as taken and stays so.",
+    ),
+    Rule(
+        "unusable",
+        "The structure cannot be used after recovery.",
+        "Operations after recovery must work on every image that a power cut can leave.",
+    ),
+    Rule(
+        "wild-store",
+        "Recovery or a query stores outside all memory of its own.",
+        "A pointer or an offset was read before what it points to was durable, or is not checked.",
+    ),
+    Rule(
+        "not-idempotent",
+        "A second power cut, inside or after recovery, does damage.",
+        "Recovery must make its own stores durable in an order from which it can begin again.",
+    ),
+)
+_HYGIENE = (
+    Rule("redundant-flush", "A line is flushed that is clean.", "Drop the flush, where it is never needed.", True),
+    Rule("redundant-fence", "A fence has no flush to wait for.", "Drop the fence, where it is never needed.", True),
+    Rule("never-persisted", "A store is never flushed.", "Flush and fence it, or keep it in volatile memory.", True),
+)
+RULES = (*_INVARIANTS, *_HYGIENE)
+
+
+def unknown_rule(name: str, *, hygiene: bool) -> Rule:
+    """For a name of a newer engine."""
+    return Rule(name, f"{name} is violated.", "See the message of the result.", hygiene)
+
+
+def place(site: str) -> Place | None:
+    """Of "file:line"; None for a site that is only a function's name."""
+    file, colon, line = site.rpartition(":")
+    return Place(file, int(line)) if file and colon and line.isascii() and line.isdigit() and len(line) < 10 else None
+
+
+def finding_place(finding: Finding) -> Place | None:
+    """The line to look at: of the store that was lost, else of the one that persisted, else of any that is named."""
+    sites = (finding.lost_site, finding.store_site, story.summary_site(finding))
+    return next((found for site in sites if (found := place(site))), None)
+
+
+def counts(hygiene: Hygiene, results: Results) -> bool:
+    """True for hygiene that --fail-on makes a finding."""
+    return hygiene.kind in results.fail_on
+
+
+def outcome(run: Run, results: Results) -> str:
+    """CLEAN, INCOMPLETE or FINDINGS, as the exit code of the run."""
+    if run.findings or any(counts(row, results) for row in run.hygiene):
+        return FINDINGS
+    depth = run.coverage.nested_complete
+    deep = depth is not False if depth is None or isinstance(depth, bool) else depth >= (run.nested or 0)
+    judged = run.verdict != "unknown" and not run.error
+    return CLEAN if judged and run.coverage.kind == "complete" and deep else INCOMPLETE
+
+
+def verdict_words(run: Run) -> str:
+    """ "consistent, complete: all 96 crash states; …", and why powercut itself failed where it did."""
+    words = f"{run.verdict}, {story.coverage_sentence(run.coverage)}"
+    return printable(words + (f". {run.error}" if run.error else ""))
+
+
+def subject(run: Run) -> str:
+    """ "level:published update_full_bucket (adr)" """
+    return printable(" ".join((run.name, run.scenario)) + (f" ({run.model})" if run.model else ""))

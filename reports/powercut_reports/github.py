@@ -1,0 +1,84 @@
+"""Workflow commands of GitHub Actions, one a line: annotations on the lines of a pull request.
+
+    ::error file=targets/level/update.cc,line=81,title=powercut%3A lost-item::An acknowledged item is gone. …
+
+GitHub shows ten errors and ten warnings of a step and drops the others, so findings come first, and a line of hygiene
+that several runs share comes once.
+https://docs.github.com/actions/reference/workflow-commands-for-github-actions
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from powercut_reports import ci, story
+from powercut_reports import format as fmt
+from powercut_reports.ci import Place, Results
+from powercut_reports.format import printable
+from powercut_reports.model import Finding, Hygiene, Run
+
+
+def render(runs: Sequence[dict[str, Any]], *, fail_on: frozenset[str] = frozenset(), errors: Sequence[str] = ()) -> str:
+    """The commands, each with its newline; empty when there is nothing to annotate."""
+    results = ci.results(runs, fail_on=fail_on, errors=errors)
+    return "".join(f"{line}\n" for line in _lines(results))
+
+
+def _lines(results: Results) -> Iterator[str]:
+    for run in results.runs:
+        yield from (_finding(finding, run) for finding in run.findings)
+    yield from (_command("error", "powercut", printable(message)) for message in results.errors)
+    warnings: list[str] = []
+    for run in results.runs:
+        if run.verdict == "unknown" or run.error:
+            yield _command("error", "powercut: unknown", f"{ci.subject(run)}: {ci.verdict_words(run)}")
+        elif run.coverage.kind != "complete" or ci.outcome(run, results) == ci.INCOMPLETE:
+            warnings.append(_command("warning", "powercut: sampled", f"{ci.subject(run)}: {ci.verdict_words(run)}"))
+    hygiene = list(_hygiene(results))
+    yield from (line for counted, line in hygiene if counted)
+    yield from warnings
+    yield from (line for counted, line in hygiene if not counted)
+
+
+def _finding(finding: Finding, run: Run) -> str:
+    parts = [story.headline(finding), ci.subject(run), story.story(finding)]
+    if finding.reproduce:
+        parts.append(f"Reproduce: {finding.reproduce}")
+    message = "\n".join(printable(part) for part in parts)
+    return _command("error", f"powercut: {finding.invariant}", message, ci.finding_place(finding))
+
+
+def _hygiene(results: Results) -> Iterator[tuple[bool, str]]:
+    first: dict[tuple[str, str, str], tuple[Run, Hygiene]] = {}
+    seen = Counter[tuple[str, str, str]]()
+    for run in results.runs:
+        for row in run.hygiene:
+            key = (row.kind, row.site, row.message)
+            first.setdefault(key, (run, row))
+            seen[key] += 1
+    for key, (run, row) in first.items():
+        others = f" and {fmt.plural(seen[key] - 1, 'more run')}" if seen[key] > 1 else ""
+        message = f"{printable(row.message)} ({fmt.plural(row.count, 'time')}, {ci.subject(run)}{others})"
+        counted = ci.counts(row, results)
+        yield (
+            counted,
+            _command("error" if counted else "warning", f"powercut: {row.kind}", message, ci.place(row.site)),
+        )
+
+
+def _command(level: str, title: str, message: str, place: Place | None = None) -> str:
+    properties = {"title": title}
+    if place:
+        properties = {"file": place.file, **({"line": str(place.line)} if place.line else {}), "title": title}
+    listed = ",".join(f"{name}={_property(printable(value))}" for name, value in properties.items())
+    return f"::{level} {listed}::{_data(message)}"
+
+
+def _data(value: str) -> str:
+    return value.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(value: str) -> str:
+    return _data(value).replace(":", "%3A").replace(",", "%2C")

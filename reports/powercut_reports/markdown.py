@@ -1,0 +1,147 @@
+"""The summary of a CI job, in GitHub's Markdown: verdict, one row a run, then each finding with its sites.
+
+GitHub refuses a summary of more than 1 MiB. What does not fit is left out by whole rows and findings, and counted: runs
+with findings or without full coverage come before clean ones, and rows take at most half of the room.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from powercut_reports import ci, story
+from powercut_reports import format as fmt
+from powercut_reports.ci import Results
+from powercut_reports.format import printable
+from powercut_reports.model import Finding, Run
+
+#: Bytes; below GitHub's limit, with room for what a workflow adds.
+LIMIT = 1_000_000
+_RESERVE = 2_000  # for verdict, headings and the notes on what was left out
+_STORES_SHOWN = 12
+_CELL = 300
+_ORDER = (ci.FINDINGS, ci.INCOMPLETE, ci.CLEAN)
+
+
+def render(
+    runs: Sequence[dict[str, Any]],
+    *,
+    fail_on: frozenset[str] = frozenset(),
+    errors: Sequence[str] = (),
+    limit: int = LIMIT,
+) -> str:
+    """The file's text, at most `limit` bytes of UTF-8 (where `limit` has room for more than the verdict)."""
+    results = ci.results(runs, fail_on=fail_on, errors=errors)
+    ordered = sorted(results.runs, key=lambda run: _ORDER.index(ci.outcome(run, results)))
+    parts = ["## powercut\n\n", _verdict(results), "\n\n"]
+    room = limit - _RESERVE
+    parts += _within(room // 4, (f"- **error**: {_plain(message)}\n" for message in errors), "error")
+    head = "| target | scenario | model | verdict | coverage | findings |\n|---|---|---|---|---|---|\n"
+    parts += ["\n" if errors else "", head] if runs else []
+    parts += _within(room // 2, (_row(run) for run in ordered), "run", prefix="| … | ", suffix=" | | | | |")
+    room -= _size(parts)
+    parts += _within(room, (_finding(f, run) for run in ordered for f in run.findings), "finding", prefix="\n")
+    room = limit - _RESERVE - _size(parts)
+    hygiene = list(_hygiene(results))
+    if hygiene:
+        parts.append("\n### Hygiene\n\n| kind | times | site | message |\n|---|---|---|---|\n")
+        parts += _within(room, hygiene, "site", prefix="| … | ", suffix=" | | |")
+    return "".join(parts)
+
+
+def _size(parts: Iterable[str]) -> int:
+    return sum(len(part.encode("utf-8")) for part in parts)
+
+
+def _within(room: int, blocks: Iterable[str], noun: str, *, prefix: str = "", suffix: str = "") -> list[str]:
+    """The blocks that fit into `room` bytes, then how many did not."""
+    kept: list[str] = []
+    left_out = 0
+    for block in blocks:
+        room -= len(block.encode("utf-8"))
+        if room < 0 or left_out:
+            left_out += 1
+        else:
+            kept.append(block)
+    note = f"{prefix}{fmt.plural(left_out, f'more {noun}')} left out: see the report{suffix}\n"
+    return [*kept, note] if left_out else kept
+
+
+def _verdict(results: Results) -> str:
+    outcomes = Counter(ci.outcome(run, results) for run in results.runs)
+    found = sum(len(run.findings) for run in results.runs)
+    counted = sum(ci.counts(row, results) for run in results.runs for row in run.hygiene)
+    if found or counted:
+        bold = f"❌ {fmt.plural(found + counted, 'finding')}"
+    elif outcomes[ci.INCOMPLETE] or results.errors or not results.runs:
+        bold = "⚠️ No finding, but not everything was judged"
+    else:
+        bold = f"✅ {'No new finding' if any(results.accepted) else 'Consistent'}, every crash state covered"
+    words = ((ci.FINDINGS, "with findings"), (ci.INCOMPLETE, "unknown or not complete"), (ci.CLEAN, "clean"))
+    parts = [f"{fmt.grouped(outcomes[name])} {text}" for name, text in words if outcomes[name]]
+    accepted = sum(map(len, results.accepted))
+    if accepted:
+        parts.append(f"{fmt.plural(accepted, 'finding')} known or suppressed")
+    return f"**{bold}** in {fmt.plural(len(results.runs), 'run')}" + (f": {', '.join(parts)}." if parts else ".")
+
+
+def _row(run: Run) -> str:
+    coverage = story.coverage_sentence(run.coverage) + (f". {run.error}" if run.error else "")
+    cells = (run.name, run.scenario, run.model, run.verdict, coverage, fmt.grouped(len(run.findings)))
+    return "| " + " | ".join(_plain(cell) for cell in cells) + " |\n"
+
+
+def _finding(finding: Finding, run: Run) -> str:
+    place = story.summary_site(finding) if not finding.lost_site else finding.lost_site
+    rows = [f"\n### {_plain(finding.invariant)} {_code(place)}".rstrip(), ""]
+    rows += [f"{_plain(story.headline(finding))} ({_plain(ci.subject(run))})", ""]
+    groups = story.involved(finding)
+    groups = tuple(group for group in groups if group.label) or groups
+    for group in groups[:_STORES_SHOWN]:
+        name = f"store {group.label}".rstrip()
+        rows.append(f"- {name} {_code(group.what)} at {_code(group.site)}: {_plain(group.fate)}")
+    if len(groups) > _STORES_SHOWN:
+        rows.append(f"- and {fmt.plural(len(groups) - _STORES_SHOWN, 'more place')}")
+    rows += ["", _plain(story.story(finding), width=4 * _CELL)]
+    if finding.reproduce:
+        rows += ["", *_fenced(finding.reproduce)]
+    return "\n".join(rows) + "\n"
+
+
+def _hygiene(results: Results) -> Iterable[str]:
+    times = Counter[tuple[bool, str, str, str]]()
+    for run in results.runs:
+        for row in run.hygiene:
+            times[(not ci.counts(row, results), row.kind, row.site, row.message)] += max(row.count, 1)
+    for (_, kind, site, message), count in sorted(times.items()):
+        yield f"| {_plain(kind)} | {fmt.grouped(count)} | {_plain(site)} | {_plain(message)} |\n"
+
+
+def _clip(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _plain(text: str, *, width: int = _CELL) -> str:
+    """Foreign text without a meaning in Markdown or HTML; on one line."""
+    return re.sub(r"([\\`*_{}\[\]<>#|~&@!$])", r"\\\1", _clip(printable(text), width))
+
+
+def _ticks(text: str) -> int:
+    return max((len(run) for run in re.findall(r"`+", text)), default=0)
+
+
+def _code(text: str) -> str:
+    """As a code span, in which nothing else has a meaning."""
+    shown = _clip(printable(text), _CELL)
+    if not shown.strip():
+        return ""
+    fence = "`" * (_ticks(shown) + 1)
+    return f"{fence} {shown} {fence}" if "`" in shown else f"{fence}{shown}{fence}"
+
+
+def _fenced(text: str) -> list[str]:
+    shown = printable(text)
+    fence = "`" * max(3, _ticks(shown) + 1)
+    return [f"{fence}sh", shown, fence]

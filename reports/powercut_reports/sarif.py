@@ -1,0 +1,256 @@
+"""SARIF 2.1.0, for code scanning: a result for each finding and each site of hygiene.
+
+One SARIF run for a command, with an invocation for each exploration; `provenance.invocationIndex` of a result says
+which one it is of. A finding's code flow is what happened to the lines that the failing recovery looked at (store,
+flush, fence), then the cut. An invocation that could not judge has `executionSuccessful` false, and one that did not
+cover everything a notification: a file without results alone says nothing.
+
+Known limit: code scanning shows only results with a place in a file; a finding without line numbers has none.
+https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import PurePosixPath
+from typing import Any
+from urllib.parse import quote
+
+from powercut_reports import __version__, ci, story
+from powercut_reports import format as fmt
+from powercut_reports.ci import Accepted, Place, Results, Rule
+from powercut_reports.format import printable
+from powercut_reports.model import Finding, Hygiene, Run, TimelineEvent, TimelineLine
+from powercut_reports.parse import own_frame
+
+Json = dict[str, Any]
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+#: Raised when what a fingerprint is made of changes its meaning.
+FINGERPRINT = "powercut/v1"
+# A hot line can have thousands of events; the last ones before the cut decide.
+_FLOW_STEPS, _RELATED = 24, 12
+_LINE_BYTES = 64
+
+
+def render(runs: Sequence[dict[str, Any]], *, fail_on: frozenset[str] = frozenset(), errors: Sequence[str] = ()) -> str:
+    """The file's text. `errors` are of requests that came to no run: each is a failed invocation."""
+    # Without indentation: a thousand findings are written in C and stay small.
+    return json.dumps(log(ci.results(runs, fail_on=fail_on, errors=errors))) + "\n"
+
+
+def log(results: Results) -> Json:
+    """The SARIF log as JSON's own types."""
+    rules = {rule.id: rule for rule in ci.RULES}
+    for run in results.runs:
+        for row in run.hygiene:
+            rules.setdefault(row.kind, ci.unknown_rule(row.kind, hygiene=True))
+    for finding in (finding for run in results.runs for finding in run.findings):
+        rules.setdefault(finding.invariant, ci.unknown_rule(finding.invariant, hygiene=False))
+    for item in (item for items in results.accepted for item in items):
+        rules.setdefault(item.finding.invariant, ci.unknown_rule(item.finding.invariant, hygiene=False))
+    index = {name: number for number, name in enumerate(rules)}
+    found: list[Json] = []
+    for number, run in enumerate(results.runs):
+        members = [_finding(finding, run) for finding in run.findings]
+        members += [_accepted(item, run) for item in results.accepted[number]]
+        members += [_hygiene(row, run, results) for row in run.hygiene]
+        found += [
+            {"ruleId": item["ruleId"], "ruleIndex": index[item["ruleId"]], **item, "provenance": _provenance(number)}
+            for item in members
+        ]
+    invocations = [_invocation(run, raw) for run, raw in zip(results.runs, results.raw, strict=True)]
+    invocations += [_failed(message) for message in results.errors]
+    driver = {"name": "powercut", "version": __version__, "rules": [_rule(rule, results) for rule in rules.values()]}
+    return {
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {"driver": driver},
+                "automationDetails": {"id": "powercut/"},
+                "columnKind": "unicodeCodePoints",
+                "originalUriBaseIds": {"%SRCROOT%": {"description": _text("The project's folder.")}},
+                "invocations": invocations,
+                "results": found,
+            }
+        ],
+    }
+
+
+def _text(words: str) -> Json:
+    return {"text": printable(words)}
+
+
+def _rule(rule: Rule, results: Results) -> Json:
+    return {
+        "id": rule.id,
+        "shortDescription": _text(rule.summary),
+        "fullDescription": _text(rule.summary),
+        "help": _text(rule.help),
+        "defaultConfiguration": {"level": "warning" if rule.hygiene and rule.id not in results.fail_on else "error"},
+        "properties": {"tags": ["persistent-memory", "hygiene" if rule.hygiene else "crash-consistency"]},
+    }
+
+
+def _provenance(number: int) -> Json:
+    return {"invocationIndex": number}
+
+
+def _properties(run: Run) -> Json:
+    return {
+        "target": run.name,
+        "scenario": run.scenario,
+        "model": run.model,
+        "verdict": run.verdict,
+        "coverage": story.coverage_sentence(run.coverage),
+    }
+
+
+def _invocation(run: Run, raw: Json) -> Json:
+    unknown = run.verdict == "unknown" or bool(run.error)
+    told = []
+    if unknown or run.coverage.kind != "complete":
+        message = f"{ci.subject(run)}: {ci.verdict_words(run)}"
+        told = [{"level": "error" if unknown else "warning", "message": _text(message)}]
+    command = raw.get("command")
+    return {
+        **({"commandLine": printable(command)} if isinstance(command, str) and command else {}),
+        "executionSuccessful": not unknown,
+        "toolExecutionNotifications": told,
+        "properties": _properties(run),
+    }
+
+
+def _failed(message: str) -> Json:
+    return {
+        "executionSuccessful": False,
+        "toolExecutionNotifications": [{"level": "error", "message": _text(message)}],
+    }
+
+
+def _uri(file: str) -> Json:
+    path = PurePosixPath(file)
+    if path.is_absolute():
+        return {"uri": f"file://{quote(file)}"}
+    return {"uri": quote(str(path)), "uriBaseId": "%SRCROOT%"}
+
+
+def _physical(place: Place | None) -> Json:
+    if place is None:
+        return {}
+    region = {"region": {"startLine": place.line}} if place.line else {}
+    return {"physicalLocation": {"artifactLocation": _uri(place.file), **region}}
+
+
+def _location(place: Place | None, run: Run) -> Json:
+    named = {"fullyQualifiedName": printable(f"{run.name}/{run.scenario}")}
+    return _physical(place) or {"logicalLocations": [named]}
+
+
+def _finding(finding: Finding, run: Run) -> Json:
+    message = [story.headline(finding), story.story(finding)]
+    if finding.reproduce:
+        message.append(f"Reproduce: {finding.reproduce}")
+    return {
+        "ruleId": finding.invariant,
+        "level": "error",
+        "message": _text(" ".join(message)),
+        "locations": [_location(ci.finding_place(finding), run)],
+        "partialFingerprints": {FINGERPRINT: finding.fingerprint},
+        "codeFlows": [_flow(finding)],
+        "relatedLocations": _related(finding),
+        "properties": {**_properties(run), "operation": str(finding.operation), "reproduce": finding.reproduce},
+    }
+
+
+def _accepted(item: Accepted, run: Run) -> Json:
+    """With the suppression that keeps a viewer from raising an alert."""
+    state = {"baselineState": "unchanged"} if item.known else {}
+    held = {"kind": "external", "status": "accepted", "justification": printable(item.reason)}
+    return {**_finding(item.finding, run), **state, "suppressions": [held]}
+
+
+def _hygiene(row: Hygiene, run: Run, results: Results) -> Json:
+    # By source line: two runs of one target that meet the same flush tell of the same thing.
+    name = sha256("\0".join((run.name, row.kind, row.site)).encode("utf-8", "replace")).hexdigest()[:12]
+    return {
+        "ruleId": row.kind,
+        "level": "error" if ci.counts(row, results) else "warning",
+        "message": _text(f"{row.message} ({fmt.plural(row.count, 'time')} in {ci.subject(run)})"),
+        "locations": [_location(ci.place(row.site), run)],
+        "partialFingerprints": {FINGERPRINT: name},
+        "occurrenceCount": max(row.count, 1),
+        "properties": _properties(run),
+    }
+
+
+def _related(finding: Finding) -> list[Json]:
+    """Where the stores are that the finding is about."""
+    groups = story.involved(finding)
+    placed = [(group, found) for group in groups if (found := ci.place(group.site))]
+    return [
+        {"id": number, "message": _text(f"store {group.label}: {group.extent}, {group.fate}"), **_physical(found)}
+        for number, (group, found) in enumerate(placed[:_RELATED], 1)
+    ]
+
+
+def _flow(finding: Finding) -> Json:
+    """From the first store to the cut, and to where recovery died of it."""
+    steps = _steps(finding)
+    shown = steps[-_FLOW_STEPS:]
+    decisive = {store.event for store in finding.stores if store.decisive}
+    fates = {store.event: store.fate for store in finding.stores}
+    locations: list[Json] = [
+        {
+            "location": {"message": _text(_words(event, line, fates)), **_physical(ci.place(event.site))},
+            "kinds": [event.kind],
+            "state": {fmt.offset(line.offset): _text(event.state)},
+            "importance": "essential" if event.event in decisive else "important",
+        }
+        for event, line in shown
+    ]
+    last = next((found for event, _ in reversed(shown) if (found := ci.place(event.site))), None)
+    cut = ", ".join(part for part in (story.cut_sentence(finding.crash), story.nested_sentence(finding.crash)) if part)
+    locations.append(
+        {
+            "location": {
+                "message": _text(f"power cut {cut}"),
+                **_physical(last or ci.finding_place(finding)),
+            },
+            "kinds": ["crash"],
+            "importance": "essential",
+        }
+    )
+    fault = own_frame(finding.fault.frames) if finding.fault else None
+    if fault:
+        locations.append(
+            {
+                "location": {"message": _text(story.answer_sentence(finding)), **_physical(ci.place(fault.site))},
+                "kinds": ["fault"],
+                "importance": "essential",
+            }
+        )
+    for number, location in enumerate(locations, 1):
+        location["executionOrder"] = number
+    left_out = len(steps) - len(shown)
+    before = {"message": _text(f"{fmt.plural(left_out, 'event')} before these left out")} if left_out else {}
+    return {"threadFlows": [{**before, "locations": locations}]}
+
+
+def _steps(finding: Finding) -> list[tuple[TimelineEvent, TimelineLine]]:
+    """Events of the lines with decisive stores, in the order of the trace; a fence of several lines is one."""
+    decisive = {store.offset // _LINE_BYTES for store in finding.stores if store.decisive}
+    lines = [line for line in finding.timeline if line.offset // _LINE_BYTES in decisive] or list(finding.timeline)
+    steps: dict[tuple[int, str], tuple[TimelineEvent, TimelineLine]] = {}
+    for line in lines:
+        for event in line.events:
+            steps.setdefault((event.event, event.kind), (event, line))
+    return [steps[key] for key in sorted(steps)]
+
+
+def _words(event: TimelineEvent, line: TimelineLine, fates: dict[int, str]) -> str:
+    fate = f", {fates[event.event]} at the cut" if event.kind in ("store", "nt-store") and event.event in fates else ""
+    return f"{event.kind} ({event.detail}): line {fmt.offset(line.offset)} is {event.state}{fate}"
