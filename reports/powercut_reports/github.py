@@ -2,8 +2,8 @@
 
     ::error file=targets/level/update.cc,line=81,title=powercut%3A lost-item::An acknowledged item is gone. …
 
-GitHub shows ten errors and ten warnings of a step and drops the others, so findings come first, and a line of hygiene
-that several runs share comes once.
+GitHub shows ten errors and ten warnings of a step and drops the others, so findings come first, and what several
+runs share comes once.
 https://docs.github.com/actions/reference/workflow-commands-for-github-actions
 """
 
@@ -27,8 +27,7 @@ def render(runs: Sequence[dict[str, Any]], *, fail_on: frozenset[str] = frozense
 
 
 def _lines(results: Results) -> Iterator[str]:
-    for run in results.runs:
-        yield from (_finding(finding, run) for finding in run.findings)
+    yield from _findings(results)
     yield from (_command("error", "powercut", printable(message)) for message in results.errors)
     warnings: list[str] = []
     for run in results.runs:
@@ -42,12 +41,22 @@ def _lines(results: Results) -> Iterator[str]:
     yield from (line for counted, line in hygiene if not counted)
 
 
-def _finding(finding: Finding, run: Run) -> str:
-    parts = [story.headline(finding), ci.subject(run), story.story(finding)]
-    if finding.reproduce:
-        parts.append(f"Reproduce: {finding.reproduce}")
-    message = "\n".join(printable(part) for part in parts)
-    return _command("error", f"powercut: {finding.invariant}", message, ci.finding_place(finding))
+def _findings(results: Results) -> Iterator[str]:
+    groups: dict[tuple[str, Place | None], list[tuple[Finding, Run]]] = {}
+    for run in results.runs:
+        for finding in run.findings:
+            groups.setdefault((finding.fingerprint, ci.finding_place(finding)), []).append((finding, run))
+    for (_, found), members in groups.items():
+        finding, run = members[0]
+        parts = [story.headline(finding), _seen_in(run, len(members)), story.story(finding)]
+        if finding.reproduce:
+            parts.append(f"Reproduce: {finding.reproduce}")
+        message = "\n".join(printable(part) for part in parts)
+        yield _command("error", f"powercut: {finding.invariant}", message, found)
+
+
+def _seen_in(run: Run, times: int) -> str:
+    return ci.subject(run) + (f" and {fmt.plural(times - 1, 'more run')}" if times > 1 else "")
 
 
 def _hygiene(results: Results) -> Iterator[tuple[bool, str]]:
@@ -59,8 +68,7 @@ def _hygiene(results: Results) -> Iterator[tuple[bool, str]]:
             first.setdefault(key, (run, row))
             seen[key] += 1
     for key, (run, row) in first.items():
-        others = f" and {fmt.plural(seen[key] - 1, 'more run')}" if seen[key] > 1 else ""
-        message = f"{printable(row.message)} ({fmt.plural(row.count, 'time')}, {ci.subject(run)}{others})"
+        message = f"{printable(row.message)} ({fmt.plural(row.count, 'time')}, {_seen_in(run, seen[key])})"
         counted = ci.counts(row, results)
         yield (
             counted,

@@ -232,6 +232,13 @@ def test_github_annotates_the_lines(sample_runs: list[Raw]) -> None:
     assert "and 1 more run" in next(text for _, p, text in found if p["title"].endswith("redundant-flush"))
 
 
+def test_github_annotates_a_finding_of_several_runs_once(sample_runs: list[Raw]) -> None:
+    again = {**deepcopy(sample_runs[3]), "scenario": "another"}
+    found = [item for item in commands(github.render([sample_runs[3], again])) if item[0] == "error"]
+    assert len(found) == 2
+    assert all("update_full_bucket (adr) and 1 more run%0A" in message for _, _, message in found)
+
+
 def test_github_escapes(hostile: list[Raw]) -> None:
     found = commands(github.render(hostile, errors=[HOSTILE]))
     assert all("\x1b" not in message and "\u202e" not in message for _, _, message in found)
