@@ -10,6 +10,12 @@
 #include <set>
 
 namespace powercut::pmemcheck {
+namespace {
+
+// pmreorder writes a file back page by page, and stops where the page of a store is not whole.
+uint64_t whole_pages(uint64_t size) { return (size + kPage - 1) / kPage * kPage; }
+
+}  // namespace
 
 PoolImages::~PoolImages() {
   for (const Image& image : images_) {
@@ -40,7 +46,7 @@ std::optional<TraceError> PoolImages::create(const std::string& folder, std::vec
                         "Name a folder in which no file of that name is; nothing is overwritten."};
     }
     images_.push_back({path, fd});
-    if (ftruncate(fd, static_cast<off_t>(pool.size)) != 0) {
+    if (ftruncate(fd, static_cast<off_t>(whole_pages(pool.size))) != 0) {
       return TraceError{std::string("cannot make it as large as the pool (") + std::strerror(errno) + ")", path,
                         "Free some space, or name a folder elsewhere."};
     }

@@ -19,7 +19,8 @@ class PoolImages {
   PoolImages(const PoolImages&) = delete;
   PoolImages& operator=(const PoolImages&) = delete;
 
-  // Creates a file of the pool's size and name in `folder` for each pool, and changes their paths to these files.
+  // Creates a file of the pool's name in `folder` for each pool, and changes their paths to these files. They are as
+  // large as the pool, and zeros up to a whole page of 4096 bytes behind it: pmreorder takes no others.
   // Files that exist are never touched: they may be somebody's pool.
   std::optional<TraceError> create(const std::string& folder, std::vector<PoolFile>* pools);
   std::optional<TraceError> write(size_t pool, uint64_t offset, std::span<const uint8_t> bytes);

@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+PAGE = 4096
 _NUMBER = re.compile(r"0x[0-9a-f]+")
 
 
@@ -133,6 +134,9 @@ def _write(done: Replay, store: Store) -> None:
     for file in done.files:
         if store.overlaps(file.base, file.size):
             start = store.address - file.base
+            # The page is synchronised after each store, through Python's mmap, which knows the file's size.
+            if start // PAGE * PAGE + PAGE > len(file.bytes):
+                raise Refused(f"{file.path}: the page of a store ends behind the file of {len(file.bytes)} bytes")
             file.bytes[start : start + len(store.value)] = store.value
 
 
