@@ -34,9 +34,12 @@ class Import {
     const uint64_t window = table_.pools()[snapshot.pool].offset;
     const std::string_view bytes = snapshot.file->bytes();
     for (uint64_t at = 0; at < bytes.size(); at += kPage) {
-      const std::string_view page = bytes.substr(at, kPage);
-      // The trace's memory begins as zeros.
-      if (page.find_first_not_of('\0') == std::string_view::npos) continue;
+      std::string_view page = bytes.substr(at, kPage);
+      // The trace's memory begins as zeros: lines of zeros behind the contents, such as pad a file for pmreorder, are
+      // none.
+      const size_t last = page.find_last_not_of('\0');
+      if (last == std::string_view::npos) continue;
+      page = page.substr(0, (last / kLine + 1) * kLine);
       Event event;
       event.kind = EventKind::kStore;
       event.addr = window + at;
