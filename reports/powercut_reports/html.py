@@ -20,29 +20,17 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from powercut_reports import format as fmt
-from powercut_reports import image, json_report, story, timeline
+from powercut_reports import json_report, story
 from powercut_reports.fidelity import fidelity_view
-from powercut_reports.model import VERDICTS, Finding, NestedImage, Run
+from powercut_reports.finding_view import FindingView, finding_view
+from powercut_reports.model import VERDICTS, Run
 from powercut_reports.parse import own_frame, parse_run
-from powercut_reports.story import Involved
 
 REPORT_NAME = "report.html"
 _HERE = Path(__file__).parent
-
-
-@dataclass(frozen=True)
-class FindingView:
-    id: str
-    finding: Finding
-    headline: str
-    story: str
-    site: str
-    stores: tuple[Involved, ...]
-    lines: tuple[image.LineView, ...]
-    nested_images: tuple[tuple[NestedImage, tuple[image.LineView, ...]], ...]
-    timeline: timeline.Timeline | None
-    contents: tuple[tuple[str, str, str], ...]  # key, expected, actual: those that differ
-    agreeing_keys: int
+# Files of one idea each; the page holds one style and one script of all of them, in this order.
+_STYLES = ("report.css", "finding.css")
+_SCRIPTS = ("mount.js", "finding.js", "report.js")
 
 
 @dataclass(frozen=True)
@@ -91,7 +79,7 @@ def write_report(
 def render(runs: list[dict[str, Any]], *, title: str, fidelity: dict[str, Any] | None = None) -> str:
     """The page as one string."""
     views = tuple(_run_view(index, parse_run(raw)) for index, raw in enumerate(runs))
-    style, theme, script = (_static(name) for name in ("report.css", "theme.js", "report.js"))
+    style, theme, script = _joined(*_STYLES), _static("theme.js"), _joined(*_SCRIPTS)
     context = {
         "title": title,
         "fidelity": fidelity_view(fidelity) if fidelity else None,
@@ -141,6 +129,10 @@ def _static(name: str) -> str:
     return (_HERE / "static" / name).read_text(encoding="utf-8").strip()
 
 
+def _joined(*names: str) -> str:
+    return "\n".join(map(_static, names))
+
+
 def _policy(*, styles: Sequence[str], scripts: Sequence[str]) -> str:
     def sources(texts: Sequence[str]) -> str:
         hashes = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in texts)
@@ -161,30 +153,8 @@ def _embedded_json(value: object) -> Markup:
 
 
 def _run_view(index: int, run: Run) -> RunView:
-    findings = tuple(_finding_view(f"run-{index + 1}-{n + 1}", finding) for n, finding in enumerate(run.findings))
+    findings = tuple(finding_view(f"run-{index + 1}-{n + 1}", finding) for n, finding in enumerate(run.findings))
     return RunView(f"run-{index + 1}", run, findings, story.not_checked(run.not_checked))
-
-
-def _finding_view(identifier: str, finding: Finding) -> FindingView:
-    expected, actual = dict(finding.contents_expected), dict(finding.contents_actual)
-    keys = list(dict.fromkeys([*expected, *actual]))
-    pairs = [(key, expected.get(key, "absent"), actual.get(key, "absent")) for key in keys]
-    differing = tuple(pair for pair in pairs if pair[1] != pair[2])
-    return FindingView(
-        id=identifier,
-        finding=finding,
-        headline=story.headline(finding),
-        story=story.story(finding),
-        site=story.summary_site(finding),
-        stores=story.involved(finding),
-        lines=tuple(image.line_view(line) for line in finding.image),
-        nested_images=tuple(
-            (nested, tuple(image.nested_view(line) for line in nested.lines)) for nested in finding.nested_images
-        ),
-        timeline=timeline.build(finding),
-        contents=differing,
-        agreeing_keys=len(pairs) - len(differing),
-    )
 
 
 def _by_target(views: tuple[RunView, ...]) -> dict[str, list[RunView]]:

@@ -81,10 +81,11 @@ def test_assets_keep_the_rules_that_make_the_page_safe(path: Path) -> None:
 
 
 def test_every_class_of_the_stylesheet_is_used() -> None:
-    css = re.sub(r"/\*.*?\*/", "", (PACKAGE / "static" / "report.css").read_text(encoding="utf-8"), flags=re.DOTALL)
+    styles = "".join(path.read_text(encoding="utf-8") for path in sorted((PACKAGE / "static").glob("*.css")))
+    css = re.sub(r"/\*.*?\*/", "", styles, flags=re.DOTALL)
     selectors = re.sub(r"\{[^{}]*\}", " ", css)
     classes = set(re.findall(r"\.(-?[a-z][\w-]*)", selectors))
-    used = "".join(p.read_text(encoding="utf-8") for p in PACKAGE.rglob("*.*") if p.suffix in (".j2", ".svg", ".py"))
+    used = "".join(p.read_text(encoding="utf-8") for p in PACKAGE.rglob("*.*") if p.suffix in (".j2", ".svg", ".py", ".js"))
     assert {name for name in classes if not re.search(rf"\b{name.removeprefix('b-')}\b", used)} == set()
 
 

@@ -242,7 +242,8 @@ def test_no_width_scrolls_sideways(open_page: Open, sample_runs: list[Raw], widt
 def test_the_stylesheet_is_understood_whole(open_page: Open, sample_runs: list[Raw]) -> None:
     """Chromium drops a rule that it cannot parse without a word, so the rules are counted."""
     page = open_page(sample_runs)
-    css = (Path(html.__file__).parent / "static" / "report.css").read_text(encoding="utf-8")
+    static = Path(html.__file__).parent / "static"
+    css = "\n".join(path.read_text(encoding="utf-8") for path in sorted(static.glob("*.css")))
     css = re.sub(r"/\*.*?\*/", "", css, flags=re.DOTALL)
     depth = top = 0
     for brace in re.findall(r"[{}]", css):

@@ -1,9 +1,10 @@
 // What the page does beyond text and <details>: filter, links that open what they lead to, copy, theme,
-// arrow keys in timelines, printing. The page is complete without any of it; controls that need this file
+// printing; what a finding does is in finding.js. The page is complete without any of it; controls that need this file
 // are hidden until it runs. Strings of the target only ever go through textContent and properties.
 (() => {
   "use strict";
 
+  const { powercut } = window;
   const byId = (id) => document.getElementById(id);
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
   const data = JSON.parse(byId("powercut-data").textContent);
@@ -182,10 +183,12 @@
     toast("Command copied.");
   }
 
-  for (const button of all(".copy")) {
-    button.hidden = false;
-    button.addEventListener("click", () => copy(button.parentElement.querySelector("code")));
-  }
+  powercut.onMount((root) => {
+    for (const button of all(".copy", root)) {
+      button.hidden = false;
+      button.addEventListener("click", () => copy(button.parentElement.querySelector("code")));
+    }
+  });
 
   // ---- theme: system, light, dark ----
 
@@ -214,36 +217,6 @@
     setTheme(themes[(now + 1) % themes.length]);
   });
 
-  // ---- timelines: one tab stop a lane, arrow keys within it, the event in words below ----
-
-  for (const chart of all(".chart")) {
-    const detail = chart.parentElement.querySelector(".chart-detail");
-    const say = (event) => {
-      const mark = event.target.closest?.(".mark, .segment");
-      if (mark) {
-        detail.textContent = mark.querySelector("title").textContent;
-      }
-    };
-    detail.hidden = false;
-    chart.addEventListener("pointerover", say);
-    chart.addEventListener("focusin", say);
-    chart.addEventListener("keydown", (event) => {
-      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-      const mark = event.target.closest?.(".mark");
-      if (!step || !mark) {
-        return;
-      }
-      const marks = all(".mark", mark.parentElement);
-      const next = marks[marks.indexOf(mark) + step];
-      if (next) {
-        event.preventDefault();
-        mark.setAttribute("tabindex", "-1");
-        next.setAttribute("tabindex", "0");
-        next.focus();
-      }
-    });
-  }
-
   // ---- data and printing ----
 
   const download = byId("download");
@@ -270,6 +243,7 @@
     }
   });
 
+  powercut.mount(document);
   show(readHash());
   // The browser's own jump to the fragment comes after this script and takes the focus: give it back.
   window.addEventListener("load", () => {

@@ -1,0 +1,46 @@
+"""What the page of a finding draws: its words, stores, bytes, timeline and contents, ready for the template."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from powercut_reports import image, story, timeline
+from powercut_reports.model import Finding, NestedImage
+from powercut_reports.story import Involved
+
+
+@dataclass(frozen=True)
+class FindingView:
+    id: str
+    finding: Finding
+    headline: str
+    story: str
+    site: str
+    stores: tuple[Involved, ...]
+    lines: tuple[image.LineView, ...]
+    nested_images: tuple[tuple[NestedImage, tuple[image.LineView, ...]], ...]
+    timeline: timeline.Timeline | None
+    contents: tuple[tuple[str, str, str], ...]  # key, expected, actual: those that differ
+    agreeing_keys: int
+
+
+def finding_view(identifier: str, finding: Finding) -> FindingView:
+    expected, actual = dict(finding.contents_expected), dict(finding.contents_actual)
+    keys = list(dict.fromkeys([*expected, *actual]))
+    pairs = [(key, expected.get(key, "absent"), actual.get(key, "absent")) for key in keys]
+    differing = tuple(pair for pair in pairs if pair[1] != pair[2])
+    return FindingView(
+        id=identifier,
+        finding=finding,
+        headline=story.headline(finding),
+        story=story.story(finding),
+        site=story.summary_site(finding),
+        stores=story.involved(finding),
+        lines=tuple(image.line_view(line) for line in finding.image),
+        nested_images=tuple(
+            (nested, tuple(image.nested_view(line) for line in nested.lines)) for nested in finding.nested_images
+        ),
+        timeline=timeline.build(finding),
+        contents=differing,
+        agreeing_keys=len(pairs) - len(differing),
+    )
