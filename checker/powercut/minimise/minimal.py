@@ -1,0 +1,65 @@
+"""The minimal case of a finding, and its field `minimal` in the finding's record (checker/RUN.md)."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from powercut.minimise.case import Case
+from powercut.minimise.choose import lost
+
+#: Not repeated in the finding of a minimal case.
+_LEFT_OUT = ("plan", "minimal", "cause")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Minimal:
+    """The smallest case that was found to show a bug."""
+
+    case: Case
+    #: Records `case`.
+    plan: dict[str, Any]
+    #: Recorded from `plan`, in the folder that was given.
+    trace: Path
+    #: The clearest finding of `trace`, as `findings.make_record` makes it, with `plan` and `trace`.
+    finding: dict[str, Any]
+    #: The finding that was minimised.
+    original: dict[str, Any]
+    #: As the original's plan came out: operations of all its phases, and the options of the target.
+    operations_before: int
+    config_before: dict[str, str]
+    #: A scenario file that shows the finding again.
+    scenario: str
+    considered: int
+    seconds: float
+    #: False when a limit ended the search; `note` says which.
+    complete: bool
+    note: str
+
+    def as_json(self) -> dict[str, Any]:
+        """The field `minimal` of the finding's record."""
+        numbered = [(phase, item) for phase in self.case.phases for item in phase.operations]
+        return {
+            "operations": [
+                {
+                    "index": index,
+                    "phase": phase.name,
+                    "explored": phase.explore,
+                    "kind": item.kind,
+                    "key": None if item.key is None else str(item.key),
+                    "text": item.spelling,
+                }
+                for index, (phase, item) in enumerate(numbered)
+            ],
+            "operations_before": self.operations_before,
+            "config": dict(self.case.options),
+            "config_before": self.config_before,
+            "crash_point": self.finding["crash_point"],
+            "lost": lost(self.finding),
+            "lost_before": lost(self.original),
+            "considered": self.considered,
+            "seconds": round(self.seconds, 3),
+            "complete": self.complete,
+            "note": self.note,
+            "scenario": self.scenario,
+            "finding": {name: value for name, value in self.finding.items() if name not in _LEFT_OUT},
+        }

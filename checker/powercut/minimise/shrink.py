@@ -1,0 +1,189 @@
+"""Puts the minimiser together: spell the plan out, shrink it, and choose what to show."""
+
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from powercut import targets
+from powercut.errors import PowercutError, UsageError
+from powercut.minimise.case import Case
+from powercut.minimise.choose import clearest
+from powercut.minimise.concrete import spelled_out
+from powercut.minimise.examine import Examiner, Seen
+from powercut.minimise.minimal import Minimal
+from powercut.minimise.passes.configure import shrink_options
+from powercut.minimise.passes.delete import delete_pairs, delete_runs
+from powercut.minimise.passes.phases import join_phases
+from powercut.minimise.passes.simplify import lower_keys, simplify_operations
+from powercut.minimise.passes.sizes import shrink_sizes
+from powercut.minimise.passes.truncate import truncate
+from powercut.minimise.scenario_text import scenario_text
+from powercut.minimise.search import LimitReached, Limits, Progress, Search
+from powercut.plan import BUG_OPTION, option_values
+from powercut.runner import Context
+
+#: The last exploration may take this much longer than that of a candidate: it is not left at the first finding.
+_LAST = 10
+#: The trace of the minimal case.
+_TRACE = "minimal.pct"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Start:
+    """The case that a finding came from."""
+
+    case: Case
+    seen: Seen
+    operations_before: int
+    considered: int
+
+
+def minimise(
+    finding: dict[str, Any],
+    *,
+    context: Context,
+    folder: Path,
+    limits: Limits | None = None,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
+) -> Minimal | None:
+    """The smallest case that shows the bug of a finding record, or None when its plan does not show it any more.
+
+    `folder` keeps the trace of the minimal case, `minimal.pct`. Raises UsageError for a finding without a plan (of a
+    program, or of a trace from elsewhere), and engine.Interrupted.
+    """
+    refuse_without_plan(finding)
+    limits = limits or Limits()
+    begun = time.monotonic()
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="powercut-minimise-") as scratch:
+        examiner = Examiner(finding, context=context, folder=Path(scratch), executions=limits.executions)
+        start = _start(examiner, context=context, folder=Path(scratch))
+        if start is None:
+            return None
+        search = Search(
+            start.case,
+            start.seen,
+            examine=examiner,
+            limits=limits,
+            on_progress=on_progress,
+            considered=start.considered,
+        )
+        note = shrink(search, _options(finding))
+        return _finished(
+            search, examiner, start, folder / _TRACE, limits=limits, note=note, begun=begun, original=finding
+        )
+
+
+def refuse_without_plan(finding: dict[str, Any]) -> None:
+    """UsageError for a finding whose workload cannot be recorded again, smaller."""
+    if finding.get("program"):
+        raise UsageError(
+            "what a program was asked to do is not ours to shorten: it has no plan",
+            where=f"finding {finding['fingerprint']}",
+            next_step="Give its --record command less to do, and run it again.",
+        )
+    if not finding.get("plan"):
+        raise UsageError(
+            "it holds no plan to record it again, smaller",
+            where=f"finding {finding['fingerprint']}",
+            next_step="Find it by 'powercut run', which records what it explores.",
+        )
+
+
+def shrink(search: Search, options: Mapping[str, Sequence[str]]) -> str:
+    """Runs the passes until none of them changes anything. Returns why it ended before that, or nothing.
+
+    The configuration is tried before operations are taken away one by one, since a smaller table has fewer, and again
+    after, since one that is no longer filled may be smaller still.
+    """
+    passes: list[Callable[[Search], None]] = [
+        truncate,
+        join_phases,
+        lambda now: shrink_options(now, options),
+        truncate,
+        delete_runs,
+        join_phases,
+        simplify_operations,
+        delete_pairs,
+        shrink_sizes,
+        lower_keys,
+    ]
+    try:
+        while True:
+            before = search.best
+            for one in passes:
+                one(search)
+            if search.best == before:
+                return ""
+    except LimitReached as reached:
+        return str(reached)
+
+
+def _options(finding: dict[str, Any]) -> dict[str, list[str]]:
+    """What the target can be set to; nothing of one that does not load any more (its traces then fail as well)."""
+    try:
+        description = targets.describe(Path(finding["plan"]["target"]["library"])).description
+    except PowercutError:
+        return {}
+    return {name: values for name, values in option_values(description).items() if name != BUG_OPTION}
+
+
+def _start(examiner: Examiner, *, context: Context, folder: Path) -> _Start | None:
+    """The finding's plan, spelled out: up to the operation that was cut, or whole where that does not show the bug."""
+    trace = folder / "original.pct"
+    examiner.record(examiner.template, trace)
+    case, indices = spelled_out(
+        examiner.template,
+        trace,
+        engine_path=context.engine_path,
+        bug_option=BUG_OPTION,
+        interrupt=context.interrupt,
+    )
+    crash = int((examiner.finding.get("operation") or {}).get("index") or 0)
+    up_to_crash = max(1, sum(index <= crash for index in indices))
+    forms = [case.without(up_to_crash, len(indices)), case]
+    for number, form in enumerate(dict.fromkeys(forms), start=1):
+        if not form.is_explored:
+            continue
+        seen = examiner.unhurried(form)
+        if seen.finding is not None:
+            return _Start(case=form, seen=seen, operations_before=len(indices), considered=number)
+    return None
+
+
+def _finished(
+    search: Search,
+    examiner: Examiner,
+    start: _Start,
+    trace: Path,
+    *,
+    limits: Limits,
+    note: str,
+    begun: float,
+    original: dict[str, Any],
+) -> Minimal:
+    """Records the best case for good, and explores it to its end."""
+    plan = examiner.plan(search.best)
+    examiner.record(plan, trace)
+    options = examiner.options_within(limits.executions * _LAST)
+    found = clearest(examiner.findings(trace, options), original) or search.best_seen.finding
+    assert found is not None
+    finding = {**found, "file": None, "reproduce": None, "trace": str(trace), "plan": plan}
+    before = original["plan"]["target"]["options"]
+    return Minimal(
+        case=search.best,
+        plan=plan,
+        trace=trace,
+        finding=finding,
+        original=original,
+        operations_before=start.operations_before,
+        config_before={name: value for name, value in before.items() if name != BUG_OPTION},
+        scenario=scenario_text(search.best, finding=finding, original=original, toggle=examiner.toggle),
+        considered=search.considered,
+        seconds=time.monotonic() - begun,
+        complete=not note,
+        note=note,
+    )
