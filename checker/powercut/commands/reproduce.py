@@ -2,13 +2,14 @@
 
 import tempfile
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from powercut import findings, output, paths, runner
 from powercut import reproduce as replay
-from powercut.commands import shared
+from powercut.commands import minimise, shared
+from powercut.errors import UsageError
 from powercut.exit_codes import ExitCode
 from powercut.symbolize import Symbolizer
 from powercut_reports import text
@@ -30,11 +31,15 @@ def reproduce(
             help="Program mode: write the crash image there (FILE.0, FILE.1, … for several pools).",
         ),
     ] = None,
+    save_scenario: minimise.SaveScenario = None,
 ) -> None:
     """Replay one finding.
 
     Its crash image is built again, recovery runs on it, and the same query is asked. The image must be
     legal on the trace: one that no power cut can leave is refused.
+
+    --save-scenario writes the finding's minimal case (looked for now, unless the record has it) as a scenario
+    that 'powercut run' finds it by again: a regression test.
 
     Exit code: 1 when the finding still holds, 0 when it does not, 2 when it cannot be replayed, 3 when
     powercut itself failed.
@@ -45,6 +50,8 @@ def reproduce(
             engine_path=paths.engine(), out=out, store=findings.FindingStore(out), symbolizer=symbolizer
         )
         result = replay.reproduce(finding, context=context, image_out=image_out)
+    if save_scenario is not None and result.held:
+        minimise.save(_scenario(result.finding), save_scenario)
     if json:
         output.print_json(
             {
@@ -67,3 +74,19 @@ def reproduce(
     else:
         output.say("The finding does not hold any more. 'powercut run' tells whether the scenario is clean now.")
     raise typer.Exit(ExitCode.FINDINGS if result.held else ExitCode.CLEAN)
+
+
+def _scenario(finding: dict[str, Any]) -> str:
+    """The minimal case of a finding as a scenario: as its record has it, else looked for."""
+    known = finding.get("minimal")
+    if known:
+        return str(known["scenario"])
+    with minimise.kept_in(None) as folder:
+        minimal = minimise.minimal_of(finding, limits=minimise.parse_limit(None), folder=folder)
+    if minimal is None:
+        raise UsageError(
+            "the finding holds on its trace, but its plan does not show it any more",
+            where="--save-scenario",
+            next_step="The code was probably rebuilt: 'powercut run' tells what it does now.",
+        )
+    return minimal.scenario

@@ -1,0 +1,156 @@
+"""Minimises every known bug: `python -m powercut.minimise.gallery [SCHEME…] [--jobs N] [--out DIR] [--write]`.
+
+The gallery is how the minimiser is judged: each bug should come to at most `FEW` operations, or there must be a reason
+why not, in `scenarios/known_bugs/MINIMAL.md`. Of a bug's findings the first that the gallery expects is minimised, one
+that shows the line it names where there is one. `--write` writes that page, with the reasons that it has.
+"""
+
+import argparse
+import json
+import re
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from powercut import known_bugs, paths, runner
+from powercut.minimise import Limits, minimise
+from powercut.options import ExploreOptions
+
+#: Operations that a minimal case should not exceed.
+FEW = 5
+_PAGE = "MINIMAL.md"
+_ROW = re.compile(r"^\| `(?P<id>[^`]+)` \|.*\| (?P<reason>[^|]*) \|$", re.MULTILINE)
+_HEADER = f"""\
+# The known bugs, minimised
+
+Written by `python -m powercut.minimise.gallery --write`, but for the last column; a test holds it against the gallery.
+*Before* is what the bug's scenario does, *after* what `powercut minimise` makes of its finding, in operations of all
+phases. A case of more than {FEW} operations has its reason in the last column.
+
+| bug | invariant | before | after | the minimal case | why not {FEW} |
+|---|---|---|---|---|---|
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """What became of one known bug."""
+
+    bug: str
+    invariant: str
+    before: int
+    after: int
+    operations: list[str]
+    config: dict[str, str]
+    considered: int
+    seconds: float
+    complete: bool
+
+
+def minimised(case: known_bugs.Case, *, limits: Limits) -> Row:
+    """Runs one scenario of the gallery and minimises its finding."""
+    bug = case.scenario.content.known_bug
+    assert bug is not None
+    with (
+        tempfile.TemporaryDirectory(prefix="powercut-gallery-") as folder,
+        runner.open_context(paths.engine(), Path(folder)) as context,
+    ):
+        runner.run_one(case.request, context)
+        records = [json.loads(path.read_text()) for path in sorted((Path(folder) / "findings").glob("*.json"))]
+        records.sort(key=_place)
+        expected = [item for item in records if set(bug.expected) & {item["invariant"], item["underlying"]}]
+        shown = [item for item in expected if known_bugs.shows_site(bug, [item])]
+        result = minimise((shown or expected)[0], context=context, folder=Path(folder) / "minimal", limits=limits)
+    assert result is not None, f"{bug.id}: its finding does not show again"
+    value = result.as_json()
+    return Row(
+        bug=bug.id,
+        invariant=result.finding["invariant"],
+        before=result.operations_before,
+        after=len(value["operations"]),
+        operations=[item["text"] for item in value["operations"]],
+        config=value["config"],
+        considered=result.considered,
+        seconds=result.seconds,
+        complete=result.complete,
+    )
+
+
+def _place(record: dict[str, Any]) -> tuple[int, int, str]:
+    return record["crash_point"]["depth"], record["crash_point"]["index"], record["fingerprint"]
+
+
+def cases(schemes: Sequence[str]) -> list[known_bugs.Case]:
+    """The runs with a bug, of these schemes or of all."""
+    options = ExploreOptions()
+    wanted: list[str | None] = [*schemes] or [None]
+    found = [case for scheme in wanted for case in known_bugs.cases(scheme, options=options)]
+    return [case for case in found if case.role == "bug"]
+
+
+def page() -> Path:
+    """The table of the minimal cases."""
+    return paths.scenario_dir() / "known_bugs" / _PAGE
+
+
+def reasons() -> dict[str, str]:
+    """Why a bug takes more than `FEW` operations, from the page."""
+    text = page().read_text(encoding="utf-8") if page().is_file() else ""
+    return {match["id"]: match["reason"].strip() for match in _ROW.finditer(text)}
+
+
+def render(rows: Iterable[Row], why: dict[str, str]) -> str:
+    """The page."""
+    lines = [
+        f"| `{row.bug}` | {row.invariant} | {row.before} | {row.after} | {_case(row)} "
+        f"| {why.get(row.bug, '') if row.after > FEW else ''} |\n"
+        for row in sorted(rows, key=lambda row: row.bug)
+    ]
+    return _HEADER + "".join(lines)
+
+
+def _case(row: Row) -> str:
+    """`top=2: insert(1) update(1)`; a long one is shortened."""
+    shown = row.operations if len(row.operations) <= 2 * FEW else [*row.operations[:FEW], "…", row.operations[-1]]
+    config = " ".join(f"{name}={value}" for name, value in row.config.items())
+    return f"`{config + ': ' if config else ''}{' '.join(shown)}`"
+
+
+def _one(arguments: tuple[known_bugs.Case, Limits]) -> Row:
+    return minimised(arguments[0], limits=arguments[1])
+
+
+def run(schemes: Sequence[str], *, jobs: int, limits: Limits) -> Iterable[Row]:
+    """The rows of the gallery, as they come, in its order."""
+    with ProcessPoolExecutor(max_workers=jobs) as pool:
+        yield from pool.map(_one, [(case, limits) for case in cases(schemes)])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Minimise every known bug.")
+    parser.add_argument("schemes", nargs="*")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--considered", type=int, default=Limits().considered)
+    parser.add_argument("--rows", type=Path, help="append each row to this file, as JSON")
+    parser.add_argument("--write", action="store_true", help=f"write scenarios/known_bugs/{_PAGE}")
+    given = parser.parse_args()
+    rows: list[Row] = []
+    for row in run(given.schemes, jobs=given.jobs, limits=Limits(considered=given.considered)):
+        rows.append(row)
+        print(f"{row.bug:45} {row.before:4} -> {row.after:3}  {row.considered:5} {row.seconds:7.1f} s", flush=True)
+        if given.rows:
+            with given.rows.open("a", encoding="utf-8") as file:
+                print(json.dumps(asdict(row)), file=file, flush=True)
+    few = sum(row.after <= FEW for row in rows)
+    print(f"{few} of {len(rows)} have at most {FEW} operations")
+    if given.write:
+        page().write_text(render(rows, reasons()), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
