@@ -42,6 +42,7 @@ def blank_run(header: dict[str, Any]) -> dict[str, Any]:
         "exploring_seconds": 0.0,
         "stats": {},
         "findings": [],
+        "replayed": None,
         "hygiene": [],
         "program": None,
         "recorded": None,

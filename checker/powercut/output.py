@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from powercut import replays
 from powercut.errors import PowercutError, UsageError, nearest
 from powercut.findings import counts, unwritable, write_json, write_text
 from powercut.gate import Gate
@@ -68,6 +69,11 @@ def print_run(run: dict[str, Any]) -> None:
     for finding in filter(counts, run["findings"]):
         print(text.render_finding(finding, color=color), end="\n\n")
     print(text.render_run(run, color=color))
+    if earlier := replays.sentence(run):
+        print(f"  Earlier findings: {earlier}")
+        for row in run["replayed"]:
+            if row["note"]:
+                print(f"    {row['invariant']}  {row['site'] or ''}  {row['state']}: {row['note']}")
     if run["error"]:
         error = run["error"]
         print(f"  Harness failed: {error['where']}: {error['what']}. {error['next']}")

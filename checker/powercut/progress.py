@@ -75,12 +75,24 @@ class Bars:
             if task is not None:
                 self._bars.remove_task(task)
 
+    def announced(self, order: int, sentence: str) -> None:
+        del order
+        self._bars.console.print(sentence, markup=False, highlight=False, soft_wrap=True)
+
+
+class Sentences(Silent):
+    """Says on stderr what cannot wait for the end of a run."""
+
+    def announced(self, order: int, sentence: str) -> None:
+        del order
+        print(sentence, file=sys.stderr, flush=True)
+
 
 @contextmanager
 def bars() -> Iterator[tuple[Listener, Bars | None]]:
-    """A listener for the runner: bars when stderr is a terminal, silence otherwise."""
+    """A listener for the runner: bars when stderr is a terminal, single sentences otherwise."""
     if not sys.stderr.isatty():
-        yield Silent(), None
+        yield Sentences(), None
         return
     with Bars() as shown:
         yield shown, shown

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from powercut import checkpoints, engine, events, findings, pin, program_run, valgrind
+from powercut import checkpoints, engine, events, findings, pin, program_run, replays, valgrind
 from powercut.collector import Collector
 from powercut.errors import HarnessError, UsageError, unknown_name
 from powercut.exit_codes import ExitCode
+from powercut.failures import Failures
 from powercut.options import ExploreOptions
 from powercut.program import Program
 from powercut.symbolize import Symbolizer
@@ -25,6 +26,7 @@ class Listener(Protocol):
     def started(self, order: int, name: str) -> None: ...
     def progressed(self, order: int, progress: events.Progress, found: int) -> None: ...
     def ended(self, order: int) -> None: ...
+    def announced(self, order: int, sentence: str) -> None: ...
 
 
 class Silent:
@@ -37,6 +39,9 @@ class Silent:
         pass
 
     def ended(self, order: int) -> None:
+        pass
+
+    def announced(self, order: int, sentence: str) -> None:
         pass
 
 
@@ -72,6 +77,8 @@ class Context:
     resume: bool = False
     #: Adds to a run record before it is written; called from several threads.
     mark: Callable[[dict[str, Any]], None] = lambda run: None
+    #: Where earlier runs went wrong; None: neither replayed nor kept.
+    failures: Failures | None = None
 
 
 @contextmanager
@@ -83,6 +90,7 @@ def open_context(
     checkpoints: bool = False,
     resume: bool = False,
     mark: Callable[[dict[str, Any]], None] = lambda run: None,
+    database: Failures | None = None,
 ) -> Iterator[Context]:
     """A context whose output folder exists and can be written; nothing in it was touched."""
     prepare_out(out)
@@ -96,6 +104,7 @@ def open_context(
             checkpoints=checkpoints,
             resume=resume,
             mark=mark,
+            failures=database,
         )
 
 
@@ -132,10 +141,12 @@ def run_one(request: Request, context: Context, *, order: int = 0) -> dict[str, 
     interrupted = False
     trace = request.trace
     checkpoint = _checkpoint(request, context)
+    earlier = replays.Replays(request, context, order, name=f"{request.slug}-{slug(request.options.model)}")
     try:
         if trace is None:
             trace = context.out / "traces" / f"{request.slug}.pct"
             collector.recorded(_recorded(request, trace, context=context, checkpoint=checkpoint), trace)
+            earlier.begin(trace)
         for event, raw in _explored(request, trace, context=context, checkpoint=checkpoint):
             collector.add(event, raw)
             if isinstance(event, events.Progress):
@@ -147,6 +158,7 @@ def run_one(request: Request, context: Context, *, order: int = 0) -> dict[str, 
     finally:
         context.listener.ended(order)
     run = collector.finish(error=error, interrupted=interrupted or context.interrupt.requested)
+    earlier.settle(run, complete=is_complete(run))
     context.mark(run)
     name = request.slug or slug(run["target"], run["variant"], run["scenario"])
     findings.write_json(context.out / "runs" / f"{name}-{slug(run['model'])}.json", run)

@@ -10,6 +10,7 @@ A target is an empty file named libpowercut-<name>.so; `record` copies the plan 
     refused         a usage error                      broken      a harness error
     marks           record misses a mark               silent      stops without `end`
     buggy, untidy   a finding, or hygiene, only when the plan switches a bug on
+    haunted         consistent; what is replayed holds all the same
 
 `audit` finds a difference in `lost` and `twice`; `refused`, `broken`, `silent` and `slow` are as above, and `hooked`
 has no library without hooks.
@@ -223,7 +224,9 @@ def reproduce() -> None:
     if plan.get("stale"):
         emit(event="error", kind="usage", what="the trace is of another build", where="x.pct", next="Record it again.")
         sys.exit(2)
-    emit(event="reproduced", held="gone" not in plan["scenario"]["name"], finding=None)
+    held = "gone" not in plan["scenario"]["name"]
+    emit(event="modules", modules=[])
+    emit(event="reproduced", held=held, finding=finding("k1") if held else None)
 
 
 def main() -> None:

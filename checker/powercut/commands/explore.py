@@ -83,6 +83,7 @@ def explore(
         gate=gate,
         resume=resume,
         stats=stats,
+        replay=False,
         title=f"powercut: {file.name}",
     )
     raise typer.Exit(code)

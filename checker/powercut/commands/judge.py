@@ -5,7 +5,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from powercut import batch, output, paths, progress
+from powercut import batch, failures, output, paths, progress
 from powercut.exit_codes import ExitCode
 from powercut.gate import Gate
 from powercut.runner import Request, open_context
@@ -24,12 +24,19 @@ def judge(
     title: str,
     resume: bool,
     stats: bool,
+    replay: bool,
 ) -> ExitCode:
     """Carries out the requests and returns the exit code of all of them."""
     with (
         progress.bars() as (listener, bars),
         open_context(
-            paths.engine(), out, listener=listener, checkpoints=True, resume=resume, mark=gate.mark
+            paths.engine(),
+            out,
+            listener=listener,
+            checkpoints=True,
+            resume=resume,
+            mark=gate.mark,
+            database=failures.of_folder(out, replay=replay),
         ) as context,
     ):
 

@@ -35,6 +35,7 @@ def run(
     atoms: shared.Atoms = options.DEFAULT_ATOMS,
     paranoid: shared.Paranoid = False,
     resume: shared.Resume = False,
+    no_replay: shared.NoReplay = False,
     stats: shared.Stats = False,
     record: modes.Record = None,
     recover: modes.Recover = None,
@@ -101,6 +102,7 @@ def run(
         gate=gate,
         resume=resume,
         stats=stats,
+        replay=not no_replay,
         title=f"powercut: {', '.join(names)}",
     )
     raise typer.Exit(code)

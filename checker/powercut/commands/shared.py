@@ -52,6 +52,9 @@ Resume = Annotated[
     bool,
     typer.Option("--resume", help="Go on with a run that was killed, from what it has left in the output folder."),
 ]
+NoReplay = Annotated[
+    bool, typer.Option("--no-replay", help="Do not begin with the findings of earlier runs (OUT/failures).")
+]
 Stats = Annotated[bool, typer.Option("--stats", help="Print where the time of each run went.")]
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of traces, findings and reports.")]
 Format = Annotated[
