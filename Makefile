@@ -28,11 +28,11 @@ build: $(BUILD)/build.ninja  ## Build the native parts into build/bin and build/
 $(BUILD)/build.ninja:
 	@cmake -S . -B $(BUILD) -G Ninja
 
-run: setup build  ## Check every scheme, published and hardened, measure fidelity, write the report, audit the engine
+run: setup build  ## Measure fidelity, audit the engine, check every scheme, published and hardened, write the report
 	@mkdir -p .powercut
 	@.venv/bin/powercut fidelity --out .powercut > .powercut/fidelity.txt || { code=$$?; [[ $$code -eq 1 ]] || exit $$code; }
-	@.venv/bin/powercut run --out .powercut --format text,html,json || { code=$$?; [[ $$code -eq 1 ]] || exit $$code; }
 	@.venv/bin/powercut audit --images 5000 --out .powercut/audit | tee .powercut/audit.txt | tail -n 1
+	@.venv/bin/powercut run --out .powercut --format text,html,json || { code=$$?; [[ $$code -eq 1 ]] || exit $$code; }
 
 test: setup build  ## Run all tests but the long ones
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(PYTEST_JOBS)

@@ -13,15 +13,16 @@ from rich.markup import escape
 from rich.table import Table
 
 from powercut import replays
+from powercut.companions import load
 from powercut.errors import PowercutError, UsageError, nearest
 from powercut.findings import counts, unwritable, write_json, write_text
 from powercut.gate import Gate
 from powercut_reports import github, html, json_report, junit, markdown, sarif, text
 
-FORMATS = ("text", "html", "json", "sarif", "junit", "github", "markdown")
-#: What `powercut fidelity --out` writes, and the HTML report shows.
-FIDELITY_REPORT = "fidelity.json"
+FORMATS = ("text", "html", "pages", "json", "sarif", "junit", "github", "markdown")
 JSON_REPORT = "report.json"
+#: One file, or a page a run (powercut_reports.html).
+HTML_FORMS: tuple[tuple[str, Callable[..., Path]], ...] = (("html", html.write_report), ("pages", html.write_pages))
 #: For a CI gate (powercut_reports.ci): the format, its file, and what renders it.
 CI_REPORTS: tuple[tuple[str, str, Callable[..., str]], ...] = (
     ("sarif", "report.sarif", sarif.render),
@@ -105,9 +106,11 @@ def write_reports(
 ) -> list[Path]:
     """Writes the files of the formats that have files, and returns their paths."""
     written: list[Path] = []
-    if "html" in formats:
+    forms = [write for name, write in HTML_FORMS if name in formats]
+    companions = load(out, say=say) if forms else None
+    for write in forms:
         try:
-            written.append(html.write_report(list(runs), out, title=title, fidelity=_fidelity(out)))
+            written.append(write(list(runs), out, title=title, companions=companions))
         except OSError as error:
             raise unwritable(out, error) from error
     if "json" in formats:
@@ -141,19 +144,6 @@ def write_gate_reports(
         commands = github.render(runs, fail_on=fail_on, errors=said)
         print(commands, end="", file=sys.stderr if as_json else sys.stdout, flush=True)
     return written
-
-
-def _fidelity(out: Path) -> dict[str, Any] | None:
-    """What 'powercut fidelity --out' has left in the folder; one that cannot be read is left out, and said."""
-    path = out / FIDELITY_REPORT
-    if not path.is_file():
-        return None
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        say(f"{path}: left out of the report, since it cannot be read ({error}). Run 'powercut fidelity --out {out}'.")
-        return None
-    return content if isinstance(content, dict) else None
 
 
 def runs_object(runs: Sequence[dict[str, Any]], *, gate: Gate) -> dict[str, Any]:

@@ -5,7 +5,7 @@ Unknown fields are ignored and missing ones shown as a dash: the object may come
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +32,7 @@ class FidelityView:
     ratios: tuple[tuple[str, ...], ...]
 
 
-def fidelity_view(raw: dict[str, Any]) -> FidelityView:
+def fidelity_view(raw: Mapping[str, Any]) -> FidelityView:
     """The tables of the page."""
     by_scheme: dict[str, list[FigureRow]] = {}
     for item in _rows(raw, "figures"):
@@ -65,7 +65,7 @@ def fidelity_view(raw: dict[str, Any]) -> FidelityView:
     )
 
 
-def _rows(raw: dict[str, Any], name: str) -> Iterable[dict[str, Any]]:
+def _rows(raw: Mapping[str, Any], name: str) -> Iterable[dict[str, Any]]:
     return [item for item in raw.get(name) or [] if isinstance(item, dict)]
 
 

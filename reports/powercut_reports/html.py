@@ -1,8 +1,15 @@
-"""One HTML file for a set of runs: no network, no companion files, readable without JavaScript.
+"""The report as HTML: one file for everything, or a folder with a page a run. Readable without JavaScript.
 
-Templates escape everything (Jinja2 autoescape). As a second wall the page carries a content security
-policy that admits only the hashes of its own script and style, so that even markup that slipped through
-from a target's string could neither run nor load anything.
+`report.html` is one self-contained file: no network, no companion files. `report/index.html` and its neighbours are
+the same templates cut into pages, for suites whose runs nobody wants in one file; their style and script lie beside
+them. Both work from `file://`.
+
+A page that would hold more details than `INLINE_LIMIT` packs them (pack.py): overview, headlines, stories and commands
+stay as they are, the details of a run and of a finding come into the page when they are opened.
+
+Templates escape everything (Jinja2 autoescape). As a second wall each page carries a content security policy that
+admits only its own script and style, so that even markup that slipped through from a target's string could neither
+run nor load anything.
 """
 
 from __future__ import annotations
@@ -11,7 +18,9 @@ import base64
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+import re
+import shutil
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,83 +29,191 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from powercut_reports import format as fmt
-from powercut_reports import json_report, story
-from powercut_reports.fidelity import fidelity_view
-from powercut_reports.finding_view import FindingView, finding_view
+from powercut_reports import json_report, overview, research, story
+from powercut_reports.audit import Audits, parse_audits
+from powercut_reports.finding_view import finding_view
 from powercut_reports.model import VERDICTS, Run
+from powercut_reports.overview import RunView
+from powercut_reports.pack import deflated, pack
 from powercut_reports.parse import own_frame, parse_run
+from powercut_reports.research import Section
 
 REPORT_NAME = "report.html"
+PAGES_NAME = "report"
+#: Bytes of details that a page holds as they are; with more it packs all of them.
+INLINE_LIMIT = 1_500_000
 _HERE = Path(__file__).parent
 # Files of one idea each; the page holds one style and one script of all of them, in this order.
-_STYLES = ("report.css", "finding.css")
-_SCRIPTS = ("mount.js", "finding.js", "report.js")
+_STYLES = ("report.css", "research.css", "finding.css")
+_SCRIPTS = ("mount.js", "pieces.js", "finding.js", "filter.js", "report.js")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Companions:
+    """What other commands left in the output folder, as they wrote it (checker/RUN.md)."""
+
+    fidelity: Mapping[str, Any] | None = None
+    audit: Mapping[str, Any] | None = None
+    necessity: Sequence[Mapping[str, Any]] = ()
+    costs: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True)
-class RunView:
-    id: str
-    run: Run
-    findings: tuple[FindingView, ...]
-    not_checked: tuple[str, ...]
+class _Links:
+    """Where a page's links lead: within the one file, or from page to page."""
 
+    pages: Mapping[str, str]  # by run id; empty in one file
+    here: str = ""  # the id of the run whose page this is
 
-@dataclass(frozen=True)
-class Matrix:
-    """One target: scenarios down, variants across; a cell may hold several runs (models, seeds) or none."""
+    @property
+    def paged(self) -> bool:
+        return bool(self.pages)
 
-    target: str
-    runs: int
-    inconsistent: int
-    incomplete: int
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[tuple[RunView, ...], ...]], ...]
+    def section(self, name: str) -> str:
+        if not self.paged:
+            return f"#{name}"
+        return f"index.html#{name}" if name in ("top", "overview", "runs", "legend") else f"{name}.html"
+
+    def run(self, identifier: str) -> str:
+        return f"{self.pages[identifier]}#{identifier}" if self.paged and identifier != self.here else f"#{identifier}"
+
+    def finding(self, identifier: str) -> str:
+        owner = identifier.rpartition("-")[0]
+        return f"{self.pages[owner]}#{identifier}" if self.paged and owner != self.here else f"#{identifier}"
 
 
 def write_report(
-    runs: list[dict[str, Any]], out_dir: Path, *, title: str, fidelity: dict[str, Any] | None = None
+    runs: list[dict[str, Any]], out_dir: Path, *, title: str, companions: Companions | None = None
 ) -> Path:
-    """Writes `report.html` in `out_dir` (made if missing) and returns its path. Same runs, same bytes.
-
-    `fidelity`: what `powercut fidelity --json` prints, for a section of its own.
+    """Writes `report.html` in `out_dir` (made if missing) and returns its path. Same records, same bytes.
 
     Raises OSError when the folder cannot be written; an older report is then untouched, since the new one
     is written beside it and renamed.
     """
-    page = render(runs, title=title, fidelity=fidelity)
+    page = render(runs, title=title, companions=companions)
     out_dir.mkdir(parents=True, exist_ok=True)
     path = out_dir / REPORT_NAME
     draft = out_dir / f".{REPORT_NAME}.{os.getpid()}.tmp"
     try:
-        # A lone surrogate (a file name that is not UTF-8) must not cost the report.
-        draft.write_text(page, encoding="utf-8", errors="backslashreplace")
+        _write(draft, page)
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
     return path
 
 
-def render(runs: list[dict[str, Any]], *, title: str, fidelity: dict[str, Any] | None = None) -> str:
-    """The page as one string."""
-    views = tuple(_run_view(index, parse_run(raw)) for index, raw in enumerate(runs))
-    style, theme, script = _joined(*_STYLES), _static("theme.js"), _joined(*_SCRIPTS)
-    context = {
-        "title": title,
-        "fidelity": fidelity_view(fidelity) if fidelity else None,
-        "runs": views,
-        "matrices": tuple(_matrix(target, group) for target, group in _by_target(views).items()),
-        "counts": {verdict: sum(view.run.verdict == verdict for view in views) for verdict in VERDICTS},
-        "first_finding_run": next((view.id for view in views if view.findings), ""),
-        "findings": sum(len(view.findings) for view in views),
-        "incomplete": sum(view.run.coverage.kind != "complete" for view in views),
-        "style": Markup(style),
-        "theme_script": Markup(theme),
-        "script": Markup(script),
-        "policy": _policy(styles=[style], scripts=[theme, script]),
-        "logo": Markup(_static("logo.svg")),
-        "data": _embedded_json(json_report.runs_object(runs)),
+def write_pages(runs: list[dict[str, Any]], out_dir: Path, *, title: str, companions: Companions | None = None) -> Path:
+    """Writes `report/index.html` with a page a run beside it, and returns the path of the index.
+
+    Raises OSError as `write_report`; the folder of an older report is replaced only by a whole new one.
+    """
+    pages = render_pages(runs, title=title, companions=companions)
+    out_dir.mkdir(parents=True, exist_ok=True)
+    folder, draft, old = (out_dir / name for name in (PAGES_NAME, f".{PAGES_NAME}.new", f".{PAGES_NAME}.old"))
+    for left in (draft, old):
+        shutil.rmtree(left, ignore_errors=True)
+    try:
+        draft.mkdir()
+        for name, page in pages.items():
+            _write(draft / name, page)
+        if folder.exists():
+            folder.replace(old)
+        draft.replace(folder)
+    finally:
+        for left in (draft, old):
+            shutil.rmtree(left, ignore_errors=True)
+    return folder / "index.html"
+
+
+def render(runs: list[dict[str, Any]], *, title: str, companions: Companions | None = None) -> str:
+    """The one file as a string."""
+    report = _Report(runs, title, companions or Companions())
+    return report.page("report.html.j2", _Links({}), report.views, data=json_report.runs_object(runs))
+
+
+def render_pages(runs: list[dict[str, Any]], *, title: str, companions: Companions | None = None) -> dict[str, str]:
+    """The pages by file name, style and scripts among them."""
+    report = _Report(runs, title, companions or Companions())
+    names = _page_names(report.views, [section.id for section in report.sections])
+    pages = {
+        "report.css": _joined(*_STYLES) + "\n",
+        "report.js": _joined(*_SCRIPTS) + "\n",
+        "theme.js": _static("theme.js") + "\n",
+        "index.html": report.page("report.html.j2", _Links(names), (), data=json_report.runs_object(runs)),
     }
-    return _environment().get_template("report.html.j2").render(context)
+    for view in report.views:
+        links = _Links(names, view.id)
+        pages[names[view.id]] = report.page("page_run.html.j2", links, (view,), data=None, view=view)
+    for section in report.sections:
+        name = f"{section.id}.html"
+        pages[name] = report.page("page_section.html.j2", _Links(names), (), data=None, section=section)
+    return pages
+
+
+class _Report:
+    """What all pages of a report share."""
+
+    def __init__(self, runs: list[dict[str, Any]], title: str, companions: Companions) -> None:
+        audits = parse_audits(companions.audit)
+        self.views = tuple(_run_view(index, parse_run(raw), audits) for index, raw in enumerate(runs))
+        self.sections = research.sections(
+            [view.run for view in self.views],
+            fidelity=companions.fidelity,
+            necessity=companions.necessity,
+            costs=companions.costs,
+        )
+        self.environment = _environment()
+        self.parts = self.environment.get_template("parts.html.j2").module
+        views = self.views
+        self.context = {
+            "title": title,
+            "runs": views,
+            "sections": self.sections,
+            "matrix": overview.matrix(views),
+            "common": overview.common(views, audits),
+            "filters": overview.filters(views),
+            "has_baseline": any(item.finding.baseline for view in views for item in view.findings),
+            "counts": {verdict: sum(view.run.verdict == verdict for view in views) for verdict in VERDICTS},
+            "findings": sum(len(view.findings) for view in views),
+            "incomplete": sum(view.run.coverage.kind != "complete" for view in views),
+            "logo": Markup(_static("logo.svg")),
+            "parts": self.parts,
+        }
+
+    def page(self, template: str, links: _Links, detailed: Sequence[RunView], *, data: object, **more: Any) -> str:
+        """A page that has the details of the runs `detailed`, and `data` to take away."""
+        details = self._details(detailed)
+        packed = sum(map(len, details.values())) > INLINE_LIMIT
+        payload = pack(list(details.values()) if packed else [])
+        theme, style, script = _static("theme.js"), _joined(*_STYLES), _joined(*_SCRIPTS)
+        return self.environment.get_template(template).render(
+            {
+                **self.context,
+                "links": links,
+                "details": details,
+                "packed": {identifier: index for index, identifier in enumerate(details)} if packed else {},
+                "first_finding": next((item.id for view in detailed for item in view.findings), ""),
+                "style": Markup(style),
+                "theme_script": Markup(theme),
+                "script": Markup(script),
+                "policy": _policy(styles=[style], scripts=[theme, script]) if not links.paged else _PAGES_POLICY,
+                "data": _embedded_json({**payload, "report": deflated(_json(data)) if data is not None else ""}),
+                **more,
+            }
+        )
+
+    def _details(self, views: Sequence[RunView]) -> dict[str, Markup]:
+        """What is seen of runs and findings only when they are opened, by their ids."""
+        of_run, of_finding = (
+            self.environment.get_template(name) for name in ("run_details.html.j2", "finding.html.j2")
+        )
+        shared = {name: self.context[name] for name in ("parts", "common")}
+        details = {}
+        for view in views:
+            details[view.id] = Markup(of_run.render(**shared, view=view))
+            for item in view.findings:
+                details[item.id] = Markup(of_finding.render(**shared, item=item))
+        return details
 
 
 def _environment() -> Environment:
@@ -125,6 +242,11 @@ def _environment() -> Environment:
     return environment
 
 
+def _write(path: Path, text: str) -> None:
+    # A lone surrogate (a file name that is not UTF-8) must not cost the report.
+    path.write_text(text, encoding="utf-8", errors="backslashreplace")
+
+
 def _static(name: str) -> str:
     return (_HERE / "static" / name).read_text(encoding="utf-8").strip()
 
@@ -133,48 +255,66 @@ def _joined(*names: str) -> str:
     return "\n".join(map(_static, names))
 
 
+_POLICY = (
+    "default-src 'none'; img-src data:; style-src {styles}; script-src {scripts}; base-uri 'none'; form-action 'none'"
+)
+# From a file, 'self' is nobody: the scheme is named. Inline script and style stay forbidden.
+_PAGES_POLICY = _POLICY.format(styles="'self' file:", scripts="'self' file:")
+
+
 def _policy(*, styles: Sequence[str], scripts: Sequence[str]) -> str:
     def sources(texts: Sequence[str]) -> str:
         hashes = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in texts)
         return " ".join(f"'sha256-{value}'" for value in hashes)
 
-    return (
-        f"default-src 'none'; img-src data:; style-src {sources(styles)}; script-src {sources(scripts)}; "
-        "base-uri 'none'; form-action 'none'"
-    )
+    return _POLICY.format(styles=sources(styles), scripts=sources(scripts))
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=True)
 
 
 def _embedded_json(value: object) -> Markup:
     """JSON that is inert inside a script element: no text in it can end the element or open another."""
-    text = json.dumps(value, separators=(",", ":"), ensure_ascii=True)
+    text = _json(value)
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return Markup(text)
 
 
-def _run_view(index: int, run: Run) -> RunView:
+def _run_view(index: int, run: Run, audits: Audits) -> RunView:
     findings = tuple(finding_view(f"run-{index + 1}-{n + 1}", finding) for n, finding in enumerate(run.findings))
-    return RunView(f"run-{index + 1}", run, findings, story.not_checked(run.not_checked))
-
-
-def _by_target(views: tuple[RunView, ...]) -> dict[str, list[RunView]]:
-    groups: dict[str, list[RunView]] = {}
-    for view in views:
-        groups.setdefault(view.run.target, []).append(view)
-    return groups
-
-
-def _matrix(target: str, views: Sequence[RunView]) -> Matrix:
-    columns = tuple(dict.fromkeys(view.run.name for view in views))
-    scenarios = dict.fromkeys(view.run.scenario for view in views)
-    cells: dict[tuple[str, str], list[RunView]] = {}
-    for view in views:
-        cells.setdefault((view.run.scenario, view.run.name), []).append(view)
-    return Matrix(
-        target=target,
-        runs=len(views),
-        inconsistent=sum(view.run.verdict == "inconsistent" for view in views),
-        incomplete=sum(view.run.coverage.kind != "complete" for view in views),
-        columns=columns,
-        rows=tuple((s, tuple(tuple(cells.get((s, name), ())) for name in columns)) for s in scenarios),
+    return RunView(
+        id=f"run-{index + 1}",
+        run=run,
+        scenario=overview.short_scenario(run),
+        findings=findings,
+        not_checked=story.not_checked(run.not_checked),
+        audit=audits.of(run),
     )
+
+
+def _page_names(views: Sequence[RunView], reserved: Sequence[str]) -> dict[str, str]:
+    """A file a run, named as its record; names that files cannot bear are mended, and none is given twice."""
+    names: dict[str, str] = {}
+    taken = {"index", *reserved}
+    for view in views:
+        run = view.run
+        whole = "-".join(part for part in (run.target, run.variant, run.scenario, run.model) if part)
+        stem = re.sub(r"[^A-Za-z0-9._-]+", "-", whole).strip(".-")[:100] or view.id
+        name = stem if stem not in taken else f"{stem}-{view.id}"
+        taken.add(name)
+        names[view.id] = f"{name}.html"
+    return names
+
+
+__all__ = [
+    "PAGES_NAME",
+    "REPORT_NAME",
+    "Companions",
+    "Section",
+    "render",
+    "render_pages",
+    "write_pages",
+    "write_report",
+]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from powercut_reports import html
+from powercut_reports.pack import inflated
 
 Raw = dict[str, Any]
 PACKAGE = Path(html.__file__).parent
@@ -29,7 +30,7 @@ def test_the_embedded_data_is_the_json_report(sample_runs: list[Raw]) -> None:
     sample_runs[0]["scenario"] = "</script><!-- & \u2028"
     page = html.render(sample_runs, title="x")
     found = re.search(r'id="powercut-data">(.*?)</script>', page, re.DOTALL)
-    assert found and json.loads(found[1]) == html.json_report.runs_object(sample_runs)
+    assert found and json.loads(inflated(json.loads(found[1])["report"])) == html.json_report.runs_object(sample_runs)
     assert not set("<>&\u2028") & set(found[1])
 
 
@@ -101,7 +102,7 @@ FIDELITY: Raw = {
 
 
 def test_fidelity_has_a_section(sample_runs: list[Raw]) -> None:
-    page = html.render(sample_runs, title="x", fidelity=FIDELITY)
+    page = html.render(sample_runs, title="x", companions=html.Companions(fidelity=FIDELITY))
     for text in ("1 of 2 figures reproduced", "maximum &lt;load&gt;", "0.93", "not reproduced", "1.4 to 3.0", "1.5, 2"):
         assert text in page, text
     assert "ns, writes 600 ns" in page and "2200" in page

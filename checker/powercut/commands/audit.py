@@ -6,8 +6,9 @@ from typing import Annotated, Any
 import typer
 
 from powercut import audit as auditing
-from powercut import options, output, paths, progress, requests, targets
+from powercut import companions, options, output, paths, progress, requests, targets
 from powercut.commands import shared
+from powercut.findings import write_json
 from powercut.runner import open_context
 
 #: Differences of one scenario that are printed as text; --json has more.
@@ -38,7 +39,8 @@ def audit(
     Draws K images uniformly from all legal crash states, runs recovery and every query on each in a fresh
     process on the target's uninstrumented library, and compares all results with what the engine predicts.
     Targets and scenarios are chosen as for 'powercut run'. A target without an uninstrumented library runs
-    on its instrumented one with the hooks off, and the output says so.
+    on its instrumented one with the hooks off, and the output says so. The result is kept as audit.json in the
+    output folder, where the HTML report finds it.
 
     Exit code: 0 no difference, 1 differences (a defect of powercut, or of the target's determinism), 2 usage,
     3 it could not be carried out.
@@ -57,6 +59,8 @@ def audit(
         outcome = auditing.run_all(wanted, context, images=images, jobs=jobs or shared.default_jobs(), on_audit=show)
     for error in outcome.errors:
         output.say_error(error)
+    if outcome.audits:
+        write_json(out / companions.AUDIT_REPORT, outcome.as_json())
     if json:
         output.print_json(outcome.as_json())
     else:

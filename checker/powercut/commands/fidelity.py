@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from powercut import costs, output
+from powercut import companions, costs, output
 from powercut import fidelity as figures
 from powercut.commands import shared
 from powercut.exit_codes import ExitCode
@@ -44,7 +44,7 @@ def fidelity(
     table = {"figures": rows, **costs.as_json(measured)}
     if out is not None:
         prepare_out(out)
-        write_json(out / output.FIDELITY_REPORT, table)
+        write_json(out / companions.FIDELITY_REPORT, table)
     if json:
         output.print_json(table)
     else:

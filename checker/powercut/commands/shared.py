@@ -62,7 +62,7 @@ Format = Annotated[
     typer.Option(
         "--format",
         metavar="LIST",
-        help="What to make of the runs, of: text, html, json, sarif, junit, github, markdown.",
+        help="What to make of the runs, of: text, html, pages, json, sarif, junit, github, markdown.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]

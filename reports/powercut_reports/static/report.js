@@ -1,128 +1,44 @@
-// What the page does beyond text and <details>: filter, links that open what they lead to, copy, theme,
-// printing; what a finding does is in finding.js. The page is complete without any of it; controls that need this file
-// are hidden until it runs. Strings of the target only ever go through textContent and properties.
+// What the page does beyond text and <details>: links that open what they lead to, copy, theme, printing. Filters are
+// in filter.js, packed details in pieces.js, what a finding does in finding.js. Everything that the page says at once
+// is complete without any of it; controls that need scripts are hidden until they run. Strings of the target only ever
+// go through textContent and properties.
 (() => {
   "use strict";
 
   const { powercut } = window;
   const byId = (id) => document.getElementById(id);
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
-  const data = JSON.parse(byId("powercut-data").textContent);
-
-  // ---- state in the address: #q=level&verdict=inconsistent&at=run-3; a plain #run-3 is a link ----
-
-  const verdicts = all("#filters input[name=verdict]");
-  const input = byId("filter");
-
-  function readHash() {
-    const hash = window.location.hash.slice(1);
-    if (!hash.includes("=")) {
-      return { q: "", verdict: "all", at: hash };
-    }
-    const fields = new URLSearchParams(hash);
-    const verdict = fields.get("verdict") ?? "all";
-    const known = verdicts.some((option) => option.value === verdict);
-    return { q: fields.get("q") ?? "", verdict: known ? verdict : "all", at: fields.get("at") ?? "" };
-  }
-
-  function writeHash(state) {
-    const fields = new URLSearchParams();
-    if (state.q) {
-      fields.set("q", state.q);
-    }
-    if (state.verdict !== "all") {
-      fields.set("verdict", state.verdict);
-    }
-    const filtered = fields.size > 0;
-    if (filtered && state.at) {
-      fields.set("at", state.at);
-    }
-    return `#${filtered ? fields : state.at}`;
-  }
-
-  // ---- filter ----
-
-  const fold = (parts) => parts.filter(Boolean).join("\n").toLowerCase();
-  const runs = data.runs.map((run, index) => ({
-    element: byId(`run-${index + 1}`),
-    cell: document.querySelector(`#matrix [data-run="run-${index + 1}"]`),
-    verdict: run.verdict,
-    text: fold([`${run.target}:${run.variant}`, run.scenario, run.model, run.strategy]),
-    findings: run.findings.map((finding, n) => ({
-      element: byId(`run-${index + 1}-${n + 1}`),
-      text: fold([
-        finding.invariant,
-        finding.operation,
-        finding.query,
-        finding.message,
-        finding.store_site,
-        finding.lost_site,
-        finding.fingerprint,
-      ]),
-    })),
-  }));
-
-  function applyFilter(state) {
-    const words = state.q.toLowerCase().split(/\s+/).filter(Boolean);
-    const fits = (text) => words.every((word) => text.includes(word));
-    let shown = 0;
-    for (const run of runs) {
-      const whole = fits(run.text);
-      let anyFinding = false;
-      for (const finding of run.findings) {
-        // A word may fit the run and another one the finding: "shrink torn-value".
-        const visible = whole || fits(`${run.text}\n${finding.text}`);
-        finding.element.hidden = !visible;
-        anyFinding ||= visible;
-      }
-      const visible = (state.verdict === "all" || state.verdict === run.verdict) && (whole || anyFinding);
-      run.element.hidden = !visible;
-      run.cell.hidden = !visible;
-      shown += visible ? 1 : 0;
-    }
-    for (const row of all("#matrix tbody tr")) {
-      const cells = all("[data-run]", row);
-      row.hidden = cells.every((cell) => cell.hidden);
-    }
-    for (const target of all("#matrix .target")) {
-      target.hidden = all("tbody tr", target).every((row) => row.hidden);
-    }
-    const filtered = words.length > 0 || state.verdict !== "all";
-    byId("shown").textContent = filtered ? `${shown} of ${runs.length} runs shown` : "";
-    byId("none-shown").hidden = shown > 0 || runs.length === 0;
-  }
 
   // ---- links ----
 
-  function reveal(id) {
-    const target = id && byId(id);
+  // Opens whatever the id is in, fills in packed details on the way, and goes there.
+  async function reveal(id) {
+    let target = id && byId(id);
+    // An id within a finding's details may still be packed: run-4-1-frame-3 is in run-4-1.
+    const owner = !target && /^run-\d+-\d+/.exec(id ?? "");
+    if (owner && byId(owner[0])) {
+      await powercut.fill(byId(owner[0]));
+      target = byId(id) ?? byId(owner[0]);
+    }
     if (!target) {
       return;
     }
+    const opened = [];
     for (let element = target; element; element = element.parentElement) {
       if (element instanceof HTMLDetailsElement) {
         element.open = true;
+        opened.push(element);
       }
     }
+    await Promise.all(opened.map((details) => powercut.fillOpen(details)));
     target.scrollIntoView();
     const focusable = target.querySelector(":scope > summary");
     focusable?.focus({ preventScroll: true });
   }
 
-  function show(state) {
-    input.value = state.q;
-    for (const option of verdicts) {
-      option.checked = option.value === state.verdict;
-    }
-    applyFilter(state);
-    reveal(state.at);
-  }
-
-  function filterChanged() {
-    const verdict = verdicts.find((option) => option.checked)?.value ?? "all";
-    const state = { q: input.value.trim(), verdict, at: "" };
-    window.history.replaceState(null, "", writeHash(state));
-    applyFilter(state);
+  function show() {
+    powercut.showFilters?.();
+    return reveal(powercut.readAt());
   }
 
   document.addEventListener("click", (event) => {
@@ -131,34 +47,12 @@
       return;
     }
     event.preventDefault();
-    const state = { ...readHash(), at: link.getAttribute("href").slice(1) };
-    window.history.pushState(null, "", writeHash(state));
-    reveal(state.at);
+    const at = link.getAttribute("href").slice(1);
+    window.history.pushState(null, "", powercut.addressOf(at));
+    reveal(at);
   });
-  window.addEventListener("hashchange", () => show(readHash()));
-  window.addEventListener("popstate", () => show(readHash()));
-
-  byId("filters").hidden = false;
-  byId("filters").addEventListener("submit", (event) => event.preventDefault());
-  input.addEventListener("input", filterChanged);
-  for (const option of verdicts) {
-    option.addEventListener("change", filterChanged);
-  }
-  byId("reset").addEventListener("click", () => {
-    window.history.replaceState(null, "", "#");
-    show(readHash());
-    input.focus();
-  });
-  document.addEventListener("keydown", (event) => {
-    const typing = event.target instanceof HTMLInputElement;
-    if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
-      event.preventDefault();
-      input.focus();
-    } else if (event.key === "Escape" && event.target === input && input.value) {
-      input.value = "";
-      filterChanged();
-    }
-  });
+  window.addEventListener("hashchange", show);
+  window.addEventListener("popstate", show);
 
   // ---- copy ----
 
@@ -186,7 +80,13 @@
   powercut.onMount((root) => {
     for (const button of all(".copy", root)) {
       button.hidden = false;
-      button.addEventListener("click", () => copy(button.parentElement.querySelector("code")));
+    }
+  });
+  // One listener for all: a report may have a thousand of these buttons, and more come when findings are opened.
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest?.(".copy");
+    if (button) {
+      copy(button.parentElement.querySelector("code, pre"));
     }
   });
 
@@ -220,16 +120,29 @@
   // ---- data and printing ----
 
   const download = byId("download");
-  download.hidden = false;
-  download.addEventListener("click", () => {
-    const url = URL.createObjectURL(new Blob([JSON.stringify(data, null, 2)], { type: "application/json" }));
-    const link = document.createElement("a");
-    link.href = url;
-    link.download = "powercut.json";
-    link.click();
-    URL.revokeObjectURL(url);
-  });
+  if (download) {
+    download.hidden = false;
+    download.addEventListener("click", async () => {
+      const text = JSON.stringify(await powercut.report(), null, 2);
+      const url = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+      const link = document.createElement("a");
+      link.href = url;
+      link.download = "powercut.json";
+      link.click();
+      URL.revokeObjectURL(url);
+    });
+  }
 
+  // The browser's own Print shows the details that were opened before, since packed ones cannot be there in time; the
+  // button waits for all of them.
+  const printAll = byId("print-all");
+  if (printAll) {
+    printAll.hidden = false;
+    printAll.addEventListener("click", async () => {
+      await powercut.fill(document);
+      window.print();
+    });
+  }
   let openedForPrint = [];
   window.addEventListener("beforeprint", () => {
     openedForPrint = all(".run:not([open]), .finding:not([open])");
@@ -244,9 +157,12 @@
   });
 
   powercut.mount(document);
-  show(readHash());
+  for (const details of all("details[open]")) {
+    powercut.fillOpen(details);
+  }
+  show();
   // The browser's own jump to the fragment comes after this script and takes the focus: give it back.
   window.addEventListener("load", () => {
-    window.requestAnimationFrame(() => reveal(readHash().at));
+    window.requestAnimationFrame(() => reveal(powercut.readAt()));
   });
 })();

@@ -1,0 +1,76 @@
+"""Details of a report, folded small: what many pieces say is kept once, the rest deflated piece by piece.
+
+A report's findings repeat one another line for line: sources, stacks, timelines of the same lines. Deflate sees 32 kB
+back, less than one finding, so lines that several pieces have come into one shared table first. A piece is then a list
+of rows: `=text` is a line of its own, `start+count` so many lines of the table. The page takes them apart again with
+the browser's own inflate, a piece when it is opened (static/pieces.js).
+
+Known limit: whoever reads the page without JavaScript does not see packed pieces, so a page packs only what would make
+it slow (`html.INLINE_LIMIT`).
+"""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Sequence
+from typing import TypedDict
+
+
+class Packed(TypedDict):
+    shared: str
+    pieces: list[str]
+
+
+def deflated(text: str) -> str:
+    """`text` as base64 of its zlib stream; lone surrogates are spelled out."""
+    return base64.b64encode(zlib.compress(text.encode("utf-8", "backslashreplace"), 9)).decode("ascii")
+
+
+def inflated(text: str) -> str:
+    """The opposite of `deflated`."""
+    return zlib.decompress(base64.b64decode(text)).decode("utf-8")
+
+
+def pack(pieces: Sequence[str]) -> Packed:
+    """The pieces, to be taken apart by `unpack` or by the page. Same pieces, same bytes."""
+    split = [piece.split("\n") for piece in pieces]
+    owner: dict[str, int] = {}  # the piece that has the line, -1 for several
+    for index, lines in enumerate(split):
+        for line in lines:
+            owner[line] = index if owner.get(line, index) == index else -1
+    table = {line: place for place, line in enumerate(line for line, index in owner.items() if index < 0)}
+    return {
+        "shared": deflated("\n".join(table)),
+        "pieces": [deflated("\n".join(_rows(lines, table))) for lines in split],
+    }
+
+
+def _rows(lines: Sequence[str], table: dict[str, int]) -> list[str]:
+    """Neighbours in the table become one row."""
+    rows: list[str] = []
+    start = count = 0
+    for line in [*lines, None]:
+        place = table.get(line) if line is not None else None
+        if count and place == start + count:
+            count += 1
+            continue
+        if count:
+            rows.append(f"{start}+{count}")
+        start, count = (place, 1) if place is not None else (0, 0)
+        if place is None and line is not None:
+            rows.append(f"={line}")
+    return rows
+
+
+def unpack(packed: Packed, index: int) -> str:
+    """One piece again: the specification of what the page does."""
+    shared = inflated(packed["shared"]).split("\n")
+    lines: list[str] = []
+    for row in inflated(packed["pieces"][index]).split("\n"):
+        if row.startswith("="):
+            lines.append(row[1:])
+        else:
+            start, count = map(int, row.split("+"))
+            lines += shared[start : start + count]
+    return "\n".join(lines)

@@ -1,0 +1,65 @@
+// Details that are packed in the page (pack.py says how): taken apart when they are asked for. Joined behind mount.js.
+// The text of a piece is markup that our templates made and escaped, as all other markup of the page; parsed by
+// DOMParser, it runs no script, and the page's policy admits none.
+(() => {
+  "use strict";
+
+  const { powercut } = window;
+  const data = JSON.parse(document.getElementById("powercut-data").textContent);
+
+  async function inflate(base64) {
+    const bytes = Uint8Array.from(window.atob(base64), (character) => character.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    return new Response(stream).text();
+  }
+
+  let shared;
+  async function piece(index) {
+    shared ??= inflate(data.shared).then((text) => text.split("\n"));
+    const table = await shared;
+    const rows = (await inflate(data.pieces[index])).split("\n");
+    return rows.flatMap((row) => {
+      if (row.startsWith("=")) {
+        return row.slice(1);
+      }
+      const [start, count] = row.split("+").map(Number);
+      return table.slice(start, start + count);
+    }).join("\n");
+  }
+
+  // Puts the piece in place of its stand-in and mounts it; done when it is in the page. Asking twice does no harm.
+  const filling = new WeakMap();
+  async function put(standIn) {
+    const page = new DOMParser().parseFromString(await piece(Number(standIn.dataset.piece)), "text/html");
+    const whole = document.createElement("div");
+    whole.className = "piece";
+    whole.append(...page.body.childNodes);
+    standIn.replaceWith(whole);
+    powercut.mount(whole);
+  }
+
+  powercut.fill = async (root) => {
+    const standIns = [...root.querySelectorAll("[data-piece]")];
+    await Promise.all(standIns.map((standIn) => {
+      if (!filling.has(standIn)) {
+        filling.set(standIn, put(standIn));
+      }
+      return filling.get(standIn);
+    }));
+  };
+
+  // The pieces that stand right in these details, not those of closed details within.
+  powercut.fillOpen = async (details) => {
+    const own = [...details.querySelectorAll("[data-piece]")].filter((e) => e.closest("details") === details);
+    await Promise.all(own.map((standIn) => powercut.fill(standIn.parentElement)));
+  };
+
+  powercut.report = async () => JSON.parse(await inflate(data.report));
+
+  // `toggle` does not bubble, but it can be caught on its way down.
+  document.addEventListener("toggle", (event) => {
+    if (event.target.open) {
+      powercut.fillOpen(event.target);
+    }
+  }, true);
+})();
