@@ -119,11 +119,18 @@ class Examiner:
         try:
             length = self.record(self.plan(case), trace)
         except PowercutError as error:
+            self._raise_if_absent(error)
             return Seen(refused=_refused(error, case))
         try:
             return Seen(events=length, finding=self.shown(trace, options))
-        except PowercutError:
+        except PowercutError as error:
+            self._raise_if_absent(error)
             return Seen(events=length)
+
+    def _raise_if_absent(self, error: PowercutError) -> None:
+        """An engine that does not start says nothing about a case."""
+        if error.where == str(self._context.engine_path):
+            raise error
 
 
 _RUN_FIELDS = ("target", "variant", "scenario", "model", "strategy", "atoms", "nested", "seed")

@@ -1,4 +1,4 @@
-"""Minimises every known bug: `python -m powercut.minimise.gallery [SCHEME…] [--jobs N] [--out DIR] [--write]`.
+"""Minimises every known bug: `python -m powercut.minimise.gallery [SCHEME[/BUG]…] [--jobs N] [--out DIR] [--write]`.
 
 The gallery is how the minimiser is judged: each bug should come to at most `FEW` operations, or there must be a reason
 why not, in `scenarios/known_bugs/MINIMAL.md`. Of a bug's findings the first that the gallery expects is minimised, one
@@ -84,12 +84,16 @@ def _place(record: dict[str, Any]) -> tuple[int, int, str]:
     return record["crash_point"]["depth"], record["crash_point"]["index"], record["fingerprint"]
 
 
-def cases(schemes: Sequence[str]) -> list[known_bugs.Case]:
-    """The runs with a bug, of these schemes or of all."""
-    options = ExploreOptions()
-    wanted: list[str | None] = [*schemes] or [None]
-    found = [case for scheme in wanted for case in known_bugs.cases(scheme, options=options)]
-    return [case for case in found if case.role == "bug"]
+def cases(names: Sequence[str]) -> list[known_bugs.Case]:
+    """The runs with a bug: of schemes, of single bugs (`level/leaked-level`), or of all."""
+    found = [case for case in known_bugs.cases(None, options=ExploreOptions()) if case.role == "bug"]
+    return [case for case in found if not names or {_id(case), _id(case).partition("/")[0]} & set(names)]
+
+
+def _id(case: known_bugs.Case) -> str:
+    bug = case.scenario.content.known_bug
+    assert bug is not None
+    return bug.id
 
 
 def page() -> Path:
@@ -124,22 +128,22 @@ def _one(arguments: tuple[known_bugs.Case, Limits]) -> Row:
     return minimised(arguments[0], limits=arguments[1])
 
 
-def run(schemes: Sequence[str], *, jobs: int, limits: Limits) -> Iterable[Row]:
+def run(names: Sequence[str], *, jobs: int, limits: Limits) -> Iterable[Row]:
     """The rows of the gallery, as they come, in its order."""
     with ProcessPoolExecutor(max_workers=jobs) as pool:
-        yield from pool.map(_one, [(case, limits) for case in cases(schemes)])
+        yield from pool.map(_one, [(case, limits) for case in cases(names)])
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Minimise every known bug.")
-    parser.add_argument("schemes", nargs="*")
+    parser.add_argument("names", nargs="*", metavar="SCHEME[/BUG]")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--considered", type=int, default=Limits().considered)
     parser.add_argument("--rows", type=Path, help="append each row to this file, as JSON")
     parser.add_argument("--write", action="store_true", help=f"write scenarios/known_bugs/{_PAGE}")
     given = parser.parse_args()
     rows: list[Row] = []
-    for row in run(given.schemes, jobs=given.jobs, limits=Limits(considered=given.considered)):
+    for row in run(given.names, jobs=given.jobs, limits=Limits(considered=given.considered)):
         rows.append(row)
         print(f"{row.bug:45} {row.before:4} -> {row.after:3}  {row.considered:5} {row.seconds:7.1f} s", flush=True)
         if given.rows:

@@ -8,8 +8,8 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from powercut.minimise.search import Limits
-from powercut.minimise.search import Progress as Count
+from powercut.minimise.ledger import Limits
+from powercut.minimise.ledger import Progress as Count
 
 
 def summary(minimal: dict[str, Any], fingerprint: str) -> str:

@@ -13,15 +13,17 @@ from powercut.minimise.case import Case
 from powercut.minimise.choose import clearest
 from powercut.minimise.concrete import spelled_out
 from powercut.minimise.examine import Examiner, Seen
+from powercut.minimise.ledger import Ledger, LimitReached, Limits, Progress
 from powercut.minimise.minimal import Minimal
 from powercut.minimise.passes.configure import shrink_options
 from powercut.minimise.passes.delete import delete_pairs, delete_runs
 from powercut.minimise.passes.phases import join_phases
+from powercut.minimise.passes.restart import restart
 from powercut.minimise.passes.simplify import lower_keys, simplify_operations
 from powercut.minimise.passes.sizes import shrink_sizes
 from powercut.minimise.passes.truncate import truncate
 from powercut.minimise.scenario_text import scenario_text
-from powercut.minimise.search import LimitReached, Limits, Progress, Search
+from powercut.minimise.search import Search
 from powercut.plan import BUG_OPTION, option_values
 from powercut.runner import Context
 
@@ -63,17 +65,19 @@ def minimise(
         start = _start(examiner, context=context, folder=Path(scratch))
         if start is None:
             return None
-        search = Search(
-            start.case,
-            start.seen,
-            examine=examiner,
-            limits=limits,
-            on_progress=on_progress,
-            considered=start.considered,
-        )
+        ledger = Ledger(examiner, limits=limits, on_progress=on_progress, considered=start.considered)
+        search = Search(start.case, start.seen, ledger=ledger)
         note = shrink(search, _options(finding))
         return _finished(
-            search, examiner, start, folder / _TRACE, limits=limits, note=note, begun=begun, original=finding
+            search,
+            examiner,
+            start,
+            folder / _TRACE,
+            limits=limits,
+            note=note,
+            begun=begun,
+            original=finding,
+            considered=ledger.considered,
         )
 
 
@@ -111,15 +115,23 @@ def shrink(search: Search, options: Mapping[str, Sequence[str]]) -> str:
         shrink_sizes,
         lower_keys,
     ]
+    start = search.best
     try:
-        while True:
-            before = search.best
-            for one in passes:
-                one(search)
-            if search.best == before:
-                return ""
+        _until_settled(search, passes)
+        restart(search, start, options)
+        _until_settled(search, passes)
+        return ""
     except LimitReached as reached:
         return str(reached)
+
+
+def _until_settled(search: Search, passes: Sequence[Callable[[Search], None]]) -> None:
+    """Runs the passes until all of them together change nothing."""
+    before = None
+    while search.best != before:
+        before = search.best
+        for one in passes:
+            one(search)
 
 
 def _options(finding: dict[str, Any]) -> dict[str, list[str]]:
@@ -164,6 +176,7 @@ def _finished(
     note: str,
     begun: float,
     original: dict[str, Any],
+    considered: int,
 ) -> Minimal:
     """Records the best case for good, and explores it to its end."""
     plan = examiner.plan(search.best)
@@ -182,7 +195,7 @@ def _finished(
         operations_before=start.operations_before,
         config_before={name: value for name, value in before.items() if name != BUG_OPTION},
         scenario=scenario_text(search.best, finding=finding, original=original, toggle=examiner.toggle),
-        considered=search.considered,
+        considered=considered,
         seconds=time.monotonic() - begun,
         complete=not note,
         note=note,

@@ -27,17 +27,21 @@ def shrink_options(search: Search, options: Mapping[str, Sequence[str]]) -> None
 
 def _simpler(now: str | None, values: Sequence[str]) -> Iterator[str | None]:
     """What to try instead of `now`, the simplest first."""
-    if not values:
-        return
     yield None
-    default = values[0]
-    if not is_number(default) and not (now and is_number(now)):
+    if values and not is_number(values[0]):
         yield from (value for value in values[1:] if value.isidentifier())
+    yield from smaller_values(now, values)
+
+
+def smaller_values(now: str | None, values: Sequence[str]) -> Iterator[str]:
+    """Numbers below `now` (None: the default): those that the target names, and halves; the smallest first."""
+    current = values[0] if now is None and values else now or ""
+    if not is_number(current):
         return
-    current = int(now) if now is not None and is_number(now) else int(default) if is_number(default) else 0
-    halves = {current >> shift for shift in range(1, max(1, current).bit_length() + 1)}
+    number = int(current)
+    halves = {number >> shift for shift in range(1, number.bit_length() + 1)}
     named = {int(value) for value in values if is_number(value)}
-    yield from (str(number) for number in sorted(halves | named) if number < current)
+    yield from (str(smaller) for smaller in sorted(halves | named) if smaller < number)
 
 
 def _try(search: Search, changed: Case) -> None:

@@ -1,0 +1,72 @@
+"""Begins again in a smaller table with other keys, where the search has ended above a handful of operations.
+
+Taking operations away one at a time ends at the first case from which none can be missed, and which one that is
+depends on where the hash functions put the keys that happened to be there. So the finding's own workload is tried in
+smaller tables with its keys shifted by a few distances. Where the bug shows, the workload up to the crash is cut down
+on a branch of the search. The most promising starts are taken: those that crash earliest.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+from powercut.minimise.case import Case
+from powercut.minimise.passes.configure import smaller_values
+from powercut.minimise.passes.delete import delete_pairs, delete_runs
+from powercut.minimise.passes.phases import MOST_EXPLORED, joined
+from powercut.minimise.passes.truncate import truncate
+from powercut.minimise.search import Search
+
+#: A case of so many operations is left alone.
+FEW = 5
+_SHIFTS = (0, 100, 200, 300, 400)
+#: Starts that are cut down.
+_BRANCHES = 6
+
+
+def restart(search: Search, start: Case, options: Mapping[str, Sequence[str]]) -> None:
+    """`start`: the finding's own workload; `options` as in `shrink_options`."""
+    if len(search.best.operations) <= FEW:
+        return
+    starts: list[Case] = []
+    for form in _forms(start):
+        for configured in _configured(form, search.best, options):
+            for shift in _SHIFTS:
+                found = search.repaired(_shifted(configured, shift))
+                if found is not None:
+                    branch = search.branch(found)
+                    truncate(branch)
+                    starts.append(branch.best)
+    for case in sorted(starts, key=lambda case: len(case.operations))[:_BRANCHES]:
+        branch = search.branch(case)
+        delete_runs(branch)
+        delete_pairs(branch)
+        search.consider(branch.best)
+        if len(search.best.operations) <= FEW:
+            return
+
+
+def _forms(start: Case) -> list[Case]:
+    """One explored workload; with deliberate cuts, the phases as they are."""
+    if any(phase.cut_at for phase in start.phases):
+        return [start]
+    return [joined(start)] if len(start.operations) <= MOST_EXPLORED else []
+
+
+def _configured(start: Case, best: Case, options: Mapping[str, Sequence[str]]) -> Iterator[Case]:
+    """`start` in the smaller tables: one or two options at a smaller number, the others as `best` has them."""
+    base = replace(start, options=best.options, key_size=best.key_size, value_size=best.value_size)
+    lower = {name: list(smaller_values(base.option(name), values)) for name, values in options.items()}
+    yield base
+    for name, numbers in lower.items():
+        yield from (base.with_option(name, number) for number in numbers)
+    for first, second in combinations(lower, 2):
+        for number in lower[first]:
+            yield from (base.with_option(first, number).with_option(second, other) for other in lower[second])
+
+
+def _shifted(case: Case, distance: int) -> Case:
+    """The same with every numbered key `distance` higher."""
+    return case.mapped(
+        [replace(item, key=item.key + distance) if isinstance(item.key, int) else item for item in case.operations]
+    )
