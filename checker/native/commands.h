@@ -14,6 +14,7 @@ void add_convert_command(CLI::App& app, int& exit_code);
 void add_describe_command(CLI::App& app, int& exit_code);
 void add_dump_command(CLI::App& app, int& exit_code);
 void add_stats_command(CLI::App& app, int& exit_code);
+void add_edit_command(CLI::App& app, int& exit_code);
 
 // Logs of pmemcheck (tracer/pmemcheck).
 void add_import_pmemcheck_command(CLI::App& app, int& exit_code);
@@ -24,6 +25,7 @@ void add_explore_command(CLI::App& app, int& exit_code);
 void add_program_command(CLI::App& app, int& exit_code);
 void add_program_image_command(CLI::App& app, int& exit_code);
 void add_reproduce_command(CLI::App& app, int& exit_code);
+void add_judge_command(CLI::App& app, int& exit_code);
 void add_model_command(CLI::App& app, int& exit_code);
 void add_faults_command(CLI::App& app, int& exit_code);
 

@@ -17,6 +17,7 @@ int main(int argc, char** argv) {
   powercut::add_describe_command(app, exit_code);
   powercut::add_dump_command(app, exit_code);
   powercut::add_stats_command(app, exit_code);
+  powercut::add_edit_command(app, exit_code);
   powercut::add_import_pmemcheck_command(app, exit_code);
   powercut::add_export_pmemcheck_command(app, exit_code);
 
@@ -25,6 +26,7 @@ int main(int argc, char** argv) {
   powercut::add_program_command(app, exit_code);
   powercut::add_program_image_command(app, exit_code);
   powercut::add_reproduce_command(app, exit_code);
+  powercut::add_judge_command(app, exit_code);
   powercut::add_model_command(app, exit_code);
   powercut::add_audit_command(app, exit_code);
   powercut::add_faults_command(app, exit_code);

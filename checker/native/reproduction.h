@@ -1,8 +1,5 @@
-// Replays one finding on its trace: memo-free and concrete. Every pending line holds the one content that the
-// record gives it, so nothing branches: recovery runs once for each cut, and then the one query.
-//
-// Nothing in the record is taken on trust. The crash point must be the same instant of the same trace, and every
-// content must be one that the line may have there: an image that no power cut can leave shows nothing.
+// Replays one finding on its trace: memo-free and concrete (concrete_replay.h), recovery once for each cut, and then
+// the one query. The crash point must be the same instant of the same trace.
 #ifndef POWERCUT_CHECKER_NATIVE_REPRODUCTION_H_
 #define POWERCUT_CHECKER_NATIVE_REPRODUCTION_H_
 
@@ -10,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "checker/native/concrete_replay.h"
 #include "checker/native/finding.h"
 #include "checker/native/finding_record.h"
 #include "checker/native/session.h"
@@ -32,15 +30,8 @@ class Reproduction {
 
  private:
   Result<Shown> replay(const Instant& instant);
-  // Runs recovery on the level that is installed and what follows: the next cut, or the query.
-  Result<Shown> recover(size_t depth, const Instant& instant);
-  Result<Shown> descend(size_t depth, const Instant& instant, const std::vector<Cut>& cuts,
-                        const std::vector<Executor::NestedStore>& stores);
+  // The recovered table, asked what the finding was shown by.
   Result<Shown> judge(const Instant& instant, const Outcome& recovered);
-  // Installs the record's contents of one level if they are legal there, and goes on with recovery.
-  Result<Shown> enter(size_t depth, const Instant& instant, const LineSets& legal);
-  std::optional<EngineError> note_level(size_t depth, const LineSets& legal);
-  void note_reads(size_t depth);
   Json event(const Violation& violation, QueryId query, const Outcome& outcome, const Instant& instant);
   EngineError elsewhere(const std::string& what) const;
 
@@ -54,7 +45,7 @@ class Reproduction {
   Progress* progress_;
 
   ResultBuffer buffer_;
-  Image image_;
+  ConcreteReplay replay_;
 };
 
 }  // namespace powercut

@@ -300,6 +300,50 @@ class Reproduced(_Event):
     finding: dict[str, Any] | None = None
 
 
+class Edited(_Event):
+    """A trace that `edit` wrote (checker/EDITS.md)."""
+
+    event: Literal["edited"]
+    trace: str
+    events: int
+    dropped: int
+    inserted: int
+    moved: int
+
+
+class Violation(_Event):
+    invariant: str
+    underlying: str | None = None
+    query: str
+    message: str
+    expected: list[str] = Field(default_factory=list)
+    found: str
+
+
+class Judged(_Event):
+    """What recovery and all queries made of one image that was asked for."""
+
+    event: Literal["judged"]
+    id: Any
+    crash_point: int
+    crash_event: int
+    when: str
+    legal: bool
+    why: str | None = None
+    violations: list[Violation]
+    stores_of_recovery: int
+
+
+class RecoverySite(_Event):
+    """A flush or fence that recovery executed in an exploration, by its call stack."""
+
+    event: Literal["recovery_site"]
+    kind: Literal["flush", "fence"]
+    name: str
+    count: int
+    stack: RawStack
+
+
 class Difference(_Event):
     """An answer of an audited image that was not predicted; `parse` returns the whole object beside it."""
 
@@ -373,6 +417,9 @@ Event = (
     | End
     | Described
     | Reproduced
+    | Edited
+    | Judged
+    | RecoverySite
     | Difference
     | Audited
     | FaultFinding
@@ -403,6 +450,9 @@ _TYPES: dict[str, type[_Event]] = {
     "end": End,
     "described": Described,
     "reproduced": Reproduced,
+    "edited": Edited,
+    "judged": Judged,
+    "recovery_site": RecoverySite,
     "difference": Difference,
     "audited": Audited,
     "fault_finding": FaultFinding,

@@ -1,0 +1,102 @@
+#include "checker/native/image_judge.h"
+
+#include <utility>
+
+#include "checker/native/explore_options.h"
+#include "checker/native/invariants.h"
+#include "checker/native/queries.h"
+
+namespace powercut {
+namespace {
+
+Json violation_json(const Violation& violation, const std::string& query, bool nested) {
+  return {{"invariant", nested ? "not-idempotent" : violation.invariant},
+          {"underlying", nested ? Json(violation.invariant) : Json(nullptr)},
+          {"query", query},
+          {"message", violation.message},
+          {"expected", violation.expected},
+          {"found", violation.found}};
+}
+
+}  // namespace
+
+ImageJudge::ImageJudge(const Session& session, const std::string& model, AtomPolicy policy, int64_t step_budget,
+                       std::unique_ptr<TraceReader> reader, Progress* progress)
+    : session_(session),
+      executor_(executor_options(session, model, policy, step_budget)),
+      follower_(session, model, policy, std::move(reader), executor_.pool()),
+      oracle_(session.library->target(), *session.config, session.traits,
+              {executor_.pool(), session.plan.scenario.pool_size}, &follower_.history(), [](const Exposure&) {}),
+      progress_(progress),
+      replay_(&executor_, &oracle_, &buffer_) {
+  executor_.want_heap_reads(false);  // nobody asks what was read of the heap
+}
+
+std::optional<EngineError> ImageJudge::run(const std::vector<JudgeRequest>& requests, const std::string& path,
+                                           const std::function<void(const Json&)>& emit) {
+  std::vector<const JudgeRequest*> everywhere, at;
+  for (const JudgeRequest& request : requests) (request.crash_point ? at : everywhere).push_back(&request);
+  size_t next = 0;
+  const auto step = [this](const Event&) { progress_->steps.fetch_add(1, std::memory_order_relaxed); };
+  while ((next < at.size() || !everywhere.empty()) && follower_.next(step)) {
+    const uint64_t here = follower_.instant().ordinal;
+    const size_t first = next;
+    while (next < at.size() && at[next]->crash_point == here) ++next;
+    if (first == next && everywhere.empty()) continue;
+    follower_.follow();
+    const LineSets legal = follower_.frontier().sets();
+    progress_->start("recovery and queries at crash point " + std::to_string(here), session_.library->path());
+    for (const JudgeRequest* request : everywhere) emit(judged(*request, legal));
+    for (size_t i = first; i < next; ++i) emit(judged(*at[i], legal));
+  }
+  if (follower_.reader().error()) return usage_error(*follower_.reader().error());
+  if (next == at.size()) return std::nullopt;
+  return usage_error("a request is for crash point " + std::to_string(*at[next]->crash_point) + ", and the trace has " +
+                         std::to_string(follower_.crash_points()) + " of them",
+                     path, "Name the trace that the crash points were counted on.");
+}
+
+Json ImageJudge::judged(const JudgeRequest& request, const LineSets& legal) {
+  progress_->steps.fetch_add(1, std::memory_order_relaxed);
+  const Instant& instant = follower_.instant();
+  Json wrong = Json::array();
+  uint64_t stores = 0;
+  const auto refused = replay_.run(request.image, legal, [&](const Outcome& recovered) {
+    stores = executor_.recovery_stores().size();
+    wrong = violations(recovered, !request.image.nested.empty());
+  });
+  return {{"event", "judged"},
+          {"id", request.id},
+          {"crash_point", instant.ordinal},
+          {"crash_event", instant.event},
+          {"when", instant.when},
+          {"legal", !refused},
+          {"why", refused ? Json(*refused) : Json(nullptr)},
+          {"violations", std::move(wrong)},
+          {"stores_of_recovery", stores}};
+}
+
+Json ImageJudge::violations(const Outcome& recovered, bool nested) {
+  const History& history = follower_.history();
+  Json out = Json::array();
+  const Answer answer = parse_answer(QueryKind::kRecovery, buffer_.view());
+  if (const auto violation = judge_recovery(history, answer, recovered.text)) {
+    out.push_back(violation_json(*violation, describe_query(history, kRecoveryQuery), nested));
+    return out;
+  }
+  if (!oracle_.usable()) return out;
+  Decisions decisions;
+  const Executor::Mark leaf = executor_.mark();
+  for (QueryId query : all_queries(&oracle_)) {
+    buffer_.clear();
+    const Outcome outcome = executor_.run(&decisions, [&] { oracle_.run(query, &buffer_); });
+    if (!outcome.returned()) put_failure(outcome, &buffer_);
+    if (const auto violation = judge_query(history, session_.traits, query, buffer_.view())) {
+      out.push_back(violation_json(*violation, describe_query(history, query), nested));
+    }
+    executor_.undo(leaf);
+  }
+  return out;
+}
+
+}  // namespace powercut
