@@ -28,7 +28,7 @@ struct Group {
 // Where target code leaves a result: fixed memory, since the target's heap is dropped after each execution.
 class ResultBuffer {
  public:
-  ResultBuffer() : bytes_(1 << 20) {}
+  explicit ResultBuffer(size_t most = 1 << 20) : bytes_(most) {}
   void clear() { size_ = 0, overflow_ = false; }
   void put(const void* data, size_t size);
   void put_byte(uint8_t byte) { put(&byte, 1); }

@@ -50,6 +50,7 @@ Result<TargetLibrary> TargetLibrary::load(const std::string& path) {
                        kAbiNext);
   }
   library.target_ = entry(POWERCUT_TARGET_ABI);
+  library.draw_ = reinterpret_cast<powercut_target_draw_fn>(dlsym(handle, "powercut_target_draw"));
   std::string version = std::to_string(POWERCUT_TARGET_ABI);
   if (library.target_ == nullptr) {
     return usage_error("the target does not serve ABI version " + version + ", the one of this build", path,

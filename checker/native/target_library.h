@@ -9,6 +9,7 @@
 
 #include "checker/native/plan.h"
 #include "checker/native/result.h"
+#include "powercut/draw.h"
 #include "powercut/target.h"
 
 namespace powercut {
@@ -42,6 +43,8 @@ class TargetLibrary {
 
   const powercut_target& target() const { return *target_; }
   const std::string& path() const { return path_; }
+  // What draws a table for people (powercut/draw.h), or null: it is optional.
+  powercut_target_draw_fn draw() const { return draw_; }
   // Absolute path of the loaded file.
   const std::string& resolved_path() const { return resolved_; }
 
@@ -52,6 +55,7 @@ class TargetLibrary {
   TargetLibrary() = default;
   std::string path_, resolved_;
   const powercut_target* target_ = nullptr;
+  powercut_target_draw_fn draw_ = nullptr;
 };
 
 // "OK", "NOT_FOUND", ...

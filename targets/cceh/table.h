@@ -14,6 +14,10 @@
 #include "targets/cceh/options.h"
 #include "targets/common/pool_allocator.h"
 
+namespace powercut {
+class Drawing;
+}
+
 namespace powercut::cceh {
 
 class Table {
@@ -39,6 +43,7 @@ class Table {
   // of the directory, where only the first of the entries that name a segment has items.
   uint64_t regions() const { return 1 + directory_->capacity * RegionsOfSegment(); }
   powercut_status Verify(uint64_t region, char* message, size_t size);  // verify.cc
+  void Draw(Drawing* to);                                               // draw.cc
   template <typename Visit>
   void Walk(uint64_t region, Visit visit);
   template <typename Visit>

@@ -14,6 +14,10 @@
 #include "targets/clevel/layout.h"
 #include "targets/clevel/options.h"
 
+namespace powercut {
+class Drawing;
+}
+
 namespace powercut::clevel {
 
 class Table {
@@ -33,6 +37,7 @@ class Table {
   powercut_status Maintain(const char* command);                        // expand.cc
   powercut_status Verify(uint64_t region, char* message, size_t size);  // verify.cc
   bool Reaches(uint64_t offset);                                        // verify.cc
+  void Draw(Drawing* to);                                               // draw.cc
 
   // Regions: 0 is the root, then every bucket of every level, last level first.
   uint64_t regions();                                                                         // verify.cc

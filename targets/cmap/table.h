@@ -16,6 +16,10 @@
 #include "targets/common/hash.h"
 #include "targets/common/pool_allocator.h"
 
+namespace powercut {
+class Drawing;
+}
+
 namespace powercut::cmap {
 
 class Table {
@@ -35,6 +39,7 @@ class Table {
   powercut_status Lookup(const uint8_t* key, uint8_t* value) const;
   powercut_status Maintain(const char* command);                        // buckets.cc
   powercut_status Verify(uint64_t region, char* message, size_t size);  // verify.cc
+  void Draw(Drawing* to) const;                                         // draw.cc
 
   // Regions: 0 is the root, then every bucket.
   uint64_t regions() const { return 1 + mask_ + 1; }

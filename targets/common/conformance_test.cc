@@ -12,8 +12,10 @@
 #include <filesystem>
 #include <map>
 #include <random>
+#include <set>
 #include <sstream>
 
+#include "powercut/draw.h"
 #include "targets/common/test_table.h"
 
 namespace powercut {
@@ -61,6 +63,7 @@ class Conformance : public testing::TestWithParam<std::filesystem::path> {
     const auto entry = reinterpret_cast<powercut_target_entry_fn>(dlsym(library, "powercut_target_entry"));
     ASSERT_NE(entry, nullptr);
     target_ = entry(POWERCUT_TARGET_ABI);
+    draw_ = reinterpret_cast<powercut_target_draw_fn>(dlsym(library, "powercut_target_draw"));
     ASSERT_NE(target_, nullptr);
     variants_ = List(target_->variants);
     commands_ = List(target_->commands);
@@ -181,9 +184,42 @@ class Conformance : public testing::TestWithParam<std::filesystem::path> {
       copies += found;
     }
     RC_ASSERT(items.size() == copies);
+    CompareDrawing(table, items);
   }
 
+  // What is drawn for people is what walk() reports: the same items, each in a slot of its own, and all inside the
+  // pool.
+  void CompareDrawing(TestTable* table, const std::multimap<std::string, std::string>& items) const {
+    RC_ASSERT(draw_ != nullptr);
+    Drawn drawn{table->pool(), {}, {}, 0};
+    RC_ASSERT(draw_(table->handle(), Drawn::Add, &drawn) == POWERCUT_OK);
+    RC_ASSERT(drawn.outside == 0);
+    RC_ASSERT(drawn.items == items);
+  }
+
+  struct Drawn {
+    powercut_pool pool;
+    std::multimap<std::string, std::string> items;
+    std::set<std::string> places;
+    int outside;  // cells that lie outside the pool, or in the place of another one
+
+    static int Add(void* context, const powercut_cell* cell) {
+      auto* self = static_cast<Drawn*>(context);
+      const auto at = static_cast<uint64_t>(static_cast<const uint8_t*>(cell->at) - self->pool.base);
+      const bool word = cell->kind == POWERCUT_CELL_WORD;
+      const std::string place = std::string(cell->group) + '/' + std::to_string(cell->bucket) + '/' +
+                                (word ? cell->label : "#" + std::to_string(cell->slot));
+      const bool fits = cell->size > 0 && at < self->pool.size && cell->size <= self->pool.size - at;
+      if (!fits || !self->places.insert(place).second) ++self->outside;
+      if (word && *cell->text == '\0') ++self->outside;
+      if (cell->kind == POWERCUT_CELL_ITEM) self->items.emplace(Text(cell->key), Text(cell->value));
+      return 0;
+    }
+    static std::string Text(powercut_bytes bytes) { return {static_cast<const char*>(bytes.data), bytes.size}; }
+  };
+
   const powercut_target* target_ = nullptr;
+  powercut_target_draw_fn draw_ = nullptr;
   std::vector<std::string> variants_, commands_;
   std::vector<Line> lines_;
 };

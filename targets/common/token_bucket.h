@@ -44,6 +44,8 @@ class TokenBucket {
   uint32_t stride() const { return stride_; }  // bytes of a bucket
   uint32_t key_size() const { return key_size_; }
   uint32_t value_size() const { return value_size_; }
+  uint32_t header_size() const { return header_size_; }
+  const uint8_t* TokensAt(const uint8_t* bucket) const { return bucket + header_at_; }
   uint32_t item_size() const { return wide_ ? 31 : 16; }
   uint32_t full() const { return (1u << slots_) - 1; }
 

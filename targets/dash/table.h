@@ -11,6 +11,10 @@
 #include "targets/dash/options.h"
 #include "targets/dash/segment_list.h"
 
+namespace powercut {
+class Drawing;
+}
+
 namespace powercut::dash {
 
 // Where a copy of a record lies.
@@ -43,6 +47,7 @@ class Table {
   powercut_status Lookup(const uint8_t* key, uint8_t* value);        // search.cc
   powercut_status Maintain(const char*) { return POWERCUT_UNSUPPORTED; }
   powercut_status Verify(uint64_t region, char* message, size_t size);  // verify.cc
+  void Draw(Drawing* to);                                               // draw.cc
 
   // Region 0 is the root and the directory; then each segment's header and each of its buckets.
   uint64_t regions() const { return 1 + segments_.size() * regions_per_segment(); }

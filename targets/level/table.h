@@ -15,6 +15,10 @@
 #include "targets/level/layout.h"
 #include "targets/level/options.h"
 
+namespace powercut {
+class Drawing;
+}
+
 namespace powercut::level {
 
 // Where a copy of an item lies.
@@ -40,6 +44,8 @@ class Table {
   powercut_status Expand();                                             // resize.cc
   powercut_status Shrink();                                             // resize.cc
   powercut_status Verify(uint64_t region, char* message, size_t size);  // verify.cc
+
+  void Draw(Drawing* to) const;  // draw.cc
 
   // Regions: 0 is the root, then every bucket of every level, top level first.
   uint64_t regions() const;

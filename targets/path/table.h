@@ -15,6 +15,10 @@
 #include "targets/common/token_table.h"
 #include "targets/path/options.h"
 
+namespace powercut {
+class Drawing;
+}
+
 namespace powercut::path {
 
 struct Tree {
@@ -77,6 +81,7 @@ class Table : public TokenTable {
   }
   bool Reaches(uint64_t offset) const { return offset == OffsetOf(tree_.cells); }
   powercut_status Verify(uint64_t region, char* message, size_t size);
+  void Draw(Drawing* to) const;  // draw.cc
 
   const Tree& tree() const { return tree_; }
 

@@ -13,6 +13,10 @@
 #include "targets/common/pool_allocator.h"
 #include "targets/patterns/options.h"
 
+namespace powercut {
+class Drawing;
+}
+
 namespace powercut::patterns {
 
 // On a line of its own, so that nothing is ordered by accident.
@@ -63,6 +67,7 @@ class Map {
     return StateOf(entry.state) != kEmpty && std::memcmp(entry.key, key, options_.key_size) == 0;
   }
   powercut_status Verify(uint64_t region, char* message, size_t size) const;
+  void Draw(Drawing* to) const;  // draw.cc
   bool Owns(uint64_t offset) const;
   // Pattern checked: whether every entry is what was written to it.
   bool Intact() const;

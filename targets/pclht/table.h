@@ -14,6 +14,10 @@
 #include "targets/pclht/layout.h"
 #include "targets/pclht/options.h"
 
+namespace powercut {
+class Drawing;
+}
+
 namespace powercut::pclht {
 
 class Table {
@@ -33,6 +37,7 @@ class Table {
   powercut_status Lookup(const uint8_t* key, uint8_t* value) const;
   powercut_status Maintain(const char* command);                        // resize.cc
   powercut_status Verify(uint64_t region, char* message, size_t size);  // verify.cc
+  void Draw(Drawing* to) const;                                         // draw.cc
 
   // Regions: 0 is the root with the item of key 0, then every bucket of the current table with its chain.
   uint64_t regions() const { return 1 + Current()->buckets; }

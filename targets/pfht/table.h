@@ -14,6 +14,10 @@
 #include "targets/pfht/layout.h"
 #include "targets/pfht/options.h"
 
+namespace powercut {
+class Drawing;
+}
+
 namespace powercut::pfht {
 
 // The table that the root names, or one that is being built.
@@ -69,6 +73,7 @@ class Table : public TokenTable {
   }
   bool Reaches(uint64_t offset) const;
   powercut_status Verify(uint64_t region, char* message, size_t size);
+  void Draw(Drawing* to) const;  // draw.cc
 
   const Body& body() const { return body_; }
 

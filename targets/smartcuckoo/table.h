@@ -14,6 +14,10 @@
 #include "targets/smartcuckoo/layout.h"
 #include "targets/smartcuckoo/options.h"
 
+namespace powercut {
+class Drawing;
+}
+
 namespace powercut::smartcuckoo {
 
 // A bucket's content in DRAM: the new item, or a victim on its way.
@@ -37,6 +41,7 @@ class Table {
   powercut_status Lookup(const uint8_t* key, uint8_t* value);           // search.cc
   powercut_status Maintain(const char* command);                        // resize.cc
   powercut_status Verify(uint64_t region, char* message, size_t size);  // verify.cc
+  void Draw(Drawing* to) const;                                         // draw.cc
 
   // What Insert would do with an absent key, before any kick-out (insert.cc).
   Forecast Predetermine(const uint8_t* key) { return Predetermine(PositionsOf(key)); }

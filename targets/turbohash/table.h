@@ -19,6 +19,10 @@
 #include "targets/turbohash/layout.h"
 #include "targets/turbohash/options.h"
 
+namespace powercut {
+class Drawing;
+}
+
 namespace powercut::turbohash {
 
 inline constexpr uint32_t kMostKey = 64;
@@ -71,6 +75,7 @@ class Table {
   powercut_status Lookup(const uint8_t* key, uint8_t* value);           // search.cc
   powercut_status Maintain(const char* command);                        // resize.cc
   powercut_status Verify(uint64_t region, char* message, size_t size);  // verify.cc
+  void Draw(Drawing* to) const;                                         // draw.cc
 
   const Options& options() const { return options_; }
   Path Find(const Home& home, const uint8_t* key) const;  // search.cc

@@ -14,6 +14,10 @@
 #include "targets/common/hash.h"
 #include "targets/common/pool_allocator.h"
 
+namespace powercut {
+class Drawing;
+}
+
 namespace powercut::cuckoo {
 
 struct Probe {
@@ -66,6 +70,8 @@ class Table {
   powercut_status Lookup(const uint8_t* key, uint8_t* value);                            // search.cc
   powercut_status Maintain(const char* command);                                         // resize.cc
   powercut_status Verify(uint64_t region, char* message, size_t size);                   // verify.cc
+
+  void Draw(Drawing* to) const;                                                          // draw.cc
 
   // Regions: 0 is the root, then every bucket and the stash of every slot array.
   uint64_t regions() const;
@@ -222,6 +228,8 @@ class Table {
 
   // recover.cc
   void ReplayLog();
+
+  void DrawBucket(Drawing* to, Place place) const;  // draw.cc
 
   // verify.cc
   Place RegionBucket(uint64_t region);

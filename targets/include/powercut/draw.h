@@ -1,0 +1,46 @@
+/* An optional part of a target: what its table looks like, as buckets and slots, for the pictures of a finding's page.
+ * ABI.md, "Drawing", says when it is called. It is separate from powercut_target, so a target without it is complete.
+ *
+ * A target that exports `powercut_target_draw` reports every cell of an open table: items, empty slots, and the words
+ * that say how it hangs together (tokens, locks, pointers). What is reported here is shown to people and never judged.
+ */
+#ifndef POWERCUT_DRAW_H_
+#define POWERCUT_DRAW_H_
+
+#include "powercut/target.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum powercut_cell_kind {
+  POWERCUT_CELL_EMPTY = 0, /* a slot without an item */
+  POWERCUT_CELL_ITEM = 1,  /* a slot with a valid item: `key` and `value` */
+  POWERCUT_CELL_WORD = 2   /* part of the bucket's own data: `label` and `text` */
+} powercut_cell_kind;
+
+/* Cells with the same group and bucket stand in one row. A slot is told from another by `slot`, a word by `label`:
+ * both must be the same in every run, so that two drawings can be laid side by side. Texts are copied. */
+typedef struct powercut_cell {
+  uint32_t kind;             /* powercut_cell_kind */
+  uint32_t slot;             /* number in the bucket; of a word: nothing */
+  uint64_t bucket;           /* number in the group */
+  const char* group;         /* "top level", "segment 3", "directory" */
+  const char* label;         /* of a word: its name, "tokens"; else null */
+  const char* text;          /* of a word: what it says, "1101"; of a slot: a remark or null */
+  const void* at;            /* where it lies in the pool */
+  uint64_t size;             /* bytes */
+  powercut_bytes key, value; /* of an item */
+} powercut_cell;
+
+/* Called once a cell, in the order in which people read the table; stop when it returns non-zero. */
+typedef int (*powercut_cell_fn)(void* context, const powercut_cell* cell);
+
+/* Writes nothing to the pool. The symbol is `powercut_target_draw`. */
+typedef powercut_status (*powercut_target_draw_fn)(powercut_table*, powercut_cell_fn, void* context);
+powercut_status powercut_target_draw(powercut_table* table, powercut_cell_fn cell, void* context);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* POWERCUT_DRAW_H_ */

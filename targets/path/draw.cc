@@ -1,0 +1,32 @@
+// What a path table looks like: the levels of the inverted tree, leaves first; a position holds one cell.
+#include "targets/common/drawing.h"
+#include "targets/path/table.h"
+
+namespace powercut::path {
+
+void Table::Draw(Drawing* to) const {
+  to->Group("root");
+  to->Pointer("undo log", &root()->log_slot);
+  for (uint32_t level = 0; level < tree_.levels; ++level) {
+    if (level == 0) {
+      to->Group("leaves");
+    } else {
+      to->Group("level %u", level);
+    }
+    const uint64_t cells = (uint64_t{1} << tree_.leaves_log2) >> level;
+    for (uint64_t position = 0; position < cells && to->Wants(); ++position) {
+      uint8_t* cell = Cell(tree_, tree_.Index(level, position));
+      const uint8_t* item = bucket_.Slot(cell, 0);
+      to->Bucket(position);
+      if (IsUsed(cell)) {
+        to->Item(0, item, item + options_.key_size, cell, bucket_.stride());
+      } else {
+        to->Empty(0, cell, bucket_.stride());
+      }
+    }
+  }
+}
+
+}  // namespace powercut::path
+
+POWERCUT_DRAWS(powercut::path::Table)
