@@ -9,6 +9,8 @@ The rule:
 - Else the stores that decide are at the same places of the source (function and line, as in the fingerprint). What is
   missing (lost or torn) must be missing at places where the original misses something, and something must be; and
   of what persisted, one place at least must be one of the original's.
+- Where nothing is missing and no place is shared because one of the two has none (all that matters was durable: the
+  code is wrong without any reordering), the kinds of operation and of query are the same.
 
 Why not the fingerprint itself: it also names the kind of operation and of query, and *every* decisive store. In a
 smaller table fewer stores are pending, and a lookup may show what a walk did; with so strict a rule hardly anything
@@ -34,11 +36,16 @@ def same_bug(found: dict[str, Any], original: dict[str, Any]) -> bool:
         return fault == before
     missing, missing_before = _places(found, _MISSING), _places(original, _MISSING)
     kept, kept_before = _places(found, _KEPT), _places(original, _KEPT)
-    return (
-        missing <= missing_before
-        and bool(missing) == bool(missing_before)
-        and (bool(kept & kept_before) or not (kept and kept_before))
-    )
+    if not missing <= missing_before or bool(missing) != bool(missing_before):
+        return False
+    if kept and kept_before:
+        return bool(kept & kept_before)
+    return bool(missing) or _asked(found) == _asked(original)
+
+
+def _asked(record: dict[str, Any]) -> tuple[str, str]:
+    """The kinds of operation and of query."""
+    return str((record.get("operation") or {}).get("kind")), str((record.get("query") or {}).get("kind"))
 
 
 def _fault(record: dict[str, Any]) -> tuple[str, str] | None:

@@ -22,7 +22,7 @@ def shrink_options(search: Search, options: Mapping[str, Sequence[str]]) -> None
     for name, values in options.items():
         for value in _simpler(search.best.option(name), values):
             if value != search.best.option(name):
-                _try(search, search.best.with_option(name, value))
+                _try(search, search.best.with_option(name, value), number=value is not None and is_number(value))
 
 
 def _simpler(now: str | None, values: Sequence[str]) -> Iterator[str | None]:
@@ -44,11 +44,11 @@ def smaller_values(now: str | None, values: Sequence[str]) -> Iterator[str]:
     yield from (str(smaller) for smaller in sorted(halves | named) if smaller < number)
 
 
-def _try(search: Search, changed: Case) -> None:
+def _try(search: Search, changed: Case, *, number: bool) -> None:
     """Considers a case of another configuration: as it is, without what is refused, and without single operations."""
     seen = search.examine(runnable(changed))
-    if seen.events == search.best_seen.events and len(changed.options) > len(search.best.options):
-        return  # It changes nothing that happens: one more setting, for nothing.
+    if number and seen.events == search.best_seen.events and len(changed.options) > len(search.best.options):
+        return  # A limit that is not reached: one more setting, for nothing.
     forms = [changed]
     if len(changed.phases) > 1 and len(changed.operations) <= MOST_EXPLORED:
         forms.append(joined(changed))

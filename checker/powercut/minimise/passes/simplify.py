@@ -9,10 +9,10 @@ _KINDS = ("lookup", "insert", "erase", "update")
 
 
 def simplify_operations(search: Search) -> None:
-    """Replaces operations by simpler ones on the same key, and a `maintain` by nothing: that was tried."""
-    for number in range(len(search.best.operations)):
+    """Replaces operations by simpler ones on the same key, the last first: an update needs the insert before it."""
+    for number in range(len(search.best.operations) - 1, -1, -1):
         if number >= len(search.best.operations):
-            return
+            continue
         now = search.best.operations[number]
         for kind in _KINDS:
             if now.key is None or kind == now.kind:
