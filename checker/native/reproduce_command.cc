@@ -19,6 +19,7 @@ struct ReproduceOptions {
   std::string trace, finding;
   int64_t step_budget = 0;
   double watchdog_seconds = 120;
+  bool draw = false;
 };
 
 int reproduce(const ReproduceOptions& options, EventStream& events) {
@@ -35,10 +36,13 @@ int reproduce(const ReproduceOptions& options, EventStream& events) {
   // In a child: what the target does to the process, it does to one that nobody needs.
   const ChildEnd end = supervise(options.watchdog_seconds, [&](Progress& progress) {
     Reproduction reproduction(session, *record, options.step_budget, std::move(*reader), &progress);
+    if (options.draw) reproduction.draw_tables();
     const Result<Reproduction::Shown> shown = reproduction.run();
     if (!shown) return kAnswered + events.error(shown.error());
     const bool held = shown->has_value();
-    events.emit({{"event", "reproduced"}, {"held", held}, {"finding", held ? **shown : Json(nullptr)}});
+    Json event = {{"event", "reproduced"}, {"held", held}, {"finding", held ? **shown : Json(nullptr)}};
+    if (options.draw) event["drawing"] = reproduction.drawing();
+    events.emit(event);
     return kAnswered + events.end(held ? kExitFindings : kExitOk);
   });
   if (!end.error && end.exit_code >= kAnswered) return end.exit_code - kAnswered;
@@ -57,6 +61,7 @@ void add_reproduce_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<ReproduceOptions>();
   command->add_option("--trace", options->trace, "Trace that the finding was made on")->required();
   command->add_option("--finding", options->finding, "Finding record (JSON)")->required();
+  command->add_flag("--draw", options->draw, "Draw the table, with everything persisted and on the finding's image");
   command->add_option("--step-budget", options->step_budget, "Loop turns and calls that one execution may take");
   command->add_option("--watchdog-seconds", options->watchdog_seconds, "Wall-clock limit of one step")
       ->check(CLI::PositiveNumber);

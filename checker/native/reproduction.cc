@@ -80,6 +80,7 @@ Result<Reproduction::Shown> Reproduction::replay(const Instant& instant) {
                      place(record_.when, record_.event) + ": the trace is of another build or plan");
   }
   follower_.follow();
+  if (drawing_) draw_visible();
   progress_->start("recovery", session_.library->path());
   Result<Shown> answer = Shown();
   const auto refused = replay_.run(image_of(record_), follower_.frontier().sets(),
@@ -94,6 +95,7 @@ Result<Reproduction::Shown> Reproduction::judge(const Instant& instant, const Ou
     replay_.note_reads();
     return Shown(event(*violation, kRecoveryQuery, recovered, instant));
   }
+  if (drawing_ && oracle_.usable()) draw_into(&after_);
   if (record_.query == describe_query(follower_.history(), kRecoveryQuery) || !oracle_.usable()) return Shown();
 
   const std::vector<QueryId> queries = all_queries(&oracle_);
@@ -103,6 +105,7 @@ Result<Reproduction::Shown> Reproduction::judge(const Instant& instant, const Ou
   if (query == queries.end()) {
     return usage_error("the recovered table cannot be asked " + record_.query, record_.path, kNext);
   }
+  if (asks_key(kind_of(*query))) focus_.key = follower_.history().keys()[argument_of(*query)].bytes;
   progress_->start(record_.query, session_.library->path());
   buffer_.clear();
   Decisions decisions;
@@ -112,6 +115,46 @@ Result<Reproduction::Shown> Reproduction::judge(const Instant& instant, const Ou
   if (!violation) return Shown();
   replay_.note_reads();
   return Shown(event(*violation, *query, outcome, instant));
+}
+
+void Reproduction::draw_visible() {
+  const OperationInfo& operation = follower_.history().operation();
+  if (operation.has_key) focus_.key = follower_.history().keys()[operation.key].bytes;
+  for (const LineSet* set : follower_.frontier().sets()) {
+    const Content& seen = set->contents[set->visible];
+    visible_.push_back({.line = set->line, .contents = {seen}, .base = {}, .visible = 0, .diff = 0});
+    const auto listed = std::find_if(record_.image.begin(), record_.image.end(),
+                                     [&](const FindingRecord::Line& line) { return line.line == set->line; });
+    if (listed != record_.image.end() && !(listed->content == seen)) focus_.lines.insert(set->line);
+  }
+  LineSets sets;
+  for (const LineSet& set : visible_) sets.push_back(&set);
+  executor_.install(sets);
+  Decisions decisions;
+  const Executor::Mark start = executor_.mark();
+  buffer_.clear();
+  const Outcome outcome = executor_.run_recovery(&decisions, nullptr, [&] { oracle_.recover(&buffer_); });
+  if (outcome.returned() && oracle_.usable()) draw_into(&before_);
+  executor_.undo(start);
+  executor_.uninstall();
+}
+
+// A drawing that does not return, or fails, is none; what it did is taken back.
+void Reproduction::draw_into(std::optional<std::vector<DrawnCells::Cell>>* out) {
+  DrawnCells cells;
+  const Executor::Mark start = executor_.mark();
+  Decisions decisions;
+  powercut_status status = POWERCUT_UNSUPPORTED;
+  auto* table = reinterpret_cast<powercut_table*>(oracle_.opened().table);
+  const Outcome outcome =
+      executor_.run(&decisions, [&] { status = cells.draw(session_.library->draw(), table, executor_.pool()); });
+  executor_.undo(start);
+  if (outcome.returned() && status == POWERCUT_OK) *out = cells.cells();
+}
+
+Json Reproduction::drawing() const {
+  if (!before_) return nullptr;
+  return drawing_json(*before_, after_ ? &*after_ : nullptr, follower_.history(), focus_);
 }
 
 Json Reproduction::event(const Violation& violation, QueryId query, const Outcome& outcome, const Instant& instant) {

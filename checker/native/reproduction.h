@@ -12,6 +12,7 @@
 #include "checker/native/finding_record.h"
 #include "checker/native/session.h"
 #include "checker/native/supervisor.h"
+#include "checker/native/table_drawing.h"
 #include "checker/native/trace_follower.h"
 
 namespace powercut {
@@ -28,10 +29,20 @@ class Reproduction {
   // Usage errors: the record is of another trace, or its image is not legal there.
   Result<Shown> run();
 
+  // Draws the table on the way, where the target can: on the image with everything persisted, and on the finding's.
+  // Call it before run().
+  void draw_tables() { drawing_ = session_.library->draw() != nullptr; }
+  // The `Drawing` of reports/EVENTS.md; null where there is none.
+  Json drawing() const;
+
  private:
   Result<Shown> replay(const Instant& instant);
   // The recovered table, asked what the finding was shown by.
   Result<Shown> judge(const Instant& instant, const Outcome& recovered);
+  // Recovery of the image with everything persisted, drawn. Precondition: nothing is installed.
+  void draw_visible();
+  // The table that recovery has just opened.
+  void draw_into(std::optional<std::vector<DrawnCells::Cell>>* out);
   Json event(const Violation& violation, QueryId query, const Outcome& outcome, const Instant& instant);
   EngineError elsewhere(const std::string& what) const;
 
@@ -46,6 +57,11 @@ class Reproduction {
 
   ResultBuffer buffer_;
   ConcreteReplay replay_;
+
+  bool drawing_ = false;
+  std::vector<LineSet> visible_;
+  DrawingFocus focus_;
+  std::optional<std::vector<DrawnCells::Cell>> before_, after_;
 };
 
 }  // namespace powercut

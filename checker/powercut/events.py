@@ -298,6 +298,7 @@ class Reproduced(_Event):
     event: Literal["reproduced"]
     held: bool
     finding: dict[str, Any] | None = None
+    drawing: dict[str, Any] | None = None
 
 
 class Edited(_Event):
