@@ -9,7 +9,7 @@ import os
 import shlex
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,8 +73,17 @@ def make_record(
         }
     record["store_site"] = _site(record["stores"], "persisted")
     record["lost_site"] = _site(record["stores"], "lost") or _site(record["stores"], "torn")
+    record["sources"] = source.table(_sites_told(record))
     record["fingerprint"] = fingerprint(record)
     return record
+
+
+def _sites_told(record: dict[str, Any]) -> Iterator[str | None]:
+    """Where the stores, flushes and fences of the story stand, recovery's among them."""
+    for line in (record.get("timeline") or {}).get("lines") or []:
+        yield from (event["site"] for event in line["events"])
+    for nested in record["nested_image"]:
+        yield from (store["site"] for store in nested["recovery_stores"])
 
 
 def _site(stores: Sequence[dict[str, Any]], fate: str) -> str | None:

@@ -1,6 +1,6 @@
 """Lines of source around a site, for reports."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,20 @@ def line(file: str, number: int) -> str:
     """Line `number` (from 1) of the file; empty when the file does not have it."""
     text = _text(file)
     return text[number - 1] if text is not None and 1 <= number <= len(text) else ""
+
+
+def table(sites: Iterable[str | None]) -> dict[str, dict[str, str]]:
+    """`{file: {line: text}}` of the lines around sites ("file:line"), each line once, ascending."""
+    found: dict[str, dict[int, str]] = {}
+    for site in dict.fromkeys(sites):
+        file, _, number = (site or "").rpartition(":")
+        if file and number.isdecimal():
+            found.setdefault(file, {}).update({row["line"]: row["text"] for row in context(file, int(number)) or ()})
+    return {
+        file: {str(number): text for number, text in sorted(rows.items())}
+        for file, rows in sorted(found.items())
+        if rows
+    }
 
 
 def context(file: str, line: int) -> list[dict[str, Any]] | None:
