@@ -20,6 +20,8 @@ from powercut.minimise.search import Search
 #: A case of so many operations is left alone.
 FEW = 5
 _SHIFTS = (0, 100, 200, 300, 400)
+#: Tried for every option that is a number, beside what the target names.
+_LEAST = ("1", "2")
 #: Starts that are cut down.
 _BRANCHES = 6
 
@@ -54,9 +56,13 @@ def _forms(start: Case) -> list[Case]:
 
 
 def _configured(start: Case, best: Case, options: Mapping[str, Sequence[str]]) -> Iterator[Case]:
-    """`start` in the smaller tables: one or two options at a smaller number, the others as `best` has them."""
+    """`start` in smaller tables: one or two options at a least number or one that the target names, the others as in
+    `best`."""
     base = replace(start, options=best.options, key_size=best.key_size, value_size=best.value_size)
-    lower = {name: list(smaller_values(base.option(name), values)) for name, values in options.items()}
+    lower = {
+        name: [number for number in smaller_values(base.option(name), values) if number in {*values, *_LEAST}]
+        for name, values in options.items()
+    }
     yield base
     for name, numbers in lower.items():
         yield from (base.with_option(name, number) for number in numbers)
