@@ -1,4 +1,5 @@
-"""The geometry of a finding's timeline: one lane a line, events from left to right, the cut on the right.
+"""The geometry of a finding's timeline: one lane a line, events from left to right, then the power cut, and what
+recovery stored before it was cut as well.
 
 x is the order of events, not their distance: a thousand events that touched none of these lines take no
 room. A hot line can have any number of events, so the oldest ones beyond `_MAX_COLUMNS` are folded into
@@ -7,12 +8,13 @@ the first column, and lanes beyond `_MAX_LANES` are counted, not drawn. The temp
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from powercut_reports import format as fmt
-from powercut_reports.model import Finding, Store, TimelineEvent, TimelineLine
+from powercut_reports.model import Finding, NestedStore, Store, TimelineEvent, TimelineLine
 
-_MAX_COLUMNS, _MAX_LANES = 40, 12
+_MAX_COLUMNS, _MAX_LANES, _MAX_RECOVERY = 40, 12, 16
 _LABEL, _FATE, _TOP, _LANE, _BAR, _AXIS = 92, 150, 30, 38, 14, 26
 _MIN_SLOT, _MAX_SLOT, _WIDTH = 26, 110, 1030
 _TICK_WIDTH = 8  # pixels a digit, with the gap
@@ -52,6 +54,17 @@ class Tick:
 
 
 @dataclass(frozen=True)
+class Later:
+    """After the power cut: a store of recovery, or the next cut."""
+
+    x: int
+    store: NestedStore | None  # None: a cut
+    lane: int  # of the store's line; -1: it is not drawn
+    after_return: bool  # of a cut: recovery had returned
+    folded: int  # stores of recovery before this one that are not drawn
+
+
+@dataclass(frozen=True)
 class Timeline:
     width: int
     height: int
@@ -63,6 +76,10 @@ class Timeline:
     ticks: tuple[Tick, ...]
     folded_events: int
     hidden_lanes: int
+    lines: tuple[TimelineLine, ...]  # of the lanes
+    columns: Mapping[int, int]  # x of each event that has a column
+    later: tuple[Later, ...]
+    end_x: int  # of the last cut
 
 
 def _line_size(finding: Finding) -> int:
@@ -79,7 +96,7 @@ def _fate(stores: list[Store]) -> str:
     return next(iter(fates)) if len(fates) == 1 else "torn" if fates else ""
 
 
-def _shape(kind: str) -> str:
+def shape(kind: str) -> str:
     if "store" in kind or kind == "rmw":
         return "store"
     return "fence" if "fence" in kind else "flush"
@@ -105,6 +122,7 @@ def build(finding: Finding) -> Timeline | None:
         return (0 if any(s.decisive for s in stores) else 1 if stores else 2, line.offset)
 
     shown = sorted(lines, key=importance)[:_MAX_LANES]
+    shown += _touched_by_recovery(finding, {line.offset for line in lines}, size)[: _MAX_LANES - len(shown)]
     numbers = sorted({event.event for line in shown for event in line.events})
     folded = numbers[: max(0, len(numbers) - _MAX_COLUMNS)]
     kept = numbers[len(folded) :]
@@ -127,17 +145,19 @@ def build(finding: Finding) -> Timeline | None:
                 title = f"{event.state} from event {fmt.grouped(event.event)} until {until}"
                 segments.append(Segment(x, end - x, event.state, title))
             if event.event in column:
-                marks.append(Mark(x, _shape(event.kind), fates.get(event.event, ""), _title(event)))
+                marks.append(Mark(x, shape(event.kind), fates.get(event.event, ""), _title(event)))
         y = _TOP + index * _LANE
         decisive = any(store.decisive for store in stores)
         lanes.append(Lane(y, fmt.offset(line.offset), _fate(stores), decisive, tuple(segments), tuple(marks)))
 
+    later = _later(finding, shown, size, crash_x, slot)
+    end_x = later[-1].x if later else crash_x
     bottom = _TOP + len(shown) * _LANE
     digits = max(len(fmt.grouped(number)) for number in kept)
     step = -(-digits * _TICK_WIDTH // slot)
     ticks = tuple(Tick(column[number], fmt.grouped(number)) for number in kept[::-1][::step][::-1])
     return Timeline(
-        width=crash_x + _FATE,
+        width=end_x + _FATE,
         height=bottom + _AXIS,
         bar=_BAR,
         start_x=_LABEL,
@@ -146,5 +166,30 @@ def build(finding: Finding) -> Timeline | None:
         lanes=tuple(lanes),
         ticks=ticks,
         folded_events=len(folded),
-        hidden_lanes=len(lines) - len(shown),
+        hidden_lanes=len(lines) - sum(bool(line.events) for line in shown),
+        lines=tuple(shown),
+        columns=column,
+        later=later,
+        end_x=end_x,
     )
+
+
+def _touched_by_recovery(finding: Finding, known: set[int], size: int) -> list[TimelineLine]:
+    stores = [store for nested in finding.nested_images for store in nested.stores]
+    offsets = dict.fromkeys(store.offset - store.offset % size for store in stores)
+    return [TimelineLine(offset, ()) for offset in offsets if offset not in known]
+
+
+def _later(finding: Finding, shown: list[TimelineLine], size: int, crash_x: int, slot: int) -> tuple[Later, ...]:
+    later: list[Later] = []
+    x = crash_x
+    for nested in finding.nested_images:
+        folded = max(0, len(nested.stores) - _MAX_RECOVERY)
+        for store in nested.stores[folded:]:
+            x += slot
+            lane = next((n for n, line in enumerate(shown) if 0 <= store.offset - line.offset < size), -1)
+            later.append(Later(x, store, lane, False, folded))
+            folded = 0
+        x += slot
+        later.append(Later(x, None, -1, nested.after_return, 0))
+    return tuple(later)
