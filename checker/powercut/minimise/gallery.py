@@ -10,8 +10,8 @@ import json
 import re
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,9 @@ from powercut.options import ExploreOptions
 #: Operations that a minimal case should not exceed.
 FEW = 5
 _PAGE = "MINIMAL.md"
-_ROW = re.compile(r"^\| `(?P<id>[^`]+)` \|.*\| (?P<reason>[^|]*) \|$", re.MULTILINE)
+_ROW = re.compile(
+    r"^\| `(?P<id>[^`]+)` \| [\w-]+ \| \d+ \| (?P<after>\d+) \| `[^`]*` \| ?(?P<reason>[^|]*)\|$", re.MULTILINE
+)
 _HEADER = f"""\
 # The known bugs, minimised
 
@@ -87,10 +89,10 @@ def _place(record: dict[str, Any]) -> tuple[int, int, str]:
 def cases(names: Sequence[str]) -> list[known_bugs.Case]:
     """The runs with a bug: of schemes, of single bugs (`level/leaked-level`), or of all."""
     found = [case for case in known_bugs.cases(None, options=ExploreOptions()) if case.role == "bug"]
-    return [case for case in found if not names or {_id(case), _id(case).partition("/")[0]} & set(names)]
+    return [case for case in found if not names or {bug_of(case), bug_of(case).partition("/")[0]} & set(names)]
 
 
-def _id(case: known_bugs.Case) -> str:
+def bug_of(case: known_bugs.Case) -> str:
     bug = case.scenario.content.known_bug
     assert bug is not None
     return bug.id
@@ -101,20 +103,31 @@ def page() -> Path:
     return paths.scenario_dir() / "known_bugs" / _PAGE
 
 
-def reasons() -> dict[str, str]:
-    """Why a bug takes more than `FEW` operations, from the page."""
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """What the page says of a bug."""
+
+    after: int
+    #: Why it takes more than `FEW` operations, or nothing.
+    reason: str
+
+
+def entries() -> dict[str, Entry]:
+    """The page's rows, by bug."""
     text = page().read_text(encoding="utf-8") if page().is_file() else ""
-    return {match["id"]: match["reason"].strip() for match in _ROW.finditer(text)}
+    return {
+        match["id"]: Entry(after=int(match["after"]), reason=match["reason"].strip()) for match in _ROW.finditer(text)
+    }
 
 
-def render(rows: Iterable[Row], why: dict[str, str]) -> str:
-    """The page."""
-    lines = [
-        f"| `{row.bug}` | {row.invariant} | {row.before} | {row.after} | {_case(row)} "
-        f"| {why.get(row.bug, '') if row.after > FEW else ''} |\n"
-        for row in sorted(rows, key=lambda row: row.bug)
-    ]
-    return _HEADER + "".join(lines)
+def render(rows: Iterable[Row], known: Mapping[str, Entry]) -> str:
+    """The page, with the reasons that `known` has."""
+    return _HEADER + "".join(_line(row, known) for row in sorted(rows, key=lambda row: row.bug))
+
+
+def _line(row: Row, known: Mapping[str, Entry]) -> str:
+    why = known[row.bug].reason if row.after > FEW and row.bug in known else ""
+    return f"| `{row.bug}` | {row.invariant} | {row.before} | {row.after} | {_case(row)} |{' ' if why else ''}{why} |\n"
 
 
 def _case(row: Row) -> str:
@@ -124,14 +137,16 @@ def _case(row: Row) -> str:
     return f"`{config + ': ' if config else ''}{' '.join(shown)}`"
 
 
-def _one(arguments: tuple[known_bugs.Case, Limits]) -> Row:
-    return minimised(arguments[0], limits=arguments[1])
+def run(chosen: Sequence[known_bugs.Case], *, jobs: int, limits: Limits) -> Iterator[Row]:
+    """The rows of these cases, in their order, as they come."""
+    with ThreadPoolExecutor(max_workers=jobs) as pool:  # the work is done by engines, which are processes
+        yield from pool.map(lambda case: minimised(case, limits=limits), chosen)
 
 
-def run(names: Sequence[str], *, jobs: int, limits: Limits) -> Iterable[Row]:
-    """The rows of the gallery, as they come, in its order."""
-    with ProcessPoolExecutor(max_workers=jobs) as pool:
-        yield from pool.map(_one, [(case, limits) for case in cases(names)])
+def kept(path: Path) -> list[Row]:
+    """The rows that an earlier command has kept."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    return [Row(**json.loads(line)) for line in lines]
 
 
 def main() -> int:
@@ -139,20 +154,22 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="SCHEME[/BUG]")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--considered", type=int, default=Limits().considered)
-    parser.add_argument("--rows", type=Path, help="append each row to this file, as JSON")
+    parser.add_argument("--rows", type=Path, help="keep each row in this file; those that it has are not made again")
     parser.add_argument("--write", action="store_true", help=f"write scenarios/known_bugs/{_PAGE}")
     given = parser.parse_args()
-    rows: list[Row] = []
-    for row in run(given.names, jobs=given.jobs, limits=Limits(considered=given.considered)):
+    rows = kept(given.rows) if given.rows else []
+    done = {row.bug for row in rows}
+    left = [case for case in cases(given.names) if bug_of(case) not in done]
+    for row in run(left, jobs=given.jobs, limits=Limits(considered=given.considered)):
         rows.append(row)
-        print(f"{row.bug:45} {row.before:4} -> {row.after:3}  {row.considered:5} {row.seconds:7.1f} s", flush=True)
+        print(f"{row.bug:45} {row.before:4} → {row.after:3}  {row.considered:5} {row.seconds:7.1f} s", flush=True)
         if given.rows:
             with given.rows.open("a", encoding="utf-8") as file:
                 print(json.dumps(asdict(row)), file=file, flush=True)
     few = sum(row.after <= FEW for row in rows)
     print(f"{few} of {len(rows)} have at most {FEW} operations")
     if given.write:
-        page().write_text(render(rows, reasons()), encoding="utf-8")
+        page().write_text(render(rows, entries()), encoding="utf-8")
     return 0
 
 
