@@ -21,8 +21,12 @@ def shrink_options(search: Search, options: Mapping[str, Sequence[str]]) -> None
     """`options`: the values of each option, its default first (`powercut.plan.option_values`)."""
     for name, values in options.items():
         for value in _simpler(search.best.option(name), values):
-            if value != search.best.option(name):
-                _try(search, search.best.with_option(name, value), number=value is not None and is_number(value))
+            changed = search.best.with_option(name, value)
+            if changed == search.best:
+                continue
+            if value is not None and is_number(value) and _changes_nothing(search, changed):
+                break
+            _try(search, changed)
 
 
 def _simpler(now: str | None, values: Sequence[str]) -> Iterator[str | None]:
@@ -44,11 +48,15 @@ def smaller_values(now: str | None, values: Sequence[str]) -> Iterator[str]:
     yield from (str(smaller) for smaller in sorted(halves | named) if smaller < number)
 
 
-def _try(search: Search, changed: Case, *, number: bool) -> None:
+def _changes_nothing(search: Search, changed: Case) -> bool:
+    """Whether one more setting leaves the trace as it is: a limit that is never reached. A larger one is not either."""
+    if len(changed.options) <= len(search.best.options):
+        return False
+    return search.examine(runnable(changed)).events == search.best_seen.events
+
+
+def _try(search: Search, changed: Case) -> None:
     """Considers a case of another configuration: as it is, without what is refused, and without single operations."""
-    seen = search.examine(runnable(changed))
-    if number and seen.events == search.best_seen.events and len(changed.options) > len(search.best.options):
-        return  # A limit that is not reached: one more setting, for nothing.
     forms = [changed]
     if len(changed.phases) > 1 and len(changed.operations) <= MOST_EXPLORED:
         forms.append(joined(changed))
