@@ -5,10 +5,16 @@ Unknown fields are ignored and missing ones shown as a dash: the object may come
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from powercut_reports import format as fmt
+from powercut_reports.charts import Chart, draw
+
+_FEWEST = 3  # figures with numbers, for a chart
+_RATIOS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100]
 _COUNTS = ("stores", "nt_stores", "lines", "blocks", "flushes", "fences", "lines_read")
 
 
@@ -30,6 +36,7 @@ class FidelityView:
     costs: tuple[tuple[str, ...], ...]  # scheme, operation, then a number for each of `columns`
     columns: tuple[str, ...]
     ratios: tuple[tuple[str, ...], ...]
+    charts: tuple[Chart, ...]
 
 
 def fidelity_view(raw: Mapping[str, Any]) -> FidelityView:
@@ -62,7 +69,53 @@ def fidelity_view(raw: Mapping[str, Any]) -> FidelityView:
             )
             for item in _rows(raw, "ratios")
         ),
+        charts=_charts(by_scheme),
     )
+
+
+def _charts(by_scheme: Mapping[str, Sequence[FigureRow]]) -> tuple[Chart, ...]:
+    """Ours divided by the paper's, where both begin with a number; bounds such as "> 0.90" count as their number."""
+    rows = [
+        {"label": f"{scheme}: {row.figure}", "ratio": round(ours / paper, 4), "place": place, "words": words}
+        for scheme, group in by_scheme.items()
+        for row in group
+        if (paper := _leading(row.paper)) and (ours := _leading(row.measured))
+        for place in ("reproduced" if row.reproduced else "not reproduced",)
+        for words in (f"{scheme}, {row.figure}: paper {row.paper}, ours {row.measured} {row.unit}, {place}",)
+    ]
+    if len(rows) < _FEWEST:
+        return ()
+    import altair as alt
+
+    states = {"reproduced": "var(--good)", "not reproduced": "var(--bad)"}
+    points = (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_point(filled=True, size=44, opacity=0.8)
+        .encode(
+            x=alt.X("ratio:Q", title="ours / paper", scale=alt.Scale(type="log"), axis=alt.Axis(values=_RATIOS)),
+            y=alt.Y("label:N", sort=None, title=None),
+            color=alt.Color("place:N", title=None, scale=alt.Scale(domain=list(states), range=list(states.values()))),
+            shape=alt.Shape("place:N", title=None, scale=alt.Scale(domain=list(states), range=["circle", "square"])),
+            description=alt.Description("words:N"),
+        )
+    )
+    one = alt.Chart(alt.InlineData(values=[{"x": 1}])).mark_rule(color="var(--soft)", strokeDash=[5, 4]).encode(x="x:Q")
+    return (
+        draw(
+            (one + points).properties(width=420, height=alt.Step(16)),
+            name="fidelity-ratios",
+            title="Our figures against the papers'",
+            description=f"{fmt.plural(len(rows), 'figure')} as a ratio of ours to the paper's; 1 is the same. "
+            "Bounds count as their number. The tables below have all of them.",
+        ),
+    )
+
+
+def _leading(text: str) -> float | None:
+    """The first number of a cell; None without one, and for 0, which has no ratio."""
+    found = re.search(r"\d[\d,]*(?:\.\d+)?", text)
+    number = float(found[0].replace(",", "")) if found else 0.0
+    return number or None
 
 
 def _rows(raw: Mapping[str, Any], name: str) -> Iterable[dict[str, Any]]:

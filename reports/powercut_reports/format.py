@@ -119,3 +119,5 @@ def printable(text: str) -> str:
     Messages, keys, paths and source lines come from the program under test and are not trusted.
     """
     return "".join(c if c.isprintable() else " " if c in "\t\n" else c.encode("unicode_escape").decode() for c in text)
+    if text.isprintable():
+        return text

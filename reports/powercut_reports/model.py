@@ -219,6 +219,20 @@ class Run:
     nested: int | None
     events: int | None
     crash_points: int | None
+@dataclass(frozen=True)
+class Claim:
+    """A claim of the scheme's paper, and what the run says of it."""
+
+    claim: str
+    cites: str
+    place: str  # file:line where it is written down
+    holds: bool | None  # None: nothing to measure in this run
+    measured: float | None
+    operation: str
+    site: str
+    note: str
+
+
     crash_states: str
     executions: int | None
     leaves: int | None
@@ -236,3 +250,4 @@ class Run:
     @property
     def name(self) -> str:
         return f"{self.target}:{self.variant}" if self.variant else self.target
+    claims: tuple[Claim, ...]

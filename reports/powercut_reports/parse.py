@@ -12,6 +12,7 @@ from typing import Any
 
 from powercut_reports.model import (
     VERDICTS,
+    Claim,
     Coverage,
     CrashPoint,
     Fault,
@@ -328,3 +329,18 @@ def parse_run(raw: Raw) -> Run:
         error=_error(_dict(raw.get("error"))),
         program=_program(program) if (program := _dict(raw.get("program"))) else None,
     )
+def _claim(raw: Raw) -> Claim:
+    holds, measured = raw.get("holds"), raw.get("measured")
+    return Claim(
+        claim=as_text(raw.get("claim")),
+        cites=as_text(raw.get("cites")),
+        place=as_text(raw.get("place")),
+        holds=holds if isinstance(holds, bool) else None,
+        measured=measured if isinstance(measured, int | float) and not isinstance(measured, bool) else None,
+        operation=as_text(raw.get("operation")),
+        site=as_text(raw.get("site")),
+        note=as_text(raw.get("note")),
+    )
+
+
+        claims=tuple(_claim(claim) for claim in _dicts(raw.get("claims"))),

@@ -7,17 +7,35 @@
   const { powercut } = window;
   const data = JSON.parse(document.getElementById("powercut-data").textContent);
 
-  async function inflate(base64) {
-    const bytes = Uint8Array.from(window.atob(base64), (character) => character.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-    return new Response(stream).text();
+  const bytesOf = (base64) => Uint8Array.from(window.atob(base64), (character) => character.charCodeAt(0));
+
+  async function inflateBytes(parts, format) {
+    const stream = new Blob(parts).stream().pipeThrough(new DecompressionStream(format));
+    return new Uint8Array(await new Response(stream).arrayBuffer());
   }
 
-  let shared;
+  const textOf = (bytes) => new TextDecoder().decode(bytes);
+  const inflate = async (base64) => textOf(await inflateBytes([bytesOf(base64)], "deflate"));
+
+  // A stored block: its header says that another block follows, then the length twice, then the bytes as they are.
+  function storedBlock(bytes) {
+    const { length } = bytes;
+    const low = (number) => [number & 255, number >> 8];
+    return [new Uint8Array([0, ...low(length), ...low(~length & 65535)]), bytes];
+  }
+
+  // What all pieces need, taken apart for the first of them.
+  let common;
+  async function inflateCommon() {
+    const [shared, dictionary] = await Promise.all([data.shared, data.dictionary].map(inflate));
+    return { table: shared.split("\n"), dictionary: new TextEncoder().encode(dictionary) };
+  }
+
   async function piece(index) {
-    shared ??= inflate(data.shared).then((text) => text.split("\n"));
-    const table = await shared;
-    const rows = (await inflate(data.pieces[index])).split("\n");
+    common ??= inflateCommon();
+    const { table, dictionary } = await common;
+    const whole = await inflateBytes([...storedBlock(dictionary), bytesOf(data.pieces[index])], "deflate-raw");
+    const rows = textOf(whole.subarray(dictionary.length)).split("\n");
     return rows.flatMap((row) => {
       if (row.startsWith("=")) {
         return row.slice(1);
