@@ -16,6 +16,7 @@ from powercut.minimise.passes.phases import join_phases
 from powercut.minimise.passes.restart import restart
 from powercut.minimise.passes.simplify import lower_keys, simplify_operations
 from powercut.minimise.passes.sizes import shrink_sizes
+from powercut.minimise.passes.substitute import substitute
 from powercut.minimise.passes.truncate import truncate
 from powercut.minimise.shrink import shrink
 
@@ -150,6 +151,20 @@ def test_other_keys_in_a_smaller_table_are_tried_where_the_search_ends_high() ->
     assert note == ""
     assert now.best.option("top") == "1"
     assert len(now.best.operations) == 2
+
+
+def test_a_command_of_the_maintenance_stands_for_the_inserts_that_lead_to_it() -> None:
+    def bug(now: Case) -> bool:
+        full = sum(item.kind == "insert" for item in now.operations[:-1]) >= 8
+        return words(now)[-1] == "insert 12" and (full or "maintain expand" in words(now))
+
+    start = case(phase(*INSERTS[:9], "insert 12"))
+    now = search(start, bug)
+    substitute(now, ["shrink", "expand"])
+    assert words(now.best)[-2:] == ["maintain expand", "insert 12"]
+    assert len(now.best.operations) <= 5
+    assert shrink(now, {}, ["shrink", "expand"]) == ""
+    assert words(now.best) == ["maintain expand", "insert 12"]
 
 
 def test_a_restart_leaves_a_short_case_alone() -> None:

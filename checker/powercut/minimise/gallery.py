@@ -11,7 +11,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -138,9 +138,10 @@ def _case(row: Row) -> str:
 
 
 def run(chosen: Sequence[known_bugs.Case], *, jobs: int, limits: Limits) -> Iterator[Row]:
-    """The rows of these cases, in their order, as they come."""
-    with ThreadPoolExecutor(max_workers=jobs) as pool:  # the work is done by engines, which are processes
-        yield from pool.map(lambda case: minimised(case, limits=limits), chosen)
+    """The rows of these cases as they come. The work is done by engines, which are processes."""
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        for done in as_completed([pool.submit(minimised, case, limits=limits) for case in chosen]):
+            yield done.result()
 
 
 def kept(path: Path) -> list[Row]:

@@ -21,6 +21,7 @@ from powercut.minimise.passes.phases import join_phases
 from powercut.minimise.passes.restart import restart
 from powercut.minimise.passes.simplify import lower_keys, simplify_operations
 from powercut.minimise.passes.sizes import shrink_sizes
+from powercut.minimise.passes.substitute import substitute
 from powercut.minimise.passes.truncate import truncate
 from powercut.minimise.scenario_text import scenario_text
 from powercut.minimise.search import Search
@@ -67,7 +68,7 @@ def minimise(
             return None
         ledger = Ledger(examiner, limits=limits, on_progress=on_progress, considered=start.considered)
         search = Search(start.case, start.seen, ledger=ledger)
-        note = shrink(search, _options(finding))
+        note = shrink(search, *_of_the_target(finding))
         return _finished(
             search,
             examiner,
@@ -97,29 +98,30 @@ def refuse_without_plan(finding: dict[str, Any]) -> None:
         )
 
 
-def shrink(search: Search, options: Mapping[str, Sequence[str]]) -> str:
+def shrink(search: Search, options: Mapping[str, Sequence[str]], commands: Sequence[str] = ()) -> str:
     """Runs the passes until none of them changes anything. Returns why it ended before that, or nothing.
 
+    `options` and `commands` are what the target can be set to and what its `maintain` takes.
+
     The configuration is tried before operations are taken away one by one, since a smaller table has fewer, and again
-    after, since one that is no longer filled may be smaller still.
+    after, since one that is no longer filled may be smaller still. What changes no number of operations comes last.
     """
-    passes: list[Callable[[Search], None]] = [
+    fewer: list[Callable[[Search], None]] = [
         truncate,
         join_phases,
         lambda now: shrink_options(now, options),
         truncate,
         delete_runs,
+        lambda now: substitute(now, commands),
         join_phases,
-        simplify_operations,
         delete_pairs,
-        shrink_sizes,
-        lower_keys,
     ]
+    simpler = [simplify_operations, shrink_sizes, lower_keys]
     start = search.best
     try:
-        _until_settled(search, passes)
+        _until_settled(search, fewer)
         restart(search, start, options)
-        _until_settled(search, passes)
+        _until_settled(search, [*fewer, *simpler])
         return ""
     except LimitReached as reached:
         return str(reached)
@@ -134,13 +136,14 @@ def _until_settled(search: Search, passes: Sequence[Callable[[Search], None]]) -
             one(search)
 
 
-def _options(finding: dict[str, Any]) -> dict[str, list[str]]:
-    """What the target can be set to; nothing of one that does not load any more (its traces then fail as well)."""
+def _of_the_target(finding: dict[str, Any]) -> tuple[dict[str, list[str]], list[str]]:
+    """What the target can be set to, and its maintenance; nothing where it does not load (its traces fail as well)."""
     try:
         description = targets.describe(Path(finding["plan"]["target"]["library"])).description
     except PowercutError:
-        return {}
-    return {name: values for name, values in option_values(description).items() if name != BUG_OPTION}
+        return {}, []
+    options = {name: values for name, values in option_values(description).items() if name != BUG_OPTION}
+    return options, description.commands
 
 
 def _start(examiner: Examiner, *, context: Context, folder: Path) -> _Start | None:

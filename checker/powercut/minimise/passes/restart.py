@@ -8,7 +8,7 @@ on a branch of the search. The most promising starts are taken: those that crash
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, islice
 
 from powercut.minimise.case import Case
 from powercut.minimise.passes.configure import smaller_values
@@ -19,11 +19,13 @@ from powercut.minimise.search import Search
 
 #: A case of so many operations is left alone.
 FEW = 5
-_SHIFTS = (0, 100, 200, 300, 400)
+_SHIFTS = (0, 100, 200, 300)
 #: Tried for every option that is a number, beside what the target names.
 _LEAST = ("1", "2")
+#: Configurations that are tried.
+_TABLES = 20
 #: Starts that are cut down.
-_BRANCHES = 6
+_BRANCHES = 5
 
 
 def restart(search: Search, start: Case, options: Mapping[str, Sequence[str]]) -> None:
@@ -32,20 +34,25 @@ def restart(search: Search, start: Case, options: Mapping[str, Sequence[str]]) -
         return
     starts: list[Case] = []
     for form in _forms(start):
-        for configured in _configured(form, search.best, options):
+        for configured in islice(_configured(form, search.best, options), _TABLES):
             for shift in _SHIFTS:
                 found = search.repaired(_shifted(configured, shift))
                 if found is not None:
-                    branch = search.branch(found)
-                    truncate(branch)
-                    starts.append(branch.best)
-    for case in sorted(starts, key=lambda case: len(case.operations))[:_BRANCHES]:
+                    starts.append(found)
+    for case in sorted(starts, key=lambda case: _crash(search, case))[:_BRANCHES]:
         branch = search.branch(case)
+        truncate(branch)
         delete_runs(branch)
         delete_pairs(branch)
         search.consider(branch.best)
         if len(search.best.operations) <= FEW:
             return
+
+
+def _crash(search: Search, case: Case) -> int:
+    """The operation that the crash of a case is in."""
+    finding = search.examine(case).finding or {}
+    return int((finding.get("operation") or {}).get("index") or 0)
 
 
 def _forms(start: Case) -> list[Case]:
