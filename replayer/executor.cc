@@ -12,7 +12,6 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#include "absl/container/btree_map.h"
 #include "replayer/arena.h"
 #include "replayer/novelty.h"
 #include "xxhash.h"
@@ -160,10 +159,12 @@ powercut_sink make_sink(Executor* self) {
   sink.rmw_end = [](void* s, uint64_t a, uint64_t n, uint32_t stored, const void* pc, const void* fp) {
     static_cast<Executor*>(s)->on_rmw_end(a, n, stored, pc, fp);
   };
-  sink.flush = [](void* s, uint64_t a, uint32_t kind, const void*, const void*) {
-    static_cast<Executor*>(s)->on_flush(a, kind);
+  sink.flush = [](void* s, uint64_t a, uint32_t kind, const void* pc, const void* fp) {
+    static_cast<Executor*>(s)->on_flush(a, kind, pc, fp);
   };
-  sink.fence = [](void* s, uint32_t, const void*, const void*) { static_cast<Executor*>(s)->on_fence(); };
+  sink.fence = [](void* s, uint32_t kind, const void* pc, const void* fp) {
+    static_cast<Executor*>(s)->on_fence(kind, pc, fp);
+  };
   sink.out_of_steps = [](void* s) {
     arena_active = false;
     Outcome outcome;
@@ -339,6 +340,7 @@ Outcome Executor::run_recovery(Decisions* decisions, std::vector<Cut>* cuts, con
   recovery_decided_ = decided_.size();
   recovery_pending_.emplace(options_.policy);
   recovery_stores_.clear();
+  done_ = {};
   Outcome outcome = run(decisions, body);
   in_recovery_ = false;
   cuts_ = nullptr;
@@ -351,9 +353,22 @@ Outcome Executor::run_listened(PathListener* listener, const std::function<void(
   listener_ = listener;
   path_ = kEmptyPath;
   ++path_epoch_;
+  done_ = {};
   Outcome outcome = run(&decisions, body);
   listener_ = nullptr;
   return outcome;
+}
+
+void Executor::raise(uint64_t value, Peak* peak, const void* pc, const void* frame) {
+  arena_active = false;
+  *peak = {value, stack_of(pc, frame)};
+  arena_active = true;
+}
+
+// Loads are announced without a place: the stack begins in the hooks, and the engine's own frames are left out of it.
+void Executor::count_line_read() {
+  raise(reads_.lines.size(), &peaks_.lines_read, __builtin_return_address(0), __builtin_frame_address(0));
+  std::erase_if(peaks_.lines_read.stack, [this](uint64_t pc) { return options_.own_code.holds(pc, 1); });
 }
 
 void Executor::maybe_cut(bool raises) {
@@ -588,6 +603,7 @@ void Executor::load_slowly(uint64_t address, uint64_t size) {
       arena_active = false;
       reads_.lines.push_back(line);
       arena_active = true;
+      if (follows_path() && reads_.lines.size() > peaks_.lines_read.value) count_line_read();
     }
     const uint64_t mask = line_mask(in_line, length);
     lines_[line].read_mask |= mask;
@@ -758,10 +774,13 @@ void Executor::store_off_stack(uint64_t address, uint64_t size, uint32_t flags, 
   if (!pool_range_.holds(address, size)) return;
   arena_active = false;
   overwrite(address, size);
+  if (follows_path()) count(&done_.stores, &peaks_.stores, pc, frame);
+  arena_active = false;
   const std::span<const uint8_t> bytes{static_cast<const uint8_t*>(value), size};
   if (in_recovery_) follow_store(address, bytes, flags, pc, frame);
   if (listener_ != nullptr) listener_->store(address - kPoolBase, bytes, flags, pc, frame);
   arena_active = true;
+  if (!options_.edits.empty()) edit_after_store(address, size, pc, frame);
 }
 
 // Recovery's own stores, as the model sees them. Under eadr each is a crash point with that store in flight, and
@@ -783,7 +802,7 @@ void Executor::land_stores() {
 
 void Executor::on_rmw_begin(uint64_t address, uint64_t size, const void* pc, const void* frame) {
   if (!running_) return;
-  on_fence();
+  on_fence(static_cast<uint32_t>(FenceKind::kRmw), pc, frame);
   if (stack_range_.holds(address, size)) return;
   check_store(address, size, pc, frame);
   if (pool_range_.holds(address, size) || arena_range_.holds(address, size)) on_load(address, size);
@@ -794,6 +813,8 @@ void Executor::on_rmw_end(uint64_t address, uint64_t size, uint32_t stored, cons
   if (!running_ || stored == 0 || !pool_range_.holds(address, size)) return;
   arena_active = false;
   overwrite(address, size);
+  if (follows_path()) count(&done_.stores, &peaks_.stores, pc, frame);
+  arena_active = false;
   if (in_recovery_) {
     follow_store(address, {reinterpret_cast<const uint8_t*>(address), size}, POWERCUT_STORE_RMW, pc, frame);
   }
@@ -802,30 +823,77 @@ void Executor::on_rmw_end(uint64_t address, uint64_t size, uint32_t stored, cons
                      frame);
   }
   arena_active = true;
+  if (!options_.edits.empty()) edit_after_store(address, size, pc, frame);
 }
 
-void Executor::on_flush(uint64_t address, uint32_t kind) {
-  if (running_ && listener_ != nullptr && pool_range_.holds(address, 1)) {
-    arena_active = false;
-    listener_->flush(address - kPoolBase, static_cast<FlushKind>(kind));
-    arena_active = true;
+// Called by hooks: allocates nothing.
+CodeEdit Executor::edits_at(const void* pc, const void* frame) const {
+  CodeEdit here;
+  std::array<uint64_t, CodeEdit::kMostFrames> stack;
+  uint32_t known = 0;
+  for (const CodeEdit& edit : options_.edits) {
+    if (edit.stack[0] != reinterpret_cast<uint64_t>(pc)) continue;
+    if (known == 0) known = powercut_stack(pc, frame, stack.data(), stack.size());
+    if (edit.stack.size() > known || !std::equal(edit.stack.begin(), edit.stack.end(), stack.begin())) continue;
+    here.drop = here.drop || edit.drop;
+    here.flush = here.flush || edit.flush;
+    here.fence = here.fence || edit.fence;
   }
-  if (!running_ || !in_recovery_ || options_.caches_persist || !pool_range_.holds(address, 1)) return;
-  const uint64_t offset = address - kPoolBase;
-  const auto flush = static_cast<FlushKind>(kind);
-  maybe_cut(flush == FlushKind::kClflush && recovery_pending_->raised_by_clflush(offset));
+  return here;
+}
+
+// The store is with the model and the listener already, though memory shows it only when the hook has returned: neither
+// looks there.
+void Executor::edit_after_store(uint64_t address, uint64_t size, const void* pc, const void* frame) {
+  if (!follows_path()) return;
+  const CodeEdit here = edits_at(pc, frame);
+  for (uint64_t line = address & ~(kLineSize - 1); here.flush && line < address + size; line += kLineSize) {
+    flush(line, FlushKind::kClwb, pc, frame);
+  }
+  if (here.fence) fence(pc, frame);
+}
+
+void Executor::note_site(bool fence, uint32_t code, const void* pc, const void* frame) {
   arena_active = false;
-  recovery_pending_->flush(0, offset, flush);
+  FlushSite site{fence, static_cast<uint8_t>(code), stack_of(pc, frame)};
+  std::erase_if(site.stack, [this](uint64_t address) { return options_.own_code.holds(address, 1); });
+  ++sites_[std::move(site)];
   arena_active = true;
 }
 
-void Executor::on_fence() {
-  if (running_ && listener_ != nullptr) {
-    arena_active = false;
-    listener_->fence();
-    arena_active = true;
-  }
-  if (!running_ || !in_recovery_) return;
+void Executor::on_flush(uint64_t address, uint32_t kind, const void* pc, const void* frame) {
+  if (!running_ || !follows_path() || !pool_range_.holds(address, 1)) return;
+  if (!options_.edits.empty() && edits_at(pc, frame).drop) return;
+  if (options_.list_sites) note_site(false, kind, pc, frame);
+  flush(address, static_cast<FlushKind>(kind), pc, frame);
+}
+
+void Executor::on_fence(uint32_t kind, const void* pc, const void* frame) {
+  if (!running_ || !follows_path()) return;
+  if (!options_.edits.empty() && edits_at(pc, frame).drop) return;
+  if (options_.list_sites) note_site(true, kind, pc, frame);
+  fence(pc, frame);
+}
+
+void Executor::flush(uint64_t address, FlushKind kind, const void* pc, const void* frame) {
+  count(&done_.flushes, &peaks_.flushes, pc, frame);
+  const uint64_t offset = address - kPoolBase;
+  arena_active = false;
+  if (listener_ != nullptr) listener_->flush(offset, kind);
+  arena_active = true;
+  if (!in_recovery_ || options_.caches_persist) return;
+  maybe_cut(kind == FlushKind::kClflush && recovery_pending_->raised_by_clflush(offset));
+  arena_active = false;
+  recovery_pending_->flush(0, offset, kind);
+  arena_active = true;
+}
+
+void Executor::fence(const void* pc, const void* frame) {
+  count(&done_.fences, &peaks_.fences, pc, frame);
+  arena_active = false;
+  if (listener_ != nullptr) listener_->fence();
+  arena_active = true;
+  if (!in_recovery_) return;
   arena_active = false;
   const bool raises = !options_.caches_persist && !recovery_pending_->raised_by_fence(0).empty();
   arena_active = true;

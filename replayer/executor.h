@@ -22,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
@@ -72,6 +73,24 @@ struct Cut {
   bool after_return = false;
 };
 
+// A change of what target code does, at accesses to the pool whose call stack begins with `stack`: as if the code had
+// been compiled without that flush or fence, or with some more after that store (checker/EDITS.md). It is made where
+// the hooks come in, above everything that follows recovery, so that no way of following it can disagree.
+struct CodeEdit {
+  static constexpr size_t kMostFrames = 256;
+  std::vector<uint64_t> stack;        // return addresses, innermost first; not empty
+  bool drop = false;                  // of a flush or fence: it is ignored
+  bool flush = false, fence = false;  // else, after a store: `clwb` of its lines, `sfence`
+};
+
+// A place of recovery's code that flushed or fenced.
+struct FlushSite {
+  bool fence = false;
+  uint8_t code = 0;             // FenceKind or FlushKind
+  std::vector<uint64_t> stack;  // return addresses, innermost first, without the engine's own
+  auto operator<=>(const FlushSite&) const = default;
+};
+
 // Hears what recovery does to the pool, in order. Reads are those of the medium alone: bytes that recovery has read
 // or stored before are left out, since the execution determines them.
 class PathListener {
@@ -115,6 +134,8 @@ class Executor {
     // Code that is not the target's: a fault in here is a failure of the harness and kills the process.
     MemoryRange own_code = {};
     bool pool_is_mapped = false;  // by map_pool(), in this process or the one that it was forked from
+    std::vector<CodeEdit> edits = {};
+    bool list_sites = false;  // keep recovery_sites()
   };
   explicit Executor(const Options& options);
   ~Executor();
@@ -223,6 +244,23 @@ class Executor {
   };
   const std::vector<NestedStore>& recovery_stores() const { return recovery_stores_; }
 
+  // The most that one recovery of this executor did, and the call stack of what took it there.
+  //
+  // It is the most over all crash states, though not every state has an execution of its own: what a recovery does is a
+  // function of what it reads, and a way that the trie follows instead of running it was run by this executor before
+  // (RecoveryTrie::clear() forgets ways, never these numbers).
+  struct Peak {
+    uint64_t value = 0;
+    std::vector<uint64_t> stack;  // return addresses, innermost first
+  };
+  struct RecoveryPeaks {
+    Peak stores, flushes, fences, lines_read;
+  };
+  const RecoveryPeaks& recovery_peaks() const { return peaks_; }
+
+  // Flushes of the pool and fences that executions of recovery made, with their numbers.
+  const absl::btree_map<FlushSite, uint64_t>& recovery_sites() const { return sites_; }
+
   // A digest of pool, globals and live arena (--paranoid).
   uint64_t digest() const;
 
@@ -234,8 +272,8 @@ class Executor {
   }
   void on_rmw_begin(uint64_t address, uint64_t size, const void* pc, const void* frame);
   void on_rmw_end(uint64_t address, uint64_t size, uint32_t stored, const void* pc, const void* frame);
-  void on_flush(uint64_t address, uint32_t kind);
-  void on_fence();
+  void on_flush(uint64_t address, uint32_t kind, const void* pc, const void* frame);
+  void on_fence(uint32_t kind, const void* pc, const void* frame);
   [[noreturn]] void stop(Outcome outcome);
   bool running() const { return running_; }
   bool owns_code(uint64_t pc) const { return options_.own_code.holds(pc, 1); }
@@ -279,6 +317,20 @@ class Executor {
   void store_off_stack(uint64_t address, uint64_t size, uint32_t flags, const void* value, const void* pc,
                        const void* frame);
   bool follows_path() const { return in_recovery_ || listener_ != nullptr; }
+  // One more of what a recovery does. Only a number that none has reached yet costs anything.
+  void count(uint64_t* of_this_recovery, Peak* peak, const void* pc, const void* frame) {
+    if (++*of_this_recovery > peak->value) [[unlikely]]
+      raise(*of_this_recovery, peak, pc, frame);
+  }
+  void raise(uint64_t value, Peak* peak, const void* pc, const void* frame);
+  void count_line_read();
+  // What the edits of the code say of an access.
+  CodeEdit edits_at(const void* pc, const void* frame) const;
+  void edit_after_store(uint64_t address, uint64_t size, const void* pc, const void* frame);
+  void note_site(bool fence, uint32_t code, const void* pc, const void* frame);
+  // A flush of the pool or a fence, by the target's code or an edit of it.
+  void flush(uint64_t address, FlushKind kind, const void* pc, const void* frame);
+  void fence(const void* pc, const void* frame);
   void touch_arena(uint64_t address, uint64_t size);
   void maybe_cut(bool raises);
   void follow_store(uint64_t address, std::span<const uint8_t> bytes, uint32_t flags, const void* pc,
@@ -331,6 +383,11 @@ class Executor {
   uint32_t path_epoch_ = 0;
   std::optional<PendingLines> recovery_pending_;
   std::vector<NestedStore> recovery_stores_;
+  struct {
+    uint64_t stores, flushes, fences;
+  } done_{};  // by the recovery at hand
+  RecoveryPeaks peaks_;
+  absl::btree_map<FlushSite, uint64_t> sites_;
   uint64_t path_ = 0;
   uint64_t loads_ = 0;
   Outcome outcome_;

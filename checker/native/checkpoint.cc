@@ -16,7 +16,7 @@
 namespace powercut {
 namespace {
 
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 constexpr const char* kHead = "checkpoint";
 constexpr const char* kChunk = "chunk";
 constexpr const char* kStartAgain = "Start again without --resume, or resume with what it was begun with.";

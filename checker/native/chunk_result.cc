@@ -17,6 +17,8 @@ void ChunkCounts::add(const ChunkCounts& other) {
 
 std::string encode(const ChunkResult& result) {
   const ChunkCounts& counts = result.counts;
+  Json maxima = Json::object();
+  for (const auto& [name, most] : result.maxima) maxima[name] = {{"value", most.value}, {"where", most.where}};
   const Json head = {{"chunk", result.number},
                      {"crash_points", counts.crash_points},
                      {"executions", counts.executions},
@@ -28,6 +30,8 @@ std::string encode(const ChunkResult& result) {
                      {"seconds", counts.seconds},
                      {"stopped", result.stopped},
                      {"distrust", result.distrust},
+                     {"maxima", maxima},
+                     {"recovery_sites", result.recovery_sites},
                      {"findings", result.findings},
                      {"troubles", result.troubles},
                      {"leaves", result.leaves.size()},
@@ -64,6 +68,10 @@ std::optional<ChunkResult> decode_chunk_result(std::string_view payload) {
     out.counts.seconds = head.at("seconds").get<std::map<std::string, double>>();
     out.stopped = head.at("stopped");
     out.distrust = head.at("distrust");
+    for (const auto& [name, most] : head.at("maxima").items()) {
+      out.maxima[name] = {most.at("value").get<uint64_t>(), most.at("where")};
+    }
+    out.recovery_sites = head.at("recovery_sites").get<RecoverySites>();
     out.findings = head.at("findings").get<std::vector<Json>>();
     out.troubles = head.at("troubles").get<std::vector<std::string>>();
   } catch (const std::exception&) {  // a field is missing or of another type

@@ -35,13 +35,25 @@ struct ChunkCounts {
   void add(const ChunkCounts& other);
 };
 
+// The most of something that a crash state of the chunk showed ("recovery.fences", "duplicates"), and the first crash
+// point at which it did.
+struct Maximum {
+  uint64_t value = 0;
+  Json where;  // {crash_point, operation, key, stack} of reports/EVENTS.md
+};
+
+// Of explore --list-recovery-sites: kind, name and stack as JSON text, with the number of executions.
+using RecoverySites = std::map<std::string, uint64_t>;
+
 struct ChunkResult {
   uint64_t number = 0;
   ChunkCounts counts;
-  bool stopped = false;               // by a signal or the time budget, before the chunk's end: not to be kept
-  std::string distrust;               // why the worker cannot be trusted any more: the chunk is to be done again
-  std::vector<uint64_t> leaves;       // digests of recovery's distinct behaviours, ascending
-  std::vector<uint64_t> read_lines;   // bitmap by line: some recovery or query read it
+  bool stopped = false;              // by a signal or the time budget, before the chunk's end: not to be kept
+  std::string distrust;              // why the worker cannot be trusted any more: the chunk is to be done again
+  std::vector<uint64_t> leaves;      // digests of recovery's distinct behaviours, ascending
+  std::vector<uint64_t> read_lines;  // bitmap by line: some recovery or query read it
+  std::map<std::string, Maximum> maxima;
+  RecoverySites recovery_sites;
   std::vector<Json> findings;         // as they were reported
   std::vector<std::string> troubles;  // failures of our own harness
 };

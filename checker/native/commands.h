@@ -15,6 +15,7 @@ void add_describe_command(CLI::App& app, int& exit_code);
 void add_dump_command(CLI::App& app, int& exit_code);
 void add_stats_command(CLI::App& app, int& exit_code);
 void add_edit_command(CLI::App& app, int& exit_code);
+void add_measure_command(CLI::App& app, int& exit_code);
 
 // Logs of pmemcheck (tracer/pmemcheck).
 void add_import_pmemcheck_command(CLI::App& app, int& exit_code);

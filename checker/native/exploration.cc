@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <chrono>
 
+#include "checker/native/finding_parts.h"
+#include "checker/native/trace_names.h"
+
 namespace powercut {
 namespace {
 
@@ -10,6 +13,7 @@ namespace {
 Executor::Options options_on_mapped_pool(const Session& session, const ExploreOptions& options) {
   Executor::Options out = executor_options(session, options.model, options.policy(), options.step_budget);
   out.pool_is_mapped = true;
+  out.list_sites = options.list_recovery_sites;
   return out;
 }
 
@@ -49,12 +53,45 @@ void Exploration::write_violations() const {
   for (const std::string& line : oracle_.violations()) out << line << '\n';
 }
 
+void Exploration::note_maxima(const Instant& instant) {
+  const auto note = [&](const char* name, uint64_t value, const std::vector<uint64_t>* stack,
+                        std::optional<uint32_t> key) {
+    const auto [at, is_new] = result_.maxima.try_emplace(name);
+    if (!is_new && value <= at->second.value) return;
+    const History& history = follower_->history();
+    const OperationInfo& operation = history.operation();
+    const auto key_name = [&](uint32_t index) { return Json(name_of(history.keys()[index])); };
+    at->second = {value,
+                  {{"crash_point", {{"index", instant.ordinal}, {"event", instant.event}, {"when", instant.when}}},
+                   {"operation",
+                    {{"index", operation.index},
+                     {"kind", name_of(operation.kind)},
+                     {"key", operation.has_key ? key_name(operation.key) : Json(nullptr)},
+                     {"text", operation.text},
+                     {"in_flight", history.in_flight()}}},
+                   {"key", key ? key_name(*key) : Json(nullptr)},
+                   {"stack", stack != nullptr ? frames_json(frames_.resolve(*stack))
+                                              : frames_json(follower_->reader().stack(last_store_))}}};
+  };
+  const Executor::RecoveryPeaks& peaks = executor_.recovery_peaks();
+  note("recovery.stores", peaks.stores.value, &peaks.stores.stack, std::nullopt);
+  note("recovery.flushes", peaks.flushes.value, &peaks.flushes.stack, std::nullopt);
+  note("recovery.fences", peaks.fences.value, &peaks.fences.stack, std::nullopt);
+  note("recovery.lines_read", peaks.lines_read.value, &peaks.lines_read.stack, std::nullopt);
+  const Oracle::Most& most = oracle_.most();
+  if (most.asked_copies) {
+    note("duplicates", most.copies, nullptr, most.copies > 0 ? std::optional(most.key) : std::nullopt);
+  }
+  if (most.asked_leaks) note("leaks", most.leaks, nullptr, std::nullopt);
+}
+
 void Exploration::visit(const Instant& instant) {
   const std::vector<Frontier::Change>& changes = follower_->follow();
   const auto start = std::chrono::steady_clock::now();
   result_.counts.covered += explorer_->crash_point(follower_->frontier(), changes, instant.ordinal);
   exploring_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   ++result_.counts.crash_points;
+  note_maxima(instant);
   result_.distrust = explorer_->distrust();
   if (follower_->frontier().truncated() || executor_.truncated()) result_.counts.complete = false;
   if (dump_.is_open()) {
@@ -84,7 +121,9 @@ ChunkResult Exploration::explore(const Chunk& chunk, const std::set<uint64_t>& s
       continue;
     }
     visit(instant);
-  } while (result_.distrust.empty() && follower_->next());
+  } while (result_.distrust.empty() && follower_->next([this](const Event& event) {
+    if (event.kind == EventKind::kStore || event.kind == EventKind::kNtStore) last_store_ = event.stack;
+  }));
 
   write_violations();
   counts.executions = sums.executions;
@@ -96,6 +135,13 @@ ChunkResult Exploration::explore(const Chunk& chunk, const std::set<uint64_t>& s
     counts.seconds[Stopwatch::kNames[part]] = explorer_->stopwatch().seconds(static_cast<Stopwatch::Part>(part));
   }
   counts.complete = counts.complete && strategy_->complete() && !result_.stopped && !out_of_budget;
+  for (const auto& [site, count] : executor_.recovery_sites()) {
+    const Json place = {
+        {"kind", site.fence ? "fence" : "flush"},
+        {"name", site.fence ? name_of(static_cast<FenceKind>(site.code)) : name_of(static_cast<FlushKind>(site.code))},
+        {"stack", frames_json(frames_.resolve(site.stack))}};
+    result_.recovery_sites[place.dump()] += count;
+  }
   result_.leaves.assign(sums.leaves.begin(), sums.leaves.end());
   std::sort(result_.leaves.begin(), result_.leaves.end());
   const uint64_t lines = session_.plan.scenario.pool_size / kLineSize;

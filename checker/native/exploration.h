@@ -37,6 +37,8 @@ class Exploration {
 
  private:
   void visit(const Instant& instant);
+  // What this crash point has shown more of than any before it in the chunk.
+  void note_maxima(const Instant& instant);
   void write_violations() const;
 
   const Session& session_;
@@ -49,6 +51,7 @@ class Exploration {
   Oracle oracle_;
   std::unique_ptr<Explorer> explorer_;
   std::ofstream dump_;
+  uint32_t last_store_ = 0;  // of the trace, before the crash point at hand: its stack
   ChunkResult result_;
   double exploring_seconds_ = 0;  // wall clock inside crash points
 };

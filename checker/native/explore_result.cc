@@ -67,6 +67,11 @@ Json result_event(const Session& session, const ExploreOptions& options, const E
   const char* verdict = !explored.findings.empty()   ? "inconsistent"
                         : !explored.troubles.empty() ? "unknown"
                                                      : "consistent";
+  Json maxima = Json::object();
+  for (const auto& [name, most] : explored.maxima) {
+    maxima[name] = {{"value", most.value}};
+    maxima[name].update(most.where);
+  }
   const auto exploring = explored.sum.seconds.find("exploring");
   return {{"event", "result"},
           {"verdict", verdict},
@@ -78,6 +83,7 @@ Json result_event(const Session& session, const ExploreOptions& options, const E
           {"query_runs", explored.sum.query_runs},
           {"loads", explored.sum.loads},
           {"leaves", explored.leaves},
+          {"maxima", maxima},
           {"seconds", seconds},
           {"exploring_seconds", exploring == explored.sum.seconds.end() ? 0.0 : exploring->second},
           {"stats", {{"run", explored.seconds}, {"workers", explored.sum.seconds}}},

@@ -1,5 +1,6 @@
 // Counts what operations read of the pool, which a trace does not hold: distinct lines of each operation, summed by
-// kind of operation, in explored phases. Lines that the operation itself has stored to before are not counted.
+// kind of operation, in explored phases, and operation by operation. Lines that the operation itself has stored to
+// before are not counted.
 #ifndef POWERCUT_CHECKER_NATIVE_LOAD_COUNTER_H_
 #define POWERCUT_CHECKER_NATIVE_LOAD_COUNTER_H_
 
@@ -8,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace powercut {
 
@@ -22,11 +24,16 @@ class LoadCounter {
   void begin() {
     seen_.clear();
     read_ = 0;
+    each_.push_back(0);
   }
+  // Not called of an operation that a power cut of the scenario ended.
   void end(const char* kind, bool explored) {
     if (explored) lines_[kind] += read_;
+    each_.back() = static_cast<uint32_t>(read_);
   }
   const std::map<std::string, uint64_t>& lines() const { return lines_; }
+  // Of every operation, in the order in which they began.
+  const std::vector<uint32_t>& each() const { return each_; }
 
  private:
   template <typename Visit>
@@ -37,6 +44,7 @@ class LoadCounter {
   absl::flat_hash_set<uint64_t> seen_;
   uint64_t read_ = 0;
   std::map<std::string, uint64_t> lines_;
+  std::vector<uint32_t> each_;
 };
 
 }  // namespace powercut

@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
   powercut::add_dump_command(app, exit_code);
   powercut::add_stats_command(app, exit_code);
   powercut::add_edit_command(app, exit_code);
+  powercut::add_measure_command(app, exit_code);
   powercut::add_import_pmemcheck_command(app, exit_code);
   powercut::add_export_pmemcheck_command(app, exit_code);
 

@@ -136,7 +136,25 @@ Subject::Judgement Oracle::recovered(int depth, const Outcome& outcome, std::str
                judge_recovery(*history_, parse_answer(QueryKind::kRecovery, result), outcome.text));
 }
 
+void Oracle::note_most(QueryId query, std::string_view result) {
+  const QueryKind kind = kind_of(query);
+  if (kind != QueryKind::kCopies && kind != QueryKind::kBlocks) return;
+  const Answer answer = parse_answer(kind, result);
+  if (answer.failed) return;
+  if (kind == QueryKind::kBlocks) {
+    most_.asked_leaks = true;
+    most_.leaks = std::max<uint64_t>(most_.leaks, answer.rest.size() / 16);
+    return;
+  }
+  const uint64_t copies = count_items(answer.rest);
+  most_.asked_copies = true;
+  if (copies <= most_.copies) return;
+  most_.copies = copies;
+  most_.key = static_cast<uint32_t>(argument_of(query));
+}
+
 Subject::Judgement Oracle::answered(int depth, QueryId query, std::string_view result) {
+  note_most(query, result);
   if (kind_of(query) == QueryKind::kWalk) {
     if (shown_in_.size() < history_->keys().size()) shown_in_.resize(history_->keys().size());
     const auto region = static_cast<uint32_t>(argument_of(query));

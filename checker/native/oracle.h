@@ -59,7 +59,19 @@ class Oracle final : public Subject {
   void collect_violations(bool on) { collecting_violations_ = on; }
   const std::set<std::string>& violations() const { return violations_; }
 
+  // The most copies of one key that any recovered state held, and whose they are; the most blocks that nothing reaches.
+  //
+  // They are the most over all crash states: the explorer asks `copies` wherever it can answer something that it has
+  // not answered in this run (leaf_queries.h), and every answer comes by here, good or bad.
+  struct Most {
+    uint64_t copies = 0, leaks = 0;
+    uint32_t key = 0;  // of `copies`
+    bool asked_copies = false, asked_leaks = false;
+  };
+  const Most& most() const { return most_; }
+
  private:
+  void note_most(QueryId query, std::string_view result);
   Judgement weigh(int depth, QueryId query, std::string_view result, std::optional<Violation> violation);
   std::string first_key(const Violation& violation, int depth, QueryId query) const;
 
@@ -84,6 +96,7 @@ class Oracle final : public Subject {
   absl::flat_hash_map<std::string, int> explained_;      // kind of violation -> images asked for
   absl::flat_hash_set<std::string> seen_after_one_cut_;  // kinds of violation at depth 0
   absl::flat_hash_set<uint32_t> wrong_keys_;             // that a lookup finds wrong, as far as it was asked
+  Most most_;
   bool collecting_ = false;
   std::set<std::string> collected_;
   bool collecting_violations_ = false;

@@ -198,6 +198,16 @@ std::vector<Item> parse_items(std::string_view rest) {
   return out;
 }
 
+size_t count_items(std::string_view rest) {
+  size_t fields = 0;
+  for (; rest.size() >= 4; ++fields) {
+    uint32_t size = 0;
+    std::memcpy(&size, rest.data(), 4);
+    rest.remove_prefix(std::min<size_t>(rest.size(), 4 + size_t{size}));
+  }
+  return fields / 2;
+}
+
 ProbeResult parse_probe(std::string_view result, bool with_text) {
   ProbeResult out;
   enum class State { kUnknown, kPresent, kAbsent } state = State::kUnknown;

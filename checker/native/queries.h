@@ -49,6 +49,7 @@ struct Item {
   std::string_view key, value;  // copies: the key is empty
 };
 std::vector<Item> parse_items(std::string_view rest);
+size_t count_items(std::string_view rest);
 
 // Whether all steps of a probe went as they must, and them as text where it is wanted.
 struct ProbeResult {

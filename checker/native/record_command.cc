@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 
 #include "checker/native/commands.h"
@@ -20,7 +21,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct RecordOptions {
-  std::string plan, trace;
+  std::string plan, trace, loads;
   double operation_timeout = 60;
   bool count_loads = false;
   bool unseen_stores = false;
@@ -31,6 +32,16 @@ std::vector<std::string> externals() {
   std::vector<const char*> names(powercut_externals(nullptr, 0));
   names.resize(std::min<size_t>(names.size(), powercut_externals(names.data(), static_cast<uint32_t>(names.size()))));
   return {names.begin(), names.end()};
+}
+
+// One 32-bit little-endian number an operation, for `measure --loads`.
+std::optional<EngineError> write_loads(const std::string& path, const LoadCounter& loads) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  const std::vector<uint32_t>& each = loads.each();
+  file.write(reinterpret_cast<const char*>(each.data()), static_cast<std::streamsize>(each.size() * sizeof(uint32_t)));
+  file.close();
+  if (file) return std::nullopt;
+  return usage_error("cannot be written", path, "Choose a folder that exists and may be written to.");
 }
 
 // The trace of `plan` at `options.trace`, and the `recorded` event about it.
@@ -90,6 +101,9 @@ Result<Json> record(const Plan& plan, const RecordOptions& options, Progress& pr
                 {"counters", TraceStats::json(stats.all())},
                 {"counters_explored", TraceStats::json(stats.explored())}};
   if (options.count_loads) recorded["lines_read"] = loads.lines();
+  if (!options.loads.empty()) {
+    if (std::optional<EngineError> wrong = write_loads(options.loads, loads)) return *wrong;
+  }
   return recorded;
 }
 
@@ -123,6 +137,7 @@ void add_record_command(CLI::App& app, int& exit_code) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_flag("--count-loads", options->count_loads, "Count the lines that explored operations read");
+  command->add_option("--loads", options->loads, "With --count-loads: write the count of every operation to this file");
   command->add_flag("--unseen-stores", options->unseen_stores,
                     "Accept a library whose stores cannot be seen, as one that counts lines; the trace lacks them");
   command->callback([options, &exit_code] { exit_code = run_record(*options); });

@@ -317,6 +317,11 @@ class Leader {
       const ChunkResult& result = next->second;
       out_.sum.add(result.counts);
       leaves_.insert(result.leaves.begin(), result.leaves.end());
+      for (const auto& [name, most] : result.maxima) {
+        const auto [at, is_new] = out_.maxima.try_emplace(name, most);
+        if (!is_new && most.value > at->second.value) at->second = most;
+      }
+      for (const auto& [site, count] : result.recovery_sites) out_.recovery_sites[site] += count;
       out_.read_lines.resize(std::max(out_.read_lines.size(), result.read_lines.size()));
       for (size_t i = 0; i < result.read_lines.size(); ++i) out_.read_lines[i] |= result.read_lines[i];
       for (const Json& finding : result.findings) announce(finding);

@@ -27,7 +27,9 @@ struct Explored {
   bool surveyed = false;  // the walk reached the end of the trace: the survey is of all of it
   ChunkCounts sum;
   uint64_t leaves = 0;
-  std::vector<uint64_t> read_lines;      // bitmap by line: some recovery or query read it
+  std::vector<uint64_t> read_lines;  // bitmap by line: some recovery or query read it
+  std::map<std::string, Maximum> maxima;
+  RecoverySites recovery_sites;
   std::map<std::string, Json> findings;  // by key; of equal keys the one at the earliest crash point
   bool interrupted = false, out_of_time = false, out_of_executions = false;
   std::vector<std::string> troubles;  // failures of our own harness
