@@ -113,11 +113,16 @@ def offset(value: int) -> str:
     return f"0x{value:x}"
 
 
+def printable_lines(text: str) -> str:
+    """`text` line by line, each as `printable` makes it."""
+    return "\n".join(map(printable, text.split("\n")))
+
+
 def printable(text: str) -> str:
     """`text` on one line, with what could steer a terminal or reorder the line spelled out.
 
     Messages, keys, paths and source lines come from the program under test and are not trusted.
     """
-    return "".join(c if c.isprintable() else " " if c in "\t\n" else c.encode("unicode_escape").decode() for c in text)
     if text.isprintable():
         return text
+    return "".join(c if c.isprintable() else " " if c in "\t\n" else c.encode("unicode_escape").decode() for c in text)

@@ -5,7 +5,11 @@ An empty text or None stands for "not said"; reports word it as unknown and neve
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from powercut_reports.drawing import Drawing
+from powercut_reports.explained import Cause, Minimal
 
 VERDICTS = ("inconsistent", "unknown", "consistent")
 
@@ -60,6 +64,7 @@ class NestedStore:
     offset: int
     size: int
     site: str
+    function: str
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,7 @@ class TimelineEvent:
     detail: str
     state: str  # of the line after the event: dirty, flushed or durable
     site: str
+    function: str
 
 
 @dataclass(frozen=True)
@@ -153,6 +159,10 @@ class Finding:
     scenario: str
     baseline: str  # new or known; empty without a baseline
     suppressed: Suppression | None
+    sources: Mapping[str, Mapping[int, str]]  # by file and line: around every site of the story
+    minimal: Minimal | None
+    cause: Cause | None
+    drawing: Drawing | None
 
 
 @dataclass(frozen=True)
@@ -162,6 +172,7 @@ class Coverage:
     total: str
     nested_complete: bool | int | None
     reason: str
+    notes: tuple[str, ...] = ()  # where the result comes from, if not from one exploration
 
 
 @dataclass(frozen=True)
@@ -209,17 +220,6 @@ class Program:
 
 
 @dataclass(frozen=True)
-class Run:
-    target: str
-    variant: str
-    scenario: str
-    model: str
-    strategy: str
-    seed: str
-    nested: int | None
-    events: int | None
-    crash_points: int | None
-@dataclass(frozen=True)
 class Claim:
     """A claim of the scheme's paper, and what the run says of it."""
 
@@ -233,6 +233,17 @@ class Claim:
     note: str
 
 
+@dataclass(frozen=True)
+class Run:
+    target: str
+    variant: str
+    scenario: str
+    model: str
+    strategy: str
+    seed: str
+    nested: int | None
+    events: int | None
+    crash_points: int | None
     crash_states: str
     executions: int | None
     leaves: int | None
@@ -243,6 +254,7 @@ class Claim:
     seconds: float | None
     findings: tuple[Finding, ...]
     hygiene: tuple[Hygiene, ...]
+    claims: tuple[Claim, ...]
     summary: str  # the scenario's, in one line
     error: str  # why powercut itself could not finish, else empty
     program: Program | None
@@ -250,4 +262,3 @@ class Claim:
     @property
     def name(self) -> str:
         return f"{self.target}:{self.variant}" if self.variant else self.target
-    claims: tuple[Claim, ...]

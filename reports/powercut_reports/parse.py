@@ -7,9 +7,9 @@ an interrupted run, or of a newer engine, must still be readable.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
-from typing import Any
 
+from powercut_reports.drawing import parse_drawing
+from powercut_reports.explained import Cause, Fix, Minimal, MinimalOperation, Place, Recheck
 from powercut_reports.model import (
     VERDICTS,
     Claim,
@@ -33,34 +33,11 @@ from powercut_reports.model import (
     TimelineEvent,
     TimelineLine,
 )
-
-Raw = Mapping[str, Any]
-
-
-def as_text(value: object) -> str:
-    return "" if value is None else value if isinstance(value, str) else str(value)
-
-
-def as_int(value: object) -> int | None:
-    if isinstance(value, bool) or not isinstance(value, int):
-        return None
-    return value
-
-
-def _dict(value: object) -> Raw:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _list(value: object) -> list[Any]:
-    return list(value) if isinstance(value, list | tuple) else []
-
-
-def _dicts(value: object) -> list[Raw]:
-    return [item for item in _list(value) if isinstance(item, Mapping)]
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    return tuple(as_text(item) for item in _list(value))
+from powercut_reports.raw import Raw, as_float, as_int, as_text
+from powercut_reports.raw import as_dict as _dict
+from powercut_reports.raw import as_dicts as _dicts
+from powercut_reports.raw import as_list as _list
+from powercut_reports.raw import as_texts as _texts
 
 
 def parse_frames(raw: Raw) -> tuple[Frame, ...]:
@@ -133,7 +110,12 @@ def _image(value: object) -> tuple[ImageLine, ...]:
 
 def _nested(raw: Raw) -> NestedImage:
     stores = (
-        NestedStore(as_int(s.get("offset")) or 0, as_int(s.get("size")) or 0, _site(s, parse_frames(s)))
+        NestedStore(
+            as_int(s.get("offset")) or 0,
+            as_int(s.get("size")) or 0,
+            _site(s, parse_frames(s)),
+            as_text(s.get("function")),
+        )
         for s in _dicts(raw.get("recovery_stores"))
     )
     return NestedImage(
@@ -152,6 +134,7 @@ def _timeline(value: object) -> tuple[TimelineLine, ...]:
                     as_text(raw.get("detail")),
                     as_text(raw.get("state")),
                     _site(raw, parse_frames(raw)),
+                    as_text(raw.get("function")),
                 )
                 for raw in _dicts(line.get("events"))
             ),
@@ -197,6 +180,97 @@ def _suppression(raw: Raw) -> Suppression:
     )
 
 
+def _sources(value: object) -> dict[str, dict[int, str]]:
+    return {
+        as_text(file): {int(line): as_text(text) for line, text in _dict(rows).items() if as_text(line).isdecimal()}
+        for file, rows in _dict(value).items()
+    }
+
+
+def _crash(raw: Raw, nested: tuple[NestedImage, ...] = ()) -> CrashPoint:
+    return CrashPoint(
+        as_int(raw.get("index")),
+        as_int(raw.get("event")),
+        as_text(raw.get("when")),
+        as_int(raw.get("depth")) or 0,
+        as_int(raw.get("nested_event")),
+        bool(nested) and nested[-1].after_return,
+    )
+
+
+def _settings(value: object) -> tuple[tuple[str, str], ...]:
+    return tuple((as_text(name), as_text(setting)) for name, setting in _dict(value).items())
+
+
+def _operation_text(raw: Raw) -> str:
+    kind, key = as_text(raw.get("kind")), as_text(raw.get("key"))
+    return as_text(raw.get("text")) or (f"{kind}({key})" if key else kind)
+
+
+def _minimal(raw: Raw, run: Raw) -> Minimal:
+    shown = _dict(raw.get("finding"))
+    finding = parse_finding(shown, run) if shown else None
+    return Minimal(
+        operations=tuple(
+            MinimalOperation(as_text(each.get("phase")), each.get("explored") is not False, _operation_text(each))
+            for each in _dicts(raw.get("operations"))
+        ),
+        operations_before=as_int(raw.get("operations_before")),
+        config=_settings(raw.get("config")),
+        config_before=_settings(raw.get("config_before")),
+        crash=_crash(_dict(raw.get("crash_point")), finding.nested_images if finding else ()),
+        lost=as_int(raw.get("lost")),
+        lost_before=as_int(raw.get("lost_before")),
+        considered=as_int(raw.get("considered")),
+        seconds=as_float(raw.get("seconds")),
+        complete=raw.get("complete") is not False,
+        note=as_text(raw.get("note")),
+        scenario=as_text(raw.get("scenario")),
+        finding=finding,
+    )
+
+
+def _place(raw: Raw) -> Place:
+    frames = parse_frames(raw)
+    return Place(
+        role=as_text(raw.get("role")),
+        text=as_text(raw.get("text")),
+        event=as_int(raw.get("event")),
+        site=as_text(raw.get("site")),
+        function=as_text(raw.get("function")),
+        source=as_text(raw.get("source")).strip(),
+        offset=as_int(raw.get("offset")),
+        size=as_int(raw.get("size")),
+        frames=frames,
+    )
+
+
+def _recheck(raw: Raw) -> Recheck:
+    whole = _dict(raw.get("whole"))
+    return Recheck(
+        held=raw.get("held") is True,
+        verdict=verdict if (verdict := as_text(raw.get("verdict"))) in VERDICTS else "unknown",
+        coverage=_coverage(_dict(raw.get("coverage"))),
+        crash_states=as_text(raw.get("crash_states")),
+        executions=as_int(raw.get("executions")),
+        remaining=_texts(raw.get("remaining")),
+        whole=_recheck(whole) if whole else None,
+    )
+
+
+def _cause(raw: Raw) -> Cause:
+    first, second, fix, recheck = (_dict(raw.get(name)) for name in ("first", "second", "fix", "recheck"))
+    return Cause(
+        kind=as_text(raw.get("kind")) or "unexplained",
+        first=_place(first) if first else None,
+        second=_place(second) if second else None,
+        sentence=as_text(raw.get("sentence")),
+        explanation=as_text(raw.get("explanation")),
+        fix=Fix(as_text(fix.get("kind")), as_text(fix.get("sentence")), as_text(fix.get("site"))) if fix else None,
+        recheck=_recheck(recheck) if recheck else None,
+    )
+
+
 def parse_finding(raw: Raw, run: Raw | None = None) -> Finding:
     """`run` names the target and scenario for a finding that does not carry them itself."""
     owner = run or {}
@@ -211,14 +285,7 @@ def parse_finding(raw: Raw, run: Raw | None = None) -> Finding:
         query=_query(raw),
         expected=_texts(raw.get("expected")),
         found=as_text(raw.get("found")),
-        crash=CrashPoint(
-            as_int(crash.get("index")),
-            as_int(crash.get("event")),
-            as_text(crash.get("when")),
-            as_int(crash.get("depth")) or 0,
-            as_int(crash.get("nested_event")),
-            bool(nested) and nested[-1].after_return,
-        ),
+        crash=_crash(crash, nested),
         fault=_fault(fault) if fault else None,
         image=_image(raw.get("image")),
         nested_images=nested,
@@ -235,6 +302,10 @@ def parse_finding(raw: Raw, run: Raw | None = None) -> Finding:
         scenario=as_text(raw.get("scenario", owner.get("scenario"))),
         baseline=as_text(raw.get("baseline")),
         suppressed=_suppression(held) if (held := _dict(raw.get("suppressed"))) else None,
+        sources=_sources(raw.get("sources")),
+        minimal=_minimal(minimal, owner or raw) if (minimal := _dict(raw.get("minimal"))) else None,
+        cause=_cause(cause) if (cause := _dict(raw.get("cause"))) else None,
+        drawing=parse_drawing(raw.get("drawing")),
     )
 
 
@@ -242,7 +313,7 @@ def _count(value: object) -> int | None:
     return len(value) if isinstance(value, list) else as_int(value)
 
 
-def _coverage(raw: Raw) -> Coverage:
+def _coverage(raw: Raw, run: Raw | None = None) -> Coverage:
     nested = raw.get("nested_complete")
     return Coverage(
         as_text(raw.get("kind")) or "unknown",
@@ -250,7 +321,20 @@ def _coverage(raw: Raw) -> Coverage:
         as_text(raw.get("total")),
         nested if isinstance(nested, bool | int) else None,
         as_text(raw.get("reason")),
+        _origin(_dict(run.get("since")), _dict(run.get("smoke"))) if run else (),
     )
+
+
+def _origin(since: Raw, smoke: Raw) -> tuple[str, ...]:
+    """That a result is from the cache, and what a budget's first round looked at."""
+    notes = []
+    if since.get("cached") is True:
+        judged = f", judged {as_text(since.get('judged'))}" if since.get("judged") else ""
+        notes.append(f"cached: unchanged since {as_text(since.get('revision'))}{judged}")
+    if smoke:
+        reached = "stopped by the budget" if smoke.get("stopped") is True else "every crash point"
+        notes.append(f"first in program order: {reached}")
+    return tuple(notes)
 
 
 def parse_hygiene(raw: Raw) -> Hygiene:
@@ -294,8 +378,22 @@ def _program(raw: Raw) -> Program:
     )
 
 
+def _claim(raw: Raw) -> Claim:
+    holds, measured = raw.get("holds"), raw.get("measured")
+    return Claim(
+        claim=as_text(raw.get("claim")),
+        cites=as_text(raw.get("cites")),
+        place=as_text(raw.get("place")),
+        holds=holds if isinstance(holds, bool) else None,
+        measured=measured if isinstance(measured, int | float) and not isinstance(measured, bool) else None,
+        operation=as_text(raw.get("operation")),
+        site=as_text(raw.get("site")),
+        note=as_text(raw.get("note")),
+    )
+
+
 def parse_run(raw: Raw) -> Run:
-    missed, seconds, verdict = _dict(raw.get("not_checked")), raw.get("seconds"), as_text(raw.get("verdict"))
+    missed, verdict = _dict(raw.get("not_checked")), as_text(raw.get("verdict"))
     flush_sites = missed.get("flush_sites_never_reached")
     return Run(
         target=as_text(raw.get("target")),
@@ -312,7 +410,7 @@ def parse_run(raw: Raw) -> Run:
         leaves=as_int(raw.get("leaves")),
         # What is not a verdict we know is never shown as a clean one.
         verdict=verdict if verdict in VERDICTS else "unknown",
-        coverage=_coverage(_dict(raw.get("coverage"))),
+        coverage=_coverage(_dict(raw.get("coverage")), raw),
         assumptions=_texts(raw.get("assumptions")),
         not_checked=NotChecked(
             _count(missed.get("lines_never_read")),
@@ -322,25 +420,11 @@ def parse_run(raw: Raw) -> Run:
             as_text(missed.get("atoms")),
             _texts(missed.get("notes")),
         ),
-        seconds=float(seconds) if isinstance(seconds, int | float) and not isinstance(seconds, bool) else None,
+        seconds=as_float(raw.get("seconds")),
         findings=tuple(parse_finding(finding, raw) for finding in _dicts(raw.get("findings"))),
         hygiene=tuple(parse_hygiene(row) for row in _dicts(raw.get("hygiene"))),
+        claims=tuple(_claim(claim) for claim in _dicts(raw.get("claims"))),
         summary=as_text(raw.get("summary")),
         error=_error(_dict(raw.get("error"))),
         program=_program(program) if (program := _dict(raw.get("program"))) else None,
     )
-def _claim(raw: Raw) -> Claim:
-    holds, measured = raw.get("holds"), raw.get("measured")
-    return Claim(
-        claim=as_text(raw.get("claim")),
-        cites=as_text(raw.get("cites")),
-        place=as_text(raw.get("place")),
-        holds=holds if isinstance(holds, bool) else None,
-        measured=measured if isinstance(measured, int | float) and not isinstance(measured, bool) else None,
-        operation=as_text(raw.get("operation")),
-        site=as_text(raw.get("site")),
-        note=as_text(raw.get("note")),
-    )
-
-
-        claims=tuple(_claim(claim) for claim in _dicts(raw.get("claims"))),
