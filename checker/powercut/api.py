@@ -1,16 +1,21 @@
-"""Judging from Python: what the pytest plugin offers to tests, usable without pytest as well.
+"""Judging from Python: what tests use, and any other program may.
 
-session = Session(out=Path(".powercut"))
-session.assert_consistent("level:hardened", scenario="insert")
+    powercut.check("level:hardened", [("insert", 1), ("maintain", "expand")])
+
+    session = Session(out=Path(".powercut"))
+    session.assert_consistent("level:hardened", scenario="insert")
+
+`check` uses the session of the test that runs (the pytest plugin makes one), else one in `.powercut/`.
 """
 
 import os
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
-from powercut import batch, options, paths, requests, runner, targets
-from powercut.errors import PowercutError
+from powercut import batch, drafts, failures, inline, options, paths, requests, runner, session, targets
+from powercut.errors import PowercutError, UsageError
 from powercut_reports import text
 
 
@@ -27,6 +32,8 @@ class Result:
     """The runs of one check, in order."""
 
     runs: tuple[dict[str, Any], ...]
+    #: Where the records of the runs lie; none of an example that is not the last one.
+    files: tuple[Path, ...] = ()
 
     @property
     def findings(self) -> list[dict[str, Any]]:
@@ -60,15 +67,17 @@ class Result:
         ]
         return "\n\n".join(parts)
 
-    def check(self, *, complete: bool = False) -> None:
+    def check(self, *, complete: bool = False, preface: str = "") -> None:
         """Raises InconsistentError for findings, UnknownError when there is no verdict.
 
-        `complete` also refuses a verdict that covers only a part (a budget that ran out).
+        `complete` also refuses a verdict that covers only a part (a budget that ran out). `preface` goes before
+        the report in the message.
         """
+        before = f"{preface}\n\n" if preface else ""
         if self.findings:
-            raise InconsistentError(self.report())
+            raise InconsistentError(f"{before}{self.report()}")
         if not self.consistent or (complete and not self.complete):
-            raise UnknownError(self.report())
+            raise UnknownError(f"{before}{self.report()}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +88,14 @@ class Session:
     budget: str | None = None
     nested: int = options.DEFAULT_NESTED
     jobs: int | None = None
+    #: Folder of what may be deleted (the failure database, examples of Hypothesis); None: `out`.
+    cache: Path | None = None
+    #: Whether runs begin with the findings of earlier ones.
+    replay: bool = True
+    #: Names the next scenario that is made in Python.
+    naming: Callable[[], str] = lambda: "inline"
+    #: Hears of every result, before it is judged.
+    heard: Callable[[Result], None] = lambda result: None
 
     def run(
         self,
@@ -90,22 +107,9 @@ class Session:
         seed: int = options.DEFAULT_SEED,
     ) -> Result:
         """Records and explores `target` ("name" or "name:variant"); its core scenarios, or those that a glob names."""
-        chosen = options.ExploreOptions(
-            model=model,
-            strategy=strategy,
-            nested=self.nested,
-            seed=seed,
-            budget=options.parse_budget(self.budget),
-        )
+        chosen = self._options(model=model, strategy=strategy, seed=seed)
         patterns = [scenario] if scenario is not None else []
-        wanted = requests.for_run(targets.select([target]), patterns, options=chosen, explicit=True)
-        with runner.open_context(paths.engine(), self.out) as context:
-            outcome = batch.run_all(wanted, context, jobs=self.jobs or len(os.sched_getaffinity(0)))
-        if outcome.interrupted:
-            raise KeyboardInterrupt
-        if outcome.errors:
-            raise outcome.errors[0]
-        return Result(runs=tuple(outcome.runs))
+        return self._judge(requests.for_run(targets.select([target]), patterns, options=chosen, explicit=True))
 
     def assert_consistent(
         self,
@@ -122,5 +126,183 @@ class Session:
         result.check(complete=complete)
         return result
 
+    def check(
+        self,
+        target: str,
+        operations: Iterable[object],
+        *,
+        warmup: Iterable[object] = (),
+        config: inline.Config | None = None,
+        model: str = options.DEFAULT_MODEL,
+        strategy: str = options.DEFAULT_STRATEGY,
+        atoms: str = options.DEFAULT_ATOMS,
+        nested: int | None = None,
+        seed: int = options.DEFAULT_SEED,
+        budget: str | None = None,
+        cut_at: str | None = None,
+        expect_marks: Sequence[str] = (),
+        pool: int | str | None = None,
+        key_size: int | None = None,
+        value_size: int | None = None,
+        complete: bool = False,
+        name: str | None = None,
+    ) -> Result:
+        """Cuts the power at every moment of `operations` on an empty table; fails like `assert_consistent`.
 
-__all__ = ["InconsistentError", "PowercutError", "Result", "Session", "UnknownError"]
+        `operations` and `warmup` (which comes first and is not explored) are lists of operations
+        (`powercut.operations`). `config` are options of the target; "bug" switches a planted bug on. `name` is
+        that of the scenario file, which is left in `OUT/scenarios/`.
+        """
+        selection = one_target(target)
+        workload = inline.Workload(
+            operations=_listed(operations),
+            warmup=_listed(warmup),
+            config=config,
+            cut_at=cut_at,
+            expect_marks=tuple(expect_marks),
+            pool=pool,
+            key_size=key_size,
+            value_size=value_size,
+        )
+        chosen = self._options(
+            model=model, strategy=strategy, seed=seed, atoms=atoms, nested=nested, budget=budget or self.budget
+        )
+        folder = self.out / inline.FOLDER
+        draft = drafts.in_progress()
+        called = "example" if draft else name or self.naming()
+        scenario = inline.build(selection, workload, name=called, folder=folder)
+        request = requests.one(selection, scenario, options=chosen)
+        if draft:
+            result = Result(runs=(drafts.judge(request),))
+        else:
+            runner.prepare_out(self.out)
+            inline.write(scenario)
+            result = self._judge([request])
+        shown = ""
+        if drafts.in_example() and not draft:
+            again = call(target, workload.operations, warmup=workload.warmup, config=workload.config or {})
+            shown = f"The smallest example that fails:\n{again}\nAs a scenario file: {scenario.path}"
+        result.check(complete=complete, preface=shown)  # from here alone, for Hypothesis to see one failure
+        return result
+
+    @property
+    def cache_folder(self) -> Path:
+        """Where the failure database is."""
+        return self.cache or self.out
+
+    def _options(
+        self,
+        *,
+        model: str,
+        strategy: str,
+        seed: int,
+        atoms: str = options.DEFAULT_ATOMS,
+        nested: int | None = None,
+        budget: str | None = None,
+    ) -> options.ExploreOptions:
+        depth = self.nested if nested is None else nested
+        numbers: tuple[tuple[str, Any], ...] = (("nested", depth), ("seed", seed))
+        for name, value in numbers:
+            if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+                raise UsageError(f"'{name}' is {value!r}", where="powercut", next_step="Give it a number from 0 on.")
+        return options.ExploreOptions(
+            model=model,
+            strategy=strategy,
+            atoms=atoms,
+            nested=depth,
+            seed=seed,
+            budget=options.parse_budget(budget or self.budget),
+        )
+
+    def _judge(self, wanted: Sequence[runner.Request]) -> Result:
+        distinct = [replace(request, slug=f"{request.slug}{suffix(request.options)}") for request in wanted]
+        database = failures.of_folder(self.cache_folder, replay=self.replay)
+        with runner.open_context(paths.engine(), self.out, database=database) as context:
+            outcome = batch.run_all(distinct, context, jobs=self.jobs or len(os.sched_getaffinity(0)))
+        if outcome.interrupted:
+            raise KeyboardInterrupt
+        if outcome.errors:
+            raise outcome.errors[0]
+        names = [f"{request.slug}-{runner.slug(request.options.model)}.json" for request in distinct]
+        result = Result(runs=tuple(outcome.runs), files=tuple(self.out / "runs" / name for name in names))
+        self.heard(result)
+        return result
+
+
+def _listed(operations: Iterable[object]) -> Iterable[object]:
+    """A list of what may be read once; what is no list of operations stays, to be refused."""
+    return list(operations) if isinstance(operations, Iterator) else operations
+
+
+def one_target(target: str) -> targets.Selection:
+    """The one target that a text such as "level:hardened" names."""
+    given: Any = target
+    if not isinstance(given, str) or not given:
+        raise UsageError(f"{target!r} is no target", where="powercut", next_step="Write 'level:hardened'.")
+    (selection,) = targets.select([target])
+    return selection
+
+
+def call(target: str, operations: Iterable[object], *, warmup: Iterable[object], config: inline.Config) -> str:
+    """The call of `powercut.check` that runs a workload, as Python."""
+    before, options_ = list(warmup), dict(config)
+    words = [repr(target), repr(list(operations))]
+    words += [f"warmup={before!r}"] if before else []
+    words += [f"config={options_!r}"] if options_ else []
+    return f"powercut.check({', '.join(words)})"
+
+
+def suffix(used: options.ExploreOptions) -> str:
+    """What tells the files of a run from those of the same run with the usual options."""
+    usual = options.ExploreOptions()
+    words = [getattr(used, name) for name in ("strategy", "atoms") if getattr(used, name) != getattr(usual, name)]
+    words += [
+        f"{name}{getattr(used, name)}" for name in ("nested", "seed") if getattr(used, name) != getattr(usual, name)
+    ]
+    words += [f"{used.budget.seconds:g}s"] if used.budget.seconds is not None else []
+    words += [f"{used.budget.executions}x"] if used.budget.executions is not None else []
+    return "".join(f"-{word}" for word in words)
+
+
+def current() -> Session:
+    """The session of the test that runs; elsewhere, one in `.powercut/`."""
+    return session.given() or Session(out=Path(".powercut"))
+
+
+class CheckOptions(TypedDict, total=False):
+    """The options of `Session.check`."""
+
+    warmup: Iterable[object]
+    config: inline.Config | None
+    model: str
+    strategy: str
+    atoms: str
+    nested: int | None
+    seed: int
+    budget: str | None
+    cut_at: str | None
+    expect_marks: Sequence[str]
+    pool: int | str | None
+    key_size: int | None
+    value_size: int | None
+    complete: bool
+    name: str | None
+
+
+def check(target: str, operations: Iterable[object], **chosen: Unpack[CheckOptions]) -> Result:
+    """`Session.check` of the current session."""
+    return current().check(target, operations, **chosen)
+
+
+__all__ = [
+    "CheckOptions",
+    "InconsistentError",
+    "PowercutError",
+    "Result",
+    "Session",
+    "UnknownError",
+    "check",
+    "current",
+    "one_target",
+    "suffix",
+]

@@ -27,15 +27,31 @@ def _files(root: Path) -> tuple[Path, ...]:
     return tuple(sorted(root.rglob("*.toml")))
 
 
+@cache
+def _as_it_was(path: Path, changed: int) -> Scenario:
+    del changed  # part of the key: a file that was written again is read again
+    return scenario.load(path)
+
+
+def _load(path: Path) -> Scenario:
+    """A file of the scenarios' folder, read once: a collection of tests asks for all of them many times."""
+    try:
+        changed = path.stat().st_mtime_ns
+    except OSError:
+        return scenario.load(path)  # says what is wrong
+    return _as_it_was(path, changed)
+
+
 def forget() -> None:
     """Looks at the folder anew; for tests and long-lived processes."""
     _files.cache_clear()
+    _as_it_was.cache_clear()
 
 
 def everything() -> list[Scenario]:
     """Every scenario outside the gallery, by path."""
     root = paths.scenario_dir()
-    return [scenario.load(path) for path in _files(root) if path.relative_to(root).parts[0] != GALLERY]
+    return [_load(path) for path in _files(root) if path.relative_to(root).parts[0] != GALLERY]
 
 
 def known_bugs() -> list[Scenario]:
@@ -50,7 +66,7 @@ def self_tests() -> list[Scenario]:
 
 def _with_bug(folder: str) -> list[Scenario]:
     root = paths.scenario_dir()
-    found = [scenario.load(path) for path in _files(root) if path.relative_to(root).parts[0] == folder]
+    found = [_load(path) for path in _files(root) if path.relative_to(root).parts[0] == folder]
     for item in found:
         if item.content.known_bug is None:
             raise UsageError(
@@ -64,7 +80,7 @@ def _with_bug(folder: str) -> list[Scenario]:
 def known_good() -> list[Scenario]:
     """Patterns on which powercut must stay quiet."""
     root = paths.scenario_dir() / KNOWN_GOOD
-    return [scenario.load(path) for path in _files(root)] if root.is_dir() else []
+    return [_load(path) for path in _files(root)] if root.is_dir() else []
 
 
 def own(library: Path) -> list[Scenario] | None:
@@ -72,7 +88,7 @@ def own(library: Path) -> list[Scenario] | None:
     folder = library.resolve().parent / OWN_FOLDER
     if library.resolve().parent == paths.library_dir().resolve() or folder == paths.scenario_dir():
         return None
-    return [scenario.load(path) for path in sorted(folder.rglob("*.toml"))] if folder.is_dir() else None
+    return [_load(path) for path in sorted(folder.rglob("*.toml"))] if folder.is_dir() else None
 
 
 def core(target: str, library: Path | None = None) -> list[Scenario]:
