@@ -12,8 +12,9 @@ from checker.tests.minimising import Json, case, findings_of, phase
 from checker.tests.real_engine import require_engine
 from powercut import paths, runner, scenario
 from powercut.cli import main
+from powercut.errors import UsageError
 from powercut.exit_codes import ExitCode
-from powercut.minimise import Limits, Minimal, choose, examine, minimise
+from powercut.minimise import Limits, Minimal, choose, examine, minimise, shrink
 from powercut.minimise.same_bug import same_bug
 
 pytestmark = pytest.mark.slow
@@ -205,6 +206,15 @@ def test_a_finding_without_a_plan_is_refused(
     assert said in capsys.readouterr().err
 
 
+def test_a_workload_that_is_too_long_is_refused(
+    finding_file: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = json.loads(finding_file(BUGS[0]).read_text())
+    monkeypatch.setattr(shrink, "MOST_OPERATIONS", 3)
+    with pytest.raises(UsageError, match=r"a workload of \d+ operations is too long.*at most 3"):
+        minimised(original, tmp_path)
+
+
 def test_an_engine_that_does_not_start_is_no_answer(
     finding_file: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -212,5 +222,5 @@ def test_an_engine_that_does_not_start_is_no_answer(
     original = json.loads(finding_file(BUGS[0]).read_text())
     with runner.open_context(tmp_path / "no-engine", tmp_path) as context:
         examiner = examine.Examiner(original, context=context, folder=tmp_path, executions=None)
-        with pytest.raises(Exception, match="the engine does not start"):
+        with pytest.raises(UsageError, match="the engine does not start"):
             examiner(case(phase("insert 1")))

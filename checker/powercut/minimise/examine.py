@@ -69,8 +69,8 @@ class Examiner:
         """The plan of `case`, for the engine."""
         return plan_of(case, self.template, toggle=self.toggle, bug_option=BUG_OPTION)
 
-    def record(self, plan: dict[str, Any], trace: Path) -> int:
-        """Records a plan and returns the length of the trace; PowercutError when it cannot be recorded."""
+    def record(self, plan: dict[str, Any], trace: Path) -> events.Recorded:
+        """Records a plan; PowercutError when it cannot be recorded."""
         file = self._folder / "plan.json"
         file.write_text(json.dumps(plan), encoding="utf-8")
         words = ["record", "--plan", str(file), "--trace", str(trace), "--operation-timeout", str(_OPERATION_SECONDS)]
@@ -78,7 +78,7 @@ class Examiner:
             self._context.engine_path, words, events.Recorded, interrupt=self._context.interrupt
         )
         assert isinstance(recorded, events.Recorded)
-        return recorded.events
+        return recorded
 
     def findings(self, trace: Path, options: ExploreOptions) -> Iterator[dict[str, Any]]:
         """Finding records of a trace as they are made; closing the iterator ends the exploration."""
@@ -117,7 +117,7 @@ class Examiner:
     def _asked(self, case: Case, options: ExploreOptions) -> Seen:
         trace = self._folder / "candidate.pct"
         try:
-            length = self.record(self.plan(case), trace)
+            length = self.record(self.plan(case), trace).events
         except PowercutError as error:
             self._raise_if_absent(error)
             return Seen(refused=_refused(error, case))

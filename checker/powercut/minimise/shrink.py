@@ -30,6 +30,8 @@ from powercut.runner import Context
 
 #: The last exploration may take this much longer than that of a candidate: it is not left at the first finding.
 _LAST = 10
+#: Of a workload that is spelled out: every candidate of it is a file as long.
+MOST_OPERATIONS = 20_000
 #: The trace of the minimal case.
 _TRACE = "minimal.pct"
 
@@ -55,7 +57,7 @@ def minimise(
     """The smallest case that shows the bug of a finding record, or None when its plan does not show it any more.
 
     `folder` keeps the trace of the minimal case, `minimal.pct`. Raises UsageError for a finding without a plan (of a
-    program, or of a trace from elsewhere), and engine.Interrupted.
+    program, or of a trace from elsewhere) or with too long a workload, and engine.Interrupted.
     """
     refuse_without_plan(finding)
     limits = limits or Limits()
@@ -149,7 +151,13 @@ def _of_the_target(finding: dict[str, Any]) -> tuple[dict[str, list[str]], list[
 def _start(examiner: Examiner, *, context: Context, folder: Path) -> _Start | None:
     """The finding's plan, spelled out: up to the operation that was cut, or whole where that does not show the bug."""
     trace = folder / "original.pct"
-    examiner.record(examiner.template, trace)
+    operations = examiner.record(examiner.template, trace).operations
+    if operations > MOST_OPERATIONS:
+        raise UsageError(
+            f"a workload of {operations:,} operations is too long to be spelled out",
+            where=f"finding {examiner.finding['fingerprint']}",
+            next_step=f"Find it in a scenario of at most {MOST_OPERATIONS:,}.",
+        )
     case, indices = spelled_out(
         examiner.template,
         trace,
