@@ -83,6 +83,12 @@ int explore(const ExploreOptions& options, EventStream& events) {
   if (!explored) return events.error(explored.error());
   explored->seconds["open"] = opening;
   for (const HygieneRow& row : explored->survey.hygiene) events.emit(hygiene_event(row, follower.reader()));
+  for (const auto& [site, count] : explored->recovery_sites) {
+    Json event = {{"event", "recovery_site"}};
+    event.update(Json::parse(site));
+    event["count"] = count;
+    events.emit(event);
+  }
   const Json result = result_event(session, options, *explored, seconds());
   events.emit(result);
   const bool complete = result["coverage"]["kind"] == "complete";
@@ -109,6 +115,8 @@ void add_explore_command(CLI::App& app, int& exit_code) {
   command->add_option("--step-budget", options->step_budget, "Loop turns and calls that one execution may take");
   command->add_option("--watchdog-seconds", options->watchdog_seconds, "Wall-clock limit of one crash point");
   command->add_flag("--paranoid", options->paranoid, "Hash pool, heap and globals after each reset");
+  command->add_flag("--list-recovery-sites", options->list_recovery_sites,
+                    "Tell of every flush and fence that recovery executed");
   command->add_flag("!--no-remember", options->remember, "Run every query at every leaf");
   command->add_option("--dump-results", options->dump_results, "Write every (crash point, query, result) to this file");
   command->add_option("--checkpoint", options->checkpoint, "Keep every finished chunk in this file");

@@ -52,7 +52,9 @@ Executor::Options executor_options(const Session& session, const std::string& mo
           .caches_persist = model == "eadr",
           .step_budget = step_budget(budget, pool_size),
           .globals = session.globals,
-          .own_code = executable_code()};
+          .own_code = executable_code(),
+          .pool_is_mapped = false,
+          .edits = session.edits};
 }
 
 uint64_t chunk_events(const ExploreOptions& options, uint64_t events) {
@@ -73,6 +75,7 @@ Json identity_of(const Session& session, const ExploreOptions& options) {
           {"budget_executions", options.budget_executions},
           {"step_budget", options.step_budget},
           {"paranoid", options.paranoid},
+          {"list_recovery_sites", options.list_recovery_sites},
           {"remember", options.remember},
           {"chunk_events", chunk_events(options, session.events)}};
 }

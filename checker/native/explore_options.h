@@ -24,6 +24,7 @@ struct ExploreOptions {
   int64_t step_budget = 0;         // 0: by the pool's size
   double watchdog_seconds = 120;   // wall clock for one crash point
   bool paranoid = false;
+  bool list_recovery_sites = false;
   bool remember = true;         // off: every query is run at every leaf
   std::string dump_results;     // file, or empty
   std::string dump_violations;  // file, or empty

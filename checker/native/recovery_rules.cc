@@ -1,5 +1,6 @@
 #include "checker/native/recovery_rules.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace powercut {
@@ -46,6 +47,35 @@ Result<std::vector<RecoveryRule>> recovery_rules(const Json& metadata, const std
   } catch (const Malformed& malformed) {
     return usage_error("the trace's metadata is no edit of this version: " + malformed.at + ": " + malformed.what,
                        trace, "Edit the recorded trace again with 'powercut-engine edit'.");
+  }
+  return out;
+}
+
+Result<std::vector<CodeEdit>> code_edits(const std::vector<RecoveryRule>& rules,
+                                         const std::vector<TraceModule>& modules,
+                                         const std::vector<ProcessModule>& loaded, const std::string& trace) {
+  std::vector<CodeEdit> out;
+  for (const RecoveryRule& rule : rules) {
+    CodeEdit& edit = out.emplace_back(CodeEdit{{}, rule.drop, rule.flush, rule.fence});
+    for (const Frame& frame : rule.frames) {
+      const auto here = std::find_if(loaded.begin(), loaded.end(), [&](const ProcessModule& module) {
+        return frame.module < modules.size() && module.module.path == modules[frame.module].path &&
+               module.module.build_id == modules[frame.module].build_id;
+      });
+      // Who calls recovery differs from command to command, and says nothing about the program.
+      if (here == loaded.begin()) break;
+      if (here == loaded.end()) {
+        return usage_error("an edit of recovery names module " + std::to_string(frame.module) +
+                               " of the trace, which is not loaded here",
+                           trace, "Edit the trace again, with call stacks of this build of the target.");
+      }
+      // A frame is the call; the hooks have the address that it returns to (FrameResolver).
+      edit.stack.push_back(frame.offset + here->bias + 1);
+    }
+    if (edit.stack.empty() || edit.stack.size() > CodeEdit::kMostFrames) {
+      return usage_error("an edit of recovery names no code of the target", trace,
+                         "Edit the trace again, with call stacks of recovery.");
+    }
   }
   return out;
 }

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "checker/native/json_field.h"
+#include "checker/native/process_modules.h"
 #include "checker/native/result.h"
+#include "replayer/executor.h"
 #include "tracer/format/trace.h"
 
 namespace powercut {
@@ -24,6 +26,11 @@ RecoveryRule recovery_rule_of(const JsonField& rule);
 Json json_of(const RecoveryRule& rule);
 // Those in a trace's metadata; none in most.
 Result<std::vector<RecoveryRule>> recovery_rules(const Json& metadata, const std::string& trace);
+
+// The rules for code as it is loaded here. `modules`: the trace's own.
+Result<std::vector<CodeEdit>> code_edits(const std::vector<RecoveryRule>& rules,
+                                         const std::vector<TraceModule>& modules,
+                                         const std::vector<ProcessModule>& loaded, const std::string& trace);
 
 }  // namespace powercut
 #endif  // POWERCUT_CHECKER_NATIVE_RECOVERY_RULES_H_

@@ -56,6 +56,11 @@ Result<std::unique_ptr<Session>> open_session(const std::string& trace) {
                        trace, "Record it again with 'powercut record'.");
   }
   session->globals = own->writable;
+  const auto rules = recovery_rules(session->metadata, trace);
+  if (!rules) return rules.error();
+  auto edits = code_edits(*rules, session->modules, session->loaded, trace);
+  if (!edits) return edits.error();
+  session->edits = std::move(*edits);
   for (const ProcessModule& module : session->loaded) {
     const auto same = [&](const TraceModule& m) {
       return m.path == module.module.path && m.build_id == module.module.build_id;

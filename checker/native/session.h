@@ -6,6 +6,7 @@
 
 #include "checker/native/plan.h"
 #include "checker/native/process_modules.h"
+#include "checker/native/recovery_rules.h"
 #include "checker/native/target_library.h"
 #include "replayer/models/model.h"
 #include "tracer/format/reader.h"
@@ -22,6 +23,7 @@ struct Session {
   std::vector<TraceModule> modules;  // the trace's, then what else is loaded here
   std::vector<ProcessModule> loaded;
   std::vector<MemoryRange> globals;  // the target's writable data
+  std::vector<CodeEdit> edits;       // of recovery, when the trace was edited
   uint64_t events = 0;
 
   bool explored_at_start() const { return !plan.scenario.phases.empty() && plan.scenario.phases[0].explore; }

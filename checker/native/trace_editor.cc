@@ -134,13 +134,11 @@ class Editor {
     if (!edits_.recovery.empty() && !has_recovery) {
       return refused("recovery: the trace is of a program of its own, whose recovery runs as it is");
     }
+    // A stack may end in code that is no module of the trace: whoever ran recovery.
     for (const RecoveryRule& rule : edits_.recovery) {
-      for (const Frame& frame : rule.frames) {
-        if (frame.module >= known_->modules().size()) {
-          return refused("recovery: there is no module " + std::to_string(frame.module) + "; the trace has " +
-                         std::to_string(known_->modules().size()));
-        }
-      }
+      if (rule.frames[0].module < known_->modules().size()) continue;
+      return refused("recovery: there is no module " + std::to_string(rule.frames[0].module) + "; the trace has " +
+                     std::to_string(known_->modules().size()));
     }
     return std::nullopt;
   }
@@ -214,6 +212,8 @@ class Editor {
     add("moved", result_.moved);
     if (!edits.contains("recovery")) edits["recovery"] = Json::array();
     for (RecoveryRule rule : edits_.recovery) {
+      const auto foreign = [this](const Frame& frame) { return frame.module >= modules_.size(); };
+      rule.frames.erase(std::find_if(rule.frames.begin(), rule.frames.end(), foreign), rule.frames.end());
       for (Frame& frame : rule.frames) frame.module = modules_[frame.module];
       edits["recovery"].push_back(json_of(rule));
     }

@@ -280,3 +280,102 @@ def test_bad_requests_are_refused(broken: Path, requests: list[Json], what: str)
     with pytest.raises(UsageError) as refused:
         judge(broken, requests)
     assert what in str(refused.value)
+
+
+@pytest.fixture(scope="module")
+def logged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run whose recovery stores: it puts the values of an undo log back."""
+    subject = next(subject for subject in gallery() if subject.toggle == "log_not_replayed")
+    return record(subject.without_toggle(), tmp_path_factory.mktemp("logged"))
+
+
+def recovery_sites(trace: Path, *arguments: str, **options: str) -> list[Json]:
+    exploration = explore(trace, "--list-recovery-sites", *arguments, **options)
+    return [event for event in exploration.events if event["event"] == "recovery_site"]
+
+
+def places(sites: list[Json]) -> set[tuple[str, str, str]]:
+    return {(site["kind"], site["name"], json.dumps(site["stack"])) for site in sites}
+
+
+def test_sites_of_recovery_are_the_same_for_every_strategy_and_number_of_jobs(logged: Path) -> None:
+    sites = recovery_sites(logged)
+    assert {site["kind"] for site in sites} == {"flush", "fence"}
+    assert all(site["stack"] and site["count"] > 0 for site in sites)
+    assert len(places(sites)) == len(sites)
+    assert places(recovery_sites(logged, strategy="exhaustive")) == places(sites)
+    chunked = ("--chunk-events", "64")
+    assert recovery_sites(logged, *chunked, "--jobs", "2") == recovery_sites(logged, *chunked)
+    assert not [event for event in explore(logged).events if event["event"] == "recovery_site"]
+
+
+def recovery_drops(trace: Path) -> list[Json]:
+    return [{"frames": site["stack"], "do": "drop"} for site in recovery_sites(trace)]
+
+
+def test_recovery_without_its_flushes_and_fences_is_found(logged: Path, tmp_path: Path) -> None:
+    """The log is cleared before what it put back is durable."""
+    assert not explore(logged).findings
+    out, _ = edit(logged, tmp_path / "dropped.pct", recovery=recovery_drops(logged))
+    edited = explore(out)
+    assert not recovery_sites(out)
+    assert "not-idempotent" in edited.invariants
+    assert all(finding["crash_point"]["depth"] == 1 for finding in edited.findings)
+    for finding in edited.findings:
+        (answer,) = judge(out, [request_of(finding)])
+        assert answer["legal"], answer["why"]
+        assert finding["query"]["text"] in {violation["query"] for violation in answer["violations"]}
+        assert replayed(out, finding)
+
+
+def replayed(trace: Path, finding: Json) -> bool:
+    file = trace.with_suffix(".finding.json")
+    file.write_text(json.dumps(finding), encoding="utf-8")
+    answers = engine.stream(paths.engine(), ["reproduce", "--trace", str(trace), "--finding", str(file)])
+    return next(raw["held"] for _, raw in answers if raw["event"] == "reproduced")
+
+
+def test_a_fence_after_each_store_of_recovery_takes_the_place_of_its_own(logged: Path, tmp_path: Path) -> None:
+    dropped = recovery_drops(logged)
+    without, _ = edit(logged, tmp_path / "without.pct", recovery=dropped)
+    stores = {
+        json.dumps(store["stack"])
+        for finding in explore(without).findings
+        for cut in finding["nested_image"]
+        for store in cut["recovery_stores"]
+    }
+    assert stores
+    inserted = [
+        {"frames": json.loads(stack), "do": "insert-after", "flush": True, "fence": True} for stack in sorted(stores)
+    ]
+    out, _ = edit(logged, tmp_path / "inserted.pct", recovery=[*dropped, *inserted])
+    assert not explore(out).findings
+    again, _ = edit(without, tmp_path / "again.pct", recovery=inserted)
+    assert explore(again).stable() == explore(out).stable(), "an edit of an edited trace adds to its rules"
+
+
+@pytest.mark.parametrize("insert", [False, True])
+def test_the_strategies_agree_on_an_edited_recovery(logged: Path, tmp_path: Path, insert: bool) -> None:
+    """Run and followed, recovery is the same code: the same results of every query at every depth."""
+    sites = recovery_sites(logged)
+    fences = [{"frames": site["stack"], "do": "drop"} for site in sites if site["kind"] == "fence"]
+    first, _ = edit(logged, tmp_path / "first.pct", recovery=fences)
+    rules: list[Json] = []
+    if insert:
+        stacks = {
+            json.dumps(store["stack"])
+            for finding in explore(first).findings
+            for cut in finding["nested_image"]
+            for store in cut["recovery_stores"]
+        }
+        rules = [
+            {"frames": json.loads(stack), "do": "insert-after", "flush": n % 2 == 0, "fence": True}
+            for n, stack in enumerate(sorted(stacks))
+        ]
+        assert rules
+    out, _ = edit(first, tmp_path / "second.pct", recovery=rules)
+    fast = explore(out, "--nested", "1", dump=True)
+    slow = explore(out, "--nested", "1", strategy="exhaustive", dump=True)
+    assert fast.dump
+    assert sorted(fast.dump.splitlines()) == sorted((slow.dump or "").splitlines())
+    assert fast.dump != explore(logged, "--nested", "1", dump=True).dump
