@@ -34,6 +34,7 @@ def blank_run(header: dict[str, Any]) -> dict[str, Any]:
         "query_runs": 0,
         "loads": 0,
         "leaves": 0,
+        "maxima": {},
         "verdict": "unknown",
         "coverage": {"kind": "sampled", "covered": "0", "total": None, "nested_complete": None, "reason": "not run"},
         "assumptions": [],
@@ -43,7 +44,11 @@ def blank_run(header: dict[str, Any]) -> dict[str, Any]:
         "stats": {},
         "findings": [],
         "replayed": None,
+        "canary": None,
+        "since": None,
+        "smoke": None,
         "hygiene": [],
+        "claims": [],
         "program": None,
         "recorded": None,
         "trace": None,
@@ -76,6 +81,11 @@ class Collector:
         self._by_key: dict[str, dict[str, Any]] = {}
         self._progress: events.Progress | None = None
         self._result: events.Result | None = None
+
+    @property
+    def plan(self) -> dict[str, Any] | None:
+        """What the trace was recorded from, as far as it is known."""
+        return self._plan
 
     @property
     def finding_count(self) -> int:
@@ -181,9 +191,15 @@ class Collector:
     def _judged(self, result: events.Result) -> None:
         self._run.update({name: getattr(result, name) for name in _RESULT_FIELDS})
         self._run["coverage"] = result.coverage.model_dump()
+        self._run["maxima"] = {name: self._placed(most) for name, most in result.maxima.items()}
         if unseen := (self._run["program"] or {}).get("notes"):
             missed = self._run["not_checked"]
             self._run["not_checked"] = {**missed, "notes": [*unseen, *missed.get("notes", [])]}
+
+    def _placed(self, most: dict[str, Any]) -> dict[str, Any]:
+        """A maximum with the site of its stack instead of the frames."""
+        item = symbolised(most, self._modules, self._symbolizer)
+        return {name: value for name, value in item.items() if name != "stack"}
 
     def _partial(self, reason: str) -> None:
         if self._progress is not None:

@@ -215,6 +215,8 @@ class Result(_Event):
     query_runs: int = 0
     loads: int = 0
     leaves: int = 0
+    #: The most of something that any crash state showed, and where.
+    maxima: dict[str, dict[str, Any]] = Field(default_factory=dict)
     seconds: float = 0.0
     #: Inside crash points, summed over the workers.
     exploring_seconds: float = 0.0
@@ -287,6 +289,23 @@ class StoreFrames(_Event):
     event: Literal["store_frames"]
     modules: list[Module]
     frames: RawStack
+
+
+class MeasuredAt(_Event):
+    event: int
+    stack: RawStack = Field(default_factory=list)
+
+
+class Measured(_Event):
+    """What the operations of a trace did, and which of them is furthest from what is claimed."""
+
+    event: Literal["measured"]
+    id: int
+    operations: int = 0
+    #: None: no operation was one that the measure is about, or `unknown` names what nobody counted.
+    value: float | None = None
+    at: MeasuredAt | None = None
+    unknown: str | None = None
 
 
 class Described(_Event):
@@ -429,6 +448,7 @@ Event = (
     | Imported
     | Exported
     | StoreFrames
+    | Measured
     | Unknown
 )
 
@@ -436,6 +456,7 @@ _TYPES: dict[str, type[_Event]] = {
     "imported": Imported,
     "exported": Exported,
     "store_frames": StoreFrames,
+    "measured": Measured,
     "hello": Hello,
     "modules": Modules,
     "recorded": Recorded,

@@ -66,6 +66,7 @@ def one(
         name=f"{target.name}:{variant} {scenario.name}",
         slug=slug(target.name, variant, scenario.name),
         options=options,
+        scenario=scenario,
         plan=plan.build(target, variant=variant, scenario=scenario, seed=options.seed, toggle=toggle),
         header={
             "target": target.name,

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from powercut import checkpoints, engine, events, findings, pin, program_run, replays, valgrind
-from powercut.collector import Collector
+from powercut.claims.run import RunClaims, loads_file
+from powercut.collector import Collector, blank_run
 from powercut.errors import HarnessError, UsageError, unknown_name
 from powercut.exit_codes import ExitCode
 from powercut.failures import Failures
-from powercut.options import ExploreOptions
+from powercut.options import CLAIMS, ExploreOptions
 from powercut.program import Program
+from powercut.scenario import Scenario
 from powercut.symbolize import Symbolizer
 
 DEFAULT_TRACER = "llvm"
@@ -54,6 +56,8 @@ class Request:
     slug: str | None
     options: ExploreOptions
     plan: dict[str, Any] | None = None
+    #: That the plan is made of, where it is one: it may make claims of its own.
+    scenario: Scenario | None = None
     program: Program | None = None
     trace: Path | None = None
     #: What records `plan`: one of `TRACERS`.
@@ -79,6 +83,17 @@ class Context:
     mark: Callable[[dict[str, Any]], None] = lambda run: None
     #: Where earlier runs went wrong; None: neither replayed nor kept.
     failures: Failures | None = None
+    #: What was judged before, for --since; None: nothing is kept or taken.
+    cache: "Cache | None" = None
+    #: False: a recording is kept for --resume, but no finished chunks of the exploration.
+    chunks: bool = True
+
+
+class Cache(Protocol):
+    """Keeps complete runs by what decided them (`run_cache`); called from several threads."""
+
+    def recall(self, request: Request) -> tuple[dict[str, Any] | None, dict[str, Any] | None]: ...
+    def settled(self, request: Request, run: dict[str, Any]) -> None: ...
 
 
 @contextmanager
@@ -91,6 +106,7 @@ def open_context(
     resume: bool = False,
     mark: Callable[[dict[str, Any]], None] = lambda run: None,
     database: Failures | None = None,
+    cache: Cache | None = None,
 ) -> Iterator[Context]:
     """A context whose output folder exists and can be written; nothing in it was touched."""
     prepare_out(out)
@@ -105,6 +121,7 @@ def open_context(
             resume=resume,
             mark=mark,
             failures=database,
+            cache=cache,
         )
 
 
@@ -129,9 +146,19 @@ def run_one(request: Request, context: Context, *, order: int = 0) -> dict[str, 
     Raises UsageError when the request is at fault (nothing is written then). Every other failure
     becomes part of the record.
     """
+    return settle(explore(request, context, order=order), request, context)
+
+
+def explore(request: Request, context: Context, *, order: int = 0) -> dict[str, Any]:
+    """Carries out one run, or takes it from the cache. Its record is not settled yet; errors as of `run_one`."""
+    held, since = _looked_up(request, context, order=order)
+    if held is not None:
+        return held
+    made = RunClaims(request.plan, request.scenario, model=request.options.model)
     context.listener.started(order, request.name)
+    header = {**request.options.described(), **request.header, "since": since}
     collector = Collector(
-        {**request.options.described(), **request.header, "trace": str(request.trace) if request.trace else None},
+        {**header, "trace": str(request.trace) if request.trace else None},
         plan=request.plan,
         order=order,
         store=context.store,
@@ -145,7 +172,7 @@ def run_one(request: Request, context: Context, *, order: int = 0) -> dict[str, 
     try:
         if trace is None:
             trace = context.out / "traces" / f"{request.slug}.pct"
-            collector.recorded(_recorded(request, trace, context=context, checkpoint=checkpoint), trace)
+            collector.recorded(_recorded(request, trace, made, context=context, checkpoint=checkpoint), trace)
             earlier.begin(trace)
         for event, raw in _explored(request, trace, context=context, checkpoint=checkpoint):
             collector.add(event, raw)
@@ -158,10 +185,45 @@ def run_one(request: Request, context: Context, *, order: int = 0) -> dict[str, 
     finally:
         context.listener.ended(order)
     run = collector.finish(error=error, interrupted=interrupted or context.interrupt.requested)
+    run["claims"] = made.check(
+        run,
+        collector.plan,
+        engine_path=context.engine_path,
+        symbolizer=context.symbolizer,
+        interrupt=context.interrupt,
+    )
     earlier.settle(run, complete=is_complete(run))
-    context.mark(run)
+    return run
+
+
+def recalled(request: Request, context: Context, *, order: int) -> dict[str, Any] | None:
+    """The run as it is in the cache; None where it is not, or without --since."""
+    return _looked_up(request, context, order=order)[0]
+
+
+def _looked_up(
+    request: Request, context: Context, *, order: int
+) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+    """A run of the cache as the run of this command, its findings in files again; and `since` of the run's record."""
+    held, since = context.cache.recall(request) if context.cache else (None, None)
+    if held is None:
+        return None, since
+    trace = held.get("trace")
+    there = {"trace": trace if trace and Path(trace).is_file() else None}
+    kept = [context.store.put({**finding, **there}, order=order) for finding in held["findings"]]
+    run = blank_run({**held, **request.header, **there, "since": since})
+    run["findings"] = [{name: value for name, value in finding.items() if name != "plan"} for finding in kept]
+    return run, since
+
+
+def settle(run: dict[str, Any], request: Request, context: Context) -> dict[str, Any]:
+    """Marks a run record, and puts it into `runs/` and into the cache."""
     name = request.slug or slug(run["target"], run["variant"], run["scenario"])
-    findings.write_json(context.out / "runs" / f"{name}-{slug(run['model'])}.json", run)
+    run["file"] = str(context.out / "runs" / f"{name}-{slug(run['model'])}.json")
+    if context.cache:
+        context.cache.settled(request, run)
+    context.mark(run)
+    findings.write_json(Path(run["file"]), run)
     return run
 
 
@@ -177,9 +239,9 @@ def _explored(
             interrupt=context.interrupt,
         )
     arguments = ["explore", "--trace", str(trace), *request.options.arguments()]
-    if checkpoint is not None:
+    if checkpoint is not None and context.chunks:
         arguments += ["--checkpoint", str(checkpoint.chunks)]
-    if context.resume:
+    if context.resume and context.chunks:
         arguments.append("--resume")
     return engine.stream(context.engine_path, arguments, interrupt=context.interrupt)
 
@@ -195,46 +257,55 @@ def _checkpoint(request: Request, context: Context) -> checkpoints.Checkpoint | 
 
 
 def _recorded(
-    request: Request, trace: Path, *, context: Context, checkpoint: checkpoints.Checkpoint | None
+    request: Request, trace: Path, made: RunClaims, *, context: Context, checkpoint: checkpoints.Checkpoint | None
 ) -> dict[str, Any]:
     """Records, unless there is a run to go on with that has recorded the same."""
     if request.program is not None:
         return program_run.record(request.program, trace, interrupt=context.interrupt)
     assert request.plan is not None
     if checkpoint is None:
-        return record(request.plan, trace, context=context, tracer=request.tracer)
+        return record(request.plan, trace, context=context, tracer=request.tracer, loads=made.needs_lines_read)
     # Two tracers make two traces of one plan.
     key = request.plan if request.tracer == DEFAULT_TRACER else {**request.plan, "tracer": request.tracer}
     if context.resume and (earlier := checkpoint.recorded(key, trace)):
         return earlier
     checkpoint.begin()
     checkpoint.chunks.unlink(missing_ok=True)  # of another trace than the one that is recorded now
-    answer = record(request.plan, trace, context=context, tracer=request.tracer)
+    answer = record(request.plan, trace, context=context, tracer=request.tracer, loads=made.needs_lines_read)
     checkpoint.keep_recording(key, answer)
     return answer
 
 
-def record(plan: dict[str, Any], trace: Path, *, context: Context, tracer: str = DEFAULT_TRACER) -> dict[str, Any]:
-    """Records `plan` into `trace` and returns the `recorded` event. A failure leaves an older trace alone."""
+def record(
+    plan: dict[str, Any], trace: Path, *, context: Context, tracer: str = DEFAULT_TRACER, loads: bool = False
+) -> dict[str, Any]:
+    """Records `plan` into `trace` and returns the `recorded` event. A failure leaves an older trace alone.
+
+    `loads`: the lines that each operation reads are counted too, by a tracer that can, into the file beside the trace.
+    """
     try:
         trace.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=trace.parent, prefix=".record.") as folder:
             plan_file, part = Path(folder) / "plan.json", Path(folder) / trace.name
             findings.write_json(plan_file, plan)
-            answer = TRACERS[tracer](plan_file, part, context)
+            answer = TRACERS[tracer](plan_file, part, context, loads)
             event = events.Recorded.model_validate(answer)
             _refuse_missing_marks(event, plan)
             if not part.is_file():
                 raise _no_recording()
             part.replace(trace)
+            loads_file(trace).unlink(missing_ok=True)  # of the trace that was there before
+            if loads_file(part).is_file():
+                loads_file(part).replace(loads_file(trace))
             return {**answer, "trace": str(trace)}
     except OSError as error:
         raise findings.unwritable(trace, error) from error
 
 
-def _with_llvm(plan: Path, trace: Path, context: Context) -> dict[str, Any]:
+def _with_llvm(plan: Path, trace: Path, context: Context, loads: bool) -> dict[str, Any]:
     """The instrumented library tells the engine, which runs it, of everything."""
     arguments = ["record", "--plan", str(plan), "--trace", str(trace)]
+    arguments += ["--count-loads", "--loads", str(loads_file(trace))] if loads else []
     answer: dict[str, Any] | None = None
     for event, raw in engine.stream(context.engine_path, arguments, interrupt=context.interrupt):
         if isinstance(event, events.Recorded):
@@ -244,18 +315,20 @@ def _with_llvm(plan: Path, trace: Path, context: Context) -> dict[str, Any]:
     return answer
 
 
-def _with_valgrind(plan: Path, trace: Path, context: Context) -> dict[str, Any]:
-    """The plain library, as it would be shipped, under the Valgrind tool."""
+def _with_valgrind(plan: Path, trace: Path, context: Context, loads: bool) -> dict[str, Any]:
+    """The plain library, as it would be shipped, under the Valgrind tool, which counts no loads."""
+    del loads
     return valgrind.record_plan(context.engine_path, plan, trace, interrupt=context.interrupt)
 
 
-def _with_pin(plan: Path, trace: Path, context: Context) -> dict[str, Any]:
+def _with_pin(plan: Path, trace: Path, context: Context, loads: bool) -> dict[str, Any]:
     """The same under the Pintool."""
+    del loads
     return valgrind.record_plan(context.engine_path, plan, trace, interrupt=context.interrupt, under=pin.command)
 
 
 #: What can record a target: the compiler pass, or a tool that needs no special build.
-TRACERS: dict[str, Callable[[Path, Path, Context], dict[str, Any]]] = {
+TRACERS: dict[str, Callable[[Path, Path, Context, bool], dict[str, Any]]] = {
     "llvm": _with_llvm,
     "valgrind": _with_valgrind,
     "pin": _with_pin,
@@ -298,8 +371,10 @@ def _refuse_missing_marks(event: events.Recorded, plan: dict[str, Any]) -> None:
 
 def exit_code(run: dict[str, Any], *, fail_on: frozenset[str] = frozenset()) -> ExitCode:
     """What one run record means for the exit status. Findings that a gate accepts do not count."""
-    if any(findings.counts(item) for item in run["findings"]) or any(
-        item.get("kind") in fail_on for item in run["hygiene"]
+    if (
+        any(findings.counts(item) for item in run["findings"])
+        or any(item.get("kind") in fail_on for item in run["hygiene"])
+        or (CLAIMS in fail_on and any(item.get("holds") is False for item in run.get("claims") or []))
     ):
         return ExitCode.FINDINGS
     return ExitCode.CLEAN if is_complete(run) else ExitCode.INCOMPLETE

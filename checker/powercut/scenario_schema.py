@@ -9,6 +9,7 @@ from typing import Annotated, Literal, Union, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 
+from powercut.claims.tables import ClaimTable, Definition, Name
 from powercut.errors import nearest
 
 DEFAULT_POOL_BYTES = 1 << 20
@@ -185,13 +186,27 @@ class Phase(_Strict):
     steps: list[Step] = Field(min_length=1)
 
 
+#: A line of source: the end of its file's path, and a part of its text.
+SourceLine = Annotated[str, Field(pattern=r"^[\w./-]+: \S")]
+
+
+class ExpectedCause(_Strict):
+    """The root cause that powercut must name: `first` (B) has to be durable before `second` (A)."""
+
+    kind: Literal["order", "atomicity", "recovery"]
+    first: SourceLine | None = None
+    #: "acknowledgement": the end of the operation.
+    second: SourceLine | Literal["acknowledgement"] | None = None
+
+
 class KnownBug(_Strict):
     id: str = Field(pattern=r"^[\w.-]+/[\w.-]+$")
     toggle: str
     variant: str = "hardened"
     expected: list[Invariant] = Field(min_length=1)
-    #: A line of source that a finding must show: the end of its file's path, and a part of its text.
-    site: str | None = Field(default=None, pattern=r"^[\w./-]+: \S")
+    #: A line that a finding must show.
+    site: SourceLine | None = None
+    cause: ExpectedCause | None = None
     source: str
 
 
@@ -209,6 +224,9 @@ class ScenarioFile(_Strict):
     data: Data = Field(default_factory=Data)
     phases: list[Phase] = Field(alias="phase", min_length=1)
     known_bug: KnownBug | None = None
+    #: Claims about what this scenario runs, beside those of the scheme (checker/CLAIMS.md).
+    define: dict[Name, Definition] = Field(default_factory=dict)
+    claim: list[ClaimTable] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _something_is_explored(self) -> "ScenarioFile":
@@ -222,10 +240,11 @@ class ScenarioFile(_Strict):
 
 def keys_at(location: Sequence[int | str]) -> list[str]:
     """The keys that the model at `location` knows, under the names of the file."""
-    tables: dict[str, type[_Strict]] = {"pool": Pool, "data": Data, "phase": Phase, "known_bug": KnownBug}
-    model: type[_Strict] = ScenarioFile
+    tables: dict[str, type[BaseModel]] = {"pool": Pool, "data": Data, "phase": Phase, "known_bug": KnownBug}
+    tables |= {"define": Definition, "claim": ClaimTable}
+    model: type[BaseModel] = ScenarioFile
     for part in location:
         if isinstance(part, str):
-            steps = {kind.__name__: kind for kind in STEPS.values()}
+            steps: dict[str, type[BaseModel]] = {kind.__name__: kind for kind in STEPS.values()}
             model = tables.get(part) or steps.get(part) or model
     return [field.alias or name for name, field in model.model_fields.items()]

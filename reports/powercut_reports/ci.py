@@ -15,6 +15,8 @@ from powercut_reports.format import printable
 from powercut_reports.model import Finding, Hygiene, Run
 from powercut_reports.parse import parse_run
 
+#: Claims that fail are told like hygiene, of this kind: they fail a gate only where --fail-on names it.
+CLAIMS = "claims"
 #: Of a run, best first.
 CLEAN, INCOMPLETE, FINDINGS = "clean", "incomplete", "findings"
 
@@ -65,13 +67,23 @@ def results(
         run = parse_run(raw)
         reasons = [_accepted(finding) for finding in findings_of(raw)]
         pairs = list(zip(run.findings, findings_of(raw), reasons, strict=True))
-        parsed.append(replace(run, findings=tuple(finding for finding, _, reason in pairs if not reason)))
+        kept = tuple(finding for finding, _, reason in pairs if not reason)
+        parsed.append(replace(run, findings=kept, hygiene=run.hygiene + _failed_claims(run)))
         accepted.append(
             tuple(
                 Accepted(finding, held.get("baseline") == "known", reason) for finding, held, reason in pairs if reason
             )
         )
     return Results(tuple(parsed), tuple(accepted), tuple(runs), fail_on, tuple(errors))
+
+
+def _failed_claims(run: Run) -> tuple[Hygiene, ...]:
+    """At the line that exceeded the claim, else where the claim is written down."""
+    return tuple(
+        Hygiene(CLAIMS, 1, claim.site or claim.place, None, None, f"A claim fails: {story.claim_sentence(claim)}.")
+        for claim in run.claims
+        if claim.holds is False
+    )
 
 
 def findings_of(raw: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -142,6 +154,12 @@ _INVARIANTS = (
 _HYGIENE = (
     Rule("redundant-flush", "A line is flushed that is clean.", "Drop the flush, where it is never needed.", True),
     Rule("redundant-fence", "A fence has no flush to wait for.", "Drop the fence, where it is never needed.", True),
+    Rule(
+        CLAIMS,
+        "A claim of the scheme's paper fails.",
+        "Correct what the operation does, or the claim (claims.toml) and its README.",
+        True,
+    ),
     Rule("never-persisted", "A store is never flushed.", "Flush and fence it, or keep it in volatile memory.", True),
 )
 RULES = (*_INVARIANTS, *_HYGIENE)

@@ -5,13 +5,14 @@ The text and the HTML report share these sentences, so that one finding reads th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from string import ascii_uppercase
 
 from powercut_reports import format as fmt
-from powercut_reports.model import Coverage, CrashPoint, Fault, Finding, NotChecked, Program, Run, Store
+from powercut_reports.explained import Cause
+from powercut_reports.model import Claim, Coverage, CrashPoint, Fault, Finding, NotChecked, Program, Run, Store
 from powercut_reports.parse import own_frame
 
 _FATES = ("persisted", "torn", "lost")
@@ -58,18 +59,39 @@ def _labels() -> Iterator[str]:
 
 
 def involved(finding: Finding) -> tuple[Involved, ...]:
-    """Stores grouped by source line and fate: decisive ones first, those that persisted before those lost."""
+    """Stores grouped by source line and fate: decisive ones first, those that persisted before those lost.
+
+    Where the cause is known, A and B are its stores: B what must be durable before A.
+    """
 
     def rank(store: Store) -> tuple[bool, int, bool, str]:
         fate = _FATES.index(store.fate) if store.fate in _FATES else len(_FATES)
         named = store.site in (finding.store_site, finding.lost_site)
         return (not store.decisive, fate, not named, store.site)
 
+    ranked = groupby(sorted(finding.stores, key=lambda s: (*rank(s), s.event)), key=rank)
+    groups = [(not key[0], tuple(members)) for key, members in ranked]
     labels = _labels()
-    groups = []
-    for key, members in groupby(sorted(finding.stores, key=lambda s: (*rank(s), s.event)), key=rank):
-        groups.append(Involved("" if key[0] else next(labels, ""), tuple(members)))
-    return tuple(groups)
+    if not finding.cause or not (finding.cause.first or finding.cause.second):
+        return tuple(Involved(next(labels, "") if decisive else "", stores) for decisive, stores in groups)
+    named = _named_by(finding.cause, [stores for decisive, stores in groups if decisive])
+    letters = (letter for letter in labels if letter not in "AB")
+    labelled = [
+        Involved(named.get(index) or next(letters, "") if decisive else "", stores)
+        for index, (decisive, stores) in enumerate(groups)
+    ]
+    return tuple(sorted(labelled, key=lambda group: (not group.label, len(group.label), group.label)))
+
+
+def _named_by(cause: Cause, groups: Sequence[tuple[Store, ...]]) -> dict[int, str]:
+    """Which groups are A and B of the cause; decisive groups come first, so an index is one of all groups."""
+    named: dict[int, str] = {}
+    for letter, place, fates in (("B", cause.first, ("lost", "torn")), ("A", cause.second, ("persisted",))):
+        fits = [i for i, stores in enumerate(groups) if place and place.site and stores[0].site == place.site]
+        best = [i for i in fits if groups[i][0].fate in fates] or fits
+        if left := [i for i in best if i not in named]:
+            named[left[0]] = letter
+    return named
 
 
 def _joined(parts: list[str]) -> str:
@@ -142,8 +164,22 @@ def story(finding: Finding) -> str:
         count = sum(len(g.stores) for g in members)
         verb = ("was " if count == 1 else "were ") + words if fate == "lost" else words
         fates.append(f"{_sites(members)} {verb}")
-    clauses = [f"{cut}, {nested}" if nested else cut, *fates, answer_sentence(finding)]
+    why = _why(finding.cause) if finding.cause else ""
+    clauses = [f"{cut}, {nested}" if nested else cut, *fates, answer_sentence(finding), *([why] if why else [])]
     return "; ".join(clauses) + "."
+
+
+def _why(cause: Cause) -> str:
+    """Why it could happen, with places instead of letters; empty where nobody knows."""
+    if cause.kind != "order" or cause.first is None:
+        return ""
+    first = f"the store at {cause.first.site}" if cause.first.site else cause.first.text
+    if cause.second is None:
+        return f"nothing makes {first} durable"
+    if cause.second.role == "acknowledgement":
+        return f"nothing makes {first} durable before {cause.second.text}"
+    second = cause.second.site or cause.second.text
+    return f"nothing makes {first} durable before that at {second}"
 
 
 def headline(finding: Finding) -> str:
@@ -192,7 +228,8 @@ def coverage_sentence(coverage: Coverage) -> str:
         words += "; cuts inside recovery " + ("complete" if nested else "not complete")
     elif nested is not None:
         words += f"; cuts inside recovery complete to depth {nested}" if nested else "; no cuts inside recovery"
-    return words + (f" ({coverage.reason})" if coverage.reason else "")
+    words += f" ({coverage.reason})" if coverage.reason else ""
+    return "; ".join((words, *coverage.notes))
 
 
 def verdict_sentence(run: Run) -> str:
@@ -245,3 +282,13 @@ def not_checked(missed: NotChecked) -> tuple[str, ...]:
     if missed.atoms:
         rows.append(f"atom policy {missed.atoms}" + (f": {_ATOMS[missed.atoms]}" if missed.atoms in _ATOMS else ""))
     return (*rows, *missed.notes)
+
+
+def claim_sentence(claim: Claim) -> str:
+    """ "insert.fences <= 2 (OSDI'18, section 3.3): measured 3 in insert(17) at targets/level/insert.cc:88" """
+    words = f"{claim.claim} ({claim.cites})" if claim.cites else claim.claim
+    if claim.measured is not None:
+        words += f": measured {claim.measured:.10g}"
+    words += f" in {claim.operation}" if claim.operation else ""
+    words += f" at {claim.site}" if claim.site else ""
+    return words + (f"; {claim.note}" if claim.note else "")

@@ -21,6 +21,7 @@ from powercut_reports import story
 from powercut_reports.format import printable
 from powercut_reports.model import Finding, Run
 from powercut_reports.parse import own_frame, parse_finding, parse_run
+from powercut_reports.remedy import cause_sentences, minimal_words, recheck_words
 
 _STORES_SHOWN = 6
 _WHAT_WIDTH = 48
@@ -68,6 +69,7 @@ def _finding(finding: Finding, paint: _Painter) -> str:
         sentence += f"  found: {printable(finding.found)}"
     rows.append("  " + sentence)
     rows += _stores(finding, paint)
+    rows += _cause(finding, paint)
     if finding.fault:
         frame = own_frame(finding.fault.frames)
         fault = (finding.fault.signal or finding.found or "no signal") + story.fault_address(finding.fault)
@@ -77,25 +79,59 @@ def _finding(finding: Finding, paint: _Painter) -> str:
     when = "during" if finding.operation.in_flight else "after"
     during = f"{when} {finding.operation}" if str(finding.operation) else ""
     rows.append("  Power cut: " + printable(", ".join(part for part in (during, *cuts) if part)))
+    if finding.minimal and finding.minimal.operations:
+        rows.append("  Smallest case: " + printable(minimal_words(finding.minimal)))
     if finding.reproduce:
         rows.append(f"  Reproduce: {printable(finding.reproduce)}")
     rows.append(f"SUMMARY: powercut: {printable(f'{finding.invariant} {story.summary_site(finding)}'.rstrip())}")
     return "\n".join(rows)
 
 
+def _cause(finding: Finding, paint: _Painter) -> list[str]:
+    """What is missing, and what became of it with the fix."""
+    cause = finding.cause
+    if cause is None:
+        return []
+    rows = [f"  {paint(printable(cause_sentences(cause)), 'bold')}"] if cause_sentences(cause) else []
+    if cause.recheck:
+        words = printable(recheck_words(cause.recheck))
+        rows.append(f"  Re-checked with the fix: {paint(words, _VERDICT_STYLE[cause.recheck.verdict])}")
+        if cause.recheck.whole:
+            rows.append(f"  The whole run with the fix: {printable(recheck_words(cause.recheck.whole))}")
+    return rows
+
+
 def _stores(finding: Finding, paint: _Painter) -> list[str]:
     groups = story.involved(finding)
     groups = tuple(group for group in groups if group.label) or groups
     shown = groups[:_STORES_SHOWN]
-    cells = [(g.label, _clip(printable(g.what), _WHAT_WIDTH), printable(g.site), printable(g.fate)) for g in shown]
-    labels, whats, sites = (max((len(cell[i]) for cell in cells), default=0) for i in range(3))
-    rows = [
-        f"    store {label:<{labels}}  {what:<{whats}}  {site:<{sites}}   {paint(fate, _FATE_STYLE.get(fate, ''))}"
-        for label, what, site, fate in cells
+    cells = [
+        ("store", g.label, _clip(printable(g.what), _WHAT_WIDTH), printable(g.site), printable(g.fate)) for g in shown
     ]
+    cells += _other_places(finding, {g.label for g in groups})
+    cells.sort(key=lambda cell: (len(cell[1]), cell[1]))
+    widths = [max((len(cell[i]) for cell in cells), default=0) for i in range(4)]
+    rows = []
+    for *padded, fate in cells:
+        noun, label, what, site = (cell.ljust(width) for cell, width in zip(padded, widths, strict=True))
+        rows.append(f"    {noun} {label}  {what}  {site}   {paint(fate, _FATE_STYLE.get(fate, ''))}".rstrip())
     if len(groups) > len(shown):
         more = fmt.plural(len(groups) - len(shown), "more place")
         rows.append(f"    and {more}: see {printable(finding.file) or 'the finding'}")
+    return rows
+
+
+def _other_places(finding: Finding, shown: set[str]) -> list[tuple[str, str, str, str, str]]:
+    """A and B of the cause where they are no stores of the image: an acknowledgement, a store still to come."""
+    rows = []
+    cause = finding.cause
+    for letter, place in (("A", cause.second), ("B", cause.first)) if cause else ():
+        if place is None or letter in shown:
+            continue
+        noun = "step" if place.role == "acknowledgement" else "store"
+        words = place.text if place.role == "acknowledgement" else place.source or place.text
+        fate = {"acknowledgement": "acknowledged", "next-store": "not made yet"}.get(place.role, "")
+        rows.append((noun, letter, _clip(printable(words), _WHAT_WIDTH), printable(place.site), fate))
     return rows
 
 
@@ -127,6 +163,7 @@ def _run(run: Run, paint: _Painter) -> str:
             kinds[row.kind] += max(row.count, 1)
         tallies = [f"{fmt.grouped(count)} {printable(kind)}" for kind, count in sorted(kinds.items())]
         rows.append("  Hygiene: " + ", ".join(tallies))
+    rows += _claims(run, paint)
     if run.findings:
         rows.append(f"  Findings: {fmt.grouped(len(run.findings))}")
         for finding in run.findings:
@@ -134,3 +171,15 @@ def _run(run: Run, paint: _Painter) -> str:
             cells += [printable(words)] if (words := story.standing(finding)) else []
             rows.append("    " + "  ".join([*cells, printable(finding.file)]).rstrip())
     return "\n".join(rows)
+
+
+def _claims(run: Run, paint: _Painter) -> list[str]:
+    """How many claims hold, and each that fails; nothing where the run had nothing to measure."""
+    held = sum(claim.holds is True for claim in run.claims)
+    failed = [claim for claim in run.claims if claim.holds is False]
+    if not held and not failed:
+        return []
+    counts = [f"{held} {'holds' if held == 1 else 'hold'}"] if held else []
+    if failed:
+        counts.append(paint(f"{len(failed)} {'fails' if len(failed) == 1 else 'fail'}", "yellow"))
+    return ["  Claims: " + ", ".join(counts), *(f"    {printable(story.claim_sentence(claim))}" for claim in failed)]

@@ -38,7 +38,8 @@ BudgetText = Annotated[
     typer.Option(
         "--budget",
         metavar="LIMIT",
-        help="Limit of each run: a time (60s, 5m, 1h) or executions (20000x). A run that reaches it is sampled.",
+        help="A time for the whole command (60s, 5m, 1h), which its runs share fairly, or executions of each run "
+        "(20000x). A run that reaches its limit is sampled.",
         show_default=False,
     ),
 ]
@@ -54,6 +55,17 @@ Resume = Annotated[
 ]
 NoReplay = Annotated[
     bool, typer.Option("--no-replay", help="Do not begin with the findings of earlier runs (OUT/failures).")
+]
+Explain = Annotated[
+    int | None,
+    typer.Option(
+        "--explain",
+        metavar="N",
+        min=0,
+        help="Findings of each run to minimise and to look for the root cause of, with a fix that is tried. "
+        "[default: 3; with a --budget of time, 0]",
+        show_default=False,
+    ),
 ]
 Stats = Annotated[bool, typer.Option("--stats", help="Print where the time of each run went.")]
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of traces, findings and reports.")]
@@ -84,12 +96,31 @@ Suppressions = Annotated[
         show_default=False,
     ),
 ]
+Since = Annotated[
+    str | None,
+    typer.Option(
+        "--since",
+        metavar="REV",
+        help="Explore only what changed since a git revision that a gate has judged: compiled code, scenario, options. "
+        "All else comes from the cache.",
+        show_default=False,
+    ),
+]
+Canary = Annotated[
+    bool | None,
+    typer.Option(
+        "--canary/--no-canary",
+        help="Also find a planted bug on the same way, or no verdict is clean.  [default: with a format for CI, "
+        "--baseline or --since]",
+        show_default=False,
+    ),
+]
 FailOn = Annotated[
     list[str] | None,
     typer.Option(
         "--fail-on",
         metavar="KIND",
-        help="Hygiene kinds that count as findings: redundant-flush, redundant-fence, never-persisted. "
+        help="What counts as findings too: redundant-flush, redundant-fence, never-persisted, claims (that fail). "
         "Repeat it, or separate them by commas.",
         show_default=False,
     ),
