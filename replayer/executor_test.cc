@@ -442,6 +442,72 @@ TEST_F(ExecutorTest, CutsOfPathsAlreadyTakenAreNotRepeated) {
   executor_.uninstall();
 }
 
+class EditedExecutorTest : public ::testing::Test {
+ protected:
+  using Left = decltype(contents_of({}, 0));
+  // What recovery leaves of line 0 after its return, under `edits`.
+  static Left after_return(std::vector<CodeEdit> edits, const std::function<void()>& body,
+                           size_t* cuts_inside = nullptr) {
+    Executor executor(
+        {.pool_size = 65536, .step_budget = 1000, .globals = {}, .own_code = {}, .edits = std::move(edits)});
+    Decisions decisions;
+    std::vector<Cut> cuts;
+    executor.install({});
+    const Executor::Mark start = executor.mark();
+    executor.run_recovery(&decisions, &cuts, body);
+    const auto last = executor.cut_after_recovery();
+    executor.undo(start);
+    if (cuts_inside != nullptr) *cuts_inside = cuts.size();
+    Left out = contents_of(executor.child(*last), 0);
+    executor.uninstall();
+    return out;
+  }
+
+  // The innermost frames of the flush and the fence that `body` makes, and of its store.
+  struct Places {
+    std::vector<uint64_t> store, flush, fence;
+  };
+  static Places places_of(const std::function<void()>& body) {
+    Executor executor({.pool_size = 65536, .step_budget = 1000, .globals = {}, .own_code = {}, .list_sites = true});
+    Decisions decisions;
+    std::vector<Cut> cuts;
+    executor.install({});
+    const Executor::Mark start = executor.mark();
+    executor.run_recovery(&decisions, &cuts, body);
+    Places out{executor.recovery_stores().front().stack, {}, {}};
+    for (const auto& [site, count] : executor.recovery_sites()) (site.fence ? out.fence : out.flush) = site.stack;
+    executor.undo(start);
+    executor.uninstall();
+    return out;
+  }
+};
+
+TEST_F(EditedExecutorTest, FlushesAndFencesAreDroppedAndAdded) {
+  const auto body = [] {
+    store<uint64_t>(0, 1);
+    flush(0);
+    fence();
+  };
+  const Places places = places_of(body);
+  ASSERT_FALSE(places.store.empty() || places.flush.empty() || places.fence.empty());
+  const auto first = [](const std::vector<uint64_t>& stack) { return std::vector<uint64_t>{stack[0]}; };
+  const CodeEdit no_flush{first(places.flush), true, false, false};
+  const CodeEdit no_fence{first(places.fence), true, false, false};
+  const CodeEdit after_store{first(places.store), false, true, true};
+  const Left durable = words({{1}}), open = words({{}, {1}});
+  size_t cuts = 0;
+  EXPECT_EQ(after_return({}, body, &cuts), durable);
+  EXPECT_EQ(cuts, 1u);
+  EXPECT_EQ(after_return({no_flush}, body, &cuts), open);
+  EXPECT_EQ(cuts, 0u) << "the fence makes nothing durable any more";
+  EXPECT_EQ(after_return({no_fence}, body), open);
+  EXPECT_EQ(after_return({no_flush, no_fence, after_store}, body, &cuts), durable);
+  EXPECT_EQ(cuts, 1u) << "the fence that is put in is a crash point";
+  CodeEdit elsewhere = no_flush;
+  elsewhere.stack.push_back(1);
+  EXPECT_EQ(after_return({elsewhere}, body), durable) << "called from elsewhere";
+}
+
 TEST_F(ExecutorTest, ALockedInstructionOfRecoveryFencesFirst) {
   Decisions decisions;
   std::vector<Cut> cuts;
