@@ -8,7 +8,7 @@ import typer
 from powercut import options, output, program
 from powercut.commands import program as modes
 from powercut.commands import shared
-from powercut.commands.judge import judge
+from powercut.commands.judge import Gating, errors_reported, judge
 from powercut.errors import UsageError
 from powercut.gate import open_gate
 from powercut.runner import Request
@@ -32,10 +32,12 @@ def explore(
     fail_on: shared.FailOn = None,
     baseline: shared.Baseline = None,
     suppressions: shared.Suppressions = None,
+    canary: shared.Canary = None,
     atoms: shared.Atoms = options.DEFAULT_ATOMS,
     paranoid: shared.Paranoid = False,
     resume: shared.Resume = False,
     stats: shared.Stats = False,
+    explain: shared.Explain = None,
     recover: modes.Recover = None,
     check: modes.Check = None,
     dump: modes.Dump = None,
@@ -54,36 +56,41 @@ def explore(
         model=model, strategy=strategy, atoms=atoms, nested=nested, budget=budget, seed=seed, paranoid=paranoid
     )
     formats, kinds = output.parse_formats(format), options.parse_fail_on(fail_on or [])
-    gate = open_gate(baseline, suppressions)
-    if not file.is_file():
-        raise UsageError(
-            "no such trace", where=str(file), next_step="Record one with 'powercut record TARGET --scenario S -o FILE'."
+    with errors_reported(out, formats, as_json=json):
+        gate = open_gate(baseline, suppressions)
+        if not file.is_file():
+            raise UsageError(
+                "no such trace",
+                where=str(file),
+                next_step="Record one with 'powercut record TARGET --scenario S -o FILE'.",
+            )
+        given = modes.ProgramOptions(
+            recover=recover, check=check, dump=dump, timeout=timeout, images=images, name=name, cwd=cwd
         )
-    given = modes.ProgramOptions(
-        recover=recover, check=check, dump=dump, timeout=timeout, images=images, name=name, cwd=cwd
-    )
-    if given.named():
-        given.refuse_with(resume=resume)
-        request = modes.explore_request(given, chosen, file)
-    else:
-        request = Request(
-            name=file.name,
-            slug=None,
-            options=chosen,
-            trace=file.absolute(),
-            header={"command": f"powercut explore {file}"},
+        if given.named():
+            given.refuse_with(resume=resume)
+            request = modes.explore_request(given, chosen, file)
+        else:
+            request = Request(
+                name=file.name,
+                slug=None,
+                options=chosen,
+                trace=file.absolute(),
+                header={"command": f"powercut explore {file}"},
+            )
+        code = judge(
+            [request],
+            jobs=jobs or shared.default_jobs(),
+            out=out,
+            formats=formats,
+            as_json=json,
+            fail_on=kinds,
+            gate=gate,
+            resume=resume,
+            stats=stats,
+            replay=False,
+            explain=explain,
+            gating=Gating(canary=canary, baseline=baseline is not None),
+            title=f"powercut: {file.name}",
         )
-    code = judge(
-        [request],
-        jobs=jobs or shared.default_jobs(),
-        out=out,
-        formats=formats,
-        as_json=json,
-        fail_on=kinds,
-        gate=gate,
-        resume=resume,
-        stats=stats,
-        replay=False,
-        title=f"powercut: {file.name}",
-    )
     raise typer.Exit(code)

@@ -1,15 +1,53 @@
 """What `run` and `explore` share: carry out requests, print results as they come, write the reports."""
 
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from powercut import batch, failures, output, paths, progress
+from powercut import batch, canary, failures, output, paths, progress, run_cache
+from powercut.errors import PowercutError
 from powercut.exit_codes import ExitCode
+from powercut.explain import DEFAULT_MOST, Explainer
 from powercut.gate import Gate
 from powercut.runner import Request, open_context
 from powercut.stats import TITLES, rows
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gating:
+    """What a command line says of being a gate."""
+
+    #: None: where the command is a gate.
+    canary: bool | None = None
+    since: str | None = None
+    baseline: bool = False
+
+    def is_gate(self, formats: frozenset[str]) -> bool:
+        """True where people let a machine decide by the result."""
+        return bool(formats & output.GATE_FORMATS) or self.baseline or self.since is not None
+
+    def wants_canary(self, formats: frozenset[str]) -> bool:
+        return self.is_gate(formats) if self.canary is None else self.canary
+
+
+def _most(explain: int | None, requests: Sequence[Request]) -> int:
+    """A budget of time is for all that the command does, and exploring comes first."""
+    if explain is not None:
+        return explain
+    return 0 if any(request.options.budget.seconds is not None for request in requests) else DEFAULT_MOST
+
+
+@contextmanager
+def errors_reported(out: Path, formats: frozenset[str], *, as_json: bool) -> Iterator[None]:
+    """What fails before there is a run is in the reports that machines read as well: none of them may be missing."""
+    try:
+        yield
+    except PowercutError as error:
+        with suppress(PowercutError):  # a folder that cannot be written has its own message
+            output.write_gate_reports([], out, formats, fail_on=frozenset(), errors=[error], as_json=as_json)
+        raise
 
 
 def judge(
@@ -25,22 +63,42 @@ def judge(
     resume: bool,
     stats: bool,
     replay: bool,
+    gating: Gating,
+    explain: int | None,
 ) -> ExitCode:
     """Carries out the requests and returns the exit code of all of them."""
+    engine_path = paths.engine()
+    kept = None
+    if gating.is_gate(formats):
+        kept = run_cache.open_cache(out, engine_path=engine_path, since=gating.since, warn=output.say)
+    bird = canary.check(requests[0], engine_path=engine_path, formats=formats) if gating.wants_canary(formats) else None
+    if bird and not bird.found:
+        kept = None  # nothing that this engine says is worth keeping
+
+    def mark(run: dict[str, Any]) -> None:
+        gate.mark(run)
+        if bird:
+            bird.mark(run)
+
     with (
         progress.bars() as (listener, bars),
         open_context(
-            paths.engine(),
+            engine_path,
             out,
             listener=listener,
             checkpoints=True,
             resume=resume,
-            mark=gate.mark,
+            mark=mark,
+            cache=kept,
             database=failures.of_folder(out, replay=replay),
         ) as context,
     ):
+        explainer = Explainer(context=context, most=_most(explain, requests), jobs=jobs)
 
         def show(run: dict[str, Any]) -> None:
+            explainer.run(run)
+            if kept:
+                kept.explained(run)
             if "text" in formats and not as_json:
                 with bars.paused() if bars else nullcontext():
                     output.print_run(run)
@@ -49,6 +107,10 @@ def judge(
                         print(flush=True)
 
         outcome = batch.run_all(requests, context, jobs=jobs, on_run=show)
+    if kept:
+        kept.close()
+    if bird and (lost := bird.error()):
+        outcome.errors.append(lost)
     if as_json:
         output.print_json(output.runs_object(outcome.runs, gate=gate))
     elif "text" in formats:

@@ -7,7 +7,7 @@ import typer
 from powercut import options, output, program, requests, runner, targets
 from powercut.commands import program as modes
 from powercut.commands import shared
-from powercut.commands.judge import judge
+from powercut.commands.judge import Gating, errors_reported, judge
 from powercut.gate import open_gate
 
 
@@ -32,11 +32,14 @@ def run(
     fail_on: shared.FailOn = None,
     baseline: shared.Baseline = None,
     suppressions: shared.Suppressions = None,
+    since: shared.Since = None,
+    canary: shared.Canary = None,
     atoms: shared.Atoms = options.DEFAULT_ATOMS,
     paranoid: shared.Paranoid = False,
     resume: shared.Resume = False,
     no_replay: shared.NoReplay = False,
     stats: shared.Stats = False,
+    explain: shared.Explain = None,
     record: modes.Record = None,
     recover: modes.Recover = None,
     pool: modes.Pool = None,
@@ -66,43 +69,46 @@ def run(
         model=model, strategy=strategy, atoms=atoms, nested=nested, budget=budget, seed=seed, paranoid=paranoid
     )
     formats, kinds = output.parse_formats(format), options.parse_fail_on(fail_on or [])
-    gate = open_gate(baseline, suppressions)
-    given = modes.ProgramOptions(
-        record=record,
-        recover=recover,
-        pool=pool,
-        check=check,
-        dump=dump,
-        ops=ops,
-        tracer=tracer,
-        timeout=timeout,
-        images=images,
-        record_timeout=record_timeout,
-        allow_exit=allow_exit,
-        name=name,
-        keep=keep,
-        cwd=cwd,
-    )
-    if given.named():
-        given.refuse_with(target=target, scenario=scenario, resume=resume)
-        wanted = [modes.run_request(given, chosen)]
-        names = [item.header["target"] for item in wanted]
-    else:
-        selections = targets.select(target or [])
-        wanted = requests.for_run(selections, scenario or [], options=chosen, explicit=bool(target))
-        wanted = runner.with_tracer(wanted, tracer)
-        names = list(dict.fromkeys(item.target.name for item in selections))
-    code = judge(
-        wanted,
-        jobs=jobs or shared.default_jobs(),
-        out=out,
-        formats=formats,
-        as_json=json,
-        fail_on=kinds,
-        gate=gate,
-        resume=resume,
-        stats=stats,
-        replay=not no_replay,
-        title=f"powercut: {', '.join(names)}",
-    )
+    with errors_reported(out, formats, as_json=json):
+        gate = open_gate(baseline, suppressions)
+        given = modes.ProgramOptions(
+            record=record,
+            recover=recover,
+            pool=pool,
+            check=check,
+            dump=dump,
+            ops=ops,
+            tracer=tracer,
+            timeout=timeout,
+            images=images,
+            record_timeout=record_timeout,
+            allow_exit=allow_exit,
+            name=name,
+            keep=keep,
+            cwd=cwd,
+        )
+        if given.named():
+            given.refuse_with(target=target, scenario=scenario, resume=resume, since=since)
+            wanted = [modes.run_request(given, chosen)]
+            names = [item.header["target"] for item in wanted]
+        else:
+            selections = targets.select(target or [])
+            wanted = requests.for_run(selections, scenario or [], options=chosen, explicit=bool(target))
+            wanted = runner.with_tracer(wanted, tracer)
+            names = list(dict.fromkeys(item.target.name for item in selections))
+        code = judge(
+            wanted,
+            jobs=jobs or shared.default_jobs(),
+            out=out,
+            formats=formats,
+            as_json=json,
+            fail_on=kinds,
+            gate=gate,
+            resume=resume,
+            stats=stats,
+            replay=not no_replay,
+            explain=explain,
+            gating=Gating(canary=canary, since=since, baseline=baseline is not None),
+            title=f"powercut: {', '.join(names)}",
+        )
     raise typer.Exit(code)

@@ -1,0 +1,192 @@
+"""Fixes as edits of a trace (checker/EDITS.md), and what becomes of the trace with them.
+
+A fix belongs to a line of source, so it is applied wherever the run passes that line by the same path of calls, not
+only where the finding is. Three fixes are known:
+
+- `fence`: B's line is flushed before A, but no fence follows the flush: a fence after each such flush.
+- `flush-and-fence`: the line of B is flushed and a fence follows, right after B.
+- `reorder`: A is stored before B. A is moved behind B, and each is flushed and fenced.
+
+Known inaccuracies: the values in an edited trace are those that were recorded. Where the code would compute others
+after the change, the trace does not know them.
+"""
+
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from powercut import engine
+from powercut.cause.culprits import Culprit, Culprits, RecoveryStore
+from powercut.cause.trace_view import RawStack, TraceEvent, TraceView
+from powercut.events import Module
+from powercut.symbolize import Frame
+
+FixKind = Literal["fence", "flush-and-fence", "reorder"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Edits:
+    """What is to be done to a trace; empty when the fix fits nowhere in it."""
+
+    insert: tuple[dict[str, Any], ...] = ()
+    move: tuple[dict[str, Any], ...] = ()
+    recovery: tuple[dict[str, Any], ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.insert or self.move or self.recovery)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "edits": 1,
+            "drop": [],
+            "insert": list(self.insert),
+            "move": list(self.move),
+            "recovery": list(self.recovery),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fix:
+    """A fix by the paths of the code that it belongs to, so that it can be applied to any trace of it."""
+
+    kind: FixKind
+    first: tuple[tuple[str, ...], ...]
+    second: tuple[tuple[str, ...], ...] = ()
+    #: Stacks of recovery's stores, as frames of a finding record.
+    recovery: tuple[tuple[dict[str, Any], ...], ...] = ()
+
+    def edits(self, view: TraceView) -> Edits:
+        """The edits that apply the fix to a trace."""
+        recovery = tuple(_after(frames) for stack in self.recovery if (frames := _physical(stack, view.modules)))
+        if self.kind == "fence":
+            return Edits(insert=tuple(self._fences(view)), recovery=recovery)
+        if self.kind == "flush-and-fence":
+            groups = [group for path in self.first for group in view.groups(path)]
+            # Recovery may pass the same line: it is mended there as well.
+            stacks = dict.fromkeys(_own_frames(group[0].stack, view) for group in groups)
+            recovery += tuple(_after([list(frame) for frame in stack]) for stack in stacks if stack)
+            return Edits(insert=tuple(_durable(group) for group in groups), recovery=recovery)
+        insert, move = self._reordered(view)
+        return Edits(insert=tuple(insert), move=tuple(move), recovery=recovery)
+
+    def _fences(self, view: TraceView) -> Iterator[dict[str, Any]]:
+        """A fence after each flush of a line of B that lies between B and the end of its operation."""
+        done = set()
+        for path in self.first:
+            for group in view.groups(path):
+                lines = {line for event in group for line in event.lines()}
+                _, end = view.operation_of(group[-1].index)
+                for event in view.events[group[-1].index : end]:
+                    if event.kind == "flush" and lines & set(event.lines()) and event.index not in done:
+                        done.add(event.index)
+                        yield {"after": event.index, "flush": None, "fence": "sfence", "stack_of": event.index}
+
+    def _reordered(self, view: TraceView) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        insert: list[dict[str, Any]] = []
+        move: list[dict[str, Any]] = []
+        firsts = [group for path in self.first for group in view.groups(path)]
+        seconds = sorted((group for path in self.second for group in view.groups(path)), key=lambda g: g[0].index)
+        for number, group in enumerate(seconds):
+            _, end = view.operation_of(group[0].index)
+            # Where one operation does this many times, each A waits for its own B.
+            if number + 1 < len(seconds):
+                end = min(end, seconds[number + 1][0].index)
+            behind = [b for b in firsts if group[-1].index < b[0].index < end]
+            if not behind:
+                continue
+            last = max(behind, key=lambda b: b[-1].index)
+            insert += [_durable(b) for b in behind]
+            move.append({"events": [event.index for event in group], "after": last[-1].index})
+            insert.append(_durable(group))
+        return insert, move
+
+
+def _after(frames: Sequence[Sequence[int]]) -> dict[str, Any]:
+    """A flush and a fence behind the stores that recovery makes at these frames."""
+    return {"frames": list(frames), "do": "insert-after", "flush": True, "fence": True}
+
+
+def _own_frames(stack: RawStack, view: TraceView) -> RawStack:
+    """A stack out to the line that its place names."""
+    for depth in range(1, len(stack) + 1):
+        if any(frame.site == view.place(stack).site for frame in view.symbolizer.stack(view.modules, stack[:depth])):
+            return stack[:depth]
+    return stack[:1]
+
+
+def _durable(group: Sequence[TraceEvent]) -> dict[str, Any]:
+    """The lines of a group of stores flushed, and a fence, right after its last store."""
+    begin = min(event.offset for event in group)
+    end = max(event.offset + event.size for event in group)
+    last = group[-1].index
+    return {
+        "after": last,
+        "flush": {"offset": begin, "size": end - begin, "kind": "clwb"},
+        "fence": "sfence",
+        "stack_of": last,
+    }
+
+
+def _physical(stack: Sequence[dict[str, Any]], modules: Sequence[Module]) -> list[list[int]]:
+    """The frames of a symbolised stack as (module, offset) of the trace, innermost first, out to the user's code."""
+    numbers = {Path(module.path).name: number for number, module in enumerate(modules)}
+    frames: list[list[int]] = []
+    for frame in stack:
+        number = numbers.get(frame["module"])
+        if number is None:
+            return []
+        if [number, frame["offset"]] not in frames[-1:]:
+            frames.append([number, frame["offset"]])
+        if Frame(**{name: frame[name] for name in FRAME}).belongs_to_user:
+            break
+    return frames
+
+
+#: Of a frame in a finding record, what `Frame` has.
+FRAME = ("function", "file", "line", "column", "module", "offset", "inlined")
+
+
+def candidates(culprits: Culprits, view: TraceView) -> list[Fix]:
+    """The fixes to try, the smallest first; none where no flush, fence or order can help."""
+    first = _paths(culprits.first, view)
+    if culprits.in_recovery:
+        stacks = tuple(tuple(s.record["stack"]) for s in culprits.first if isinstance(s, RecoveryStore))
+        # What recovery does, the program may do by the same code.
+        return [Fix(kind="flush-and-fence", first=(), recovery=stacks)] if stacks else []
+    if not first:
+        return []
+    if not stored_first(culprits):
+        return [Fix(kind="reorder", first=first, second=_paths(culprits.second, view))] if culprits.second else []
+    fixes = [Fix(kind="flush-and-fence", first=first)]
+    fence = Fix(kind="fence", first=first)
+    return [fence, *fixes] if fence.edits(view) else fixes
+
+
+def stored_first(culprits: Culprits) -> bool:
+    """Whether the program stores B before A, so that only a flush or a fence is missing."""
+    if culprits.second_role == "acknowledgement":
+        return culprits.first_role == "store"
+    if culprits.first_role != "store":
+        return False
+    before = [event.index for event in culprits.first if isinstance(event, TraceEvent)]
+    after = [event.index for event in culprits.second if isinstance(event, TraceEvent)]
+    return not after or (bool(before) and max(before) < max(after))
+
+
+def _paths(stores: Sequence[Culprit], view: TraceView) -> tuple[tuple[str, ...], ...]:
+    events = [event for event in stores if isinstance(event, TraceEvent)]
+    return tuple(dict.fromkeys(view.place(event.stack).path for event in events))
+
+
+def apply(edits: Edits, trace: Path, out: Path, *, engine_path: Path) -> None:
+    """Writes the edited trace."""
+    with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
+        json.dump(edits.as_json(), file)
+        file.flush()
+        out.parent.mkdir(parents=True, exist_ok=True)
+        arguments = ["edit", "--trace", str(trace), "--edits", file.name, "--out", str(out)]
+        for _ in engine.stream(engine_path, arguments):
+            pass

@@ -1,0 +1,139 @@
+"""What recovery and every query make of crash images that we name: the question behind each step of a root cause."""
+
+import json
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from powercut import engine
+
+#: A line as the program last wrote it, or with no more than what is certainly durable.
+VISIBLE: Literal["visible"] = "visible"
+FLOOR: Literal["floor"] = "floor"
+
+#: An invariant, and the query that showed its violation.
+Symptom = tuple[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Level:
+    """The contents of the lines that are pending at one cut: those of `lines` by offset, the others as `rest` says.
+
+    A content is `VISIBLE`, `FLOOR`, or the line's 64 bytes in hex digits.
+    """
+
+    rest: str = VISIBLE
+    lines: Mapping[int, str] = field(default_factory=dict)
+
+    def with_lines(self, lines: Mapping[int, str]) -> "Level":
+        """The same with other contents for some lines."""
+        return Level(rest=self.rest, lines={**self.lines, **lines})
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "rest": self.rest,
+            "lines": [{"offset": offset, "bytes": content} for offset, content in sorted(self.lines.items())],
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nested:
+    """A cut inside recovery: after these stores (offset, size) of it, or after it returned."""
+
+    after_return: bool
+    stores: tuple[tuple[int, int], ...]
+    level: Level
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "after_return": self.after_return,
+            "stores": [list(item) for item in self.stores],
+            **self.level.as_json(),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Image:
+    """One crash image: the contents at a crash point, and at each cut of recovery after it."""
+
+    crash_point: int
+    level: Level
+    nested: tuple[Nested, ...] = ()
+
+    def as_json(self, number: int) -> dict[str, Any]:
+        return {
+            "id": number,
+            "crash_point": self.crash_point,
+            **self.level.as_json(),
+            "nested": [item.as_json() for item in self.nested] or None,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What became of an image. One that no power cut can leave is not legal, and has no symptoms."""
+
+    legal: bool
+    crash_point: int
+    event: int
+    when: str
+    symptoms: frozenset[Symptom]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judge:
+    """Asks the engine about images of one trace, many at a time."""
+
+    engine_path: Path
+    trace: Path
+    model: str
+    atoms: str
+
+    def ask(self, images: Sequence[Image]) -> list[Answer]:
+        """The answers, in the order of the images."""
+        if not images:
+            return []
+        order = sorted(range(len(images)), key=lambda number: images[number].crash_point)
+        answers = dict(self._asked(images[n].as_json(n) for n in order))
+        return [answers[number] for number in range(len(images))]
+
+    def everywhere(self, level: Level) -> list[Answer]:
+        """The same contents at every crash point of the trace, in their order."""
+        request = {"id": 0, "crash_point": "all", **level.as_json(), "nested": None}
+        return [answer for _, answer in self._asked([request])]
+
+    def _asked(self, requests: Iterable[dict[str, Any]]) -> list[tuple[int, Answer]]:
+        with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as file:
+            file.writelines(json.dumps(request) + "\n" for request in requests)
+            file.flush()
+            arguments = ["judge", "--trace", str(self.trace), "--model", self.model, "--atoms", self.atoms]
+            stream = engine.stream(self.engine_path, [*arguments, "--requests", file.name])
+            return [(raw["id"], _answer(raw)) for _, raw in stream if raw["event"] == "judged"]
+
+
+def _answer(raw: dict[str, Any]) -> Answer:
+    return Answer(
+        legal=raw["legal"],
+        crash_point=raw["crash_point"],
+        event=raw["crash_event"],
+        when=raw["when"],
+        symptoms=frozenset((item["underlying"] or item["invariant"], item["query"]) for item in raw["violations"]),
+    )
+
+
+def of_finding(record: dict[str, Any]) -> Image:
+    """The image that shows a finding."""
+    return Image(
+        crash_point=record["crash_point"]["index"],
+        level=Level(lines={line["offset"]: line["bytes"] for line in record["image"]}),
+        nested=tuple(
+            Nested(
+                after_return=nested["after_return"],
+                stores=tuple((store["offset"], store["size"]) for store in nested["recovery_stores"]),
+                level=Level(lines={line["offset"]: line["bytes"] for line in nested["lines"]}),
+            )
+            for nested in record.get("nested_image") or []
+        ),
+    )

@@ -1,0 +1,344 @@
+"""The root cause of a finding, and a fix that was tried: the field `cause` of a finding record (checker/RUN.md).
+
+Which two places belong together is found on the finding's image (`culprits.py`). Whether a flush, a fence or another
+order mends it is not argued but tried: the fix is applied to the trace and the whole trace is explored again. What then
+is still wrong gets a root cause of its own, and a fix on top, a few times. Where one finding needs B before A and the
+next one A before B, no order is right: the two must become durable together, which no flush can do.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from powercut import runner, source
+from powercut.cause.culprits import Culprit, Culprits, RecoveryStore, find
+from powercut.cause.fixes import FRAME, Fix, apply, candidates, stored_first
+from powercut.cause.images import Judge
+from powercut.cause.trace_view import TraceEvent, TraceView, read
+from powercut.cause.words import explanation, fix_sentence, sentence
+from powercut.errors import UsageError
+from powercut.findings import FindingStore
+from powercut.fingerprint import function_name
+from powercut.options import Budget, ExploreOptions
+from powercut.symbolize import Frame
+
+#: Fixes that are put on top of each other before the search gives up.
+ROUNDS = 8
+#: Executions that one exploration with a fix may take.
+BUDGET = 50_000
+
+#: Of a fix that changes an order: the stores of recovery cannot be moved, since its loads would not see it.
+NOT_IN_RECOVERY = "Recovery stores at the same lines, in the order that it has; cuts inside it were not re-checked."
+
+Kind = Literal["order", "atomicity", "recovery", "unexplained"]
+#: What a reader would call one and the same thing going wrong.
+Class = tuple[str, str, str]
+
+
+def class_of(record: dict[str, Any]) -> Class:
+    """Invariant, kind of query, kind of operation."""
+    return (
+        record.get("underlying") or record["invariant"],
+        record["query"]["kind"],
+        record["operation"]["kind"],
+    )
+
+
+@dataclass(kw_only=True)
+class _Attempt:
+    """A trace with all fixes so far, and what exploring it showed."""
+
+    trace: Path
+    fixes: list[Fix] = field(default_factory=list)
+    run: dict[str, Any] = field(default_factory=dict)
+    remaining: list[dict[str, Any]] = field(default_factory=list)
+    note: str = ""
+
+    @property
+    def held(self) -> bool:
+        return bool(self.fixes) and not self.remaining and runner.is_complete({**self.run, "verdict": "consistent"})
+
+
+def find_cause(
+    record: dict[str, Any], trace: Path, *, context: runner.Context, folder: Path, whole: Path | None = None
+) -> dict[str, Any]:
+    """The `cause` of a finding of `trace`, as JSON. Traces with fixes are left in `folder`.
+
+    `whole`: the trace of the whole run that the finding was minimised from; the fix is tried on it too.
+    """
+    return _Search(record, trace, context, folder).cause(whole)
+
+
+def unexplained(why: str) -> dict[str, Any]:
+    """The `cause` of a finding whose cause could not be looked for."""
+    return {
+        "kind": "unexplained",
+        "first": None,
+        "second": None,
+        "sentence": sentence("unexplained", None, None),
+        "explanation": why,
+        "fix": None,
+        "recheck": None,
+    }
+
+
+class _Search:
+    def __init__(self, record: dict[str, Any], trace: Path, context: runner.Context, folder: Path) -> None:
+        self.record = record
+        self.trace = trace
+        self.folder = folder
+        self.context = replace(
+            context, out=folder, store=FindingStore(folder), listener=runner.Silent(), checkpoints=False, resume=False,
+            mark=lambda run: None,
+        )  # fmt: skip
+        made = record["engine"]
+        self.options = ExploreOptions(
+            model=made["model"],
+            atoms=made["atoms"],
+            nested=made["nested"],
+            seed=made["seed"],
+            budget=Budget(executions=BUDGET),
+        )
+        self.count = 0
+
+    def cause(self, whole: Path | None) -> dict[str, Any]:
+        view = self.view(self.trace)
+        base = self.explored(self.trace)
+        known = {class_of(item) for item in base["findings"]} - {class_of(self.record)}
+        culprits = find(self.record, view, self.judge(self.trace))
+        if culprits is None or not (culprits.first or culprits.second):
+            return self.described("unexplained", Culprits(), view, None, None)
+        kind, attempt = self.mended(culprits, view, known)
+        recheck = rechecked(attempt) if attempt.fixes else None
+        if recheck is not None and whole is not None and kind == "order":
+            recheck["whole"] = self.on_whole(attempt.fixes, whole, known)
+        return self.described(kind, culprits, view, attempt, recheck)
+
+    def mended(self, culprits: Culprits, view: TraceView, known: set[Class]) -> tuple[Kind, _Attempt]:
+        """Puts fix on fix until nothing new is wrong, or two fixes contradict each other."""
+        best = _Attempt(trace=self.trace)
+        now: Culprits | None = culprits
+        orders: set[tuple[object, object]] = set()
+        for _ in range(ROUNDS):
+            if now is None:
+                break
+            order = (_paths(now.first, view), _paths(now.second, view))
+            if (order[1], order[0]) in orders:
+                return "atomicity", best
+            if order in orders:
+                # In spite of the fix that puts them in order.
+                return "atomicity", best
+            orders.add(order)
+            tried = self.best_of(candidates(now, view), best, view, known)
+            if tried is None:
+                break
+            best = tried
+            if best.held:
+                return "order", best
+            if not best.remaining:
+                break
+            view = self.view(best.trace)
+            now = find(best.remaining[0], view, self.judge(best.trace))
+        if not best.fixes and culprits.first and culprits.second and not stored_first(culprits):
+            # A comes first and cannot be put behind B: they store to the same bytes, or the program ends between them.
+            return "atomicity", best
+        if culprits.first_role == "next-store":
+            return ("atomicity" if culprits.first else "recovery"), best
+        if culprits.both_ways or (best.fixes and not culprits.second):
+            return "atomicity", best
+        mended = best.fixes and class_of(self.record) not in {class_of(item) for item in best.remaining}
+        return ("order" if mended else "unexplained"), best
+
+    def best_of(self, chosen: Sequence[Fix], before: _Attempt, view: TraceView, known: set[Class]) -> _Attempt | None:
+        """The first of the fixes that holds, else the last that could be applied."""
+        tried: _Attempt | None = None
+        for fix in chosen:
+            edits = fix.edits(view)
+            if not edits:
+                continue
+            trace = self.next_file()
+            try:
+                apply(edits, before.trace, trace, engine_path=self.context.engine_path)
+            except UsageError:
+                continue  # Such as a store that would pass another one to the same bytes: no such program.
+            tried = self.tried(trace, [*before.fixes, fix], known)
+            if tried.held:
+                break
+        return tried
+
+    def tried(self, trace: Path, applied: list[Fix], known: set[Class]) -> _Attempt:
+        """Explores a trace with fixes. Stores of recovery stay in their order (`NOT_IN_RECOVERY`)."""
+        attempt = _Attempt(trace=trace, fixes=applied, run=self.explored(trace))
+        attempt.remaining = [item for item in attempt.run["findings"] if class_of(item) not in known]
+        reordered = {path[0] for fix in applied if fix.kind == "reorder" for path in fix.second}
+        if attempt.remaining and all(_repeats(item, reordered) for item in attempt.remaining):
+            attempt.run = self.explored(trace, nested=0)
+            attempt.remaining = [item for item in attempt.run["findings"] if class_of(item) not in known]
+            attempt.note = NOT_IN_RECOVERY
+        return attempt
+
+    def on_whole(self, wanted: Sequence[Fix], whole: Path, known: set[Class]) -> dict[str, Any] | None:
+        """The same fixes on the trace that the finding was minimised from."""
+        before = self.explored(whole)
+        if before["coverage"]["kind"] != "complete":
+            return None
+        others = {class_of(item) for item in before["findings"]} - {class_of(self.record)}
+        attempt = _Attempt(trace=whole)
+        for fix in wanted:
+            view = self.view(attempt.trace)
+            edits = fix.edits(view)
+            if not edits:
+                return None
+            trace = self.next_file()
+            try:
+                apply(edits, attempt.trace, trace, engine_path=self.context.engine_path)
+            except UsageError:
+                return None
+            attempt = _Attempt(trace=trace, fixes=[*attempt.fixes, fix])
+        return rechecked(self.tried(attempt.trace, attempt.fixes, known | others))
+
+    # --- parts --------------------------------------------------------------------------------------
+
+    def view(self, trace: Path) -> TraceView:
+        return read(trace, engine_path=self.context.engine_path, symbolizer=self.context.symbolizer)
+
+    def judge(self, trace: Path) -> Judge:
+        return Judge(
+            engine_path=self.context.engine_path, trace=trace, model=self.options.model, atoms=self.options.atoms
+        )
+
+    def next_file(self) -> Path:
+        self.count += 1
+        return self.folder / f"fixed-{self.count}.pct"
+
+    def explored(self, trace: Path, *, nested: int | None = None) -> dict[str, Any]:
+        self.count += 1
+        options = self.options if nested is None else replace(self.options, nested=nested)
+        request = runner.Request(name="fix", slug=f"explored-{self.count}", options=options, trace=trace)
+        return runner.run_one(request, self.context)
+
+    def described(
+        self,
+        kind: Kind,
+        culprits: Culprits,
+        view: TraceView,
+        attempt: _Attempt | None,
+        recheck: dict[str, Any] | None,
+    ) -> dict[str, Any]:
+        first = self.place(culprits.first, culprits.first_role, view)
+        second = self.place(culprits.second, culprits.second_role, view)
+        _tell_apart(first, second)
+        chosen = attempt.fixes[0] if attempt and attempt.fixes and kind == "order" else None
+        return {
+            "kind": kind,
+            "first": first,
+            "second": second,
+            "sentence": sentence(kind, first, second),
+            "explanation": explanation(kind, first, second, recheck),
+            "fix": {
+                "kind": chosen.kind,
+                "sentence": fix_sentence(chosen.kind, first, second),
+                "site": (first or {}).get("site"),
+                "steps": len(attempt.fixes) if attempt else 0,
+            }
+            if chosen
+            else None,
+            "recheck": recheck,
+        }
+
+    def place(self, stores: Sequence[Culprit], role: str, view: TraceView) -> dict[str, Any] | None:
+        """One of several stores stands for all: the one that decides last."""
+        if not stores:
+            return None
+        store = stores[-1]
+        if isinstance(store, RecoveryStore):
+            found = {name: store.record.get(name) for name in ("site", "function", "stack", "offset", "size")}
+            frames = store.record["stack"]
+            event, data = None, ""
+            text = next((line["text"].strip() for f in frames for line in f.get("source", ()) if line["focus"]), "")
+        else:
+            place = view.place(store.stack)
+            frames = [_with_source(frame) for frame in place.frames]
+            event, data, text = store.index, store.bytes, place.text
+            found = {"site": place.site, "function": place.function, "stack": frames}
+            found |= {"offset": store.offset, "size": store.size} if store.stores else {"offset": None, "size": None}
+        line = text
+        if role == "acknowledgement" and isinstance(store, TraceEvent):
+            text = f"{self.operation(store, view)} returns"
+        return {
+            "role": role,
+            "text": text,
+            "event": event,
+            "source": line,
+            "bytes": data,
+            **found,
+            "count": len(stores),
+        }
+
+    def operation(self, end: TraceEvent, view: TraceView) -> str:
+        begin = view.events[max(view.operation_of(end.index - 1)[0], 0)]
+        asked = self.record["operation"]
+        if begin.code == asked["kind"]:
+            argument = asked.get("key") or asked.get("text") or ""
+            return f"{asked['kind']}({argument})" if argument else str(asked["kind"])
+        return begin.code or "the operation"
+
+
+def rechecked(attempt: _Attempt) -> dict[str, Any]:
+    """`recheck`: what exploring the trace with all fixes showed."""
+    run = attempt.run
+    return {
+        "held": attempt.held,
+        "verdict": run["verdict"],
+        "coverage": run["coverage"],
+        "crash_states": run["crash_states"],
+        "executions": run["executions"],
+        "remaining": sorted({item["invariant"] for item in attempt.remaining}),
+        "note": attempt.note,
+        "whole": None,
+    }
+
+
+def _repeats(record: dict[str, Any], paths: set[str]) -> bool:
+    """Whether a finding is of a cut inside recovery that had made a store at one of these places."""
+    return any(
+        f"{function_name(frame['function'])} {Frame(**{n: frame[n] for n in FRAME}).place}" in paths
+        for nested in record.get("nested_image") or []
+        for store in nested["recovery_stores"]
+        for frame in store["stack"]
+    )
+
+
+def _tell_apart(first: dict[str, Any] | None, second: dict[str, Any] | None) -> None:
+    """Two stores of one helper are told by the innermost lines of their callers that differ."""
+    if first is None or second is None or first["site"] is None or first["site"] != second["site"]:
+        return
+    ours, theirs = (
+        [frame for frame in place["stack"] if Frame(**{n: frame[n] for n in FRAME}).belongs_to_user]
+        for place in (first, second)
+    )
+    for one, other in zip(reversed(ours), reversed(theirs), strict=False):
+        if (one["file"], one["line"]) != (other["file"], other["line"]):
+            for place, frame in ((first, one), (second, other)):
+                place["site"] = f"{frame['file']}:{frame['line']}"
+                place["function"] = function_name(frame["function"])
+                place["source"] = source.line(frame["file"], frame["line"]).strip()
+                if place["role"] != "acknowledgement":
+                    place["text"] = place["source"]
+            return
+
+
+def _with_source(frame: Frame) -> dict[str, Any]:
+    lines = source.context(frame.file, frame.line) if frame.file and frame.belongs_to_user else None
+    return {**frame.record(), "source": lines} if lines else frame.record()
+
+
+def _paths(stores: Iterable[Culprit], view: TraceView) -> frozenset[tuple[str, ...]]:
+    """What the culprits are called when they are compared; those of recovery are other ones."""
+    return frozenset(
+        ("recovery", str(store.record.get("site")))
+        if isinstance(store, RecoveryStore)
+        else view.place(store.stack).path
+        for store in stores
+    )

@@ -1,0 +1,78 @@
+"""A root cause in sentences, the same in the text report, in HTML and in SARIF. B is `first`, A is `second`."""
+
+from typing import Any
+
+Place = dict[str, Any] | None
+
+
+def sentence(kind: str, first: Place, second: Place) -> str:
+    """The cause in one line."""
+    if kind == "order":
+        before = "it" if second is None else _until(second)
+        return f"Missing order: B before {before}."
+    if kind == "atomicity" and (first is None or second is None):
+        return "B must become durable as a whole, and it persists in parts."
+    if kind == "atomicity":
+        return "A and B must become durable together, and neither order of the two is safe."
+    if kind == "recovery":
+        return "Nothing that was written is missing: the state is wrong although all of it had persisted."
+    return "No pair of stores was found whose order explains this."
+
+
+def explanation(kind: str, first: Place, second: Place, recheck: dict[str, Any] | None) -> str:
+    """What it means, in one or two sentences."""
+    if kind == "order" and first is not None:
+        lost = _named("B", first)
+        if second is None:
+            text = f"{lost} can be lost."
+        elif second["role"] == "acknowledgement":
+            text = f"{lost} can still be lost when {second['text']}: its caller was told that it is safe."
+        elif first["role"] == "next-store":
+            text = f"{_named('A', second)} can be durable while {lost} has not been made yet."
+        else:
+            text = f"{_named('A', second)} can be durable while {lost} is lost."
+        if recheck is not None and not recheck["held"]:
+            text += " The suggested order alone does not mend it."
+        return text
+    if kind == "atomicity":
+        if first and second:
+            lack = f"A power cut between {_named('A', second)} and {_named('B', first)} leaves one without the other."
+        else:
+            lack = f"A power cut can leave a part of {_named('B', first)}."
+        return (
+            f"{lack} No flush or fence can make that atomic: commit it with one aligned 8-byte store, or log it, or "
+            "let recovery finish (or undo) what was begun."
+        )
+    if kind == "recovery":
+        since = "" if second is None else f" from {_named('A', second)} on"
+        if second is not None and _acknowledges(second):
+            since = f" from the moment when {second['text']}"
+        return (
+            f"With every store persisted the state is wrong{since}, and no later store of this run mends it. Order is "
+            "not what is missing: what the code stores is wrong, or recovery does not cope with it."
+        )
+    return "The finding stands on its image; its cause has to be found by hand."
+
+
+def fix_sentence(kind: str, first: Place, second: Place) -> str:
+    """What to do about it."""
+    if kind == "reorder":
+        return "Store B first, flush its line and fence; then store A, flush it and fence."
+    until = "it goes on" if second is None else f"{second['text']}" if _acknowledges(second) else "A"
+    if kind == "fence":
+        return f"The line of B is flushed, but no fence waits for it: fence before {until}."
+    return f"Flush the line of B and fence before {until}."
+
+
+def _acknowledges(place: dict[str, Any]) -> bool:
+    return bool(place["role"] == "acknowledgement")
+
+
+def _until(place: dict[str, Any]) -> str:
+    return str(place["text"]) if _acknowledges(place) else "A"
+
+
+def _named(label: str, place: dict[str, Any] | None) -> str:
+    if place is None:
+        return label
+    return f"store {label} ({place['site']})" if place.get("site") else f"store {label}"

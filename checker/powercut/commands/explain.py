@@ -1,0 +1,52 @@
+"""`powercut explain`: the smallest case, the root cause and a fix that was tried, of findings on disk."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from powercut import explain as explaining
+from powercut import findings, output, paths, runner
+from powercut.commands import shared
+from powercut.symbolize import Symbolizer
+from powercut_reports import text
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(explain)
+
+
+def explain(
+    finding: Annotated[
+        list[Path],
+        typer.Argument(metavar="FINDING.json…", help="Findings that 'powercut run' wrote.", show_default=False),
+    ],
+    json: shared.Json = False,
+) -> None:
+    """Minimise findings, and look for their root cause.
+
+    For each: the fewest operations that show it, the two stores whose order is missing, and a flush, a fence or an
+    order that mends it, tried on the trace. Where no order can, it says so. The findings' files keep the answer,
+    and 'powercut report' shows it.
+
+    Exit code: 0 all were explained, 2 one cannot be, 3 powercut itself failed.
+    """
+    records = [_one(file) for file in finding]
+    if json:
+        output.print_json(
+            [{name: record[name] for name in ("fingerprint", "file", "minimal", "cause")} for record in records]
+        )
+    else:
+        for record in records:
+            print(text.render_finding(record, color=output.colored()))
+
+
+def _one(file: Path) -> dict[str, object]:
+    # Where the finding lies: OUT/findings/<fingerprint>.json, with the traces of minimal cases in OUT/minimal.
+    out = file.resolve().parent.parent
+    runner.prepare_out(out)
+    with Symbolizer() as symbolizer:
+        context = runner.Context(
+            engine_path=paths.engine(), out=out, store=findings.FindingStore(out), symbolizer=symbolizer
+        )
+        return explaining.explain_file(file, context=context)
