@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from powercut_reports import image, story, timeline
+from powercut_reports import drawing, film, image, remedy, story
 from powercut_reports.model import Finding, NestedImage
 from powercut_reports.story import Involved
 
@@ -19,7 +19,10 @@ class FindingView:
     stores: tuple[Involved, ...]
     lines: tuple[image.LineView, ...]
     nested_images: tuple[tuple[NestedImage, tuple[image.LineView, ...]], ...]
-    timeline: timeline.Timeline | None
+    film: film.Film | None
+    drawing: drawing.DrawingView | None
+    minimal: remedy.MinimalView | None
+    cause: remedy.CauseView | None
     contents: tuple[tuple[str, str, str], ...]  # key, expected, actual: those that differ
     agreeing_keys: int
 
@@ -40,7 +43,17 @@ def finding_view(identifier: str, finding: Finding) -> FindingView:
         nested_images=tuple(
             (nested, tuple(image.nested_view(line) for line in nested.lines)) for nested in finding.nested_images
         ),
-        timeline=timeline.build(finding),
+        film=film.film(finding),
+        drawing=drawing.drawing_view(finding.drawing, _lost_bytes(finding)),
+        minimal=remedy.minimal_view(finding),
+        cause=remedy.cause_view(finding),
         contents=differing,
         agreeing_keys=len(pairs) - len(differing),
     )
+
+
+def _lost_bytes(finding: Finding) -> list[tuple[int, int]]:
+    """What the power cut took: of the stores that recovery or the query missed, else of all."""
+    stores = [store for store in finding.stores if store.fate in ("lost", "torn")]
+    stores = [store for store in stores if store.decisive] or stores
+    return [(store.offset, store.offset + store.size) for store in stores]

@@ -225,7 +225,12 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        grouped=fmt.grouped, power=fmt.power_of_ten, offset=fmt.offset, duration=fmt.seconds, visible=fmt.printable
+        grouped=fmt.grouped,
+        power=fmt.power_of_ten,
+        offset=fmt.offset,
+        duration=fmt.seconds,
+        visible=fmt.printable,
+        visible_lines=fmt.printable_lines,
     )
     environment.globals.update(
         plural=fmt.plural,
