@@ -15,6 +15,7 @@ from functools import partial
 from types import FrameType
 from typing import Any
 
+from powercut import rounds
 from powercut.collector import INTERRUPTED, blank_run
 from powercut.errors import PowercutError
 from powercut.exit_codes import ExitCode, worst
@@ -46,17 +47,20 @@ def run_all(
     """Carries out `requests` with at most `jobs` at a time. Ctrl-C stops them and keeps what they found.
 
     An error of one request does not stop the others; it is in the outcome. Runs that an interruption
-    kept from starting are in it too, as `unknown`.
+    kept from starting are in it too, as `unknown`. A budget in seconds is split over all of them (`rounds`).
     """
     outcome = Outcome()
-    share = max(1, jobs // max(1, len(requests)))
-    scaled = [replace(item, options=item.options.with_jobs(share)) for item in requests]
-    tasks = [partial(run_one, item, context, order=order) for order, item in enumerate(scaled)]
 
     def stop() -> None:
         outcome.interrupted = True
         context.interrupt.request()
 
+    if (seconds := rounds.shared_seconds(requests)) is not None:
+        rounds.run_all(requests, context, outcome, seconds=seconds, jobs=jobs, stop=stop, on_run=on_run)
+        return outcome
+    share = max(1, jobs // max(1, len(requests)))
+    scaled = [replace(item, options=item.options.with_jobs(share)) for item in requests]
+    tasks = [partial(run_one, item, context, order=order) for order, item in enumerate(scaled)]
     with stoppable(tasks, jobs=jobs, stop=stop) as futures:
         for request, future in zip(scaled, futures, strict=True):
             _take(request, future, outcome, on_run)

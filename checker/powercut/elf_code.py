@@ -91,7 +91,7 @@ def _of_one(path: str, stamp: tuple[int, int, int], *, with_lines: bool) -> Code
     data = Path(path).read_bytes()
     try:
         sections = list(_sections(data))
-    except (struct.error, IndexError, ValueError):
+    except (struct.error, IndexError, OverflowError, ValueError):
         sections = []
     if not sections:
         return Code(code=hashlib.sha256(data).hexdigest(), lines=hashlib.sha256(b"").hexdigest())

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from powercut import replays
+from powercut import canary, replays, run_cache
 from powercut.companions import load
 from powercut.errors import PowercutError, UsageError, nearest
 from powercut.findings import counts, unwritable, write_json, write_text
@@ -21,6 +21,8 @@ from powercut_reports import github, html, json_report, junit, markdown, sarif, 
 
 FORMATS = ("text", "html", "pages", "json", "sarif", "junit", "github", "markdown")
 JSON_REPORT = "report.json"
+#: Formats that machines decide by.
+GATE_FORMATS = frozenset({"sarif", "junit", "github", "markdown"})
 #: One file, or a page a run (powercut_reports.html).
 HTML_FORMS: tuple[tuple[str, Callable[..., Path]], ...] = (("html", html.write_report), ("pages", html.write_pages))
 #: For a CI gate (powercut_reports.ci): the format, its file, and what renders it.
@@ -82,8 +84,8 @@ def print_run(run: dict[str, Any]) -> None:
 
 
 def print_gate(gate: Gate, runs: Sequence[dict[str, Any]]) -> None:
-    """How the findings of the runs stand to the baseline and the suppressions."""
-    for line in gate.lines(runs):
+    """How the findings of the runs stand to the baseline and the suppressions, what was cached, and the canary."""
+    for line in [*gate.lines(runs), *run_cache.sentences(runs), *canary.sentences(runs)]:
         print(line, flush=True)
 
 
@@ -148,4 +150,5 @@ def write_gate_reports(
 
 def runs_object(runs: Sequence[dict[str, Any]], *, gate: Gate) -> dict[str, Any]:
     """The object that --json prints."""
-    return {**json_report.runs_object(list(runs)), **gate.summary(runs)}
+    around = {**run_cache.summary(runs), **canary.summary(runs)}
+    return {**json_report.runs_object(list(runs)), **gate.summary(runs), **around}

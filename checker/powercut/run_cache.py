@@ -37,6 +37,7 @@ CACHE_VERSION = 1
 LIMIT_BYTES = 256 << 20
 MOST_REVISIONS = 500
 _MAGIC = "powercut-cache"
+_MARKS = frozenset({"baseline", "suppressed"})
 
 #: What changed, by the part of a key; the first that differs is named.
 _REASONS = {
@@ -82,6 +83,7 @@ class RunCache:
     #: None: records are kept, but none is taken.
     since: Since | None = None
     _kept: dict[str, dict[str, str]] = field(default_factory=dict)
+    _requests: dict[str, Request] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def recall(self, request: Request) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
@@ -115,10 +117,23 @@ class RunCache:
             if content is not None:
                 self.warn(f"{path}: left aside, since it is no complete record of this run. It is explored again.")
             return None, "its cached record cannot be used"
-        if (run["findings"] or run["hygiene"]) and content.get("lines") != key.lines:
+        if _names_lines(run) and content.get("lines") != key.lines:
             return None, "lines of the source moved, and its findings name lines"
         os.utime(path)
         return {**run, "judged": content.get("judged")}, ""
+
+    def settled(self, request: Request, run: dict[str, Any]) -> None:
+        """A run is done, before it is marked: keeps it, unless it came from here."""
+        with self._lock:
+            self._requests[run["file"]] = request
+        if not (run["since"] or {}).get("cached"):
+            self.keep(request, run)
+
+    def explained(self, run: dict[str, Any]) -> None:
+        """Findings of a settled run were explained: keeps that too, since it can take longer than the run."""
+        request = self._requests.get(run["file"])
+        if request is not None and any(finding.get("cause") for finding in run["findings"]):
+            self.keep(request, run)
 
     def keep(self, request: Request, run: dict[str, Any]) -> None:
         """Keeps a run that is complete; of any other nothing may be said later."""
@@ -127,8 +142,10 @@ class RunCache:
         key = key_of(request, engine_path=self.engine_path)
         if key is None:
             return
-        kept = {**run, "findings": [{**finding, "plan": request.plan} for finding in run["findings"]], "since": None}
-        kept.pop("canary", None)
+        # Neither what this command's baseline and suppressions say, nor how its canary fared.
+        found = [{name: value for name, value in item.items() if name not in _MARKS} for item in run["findings"]]
+        kept = {name: value for name, value in run.items() if name not in ("since", "canary", "file", "replayed")}
+        kept["findings"] = [{**finding, "plan": request.plan} for finding in found]
         judged = datetime.now(UTC).isoformat(timespec="seconds")
         try:
             self._write(self._record(key.digest), {"run": kept, "lines": key.lines, "judged": judged})
@@ -248,6 +265,11 @@ def _fits(run: dict[str, Any], request: Request) -> bool:
         return bool(same and judged and run["run"] == RUN_VERSION and is_complete(run) and not run["interrupted"])
     except (KeyError, TypeError, AttributeError):
         return False
+
+
+def _names_lines(run: dict[str, Any]) -> bool:
+    claims = run.get("claims") or []
+    return bool(run["findings"] or run["hygiene"] or any(claim.get("site") for claim in claims))
 
 
 def prune(folder: Path, *, limit: int = LIMIT_BYTES, revisions_kept: int = MOST_REVISIONS) -> None:

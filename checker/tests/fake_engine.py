@@ -10,6 +10,9 @@ A target is an empty file named libpowercut-<name>.so; `record` copies the plan 
     refused         a usage error                      broken      a harness error
     marks           record misses a mark               silent      stops without `end`
     buggy, untidy   a finding, or hygiene, only when the plan switches a bug on
+    canary_…        the planted bug of a gate
+
+With FAKE_BLIND in the environment it judges everything clean.
     haunted         consistent; what is replayed holds all the same
 
 `audit` finds a difference in `lost` and `twice`; `refused`, `broken`, `silent` and `slow` are as above, and `hooked`
@@ -125,8 +128,12 @@ def explore() -> None:
         sys.exit(2)
     bug = plan["target"]["options"].get("bug", "none")
     found = 0
-    if any(word in name for word in ("lost", "twice", "dies", "slow")) or ("buggy" in name and bug != "none"):
-        emit(**finding("k1"))
+    planted = name.startswith("canary") or ("buggy" in name and bug != "none")
+    if os.environ.get("FAKE_BLIND"):
+        name = "clean"
+    elif planted or any(word in name for word in ("lost", "twice", "dies", "slow")):
+        invariant = "duplicate-bound" if name == "canary_copies" else "lost-item"
+        emit(**{**finding("k1"), "invariant": invariant})
         found = 1
     emit(event="progress", crash_points=4, of=9, crash_states=str(10**30), executions=50, findings=found, seconds=0.5)
     if "twice" in name:

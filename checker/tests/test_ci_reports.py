@@ -23,7 +23,7 @@ def test_unknown_format_lists_the_choices(house: Any, capsys: pytest.CaptureFixt
     assert main(["run", "level", "--format", "text,pdf"]) == ExitCode.USAGE
     told = capsys.readouterr().err
     assert "unknown format 'pdf'" in told
-    assert "There are text, html, json, sarif, junit, github, markdown." in told
+    assert "There are text, html, pages, json, sarif, junit, github, markdown." in told
 
 
 def test_formats_are_only_made_where_they_are_named(house: Any, capsys: pytest.CaptureFixture[str]) -> None:

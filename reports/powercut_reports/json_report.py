@@ -12,16 +12,20 @@ With a baseline each finding has `baseline`, "new" or "known"; one that a suppre
 A run of program mode also has `program`: {command, recover, check, dump, tracer, pools}, the commands as lists of
 words.
 
+A run of a command with --since has `since` (whether it is from the cache), one with a budget in seconds `smoke` (what was
+looked at first); checker/RUN.md has both.
+
 `crash_states`, `covered` and `total` are decimal strings: they outgrow 64 bits. `operation` and `query`
 are text such as "update(17)" and "lookup(17)"; the whole finding is in `file`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from powercut_reports.model import Finding, Hygiene
+from powercut_reports.model import Finding, Hygiene, Run
 from powercut_reports.parse import parse_run
 from powercut_reports.story import summary_site
 
@@ -32,21 +36,24 @@ _COVERAGE = ("kind", "covered", "total", "nested_complete", "reason")
 _BIG = ("covered", "total")
 
 
-def runs_object(runs: list[dict[str, Any]]) -> dict[str, Any]:
-    """The object for `runs`, in their order. The values are JSON's own types; nothing of `runs` is shared."""
-    return {"runs": [_run(run) for run in runs]}
+def runs_object(runs: list[dict[str, Any]], *, parsed: Sequence[Run] = ()) -> dict[str, Any]:
+    """The object for `runs`, in their order. The values are JSON's own types; nothing of `runs` is shared.
+
+    `parsed`: the same runs, of a caller that has read them already.
+    """
+    return {"runs": [_run(raw, run) for raw, run in zip(runs, parsed or map(parse_run, runs), strict=True)]}
 
 
 def _big(value: object) -> str | None:
     return None if value is None else str(value)
 
 
-def _run(raw: dict[str, Any]) -> dict[str, Any]:
-    run = parse_run(raw)
+def _run(raw: dict[str, Any], run: Run) -> dict[str, Any]:
     coverage = raw.get("coverage") or {}
     return {
         **{name: raw.get(name) for name in _COPIED},
         **({"program": {name: program.get(name) for name in _PROGRAM}} if (program := raw.get("program")) else {}),
+        **{name: dict(raw[name]) for name in ("since", "smoke") if isinstance(raw.get(name), dict)},
         "crash_states": _big(raw.get("crash_states")),
         **{name: raw.get(name) for name in _COUNTED},
         "verdict": run.verdict,

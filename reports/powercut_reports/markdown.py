@@ -84,7 +84,20 @@ def _verdict(results: Results) -> str:
     accepted = sum(map(len, results.accepted))
     if accepted:
         parts.append(f"{fmt.plural(accepted, 'finding')} known or suppressed")
-    return f"**{bold}** in {fmt.plural(len(results.runs), 'run')}" + (f": {', '.join(parts)}." if parts else ".")
+    told = f"**{bold}** in {fmt.plural(len(results.runs), 'run')}" + (f": {', '.join(parts)}." if parts else ".")
+    return " ".join([told, *_around(results)])
+
+
+def _around(results: Results) -> list[str]:
+    """How much was taken from a cache, and that a planted bug was found on the same way."""
+    said = []
+    known = [raw["since"] for raw in results.raw if isinstance(raw.get("since"), dict)]
+    if known:
+        cached = sum(since.get("cached") is True for since in known)
+        said.append(f"{fmt.grouped(cached)} unchanged since {_code(str(known[0].get('revision')))}, from the cache.")
+    if any(isinstance(raw.get("canary"), dict) and raw["canary"].get("found") is True for raw in results.raw):
+        said.append("The planted bug (canary) was found again.")
+    return said
 
 
 def _row(run: Run) -> str:

@@ -105,6 +105,7 @@ def _properties(run: Run) -> Json:
         "scenario": run.scenario,
         "model": run.model,
         "verdict": run.verdict,
+        "cached": any(note.startswith("cached") for note in run.coverage.notes),
         "coverage": story.coverage_sentence(run.coverage),
     }
 

@@ -199,7 +199,8 @@ class ProgramOptions:
             raise UsageError(
                 f"{', '.join(wrong)} cannot be combined with --record or --recover",
                 where="program mode",
-                next_step="Leave it out: a recorded program has neither targets nor scenarios, and is not resumed.",
+                next_step="Leave it out: a recorded program has neither targets nor scenarios nor a cache, "
+                "and is not resumed.",
             )
 
 
