@@ -54,8 +54,7 @@ class Latency:
 #: The latencies that are emulated in section 4.1 and 4.2 of the paper on Level hashing, which measures BCH, PFHT and
 #: path hashing with them too. It delays flushes and states nothing for fences.
 _LEVEL = tuple(
-    Latency(name=f"OSDI'18 200/{write}", read_ns=200, write_ns=write, fence_ns=0)
-    for write in (200, 600, 1000)
+    Latency(name=f"OSDI'18 200/{write}", read_ns=200, write_ns=write, fence_ns=0) for write in (200, 600, 1000)
 )
 #: What Yang et al. measured on Optane (FAST 2020, fig. 2): a random read; a store, clwb and fence. The papers on these
 #: schemes emulate nothing: they ran on such memory.
