@@ -33,7 +33,7 @@ from powercut.trace_events import BLOCK_SHIFT, LINE_SHIFT, units
 _OF_AN_ITEM = ("insert", "update", "erase")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Counts:
     """Sums or averages over operations, or the counts of one."""
 
@@ -56,7 +56,7 @@ class Counts:
 COUNTS = tuple(item.name for item in fields(Counts))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Operation:
     """One operation. `index` counts all operations of the trace; `items` were in the table when it began."""
 
@@ -214,13 +214,11 @@ def measure(plan: dict[str, Any], *, interrupt: Interrupt | None = None) -> Meas
         plan_file.write_text(json.dumps(plan), encoding="utf-8")
         given = ["record", "--plan", str(plan_file), "--trace", str(trace), "--count-loads", "--loads", str(loads)]
         engine.single(engine_path, given, events.Recorded, interrupt=interrupt)
-        counted = loads.read_bytes()
-        dumped = trace_events.read(engine_path, trace, interrupt=interrupt)
-    meter = Meter(
-        [number for (number,) in struct.iter_unpack("<I", counted)],
-        explored=trace_events.starts_explored(dumped.metadata),
-    )
-    for record in dumped.records:
-        meter.add(record)
+        meter = Meter(
+            [number for (number,) in struct.iter_unpack("<I", loads.read_bytes())],
+            explored=trace_events.starts_explored(plan),
+        )
+        for record in trace_events.records(engine_path, trace, interrupt=interrupt):
+            meter.add(record)
     scenario = plan["scenario"]
     return Measured(operations=meter.operations, item_bytes=scenario["key_size"] + scenario["value_size"])

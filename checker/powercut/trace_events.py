@@ -24,24 +24,27 @@ class Dumped:
 
     records: list[dict[str, Any]]
     modules: list[events.Module]
-    #: What the trace says of itself; the plan is under "plan".
-    metadata: dict[str, Any]
+
+
+def records(engine_path: Path, trace: Path, *, interrupt: Interrupt | None = None) -> Iterator[dict[str, Any]]:
+    """The `trace_event` objects of a trace, one after the other: a long one need not fit into memory."""
+    arguments = ["dump", "--format", "json", "--trace", str(trace)]
+    for _, raw in engine.stream(engine_path, arguments, interrupt=interrupt):
+        if raw["event"] == "trace_event":
+            yield raw
 
 
 def read(engine_path: Path, trace: Path, *, interrupt: Interrupt | None = None) -> Dumped:
     """Everything that a trace holds."""
-    records: list[dict[str, Any]] = []
+    found: list[dict[str, Any]] = []
     modules: list[events.Module] = []
-    metadata: dict[str, Any] = {}
     arguments = ["dump", "--format", "json", "--trace", str(trace)]
     for event, raw in engine.stream(engine_path, arguments, interrupt=interrupt):
         if raw["event"] == "trace_event":
-            records.append(raw)
+            found.append(raw)
         elif isinstance(event, events.Modules):
             modules = event.modules
-        elif raw["event"] == "dumped":
-            metadata = raw.get("metadata") or {}
-    return Dumped(records=records, modules=modules, metadata=metadata)
+    return Dumped(records=found, modules=modules)
 
 
 def units(offset: int, size: int, shift: int) -> range:
@@ -49,9 +52,9 @@ def units(offset: int, size: int, shift: int) -> range:
     return range(offset >> shift, ((offset + size - 1) >> shift) + 1)
 
 
-def starts_explored(metadata: dict[str, Any]) -> bool:
-    """Whether what comes before the first phase counts as explored: as the first phase does."""
-    phases = ((metadata.get("plan") or {}).get("scenario") or {}).get("phases") or [{}]
+def starts_explored(plan: dict[str, Any] | None) -> bool:
+    """Whether what comes before the first phase of a plan counts as explored: as the first phase does."""
+    phases = ((plan or {}).get("scenario") or {}).get("phases") or [{}]
     return bool(phases[0].get("explore"))
 
 
@@ -89,8 +92,3 @@ def _unshift(value: int, shift: int) -> int:
 def _key(number: int, size: int) -> str:
     chunks = ((number + _STEP * chunk) & _MASK for chunk in range((size + 7) // 8))
     return b"".join(_mix(chunk).to_bytes(8, "little") for chunk in chunks)[:size].hex()
-
-
-def each_operation(records: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The records at which operations begin, in order."""
-    return (record for record in records if record["kind"] == "op-begin")

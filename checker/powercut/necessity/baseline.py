@@ -72,7 +72,7 @@ def prepare(request: Request, folder: Path, *, context: Context) -> Baseline:
         trace=trace,
         modules=dumped.modules,
         records=dumped.records,
-        starts=trace_events.starts_explored(dumped.metadata),
+        starts=trace_events.starts_explored(request.plan),
         sites=sites,
         explored=explored,
     )
