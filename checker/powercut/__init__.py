@@ -11,7 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from powercut import stateful as stateful
+    import powercut.stateful as stateful  # noqa: F401  # `from powercut import` is a cycle to mypy
     from powercut.api import InconsistentError as InconsistentError
     from powercut.api import Result as Result
     from powercut.api import Session as Session
