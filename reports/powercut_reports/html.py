@@ -128,7 +128,7 @@ def write_pages(runs: list[dict[str, Any]], out_dir: Path, *, title: str, compan
 def render(runs: list[dict[str, Any]], *, title: str, companions: Companions | None = None) -> str:
     """The one file as a string."""
     report = _Report(runs, title, companions or Companions())
-    return report.page("report.html.j2", _Links({}), report.views, data=json_report.runs_object(runs))
+    return report.page("report.html.j2", _Links({}), report.views, data=report.data)
 
 
 def render_pages(runs: list[dict[str, Any]], *, title: str, companions: Companions | None = None) -> dict[str, str]:
@@ -139,7 +139,7 @@ def render_pages(runs: list[dict[str, Any]], *, title: str, companions: Companio
         "report.css": _joined(*_STYLES) + "\n",
         "report.js": _joined(*_SCRIPTS) + "\n",
         "theme.js": _static("theme.js") + "\n",
-        "index.html": report.page("report.html.j2", _Links(names), (), data=json_report.runs_object(runs)),
+        "index.html": report.page("report.html.j2", _Links(names), (), data=report.data),
     }
     for view in report.views:
         links = _Links(names, view.id)
@@ -155,7 +155,8 @@ class _Report:
 
     def __init__(self, runs: list[dict[str, Any]], title: str, companions: Companions) -> None:
         audits = parse_audits(companions.audit)
-        self.views = tuple(_run_view(index, parse_run(raw), audits) for index, raw in enumerate(runs))
+        self.views = tuple(run_view(index, parse_run(raw), audits) for index, raw in enumerate(runs))
+        self.data = json_report.runs_object(runs, parsed=[view.run for view in self.views])
         self.sections = research.sections(
             [view.run for view in self.views],
             fidelity=companions.fidelity,
@@ -287,7 +288,7 @@ def _embedded_json(value: object) -> Markup:
     return Markup(text)
 
 
-def _run_view(index: int, run: Run, audits: Audits) -> RunView:
+def run_view(index: int, run: Run, audits: Audits) -> RunView:
     findings = tuple(finding_view(f"run-{index + 1}-{n + 1}", finding) for n, finding in enumerate(run.findings))
     return RunView(
         id=f"run-{index + 1}",

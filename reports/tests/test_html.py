@@ -2,14 +2,16 @@
 
 import json
 import re
+import runpy
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from powercut_reports import html
-from powercut_reports.pack import inflated
+from powercut_reports.pack import inflated, unpack
 
+large_report = runpy.run_path(str(Path(__file__).parent / "large_report.py"))["runs"]
 Raw = dict[str, Any]
 PACKAGE = Path(html.__file__).parent
 
@@ -32,6 +34,49 @@ def test_the_embedded_data_is_the_json_report(sample_runs: list[Raw]) -> None:
     found = re.search(r'id="powercut-data">(.*?)</script>', page, re.DOTALL)
     assert found and json.loads(inflated(json.loads(found[1])["report"])) == html.json_report.runs_object(sample_runs)
     assert not set("<>&\u2028") & set(found[1])
+
+
+def test_pages_are_the_same_report_cut_up(sample_runs: list[Raw], tmp_path: Path) -> None:
+    index = html.write_pages(sample_runs, tmp_path, title="Pages")
+    folder = index.parent
+    assert index == tmp_path / "report" / "index.html" and list(tmp_path.iterdir()) == [folder]
+    names = {path.name for path in folder.iterdir()}
+    assert {"report.css", "report.js", "theme.js", "states.html", "level-published-expand-adr.html"} <= names
+    assert len(names) == 5 + len(sample_runs)
+    whole = html.render(sample_runs, title="Pages")
+    run = (folder / "level-published-update_full_bucket-adr.html").read_text(encoding="utf-8")
+    for start in ('<p class="story">', '<div class="run-columns">', '<ol class="stores">'):
+        part = run[run.index(start) :][:400]
+        assert part in whole, f"{start} is rendered once, for both forms"
+    targets = {link for page in folder.glob("*.html") for link in re.findall(r'href="([^"#:]+)', page.read_text())}
+    assert targets - {"data"} <= names, "links are relative and lead somewhere"
+
+    html.write_pages(sample_runs[:2], tmp_path, title="Fewer")
+    assert len(list(folder.iterdir())) == 4 + 2, "pages of runs that are gone are gone"
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_every_run_has_a_page_of_its_own() -> None:
+    odd = [{"target": "../x y", "scenario": "a/b"}, {"target": "..-x-y", "scenario": "a-b"}, {}, {"target": "index"}]
+    pages = html.render_pages(odd, title="x")
+    names = [name for name in pages if name.endswith(".html")]
+    assert len(names) == 5 and all(re.fullmatch(r"[\w-][\w.-]*", name) for name in names)
+
+
+@pytest.mark.parametrize(
+    "count", [pytest.param(200, marks=pytest.mark.slow), pytest.param(1000, marks=pytest.mark.long)]
+)
+def test_a_thousand_findings_stay_below_ten_megabytes(count: int, tmp_path: Path) -> None:
+    runs = large_report(count)
+    path = html.write_report(runs, tmp_path, title="Large")
+    assert path.stat().st_size <= 10_000 * count
+    page = path.read_text(encoding="utf-8")
+    # What stands in the page as it is: the headline, the story and the command of each.
+    static = page[: page.index('id="powercut-data"')]
+    assert len(re.findall(r'<p class="story">', static)) == len(re.findall(r"powercut reproduce ", static)) == count
+    packed = json.loads(re.search(r'id="powercut-data">(.*?)</script>', page, re.DOTALL)[1])
+    place = re.search(r'id="run-60-2".*?data-piece="(\d+)"', static, re.DOTALL)
+    assert place and 'class="stores"' in unpack(packed, int(place[1]))
 
 
 def test_an_older_report_survives_a_failed_write(
@@ -86,7 +131,8 @@ def test_every_class_of_the_stylesheet_is_used() -> None:
     css = re.sub(r"/\*.*?\*/", "", styles, flags=re.DOTALL)
     selectors = re.sub(r"\{[^{}]*\}", " ", css)
     classes = set(re.findall(r"\.(-?[a-z][\w-]*)", selectors))
-    used = "".join(p.read_text(encoding="utf-8") for p in PACKAGE.rglob("*.*") if p.suffix in (".j2", ".svg", ".py", ".js"))
+    users = [path for path in PACKAGE.rglob("*.*") if path.suffix in (".j2", ".svg", ".py", ".js")]
+    used = "".join(path.read_text(encoding="utf-8") for path in users)
     assert {name for name in classes if not re.search(rf"\b{name.removeprefix('b-')}\b", used)} == set()
 
 
