@@ -17,8 +17,9 @@ def headline(record: dict[str, Any]) -> str:
     numbers = ", ".join(f"{totals[result]} {result}" for result in RESULTS)
     judged = len(record["sites"])
     sites = f"{judged} of {record['sites_total']}" if judged < record["sites_total"] else str(judged)
+    scenarios = len(record["scenarios"])
     return (
-        f"{record['target']}:{record['variant']} ({record['model']}, {len(record['scenarios'])} scenarios): "
+        f"{record['target']}:{record['variant']} ({record['model']}, {scenarios} scenario{'s' * (scenarios != 1)}): "
         f"{sites} flush and fence sites, {numbers}"
     )
 

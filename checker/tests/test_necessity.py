@@ -253,6 +253,14 @@ def test_old_findings_prove_nothing(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert not set(kept) & {finding["fingerprint"] for finding in run["findings"]}
 
 
+def test_caches_in_the_persistence_domain_make_flushes_redundant(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = analysed(capsys, tmp_path, "path:hardened", "--scenario", "path_insert", "--model", "eadr")
+    assert made["sites"] and {site["result"] for site in made["sites"]} == {REDUNDANT}
+    assert all(site["idle"] == site["count"] for site in made["sites"])
+
+
 def _runs(out: Path, target: str, scenario: str) -> list[dict[str, Any]]:
     main(["run", target, "--scenario", scenario, "--out", str(out), "--format", "json"])
     return [json.loads(path.read_text()) for path in (out / "runs").glob("*.json")]
