@@ -4,13 +4,17 @@ This is how powercut itself is tested: a bug that is not found means a checker t
 that is not clean means a checker that cries wolf.
 """
 
+import json
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from powercut import batch, catalog, requests, runner, source, targets
 from powercut.errors import UsageError, unknown_name
 from powercut.exit_codes import ExitCode
+from powercut.explain import explained
+from powercut.findings import write_json
 from powercut.options import ExploreOptions
 from powercut.runner import Context, Request
 from powercut.scenario import Scenario
@@ -45,6 +49,7 @@ class Verdict:
         if any(error.exit_code is ExitCode.USAGE for error in self.outcome.errors):
             return ExitCode.USAGE
         expected = all(bug["found"] and bug["site_shown"] and bug["twin_clean"] for bug in self.bugs)
+        expected &= all(item["cause_shown"] is not False for bug in self.bugs for item in bug.get("explained", ()))
         if self.outcome.interrupted or any(run["verdict"] == "unknown" for run in self.outcome.runs):
             return ExitCode.INCOMPLETE
         return ExitCode.CLEAN if expected and all(item["clean"] for item in self.known_good) else ExitCode.FINDINGS
@@ -98,9 +103,14 @@ def _case(role: Role, item: Scenario, selection: targets.Selection, options: Exp
 
 
 def run(
-    chosen: Sequence[Case], context: Context, *, jobs: int, on_run: Callable[[dict[str, Any]], None] = lambda run: None
+    chosen: Sequence[Case],
+    context: Context,
+    *,
+    jobs: int,
+    on_run: Callable[[dict[str, Any]], None] = lambda run: None,
+    explain: bool = False,
 ) -> Verdict:
-    """Carries out the cases and compares each with what is expected."""
+    """Carries out the cases and compares each with what is expected; with `explain`, causes as well."""
     outcome = batch.run_all([case.request for case in chosen], context, jobs=jobs, on_run=on_run)
     verdict = Verdict(outcome=outcome)
     if outcome.errors:
@@ -119,7 +129,81 @@ def run(
         else:
             _judge(rows, case, result)
     verdict.bugs = list(rows.values())
+    if explain:
+        _explain(chosen, rows, context, jobs=jobs)
     return verdict
+
+
+def _explain(chosen: Sequence[Case], rows: dict[str, dict[str, Any]], context: Context, *, jobs: int) -> None:
+    """Adds to each bug's row what its telling finding comes to: `operations`, `cause`, `cause_shown` and `fix_held`."""
+
+    def one(case: Case) -> dict[str, Any] | None:
+        bug = case.scenario.content.known_bug
+        assert bug is not None
+        folder = context.out / "findings"
+        run_file = context.out / "runs" / f"{case.request.slug}-{case.request.options.model}.json"
+        found = json.loads(run_file.read_text(encoding="utf-8"))["findings"]
+        record = telling(bug, found)
+        if record is None:
+            return None  # A bug of hygiene alone.
+        fields = explained({**record, "plan": case.request.plan}, context=context)
+        write_json(folder / f"{record['fingerprint']}.json", {**record, "plan": case.request.plan, **fields})
+        cause, minimal = fields["cause"], fields["minimal"]
+        return {
+            "operations": len(minimal["operations"]) if minimal else None,
+            "cause": cause["kind"] if cause else None,
+            "first": (cause or {}).get("first") and cause["first"]["site"],
+            "second": (cause or {}).get("second") and (cause["second"]["site"] or cause["second"]["text"]),
+            "cause_shown": shows_cause(bug, cause) if cause and bug.cause else None,
+            "fix_held": cause["recheck"]["held"] if cause and cause["fix"] else None,
+        }
+
+    bugs = [case for case in chosen if case.role == "bug"]
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        for case, answer in zip(bugs, pool.map(one, bugs), strict=True):
+            bug = case.scenario.content.known_bug
+            assert bug is not None
+            if answer is not None:
+                rows[bug.id].setdefault("explained", []).append({"scenario": case.scenario.name, **answer})
+
+
+def telling(bug: KnownBug, found: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    """Of a bug's findings, the earliest that the gallery expects, one that shows its line where there is one."""
+
+    def place(record: dict[str, Any]) -> tuple[int, int, str]:
+        return record["crash_point"]["depth"], record["crash_point"]["index"], record["fingerprint"]
+
+    expected = [item for item in found if set(bug.expected) & {item["invariant"], item.get("underlying")}]
+    shown = [item for item in expected if shows_site(bug, [item])]
+    return min(shown or expected, key=place, default=None)
+
+
+def shows_cause(bug: KnownBug, cause: dict[str, Any]) -> bool:
+    """Whether a root cause is of the kind, and names the two lines, that the gallery expects."""
+    wanted = bug.cause
+    if wanted is None:
+        return True
+    return (
+        cause["kind"] == wanted.kind
+        and _leads_through(cause["first"], wanted.first)
+        and _leads_through(cause["second"], wanted.second)
+    )
+
+
+def _leads_through(place: dict[str, Any] | None, line: str | None) -> bool:
+    """Whether the calls of a place pass the line; "acknowledgement" is the end of an operation."""
+    if line is None:
+        return True
+    if place is None:
+        return False
+    if line == "acknowledgement":
+        return bool(place["role"] == line)
+    return any(_is_line(frame, line) for frame in place["stack"] or ())
+
+
+def _is_line(frame: dict[str, Any], line: str) -> bool:
+    file, text = line.split(": ", 1)
+    return (frame["file"] or "").endswith(file) and text in source.line(frame["file"], frame["line"])
 
 
 def _judge(rows: dict[str, dict[str, Any]], case: Case, result: dict[str, Any]) -> None:
@@ -156,10 +240,9 @@ def shows_site(bug: KnownBug, records: Sequence[dict[str, Any]]) -> bool:
     """Whether a finding or hygiene record of an expected kind shows the line of source that the bug names."""
     if bug.site is None:
         return True
-    file, text = bug.site.split(": ", 1)
     kinds = set(bug.expected)
     return any(
-        (frame["file"] or "").endswith(file) and text in source.line(frame["file"], frame["line"])
+        _is_line(frame, bug.site)
         for record in records
         if kinds & {record.get("invariant"), record.get("underlying"), record.get("kind")}
         for frame in _frames(record)

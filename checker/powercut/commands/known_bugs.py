@@ -1,6 +1,6 @@
 """`powercut known-bugs`: run the gallery."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -26,6 +26,9 @@ def known_bugs(
     jobs: shared.Jobs = None,
     seed: shared.Seed = options.DEFAULT_SEED,
     out: shared.Out = shared.DEFAULT_OUT / "known-bugs",
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Minimise each bug, and hold its root cause against the one expected.")
+    ] = False,
 ) -> None:
     """Run the gallery of known bugs.
 
@@ -40,7 +43,7 @@ def known_bugs(
     )  # fmt: skip
     cases = gallery.cases(scheme, options=chosen)
     with progress.bars() as (listener, _), open_context(paths.engine(), out, listener=listener) as context:
-        verdict = gallery.run(cases, context, jobs=jobs or shared.default_jobs())
+        verdict = gallery.run(cases, context, jobs=jobs or shared.default_jobs(), explain=explain)
     for error in verdict.outcome.errors:
         output.say_error(error)
     if json:
@@ -68,3 +71,23 @@ def _print(verdict: gallery.Verdict) -> None:
         accused = ", ".join(item["findings"]) or "not complete"
         rows.append((f"known good: {item['scenario']}", "clean", "clean" if item["clean"] else accused, "-"))
     output.print_table(("bug", "expected", "found", "fixed twin"), rows)
+    explained = [(bug["id"], item) for bug in verdict.bugs for item in bug.get("explained", ())]
+    if explained:
+        output.print_table(("bug", "operations", "cause", "B, missing", "A, too early", "fix"), _causes(explained))
+
+
+def _causes(explained: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
+    for name, item in explained:
+        cause = item["cause"] or "-"
+        rows.append(
+            (
+                name,
+                str(item["operations"] or "-"),
+                cause if item["cause_shown"] is not False else f"{cause}, NOT AS EXPECTED",
+                item["first"] or "-",
+                item["second"] or "-",
+                {None: "-", True: "held", False: "NOT HELD"}[item["fix_held"]],
+            )
+        )
+    return rows
