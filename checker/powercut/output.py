@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from powercut import canary, replays, run_cache
+from powercut import canary, places, replays, run_cache
 from powercut.companions import load
 from powercut.errors import PowercutError, UsageError, nearest
 from powercut.findings import counts, unwritable, write_json, write_text
@@ -136,14 +136,15 @@ def write_gate_reports(
     Annotations are printed: on stderr, where a workflow finds them too, when stdout is for JSON alone.
     """
     said = [error.paragraph() for error in errors]
+    placed = places.in_repository(runs) if {"sarif", "github"} & formats else []
     written: list[Path] = []
     for name, file, render in CI_REPORTS:
         if name in formats:
             path = out / file
-            write_text(path, render(runs, fail_on=fail_on, errors=said))
+            write_text(path, render(placed if name == "sarif" else runs, fail_on=fail_on, errors=said))
             written.append(path)
     if "github" in formats:
-        commands = github.render(runs, fail_on=fail_on, errors=said)
+        commands = github.render(placed, fail_on=fail_on, errors=said)
         print(commands, end="", file=sys.stderr if as_json else sys.stdout, flush=True)
     return written
 

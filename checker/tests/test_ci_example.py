@@ -173,6 +173,25 @@ def test_harness_trouble_is_red_and_leaves_reports(repository: Repository) -> No
     assert not repository.sarif()["invocations"][0]["executionSuccessful"]
 
 
+@pytest.mark.slow
+def test_a_folder_of_a_larger_repository_is_annotated_where_the_repository_has_it(repository: Repository) -> None:
+    """Fingerprints, and so the baseline, stay what they are in the folder itself."""
+    (repository.folder / "store").mkdir()
+    for name in ("src", "crash", "Makefile", "powercut-baseline.json", "powercut-suppressions.toml"):
+        repository.git("mv", name, f"store/{name}")
+    repository.edit("store/src/ledger.c", FLUSH, "")
+    repository.commit("moved, and a flush dropped")
+    answer = repository.check(working_directory="store")
+    lost = repository.line_of("store/src/ledger.c", "memcpy(slot->balance[0], value, kLedgerValue);")
+    assert answer.outputs == {"exit-code": "1"}
+    assert re.findall(r"^::error file=(.*?),line=(\d+),", answer.stdout, re.M) == [("store/src/ledger.c", str(lost))]
+    (run,) = json.loads((repository.folder / "store/.powercut/report.sarif").read_text())["runs"]
+    uris = {item["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for item in run["results"]}
+    assert uris == {"store/src/ledger.c", "store/src/settings.c"}
+    assert "Baseline powercut-baseline.json: 1 new, 1 known, 0 fixed" in answer.stdout
+    assert {f"store/.powercut/{name}" for name in REPORTS} <= set(uploaded(answer, repository.folder))
+
+
 def test_a_build_that_fails_is_red_without_a_verdict(repository: Repository) -> None:
     answer = repository.check(build="false")
     assert answer.failed and answer.outputs == {"exit-code": ""}
