@@ -7,7 +7,6 @@ worth one start of the engine, so a run has a limit of them; one that cannot be 
 
 import json
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from powercut import engine, events
 from powercut.errors import PowercutError
 
 #: Findings of a run that are drawn; the page of one further down has its stores and bytes only.
-MOST = 40
+MOST = 20
 _WATCHDOG_SECONDS = 30
 
 
@@ -33,9 +32,3 @@ def draw(record: dict[str, Any], trace: Path, *, engine_path: Path) -> dict[str,
         except PowercutError:
             return None
     return event.drawing if isinstance(event, events.Reproduced) else None
-
-
-def draw_all(found: Sequence[dict[str, Any]], trace: Path, *, engine_path: Path) -> None:
-    """Gives the first findings of a run the field `drawing`."""
-    for finding in found[:MOST]:
-        finding["drawing"] = draw(finding, trace, engine_path=engine_path)

@@ -1,25 +1,29 @@
 """Findings made ready to act on: the smallest case that shows each, its root cause, and a fix that was tried.
 
-This comes after a run: its findings are on disk already, and are written again with the fields `minimal` and `cause`
-(checker/RUN.md). A finding that several runs of a command have in common is explained once, in the first of them, so
-that what is explained does not depend on how many ran at a time.
+This comes after a run: its findings are on disk already, and are written again with the fields `minimal`, `cause` and
+`drawing` (checker/RUN.md). Drawings are cheap: more findings have one than are explained. A finding that several runs
+of a command have in common is explained once, in the first of them, so that what is explained does not depend on how
+many ran at a time.
 """
 
 import json
 import shutil
 import tempfile
+from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from powercut import engine, findings, minimise, runner
+from powercut import drawing, engine, findings, minimise, runner
 from powercut.cause import find_cause, unexplained
 from powercut.errors import PowercutError
 from powercut.reproduce import load
 
-#: Findings of each run that are explained unless --explain says otherwise.
+#: Findings that are explained unless --explain says otherwise: of each run, and of one variant of a target.
 DEFAULT_MOST = 3
+DEFAULT_MOST_OF_VARIANT = 4
 #: Where the traces of minimal cases are kept: OUT/minimal/<fingerprint>/
 FOLDER = "minimal"
 #: Of one finding; the search for a smaller case says so when it ends here.
@@ -27,35 +31,71 @@ LIMITS = minimise.Limits(considered=400, seconds=60.0)
 #: For the listener: explanations are no runs.
 _ORDER = 1_000_000
 
-Name = tuple[str, str, str]
+
+@dataclass(frozen=True, kw_only=True)
+class Name:
+    """What several runs may have in common."""
+
+    fingerprint: str
+    target: str
+    variant_name: str
+    model: str
+
+    @property
+    def variant(self) -> tuple[str, str]:
+        return self.target, self.variant_name
 
 
 @dataclass(kw_only=True)
 class Explainer:
-    """Explains the findings of one command's runs, `most` of each."""
+    """Explains the findings of one command's runs: `most` of each, and no more than `most_of_variant` of a variant."""
 
     context: runner.Context
     most: int
+    most_of_variant: int | None = None
     jobs: int = 1
     _known: dict[Name, dict[str, Any]] = field(default_factory=dict)
+    _count: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def run(self, run: dict[str, Any]) -> None:
-        """Explains findings of a run record, and writes them and the record again.
+        """Explains and draws findings of a run record, and writes them and the record again.
 
         Left alone are findings of programs, whose workload is not ours, and those that do not count.
         """
-        chosen = [finding for finding in run["findings"] if findings.counts(finding)][: self.most]
-        chosen = [finding for finding in chosen if not finding.get("cause")]  # one of the cache is explained already
-        if not chosen or run["program"] or run["interrupted"]:
+        if run["program"] or run["interrupted"] or self.most == 0:
             return
-        new = [finding for finding in chosen if _name(finding) not in self._known]
+        counting = [finding for finding in run["findings"] if findings.counts(finding)]
+        changed = self._draw(counting[: drawing.MOST], run)
+        # One of the cache is explained already.
+        changed |= self._explain([finding for finding in counting[: self.most] if not finding.get("cause")])
+        if changed:
+            findings.write_json(Path(run["file"]), run)
+
+    def _explain(self, chosen: Sequence[dict[str, Any]]) -> bool:
+        new = {_name(finding): finding for finding in chosen if _name(finding) not in self._known}
+        for name in list(new):
+            if self.most_of_variant is not None and self._count[name.variant] >= self.most_of_variant:
+                del new[name]
+            else:
+                self._count[name.variant] += 1
         with ThreadPoolExecutor(max_workers=self.jobs) as pool:
-            self._known |= zip(map(_name, new), pool.map(self._explained, range(len(new)), new), strict=True)
-        for finding in chosen:
+            self._known |= zip(new, pool.map(self._explained, range(len(new)), new.values()), strict=True)
+        known = [finding for finding in chosen if _name(finding) in self._known]
+        for finding in known:
             fields = self._known[_name(finding)]
             finding |= fields
             _write_again(Path(finding["file"]), fields)
-        findings.write_json(Path(run["file"]), run)
+        return bool(known)
+
+    def _draw(self, chosen: Sequence[dict[str, Any]], run: dict[str, Any]) -> bool:
+        new = [finding for finding in chosen if "drawing" not in finding] if run["trace"] else []
+        trace, engine_path = Path(run["trace"] or ""), self.context.engine_path
+        with ThreadPoolExecutor(max_workers=self.jobs) as pool:
+            drawings = pool.map(lambda finding: drawing.draw(finding, trace, engine_path=engine_path), new)
+            for finding, drawn in zip(new, drawings, strict=True):
+                finding["drawing"] = drawn
+                _write_again(Path(finding["file"]), {"drawing": drawn})
+        return bool(new)
 
     def _explained(self, number: int, finding: dict[str, Any]) -> dict[str, Any]:
         order = _ORDER + number
@@ -70,7 +110,12 @@ class Explainer:
 
 
 def _name(finding: dict[str, Any]) -> Name:
-    return finding["fingerprint"], finding["variant"], finding["model"]
+    return Name(
+        fingerprint=finding["fingerprint"],
+        target=finding["target"],
+        variant_name=finding["variant"],
+        model=finding["model"],
+    )
 
 
 def _write_again(file: Path, fields: dict[str, Any]) -> None:
@@ -93,7 +138,16 @@ def explained(record: dict[str, Any], *, context: runner.Context, limits: minimi
             )
         except PowercutError as error:
             cause = unexplained(f"It could not be looked for: {error.what}.")
-    return {"minimal": minimal.as_json() if minimal else None, "cause": cause}
+    return {"minimal": _drawn(minimal, context) if minimal else None, "cause": cause}
+
+
+def _drawn(minimal: minimise.Minimal, context: runner.Context) -> dict[str, Any]:
+    """The field `minimal`, with the table of its finding."""
+    content = minimal.as_json()
+    shown = content.get("finding")
+    if shown and minimal.trace is not None:
+        shown = {**shown, "drawing": drawing.draw(shown, Path(minimal.trace), engine_path=context.engine_path)}
+    return {**content, "finding": shown}
 
 
 def _minimal(record: dict[str, Any], context: runner.Context, limits: minimise.Limits) -> minimise.Minimal | None:

@@ -9,9 +9,9 @@ from typing import Any
 from powercut import batch, canary, failures, output, paths, progress, run_cache
 from powercut.errors import PowercutError
 from powercut.exit_codes import ExitCode
-from powercut.explain import DEFAULT_MOST, Explainer
+from powercut.explain import DEFAULT_MOST, DEFAULT_MOST_OF_VARIANT, Explainer
 from powercut.gate import Gate
-from powercut.runner import Request, open_context
+from powercut.runner import Context, Request, open_context
 from powercut.stats import TITLES, rows
 
 
@@ -32,11 +32,13 @@ class Gating:
         return self.is_gate(formats) if self.canary is None else self.canary
 
 
-def _most(explain: int | None, requests: Sequence[Request]) -> int:
+def _explainer(explain: int | None, requests: Sequence[Request], context: Context, jobs: int) -> Explainer:
     """A budget of time is for all that the command does, and exploring comes first."""
     if explain is not None:
-        return explain
-    return 0 if any(request.options.budget.seconds is not None for request in requests) else DEFAULT_MOST
+        return Explainer(context=context, most=explain, jobs=jobs)
+    timed = any(request.options.budget.seconds is not None for request in requests)
+    most = 0 if timed else DEFAULT_MOST
+    return Explainer(context=context, most=most, most_of_variant=DEFAULT_MOST_OF_VARIANT, jobs=jobs)
 
 
 @contextmanager
@@ -93,7 +95,7 @@ def judge(
             database=failures.of_folder(out, replay=replay),
         ) as context,
     ):
-        explainer = Explainer(context=context, most=_most(explain, requests), jobs=jobs)
+        explainer = _explainer(explain, requests, context, jobs)
 
         def show(run: dict[str, Any]) -> None:
             explainer.run(run)

@@ -63,7 +63,7 @@ Explain = Annotated[
         metavar="N",
         min=0,
         help="Findings of each run to minimise and to look for the root cause of, with a fix that is tried. "
-        "[default: 3; with a --budget of time, 0]",
+        "[default: 3, and 4 of one variant in all; with a --budget of time, 0]",
         show_default=False,
     ),
 ]
