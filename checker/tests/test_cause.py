@@ -1,0 +1,142 @@
+"""Root causes on real findings: the two stores, the fix, and what exploring the trace with it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checker.tests.real_engine import require_engine
+from powercut import explain, known_bugs, paths, runner
+from powercut.cause import find_cause, fixes, root_cause
+from powercut.cause.words import explanation, fix_sentence, sentence
+from powercut.errors import HarnessError
+from powercut.options import ExploreOptions
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(name="context")
+def _context(tmp_path: Path) -> Iterator[runner.Context]:
+    require_engine()
+    with runner.open_context(paths.engine(), tmp_path) as context:
+        yield context
+
+
+def finding_of(bug: str, context: runner.Context) -> dict[str, Any]:
+    """The telling finding of a bug of the gallery, with its plan."""
+    scheme = bug.partition("/")[0]
+    case = next(
+        case
+        for case in known_bugs.cases(scheme, options=ExploreOptions())
+        if case.role == "bug" and case.scenario.content.known_bug and case.scenario.content.known_bug.id == bug
+    )
+    known = case.scenario.content.known_bug
+    assert known is not None
+    record = known_bugs.telling(known, runner.run_one(case.request, context)["findings"])
+    assert record is not None
+    return {**record, "plan": case.request.plan}
+
+
+def cause_of(record: dict[str, Any], context: runner.Context) -> dict[str, Any]:
+    return find_cause(record, Path(record["trace"]), context=context, folder=context.out / "fixed")
+
+
+@pytest.mark.parametrize(
+    ("bug", "fix", "first", "second"),
+    [
+        ("level/insert-top-token-first", "flush-and-fence", "level/slots.cc", "level/slots.cc"),
+        ("level/undo-log-cleared-early", "flush-and-fence", "level/update.cc", "level/update.cc"),
+        ("level/header-never-flushed", "flush-and-fence", "level/recover.cc", "format returns"),
+        ("level/wrong-token-flushed", "flush-and-fence", "level/slots.cc", "insert(1) returns"),
+        ("level/move-clear-first", "reorder", "level/slots.cc", "level/slots.cc"),
+        ("cceh/key-before-value", "reorder", "cceh/segment.cc", "cceh/segment.cc"),
+    ],
+)
+def test_a_missing_order_is_named_and_mended(
+    bug: str, fix: str, first: str, second: str, context: runner.Context
+) -> None:
+    cause = cause_of(finding_of(bug, context), context)
+    assert cause["kind"] == "order"
+    assert cause["fix"]["kind"] == fix
+    assert first in cause["first"]["site"]
+    assert second in (
+        cause["second"]["text"] if cause["second"]["role"] == "acknowledgement" else cause["second"]["site"]
+    )
+    assert cause["recheck"]["held"]
+    assert cause["recheck"]["verdict"] == "consistent"
+    assert cause["recheck"]["coverage"]["kind"] == "complete"
+
+
+@pytest.mark.parametrize(
+    "bug", ["level/log-free-update-two-writes", "level/shrink-two-pointers", "level/undo-log-not-replayed"]
+)
+def test_what_no_flush_can_mend_gets_no_fix(bug: str, context: runner.Context) -> None:
+    cause = cause_of(finding_of(bug, context), context)
+    assert cause["kind"] == "atomicity"
+    assert cause["fix"] is None
+    assert cause["first"] is not None
+
+
+def test_a_state_that_is_wrong_with_everything_persisted_is_no_matter_of_order(context: runner.Context) -> None:
+    cause = cause_of(finding_of("level/update-leaves-duplicate", context), context)
+    assert (cause["kind"], cause["first"], cause["fix"]) == ("recovery", None, None)
+
+
+def test_a_fix_that_does_not_mend_is_not_believed(context: runner.Context, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fix is judged by exploring the trace with it, whatever the search for the culprits says."""
+    record = finding_of("level/insert-top-token-first", context)
+
+    def elsewhere(self: fixes.Fix, view: object) -> fixes.Edits:
+        del self, view
+        return fixes.Edits(insert=({"after": 0, "flush": None, "fence": "sfence", "stack_of": 0},))
+
+    monkeypatch.setattr(fixes.Fix, "edits", elsewhere)
+    cause = cause_of(record, context)
+    assert cause["kind"] != "order"
+    assert cause["fix"] is None
+
+
+def test_the_record_keeps_cause_and_minimal_case(context: runner.Context) -> None:
+    fields = explain.explained(finding_of("level/header-never-flushed", context), context=context)
+    assert fields["cause"]["kind"] == "order"
+    assert fields["cause"]["recheck"]["whole"]["held"]
+    assert len(fields["minimal"]["operations"]) <= 5
+
+
+def test_a_cause_that_cannot_be_looked_for_says_why(context: runner.Context, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> dict[str, Any]:
+        raise HarnessError("the engine died", where="powercut-engine", next_step="Report this.")
+
+    record = finding_of("level/header-never-flushed", context)
+    monkeypatch.setattr(explain, "find_cause", broken)
+    cause = explain.explained(record, context=context)["cause"]
+    assert cause["kind"] == "unexplained"
+    assert "the engine died" in cause["explanation"]
+
+
+PLACE = {"role": "store", "site": "a.cc:1", "text": "x = 1;"}
+RETURNS = {"role": "acknowledgement", "site": None, "text": "insert(1) returns"}
+
+
+def test_sentences_name_the_end_of_an_operation() -> None:
+    assert sentence("order", PLACE, RETURNS) == "Missing order: B before insert(1) returns."
+    assert "insert(1) returns" in fix_sentence("flush-and-fence", PLACE, RETURNS)
+    assert "told that it is safe" in explanation("order", PLACE, RETURNS, None)
+
+
+def test_a_fix_that_is_not_enough_is_said_to_be(context: runner.Context) -> None:
+    del context
+    assert "does not mend it" in explanation("order", PLACE, PLACE, {"held": False})
+
+
+def test_classes_tell_findings_apart_by_what_a_reader_would_call_them() -> None:
+    record = {
+        "invariant": "not-idempotent",
+        "underlying": "lost-item",
+        "query": {"kind": "lookup"},
+        "operation": {"kind": "insert"},
+    }
+    assert root_cause.class_of(record) == ("lost-item", "lookup", "insert")
