@@ -43,7 +43,8 @@ class CellState:
         if self.kind != "item":
             return f"empty ({self.text})" if self.text else "empty"
         if self.write == 0:
-            return f"key {self.key} with a value that nobody wrote"
+            known = self.key.isalnum() and not self.key.startswith("0x")
+            return f"key {self.key} with a value that nobody wrote" if known else "an item with bytes that are no key"
         which = f" with the {_ordinal(self.write)} value written to it" if self.write else ""
         return f"key {self.key}{which}"
 

@@ -64,12 +64,13 @@ class Fix:
 class Recheck:
     """What the exploration says with the fix applied to the trace."""
 
-    held: bool
+    held: bool  # the bug is gone; the trace may have others
     verdict: str
     coverage: Coverage
     crash_states: str
     executions: int | None
-    remaining: tuple[str, ...]  # invariants that are still violated
+    remaining: tuple[str, ...]  # invariants that are still violated by this bug
+    note: str
     whole: Recheck | None  # the same for the whole run
 
 

@@ -44,16 +44,9 @@ def finding_view(identifier: str, finding: Finding) -> FindingView:
             (nested, tuple(image.nested_view(line) for line in nested.lines)) for nested in finding.nested_images
         ),
         film=film.film(finding),
-        drawing=drawing.drawing_view(finding.drawing, _lost_bytes(finding)),
+        drawing=drawing.drawing_view(finding.drawing, remedy.lost_bytes(finding)),
         minimal=remedy.minimal_view(finding),
         cause=remedy.cause_view(finding),
         contents=differing,
         agreeing_keys=len(pairs) - len(differing),
     )
-
-
-def _lost_bytes(finding: Finding) -> list[tuple[int, int]]:
-    """What the power cut took: of the stores that recovery or the query missed, else of all."""
-    stores = [store for store in finding.stores if store.fate in ("lost", "torn")]
-    stores = [store for store in stores if store.decisive] or stores
-    return [(store.offset, store.offset + store.size) for store in stores]

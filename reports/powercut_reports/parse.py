@@ -79,6 +79,11 @@ def _site(raw: Raw, frames: tuple[Frame, ...]) -> str:
     return as_text(raw.get("site")) or (frame.site if frame else next((f.function for f in frames if f.function), ""))
 
 
+def _site_of(raw: Raw) -> str:
+    """The site alone. Most events name theirs, and their stacks are most of a record: those are left unread."""
+    return as_text(raw.get("site")) or _site(raw, parse_frames(raw))
+
+
 def _store(raw: Raw) -> Store:
     frames = parse_frames(raw)
     return Store(
@@ -113,7 +118,7 @@ def _nested(raw: Raw) -> NestedImage:
         NestedStore(
             as_int(s.get("offset")) or 0,
             as_int(s.get("size")) or 0,
-            _site(s, parse_frames(s)),
+            _site_of(s),
             as_text(s.get("function")),
         )
         for s in _dicts(raw.get("recovery_stores"))
@@ -133,7 +138,7 @@ def _timeline(value: object) -> tuple[TimelineLine, ...]:
                     as_text(raw.get("kind")),
                     as_text(raw.get("detail")),
                     as_text(raw.get("state")),
-                    _site(raw, parse_frames(raw)),
+                    _site_of(raw),
                     as_text(raw.get("function")),
                 )
                 for raw in _dicts(line.get("events"))
@@ -254,6 +259,7 @@ def _recheck(raw: Raw) -> Recheck:
         crash_states=as_text(raw.get("crash_states")),
         executions=as_int(raw.get("executions")),
         remaining=_texts(raw.get("remaining")),
+        note=as_text(raw.get("note")),
         whole=_recheck(whole) if whole else None,
     )
 
@@ -341,7 +347,7 @@ def parse_hygiene(raw: Raw) -> Hygiene:
     return Hygiene(
         as_text(raw.get("kind")),
         as_int(raw.get("count")) or 0,
-        _site(raw, parse_frames(raw)),
+        _site_of(raw),
         as_int(raw.get("offset")),
         as_int(raw.get("first_event")),
         as_text(raw.get("message")),

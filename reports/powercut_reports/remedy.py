@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from powercut_reports import format as fmt
 from powercut_reports import story
+from powercut_reports.drawing import DrawingView, drawing_view
 from powercut_reports.explained import Cause, Fix, Minimal, MinimalOperation, Place, Recheck
-from powercut_reports.film import snippet
+from powercut_reports.film import Film, film, snippet
 from powercut_reports.model import Finding, SourceLine
 from powercut_reports.parse import own_frame
 
@@ -55,6 +56,7 @@ class FixLine:
 class CauseView:
     cause: Cause
     title: str
+    explanation: str
     first: PlaceView | None
     second: PlaceView | None
     between: str  # what the arrow from B to A says
@@ -70,6 +72,8 @@ class MinimalView:
     settings: tuple[tuple[str, str, str], ...]  # name, value, value before (empty: the same)
     cut: str
     save: str  # the command that writes the scenario; empty without one
+    film: Film | None  # of its finding, as of any other
+    drawing: DrawingView | None
 
 
 def cause_view(finding: Finding) -> CauseView | None:
@@ -84,6 +88,7 @@ def cause_view(finding: Finding) -> CauseView | None:
     return CauseView(
         cause=cause,
         title=_TITLES.get(cause.kind, cause.kind),
+        explanation=cause.explanation[:1].upper() + cause.explanation[1:],
         first=_place("B", cause.first, finding),
         second=_place("A", cause.second, finding),
         between="must be durable before" if cause.kind == "order" else "and",
@@ -145,14 +150,21 @@ def _end_of_statement(lines: tuple[SourceLine, ...], focus: int) -> int:
 
 
 def recheck_words(recheck: Recheck) -> str:
-    """ "consistent (complete, 412 states, 9 executions)", with what is still violated."""
+    """ "consistent (complete, 412 states, 9 executions)", with what is still violated.
+
+    A trace may have several bugs: where this one is gone and others are not, it says both.
+    """
     facts = [story.coverage_words(recheck.coverage)]
     if recheck.crash_states:
         facts.append(f"{fmt.count_in_a_sentence(recheck.crash_states)} states")
     if recheck.executions is not None:
         facts.append(fmt.plural(recheck.executions, "execution"))
     words = f"{recheck.verdict} ({', '.join(facts)})"
-    return f"{words}; still violated: {', '.join(recheck.remaining)}" if recheck.remaining else words
+    if recheck.held and recheck.verdict == "inconsistent":
+        words += "; this finding is gone, others are not"
+    if recheck.remaining:
+        words += f"; still violated: {', '.join(recheck.remaining)}"
+    return f"{words}. {recheck.note}" if recheck.note else words
 
 
 def cause_sentences(cause: Cause) -> str:
@@ -182,8 +194,17 @@ def minimal_view(finding: Finding) -> MinimalView | None:
             for name in names
         ),
         cut=story.cut_sentence(minimal.crash),
+        film=film(minimal.finding) if minimal.finding else None,
+        drawing=drawing_view(minimal.finding.drawing, lost_bytes(minimal.finding)) if minimal.finding else None,
         save=f"{finding.reproduce} --save-scenario FILE.toml" if finding.reproduce and minimal.scenario else "",
     )
+
+
+def lost_bytes(finding: Finding) -> list[tuple[int, int]]:
+    """What the power cut took: of the stores that recovery or the query missed, else of all."""
+    stores = [store for store in finding.stores if store.fate in ("lost", "torn")]
+    stores = [store for store in stores if store.decisive] or stores
+    return [(store.offset, store.offset + store.size) for store in stores]
 
 
 def _shrunk(minimal: Minimal) -> list[str]:
@@ -191,7 +212,7 @@ def _shrunk(minimal: Minimal) -> list[str]:
     count = len(minimal.operations)
     if minimal.operations_before is not None:
         words.append(f"{fmt.grouped(minimal.operations_before)} → {fmt.plural(count, 'operation')}")
-    if minimal.lost is not None and minimal.lost_before is not None:
+    if minimal.lost is not None and minimal.lost_before is not None and minimal.lost != minimal.lost_before:
         words.append(f"{fmt.grouped(minimal.lost_before)} → {fmt.plural(minimal.lost, 'lost store')}")
     return words
 

@@ -75,7 +75,8 @@ def involved(finding: Finding) -> tuple[Involved, ...]:
     if not finding.cause or not (finding.cause.first or finding.cause.second):
         return tuple(Involved(next(labels, "") if decisive else "", stores) for decisive, stores in groups)
     named = _named_by(finding.cause, [stores for decisive, stores in groups if decisive])
-    letters = (letter for letter in labels if letter not in "AB")
+    taken = "".join(letter for letter, place in (("A", finding.cause.second), ("B", finding.cause.first)) if place)
+    letters = (letter for letter in labels if letter not in taken)
     labelled = [
         Involved(named.get(index) or next(letters, "") if decisive else "", stores)
         for index, (decisive, stores) in enumerate(groups)

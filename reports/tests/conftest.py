@@ -43,6 +43,14 @@ def lost_item(sample_runs: list[Run]) -> Run:
     return {**deepcopy(run["findings"][0]), **owner}
 
 
+@pytest.fixture
+def explained(lost_item: Run) -> Run:
+    """The same finding with sources, drawn table, cause and smallest case, as `powercut run --explain` leaves it."""
+    more: Run = json.loads((DATA / "explained.json").read_text(encoding="utf-8"))
+    # The smallest case's finding is one of the same shape.
+    return {**lost_item, **more, "minimal": {**more["minimal"], "finding": {**deepcopy(lost_item), "sources": {}}}}
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     """The distribution's Chromium. Missing: a skip with its reason, a failure in CI."""

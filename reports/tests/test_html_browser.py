@@ -100,7 +100,7 @@ def test_a_finding_tells_its_story(open_page: Open, sample_runs: list[Raw]) -> N
         "23 other keys as expected.",
     ):
         assert words in body
-    assert finding.locator(".src.focus").first.inner_text().strip().endswith("pc_store64(&bucket->tokens, next);")
+    assert finding.locator(".stores .src.focus").first.inner_text().strip().endswith("pc_store64(&bucket->tokens, next);")
     assert finding.locator(".this .b-lost").count() == 2
     page.click("#run-4-2 > summary")
     nested = page.locator("#run-4-2").inner_text()
@@ -187,8 +187,7 @@ def test_everything_is_reachable_by_keyboard(open_page: Open, sample_runs: list[
     marks.first.focus()
     page.keyboard.press("ArrowRight")
     assert page.evaluate("document.activeElement.getAttribute('aria-label')").startswith("event 1,103: clwb")
-    detail = page.locator("#run-4-1 .chart-detail").inner_text()
-    assert detail == "event 1,103: clwb, targets/level/update.cc:86; the line is now flushed"
+    assert page.locator("#run-4-1 .film-step").inner_text() == "Event 1,103: clwb.", "the film strip goes along"
 
 
 def test_controls_and_regions_have_names(open_page: Open, sample_runs: list[Raw]) -> None:
