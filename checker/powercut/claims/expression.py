@@ -56,7 +56,11 @@ _TOKEN = re.compile(rf"\s*(?:(?P<name>{_NAME})|(?P<number>\d+(?:\.\d+)?)|(?P<sig
 
 
 class ClaimError(ValueError):
-    """What is wrong with the text of a claim, as a sentence without its place."""
+    """What is wrong with the text of a claim, without its place, and what may have been meant."""
+
+    def __init__(self, what: str, hint: str = "") -> None:
+        super().__init__(what)
+        self.hint = hint
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,8 +226,8 @@ class _Parser:
 
     def _unknown(self, what: str, word: str, choices: Collection[str]) -> ClaimError:
         close = nearest(word, choices, limit=2)
-        hint = f"did you mean {' or '.join(repr(name) for name in close)}?" if close else f"there are {_list(choices)}"
-        return ClaimError(f"{what}; {hint}")
+        hint = f"Did you mean {' or '.join(repr(name) for name in close)}?" if close else f"There are {_list(choices)}."
+        return ClaimError(what, hint)
 
     def _comparison(self) -> str:
         kind, text = self._peek()

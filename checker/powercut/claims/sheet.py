@@ -120,7 +120,9 @@ def _sheet(
         try:
             expression = parse(table.claim, defined=definitions, commands=commands)
         except ClaimError as error:
-            raise UsageError(f"'{table.claim}': {error}", where=where, next_step=_FORMAT) from error
+            raise UsageError(
+                f"'{table.claim}': {error}", where=where, next_step=f"{error.hint} {_FORMAT}".strip()
+            ) from error
         for quantity in expression.quantities:
             if quantity.widest and not definitions[quantity.name].stores_in:
                 raise UsageError(
