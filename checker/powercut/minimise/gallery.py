@@ -10,7 +10,7 @@ import json
 import re
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -114,20 +114,25 @@ class Entry:
 
 def entries() -> dict[str, Entry]:
     """The page's rows, by bug."""
-    text = page().read_text(encoding="utf-8") if page().is_file() else ""
-    return {
-        match["id"]: Entry(after=int(match["after"]), reason=match["reason"].strip()) for match in _ROW.finditer(text)
-    }
+    found = _ROW.finditer(_text(page()))
+    return {match["id"]: Entry(after=int(match["after"]), reason=match["reason"].strip()) for match in found}
 
 
-def render(rows: Iterable[Row], known: Mapping[str, Entry]) -> str:
-    """The page, with the reasons that `known` has."""
-    return _HEADER + "".join(_line(row, known) for row in sorted(rows, key=lambda row: row.bug))
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
 
 
-def _line(row: Row, known: Mapping[str, Entry]) -> str:
-    why = known[row.bug].reason if row.after > FEW and row.bug in known else ""
-    return f"| `{row.bug}` | {row.invariant} | {row.before} | {row.after} | {_case(row)} |{' ' if why else ''}{why} |\n"
+def render(rows: Iterable[Row], before: str) -> str:
+    """The page, with the reasons that it has `before`. Bugs without a row keep their line."""
+    lines = {match["id"]: f"{match[0]}\n" for match in _ROW.finditer(before)}
+    why = {match["id"]: match["reason"].strip() for match in _ROW.finditer(before)}
+    lines |= {row.bug: _line(row, why.get(row.bug, "")) for row in rows}
+    return _HEADER + "".join(lines[bug] for bug in sorted(lines))
+
+
+def _line(row: Row, reason: str) -> str:
+    why = f" {reason}" if row.after > FEW and reason else ""
+    return f"| `{row.bug}` | {row.invariant} | {row.before} | {row.after} | {_case(row)} |{why} |\n"
 
 
 def _case(row: Row) -> str:
@@ -146,8 +151,7 @@ def run(chosen: Sequence[known_bugs.Case], *, jobs: int, limits: Limits) -> Iter
 
 def kept(path: Path) -> list[Row]:
     """The rows that an earlier command has kept."""
-    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-    return [Row(**json.loads(line)) for line in lines]
+    return [Row(**json.loads(line)) for line in _text(path).splitlines()]
 
 
 def main() -> int:
@@ -170,7 +174,7 @@ def main() -> int:
     few = sum(row.after <= FEW for row in rows)
     print(f"{few} of {len(rows)} have at most {FEW} operations")
     if given.write:
-        page().write_text(render(rows, entries()), encoding="utf-8")
+        page().write_text(render(rows, _text(page())), encoding="utf-8")
     return 0
 
 
