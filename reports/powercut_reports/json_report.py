@@ -4,7 +4,8 @@
                executions, leaves, verdict, coverage: {kind, covered, total, nested_complete, reason},
                assumptions, not_checked, seconds,
                findings: [{fingerprint, invariant, operation, query, store_site, lost_site, message, file}],
-               hygiene: [{kind, count, site, offset, first_event, message}]}]}
+               hygiene: [{kind, count, site, offset, first_event, message}],
+               claims: [{claim, cites, place, holds, measured, operation, site, note}]}]}
 
 With a baseline each finding has `baseline`, "new" or "known"; one that a suppression names has `suppressed`:
 {reason, expires, expired, rule}. The CLI adds what concerns all runs together (checker/RUN.md).
@@ -63,6 +64,7 @@ def _run(raw: dict[str, Any], run: Run) -> dict[str, Any]:
         "seconds": run.seconds,
         "findings": [_finding(finding) for finding in run.findings],
         "hygiene": [_hygiene(row) for row in run.hygiene],
+        "claims": [{name: value if value != "" else None for name, value in asdict(row).items()} for row in run.claims],
     }
 
 

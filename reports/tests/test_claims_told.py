@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from powercut_reports import ci, github, junit, markdown, sarif, text
+from powercut_reports import ci, github, json_report, junit, markdown, sarif, text
 
 SITE = "targets/level/insert.cc:88"
 FAILS = {
@@ -51,6 +51,14 @@ def test_a_gate_is_red_only_when_it_asks(fail_on: frozenset[str], outcome: str) 
     line = next(line for line in github.render([_run(FAILS)], fail_on=fail_on).splitlines() if "claim" in line)
     assert line.startswith("::error" if red else "::warning")
     assert "insert.fences" in markdown.render([_run(FAILS)], fail_on=fail_on)
+
+
+def test_the_json_has_every_claim_with_what_it_measured() -> None:
+    (run,) = json_report.runs_object([_run(FAILS, SILENT)])["runs"]
+    assert [(row["claim"], row["holds"], row["measured"], row["site"]) for row in run["claims"]] == [
+        ("insert.fences <= 2", False, 3, SITE),
+        ("leaks == 0", None, None, SITE),
+    ]
 
 
 def test_a_claim_without_a_line_is_placed_where_it_is_written_down() -> None:

@@ -8,7 +8,7 @@ from powercut_reports import json_report
 RUN = {
     "target": str, "variant": str, "scenario": str, "model": str, "strategy": str, "seed": int, "events": int,
     "crash_points": int, "crash_states": str, "executions": int, "leaves": int, "verdict": str, "coverage": dict,
-    "assumptions": list, "not_checked": dict, "seconds": float, "findings": list, "hygiene": list,
+    "assumptions": list, "not_checked": dict, "seconds": float, "findings": list, "hygiene": list, "claims": list,
 }  # fmt: skip
 COVERAGE = ["kind", "covered", "total", "nested_complete", "reason"]
 FINDING = ["fingerprint", "invariant", "operation", "query", "store_site", "lost_site", "message", "file"]
