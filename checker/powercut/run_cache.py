@@ -132,7 +132,7 @@ class RunCache:
     def explained(self, run: dict[str, Any]) -> None:
         """Findings of a settled run were explained: keeps that too, since it can take longer than the run."""
         request = self._requests.get(run["file"])
-        if request is not None and any(finding.get("cause") for finding in run["findings"]):
+        if request is not None and any(item.get("cause") or item.get("drawing") for item in run["findings"]):
             self.keep(request, run)
 
     def keep(self, request: Request, run: dict[str, Any]) -> None:

@@ -202,7 +202,19 @@ def test_a_build_that_fails_is_red_without_a_verdict(repository: Repository) -> 
 def test_the_workflow_gives_only_inputs_that_there_are() -> None:
     inputs = yaml.safe_load(ACTION.read_text())["inputs"]
     assert set(given_by_workflow(EXAMPLE / WORKFLOW, {"github": {}})) <= set(inputs)
-    assert all(item["description"] for item in inputs.values())
+    guide = (paths.home() / "docs" / "ci.md").read_text()
+    assert all(item["description"] and f"`{name}`" in guide for name, item in inputs.items())
+
+
+def test_the_guide_gives_only_what_there_is() -> None:
+    """Its workflows are YAML, and hand over inputs and options that exist."""
+    blocks = re.findall(r"```yaml\n(.*?)```", (paths.home() / "docs" / "ci.md").read_text(), re.S)
+    github, gitlab = (yaml.safe_load(block) for block in blocks)
+    (step,) = (item for item in github["jobs"]["powercut"]["steps"] if "powercut" in item.get("uses", ""))
+    assert set(step["with"]) <= set(yaml.safe_load(ACTION.read_text())["inputs"])
+    reference = (paths.home() / "docs" / "cli.md").read_text()
+    used = re.findall(r"--[a-z-]+", " ".join(gitlab["powercut"]["script"]))
+    assert used and all(f"{option} " in reference for option in used)
 
 
 @pytest.mark.parametrize(

@@ -42,11 +42,12 @@ def wait_for_finding(house: Any) -> Path:
     raise AssertionError("the engine's finding never reached the disk")
 
 
+@pytest.mark.parametrize("budget", [(), ("--budget", "5m")])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupt_keeps_and_prints_what_was_found(house: Any, number: signal.Signals) -> None:
+def test_interrupt_keeps_and_prints_what_was_found(house: Any, number: signal.Signals, budget: tuple[str, ...]) -> None:
     house.scenario("slow_a")
     house.scenario("slow_b")
-    process = start(house, "run", "level:published", "--jobs", "1", "--out", "out", "--json")
+    process = start(house, "run", "level:published", "--jobs", "1", "--out", "out", "--json", *budget)
     file = wait_for_finding(house)
     process.send_signal(number)
     out, err = process.communicate(timeout=30)

@@ -92,6 +92,18 @@ def test_a_revision_that_was_not_judged_explores_everything(project: Any, capsys
     assert why(answer) == {"clean": "nothing is cached for this revision"}
 
 
+def test_what_is_cached_takes_nothing_of_a_budget(project: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    project.scenario("clean")
+    project.scenario("lost_one")
+    commit()
+    code, free = gate(capsys, "--budget", "5m")
+    assert code == ExitCode.FINDINGS and all(run["smoke"] for run in free["runs"])
+    code, answer = gate(capsys, "--since", "HEAD", "--budget", "1ms")
+    assert code == ExitCode.FINDINGS and why(answer) == {"clean": "", "lost_one": ""}
+    kinds = [(run["strategy"], run["coverage"]["kind"], "smoke" in run) for run in answer["runs"]]
+    assert kinds == [("read-driven", "complete", False)] * 2
+
+
 def test_results_of_edited_files_are_not_those_of_the_commit(project: Any, capsys: pytest.CaptureFixture[str]) -> None:
     path = project.scenario("clean")
     commit()
