@@ -18,7 +18,7 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -123,6 +123,14 @@ class Failures:
 
     folder: Path
     replay: bool = True
+    #: What this command has said: a run that a budget splits into rounds replays in each of them.
+    _said: set[str] = field(default_factory=set, compare=False)
+
+    def is_news(self, sentence: str) -> bool:
+        """True the first time."""
+        news = sentence not in self._said
+        self._said.add(sentence)
+        return news
 
     def load(self, name: str) -> Loaded:
         """The entries of the run that is called `name`. Nothing in the files can make this fail."""

@@ -58,14 +58,18 @@ class Replays:
             return
         loaded = database.load(self.name)
         for warning in loaded.warnings:
-            self.context.listener.announced(self.order, warning)
+            self._say(warning, database)
         options = self.request.options
         fitting = [one for one in loaded.failures if one.is_of(plan, atoms=options.atoms, nested=options.nested)]
         for failure in fitting:
             done = self._replay(failure, trace)
             self._done.append(done)
             if done.record is not None:
-                self.context.listener.announced(self.order, self._announcement(done.record))
+                self._say(self._announcement(done.record), database)
+
+    def _say(self, sentence: str, database: Failures) -> None:
+        if database.is_news(sentence):
+            self.context.listener.announced(self.order, sentence)
 
     def settle(self, run: dict[str, Any], *, complete: bool) -> None:
         """Writes `replayed` into the run record, and the run's findings into the database."""

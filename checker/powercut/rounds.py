@@ -127,7 +127,7 @@ def _smoke(state: _State, context: Context, shares: TimeShares, left: Iterator[i
     part = shares.begin(state.order, waiting=next(left))
     try:
         options = replace(state.request.options, strategy=SMOKE, jobs=jobs, budget=Budget(seconds=max(part, _NOTHING)))
-        once = replace(context, chunks=False, failures=None, cache=None)
+        once = replace(context, chunks=False, cache=None)
         run = runner.explore(replace(state.request, options=options), once, order=state.order)
         state.smoke = {
             "strategy": SMOKE,

@@ -270,6 +270,17 @@ def test_a_replayed_finding_stands_where_the_budget_ran_out(folder: Path, capfd:
 
 
 @pytest.mark.slow
+def test_rounds_of_a_budget_in_seconds_replay_as_well(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    run_once("level:published", "--scenario", "shrink")
+    kept = {path.stem for path in entries(SHRINK)}
+    capfd.readouterr()
+    assert run_once("level:published", "--scenario", "shrink", "--budget", "1ms") == ExitCode.FINDINGS
+    assert kept <= {item["fingerprint"] for item in run_record(SHRINK)["findings"]}
+    said = capfd.readouterr().err
+    assert all(said.count(f"{name}.json") == 1 for name in kept), "each is announced once"
+
+
+@pytest.mark.slow
 def test_a_crash_state_that_the_trace_has_not_is_left_to_the_exploration(
     folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
