@@ -233,7 +233,11 @@ def drawing_view(drawing: Drawing | None, lost: list[tuple[int, int]]) -> Drawin
                 sorted(bucket.cells, key=lambda c: (not _is_word(c), int(c.name) if c.name.isdecimal() else 0))
             )
             differing = [cell for cell in cells if _differs(cell)] if drawing.has_after else []
-            labels = [("before", False), ("after", True)] if differing else [("", drawing.has_after)]
+            labels = (
+                [("before", False), ("after", True)]
+                if differing
+                else [("both" if drawing.has_after else "before", drawing.has_after)]
+            )
             rows = tuple(
                 _row(label, cells, after=after, has_after=drawing.has_after, lost=lost) for label, after in labels
             )

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 
 from powercut_reports import html
 
@@ -158,7 +159,7 @@ def test_the_smallest_case_has_a_film_of_its_own(open_finding: Open) -> None:
 def test_the_table_shows_what_the_cut_took(open_finding: Open) -> None:
     page = open_finding()
     grid = page.locator("#run-1-1 .grid").first
-    assert [text.strip() for text in grid.locator(".when").all_inner_texts()] == ["before", "after", ""]
+    assert [text.strip() for text in grid.locator(".when").all_inner_texts()] == ["before", "after", "both"]
     after = grid.locator("tbody").first.locator("tr").nth(1)
     assert after.locator(".slot").nth(2).get_attribute("class").split() == ["slot", "item", "changed", "hit", "torn"]
     assert "hit by the power cut" in after.locator(".slot").nth(2).text_content()
@@ -192,6 +193,14 @@ def test_nothing_is_wider_than_the_window(open_finding: Open, width: int) -> Non
     page = open_finding(viewport={"width": width, "height": 900})
     page.evaluate("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_to_complain_of(open_finding: Open, scheme: str) -> None:
+    page = open_finding(color_scheme=scheme, bypass_csp=True)
+    page.evaluate("document.querySelectorAll('#run-1-1 details').forEach((e) => { e.open = true; })")
+    found = Axe().run(page, context="#run-1-1").response["violations"]
+    assert [(rule["id"], [node["html"] for node in rule["nodes"]][:3]) for rule in found] == []
 
 
 def test_hostile_text_stays_text(open_finding: Open, explained: Raw) -> None:

@@ -98,7 +98,7 @@ def test_two_states_of_a_bucket_are_two_rows(explained: Raw) -> None:
     view = drawing_view(finding.drawing, lost_bytes(finding))
     assert view is not None
     first, second = view.groups[0].buckets
-    assert [row.label for row in first.rows] == ["before", "after"] and [row.label for row in second.rows] == [""]
+    assert [row.label for row in first.rows] == ["before", "after"] and [row.label for row in second.rows] == ["both"]
     before, after = first.rows
     assert [cell.state.shown for cell in before.slots if cell.state] == ["12 v2", "", "17 v3", "9 v1"]
     assert [cell.status for cell in after.slots] == ["same", "same", "changed", "gone"]
@@ -116,7 +116,7 @@ def test_without_a_recovered_table_only_before_is_drawn(explained: Raw) -> None:
     drawing = {**explained["drawing"], "after": False}
     view = drawing_view(parse_drawing(drawing), [])
     assert view is not None and not view.has_after and view.differences == ()
-    assert [row.label for bucket in view.groups[0].buckets for row in bucket.rows] == ["", ""]
+    assert [row.label for bucket in view.groups[0].buckets for row in bucket.rows] == ["before"] * 2
     shown = [cell.state.shown for cell in view.groups[0].buckets[0].rows[0].slots if cell.state]
     assert shown == ["12 v2", "", "17 v3", "9 v1"]
 

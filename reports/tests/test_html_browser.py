@@ -100,7 +100,8 @@ def test_a_finding_tells_its_story(open_page: Open, sample_runs: list[Raw]) -> N
         "23 other keys as expected.",
     ):
         assert words in body
-    assert finding.locator(".stores .src.focus").first.inner_text().strip().endswith("pc_store64(&bucket->tokens, next);")
+    focus = finding.locator(".stores .src.focus").first.inner_text()
+    assert focus.strip().endswith("pc_store64(&bucket->tokens, next);")
     assert finding.locator(".this .b-lost").count() == 2
     page.click("#run-4-2 > summary")
     nested = page.locator("#run-4-2").inner_text()
