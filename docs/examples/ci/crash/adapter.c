@@ -1,4 +1,4 @@
-/* A library of this repository behind powercut's target ABI. Compiled once for each, with -DLIBRARY=ledger and so on. */
+/* A library of this repository behind powercut's target ABI; compiled once for each, with -DLIBRARY=ledger. */
 #include <powercut/target.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,8 @@ enum { kSlots = 16, kKey = 8, kValue = 8 };
 static powercut_status target_traits(const powercut_config* config, powercut_traits* out) {
   if (config->option_count != 0 || config->key_size != kKey || config->value_size != kValue) {
     if (config->error != NULL) {
-      snprintf(config->error, config->error_size, "keys have %d bytes and values %d; there are no options", kKey, kValue);
+      snprintf(config->error, config->error_size, "keys have %d bytes and values %d; there are no options", kKey,
+               kValue);
     }
     return POWERCUT_BAD_CONFIG;
   }
