@@ -56,21 +56,19 @@
     powercut.mount(whole);
   }
 
-  powercut.fill = async (root) => {
-    const standIns = [...root.querySelectorAll("[data-piece]")];
-    await Promise.all(standIns.map((standIn) => {
-      if (!filling.has(standIn)) {
-        filling.set(standIn, put(standIn));
-      }
-      return filling.get(standIn);
-    }));
-  };
+  function fillOne(standIn) {
+    if (!filling.has(standIn)) {
+      filling.set(standIn, put(standIn));
+    }
+    return filling.get(standIn);
+  }
 
-  // The pieces that stand right in these details, not those of closed details within.
-  powercut.fillOpen = async (details) => {
-    const own = [...details.querySelectorAll("[data-piece]")].filter((e) => e.closest("details") === details);
-    await Promise.all(own.map((standIn) => powercut.fill(standIn.parentElement)));
-  };
+  const standIns = (root) => [...root.querySelectorAll("[data-piece]")];
+  powercut.fill = (root) => Promise.all(standIns(root).map(fillOne));
+  // Those that stand right in these details, not those of details within, which may stay closed.
+  powercut.fillOpen = (details) => Promise.all(
+    standIns(details).filter((standIn) => standIn.closest("details") === details).map(fillOne),
+  );
 
   powercut.report = async () => JSON.parse(await inflate(data.report));
 
