@@ -6,7 +6,7 @@
 namespace powercut {
 namespace {
 
-constexpr size_t kMostBuckets = 64;
+constexpr size_t kMostBuckets = 64, kLeastBuckets = 8;
 
 // A row of the picture: the cells of one bucket, before and after, each pair under one name.
 struct Row {
@@ -95,7 +95,7 @@ int rank(const Row& row, bool compared, const DrawingFocus& focus) {
   return best;
 }
 
-// Which rows are shown: those that matter most first, then the neighbours of these.
+// Which rows are shown: those that matter most first, then the neighbours of these. Of a small table, all.
 std::vector<bool> chosen(const std::vector<const Row*>& rows, const std::vector<int>& ranks) {
   std::vector<bool> out(rows.size());
   size_t count = 0;
@@ -114,6 +114,8 @@ std::vector<bool> chosen(const std::vector<const Row*>& rows, const std::vector<
     if (i > 0 && rows[i - 1]->group == rows[i]->group) take(i - 1);
     if (i + 1 < rows.size() && rows[i + 1]->group == rows[i]->group) take(i + 1);
   }
+  // Nothing tells anything, or little is left: the beginning of the table, which may be the whole of it.
+  for (size_t i = 0; i < rows.size() && count < kLeastBuckets; ++i) take(i);
   return out;
 }
 

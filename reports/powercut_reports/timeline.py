@@ -127,7 +127,8 @@ def build(finding: Finding) -> Timeline | None:
     folded = numbers[: max(0, len(numbers) - _MAX_COLUMNS)]
     kept = numbers[len(folded) :]
     # Column 0 stands for everything folded away, or for the time before the first event.
-    slot = max(_MIN_SLOT, min(_MAX_SLOT, (_WIDTH - _LABEL - _FATE) // (len(kept) + 1)))
+    after = sum(min(len(nested.stores), _MAX_RECOVERY) + 1 for nested in finding.nested_images)
+    slot = max(_MIN_SLOT, min(_MAX_SLOT, (_WIDTH - _LABEL - _FATE) // (len(kept) + 1 + after)))
     column = {number: _LABEL + slot * (index + 1) for index, number in enumerate(kept)}
     crash_x = _LABEL + slot * (len(kept) + 1)
 
