@@ -1,0 +1,95 @@
+"""Screenshots against small references: not pixel by pixel, but whether a page still looks like itself.
+
+A picture is brought down to a grid of how much of each cell is ink, that is, differs from the ground. Another font or
+browser moves ink a little; a style sheet that is gone, a column that falls below another or text that is not there
+moves a great part of it. The references are in `data/looks`; POWERCUT_UPDATE_GOLDENS=1 writes them anew.
+"""
+
+import io
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from powercut_reports import html
+
+pytestmark = pytest.mark.browser
+
+Raw = dict[str, Any]
+LOOKS = Path(__file__).parent / "data" / "looks"
+GRID = (40, 30)
+#: Of the ink of both pictures, so much may be elsewhere. Without its style sheet a page has more than twice that.
+MOST = 0.35
+VIEWS: dict[str, tuple[str, str, tuple[int, int]]] = {
+    "overview-light": ("", "light", (1200, 900)),
+    "overview-dark": ("", "dark", (1200, 900)),
+    "overview-phone": ("", "light", (390, 844)),
+    "finding": ("#run-4-1", "light", (1200, 900)),
+    "states": ("#states", "dark", (1200, 900)),
+}
+
+
+def ink(png: bytes) -> list[int]:
+    """For each cell of the grid, from 0 to 255, how far it is from the ground."""
+    from PIL import Image, ImageChops
+
+    picture = Image.open(io.BytesIO(png)).convert("L")
+    ground = max(range(256), key=picture.histogram().__getitem__)
+    apart = ImageChops.difference(picture, Image.new("L", picture.size, ground))
+    return list(apart.resize(GRID, Image.Resampling.BOX).tobytes())
+
+
+def moved(one: list[int], other: list[int]) -> float:
+    """The share of the ink of both that the other does not have in the same or a neighbouring cell."""
+    width, height = GRID
+
+    def missing(of: list[int], at: list[int]) -> int:
+        lost = 0
+        for place, value in enumerate(of):
+            x, y = place % width, place // width
+            near = (at[v * width + u] for v in range(max(0, y - 1), min(height, y + 2))
+                    for u in range(max(0, x - 1), min(width, x + 2)))  # fmt: skip
+            lost += max(0, value - max(near))
+        return lost
+
+    return (missing(one, other) + missing(other, one)) / max(1, sum(one) + sum(other))
+
+
+@pytest.fixture
+def shoot(browser: Any, sample_runs: list[Raw], tmp_path: Path) -> Callable[..., bytes]:
+    def picture(view: str, *, styled: bool = True) -> bytes:
+        fragment, scheme, (width, height) = VIEWS[view]
+        path = html.write_report(sample_runs, tmp_path, title="powercut: level")
+        page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+        page.goto(path.as_uri() + fragment)
+        if not styled:
+            page.evaluate("document.styleSheets[0].disabled = true")
+        page.evaluate("document.fonts.ready")
+        page.wait_for_timeout(150)
+        png: bytes = page.screenshot()
+        page.close()
+        return png
+
+    return picture
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_page_looks_like_itself(shoot: Callable[..., bytes], view: str) -> None:
+    from PIL import Image
+
+    reference = LOOKS / f"{view}.png"
+    found = ink(shoot(view))
+    if os.environ.get("POWERCUT_UPDATE_GOLDENS"):
+        LOOKS.mkdir(exist_ok=True)
+        Image.frombytes("L", GRID, bytes(found)).save(reference, optimize=True)
+    expected = list(Image.open(reference).convert("L").tobytes())
+    share = moved(expected, found)
+    assert share <= MOST, f"{view}: {share:.0%} of the ink moved; if that is meant, run 'make goldens' and look at it"
+
+
+def test_a_page_without_its_style_does_not(shoot: Callable[..., bytes]) -> None:
+    expected = ink(shoot("overview-light"))
+    assert moved(expected, ink(shoot("overview-light", styled=False))) > MOST
+    assert moved(expected, [0] * len(expected)) > MOST
