@@ -100,6 +100,6 @@ def summary(tests: int, files: Sequence[Path], out: Path) -> list[str]:
     counts = [f"{tests} crash test{'s' if tests != 1 else ''}", f"{len(seen)} finding{'s' if len(seen) != 1 else ''}"]
     try:
         report = f"report: {html.write_report(runs, out, title='powercut: pytest')}"
-    except OSError as error:
-        report = f"no report, since {out} cannot be written ({error.strerror})"
+    except Exception as error:  # whatever it is, the tests' own results must be told
+        report = f"no report ({type(error).__name__}: {error}); 'powercut report {out}' makes it again"
     return [*lines, f"powercut: {', '.join(counts)}, {report}"]

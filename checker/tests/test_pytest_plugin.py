@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import json
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -12,7 +14,11 @@ import pytest
 from checker.tests.conftest import House
 from powercut.cli import main
 from powercut.exit_codes import ExitCode
-from powercut.pytest_records import merge
+from powercut.pytest_records import merge, summary
+
+with contextlib.suppress(ImportError):
+    # Draws the report's charts. It cannot be loaded twice, which pytester in one process would have it do.
+    importlib.import_module("vl_convert")
 
 
 @pytest.fixture
@@ -390,6 +396,17 @@ def test_junit_and_summary(project: pytest.Pytester) -> None:
             f"powercut: 4 crash tests, 1 finding, report: {out / 'report.html'}",
         ]
     )
+
+
+def test_a_report_that_cannot_be_made_hides_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def breaks(*_: object, **__: object) -> Path:
+        raise ImportError("no charts")
+
+    monkeypatch.setattr("powercut_reports.html.write_report", breaks)
+    assert summary(1, [], tmp_path) == [
+        f"powercut: 1 crash test, 0 findings, no report (ImportError: no charts); 'powercut report {tmp_path}' "
+        "makes it again"
+    ]
 
 
 def test_no_summary_without_crash_tests(project: pytest.Pytester) -> None:
