@@ -3,9 +3,8 @@
     v1/records/<two digits>/<key>.json     a run record with its findings
     v1/revisions/<commit>.json             the runs that were judged at a commit, and their keys
 
-A *key* hashes everything that a run depends on: the code of the target's library and of all that it loads
-(`elf_code`), the plan, the options, the tracer, the engine's own code and powercut's. The same key is the same run.
-`--since REV` takes a run from here when REV was judged and the key is here; that is how "changed since REV" is exact.
+A *key* hashes everything that a run depends on (`run_keys`): the same key is the same run. `--since REV` takes a run
+from here when REV was judged and the key is here; that is how "changed since REV" is exact.
 
 Line numbers are not in a key, so an edited comment explores nothing again. But findings and hygiene name lines, and
 their fingerprints hold them: a record with either is only taken while the debug information is the same as well.
@@ -22,16 +21,15 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from powercut import elf_code, revisions
-from powercut.claims.sheet import applicable, of_run
+from powercut import revisions
 from powercut.collector import RUN_VERSION
 from powercut.errors import PowercutError
 from powercut.findings import write_text
-from powercut.runner import DEFAULT_TRACER, Request, is_complete
+from powercut.run_keys import Key, key_of
+from powercut.runner import Request, is_complete
 
 CACHE_VERSION = 1
 LIMIT_BYTES = 256 << 20
@@ -48,19 +46,6 @@ _REASONS = {
     "powercut": "powercut changed",
     "claims": "what is claimed of it changed",
 }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Key:
-    """Of one run. `name` says which run it is, whatever its code; `parts` are hashes, `lines` is no part of the key."""
-
-    name: str
-    parts: Mapping[str, str]
-    lines: str
-
-    @property
-    def digest(self) -> str:
-        return _digest(dict(self.parts))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,54 +191,6 @@ def open_cache(
         runs = (content or {}).get("runs")
         opened.since = Since(revision=since, commit=commit, runs=runs if isinstance(runs, dict) else None)
     return opened
-
-
-def key_of(request: Request, *, engine_path: Path) -> Key | None:
-    """None for what is no run of a target (a program, a given trace), or cannot be read."""
-    if request.plan is None or request.program is not None or request.slug is None:
-        return None
-    target = request.plan["target"]
-    options = request.options
-    described = {**options.described(), "paranoid": options.paranoid, "tracer": request.tracer}
-    described["budget_executions"] = options.budget.executions
-    plan = {**request.plan, "target": {**target, "library": ""}}
-    try:
-        codes = [elf_code.of_file(path) for path in _recorded_and_explored(request)]
-        engine = elf_code.of_file(engine_path, lines=False).code
-    except OSError:
-        return None
-    parts = {
-        "code": _digest([code.code for code in codes]),
-        "plan": _digest(plan),
-        "options": _digest(described),
-        "engine": engine,
-        "powercut": _own_code(),
-        "claims": _digest(repr(applicable(of_run(request.plan, request.scenario), request.plan, model=options.model))),
-    }
-    name = f"{request.slug} {parts['options'][:12]}"
-    return Key(name=name, parts=parts, lines=_digest([code.lines for code in codes]))
-
-
-def _recorded_and_explored(request: Request) -> list[Path]:
-    """The instrumented library; a tracer of binaries records its plain twin."""
-    assert request.plan is not None
-    library = Path(request.plan["target"]["library"])
-    plain = library.parent / "plain" / library.name
-    return [library, plain] if request.tracer != DEFAULT_TRACER and plain.is_file() else [library]
-
-
-@cache
-def _own_code() -> str:
-    """Of the Python package, which puts records together."""
-    folder = Path(__file__).parent
-    own = hashlib.sha256()
-    for path in sorted(folder.rglob("*.py")):
-        own.update(f"{path.relative_to(folder)}\0".encode() + path.read_bytes())
-    return own.hexdigest()
-
-
-def _digest(value: object) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
 def _fits(run: dict[str, Any], request: Request) -> bool:
