@@ -1,4 +1,4 @@
-"""Why a finding is one: the two places whose order is missing, and a fix that was tried (DESIGN: findings).
+"""Why a finding is one: the two places whose order is missing, and a fix that was tried.
 
 trace_view   the events of a trace and their lines of source
 images       what recovery makes of images that we name

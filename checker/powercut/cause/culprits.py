@@ -1,6 +1,6 @@
 """Finds the two places whose order is missing: B, which is lost, and A, which is there too early.
 
-The idea, after DESIGN.md's "smallest set of lost lines whose return makes the image consistent":
+The idea: the smallest set of lost lines whose return makes the image consistent.
 
 - B: give the image its lost lines back, one, two or three at a time. The smallest set that helps is B. Where not even
   all of them help, nothing that the program had written is missing: then B is what it writes *next*, and the first
