@@ -17,6 +17,9 @@ from powercut.exit_codes import ExitCode
 from powercut.necessity.record import NECESSITY_VERSION, command_line
 from powercut.runner import open_context
 
+#: Without a flush a run can have so many more crash states that one exploration would take hours.
+DEFAULT_BUDGET = "60s"
+
 
 def register(app: typer.Typer) -> None:
     app.command()(necessity)
@@ -27,7 +30,15 @@ def necessity(
     scenario: shared.Scenarios = None,
     model: shared.Model = options.DEFAULT_MODEL,
     nested: shared.Nested = options.DEFAULT_NESTED,
-    budget: shared.BudgetText = None,
+    budget: Annotated[
+        str,
+        typer.Option(
+            "--budget",
+            metavar="LIMIT",
+            help="Limit of each exploration: a time (60s, 5m, 1h) or executions (20000x). One that reaches it proves "
+            "nothing but its findings.",
+        ),
+    ] = DEFAULT_BUDGET,
     jobs: shared.Jobs = None,
     seed: shared.Seed = options.DEFAULT_SEED,
     atoms: shared.Atoms = options.DEFAULT_ATOMS,

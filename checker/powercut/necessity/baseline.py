@@ -12,6 +12,9 @@ from powercut.necessity.effects import idle_events
 from powercut.necessity.sites import Finder, Occurrences, Site, in_trace
 from powercut.runner import Context, Request, is_complete, record
 
+#: The engine's own limit of one crash point.
+_WATCHDOG_SECONDS = 120.0
+
 
 @dataclass(frozen=True, kw_only=True)
 class Explored:
@@ -91,6 +94,10 @@ def explore(
     One worker, so that the finding at which it ends is always the same one.
     """
     arguments = ["explore", "--trace", str(trace), *request.options.with_jobs(1).arguments()]
+    limit = request.options.budget.seconds
+    if limit is not None:
+        # A budget is looked at between crash points; one of them may take longer than all of it.
+        arguments += ["--watchdog-seconds", f"{min(limit, _WATCHDOG_SECONDS):g}"]
     if recovery_sites is not None:
         arguments.append("--list-recovery-sites")
     modules: list[events.Module] = []
