@@ -14,6 +14,7 @@ from powercut_reports import story
 from powercut_reports.format import printable
 from powercut_reports.model import Finding, Hygiene, Run
 from powercut_reports.parse import parse_run
+from powercut_reports.remedy import cause_sentences, recheck_words
 
 #: Claims that fail are told like hygiene, of this kind: they fail a gate only where --fail-on names it.
 CLAIMS = "claims"
@@ -180,6 +181,17 @@ def finding_place(finding: Finding) -> Place | None:
     """The line to look at: of the store that was lost, else of the one that persisted, else of any that is named."""
     sites = (finding.lost_site, finding.store_site, story.summary_site(finding))
     return next((found for site in sites if (found := place(site))), None)
+
+
+def remedy(finding: Finding) -> str:
+    """What is missing and what became of it with the fix, in sentences; empty where nobody looked for the cause."""
+    cause = finding.cause
+    if cause is None:
+        return ""
+    words = cause_sentences(cause)
+    if cause.recheck and cause.recheck.held:
+        words += f" Re-checked with the fix: {recheck_words(cause.recheck)}."
+    return printable(words)
 
 
 def counts(hygiene: Hygiene, results: Results) -> bool:

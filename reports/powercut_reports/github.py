@@ -48,10 +48,10 @@ def _findings(results: Results) -> Iterator[str]:
             groups.setdefault((finding.fingerprint, ci.finding_place(finding)), []).append((finding, run))
     for (_, found), members in groups.items():
         finding, run = members[0]
-        parts = [story.headline(finding), _seen_in(run, len(members)), story.story(finding)]
+        parts = [story.headline(finding), _seen_in(run, len(members)), story.story(finding), ci.remedy(finding)]
         if finding.reproduce:
             parts.append(f"Reproduce: {finding.reproduce}")
-        message = "\n".join(printable(part) for part in parts)
+        message = "\n".join(printable(part) for part in parts if part)
         yield _command("error", f"powercut: {finding.invariant}", message, found)
 
 

@@ -118,6 +118,8 @@ def _finding(finding: Finding, run: Run) -> str:
     if len(groups) > _STORES_SHOWN:
         rows.append(f"- and {fmt.plural(len(groups) - _STORES_SHOWN, 'more place')}")
     rows += ["", _plain(story.story(finding), width=4 * _CELL)]
+    if remedy := ci.remedy(finding):
+        rows += ["", f"**{_plain(remedy, width=4 * _CELL)}**"]
     if finding.reproduce:
         rows += ["", *_fenced(finding.reproduce)]
     return "\n".join(rows) + "\n"

@@ -152,7 +152,7 @@ def _location(place: Place | None, run: Run) -> Json:
 
 
 def _finding(finding: Finding, run: Run) -> Json:
-    message = [story.headline(finding), story.story(finding)]
+    message = [part for part in (story.headline(finding), story.story(finding), ci.remedy(finding)) if part]
     if finding.reproduce:
         message.append(f"Reproduce: {finding.reproduce}")
     return {

@@ -341,3 +341,19 @@ def test_the_input_is_left_alone_and_the_same_input_gives_the_same_bytes(
     before = deepcopy(sample_runs)
     assert render(sample_runs) == render(sample_runs)
     assert sample_runs == before
+
+
+# The root cause, where somebody looked for it.
+
+
+@pytest.mark.parametrize("render", [github.render, markdown.render, sarif.render])
+def test_the_fix_and_its_re_check_are_said_where_people_read(
+    render: Callable[[list[Raw]], str], sample_runs: list[Raw], explained: Raw
+) -> None:
+    run = sample_runs[3]
+    run["findings"] = [explained]
+    text = render([run])
+    assert "Missing order: B before A." in text
+    assert "Re-checked with the fix: consistent" in text
+    run["findings"] = [{**explained, "cause": None}]
+    assert "Missing order" not in render([run])
