@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 from pathlib import Path
 from typing import Any
@@ -22,9 +23,20 @@ BUGS = {
 }
 
 
+PLAIN = paths.home() / "build" / "lib" / "plain"
+SYMBOL = "powercut_target_draw"
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _engine() -> None:
     require_engine()
+
+
+def test_every_scheme_draws_its_table() -> None:
+    libraries = {library.stem.removeprefix("libpowercut-"): library for library in PLAIN.glob("libpowercut-*.so")}
+    schemes = {target.parent.name for target in (paths.home() / "targets").glob("*/target.cc")}
+    assert schemes <= set(libraries), "build all targets first: make build"
+    assert [name for name in sorted(schemes) if not hasattr(ctypes.CDLL(str(libraries[name])), SYMBOL)] == []
 
 
 def replayed(trace: Path, finding: Json, *more: str) -> Json:
