@@ -192,6 +192,16 @@ def test_a_folder_of_a_larger_repository_is_annotated_where_the_repository_has_i
     assert {f"store/.powercut/{name}" for name in REPORTS} <= set(uploaded(answer, repository.folder))
 
 
+def test_a_run_that_is_not_complete_is_red_and_leaves_reports(repository: Repository) -> None:
+    answer = repository.check(budget="1x", targets="./crash/libledger.so")
+    assert answer.failed and answer.outputs == {"exit-code": "3"}
+    assert "::warning title=powercut%3A sampled::ledger:default ledger" in answer.stdout
+    assert "not everything was judged" in answer.summary and "✅" not in answer.summary
+    assert {f".powercut/{name}" for name in REPORTS} <= set(uploaded(answer, repository.folder))
+    (told,) = repository.sarif()["invocations"][0]["toolExecutionNotifications"]
+    assert told["level"] == "warning"
+
+
 def test_a_build_that_fails_is_red_without_a_verdict(repository: Repository) -> None:
     answer = repository.check(build="false")
     assert answer.failed and answer.outputs == {"exit-code": ""}

@@ -11,6 +11,7 @@ from powercut import elf_code, paths, run_cache
 from powercut.cc import main_cc
 from powercut.cli import main
 from powercut.exit_codes import ExitCode
+from powercut.explain import Explainer
 
 RECORDS = "out/cache/v1/records"
 
@@ -163,7 +164,16 @@ def test_a_record_that_lies_with_a_right_checksum_is_not_believed(
         assert (code, why(answer)) == (ExitCode.FINDINGS, {"lost_one": "its cached record cannot be used"}), change
 
 
-def test_marks_of_a_baseline_are_not_kept(project: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_marks_of_a_baseline_are_not_kept(
+    project: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was explained is kept once more, when the findings are marked already."""
+
+    def explain(_: Explainer, run: dict[str, Any]) -> None:
+        for finding in run["findings"]:
+            finding["cause"] = {"kind": "order", "sentence": "Missing order: B before A."}
+
+    monkeypatch.setattr(Explainer, "run", explain)
     project.scenario("lost_one")
     commit()
     gate(capsys)
@@ -172,6 +182,8 @@ def test_marks_of_a_baseline_are_not_kept(project: Any, capsys: pytest.CaptureFi
     assert gate(capsys, "--baseline", "known.json")[0] == ExitCode.CLEAN
     code, answer = gate(capsys, "--since", "HEAD")
     assert (code, why(answer)) == (ExitCode.FINDINGS, {"lost_one": ""})
+    (path,) = records()
+    assert '"cause": {"kind": "order"' in path.read_text() and '"baseline"' not in path.read_text()
 
 
 def test_moved_lines_are_explored_again_where_findings_name_lines(
