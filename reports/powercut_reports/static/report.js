@@ -74,7 +74,7 @@
       toast("Selected. Press Ctrl+C to copy.");
       return;
     }
-    toast("Command copied.");
+    toast(source.closest("pre") ? "Copied." : "Command copied.");
   }
 
   powercut.onMount((root) => {
