@@ -80,6 +80,12 @@ def snippet(finding: Finding, site: str) -> tuple[SourceLine, ...]:
     return ()
 
 
+def short_name(function: str) -> str:
+    """ "Table::Fill" of "powercut::level::Table::Fill(unsigned char const*) const"; templates are left as they are."""
+    name = function.partition("(")[0]
+    return "::".join(name.split("::")[-2:]) if name and "<" not in name else function
+
+
 class _Sources:
     """Each site once, in the order of the steps."""
 
@@ -116,6 +122,7 @@ def _events(finding: Finding, chart: timeline.Timeline, sources: _Sources) -> li
         for event in line.events:
             by_number.setdefault(event.event, []).append((lane, event))
     fates = {store.event: store.fate for store in finding.stores}
+    letters = {store.event: group.label for group in story.involved(finding) for store in group.stores}
     steps = []
     for number, members in sorted(by_number.items()):
         touched = {lane for lane, _ in members}
@@ -129,10 +136,10 @@ def _events(finding: Finding, chart: timeline.Timeline, sources: _Sources) -> li
             Step(
                 x=chart.columns[number],
                 kind=shape,
-                what=_what(shape, members),
+                what=_what(shape, members, letters.get(number, "")),
                 event=fmt.grouped(number),
                 site=first.site,
-                function=first.function,
+                function=short_name(first.function),
                 source=sources.of(first.site),
                 lines=tuple(LineState(state, lane in touched) for lane, state in enumerate(states)),
                 fate=fates.get(number, ""),
@@ -141,12 +148,12 @@ def _events(finding: Finding, chart: timeline.Timeline, sources: _Sources) -> li
     return steps
 
 
-def _what(shape: str, members: list[tuple[int, TimelineEvent]]) -> str:
+def _what(shape: str, members: list[tuple[int, TimelineEvent]], letter: str) -> str:
     first = members[0][1]
     if shape != "store":
         return first.detail or first.kind
     sizes = [int(word) for _, event in members for word in event.detail.split()[:1] if word.isdecimal()]
-    how = "non-temporal store" if first.kind == "nt-store" else "store"
+    how = " ".join(filter(None, ("non-temporal" if first.kind == "nt-store" else "", "store", letter)))
     return f"{how} of {fmt.plural(sum(sizes), 'byte')}" if sizes else how
 
 
@@ -161,7 +168,7 @@ def _after(finding: Finding, chart: timeline.Timeline, sources: _Sources, last: 
     lost = finding.lost_site or next((s.site for s in finding.stores if s.fate == "lost" and s.decisive), "")
 
     def step(x: int, kind: str, what: str, lines: tuple[LineState, ...], site: str, function: str = "") -> Step:
-        return Step(x, kind, what, "", site, function, sources.of(site), lines, "")
+        return Step(x, kind, what, "", site, short_name(function), sources.of(site), lines, "")
 
     steps = [step(chart.crash_x, "cut", f"the power is cut {story.cut_sentence(finding.crash)}", left, lost)]
     site = ""

@@ -7,7 +7,7 @@ import pytest
 
 from powercut_reports import story, text
 from powercut_reports.drawing import drawing_view, parse_drawing
-from powercut_reports.film import Film, film, snippet
+from powercut_reports.film import Film, film, short_name, snippet
 from powercut_reports.finding_view import finding_view
 from powercut_reports.parse import parse_finding
 from powercut_reports.remedy import cause_view, lost_bytes, minimal_view
@@ -68,6 +68,20 @@ def test_source_stands_beside_each_step_and_is_kept_once(explained: Raw) -> None
     source = strip.sources[step.source]
     assert [line.text for line in source.lines if line.focus] == ["  pc_clwb(&bucket->tokens);"]
     assert [line.line for line in source.lines] == [83, 84, 85, 86, 87, 88], "three around it, as far as they go"
+
+
+@pytest.mark.parametrize(
+    ("function", "short"),
+    [
+        ("powercut::level::Table::Fill(powercut::level::Place const&, unsigned char const*)", "Table::Fill"),
+        ("main", "main"),
+        ("", ""),
+        ("(anonymous namespace)::f()", "(anonymous namespace)::f()"),
+        ("a::b<c::d>::e()", "a::b<c::d>::e()"),
+    ],
+)
+def test_functions_are_named_in_short(function: str, short: str) -> None:
+    assert short_name(function) == short
 
 
 def test_records_without_sources_show_those_of_their_stores(lost_item: Raw) -> None:
