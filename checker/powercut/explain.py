@@ -26,8 +26,8 @@ DEFAULT_MOST = 3
 DEFAULT_MOST_OF_VARIANT = 4
 #: Where the traces of minimal cases are kept: OUT/minimal/<fingerprint>/
 FOLDER = "minimal"
-#: Of one finding; the search for a smaller case says so when it ends here.
-LIMITS = minimise.Limits(considered=400, seconds=60.0)
+#: Of one finding after a run; a search for a smaller case that ends here says so, and 'powercut explain' goes on.
+LIMITS = minimise.Limits(considered=120, seconds=60.0)
 #: For the listener: explanations are no runs.
 _ORDER = 1_000_000
 
@@ -164,7 +164,7 @@ def explain_file(file: Path, *, context: runner.Context) -> dict[str, Any]:
     """Explains a finding that lies on disk, and writes it again, as well as the run records beside it."""
     record = load(file)
     minimise.refuse_without_plan(record)
-    fields = explained(record, context=context)
+    fields = explained(record, context=context, limits=minimise.Limits())
     findings.write_json(file, {**record, **fields})
     for path in sorted((context.out / "runs").glob("*.json")):
         run = json.loads(path.read_text(encoding="utf-8"))
