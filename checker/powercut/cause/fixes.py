@@ -86,22 +86,25 @@ class Fix:
 
     def _reordered(self, view: TraceView) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         insert: list[dict[str, Any]] = []
-        move: list[dict[str, Any]] = []
+        move: dict[int, list[int]] = {}
         firsts = [group for path in self.first for group in view.groups(path)]
         seconds = sorted((group for path in self.second for group in view.groups(path)), key=lambda g: g[0].index)
         for number, group in enumerate(seconds):
             _, end = view.operation_of(group[0].index)
-            # Where one operation does this many times, each A waits for its own B.
-            if number + 1 < len(seconds):
-                end = min(end, seconds[number + 1][0].index)
             behind = [b for b in firsts if group[-1].index < b[0].index < end]
+            # Where one operation does this many times, each A waits for the B's up to the next A; several A's may
+            # wait for one B.
+            later = [a[0].index for a in seconds[number + 1 :] if behind and a[0].index > behind[0][0].index]
+            behind = [b for b in behind if b[0].index < min(later, default=end)]
             if not behind:
                 continue
             last = max(behind, key=lambda b: b[-1].index)
-            insert += [_durable(b) for b in behind]
-            move.append({"events": [event.index for event in group], "after": last[-1].index})
+            # Those that go to one place go together: they may store to the same bytes, and keep their order.
+            if last[-1].index not in move:
+                insert += [_durable(b) for b in behind]
+            move.setdefault(last[-1].index, []).extend(event.index for event in group)
             insert.append(_durable(group))
-        return insert, move
+        return insert, [{"events": events, "after": after} for after, events in move.items()]
 
 
 def _after(frames: Sequence[Sequence[int]]) -> dict[str, Any]:
