@@ -98,7 +98,7 @@ def bars(
 
     order = list(dict.fromkeys(row["label"] for row in rows))
     encoding: dict[str, Any] = {
-        "x": alt.X(f"{value}:Q", title=axis, stack="zero", axis=alt.Axis(format="~s")),
+        "x": alt.X(f"{value}:Q", title=axis, stack="zero", axis=alt.Axis(format=",~f", tickCount=6)),
         "y": alt.Y("label:N", sort=order, title=None),
         "description": alt.Description("words:N"),
     }

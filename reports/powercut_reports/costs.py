@@ -108,7 +108,8 @@ def _charts(pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]], models
     kinds = list(dict.fromkeys(as_text(raw.get("kind")) for _, raw in pairs))
     # The model that most operations have, so that most schemes can be set side by side.
     having = [sum(name in _latencies(record, raw) for record, raw in pairs) for name in models]
-    model = models[having.index(max(having))] if models else ""
+    best = [name for name, count in zip(models, having, strict=True) if count == max(having)]
+    model = best[len(best) // 2] if best else ""
     for kind in kinds[:_MOST_CHARTS]:
         chosen: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
         for record, raw in pairs:
@@ -131,9 +132,9 @@ def _charts(pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]], models
             charts.append(bars(times, value="ns", axis="ns", name=f"costs-time-{len(charts)}", title=title))
         orders = [
             {"label": label, "part": part, "times": float(number)}
-            for label, (_, raw) in chosen.items()
+            for label in dict.fromkeys([*(row["label"] for row in times), *chosen])
             for part in ("flushes", "fences")
-            if isinstance(number := raw.get(part), int | float)
+            if isinstance(number := chosen[label][1].get(part), int | float)
         ]
         if any(row["times"] for row in orders):
             parts, title = ("flushes", "fences"), f"{kind}: flushes and fences"

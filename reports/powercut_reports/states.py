@@ -16,6 +16,7 @@ from powercut_reports.model import Run
 
 #: Fewer runs than this are better read as they stand.
 _FEWEST = 4
+_POWERS = [0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000]
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ def _charts(runs: Sequence[Run]) -> tuple[Chart, ...]:
         for run in runs
     ]
     base = alt.Chart(alt.InlineData(values=rows)).encode(
-        x=alt.X("states:Q", title="crash states, as a power of ten", scale=root),
+        x=alt.X("states:Q", title="crash states, as a power of ten", scale=root, axis=alt.Axis(values=_POWERS)),
         color=alt.Color(
             "verdict:N",
             title=None,

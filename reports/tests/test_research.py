@@ -73,7 +73,7 @@ def test_necessity_names_what_proves_it() -> None:
     for text in (
         "1 necessary, 1 redundant, 1 not shown",
         "flush(&lt;x&gt;);",
-        "Finding <code>0a1b</code>",
+        "finding <code>0a1b</code>",
         "f, in recovery",
     ):
         assert text in page, text
