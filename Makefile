@@ -13,7 +13,7 @@ PYTHON := .venv/bin/python
 # The conformance programs stay as they are: their goldens name lines.
 CPP_FILES = $(shell git ls-files '*.cc' '*.h' '*.c' '*.cpp' ':!tracer/llvm/tests/programs')
 
-.PHONY: help setup build run test test-fast test-long mutants litmus goldens bench pin coverage lint typecheck check format docs clean
+.PHONY: help setup build run test test-fast test-long mutants litmus goldens bench pin coverage lint typecheck check format docs screenshots clean
 
 help:  ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -84,6 +84,9 @@ format: setup  ## Format and mend what ruff and clang-format can mend
 
 docs: setup build  ## Write docs/cli.md from the commands' --help
 	@$(PYTHON) -m powercut.docs
+
+screenshots: setup build  ## Record runs, and write the pictures of the docs into docs/images (minutes)
+	@$(PYTHON) tools/screenshots.py
 
 clean:  ## Remove what was built and found (keeps .venv)
 	@rm -rf $(BUILD) .powercut .pytest_cache .mypy_cache .ruff_cache .hypothesis
