@@ -21,6 +21,7 @@ from powercut_reports import github, html, json_report, junit, markdown, sarif, 
 
 FORMATS = ("text", "html", "pages", "json", "sarif", "junit", "github", "markdown")
 JSON_REPORT = "report.json"
+_NAMED_TARGETS = 4
 #: Formats that machines decide by.
 GATE_FORMATS = frozenset({"sarif", "junit", "github", "markdown"})
 #: One file, or a page a run (powercut_reports.html).
@@ -101,6 +102,11 @@ def print_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     widths = [max(len(line[column]) for line in lines) for column in range(len(titles))]
     for line in lines:
         print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def report_title(targets: Sequence[str]) -> str:
+    """Of a report: the targets, or how many of them."""
+    return f"powercut: {', '.join(targets) if len(targets) <= _NAMED_TARGETS else f'{len(targets)} targets'}"
 
 
 def write_reports(

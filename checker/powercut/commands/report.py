@@ -60,7 +60,7 @@ def report(
             output.print_run(run)
         output.print_gate(gate, runs)
     names = list(dict.fromkeys(run["target"] for run in runs))
-    for path in output.write_reports(runs, folder, formats, title=f"powercut: {', '.join(names)}", gate=gate):
+    for path in output.write_reports(runs, folder, formats, title=output.report_title(names), gate=gate):
         output.say(f"Report: {path}")
     for path in output.write_gate_reports(runs, folder, formats, fail_on=kinds, as_json=json):
         output.say(f"Report: {path}")

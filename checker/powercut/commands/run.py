@@ -109,6 +109,6 @@ def run(
             replay=not no_replay,
             explain=explain,
             gating=Gating(canary=canary, since=since, baseline=baseline is not None),
-            title=f"powercut: {', '.join(names)}",
+            title=output.report_title(names),
         )
     raise typer.Exit(code)
