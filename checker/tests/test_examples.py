@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import re
 import shutil
 import subprocess
-import sys
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
+from checker.tests.typed_pages import assert_shown, indented_steps, shell_environment, words
 from powercut import paths
 
 EXAMPLES = paths.home() / "docs" / "examples"
@@ -19,50 +16,14 @@ EXAMPLES = paths.home() / "docs" / "examples"
 LONG = ("libpmemobj",)
 
 
-@dataclass
-class Step:
-    """One command of a page and the lines below it, of which each is to be found in what it prints, in this order."""
-
-    command: str
-    shown: list[str] = field(default_factory=list)
-
-
-def steps(page: str) -> list[Step]:
-    """The indented blocks of a page: '$ ' starts a command."""
-    found: list[Step] = []
-    for line in page.splitlines():
-        if line.startswith("    $ "):
-            found.append(Step(line.removeprefix("    $ ")))
-        elif line.startswith("    ") and line.strip():
-            found[-1].shown.append(line)
-    return found
-
-
-def words(line: str) -> str:
-    return re.sub(r"\s+", " ", line).strip()
-
-
-def assert_shown(step: Step, printed: str) -> None:
-    """Every shown line is the beginning of a printed one, or its columns follow one another in it."""
-    rest = [words(line) for line in printed.splitlines()]
-    for line in step.shown:
-        columns = [words(column) for column in re.split(r"\s{2,}", line.strip())]
-        pattern = re.compile(".*".join(re.escape(column) for column in columns))
-        at = next((number for number, candidate in enumerate(rest) if pattern.search(candidate)), None)
-        assert at is not None, f"{step.command}\ndoes not print\n{line}\nbut\n{printed}"
-        rest = rest[at:]
-
-
 def typed(example: str, folder: Path) -> None:
     """Types the commands of a page in a copy of its folder; every one must print what the page shows."""
     place = folder / "docs" / "examples" / example
     shutil.copytree(EXAMPLES / example, place)
     (folder / "targets").symlink_to(paths.home() / "targets")
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "NO_COLOR": "1"}
-    environment |= {"COLUMNS": "200"}
-    environment.pop("PMEM_IS_PMEM_FORCE", None)  # the page has to say it
+    environment = shell_environment({})
     status = 0
-    for step in steps((place / "README.md").read_text()):
+    for step in indented_steps((place / "README.md").read_text()):
         if step.command == "echo $?":
             assert [words(line) for line in step.shown] == [str(status)], step
             continue
@@ -90,7 +51,7 @@ def test_page_does_what_it_says(example: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("example", ["binary-only", "libpmem", "libpmemobj", "raw-intrinsics"])
 def test_page_shows_a_clean_run_and_a_finding(example: str) -> None:
-    page = steps((EXAMPLES / example / "README.md").read_text())
+    page = indented_steps((EXAMPLES / example / "README.md").read_text())
     runs = [step for step in page if step.command.startswith("powercut run")]
     assert any("consistent, complete" in " ".join(step.shown) for step in runs)
     assert any("ERROR: powercut:" in " ".join(step.shown) for step in runs)
