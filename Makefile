@@ -82,8 +82,10 @@ format: setup  ## Format and mend what ruff and clang-format can mend
 	@$(PYTHON) -m ruff format .
 	@clang-format-19 -i $(CPP_FILES)
 
-docs: setup build  ## Write docs/cli.md from the commands' --help
+docs: setup build  ## Write docs/cli.md from the commands' --help, build the documentation into build/site
 	@$(PYTHON) -m powercut.docs
+	@NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --quiet
+	@echo $(BUILD)/site/index.html
 
 screenshots: setup build  ## Record runs, and write the pictures of the docs into docs/images (minutes)
 	@$(PYTHON) tools/screenshots.py
