@@ -10,10 +10,11 @@ import pytest
 
 from checker.tests.real_engine import require_engine
 from powercut import explain, known_bugs, paths, runner
-from powercut.cause import find_cause, fixes, root_cause
+from powercut.cause import find_cause, fixes, root_cause, trace_view
 from powercut.cause.words import explanation, fix_sentence, sentence
 from powercut.errors import HarnessError
 from powercut.options import ExploreOptions
+from powercut.symbolize import Symbolizer
 
 pytestmark = pytest.mark.slow
 
@@ -82,8 +83,15 @@ def test_what_no_flush_can_mend_gets_no_fix(bug: str, context: runner.Context) -
     assert cause["first"] is not None
 
 
-def test_a_state_that_is_wrong_with_everything_persisted_is_no_matter_of_order(context: runner.Context) -> None:
-    cause = cause_of(finding_of("level/update-leaves-duplicate", context), context)
+@pytest.mark.parametrize(
+    # The second is cut between its two steps: a store of the next operation is not the missing one.
+    "bug",
+    ["level/update-leaves-duplicate", "pfht/erase-first-copy"],
+)
+def test_a_state_that_is_wrong_with_everything_persisted_is_no_matter_of_order(
+    bug: str, context: runner.Context
+) -> None:
+    cause = cause_of(finding_of(bug, context), context)
     assert (cause["kind"], cause["first"], cause["fix"]) == ("recovery", None, None)
 
 
@@ -117,6 +125,29 @@ def test_a_cause_that_cannot_be_looked_for_says_why(context: runner.Context, mon
     cause = explain.explained(record, context=context)["cause"]
     assert cause["kind"] == "unexplained"
     assert "the engine died" in cause["explanation"]
+
+
+def events(text: str) -> list[trace_view.TraceEvent]:
+    """Events from "thread:kind"; their indices are their positions."""
+    split = [item.split(":") for item in text.split()]
+    return [
+        trace_view.TraceEvent(index=index, kind=kind, thread=int(thread)) for index, (thread, kind) in enumerate(split)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "index", "until"),
+    [
+        ("0:op-begin 0:store 0:fence 0:op-end 0:op-begin 0:op-end", 2, 3),
+        ("0:op-begin 0:store 0:fence 0:op-end 0:op-begin 0:op-end", 4, 4),
+        ("0:op-begin 1:op-begin 0:store 0:op-end 1:op-end 1:op-begin", 3, 4),
+        ("0:op-begin 0:store 0:cut 0:op-begin 0:store 0:op-end", 1, 2),
+        ("0:store 0:fence 0:store", 1, 3),
+    ],
+)
+def test_an_operation_is_under_way_until_it_ends_or_is_cut(text: str, index: int, until: int) -> None:
+    view = trace_view.TraceView(file=Path("x.pct"), events=events(text), modules=(), symbolizer=Symbolizer())
+    assert view.underway_until(index) == until
 
 
 PLACE = {"role": "store", "site": "a.cc:1", "text": "x = 1;"}

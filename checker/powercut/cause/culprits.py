@@ -4,7 +4,7 @@ The idea: the smallest set of lost lines whose return makes the image consistent
 
 - B: give the image its lost lines back, one, two or three at a time. The smallest set that helps is B. Where not even
   all of them help, nothing that the program had written is missing: then B is what it writes *next*, and the first
-  later crash point at which everything visible is consistent shows it.
+  later crash point of the same operation at which everything visible is consistent shows it.
 - A: leave B lost and let everything else be as the program saw it, and go back in time, crash point by crash point, for
   as long as that is wrong. What happened just before the first wrong one is A: a store, or the end of an operation,
   which told the caller that B is safe.
@@ -175,7 +175,9 @@ class _Search:
         """Everything visible at the cut is wrong as well: what the program writes next is missing."""
         here = self.image.crash_point
         visible = self.judge.everywhere(Level())
-        later = visible[here + 1 : here + 1 + REACH]
+        # What a later operation stores is no part of this one: the program had finished, and it was wrong.
+        end = self.view.underway_until(visible[here].event + visible[here].when.startswith("after"))
+        later = [answer for answer in visible[here + 1 : here + 1 + REACH] if answer.event <= end]
         whole = next((answer for answer in later if self.symptom not in answer.symptoms), None)
         second, role = self._ahead((), visible)
         if whole is None:

@@ -92,6 +92,26 @@ class TraceView:
             end += 1
         return begin, end
 
+    def underway_until(self, index: int) -> int:
+        """The event by which the operations that are under way right before event `index` have ended, or are cut.
+
+        `index` itself where none is; the end of the trace of a program that names no operations.
+        """
+        underway: set[int] = set()
+        named = any(event.kind == "op-begin" for event in self.events)
+        for event in self.events:
+            if event.index >= index and (event.kind == "cut" or (named and not underway)):
+                return event.index
+            if event.kind == "op-begin" and event.index < index:
+                underway.add(event.thread)
+            elif event.kind == "op-end":
+                underway.discard(event.thread)
+                if event.index >= index and not underway:
+                    return event.index
+            elif event.kind == "cut":
+                underway.clear()
+        return len(self.events)
+
     def groups(self, path: Path_) -> Iterator[list[TraceEvent]]:
         """The stores that one run of the code at `path` made, as groups of neighbours: one `memcpy` is many stores."""
         group: list[TraceEvent] = []
