@@ -158,6 +158,17 @@ def test_every_link_of_every_page_leads_somewhere() -> None:
     assert not dead, "\n".join(dead)
 
 
+def test_a_list_has_a_blank_line_above() -> None:
+    """GitHub makes a list of it without one; the site makes it part of the paragraph."""
+    for page in docs_site.with_everything_linked(list(pages())):
+        if page.endswith(".md"):
+            text = re.sub(r"^```.*?^```", "", read(page), flags=re.MULTILINE | re.DOTALL)
+            for block in re.split(r"\n\s*\n", text):
+                first, *rest = [line for line in block.strip("\n").splitlines() if not line.startswith("#")] or [""]
+                swallowed = [line for line in rest if re.match(r"[-*] |1\. |\|", line)]
+                assert not swallowed or re.match(r"\s*(?:[-*] |\d+\. |\|)", first), f"{page}: {swallowed[0]}"
+
+
 def test_a_dead_link_is_seen() -> None:
     assert docs_site.links("a [b](c.md#d) `[no](x.md)` ![e](f.svg)\n```text\n[no](y.md)\n```\n") == ["c.md#d", "f.svg"]
     assert docs_site.linked_path("docs/ci.md", "../checker/RUN.md#known") == "checker/RUN.md"
