@@ -107,6 +107,44 @@ def test_long_commands_of_a_page(page: str, tmp_path: Path) -> None:
     assert typed(page, tmp_path, long=True)
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("$ echo 12 states, 5 ms\n12 states, … ms\n$ exit 3\n$ echo $?\n3\n", None),
+        ("$ echo 12 states\n13 states\n", "does not print"),
+        ("$ printf 'b\\na\\n'\na\nb\n", "does not print"),
+        ("$ exit 3\n", "ended with status 3"),
+        ("$ exit 3\n$ true\n", "ended with status 3"),
+        ("$ exit 3\n$ echo $?\n0\n", "exit status 3"),
+    ],
+)
+def test_a_page_that_is_wrong_fails(text: str, said: str | None, tmp_path: Path) -> None:
+    (block,) = blocks(f"```console\n{text}```\n")
+    typist = Typist(tmp_path)
+
+    def run() -> None:
+        for step in block.steps:
+            typist.type(step)
+        typist.end()
+
+    if said is None:
+        run()
+    else:
+        with pytest.raises(AssertionError, match=said):
+            run()
+
+
+def test_marks_titles_and_long_lines() -> None:
+    page = '<!-- not run: no network -->\n```sh\na \\\n  b  # why\n```\n\n```toml title="x/y.toml"\nz = 1\n```\n'
+    first, second = blocks(page)
+    assert (first.mark, first.reason, [step.command.split() for step in first.steps]) == (
+        "not run",
+        "no network",
+        [["a", "b"]],
+    )
+    assert (second.title, second.text, second.steps) == ("x/y.toml", "z = 1\n", [])
+
+
 def test_few_blocks_are_not_run() -> None:
     left = [(page, block.reason) for page in pages() for block in runnable(page) if block.mark == "not run"]
     assert len(left) <= NOT_RUN, left
