@@ -27,6 +27,7 @@ RUN_KEYS = [
     "seconds",
     "findings",
     "hygiene",
+    "claims",
 ]
 FINDING_KEYS = ["fingerprint", "invariant", "operation", "query", "store_site", "lost_site", "message", "file"]
 COVERAGE_KEYS = ["kind", "covered", "total", "nested_complete", "reason"]
