@@ -178,6 +178,21 @@ def test_printing_with_all_details_fills_them_in(
     assert page.evaluate("window.printed") and page.locator("[data-piece]").count() == 0
 
 
+def test_the_matrix_fits_on_paper(new_page: Open, sample_runs: list[Raw], tmp_path: Path) -> None:
+    shared = [f"a_scenario_of_all_{n}" for n in range(16)]
+    runs = [
+        {**sample_runs[0], "target": f"scheme{n}", "scenario": name}
+        for n in range(6)
+        for name in [*shared, *(f"own_{n}_{m}" for m in range(20))]
+    ]
+    page = new_page(written(runs, tmp_path), viewport={"width": 700, "height": 900}, color_scheme="dark")
+    assert page.evaluate("document.getElementById('matrix').getBoundingClientRect().right") > 700
+    page.emulate_media(media="print")
+    assert page.evaluate("document.getElementById('matrix').getBoundingClientRect().right") <= 700
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert not page.locator("#filters").is_visible() and not page.locator("nav").is_visible()
+
+
 def test_without_javascript_a_packed_report_still_says_what_happened(
     new_page: Open, sample_runs: list[Raw], tmp_path: Path, packed: None
 ) -> None:
