@@ -7,7 +7,8 @@ The idea: the smallest set of lost lines whose return makes the image consistent
   later crash point of the same operation at which everything visible is consistent shows it.
 - A: leave B lost and let everything else be as the program saw it, and go back in time, crash point by crash point, for
   as long as that is wrong. What happened just before the first wrong one is A: a store, or the end of an operation,
-  which told the caller that B is safe.
+  which told the caller that B is safe. Where B was not made yet and everything else is as wrong, A is looked for further
+  back. Where it is wrong from the first crash point on, A is the end of the operation that stored B.
 
 Both are narrowed from lines to stores: a line persists in program order, so the first store of it that helps is B.
 
@@ -127,7 +128,7 @@ class _Search:
             return self._next_store()
         chosen = self.smallest(offsets, returned) or tuple(offsets)
         first = tuple(sorted((event for line in chosen for event in self._missing(line)), key=lambda e: e.index))
-        second, role = self._ahead(chosen)
+        second, role = self._ahead(chosen, first)
         return Culprits(
             first=first,
             second=second,
@@ -179,7 +180,7 @@ class _Search:
         end = self.view.underway_until(visible[here].event + visible[here].when.startswith("after"))
         later = [answer for answer in visible[here + 1 : here + 1 + REACH] if answer.event <= end]
         whole = next((answer for answer in later if self.symptom not in answer.symptoms), None)
-        second, role = self._ahead((), visible)
+        second, role = self._ahead((), (), visible)
         if whole is None:
             return Culprits(second=second, second_role=role, first_role="next-store")
         between = self.view.stores_between(visible[here].event, whole.event + 1)
@@ -190,7 +191,9 @@ class _Search:
         first = [event for event in between if not needed or needed & {line * LINE for line in event.lines()}]
         return Culprits(first=tuple(first), second=second, first_role="next-store", second_role=role)
 
-    def _ahead(self, lost: Sequence[int], visible: Sequence[Answer] = ()) -> tuple[tuple[TraceEvent, ...], Role]:
+    def _ahead(
+        self, lost: Sequence[int], first: Sequence[TraceEvent], visible: Sequence[Answer] = ()
+    ) -> tuple[tuple[TraceEvent, ...], Role]:
         """A: what turned the loss of these lines into a finding."""
         here = self.image.crash_point
         visible = visible or self.judge.everywhere(Level())
@@ -198,11 +201,15 @@ class _Search:
         same = [Image(crash_point=p, level=Level(lines={line: self._content(line) for line in lost})) for p in points]
         less = [Image(crash_point=p, level=Level(lines=dict.fromkeys(lost, FLOOR))) for p in points]
         exact, floor = self.judge.ask(same), self.judge.ask(less)
+        made = min((event.index for event in first), default=0)
 
         def wrong(number: int) -> bool:
             answer = exact[number] if exact[number].legal else floor[number]
             if not lost:
                 return self.symptom in answer.symptoms
+            if visible[points[number]].event <= made:
+                # B is not lost there but not made yet, which is no better once A is there.
+                return self.symptom in visible[points[number]].symptoms
             return not answer.symptoms <= visible[points[number]].symptoms
 
         if not wrong(len(points) - 1):
@@ -214,15 +221,25 @@ class _Search:
         begin, _ = self.view.operation_of(max(turned.event - 1, 0))
         # Phases that are not explored have no crash points: nothing before this operation turned it.
         before = max(visible[points[number] - 1].event if points[number] > 0 else 0, begin)
-        stores = [e for e in self.view.stores_between(before, turned.event + 1) if not _touches(e, lost)]
+        stores = self.view.stores_between(before, turned.event + 1)
         chosen = same if exact[number].legal else less
-        second = self._needed_at(chosen[number], stores, turned) or self._ahead_in_line(lost)
+        if turned.event <= made:
+            second = self._needed_at(Image(crash_point=turned.crash_point, level=Level()), stores, turned)
+        else:
+            stores = [event for event in stores if not _touches(event, lost)]
+            second = self._needed_at(chosen[number], stores, turned) or self._ahead_in_line(lost)
         if second:
             return second, "store"
         # There is a crash point right behind the end of every operation.
         end = self.view.events[turned.event]
         if end.kind == "op-end" and turned.when.startswith("after"):
             return (end,), "acknowledgement"
+        if number == 0 and first:
+            # Wrong from the first crash point on, such as after a phase that is not explored: what is certain is that
+            # the operation that stored B has returned.
+            _, end_of_first = self.view.operation_of(max(event.index for event in first))
+            if self.view.events[end_of_first].kind == "op-end" and end_of_first < turned.event:
+                return (self.view.events[end_of_first],), "acknowledgement"
         return tuple(stores[-1:]), "store"
 
     def _ahead_in_line(self, lost: Sequence[int]) -> tuple[TraceEvent, ...]:
@@ -261,8 +278,25 @@ class _Search:
             ]
             for chosen, answer in zip(sets, self.judge.ask(images), strict=True):
                 if answer.legal and self.symptom not in answer.symptoms and answer.symptoms <= visible.symptoms:
-                    return tuple(event for event in stores if _touches(event, chosen))
+                    there = [event for event in stores if _touches(event, chosen)]
+                    return self._decisive_last(image, there, chosen)
         return ()
+
+    def _decisive_last(
+        self, image: Image, stores: Sequence[TraceEvent], lines: Sequence[int]
+    ) -> tuple[TraceEvent, ...]:
+        """The stores to these lines, behind all others the first one that makes the image wrong by itself."""
+        images, made = [], []
+        for line in lines:
+            level = image.level.with_lines(dict.fromkeys(lines, FLOOR))
+            for event, content in self.view.contents(line, stores[-1].index + 1):
+                if event in stores:
+                    images.append(Image(crash_point=image.crash_point, level=level.with_lines({line: content})))
+                    made.append(event)
+        answers = self.judge.ask(images)
+        wrong = (event for event, answer in zip(made, answers, strict=True) if self.symptom in answer.symptoms)
+        first = min(wrong, key=lambda event: event.index, default=stores[-1])
+        return (*(event for event in stores if event != first), first)
 
     def _ahead_here(self, lost: Sequence[int]) -> tuple[TraceEvent, ...]:
         """A among what is pending at the cut itself: the lines that persisted and should not have."""

@@ -279,6 +279,8 @@ class _Search:
     def operation(self, end: TraceEvent, view: TraceView) -> str:
         begin = view.events[max(view.operation_of(end.index - 1)[0], 0)]
         asked = self.record["operation"]
+        if self.record["crash_point"]["event"] > end.index + 1:
+            return f"an earlier {begin.code}"
         if begin.code == asked["kind"]:
             argument = asked.get("key") or asked.get("text") or ""
             return f"{asked['kind']}({argument})" if argument else str(asked["kind"])

@@ -83,6 +83,19 @@ class TraceView:
         """The stores among the events [first, last)."""
         return [event for event in self.events[max(first, 0) : last] if event.stores]
 
+    def contents(self, offset: int, last: int) -> Iterator[tuple[TraceEvent, str]]:
+        """Of the line at `offset`, each store before event `last` and the 64 bytes with it and all before it, in hex.
+
+        Right for a pool that was zero when the trace began and was never cut; elsewhere no image has this content.
+        """
+        content = bytearray(LINE)
+        for event in self.stores_between(0, last):
+            begin, end = max(event.offset, offset), min(event.offset + event.size, offset + LINE)
+            if begin < end:
+                data = bytes.fromhex(event.bytes)
+                content[begin - offset : end - offset] = data[begin - event.offset : end - event.offset]
+                yield event, content.hex()
+
     def operation_of(self, index: int) -> tuple[int, int]:
         """The events [begin, end] of the operation that event `index` lies in; those around it, outside of any."""
         begin, end = index, index
