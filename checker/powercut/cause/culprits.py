@@ -7,8 +7,8 @@ The idea: the smallest set of lost lines whose return makes the image consistent
   later crash point of the same operation at which everything visible is consistent shows it.
 - A: leave B lost and let everything else be as the program saw it, and go back in time, crash point by crash point, for
   as long as that is wrong. What happened just before the first wrong one is A: a store, or the end of an operation,
-  which told the caller that B is safe. Where B was not made yet and everything else is as wrong, A is looked for further
-  back. Where it is wrong from the first crash point on, A is the end of the operation that stored B.
+  which told the caller that B is safe. Where it is as wrong before B is made, A is looked for further back. Where it is
+  wrong from the first crash point on, A is the end of the operation that stored B.
 
 Both are narrowed from lines to stores: a line persists in program order, so the first store of it that helps is B.
 
