@@ -118,6 +118,10 @@ class _Search:
     def mended(self, culprits: Culprits, view: TraceView, known: set[Class]) -> tuple[Kind, _Attempt]:
         """Puts fix on fix until nothing new is wrong, or two fixes contradict each other."""
         best = _Attempt(trace=self.trace)
+        if class_of(self.record)[0] == "leak" and culprits.first and culprits.first_role == "next-store":
+            # To name a block before it is allocated, or to free it before it is let go, leaks nothing and is worse; not
+            # every target's checks would see it.
+            return "atomicity", best
         now: Culprits | None = culprits
         orders: set[tuple[object, object]] = set()
         for _ in range(ROUNDS):
@@ -313,11 +317,16 @@ def _repeats(record: dict[str, Any], paths: set[str]) -> bool:
 
 
 def _tell_apart(first: dict[str, Any] | None, second: dict[str, Any] | None) -> None:
-    """Two stores of one helper are told by the innermost lines of their callers that differ."""
+    """Two stores of one helper are told by their callers: by the outermost lines of the program that differ."""
     if first is None or second is None or first["site"] is None or first["site"] != second["site"]:
         return
+    # Not by those of whoever drives it, which differ when the two are of two operations.
     ours, theirs = (
-        [frame for frame in place["stack"] if Frame(**{n: frame[n] for n in FRAME}).belongs_to_user]
+        [
+            frame
+            for frame in place["stack"]
+            if frame["module"] == place["stack"][0]["module"] and Frame(**{n: frame[n] for n in FRAME}).belongs_to_user
+        ]
         for place in (first, second)
     )
     for one, other in zip(reversed(ours), reversed(theirs), strict=False):
