@@ -150,6 +150,21 @@ def test_an_operation_is_under_way_until_it_ends_or_is_cut(text: str, index: int
     assert view.underway_until(index) == until
 
 
+def test_two_stores_of_one_helper_are_told_by_their_callers_in_the_program() -> None:
+    def place(*lines: str) -> dict[str, Any]:
+        stack = []
+        for line in lines:
+            module, file, number = line.split(":")
+            stack.append({"function": "f", "file": file, "line": int(number), "module": module, "offset": 0})
+            stack[-1] |= {"column": 1, "inlined": False}
+        return {"role": "store", "site": f"{stack[0]['file']}:{stack[0]['line']}", "stack": stack}
+
+    first = place("libx.so:slots.cc:10", "libx.so:erase.cc:5", "engine:recording.cc:1")
+    second = place("libx.so:slots.cc:10", "libx.so:insert.cc:7", "engine:recording.cc:2")
+    root_cause._tell_apart(first, second)
+    assert (first["site"], second["site"]) == ("erase.cc:5", "insert.cc:7")
+
+
 PLACE = {"role": "store", "site": "a.cc:1", "text": "x = 1;"}
 RETURNS = {"role": "acknowledgement", "site": None, "text": "insert(1) returns"}
 
