@@ -145,6 +145,13 @@ def test_marks_titles_and_long_lines() -> None:
     assert (second.title, second.text, second.steps) == ("x/y.toml", "z = 1\n", [])
 
 
+def test_the_finding_that_is_explained_is_that_of_the_tutorial() -> None:
+    (shown,) = [block for block in blocks(read("docs/reading-a-report.md")) if block.language == "text"]
+    lines = [line for line in shown.text.splitlines() if not line.startswith("SUMMARY")]
+    assert len(lines) == 11
+    assert not set(lines) - set(read("docs/tutorial.md").splitlines())
+
+
 def test_few_blocks_are_not_run() -> None:
     left = [(page, block.reason) for page in pages() for block in runnable(page) if block.mark == "not run"]
     assert len(left) <= NOT_RUN, left
