@@ -116,6 +116,15 @@ def test_the_record_keeps_cause_and_minimal_case(context: runner.Context) -> Non
     assert len(fields["minimal"]["operations"]) <= 5
 
 
+def test_what_mends_the_minimal_case_alone_is_followed_up_on_the_whole_run(context: runner.Context) -> None:
+    """One insert into an empty table needs one fix; the whole run passes the line in other ways as well."""
+    cause = explain.explained(finding_of("smartcuckoo/token-first", context), context=context)["cause"]
+    assert cause["kind"] == "order"
+    assert cause["fix"]["steps"] == 2
+    assert cause["recheck"]["held"]
+    assert cause["recheck"]["whole"]["held"]
+
+
 def test_a_cause_that_cannot_be_looked_for_says_why(context: runner.Context, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> dict[str, Any]:
         raise HarnessError("the engine died", where="powercut-engine", next_step="Report this.")

@@ -109,15 +109,18 @@ class _Search:
         culprits = find(self.record, view, self.judge(self.trace))
         if culprits is None or not (culprits.first or culprits.second):
             return self.described("unexplained", Culprits(), view, None, None)
-        kind, attempt = self.mended(culprits, view, known)
+        kind, attempt = self.mended(culprits, view, known, _Attempt(trace=self.trace))
         recheck = rechecked(attempt) if attempt.fixes else None
         if recheck is not None and whole is not None and kind == "order":
-            recheck["whole"] = self.on_whole(attempt.fixes, whole, known)
+            kind, there = self.on_whole(attempt.fixes, whole, known)
+            if kind != "order":
+                recheck = rechecked(there) if there else None
+            elif there is not None:
+                attempt, recheck["whole"] = there, rechecked(there)
         return self.described(kind, culprits, view, attempt, recheck)
 
-    def mended(self, culprits: Culprits, view: TraceView, known: set[Class]) -> tuple[Kind, _Attempt]:
+    def mended(self, culprits: Culprits, view: TraceView, known: set[Class], best: _Attempt) -> tuple[Kind, _Attempt]:
         """Puts fix on fix until nothing new is wrong, or two fixes contradict each other."""
-        best = _Attempt(trace=self.trace)
         if class_of(self.record)[0] == "leak" and culprits.first and culprits.first_role == "next-store":
             # To name a block before it is allocated, or to free it before it is let go, leaks nothing and is worse; not
             # every target's checks would see it.
@@ -182,25 +185,35 @@ class _Search:
             attempt.note = NOT_IN_RECOVERY
         return attempt
 
-    def on_whole(self, wanted: Sequence[Fix], whole: Path, known: set[Class]) -> dict[str, Any] | None:
-        """The same fixes on the trace that the finding was minimised from."""
+    def on_whole(self, wanted: Sequence[Fix], whole: Path, known: set[Class]) -> tuple[Kind, _Attempt | None]:
+        """The same fixes on the trace that the finding was minimised from, and more of them where they do not hold.
+
+        A case of one item may be mended by an order that loses another item as soon as there are two.
+        """
         before = self.explored(whole)
         if before["coverage"]["kind"] != "complete":
-            return None
-        others = {class_of(item) for item in before["findings"]} - {class_of(self.record)}
+            return "order", None
+        known = known | {class_of(item) for item in before["findings"]} - {class_of(self.record)}
         attempt = _Attempt(trace=whole)
         for fix in wanted:
-            view = self.view(attempt.trace)
-            edits = fix.edits(view)
+            edits = fix.edits(self.view(attempt.trace))
             if not edits:
-                return None
+                return "order", None
             trace = self.next_file()
             try:
                 apply(edits, attempt.trace, trace, engine_path=self.context.engine_path)
             except UsageError:
-                return None
+                return "order", None
             attempt = _Attempt(trace=trace, fixes=[*attempt.fixes, fix])
-        return rechecked(self.tried(attempt.trace, attempt.fixes, known | others))
+        attempt = self.tried(attempt.trace, attempt.fixes, known)
+        if attempt.remaining:
+            view = self.view(attempt.trace)
+            culprits = find(attempt.remaining[0], view, self.judge(attempt.trace))
+            if culprits is not None and (culprits.first or culprits.second):
+                kind, more = self.mended(culprits, view, known, attempt)
+                if kind in ("order", "atomicity"):
+                    return kind, more
+        return "order", attempt
 
     # --- parts --------------------------------------------------------------------------------------
 
