@@ -20,8 +20,8 @@ from powercut.options import ExploreOptions
 #: Bugs whose expected cause the tool does not give, each with the reason.
 KNOWN_WRONG: dict[str, str] = {
     "turbohash/item-log-late": (
-        "Called atomicity, as every leak between two steps is: that the log before the cell leaks nothing looks the same "
-        "as a block that is named before it is allocated, which is worse than a leak."
+        "Called atomicity, as every leak between two steps is: that a log written before the cell leaks nothing looks "
+        "the same as a block that is named before it is allocated, which is worse than a leak."
     ),
 }
 
