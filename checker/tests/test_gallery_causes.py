@@ -19,6 +19,10 @@ from powercut.options import ExploreOptions
 
 #: Bugs whose expected cause the tool does not give, each with the reason.
 KNOWN_WRONG: dict[str, str] = {
+    "smartcuckoo/move-forward": (
+        "Both lines are named, but called inseparable: the right order walks the path from its end, and no store alone "
+        "can be moved to show it, since the bucket that A empties is filled anew before B."
+    ),
     "turbohash/item-log-late": (
         "Called atomicity, as every leak between two steps is: that a log written before the cell leaks nothing looks "
         "the same as a block that is named before it is allocated, which is worse than a leak."
