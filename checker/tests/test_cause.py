@@ -95,6 +95,31 @@ def test_a_state_that_is_wrong_with_everything_persisted_is_no_matter_of_order(
     assert (cause["kind"], cause["first"], cause["fix"]) == ("recovery", None, None)
 
 
+@pytest.mark.parametrize(
+    ("bug", "second"),
+    [
+        # Unlock is not made yet when it is first wrong, and lies in the line of the lock.
+        ("pclht/bucket-lock-held", "__atomic_compare_exchange_n(lock"),
+        # Record and lock share a line: the first store to it is the one that locks.
+        ("dash/locks-kept", "| Bucket::kLocked"),
+        # To allocate after the block is named would not leak; no check of this target sees what else it does.
+        ("dash/leaked-segment", "allocator_.Allocate("),
+    ],
+)
+def test_the_first_of_two_steps_is_named_to_its_store(bug: str, second: str, context: runner.Context) -> None:
+    cause = cause_of(finding_of(bug, context), context)
+    assert cause["kind"] == "atomicity"
+    lines = [line["text"] for frame in cause["second"]["stack"] for line in frame.get("source", ()) if line["focus"]]
+    assert any(second in line for line in lines)
+
+
+def test_wrong_from_the_first_crash_point_on_the_operation_that_stored_it_has_returned(context: runner.Context) -> None:
+    """The insert lies in a phase that is not explored."""
+    cause = cause_of(finding_of("cmap/head-not-flushed", context), context)
+    assert (cause["kind"], cause["second"]["role"]) == ("order", "acknowledgement")
+    assert cause["second"]["text"] == "an earlier insert returns"
+
+
 def test_a_fix_that_does_not_mend_is_not_believed(context: runner.Context, monkeypatch: pytest.MonkeyPatch) -> None:
     """The fix is judged by exploring the trace with it, whatever the search for the culprits says."""
     record = finding_of("level/insert-top-token-first", context)

@@ -23,9 +23,9 @@ KNOWN_WRONG: dict[str, str] = {
         "Both lines are named, but called inseparable: the right order walks the path from its end, and no store alone "
         "can be moved to show it, since the bucket that A empties is filled anew before B."
     ),
-    "turbohash/item-log-late": (
-        "Called atomicity, as every leak between two steps is: that a log written before the cell leaks nothing looks "
-        "the same as a block that is named before it is allocated, which is worse than a leak."
+    "cceh/lock-not-reset": (
+        "B is the new local depth: it leads the key of the minimal case to another segment, whose lock is free. For the "
+        "other keys the lock is held until LeaveExclusive; only the finding's own query is asked how long it is wrong."
     ),
 }
 

@@ -121,10 +121,6 @@ class _Search:
 
     def mended(self, culprits: Culprits, view: TraceView, known: set[Class], best: _Attempt) -> tuple[Kind, _Attempt]:
         """Puts fix on fix until nothing new is wrong, or two fixes contradict each other."""
-        if class_of(self.record)[0] == "leak" and culprits.first and culprits.first_role == "next-store":
-            # To name a block before it is allocated, or to free it before it is let go, leaks nothing and is worse; not
-            # every target's checks would see it.
-            return "atomicity", best
         now: Culprits | None = culprits
         orders: set[tuple[object, object]] = set()
         for _ in range(ROUNDS):
@@ -143,6 +139,10 @@ class _Search:
             best = tried
             if best.held:
                 return "order", best
+            if class_of(self.record)[0] == "leak" and culprits.first_role == "next-store":
+                # To name blocks before they are allocated, or to free them before they are let go, leaks nothing and is
+                # worse. Not every target's checks see it, so more moves are no evidence.
+                return "atomicity", best
             if not best.remaining:
                 break
             view = self.view(best.trace)
