@@ -24,7 +24,7 @@ KNOWN_WRONG: dict[str, str] = {
         "can be moved to show it, since the bucket that A empties is filled anew before B."
     ),
     "cceh/lock-not-reset": (
-        "B is the new local depth: it leads the key of the minimal case to another segment, whose lock is free. For the "
+        "B is the new local depth, which leads the key of the minimal case to another segment whose lock is free. For "
         "other keys the lock is held until LeaveExclusive; only the finding's own query is asked how long it is wrong."
     ),
 }
