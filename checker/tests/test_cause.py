@@ -141,11 +141,21 @@ def test_the_record_keeps_cause_and_minimal_case(context: runner.Context) -> Non
     assert len(fields["minimal"]["operations"]) <= 5
 
 
-def test_what_mends_the_minimal_case_alone_is_followed_up_on_the_whole_run(context: runner.Context) -> None:
-    """One insert into an empty table needs one fix; the whole run passes the line in other ways as well."""
-    cause = explain.explained(finding_of("smartcuckoo/token-first", context), context=context)["cause"]
+@pytest.mark.parametrize(
+    ("bug", "steps"),
+    [
+        # One insert into an empty table needs one fix; the whole run passes the line in other ways as well.
+        ("smartcuckoo/token-first", 2),
+        # The minimal case grows the table by an insert, the whole run by a command.
+        ("bcht/freed-early", 1),
+    ],
+)
+def test_what_mends_the_minimal_case_is_followed_up_on_the_whole_run(
+    bug: str, steps: int, context: runner.Context
+) -> None:
+    cause = explain.explained(finding_of(bug, context), context=context)["cause"]
     assert cause["kind"] == "order"
-    assert cause["fix"]["steps"] == 2
+    assert cause["fix"]["steps"] == steps
     assert cause["recheck"]["held"]
     assert cause["recheck"]["whole"]["held"]
 

@@ -193,19 +193,15 @@ class _Search:
         before = self.explored(whole)
         if before["coverage"]["kind"] != "complete":
             return "order", None
-        known = known | {class_of(item) for item in before["findings"]} - {class_of(self.record)}
-        attempt = _Attempt(trace=whole)
-        for fix in wanted:
-            edits = fix.edits(self.view(attempt.trace))
-            if not edits:
-                return "order", None
-            trace = self.next_file()
-            try:
-                apply(edits, attempt.trace, trace, engine_path=self.context.engine_path)
-            except UsageError:
-                return "order", None
-            attempt = _Attempt(trace=trace, fixes=[*attempt.fixes, fix])
-        attempt = self.tried(attempt.trace, attempt.fixes, known)
+        mine = class_of(self.record)
+        classes = {class_of(item) for item in before["findings"]}
+        # The minimal case may get there by another operation.
+        ours = {mine} if mine in classes else {item for item in classes if item[:2] == mine[:2]}
+        known = known | classes - ours
+        attempt = self.all_of(wanted, whole, known)
+        if attempt is None:
+            # By other calls, too: they are mended where they are.
+            attempt = _Attempt(trace=whole, remaining=[item for item in before["findings"] if class_of(item) in ours])
         if attempt.remaining:
             view = self.view(attempt.trace)
             culprits = find(attempt.remaining[0], view, self.judge(attempt.trace))
@@ -213,7 +209,20 @@ class _Search:
                 kind, more = self.mended(culprits, view, known, attempt)
                 if kind in ("order", "atomicity"):
                     return kind, more
-        return "order", attempt
+        return "order", attempt if attempt.fixes else None
+
+    def all_of(self, wanted: Sequence[Fix], trace: Path, known: set[Class]) -> _Attempt | None:
+        """A trace with all these fixes; None where one of them fits nowhere."""
+        for fix in wanted:
+            edits = fix.edits(self.view(trace))
+            if not edits:
+                return None
+            before, trace = trace, self.next_file()
+            try:
+                apply(edits, before, trace, engine_path=self.context.engine_path)
+            except UsageError:
+                return None
+        return self.tried(trace, list(wanted), known)
 
     # --- parts --------------------------------------------------------------------------------------
 
