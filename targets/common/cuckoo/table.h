@@ -71,7 +71,7 @@ class Table {
   powercut_status Maintain(const char* command);                                         // resize.cc
   powercut_status Verify(uint64_t region, char* message, size_t size);                   // verify.cc
 
-  void Draw(Drawing* to) const;                                                          // draw.cc
+  void Draw(Drawing* to) const;  // draw.cc
 
   // Regions: 0 is the root, then every bucket and the stash of every slot array.
   uint64_t regions() const;
