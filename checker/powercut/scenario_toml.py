@@ -28,11 +28,16 @@ def render(content: ScenarioFile, *, comment: str = "") -> str:
     if "known_bug" in values:
         lines += ["", "[known_bug]"]
         lines += [f"{name} = {toml_value(value)}" for name, value in values["known_bug"].items()]
+    if "define" in values:
+        lines += ["", "[define]"]
+        lines += [f"{_key(name)} = {toml_value(value)}" for name, value in values["define"].items()]
+    for claim in values.get("claim", ()):
+        lines += ["", "[[claim]]", *(f"{name} = {toml_value(value)}" for name, value in claim.items())]
     return "\n".join(lines) + "\n"
 
 
 def toml_value(value: Any) -> str:
-    """A text, number, boolean or list as TOML spells it."""
+    """A text, number, boolean, list or table as TOML spells it, in a line."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
@@ -40,6 +45,8 @@ def toml_value(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, list | tuple):
         return f"[{', '.join(toml_value(item) for item in value)}]"
+    if isinstance(value, dict):
+        return _table(value)
     return repr(value)
 
 
@@ -48,7 +55,7 @@ def _key(name: str) -> str:
 
 
 def _table(values: dict[str, Any]) -> str:
-    return "{ " + ", ".join(f"{name} = {toml_value(value)}" for name, value in values.items()) + " }"
+    return "{ " + ", ".join(f"{_key(name)} = {toml_value(value)}" for name, value in values.items()) + " }"
 
 
 def _size(size: int) -> str:

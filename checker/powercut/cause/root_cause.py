@@ -241,7 +241,7 @@ class _Search:
     def explored(self, trace: Path, *, nested: int | None = None) -> dict[str, Any]:
         self.count += 1
         options = self.options if nested is None else replace(self.options, nested=nested)
-        request = runner.Request(name="fix", slug=f"explored-{self.count}", options=options, trace=trace)
+        request = runner.Request(name="fix", slug=f"explored-{self.count}", options=options, trace=trace, claims=False)
         return runner.run_one(request, self.context)
 
     def described(

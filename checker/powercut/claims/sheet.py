@@ -192,8 +192,11 @@ def _commands(library: Path) -> tuple[str, ...] | None:
 
 
 def scenario_of(wanted: Mapping[str, Any]) -> Scenario | None:
-    """The project's scenario that a trace's plan was made of, by its name."""
-    named = [item for item in catalog.everything() if item.name == wanted["scenario"]["name"]]
+    """The project's scenario that a trace's plan was made of, by its name; None where there is none to be read."""
+    try:
+        named = [item for item in catalog.everything() if item.name == wanted["scenario"]["name"]]
+    except PowercutError:
+        return None  # A trace can be explored anywhere.
     return next((item for item in named if item.fits(wanted["target"]["name"])), None)
 
 
