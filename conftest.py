@@ -7,9 +7,9 @@ import pytest
 
 pytest_plugins = ["pytester"]
 
-# Tools that no distribution carries. A skip for want of one of these is right even where
-# POWERCUT_REQUIRE_TOOLS is set; the reason of the skip starts with the name.
-OPTIONAL_TOOLS = ("Pin",)
+# What no set-up can install: tools that no distribution carries, and instructions of another processor. A skip for want
+# of one of these is right even where POWERCUT_REQUIRE_TOOLS is set; the reason of the skip starts with these words.
+NOT_INSTALLABLE = ("Pin", "this processor lacks ")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -18,7 +18,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     report = yield
     if report.skipped and not hasattr(report, "wasxfail") and os.environ.get("POWERCUT_REQUIRE_TOOLS"):
         reason = report.longrepr[2].removeprefix("Skipped: ") if isinstance(report.longrepr, tuple) else ""
-        if not reason.startswith(OPTIONAL_TOOLS):
+        if not reason.startswith(NOT_INSTALLABLE):
             report.outcome = "failed"
             report.longrepr = (
                 f"{item.nodeid} skipped, but POWERCUT_REQUIRE_TOOLS is set: {reason}. Install what it needs."

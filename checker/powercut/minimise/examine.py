@@ -24,6 +24,9 @@ from powercut.runner import Context
 
 #: Seconds after which an operation of a candidate counts as hanging.
 _OPERATION_SECONDS = 10
+#: Seconds that exploring a candidate may take, far above what any does that is simpler: one whose recovery runs wild is
+#: given up, on any machine. What a slower one gives up it would have found too late to be of use.
+_CANDIDATE_SECONDS = 15.0
 #: How the engine names the step that does not fit, in `where` of its error.
 _STEP = re.compile(r", phase '(?P<phase>.*)', step (?P<step>\d+)$")
 
@@ -62,7 +65,7 @@ class Examiner:
             atoms=used["atoms"],
             nested=int(self.finding["crash_point"].get("depth") or 0),
             seed=used["seed"],
-            budget=Budget(executions=executions),
+            budget=Budget(executions=executions, seconds=None if executions is None else _CANDIDATE_SECONDS),
         )
 
     def plan(self, case: Case) -> dict[str, Any]:
@@ -85,6 +88,8 @@ class Examiner:
         modules: list[events.Module] = []
         run: dict[str, Any] = {}
         words = ["explore", "--trace", str(trace), *options.arguments()]
+        if options.budget.seconds is not None:
+            words += ["--watchdog-seconds", f"{options.budget.seconds:g}"]  # a budget does not end a crash point
         stream = engine.stream(self._context.engine_path, words, interrupt=self._context.interrupt)
         with contextlib.closing(stream) as items:  # type: ignore[type-var]  # a generator, which can be closed
             for event, raw in items:
