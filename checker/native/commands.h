@@ -25,6 +25,7 @@ void add_export_pmemcheck_command(CLI::App& app, int& exit_code);
 void add_explore_command(CLI::App& app, int& exit_code);
 void add_program_command(CLI::App& app, int& exit_code);
 void add_program_image_command(CLI::App& app, int& exit_code);
+void add_program_judge_command(CLI::App& app, int& exit_code);
 void add_reproduce_command(CLI::App& app, int& exit_code);
 void add_judge_command(CLI::App& app, int& exit_code);
 void add_model_command(CLI::App& app, int& exit_code);

@@ -1,24 +1,14 @@
 #include "checker/native/concrete_replay.h"
 
 #include <algorithm>
-#include <cstring>
-
-#include "absl/container/flat_hash_map.h"
 
 namespace powercut {
 namespace {
-
-std::string at_offset(uint64_t line) { return "the line at offset " + std::to_string(line * kLineSize); }
 
 bool same_place(const Cut& cut, const ConcreteImage::Nested& wanted, const std::vector<Executor::NestedStore>& stores) {
   return cut.after_return == wanted.after_return && cut.stores_seen == wanted.stores.size() &&
          std::equal(wanted.stores.begin(), wanted.stores.end(), stores.begin(),
                     [](const auto& w, const auto& s) { return w.first == s.offset && w.second == s.size; });
-}
-
-// One of the line's contents. The first is the floor (replayer/models/candidates.h).
-const Content& taken(const LineSet& set, LevelContents::Take take) {
-  return set.contents[take == LevelContents::Take::kVisible ? set.visible : 0];
 }
 
 }  // namespace
@@ -30,50 +20,15 @@ std::optional<std::string> ConcreteReplay::run(const ConcreteImage& image, const
   return enter(0, legal);
 }
 
-std::optional<std::string> ConcreteReplay::note_level(size_t depth, const LineSets& legal) {
-  using Take = LevelContents::Take;
-  const LevelContents& wanted = depth == 0 ? wanted_->first : wanted_->nested[depth - 1].contents;
-  const auto refused = [&](const std::string& what) {
-    const std::string cut = depth == 0 ? "" : " after cut " + std::to_string(depth) + " of recovery";
-    return "not a legal image of this trace" + cut + ": " + what;
-  };
-  absl::flat_hash_map<uint64_t, const LineSet*> open;  // lines of `legal` that are not listed
-  for (const LineSet* set : legal) open[set->line] = set;
-  std::vector<Image::Line>& lines = image_.levels.emplace_back();
-  for (const LevelContents::Line& listed : wanted.lines) {
-    if (listed.line >= executor_->pool_size() / kLineSize) return refused(at_offset(listed.line) + " is past the pool");
-    const auto set = open.find(listed.line);
-    if (set == open.end()) {
-      if (wanted.where_pending || listed.take != Take::kBytes) continue;
-      if (std::memcmp(executor_->pool() + listed.line * kLineSize, listed.content.bytes.data(), kLineSize) != 0) {
-        return refused(at_offset(listed.line) + " is definite there and holds something else");
-      }
-      lines.push_back({listed.line, listed.content, 1, listed.decided});
-      continue;
-    }
-    const std::vector<Content>& contents = set->second->contents;
-    const Content& content = listed.take == Take::kBytes ? listed.content : taken(*set->second, listed.take);
-    if (listed.take == Take::kBytes && std::find(contents.begin(), contents.end(), content) == contents.end()) {
-      return refused(at_offset(listed.line) + " cannot hold these bytes; it has " + std::to_string(contents.size()) +
-                     (contents.size() == 1 ? " candidate" : " candidates"));
-    }
-    lines.push_back({listed.line, content, static_cast<uint32_t>(contents.size()), listed.decided});
-    open.erase(set);
-  }
-  for (const LineSet* set : legal) {
-    if (!open.contains(set->line)) continue;
-    if (set->contents.size() > 1 && wanted.rest == Take::kBytes) {
-      return refused(at_offset(set->line) + " has " + std::to_string(set->contents.size()) +
-                     " candidates, and the finding says nothing of it");
-    }
-    lines.push_back({set->line, taken(*set, wanted.rest), static_cast<uint32_t>(set->contents.size()), false});
-  }
-  return std::nullopt;
-}
-
 std::optional<std::string> ConcreteReplay::enter(size_t depth, const LineSets& legal) {
+  const LevelContents& wanted = depth == 0 ? wanted_->first : wanted_->nested[depth - 1].contents;
+  PlacedLevel level = place(wanted, legal, {executor_->pool(), executor_->pool_size()});
+  if (level.refused) {
+    const std::string cut = depth == 0 ? "" : " after cut " + std::to_string(depth) + " of recovery";
+    return "not a legal image of this trace" + cut + ": " + *level.refused;
+  }
   image_.levels.resize(depth);
-  if (auto wrong = note_level(depth, legal)) return wrong;
+  image_.levels.push_back(std::move(level.lines));
   std::vector<LineSet> definite;
   definite.reserve(image_.levels[depth].size());
   for (const Image::Line& line : image_.levels[depth]) {

@@ -13,26 +13,12 @@
 #include <utility>
 #include <vector>
 
+#include "checker/native/level_contents.h"
 #include "checker/native/oracle.h"
 #include "replayer/executor.h"
 #include "replayer/image.h"
 
 namespace powercut {
-
-// What the pending lines of one cut hold.
-struct LevelContents {
-  // floor: what is certainly durable; visible: as if all that was written had persisted.
-  enum class Take : uint8_t { kBytes, kFloor, kVisible };
-  struct Line {
-    uint64_t line = 0;
-    Take take = Take::kBytes;
-    Content content;       // kBytes
-    bool decided = false;  // kept only where recovery reads the line
-  };
-  std::vector<Line> lines;     // one entry a line
-  Take rest = Take::kBytes;    // all other pending lines; kBytes: there may be none
-  bool where_pending = false;  // entries of definite lines say nothing; else they must hold what they hold
-};
 
 struct ConcreteImage {
   // A cut inside recovery, or right after it, and what it left.
@@ -66,7 +52,6 @@ class ConcreteReplay {
  private:
   // Installs the contents of one level if they are legal there, and goes on with recovery.
   std::optional<std::string> enter(size_t depth, const LineSets& legal);
-  std::optional<std::string> note_level(size_t depth, const LineSets& legal);
   // Runs recovery on the level that is installed and what follows: the next cut, or `then`.
   std::optional<std::string> recover(size_t depth);
   std::optional<std::string> descend(size_t depth, const std::vector<Cut>& cuts,

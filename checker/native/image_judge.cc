@@ -34,35 +34,26 @@ ImageJudge::ImageJudge(const Session& session, const std::string& model, AtomPol
 
 std::optional<EngineError> ImageJudge::run(const std::vector<JudgeRequest>& requests, const std::string& path,
                                            const std::function<void(const Json&)>& emit) {
-  std::vector<const JudgeRequest*> everywhere, at;
-  for (const JudgeRequest& request : requests) (request.crash_point ? at : everywhere).push_back(&request);
-  size_t next = 0;
+  RequestQueue queue(requests);
   const auto step = [this](const Event&) { progress_->steps.fetch_add(1, std::memory_order_relaxed); };
-  while ((next < at.size() || !everywhere.empty()) && follower_.next(step)) {
+  while (!queue.done(follower_.crash_points()) && follower_.next(step)) {
     const uint64_t here = follower_.instant().ordinal;
-    const size_t first = next;
-    while (next < at.size() && at[next]->crash_point == here) ++next;
-    if (first == next && everywhere.empty()) continue;
+    const std::vector<const JudgeRequest*> wanted = queue.at(here);
+    if (wanted.empty()) continue;
     follower_.follow();
     const LineSets legal = follower_.frontier().sets();
     progress_->start("recovery and queries at crash point " + std::to_string(here), session_.library->path());
-    for (const JudgeRequest* request : everywhere) emit(judged(*request, legal));
-    for (size_t i = first; i < next; ++i) emit(judged(*at[i], legal));
+    for (const JudgeRequest* request : wanted) emit(judged(*request, legal));
   }
   if (follower_.reader().error()) return usage_error(*follower_.reader().error());
-  if (next == at.size()) return std::nullopt;
-  return usage_error("a request is for crash point " + std::to_string(*at[next]->crash_point) + ", and the trace has " +
-                         std::to_string(follower_.crash_points()) + " of them",
-                     path, "Name the trace that the crash points were counted on.");
+  return queue.left_over(follower_.crash_points(), path);
 }
 
 Json ImageJudge::judged(const JudgeRequest& request, const LineSets& legal) {
   progress_->steps.fetch_add(1, std::memory_order_relaxed);
   const Instant& instant = follower_.instant();
   Json wrong = Json::array();
-  uint64_t stores = 0;
   const auto refused = replay_.run(request.image, legal, [&](const Outcome& recovered) {
-    stores = executor_.recovery_stores().size();
     wrong = violations(recovered, !request.image.nested.empty());
   });
   return {{"event", "judged"},
@@ -72,8 +63,7 @@ Json ImageJudge::judged(const JudgeRequest& request, const LineSets& legal) {
           {"when", instant.when},
           {"legal", !refused},
           {"why", refused ? Json(*refused) : Json(nullptr)},
-          {"violations", std::move(wrong)},
-          {"stores_of_recovery", stores}};
+          {"violations", std::move(wrong)}};
 }
 
 Json ImageJudge::violations(const Outcome& recovered, bool nested) {

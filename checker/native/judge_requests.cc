@@ -1,5 +1,6 @@
 #include "checker/native/judge_requests.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -70,18 +71,46 @@ JudgeRequest request_of(const JsonField& root) {
   out.id = root["id"].json();
   const JsonField point = root["crash_point"];
   out.image.first = contents_of(root);
-  if (!point.json().is_string()) {
-    out.crash_point = point.number();
-  } else if (point.text() == "all") {
-    out.image.first.where_pending = true;
-  } else {
-    throw point.wrong("the number of a crash point, or \"all\"");
+  out.range = point.json().is_string() || point.json().is_array();
+  out.image.first.where_pending = out.range;
+  if (!out.range) {
+    out.first = out.last = point.number();
+  } else if (point.json().is_array()) {
+    const std::vector<JsonField> ends = point.items();
+    if (ends.size() != 2 || ends[0].number() > ends[1].number()) throw point.wrong("[first, last]");
+    out.first = ends[0].number();
+    out.last = ends[1].number();
+  } else if (point.text() != "all") {
+    throw point.wrong("the number of a crash point, [first, last], or \"all\"");
   }
   for (const JsonField& item : root.items_of("nested")) out.image.nested.push_back(nested_of(item));
   return out;
 }
 
 }  // namespace
+
+RequestQueue::RequestQueue(const std::vector<JudgeRequest>& requests) {
+  for (const JudgeRequest& request : requests) {
+    (request.range ? ranges_ : single_).push_back(&request);
+    if (request.range) last_of_ranges_ = std::max(last_of_ranges_, request.last);
+  }
+}
+
+std::vector<const JudgeRequest*> RequestQueue::at(uint64_t here) {
+  std::vector<const JudgeRequest*> out;
+  for (const JudgeRequest* request : ranges_) {
+    if (request->first <= here && here <= request->last) out.push_back(request);
+  }
+  for (; next_ < single_.size() && single_[next_]->first == here; ++next_) out.push_back(single_[next_]);
+  return out;
+}
+
+std::optional<EngineError> RequestQueue::left_over(uint64_t crash_points, const std::string& path) const {
+  if (next_ == single_.size()) return std::nullopt;
+  return usage_error("a request is for crash point " + std::to_string(single_[next_]->first) + ", and the trace has " +
+                         std::to_string(crash_points) + " of them",
+                     path, "Name the trace that the crash points were counted on.");
+}
 
 Result<std::vector<JudgeRequest>> parse_requests(const std::string& text, const std::string& path) {
   std::vector<JudgeRequest> out;
@@ -101,12 +130,13 @@ Result<std::vector<JudgeRequest>> parse_requests(const std::string& text, const 
     } catch (const Malformed& malformed) {
       return refused(malformed.at + ": " + malformed.what);
     }
-    const std::optional<uint64_t> point = out.back().crash_point;
-    if (point && *point < least) {
-      return refused("crash point " + std::to_string(*point) + " comes after " + std::to_string(least) +
+    if (out.back().range) continue;
+    const uint64_t point = out.back().first;
+    if (point < least) {
+      return refused("crash point " + std::to_string(point) + " comes after " + std::to_string(least) +
                      "; sort the requests by crash point");
     }
-    if (point) least = *point;
+    least = point;
   }
   return out;
 }

@@ -3,6 +3,7 @@
 #define POWERCUT_CHECKER_NATIVE_JUDGE_REQUESTS_H_
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,11 +16,30 @@ namespace powercut {
 
 struct JudgeRequest {
   Json id;
-  std::optional<uint64_t> crash_point;  // by its ordinal; none: at each
+  // Ordinals of the crash points: one that the trace must have, or those of a range that it has.
+  uint64_t first = 0, last = std::numeric_limits<uint64_t>::max();
+  bool range = false;
   ConcreteImage image;
 };
 
-// Refuses requests whose crash points do not ascend: the trace is walked once.
+// The requests, crash point by crash point, as a walk through the trace comes by.
+class RequestQueue {
+ public:
+  explicit RequestQueue(const std::vector<JudgeRequest>& requests);
+  // Whether some request is left for a crash point from `here` on.
+  bool done(uint64_t here) const { return next_ == single_.size() && (ranges_.empty() || here > last_of_ranges_); }
+  // Those for the crash point `here`, which ascends from call to call.
+  std::vector<const JudgeRequest*> at(uint64_t here);
+  // What to say when the trace has ended after so many crash points, and requests are left.
+  std::optional<EngineError> left_over(uint64_t crash_points, const std::string& path) const;
+
+ private:
+  std::vector<const JudgeRequest*> ranges_, single_;
+  uint64_t last_of_ranges_ = 0;
+  size_t next_ = 0;  // of single_
+};
+
+// Refuses requests whose crash points do not ascend: the trace is walked once. Ranges may stand anywhere.
 Result<std::vector<JudgeRequest>> read_requests(const std::string& path);
 Result<std::vector<JudgeRequest>> parse_requests(const std::string& text, const std::string& path);
 

@@ -26,6 +26,7 @@ int main(int argc, char** argv) {
   powercut::add_explore_command(app, exit_code);
   powercut::add_program_command(app, exit_code);
   powercut::add_program_image_command(app, exit_code);
+  powercut::add_program_judge_command(app, exit_code);
   powercut::add_reproduce_command(app, exit_code);
   powercut::add_judge_command(app, exit_code);
   powercut::add_model_command(app, exit_code);

@@ -1,9 +1,5 @@
 // `powercut-engine program`: every legal crash state of a recorded program, given to its recovery command as files.
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
@@ -12,6 +8,7 @@
 #include "checker/native/finding.h"
 #include "checker/native/program/explorer.h"
 #include "checker/native/program/program_result.h"
+#include "checker/native/program/session.h"
 #include "checker/native/repeatable_process.h"
 
 namespace powercut {
@@ -22,107 +19,27 @@ using Clock = std::chrono::steady_clock;
 std::atomic<bool> interrupted = false;
 static_assert(std::atomic<bool>::is_always_lock_free);  // a signal handler sets it
 
-struct OpenedTrace {
-  TracePools pools;
-  std::vector<TraceModule> modules;
-  uint64_t events = 0;
-  bool explored_at_start = true;
-};
-
-// One pass over the whole trace: module definitions stand anywhere before their first use.
-Result<OpenedTrace> open_program_trace(const ProgramOptions& options) {
-  auto reader = open_trace(options.trace);
-  if (!reader) return reader.error();
-  auto pools = pools_of_trace((*reader)->metadata(), options.trace, options.pool_path);
-  if (!pools) return pools.error();
-  OpenedTrace out;
-  out.pools = std::move(*pools);
-  out.events = (*reader)->total_events();
-  Event event;
-  while ((*reader)->next(&event)) {
-    // With phases, what comes before the first one that is explored only prepares.
-    if (event.kind == EventKind::kPhase) out.explored_at_start = false;
-    const bool store = event.kind == EventKind::kStore || event.kind == EventKind::kNtStore;
-    if (store && (event.addr > out.pools.space || event.value.size() > out.pools.space - event.addr)) {
-      return usage_error("event " + std::to_string(event.index) + " stores outside of the recorded pools",
-                         options.trace, "Record it again with 'powercut record'.");
-    }
-  }
-  if ((*reader)->error()) return usage_error(*(*reader)->error());
-  out.modules = (*reader)->modules();
-  return out;
-}
-
-std::optional<EngineError> check(const ProgramOptions& options) {
-  const auto unknown = [](const std::string& what, const std::string& given, const std::string& choices) {
-    return usage_error("unknown " + what + " '" + given + "'", "program", "Use one of: " + choices + ".");
-  };
-  if (!make_model(options.model, AtomPolicy::kAny, kLineSize)) return unknown("model", options.model, "adr, eadr");
-  if (!atom_policy(options.atoms)) return unknown("atom policy", options.atoms, "any, ascending, byte");
-  return std::nullopt;
-}
-
-Result<ProgramCommands> parse_commands(const ProgramOptions& options, const TracePools& pools) {
-  ProgramCommands out;
-  out.timeout = options.timeout;
-  auto recover = parse_command(options.recover, "--recover", pools);
-  if (!recover) return recover.error();
-  out.recover = std::move(*recover);
-  const auto optional = [&](const std::string& json, const char* option,
-                            std::optional<Command>* to) -> std::optional<EngineError> {
-    if (json.empty()) return std::nullopt;
-    auto command = parse_command(json, option, pools);
-    if (!command) return command.error();
-    *to = std::move(*command);
-    return std::nullopt;
-  };
-  if (auto wrong = optional(options.check, "--check", &out.check)) return *wrong;
-  if (auto wrong = optional(options.dump, "--dump", &out.dump)) return *wrong;
-  if (!options.tracer.empty()) {
-    auto tracer = parse_trace_prefix(options.tracer, "--trace-prefix");
-    if (!tracer) return tracer.error();
-    out.tracer = std::move(*tracer);
-  }
-  return out;
-}
-
-std::string default_work() {
-  return access("/dev/shm", W_OK) == 0 ? "/dev/shm" : std::filesystem::temp_directory_path();
-}
-
 int explore(const ProgramOptions& options, EventStream& events) {
-  if (auto wrong = check(options)) return events.error(*wrong);
+  if (auto wrong = check_model(options)) return events.error(*wrong);
   const auto start = Clock::now();
   const auto seconds = [&start] { return std::chrono::duration<double>(Clock::now() - start).count(); };
-  auto trace = open_program_trace(options);
-  if (!trace) return events.error(trace.error());
-  auto commands = parse_commands(options, trace->pools);
-  if (!commands) return events.error(commands.error());
-
-  // Recoveries that crash by the thousand must not leave a core file each.
-  const rlimit none = {0, 0};
-  setrlimit(RLIMIT_CORE, &none);
   struct sigaction stop{};
   stop.sa_handler = [](int) { interrupted = true; };
   sigaction(SIGINT, &stop, nullptr);
   sigaction(SIGTERM, &stop, nullptr);
   sigaction(SIGHUP, &stop, nullptr);
-  signal(SIGPIPE, SIG_IGN);
-  auto guardian = Guardian::start(options.work.empty() ? default_work() : options.work);
-  if (!guardian) return events.error(guardian.error());
+  auto opened = ProgramSession::open(options);
+  if (!opened) return events.error(opened.error());
+  const ProgramSession& session = **opened;
+  const ProgramCommands& commands = session.commands();
   events.end_when_unheard();
-  std::vector<std::unique_ptr<Lane>> workers;
-  for (int i = 0; i < options.jobs; ++i) {
-    auto lane = Lane::create((*guardian)->folder() + "/" + std::to_string(i), trace->pools, *commands, guardian->get(),
-                             &interrupted);
-    if (!lane) return events.error(lane.error());
-    workers.push_back(std::move(*lane));
-  }
+  auto workers = session.lanes(options.jobs, &interrupted);
+  if (!workers) return events.error(workers.error());
 
   events.hello("program");
-  events.emit(modules_event(trace->modules));
+  events.emit(modules_event(session.modules()));
   events.emit({{"event", "run"},
-               {"target", std::filesystem::path(commands->recover.given).filename()},
+               {"target", std::filesystem::path(commands.recover.given).filename()},
                {"variant", ""},
                {"scenario", "program"},
                {"model", options.model},
@@ -131,39 +48,17 @@ int explore(const ProgramOptions& options, EventStream& events) {
                {"nested", 0},
                {"jobs", options.jobs},
                {"atoms", options.atoms},
-               {"events", trace->events}});
+               {"events", session.events()}});
 
-  ExpectedOutputs expected;
   uint64_t observed = 0;
-  if (commands->dump) {
-    auto reader = open_trace(options.trace);
-    if (!reader) return events.error(reader.error());
-    auto taken = ExpectedOutputs::take(reader->get(), trace->pools.space, [&](const auto& lines) {
-      ++observed;
-      for (const auto& [line, content] : lines) workers[0]->files().put(line, content);
-      return workers[0]->run();
-    });
-    if (!taken && interrupted) return events.end(kExitUnknown);
-    if (!taken) return events.error(taken.error());
-    expected = std::move(*taken);
-    // The exploration begins with an image of zeros.
-    workers[0] = nullptr;
-    auto lane = Lane::create((*guardian)->folder() + "/first", trace->pools, *commands, guardian->get(), &interrupted);
-    if (!lane) return events.error(lane.error());
-    workers[0] = std::move(*lane);
-  }
-
-  void* pool =
-      mmap(nullptr, trace->pools.space, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (pool == MAP_FAILED) {
-    return events.error(harness_error("no memory for " + std::to_string(trace->pools.space) + " bytes of pools",
-                                      options.trace, "Free some memory."));
-  }
-  auto reader = open_trace(options.trace);
-  if (!reader) return events.error(reader.error());
-  TraceFollower follower(trace->pools.space, trace->explored_at_start, options.model, options.policy(),
-                         std::move(*reader), static_cast<uint8_t*>(pool));
-  Lanes lanes(std::move(workers));
+  auto expected = session.expected(&interrupted, &observed);
+  if (!expected && interrupted) return events.end(kExitUnknown);
+  if (!expected) return events.error(expected.error());
+  auto pool = session.memory();
+  if (!pool) return events.error(pool.error());
+  auto follower = session.follower(options.model, options.policy(), *pool);
+  if (!follower) return events.error(follower.error());
+  Lanes lanes(std::move(*workers));
   double told = 0;
   const ProgramListener listener = {.found = [&events](const Json& finding) { events.emit(finding); },
                                     .progressed =
@@ -179,14 +74,14 @@ int explore(const ProgramOptions& options, EventStream& events) {
                                                        {"seconds", told}});
                                         },
                                     .interrupted = [] { return interrupted.load(); }};
-  ProgramExplorer explorer(options, *commands, &follower, static_cast<uint8_t*>(pool), &lanes, &expected, listener);
+  ProgramExplorer explorer(options, commands, follower->get(), *pool, &lanes, &*expected, listener);
   ProgramExplored explored = explorer.explore();
   explored.executions += observed;
   const Json result = program_result({.options = options,
-                                      .commands = *commands,
+                                      .commands = commands,
                                       .explored = explored,
-                                      .expected = expected,
-                                      .events = trace->events,
+                                      .expected = *expected,
+                                      .events = session.events(),
                                       .seconds = seconds(),
                                       .notes = lanes.first().notes()});
   events.emit(result);
@@ -200,16 +95,8 @@ int explore(const ProgramOptions& options, EventStream& events) {
 void add_program_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("program", "Explore a recorded program's crash states with its own recovery");
   auto options = std::make_shared<ProgramOptions>();
-  command->add_option("--trace", options->trace, "Trace file")->required();
-  command->add_option("--recover", options->recover, "Recovery command, a JSON list of words; {image} is the pool")
-      ->required();
-  command->add_option("--check", options->check, "Consistency checker, run on what recovery left");
-  command->add_option("--dump", options->dump, "Prints the contents; compared with those after every prefix");
-  command->add_option("--timeout", options->timeout, "Seconds that one run of one command may take")
-      ->check(CLI::Range(0.001, 86400.0));
-  command->add_option("--model", options->model, "adr or eadr");
-  command->add_option("--atoms", options->atoms, "How a wide store may be torn: any, ascending or byte");
-  command->add_option("--jobs", options->jobs, "Recoveries at a time")->check(CLI::Range(1, 1024));
+  add_recovery_options(command, options.get());
+  add_model_options(command, options.get());
   command->add_option("--seed", options->seed, "Seed of the images where not all are tried");
   command->add_option("--images", options->images, "Images that are tried at a crash point at most")
       ->check(CLI::Range(uint64_t{2}, uint64_t{1} << 24));
@@ -218,8 +105,6 @@ void add_program_command(CLI::App& app, int& exit_code) {
   command->add_option("--trace-prefix", options->tracer,
                       "JSON: command and environment that run a command under a tracer that records loads");
   command->add_option("--native-box", options->native_box, "With a tracer, sets of so many images are run one by one");
-  command->add_option("--pool-path", options->pool_path, "Pool of a trace that does not name it");
-  command->add_option("--work", options->work, "Folder for the crash images (default /dev/shm)");
   command->callback([options, &exit_code] {
     make_repeatable();
     EventStream events = EventStream::standard_output();

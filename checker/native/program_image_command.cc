@@ -1,9 +1,5 @@
 // `powercut-engine program-image`: one image of a recorded program's pools, and what its recovery makes of it. The
 // image is that of a finding, or the one that the program left behind at its end.
-#include <signal.h>
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
@@ -12,10 +8,8 @@
 #include "checker/native/commands.h"
 #include "checker/native/finding_record.h"
 #include "checker/native/program/judge.h"
-#include "checker/native/program/lane.h"
-#include "checker/native/program/program_options.h"
+#include "checker/native/program/session.h"
 #include "checker/native/repeatable_process.h"
-#include "checker/native/trace_follower.h"
 
 namespace powercut {
 namespace {
@@ -55,30 +49,20 @@ void lines_of(const Event& event, uint64_t space, const Saw& saw) {
   for (uint64_t line = event.addr / kLineSize; line * kLineSize < end; ++line) saw(line);
 }
 
-bool explored_at_start(TraceReader* reader) {
-  Event event;
-  while (reader->next(&event)) {
-    if (event.kind == EventKind::kPhase) return false;
-  }
-  return true;
-}
-
 // The image of a finding: what is definite at its crash point, and in every pending line the content that it names,
 // which must be one that the line may have there.
-Result<Lines> image_of(const FindingRecord& record, const std::string& trace, uint64_t space) {
+Result<Lines> image_of(const FindingRecord& record, const std::string& trace, const ProgramSession& session) {
   const auto elsewhere = [&](const std::string& what) {
     return usage_error(what, trace,
                        "Name the trace that the finding was made on; 'powercut run' tells whether it is still there.");
   };
-  auto first = open_trace(trace);
-  if (!first) return first.error();
-  const bool explored = explored_at_start(first->get());
-  auto reader = open_trace(trace);
-  if (!reader) return reader.error();
   const std::optional<AtomPolicy> policy = atom_policy(record.atoms);
   if (!policy || !make_model(record.model, *policy, kLineSize)) return elsewhere("the finding names an unknown model");
-  TraceFollower follower(space, explored, record.model, *policy, std::move(*reader), nullptr);
+  auto walk = session.follower(record.model, *policy, nullptr);
+  if (!walk) return walk.error();
+  TraceFollower& follower = **walk;
   Lines lines;
+  const uint64_t space = session.pools().space;
   const auto saw = [&](const Event& event) { lines_of(event, space, [&](uint64_t line) { lines[line]; }); };
   bool there = false;
   while (!there && follower.next(saw)) there = follower.instant().ordinal == record.crash_point;
@@ -97,22 +81,6 @@ Result<Lines> image_of(const FindingRecord& record, const std::string& trace, ui
     lines[listed.line] = listed.content;
   }
   return lines;
-}
-
-Result<ProgramCommands> parse_commands(const ProgramOptions& options, const TracePools& pools) {
-  ProgramCommands out;
-  out.timeout = options.timeout;
-  auto recover = parse_command(options.recover, "--recover", pools);
-  if (!recover) return recover.error();
-  out.recover = std::move(*recover);
-  for (const auto& [json, option, to] :
-       {std::tuple{&options.check, "--check", &out.check}, std::tuple{&options.dump, "--dump", &out.dump}}) {
-    if (json->empty()) continue;
-    auto command = parse_command(*json, option, pools);
-    if (!command) return command.error();
-    *to = std::move(*command);
-  }
-  return out;
 }
 
 Json run_json(const ProgramOutcome& outcome) {
@@ -136,31 +104,23 @@ std::optional<EngineError> copy_out(const std::vector<std::string>& images, cons
 }
 
 Result<Json> run_image(const ImageOptions& options, const EventStream& events) {
-  auto reader = open_trace(options.program.trace);
-  if (!reader) return reader.error();
-  auto pools = pools_of_trace((*reader)->metadata(), options.program.trace, options.program.pool_path);
-  if (!pools) return pools.error();
-  auto commands = parse_commands(options.program, *pools);
-  if (!commands) return commands.error();
+  auto opened = ProgramSession::open(options.program);
+  if (!opened) return opened.error();
+  const ProgramSession& session = **opened;
   Result<Lines> lines = Lines{};
   if (options.finding.empty()) {
-    lines = last_image(reader->get(), pools->space);
+    auto reader = open_trace(options.program.trace);
+    if (!reader) return reader.error();
+    lines = last_image(reader->get(), session.pools().space);
   } else {
     auto record = read_finding(options.finding);
     if (!record) return record.error();
-    lines = image_of(*record, options.program.trace, pools->space);
+    lines = image_of(*record, options.program.trace, session);
   }
   if (!lines) return lines.error();
 
-  const rlimit none = {0, 0};  // a recovery that crashes leaves no core file
-  setrlimit(RLIMIT_CORE, &none);
-  signal(SIGPIPE, SIG_IGN);
-  std::string work = options.program.work;
-  if (work.empty()) work = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : std::filesystem::temp_directory_path().string();
-  auto guardian = Guardian::start(work);
-  if (!guardian) return guardian.error();
   events.end_when_unheard();
-  auto lane = Lane::create((*guardian)->folder() + "/image", *pools, *commands, guardian->get(), nullptr);
+  auto lane = session.lane("image", nullptr);
   if (!lane) return lane.error();
   for (const auto& [line, content] : *lines) (*lane)->files().put(line, content);
   Json event = {{"event", "imaged"}, {"runs", Json::array()}, {"files", Json::array()}};
@@ -194,15 +154,7 @@ int image(const ImageOptions& options) {
 void add_program_image_command(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("program-image", "Run a program's recovery on one image of its pools");
   auto options = std::make_shared<ImageOptions>();
-  ProgramOptions& program = options->program;
-  command->add_option("--trace", program.trace, "Trace file")->required();
-  command->add_option("--recover", program.recover, "Recovery command, a JSON list of words")->required();
-  command->add_option("--check", program.check, "Consistency checker");
-  command->add_option("--dump", program.dump, "Prints the contents");
-  command->add_option("--timeout", program.timeout, "Seconds that one run of one command may take")
-      ->check(CLI::Range(0.001, 86400.0));
-  command->add_option("--pool-path", program.pool_path, "Pool of a trace that does not name it");
-  command->add_option("--work", program.work, "Folder for the image (default /dev/shm)");
+  add_recovery_options(command, &options->program);
   command->add_option("--finding", options->finding, "Finding whose image it is (default: the last one of the trace)");
   command->add_option("--runs", options->runs, "Times that the commands are run, each on the same image")
       ->check(CLI::Range(1, 100));

@@ -351,7 +351,6 @@ class Judged(_Event):
     legal: bool
     why: str | None = None
     violations: list[Violation]
-    stores_of_recovery: int
 
 
 class RecoverySite(_Event):

@@ -254,6 +254,19 @@ def test_every_crash_point_at_once(broken: Path, found: Exploration) -> None:
     assert all(answer["id"] == ["v"] and answer["legal"] and not answer["violations"] for answer in answers)
 
 
+def test_a_range_of_crash_points_goes_as_far_as_the_trace(broken: Path, found: Exploration) -> None:
+    points = found.result["crash_points"]
+    ranges = {"some": [1, 3], "last": [points - 1, points + 7], "past": [points, points]}
+    answers = judge(broken, [{"id": name, "crash_point": r, "rest": "floor", "lines": []} for name, r in ranges.items()])
+    everywhere = judge(broken, [{"id": "all", "crash_point": "all", "rest": "floor", "lines": []}])
+    at = {name: [answer for answer in answers if answer["id"] == name] for name in ranges}
+    assert [answer["crash_point"] for answer in at["some"]] == [1, 2, 3]
+    assert [answer["crash_point"] for answer in at["last"]] == [points - 1]
+    assert at["past"] == []
+    for answer in answers:
+        assert {**answer, "id": "all"} == everywhere[answer["crash_point"]]
+
+
 def test_what_no_power_cut_leaves_is_said_to_be_so(broken: Path, found: Exploration) -> None:
     finding = min(found.findings, key=lambda finding: finding["crash_point"]["index"])
     wrong = request_of(finding)
@@ -271,6 +284,8 @@ def test_what_no_power_cut_leaves_is_said_to_be_so(broken: Path, found: Explorat
     [
         ([{"id": n, "crash_point": 3 - n, "rest": "floor"} for n in (1, 2)], "sort the requests"),
         ([{"id": 1, "crash_point": 1 << 40, "rest": "floor"}], "the trace has"),
+        ([{"id": 1, "crash_point": [2, 1], "rest": "floor"}], "[first, last]"),
+        ([{"id": 1, "crash_point": "some", "rest": "floor"}], '[first, last], or "all"'),
         ([{"id": 1, "crash_point": 1}], "rest: this field is missing"),
         ([{"id": 1, "crash_point": 1, "rest": "all"}], '"visible" or "floor"'),
         ([{"id": 1, "crash_point": 1, "rest": "floor", "lines": [{"offset": 3, "bytes": "floor"}]}], "multiple of 64"),

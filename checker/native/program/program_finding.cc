@@ -52,6 +52,10 @@ Json fault_json(const ProgramOutcome& outcome) {
 
 }  // namespace
 
+std::string query_text(ProgramOutcome::Step step, const ProgramCommands& commands) {
+  return std::string(name_of(step)) + ": " + command_text(command_of(commands, step));
+}
+
 Json program_finding(const ProgramViolation& violation, const ProgramOutcome& outcome,
                      const std::vector<Image::Line>& lines, const Operations& operations,
                      const ProgramCommands& commands, const FindingContext& context) {
@@ -65,10 +69,7 @@ Json program_finding(const ProgramViolation& violation, const ProgramOutcome& ou
   event["message"] = violation.message;
   event["operation"] = operation_json(operations);
   event["query"] = {
-      {"kind", "program"},
-      {"key", nullptr},
-      {"region", nullptr},
-      {"text", std::string(name_of(outcome.step)) + ": " + command_text(command_of(commands, outcome.step))}};
+      {"kind", "program"}, {"key", nullptr}, {"region", nullptr}, {"text", query_text(outcome.step, commands)}};
   event["expected"] = violation.expected;
   event["found"] = violation.found;
   event["crash_point"] = {{"index", context.instant.ordinal},

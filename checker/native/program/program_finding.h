@@ -7,6 +7,8 @@
 
 namespace powercut {
 
+// "recover: ./prog check": the step that showed it, as the field `query` of findings names it.
+std::string query_text(ProgramOutcome::Step step, const ProgramCommands& commands);
 // `lines`: every pending line with the content that the finding needs.
 Json program_finding(const ProgramViolation& violation, const ProgramOutcome& outcome,
                      const std::vector<Image::Line>& lines, const Operations& operations,

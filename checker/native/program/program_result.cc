@@ -1,45 +1,17 @@
 #include "checker/native/program/program_result.h"
 
+#include "checker/native/explore_result.h"
+
 namespace powercut {
-namespace {
-
-std::string reason_of(const ProgramRun& run) {
-  const ProgramExplored& explored = run.explored;
-  if (explored.interrupted) return "interrupted";
-  if (explored.out_of_time) {
-    return "the budget of " + std::to_string(static_cast<uint64_t>(run.options.budget_seconds)) + " s was used up";
-  }
-  if (explored.out_of_executions) {
-    return "the budget of " + std::to_string(run.options.budget_executions) + " executions was used up";
-  }
-  if (!explored.troubles.empty()) return explored.troubles.front();
-  if (explored.sampled_points > 0) {
-    return std::to_string(explored.sampled_points) + " crash point(s) have more than " +
-           std::to_string(run.options.images) + " images (--images)";
-  }
-  return "some line has more candidates than are explored";
-}
-
-std::vector<std::string> assumptions(const ProgramRun& run) {
-  const ProgramOptions& options = run.options;
-  std::vector<std::string> out = {
-      "persistency model " + options.model,
-      options.atoms == "any" ? "aligned 8-byte pieces of a store persist whole, in any order"
-      : options.atoms == "ascending"
-          ? "aligned 8-byte pieces of a store persist whole, from low to high addresses (assumes ascending)"
-          : "bytes of mem* calls persist in any order; 8-byte pieces of other stores whole, in any order",
-      "visibility is sequentially consistent",
-      "recovery is a function of its pool files: two runs on the same bytes come to the same"};
-  if (options.budget_seconds > 0) out.push_back("a budget in seconds: another run may get further");
-  return out;
-}
-
-}  // namespace
 
 Json program_result(const ProgramRun& run) {
   const ProgramExplored& explored = run.explored;
   const bool complete =
       !explored.interrupted && !explored.truncated && explored.troubles.empty() && explored.covered == explored.states;
+  const std::string sampled = explored.sampled_points == 0
+                                  ? ""
+                                  : std::to_string(explored.sampled_points) + " crash point(s) have more than " +
+                                        std::to_string(run.options.images) + " images (--images)";
   std::vector<std::string> notes = explored.troubles;
   notes.insert(notes.end(), run.notes.begin(), run.notes.end());
   notes.push_back("recovery itself is not cut: program mode looks at crashes of the recorded program alone");
@@ -76,8 +48,11 @@ Json program_result(const ProgramRun& run) {
             {"covered", explored.covered.str()},
             {"total", explored.interrupted ? Json(nullptr) : Json(explored.states.str())},
             {"nested_complete", 0},
-            {"reason", complete ? Json(nullptr) : Json(reason_of(run))}}},
-          {"assumptions", assumptions(run)},
+            {"reason", complete ? Json(nullptr) : Json(reason_of(explored, run.options, sampled))}}},
+          {"assumptions",
+           assumptions(run.options.model, run.options.atoms,
+                       "recovery is a function of its pool files: two runs on the same bytes come to the same",
+                       run.options.budget_seconds)},
           {"not_checked",
            {{"lines_never_read", nullptr},
             {"flush_sites_never_reached", nullptr},

@@ -21,6 +21,7 @@ looked at.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations, islice
 from typing import Any, Literal
 
@@ -114,6 +115,12 @@ class _Search:
                     return chosen
         return ()
 
+    @cached_property
+    def visible(self) -> dict[int, Answer]:
+        """What the program could read, at the crash points around the cut, by number."""
+        here = self.image.crash_point
+        return self.judge.between(here - REACH - 1, here + REACH)
+
     # --- a cut of the program ---------------------------------------------------------------------
 
     def in_trace(self) -> Culprits:
@@ -174,13 +181,12 @@ class _Search:
 
     def _next_store(self) -> Culprits:
         """Everything visible at the cut is wrong as well: what the program writes next is missing."""
-        here = self.image.crash_point
-        visible = self.judge.everywhere(Level())
+        here, visible = self.image.crash_point, self.visible
         # What a later operation stores is no part of this one: the program had finished, and it was wrong.
         end = self.view.underway_until(visible[here].event + visible[here].when.startswith("after"))
-        later = [answer for answer in visible[here + 1 : here + 1 + REACH] if answer.event <= end]
+        later = [answer for number, answer in visible.items() if number > here and answer.event <= end]
         whole = next((answer for answer in later if self.symptom not in answer.symptoms), None)
-        second, role = self._ahead((), (), visible)
+        second, role = self._ahead((), ())
         if whole is None:
             return Culprits(second=second, second_role=role, first_role="next-store")
         between = self.view.stores_between(visible[here].event, whole.event + 1)
@@ -191,12 +197,9 @@ class _Search:
         first = [event for event in between if not needed or needed & {line * LINE for line in event.lines()}]
         return Culprits(first=tuple(first), second=second, first_role="next-store", second_role=role)
 
-    def _ahead(
-        self, lost: Sequence[int], first: Sequence[TraceEvent], visible: Sequence[Answer] = ()
-    ) -> tuple[tuple[TraceEvent, ...], Role]:
+    def _ahead(self, lost: Sequence[int], first: Sequence[TraceEvent]) -> tuple[tuple[TraceEvent, ...], Role]:
         """A: what turned the loss of these lines into a finding."""
-        here = self.image.crash_point
-        visible = visible or self.judge.everywhere(Level())
+        here, visible = self.image.crash_point, self.visible
         points = range(max(here - REACH, 0), here + 1)
         same = [Image(crash_point=p, level=Level(lines={line: self._content(line) for line in lost})) for p in points]
         less = [Image(crash_point=p, level=Level(lines=dict.fromkeys(lost, FLOOR))) for p in points]

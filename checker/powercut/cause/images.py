@@ -2,12 +2,16 @@
 
 import json
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from powercut import engine
+from powercut import engine, program_record, program_run
+from powercut.program import Recovery
+
+#: Seconds that the commands of a program may take for one question; each image is a run of them.
+PROGRAM_SECONDS = 60.0
 
 #: A line as the program last wrote it, or with no more than what is certainly durable.
 VISIBLE: Literal["visible"] = "visible"
@@ -90,6 +94,8 @@ class Judge:
     trace: Path
     model: str
     atoms: str
+    #: Of a program: the commands that judge an image.
+    recovery: Recovery | None = None
 
     def ask(self, images: Sequence[Image]) -> list[Answer]:
         """The answers, in the order of the images."""
@@ -99,18 +105,29 @@ class Judge:
         answers = dict(self._asked(images[n].as_json(n) for n in order))
         return [answers[number] for number in range(len(images))]
 
-    def everywhere(self, level: Level) -> list[Answer]:
-        """The same contents at every crash point of the trace, in their order."""
-        request = {"id": 0, "crash_point": "all", **level.as_json(), "nested": None}
-        return [answer for _, answer in self._asked([request])]
+    def between(self, first: int, last: int) -> dict[int, Answer]:
+        """What the program could read, at each crash point of [first, last] that the trace has."""
+        request = {"id": 0, "crash_point": [max(first, 0), last], **Level().as_json(), "nested": None}
+        return {answer.crash_point: answer for _, answer in self._asked([request])}
 
     def _asked(self, requests: Iterable[dict[str, Any]]) -> list[tuple[int, Answer]]:
         with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as file:
             file.writelines(json.dumps(request) + "\n" for request in requests)
             file.flush()
-            arguments = ["judge", "--trace", str(self.trace), "--model", self.model, "--atoms", self.atoms]
-            stream = engine.stream(self.engine_path, [*arguments, "--requests", file.name])
+            stream = self._stream(["--trace", str(self.trace.absolute()), "--requests", file.name])
             return [(raw["id"], _answer(raw)) for _, raw in stream if raw["event"] == "judged"]
+
+    def _stream(self, arguments: list[str]) -> Iterator[engine.StreamItem]:
+        arguments += ["--model", self.model, "--atoms", self.atoms]
+        if self.recovery is None:
+            return engine.stream(self.engine_path, ["judge", *arguments])
+        arguments += [*program_run.commands(self.recovery), "--budget-seconds", f"{PROGRAM_SECONDS:g}"]
+        return engine.stream(
+            self.engine_path,
+            ["program-judge", *arguments],
+            under=((), program_record.environment()),
+            cwd=self.recovery.cwd,
+        )
 
 
 def _answer(raw: dict[str, Any]) -> Answer:
