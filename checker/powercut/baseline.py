@@ -26,7 +26,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from powercut import findings
-from powercut.errors import UsageError
+from powercut.errors import UsageError, read_text
 from powercut.fingerprint import store_sites
 from powercut.runner import is_complete
 
@@ -172,13 +172,9 @@ def render(entries: Iterable[Entry]) -> str:
 
 def load(path: Path) -> Baseline:
     """Reads a baseline; UsageError for a file that is missing, malformed or of another version."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise UsageError("there is no such baseline", where=str(path), next_step=_HOW_TO_WRITE) from error
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise UsageError(f"cannot read this baseline ({reason})", where=str(path), next_step=_HOW_TO_WRITE) from error
+    if not path.exists():
+        raise UsageError("there is no such baseline", where=str(path), next_step=_HOW_TO_WRITE)
+    text = read_text(path, "this baseline", next_step=_HOW_TO_WRITE)
     try:
         content = json.loads(text)
     except ValueError as error:

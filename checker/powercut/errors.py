@@ -7,6 +7,7 @@ finding.
 
 import difflib
 from collections.abc import Iterable
+from pathlib import Path
 
 from powercut.exit_codes import ExitCode
 
@@ -38,6 +39,15 @@ class HarnessError(PowercutError):
     """powercut itself failed: the verdict is `unknown`, never clean and never a finding."""
 
     exit_code = ExitCode.INCOMPLETE
+
+
+def read_text(path: Path, kind: str, *, place: str = "", next_step: str) -> str:
+    """The text of a file that the user gave; `kind` and `place` are for the UsageError when it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise UsageError(f"cannot read {kind} ({reason})", where=place or str(path), next_step=next_step) from error
 
 
 def nearest(word: str, choices: Iterable[str], *, limit: int = 3) -> list[str]:

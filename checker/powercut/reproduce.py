@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from powercut import engine, events, program_run
-from powercut.errors import UsageError
+from powercut.errors import UsageError, read_text
 from powercut.findings import FINDING_VERSION
 from powercut.runner import Context, record
 
@@ -55,10 +55,7 @@ def load(path: Path) -> dict[str, Any]:
     """A finding record; UsageError for anything else."""
     next_step = "Name a file of the folder 'findings' that 'powercut run' wrote."
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise UsageError(f"cannot read this finding ({reason})", where=str(path), next_step=next_step) from error
+        content = json.loads(read_text(path, "this finding", next_step=next_step))
     except ValueError as error:
         raise UsageError(f"not JSON ({error})", where=str(path), next_step=next_step) from error
     try:

@@ -4,16 +4,15 @@ Every mistake is reported as `file:line: what. next step.`; a key that does not 
 right one. Discovery and selection are in `catalog.py`; what the engine is given is in `plan.py`.
 """
 
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from powercut import paths
-from powercut.errors import UsageError, nearest
+from powercut.errors import UsageError, nearest, read_text
 from powercut.scenario_schema import STEPS, ScenarioFile, keys_at
-from powercut.toml_lines import locate, syntax_error
+from powercut.toml_lines import locate, tables
 
 SCHEMA_VERSION = 1
 #: Name of the one scenario of a folder of the gallery.
@@ -45,22 +44,8 @@ class Scenario:
 def load(path: Path) -> Scenario:
     """Reads and validates one file; UsageError with `file:line` for everything that is wrong with it."""
     place = paths.relative(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise UsageError(
-            f"cannot read this scenario ({reason})", where=place, next_step="'powercut list scenarios' shows all."
-        ) from error
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        what, number = syntax_error(error, text)
-        raise UsageError(
-            f"malformed TOML ({what})",
-            where=f"{place}:{number}",
-            next_step="Correct this line; scenarios/SCHEMA.md shows the format.",
-        ) from error
+    text = read_text(path, "this scenario", place=place, next_step="'powercut list scenarios' shows all.")
+    table = tables(text, place=place, form="scenarios/SCHEMA.md shows the format.")
     if table.get("schema", SCHEMA_VERSION) != SCHEMA_VERSION:
         raise UsageError(
             f"scenario version {table['schema']!r}, this build reads {SCHEMA_VERSION}",

@@ -11,8 +11,7 @@ matches counts again, and the report says why.
 """
 
 import re
-import tomllib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from fnmatch import fnmatchcase
@@ -21,9 +20,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
 
-from powercut.errors import UsageError, nearest
+from powercut.errors import read_text
 from powercut.fingerprint import DIGITS
-from powercut.toml_lines import locate, syntax_error
+from powercut.toml_lines import locate, mistake, tables
 
 DEFAULT_FILE = Path("powercut-suppressions.toml")
 _FORMAT = "checker/RUN.md shows the format."
@@ -141,22 +140,11 @@ def today() -> date:
 
 def load(path: Path) -> Suppressions:
     """Reads a file of suppressions; UsageError with `file:line` for what is wrong with it."""
+    text = read_text(path, "these suppressions", next_step=f"Correct the path. {_FORMAT}")
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise UsageError(
-            f"cannot read these suppressions ({reason})", where=str(path), next_step=f"Correct the path. {_FORMAT}"
-        ) from error
-    try:
-        content = _File.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
-        what, line = syntax_error(error, text)
-        raise UsageError(
-            f"malformed TOML ({what})", where=f"{path}:{line}", next_step=f"Correct this line; {_FORMAT}"
-        ) from error
+        content = _File.model_validate(tables(text, place=str(path), form=_FORMAT))
     except ValidationError as error:
-        raise _explain(error, text, path) from error
+        raise mistake(error, text, place=str(path), form=_FORMAT, of="suppression", keys=_keys) from error
     rules = tuple(
         Rule(place=f"{path}:{locate(text, ['suppress', index])}", table=table)
         for index, table in enumerate(content.suppress)
@@ -164,19 +152,5 @@ def load(path: Path) -> Suppressions:
     return Suppressions(path=path, rules=rules, day=today())
 
 
-def _explain(error: ValidationError, text: str, path: Path) -> UsageError:
-    """The first mistake as a person would put it; a misspelt key before the missing one that it is."""
-    first = min(error.errors(), key=lambda item: item["type"] != "extra_forbidden")
-    location, missing = list(first["loc"]), first["type"] == "missing"
-    where = f"{path}:{locate(text, location[:-1] if missing else location)}"
-    name = str(location[-1])
-    if first["type"] == "extra_forbidden":
-        close = nearest(name, (_Table if len(location) > 1 else _File).model_fields, limit=1)
-        hint = f"Did you mean '{close[0]}'? " if close else ""
-        return UsageError(f"unknown key '{name}'", where=where, next_step=hint + _FORMAT)
-    if missing:
-        return UsageError(
-            f"the key '{name}' is missing", where=where, next_step=f"Every suppression needs it; {_FORMAT}"
-        )
-    what = first["msg"].removeprefix("Value error, ")
-    return UsageError(what if isinstance(location[-1], int) else f"{name}: {what}", where=where, next_step=_FORMAT)
+def _keys(location: Sequence[int | str]) -> Collection[str]:
+    return (_Table if len(location) > 1 else _File).model_fields

@@ -1,15 +1,52 @@
-"""Finds the line of a TOML file that a validation error means."""
+"""Reads the TOML files that people write, and finds the line that a mistake means."""
 
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from powercut.errors import UsageError, nearest
 
 
-def syntax_error(error: tomllib.TOMLDecodeError, text: str) -> tuple[str, int]:
-    """What is wrong with a file that is no TOML, and in which line (from 1)."""
-    line = re.search(r"at line (\d+)", str(error))
-    what = re.sub(r"\s*\(at .*\)$", "", str(error))
-    return what, int(line[1]) if line else text.count("\n") + 1
+def tables(text: str, *, place: str, form: str) -> dict[str, Any]:
+    """What a file at `place` holds; UsageError with its line where it is no TOML. `form` says where the format is."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        at = re.search(r"at line (\d+)", str(error))
+        what, line = re.sub(r"\s*\(at .*\)$", "", str(error)), int(at[1]) if at else text.count("\n") + 1
+        raise UsageError(
+            f"malformed TOML ({what})", where=f"{place}:{line}", next_step=f"Correct this line; {form}"
+        ) from error
+
+
+def mistake(
+    error: ValidationError,
+    text: str,
+    *,
+    place: str,
+    form: str,
+    of: str,
+    keys: Callable[[Sequence[int | str]], Collection[str]],
+) -> UsageError:
+    """The first mistake in the tables `of` a file as a person would put it; `keys` there may be beside a location.
+
+    A misspelt key comes before the missing one that it is.
+    """
+    first = min(error.errors(), key=lambda item: item["type"] != "extra_forbidden")
+    location, missing = list(first["loc"]), first["type"] == "missing"
+    where = f"{place}:{locate(text, location[:-1] if missing else location)}"
+    name = str(location[-1])
+    if first["type"] == "extra_forbidden":
+        close = nearest(name, keys(location), limit=1)
+        hint = f"Did you mean '{close[0]}'? " if close else ""
+        return UsageError(f"unknown key '{name}'", where=where, next_step=hint + form)
+    if missing:
+        return UsageError(f"the key '{name}' is missing", where=where, next_step=f"Every {of} needs it; {form}")
+    what = first["msg"].removeprefix("Value error, ")
+    return UsageError(what if isinstance(location[-1], int) else f"{name}: {what}", where=where, next_step=form)
 
 
 def locate(text: str, location: Sequence[int | str]) -> int:

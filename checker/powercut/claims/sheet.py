@@ -14,8 +14,7 @@ A scenario's claims come beside those of the scheme, and may use what the scheme
 """
 
 import re
-import tomllib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -27,9 +26,9 @@ from pydantic import BaseModel, Field, ValidationError
 from powercut import catalog, paths, plan, targets
 from powercut.claims.expression import COUNTS, ITEMS, OPERATIONS, STATES, ClaimError, Expression, parse
 from powercut.claims.tables import ClaimTable, Definition, Name, Strict
-from powercut.errors import PowercutError, UsageError, nearest
+from powercut.errors import PowercutError, UsageError, read_text
 from powercut.scenario import Scenario
-from powercut.toml_lines import locate, syntax_error
+from powercut.toml_lines import locate, mistake, tables
 
 FILE_NAME = "claims.toml"
 _FORMAT = "checker/CLAIMS.md shows the format."
@@ -72,20 +71,11 @@ def _any(globs: Iterable[str], value: str) -> bool:
 def load(path: Path, *, commands: Collection[str] | None = None) -> Sheet:
     """Reads a scheme's file; UsageError with `file:line` for everything that is wrong with it."""
     place = paths.relative(path)
+    text = read_text(path, "these claims", place=place, next_step=_FORMAT)
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise UsageError(f"cannot read these claims ({reason})", where=place, next_step=_FORMAT) from error
-    try:
-        content = _File.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
-        what, line = syntax_error(error, text)
-        raise UsageError(
-            f"malformed TOML ({what})", where=f"{place}:{line}", next_step=f"Correct this line; {_FORMAT}"
-        ) from error
+        content = _File.model_validate(tables(text, place=place, form=_FORMAT))
     except ValidationError as error:
-        raise _explain(error, text, place) from error
+        raise mistake(error, text, place=place, form=_FORMAT, of="claim", keys=_keys) from error
     return _sheet(content.define, content.claim, text, place, commands=commands)
 
 
@@ -141,22 +131,9 @@ def _line_of(text: str, index: int) -> int:
     return next((number for number, line in lines if re.match(r"\s*claim\s*=", line)), start)
 
 
-def _explain(error: ValidationError, text: str, place: str) -> UsageError:
-    """The first mistake as a person would put it; a misspelt key before the missing one that it is."""
-    first = min(error.errors(), key=lambda item: item["type"] != "extra_forbidden")
-    location, missing = list(first["loc"]), first["type"] == "missing"
-    where = f"{place}:{locate(text, location[:-1] if missing else location)}"
-    name = str(location[-1])
-    if first["type"] == "extra_forbidden":
-        model: type[BaseModel] = _File
-        if len(location) > 1:
-            model = Definition if location[0] == "define" else ClaimTable
-        close = nearest(name, model.model_fields, limit=1)
-        hint = f"Did you mean '{close[0]}'? " if close else ""
-        return UsageError(f"unknown key '{name}'", where=where, next_step=hint + _FORMAT)
-    if missing:
-        return UsageError(f"the key '{name}' is missing", where=where, next_step=f"Every claim needs it; {_FORMAT}")
-    return UsageError(f"{name}: {first['msg'].removeprefix('Value error, ')}", where=where, next_step=_FORMAT)
+def _keys(location: Sequence[int | str]) -> Collection[str]:
+    model: type[BaseModel] = Definition if location[0] == "define" else ClaimTable
+    return (model if len(location) > 1 else _File).model_fields
 
 
 def file_of(target: str, library: Path) -> Path | None:
