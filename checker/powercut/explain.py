@@ -18,7 +18,7 @@ from typing import Any
 
 from powercut import drawing, engine, findings, minimise, runner
 from powercut.cause import find_cause, unexplained
-from powercut.errors import PowercutError
+from powercut.errors import PowercutError, UsageError
 from powercut.reproduce import load
 
 #: Findings that are explained unless --explain says otherwise: of each run, and of one variant of a target.
@@ -60,12 +60,12 @@ class Explainer:
     def run(self, run: dict[str, Any]) -> None:
         """Explains and draws findings of a run record, and writes them and the record again.
 
-        Left alone are findings of programs, whose workload is not ours, and those that do not count.
+        Left alone are those that do not count. A program's workload is not ours to shorten, and its pool not to draw.
         """
-        if run["program"] or run["interrupted"] or self.most == 0:
+        if run["interrupted"] or self.most == 0:
             return
         counting = [finding for finding in run["findings"] if findings.counts(finding)]
-        changed = self._draw(counting[: drawing.MOST], run)
+        changed = not run["program"] and self._draw(counting[: drawing.MOST], run)
         # One of the cache is explained already.
         changed |= self._explain([finding for finding in counting[: self.most] if not finding.get("cause")])
         if changed:
@@ -163,7 +163,14 @@ def _minimal(record: dict[str, Any], context: runner.Context, limits: minimise.L
 def explain_file(file: Path, *, context: runner.Context) -> dict[str, Any]:
     """Explains a finding that lies on disk, and writes it again, as well as the run records beside it."""
     record = load(file)
-    minimise.refuse_without_plan(record)
+    if not record.get("program"):
+        minimise.refuse_without_plan(record)
+    elif not Path(record.get("trace") or "").is_file():
+        raise UsageError(
+            f"its trace is gone ({record.get('trace')}), and another recording of the program need not be the same",
+            where=str(file),
+            next_step="Run 'powercut run' with the program's commands again.",
+        )
     fields = explained(record, context=context, limits=minimise.Limits())
     findings.write_json(file, {**record, **fields})
     for path in sorted((context.out / "runs").glob("*.json")):

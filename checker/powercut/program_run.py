@@ -134,16 +134,7 @@ def reproduce(
     content: Mapping[str, Any], finding: Path, trace: Path, *, engine_path: Path, out: Path | None = None
 ) -> Replayed:
     """Runs the commands of a finding's record on its image; `out` is a file for the image."""
-    described = content["program"]
-    recovery = Recovery(
-        recover=tuple(described["recover"]),
-        check=tuple(described["check"]),
-        dump=tuple(described["dump"]),
-        timeout=float(described["timeout"]),
-        cwd=Path(described["cwd"]),
-        pools=tuple(Path(pool["path"]) for pool in described.get("pools", [])),
-    )
-    answer = image(recovery, trace, engine_path=engine_path, finding=finding, out=out)
+    answer = image(of_finding(content).recovery, trace, engine_path=engine_path, finding=finding, out=out)
     (run,) = answer.runs
     invariant = str(content["invariant"])
     if run.kind != "ok":
@@ -155,6 +146,21 @@ def reproduce(
         # The output is wrong where no legal one is like it; other findings are of commands that failed.
         held = run.step == "dump" and _of_dump(content) and run.shown not in content["expected"]
     return Replayed(held=held, invariant=invariant, message=f"{run.step}: {_end(run)}", files=tuple(answer.files))
+
+
+def of_finding(content: Mapping[str, Any]) -> Program:
+    """The program of a finding's record, whose trace is there already."""
+    described = content["program"]
+    recovery = Recovery(
+        recover=tuple(described["recover"]),
+        check=tuple(described["check"]),
+        dump=tuple(described["dump"]),
+        timeout=float(described["timeout"]),
+        images=int(described["images"]),
+        cwd=Path(described["cwd"]),
+        pools=tuple(Path(pool["path"]) for pool in described.get("pools", [])),
+    )
+    return Program(name=described["name"], recovery=recovery)
 
 
 def _of_dump(content: Mapping[str, Any]) -> bool:

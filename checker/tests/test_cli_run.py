@@ -29,7 +29,8 @@ RUN_KEYS = [
     "hygiene",
     "claims",
 ]
-FINDING_KEYS = ["fingerprint", "invariant", "operation", "query", "store_site", "lost_site", "message", "file"]
+FINDING_KEYS = ["fingerprint", "invariant", "operation", "query", "store_site", "lost_site", "message", "file", "cause"]
+CAUSE_KEYS = ["kind", "first", "second", "sentence", "fix", "held"]
 COVERAGE_KEYS = ["kind", "covered", "total", "nested_complete", "reason"]
 
 
@@ -49,6 +50,7 @@ def test_json_has_exactly_the_promised_shape(house: Any, capsys: pytest.CaptureF
     assert sorted(run["coverage"]) == sorted(COVERAGE_KEYS)
     (finding,) = run["findings"]
     assert sorted(finding) == sorted(FINDING_KEYS)
+    assert list(finding["cause"]) == CAUSE_KEYS
     assert run["crash_states"] == str(2**70)
     assert (run["target"], run["variant"], run["scenario"], run["model"]) == ("level", "published", "lost_one", "adr")
     assert finding["invariant"] == "lost-item"

@@ -56,7 +56,7 @@ def test_the_pool_is_what_it_was_before_and_stays_as_the_program_left_it(kv: Kv)
     kv.judge()
     before = kv.pool.read_bytes()
     assert kv.cli("record", *kv.arguments()[:2], "--pool", "pool", "-o", "second.pct", "--keep").code == 0
-    assert kv.pool.read_bytes()[64 * 4 : 64 * 7] != bytes(64 * 3)
+    assert kv.pool.read_bytes()[64 * 5 : 64 * 8] != bytes(64 * 3)
     assert (kv.folder / "second.kept" / "0.before").read_bytes() == before
     # The three entries of the first run are the trace's beginning, and no crash loses them.
     run = kv.cli("explore", "second.pct", "--recover", "./kv check pool", "--format", "text", "--json").run

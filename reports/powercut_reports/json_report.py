@@ -7,6 +7,7 @@
                hygiene: [{kind, count, site, offset, first_event, message}],
                claims: [{claim, cites, place, holds, measured, operation, site, note}]}]}
 
+A finding that was explained has `cause`: {kind, first, second, sentence, fix, held}, `first` and `second` as "file:line".
 With a baseline each finding has `baseline`, "new" or "known"; one that a suppression names has `suppressed`:
 {reason, expires, expired, rule}. The CLI adds what concerns all runs together (checker/RUN.md).
 
@@ -26,6 +27,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from powercut_reports.explained import Cause
 from powercut_reports.model import Finding, Hygiene, Run
 from powercut_reports.parse import parse_run
 from powercut_reports.story import summary_site
@@ -78,8 +80,21 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "lost_site": finding.lost_site or None,
         "message": finding.message,
         "file": finding.file or None,
+        **({"cause": _cause(finding.cause)} if finding.cause else {}),
         **({"baseline": finding.baseline} if finding.baseline else {}),
         **({"suppressed": asdict(finding.suppressed)} if finding.suppressed else {}),
+    }
+
+
+def _cause(cause: Cause) -> dict[str, Any]:
+    """In short; the finding's file has all of it. `held`: null where no fix was tried."""
+    return {
+        "kind": cause.kind,
+        "first": cause.first.site or None if cause.first else None,
+        "second": cause.second.site or None if cause.second else None,
+        "sentence": cause.sentence,
+        "fix": cause.fix.sentence if cause.fix else None,
+        "held": cause.recheck.held if cause.recheck else None,
     }
 
 

@@ -40,6 +40,33 @@ def test_values(sample_runs: list[dict[str, Any]]) -> None:
     assert run["hygiene"][0]["site"] == "targets/level/update.cc:86"
 
 
+def test_a_cause_in_short(sample_runs: list[dict[str, Any]]) -> None:
+    finding = sample_runs[3]["findings"][0]
+    place = {"role": "store", "text": "s = 1;", "event": 4, "function": "f", "stack": []}
+    finding["cause"] = {
+        "kind": "order",
+        "first": {**place, "site": "a.cc:1"},
+        "second": {**place, "site": "a.cc:2"},
+        "sentence": "Missing order: B before A.",
+        "explanation": "Why.",
+        "fix": {"kind": "fence", "sentence": "Fence before A.", "site": "a.cc:1", "steps": 1},
+        "recheck": {"held": True, "verdict": "consistent", "coverage": {"kind": "complete"}, "executions": 3},
+    }
+    answer = json_report.runs_object(sample_runs)["runs"][3]["findings"][0]
+    assert list(answer) == [*FINDING, "cause"]
+    assert answer["cause"] == {
+        "kind": "order",
+        "first": "a.cc:1",
+        "second": "a.cc:2",
+        "sentence": "Missing order: B before A.",
+        "fix": "Fence before A.",
+        "held": True,
+    }
+    finding["cause"] |= {"kind": "atomicity", "second": None, "fix": None, "recheck": None}
+    answer = json_report.runs_object(sample_runs)["runs"][3]["findings"][0]["cause"]
+    assert (answer["second"], answer["fix"], answer["held"]) == (None, None, None)
+
+
 def test_counts_of_states_are_text_even_when_the_caller_has_integers(sample_runs: list[dict[str, Any]]) -> None:
     sample_runs[0]["crash_states"] = sample_runs[0]["coverage"]["total"] = 2**70
     run = json_report.runs_object(sample_runs)["runs"][0]

@@ -105,6 +105,15 @@ class _Search:
     def helps(self, answer: Answer) -> bool:
         return answer.legal and self.symptom not in answer.symptoms and answer.symptoms <= self.shown
 
+    def mended(self, answer: Answer) -> bool:
+        """Whether nothing of the finding's kind is wrong (any more).
+
+        What it was asked may have become right before the rest, such as one key of a locked segment that moved away.
+        """
+        kind = self.symptom[0]
+        before = {symptom for symptom in self.visible[self.image.crash_point].symptoms if symptom[0] == kind}
+        return not (before | {self.symptom}) & answer.symptoms
+
     def smallest(self, lines: Sequence[int], make: Callable[[Sequence[int]], Image]) -> tuple[int, ...]:
         """The first and smallest set of lines for which the image helps; empty when there is none."""
         for size in range(1, min(LARGEST_SET, len(lines)) + 1):
@@ -185,7 +194,7 @@ class _Search:
         # What a later operation stores is no part of this one: the program had finished, and it was wrong.
         end = self.view.underway_until(visible[here].event + visible[here].when.startswith("after"))
         later = [answer for number, answer in visible.items() if number > here and answer.event <= end]
-        whole = next((answer for answer in later if self.symptom not in answer.symptoms), None)
+        whole = next((answer for answer in later if self.mended(answer)), None)
         second, role = self._ahead((), ())
         if whole is None:
             return Culprits(second=second, second_role=role, first_role="next-store")
@@ -193,7 +202,7 @@ class _Search:
         lines = list(dict.fromkeys(line * LINE for event in between for line in event.lines()))
         images = [Image(crash_point=whole.crash_point, level=Level(lines={line: FLOOR})) for line in lines]
         answers = self.judge.ask(images[:MOST_IMAGES])
-        needed = {line for line, answer in zip(lines, answers, strict=False) if self.symptom in answer.symptoms}
+        needed = {line for line, answer in zip(lines, answers, strict=False) if not self.mended(answer)}
         first = [event for event in between if not needed or needed & {line * LINE for line in event.lines()}]
         return Culprits(first=tuple(first), second=second, first_role="next-store", second_role=role)
 

@@ -65,6 +65,8 @@ class Fix:
             return Edits(insert=tuple(self._fences(view)), recovery=recovery)
         if self.kind == "flush-and-fence":
             groups = [group for path in self.first for group in view.groups(path)]
+            if view.of_program:
+                return Edits(insert=tuple(_durable(group) for group in groups))
             # Recovery may pass the same line: it is mended there as well.
             stacks = dict.fromkeys(_own_frames(group[0].stack, view) for group in groups)
             recovery += tuple(_after([list(frame) for frame in stack]) for stack in stacks if stack)

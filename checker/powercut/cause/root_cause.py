@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from powercut import runner, source
+from powercut import program_run, runner, source
 from powercut.cause.culprits import Culprit, Culprits, RecoveryStore, find
 from powercut.cause.fixes import FRAME, Fix, apply, candidates, stored_first
-from powercut.cause.images import Judge
+from powercut.cause.images import PROGRAM_SECONDS, Judge
 from powercut.cause.trace_view import TraceEvent, TraceView, read
 from powercut.cause.words import explanation, fix_sentence, sentence
 from powercut.errors import UsageError
@@ -92,13 +92,14 @@ class _Search:
             context, out=folder, store=FindingStore(folder), listener=runner.Silent(), checkpoints=False, resume=False,
             mark=lambda run: None,
         )  # fmt: skip
+        self.program = program_run.of_finding(record) if record.get("program") else None
         made = record["engine"]
         self.options = ExploreOptions(
             model=made["model"],
             atoms=made["atoms"],
             nested=made["nested"],
             seed=made["seed"],
-            budget=Budget(executions=BUDGET),
+            budget=Budget(executions=BUDGET, seconds=PROGRAM_SECONDS if self.program else None),
         )
         self.count = 0
 
@@ -227,11 +228,16 @@ class _Search:
     # --- parts --------------------------------------------------------------------------------------
 
     def view(self, trace: Path) -> TraceView:
-        return read(trace, engine_path=self.context.engine_path, symbolizer=self.context.symbolizer)
+        view = read(trace, engine_path=self.context.engine_path, symbolizer=self.context.symbolizer)
+        return replace(view, of_program=self.program is not None)
 
     def judge(self, trace: Path) -> Judge:
         return Judge(
-            engine_path=self.context.engine_path, trace=trace, model=self.options.model, atoms=self.options.atoms
+            engine_path=self.context.engine_path,
+            trace=trace,
+            model=self.options.model,
+            atoms=self.options.atoms,
+            recovery=self.program.recovery if self.program else None,
         )
 
     def next_file(self) -> Path:
@@ -241,7 +247,14 @@ class _Search:
     def explored(self, trace: Path, *, nested: int | None = None) -> dict[str, Any]:
         self.count += 1
         options = self.options if nested is None else replace(self.options, nested=nested)
-        request = runner.Request(name="fix", slug=f"explored-{self.count}", options=options, trace=trace, claims=False)
+        request = runner.Request(
+            name="fix",
+            slug=f"explored-{self.count}",
+            options=options,
+            trace=trace,
+            program=self.program,
+            claims=False,
+        )
         return runner.run_one(request, self.context)
 
     def described(

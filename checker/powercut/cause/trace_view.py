@@ -68,6 +68,8 @@ class TraceView:
     events: Sequence[TraceEvent]
     modules: Sequence[Module]
     symbolizer: Symbolizer = field(repr=False)
+    #: Of a recorded program: its recovery is another process, which no edit of the trace reaches.
+    of_program: bool = False
 
     def place(self, stack: RawStack) -> Place:
         """Where in the source a stack points to."""

@@ -4,9 +4,9 @@
  *   kv check POOL         status 0 when every entry that the header counts is whole
  *   kv dump POOL          prints the entries that the header counts
  *
- * KV_BUG in the environment plants a mistake into `run`: "order" counts an entry that was not flushed, "unflushed"
- * never flushes the count (only the dump shows it).  KV_EXTRA makes any command do something odd first; the cases are
- * at `odd`. */
+ * KV_BUG in the environment plants a mistake into `run`: "order" counts an entry that was not flushed, "early" counts
+ * it before it is written, "unflushed" never flushes the count (only the dump shows it), "mirror" keeps the count twice.
+ * KV_EXTRA makes any command do something odd first; the cases are at `odd`. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
@@ -20,7 +20,7 @@
 
 #include "powercut/mark.h"
 
-enum { kSize = 8192, kMost = kSize / 64 - 1 };
+enum { kSize = 8192, kMost = kSize / 64 - 2 };
 static const uint64_t kMagic = 0x31474f4c564b5750;
 
 struct entry {
@@ -30,6 +30,8 @@ struct entry {
 struct pool {
   uint64_t magic, count;
   char fill[48];
+  uint64_t mirror; /* 0: not kept */
+  char rest[56];
   struct entry entries[kMost];
 };
 
@@ -56,9 +58,18 @@ static struct pool* map(const char* path, int create) {
   return pool;
 }
 
+static void publish(struct pool* pool) {
+  pool->count = pool->count + 1; /* publishes the entry */
+  if (!bug("unflushed")) {
+    flush(&pool->count);
+    fence();
+  }
+}
+
 static void append(struct pool* pool, uint64_t key) {
   powercut_mark_begin(POWERCUT_MARK_INSERT, &key, sizeof key, NULL, 0);
   struct entry* entry = &pool->entries[pool->count];
+  if (bug("early")) publish(pool);
   entry->key = key;
   entry->value = 100 * key;
   entry->check = key ^ entry->value ^ kMagic;
@@ -66,9 +77,10 @@ static void append(struct pool* pool, uint64_t key) {
     flush(entry);
     fence();
   }
-  pool->count = pool->count + 1; /* publishes the entry */
-  if (!bug("unflushed")) {
-    flush(&pool->count);
+  if (!bug("early")) publish(pool);
+  if (bug("mirror")) {
+    pool->mirror = pool->count; /* keeps it twice */
+    flush(&pool->mirror);
     fence();
   }
   powercut_mark_end(0, NULL, 0);
@@ -90,6 +102,10 @@ static int check(const char* path) {
   if (pool->magic == 0) return 0; /* not begun */
   if (pool->magic != kMagic || pool->count > kMost) {
     fprintf(stderr, "kv: bad header\n");
+    return 1;
+  }
+  if (pool->mirror != 0 && pool->mirror != pool->count) {
+    fprintf(stderr, "kv: two counts\n");
     return 1;
   }
   for (uint64_t i = 0; i < pool->count; ++i) {
