@@ -257,7 +257,9 @@ def test_every_crash_point_at_once(broken: Path, found: Exploration) -> None:
 def test_a_range_of_crash_points_goes_as_far_as_the_trace(broken: Path, found: Exploration) -> None:
     points = found.result["crash_points"]
     ranges = {"some": [1, 3], "last": [points - 1, points + 7], "past": [points, points]}
-    answers = judge(broken, [{"id": name, "crash_point": r, "rest": "floor", "lines": []} for name, r in ranges.items()])
+    answers = judge(
+        broken, [{"id": name, "crash_point": r, "rest": "floor", "lines": []} for name, r in ranges.items()]
+    )
     everywhere = judge(broken, [{"id": "all", "crash_point": "all", "rest": "floor", "lines": []}])
     at = {name: [answer for answer in answers if answer["id"] == name] for name in ranges}
     assert [answer["crash_point"] for answer in at["some"]] == [1, 2, 3]

@@ -7,7 +7,8 @@
                hygiene: [{kind, count, site, offset, first_event, message}],
                claims: [{claim, cites, place, holds, measured, operation, site, note}]}]}
 
-A finding that was explained has `cause`: {kind, first, second, sentence, fix, held}, `first` and `second` as "file:line".
+A finding that was explained has `cause`: {kind, first, second, sentence, fix, held}; `first` and `second` as text
+"file:line".
 With a baseline each finding has `baseline`, "new" or "known"; one that a suppression names has `suppressed`:
 {reason, expires, expired, rule}. The CLI adds what concerns all runs together (checker/RUN.md).
 
