@@ -134,7 +134,12 @@ def explained(record: dict[str, Any], *, context: runner.Context, limits: minimi
             if trace is None or not trace.is_file():
                 return {"minimal": None, "cause": None}
             cause = find_cause(
-                shown, trace, context=context, folder=Path(folder), whole=whole if minimal and whole != trace else None
+                shown,
+                trace,
+                context=context,
+                folder=Path(folder),
+                whole=whole if minimal and whole != trace else None,
+                seconds=limits.seconds,
             )
         except PowercutError as error:
             cause = unexplained(f"It could not be looked for: {error.what}.")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from checker.tests.program_mode import SOURCE, Kv
+from powercut import explain, minimise, paths, runner
 
 BUILDS = ("./kv", "./kv-plain")
 
@@ -98,3 +99,13 @@ def test_a_recovery_that_hangs_is_explained_or_says_why_not(kv: Kv) -> None:
     (finding,) = answer.run["findings"]
     assert finding["invariant"] == "recovery-hang"
     assert (finding["cause"]["kind"], finding["cause"]["held"]) == ("order", True)
+
+
+def test_a_search_that_takes_too_long_says_so(kv: Kv) -> None:
+    kv.bug("order")
+    (finding,) = kv.judge("./kv", "--explain", "0").run["findings"]
+    record = json.loads(Path(finding["file"]).read_text())
+    with runner.open_context(paths.engine(), kv.folder / "out") as context:
+        answer = explain.explained(record, context=context, limits=minimise.Limits(seconds=0.001))
+    assert answer["cause"]["kind"] == "unexplained"
+    assert "judging took longer than it may" in answer["cause"]["explanation"]

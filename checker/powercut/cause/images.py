@@ -2,6 +2,7 @@
 
 import json
 import tempfile
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,9 +10,6 @@ from typing import Any, Literal
 
 from powercut import engine, program_record, program_run
 from powercut.program import Recovery
-
-#: Seconds that the commands of a program may take for one question; each image is a run of them.
-PROGRAM_SECONDS = 60.0
 
 #: A line as the program last wrote it, or with no more than what is certainly durable.
 VISIBLE: Literal["visible"] = "visible"
@@ -87,6 +85,18 @@ class Answer:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Deadline:
+    """When whoever asks has to be done; never, without `seconds` from now."""
+
+    seconds: float | None = None
+    begun: float = field(default_factory=time.monotonic)
+
+    def left(self) -> float | None:
+        """Seconds, never quite none: what is asked too late is told so by whom it asks."""
+        return None if self.seconds is None else max(self.begun + self.seconds - time.monotonic(), 0.001)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Judge:
     """Asks the engine about images of one trace, many at a time."""
 
@@ -94,8 +104,9 @@ class Judge:
     trace: Path
     model: str
     atoms: str
-    #: Of a program: the commands that judge an image.
+    #: Of a program: the commands that judge an image, which may take long.
     recovery: Recovery | None = None
+    deadline: Deadline = field(default_factory=Deadline)
 
     def ask(self, images: Sequence[Image]) -> list[Answer]:
         """The answers, in the order of the images."""
@@ -121,7 +132,9 @@ class Judge:
         arguments += ["--model", self.model, "--atoms", self.atoms]
         if self.recovery is None:
             return engine.stream(self.engine_path, ["judge", *arguments])
-        arguments += [*program_run.commands(self.recovery), "--budget-seconds", f"{PROGRAM_SECONDS:g}"]
+        arguments += program_run.commands(self.recovery)
+        if (left := self.deadline.left()) is not None:
+            arguments += ["--budget-seconds", f"{left:g}"]
         return engine.stream(
             self.engine_path,
             ["program-judge", *arguments],

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from powercut import program_run, runner, source
 from powercut.cause.culprits import Culprit, Culprits, RecoveryStore, find
 from powercut.cause.fixes import FRAME, Fix, apply, candidates, stored_first
-from powercut.cause.images import PROGRAM_SECONDS, Judge
+from powercut.cause.images import Deadline, Judge
 from powercut.cause.trace_view import TraceEvent, TraceView, read
 from powercut.cause.words import explanation, fix_sentence, sentence
 from powercut.errors import UsageError
@@ -61,13 +61,20 @@ class _Attempt:
 
 
 def find_cause(
-    record: dict[str, Any], trace: Path, *, context: runner.Context, folder: Path, whole: Path | None = None
+    record: dict[str, Any],
+    trace: Path,
+    *,
+    context: runner.Context,
+    folder: Path,
+    whole: Path | None = None,
+    seconds: float | None = None,
 ) -> dict[str, Any]:
     """The `cause` of a finding of `trace`, as JSON. Traces with fixes are left in `folder`.
 
     `whole`: the trace of the whole run that the finding was minimised from; the fix is tried on it too.
+    `seconds`: that it may take where the commands of a program judge; HarnessError when they are not enough.
     """
-    return _Search(record, trace, context, folder).cause(whole)
+    return _Search(record, trace, context, folder, Deadline(seconds=seconds)).cause(whole)
 
 
 def unexplained(why: str) -> dict[str, Any]:
@@ -84,8 +91,11 @@ def unexplained(why: str) -> dict[str, Any]:
 
 
 class _Search:
-    def __init__(self, record: dict[str, Any], trace: Path, context: runner.Context, folder: Path) -> None:
+    def __init__(
+        self, record: dict[str, Any], trace: Path, context: runner.Context, folder: Path, deadline: Deadline
+    ) -> None:
         self.record = record
+        self.deadline = deadline
         self.trace = trace
         self.folder = folder
         self.context = replace(
@@ -99,7 +109,7 @@ class _Search:
             atoms=made["atoms"],
             nested=made["nested"],
             seed=made["seed"],
-            budget=Budget(executions=BUDGET, seconds=PROGRAM_SECONDS if self.program else None),
+            budget=Budget(executions=BUDGET),
         )
         self.count = 0
 
@@ -238,6 +248,7 @@ class _Search:
             model=self.options.model,
             atoms=self.options.atoms,
             recovery=self.program.recovery if self.program else None,
+            deadline=self.deadline,
         )
 
     def next_file(self) -> Path:
@@ -247,6 +258,8 @@ class _Search:
     def explored(self, trace: Path, *, nested: int | None = None) -> dict[str, Any]:
         self.count += 1
         options = self.options if nested is None else replace(self.options, nested=nested)
+        if self.program:
+            options = replace(options, budget=Budget(executions=BUDGET, seconds=self.deadline.left()))
         request = runner.Request(
             name="fix",
             slug=f"explored-{self.count}",
