@@ -20,18 +20,8 @@ Json difference_event(const AuditCase& one) {
           {"query", one.query_text}, {"predicted", one.predicted},         {"actual", one.actual}};
 }
 
-std::optional<EngineError> check(const AuditOptions& options) {
-  if (!make_model(options.model, AtomPolicy::kAny, kLineSize)) {
-    return usage_error("unknown model '" + options.model + "'", "audit", "Use one of: adr, eadr.");
-  }
-  if (!atom_policy(options.atoms)) {
-    return usage_error("unknown atom policy '" + options.atoms + "'", "audit", "Use one of: any, ascending, byte.");
-  }
-  return std::nullopt;
-}
-
 int run(const AuditOptions& options, EventStream& events) {
-  if (auto wrong = check(options)) return events.error(*wrong);
+  if (auto wrong = check_model(options.model, options.atoms, "audit")) return events.error(*wrong);
   events.hello("audit");
   const auto start = Clock::now();
   const auto seconds = [&start] { return std::chrono::duration<double>(Clock::now() - start).count(); };
@@ -71,8 +61,7 @@ void add_audit_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<AuditOptions>();
   command->add_option("--trace", options->trace, "Trace file")->required();
   command->add_option("--images", options->images, "Crash images to draw")->check(CLI::Range(1, 1 << 30));
-  command->add_option("--model", options->model, "adr or eadr");
-  command->add_option("--atoms", options->atoms, "How a wide store may be torn: any, ascending or byte");
+  add_model_options(command, &options->model, &options->atoms);
   command->add_option("--seed", options->seed, "Seed of the draw");
   command->add_flag("--memo-free", options->memo_free, "Predict by running the image through the hooks, without memo");
   command->add_option("--queries", options->queries, "Queries that one image is asked at most; 0: all");

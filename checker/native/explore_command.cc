@@ -13,14 +13,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 std::optional<EngineError> check(const ExploreOptions& options) {
-  const auto unknown = [](const std::string& what, const std::string& given, const std::string& choices) {
-    return usage_error("unknown " + what + " '" + given + "'", "explore", "Use one of: " + choices + ".");
-  };
   if (!make_strategy(options.strategy, {})) {
-    return unknown("strategy", options.strategy, "read-driven, exhaustive, prefix, random");
+    return usage_error("unknown strategy '" + options.strategy + "'", "explore",
+                       "Use one of: read-driven, exhaustive, prefix, random.");
   }
-  if (!make_model(options.model, AtomPolicy::kAny, kLineSize)) return unknown("model", options.model, "adr, eadr");
-  if (!atom_policy(options.atoms)) return unknown("atom policy", options.atoms, "any, ascending, byte");
+  if (auto wrong = check_model(options.model, options.atoms, "explore")) return wrong;
   if (!options.dump_results.empty() && !std::ofstream(options.dump_results, std::ios::trunc)) {
     return usage_error("cannot be written", options.dump_results, "Choose a folder that exists and may be written to.");
   }
@@ -104,8 +101,7 @@ void add_explore_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<ExploreOptions>();
   command->add_option("--trace", options->trace, "Trace file")->required();
   command->add_option("--strategy", options->strategy, "read-driven, exhaustive, prefix or random");
-  command->add_option("--model", options->model, "adr or eadr");
-  command->add_option("--atoms", options->atoms, "How a wide store may be torn: any, ascending or byte");
+  add_model_options(command, &options->model, &options->atoms);
   command->add_option("--nested", options->nested, "Cuts inside recovery")->check(CLI::Range(0, 8));
   command->add_option("--jobs", options->jobs, "Worker processes")->check(CLI::Range(1, 1024));
   command->add_option("--seed", options->seed, "Seed of strategy random");

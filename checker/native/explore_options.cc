@@ -1,5 +1,6 @@
 #include "checker/native/explore_options.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
@@ -55,6 +56,27 @@ Executor::Options executor_options(const Session& session, const std::string& mo
           .own_code = executable_code(),
           .pool_is_mapped = false,
           .edits = session.edits};
+}
+
+void add_step_options(CLI::App* command, int64_t* step_budget, double* watchdog_seconds) {
+  command->add_option("--step-budget", *step_budget, "Loop turns and calls that one execution may take");
+  command->add_option("--watchdog-seconds", *watchdog_seconds, "Wall-clock limit of one step")
+      ->check(CLI::PositiveNumber);
+}
+
+void add_model_options(CLI::App* command, std::string* model, std::string* atoms) {
+  command->add_option("--model", *model, "adr or eadr");
+  command->add_option("--atoms", *atoms, "How a wide store may be torn: any, ascending or byte");
+}
+
+std::optional<EngineError> check_model(const std::string& model, const std::string& atoms, const std::string& command) {
+  if (!make_model(model, AtomPolicy::kAny, kLineSize)) {
+    return usage_error("unknown model '" + model + "'", command, "Use one of: adr, eadr.");
+  }
+  if (!atom_policy(atoms)) {
+    return usage_error("unknown atom policy '" + atoms + "'", command, "Use one of: any, ascending, byte.");
+  }
+  return std::nullopt;
 }
 
 uint64_t chunk_events(const ExploreOptions& options, uint64_t events) {

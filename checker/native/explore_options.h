@@ -8,6 +8,10 @@
 #include "checker/native/session.h"
 #include "replayer/executor.h"
 
+namespace CLI {
+class App;
+}
+
 namespace powercut {
 
 struct ExploreOptions {
@@ -41,6 +45,13 @@ int64_t step_budget(int64_t given, uint64_t pool_size);
 
 // How the session's target is run under a model. `budget`: as for step_budget().
 Executor::Options executor_options(const Session& session, const std::string& model, AtomPolicy policy, int64_t budget);
+
+// Options of a command that runs the target in a child.
+void add_step_options(CLI::App* command, int64_t* step_budget, double* watchdog_seconds);
+// Options that say which images are legal.
+void add_model_options(CLI::App* command, std::string* model, std::string* atoms);
+// Nothing when both exist.
+std::optional<EngineError> check_model(const std::string& model, const std::string& atoms, const std::string& command);
 
 // How many events of the trace a chunk has at least.
 uint64_t chunk_events(const ExploreOptions& options, uint64_t events);

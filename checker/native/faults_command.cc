@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "checker/native/commands.h"
+#include "checker/native/explore_options.h"
 #include "checker/native/fault_allocations.h"
 #include "checker/native/fault_images.h"
 #include "checker/native/fault_stale.h"
@@ -14,9 +15,6 @@ namespace powercut {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// Added to the child's exit code once it has answered: a target that calls exit() cannot answer for it.
-constexpr int kAnswered = 64;
 
 // Runs in the child.
 std::optional<EngineError> inject(const Session& session, const FaultOptions& options, FaultReport* report,
@@ -43,25 +41,18 @@ int run_faults(const FaultOptions& options, double watchdog_seconds, EventStream
   const Session& session = **opened;
   events.hello("faults");
   const Clock::time_point start = Clock::now();
-  // In a child: what the target does to the process, it does to one that nobody needs.
-  const ChildEnd end = supervise(watchdog_seconds, [&](Progress& progress) {
+  const EngineError broke = harness_error("the faults could not be judged", session.library->path(),
+                                          "Report this if the target is not at fault.");
+  return answer_in_child(watchdog_seconds, broke, events, [&](Progress& progress) {
     FaultReport report(session, options);
-    if (auto error = inject(session, options, &report, &progress, &events)) return kAnswered + events.error(*error);
+    if (auto error = inject(session, options, &report, &progress, &events)) return events.error(*error);
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     const bool claimed = options.kind == FaultKind::kBitFlip ? session.traits.detects_damage != 0
                          : options.kind == FaultKind::kStale ? session.traits.needs_zeroed_pool == 0
                                                              : true;
     for (const Json& event : report.events(seconds, claimed)) events.emit(event);
-    return kAnswered + events.end(report.findings() > 0     ? kExitFindings
-                                  : report.tally.complete() ? kExitOk
-                                                            : kExitUnknown);
+    return events.end(report.findings() > 0 ? kExitFindings : report.tally.complete() ? kExitOk : kExitUnknown);
   });
-  if (!end.error && end.exit_code >= kAnswered) return end.exit_code - kAnswered;
-  if (end.error && end.how.empty()) return events.error(*end.error);
-  const std::string how = end.error ? end.how : "the target left with exit status " + std::to_string(end.exit_code);
-  return events.error(harness_error("the faults could not be judged: " + how, session.library->path(),
-                                    "A fault of the target is caught and judged; one that ends the process is not. "
-                                    "Report this if the target is not at fault."));
 }
 
 }  // namespace
@@ -80,9 +71,7 @@ void add_faults_command(CLI::App& app, int& exit_code) {
   command->add_option("--budget-executions", given->options.budget, "Stop after this many runs of recovery");
   command->add_option("--traces", given->options.traces, "Folder for the traces of alloc, which exists");
   command->add_option("--seed", given->options.seed, "Seed of the noise in a fresh pool");
-  command->add_option("--step-budget", given->options.step_budget, "Loop turns and calls that one execution may take");
-  command->add_option("--watchdog-seconds", given->watchdog_seconds, "Wall-clock limit of one case")
-      ->check(CLI::PositiveNumber);
+  add_step_options(command, &given->options.step_budget, &given->watchdog_seconds);
   command->callback([given, &exit_code] {
     make_repeatable();
     EventStream events = EventStream::standard_output();

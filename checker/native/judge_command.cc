@@ -4,15 +4,13 @@
 #include <memory>
 
 #include "checker/native/commands.h"
+#include "checker/native/explore_options.h"
 #include "checker/native/image_judge.h"
 #include "checker/native/repeatable_process.h"
 #include "checker/native/supervisor.h"
 
 namespace powercut {
 namespace {
-
-// Added to the child's exit code once it has answered: a target that calls exit() cannot answer for it.
-constexpr int kAnswered = 64;
 
 struct JudgeOptions {
   std::string trace, requests, model = "adr", atoms = "any";
@@ -30,19 +28,14 @@ int judge(const JudgeOptions& options, EventStream& events) {
   if (!reader) return events.error(reader.error());
   events.hello("judge");
 
-  // In a child: what the target does to the process, it does to one that nobody needs.
-  const ChildEnd end = supervise(options.watchdog_seconds, [&](Progress& progress) {
+  const EngineError broke = harness_error("judging broke; the images before this one stand", session.library->path(),
+                                          "Run 'powercut run', and report this if the target is not at fault.");
+  return answer_in_child(options.watchdog_seconds, broke, events, [&](Progress& progress) {
     ImageJudge judge(session, options.model, *atom_policy(options.atoms), options.step_budget, std::move(*reader),
                      &progress);
     const auto wrong = judge.run(*requests, options.requests, [&events](const Json& judged) { events.emit(judged); });
-    return kAnswered + (wrong ? events.error(*wrong) : events.end(kExitOk));
+    return wrong ? events.error(*wrong) : events.end(kExitOk);
   });
-  if (!end.error && end.exit_code >= kAnswered) return end.exit_code - kAnswered;
-  if (end.error && end.how.empty()) return events.error(*end.error);
-  const std::string how = end.error ? end.how : "the target left with exit status " + std::to_string(end.exit_code);
-  return events.error(harness_error("judging broke; the images before this one stand: " + how, session.library->path(),
-                                    "A fault of the target is caught and judged; one that ends the process is not. "
-                                    "Run 'powercut run', and report this if the target is not at fault."));
 }
 
 }  // namespace
@@ -57,9 +50,7 @@ void add_judge_command(CLI::App& app, int& exit_code) {
       ->check(CLI::IsMember({"adr", "eadr"}));
   command->add_option("--atoms", options->atoms, "Order of a wide store's atoms: any, ascending or byte")
       ->check(CLI::IsMember({"any", "ascending", "byte"}));
-  command->add_option("--step-budget", options->step_budget, "Loop turns and calls that one execution may take");
-  command->add_option("--watchdog-seconds", options->watchdog_seconds, "Wall-clock limit of one step")
-      ->check(CLI::PositiveNumber);
+  add_step_options(command, &options->step_budget, &options->watchdog_seconds);
   command->callback([options, &exit_code] {
     make_repeatable();
     EventStream events = EventStream::standard_output();

@@ -12,9 +12,6 @@
 namespace powercut {
 namespace {
 
-// Added to the child's exit code once it has answered: a target that calls exit() cannot answer for it.
-constexpr int kAnswered = 64;
-
 struct ReproduceOptions {
   std::string trace, finding;
   int64_t step_budget = 0;
@@ -33,25 +30,20 @@ int reproduce(const ReproduceOptions& options, EventStream& events) {
   events.hello("reproduce");
   events.emit(modules_event(session.modules));
 
-  // In a child: what the target does to the process, it does to one that nobody needs.
-  const ChildEnd end = supervise(options.watchdog_seconds, [&](Progress& progress) {
+  const EngineError broke =
+      harness_error("the replay broke, so nothing is known of the finding", session.library->path(),
+                    "Run 'powercut run', and report this if the target is not at fault.");
+  return answer_in_child(options.watchdog_seconds, broke, events, [&](Progress& progress) {
     Reproduction reproduction(session, *record, options.step_budget, std::move(*reader), &progress);
     if (options.draw) reproduction.draw_tables();
     const Result<Reproduction::Shown> shown = reproduction.run();
-    if (!shown) return kAnswered + events.error(shown.error());
+    if (!shown) return events.error(shown.error());
     const bool held = shown->has_value();
     Json event = {{"event", "reproduced"}, {"held", held}, {"finding", held ? **shown : Json(nullptr)}};
     if (options.draw) event["drawing"] = reproduction.drawing();
     events.emit(event);
-    return kAnswered + events.end(held ? kExitFindings : kExitOk);
+    return events.end(held ? kExitFindings : kExitOk);
   });
-  if (!end.error && end.exit_code >= kAnswered) return end.exit_code - kAnswered;
-  if (end.error && end.how.empty()) return events.error(*end.error);
-  const std::string how = end.error ? end.how : "the target left with exit status " + std::to_string(end.exit_code);
-  return events.error(harness_error("the replay broke, so nothing is known of the finding: " + how,
-                                    session.library->path(),
-                                    "A fault of the target is caught and judged; one that ends the process is not. "
-                                    "Run 'powercut run', and report this if the target is not at fault."));
 }
 
 }  // namespace
@@ -62,9 +54,7 @@ void add_reproduce_command(CLI::App& app, int& exit_code) {
   command->add_option("--trace", options->trace, "Trace that the finding was made on")->required();
   command->add_option("--finding", options->finding, "Finding record (JSON)")->required();
   command->add_flag("--draw", options->draw, "Draw the table, with everything persisted and on the finding's image");
-  command->add_option("--step-budget", options->step_budget, "Loop turns and calls that one execution may take");
-  command->add_option("--watchdog-seconds", options->watchdog_seconds, "Wall-clock limit of one step")
-      ->check(CLI::PositiveNumber);
+  add_step_options(command, &options->step_budget, &options->watchdog_seconds);
   command->callback([options, &exit_code] {
     make_repeatable();
     EventStream events = EventStream::standard_output();

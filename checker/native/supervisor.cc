@@ -62,6 +62,9 @@ std::string signal_text(int signal, const Progress& progress) {
   return text;
 }
 
+// Added to a child's exit code once it has answered: a target that calls exit() cannot answer for it.
+constexpr int kAnswered = 64;
+
 // True when the child ended; false when it stood still for too long.
 bool wait_for_end(pid_t pid, double stall_seconds, const Progress& progress) {
   using Clock = std::chrono::steady_clock;
@@ -141,6 +144,17 @@ ChildEnd supervise(double stall_seconds, const std::function<int(Progress&)>& bo
   }
   munmap(page, sizeof(Progress));
   return end;
+}
+
+int answer_in_child(double stall_seconds, const EngineError& broke, EventStream& events,
+                    const std::function<int(Progress&)>& body) {
+  const ChildEnd end = supervise(stall_seconds, [&](Progress& progress) { return kAnswered + body(progress); });
+  if (!end.error && end.exit_code >= kAnswered) return end.exit_code - kAnswered;
+  if (end.error && end.how.empty()) return events.error(*end.error);
+  EngineError error = broke;
+  error.what += ": " + (end.error ? end.how : "the target left with exit status " + std::to_string(end.exit_code));
+  error.next = "A fault of the target is caught and judged; one that ends the process is not. " + error.next;
+  return events.error(error);
 }
 
 }  // namespace powercut

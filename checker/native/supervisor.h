@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "checker/native/result.h"
+#include "checker/native/event_stream.h"
 
 namespace powercut {
 
@@ -37,6 +37,11 @@ struct ChildEnd {
 
 // Runs `body` in a child and waits. A child whose `steps` stand still for `stall_seconds` is killed.
 ChildEnd supervise(double stall_seconds, const std::function<int(Progress&)>& body);
+
+// The same for a child that ends the stream of events itself: what the target does to the process, it does to one that
+// nobody needs. Returns the exit code to leave with: that of `body`, or of the error `broke` when it did not answer.
+int answer_in_child(double stall_seconds, const EngineError& broke, EventStream& events,
+                    const std::function<int(Progress&)>& body);
 
 }  // namespace powercut
 #endif  // POWERCUT_CHECKER_NATIVE_SUPERVISOR_H_
