@@ -6,30 +6,6 @@
 namespace powercut {
 namespace {
 
-std::string reason_of(const Explored& explored, const ExploreOptions& options) {
-  if (explored.interrupted) return "interrupted";
-  if (explored.out_of_time)
-    return "the budget of " + std::to_string(static_cast<uint64_t>(options.budget_seconds)) + " s was used up";
-  if (explored.out_of_executions)
-    return "the budget of " + std::to_string(options.budget_executions) + " executions was used up";
-  if (!explored.troubles.empty()) return explored.troubles.front();
-  if (options.strategy == "prefix" || options.strategy == "random") return "strategy " + options.strategy + " samples";
-  return "some line has more candidates than are explored";
-}
-
-std::vector<std::string> assumptions(const ExploreOptions& options) {
-  std::vector<std::string> out = {
-      "persistency model " + options.model,
-      options.atoms == "any" ? "aligned 8-byte pieces of a store persist whole, in any order"
-      : options.atoms == "ascending"
-          ? "aligned 8-byte pieces of a store persist whole, from low to high addresses (assumes ascending)"
-          : "bytes of mem* calls persist in any order; 8-byte pieces of other stores whole, in any order",
-      "visibility is sequentially consistent",
-      "the instrumented build is judged: its stores are those of the shipped build"};
-  if (options.budget_seconds > 0) out.push_back("a budget in seconds: another run may get further");
-  return out;
-}
-
 // Written, and never looked at: nothing is said about what a power cut does to these lines.
 uint64_t lines_never_read(const Explored& explored) {
   const auto was_read = [&](uint64_t line) {
@@ -46,6 +22,19 @@ std::vector<std::string> uninstrumented_calls() {
 }
 
 }  // namespace
+
+std::vector<std::string> assumptions(const std::string& model, const std::string& atoms, const std::string& judged,
+                                     double budget_seconds) {
+  std::vector<std::string> out = {
+      "persistency model " + model,
+      atoms == "any" ? "aligned 8-byte pieces of a store persist whole, in any order"
+      : atoms == "ascending"
+          ? "aligned 8-byte pieces of a store persist whole, from low to high addresses (assumes ascending)"
+          : "bytes of mem* calls persist in any order; 8-byte pieces of other stores whole, in any order",
+      "visibility is sequentially consistent", judged};
+  if (budget_seconds > 0) out.push_back("a budget in seconds: another run may get further");
+  return out;
+}
 
 Json hygiene_event(const HygieneRow& row, const TraceReader& stacks) {
   Json stack = Json::array();
@@ -64,6 +53,7 @@ Json result_event(const Session& session, const ExploreOptions& options, const E
   notes.insert(notes.end(), explored.notes.begin(), explored.notes.end());
   notes.push_back("a nested crash is cut at recovery's own crash points; deeper cuts than " +
                   std::to_string(options.nested) + " are not tried");
+  const bool samples = options.strategy == "prefix" || options.strategy == "random";
   const char* verdict = !explored.findings.empty()   ? "inconsistent"
                         : !explored.troubles.empty() ? "unknown"
                                                      : "consistent";
@@ -92,8 +82,12 @@ Json result_event(const Session& session, const ExploreOptions& options, const E
             {"covered", complete ? survey.crash_states.str() : explored.sum.covered.str()},
             {"total", explored.surveyed ? Json(survey.crash_states.str()) : Json(nullptr)},
             {"nested_complete", complete ? options.nested : 0},
-            {"reason", complete ? Json(nullptr) : Json(reason_of(explored, options))}}},
-          {"assumptions", assumptions(options)},
+            {"reason", complete ? Json(nullptr)
+                                : Json(reason_of(explored, options,
+                                                 samples ? "strategy " + options.strategy + " samples" : ""))}}},
+          {"assumptions", assumptions(options.model, options.atoms,
+                                      "the instrumented build is judged: its stores are those of the shipped build",
+                                      options.budget_seconds)},
           {"not_checked",
            {{"lines_never_read", lines_never_read(explored)},
             {"flush_sites_never_reached", nullptr},
