@@ -1,5 +1,5 @@
 // For fidelity programs: a table to measure, in a pool of ordinary memory, with string keys by number, and rows of
-// results. The program that includes it is one translation unit and defines powercut_mark by POWERCUT_COUNT_MARKS.
+// results. One file of the program may count marks, by POWERCUT_COUNT_MARKS.
 #ifndef POWERCUT_TARGETS_COMMON_BENCH_TABLE_H_
 #define POWERCUT_TARGETS_COMMON_BENCH_TABLE_H_
 
@@ -26,11 +26,19 @@ inline std::map<std::string_view, uint64_t>& Marks() {
   return marks;
 }
 
-// Keys of 16 bytes, values of 15 (Level hashing, OSDI'18, 4.1).
+// splitmix64's finaliser: a bijection, so distinct numbers give distinct keys.
+inline uint64_t Spread(uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+// A table in a fresh pool, which goes with it.
 template <typename Table>
-class BenchTable {
+class FreshTable {
  public:
-  BenchTable(const typename Table::Options& options, uint64_t pool_size) {
+  template <typename Options>
+  FreshTable(const Options& options, uint64_t pool_size) {
     pool_.size = pool_size;
     void* at = mmap(nullptr, pool_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED) throw std::runtime_error("cannot map a pool; free some memory and run again");
@@ -39,12 +47,26 @@ class BenchTable {
       throw std::runtime_error("cannot format a table in a fresh pool");
     }
   }
-  BenchTable(const BenchTable&) = delete;
-  BenchTable& operator=(const BenchTable&) = delete;
-  ~BenchTable() {
+  FreshTable(const FreshTable&) = delete;
+  FreshTable& operator=(const FreshTable&) = delete;
+  ~FreshTable() {
     delete table_;
     munmap(pool_.base, pool_.size);
   }
+
+  Table& table() const { return *table_; }
+
+ private:
+  powercut_pool pool_{};
+  Table* table_ = nullptr;
+};
+
+// Keys of 16 bytes, values of 15 (Level hashing, OSDI'18, 4.1).
+template <typename Table>
+class BenchTable : public FreshTable<Table> {
+ public:
+  using FreshTable<Table>::FreshTable;
+  using FreshTable<Table>::table;
 
   // The paper fills its tables with "unique string keys" (4.2.1); `series` tells one filling from another.
   static std::string Key(uint64_t number, uint32_t series = 0) {
@@ -54,12 +76,12 @@ class BenchTable {
   }
 
   powercut_status Insert() {
-    const powercut_status status = table_->Insert(Bytes(Key(items_, series_)), Bytes(kValue));
+    const powercut_status status = table().Insert(Bytes(Key(items_, series_)), Bytes(kValue));
     if (status == POWERCUT_OK) ++items_;
     return status;
   }
-  powercut_status Update(uint64_t number) { return table_->Update(Bytes(Key(number, series_)), Bytes(kOther)); }
-  powercut_status Erase(uint64_t number) { return table_->Erase(Bytes(Key(number, series_))); }
+  powercut_status Update(uint64_t number) { return table().Update(Bytes(Key(number, series_)), Bytes(kOther)); }
+  powercut_status Erase(uint64_t number) { return table().Erase(Bytes(Key(number, series_))); }
   // Inserts fresh keys until one fails or `items` are in the table; returns whether none failed.
   bool FillTo(uint64_t items) {
     while (items_ < items) {
@@ -70,18 +92,16 @@ class BenchTable {
 
   void set_series(uint32_t series) { series_ = series; }
   uint64_t items() const { return items_; }
-  Table& table() { return *table_; }
 
  private:
   inline static const std::string kValue = "value, 15 bytes", kOther = "other, 15 bytes";
   static const uint8_t* Bytes(const std::string& text) { return reinterpret_cast<const uint8_t*>(text.data()); }
 
-  powercut_pool pool_{};
-  Table* table_ = nullptr;
   uint64_t items_ = 0;
   uint32_t series_ = 0;
 };
 
+#ifdef POWERCUT_PMEM_COUNT
 struct Cost {
   uint64_t flushes = 0, fences = 0;
   bool operator==(const Cost&) const = default;
@@ -97,6 +117,7 @@ Cost CostOf(Operation operation) {
 inline std::string Text(Cost cost) {
   return std::to_string(cost.flushes) + " flushes, " + std::to_string(cost.fences) + " fences";
 }
+#endif
 
 // "0.934, 0.981": three digits each.
 inline std::string Join(const std::vector<double>& values) {
@@ -124,9 +145,11 @@ class Figures {
                      {"reproduced", reproduced},
                      {"note", std::move(note)}});
   }
+#ifdef POWERCUT_PMEM_COUNT
   void AddCost(const std::string& what, Cost paper, Cost ours, std::string note) {
     Add("OSDI'18, 3.3: " + what, Text(paper), Text(ours), "per operation", ours == paper, std::move(note));
   }
+#endif
   void Print() const { std::puts(nlohmann::json({{"figures", rows_}}).dump(1).c_str()); }
 
  private:

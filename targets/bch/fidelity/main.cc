@@ -10,32 +10,32 @@ namespace {
 // About 2^18 slots for every number of slots a bucket.
 const char* BucketsFor(int slots) { return slots == 4 ? "65536" : slots == 8 ? "32768" : "16384"; }
 
-void Figures(nlohmann::json* rows) {
+void Measure(Figures* figures) {
   std::vector<double> loads;
   for (int slots : {4, 8, 16}) {
     const std::string text = std::to_string(slots);
     const double load = MaximumLoad({{"slots", text}, {"buckets", BucketsFor(slots)}});
     loads.push_back(load);
-    rows->push_back(Row("Fig. 8: maximum load factor, " + text + " slots", "> 0.90", load, "items/slots", load > 0.90,
-                        "random 16-byte keys until an insert finds no place after 500 evictions"));
+    figures->Add("Fig. 8: maximum load factor, " + text + " slots", "> 0.90", load, "items/slots", load > 0.90,
+                 "random 16-byte keys until an insert finds no place after 500 evictions");
   }
-  rows->push_back(Row("Fig. 8: more slots in a bucket, higher maximum load factor", "rising", Join(loads),
-                      "items/slots", std::is_sorted(loads.begin(), loads.end()), "4, 8 and 16 slots"));
-  rows->push_back(Row("4.2.6: maximum load factor of the 4-slot BCH", 0.85, loads[0], "items/slots",
-                      loads[0] > 0.80 && loads[0] < 0.90,
-                      "the text of 4.2.6; that of Fig. 8 says over 0.90 for every scheme, and both cannot hold; "
-                      "reproduced: within 0.05"));
+  figures->Add("Fig. 8: more slots in a bucket, higher maximum load factor", "rising", Join(loads), "items/slots",
+               std::is_sorted(loads.begin(), loads.end()), "4, 8 and 16 slots");
+  figures->Add("4.2.6: maximum load factor of the 4-slot BCH", 0.85, loads[0], "items/slots",
+               loads[0] > 0.80 && loads[0] < 0.90,
+               "the text of 4.2.6; that of Fig. 8 says over 0.90 for every scheme, and both cannot hold; "
+               "reproduced: within 0.05");
 
   BenchTable bench({{"buckets", "8192"}});
   while (bench.load() < 0.85) bench.InsertNext();
   Marks().clear();
   bench.table().Maintain("expand");
   const double share = static_cast<double>(Marks()["rehash.copied"]) / static_cast<double>(bench.items());
-  rows->push_back(Row("4.2.6: items rehashed by a resize at load 0.85", "all", share, "of items", share == 1.0,
-                      "\"need to rehash all items from the old hash table to the new one\""));
+  figures->Add("4.2.6: items rehashed by a resize at load 0.85", "all", share, "of items", share == 1.0,
+               "\"need to rehash all items from the old hash table to the new one\"");
 }
 
 }  // namespace
 }  // namespace powercut::cuckoo::fidelity
 
-int main() { return powercut::cuckoo::fidelity::Print(powercut::cuckoo::fidelity::Figures); }
+int main() { return powercut::cuckoo::fidelity::Print(powercut::cuckoo::fidelity::Measure); }

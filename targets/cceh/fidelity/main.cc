@@ -3,17 +3,11 @@
 //
 // The load factor is items per slot of all segments while the table grows from one segment. It swings between two
 // doublings, and by more the fewer segments there are.
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <exception>
-#include <stdexcept>
-#include <string>
 
-#include "nlohmann/json.hpp"
 #include "targets/cceh/table.h"
+#include "targets/common/bench_table.h"
 
 namespace {
 
@@ -39,21 +33,14 @@ struct Run {
 };
 
 Run Grow(const Options& options, uint64_t items) {
-  powercut_pool pool{nullptr, 256u << 20};
-  void* at = mmap(nullptr, pool.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (at == MAP_FAILED) throw std::runtime_error("mmap of the pool failed");
-  pool.base = static_cast<uint8_t*>(at);
-  Table* table = nullptr;
-  if (Table::Format(pool, options) != POWERCUT_OK || Table::Open(pool, options, &table) != POWERCUT_OK) {
-    throw std::runtime_error("the table cannot be made");
-  }
+  powercut::fidelity::FreshTable<Table> bench(options, 256u << 20);
   Run run;
   splits = 0;
   pmem::counters = {};
   for (uint64_t i = 1; i <= items; ++i) {
     const uint64_t key = Mix(i), value = i;
     const powercut_status status =
-        table->Insert(reinterpret_cast<const uint8_t*>(&key), reinterpret_cast<const uint8_t*>(&value));
+        bench.table().Insert(reinterpret_cast<const uint8_t*>(&key), reinterpret_cast<const uint8_t*>(&value));
     if (status != POWERCUT_OK) throw std::runtime_error("the pool is too small");
     const uint64_t segments = (uint64_t{1} << options.depth) + splits;
     const double load = static_cast<double>(i) / static_cast<double>(segments * options.slots);
@@ -63,15 +50,7 @@ Run Grow(const Options& options, uint64_t items) {
     run.mean += load * static_cast<double>(kSample) / static_cast<double>(items);
   }
   run.flushes = static_cast<double>(pmem::counters.flushes) / static_cast<double>(items);
-  delete table;
-  munmap(pool.base, pool.size);
   return run;
-}
-
-nlohmann::json Row(std::string figure, nlohmann::json paper, double measured, std::string unit, bool reproduced,
-                   std::string note) {
-  return {{"scheme", "cceh"},        {"figure", std::move(figure)}, {"paper", std::move(paper)}, {"measured", measured},
-          {"unit", std::move(unit)}, {"reproduced", reproduced},    {"note", std::move(note)}};
 }
 
 Options Paper(uint8_t probe, bool cow) {
@@ -84,42 +63,31 @@ Options Paper(uint8_t probe, bool cow) {
   return options;
 }
 
-nlohmann::json Figures() {
-  nlohmann::json rows = nlohmann::json::array();
+void Measure(powercut::fidelity::Figures* figures) {
   const Run lazy = Grow(Paper(4, false), 4'000'000), near = Grow(Paper(1, false), 400'000);
   const Run few = Grow(Paper(4, false), 400'000), cow = Grow(Paper(4, true), 400'000);
   const char* const run = "16 KiB segments, random 8-byte keys, 4,000,000 inserts into a table of one segment";
   // The papers give whole percents.
   const auto percent = [](double load) { return std::lround(100 * load); };
-  rows.push_back(Row("clevel (ATC'20), Fig. 6: maximum load factor, sampled every 10K inserts", "<= 0.45", lazy.sampled,
-                     "items/slots", percent(lazy.sampled) <= 45,
-                     std::string(run) + "; reproduced: rounded to a whole percent, as the paper's figure is"));
-  rows.push_back(
-      Row("TurboHash, Fig. 10: maximum load factor with at most 4 buckets probed", "< 0.44", lazy.large, "items/slots",
-          percent(lazy.large) < 44,
-          "the same run, every insert once there are 512 segments; not the paper's run, which has out-of-line items, "
-          "room for 12 million of them at the beginning, and a sample every million inserts"));
-  rows.push_back(Row("load factor, mean of the same samples", nullptr, lazy.mean, "items/slots", true,
-                     "no paper gives it; the table splits all its segments at about the same time"));
-  rows.push_back(Row("maximum load factor without linear probing, sampled every 10K inserts", "lower", near.sampled,
-                     "items/slots", near.sampled < few.sampled,
-                     "probe=1, 400,000 inserts: an insert splits its segment once its home bucket is full"));
-  rows.push_back(
-      Row("line flushes of an insert, copy-on-write against lazy deletion", "more", cow.flushes / few.flushes, "times",
-          cow.flushes > few.flushes,
-          "clevel, 4.1: lazy deletion inserts faster than copy-on-write; 400,000 inserts, with their splits"));
-  return rows;
+  figures->Add("clevel (ATC'20), Fig. 6: maximum load factor, sampled every 10K inserts", "<= 0.45", lazy.sampled,
+               "items/slots", percent(lazy.sampled) <= 45,
+               std::string(run) + "; reproduced: rounded to a whole percent, as the paper's figure is");
+  figures->Add(
+      "TurboHash, Fig. 10: maximum load factor with at most 4 buckets probed", "< 0.44", lazy.large, "items/slots",
+      percent(lazy.large) < 44,
+      "the same run, every insert once there are 512 segments; not the paper's run, which has out-of-line items, "
+      "room for 12 million of them at the beginning, and a sample every million inserts");
+  figures->Add("load factor, mean of the same samples", nullptr, lazy.mean, "items/slots", true,
+               "no paper gives it; the table splits all its segments at about the same time");
+  figures->Add("maximum load factor without linear probing, sampled every 10K inserts", "lower", near.sampled,
+               "items/slots", near.sampled < few.sampled,
+               "probe=1, 400,000 inserts: an insert splits its segment once its home bucket is full");
+  figures->Add("line flushes of an insert, copy-on-write against lazy deletion", "more", cow.flushes / few.flushes,
+               "times", cow.flushes > few.flushes,
+               "clevel, 4.1: lazy deletion inserts faster than copy-on-write; 400,000 inserts, with their splits");
 }
 
 }  // namespace
 }  // namespace powercut::cceh::fidelity
 
-int main() {
-  try {
-    std::puts(nlohmann::json({{"figures", powercut::cceh::fidelity::Figures()}}).dump(1).c_str());
-    return 0;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "powercut-fidelity-cceh: %s\n", error.what());
-    return 3;
-  }
-}
+int main() { return powercut::fidelity::Run("cceh", powercut::cceh::fidelity::Measure); }

@@ -1,44 +1,25 @@
 // powercut-fidelity-dash: load factors that papers print for Dash, beside ours, as one JSON object {"figures": [...]}
 // on stdout. Deterministic. Each note states what counts as reproduced; the bounds were fixed before the first run.
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <cstdio>
-#include <exception>
-#include <stdexcept>
-#include <string>
-#include <vector>
 
-#include "nlohmann/json.hpp"
+#include "targets/common/bench_table.h"
 #include "targets/dash/table.h"
 
 namespace powercut::dash {
 namespace {
 
-class BenchTable {
+using fidelity::Join;
+
+class BenchTable : public fidelity::FreshTable<Table> {
  public:
-  BenchTable(const Options& options, uint64_t pool_size) : options_(options) {
-    pool_.size = pool_size;
-    void* at = mmap(nullptr, pool_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (at == MAP_FAILED) throw std::runtime_error("cannot map a pool; free some memory and run again");
-    pool_.base = static_cast<uint8_t*>(at);
-    if (Table::Format(pool_, options) != POWERCUT_OK || Table::Open(pool_, options, &table_) != POWERCUT_OK) {
-      throw std::runtime_error("cannot format a table in a fresh pool");
-    }
-  }
-  BenchTable(const BenchTable&) = delete;
-  BenchTable& operator=(const BenchTable&) = delete;
-  ~BenchTable() {
-    delete table_;
-    munmap(pool_.base, pool_.size);
-  }
+  BenchTable(const Options& options, uint64_t pool_size) : FreshTable(options, pool_size), options_(options) {}
 
   void Insert(uint64_t key) {
     const auto* bytes = reinterpret_cast<const uint8_t*>(&key);
-    if (table_->Insert(bytes, bytes) != POWERCUT_OK) throw std::runtime_error("the pool is too small");
+    if (table().Insert(bytes, bytes) != POWERCUT_OK) throw std::runtime_error("the pool is too small");
     ++items_;
   }
-  uint64_t segments() const { return table_->segment_count(); }
+  uint64_t segments() const { return table().segment_count(); }
   double load() const { return static_cast<double>(items_) / static_cast<double>(segments() * SlotsOf(options_)); }
   static uint64_t SlotsOf(const Options& options) {
     return uint64_t{kSlots} * (uint64_t{options.buckets} + options.stash);
@@ -46,8 +27,6 @@ class BenchTable {
 
  private:
   Options options_;
-  powercut_pool pool_{};
-  Table* table_ = nullptr;
   uint64_t items_ = 0;
 };
 
@@ -88,50 +67,26 @@ double PeakLoad(uint8_t stash) {
   return peak;
 }
 
-nlohmann::json Row(std::string figure, nlohmann::json paper, nlohmann::json measured, bool reproduced,
-                   std::string note) {
-  return {{"scheme", "dash"},          {"figure", std::move(figure)},
-          {"paper", std::move(paper)}, {"measured", std::move(measured)},
-          {"unit", "records/slots"},   {"reproduced", reproduced},
-          {"note", std::move(note)}};
-}
-
-nlohmann::json Figures() {
+void Measure(fidelity::Figures* figures) {
   const std::vector<double> steps = {SegmentLoad(false, false, 0), SegmentLoad(true, false, 0),
                                      SegmentLoad(true, true, 0), SegmentLoad(true, true, 2),
                                      SegmentLoad(true, true, 4)};
-  std::string text;
-  for (const double step : steps) {
-    char number[32];
-    std::snprintf(number, sizeof number, "%s%.3f", text.empty() ? "" : ", ", step);
-    text += number;
-  }
-  nlohmann::json rows = nlohmann::json::array();
-  rows.push_back(Row("abstract: load factor of a segment, 4 stash buckets", "over 0.90", steps[4], steps[4] > 0.90,
-                     "64 buckets, mean of 40 segments at the insert that splits them; reproduced: above 0.90. Probing "
-                     "only, + balanced insert, + displacement, + 2, + 4 stash buckets: " +
-                         text));
-  rows.push_back(
-      Row("abstract: load factor of a segment, 2 stash buckets", "over 0.90 at best", steps[3],
-          steps[3] > 0.85 && steps[3] < 0.95,
-          "the same with 2 stash buckets; reproduced: 0.90 within 0.05. The bound was ours: ours is higher"));
+  figures->Add("abstract: load factor of a segment, 4 stash buckets", "over 0.90", steps[4], "records/slots",
+               steps[4] > 0.90,
+               "64 buckets, mean of 40 segments at the insert that splits them; reproduced: above 0.90. Probing "
+               "only, + balanced insert, + displacement, + 2, + 4 stash buckets: " +
+                   Join(steps));
+  figures->Add("abstract: load factor of a segment, 2 stash buckets", "over 0.90 at best", steps[3], "records/slots",
+               steps[3] > 0.85 && steps[3] < 0.95,
+               "the same with 2 stash buckets; reproduced: 0.90 within 0.05. The bound was ours: ours is higher");
   const double peak = PeakLoad(2);
-  rows.push_back(Row(
-      "TurboHash's evaluation: peak load factor of Dash", 0.85, peak, peak > 0.80 && peak < 0.90,
+  figures->Add(
+      "TurboHash's evaluation: peak load factor of Dash", 0.85, peak, "records/slots", peak > 0.80 && peak < 0.90,
       "16 segments that grow to 10^6 records, 2 stash buckets; reproduced: within 0.05. Ours is higher: "
-      "its 16 segments fill at the same time, TurboHash samples a table of 12 million slots once per million inserts"));
-  return {{"figures", rows}};
+      "its 16 segments fill at the same time, TurboHash samples a table of 12 million slots once per million inserts");
 }
 
 }  // namespace
 }  // namespace powercut::dash
 
-int main() {
-  try {
-    std::puts(powercut::dash::Figures().dump(1).c_str());
-    return 0;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "powercut-fidelity-dash: %s\n", error.what());
-    return 3;
-  }
-}
+int main() { return powercut::fidelity::Run("dash", powercut::dash::Measure); }

@@ -7,9 +7,8 @@
 namespace powercut::level::fidelity {
 namespace {
 
-struct Cost {
-  uint64_t flushes = 0, fences = 0;
-};
+using powercut::fidelity::Cost;
+using powercut::fidelity::Text;
 
 // The cost of the first operation that reaches `mark`.
 Cost CostAt(const Options& options, const char* mark, uint64_t warm_up,
@@ -24,27 +23,24 @@ Cost CostAt(const Options& options, const char* mark, uint64_t warm_up,
   }
 }
 
-void Add(nlohmann::json* rows, const char* what, Cost paper, Cost ours, const char* note) {
-  const auto text = [](Cost cost) {
-    return std::to_string(cost.flushes) + " flushes, " + std::to_string(cost.fences) + " fences";
-  };
-  rows->push_back(Row(std::string("3.3: ") + what, text(paper), text(ours), "per operation",
-                      ours.flushes <= paper.flushes && ours.fences <= paper.fences, note));
+void Add(Figures* figures, const char* what, Cost paper, Cost ours, const char* note) {
+  figures->Add(std::string("3.3: ") + what, Text(paper), Text(ours), "per operation",
+               ours.flushes <= paper.flushes && ours.fences <= paper.fences, note);
 }
 
 }  // namespace
 
-void CostOfOperations(nlohmann::json* rows) {
+void CostOfOperations(Figures* figures) {
   Options options;
   options.top_log2 = 8;
   options.auto_expand = false;
   const uint64_t capacity = (256 + 128) * 4;
   const auto insert = [](BenchTable& bench) { bench.FillTo(KeyKind::kRandom, bench.items() + 1); };
-  Add(rows, "insert without a movement", {2, 2}, CostAt(options, "insert.top", 0, insert), "item, then token");
-  Add(rows, "insert with a movement", {5, 5}, CostAt(options, "move.top", capacity / 3, insert),
+  Add(figures, "insert without a movement", {2, 2}, CostAt(options, "insert.top", 0, insert), "item, then token");
+  Add(figures, "insert with a movement", {5, 5}, CostAt(options, "move.top", capacity / 3, insert),
       "copy, its token, the old token; then item, token");
   Add(
-      rows, "insert with a bottom-to-top movement", {5, 5},
+      figures, "insert with a bottom-to-top movement", {5, 5},
       [&] {
         // A table that was just expanded has its room at the top, so its bottom level fills first.
         BenchTable bench(options, 64u << 20);
@@ -61,7 +57,7 @@ void CostOfOperations(nlohmann::json* rows) {
         }
       }(),
       "the same steps as a movement within a level");
-  Add(rows, "erase", {1, 1},
+  Add(figures, "erase", {1, 1},
       CostAt(options, "erase", 100,
              [at = uint64_t{0}](BenchTable& bench) mutable {
                bench.table().Erase(BenchTable::MakeItem(KeyKind::kRandom, at++));
@@ -72,8 +68,8 @@ void CostOfOperations(nlohmann::json* rows) {
     item.bytes[16] ^= 0xff;
     bench.table().Update(item);
   };
-  Add(rows, "log-free update", {2, 2}, CostAt(options, "update.logfree", 100, update), "item, then both tokens");
-  Add(rows, "logged update", {4, 4}, CostAt(options, "update.logged", capacity * 2 / 3, update),
+  Add(figures, "log-free update", {2, 2}, CostAt(options, "update.logfree", 100, update), "item, then both tokens");
+  Add(figures, "logged update", {4, 4}, CostAt(options, "update.logged", capacity * 2 / 3, update),
       "old item to the log, log valid, new value in place, log invalid; the paper does not say how its log is marked");
 }
 

@@ -48,33 +48,32 @@ double LoadWithout(bool two_hashes, bool two_levels) {
   return static_cast<double>(items) / static_cast<double>((top.size() + bottom.size()) * kSlots);
 }
 
-void MaximumLoadFactors(nlohmann::json* rows) {
+void MaximumLoadFactors(Figures* figures) {
   std::vector<double> random;
   for (uint32_t slots : {4u, 8u, 16u}) {
     const double ours = MaximumLoad(TableOf(slots), KeyKind::kRandom);
     random.push_back(ours);
-    rows->push_back(Row("Fig. 8: maximum load factor, " + std::to_string(slots) + " slots", "> 0.90", ours,
-                        "items/slots", ours > 0.90, "random 16-byte keys until an insert fails"));
+    figures->Add("Fig. 8: maximum load factor, " + std::to_string(slots) + " slots", "> 0.90", ours, "items/slots",
+                 ours > 0.90, "random 16-byte keys until an insert fails");
   }
-  rows->push_back(Row("Fig. 8: more slots in a bucket, higher maximum load factor", "rising", Join(random),
-                      "items/slots", std::is_sorted(random.begin(), random.end()), "4, 8 and 16 slots"));
+  figures->Add("Fig. 8: more slots in a bucket, higher maximum load factor", "rising", Join(random), "items/slots",
+               std::is_sorted(random.begin(), random.end()), "4, 8 and 16 slots");
   std::vector<double> kinds;
   for (KeyKind kind : {KeyKind::kString, KeyKind::kSequential, KeyKind::kNormal}) {
     kinds.push_back(MaximumLoad(TableOf(4), kind));
   }
   const auto [low, high] = std::minmax_element(kinds.begin(), kinds.end());
-  rows->push_back(Row("Fig. 9: maximum load factor by key distribution", "approximately equal", Join(kinds),
-                      "items/slots", *low > 0.90 && *high - *low < 0.03,
-                      "string, sequential and normally distributed keys, 4 slots; reproduced: within 0.03"));
+  figures->Add("Fig. 9: maximum load factor by key distribution", "approximately equal", Join(kinds), "items/slots",
+               *low > 0.90 && *high - *low < 0.03,
+               "string, sequential and normally distributed keys, 4 slots; reproduced: within 0.03");
 }
 
-void Contributions(nlohmann::json* rows) {
+void Contributions(Figures* figures) {
   const std::vector<double> designs = {LoadWithout(false, false), LoadWithout(true, false), LoadWithout(true, true),
                                        MaximumLoad(TableOf(4), KeyKind::kRandom)};
-  rows->push_back(Row("Fig. 2: maximum load factor of D1, D1+D2, D1+D2+D3, D1+D2+D3+D4", "rising to > 0.90",
-                      Join(designs), "items/slots",
-                      std::is_sorted(designs.begin(), designs.end()) && designs.back() > 0.90,
-                      "one hash, two hashes, two levels, one movement"));
+  figures->Add("Fig. 2: maximum load factor of D1, D1+D2, D1+D2+D3, D1+D2+D3+D4", "rising to > 0.90", Join(designs),
+               "items/slots", std::is_sorted(designs.begin(), designs.end()) && designs.back() > 0.90,
+               "one hash, two hashes, two levels, one movement");
 }
 
 double MovingShare(bool late) {
@@ -88,13 +87,14 @@ double MovingShare(bool late) {
 
 // The paper gives one number for filling a table to its maximum. Its text says when a movement is tried (D4), but
 // also that an insertion "probes at most four buckets to find an empty location in most cases": both readings.
-void Movements(nlohmann::json* rows) {
+void Movements(Figures* figures) {
   const double eager = MovingShare(false), late = MovingShare(true);
   const auto row = [&](const char* reading, double ours, std::string note) {
-    rows->push_back(Row(std::string("3.1: share of insertions that move an item, ") + reading, 0.012, ours,
-                        "of insertions", ours > 0.006 && ours < 0.024,
-                        std::move(note) + "; reproduced: within a factor of 2. The paper's number lies between the two"
-                                          " readings of its text"));
+    figures->Add(std::string("3.1: share of insertions that move an item, ") + reading, 0.012, ours, "of insertions",
+                 ours > 0.006 && ours < 0.024,
+                 std::move(note) +
+                     "; reproduced: within a factor of 2. The paper's number lies between the two"
+                     " readings of its text");
   };
   row("moving before going down a level", eager,
       "movement=eager, the order of D4: the top level fills up by movements");
@@ -102,7 +102,7 @@ void Movements(nlohmann::json* rows) {
 }
 
 // Fig. 6b: the probability that the bucket of an item has an empty slot, at loads of 5 % steps.
-void LogFreeUpdates(nlohmann::json* rows) {
+void LogFreeUpdates(Figures* figures) {
   for (uint32_t slots : {4u, 8u, 16u}) {
     BenchTable bench(TableOf(slots), kPool);
     std::vector<double> loads, probability;
@@ -120,20 +120,20 @@ void LogFreeUpdates(nlohmann::json* rows) {
     const double at = loads[static_cast<size_t>(lowest - probability.begin())];
     const double after = *std::max_element(lowest, probability.end());
     const bool falls = std::is_sorted(probability.begin(), lowest + 1, std::greater<>());
-    rows->push_back(Row("Fig. 6b: load at which log-free updates are rarest, " + std::to_string(slots) + " slots",
-                        2.0 / 3, at, "items/slots", falls && at >= 0.60 && at <= 0.75 && after > *lowest + 0.05,
-                        "probability at loads from 0.10 in steps of 0.05: " + Join(probability) +
-                            "; reproduced: falls to a minimum within 0.60..0.75, then rises"));
+    figures->Add("Fig. 6b: load at which log-free updates are rarest, " + std::to_string(slots) + " slots", 2.0 / 3, at,
+                 "items/slots", falls && at >= 0.60 && at <= 0.75 && after > *lowest + 0.05,
+                 "probability at loads from 0.10 in steps of 0.05: " + Join(probability) +
+                     "; reproduced: falls to a minimum within 0.60..0.75, then rises");
   }
 }
 
 }  // namespace
 
-void LoadFactors(nlohmann::json* rows) {
-  MaximumLoadFactors(rows);
-  Contributions(rows);
-  Movements(rows);
-  LogFreeUpdates(rows);
+void LoadFactors(Figures* figures) {
+  MaximumLoadFactors(figures);
+  Contributions(figures);
+  Movements(figures);
+  LogFreeUpdates(figures);
 }
 
 }  // namespace powercut::level::fidelity

@@ -16,7 +16,7 @@ std::set<const uint8_t*> Buckets(const BenchTable& bench) {
   return buckets;
 }
 
-void RehashedShare(nlohmann::json* rows) {
+void RehashedShare(Figures* figures) {
   Options options;
   options.top_log2 = 13;
   BenchTable bench(options, kPool);
@@ -31,15 +31,15 @@ void RehashedShare(nlohmann::json* rows) {
   const double share = static_cast<double>(emptied) / static_cast<double>(before.size());
   const double items = static_cast<double>(Marks()["rehash.copied"]) / static_cast<double>(bench.items());
   const double growth = static_cast<double>(bench.slots()) / static_cast<double>(slots);
-  rows->push_back(Row("3.2: share of buckets rehashed by an expansion", 1.0 / 3, share, "of all buckets",
-                      share > 0.33 && share < 0.34, "buckets of the table before that are not in the table after"));
-  rows->push_back(Row("4.2.6: share of items rehashed by an expansion", "< 1/3", items, "of all items",
-                      items > 0 && items < 1.0 / 3, "at a load of 0.85"));
-  rows->push_back(Row("3.2: growth of one expansion", 2.0, growth, "times", growth == 2.0, ""));
+  figures->Add("3.2: share of buckets rehashed by an expansion", 1.0 / 3, share, "of all buckets",
+               share > 0.33 && share < 0.34, "buckets of the table before that are not in the table after");
+  figures->Add("4.2.6: share of items rehashed by an expansion", "< 1/3", items, "of all items",
+               items > 0 && items < 1.0 / 3, "at a load of 0.85");
+  figures->Add("3.2: growth of one expansion", 2.0, growth, "times", growth == 2.0, "");
 }
 
 // Fig. 15 compares times; the flushes behind them do not depend on a machine.
-void InPlaceAgainstTraditional(nlohmann::json* rows) {
+void InPlaceAgainstTraditional(Figures* figures) {
   uint64_t flushes[2] = {0, 0};
   for (bool traditional : {false, true}) {
     Options options;
@@ -52,10 +52,10 @@ void InPlaceAgainstTraditional(nlohmann::json* rows) {
     flushes[traditional ? 1 : 0] = pmem::counters.flushes;
   }
   const double saved = 1 - static_cast<double>(flushes[0]) / static_cast<double>(flushes[1]);
-  rows->push_back(Row("Fig. 15: resizing saved by the in-place scheme against Level-Trad", 0.76, saved,
-                      "of line flushes", saved > 0.66 && saved < 0.86,
-                      "the paper measures time, this counts flushes (the part that persistent memory makes expensive); "
-                      "reproduced: within 0.10"));
+  figures->Add("Fig. 15: resizing saved by the in-place scheme against Level-Trad", 0.76, saved, "of line flushes",
+               saved > 0.66 && saved < 0.86,
+               "the paper measures time, this counts flushes (the part that persistent memory makes expensive); "
+               "reproduced: within 0.10");
 }
 
 // Fig. 4: the load at which each of six successive resizes becomes necessary.
@@ -74,18 +74,17 @@ std::vector<double> LoadsAtResize(bool b2t) {
   return loads;
 }
 
-void SuccessiveResizes(nlohmann::json* rows) {
+void SuccessiveResizes(Figures* figures) {
   const std::vector<double> without = LoadsAtResize(false), with = LoadsAtResize(true);
   bool saw = true, better = true;
   for (size_t i = 1; i < without.size(); i += 2) {
     saw = saw && without[i] < without[i - 1] - 0.01;
     better = better && with[i] > without[i] + 0.01;
   }
-  rows->push_back(Row("Fig. 4: load factor at six successive resizes, without B2T", "2nd, 4th, 6th lower",
-                      Join(without), "items/slots", saw,
-                      "reproduced: each lower than the one before it by more than 0.01"));
-  rows->push_back(Row("Fig. 4: load factor at six successive resizes, with B2T", "2nd, 4th, 6th improved", Join(with),
-                      "items/slots", better, "reproduced: each higher than without B2T by more than 0.01"));
+  figures->Add("Fig. 4: load factor at six successive resizes, without B2T", "2nd, 4th, 6th lower", Join(without),
+               "items/slots", saw, "reproduced: each lower than the one before it by more than 0.01");
+  figures->Add("Fig. 4: load factor at six successive resizes, with B2T", "2nd, 4th, 6th improved", Join(with),
+               "items/slots", better, "reproduced: each higher than without B2T by more than 0.01");
 }
 
 // Buckets that a successful search reads, averaged over every item, right after the n-th resize.
@@ -112,27 +111,27 @@ std::vector<double> ProbesAfterResizes(bool dynamic) {
   return probes;
 }
 
-void SearchAfterResizes(nlohmann::json* rows) {
+void SearchAfterResizes(Figures* figures) {
   const std::vector<double> fixed = ProbesAfterResizes(false), dynamic = ProbesAfterResizes(true);
   bool jumps = true, better = true;
   for (size_t i = 1; i < fixed.size(); i += 2) {
     jumps = jumps && fixed[i] > fixed[i - 1] + 0.3;
     better = better && dynamic[i] < fixed[i] - 0.3;
   }
-  rows->push_back(Row("Fig. 13: buckets read by a search before and after four resizes, static",
-                      "sharply increases after each", Join(fixed), "buckets", jumps,
-                      "reproduced: each resize costs more than 0.3 of a bucket"));
-  rows->push_back(Row("Fig. 13: buckets read by a search before and after four resizes, dynamic", "lower after each",
-                      Join(dynamic), "buckets", better, "reproduced: lower than static by more than 0.3 of a bucket"));
+  figures->Add("Fig. 13: buckets read by a search before and after four resizes, static",
+               "sharply increases after each", Join(fixed), "buckets", jumps,
+               "reproduced: each resize costs more than 0.3 of a bucket");
+  figures->Add("Fig. 13: buckets read by a search before and after four resizes, dynamic", "lower after each",
+               Join(dynamic), "buckets", better, "reproduced: lower than static by more than 0.3 of a bucket");
 }
 
 }  // namespace
 
-void Resizing(nlohmann::json* rows) {
-  RehashedShare(rows);
-  InPlaceAgainstTraditional(rows);
-  SuccessiveResizes(rows);
-  SearchAfterResizes(rows);
+void Resizing(Figures* figures) {
+  RehashedShare(figures);
+  InPlaceAgainstTraditional(figures);
+  SuccessiveResizes(figures);
+  SearchAfterResizes(figures);
 }
 
 }  // namespace powercut::level::fidelity

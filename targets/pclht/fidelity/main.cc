@@ -1,14 +1,8 @@
 // powercut-fidelity-pclht: the figures on P-CLHT in the papers that use it as a baseline and that do not depend on a
 // machine, as one JSON object {"figures": [...]} on stdout. Deterministic.
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <cstdio>
-#include <exception>
-#include <memory>
-#include <stdexcept>
 
-#include "nlohmann/json.hpp"
+#include "targets/common/bench_table.h"
 #include "targets/pclht/table.h"
 
 namespace powercut::pclht::fidelity {
@@ -18,91 +12,48 @@ constexpr uint64_t kPool = uint64_t{512} << 20;
 constexpr uint64_t kItems = 1'000'000;
 constexpr uint64_t kStep = 10'000;  // clevel (ATC'20), 4.2: the load factor "after every 10K insertions"
 
-// splitmix64's finaliser: a bijection, so distinct numbers give distinct keys.
-uint64_t Spread(uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
-
-class Pool {
- public:
-  Pool() {
-    void* at = mmap(nullptr, kPool, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (at == MAP_FAILED) throw std::runtime_error("cannot map a pool; free some memory and run again");
-    pool_ = {static_cast<uint8_t*>(at), kPool};
-  }
-  Pool(const Pool&) = delete;
-  Pool& operator=(const Pool&) = delete;
-  ~Pool() { munmap(pool_.base, pool_.size); }
-  powercut_pool get() const { return pool_; }
-
- private:
-  powercut_pool pool_{};
-};
-
 struct Growth {
   double peak = 0;          // items/slots, the highest of the samples
   double first_resize = 0;  // items at the first resize, in multiples of the slots of the initial buckets
 };
 
 Growth Insert(uint32_t buckets) {
-  const Pool pool;
-  const Options options{.hardened = true, .buckets = buckets};
-  Table* opened = nullptr;
-  if (Table::Format(pool.get(), options) != POWERCUT_OK || Table::Open(pool.get(), options, &opened) != POWERCUT_OK) {
-    throw std::runtime_error("cannot format a table in a fresh pool");
-  }
-  const std::unique_ptr<Table> table(opened);
+  powercut::fidelity::FreshTable<Table> bench(Options{.hardened = true, .buckets = buckets}, kPool);
+  Table& table = bench.table();
   Growth growth;
   for (uint64_t i = 1; i <= kItems; ++i) {
-    const uint64_t key = Spread(i);
+    const uint64_t key = powercut::fidelity::Spread(i);
     const auto* bytes = reinterpret_cast<const uint8_t*>(&key);
-    if (table->Insert(bytes, bytes) != POWERCUT_OK) throw std::runtime_error("the pool is too small");
-    if (growth.first_resize == 0 && table->buckets() != buckets) {
+    if (table.Insert(bytes, bytes) != POWERCUT_OK) throw std::runtime_error("the pool is too small");
+    if (growth.first_resize == 0 && table.buckets() != buckets) {
       growth.first_resize = static_cast<double>(i) / (kEntries * buckets);
     }
     if (i % kStep != 0) continue;
-    const auto slots = static_cast<double>(kEntries * (table->buckets() + table->expansions()));
+    const auto slots = static_cast<double>(kEntries * (table.buckets() + table.expansions()));
     growth.peak = std::max(growth.peak, static_cast<double>(i) / slots);
   }
   return growth;
 }
 
-nlohmann::json Row(const char* figure, nlohmann::json paper, double measured, const char* unit, bool reproduced,
-                   const char* note) {
-  return {{"scheme", "pclht"},    {"figure", figure}, {"paper", std::move(paper)},
-          {"measured", measured}, {"unit", unit},     {"reproduced", reproduced},
-          {"note", note}};
-}
-
-nlohmann::json Figures() {
+void Measure(powercut::fidelity::Figures* figures) {
   const Growth growth = Insert(uint32_t{1} << 14);
-  return {
-      Row("clevel (ATC'20), Fig. 6 and 4.2: maximum load factor of P-CLHT", 0.84, growth.peak, "items/slots",
-          growth.peak > 0.82 && growth.peak < 0.86,
-          "10^6 inserts into 2^14 buckets, sampled every 10^4; slots of the chained buckets count; reproduced: within "
-          "0.02"),
-      Row("TurboHash (SYSTOR'23): peak load factor of CLHT30", 0.80, growth.peak, "items/slots",
-          growth.peak > 0.75 && growth.peak < 0.85,
-          "the same inserts; CLHT30 holds pointers to items of 30 bytes in the same entries; reproduced: within 0.05"),
-      Row("clevel (ATC'20), 4.2: the table is resized when the items approach its initial capacity", 1.0,
-          growth.first_resize, "items/slots of the initial buckets",
-          growth.first_resize > 0.9 && growth.first_resize < 1.1,
-          "the authors' code resizes when there are as many chained buckets as buckets (CLHT_PERC_EXPANSIONS 1), which "
-          "is later than the sentence says, and gives the load factor above; reproduced: within 0.1"),
-  };
+  figures->Add(
+      "clevel (ATC'20), Fig. 6 and 4.2: maximum load factor of P-CLHT", 0.84, growth.peak, "items/slots",
+      growth.peak > 0.82 && growth.peak < 0.86,
+      "10^6 inserts into 2^14 buckets, sampled every 10^4; slots of the chained buckets count; reproduced: within "
+      "0.02");
+  figures->Add(
+      "TurboHash (SYSTOR'23): peak load factor of CLHT30", 0.80, growth.peak, "items/slots",
+      growth.peak > 0.75 && growth.peak < 0.85,
+      "the same inserts; CLHT30 holds pointers to items of 30 bytes in the same entries; reproduced: within 0.05");
+  figures->Add(
+      "clevel (ATC'20), 4.2: the table is resized when the items approach its initial capacity", 1.0,
+      growth.first_resize, "items/slots of the initial buckets", growth.first_resize > 0.9 && growth.first_resize < 1.1,
+      "the authors' code resizes when there are as many chained buckets as buckets (CLHT_PERC_EXPANSIONS 1), which "
+      "is later than the sentence says, and gives the load factor above; reproduced: within 0.1");
 }
 
 }  // namespace
 }  // namespace powercut::pclht::fidelity
 
-int main() {
-  try {
-    std::puts(nlohmann::json({{"figures", powercut::pclht::fidelity::Figures()}}).dump(1).c_str());
-    return 0;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "powercut-fidelity-pclht: %s\n", error.what());
-    return 3;
-  }
-}
+int main() { return powercut::fidelity::Run("pclht", powercut::pclht::fidelity::Measure); }

@@ -5,18 +5,17 @@
 namespace powercut::cuckoo::fidelity {
 namespace {
 
-void Figures(nlohmann::json* rows) {
+void Measure(Figures* figures) {
   // Fig. 1: the share of insertions that fail, at loads that one-slot buckets only reach by keys that keep failing.
   BenchTable bench({{"buckets", "65536"}, {"stash", "4"}});
   const double failed = bench.FailuresUntil(0.9);
-  rows->push_back(
-      Row("Fig. 1: insertions that walk into an endless loop, up to load 0.9", "> 0.25", failed, "of insertions",
-          failed > 0.25,
-          "random 16-byte keys, 2 * 65536 one-slot buckets, a stash of 4; an insertion counts when it finds "
-          "no place in tables or stash, and is dropped; reproduced: > 0.25"));
+  figures->Add("Fig. 1: insertions that walk into an endless loop, up to load 0.9", "> 0.25", failed, "of insertions",
+               failed > 0.25,
+               "random 16-byte keys, 2 * 65536 one-slot buckets, a stash of 4; an insertion counts when it finds "
+               "no place in tables or stash, and is dropped; reproduced: > 0.25");
 }
 
 }  // namespace
 }  // namespace powercut::cuckoo::fidelity
 
-int main() { return powercut::cuckoo::fidelity::Print(powercut::cuckoo::fidelity::Figures); }
+int main() { return powercut::cuckoo::fidelity::Print(powercut::cuckoo::fidelity::Measure); }

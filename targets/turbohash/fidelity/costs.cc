@@ -12,7 +12,7 @@ double FencesOf(uint64_t operations, const auto& work) {
 
 }  // namespace
 
-void Costs(nlohmann::json* rows) {
+void Costs(Figures* figures) {
   constexpr uint64_t kItems = 10'000;  // the table holds them without growing
   BenchTable bench({.hardened = true, .shards_log2 = 4, .buckets_log2 = 8}, 16u << 20);
   const double insert = FencesOf(kItems, [&] { bench.FillTo(kItems); });
@@ -21,12 +21,12 @@ void Costs(nlohmann::json* rows) {
   });
   const double erase = FencesOf(kItems, [&] { bench.EraseAll(); });
   const std::string counted = "counted over 10^4 operations; reproduced: equal";
-  rows->push_back(Row("Algorithm 2: fences of an insert", 2.0, insert, "fences", insert == 2, counted));
-  rows->push_back(Row("Algorithm 2: fences of an update", 2.0, update, "fences", update == 2, counted));
-  rows->push_back(Row("Algorithm 3: fences of a delete", 1.0, erase, "fences", erase == 1, counted));
+  figures->Add("Algorithm 2: fences of an insert", 2.0, insert, "fences", insert == 2, counted);
+  figures->Add("Algorithm 2: fences of an update", 2.0, update, "fences", update == 2, counted);
+  figures->Add("Algorithm 3: fences of a delete", 1.0, erase, "fences", erase == 1, counted);
   const double holds = (1 << 20) / sizeof(Bucket) * kMostItems;
-  rows->push_back(Row("Section 1: 16-byte items in a shard of 1 MB", 53'000.0, holds, "items",
-                      holds >= 52'500 && holds < 53'500, "buckets times 13; reproduced: rounds to it"));
+  figures->Add("Section 1: 16-byte items in a shard of 1 MB", 53'000.0, holds, "items",
+               holds >= 52'500 && holds < 53'500, "buckets times 13; reproduced: rounds to it");
 }
 
 }  // namespace powercut::turbohash::fidelity

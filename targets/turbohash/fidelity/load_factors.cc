@@ -5,7 +5,7 @@ namespace powercut::turbohash::fidelity {
 namespace {
 
 // Fig. 10: the paper's table has 64K shards of 16 buckets and takes 8.3 times its first capacity. A sixty-fourth of it.
-void Peak(nlohmann::json* rows) {
+void Peak(Figures* figures) {
   BenchTable bench({.hardened = true, .shards_log2 = 10, .buckets_log2 = 4}, 256u << 20);
   const uint64_t capacity = bench.slots();
   std::vector<double> peaks;
@@ -20,19 +20,19 @@ void Peak(nlohmann::json* rows) {
   }
   const std::string note =
       "1024 shards of 16 buckets; peaks of all slots: " + Join(peaks) + "; reproduced: within 0.05";
-  rows->push_back(Row("Fig. 10: peak load factor while keys are inserted, of all 14 slots of a bucket", 0.85, best,
-                      "items/slots", best >= 0.80 && best <= 0.90, note));
+  figures->Add("Fig. 10: peak load factor while keys are inserted, of all 14 slots of a bucket", 0.85, best,
+               "items/slots", best >= 0.80 && best <= 0.90, note);
   const double usable = best * kSlots / kMostItems;
-  rows->push_back(Row("Fig. 10: peak load factor while keys are inserted, of the 13 slots that take items", 0.85,
-                      usable, "items/slots", usable >= 0.80 && usable <= 0.90,
-                      note +
-                          ". The paper does not say whether the reserved slot counts; this reading was added after the "
-                          "first measurement, of all 14 slots"));
+  figures->Add("Fig. 10: peak load factor while keys are inserted, of the 13 slots that take items", 0.85, usable,
+               "items/slots", usable >= 0.80 && usable <= 0.90,
+               note +
+                   ". The paper does not say whether the reserved slot counts; this reading was added after the "
+                   "first measurement, of all 14 slots");
 }
 
 // Fig. 1a: each probing scope's load right before a rehash. The paper draws curves and gives one number, 0.8 for a
 // scope of 16 at the sixth rehash, in a table of 1024 buckets of 16 slots.
-void ByScope(nlohmann::json* rows) {
+void ByScope(Figures* figures) {
   std::vector<double> averages;
   std::vector<double> sixteen;
   for (uint8_t scope : {2, 4, 8, 16}) {
@@ -50,19 +50,19 @@ void ByScope(nlohmann::json* rows) {
     }
     averages.push_back(sum / 6);
   }
-  rows->push_back(Row("Fig. 1a: load factor before a rehash, scopes of 2, 4, 8 and 16 buckets", "rising",
-                      Join(averages), "items/slots", std::is_sorted(averages.begin(), averages.end()),
-                      "mean of six rehashes of one shard that begins with 1024 buckets"));
-  rows->push_back(Row("Fig. 1a: load factor before the 6th rehash, scope of 16 buckets", 0.8, sixteen.back(),
-                      "items/slots", sixteen.back() >= 0.75 && sixteen.back() <= 0.85,
-                      "six rehashes: " + Join(sixteen) + "; 14 slots here, 16 there; reproduced: within 0.05"));
+  figures->Add("Fig. 1a: load factor before a rehash, scopes of 2, 4, 8 and 16 buckets", "rising", Join(averages),
+               "items/slots", std::is_sorted(averages.begin(), averages.end()),
+               "mean of six rehashes of one shard that begins with 1024 buckets");
+  figures->Add("Fig. 1a: load factor before the 6th rehash, scope of 16 buckets", 0.8, sixteen.back(), "items/slots",
+               sixteen.back() >= 0.75 && sixteen.back() <= 0.85,
+               "six rehashes: " + Join(sixteen) + "; 14 slots here, 16 there; reproduced: within 0.05");
 }
 
 }  // namespace
 
-void LoadFactors(nlohmann::json* rows) {
-  Peak(rows);
-  ByScope(rows);
+void LoadFactors(Figures* figures) {
+  Peak(figures);
+  ByScope(figures);
 }
 
 }  // namespace powercut::turbohash::fidelity
