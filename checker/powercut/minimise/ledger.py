@@ -13,7 +13,7 @@ class Limits:
     """Where a search ends, whether or not it could go on."""
 
     #: Cases recorded (and explored).
-    considered: int | None = 2000
+    considered: int | None = 3000
     #: Wall clock. A search that it ends is not repeatable, and says so.
     seconds: float | None = None
     #: Runs of recovery that exploring one candidate may take.

@@ -15,8 +15,10 @@ from powercut.minimise.concrete import spelled_out
 from powercut.minimise.examine import Examiner, Seen
 from powercut.minimise.ledger import Ledger, LimitReached, Limits, Progress
 from powercut.minimise.minimal import Minimal
+from powercut.minimise.passes.beginnings import beginnings
 from powercut.minimise.passes.configure import shrink_options
 from powercut.minimise.passes.delete import delete_pairs, delete_runs
+from powercut.minimise.passes.other_keys import other_keys
 from powercut.minimise.passes.phases import join_phases
 from powercut.minimise.passes.restart import restart
 from powercut.minimise.passes.simplify import lower_keys, simplify_operations
@@ -124,6 +126,9 @@ def shrink(search: Search, options: Mapping[str, Sequence[str]], commands: Seque
         _until_settled(search, fewer)
         restart(search, start, options)
         _until_settled(search, [*fewer, *simpler])
+        # Last, since these try much, and change nothing of a short case.
+        new = [lambda now: beginnings(now, options, commands), lambda now: other_keys(now, options)]
+        _until_settled(search, [*new, *fewer, *simpler])
         return ""
     except LimitReached as reached:
         return str(reached)

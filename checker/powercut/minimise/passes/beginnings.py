@@ -1,0 +1,112 @@
+"""Another, shorter way to begin, where the search has ended above a handful of operations.
+
+What comes before the operation that the crash is in has one purpose: a state of the table. Taking operations away finds
+only those short ways that are contained in the long one. So a few operations are tried in its place:
+
+- every sequence of up to four, each the insert of a fresh key or a command of the target's maintenance. With `insert(1)
+  maintain(expand) maintain(rehash) maintain(expand)`, for example, an item comes into the last level of clevel, as it
+  does when four others leave no other place for it;
+- up to four inserts of drawn keys, in the table as it is and in the smallest that the target names. Two keys fill a
+  bucket of two slots if they meet there, and which do only the hash functions know.
+
+Known limit: no updates and erases, and four operations at most. Of the keys not all are tried; the same input gives
+the same draws.
+"""
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+
+from powercut.minimise.case import Case, Key, Operation
+from powercut.minimise.order import is_number
+from powercut.minimise.search import Search
+
+#: A case of so many operations is left alone.
+FEW = 5
+#: Operations of the longest beginning.
+_MOST = 4
+#: The first of the fresh keys: where they come to lie is up to the hash functions.
+_FIRST_KEYS = (1, 101)
+#: Keys are drawn from 1 to this, and so often for each table and number of inserts.
+_KEYS, _DRAWS = 48, 80
+
+
+def beginnings(search: Search, options: Mapping[str, Sequence[str]], commands: Sequence[str]) -> None:
+    """`options` and `commands`: what the target can be set to, and what its `maintain` takes."""
+    if len(search.best.operations) > FEW:
+        any(search.consider(candidate) for candidate in _with_commands(search.best, commands))
+    if len(search.best.operations) > FEW:
+        any(search.consider(candidate) for candidate in _with_drawn_keys(search.best, options))
+
+
+def _with_commands(case: Case, commands: Sequence[str]) -> Iterator[Case]:
+    """The shortest first: the first that shows the bug is the best of them."""
+    begun, end = _end(case)
+    forms = [end, *_with_default_words(end)]
+    for length in range(1, min(_MOST, begun - 1) + 1):
+        for kinds in product((None, *commands), repeat=length):
+            if any(kinds):
+                for first in _FIRST_KEYS[: None if None in kinds else 1]:
+                    yield from (_beginning_with(form, _operations(kinds, first), first) for form in forms)
+
+
+def _with_drawn_keys(case: Case, options: Mapping[str, Sequence[str]]) -> Iterator[Case]:
+    """The shortest first."""
+    begun, end = _end(case)
+    draw = random.Random(len(case.operations))
+    for length in range(1, min(_MOST, begun - 1) + 1):
+        for form in dict.fromkeys((_in_the_least_table(end, options), end)):
+            for _ in range(_DRAWS):
+                keys = draw.sample(range(1, _KEYS + 1), length + len(form.operations))
+                begin = [Operation(kind="insert", key=key) for key in keys[:length]]
+                yield _beginning_with(form, begin, draw.choice(keys[:length]), keys[length:])
+
+
+def _end(case: Case) -> tuple[int, Case]:
+    """The last operation, or the one that is cut and what comes after it; and how many there are before."""
+    cuts = [number for number, phase in enumerate(case.phases) if phase.cut_at is not None]
+    at = cuts[0] if cuts else len(case.phases) - 1
+    # After a cut its phase goes on, so where it is the last one, what comes after the cut is in it as well.
+    kept = 2 if cuts and at == len(case.phases) - 1 else 1
+    phases = (replace(case.phases[at], operations=case.phases[at].operations[-kept:]), *case.phases[at + 1 :])
+    end = replace(case, phases=phases)
+    return len(case.operations) - len(end.operations), end
+
+
+def _with_default_words(case: Case) -> list[Case]:
+    """The same with one setting that is a word left to its default: other operations may make up for it."""
+    return [case.with_option(name, None) for name, value in case.options if not is_number(value)]
+
+
+def _in_the_least_table(case: Case, options: Mapping[str, Sequence[str]]) -> Case:
+    """The same with every setting that is a number at the smallest that the target names."""
+    for name, values in options.items():
+        numbers = [int(value) for value in values if is_number(value)]
+        if numbers:
+            case = case.with_option(name, str(min(numbers)))
+    return case
+
+
+def _operations(kinds: Sequence[str | None], first: int) -> list[Operation]:
+    """Commands, or (None) inserts of the keys `first`, `first` + 1, …"""
+    fresh = iter(range(first, first + len(kinds)))
+    return [
+        Operation(kind="insert", key=next(fresh)) if text is None else Operation(kind="maintain", text=text)
+        for text in kinds
+    ]
+
+
+def _beginning_with(end: Case, begin: Sequence[Operation], there: int, fresh: Sequence[int] = ()) -> Case:
+    """`end` after other operations.
+
+    A key that is inserted in `end` becomes one of `fresh`, or one above those of `begin`; any other becomes `there`.
+    """
+    left = iter(fresh or range(there + len(begin), there + len(begin) + len(end.operations)))
+    names: dict[Key, Key] = {}
+    for item in end.operations:
+        if item.key is not None and item.key not in names:
+            names[item.key] = next(left) if item.kind == "insert" else there
+    renamed = end.mapped([item if item.key is None else replace(item, key=names[item.key]) for item in end.operations])
+    head = renamed.phases[0]
+    return replace(renamed, phases=(replace(head, operations=(*begin, *head.operations)), *renamed.phases[1:]))
