@@ -86,7 +86,7 @@ class Canary:
         if error is None:
             return
         if run["error"] is None:
-            run["error"] = {"kind": "harness", "what": error.what, "where": error.where, "next": error.next_step}
+            run["error"] = error.described()
         if not run["findings"]:
             run["verdict"] = "unknown"
 

@@ -167,9 +167,7 @@ class Collector:
                 next_step="This is a defect of powercut; please report it with the trace.",
             )
         if error is not None:
-            run["error"] = {
-                "kind": "harness", "what": error.what, "where": error.where, "next": error.next_step,
-            }  # fmt: skip
+            run["error"] = error.described()
         if not run["findings"] and (error is not None or self._result is None):
             run["verdict"] = "unknown"
         # A run that was complete when the interruption came stays so.

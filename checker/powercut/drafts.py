@@ -72,7 +72,7 @@ def _explored(request: Request, context: runner.Context) -> dict[str, Any]:
             if isinstance(event, events.Result):
                 run.update(verdict=event.verdict, coverage=event.coverage.model_dump())
     except HarnessError as error:
-        run["error"] = {"kind": "harness", "what": error.what, "where": error.where, "next": error.next_step}
+        run["error"] = error.described()
     return run
 
 

@@ -40,6 +40,10 @@ class HarnessError(PowercutError):
 
     exit_code = ExitCode.INCOMPLETE
 
+    def described(self) -> dict[str, str]:
+        """As the `error` of a run record."""
+        return {"kind": "harness", "what": self.what, "where": self.where, "next": self.next_step}
+
 
 def read_text(path: Path, kind: str, *, place: str = "", next_step: str) -> str:
     """The text of a file that the user gave; `kind` and `place` are for the UsageError when it cannot be read."""

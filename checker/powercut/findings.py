@@ -9,12 +9,12 @@ import os
 import shlex
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from powercut import source
-from powercut.errors import UsageError
+from powercut.errors import HarnessError, UsageError
 from powercut.events import Module
 from powercut.fingerprint import fingerprint
 from powercut.symbolize import Frame, Symbolizer, site_frame
@@ -147,6 +147,17 @@ def unwritable(path: Path, error: OSError) -> UsageError:
         where=str(path),
         next_step="Choose another folder with --out, or correct its permissions.",
     )
+
+
+def contradict(run: dict[str, Any], what: str, missed: Iterable[dict[str, Any]]) -> None:
+    """Makes a clean run `unknown`, which looked at all images and does not have the findings `missed`."""
+    files = ", ".join(finding["file"] for finding in missed)
+    run["verdict"] = "unknown"
+    run["error"] = HarnessError(
+        f"{what} ({files})",
+        where="powercut-engine",
+        next_step="One of the two is wrong. This is a defect of powercut; please report it with the trace.",
+    ).described()
 
 
 class FindingStore:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from powercut import engine, events
 from powercut.errors import HarnessError, UsageError
 from powercut.failures import Failure, Failures, entry
-from powercut.findings import make_record
+from powercut.findings import contradict, make_record
 
 if TYPE_CHECKING:
     from powercut.runner import Context, Request
@@ -138,14 +138,7 @@ class Replays:
             run["verdict"] = "inconsistent" if run["findings"] else run["verdict"]
             return
         if missed and not found:
-            files = ", ".join(record["file"] for record in missed)
-            run["verdict"] = "unknown"
-            run["error"] = {
-                "kind": "harness",
-                "what": f"the exploration is clean, but an earlier finding holds on its trace ({files})",
-                "where": "powercut-engine",
-                "next": "One of the two is wrong. This is a defect of powercut; please report it with the trace.",
-            }
+            contradict(run, "the exploration is clean, but an earlier finding holds on its trace", missed)
             return
         for record in missed:  # the exploration tells of the same states under other names
             self.context.store.withdraw(record["fingerprint"], order=self.order)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from powercut import runner
 from powercut.errors import PowercutError
+from powercut.findings import contradict
 from powercut.options import Budget
 from powercut.runner import Context, Request
 from powercut.time_shares import TimeShares
@@ -216,11 +217,4 @@ def _join(run: dict[str, Any], state: _State, context: Context) -> None:
         for finding in missed:
             context.store.withdraw(finding["fingerprint"], order=state.order)
     else:
-        files = ", ".join(finding["file"] for finding in missed)
-        run["verdict"] = "unknown"
-        run["error"] = {
-            "kind": "harness",
-            "what": f"the exploration is complete and clean, but a shorter one found something ({files})",
-            "where": "powercut-engine",
-            "next": "One of the two is wrong. This is a defect of powercut; please report it with the trace.",
-        }
+        contradict(run, "the exploration is complete and clean, but a shorter one found something", missed)
