@@ -7,18 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from powercut.costs import OPERATIONS
+from powercut_reports.costs import COLUMNS
 
-_TITLES = (
-    ("stores", "stores"),
-    ("nt_stores", "nt"),
-    ("store_bytes", "bytes"),
-    ("lines", "lines"),
-    ("blocks", "blocks"),
-    ("flushes", "flushes"),
-    ("fences", "fences"),
-    ("lines_read", "lines read"),
-    ("write_amplification", "write amp."),
-)
+#: Where a column of the HTML report would be wide.
+_SHORT = {"nt_stores": "nt", "write_amplification": "write amp."}
+_TITLES = tuple((name, _SHORT.get(name, title)) for name, title in COLUMNS)
 _BAR_CELLS = 24
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 

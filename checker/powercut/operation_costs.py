@@ -20,6 +20,7 @@ explored phases. A `maintain` is called by its command: a resize is `expand`.
 import json
 import struct
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -108,12 +109,8 @@ class _Running:
     index: int
     items: int
     explored: bool
-    stores: int = 0
-    nt_stores: int = 0
-    store_bytes: int = 0
-    flushes: int = 0
-    fences: int = 0
-    write_backs: int = 0
+    #: Of the names in COUNTS those that are sums.
+    sums: Counter[str] = field(default_factory=Counter)
     lines: set[int] = field(default_factory=set)
     blocks: set[int] = field(default_factory=set)
 
@@ -140,12 +137,11 @@ class Meter:
         elif kind == "flush":
             line = record["offset"] >> LINE_SHIFT
             if running:
-                running.flushes += 1
-                running.write_backs += line in self._dirty
+                running.sums.update(flushes=1, write_backs=line in self._dirty)
             self._dirty.discard(line)
         elif kind == "fence":
             if running:
-                running.fences += 1
+                running.sums["fences"] += 1
             self._combining.pop(thread, None)
         elif kind == "op-begin":
             self._running[thread] = _Running(record, self._begun, self._items, self._explored)
@@ -170,10 +166,7 @@ class Meter:
         else:
             self._dirty.update(lines)
         if running:
-            running.stores += 1
-            running.nt_stores += is_nt
-            running.store_bytes += size
-            running.write_backs += combined
+            running.sums.update(stores=1, nt_stores=is_nt, store_bytes=size, write_backs=combined)
             running.lines.update(lines)
             running.blocks.update(units(offset, size, BLOCK_SHIFT))
 
@@ -185,15 +178,10 @@ class Meter:
         if not running.explored:
             return
         counts = Counts(
-            stores=running.stores,
-            nt_stores=running.nt_stores,
-            store_bytes=running.store_bytes,
+            **running.sums,
             lines=len(running.lines),
             blocks=len(running.blocks),
-            flushes=running.flushes,
-            fences=running.fences,
             lines_read=self._lines_read[running.index] if running.index < len(self._lines_read) else 0,
-            write_backs=running.write_backs,
         )
         self.operations.append(
             Operation(
