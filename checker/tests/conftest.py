@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+import powercut
 from checker.tests import program_mode
 from checker.tests.real_engine import require_engine
 from powercut import catalog, targets
+from powercut.session import made_by
 
 SOURCE = Path(__file__).with_name("fake_engine.py")
 SCENARIO = """\
@@ -68,6 +70,27 @@ def engine_program(folder: Path) -> Path:
     program.write_text(f"#!{sys.executable} -ISs\n{SOURCE.read_text()}")
     program.chmod(0o755)
     return program
+
+
+@pytest.fixture(scope="session")
+def real_engine() -> None:
+    """Skips where there is no engine."""
+    require_engine()
+
+
+@pytest.fixture
+def folder(real_engine: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder for the real engine."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NO_COLOR", "1")
+    return tmp_path
+
+
+@pytest.fixture
+def own_session() -> Iterator[None]:
+    """As outside of pytest: the plugin's session is that of this test, in the project's folder."""
+    with made_by(lambda: powercut.Session(out=Path(".powercut"))):
+        yield
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from powercut import bench, bench_bugs, bench_length, bench_page, bench_pending, bench_process, paths
+from powercut import bench, bench_bugs, bench_length, bench_page, bench_pending, bench_process
 from powercut.bench_plot import Panel, number, svg
-from powercut.errors import PowercutError, UsageError
+from powercut.errors import UsageError
 from powercut.exit_codes import ExitCode
 from powercut.progress import compact
 
@@ -109,15 +109,7 @@ def test_ratios_of_lengths() -> None:
     assert bench_length.chart({"rows": rows}).count("<circle") == 8
 
 
-@pytest.fixture
-def engine() -> None:
-    try:
-        paths.engine()
-    except PowercutError as error:
-        pytest.skip(f"powercut-engine: {error.paragraph()}")
-
-
-def test_memory_of_all_processes_is_seen(engine: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_of_all_processes_is_seen(real_engine: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench_pending, "OPERATIONS", 600)
     monkeypatch.setattr(bench_pending, "LINES", (0, 100))
     monkeypatch.setattr(bench_process, "_SAMPLE_SECONDS", 0.002)
@@ -131,7 +123,7 @@ def test_memory_of_all_processes_is_seen(engine: None, monkeypatch: pytest.Monke
     assert many["peak_mib"] > 0 or any(bench_pending.measure(jobs=1)["rows"][1]["peak_mib"] > 0 for _ in range(5))
 
 
-def test_a_planted_bug_of_each_kind_is_found_in_a_run(engine: None) -> None:
+def test_a_planted_bug_of_each_kind_is_found_in_a_run(real_engine: None) -> None:
     rows = list(bench_bugs.rows(200, jobs=1, only=["leak_new_level", "update_two_writes"]))
     assert [(row["toggle"], row["met"], row["found"]) for row in rows] == [
         ("leak_new_level", "in the phases before", True),
@@ -141,7 +133,7 @@ def test_a_planted_bug_of_each_kind_is_found_in_a_run(engine: None) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("item", bench_bugs.long_bugs(100_000), ids=lambda item: item.bug.toggle)
-def test_a_planted_bug_is_found_in_a_long_run(item: bench_bugs.LongBug, engine: None) -> None:
+def test_a_planted_bug_is_found_in_a_long_run(item: bench_bugs.LongBug, real_engine: None) -> None:
     row = bench_bugs.row(item, jobs=2, budget=None, twins={})
     assert row["found"], row
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from checker.tests.real_engine import Subject, explore, record, require_engine
+from checker.tests.real_engine import Subject, explore, record
 from powercut import catalog, paths, plan, requests, runner, targets
 from powercut.claims import sheet
 from powercut.claims.expression import parse
@@ -20,9 +20,7 @@ FILES = sorted((paths.home() / "targets").glob(f"*/{sheet.FILE_NAME}"))
 SCHEMES = [path.parent.name for path in FILES]
 
 
-@pytest.fixture(autouse=True)
-def _engine() -> None:
-    require_engine()
+pytestmark = pytest.mark.usefixtures("real_engine")
 
 
 def _bug(toggle: str, scheme: str) -> Scenario:

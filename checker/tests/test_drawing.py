@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from checker.tests.real_engine import Json, explore, gallery, record, require_engine
+from checker.tests.real_engine import Json, explore, gallery, record
 from powercut import drawing, engine, events, paths, source
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("real_engine")]
 
 #: One known bug of each way to lay a table out; every scheme draws what it walks by targets/common/conformance_test.cc.
 BUGS = {
@@ -25,11 +25,6 @@ BUGS = {
 
 PLAIN = paths.home() / "build" / "lib" / "plain"
 SYMBOL = "powercut_target_draw"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _engine() -> None:
-    require_engine()
 
 
 def test_every_scheme_draws_its_table() -> None:

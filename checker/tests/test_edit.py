@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from checker.tests.real_engine import Exploration, Json, Subject, explore, gallery, record, require_engine, trace_events
+from checker.tests.real_engine import Exploration, Json, Subject, explore, gallery, record, trace_events
 from powercut import engine, events, paths
 from powercut.errors import UsageError
 
@@ -21,9 +21,7 @@ LINE = 64
 TOGGLE = "insert_top_unordered"
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _engine() -> None:
-    require_engine()
+pytestmark = pytest.mark.usefixtures("real_engine")
 
 
 @pytest.fixture(scope="module")

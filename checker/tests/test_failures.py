@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from checker.tests.conftest import House
-from checker.tests.real_engine import require_engine
 from powercut import failures, replays
 from powercut.cli import main
 from powercut.exit_codes import ExitCode
@@ -236,14 +235,6 @@ def test_entries_of_another_plan_are_not_replayed(replaying: House, capfd: pytes
 
 
 # The same with the engine.
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    require_engine()
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("NO_COLOR", "1")
-    return tmp_path
 
 
 @pytest.mark.slow

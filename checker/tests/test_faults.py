@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from checker.tests.real_engine import require_engine
 from powercut.cli import main
 from powercut.exit_codes import ExitCode
 from powercut.faults import KINDS
@@ -46,10 +44,7 @@ steps = [
 """
 
 
-@pytest.fixture(autouse=True)
-def engine() -> Iterator[None]:
-    require_engine()
-    yield
+pytestmark = pytest.mark.usefixtures("real_engine")
 
 
 def inject(

@@ -25,7 +25,6 @@ from checker.tests.real_engine import (
     known_good,
     level_scenarios,
     record,
-    require_engine,
     trace_events,
 )
 from powercut import catalog
@@ -33,7 +32,7 @@ from powercut.known_bugs import shows_site
 from powercut.scenario import Scenario
 from powercut.symbolize import Symbolizer
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("real_engine")]
 
 SAME_LINE = "the slot shares its line with the tokens, and a line's stores persist in order without any flush"
 FRESH = "the new level's memory was never used, so that its tokens are zero on the medium before anything is stored"
@@ -86,11 +85,6 @@ UNOBSERVABLE: dict[str, dict[str, frozenset[str]]] = {
     "move_unordered": {SAME_LINE: frozenset({"erase"})},
     "update_unordered": {SAME_LINE: frozenset({"duplicates_resized", "expand", "layout_8x8", "resize_cut"})},
 }
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _engine() -> None:
-    require_engine()
 
 
 @pytest.fixture(scope="module")

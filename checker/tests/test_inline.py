@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +12,12 @@ import pytest
 
 import powercut
 from checker.tests.conftest import House
-from checker.tests.real_engine import require_engine
 from powercut import catalog, operations, scenario, scenario_toml
 from powercut.cli import main
 from powercut.errors import UsageError
 from powercut.exit_codes import ExitCode
-from powercut.session import made_by
 
-
-@pytest.fixture(autouse=True)
-def _apart() -> Iterator[None]:
-    """As outside of pytest: the plugin's session is that of this test, in the project's folder."""
-    with made_by(lambda: powercut.Session(out=Path(".powercut"))):
-        yield
-
+pytestmark = pytest.mark.usefixtures("own_session")
 
 # Operations.
 
@@ -183,14 +174,6 @@ def test_texts_are_quoted() -> None:
 
 
 # The same with the engine.
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    require_engine()
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("NO_COLOR", "1")
-    return tmp_path
 
 
 def test_a_check_is_a_scenario(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from checker.tests.minimising import Json, case, findings_of, phase
-from checker.tests.real_engine import require_engine
 from powercut import paths, runner, scenario
 from powercut.cli import main
 from powercut.errors import UsageError
@@ -17,17 +16,12 @@ from powercut.exit_codes import ExitCode
 from powercut.minimise import Limits, Minimal, choose, examine, minimise, shrink
 from powercut.minimise.same_bug import same_bug
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("real_engine")]
 
 #: A table that fills up, a resize that another operation triggers, an update with a log, a deliberate cut before.
 BUGS = ["bch/rehash-clear-first", "cceh/leaked-segment", "level/undo-log-cleared-early", "stash/update-first-copy"]
 #: Operations that the minimal case of a bug may have.
 FEW = 5
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _engine() -> None:
-    require_engine()
 
 
 def minimised(finding: Json, folder: Path, *, limits: Limits | None = None) -> Minimal | None:

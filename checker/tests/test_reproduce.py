@@ -14,18 +14,13 @@ from typing import Any
 
 import pytest
 
-from checker.tests.real_engine import Exploration, Json, Subject, explore, gallery, record, require_engine
+from checker.tests.real_engine import Exploration, Json, Subject, explore, gallery, record
 from powercut import engine, paths
 from powercut.cli import main
 from powercut.errors import HarnessError, UsageError
 from powercut.exit_codes import ExitCode
 
-pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _engine() -> None:
-    require_engine()
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("real_engine")]
 
 
 def named(name: str) -> Subject:

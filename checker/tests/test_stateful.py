@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +14,11 @@ from hypothesis.stateful import run_state_machine_as_test
 
 import powercut
 from checker.tests.conftest import House
-from checker.tests.real_engine import require_engine
 from powercut import api, stateful
 from powercut.errors import UsageError
 from powercut.operations import KEY_OPERATIONS
-from powercut.session import made_by
+
+pytestmark = pytest.mark.usefixtures("own_session")
 
 DETERMINISTIC = hypothesis.settings(derandomize=True, max_examples=40, deadline=None, database=None)
 #: A bug of Level hashing, and an invariant that it violates.
@@ -28,21 +27,6 @@ PLANTED = {
     "expand_capacity_first": "recovery-failed",
     "log_not_replayed": "structure",
 }
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    require_engine()
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("NO_COLOR", "1")
-    return tmp_path
-
-
-@pytest.fixture(autouse=True)
-def _apart() -> Iterator[None]:
-    """As outside of pytest: the plugin's session is that of this test, in the project's folder."""
-    with made_by(lambda: powercut.Session(out=Path(".powercut"))):
-        yield
 
 
 def call_in(message: str) -> tuple[list[Any], dict[str, Any]]:

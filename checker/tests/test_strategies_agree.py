@@ -27,11 +27,10 @@ from checker.tests.real_engine import (
     known_good,
     level_scenarios,
     record,
-    require_engine,
 )
 from powercut import catalog, paths, scenario, targets
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("real_engine")]
 
 #: Scenarios whose recovery stores so much that the eager reference takes seconds to hours with a cut inside it:
 #: every resize that a cut interrupts is finished by recovery. In the quick test they are compared without one.
@@ -124,11 +123,6 @@ def quick(case: Case) -> bool:
         return False
     deepest = 0 if subject.scenario.name in COSTLY | TOO_COSTLY else 1
     return case.nested == deepest and (case.model == "adr" or subject.scenario.name in FEW)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _engine() -> None:
-    require_engine()
 
 
 @pytest.mark.parametrize("case", list(cases()))
