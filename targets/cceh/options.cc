@@ -39,7 +39,7 @@ constexpr const char* kSplit[] = {"lazy", "cow", nullptr};
 
 enum Key { kSplitName, kSlots, kProbe, kDepth, kBug, kKeys };
 constexpr OptionSpec kSpecs[kKeys] = {
-    {"split", kSplit}, {"slots", nullptr, 4, 65536}, {"probe", nullptr, 1, 64}, {"depth", nullptr, 0, 16},
+    {"split", kSplit}, {"slots", nullptr, 4, 65536, kPowerOfTwo}, {"probe", nullptr, 1, 64}, {"depth", nullptr, 0, 16},
     {"bug", kBugs},
 };
 
@@ -61,19 +61,14 @@ const char* const kOptionLines[] = {
 
 powercut_status ParseOptions(const powercut_config& config, Options* out) {
   uint64_t chosen[kKeys] = {/*split=*/0, /*slots=*/16, /*probe=*/4, /*depth=*/1, /*bug=*/0};
-  powercut_status status = ReadOptions(config, kSpecs, chosen);
-  if (status != POWERCUT_OK) return status;
-
-  int variant = 0;
-  status = ReadVariant(config, "cceh", kVariants, &variant);
-  if (status != POWERCUT_OK) return status;
-  status = CheckPowerOfTwo(config, "slots", chosen[kSlots]);
+  bool hardened = false;
+  const powercut_status status = ReadOptions(config, "cceh", kVariants, kSpecs, chosen, &hardened);
   if (status != POWERCUT_OK) return status;
   if (config.key_size != 8 || config.value_size != 8) {
     return BadConfig(config, "cceh takes keys and values of 8 bytes, not %u and %u", config.key_size,
                      config.value_size);
   }
-  *out = Options{.hardened = variant == 1,
+  *out = Options{.hardened = hardened,
                  .cow = chosen[kSplitName] == 1,
                  .bug = static_cast<Bug>(chosen[kBug]),
                  .probe = static_cast<uint8_t>(chosen[kProbe]),

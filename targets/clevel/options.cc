@@ -38,7 +38,7 @@ constexpr const char* kSlots[] = {"4", "8", "16", nullptr};
 
 enum Key { kFirst, kSlotCount, kAutoExpand, kAutoRehash, kInterleave, kBug, kKeys };
 constexpr OptionSpec kSpecs[kKeys] = {
-    {"first", nullptr, 2, uint64_t{1} << 28},
+    {"first", nullptr, 2, uint64_t{1} << 28, kPowerOfTwo},
     {"slots", kSlots},
     {"auto_expand", kSwitch},
     {"auto_rehash", nullptr, 0, uint64_t{1} << 20},
@@ -66,12 +66,8 @@ const char* const kOptionLines[] = {
 powercut_status ParseOptions(const powercut_config& config, Options* out) {
   uint64_t chosen[kKeys] = {/*first=*/2,       /*slots=*/1,      /*auto_expand=*/1,
                             /*auto_rehash=*/1, /*interleave=*/0, /*bug=*/0};
-  powercut_status status = ReadOptions(config, kSpecs, chosen);
-  if (status != POWERCUT_OK) return status;
-  int variant = 0;
-  status = ReadVariant(config, "clevel", kVariants, &variant);
-  if (status != POWERCUT_OK) return status;
-  status = CheckPowerOfTwo(config, "first", chosen[kFirst]);
+  bool hardened = false;
+  const powercut_status status = ReadOptions(config, "clevel", kVariants, kSpecs, chosen, &hardened);
   if (status != POWERCUT_OK) return status;
   if (config.key_size == 0 || config.key_size > 64) {
     return BadConfig(config, "clevel takes keys of 1 to 64 bytes, not %u", config.key_size);
@@ -79,7 +75,7 @@ powercut_status ParseOptions(const powercut_config& config, Options* out) {
   if (config.value_size == 0 || config.value_size > 1024) {
     return BadConfig(config, "clevel takes values of 1 to 1024 bytes, not %u", config.value_size);
   }
-  *out = Options{.hardened = variant == 1,
+  *out = Options{.hardened = hardened,
                  .auto_expand = IsOn(chosen[kAutoExpand]),
                  .interleave = static_cast<Interleave>(chosen[kInterleave]),
                  .bug = static_cast<Bug>(chosen[kBug]),

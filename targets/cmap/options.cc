@@ -52,17 +52,14 @@ const char* const kOptionLines[] = {
 
 powercut_status ParseOptions(const powercut_config& config, Options* out) {
   uint64_t chosen[kKeys] = {/*first_block=*/2, /*update=*/0, /*size=*/0, /*bug=*/0};
-  powercut_status status = ReadOptions(config, kSpecs, chosen);
-  if (status != POWERCUT_OK) return status;
-
-  int variant = 0;
-  status = ReadVariant(config, "cmap", kVariants, &variant);
+  bool hardened = false;
+  const powercut_status status = ReadOptions(config, "cmap", kVariants, kSpecs, chosen, &hardened);
   if (status != POWERCUT_OK) return status;
   if (config.key_size == 0 || config.key_size > 64 || config.value_size == 0 || config.value_size > 1024) {
     return BadConfig(config, "cmap takes keys of 1 to 64 bytes and values of 1 to 1024 bytes, not %u and %u",
                      config.key_size, config.value_size);
   }
-  *out = Options{.hardened = variant == 1,
+  *out = Options{.hardened = hardened,
                  .replace = chosen[kUpdate] == 1,
                  .logged_size = chosen[kSize] == 1,
                  .first_block = static_cast<uint8_t>(chosen[kFirstBlock]),

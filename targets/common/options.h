@@ -20,7 +20,9 @@ struct OptionSpec {
   const char* key;
   const char* const* values;  // null-terminated; null: the option is a number in [low, high]
   uint64_t low = 0, high = 0;
+  bool power_of_two = false;
 };
+inline constexpr bool kPowerOfTwo = true;
 
 // on/off options; TOML's booleans arrive as true/false.
 inline constexpr const char* kSwitch[] = {"off", "on", "false", "true", nullptr};
@@ -43,20 +45,6 @@ inline int IndexOf(const char* const* list, const char* name) {
     if (std::strcmp(list[i], name) == 0) return i;
   }
   return -1;
-}
-
-// The position of the configuration's variant in `variants`, whose first two are published and hardened; the first one
-// where none was named.
-inline powercut_status ReadVariant(const powercut_config& config, const char* scheme, const char* const* variants,
-                                   int* out) {
-  *out = config.variant == nullptr || *config.variant == '\0' ? 0 : IndexOf(variants, config.variant);
-  if (*out >= 0) return POWERCUT_OK;
-  return BadConfig(config, "%s has no variant '%s'; it has published and hardened", scheme, config.variant);
-}
-
-inline powercut_status CheckPowerOfTwo(const powercut_config& config, const char* key, uint64_t value) {
-  if (std::has_single_bit(value)) return POWERCUT_OK;
-  return BadConfig(config, "option %s wants a power of two, not %llu", key, static_cast<unsigned long long>(value));
 }
 
 // Writes to chosen[i] the index of the value (or the number) given for specs[i]; keeps what the caller put
@@ -89,9 +77,23 @@ inline powercut_status ReadOptions(const powercut_config& config, std::span<cons
                        static_cast<unsigned long long>(spec.low), static_cast<unsigned long long>(spec.high),
                        given.value);
     }
+    if (spec.power_of_two && !std::has_single_bit(number)) {
+      return BadConfig(config, "option %s wants a power of two, not %s", given.key, given.value);
+    }
     chosen[at] = number;
   }
   return POWERCUT_OK;
+}
+
+// The same for a scheme with the variants published and hardened, in this order; published where none was named.
+inline powercut_status ReadOptions(const powercut_config& config, const char* scheme, const char* const* variants,
+                                   std::span<const OptionSpec> specs, std::span<uint64_t> chosen, bool* hardened) {
+  const powercut_status status = ReadOptions(config, specs, chosen);
+  if (status != POWERCUT_OK) return status;
+  const int variant = config.variant == nullptr || *config.variant == '\0' ? 0 : IndexOf(variants, config.variant);
+  *hardened = variant == 1;
+  if (variant >= 0) return POWERCUT_OK;
+  return BadConfig(config, "%s has no variant '%s'; it has published and hardened", scheme, config.variant);
 }
 
 }  // namespace powercut

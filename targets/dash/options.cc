@@ -49,10 +49,17 @@ enum Key {
   kKeys
 };
 constexpr OptionSpec kSpecs[kKeys] = {
-    {"buckets", nullptr, 4, 64},   {"stash", nullptr, 0, 4}, {"slots", nullptr, 1, 14},
-    {"depth", nullptr, 0, 16},     {"balance", kSwitch},     {"displacement", kSwitch},
-    {"fingerprints", kSwitch},     {"overflow", kSwitch},    {"recovery", kRecovery},
-    {"versions", nullptr, 1, 255}, {"bug", kBugs},
+    {"buckets", nullptr, 4, 64, kPowerOfTwo},
+    {"stash", nullptr, 0, 4},
+    {"slots", nullptr, 1, 14},
+    {"depth", nullptr, 0, 16},
+    {"balance", kSwitch},
+    {"displacement", kSwitch},
+    {"fingerprints", kSwitch},
+    {"overflow", kSwitch},
+    {"recovery", kRecovery},
+    {"versions", nullptr, 1, 255},
+    {"bug", kBugs},
 };
 
 }  // namespace
@@ -81,19 +88,14 @@ powercut_status ParseOptions(const powercut_config& config, Options* out) {
       /*buckets=*/4,      /*stash=*/2,   /*slots=*/14,   /*depth=*/0,    /*balance=*/1,
       /*displacement=*/1, /*fingers=*/1, /*overflow=*/1, /*recovery=*/0, /*versions=*/255,
       /*bug=*/0};
-  powercut_status status = ReadOptions(config, kSpecs, chosen);
-  if (status != POWERCUT_OK) return status;
-
-  int variant = 0;
-  status = ReadVariant(config, "dash", kVariants, &variant);
-  if (status != POWERCUT_OK) return status;
-  status = CheckPowerOfTwo(config, "buckets", chosen[kBuckets]);
+  bool hardened = false;
+  const powercut_status status = ReadOptions(config, "dash", kVariants, kSpecs, chosen, &hardened);
   if (status != POWERCUT_OK) return status;
   if (config.key_size != 8 || config.value_size != 8) {
     return BadConfig(config, "dash takes keys and values of 8 bytes, not %u and %u", config.key_size,
                      config.value_size);
   }
-  *out = Options{.hardened = variant == 1,
+  *out = Options{.hardened = hardened,
                  .balance = IsOn(chosen[kBalance]),
                  .displacement = IsOn(chosen[kDisplacement]),
                  .fingerprints = IsOn(chosen[kFingerprints]),

@@ -52,7 +52,7 @@ enum Key {
   kKeys
 };
 constexpr OptionSpec kSpecs[kKeys] = {
-    {"top", nullptr, 2, uint64_t{1} << 28},
+    {"top", nullptr, 2, uint64_t{1} << 28, kPowerOfTwo},
     {"slots", kSlots},
     {"layout", kLayout},
     {"auto_expand", kSwitch},
@@ -87,13 +87,8 @@ const char* const kOptionLines[] = {
 powercut_status ParseOptions(const powercut_config& config, Options* out) {
   uint64_t chosen[kKeys] = {/*top=*/4,    /*slots=*/0, /*layout=*/2, /*auto_expand=*/1, /*opportunistic=*/1,
                             /*resize=*/0, /*b2t=*/1,   /*search=*/1, /*movement=*/0,    /*bug=*/0};
-  powercut_status status = ReadOptions(config, kSpecs, chosen);
-  if (status != POWERCUT_OK) return status;
-
-  int variant = 0;
-  status = ReadVariant(config, "level", kVariants, &variant);
-  if (status != POWERCUT_OK) return status;
-  status = CheckPowerOfTwo(config, "top", chosen[kTop]);
+  bool hardened = false;
+  const powercut_status status = ReadOptions(config, "level", kVariants, kSpecs, chosen, &hardened);
   if (status != POWERCUT_OK) return status;
   const bool wide = chosen[kLayoutName] == 1 || (chosen[kLayoutName] == 2 && config.key_size != 8);
   if (wide && (config.key_size != 16 || config.value_size == 0 || config.value_size > 15)) {
@@ -104,7 +99,7 @@ powercut_status ParseOptions(const powercut_config& config, Options* out) {
     return BadConfig(config, "layout 8x8 takes keys and values of 8 bytes, not %u and %u", config.key_size,
                      config.value_size);
   }
-  *out = Options{.hardened = variant == 1,
+  *out = Options{.hardened = hardened,
                  .opportunistic = IsOn(chosen[kOpportunistic]),
                  .traditional = chosen[kResizeName] == 1,
                  .b2t = IsOn(chosen[kB2t]),

@@ -26,7 +26,7 @@ constexpr const char* kPackings[] = {"levels", "subtrees", nullptr};
 constexpr const char* kPaths[] = {"apart", "anywhere", nullptr};
 
 enum Key { kLeaves, kLevels, kPathsName, kPacking, kUpdate, kAutoExpand, kBug, kKeys };
-constexpr OptionSpec kSpecs[kKeys] = {{"leaves", nullptr, 2, uint64_t{1} << 30},
+constexpr OptionSpec kSpecs[kKeys] = {{"leaves", nullptr, 2, uint64_t{1} << 30, kPowerOfTwo},
                                       {"levels", nullptr, 1, 31},
                                       {"paths", kPaths},
                                       {"packing", kPackings},
@@ -53,13 +53,8 @@ const char* const kOptionLines[] = {
 powercut_status ParseOptions(const powercut_config& config, Options* out) {
   uint64_t chosen[kKeys] = {/*leaves=*/8, /*levels=*/3,      /*paths=*/0, /*packing=*/0,
                             /*update=*/0, /*auto_expand=*/1, /*bug=*/0};
-  powercut_status status = ReadOptions(config, kSpecs, chosen);
-  if (status != POWERCUT_OK) return status;
-
-  int variant = 0;
-  status = ReadVariant(config, "path", kVariants, &variant);
-  if (status != POWERCUT_OK) return status;
-  status = CheckPowerOfTwo(config, "leaves", chosen[kLeaves]);
+  bool hardened = false;
+  const powercut_status status = ReadOptions(config, "path", kVariants, kSpecs, chosen, &hardened);
   if (status != POWERCUT_OK) return status;
   if (!TokenBucket::Serves(config.key_size, config.value_size)) {
     return BadConfig(config,

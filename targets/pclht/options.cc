@@ -28,7 +28,7 @@ static_assert(std::size(kBugs) == static_cast<size_t>(Bug::kCount) + 1, "one nam
 
 enum Key { kBuckets, kExpansions, kAutoResize, kBug, kKeys };
 constexpr OptionSpec kSpecs[kKeys] = {
-    {"buckets", nullptr, 1, uint64_t{1} << 28},
+    {"buckets", nullptr, 1, uint64_t{1} << 28, kPowerOfTwo},
     {"expansions", nullptr, 1, 64},
     {"auto_resize", kSwitch},
     {"bug", kBugs},
@@ -49,19 +49,14 @@ const char* const kOptionLines[] = {
 
 powercut_status ParseOptions(const powercut_config& config, Options* out) {
   uint64_t chosen[kKeys] = {/*buckets=*/4, /*expansions=*/1, /*auto_resize=*/1, /*bug=*/0};
-  powercut_status status = ReadOptions(config, kSpecs, chosen);
-  if (status != POWERCUT_OK) return status;
-
-  int variant = 0;
-  status = ReadVariant(config, "pclht", kVariants, &variant);
-  if (status != POWERCUT_OK) return status;
-  status = CheckPowerOfTwo(config, "buckets", chosen[kBuckets]);
+  bool hardened = false;
+  const powercut_status status = ReadOptions(config, "pclht", kVariants, kSpecs, chosen, &hardened);
   if (status != POWERCUT_OK) return status;
   if (config.key_size != 8 || config.value_size != 8) {
     return BadConfig(config, "pclht takes keys and values of 8 bytes, not %u and %u", config.key_size,
                      config.value_size);
   }
-  *out = Options{.hardened = variant == 1,
+  *out = Options{.hardened = hardened,
                  .auto_resize = IsOn(chosen[kAutoResize]),
                  .bug = static_cast<Bug>(chosen[kBug]),
                  .buckets = static_cast<uint32_t>(chosen[kBuckets]),

@@ -32,7 +32,7 @@ constexpr const char* kUpdates[] = {"logged", "opportunistic", "atomic", nullptr
 constexpr const char* kChoices[] = {"first", "less_loaded", nullptr};
 
 enum Key { kBuckets, kSlotCount, kStash, kChoice, kUpdate, kAutoExpand, kBug, kKeys };
-constexpr OptionSpec kSpecs[kKeys] = {{"buckets", nullptr, 2, uint64_t{1} << 28},
+constexpr OptionSpec kSpecs[kKeys] = {{"buckets", nullptr, 2, uint64_t{1} << 28, kPowerOfTwo},
                                       {"slots", kSlots},
                                       {"stash", nullptr, 0, 50},
                                       {"choice", kChoices},
@@ -63,13 +63,8 @@ const char* const kOptionLines[] = {
 powercut_status ParseOptions(const powercut_config& config, Options* out) {
   uint64_t chosen[kKeys] = {/*buckets=*/8, /*slots=*/0,       /*stash=*/3, /*choice=*/0,
                             /*update=*/0,  /*auto_expand=*/1, /*bug=*/0};
-  powercut_status status = ReadOptions(config, kSpecs, chosen);
-  if (status != POWERCUT_OK) return status;
-
-  int variant = 0;
-  status = ReadVariant(config, "pfht", kVariants, &variant);
-  if (status != POWERCUT_OK) return status;
-  status = CheckPowerOfTwo(config, "buckets", chosen[kBuckets]);
+  bool hardened = false;
+  const powercut_status status = ReadOptions(config, "pfht", kVariants, kSpecs, chosen, &hardened);
   if (status != POWERCUT_OK) return status;
   if (!TokenBucket::Serves(config.key_size, config.value_size)) {
     return BadConfig(config,
@@ -81,7 +76,7 @@ powercut_status ParseOptions(const powercut_config& config, Options* out) {
     return BadConfig(config, "option update=atomic wants keys and values of 8 bytes, not %u and %u", config.key_size,
                      config.value_size);
   }
-  *out = Options{.hardened = variant == 1,
+  *out = Options{.hardened = hardened,
                  .auto_expand = IsOn(chosen[kAutoExpand]),
                  .update = update,
                  .choice = static_cast<Choice>(chosen[kChoice]),

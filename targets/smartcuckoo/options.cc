@@ -32,7 +32,7 @@ constexpr const char* kForest[] = {"scan", "on_demand", nullptr};
 
 enum Key { kBuckets, kAutoExpand, kForestName, kBug, kKeys };
 constexpr OptionSpec kSpecs[kKeys] = {
-    {"buckets", nullptr, 2, uint64_t{1} << kMaxLog2},
+    {"buckets", nullptr, 2, uint64_t{1} << kMaxLog2, kPowerOfTwo},
     {"auto_expand", kSwitch},
     {"forest", kForest},
     {"bug", kBugs},
@@ -53,19 +53,14 @@ const char* const kOptionLines[] = {
 
 powercut_status ReadConfig(const powercut_config& config, Options* out) {
   uint64_t chosen[kKeys] = {/*buckets=*/8, /*auto_expand=*/1, /*forest=*/0, /*bug=*/0};
-  powercut_status status = ReadOptions(config, kSpecs, chosen);
-  if (status != POWERCUT_OK) return status;
-
-  int variant = 0;
-  status = ReadVariant(config, "smartcuckoo", kVariants, &variant);
-  if (status != POWERCUT_OK) return status;
-  status = CheckPowerOfTwo(config, "buckets", chosen[kBuckets]);
+  bool hardened = false;
+  const powercut_status status = ReadOptions(config, "smartcuckoo", kVariants, kSpecs, chosen, &hardened);
   if (status != POWERCUT_OK) return status;
   if (config.key_size == 0 || config.key_size > kMostKey || config.value_size == 0 || config.value_size > kMostValue) {
     return BadConfig(config, "smartcuckoo takes keys of 1 to %u bytes and values of 1 to %u bytes, not %u and %u",
                      kMostKey, kMostValue, config.key_size, config.value_size);
   }
-  *out = Options{.hardened = variant == 1,
+  *out = Options{.hardened = hardened,
                  .auto_expand = IsOn(chosen[kAutoExpand]),
                  .on_demand = chosen[kForestName] == 1,
                  .bug = static_cast<Bug>(chosen[kBug]),

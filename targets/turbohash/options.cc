@@ -42,8 +42,8 @@ constexpr const char* kGc[] = {"manual", "auto", nullptr};
 
 enum Key { kShards, kBuckets, kScope, kTagKind, kItemKind, kGcKind, kBug, kKeys };
 constexpr OptionSpec kSpecs[kKeys] = {
-    {"shards", nullptr, 1, uint64_t{1} << 20},
-    {"buckets", nullptr, 1, uint64_t{1} << 16},
+    {"shards", nullptr, 1, uint64_t{1} << 20, kPowerOfTwo},
+    {"buckets", nullptr, 1, uint64_t{1} << 16, kPowerOfTwo},
     {"scope", nullptr, 1, 64},
     {"tags", kTags},
     {"items", kItems},
@@ -75,16 +75,9 @@ const char* const kOptionLines[] = {
 powercut_status Table::ParseOptions(const powercut_config& config, Options* out) {
   uint64_t chosen[kKeys] = {/*shards=*/2, /*buckets=*/2, /*scope=*/16, kAutoTags,
                             /*items=*/0,  /*gc=*/1,      /*bug=*/0};
-  powercut_status status = ReadOptions(config, kSpecs, chosen);
+  bool hardened = false;
+  const powercut_status status = ReadOptions(config, "turbohash", kVariants, kSpecs, chosen, &hardened);
   if (status != POWERCUT_OK) return status;
-
-  int variant = 0;
-  status = ReadVariant(config, "turbohash", kVariants, &variant);
-  if (status != POWERCUT_OK) return status;
-  for (const Key key : {kShards, kBuckets}) {
-    status = CheckPowerOfTwo(config, kSpecs[key].key, chosen[key]);
-    if (status != POWERCUT_OK) return status;
-  }
   const Tags tags = chosen[kTagKind] == kAutoTags ? BestTags() : static_cast<Tags>(chosen[kTagKind]);
   if (!HasTags(tags)) {
     return BadConfig(config, "this CPU cannot do tags=%s; tags=auto takes what it can do", kTags[chosen[kTagKind]]);
@@ -93,7 +86,7 @@ powercut_status Table::ParseOptions(const powercut_config& config, Options* out)
     return BadConfig(config, "turbohash takes keys of 1 to %u bytes and values of 1 to %u, not %u and %u", kMostKey,
                      kMostValue, config.key_size, config.value_size);
   }
-  *out = Options{.hardened = variant == 1,
+  *out = Options{.hardened = hardened,
                  .pointer = chosen[kItemKind] == 1 || config.key_size > 8 || config.value_size > 8,
                  .auto_gc = chosen[kGcKind] == 1,
                  .tags = tags,

@@ -51,7 +51,7 @@ bool Offers(int key) {
 
 powercut_status ParseOptions(const powercut_config& config, Options* out) {
   const OptionSpec specs[kKeys] = {
-      {"buckets", nullptr, 2, uint64_t{1} << 24},
+      {"buckets", nullptr, 2, uint64_t{1} << 24, kPowerOfTwo},
       {"slots", kScheme.slots},
       {"tables", kScheme.tables},
       {"limit", nullptr, 1, kMostSteps},
@@ -77,15 +77,11 @@ powercut_status ParseOptions(const powercut_config& config, Options* out) {
     given[count] = chosen[key];
     key_of[count++] = key;
   }
-  powercut_status status = ReadOptions(config, {offered, count}, {given, count});
+  bool hardened = false;
+  const powercut_status status =
+      ReadOptions(config, kScheme.name, kVariants, {offered, count}, {given, count}, &hardened);
   if (status != POWERCUT_OK) return status;
   for (size_t i = 0; i < count; ++i) chosen[key_of[i]] = given[i];
-
-  int variant = 0;
-  status = ReadVariant(config, kScheme.name, kVariants, &variant);
-  if (status != POWERCUT_OK) return status;
-  status = CheckPowerOfTwo(config, "buckets", chosen[kBuckets]);
-  if (status != POWERCUT_OK) return status;
   const bool wide = config.key_size == 16 && config.value_size >= 1 && config.value_size <= 15;
   if (!wide && (config.key_size != 8 || config.value_size != 8)) {
     return BadConfig(config, "%s takes 8 and 8 bytes of key and value, or 16 and 1 to 15, not %u and %u", kScheme.name,
@@ -97,7 +93,6 @@ powercut_status ParseOptions(const powercut_config& config, Options* out) {
     for (const char* at = values[index]; *at != '\0'; ++at) out = static_cast<uint8_t>(out * 10 + (*at - '0'));
     return out;
   };
-  const bool hardened = variant == 1;
   const auto bug = static_cast<Bug>(IndexOf(kBugs, kScheme.bugs[chosen[kBug]]));
   *out = Options{.hardened = hardened,
                  .kick_out = (kScheme.kicks_out && !hardened) || bug == Bug::kKickOut,
