@@ -40,28 +40,10 @@ class Drawing {
 
   void Item(uint32_t slot, const uint8_t* key, const uint8_t* value, const void* at, uint64_t size,
             const char* remark = nullptr) {
-    Report({.kind = POWERCUT_CELL_ITEM,
-            .slot = slot,
-            .bucket = bucket_,
-            .group = group_,
-            .label = nullptr,
-            .text = remark,
-            .at = at,
-            .size = size,
-            .key = {key, key_size_},
-            .value = {value, value_size_}});
+    Report(POWERCUT_CELL_ITEM, slot, nullptr, remark, at, size, {key, key_size_}, {value, value_size_});
   }
   void Empty(uint32_t slot, const void* at, uint64_t size, const char* remark = nullptr) {
-    Report({.kind = POWERCUT_CELL_EMPTY,
-            .slot = slot,
-            .bucket = bucket_,
-            .group = group_,
-            .label = nullptr,
-            .text = remark,
-            .at = at,
-            .size = size,
-            .key = {},
-            .value = {}});
+    Report(POWERCUT_CELL_EMPTY, slot, nullptr, remark, at, size);
   }
   [[gnu::format(printf, 5, 6)]] void Word(const char* label, const void* at, uint64_t size, const char* format, ...) {
     char text[64];
@@ -69,16 +51,7 @@ class Drawing {
     va_start(arguments, format);
     std::vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    Report({.kind = POWERCUT_CELL_WORD,
-            .slot = 0,
-            .bucket = bucket_,
-            .group = group_,
-            .label = label,
-            .text = text,
-            .at = at,
-            .size = size,
-            .key = {},
-            .value = {}});
+    Report(POWERCUT_CELL_WORD, 0, label, text, at, size);
   }
   // A word that holds the pool offset of something; 0 is none.
   void Pointer(const char* label, const uint64_t* word) {
@@ -96,7 +69,20 @@ class Drawing {
   }
 
  private:
-  void Report(const powercut_cell& cell) { stopped_ = stopped_ || report_(context_, &cell) != 0; }
+  void Report(powercut_cell_kind kind, uint32_t slot, const char* label, const char* text, const void* at,
+              uint64_t size, powercut_bytes key = {}, powercut_bytes value = {}) {
+    const powercut_cell cell = {.kind = kind,
+                                .slot = slot,
+                                .bucket = bucket_,
+                                .group = group_,
+                                .label = label,
+                                .text = text,
+                                .at = at,
+                                .size = size,
+                                .key = key,
+                                .value = value};
+    stopped_ = stopped_ || report_(context_, &cell) != 0;
+  }
 
   const uint32_t key_size_, value_size_;
   const powercut_cell_fn report_;
