@@ -7,32 +7,14 @@
 #include <set>
 #include <string>
 
+#include "targets/common/test_cuts.h"
 #include "targets/common/test_table.h"
-
-namespace {
-
-struct Cut {};
-
-// What powercut_mark does in this program.
-struct {
-  std::set<std::string> seen;
-  int until_cut = -1;  // marks to pass before the cut; negative: none
-} marks;
-
-}  // namespace
-
-extern "C" void powercut_mark(const char* name) {
-  marks.seen.insert(name);
-  if (marks.until_cut == 0) {
-    marks.until_cut = -1;
-    throw Cut();
-  }
-  if (marks.until_cut > 0) --marks.until_cut;
-}
 
 namespace powercut::level {
 namespace {
 
+using test::Cut;
+using test::marks;
 using test::TestTable;
 
 class LevelCutTest : public testing::TestWithParam<std::tuple<const char*, const char*, const char*>> {};

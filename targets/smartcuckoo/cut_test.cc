@@ -5,35 +5,16 @@
 #include <map>
 #include <optional>
 #include <random>
-#include <set>
 #include <string>
 
+#include "targets/common/test_cuts.h"
 #include "targets/common/test_table.h"
-
-namespace {
-
-struct Cut {};
-
-// What powercut_mark does in this program.
-struct {
-  std::set<std::string> seen;
-  int until_cut = -1;  // marks to pass before the cut; negative: none
-} marks;
-
-}  // namespace
-
-extern "C" void powercut_mark(const char* name) {
-  marks.seen.insert(name);
-  if (marks.until_cut == 0) {
-    marks.until_cut = -1;
-    throw Cut();
-  }
-  if (marks.until_cut > 0) --marks.until_cut;
-}
 
 namespace powercut::smartcuckoo {
 namespace {
 
+using test::Cut;
+using test::marks;
 using test::TestTable;
 
 struct Shape {

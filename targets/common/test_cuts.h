@@ -1,0 +1,30 @@
+// For a test that cuts the power at the marks of a protocol. One file of the program includes it.
+#ifndef POWERCUT_TARGETS_COMMON_TEST_CUTS_H_
+#define POWERCUT_TARGETS_COMMON_TEST_CUTS_H_
+
+#include <set>
+#include <string>
+
+namespace powercut::test {
+
+struct Cut {};
+
+// What powercut_mark does in this program.
+inline struct {
+  std::set<std::string> seen;
+  int until_cut = -1;  // marks to pass before the cut; negative: none
+} marks;
+
+}  // namespace powercut::test
+
+extern "C" void powercut_mark(const char* name) {
+  using powercut::test::marks;
+  marks.seen.insert(name);
+  if (marks.until_cut == 0) {
+    marks.until_cut = -1;
+    throw powercut::test::Cut();
+  }
+  if (marks.until_cut > 0) --marks.until_cut;
+}
+
+#endif  // POWERCUT_TARGETS_COMMON_TEST_CUTS_H_
