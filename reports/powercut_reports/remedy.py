@@ -82,7 +82,8 @@ def cause_view(finding: Finding) -> CauseView | None:
         return None
     rechecks = []
     if cause.recheck:
-        rechecks.append(("With the fix", recheck_words(cause.recheck), cause.recheck))
+        tried = "With the fix" if cause.fix else "With a tried order"
+        rechecks.append((tried, recheck_words(cause.recheck), cause.recheck))
         if cause.recheck.whole:
             rechecks.append(("The whole run with the fix", recheck_words(cause.recheck.whole), cause.recheck.whole))
     return CauseView(

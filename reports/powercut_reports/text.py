@@ -95,7 +95,9 @@ def _cause(finding: Finding, paint: _Painter) -> list[str]:
     rows = [f"  {paint(printable(cause_sentences(cause)), 'bold')}"] if cause_sentences(cause) else []
     if cause.recheck:
         words = printable(recheck_words(cause.recheck))
-        rows.append(f"  Re-checked with the fix: {paint(words, _VERDICT_STYLE[cause.recheck.verdict])}")
+        # Where no fix is suggested, what was tried is the evidence for that.
+        checked = "Re-checked with the fix" if cause.fix else "A tried order does not mend it"
+        rows.append(f"  {checked}: {paint(words, _VERDICT_STYLE[cause.recheck.verdict])}")
         if cause.recheck.whole:
             rows.append(f"  The whole run with the fix: {printable(recheck_words(cause.recheck.whole))}")
     return rows
