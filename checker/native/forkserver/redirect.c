@@ -39,28 +39,25 @@ int __lxstat64(int version, const char* path, struct stat64* out);
 int __fxstatat64(int version, int fd, const char* path, struct stat64* out, int flags);
 
 #define NEEDS_MODE(flags) (((flags) & O_CREAT) != 0 || ((flags) & O_TMPFILE) == O_TMPFILE)
+/* Declares `mode`, and reads it from behind `flags` where there is one. */
+#define MODE_AFTER(flags)        \
+  mode_t mode = 0;               \
+  if (NEEDS_MODE(flags)) {       \
+    va_list rest;                \
+    va_start(rest, flags);       \
+    mode = va_arg(rest, mode_t); \
+    va_end(rest);                \
+  }
 #define OPEN(name)                                    \
   EXPORT int name(const char* path, int flags, ...) { \
     REAL(name);                                       \
-    mode_t mode = 0;                                  \
-    if (NEEDS_MODE(flags)) {                          \
-      va_list rest;                                   \
-      va_start(rest, flags);                          \
-      mode = va_arg(rest, mode_t);                    \
-      va_end(rest);                                   \
-    }                                                 \
+    MODE_AFTER(flags)                                 \
     return real(IMAGE(path), flags, mode);            \
   }
 #define OPENAT(name)                                          \
   EXPORT int name(int fd, const char* path, int flags, ...) { \
     REAL(name);                                               \
-    mode_t mode = 0;                                          \
-    if (NEEDS_MODE(flags)) {                                  \
-      va_list rest;                                           \
-      va_start(rest, flags);                                  \
-      mode = va_arg(rest, mode_t);                            \
-      va_end(rest);                                           \
-    }                                                         \
+    MODE_AFTER(flags)                                         \
     return real(fd, IMAGE_AT(fd, path), flags, mode);         \
   }
 OPEN(open)
