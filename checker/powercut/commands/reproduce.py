@@ -6,12 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
-from powercut import findings, output, paths, runner
+from powercut import output, paths, runner
 from powercut import reproduce as replay
 from powercut.commands import minimise, shared
 from powercut.errors import UsageError
 from powercut.exit_codes import ExitCode
-from powercut.symbolize import Symbolizer
 from powercut_reports import text
 
 
@@ -44,11 +43,10 @@ def reproduce(
     Exit code: 1 when the finding still holds, 0 when it does not, 2 when it cannot be replayed, 3 when
     powercut itself failed.
     """
-    with tempfile.TemporaryDirectory(prefix="powercut-") as folder, Symbolizer() as symbolizer:
-        out = Path(folder)
-        context = runner.Context(
-            engine_path=paths.engine(), out=out, store=findings.FindingStore(out), symbolizer=symbolizer
-        )
+    with (
+        tempfile.TemporaryDirectory(prefix="powercut-") as folder,
+        runner.open_context(paths.engine(), Path(folder)) as context,
+    ):
         result = replay.reproduce(finding, context=context, image_out=image_out)
     if save_scenario is not None and result.held:
         minimise.save(_scenario(result.finding), save_scenario)
