@@ -18,12 +18,7 @@ from powercut.cause import find_cause
 from powercut.options import ExploreOptions
 
 #: Bugs whose expected cause the tool does not give, each with the reason.
-KNOWN_WRONG: dict[str, str] = {
-    "smartcuckoo/move-forward": (
-        "Both lines are named, but called inseparable: the right order walks the path from its end, and no store alone "
-        "can be moved to show it, since the bucket that A empties is filled anew before B."
-    ),
-}
+KNOWN_WRONG: dict[str, str] = {}
 
 #: Bugs of order whose fix does not hold, each with the reason.
 NOT_HELD: dict[str, str] = {}

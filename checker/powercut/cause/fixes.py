@@ -5,7 +5,8 @@ only where the finding is. Three fixes are known:
 
 - `fence`: B's line is flushed before A, but no fence follows the flush: a fence after each such flush.
 - `flush-and-fence`: the line of B is flushed and a fence follows, right after B.
-- `reorder`: A is stored before B. A is moved behind B, and each is flushed and fenced.
+- `reorder`: A is stored before B. A is moved behind B, and each is flushed and fenced. Where the program stores to A's
+  bytes again before it comes to B, all that it does from A until then is moved, in its order: what it cleared for.
 
 Known inaccuracies: the values in an edited trace are those that were recorded. Where the code would compute others
 after the change, the trace does not know them.
@@ -57,6 +58,8 @@ class Fix:
     second: tuple[tuple[str, ...], ...] = ()
     #: Stacks of recovery's stores, as frames of a finding record.
     recovery: tuple[tuple[dict[str, Any], ...], ...] = ()
+    #: Of `reorder`: A is moved with all that follows until its bytes are stored to for the last time.
+    block: bool = False
 
     def edits(self, view: TraceView) -> Edits:
         """The edits that apply the fix to a trace."""
@@ -71,7 +74,7 @@ class Fix:
             stacks = dict.fromkeys(_own_frames(group[0].stack, view) for group in groups)
             recovery += tuple(_after([list(frame) for frame in stack]) for stack in stacks if stack)
             return Edits(insert=tuple(_durable(group) for group in groups), recovery=recovery)
-        insert, move = self._reordered(view)
+        insert, move = self._blocks_reordered(view) if self.block else self._reordered(view)
         return Edits(insert=tuple(insert), move=tuple(move), recovery=recovery)
 
     def _fences(self, view: TraceView) -> Iterator[dict[str, Any]]:
@@ -107,6 +110,46 @@ class Fix:
             move.setdefault(last[-1].index, []).extend(event.index for event in group)
             insert.append(_durable(group))
         return insert, [{"events": events, "after": after} for after, events in move.items()]
+
+    def _blocks_reordered(self, view: TraceView) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """As `_reordered`. A block that waits for what is itself moved goes behind that: a chain is turned around."""
+        insert: list[dict[str, Any]] = []
+        move: list[dict[str, Any]] = []
+        firsts = [group for path in self.first for group in view.groups(path)]
+        seconds = sorted((group for path in self.second for group in view.groups(path)), key=lambda g: g[0].index)
+        durable: set[int] = set()
+        gone_to: dict[int, int] = {}  # events of blocks -> the event behind which they stand now
+        for group in reversed(seconds):
+            _, end = view.operation_of(group[0].index)
+            block = _block(group, view.events[group[0].index : end])
+            behind = [b for b in firsts if block[-1].index < b[0].index < end]
+            later = [a[0].index for a in seconds if behind and a[0].index > behind[0][0].index]
+            behind = [b for b in behind if b[0].index < min(later, default=end)]
+            if not behind:
+                continue
+            insert += [_durable(b) for b in behind if b[-1].index not in durable]
+            durable |= {b[-1].index for b in behind}
+            last = max(b[-1].index for b in behind)
+            place = gone_to.get(last, last)
+            gone_to |= {event.index: place for event in block}
+            move.append({"events": [event.index for event in block], "after": place})
+            insert.append(_durable(block[-1:]))
+        return insert, move
+
+
+def _block(group: Sequence[TraceEvent], until: Sequence[TraceEvent]) -> list[TraceEvent]:
+    """What the thread stores, flushes and fences from A on, up to its last store to A's bytes."""
+    begin = min(event.offset for event in group)
+    end = max(event.offset + event.size for event in group)
+    mine = [
+        event
+        for event in until
+        if event.thread == group[0].thread and (event.stores or event.kind in ("flush", "fence"))
+    ]
+    again = [
+        n for n, event in enumerate(mine) if event.stores and event.offset < end and begin < event.offset + event.size
+    ]
+    return mine[: again[-1] + 1]
 
 
 def _after(frames: Sequence[Sequence[int]]) -> dict[str, Any]:
@@ -164,7 +207,8 @@ def candidates(culprits: Culprits, view: TraceView) -> list[Fix]:
     if not first:
         return []
     if not stored_first(culprits):
-        return [Fix(kind="reorder", first=first, second=_paths(culprits.second, view))] if culprits.second else []
+        second = _paths(culprits.second, view)
+        return [Fix(kind="reorder", first=first, second=second, block=block) for block in (False, True) if second]
     fixes = [Fix(kind="flush-and-fence", first=first)]
     fence = Fix(kind="fence", first=first)
     return [fence, *fixes] if fence.edits(view) else fixes

@@ -172,6 +172,8 @@ class _Search:
         """The first of the fixes that holds, else the last that could be applied."""
         tried: _Attempt | None = None
         for fix in chosen:
+            if fix.block and tried:
+                break  # A can be moved alone.
             edits = fix.edits(view)
             if not edits:
                 continue
