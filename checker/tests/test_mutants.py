@@ -325,9 +325,57 @@ MUTANTS = (
         old="if (copies.size() > traits.copy_bound) {",
         new="if (copies.size() > traits.copy_bound + 1) {",
     ),
+    Mutant(
+        name="judge-takes-any-bytes",
+        file="checker/native/level_contents.cc",
+        old="std::find(contents.begin(), contents.end(), content) == contents.end()",
+        new="false",
+    ),
+    Mutant(
+        name="judge-takes-the-floor-for-visible",
+        file="checker/native/level_contents.cc",
+        old="set.contents[take == Take::kVisible ? set.visible : 0]",
+        new="set.contents[0]",
+    ),
+    Mutant(
+        name="judge-ends-a-range-early",
+        file="checker/native/judge_requests.cc",
+        old="here <= request->last",
+        new="here < request->last",
+    ),
+    Mutant(
+        name="judge-takes-a-nested-cut-for-a-first",
+        file="checker/native/image_judge.cc",
+        old="violations(recovered, !request.image.nested.empty())",
+        new="violations(recovered, false)",
+    ),
+    Mutant(
+        name="edit-loses-inserts-behind-moved-events",
+        file="checker/native/trace_editor.cc",
+        old="append(find(index)->view());\n          append_inserts(index);",
+        new="append(find(index)->view());",
+    ),
+    Mutant(
+        name="edit-moves-past-the-same-bytes",
+        file="checker/native/trace_editor.cc",
+        old="if (overlaps) {",
+        new="if (false) {",
+    ),
+    Mutant(
+        name="edit-moves-past-the-end-of-an-operation",
+        file="checker/native/trace_editor.cc",
+        old="if (holds_up(passed, event.thread)) {",
+        new="if (false) {",
+    ),
+    Mutant(
+        name="edit-flushes-all-lines-but-the-last",
+        file="checker/native/trace_editor.cc",
+        old="line <= last_line(*insert->flush); ++line",
+        new="line < last_line(*insert->flush); ++line",
+    ),
 )
 PROGRAMS = ("bin/powercut-engine", "bin/powercut_replayer_test", "bin/powercut_checker_test")
-SUITES = ("gtests", "gallery", "litmus", "agreement")  # the quick ones first
+SUITES = ("gtests", "edits", "gallery", "litmus", "agreement")  # the quick ones first
 
 
 @pytest.fixture(scope="session")
@@ -408,6 +456,7 @@ def _failure(suite: str, out: Path) -> str | None:
         "RC_PARAMS": "seed=2026 max_success=300",
     }
     pytest_files = {
+        "edits": ["checker/tests/test_edit.py"],
         "gallery": ["checker/tests/test_gallery.py"],
         "litmus": ["replayer/tests/test_litmus.py", "replayer/tests/test_engine_agrees.py"],
         "agreement": ["checker/tests/test_strategies_agree.py"],
