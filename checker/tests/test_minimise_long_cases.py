@@ -53,6 +53,14 @@ def test_what_comes_after_the_cut_in_its_own_phase_stays_as_well() -> None:
     assert words(now.best) == ["maintain expand", "maintain rehash", "erase 1"]
 
 
+def test_a_case_that_erases_may_begin_with_an_erase() -> None:
+    needed = ["insert 1", "maintain expand", "erase 1", "maintain gc"]
+    start = case(phase(*INSERTS[:4], "maintain gc", "erase 2", "maintain gc"), options={"shards": "1"})
+    now = search(start, lambda now: holds(now, INSERTS[:4]) or (words(now) == needed and not now.options))
+    beginnings(now, {"shards": ["2", "1"]}, ["expand", "gc"])
+    assert words(now.best) == needed
+
+
 def test_a_beginning_may_do_without_a_word() -> None:
     start = case(phase(*INSERTS[:7]), options={"interleave": "expand", "slots": "4"})
 

@@ -3,14 +3,15 @@
 What comes before the operation that the crash is in has one purpose: a state of the table. Taking operations away finds
 only those short ways that are contained in the long one. So a few operations are tried in its place:
 
-- every sequence of up to four, each the insert of a fresh key or a command of the target's maintenance. With `insert(1)
-  maintain(expand) maintain(rehash) maintain(expand)`, for example, an item comes into the last level of clevel, as it
-  does when four others leave no other place for it;
+- every sequence of up to four, each the insert of a fresh key or a command of the target's maintenance, and, of up to
+  three, in a case that erases, the erase of the first key. With `insert(1) maintain(expand) maintain(rehash)
+  maintain(expand)`, for example, an item comes into the last level of clevel, as it does when four others leave no
+  other place for it;
 - up to four inserts of drawn keys, in the table as it is and in the smallest that the target names. Two keys fill a
   bucket of two slots if they meet there, and which do only the hash functions know.
 
-Known limit: no updates and erases, and four operations at most. Of the keys not all are tried; the same input gives
-the same draws.
+Known limit: no updates, and four operations at most. Of the keys not all are tried; the same input gives the same
+draws.
 """
 
 import random
@@ -24,8 +25,8 @@ from powercut.minimise.search import Search
 
 #: A case of so many operations is left alone.
 FEW = 5
-#: Operations of the longest beginning.
-_MOST = 4
+#: Operations of the longest beginning, and of the longest with an erase.
+_MOST, _MOST_WITH_ERASE = 4, 3
 #: The first of the fresh keys: where they come to lie is up to the hash functions.
 _FIRST_KEYS = (1, 101)
 #: Keys are drawn from 1 to this, and so often for each table and number of inserts.
@@ -43,12 +44,14 @@ def beginnings(search: Search, options: Mapping[str, Sequence[str]], commands: S
 def _with_commands(case: Case, commands: Sequence[str]) -> Iterator[Case]:
     """The shortest first: the first that shows the bug is the best of them."""
     begun, end = _end(case)
-    forms = [end, *_with_default_words(end)]
+    forms = [end, *_with_a_default(end)]
+    erases = any(item.kind == "erase" for item in case.operations)
     for length in range(1, min(_MOST, begun - 1) + 1):
-        for kinds in product((None, *commands), repeat=length):
-            if any(kinds):
-                for first in _FIRST_KEYS[: None if None in kinds else 1]:
-                    yield from (_beginning_with(form, _operations(kinds, first), first) for form in forms)
+        kinds = ("insert", *commands, *(["erase"] if erases and length <= _MOST_WITH_ERASE else []))
+        for chosen in product(kinds, repeat=length):
+            if not set(chosen).isdisjoint(commands):
+                for first in _FIRST_KEYS[: None if "insert" in chosen else 1]:
+                    yield from (_beginning_with(form, _operations(chosen, first), first) for form in forms)
 
 
 def _with_drawn_keys(case: Case, options: Mapping[str, Sequence[str]]) -> Iterator[Case]:
@@ -74,9 +77,9 @@ def _end(case: Case) -> tuple[int, Case]:
     return len(case.operations) - len(end.operations), end
 
 
-def _with_default_words(case: Case) -> list[Case]:
-    """The same with one setting that is a word left to its default: other operations may make up for it."""
-    return [case.with_option(name, None) for name, value in case.options if not is_number(value)]
+def _with_a_default(case: Case) -> list[Case]:
+    """The same with one setting left to its default: other operations may make up for it."""
+    return [case.with_option(name, None) for name, _ in case.options]
 
 
 def _in_the_least_table(case: Case, options: Mapping[str, Sequence[str]]) -> Case:
@@ -88,13 +91,14 @@ def _in_the_least_table(case: Case, options: Mapping[str, Sequence[str]]) -> Cas
     return case
 
 
-def _operations(kinds: Sequence[str | None], first: int) -> list[Operation]:
-    """Commands, or (None) inserts of the keys `first`, `first` + 1, …"""
+def _operations(kinds: Sequence[str], first: int) -> list[Operation]:
+    """Inserts of the keys `first`, `first` + 1, …, erases of `first`, and commands."""
     fresh = iter(range(first, first + len(kinds)))
-    return [
-        Operation(kind="insert", key=next(fresh)) if text is None else Operation(kind="maintain", text=text)
-        for text in kinds
-    ]
+    made = {
+        "insert": lambda: Operation(kind="insert", key=next(fresh)),
+        "erase": lambda: Operation(kind="erase", key=first),
+    }
+    return [made[kind]() if kind in made else Operation(kind="maintain", text=kind) for kind in kinds]
 
 
 def _beginning_with(end: Case, begin: Sequence[Operation], there: int, fresh: Sequence[int] = ()) -> Case:
