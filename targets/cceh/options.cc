@@ -45,8 +45,6 @@ constexpr OptionSpec kSpecs[kKeys] = {
 
 }  // namespace
 
-const char* const kVariants[] = {"published", "hardened", nullptr};
-
 const char* const kOptionLines[] = {
     "split=lazy|cow: a split keeps the old segment and deletes lazily, or copies both halves (CCEH(C))",
     "slots=16|4|8|32|64|1024|...: slots of a segment, a power of two; 1024 are the paper's 16 KiB",
@@ -62,7 +60,7 @@ const char* const kOptionLines[] = {
 powercut_status ParseOptions(const powercut_config& config, Options* out) {
   uint64_t chosen[kKeys] = {/*split=*/0, /*slots=*/16, /*probe=*/4, /*depth=*/1, /*bug=*/0};
   bool hardened = false;
-  const powercut_status status = ReadOptions(config, "cceh", kVariants, kSpecs, chosen, &hardened);
+  const powercut_status status = ReadOptions(config, "cceh", kSpecs, chosen, &hardened);
   if (status != POWERCUT_OK) return status;
   if (config.key_size != 8 || config.value_size != 8) {
     return BadConfig(config, "cceh takes keys and values of 8 bytes, not %u and %u", config.key_size,

@@ -49,9 +49,8 @@ struct Options {
   uint32_t value_size = 8;
 };
 
-// Lines of powercut_target::options and names of powercut_target::variants.
+// Lines of powercut_target::options.
 extern const char* const kOptionLines[];
-extern const char* const kVariants[];
 
 powercut_status ParseOptions(const powercut_config& config, Options* out);
 

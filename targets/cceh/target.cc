@@ -21,7 +21,6 @@ constexpr powercut_target kTarget = powercut::SchemeTarget<powercut::cceh::Table
     .name = "cceh",
     .summary = "CCEH: extendible hashing with segments of cache-line buckets, lazy deletion after a split",
     .paper = "Nam, Cha, Choi, Noh, Nam: Write-Optimized Dynamic Hashing for Persistent Memory, FAST 2019",
-    .variants = powercut::cceh::kVariants,
     .options = powercut::cceh::kOptionLines,
     .commands = kCommands,
 });

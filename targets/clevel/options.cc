@@ -48,8 +48,6 @@ constexpr OptionSpec kSpecs[kKeys] = {
 
 }  // namespace
 
-const char* const kVariants[] = {"published", "hardened", nullptr};
-
 const char* const kOptionLines[] = {
     "first=2|4|8|16|...: initial number of buckets of the first level, a power of two; the last level has half of them",
     "slots=8|4|16: slots of a bucket",
@@ -67,7 +65,7 @@ powercut_status ParseOptions(const powercut_config& config, Options* out) {
   uint64_t chosen[kKeys] = {/*first=*/2,       /*slots=*/1,      /*auto_expand=*/1,
                             /*auto_rehash=*/1, /*interleave=*/0, /*bug=*/0};
   bool hardened = false;
-  const powercut_status status = ReadOptions(config, "clevel", kVariants, kSpecs, chosen, &hardened);
+  const powercut_status status = ReadOptions(config, "clevel", kSpecs, chosen, &hardened);
   if (status != POWERCUT_OK) return status;
   if (config.key_size == 0 || config.key_size > 64) {
     return BadConfig(config, "clevel takes keys of 1 to 64 bytes, not %u", config.key_size);

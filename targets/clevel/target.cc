@@ -26,7 +26,6 @@ constexpr powercut_target kTarget = powercut::SchemeTarget<powercut::clevel::Tab
     .name = "clevel",
     .summary = "Clevel hashing: a list of levels that share items by pointer; lock-free, rehashed in the background",
     .paper = "Chen, Hua, Ding, Zuo: Lock-free Concurrent Level Hashing for Persistent Memory, USENIX ATC 2020",
-    .variants = powercut::clevel::kVariants,
     .options = powercut::clevel::kOptionLines,
     .commands = kCommands,
 });

@@ -38,8 +38,6 @@ constexpr OptionSpec kSpecs[kKeys] = {
 
 }  // namespace
 
-const char* const kVariants[] = {"published", "hardened", nullptr};
-
 const char* const kOptionLines[] = {
     "first_block=2|3|4|8|...: segments 1 to first_block - 1 share one block (8 in libpmemobj-cpp)",
     "update=assign|replace: overwrite the value in place, under the log where it has several words, or put a new node "
@@ -53,7 +51,7 @@ const char* const kOptionLines[] = {
 powercut_status ParseOptions(const powercut_config& config, Options* out) {
   uint64_t chosen[kKeys] = {/*first_block=*/2, /*update=*/0, /*size=*/0, /*bug=*/0};
   bool hardened = false;
-  const powercut_status status = ReadOptions(config, "cmap", kVariants, kSpecs, chosen, &hardened);
+  const powercut_status status = ReadOptions(config, "cmap", kSpecs, chosen, &hardened);
   if (status != POWERCUT_OK) return status;
   if (config.key_size == 0 || config.key_size > 64 || config.value_size == 0 || config.value_size > 1024) {
     return BadConfig(config, "cmap takes keys of 1 to 64 bytes and values of 1 to 1024 bytes, not %u and %u",

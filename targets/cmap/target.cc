@@ -20,7 +20,6 @@ constexpr powercut_target kTarget = SchemeTarget<Table>::Entry({
     .summary = "cmap: chained nodes, buckets doubled by segments, each rehashed when it is first changed",
     .paper =
         "concurrent_hash_map of libpmemobj-cpp, engine cmap of pmemkv; a baseline of Chen et al.: clevel, ATC 2020",
-    .variants = kVariants,
     .options = kOptionLines,
     .commands = kCommands,
 });

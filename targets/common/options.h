@@ -85,12 +85,15 @@ inline powercut_status ReadOptions(const powercut_config& config, std::span<cons
   return POWERCUT_OK;
 }
 
-// The same for a scheme with the variants published and hardened, in this order; published where none was named.
-inline powercut_status ReadOptions(const powercut_config& config, const char* scheme, const char* const* variants,
-                                   std::span<const OptionSpec> specs, std::span<uint64_t> chosen, bool* hardened) {
+// The variants of a scheme of a paper; the first one where none was named.
+inline constexpr const char* kVariants[] = {"published", "hardened", nullptr};
+
+// The same for such a scheme, with its variant.
+inline powercut_status ReadOptions(const powercut_config& config, const char* scheme, std::span<const OptionSpec> specs,
+                                   std::span<uint64_t> chosen, bool* hardened) {
   const powercut_status status = ReadOptions(config, specs, chosen);
   if (status != POWERCUT_OK) return status;
-  const int variant = config.variant == nullptr || *config.variant == '\0' ? 0 : IndexOf(variants, config.variant);
+  const int variant = config.variant == nullptr || *config.variant == '\0' ? 0 : IndexOf(kVariants, config.variant);
   *hardened = variant == 1;
   if (variant >= 0) return POWERCUT_OK;
   return BadConfig(config, "%s has no variant '%s'; it has published and hardened", scheme, config.variant);

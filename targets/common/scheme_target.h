@@ -26,6 +26,7 @@
 #include <cstring>
 
 #include "powercut/target.h"
+#include "targets/common/options.h"
 #include "targets/common/pool_allocator.h"
 
 namespace powercut {
@@ -44,7 +45,6 @@ struct SchemeDescription {
   const char* name;
   const char* summary;
   const char* paper;
-  const char* const* variants;
   const char* const* options;
   const char* const* commands;
 };
@@ -58,7 +58,7 @@ class SchemeTarget {
         .name = about.name,
         .summary = about.summary,
         .paper = about.paper,
-        .variants = about.variants,
+        .variants = kVariants,
         .options = about.options,
         .commands = about.commands,
         .traits = Traits,

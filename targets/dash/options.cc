@@ -64,8 +64,6 @@ constexpr OptionSpec kSpecs[kKeys] = {
 
 }  // namespace
 
-const char* const kVariants[] = {"published", "hardened", nullptr};
-
 const char* const kOptionLines[] = {
     "buckets=4|8|16|64|...: normal buckets of a segment, a power of two (the authors' code: 64)",
     "stash=2|0|1|4|...: stash buckets of a segment, at most 4",
@@ -89,7 +87,7 @@ powercut_status ParseOptions(const powercut_config& config, Options* out) {
       /*displacement=*/1, /*fingers=*/1, /*overflow=*/1, /*recovery=*/0, /*versions=*/255,
       /*bug=*/0};
   bool hardened = false;
-  const powercut_status status = ReadOptions(config, "dash", kVariants, kSpecs, chosen, &hardened);
+  const powercut_status status = ReadOptions(config, "dash", kSpecs, chosen, &hardened);
   if (status != POWERCUT_OK) return status;
   if (config.key_size != 8 || config.value_size != 8) {
     return BadConfig(config, "dash takes keys and values of 8 bytes, not %u and %u", config.key_size,

@@ -28,7 +28,6 @@ constexpr powercut_target kTarget = powercut::SchemeTarget<powercut::dash::Table
     .name = "dash",
     .summary = "Dash-EH: extendible hashing with stash buckets, fingerprints and lazy recovery of each segment",
     .paper = "Lu, Hao, Wang, Lo: Dash: Scalable Hashing on Persistent Memory, VLDB 2020",
-    .variants = powercut::dash::kVariants,
     .options = powercut::dash::kOptionLines,
     .commands = kCommands,
 });

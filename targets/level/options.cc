@@ -66,8 +66,6 @@ constexpr OptionSpec kSpecs[kKeys] = {
 
 }  // namespace
 
-const char* const kVariants[] = {"published", "hardened", nullptr};
-
 const char* const kOptionLines[] = {
     "top=4|2|8|16|...: initial number of top-level buckets, a power of two",
     "slots=4|8|16: slots of a bucket",
@@ -88,7 +86,7 @@ powercut_status ParseOptions(const powercut_config& config, Options* out) {
   uint64_t chosen[kKeys] = {/*top=*/4,    /*slots=*/0, /*layout=*/2, /*auto_expand=*/1, /*opportunistic=*/1,
                             /*resize=*/0, /*b2t=*/1,   /*search=*/1, /*movement=*/0,    /*bug=*/0};
   bool hardened = false;
-  const powercut_status status = ReadOptions(config, "level", kVariants, kSpecs, chosen, &hardened);
+  const powercut_status status = ReadOptions(config, "level", kSpecs, chosen, &hardened);
   if (status != POWERCUT_OK) return status;
   const bool wide = chosen[kLayoutName] == 1 || (chosen[kLayoutName] == 2 && config.key_size != 8);
   if (wide && (config.key_size != 16 || config.value_size == 0 || config.value_size > 15)) {

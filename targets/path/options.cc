@@ -36,8 +36,6 @@ constexpr OptionSpec kSpecs[kKeys] = {{"leaves", nullptr, 2, uint64_t{1} << 30, 
 
 }  // namespace
 
-const char* const kVariants[] = {"published", "hardened", nullptr};
-
 const char* const kOptionLines[] = {
     "leaves=8|2|4|32|...: initial number of cells that are addressed by hashing, a power of two",
     "levels=3|1|2|5|31|...: levels of the inverted tree that are reserved (path shortening), at most all of them",
@@ -54,7 +52,7 @@ powercut_status ParseOptions(const powercut_config& config, Options* out) {
   uint64_t chosen[kKeys] = {/*leaves=*/8, /*levels=*/3,      /*paths=*/0, /*packing=*/0,
                             /*update=*/0, /*auto_expand=*/1, /*bug=*/0};
   bool hardened = false;
-  const powercut_status status = ReadOptions(config, "path", kVariants, kSpecs, chosen, &hardened);
+  const powercut_status status = ReadOptions(config, "path", kSpecs, chosen, &hardened);
   if (status != POWERCUT_OK) return status;
   if (!TokenBucket::Serves(config.key_size, config.value_size)) {
     return BadConfig(config,

@@ -18,7 +18,6 @@ constexpr powercut_target kTarget = SchemeTarget<Table>::Entry({
     .name = "path",
     .summary = "Path hashing: an inverted tree of cells with shared positions, two paths a key",
     .paper = "Zuo and Hua, MSST 2017; consistency as in Zuo, Hua and Wu, OSDI 2018, 3.3",
-    .variants = kVariants,
     .options = kOptionLines,
     .commands = kCommands,
 });

@@ -36,8 +36,6 @@ constexpr OptionSpec kSpecs[kKeys] = {
 
 }  // namespace
 
-const char* const kVariants[] = {"published", "hardened", nullptr};
-
 const char* const kOptionLines[] = {
     "buckets=4|1|2|8|16|...: initial number of buckets, a power of two",
     "expansions=1|2|4|...: chained buckets, in multiples of the number of buckets, at which the table is resized",
@@ -50,7 +48,7 @@ const char* const kOptionLines[] = {
 powercut_status ParseOptions(const powercut_config& config, Options* out) {
   uint64_t chosen[kKeys] = {/*buckets=*/4, /*expansions=*/1, /*auto_resize=*/1, /*bug=*/0};
   bool hardened = false;
-  const powercut_status status = ReadOptions(config, "pclht", kVariants, kSpecs, chosen, &hardened);
+  const powercut_status status = ReadOptions(config, "pclht", kSpecs, chosen, &hardened);
   if (status != POWERCUT_OK) return status;
   if (config.key_size != 8 || config.value_size != 8) {
     return BadConfig(config, "pclht takes keys and values of 8 bytes, not %u and %u", config.key_size,

@@ -20,7 +20,6 @@ constexpr powercut_target kTarget = SchemeTarget<Table>::Entry({
     .summary = "P-CLHT: chained buckets of one line, the whole table copied to resize it",
     .paper = "Lee, Mohan, Kashyap, Kim, Chidambaram: RECIPE: Converting Concurrent DRAM Indexes to Persistent-Memory "
              "Indexes, SOSP 2019",
-    .variants = kVariants,
     .options = kOptionLines,
     .commands = kCommands,
 });

@@ -42,8 +42,6 @@ constexpr OptionSpec kSpecs[kKeys] = {{"buckets", nullptr, 2, uint64_t{1} << 28,
 
 }  // namespace
 
-const char* const kVariants[] = {"published", "hardened", nullptr};
-
 const char* const kOptionLines[] = {
     "buckets=8|2|4|16|...: initial number of buckets, a power of two",
     "slots=4|8|16: slots of a bucket",
@@ -64,7 +62,7 @@ powercut_status ParseOptions(const powercut_config& config, Options* out) {
   uint64_t chosen[kKeys] = {/*buckets=*/8, /*slots=*/0,       /*stash=*/3, /*choice=*/0,
                             /*update=*/0,  /*auto_expand=*/1, /*bug=*/0};
   bool hardened = false;
-  const powercut_status status = ReadOptions(config, "pfht", kVariants, kSpecs, chosen, &hardened);
+  const powercut_status status = ReadOptions(config, "pfht", kSpecs, chosen, &hardened);
   if (status != POWERCUT_OK) return status;
   if (!TokenBucket::Serves(config.key_size, config.value_size)) {
     return BadConfig(config,

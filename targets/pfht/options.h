@@ -58,9 +58,8 @@ struct Options {
   }
 };
 
-// Lines of powercut_target::options and names of powercut_target::variants.
+// Lines of powercut_target::options.
 extern const char* const kOptionLines[];
-extern const char* const kVariants[];
 
 powercut_status ParseOptions(const powercut_config& config, Options* out);
 

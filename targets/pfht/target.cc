@@ -23,7 +23,6 @@ constexpr powercut_target kTarget = SchemeTarget<Table>::Entry({
     .name = "pfht",
     .summary = "PFHT: cuckoo hashing with buckets, at most one displacement, and a chained stash",
     .paper = "Debnath et al., SIGOPS OSR 2016; consistency as in Zuo, Hua and Wu, OSDI 2018, 3.3",
-    .variants = kVariants,
     .options = kOptionLines,
     .commands = kCommands,
 });

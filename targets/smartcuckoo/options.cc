@@ -40,8 +40,6 @@ constexpr OptionSpec kSpecs[kKeys] = {
 
 }  // namespace
 
-const char* const kVariants[] = {"published", "hardened", nullptr};
-
 const char* const kOptionLines[] = {
     "buckets=8|2|4|16|64|...: initial number of buckets of each of the two tables, a power of two",
     "auto_expand=on|off: an insert that is predetermined to fail rehashes into a larger table (off: FULL)",
@@ -54,7 +52,7 @@ const char* const kOptionLines[] = {
 powercut_status ReadConfig(const powercut_config& config, Options* out) {
   uint64_t chosen[kKeys] = {/*buckets=*/8, /*auto_expand=*/1, /*forest=*/0, /*bug=*/0};
   bool hardened = false;
-  const powercut_status status = ReadOptions(config, "smartcuckoo", kVariants, kSpecs, chosen, &hardened);
+  const powercut_status status = ReadOptions(config, "smartcuckoo", kSpecs, chosen, &hardened);
   if (status != POWERCUT_OK) return status;
   if (config.key_size == 0 || config.key_size > kMostKey || config.value_size == 0 || config.value_size > kMostValue) {
     return BadConfig(config, "smartcuckoo takes keys of 1 to %u bytes and values of 1 to %u bytes, not %u and %u",

@@ -41,9 +41,8 @@ struct Options {
   uint8_t value_size = 8;
 };
 
-// Lines of powercut_target::options and names of powercut_target::variants.
+// Lines of powercut_target::options.
 extern const char* const kOptionLines[];
-extern const char* const kVariants[];
 
 powercut_status ReadConfig(const powercut_config& config, Options* out);
 

@@ -27,7 +27,6 @@ constexpr powercut_target kTarget = powercut::SchemeTarget<powercut::smartcuckoo
     .summary = "SmartCuckoo: cuckoo hashing with a pseudoforest that predetermines failing insertions",
     .paper = "Sun, Hua, Jiang, Li, Cao, Zuo: SmartCuckoo: A Fast and Cost-Efficient Hashing Index Scheme for Cloud "
              "Storage Systems, USENIX ATC 2017",
-    .variants = powercut::smartcuckoo::kVariants,
     .options = powercut::smartcuckoo::kOptionLines,
     .commands = kCommands,
 });

@@ -54,8 +54,6 @@ constexpr uint64_t kAutoTags = 3;
 
 }  // namespace
 
-const char* const kVariants[] = {"published", "hardened", nullptr};
-
 const char* const kOptionLines[] = {
     "shards=2|1|4|8|...: number of shards, a power of two",
     "buckets=2|1|4|16|...: initial number of buckets of a shard, a power of two",
@@ -76,7 +74,7 @@ powercut_status Table::ParseOptions(const powercut_config& config, Options* out)
   uint64_t chosen[kKeys] = {/*shards=*/2, /*buckets=*/2, /*scope=*/16, kAutoTags,
                             /*items=*/0,  /*gc=*/1,      /*bug=*/0};
   bool hardened = false;
-  const powercut_status status = ReadOptions(config, "turbohash", kVariants, kSpecs, chosen, &hardened);
+  const powercut_status status = ReadOptions(config, "turbohash", kSpecs, chosen, &hardened);
   if (status != POWERCUT_OK) return status;
   const Tags tags = chosen[kTagKind] == kAutoTags ? BestTags() : static_cast<Tags>(chosen[kTagKind]);
   if (!HasTags(tags)) {

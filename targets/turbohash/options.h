@@ -59,9 +59,8 @@ struct Options {
   }
 };
 
-// Lines of powercut_target::options and names of powercut_target::variants.
+// Lines of powercut_target::options.
 extern const char* const kOptionLines[];
-extern const char* const kVariants[];
 
 }  // namespace powercut::turbohash
 #endif  // POWERCUT_TARGETS_TURBOHASH_OPTIONS_H_

@@ -18,7 +18,6 @@ constexpr powercut_target kTarget = SchemeTarget<Table>::Entry({
     .name = "turbohash",
     .summary = "TurboHash: shards of 256-byte buckets, bounded linear probing, near-place updates",
     .paper = "Zhao, Zhong, Jiang: TurboHash: A Hash Table for Key-value Store on Persistent Memory, SYSTOR 2023",
-    .variants = kVariants,
     .options = kOptionLines,
     .commands = kCommands,
 });

@@ -78,8 +78,7 @@ powercut_status ParseOptions(const powercut_config& config, Options* out) {
     key_of[count++] = key;
   }
   bool hardened = false;
-  const powercut_status status =
-      ReadOptions(config, kScheme.name, kVariants, {offered, count}, {given, count}, &hardened);
+  const powercut_status status = ReadOptions(config, kScheme.name, {offered, count}, {given, count}, &hardened);
   if (status != POWERCUT_OK) return status;
   for (size_t i = 0; i < count; ++i) chosen[key_of[i]] = given[i];
   const bool wide = config.key_size == 16 && config.value_size >= 1 && config.value_size <= 15;

@@ -66,8 +66,6 @@ struct Scheme {
 // The scheme of this library; its folder defines it.
 extern const Scheme kScheme;
 
-inline constexpr const char* kVariants[] = {"published", "hardened", nullptr};
-
 struct Options {
   bool hardened = false;
   bool kick_out = false;          // the new item overwrites the first victim, which is carried on

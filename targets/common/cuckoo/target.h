@@ -11,12 +11,8 @@ inline constexpr const char* kCommands[] = {"expand", "shrink", nullptr};
 
 constexpr powercut_target Target(const char* name, const char* summary, const char* paper,
                                  const char* const* option_lines) {
-  return SchemeTarget<Table>::Entry({.name = name,
-                                     .summary = summary,
-                                     .paper = paper,
-                                     .variants = kVariants,
-                                     .options = option_lines,
-                                     .commands = kCommands});
+  return SchemeTarget<Table>::Entry(
+      {.name = name, .summary = summary, .paper = paper, .options = option_lines, .commands = kCommands});
 }
 
 }  // namespace powercut::cuckoo
