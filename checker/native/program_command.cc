@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "checker/native/commands.h"
+#include "checker/native/explore_options.h"
 #include "checker/native/finding.h"
 #include "checker/native/program/explorer.h"
 #include "checker/native/program/program_result.h"
@@ -20,7 +21,7 @@ std::atomic<bool> interrupted = false;
 static_assert(std::atomic<bool>::is_always_lock_free);  // a signal handler sets it
 
 int explore(const ProgramOptions& options, EventStream& events) {
-  if (auto wrong = check_model(options)) return events.error(*wrong);
+  if (auto wrong = check_model(options.model, options.atoms, "program")) return events.error(*wrong);
   const auto start = Clock::now();
   const auto seconds = [&start] { return std::chrono::duration<double>(Clock::now() - start).count(); };
   struct sigaction stop{};
@@ -96,7 +97,8 @@ void add_program_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("program", "Explore a recorded program's crash states with its own recovery");
   auto options = std::make_shared<ProgramOptions>();
   add_recovery_options(command, options.get());
-  add_model_options(command, options.get());
+  add_model_options(command, &options->model, &options->atoms);
+  command->add_option("--jobs", options->jobs, "Recoveries at a time")->check(CLI::Range(1, 1024));
   command->add_option("--seed", options->seed, "Seed of the images where not all are tried");
   command->add_option("--images", options->images, "Images that are tried at a crash point at most")
       ->check(CLI::Range(uint64_t{2}, uint64_t{1} << 24));

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "checker/native/commands.h"
+#include "checker/native/explore_options.h"
 #include "checker/native/program/image_judge.h"
 #include "checker/native/repeatable_process.h"
 
@@ -34,7 +35,7 @@ void be_late_after(double seconds) {
 
 std::optional<EngineError> judge(const JudgeOptions& options, EventStream& events) {
   const ProgramOptions& program = options.program;
-  if (auto wrong = check_model(program)) return wrong;
+  if (auto wrong = check_model(program.model, program.atoms, "program-judge")) return wrong;
   const Result<std::vector<JudgeRequest>> requests = read_requests(options.requests);
   if (!requests) return requests.error();
   auto opened = ProgramSession::open(program);
@@ -64,7 +65,8 @@ void add_program_judge_command(CLI::App& app, int& exit_code) {
       app.add_subcommand("program-judge", "Run a program's recovery on given crash images of its trace");
   auto options = std::make_shared<JudgeOptions>();
   add_recovery_options(command, &options->program);
-  add_model_options(command, &options->program);
+  add_model_options(command, &options->program.model, &options->program.atoms);
+  command->add_option("--jobs", options->program.jobs, "Recoveries at a time")->check(CLI::Range(1, 1024));
   command->add_option("--requests", options->requests, "Images, one JSON object a line (reports/EVENTS.md)")
       ->required();
   command->add_option("--budget-seconds", options->program.budget_seconds, "Give up after this time");

@@ -52,21 +52,6 @@ void add_recovery_options(CLI::App* command, ProgramOptions* options) {
   command->add_option("--work", options->work, "Folder for the crash images (default /dev/shm)");
 }
 
-void add_model_options(CLI::App* command, ProgramOptions* options) {
-  command->add_option("--model", options->model, "adr or eadr");
-  command->add_option("--atoms", options->atoms, "How a wide store may be torn: any, ascending or byte");
-  command->add_option("--jobs", options->jobs, "Recoveries at a time")->check(CLI::Range(1, 1024));
-}
-
-std::optional<EngineError> check_model(const ProgramOptions& options) {
-  const auto unknown = [](const std::string& what, const std::string& given, const std::string& choices) {
-    return usage_error("unknown " + what + " '" + given + "'", "program", "Use one of: " + choices + ".");
-  };
-  if (!make_model(options.model, AtomPolicy::kAny, kLineSize)) return unknown("model", options.model, "adr, eadr");
-  if (!atom_policy(options.atoms)) return unknown("atom policy", options.atoms, "any, ascending, byte");
-  return std::nullopt;
-}
-
 Result<std::unique_ptr<ProgramSession>> ProgramSession::open(const ProgramOptions& options) {
   auto reader = open_trace(options.trace);
   if (!reader) return reader.error();

@@ -18,10 +18,6 @@ namespace powercut {
 
 // Options of the trace and of the commands that judge an image.
 void add_recovery_options(CLI::App* command, ProgramOptions* options);
-// Options that say which images are legal.
-void add_model_options(CLI::App* command, ProgramOptions* options);
-// Nothing when the model and the atom policy exist.
-std::optional<EngineError> check_model(const ProgramOptions& options);
 
 class ProgramSession {
  public:
