@@ -61,7 +61,8 @@ def test_pool_from_pmempool_is_taken(name: str, tmp_path: Path) -> None:
 def test_runs_from_one_pool_write_the_same_bytes(name: str, tmp_path: Path) -> None:
     pool = tmp_path / "pool"
     call(program(name), "create", pool)
-    copies = [tmp_path / "first", tmp_path / "second"]
+    # Names of one length: the stack begins below the arguments, and libpmemobj stores an address of it.
+    copies = [tmp_path / "one", tmp_path / "two"]
     for copy in copies:
         shutil.copy(pool, copy)
         call("setarch", "--addr-no-randomize", program(name), "run", copy, "--ops", "60")
