@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from powercut import batch, catalog, requests, runner, source, targets
+from powercut import batch, catalog, minimise, requests, runner, source, targets
 from powercut.errors import UsageError, unknown_name
 from powercut.exit_codes import ExitCode
 from powercut.explain import explained
@@ -21,6 +21,9 @@ from powercut.scenario import Scenario
 from powercut.scenario_schema import KnownBug
 
 Role = Literal["bug", "twin", "good"]
+
+#: Of the search for a smaller case: no clock ends it, so that each run of the gallery comes to the same.
+LIMITS = minimise.Limits(considered=300)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,7 +149,7 @@ def _explain(chosen: Sequence[Case], rows: dict[str, dict[str, Any]], context: C
         record = telling(bug, found)
         if record is None:
             return None  # A bug of hygiene alone.
-        fields = explained({**record, "plan": case.request.plan}, context=context)
+        fields = explained({**record, "plan": case.request.plan}, context=context, limits=LIMITS)
         write_json(folder / f"{record['fingerprint']}.json", {**record, "plan": case.request.plan, **fields})
         cause, minimal = fields["cause"], fields["minimal"]
         return {

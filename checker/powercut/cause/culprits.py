@@ -105,14 +105,13 @@ class _Search:
     def helps(self, answer: Answer) -> bool:
         return answer.legal and self.symptom not in answer.symptoms and answer.symptoms <= self.shown
 
-    def mended(self, answer: Answer) -> bool:
-        """Whether nothing of the finding's kind is wrong (any more).
+    def of_its_kind(self, answer: Answer) -> bool:
+        """Whether the finding's invariant fails there, whatever was asked.
 
-        What it was asked may have become right before the rest, such as one key of a locked segment that moved away.
+        What was asked may have become right before the rest, such as one key of a locked segment that moved away, or be
+        asked otherwise, such as a region that has another number now.
         """
-        kind = self.symptom[0]
-        before = {symptom for symptom in self.visible[self.image.crash_point].symptoms if symptom[0] == kind}
-        return not (before | {self.symptom}) & answer.symptoms
+        return any(invariant == self.symptom[0] for invariant, _ in answer.symptoms)
 
     def smallest(self, lines: Sequence[int], make: Callable[[Sequence[int]], Image]) -> tuple[int, ...]:
         """The first and smallest set of lines for which the image helps; empty when there is none."""
@@ -194,7 +193,9 @@ class _Search:
         # What a later operation stores is no part of this one: the program had finished, and it was wrong.
         end = self.view.underway_until(visible[here].event + visible[here].when.startswith("after"))
         later = [answer for number, answer in visible.items() if number > here and answer.event <= end]
-        whole = next((answer for answer in later if self.mended(answer)), None)
+        known = self.shown | visible[here].symptoms
+        mended = (answer for answer in later if answer.symptoms <= known and not self.of_its_kind(answer))
+        whole = next(mended, None)
         second, role = self._ahead((), ())
         if whole is None:
             return Culprits(second=second, second_role=role, first_role="next-store")
@@ -202,7 +203,7 @@ class _Search:
         lines = list(dict.fromkeys(line * LINE for event in between for line in event.lines()))
         images = [Image(crash_point=whole.crash_point, level=Level(lines={line: FLOOR})) for line in lines]
         answers = self.judge.ask(images[:MOST_IMAGES])
-        needed = {line for line, answer in zip(lines, answers, strict=False) if not self.mended(answer)}
+        needed = {line for line, answer in zip(lines, answers, strict=False) if self.of_its_kind(answer)}
         first = [event for event in between if not needed or needed & {line * LINE for line in event.lines()}]
         return Culprits(first=tuple(first), second=second, first_role="next-store", second_role=role)
 
