@@ -122,7 +122,10 @@ class Fix:
         for group in reversed(seconds):
             _, end = view.operation_of(group[0].index)
             block = _block(group, view.events[group[0].index : end])
-            behind = [b for b in firsts if block[-1].index < b[0].index < end]
+            waits_for = [b for b in firsts if group[0].index < b[0].index < end]
+            behind = [b for b in waits_for if b[0].index > block[-1].index]
+            if waits_for and not behind:
+                return [], []  # B is what the block ends with.
             later = [a[0].index for a in seconds if behind and a[0].index > behind[0][0].index]
             behind = [b for b in behind if b[0].index < min(later, default=end)]
             if not behind:
