@@ -6,9 +6,8 @@ from typing import Annotated
 import typer
 
 from powercut import explain as explaining
-from powercut import findings, output, paths, runner
+from powercut import output, paths, runner
 from powercut.commands import shared
-from powercut.symbolize import Symbolizer
 from powercut_reports import text
 
 
@@ -43,10 +42,5 @@ def explain(
 
 def _one(file: Path) -> dict[str, object]:
     # Where the finding lies: OUT/findings/<fingerprint>.json, with the traces of minimal cases in OUT/minimal.
-    out = file.resolve().parent.parent
-    runner.prepare_out(out)
-    with Symbolizer() as symbolizer:
-        context = runner.Context(
-            engine_path=paths.engine(), out=out, store=findings.FindingStore(out), symbolizer=symbolizer
-        )
+    with runner.open_context(paths.engine(), file.resolve().parent.parent) as context:
         return explaining.explain_file(file, context=context)
