@@ -193,9 +193,7 @@ class _Search:
         # What a later operation stores is no part of this one: the program had finished, and it was wrong.
         end = self.view.underway_until(visible[here].event + visible[here].when.startswith("after"))
         later = [answer for number, answer in visible.items() if number > here and answer.event <= end]
-        known = self.shown | visible[here].symptoms
-        mended = (answer for answer in later if answer.symptoms <= known and not self.of_its_kind(answer))
-        whole = next(mended, None)
+        whole = next((answer for answer in later if not self.of_its_kind(answer)), None)
         second, role = self._ahead((), ())
         if whole is None:
             return Culprits(second=second, second_role=role, first_role="next-store")
