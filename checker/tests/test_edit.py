@@ -208,6 +208,23 @@ def test_nonsense_is_refused(clean: Path, tmp_path: Path) -> None:
     assert "there is no module 77" in refusal(clean, tmp_path, recovery=[{"frames": [[77, 1]], "do": "drop"}])
 
 
+def test_no_store_passes_another_one_to_the_same_bytes(logged: Path, tmp_path: Path) -> None:
+    """Of two stores of one operation to one place, neither way."""
+    before: dict[int, Json] = {}
+    for event in trace_events(logged):
+        if event["kind"] == "op-begin":
+            before = {}
+        elif event["kind"] == "store":
+            if (earlier := before.get(event["offset"])) is not None:
+                break
+            before[event["offset"]] = event
+    else:
+        pytest.fail("no operation stores to one place twice")
+    first, second = earlier["index"], event["index"]
+    assert "stores to the same bytes" in refusal(logged, tmp_path, move=[{"events": [first], "after": second}])
+    assert "stores to the same bytes" in refusal(logged, tmp_path, move=[{"events": [second], "after": first - 1}])
+
+
 def test_a_findings_own_image_shows_its_invariant(broken: Path, found: Exploration) -> None:
     findings = sorted(found.findings, key=lambda finding: finding["crash_point"]["index"])
     answers = judge(broken, [request_of(finding) for finding in findings])
@@ -339,7 +356,8 @@ def test_recovery_without_its_flushes_and_fences_is_found(logged: Path, tmp_path
     for finding in edited.findings:
         (answer,) = judge(out, [request_of(finding)])
         assert answer["legal"], answer["why"]
-        assert finding["query"]["text"] in {violation["query"] for violation in answer["violations"]}
+        shown = {(v["invariant"], v["underlying"], v["query"]) for v in answer["violations"]}
+        assert (finding["invariant"], finding["underlying"], finding["query"]["text"]) in shown
         assert replayed(out, finding)
 
 
