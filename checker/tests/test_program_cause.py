@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from checker.tests.program_mode import SOURCE, Kv
-from powercut import explain, minimise, paths, runner
+from powercut import engine, explain, minimise, paths, runner
 
 BUILDS = ("./kv", "./kv-plain")
 
@@ -109,3 +109,13 @@ def test_a_search_that_takes_too_long_says_so(kv: Kv) -> None:
         answer = explain.explained(record, context=context, limits=minimise.Limits(seconds=0.001))
     assert answer["cause"]["kind"] == "unexplained"
     assert "judging took longer than it may" in answer["cause"]["explanation"]
+
+
+def test_a_search_that_is_interrupted_ends_at_once(kv: Kv) -> None:
+    kv.bug("order")
+    (finding,) = kv.judge("./kv", "--explain", "0").run["findings"]
+    record = json.loads(Path(finding["file"]).read_text())
+    with runner.open_context(paths.engine(), kv.folder / "out") as context:
+        context.interrupt.request()
+        with pytest.raises(engine.Interrupted):
+            explain.explained(record, context=context)

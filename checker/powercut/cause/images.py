@@ -107,6 +107,7 @@ class Judge:
     #: Of a program: the commands that judge an image, which may take long.
     recovery: Recovery | None = None
     deadline: Deadline = field(default_factory=Deadline)
+    interrupt: engine.Interrupt | None = None
 
     def ask(self, images: Sequence[Image]) -> list[Answer]:
         """The answers, in the order of the images."""
@@ -131,13 +132,14 @@ class Judge:
     def _stream(self, arguments: list[str]) -> Iterator[engine.StreamItem]:
         arguments += ["--model", self.model, "--atoms", self.atoms]
         if self.recovery is None:
-            return engine.stream(self.engine_path, ["judge", *arguments])
+            return engine.stream(self.engine_path, ["judge", *arguments], interrupt=self.interrupt)
         arguments += program_run.commands(self.recovery)
         if (left := self.deadline.left()) is not None:
             arguments += ["--budget-seconds", f"{left:g}"]
         return engine.stream(
             self.engine_path,
             ["program-judge", *arguments],
+            interrupt=self.interrupt,
             under=((), program_record.environment()),
             cwd=self.recovery.cwd,
         )

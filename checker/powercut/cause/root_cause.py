@@ -251,6 +251,7 @@ class _Search:
             atoms=self.options.atoms,
             recovery=self.program.recovery if self.program else None,
             deadline=self.deadline,
+            interrupt=self.context.interrupt,
         )
 
     def next_file(self) -> Path:
