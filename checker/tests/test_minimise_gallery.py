@@ -12,6 +12,7 @@ import pytest
 
 from checker.tests.minimising import case, findings_of, gallery_case, phase, words
 from checker.tests.real_engine import require_engine
+from powercut import known_bugs as known_gallery
 from powercut import paths, runner
 from powercut.minimise import Limits, gallery
 from powercut.minimise.case import Case, Phase
@@ -120,7 +121,8 @@ def test_a_case_that_was_made_by_hand_is_smaller_and_shows_the_bug(bug: str, tmp
     require_engine()
     known = gallery_case(bug).scenario.content.known_bug
     assert known is not None
-    finding = gallery.telling(findings_of(bug, tmp_path / "run"), known)
+    finding = known_gallery.telling(known, findings_of(bug, tmp_path / "run"))
+    assert finding is not None
     with runner.open_context(paths.engine(), tmp_path) as context:
         examiner = Examiner(finding, context=context, folder=tmp_path, executions=Limits().executions)
         assert examiner(BY_HAND[bug]).finding is not None, words(BY_HAND[bug])

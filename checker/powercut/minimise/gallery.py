@@ -14,15 +14,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from powercut import known_bugs, paths, runner
 from powercut.minimise import Limits, minimise
+from powercut.minimise.order import FEW
 from powercut.options import ExploreOptions
-from powercut.scenario_schema import KnownBug
 
-#: Operations that a minimal case should not exceed.
-FEW = 5
 _PAGE = "MINIMAL.md"
 _ROW = re.compile(
     r"^\| `(?P<id>[^`]+)` \| [\w-]+ \| \d+ \| (?P<after>\d+) \| `[^`]*` \| ?(?P<reason>[^|]*)\|$", re.MULTILINE
@@ -65,7 +62,8 @@ def minimised(case: known_bugs.Case, *, limits: Limits) -> Row:
     ):
         runner.run_one(case.request, context)
         records = [json.loads(path.read_text()) for path in sorted((Path(folder) / "findings").glob("*.json"))]
-        finding = telling(records, bug)
+        finding = known_bugs.telling(bug, records)
+        assert finding is not None, f"{bug.id}: it is not found"
         result = minimise(finding, context=context, folder=Path(folder) / "minimal", limits=limits)
     assert result is not None, f"{bug.id}: its finding does not show again"
     value = result.as_json()
@@ -80,18 +78,6 @@ def minimised(case: known_bugs.Case, *, limits: Limits) -> Row:
         seconds=result.seconds,
         complete=result.complete,
     )
-
-
-def telling(records: Sequence[dict[str, Any]], bug: KnownBug) -> dict[str, Any]:
-    """Of a bug's findings the one that is minimised: the first that is expected, at the line it names if any is."""
-    ordered = sorted(records, key=_place)
-    expected = [item for item in ordered if set(bug.expected) & {item["invariant"], item["underlying"]}]
-    shown = [item for item in expected if known_bugs.shows_site(bug, [item])]
-    return (shown or expected)[0]
-
-
-def _place(record: dict[str, Any]) -> tuple[int, int, str]:
-    return record["crash_point"]["depth"], record["crash_point"]["index"], record["fingerprint"]
 
 
 def cases(names: Sequence[str]) -> list[known_bugs.Case]:

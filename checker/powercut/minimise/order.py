@@ -15,6 +15,9 @@ from typing import Any
 
 from powercut.minimise.case import Case, Key, Operation
 
+#: Operations that a minimal case should not exceed. What tries much is spared those that do not.
+FEW = 5
+
 Order = tuple[Any, ...]
 
 _SIMPLER = {"lookup": 0, "insert": 1, "erase": 2, "update": 3, "maintain": 4}

@@ -20,11 +20,9 @@ from dataclasses import replace
 from itertools import product
 
 from powercut.minimise.case import Case, Key, Operation
-from powercut.minimise.order import is_number
+from powercut.minimise.order import FEW, is_number
 from powercut.minimise.search import Search
 
-#: A case of so many operations is left alone.
-FEW = 5
 #: Operations of the longest beginning, and of the longest with an erase.
 _MOST, _MOST_WITH_ERASE = 4, 3
 #: The first of the fresh keys: where they come to lie is up to the hash functions.

@@ -16,12 +16,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from powercut.minimise.case import Case, Key, runnable
-from powercut.minimise.order import is_number
+from powercut.minimise.order import FEW, is_number
 from powercut.minimise.passes.configure import smaller_values
 from powercut.minimise.search import Search
 
-#: A case of so many operations is left alone.
-FEW = 5
 #: Draws without a smaller case, after which it is given up.
 _DRAWS = 600
 #: Keys are drawn from 1 to this, or to three times the number of operations.

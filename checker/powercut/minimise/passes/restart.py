@@ -11,14 +11,13 @@ from dataclasses import replace
 from itertools import combinations, islice
 
 from powercut.minimise.case import Case
+from powercut.minimise.order import FEW
 from powercut.minimise.passes.configure import smaller_values
 from powercut.minimise.passes.delete import delete_pairs, delete_runs
 from powercut.minimise.passes.phases import MOST_EXPLORED, joined
 from powercut.minimise.passes.truncate import truncate
 from powercut.minimise.search import Search
 
-#: A case of so many operations is left alone.
-FEW = 5
 _SHIFTS = (0, 100, 200, 300)
 #: Tried for every option that is a number, beside what the target names.
 _LEAST = ("1", "2")

@@ -6,10 +6,11 @@ A table that grows when it is full can mostly be told to grow: `maintain(expand)
 from collections.abc import Iterator, Sequence
 
 from powercut.minimise.case import Case, Operation
+from powercut.minimise.order import FEW
 from powercut.minimise.search import Search
 
-#: A case of so many operations is left alone, and one of more than so many: too many runs.
-FEW, MANY = 5, 32
+#: A case of more operations is left alone: too many runs.
+MANY = 32
 
 
 def substitute(search: Search, commands: Sequence[str]) -> None:
