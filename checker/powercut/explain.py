@@ -18,8 +18,8 @@ from typing import Any
 
 from powercut import drawing, engine, findings, minimise, runner
 from powercut.cause import find_cause, unexplained
-from powercut.errors import PowercutError, UsageError
-from powercut.reproduce import load
+from powercut.errors import PowercutError
+from powercut.reproduce import load, trace_of_program
 
 #: Findings that are explained unless --explain says otherwise: of each run, and of one variant of a target.
 DEFAULT_MOST = 3
@@ -168,15 +168,12 @@ def _minimal(record: dict[str, Any], context: runner.Context, limits: minimise.L
 def explain_file(file: Path, *, context: runner.Context) -> dict[str, Any]:
     """Explains a finding that lies on disk, and writes it again, as well as the run records beside it."""
     record = load(file)
-    if not record.get("program"):
+    asked = record
+    if record.get("program"):
+        asked = {**record, "trace": str(trace_of_program(record, file))}
+    else:
         minimise.refuse_without_plan(record)
-    elif not Path(record.get("trace") or "").is_file():
-        raise UsageError(
-            f"its trace is gone ({record.get('trace')}), and another recording of the program need not be the same",
-            where=str(file),
-            next_step="Run 'powercut run' with the program's commands again.",
-        )
-    fields = explained(record, context=context, limits=minimise.Limits())
+    fields = explained(asked, context=context, limits=minimise.Limits())
     findings.write_json(file, {**record, **fields})
     for path in sorted((context.out / "runs").glob("*.json")):
         run = json.loads(path.read_text(encoding="utf-8"))

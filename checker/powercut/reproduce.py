@@ -80,9 +80,8 @@ def reproduce(path: Path, *, context: Context, image_out: Path | None = None) ->
     `image_out`, for findings of programs: a file for the crash image.
     """
     content = load(path)
-    trace = _trace(content, path)
     if content.get("program"):
-        return _replay_program(path, trace, context=context, content=content, image_out=image_out)
+        return _replay_program(path, context=context, content=content, image_out=image_out)
     if image_out:
         raise UsageError(
             "only the finding of a recorded program has an image that is a file",
@@ -90,6 +89,7 @@ def reproduce(path: Path, *, context: Context, image_out: Path | None = None) ->
             next_step="Leave it out; the finding's record has the image's lines.",
         )
     refused: UsageError | None = None
+    trace = _trace(content, path)
     if trace is not None:
         try:
             return _replay(path, trace, context=context, content=content, fresh=False)
@@ -106,15 +106,8 @@ def reproduce(path: Path, *, context: Context, image_out: Path | None = None) ->
     return _replay(path, again, context=context, content=content, fresh=True)
 
 
-def _replay_program(
-    path: Path, trace: Path | None, *, context: Context, content: dict[str, Any], image_out: Path | None
-) -> Reproduction:
-    if trace is None:
-        raise UsageError(
-            f"its trace is gone ({content.get('trace')}), and another recording of the program need not be the same",
-            where=str(path),
-            next_step="Run 'powercut run' with the program's commands again.",
-        )
+def _replay_program(path: Path, *, context: Context, content: dict[str, Any], image_out: Path | None) -> Reproduction:
+    trace = trace_of_program(content, path)
     shown = program_run.reproduce(content, path, trace, engine_path=context.engine_path, out=image_out)
     return Reproduction(
         held=shown.held,
@@ -124,6 +117,18 @@ def _replay_program(
         message=shown.message,
         files=shown.files,
     )
+
+
+def trace_of_program(content: dict[str, Any], path: Path) -> Path:
+    """The trace of a program's finding; UsageError when it is gone, since only that recording shows the finding."""
+    trace = _trace(content, path)
+    if trace is None:
+        raise UsageError(
+            f"its trace is gone ({content.get('trace')}), and another recording of the program need not be the same",
+            where=str(path),
+            next_step="Run 'powercut run' with the program's commands again.",
+        )
+    return trace
 
 
 def _trace(content: dict[str, Any], path: Path) -> Path | None:
