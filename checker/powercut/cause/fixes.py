@@ -67,7 +67,7 @@ class Fix:
         if self.kind == "fence":
             return Edits(insert=tuple(self._fences(view)), recovery=recovery)
         if self.kind == "flush-and-fence":
-            groups = [group for path in self.first for group in view.groups(path)]
+            groups = self._firsts(view)
             if view.of_program:
                 return Edits(insert=tuple(_durable(group) for group in groups))
             # Recovery may pass the same line: it is mended there as well.
@@ -89,25 +89,33 @@ class Fix:
                         done.add(event.index)
                         yield {"after": event.index, "flush": None, "fence": "sfence", "stack_of": event.index}
 
+    def _waiting(self, view: TraceView) -> Iterator[tuple[list[TraceEvent], list[list[TraceEvent]]]]:
+        """What is to be moved, each A or block of A, with the B's behind it that it waits for; there may be none."""
+        firsts = self._firsts(view)
+        seconds = sorted((group for path in self.second for group in view.groups(path)), key=lambda g: g[0].index)
+        for group in seconds:
+            _, end = view.operation_of(group[0].index)
+            moved = _block(group, view.events[group[0].index : end]) if self.block else group
+            behind = [b for b in firsts if moved[-1].index < b[0].index < end]
+            # Where one operation does this many times, each A waits for the B's up to the next A; several A's may
+            # wait for one B.
+            later = [a[0].index for a in seconds if behind and a[0].index > behind[0][0].index]
+            yield moved, [b for b in behind if b[0].index < min(later, default=end)]
+
+    def _firsts(self, view: TraceView) -> list[list[TraceEvent]]:
+        return [group for path in self.first for group in view.groups(path)]
+
     def _reordered(self, view: TraceView) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         insert: list[dict[str, Any]] = []
         move: dict[int, list[int]] = {}
-        firsts = [group for path in self.first for group in view.groups(path)]
-        seconds = sorted((group for path in self.second for group in view.groups(path)), key=lambda g: g[0].index)
-        for number, group in enumerate(seconds):
-            _, end = view.operation_of(group[0].index)
-            behind = [b for b in firsts if group[-1].index < b[0].index < end]
-            # Where one operation does this many times, each A waits for the B's up to the next A; several A's may
-            # wait for one B.
-            later = [a[0].index for a in seconds[number + 1 :] if behind and a[0].index > behind[0][0].index]
-            behind = [b for b in behind if b[0].index < min(later, default=end)]
+        for group, behind in self._waiting(view):
             if not behind:
                 continue
-            last = max(behind, key=lambda b: b[-1].index)
+            last = max(b[-1].index for b in behind)
             # Those that go to one place go together: they may store to the same bytes, and keep their order.
-            if last[-1].index not in move:
+            if last not in move:
                 insert += [_durable(b) for b in behind]
-            move.setdefault(last[-1].index, []).extend(event.index for event in group)
+            move.setdefault(last, []).extend(event.index for event in group)
             insert.append(_durable(group))
         return insert, [{"events": events, "after": after} for after, events in move.items()]
 
@@ -115,20 +123,13 @@ class Fix:
         """As `_reordered`. A block that waits for what is itself moved goes behind that: a chain is turned around."""
         insert: list[dict[str, Any]] = []
         move: list[dict[str, Any]] = []
-        firsts = [group for path in self.first for group in view.groups(path)]
-        seconds = sorted((group for path in self.second for group in view.groups(path)), key=lambda g: g[0].index)
+        firsts = self._firsts(view)
         durable: set[int] = set()
         gone_to: dict[int, int] = {}  # events of blocks -> the event behind which they stand now
-        for group in reversed(seconds):
-            _, end = view.operation_of(group[0].index)
-            block = _block(group, view.events[group[0].index : end])
-            waits_for = [b for b in firsts if group[0].index < b[0].index < end]
-            behind = [b for b in waits_for if b[0].index > block[-1].index]
-            if waits_for and not behind:
-                return [], []  # B is what the block ends with.
-            later = [a[0].index for a in seconds if behind and a[0].index > behind[0][0].index]
-            behind = [b for b in behind if b[0].index < min(later, default=end)]
+        for block, behind in reversed(list(self._waiting(view))):
             if not behind:
+                if any(block[0].index < b[0].index <= block[-1].index for b in firsts):
+                    return [], []  # B is what the block ends with.
                 continue
             insert += [_durable(b) for b in behind if b[-1].index not in durable]
             durable |= {b[-1].index for b in behind}
