@@ -70,7 +70,7 @@ bool ProgramExplorer::stopped() {
 ProgramExplored ProgramExplorer::explore() {
   const auto saw = [this](const Event& event) { operations_.apply(event); };
   while (follower_->next(saw)) {
-    follow();
+    follow_images(follower_, pool_, &names_, lanes_);
     out_.crash_points = follower_->crash_points();
     out_.states += follower_->frontier().states();
     out_.truncated = out_.truncated || follower_->frontier().truncated();
@@ -82,15 +82,6 @@ ProgramExplored ProgramExplorer::explore() {
   out_.outcomes = memo_.outcomes();
   out_.behaviours = behaviours_.size();
   return std::move(out_);
-}
-
-void ProgramExplorer::follow() {
-  for (const Frontier::Change& change : follower_->follow()) {
-    names_.follow(change.line, follower_->frontier().find(change.line));
-    Content first;
-    std::memcpy(first.bytes.data(), pool_ + change.line * kLineSize, kLineSize);
-    lanes_->base(change.line, first);
-  }
 }
 
 void ProgramExplorer::crash_point() {

@@ -64,7 +64,6 @@ class ProgramExplorer {
     Choice choice;
     ImageMemo::Id outcome;
   };
-  void follow();
   void crash_point();
   // Looks at all images of the box, or a sample of `most`. False when the exploration has to end.
   bool look_at(const Box& box, uint64_t most, std::vector<Judged>* judged);

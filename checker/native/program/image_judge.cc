@@ -1,7 +1,6 @@
 #include "checker/native/program/image_judge.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "checker/native/program/program_finding.h"
@@ -15,12 +14,7 @@ std::optional<EngineError> ProgramImageJudge::run(const std::vector<JudgeRequest
   while (!queue.done(follower_->crash_points()) && follower_->next(saw)) {
     const std::vector<const JudgeRequest*> wanted = queue.at(follower_->instant().ordinal);
     if (wanted.empty()) continue;
-    for (const Frontier::Change& change : follower_->follow()) {
-      names_.follow(change.line, follower_->frontier().find(change.line));
-      Content first;
-      std::memcpy(first.bytes.data(), pool_ + change.line * kLineSize, kLineSize);
-      lanes_->base(change.line, first);
-    }
+    follow_images(follower_, pool_, &names_, lanes_);
     if (auto wrong = crash_point(wanted, emit)) return wrong;
   }
   if (follower_->reader().error()) return usage_error(*follower_->reader().error());

@@ -40,6 +40,15 @@ ImageName ImageNames::of(const LineSets& sets, const Choice& choice) const {
   return out;
 }
 
+void follow_images(TraceFollower* follower, const uint8_t* pool, ImageNames* names, Lanes* lanes) {
+  for (const Frontier::Change& change : follower->follow()) {
+    names->follow(change.line, follower->frontier().find(change.line));
+    Content first;
+    std::memcpy(first.bytes.data(), pool + change.line * kLineSize, kLineSize);
+    lanes->base(change.line, first);
+  }
+}
+
 std::optional<ImageMemo::Id> ImageMemo::find(const ImageName& name) const {
   const auto at = known_.find(name);
   if (at == known_.end()) return std::nullopt;

@@ -12,7 +12,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "checker/native/program/lanes.h"
-#include "replayer/frontier.h"
+#include "checker/native/trace_follower.h"
 
 namespace powercut {
 
@@ -44,6 +44,9 @@ class ImageNames {
   absl::flat_hash_map<uint64_t, ImageName> lines_;                 // definite lines that are not all zeros
   absl::flat_hash_map<uint64_t, std::vector<ImageName>> pending_;  // by content
 };
+
+// Brings the frontier to the follower's crash point, and names and lanes along with it. `pool`: the follower's.
+void follow_images(TraceFollower* follower, const uint8_t* pool, ImageNames* names, Lanes* lanes);
 
 // Outcomes, each distinct one once, and which images have which.
 class ImageMemo {

@@ -85,6 +85,31 @@ class Program {
   uint32_t sites_ = 0;
 };
 
+// Two items; the second ends before its count is durable.
+Program early_end() {
+  Program program;
+  for (uint64_t item = 1; item <= 2; ++item) {
+    program.begin(item);
+    program.item(item, true);
+    program.count(item);
+    if (item == 1) program.persist(64);
+    program.end();
+  }
+  return program;
+}
+
+// Two items; the second is counted without a fence.
+Program missing_fence() {
+  Program program;
+  program.item(1, true);
+  program.count(1);
+  program.persist(64);
+  program.item(2, false);
+  program.count(2);
+  program.persist(64);
+  return program;
+}
+
 struct Told {
   int exit = -1;
   std::vector<Json> events;
@@ -186,14 +211,7 @@ std::pair<uint64_t, BigInt> counted(const std::string& path) {
 }
 
 TEST_F(ProgramCommand, FindsTheLostLine) {
-  Program program;
-  program.item(1, true);
-  program.count(1);
-  program.persist(64);
-  program.item(2, false);  // its fence is missing
-  program.count(2);
-  program.persist(64);
-  write(program);
+  write(missing_fence());
   const Told told = run_recovery("check");
   EXPECT_EQ(told.exit, kExitFindings);
   EXPECT_EQ(told.result()["verdict"], "inconsistent");
@@ -242,15 +260,7 @@ TEST_F(ProgramCommand, ACleanProgramIsComplete) {
 }
 
 TEST_F(ProgramCommand, AnAcknowledgedItemIsLost) {
-  Program program;
-  for (uint64_t item = 1; item <= 2; ++item) {
-    program.begin(item);
-    program.item(item, true);
-    program.count(item);
-    if (item == 1) program.persist(64);
-    program.end();  // the second before its count is durable
-  }
-  write(program);
+  write(early_end());
   const Told told = run_recovery("check", {"--dump", command_json({"dump", "{image}"})});
   const auto findings = told.of("finding");
   ASSERT_EQ(findings.size(), 1u);
@@ -469,14 +479,7 @@ LegalImages legal_images(const std::string& path) {
 }
 
 TEST_F(ProgramCommand, JudgesEveryLegalImageAsItsBytesSay) {
-  Program program;
-  program.item(1, true);
-  program.count(1);
-  program.persist(64);
-  program.item(2, false);  // its fence is missing
-  program.count(2);
-  program.persist(64);
-  write(program);
+  write(missing_fence());
   const auto [requests, refused] = legal_images(trace());
   const Told told = judge(requests, {"--recover", command_json({"check", "{image}"}), "--jobs", "2"});
   EXPECT_EQ(told.exit, kExitOk) << told.events.back().dump();
@@ -498,15 +501,7 @@ TEST_F(ProgramCommand, JudgesEveryLegalImageAsItsBytesSay) {
 }
 
 TEST_F(ProgramCommand, AFindingsOwnImageShowsItAndNoOtherCrashPointsDoes) {
-  Program program;
-  for (uint64_t item = 1; item <= 2; ++item) {
-    program.begin(item);
-    program.item(item, true);
-    program.count(item);
-    if (item == 1) program.persist(64);
-    program.end();  // the second before its count is durable
-  }
-  write(program);
+  write(early_end());
   const std::vector<std::string> words = {"--recover", command_json({"check", "{image}"}), "--dump",
                                           command_json({"dump", "{image}"})};
   const Json finding = run(words).of("finding").at(0);
