@@ -1,0 +1,22 @@
+// Insert acknowledges an item whose word `used` was never flushed.
+//
+// class: read by a query alone
+// bug: lost-item
+#include "targets/regression/pair.h"
+
+namespace {
+
+using namespace powercut;
+
+class Map final : public regression::Slots {
+ public:
+  using Slots::Slots;
+  void publish(regression::Slot* slot) override {
+    pmem::atomic_store(&slot->used, uint64_t{1});
+    if (!BUG) pmem::persist(&slot->used, sizeof slot->used);
+  }
+};
+
+}  // namespace
+
+POWERCUT_PAIR(Map)
