@@ -182,6 +182,7 @@ class Finding(_Event):
     invariant: str
     underlying: str | None = None
     message: str
+    needs_power_cut: bool = True
     operation: FindingOperation
     query: FindingQuery | None = None
     stores: list[FindingStore] = Field(default_factory=list)

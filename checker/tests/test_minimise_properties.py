@@ -140,6 +140,11 @@ SETTLED = finding(stores=[store("persisted", "a.cc:3")])
         (finding(stores=[*ORIGINAL["stores"], store("lost", "b.cc:1", decisive=False)]), ORIGINAL, True),
         ({**ORIGINAL, "invariant": "torn-value"}, ORIGINAL, False),
         ({**ORIGINAL, "underlying": "lost-item"}, ORIGINAL, False),
+        # What goes wrong without a power cut is another bug, and the other way round.
+        ({**ORIGINAL, "needs_power_cut": False}, ORIGINAL, False),
+        ({**ORIGINAL, "needs_power_cut": False}, {**ORIGINAL, "needs_power_cut": False}, True),
+        (ORIGINAL, {**ORIGINAL, "needs_power_cut": False}, False),
+        ({**ORIGINAL, "needs_power_cut": True}, ORIGINAL, True),
         # A crash of recovery is its place; the stores may be others.
         ({**CRASHED, "stores": [store("lost", "c.cc:1")]}, CRASHED, True),
         ({**CRASHED, "fault": {"signal": "SIGBUS", "site": "open.cc:7"}}, CRASHED, False),

@@ -76,7 +76,7 @@ class Recheck:
 
 @dataclass(frozen=True)
 class Cause:
-    kind: str  # order, atomicity, recovery or unexplained
+    kind: str  # order, atomicity, recovery, functional or unexplained
     first: Place | None  # what must be durable, or happen, first: the store that was lost
     second: Place | None  # what must not persist, or be acknowledged, before
     sentence: str

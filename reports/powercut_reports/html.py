@@ -241,6 +241,7 @@ def _environment() -> Environment:
         fault_address=story.fault_address,
         program_rows=story.program_rows,
         cut_sentence=story.cut_sentence,
+        without_cut=story.without_cut,
         nested_sentence=story.nested_sentence,
         own_frame=own_frame,
         standing=story.standing,

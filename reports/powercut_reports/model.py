@@ -138,6 +138,7 @@ class Finding:
     invariant: str
     underlying: str
     message: str
+    needs_power_cut: bool  # false: the same goes wrong with every store durable
     operation: Operation
     query: str
     expected: tuple[str, ...]

@@ -287,6 +287,7 @@ def parse_finding(raw: Raw, run: Raw | None = None) -> Finding:
         invariant=as_text(raw.get("invariant")) or "unknown",
         underlying=as_text(raw.get("underlying")),
         message=as_text(raw.get("message")),
+        needs_power_cut=raw.get("needs_power_cut") is not False,
         operation=_operation(raw),
         query=_query(raw),
         expected=_texts(raw.get("expected")),

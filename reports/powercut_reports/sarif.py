@@ -218,7 +218,7 @@ def _flow(finding: Finding) -> Json:
     locations.append(
         {
             "location": {
-                "message": _text(f"power cut {cut}"),
+                "message": _text(f"power cut {story.without_cut(finding) or cut}"),
                 **_physical(last or ci.finding_place(finding)),
             },
             "kinds": ["crash"],

@@ -118,6 +118,14 @@ def cut_sentence(crash: CrashPoint) -> str:
     return ", ".join(parts) + point
 
 
+def without_cut(finding: Finding) -> str:
+    """That a finding takes no power cut, and where it shows; empty for one that does."""
+    if finding.needs_power_cut:
+        return ""
+    where = f"after {finding.operation}" if str(finding.operation) else cut_sentence(finding.crash)
+    return f"none needed: {where}, with every store durable"
+
+
 def nested_sentence(crash: CrashPoint) -> str:
     """When it was cut again inside recovery; empty when it was not."""
     if crash.depth < 1:
@@ -152,6 +160,9 @@ def answer_sentence(finding: Finding) -> str:
 
 def story(finding: Finding) -> str:
     """The finding in one sentence."""
+    if not finding.needs_power_cut:
+        after = f"After {finding.operation}" if str(finding.operation) else "In this run"
+        return f"{after}, with every store durable and no power cut, {answer_sentence(finding)}."
     when = "During" if finding.operation.in_flight else "After"
     during = f"{when} {finding.operation}" if str(finding.operation) else "During this run"
     cut = f"{during} the power was cut {cut_sentence(finding.crash)}"

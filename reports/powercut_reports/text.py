@@ -78,7 +78,8 @@ def _finding(finding: Finding, paint: _Painter) -> str:
     cuts = [story.cut_sentence(finding.crash), story.nested_sentence(finding.crash)]
     when = "during" if finding.operation.in_flight else "after"
     during = f"{when} {finding.operation}" if str(finding.operation) else ""
-    rows.append("  Power cut: " + printable(", ".join(part for part in (during, *cuts) if part)))
+    cut = story.without_cut(finding) or ", ".join(part for part in (during, *cuts) if part)
+    rows.append("  Power cut: " + printable(cut))
     if finding.minimal and finding.minimal.operations:
         rows.append("  Smallest case: " + printable(minimal_words(finding.minimal)))
     if finding.reproduce:

@@ -61,6 +61,7 @@ class Schema:
             elif line.startswith("| `"):
                 raise AssertionError(f"EVENTS.md: this row is no `owner` | `field` | `type` | meaning: {line}")
         schema.objects["Finding"] = schema.events["finding"]
+        schema.optional |= {("Finding", name) for owner, name in schema.optional if owner == "finding"}
         return schema
 
     def problems(self, events: list[Json]) -> list[str]:

@@ -61,6 +61,13 @@ def test_many_stores_are_counted_not_listed(lost_item: Raw) -> None:
     assert "and 24 more places: see .powercut/findings/7f3a91c2.json" in report
 
 
+def test_a_finding_that_needs_no_power_cut_says_so_and_blames_no_cut(lost_item: Raw) -> None:
+    without = {**lost_item, "needs_power_cut": False, "stores": [], "cause": None}
+    shown = text.render_finding(without, color=False)
+    assert "  Power cut: none needed: after update(17), with every store durable\n" in shown
+    assert "lost" not in shown.partition("SUMMARY")[0].replace("lost-item", "")
+
+
 @pytest.mark.parametrize(
     "empty", [{}, {"stores": None, "crash_point": "x", "fault": [], "timeline": {"lines": [None]}}]
 )

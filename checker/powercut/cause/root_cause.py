@@ -31,7 +31,7 @@ BUDGET = 50_000
 #: Of a fix that changes an order: the stores of recovery cannot be moved, since its loads would not see it.
 NOT_IN_RECOVERY = "Recovery stores at the same lines, in the order that it has; cuts inside it were not re-checked."
 
-Kind = Literal["order", "atomicity", "recovery", "unexplained"]
+Kind = Literal["order", "atomicity", "recovery", "functional", "unexplained"]
 #: What a reader would call one and the same thing going wrong.
 Class = tuple[str, str, str]
 
@@ -74,16 +74,22 @@ def find_cause(
     `whole`: the trace of the whole run that the finding was minimised from; the fix is tried on it too.
     `seconds`: that it may take where the commands of a program judge; HarnessError when they are not enough.
     """
+    if record.get("needs_power_cut") is False:
+        return _of_no_store("functional", explanation("functional", None, None, None))
     return _Search(record, trace, context, folder, Deadline(seconds=seconds)).cause(whole)
 
 
 def unexplained(why: str) -> dict[str, Any]:
     """The `cause` of a finding whose cause could not be looked for."""
+    return _of_no_store("unexplained", why)
+
+
+def _of_no_store(kind: Kind, why: str) -> dict[str, Any]:
     return {
-        "kind": "unexplained",
+        "kind": kind,
         "first": None,
         "second": None,
-        "sentence": sentence("unexplained", None, None),
+        "sentence": sentence(kind, None, None),
         "explanation": why,
         "fix": None,
         "recheck": None,

@@ -16,6 +16,8 @@ def sentence(kind: str, first: Place, second: Place) -> str:
         return "A and B must become durable together, and neither order of the two is safe."
     if kind == "recovery":
         return "Nothing that was written is missing: the state is wrong although all of it had persisted."
+    if kind == "functional":
+        return "No power cut needed: the same goes wrong with every store durable."
     return "No pair of stores was found whose order explains this."
 
 
@@ -50,6 +52,11 @@ def explanation(kind: str, first: Place, second: Place, recheck: dict[str, Any] 
         return (
             f"With every store persisted the state is wrong{since}, and no later store of this run mends it. Order is "
             "not what is missing: what the code stores is wrong, or recovery does not cope with it."
+        )
+    if kind == "functional":
+        return (
+            "No flush, fence or order is missing. The operation stores the wrong thing, or recovery or the query "
+            "misreads it: a run that opens the table again and looks shows it."
         )
     return "The finding stands on its image; its cause has to be found by hand."
 

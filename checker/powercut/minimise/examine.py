@@ -103,7 +103,9 @@ class Examiner:
     def _may_be(self, raw: dict[str, Any]) -> bool:
         """Whether a finding need be looked at: symbolising is what costs."""
         return bool(
-            raw["invariant"] == self.finding["invariant"] and raw.get("underlying") == self.finding.get("underlying")
+            raw["invariant"] == self.finding["invariant"]
+            and raw.get("underlying") == self.finding.get("underlying")
+            and raw.get("needs_power_cut", True) == self.finding.get("needs_power_cut", True)
         )
 
     def shown(self, trace: Path, options: ExploreOptions) -> dict[str, Any] | None:

@@ -4,6 +4,7 @@ The rule:
 
 - The invariant is the same, and for a cut inside recovery the one underneath. Target and known bug are the same by
   construction: no candidate changes them.
+- Both need a power cut, or neither does: what goes wrong without one is another bug.
 - Where recovery or a query dies, it dies at the same place by the same signal. That is enough: which stores led
   there changes with the workload.
 - Else the stores that decide are at the same places of the source (function and line, as in the fingerprint). What is
@@ -30,6 +31,8 @@ _KEPT = frozenset({"persisted"})
 def same_bug(found: dict[str, Any], original: dict[str, Any]) -> bool:
     """True when finding record `found` shows the bug of finding record `original`."""
     if found["invariant"] != original["invariant"] or found.get("underlying") != original.get("underlying"):
+        return False
+    if found.get("needs_power_cut", True) != original.get("needs_power_cut", True):
         return False
     fault, before = _fault(found), _fault(original)
     if fault or before:
