@@ -180,7 +180,24 @@ class Session:
             result = self._judge([request])
         shown = ""
         if drafts.in_example() and not draft:
-            again = call(target, workload.operations, warmup=workload.warmup, config=workload.config or {})
+            again = call(
+                target,
+                workload.operations,
+                warmup=list(workload.warmup),
+                config=dict(config or {}),
+                model=model,
+                strategy=strategy,
+                atoms=atoms,
+                nested=chosen.nested,
+                seed=seed,
+                budget=budget or self.budget,
+                cut_at=cut_at,
+                expect_marks=list(expect_marks),
+                pool=pool,
+                key_size=key_size,
+                value_size=value_size,
+                complete=complete,
+            )
             shown = f"The smallest example that fails:\n{again}\nAs a scenario file: {scenario.path}"
         result.check(complete=complete, preface=shown)  # from here alone, for Hypothesis to see one failure
         return result
@@ -243,32 +260,6 @@ def one_target(target: str) -> targets.Selection:
     return selection
 
 
-def call(target: str, operations: Iterable[object], *, warmup: Iterable[object], config: inline.Config) -> str:
-    """The call of `powercut.check` that runs a workload, as Python."""
-    before, options_ = list(warmup), dict(config)
-    words = [repr(target), repr(list(operations))]
-    words += [f"warmup={before!r}"] if before else []
-    words += [f"config={options_!r}"] if options_ else []
-    return f"powercut.check({', '.join(words)})"
-
-
-def suffix(used: options.ExploreOptions) -> str:
-    """What tells the files of a run from those of the same run with the usual options."""
-    usual = options.ExploreOptions()
-    words = [getattr(used, name) for name in ("strategy", "atoms") if getattr(used, name) != getattr(usual, name)]
-    words += [
-        f"{name}{getattr(used, name)}" for name in ("nested", "seed") if getattr(used, name) != getattr(usual, name)
-    ]
-    words += [f"{used.budget.seconds:g}s"] if used.budget.seconds is not None else []
-    words += [f"{used.budget.executions}x"] if used.budget.executions is not None else []
-    return "".join(f"-{word}" for word in words)
-
-
-def current() -> Session:
-    """The session of the test that runs; elsewhere, one in `.powercut/`."""
-    return session.given() or Session(out=Path(".powercut"))
-
-
 class CheckOptions(TypedDict, total=False):
     """The options of `Session.check`."""
 
@@ -287,6 +278,49 @@ class CheckOptions(TypedDict, total=False):
     value_size: int | None
     complete: bool
     name: str | None
+
+
+#: What an option of `check` is when a call does not name it.
+_UNNAMED: CheckOptions = {
+    "warmup": [],
+    "config": {},
+    "model": options.DEFAULT_MODEL,
+    "strategy": options.DEFAULT_STRATEGY,
+    "atoms": options.DEFAULT_ATOMS,
+    "nested": options.DEFAULT_NESTED,
+    "seed": options.DEFAULT_SEED,
+    "budget": None,
+    "cut_at": None,
+    "expect_marks": [],
+    "pool": None,
+    "key_size": None,
+    "value_size": None,
+    "complete": False,
+}
+
+
+def call(target: str, operations: Iterable[object], **chosen: Unpack[CheckOptions]) -> str:
+    """The call of `powercut.check` that runs a workload, as Python: with every option that is not the usual one."""
+    words = [repr(target), repr(list(operations))]
+    words += [f"{name}={value!r}" for name, value in chosen.items() if value != _UNNAMED[name]]  # type: ignore[literal-required]
+    return f"powercut.check({', '.join(words)})"
+
+
+def suffix(used: options.ExploreOptions) -> str:
+    """What tells the files of a run from those of the same run with the usual options."""
+    usual = options.ExploreOptions()
+    words = [getattr(used, name) for name in ("strategy", "atoms") if getattr(used, name) != getattr(usual, name)]
+    words += [
+        f"{name}{getattr(used, name)}" for name in ("nested", "seed") if getattr(used, name) != getattr(usual, name)
+    ]
+    words += [f"{used.budget.seconds:g}s"] if used.budget.seconds is not None else []
+    words += [f"{used.budget.executions}x"] if used.budget.executions is not None else []
+    return "".join(f"-{word}" for word in words)
+
+
+def current() -> Session:
+    """The session of the test that runs; elsewhere, one in `.powercut/`."""
+    return session.given() or Session(out=Path(".powercut"))
 
 
 def check(target: str, operations: Iterable[object], **chosen: Unpack[CheckOptions]) -> Result:

@@ -19,6 +19,7 @@ rest stays legal, so that it gets small (Hypothesis, "internal shrinking"; MacIv
 Known inaccuracy: while it shrinks, Hypothesis goes over to any other violation that is smaller.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -68,7 +69,7 @@ class Workload:
         return api.check(self.target, self.operations, warmup=self.warmup, config=dict(self.config), **chosen)
 
     def __repr__(self) -> str:
-        return api.call(self.target, self.operations, warmup=self.warmup, config=dict(self.config))
+        return api.call(self.target, self.operations, warmup=list(self.warmup), config=dict(self.config))
 
 
 def legal(drawn: Iterable[_Drawn], *, live: Iterable[Key] = ()) -> list[Operation]:
@@ -196,7 +197,7 @@ def check_target(
         tally["accepted"] += 1
 
     # Hypothesis keeps its examples under the name of the test.
-    judge.__name__ = judge.__qualname__ = f"check_target_{inline.file_name(target)}"
+    judge.__name__ = judge.__qualname__ = f"check_target_{re.sub(r'[^A-Za-z0-9_]', '_', target)}"
     run = _settings(settings, max_examples, derandomize)(hypothesis.given(strategy)(judge))
     try:
         run()

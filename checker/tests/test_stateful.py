@@ -14,7 +14,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 import powercut
 from checker.tests.conftest import House
-from powercut import api, stateful
+from powercut import api, paths, stateful
 from powercut.errors import UsageError
 from powercut.operations import KEY_OPERATIONS
 
@@ -91,6 +91,31 @@ def test_planted_bugs_shrink_to_the_smallest_crash(folder: Path, bug: str) -> No
     assert f"As a scenario file: .powercut/scenarios/{file.name}" in message
     # Of all the examples, only the last one is kept.
     assert len(list((folder / ".powercut" / "runs").iterdir())) == 1
+
+
+@pytest.mark.slow
+def test_a_library_by_its_path_and_the_call_that_it_prints(folder: Path) -> None:
+    """`check_target("./lib.so")` always raised, and the printed call dropped the sizes, and passed when pasted."""
+    (folder / "lib-1.so").symlink_to(paths.library_dir() / "libpowercut-level.so")
+    chosen: api.CheckOptions = {"key_size": 8, "value_size": 8, "nested": 0, "atoms": "byte", "pool": "256KiB"}
+    with pytest.raises(powercut.InconsistentError) as failed:
+        stateful.check_target(
+            "./lib-1.so:hardened", derandomize=True, config={"bug": "update_two_writes"}, options=chosen
+        )
+    line = next(line for line in str(failed.value).splitlines() if line.startswith("powercut.check("))
+    named = call_in(line)[1]
+    assert {name: named[name] for name in chosen} == chosen
+    with pytest.raises(powercut.InconsistentError, match="lost-item"):
+        eval(line, {"powercut": powercut})
+
+
+def test_a_call_names_every_option_that_is_not_the_usual_one() -> None:
+    usual: api.CheckOptions = {"warmup": [], "config": {}, "nested": 1, "key_size": None, "complete": False}
+    assert api.call("level", [("insert", 1)], **usual) == "powercut.check('level', [('insert', 1)])"
+    other: api.CheckOptions = {"model": "eadr", "seed": 7, "cut_at": "move.copied", "complete": True}
+    assert api.call("level", [("insert", 1)], **other) == (
+        "powercut.check('level', [('insert', 1)], model='eadr', seed=7, cut_at='move.copied', complete=True)"
+    )
 
 
 @pytest.mark.slow
