@@ -1,5 +1,6 @@
 #include "checker/native/image_judge.h"
 
+#include <filesystem>
 #include <utility>
 
 #include "checker/native/explore_options.h"
@@ -9,13 +10,14 @@
 namespace powercut {
 namespace {
 
-Json violation_json(const Violation& violation, const std::string& query, bool nested) {
+Json violation_json(const Violation& violation, const std::string& query, bool nested, Json fault) {
   return {{"invariant", nested ? "not-idempotent" : violation.invariant},
           {"underlying", nested ? Json(violation.invariant) : Json(nullptr)},
           {"query", query},
           {"message", violation.message},
           {"expected", violation.expected},
-          {"found", violation.found}};
+          {"found", violation.found},
+          {"fault", std::move(fault)}};
 }
 
 }  // namespace
@@ -28,7 +30,8 @@ ImageJudge::ImageJudge(const Session& session, const std::string& model, AtomPol
       oracle_(session.library->target(), *session.config, session.traits,
               {executor_.pool(), session.plan.scenario.pool_size}, &follower_.history(), [](const Exposure&) {}),
       progress_(progress),
-      replay_(&executor_, &oracle_, &buffer_) {
+      replay_(&executor_, &oracle_, &buffer_),
+      frames_({}, process_modules()) {
   executor_.want_heap_reads(false);  // nobody asks what was read of the heap
 }
 
@@ -71,7 +74,7 @@ Json ImageJudge::violations(const Outcome& recovered, bool nested) {
   Json out = Json::array();
   const Answer answer = parse_answer(QueryKind::kRecovery, buffer_.view());
   if (const auto violation = judge_recovery(history, answer, recovered.text)) {
-    out.push_back(violation_json(*violation, describe_query(history, kRecoveryQuery), nested));
+    out.push_back(violation_json(*violation, describe_query(history, kRecoveryQuery), nested, fault(recovered)));
     return out;
   }
   if (!oracle_.usable()) return out;
@@ -82,9 +85,20 @@ Json ImageJudge::violations(const Outcome& recovered, bool nested) {
     const Outcome outcome = executor_.run(&decisions, [&] { oracle_.run(query, &buffer_); });
     if (!outcome.returned()) put_failure(outcome, &buffer_);
     if (const auto violation = judge_query(history, session_.traits, query, buffer_.view())) {
-      out.push_back(violation_json(*violation, describe_query(history, query), nested));
+      out.push_back(violation_json(*violation, describe_query(history, query), nested, fault(outcome)));
     }
     executor_.undo(leaf);
+  }
+  return out;
+}
+
+Json ImageJudge::fault(const Outcome& outcome) {
+  // Where a loop is when its steps are used up, or what libc calls to abort, tells no bug from another.
+  if (outcome.returned() || outcome.kind == Outcome::Kind::kSteps || outcome.kind == Outcome::Kind::kAbort)
+    return nullptr;
+  Json out = Json::array();
+  for (const Frame& frame : frames_.resolve(outcome.stack)) {
+    out.push_back({std::filesystem::path(frames_.modules()[frame.module].path).filename().string(), frame.offset});
   }
   return out;
 }

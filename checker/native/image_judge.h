@@ -14,6 +14,7 @@
 
 #include "checker/native/concrete_replay.h"
 #include "checker/native/judge_requests.h"
+#include "checker/native/process_modules.h"
 #include "checker/native/session.h"
 #include "checker/native/supervisor.h"
 #include "checker/native/trace_follower.h"
@@ -34,6 +35,8 @@ class ImageJudge {
   Json judged(const JudgeRequest& request, const LineSets& legal);
   // Of the recovered table: everything that is wrong with it.
   Json violations(const Outcome& recovered, bool nested);
+  // Where an execution died: [module, offset] of each frame; null for one that returned, aborted or did not end.
+  Json fault(const Outcome& outcome);
 
   const Session& session_;
   Executor executor_;
@@ -42,6 +45,7 @@ class ImageJudge {
   Progress* progress_;
   ResultBuffer buffer_;
   ConcreteReplay replay_;
+  FrameResolver frames_;
 };
 
 }  // namespace powercut

@@ -93,8 +93,8 @@ std::string Oracle::first_key(const Violation& violation, int depth, QueryId que
                       static_cast<int>(kind_of(query)), "/", depth > 0);
 }
 
-Subject::Judgement Oracle::weigh(int depth, QueryId query, std::string_view result,
-                                 std::optional<Violation> violation) {
+Subject::Judgement Oracle::weigh(int depth, QueryId query, std::string_view result, std::optional<Violation> violation,
+                                 uint64_t died_at) {
   const QueryKind kind = kind_of(query);
   const bool key_level = asks_key(kind);
   if (collecting_) {
@@ -123,7 +123,8 @@ Subject::Judgement Oracle::weigh(int depth, QueryId query, std::string_view resu
     return Judgement::kBad;
   }
   const uint64_t obligation = key_level ? history_->keys()[argument_of(query)].version : 0;
-  if (!reported_.insert(absl::StrCat(query, "/", obligation, "/", depth > 0, "/", std::string(result))).second) {
+  if (!reported_.insert(absl::StrCat(query, "/", obligation, "/", depth > 0, "/", died_at, "/", std::string(result)))
+           .second) {
     return Judgement::kBad;
   }
   if (++explained_[first_key(*violation, depth, query)] > kImagesPerKind) return Judgement::kBad;
@@ -132,8 +133,12 @@ Subject::Judgement Oracle::weigh(int depth, QueryId query, std::string_view resu
 }
 
 Subject::Judgement Oracle::recovered(int depth, const Outcome& outcome, std::string_view result) {
+  // Two crashes of recovery in two places are two findings. Where a loop is when its steps are used up, and what libc
+  // calls to abort, says nothing.
+  const bool placed = outcome.kind == Outcome::Kind::kSignal || outcome.kind == Outcome::Kind::kWildStore;
+  const uint64_t died_at = placed && !outcome.stack.empty() ? outcome.stack.front() : 0;
   return weigh(depth, kRecoveryQuery, result,
-               judge_recovery(*history_, parse_answer(QueryKind::kRecovery, result), outcome.text));
+               judge_recovery(*history_, parse_answer(QueryKind::kRecovery, result), outcome.text), died_at);
 }
 
 void Oracle::note_most(QueryId query, std::string_view result) {

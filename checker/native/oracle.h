@@ -72,7 +72,9 @@ class Oracle final : public Subject {
 
  private:
   void note_most(QueryId query, std::string_view result);
-  Judgement weigh(int depth, QueryId query, std::string_view result, std::optional<Violation> violation);
+  // `died_at`: address of the instruction at which recovery died; 0 for every other ending.
+  Judgement weigh(int depth, QueryId query, std::string_view result, std::optional<Violation> violation,
+                  uint64_t died_at = 0);
   std::string first_key(const Violation& violation, int depth, QueryId query) const;
 
   const powercut_target& target_;

@@ -339,6 +339,7 @@ class Violation(_Event):
     message: str
     expected: list[str] = Field(default_factory=list)
     found: str
+    fault: list[tuple[str, int]] | None = None
 
 
 class Judged(_Event):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import powercut
 from checker.tests.real_engine import require_engine
 from powercut import explain, known_bugs, paths, runner
 from powercut.cause import find_cause, fixes, root_cause, trace_view
@@ -113,6 +115,32 @@ def test_the_first_of_two_steps_is_named_to_its_store(bug: str, second: str, con
     assert cause["kind"] == "atomicity"
     lines = [line["text"] for frame in cause["second"]["stack"] for line in frame.get("source", ()) if line["focus"]]
     assert any(second in line for line in lines)
+
+
+def test_a_fix_is_judged_by_its_finding_and_not_by_its_invariant(context: runner.Context) -> None:
+    """Two bugs share `recovery-failed`; one `persist` mends the first, and it was called atomicity."""
+    library = paths.library_dir() / "regression" / "two_recovery_failures-bug.so"
+    session = powercut.Session(out=context.out, nested=0)
+    with pytest.raises(powercut.InconsistentError):
+        session.check(str(library), [("insert", 1), ("insert", 2)])
+    (run,) = [json.loads(file.read_text()) for file in (context.out / "runs").iterdir()]
+    causes = {}
+    for finding in run["findings"]:
+        record = json.loads(Path(finding["file"]).read_text())
+        cause = cause_of(record, context)
+        caller = record["fault"]["stack"][1]  # of the inlined load
+        causes[next(line["text"] for line in caller["source"] if line["focus"])] = cause
+    node, counts = (causes[line] for line in sorted(causes, key=lambda line: "count" in line))
+    assert node["kind"] == "order" and node["fix"]["kind"] == "flush-and-fence" and node["recheck"]["held"]
+    assert "kCheck + next" in node["first"]["source"]
+    assert counts["kind"] == "atomicity" and counts["fix"] is None
+
+
+def test_no_cause_is_stated_from_a_sampled_recheck(context: runner.Context, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(root_cause, "BUDGET", 1)
+    cause = cause_of(finding_of("level/insert-top-token-first", context), context)
+    assert (cause["kind"], cause["first"], cause["fix"], cause["recheck"]) == ("unexplained", None, None, None)
+    assert "not complete" in cause["explanation"]
 
 
 def test_wrong_from_the_first_crash_point_on_the_operation_that_stored_it_has_returned(context: runner.Context) -> None:
@@ -233,4 +261,4 @@ def test_classes_tell_findings_apart_by_what_a_reader_would_call_them() -> None:
         "query": {"kind": "lookup"},
         "operation": {"kind": "insert"},
     }
-    assert root_cause.class_of(record) == ("lost-item", "lookup", "insert")
+    assert root_cause.class_of(record) == ("lost-item", "lookup", "insert", "")

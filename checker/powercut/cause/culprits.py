@@ -12,7 +12,9 @@ The idea: the smallest set of lost lines whose return makes the image consistent
 
 Both are narrowed from lines to stores: a line persists in program order, so the first store of it that helps is B.
 
-"Helps" means: the finding's symptom is gone, and no symptom is there that the finding's image did not have.
+"Helps" means: the finding's symptom is gone, and nothing is wrong there that was not wrong on the finding's image. A
+second bug that breaks the same invariant of the same query in another place, such as another crash of recovery, is
+another symptom: an image that comes to it is past this one.
 
 Known inaccuracies: sets of more than three lines are not tried, nor more than `MOST_IMAGES` at a time; a cause that
 needs two independent losses at once is told by the first set that helps. Of cuts inside recovery, only the last is
@@ -77,11 +79,12 @@ class Culprits:
 def find(record: dict[str, Any], view: TraceView, judge: Judge) -> Culprits | None:
     """The culprits of a finding of the trace; None when its image does not show it (any more)."""
     image = of_finding(record)
-    symptom = (record.get("underlying") or record["invariant"], record["query"]["text"])
+    wanted = (record.get("underlying") or record["invariant"], record["query"]["text"])
     shown = judge.ask([image])[0]
-    if symptom not in shown.symptoms:
+    symptom = next((symptom for symptom in shown.symptoms if symptom[:2] == wanted), None)
+    if symptom is None:
         return None
-    search = _Search(record, view, judge, image, symptom, shown.symptoms)
+    search = _Search(record, view, judge, image, symptom, shown.asked)
     return search.in_recovery() if image.nested else search.in_trace()
 
 
@@ -93,7 +96,7 @@ class _Search:
         judge: Judge,
         image: Image,
         symptom: Symptom,
-        shown: frozenset[Symptom],
+        shown: frozenset[tuple[str, str]],
     ) -> None:
         self.record = record
         self.view = view
@@ -103,15 +106,15 @@ class _Search:
         self.shown = shown
 
     def helps(self, answer: Answer) -> bool:
-        return answer.legal and self.symptom not in answer.symptoms and answer.symptoms <= self.shown
+        return answer.legal and self.symptom not in answer.symptoms and answer.asked <= self.shown
 
     def of_its_kind(self, answer: Answer) -> bool:
-        """Whether the finding's invariant fails there, whatever was asked.
+        """Whether the finding's invariant fails there in the same way, whatever was asked.
 
         What was asked may have become right before the rest, such as one key of a locked segment that moved away, or be
         asked otherwise, such as a region that has another number now.
         """
-        return any(invariant == self.symptom[0] for invariant, _ in answer.symptoms)
+        return any((invariant, ending) == self.symptom[::2] for invariant, _, ending in answer.symptoms)
 
     def smallest(self, lines: Sequence[int], make: Callable[[Sequence[int]], Image]) -> tuple[int, ...]:
         """The first and smallest set of lines for which the image helps; empty when there is none."""
@@ -160,7 +163,7 @@ class _Search:
         image = self._with({**dict.fromkeys(lost, VISIBLE), **dict.fromkeys(ahead, FLOOR)})
         answer = self.judge.ask([image])[0]
         whole = self.judge.ask([self._with(dict.fromkeys([*lost, *ahead], VISIBLE))])[0]
-        return answer.legal and not answer.symptoms <= whole.symptoms
+        return answer.legal and not answer.asked <= whole.asked
 
     def _with(self, lines: dict[int, str]) -> Image:
         return Image(crash_point=self.image.crash_point, level=self.image.level.with_lines(lines))
@@ -221,7 +224,7 @@ class _Search:
             if visible[points[number]].event <= made:
                 # B is not lost there but not made yet, which is no better once A is there.
                 return self.symptom in visible[points[number]].symptoms
-            return not answer.symptoms <= visible[points[number]].symptoms
+            return not answer.asked <= visible[points[number]].asked
 
         if not wrong(len(points) - 1):
             return self._ahead_here(lost), "store"
@@ -288,7 +291,7 @@ class _Search:
                 for s in sets
             ]
             for chosen, answer in zip(sets, self.judge.ask(images), strict=True):
-                if answer.legal and self.symptom not in answer.symptoms and answer.symptoms <= visible.symptoms:
+                if answer.legal and self.symptom not in answer.symptoms and answer.asked <= visible.asked:
                     there = [event for event in stores if _touches(event, chosen)]
                     return self._decisive_last(image, there, chosen)
         return ()

@@ -15,8 +15,12 @@ from powercut.program import Recovery
 VISIBLE: Literal["visible"] = "visible"
 FLOOR: Literal["floor"] = "floor"
 
-#: An invariant, and the query that showed its violation.
-Symptom = tuple[str, str]
+#: The query of recovery itself, by its text.
+RECOVERY = "recovery"
+
+#: An invariant, the query that showed its violation, and how recovery or the query ended where it did not answer: what
+#: two bugs that break the same invariant of the same query differ in.
+Symptom = tuple[str, str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,6 +86,11 @@ class Answer:
     event: int
     when: str
     symptoms: frozenset[Symptom]
+
+    @property
+    def asked(self) -> frozenset[tuple[str, str]]:
+        """The invariants and queries of the symptoms, however an execution ended."""
+        return frozenset((invariant, query) for invariant, query, _ in self.symptoms)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,8 +160,31 @@ def _answer(raw: dict[str, Any]) -> Answer:
         crash_point=raw["crash_point"],
         event=raw["crash_event"],
         when=raw["when"],
-        symptoms=frozenset((item["underlying"] or item["invariant"], item["query"]) for item in raw["violations"]),
+        symptoms=frozenset(
+            (
+                item["underlying"] or item["invariant"],
+                item["query"],
+                _ending(item["query"], item["found"], item.get("fault")),
+            )
+            for item in raw["violations"]
+        ),
     )
+
+
+def ending_of(record: dict[str, Any]) -> str:
+    """How recovery or the query of a finding record ended, as in a symptom."""
+    fault = record.get("fault")
+    places = None
+    if fault and (fault["signal"] or fault.get("text") or record["invariant"] == "wild-store"):
+        # One return address may be several inlined frames.
+        places = list(dict.fromkeys((frame["module"], frame["offset"]) for frame in fault["stack"]))
+    return _ending(record["query"]["text"], record["found"], places)
+
+
+def _ending(query: str, found: str, fault: Iterable[Sequence[Any]] | None) -> str:
+    if fault is not None:
+        return " < ".join(f"{module}+0x{offset:x}" for module, offset in fault)
+    return found if query == RECOVERY else ""
 
 
 def of_finding(record: dict[str, Any]) -> Image:

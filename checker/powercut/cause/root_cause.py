@@ -14,7 +14,7 @@ from typing import Any, Literal
 from powercut import program_run, runner, source
 from powercut.cause.culprits import Culprit, Culprits, RecoveryStore, find
 from powercut.cause.fixes import FRAME, Fix, apply, candidates, stored_first
-from powercut.cause.images import Deadline, Judge
+from powercut.cause.images import Deadline, Judge, ending_of
 from powercut.cause.trace_view import TraceEvent, TraceView, read
 from powercut.cause.words import explanation, fix_sentence, sentence
 from powercut.errors import UsageError
@@ -28,20 +28,28 @@ ROUNDS = 8
 #: Executions that one exploration with a fix may take.
 BUDGET = 50_000
 
+#: Other findings that one fix is looked at for, before it counts as not mending.
+MOST_OTHERS = 8
+#: Of a fix after which other bugs of the same kind are still there.
+OTHER_BUGS = "Findings of the same kind remain; they lose other stores, and have causes of their own."
+#: Of a fix whose trace was not explored to its end.
+NOT_COMPLETE = "A fix was tried, but the exploration with it was not complete ({reason}): it proves nothing."
+
 #: Of a fix that changes an order: the stores of recovery cannot be moved, since its loads would not see it.
 NOT_IN_RECOVERY = "Recovery stores at the same lines, in the order that it has; cuts inside it were not re-checked."
 
 Kind = Literal["order", "atomicity", "recovery", "functional", "unexplained"]
 #: What a reader would call one and the same thing going wrong.
-Class = tuple[str, str, str]
+Class = tuple[str, str, str, str]
 
 
 def class_of(record: dict[str, Any]) -> Class:
-    """Invariant, kind of query, kind of operation."""
+    """Invariant, kind of query, kind of operation, and where recovery or the query died, if it did."""
     return (
         record.get("underlying") or record["invariant"],
         record["query"]["kind"],
         record["operation"]["kind"],
+        ending_of(record),
     )
 
 
@@ -56,8 +64,12 @@ class _Attempt:
     note: str = ""
 
     @property
+    def complete(self) -> bool:
+        return runner.is_complete({**self.run, "verdict": "consistent"})
+
+    @property
     def held(self) -> bool:
-        return bool(self.fixes) and not self.remaining and runner.is_complete({**self.run, "verdict": "consistent"})
+        return bool(self.fixes) and not self.remaining and self.complete
 
 
 def find_cause(
@@ -127,6 +139,10 @@ class _Search:
         if culprits is None or not (culprits.first or culprits.second):
             return self.described("unexplained", Culprits(), view, None, None)
         kind, attempt = self.mended(culprits, view, known, _Attempt(trace=self.trace))
+        if not attempt.held and (alone := self.mended_alone(culprits, view, known, base)):
+            kind, attempt = "order", alone
+        if attempt.fixes and not attempt.complete and not attempt.remaining:
+            return unexplained(NOT_COMPLETE.format(reason=attempt.run["coverage"]["reason"]))
         recheck = rechecked(attempt) if attempt.fixes else None
         if recheck is not None and whole is not None and kind == "order":
             kind, there = self.on_whole(attempt.fixes, whole, known)
@@ -173,6 +189,30 @@ class _Search:
             return "atomicity", best
         mended = best.fixes and class_of(self.record) not in {class_of(item) for item in best.remaining}
         return ("order" if mended else "unexplained"), best
+
+    def mended_alone(
+        self, culprits: Culprits, view: TraceView, known: set[Class], base: dict[str, Any]
+    ) -> _Attempt | None:
+        """A fix after which this finding is gone, and all that remains are other bugs of its kind; None without one.
+
+        Another bug was there before, and loses other stores. What only the fix has brought, or what loses a store that
+        the fix is about, belongs to this one: where B before A mends one half of what must be atomic, A before B is the
+        other half.
+        """
+        before = {item["fingerprint"] for item in base["findings"]} - {self.record["fingerprint"]}
+        ours = _paths(culprits.first, view) | _paths(culprits.second, view)
+        for fix in candidates(culprits, view):
+            attempt = self.all_of([fix], self.trace, known)
+            if attempt is None or not attempt.complete or len(attempt.remaining) > MOST_OTHERS:
+                continue
+            if any(item["fingerprint"] not in before for item in attempt.remaining):
+                continue
+            now = self.view(attempt.trace)
+            judge = self.judge(attempt.trace)
+            if all(_apart(find(item, now, judge), now, ours) for item in attempt.remaining):
+                attempt.remaining, attempt.note = [], OTHER_BUGS
+                return attempt
+        return None
 
     def best_of(self, chosen: Sequence[Fix], before: _Attempt, view: TraceView, known: set[Class]) -> _Attempt | None:
         """The first of the fixes that holds, else the last that could be applied."""
@@ -400,6 +440,14 @@ def _tell_apart(first: dict[str, Any] | None, second: dict[str, Any] | None) -> 
 def _with_source(frame: Frame) -> dict[str, Any]:
     lines = source.context(frame.file, frame.line) if frame.file and frame.belongs_to_user else None
     return {**frame.record(), "source": lines} if lines else frame.record()
+
+
+def _apart(culprits: Culprits | None, view: TraceView, ours: frozenset[tuple[str, ...]]) -> bool:
+    """Whether culprits are known, and what they lose is none of `ours`."""
+    if culprits is None:
+        return False
+    lost = _paths(culprits.first, view) or _paths(culprits.second, view)
+    return bool(lost) and not lost & ours
 
 
 def _paths(stores: Iterable[Culprit], view: TraceView) -> frozenset[tuple[str, ...]]:
