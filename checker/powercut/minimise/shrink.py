@@ -20,9 +20,9 @@ from powercut.minimise.passes.configure import shrink_options
 from powercut.minimise.passes.delete import delete_pairs, delete_runs
 from powercut.minimise.passes.other_keys import other_keys
 from powercut.minimise.passes.phases import join_phases
+from powercut.minimise.passes.pool import shrink_pool
 from powercut.minimise.passes.restart import restart
 from powercut.minimise.passes.simplify import lower_keys, simplify_operations
-from powercut.minimise.passes.sizes import shrink_sizes
 from powercut.minimise.passes.substitute import substitute
 from powercut.minimise.passes.truncate import truncate
 from powercut.minimise.scenario_text import scenario_text
@@ -120,7 +120,7 @@ def shrink(search: Search, options: Mapping[str, Sequence[str]], commands: Seque
         join_phases,
         delete_pairs,
     ]
-    simpler = [simplify_operations, shrink_sizes, lower_keys]
+    simpler = [simplify_operations, shrink_pool, lower_keys]
     start = search.best
     try:
         _until_settled(search, fewer)
