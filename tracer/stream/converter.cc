@@ -39,11 +39,7 @@ class Converter {
     if (survey_.has_phases) return;
     plain(EventKind::kCut, {});
     unsynced_.clear();
-    Event event;
-    event.kind = EventKind::kPhase;
-    event.code = 1;
-    event.text = "run";
-    writer_.append(event);
+    phase("run", true);
   }
   void add(const StreamRecord& record);
   void finish() { write_piece(); }
@@ -55,6 +51,13 @@ class Converter {
     event.thread = site.thread;
     event.stack = stacks_[site.stack];
     return event;
+  }
+  void phase(std::string_view name, bool explored) {
+    Event event;
+    event.kind = EventKind::kPhase;
+    event.code = explored ? 1 : 0;
+    event.text = name;
+    writer_.append(event);
   }
   void plain(EventKind kind, powercut_site site) { writer_.append(event_of(kind, site)); }
   void text(EventKind kind, const StreamRecord& record) {
@@ -167,12 +170,18 @@ void Converter::resize(const StreamRecord& record) {
   for (auto line = written_.lower_bound(begin / kLine); line != written_.end() && *line * kLine < end; ++line) {
     lines.push_back(*line);
   }
+  if (lines.empty()) return;
+  // A crash leaves the file as it was, stores of its own that were on their way included, or without what was cut off;
+  // no file system leaves a mixture of both. So the last crash point before is here, where the first of these flushes
+  // takes something away (the later ones see fewer images of the same), and none comes before all lines are zeros.
+  for (const uint64_t line : lines) flush_at(line * kLine, record.site, kPowercutClflush);
+  if (!survey_.has_phases) phase("the file is cut off", false);
   for (const uint64_t line : lines) {
     const uint64_t from = std::max(begin, line * kLine);
     append_store(from, std::span(kZeros).first((line + 1) * kLine - from), record.site, 0);
-    flush_at(line * kLine, record.site, kPowercutClwb);
+    flush_at(line * kLine, record.site, kPowercutClflush);
   }
-  if (!lines.empty()) fence(record.site, kPowercutSfence);
+  if (!survey_.has_phases) phase("run", true);
 }
 
 void Converter::add(const StreamRecord& record) {

@@ -28,8 +28,8 @@ def test_mappings_writes_sizes_and_syncs(build: Build, tmp_path: Path) -> None:
         "store 4096 55000000",
         *(f"flush {line} clwb" for line in (4096, 8192, 12288)),
         "fence sfence",
-        *(text for line in (4096, 8192, 12288) for text in (f"store {line} {zeros}", f"flush {line} clwb")),
-        "fence sfence",
+        *(f"flush {line} clflush" for line in (4096, 8192, 12288)),
+        *(text for line in (4096, 8192, 12288) for text in (f"store {line} {zeros}", f"flush {line} clflush")),
         f"store 64 {'00' * 16}",
     ]
     pools = [(pool["path"], pool["offset"], pool["size"], pool["mapped"]) for pool in run.converted["pools"]]
