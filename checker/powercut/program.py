@@ -67,6 +67,8 @@ class Recording:
     #: Exit statuses that are no failure.
     allowed: frozenset[int] = frozenset({0})
     keep: bool = False
+    #: Whether the pools stay as the program leaves them.
+    keep_pool: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,6 +149,7 @@ def recording(
     timeout: str,
     allow_exit: Sequence[int],
     keep: bool,
+    keep_pool: bool = False,
 ) -> Recording:
     """What is to be recorded. UsageError when it cannot be."""
     folder = working_folder(cwd)
@@ -175,6 +178,7 @@ def recording(
         timeout=duration(timeout, option="--record-timeout"),
         allowed=frozenset({0, *allow_exit}),
         keep=keep,
+        keep_pool=keep_pool,
     )
 
 

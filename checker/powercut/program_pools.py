@@ -1,7 +1,10 @@
 """The files that a recorded program keeps its data in."""
 
+import contextlib
 import os
+import shutil
 import stat
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from powercut.errors import UsageError
@@ -73,3 +76,38 @@ def copy(source: Path, to: Path) -> None:
                     return
                 writer.write(data)
                 start += len(data)
+
+
+@contextlib.contextmanager
+def put_back(pools: Sequence[Path], scratch: Path, *, keep: bool, changed: bool) -> Iterator[None]:
+    """Afterwards the pools are what they are now, and those that do not exist do not: their contents wait in `scratch`.
+
+    With `changed` they stay as the body leaves them; with `keep` the copies are made all the same.
+    """
+    copies = {}
+    for number, pool in enumerate(pool for pool in pools if pool.exists() and (keep or not changed)):
+        copies[pool] = scratch / f"{number}.before"
+        copy(pool, copies[pool])
+        shutil.copystat(pool, copies[pool])
+    try:
+        yield
+    finally:
+        if not changed:
+            for pool in pools:
+                _restore(pool, copies.get(pool))
+
+
+def _restore(pool: Path, before: Path | None) -> None:
+    if before is None:
+        pool.unlink(missing_ok=True)
+        return
+    with contextlib.suppress(FileNotFoundError):
+        if pool.stat().st_nlink > 1:  # the file itself counts, whatever its names are
+            copy(before, pool)
+            shutil.copystat(before, pool)
+            return
+    # At once, or not at all: the process may be killed here.
+    part = pool.with_name(f".{pool.name}.powercut")
+    copy(before, part)
+    shutil.copystat(before, part)
+    part.replace(pool)

@@ -32,7 +32,8 @@ def environment() -> dict[str, str]:
 def record(recording: Recording, trace: Path, *, name: str, interrupt: Interrupt | None = None) -> dict[str, Any]:
     """Records into `trace` and returns what is known of it. A failure leaves an older trace alone.
 
-    The program works on the pool files themselves, which stay as it left them.
+    The program works on the pool files themselves. Afterwards they are as they were before, so that the next run of the
+    same command finds what this one has found; with `keep_pool` they stay as the program left them.
     """
     trace = trace.absolute()  # the program may run in another folder
     try:
@@ -46,9 +47,16 @@ def record(recording: Recording, trace: Path, *, name: str, interrupt: Interrupt
 def _record(
     recording: Recording, trace: Path, *, name: str, scratch: Path, interrupt: Interrupt | None
 ) -> dict[str, Any]:
+    with program_pools.put_back(recording.pools, scratch, keep=recording.keep, changed=recording.keep_pool):
+        recorded = _traced(recording, trace, name=name, scratch=scratch, interrupt=interrupt)
     if recording.keep:
-        for number, pool in enumerate(pool for pool in recording.pools if pool.exists()):
-            program_pools.copy(pool, scratch / f"{number}.before")
+        _keep(scratch, trace)
+    return recorded
+
+
+def _traced(
+    recording: Recording, trace: Path, *, name: str, scratch: Path, interrupt: Interrupt | None
+) -> dict[str, Any]:
     part = scratch / trace.name
     run = _pmemcheck if recording.tracer == "pmemcheck" else _stream
     try:
@@ -56,8 +64,6 @@ def _record(
     except StartError as error:
         raise _not_started(error) from error
     _refuse_unused(recording, raw)
-    if recording.keep:
-        _keep(scratch, trace)
     part.replace(trace)
     return {
         **{key: value for key, value in raw.items() if key != "event"},

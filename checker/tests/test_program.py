@@ -18,14 +18,13 @@ def test_a_correct_program_is_clean_and_complete(kv: Kv, program: str) -> None:
     assert (answer.code, run["verdict"], run["coverage"]["kind"]) == (0, "consistent", "complete")
     assert run["program"]["tracer"] == BUILDS[program]
     assert run["program"]["pools"][0]["path"] == str(kv.pool)
-    assert run["program"]["pools"][0]["size"] == kv.pool.stat().st_size
+    assert run["program"]["pools"][0]["size"] == 8192
     assert run["target"] == program.removeprefix("./")
 
 
 def test_both_tracers_see_the_same_images(kv: Kv) -> None:
     images = set()
     for program in BUILDS:
-        kv.pool.unlink(missing_ok=True)
         # One run of recovery for each distinct image. Crash points differ: Valgrind sees the C library's fences.
         images.add(kv.judge(program).run["executions"])
     assert len(images) == 1
@@ -47,15 +46,15 @@ def test_a_missing_flush_is_found_with_its_line(kv: Kv, program: str) -> None:
 def test_only_the_output_shows_an_operation_that_was_lost(kv: Kv, program: str) -> None:
     kv.bug("unflushed")
     assert kv.judge(program).run["verdict"] == "consistent"
-    kv.pool.unlink()
     run = kv.judge(program, "--dump", f"{program} dump pool").run
     assert {item["invariant"] for item in run["findings"]} == {"lost-item"}
 
 
-def test_the_pool_is_what_it_was_before_and_stays_as_the_program_left_it(kv: Kv) -> None:
-    kv.judge()
+def test_with_keep_pool_the_pool_stays_as_the_program_left_it(kv: Kv) -> None:
+    kv.judge("./kv", "--keep-pool")
     before = kv.pool.read_bytes()
-    assert kv.cli("record", *kv.arguments()[:2], "--pool", "pool", "-o", "second.pct", "--keep").code == 0
+    kept = ("--keep", "--keep-pool")
+    assert kv.cli("record", *kv.arguments()[:2], "--pool", "pool", "-o", "second.pct", *kept).code == 0
     assert kv.pool.read_bytes()[64 * 5 : 64 * 8] != bytes(64 * 3)
     assert (kv.folder / "second.kept" / "0.before").read_bytes() == before
     # The three entries of the first run are the trace's beginning, and no crash loses them.
@@ -64,12 +63,28 @@ def test_the_pool_is_what_it_was_before_and_stays_as_the_program_left_it(kv: Kv)
     assert run["program"]["recover"] == ["./kv", "check", "pool"]
 
 
+def test_state_of_an_earlier_run_the_second_run_of_a_command_finds_what_the_first_has_found(kv: Kv) -> None:
+    kv.bug("order")
+    first = kv.judge().run
+    assert not kv.pool.exists()
+    assert [item["fingerprint"] for item in kv.judge().run["findings"]] == [
+        item["fingerprint"] for item in first["findings"]
+    ]
+    # A pool that was there is put back, with its name, its permissions and its contents.
+    kv.pool.write_bytes(bytes(64) + b"mine" + bytes(8124))
+    kv.pool.chmod(0o600)
+    kv.judge()
+    assert kv.pool.read_bytes() == bytes(64) + b"mine" + bytes(8124)
+    assert kv.pool.stat().st_mode & 0o777 == 0o600
+    assert not list(kv.folder.glob(".pool*"))
+
+
 def test_a_trace_of_a_program_is_explored_later_and_elsewhere(kv: Kv) -> None:
     kv.bug("order")
     recorded = kv.cli("record", "--record", "./kv run pool", "--pool", "pool", "-o", "run.pct")
     assert recorded.code == 0
     assert "powercut explore run.pct --recover" in recorded.err
-    kv.pool.unlink()
+    assert not kv.pool.exists()
     answer = kv.cli("explore", "run.pct", "--recover", "./kv check pool", "--format", "text")
     assert answer.code == 1
     assert "recovery-failed" in answer.out
@@ -81,7 +96,7 @@ def test_a_finding_is_reproduced_and_its_image_written(kv: Kv) -> None:
     answer = kv.cli("reproduce", file, "--image-out", "image")
     assert (answer.code, "The finding holds." in answer.err) == (1, True)
     image = kv.folder / "image"
-    assert image.stat().st_size == kv.pool.stat().st_size
+    assert image.stat().st_size == 8192
     # The image is one of the program's own files: its own check refuses it, too.
     record = json.loads(Path(file).read_text())
     for line in record["image"]:
@@ -123,7 +138,7 @@ def test_the_folder_of_the_commands_may_be_another_one(kv: Kv, monkeypatch: pyte
     elsewhere = kv.folder / "elsewhere"
     elsewhere.mkdir()
     monkeypatch.chdir(elsewhere)
-    answer = kv.judge("./kv", "--cwd", str(kv.folder))
+    answer = kv.judge("./kv", "--cwd", str(kv.folder), "--keep-pool")
     assert answer.code == 0
     assert kv.pool.exists()
     assert (elsewhere / ".powercut" / "traces" / "kv-program.pct").exists()
@@ -132,7 +147,7 @@ def test_the_folder_of_the_commands_may_be_another_one(kv: Kv, monkeypatch: pyte
 def test_a_driver_feeds_the_program(kv: Kv) -> None:
     record = "sh -c 'read count && exec ./kv run pool $count'"
     arguments = ["--record", record, "--ops", "echo 5", "--recover", "./kv check pool", "--pool", "pool"]
-    answer = kv.cli("run", *arguments, "--tracer", "llvm", "--format", "text", "--json")
+    answer = kv.cli("run", *arguments, "--tracer", "llvm", "--format", "text", "--json", "--keep-pool")
     assert answer.code == 0
     assert len(kv.cli("explore", ".powercut/traces/sh-program.pct", "--recover", "true pool", "--json").out) > 0
     assert kv.pool.read_bytes()[8] == 5

@@ -113,6 +113,13 @@ Name = Annotated[
 Keep = Annotated[
     bool, typer.Option("--keep", help="Program mode: keep the raw recording and copies of the pools before it.")
 ]
+KeepPool = Annotated[
+    bool,
+    typer.Option(
+        "--keep-pool",
+        help="Program mode: leave the pools as the recorded command left them, not as they were before it.",
+    ),
+]
 Cwd = Annotated[
     Path | None,
     typer.Option(
@@ -141,6 +148,7 @@ class ProgramOptions:
     allow_exit: list[int] | None = None
     name: str | None = None
     keep: bool = False
+    keep_pool: bool = False
     cwd: Path | None = None
 
     def named(self) -> list[str]:
@@ -155,6 +163,7 @@ class ProgramOptions:
             "--allow-exit": self.allow_exit,
             "--name": self.name,
             "--keep": self.keep,
+            "--keep-pool": self.keep_pool,
             "--cwd": self.cwd,
         }
         return [option for option, value in given.items() if value]
@@ -176,6 +185,7 @@ class ProgramOptions:
             timeout=self.record_timeout,
             allow_exit=self.allow_exit or [],
             keep=self.keep,
+            keep_pool=self.keep_pool,
         )
 
     def recovery(self) -> program.Recovery:

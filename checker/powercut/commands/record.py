@@ -48,6 +48,7 @@ def record(
     allow_exit: modes.AllowExit = None,
     name: modes.Name = None,
     keep: modes.Keep = False,
+    keep_pool: modes.KeepPool = False,
     cwd: modes.Cwd = None,
 ) -> None:
     """Record one scenario on one target into a trace; or, in program mode, a command.
@@ -66,6 +67,7 @@ def record(
         allow_exit=allow_exit,
         name=name,
         keep=keep,
+        keep_pool=keep_pool,
         cwd=cwd,
     )
     if given.named():

@@ -53,6 +53,7 @@ def run(
     allow_exit: modes.AllowExit = None,
     name: modes.Name = None,
     keep: modes.Keep = False,
+    keep_pool: modes.KeepPool = False,
     cwd: modes.Cwd = None,
 ) -> None:
     """Record scenarios on targets, explore every legal crash state, and report.
@@ -85,6 +86,7 @@ def run(
             allow_exit=allow_exit,
             name=name,
             keep=keep,
+            keep_pool=keep_pool,
             cwd=cwd,
         )
         if given.named():
