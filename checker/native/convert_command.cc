@@ -8,6 +8,8 @@
 #include "checker/native/event_stream.h"
 #include "checker/native/trace_stats.h"
 #include "tracer/stream/converter.h"
+#include "tracer/stream/pool_shadow.h"
+#include "tracer/stream/stream.h"
 
 namespace powercut {
 namespace {
@@ -36,12 +38,44 @@ Json exit_json(const StreamSurvey& survey) {
 }
 
 Json notes_json(const StreamSurvey& survey) {
-  constexpr const char* kKinds[] = {"other", "fork", "exec", "private-mapping", "other"};
+  constexpr const char* kKinds[] = {"other", "fork", "exec", "private-mapping", "other", "unseen"};
   Json notes = Json::array();
   for (const StreamNote& note : survey.notes) {
     notes.push_back({{"kind", kKinds[note.kind < std::size(kKinds) ? note.kind : 0]}, {"text", note.text}});
   }
   return notes;
+}
+
+// Sentences about changes of the pools that are not in the trace: those that the tracer noticed, and what the files
+// hold now although no store of the trace, which `reader` is at the start of, put it there.
+std::vector<std::string> unseen_changes(const StreamSurvey& survey, const std::string& stream, TraceReader* reader) {
+  std::vector<std::string> out;
+  for (const StreamNote& note : survey.notes) {
+    if (note.kind == kPowercutNoteUnseen) out.push_back(note.text);
+  }
+  std::ifstream others(stream + ".unrecorded");
+  if (std::string command; std::getline(others, command)) {
+    out.push_back("another process used the pool and was not recorded: " + command);
+  }
+  if (!out.empty()) return out;
+  PoolShadow shadow;
+  Event event;
+  while (reader->next(&event)) {
+    if (event.kind != EventKind::kStore && event.kind != EventKind::kNtStore) continue;
+    for (uint32_t i = 0; i < survey.pools.size(); ++i) {
+      const uint64_t offset = event.addr - survey.pools[i].offset;
+      if (offset < survey.pools[i].window) shadow.store(i, offset, event.value);
+    }
+  }
+  for (uint32_t i = 0; i < survey.pools.size(); ++i) {
+    const StreamPool& pool = survey.pools[i];
+    if (pool.path.empty() || !pool.used) continue;
+    PoolDifference difference;
+    // A pool that the program has removed holds nothing that could differ.
+    if (!compare_file(pool.path, i, &shadow, &difference) || difference.bytes == 0) continue;
+    out.push_back(difference.text() + " of " + pool.path + " changed during the run without a recorded store");
+  }
+  return out;
 }
 
 // What the caller gave, completed by what only the stream knows. A target's metadata has a plan and says all itself.
@@ -75,21 +109,36 @@ Result<Json> metadata_of(const ConvertOptions& options, const StreamSurvey& surv
   return metadata;
 }
 
+std::optional<EngineError> write_trace(const ConvertOptions& options, const StreamSurvey& survey,
+                                       const Json& metadata) {
+  TraceError error;
+  const std::unique_ptr<TraceWriter> writer =
+      TraceWriter::create(options.trace, metadata.dump(-1, ' ', false, Json::error_handler_t::replace), &error);
+  if (writer == nullptr) return usage_error(error);
+  if (const auto wrong = convert_stream(options.stream, survey, options.driver, *writer)) return usage_error(*wrong);
+  if (const auto wrong = writer->finish()) return usage_error(*wrong);
+  return std::nullopt;
+}
+
 Result<Json> convert(const ConvertOptions& options) {
   const Clock::time_point start = Clock::now();
   TraceError error;
   const std::optional<StreamSurvey> survey = survey_stream(options.stream, &error);
   if (!survey) return usage_error(error);
-  const Result<Json> metadata = metadata_of(options, *survey);
+  Result<Json> metadata = metadata_of(options, *survey);
   if (!metadata) return metadata.error();
-  const std::unique_ptr<TraceWriter> writer =
-      TraceWriter::create(options.trace, metadata->dump(-1, ' ', false, Json::error_handler_t::replace), &error);
-  if (writer == nullptr) return usage_error(error);
-  if (const auto wrong = convert_stream(options.stream, *survey, options.driver, *writer)) return usage_error(*wrong);
-  if (const auto wrong = writer->finish()) return usage_error(*wrong);
+  if (const auto wrong = write_trace(options, *survey, *metadata)) return *wrong;
+  std::unique_ptr<TraceReader> reader = TraceReader::open(options.trace, &error);
+  if (reader == nullptr) return harness_error(error.what, error.where, error.next);
+  const std::vector<std::string> unseen = unseen_changes(*survey, options.stream, reader.get());
+  if (!unseen.empty() && metadata->contains("program")) {
+    // The metadata stand in front: the trace is written anew.
+    (*metadata)["program"]["unseen"] = unseen;
+    if (const auto wrong = write_trace(options, *survey, *metadata)) return *wrong;
+  }
 
   // Counted from the file: what is reported is what was written.
-  const std::unique_ptr<TraceReader> reader = TraceReader::open(options.trace, &error);
+  reader = TraceReader::open(options.trace, &error);
   if (reader == nullptr) return harness_error(error.what, error.where, error.next);
   const Result<TraceStats> stats = stats_of(*reader);
   if (!stats) return stats.error();
@@ -102,6 +151,7 @@ Result<Json> convert(const ConvertOptions& options) {
               {"pools", pools_json(*survey)},
               {"exit", exit_json(*survey)},
               {"notes", notes_json(*survey)},
+              {"unseen", unseen},
               {"counters", TraceStats::json(stats->all())},
               {"counters_explored", TraceStats::json(stats->explored())},
               {"seconds", std::chrono::duration<double>(Clock::now() - start).count()}};

@@ -84,10 +84,11 @@ int explore(const ProgramOptions& options, EventStream& events) {
                                       .expected = *expected,
                                       .events = session.events(),
                                       .seconds = seconds(),
-                                      .notes = lanes.first().notes()});
+                                      .notes = lanes.first().notes(),
+                                      .pools = session.pools()});
   events.emit(result);
   const bool complete = result["coverage"]["kind"] == "complete";
-  if (explored.unrepeatable) return events.end(kExitUnknown);
+  if (result["verdict"] == "unknown") return events.end(kExitUnknown);
   return events.end(!explored.findings.empty() ? kExitFindings : complete ? kExitOk : kExitUnknown);
 }
 

@@ -137,6 +137,7 @@ Result<Json> run_image(const ImageOptions& options, const EventStream& events) {
     if (!first) first = std::move(*outcome);
   }
   event["same"] = same;
+  event["unseen"] = session.pools().unseen;
   return event;
 }
 

@@ -152,6 +152,8 @@ class Collector:
     def finish(self, *, error: HarnessError | None = None, interrupted: bool = False) -> dict[str, Any]:
         """The run record. Without a `result` event it is `unknown` (or inconsistent) and sampled."""
         run = self._run
+        if self._result is not None and self._result.withdrawn:
+            self._withdraw()
         run["findings"] = self._settled()
         if self._result is not None:
             self._judged(self._result)
@@ -175,6 +177,12 @@ class Collector:
             run["interrupted"] = True
             run["coverage"] = {**run["coverage"], "kind": "sampled", "reason": INTERRUPTED}
         return run
+
+    def _withdraw(self) -> None:
+        """Takes back all findings, from disk as well."""
+        for name in {record["fingerprint"] for record in self._by_key.values()}:
+            self._store.withdraw(name, order=self._order)
+        self._by_key.clear()
 
     def _settled(self) -> list[dict[str, Any]]:
         """One record a fingerprint, the canonical one, each with its file as it is on disk."""

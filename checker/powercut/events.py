@@ -105,6 +105,8 @@ class Converted(_Event):
     #: {"status": n} or {"signal": n}; None: the program was killed, and the stream stops where it was.
     exit: dict[str, int] | None = None
     notes: list[StreamNote] = Field(default_factory=list)
+    #: Changes of the pools that the trace has no stores for.
+    unseen: list[str] = Field(default_factory=list)
     counters: dict[str, dict[str, float]] = Field(default_factory=dict)
     seconds: float = 0.0
 
@@ -123,6 +125,8 @@ class Imaged(_Event):
     runs: list[ImageRun]
     files: list[str]
     same: bool
+    #: Changes of the pools that the trace has no stores for.
+    unseen: list[str] = Field(default_factory=list)
 
 
 class RunStarted(_Event):
@@ -207,6 +211,8 @@ class Coverage(_Event):
 class Result(_Event):
     event: Literal["result"]
     verdict: Verdict
+    #: The findings that were announced do not stand.
+    withdrawn: bool = False
     events: int
     crash_points: int
     crash_states: Decimal

@@ -127,7 +127,10 @@ void* mmap64(void* address, size_t length, int protection, int flags, int fd, of
 int munmap(void* address, size_t length) noexcept {
   // Told before it happens: another thread may get the same addresses at once.
   if (watches_pools()) {
-    with_stream([&](StreamTrace& stream) { stream.unmapped(number(address), length); });
+    with_stream([&](StreamTrace& stream) {
+      stream.unmaps(number(address), length);
+      stream.unmapped(number(address), length);
+    });
   }
   return static_cast<int>(syscall(SYS_munmap, address, length));
 }

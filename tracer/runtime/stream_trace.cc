@@ -8,11 +8,15 @@
 #include <cstring>
 #include <utility>
 
+#include "tracer/runtime/uninstrumented.h"
+
 namespace powercut::runtime {
 namespace {
 
 constexpr uint64_t kLine = 64;
 constexpr size_t kBuffer = 1 << 20;
+// More would say nothing new.
+constexpr uint32_t kMostTold = 4;
 // The flags of a stream's store are those of the hooks.
 static_assert(uint32_t{kPowercutStoreNt} == POWERCUT_STORE_NT);
 static_assert(uint32_t{kPowercutStoreAtomic} == POWERCUT_STORE_ATOMIC);
@@ -56,7 +60,8 @@ StreamTrace::StreamTrace(std::string path, std::string_view pool_files)
     : path_(std::move(path)),
       files_(pool_files),
       ranges_(std::make_unique<powercut_ranges>()),
-      stacks_([this](std::span<const uint64_t> addresses) { return define_stack(addresses); }) {}
+      stacks_([this](std::span<const uint64_t> addresses) { return define_stack(addresses); }),
+      unseen_(ranges_.get()) {}
 
 powercut_window StreamTrace::window() const {
   if (ranges_->span == 0) return {0, 0};
@@ -97,6 +102,7 @@ bool StreamTrace::begin() {
     powercut_stream_pool(&stream_, file.path.c_str(), file.size);
     PoolFiles::read(file, [&](uint64_t offset, std::span<const uint8_t> bytes) {
       powercut_stream_content(&stream_, number, offset, bytes.data(), static_cast<uint32_t>(bytes.size()));
+      unseen_.store(number, offset, bytes, 0);
     });
     ++number;
   }
@@ -137,6 +143,8 @@ void StreamTrace::store(uint64_t addr, uint64_t size, uint32_t flags, const void
     const bool string = (flags & POWERCUT_STORE_MEMCALL) != 0;
     if (string && begin == string_end_) powercut_stream_load(&stream_, where, begin, 1);
     powercut_stream_store(&stream_, where, flags, begin, bytes, piece);
+    const powercut_range* range = powercut_ranges_at(ranges_.get(), begin);
+    unseen_.store(range->pool, range->offset + (begin - range->begin), {bytes, piece}, begin);
     string_end_ = string ? begin + piece : 0;
     bytes += piece;
     size -= begin - addr + piece;
@@ -173,6 +181,7 @@ void StreamTrace::fence(uint32_t kind, const void* pc, const void* frame) {
 void StreamTrace::mark(const char* name) { powercut_stream_marker(&stream_, no_stack(), name); }
 
 void StreamTrace::operation_begins(uint32_t kind, std::span<const uint8_t> key, std::span<const uint8_t> value) {
+  look("the start of operation " + std::to_string(++operations_));
   const bool command = kind == static_cast<uint32_t>(OpKind::kMaintain);
   const std::string text = command ? std::string(value.begin(), value.end()) : std::string();
   if (command) value = {};
@@ -181,6 +190,7 @@ void StreamTrace::operation_begins(uint32_t kind, std::span<const uint8_t> key, 
 }
 
 void StreamTrace::operation_ends(uint32_t status, std::span<const uint8_t> value) {
+  look("the end of operation " + std::to_string(operations_));
   powercut_stream_op_end(&stream_, no_stack(), status, value.data(), value.size());
 }
 
@@ -192,8 +202,26 @@ void StreamTrace::forked() {
   }
 }
 
+void StreamTrace::look(const std::string& place) {
+  const bool all = unseen_.affords_all();
+  tell(unseen_.look(all ? UnseenStores::Where::kAll : UnseenStores::Where::kStored, threads_ > 1), place);
+  if (all) looked_ = place;
+}
+
+void StreamTrace::tell(const UnseenStores::Differences& differences, const std::string& place) {
+  for (const auto& [pool, difference] : differences) {
+    if (++told_ > kMostTold) return;
+    const std::string suspects = uninstrumented_code();
+    const std::string text = difference.text() + " of " + files_.all()[pool].path + " changed between " + looked_ +
+                             " and " + place + " without a recorded store" +
+                             (suspects.empty() ? "" : " (" + suspects + ")");
+    powercut_stream_note(&stream_, kPowercutNoteUnseen, text.c_str());
+  }
+}
+
 std::optional<std::string> StreamTrace::finish(int status) {
   if (state_ == State::kRecording) {
+    tell(unseen_.look(UnseenStores::Where::kAll, threads_ > 1), "the end of the recording");
     powercut_stream_end(&stream_, kPowercutExited, static_cast<uint32_t>(status));
     state_ = State::kEnded;
   }
@@ -204,7 +232,10 @@ std::optional<uint32_t> StreamTrace::touch(int fd) {
   if (state_ == State::kEnded) return std::nullopt;
   const std::optional<PoolFiles::Open> open = files_.find(fd);
   if (!open || (state_ == State::kWaiting && !begin())) return std::nullopt;
-  if (open->replaced) powercut_stream_file_size(&stream_, no_stack(), open->pool, 0);
+  if (open->replaced) {
+    powercut_stream_file_size(&stream_, no_stack(), open->pool, 0);
+    unseen_.zero_from(open->pool, 0);
+  }
   resized(open->pool, fd);
   return open->pool;
 }
@@ -213,6 +244,9 @@ void StreamTrace::resized(uint32_t pool, int fd) {
   struct stat status{};
   PoolFiles::File& file = files_.all()[pool];
   if (fstat(fd, &status) != 0 || static_cast<uint64_t>(status.st_size) == file.size) return;
+  if (static_cast<uint64_t>(status.st_size) < file.size) {
+    unseen_.zero_from(pool, static_cast<uint64_t>(status.st_size));
+  }
   file.size = static_cast<uint64_t>(status.st_size);
   powercut_stream_file_size(&stream_, no_stack(), pool, file.size);
 }
@@ -235,6 +269,11 @@ void StreamTrace::unmapped(uint64_t address, uint64_t length) {
   if (powercut_ranges_unmap(ranges_.get(), address, length) != 0) powercut_stream_unmap(&stream_, address, length);
 }
 
+void StreamTrace::unmaps(uint64_t address, uint64_t length) {
+  if (state_ != State::kRecording) return;
+  tell(unseen_.look_at(address, length, threads_ > 1), "an unmapping");
+}
+
 void StreamTrace::moved(uint64_t from, uint64_t old_length, uint64_t to, uint64_t new_length) {
   const powercut_range* range = powercut_ranges_at(ranges_.get(), from);
   const bool ours = range != nullptr && range->begin <= from;
@@ -253,6 +292,7 @@ void StreamTrace::written(uint32_t pool, int fd, uint64_t offset, const void* by
   while (size != 0) {
     const uint64_t piece = std::min<uint64_t>(size, kPowercutMostStore);
     powercut_stream_file_write(&stream_, no_stack(), pool, offset, from, static_cast<uint32_t>(piece));
+    unseen_.store(pool, offset, {from, piece}, 0);
     offset += piece;
     from += piece;
     size -= piece;

@@ -5,10 +5,12 @@
 // one adds a line to `<stream>.unrecorded`.
 //
 // Known inaccuracies: `writev`, `fallocate`, `copy_file_range`, io_uring and system calls that are made without the
-// C library are not seen; a pool that another process writes to changes unseen.
+// C library are not seen, nor what other processes do to a pool. What they leave in it is: at marks, unmappings and the
+// end the pools are compared with what was recorded (unseen_stores.h), and a difference is a note of its own.
 #ifndef POWERCUT_TRACER_RUNTIME_STREAM_TRACE_H_
 #define POWERCUT_TRACER_RUNTIME_STREAM_TRACE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -21,6 +23,7 @@
 #include "tracer/runtime/pool_files.h"
 #include "tracer/runtime/program_trace.h"
 #include "tracer/runtime/stack_ids.h"
+#include "tracer/runtime/unseen_stores.h"
 #include "tracer/stream/pools.h"
 #include "tracer/stream/stream.h"
 
@@ -32,7 +35,10 @@ class StreamTrace final : public ProgramTrace {
 
   bool active() const override { return state_ == State::kRecording; }
   powercut_window window() const override;
-  void set_thread(uint32_t thread) override { thread_ = thread; }
+  void set_thread(uint32_t thread) override {
+    thread_ = thread;
+    threads_ = std::max(threads_, thread + 1);
+  }
   void thread_start() override;
   void thread_end() override;
   void store(uint64_t addr, uint64_t size, uint32_t flags, const void* value, const void* pc,
@@ -54,6 +60,8 @@ class StreamTrace final : public ProgramTrace {
   // After one that succeeded.
   void mapped(int fd, uint64_t address, uint64_t length, uint64_t offset, bool shared);
   void unmapped(uint64_t address, uint64_t length);
+  // Before it happens.
+  void unmaps(uint64_t address, uint64_t length);
   void moved(uint64_t from, uint64_t old_length, uint64_t to, uint64_t new_length);
   void written(uint32_t pool, int fd, uint64_t offset, const void* bytes, uint64_t size);
   void resized(uint32_t pool, int fd);
@@ -68,11 +76,14 @@ class StreamTrace final : public ProgramTrace {
   powercut_site site(const void* pc, const void* frame) { return {thread_, stacks_.find(pc, frame)}; }
   powercut_site no_stack() const { return {thread_, 0}; }
   int write(const void* bytes, size_t size);
+  // Compares the pools with what was recorded. `place`: where the program is, for people.
+  void look(const std::string& place);
+  void tell(const UnseenStores::Differences& differences, const std::string& place);
 
   const std::string path_;
   PoolFiles files_;
   State state_ = State::kWaiting;
-  uint32_t thread_ = 0;
+  uint32_t thread_ = 0, threads_ = 0;
   uint32_t early_forks_ = 0;  // before the stream began
   std::unique_ptr<powercut_ranges> ranges_;
   std::vector<uint8_t> buffer_;
@@ -82,6 +93,10 @@ class StreamTrace final : public ProgramTrace {
   uint32_t stack_count_ = 0;
   StackIds stacks_;
   uint64_t string_end_ = 0;  // where the last call of a mem* function ended
+  UnseenStores unseen_;
+  std::string looked_ = "the start of the recording";  // where everything was looked at the last time
+  uint32_t told_ = 0;                                  // differences
+  uint64_t operations_ = 0;                            // begun
   std::string problem_;
 };
 

@@ -3,15 +3,18 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "powercut/mark.h"
 #include "tracer/format/reader.h"
@@ -181,8 +184,10 @@ TEST_F(StreamTraceTest, AForkIsNotedAndTheChildIsNotRecorded) {
             }),
             0);
   EXPECT_EQ(events(), "| s0=1 s2=3 ");
-  ASSERT_EQ(survey().notes.size(), 1u);
+  ASSERT_EQ(survey().notes.size(), 2u);
   EXPECT_EQ(survey().notes[0].kind, kPowercutNoteFork);
+  // What it stored is in the pool and not in the stream.
+  EXPECT_EQ(survey().notes[1].kind, kPowercutNoteUnseen);
 }
 
 TEST_F(StreamTraceTest, AForkBeforeTheFirstPoolIsNotedToo) {
@@ -234,6 +239,77 @@ TEST_F(StreamTraceTest, MarkedOperationsAreInTheTrace) {
             }),
             0);
   EXPECT_EQ(events(), "| ( s0=1 ) ");
+}
+
+TEST_F(StreamTraceTest, AStoreThatNobodyAnnouncedIsNotedOnceWithItsOperation) {
+  ASSERT_EQ(record([] {
+              char* pool = map(open_pool("a"));
+              for (int i = 0; i < 3; ++i) {
+                powercut_mark_begin(POWERCUT_MARK_INSERT, "key", 3, nullptr, 0);
+                store(pool + i, 1);
+                if (i == 1) pool[2 * kPage + 70] = 7;
+                powercut_mark_end(0, nullptr, 0);
+              }
+              pool[3 * kPage] = 8;
+              munmap(pool, kSize);
+            }),
+            0);
+  EXPECT_EQ(events(), "| ( s0=1 ) ( s1=1 ) ( s2=1 ) ");
+  ASSERT_EQ(survey().notes.size(), 2u);
+  for (const StreamNote& note : survey().notes) EXPECT_EQ(note.kind, kPowercutNoteUnseen);
+  EXPECT_NE(survey().notes[0].text.find("byte 8262 of " + path("a") + " changed between the start of operation 2 and " +
+                                        "the end of operation 2 without a recorded store"),
+            std::string::npos)
+      << survey().notes[0].text;
+  EXPECT_NE(survey().notes[1].text.find("and an unmapping"), std::string::npos) << survey().notes[1].text;
+}
+
+TEST_F(StreamTraceTest, APoolThatIsProtectedIsLookedAtAllTheSame) {
+  ASSERT_EQ(record([] {
+              char* pool = map(open_pool("a"));
+              store(pool, 1);
+              mprotect(pool, kSize, PROT_NONE);
+              powercut_mark_begin(POWERCUT_MARK_INSERT, "key", 3, nullptr, 0);
+              powercut_mark_end(0, nullptr, 0);
+            }),
+            0);
+  EXPECT_TRUE(survey().notes.empty());
+}
+
+TEST_F(StreamTraceTest, AStoreThatAnotherThreadIsAboutToMakeIsWaitedFor) {
+  ASSERT_EQ(record([] {
+              char* pool = map(open_pool("a"));
+              store(pool, 1);
+              std::atomic<bool> announced = false;
+              std::thread other([&] {
+                __powercut_store(pool + 64, 1, 0, "\5");
+                announced = true;
+                usleep(20'000);
+                pool[64] = 5;
+              });
+              while (!announced) usleep(100);
+              powercut_mark_begin(POWERCUT_MARK_INSERT, "key", 3, nullptr, 0);
+              powercut_mark_end(0, nullptr, 0);
+              other.join();
+            }),
+            0);
+  EXPECT_TRUE(survey().notes.empty()) << survey().notes[0].text;
+}
+
+TEST_F(StreamTraceTest, WhatTheKernelReadsIntoThePoolIsAStore) {
+  ASSERT_EQ(record([] {
+              char* pool = map(open_pool("a"));
+              int ends[2];
+              EXPECT_EQ(pipe(ends), 0);
+              EXPECT_EQ(write(ends[1], "\1\2\3", 3), 3);
+              EXPECT_EQ(read(ends[0], pool + 8, 1), 1);
+              iovec parts[] = {{pool + 64, 1}, {pool + 128, 1}};
+              EXPECT_EQ(readv(ends[0], parts, 2), 2);
+              EXPECT_EQ(pread(open("/proc/self/exe", O_RDONLY), pool + 192, 1, 0), 1);
+            }),
+            0);
+  EXPECT_EQ(events(), "| s8=1 s64=2 s128=3 s192=127 ");
+  EXPECT_TRUE(survey().notes.empty());
 }
 
 TEST_F(StreamTraceTest, TwoCallsOfMemcpyAreTwoStores) {

@@ -23,7 +23,7 @@ struct StreamPool {
 };
 
 struct StreamNote {
-  uint8_t kind = 0;
+  uint8_t kind = 0;  // powercut_stream_note
   std::string text;
 };
 

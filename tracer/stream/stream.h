@@ -63,7 +63,8 @@ enum powercut_stream_note {
   kPowercutNoteFork = 1,
   kPowercutNoteExec = 2,
   kPowercutNotePrivate = 3,
-  kPowercutNoteOther = 4
+  kPowercutNoteOther = 4,
+  kPowercutNoteUnseen = 5 /* of a change of a pool: the verdict is unknown */
 };
 enum powercut_stream_end { kPowercutExited = 0, kPowercutSignalled = 1 };
 

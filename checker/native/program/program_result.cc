@@ -4,15 +4,36 @@
 
 namespace powercut {
 
+namespace {
+
+// What to do about changes that the recording has no stores for.
+std::string what_to_do(const TracePools& pools) {
+  const bool compiled = pools.program.is_object() && pools.program.value("tracer", Json()) == "llvm";
+  return compiled ? "Build what stored there with 'powercut cc', or record with --tracer valgrind"
+                  : "Let nothing but the recorded process store to the pool while it is recorded";
+}
+
+}  // namespace
+
 Json program_result(const ProgramRun& run) {
   const ProgramExplored& explored = run.explored;
-  const bool complete =
-      !explored.interrupted && !explored.truncated && explored.troubles.empty() && explored.covered == explored.states;
+  // Findings may be made of what the trace lacks, and so may their absence.
+  const bool unseen = !run.pools.unseen.empty();
+  const bool withdrawn = (unseen || explored.unrepeatable) && !explored.findings.empty();
+  const bool complete = !explored.interrupted && !explored.truncated && explored.troubles.empty() && !unseen &&
+                        explored.covered == explored.states;
   const std::string sampled = explored.sampled_points == 0
                                   ? ""
                                   : std::to_string(explored.sampled_points) + " crash point(s) have more than " +
                                         std::to_string(run.options.images) + " images (--images)";
   std::vector<std::string> notes = explored.troubles;
+  for (const std::string& sentence : run.pools.unseen) {
+    notes.push_back(sentence + ". The images lack it, so there is no verdict. " + what_to_do(run.pools));
+  }
+  if (withdrawn) {
+    notes.push_back(std::to_string(explored.findings.size()) +
+                    " finding(s) were withdrawn: for the reason above nothing can be told from them");
+  }
   notes.insert(notes.end(), run.notes.begin(), run.notes.end());
   notes.push_back("recovery itself is not cut: program mode looks at crashes of the recorded program alone");
   if (run.commands.dump && run.expected.observed() == 0) {
@@ -28,37 +49,40 @@ Json program_result(const ProgramRun& run) {
   if (explored.left_processes) {
     notes.push_back("recovery ends before processes that it starts: they were killed with it");
   }
-  return {{"event", "result"},
-          {"verdict", explored.unrepeatable        ? "unknown"
-                      : !explored.findings.empty() ? "inconsistent"
-                      : !explored.troubles.empty() ? "unknown"
-                                                   : "consistent"},
-          {"events", run.events},
-          {"crash_points", explored.crash_points},
-          {"crash_states", explored.states.str()},
-          {"executions", explored.executions},
-          {"queries", 0},
-          {"loads", 0},
-          {"leaves", explored.outcomes},
-          {"traced", explored.traced},
-          {"behaviours", explored.behaviours},
-          {"seconds", run.seconds},
-          {"coverage",
-           {{"kind", complete ? "complete" : "sampled"},
-            {"covered", explored.covered.str()},
-            {"total", explored.interrupted ? Json(nullptr) : Json(explored.states.str())},
-            {"nested_complete", 0},
-            {"reason", complete ? Json(nullptr) : Json(reason_of(explored, run.options, sampled))}}},
-          {"assumptions",
-           assumptions(run.options.model, run.options.atoms,
-                       "recovery is a function of its pool files: two runs on the same bytes come to the same",
-                       run.options.budget_seconds)},
-          {"not_checked",
-           {{"lines_never_read", nullptr},
-            {"flush_sites_never_reached", nullptr},
-            {"uninstrumented_calls", Json::array()},
-            {"atoms", run.options.atoms},
-            {"notes", notes}}}};
+  return {
+      {"event", "result"},
+      {"verdict", explored.unrepeatable || unseen ? "unknown"
+                  : !explored.findings.empty()    ? "inconsistent"
+                  : !explored.troubles.empty()    ? "unknown"
+                                                  : "consistent"},
+      {"withdrawn", withdrawn},
+      {"events", run.events},
+      {"crash_points", explored.crash_points},
+      {"crash_states", explored.states.str()},
+      {"executions", explored.executions},
+      {"queries", 0},
+      {"loads", 0},
+      {"leaves", explored.outcomes},
+      {"traced", explored.traced},
+      {"behaviours", explored.behaviours},
+      {"seconds", run.seconds},
+      {"coverage",
+       {{"kind", complete ? "complete" : "sampled"},
+        {"covered", explored.covered.str()},
+        {"total", explored.interrupted ? Json(nullptr) : Json(explored.states.str())},
+        {"nested_complete", 0},
+        {"reason", complete ? Json(nullptr)
+                            : Json(unseen ? run.pools.unseen.front() : reason_of(explored, run.options, sampled))}}},
+      {"assumptions",
+       assumptions(run.options.model, run.options.atoms,
+                   "recovery is a function of its pool files: two runs on the same bytes come to the same",
+                   run.options.budget_seconds)},
+      {"not_checked",
+       {{"lines_never_read", nullptr},
+        {"flush_sites_never_reached", nullptr},
+        {"uninstrumented_calls", Json::array()},
+        {"atoms", run.options.atoms},
+        {"notes", notes}}}};
 }
 
 }  // namespace powercut

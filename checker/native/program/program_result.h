@@ -14,6 +14,7 @@ struct ProgramRun {
   uint64_t events = 0;  // of the trace
   double seconds = 0;
   std::vector<std::string> notes;  // of the lanes
+  const TracePools& pools;
 };
 
 Json program_result(const ProgramRun& run);

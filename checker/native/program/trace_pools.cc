@@ -28,6 +28,10 @@ Result<TracePools> pools_of_trace(const std::string& metadata, const std::string
   if (!json.is_object()) return usage_error("its metadata are not a JSON object", trace, again);
   TracePools out;
   if (json.contains("program") && json["program"].is_object()) out.program = json["program"];
+  const Json unseen = out.program.is_object() ? out.program.value("unseen", Json::array()) : Json::array();
+  for (const Json& sentence : unseen) {
+    if (sentence.is_string()) out.unseen.push_back(sentence.get<std::string>());
+  }
   const Json pools = out.program.is_object() ? out.program.value("pools", Json::array()) : Json::array();
   if (!pools.is_array()) return usage_error("its metadata: program.pools is not a list", trace, again);
   for (const Json& pool : pools) {

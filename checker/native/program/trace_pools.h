@@ -22,6 +22,8 @@ struct TracePools {
   std::vector<PoolWindow> windows;  // ascending by offset, disjoint
   uint64_t space = 0;               // size of the offset space: a multiple of the line, at least one
   Json program;                     // metadata "program", or null
+  // Changes of the pools that the trace has no stores for, one sentence each: its images are not all that there are.
+  std::vector<std::string> unseen;
 };
 
 // Reads a trace's metadata. A trace that names no files (a program built with `powercut cc` that recorded itself) has
