@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +11,8 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <vector>
 
 namespace powercut {
 namespace {
@@ -30,6 +33,31 @@ unsigned long long start_time(pid_t process) {
   if (at == nullptr) return 0;
   std::sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &started);
   return started;
+}
+
+// The children of all threads of this process.
+std::vector<pid_t> children() {
+  std::vector<pid_t> out;
+  std::error_code ignored;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task", ignored)) {
+    std::ifstream list(thread.path() / "children");
+    for (pid_t child; list >> child;) out.push_back(child);
+  }
+  return out;
+}
+
+// Those that are killed may have children of their own, which come next.
+void end_orphans(pid_t spared) {
+  for (int round = 0; round < 200; ++round) {
+    std::vector<pid_t> orphans = children();
+    std::erase(orphans, spared);
+    if (orphans.empty()) return;
+    for (const pid_t orphan : orphans) {
+      kill(orphan, SIGKILL);
+      waitpid(orphan, nullptr, WNOHANG | __WALL);
+    }
+    if (round > 0) usleep(1000);
+  }
 }
 
 }  // namespace
@@ -53,6 +81,7 @@ Result<std::unique_ptr<Guardian>> Guardian::start(const std::string& where) {
   if (out->process_ == 0) keep_watch(ends[0], out->watched_, folder);
   close(ends[0]);
   out->pipe_ = ends[1];
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
   return out;
 }
 
@@ -89,6 +118,7 @@ void Guardian::keep_watch(int pipe, const Watched* watched, const std::string& f
 Guardian::~Guardian() {
   std::error_code ignored;
   std::filesystem::remove_all(folder_, ignored);
+  if (process_ > 0) end_orphans(process_);
   if (pipe_ >= 0) {
     const char done = 1;
     [[maybe_unused]] const ssize_t told = write(pipe_, &done, 1);

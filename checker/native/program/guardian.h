@@ -1,5 +1,8 @@
 // Cleans up after an engine that was killed: a small process in a session of its own that learns of it by the end of a
 // pipe, kills what servers are left and removes the work folder.
+//
+// What a run starts is its server's to end (forkserver/serve.h). Where the server itself was killed, by the run for
+// instance, the rest of its processes come to the engine (PR_SET_CHILD_SUBREAPER), which ends them at its end.
 #ifndef POWERCUT_CHECKER_NATIVE_PROGRAM_GUARDIAN_H_
 #define POWERCUT_CHECKER_NATIVE_PROGRAM_GUARDIAN_H_
 
@@ -18,7 +21,7 @@ class Guardian {
  public:
   // Makes a private folder in `where`. Call it before this process has threads.
   static Result<std::unique_ptr<Guardian>> start(const std::string& where);
-  // Removes the folder and ends the process.
+  // Removes the folder, ends the process, and whatever processes have come to this one.
   ~Guardian();
   Guardian(const Guardian&) = delete;
   Guardian& operator=(const Guardian&) = delete;

@@ -112,6 +112,14 @@ TEST_P(BothWays, ReplacesAServerThatARunKilled) {
   EXPECT_THAT(outcome.error().what, HasSubstr("died"));
 }
 
+TEST_P(BothWays, DaemonsSurviveNotEvenTheirServersEnd) {
+  LaneFixture lane({"escape", "{image}"}, program());
+  EXPECT_FALSE(lane.lane->run().ok());
+  lane.lane.reset();
+  lane.guard.reset();
+  EXPECT_EQ(processes_of(program()), 0);
+}
+
 TEST_P(BothWays, RestoresFilesThatWereMistreated) {
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
            {"scribble", "{image}"},

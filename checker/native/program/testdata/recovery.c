@@ -71,6 +71,10 @@ int main(int argc, char** argv) {
     if (fork() == 0) _exit(0);
     return 0;
   }
+  if (strcmp(how, "escape") == 0) { /* leaves a process, and nobody who would end it */
+    leave_process();
+    return kill(getppid(), SIGKILL);
+  }
   if (strcmp(how, "kill-server") == 0) return kill(getppid(), SIGKILL);
   if (strcmp(how, "print") == 0) {
     char block[65536];
