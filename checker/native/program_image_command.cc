@@ -133,7 +133,7 @@ Result<Json> run_image(const ImageOptions& options, const EventStream& events) {
     auto outcome = (*lane)->run();
     if (!outcome) return outcome.error();
     event["runs"].push_back(run_json(*outcome));
-    same = same && (!first || first->same(*outcome));
+    same = same && (!first || first->alike(*outcome, options.program.ordered));
     if (!first) first = std::move(*outcome);
   }
   event["same"] = same;

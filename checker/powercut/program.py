@@ -31,6 +31,8 @@ class Recovery:
     check: tuple[str, ...] = ()
     #: Run after recovery; what it prints is compared with what the history allows.
     dump: tuple[str, ...] = ()
+    #: Whether the order counts in which `dump` prints its lines.
+    ordered: bool = False
     #: Seconds that each of the three may take.
     timeout: float
     #: Crash images of one crash point that are tried where not all can be.
@@ -45,6 +47,7 @@ class Recovery:
             "recover": list(self.recover),
             "check": list(self.check),
             "dump": list(self.dump),
+            "ordered": self.ordered,
             "timeout": self.timeout,
             "images": self.images,
             "cwd": os.fspath(self.cwd),
@@ -115,8 +118,15 @@ def duration(text: str, *, option: str) -> float:
 
 
 def recovery(
-    *, recover: str | None, check: str | None, dump: str | None, timeout: str, images: int, cwd: Path | None
-) -> Recovery:  # fmt: skip
+    *,
+    recover: str | None,
+    check: str | None,
+    dump: str | None,
+    ordered: bool = False,
+    timeout: str,
+    images: int,
+    cwd: Path | None,
+) -> Recovery:
     """The commands that judge an image. UsageError when one of them cannot be run."""
     folder = working_folder(cwd)
     if recover is None:
@@ -129,6 +139,7 @@ def recovery(
         recover=words(recover, option="--recover"),
         check=words(check, option="--check"),
         dump=words(dump, option="--dump"),
+        ordered=ordered,
         timeout=duration(timeout, option="--timeout"),
         images=images,
         cwd=folder,

@@ -23,7 +23,7 @@ extern "C" {
 #define POWERCUT_FORK_US '\x1f'
 #define POWERCUT_FORK_RS '\x1e'
 
-#define POWERCUT_FORK_MAGIC 0x31464350u /* "PCF1": a change of the structures below changes it */
+#define POWERCUT_FORK_MAGIC 0x32464350u /* "PCF2": a change of the structures below changes it */
 
 /* Bytes of each output that are sent: the first and the last half of these. */
 #define POWERCUT_FORK_KEPT 65536
@@ -43,6 +43,7 @@ enum {
 struct powercut_fork_output {
   uint64_t total;     /* bytes written */
   uint64_t digest[2]; /* XXH3-128 of all of them */
+  uint64_t lines[2];  /* the sum of the XXH3-128 of each line: the same in whatever order the lines come */
   uint32_t kept;      /* bytes that follow the reply: all, or head and tail without what lay between */
   uint32_t head;      /* of these, from the start */
 };

@@ -54,11 +54,15 @@ Result<ExpectedOutputs> ExpectedOutputs::take(TraceReader* reader, uint64_t spac
   ExpectedOutputs out;
   Operations operations;
   Visible visible(space);
+  int timeouts = 0;
   const auto look = [&](uint64_t prefix) -> std::optional<EngineError> {
+    // Commands that block are waited for twice, not once for each operation.
+    if (timeouts > 1) return std::nullopt;
     auto outcome = observe(visible.take_changed());
     if (!outcome) return outcome.error();
     // Where recovery fails on what was all persisted there is no output; exploring that image says so.
-    if (outcome->ok()) out.after_.emplace(prefix, std::move(*outcome));
+    if (outcome->kind == ProgramOutcome::Kind::kTimeout) ++timeouts;
+    (outcome->ok() ? out.after_ : out.failed_).emplace(prefix, std::move(*outcome));
     return std::nullopt;
   };
   Event event;
@@ -94,11 +98,18 @@ std::vector<const ProgramOutcome*> ExpectedOutputs::legal(const Operations& oper
   return out;
 }
 
-std::optional<uint64_t> ExpectedOutputs::earlier(const Operations& operations, const ProgramOutcome& outcome) const {
+bool ExpectedOutputs::fails_without_a_cut(const Operations& operations, const ProgramOutcome& outcome) const {
+  if (operations.in_flight().size() != 1 || operations.unsettled()) return false;
+  const auto at = failed_.find(operations.in_flight()[0].index + 1);
+  return at != failed_.end() && at->second.same(outcome);
+}
+
+std::optional<uint64_t> ExpectedOutputs::earlier(const Operations& operations, const ProgramOutcome& outcome,
+                                                 bool ordered) const {
   const uint64_t first_legal = operations.settled_by() ? *operations.settled_by() + 1 : 0;
   for (auto at = after_.lower_bound(first_legal); at != after_.begin();) {
     --at;
-    if (at->second.same(outcome)) return at->first;
+    if (at->second.alike(outcome, ordered)) return at->first;
   }
   return std::nullopt;
 }

@@ -30,12 +30,15 @@ class ExpectedOutputs {
   std::vector<const ProgramOutcome*> legal(const Operations& operations) const;
   // The output of an earlier prefix than the legal ones that this one equals, as the number of the operation after
   // which it was right (0: before the first).
-  std::optional<uint64_t> earlier(const Operations& operations, const ProgramOutcome& outcome) const;
+  std::optional<uint64_t> earlier(const Operations& operations, const ProgramOutcome& outcome, bool ordered) const;
+  // Whether the same goes wrong at the end of the operation that runs, with everything durable.
+  bool fails_without_a_cut(const Operations& operations, const ProgramOutcome& outcome) const;
   uint64_t observed() const { return after_.size(); }
 
  private:
   // By how many operations the prefix has: 0 is the state when the first one began.
   std::map<uint64_t, ProgramOutcome> after_;
+  std::map<uint64_t, ProgramOutcome> failed_;  // there, with nothing lost
 };
 
 }  // namespace powercut

@@ -7,8 +7,11 @@
 namespace powercut {
 namespace {
 
-// Images that are handed to the lanes at once: between two such portions the budgets are looked at.
-constexpr size_t kPortion = 64;
+// Images that are handed to the lanes at once, at most: between two such portions the budgets are looked at.
+constexpr size_t kMostPortion = 64;
+// Seconds that may go into runs that do not end, if that is more than so many of them.
+constexpr double kMostWaited = 10;
+constexpr uint64_t kLeastTimeouts = 3;
 // Violating images of one kind that are explained at one crash point: each may have other lost stores.
 constexpr size_t kExplainedOfAKind = 8;
 // Contents of a line that are tried for losing less.
@@ -24,8 +27,15 @@ constexpr int kTracedOfAPoint = 32;
 // Images of a crash point, and of the whole run, that are run although a behaviour answers for them.
 constexpr size_t kCheckedOfAPoint = 2, kChecked = 512;
 
-// Of so many runs one is made twice.
-constexpr uint64_t kRepeatEvery = 64;
+// So many images are run twice, and of those behind them one of so many.
+constexpr uint64_t kTwice = 1024, kLaterEvery = 8;
+// So many repetitions at least. A recovery that differs in 1 % of its runs stays unnoticed with a chance of 5 % then.
+constexpr uint64_t kLeastRepeats = 300;
+// How often an image is repeated at most for that, and for how long: so many seconds, or this part of the run's.
+constexpr int kMostRounds = 7;
+constexpr double kMostRepeatSeconds = 5, kRepeatShare = 0.25;
+// Runs of a finding's image before it is told of.
+constexpr int kConfirmed = 8;
 
 // Every choice of the box, in the order of its contents.
 std::vector<Choice> all_choices(const Box& box) {
@@ -59,16 +69,25 @@ ProgramExplorer::ProgramExplorer(const ProgramOptions& options, const ProgramCom
       names_(pool),
       tracing_(commands.tracer.has_value()) {}
 
+double ProgramExplorer::seconds() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
 bool ProgramExplorer::stopped() {
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   if (listener_.interrupted()) out_.interrupted = true;
-  if (options_.budget_seconds > 0 && seconds >= options_.budget_seconds) out_.out_of_time = true;
+  if (options_.budget_seconds > 0 && seconds() >= options_.budget_seconds) out_.out_of_time = true;
   if (options_.budget_executions > 0 && out_.executions >= options_.budget_executions) out_.out_of_executions = true;
-  return out_.interrupted || out_.out_of_time || out_.out_of_executions || !out_.troubles.empty();
+  const double waited = static_cast<double>(out_.timeouts) * options_.timeout;
+  if (out_.timeouts >= kLeastTimeouts && waited >= kMostWaited) out_.hung = true;
+  return out_.interrupted || out_.out_of_time || out_.out_of_executions || out_.hung || !out_.troubles.empty();
 }
 
 ProgramExplored ProgramExplorer::explore() {
-  const auto saw = [this](const Event& event) { operations_.apply(event); };
+  const auto saw = [this](const Event& event) {
+    operations_.apply(event);
+    if (event.kind == EventKind::kOpEnd) stored_outside_ = false;
+    if (event.kind == EventKind::kStore || event.kind == EventKind::kNtStore) stored_outside_ = true;
+  };
   while (follower_->next(saw)) {
     follow_images(follower_, pool_, &names_, lanes_);
     out_.crash_points = follower_->crash_points();
@@ -77,6 +96,16 @@ ProgramExplored ProgramExplorer::explore() {
     // After the end of the budget the walk goes on and counts what is left.
     if (!stopped()) crash_point();
     if (out_.interrupted) break;
+  }
+  // A short run has had few images: those of its end are repeated until that tells something.
+  if (out_.crash_points > 0 && images_ > 0 && !stopped()) {
+    std::vector<Choice> last = sample(whole_box(sets_), kMostPortion);
+    std::erase_if(last, [&](const Choice& choice) {
+      const auto outcome = memo_.find(names_.of(sets_, choice));
+      return !outcome || memo_[*outcome].kind == ProgramOutcome::Kind::kTimeout;
+    });
+    while (!last.empty() && wants_repeats() && repeat(last, 1)) {
+    }
   }
   if (follower_->reader().error()) out_.troubles.push_back(follower_->reader().error()->message());
   out_.outcomes = memo_.outcomes();
@@ -98,7 +127,12 @@ void ProgramExplorer::crash_point() {
   }
   if (out_.covered - before < follower_->frontier().states()) ++out_.sampled_points;
   for (const Judged& one : judged_images) {
-    if (const auto violation = judged(one.outcome)) explain(one.choice, *violation);
+    const ProgramOutcome& outcome = memo_[one.outcome];
+    if (const auto violation = judged(one.outcome)) {
+      explain(one.choice, *violation);
+    } else if (std::ranges::none_of(legal_, [&](const ProgramOutcome* right) { return right->same(outcome); })) {
+      out_.reordered += legal_.empty() ? 0 : 1;
+    }
   }
 }
 
@@ -154,7 +188,7 @@ void ProgramExplorer::answer(const Behaviours::Answered& answered, std::vector<J
   if (checked_ >= kChecked || checked_ >= kCheckedOfAPoint * out_.crash_points) return;
   ++checked_;
   const auto again = outcome_of(sample(answered.box, 3).back());
-  if (again && *again != outcome) not_repeatable(memo_[outcome], memo_[*again]);
+  if (again && !memo_[*again].alike(memo_[outcome], options_.ordered)) not_repeatable(memo_[outcome], memo_[*again]);
 }
 
 bool ProgramExplorer::trace(const Box& box) {
@@ -173,7 +207,7 @@ bool ProgramExplorer::trace(const Box& box) {
   ++out_.traced;
   if (!traced) return give_up(traced.error().message());
   if (!traced->reads) return give_up(traced->why);
-  if (!traced->outcome.same(memo_[*outcome])) {
+  if (!traced->outcome.alike(memo_[*outcome], options_.ordered)) {
     return give_up("under the tracer recovery does not come to the same as without it");
   }
   Behaviour behaviour;
@@ -204,7 +238,7 @@ void ProgramExplorer::not_repeatable(const ProgramOutcome& once, const ProgramOu
 }
 
 std::optional<ProgramViolation> ProgramExplorer::judged(ImageMemo::Id outcome) const {
-  return judge(memo_[outcome], legal_, *expected_, operations_);
+  return judge(memo_[outcome], legal_, *expected_, operations_, options_.ordered);
 }
 
 Choice ProgramExplorer::least_lost(const Box& box) const {
@@ -255,7 +289,7 @@ bool ProgramExplorer::run(const std::vector<Choice>& choices, std::vector<ImageM
     std::vector<ImageName> unknown_names;
     std::vector<ImageName> names;
     size_t end = begin;
-    for (; end < choices.size() && unknown.size() < kPortion; ++end) {
+    for (; end < choices.size() && unknown.size() < portion_; ++end) {
       names.push_back(names_.of(sets_, choices[end]));
       if (memo_.find(names.back())) continue;
       unknown.push_back(choices[end]);
@@ -263,9 +297,6 @@ bool ProgramExplorer::run(const std::vector<Choice>& choices, std::vector<ImageM
     }
     if (!unknown.empty()) {
       if (stopped()) return false;
-      // Now and then one of them a second time: recovery has to come to the same.
-      const bool twice = out_.executions >= repeat_at_;
-      if (twice) unknown.push_back(unknown.front());
       auto ran = lanes_->run(sets_, unknown);
       if (!ran) {
         if (listener_.interrupted()) {
@@ -276,16 +307,68 @@ bool ProgramExplorer::run(const std::vector<Choice>& choices, std::vector<ImageM
         return false;
       }
       out_.executions += unknown.size();
-      if (twice && !ran->front().same(ran->back())) not_repeatable(ran->front(), ran->back());
-      if (twice) repeat_at_ = out_.executions + kRepeatEvery;
-      for (size_t i = 0; i < unknown_names.size(); ++i) {
-        out_.left_processes = out_.left_processes || (*ran)[i].left_processes;
-        memo_.add(unknown_names[i], std::move((*ran)[i]));
+      uint64_t timeouts = 0;
+      for (const ProgramOutcome& outcome : *ran) {
+        timeouts += outcome.kind == ProgramOutcome::Kind::kTimeout ? 1 : 0;
+        out_.left_processes = out_.left_processes || outcome.left_processes;
       }
+      out_.timeouts += timeouts;
+      // Those that block are waited for one by one, so that it can be given up.
+      portion_ = timeouts > 0 ? 1 : std::min(2 * portion_, kMostPortion);
+      for (size_t i = 0; i < unknown_names.size(); ++i) memo_.add(unknown_names[i], (*ran)[i]);
+      if (!repeat_some(unknown, *ran)) return false;
       listener_.progressed(out_);
     }
     for (const ImageName& name : names) outcomes->push_back(*memo_.find(name));
     begin = end;
+  }
+  return true;
+}
+
+bool ProgramExplorer::wants_repeats() const {
+  return out_.repeats < kLeastRepeats && repeat_seconds_ < std::max(kMostRepeatSeconds, kRepeatShare * seconds());
+}
+
+bool ProgramExplorer::repeat_some(const std::vector<Choice>& ran, const std::vector<ProgramOutcome>& outcomes) {
+  std::vector<Choice> again;
+  for (size_t i = 0; i < ran.size(); ++i) {
+    ++images_;
+    if (images_ > kTwice && images_ % kLaterEvery != 0) continue;
+    if (outcomes[i].kind != ProgramOutcome::Kind::kTimeout) again.push_back(ran[i]);
+  }
+  if (again.empty()) return true;
+  // The one that every image gets is at other addresses.
+  elsewhere_ = false;
+  if (!repeat(again, 1)) return false;
+  const double start = seconds();
+  for (int round = 1; round < kMostRounds && wants_repeats(); ++round) {
+    if (!repeat(again, 1)) return false;
+  }
+  repeat_seconds_ += seconds() - start;
+  return true;
+}
+
+bool ProgramExplorer::repeat(const std::vector<Choice>& choices, int rounds) {
+  for (int round = 0; round < rounds; ++round) {
+    if (stopped()) return false;
+    elsewhere_ = !elsewhere_;
+    const auto ran = lanes_->run(sets_, choices, elsewhere_);
+    if (!ran) {
+      if (listener_.interrupted()) {
+        out_.interrupted = true;
+      } else {
+        out_.troubles.push_back(ran.error().message());
+      }
+      return false;
+    }
+    out_.repeats += choices.size();
+    for (size_t i = 0; i < choices.size(); ++i) {
+      const ProgramOutcome& once = memo_[*memo_.find(names_.of(sets_, choices[i]))];
+      if ((*ran)[i].kind == ProgramOutcome::Kind::kTimeout) ++out_.timeouts;
+      if ((*ran)[i].alike(once, options_.ordered)) continue;
+      not_repeatable(once, (*ran)[i]);
+      return false;
+    }
   }
   return true;
 }
@@ -359,8 +442,20 @@ void ProgramExplorer::explain(const Choice& choice, const ProgramViolation& viol
     }
     if (++of_kind == kExplainedOfAKind) return;
   }
-  const Choice least = minimised(choice, violation);
-  const std::vector<bool> decided = decisive(least, violation);
+  Choice visible;
+  for (const LineSet* set : sets_) visible.push_back(set->visible);
+  const Choice least = shows(visible, violation) ? visible : minimised(choice, violation);
+  const auto outcome = outcome_of(least);
+  if (!outcome) return;
+  // One run that blocks is long enough.
+  const bool blocks = memo_[*outcome].kind == ProgramOutcome::Kind::kTimeout;
+  if (!repeat({least}, blocks ? 1 : kConfirmed) && out_.unrepeatable) return;
+  // Nothing is lost, and no operation is under way, or it makes no difference that it ends.
+  const bool settled = operations_.begun() > 0 && operations_.in_flight().empty() && !stored_outside_;
+  const bool needs_power_cut =
+      least != visible || !(settled || expected_->fails_without_a_cut(operations_, memo_[*outcome]));
+  const std::vector<bool> decided =
+      needs_power_cut ? decisive(least, violation) : std::vector<bool>(least.size(), false);
   Explained& explained = explained_.emplace_back(Explained{kind, {}});
   std::vector<Image::Line> lines;
   for (size_t i = 0; i < least.size(); ++i) {
@@ -371,8 +466,6 @@ void ProgramExplorer::explain(const Choice& choice, const ProgramViolation& viol
                      .candidates = static_cast<uint32_t>(set.contents.size()),
                      .decided = decided[i]});
   }
-  const auto outcome = outcome_of(least);
-  if (!outcome) return;
   const auto shown = judged(*outcome);
   const FindingContext context = {.model = follower_->model(),
                                   .frontier = follower_->frontier(),
@@ -382,7 +475,8 @@ void ProgramExplorer::explain(const Choice& choice, const ProgramViolation& viol
                                   .instant = follower_->instant(),
                                   .frames = nullptr,
                                   .policy = options_.policy()};
-  Json finding = program_finding(shown ? *shown : violation, memo_[*outcome], lines, operations_, commands_, context);
+  Json finding = program_finding(shown ? *shown : violation, memo_[*outcome], lines, operations_, commands_,
+                                 needs_power_cut, context);
   if (out_.findings.try_emplace(finding["key"].get<std::string>(), finding).second) listener_.found(finding);
 }
 

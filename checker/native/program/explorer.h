@@ -5,6 +5,12 @@
 // that recovery cannot tell from it. A traced run costs as much as some thousand native ones, so boxes that are smaller
 // than that are enumerated, and a crash point where traced runs answer for little is given up.
 //
+// A recovery must be a function of its image, and only repeating it tells. So the images are run twice, the second time
+// by processes at other addresses: all of the first thousand, some of the others, and in short runs several times,
+// until there are so many repetitions that a recovery which fails at random in a hundredth of its runs would have
+// shown. The image of a finding is run some times more before it is told of. At the first difference nothing is
+// believed any more.
+//
 // Where there are too many images, the floor, the visible image, every single line lost or persisted and a seeded
 // random draw are tried, and the coverage says `sampled`.
 #ifndef POWERCUT_CHECKER_NATIVE_PROGRAM_EXPLORER_H_
@@ -36,10 +42,14 @@ struct ProgramExplored {
   uint64_t behaviours = 0;              // that traced runs told of
   std::string untraced_because;         // why the tracer was given up; empty when it was not
   uint64_t outcomes = 0;                // distinct ones
+  uint64_t repeats = 0;                 // runs of images that had been run; all came to the same, unless unrepeatable
+  uint64_t reordered = 0;               // images whose dump had the right lines in another order
+  uint64_t timeouts = 0;                // runs that did not end
   uint64_t unjudged_outputs = 0;        // crash points where only exit status counted although there is a dump
   std::map<std::string, Json> findings;
   bool left_processes = false;
   bool interrupted = false, out_of_time = false, out_of_executions = false;
+  bool hung = false;                  // so much time went into runs that do not end that the rest was given up
   bool unrepeatable = false;          // recovery depends on more than its pools: no finding is to be trusted
   std::vector<std::string> troubles;  // failures of the harness: the verdict is unknown at best
 };
@@ -76,6 +86,13 @@ class ProgramExplorer {
   Choice least_lost(const Box& box) const;
   // Runs what is not known. False when the exploration has to end.
   bool run(const std::vector<Choice>& choices, std::vector<ImageMemo::Id>* outcomes);
+  // Runs images that were run before, `rounds` times. False when the exploration has to end.
+  bool repeat(const std::vector<Choice>& choices, int rounds);
+  // The share of what `ran` came to, and more of it as long as there are few repetitions.
+  bool repeat_some(const std::vector<Choice>& ran, const std::vector<ProgramOutcome>& outcomes);
+  // Whether there should be more repetitions than one an image.
+  bool wants_repeats() const;
+  double seconds() const;
   void not_repeatable(const ProgramOutcome& once, const ProgramOutcome& again);
   std::optional<ImageMemo::Id> outcome_of(const Choice& choice);
   bool stopped();
@@ -100,8 +117,12 @@ class ProgramExplorer {
   ImageMemo memo_;
   Behaviours behaviours_;
   bool tracing_;
-  uint64_t repeat_at_ = 0;  // executions
-  uint64_t checked_ = 0;    // images that a behaviour answered for and that were run all the same
+  uint64_t images_ = 0;          // that were run
+  bool elsewhere_ = false;       // where the last repetition was
+  double repeat_seconds_ = 0;    // of those beyond one an image
+  size_t portion_ = 1;           // images that are run at once
+  bool stored_outside_ = false;  // since the last marked operation ended
+  uint64_t checked_ = 0;         // images that a behaviour answered for and that were run all the same
   ProgramExplored out_;
   // Of the crash point at hand.
   LineSets sets_;

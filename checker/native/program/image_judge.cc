@@ -65,7 +65,8 @@ Json ProgramImageJudge::judged(const Placed& placed) const {
   Json wrong = Json::array();
   if (!placed.refused) {
     const ProgramOutcome& outcome = memo_[*memo_.find(placed.name)];
-    if (const auto violation = judge(outcome, expected_->legal(operations_), *expected_, operations_)) {
+    if (const auto violation =
+            judge(outcome, expected_->legal(operations_), *expected_, operations_, session_.commands().ordered)) {
       wrong.push_back({{"invariant", violation->invariant},
                        {"underlying", nullptr},
                        {"query", query_text(outcome.step, session_.commands())},

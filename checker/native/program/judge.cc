@@ -1,6 +1,10 @@
 #include "checker/native/program/judge.h"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <set>
+#include <sstream>
 
 namespace powercut {
 namespace {
@@ -57,8 +61,27 @@ std::string first_difference(const std::string& expected, const std::string& fou
   return "no difference in the part that was kept";
 }
 
+std::string missing_lines(const std::string& expected, const std::string& found) {
+  const auto lines = [](const std::string& text) {
+    std::multiset<std::string> out;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) out.insert(line);
+    return out;
+  };
+  const std::multiset<std::string> left = lines(expected), right = lines(found);
+  const auto only = [](const std::multiset<std::string>& in, const std::multiset<std::string>& not_in) {
+    std::vector<std::string> out;
+    std::ranges::set_difference(in, not_in, std::back_inserter(out));
+    return out.empty() ? std::string() : "'" + shortened(out.front(), kShown / 4) + "'";
+  };
+  const std::string missing = only(left, right), extra = only(right, left);
+  if (missing.empty() && extra.empty()) return "no difference in the part that was kept";
+  if (missing.empty()) return extra + " is too much";
+  return missing + " is missing" + (extra.empty() ? "" : ", and there is " + extra);
+}
+
 std::optional<ProgramViolation> judge(const ProgramOutcome& outcome, const std::vector<const ProgramOutcome*>& legal,
-                                      const ExpectedOutputs& expected, const Operations& operations) {
+                                      const ExpectedOutputs& expected, const Operations& operations, bool ordered) {
   using Kind = ProgramOutcome::Kind;
   ProgramViolation out;
   const std::string step = name_of(outcome.step);
@@ -86,11 +109,11 @@ std::optional<ProgramViolation> judge(const ProgramOutcome& outcome, const std::
   }
   if (legal.empty()) return std::nullopt;
   for (const ProgramOutcome* right : legal) {
-    if (right->same(outcome)) return std::nullopt;
+    if (right->alike(outcome, ordered)) return std::nullopt;
   }
   for (const ProgramOutcome* right : legal) out.expected.push_back(shortened(right->text, kShown));
   out.found = shortened(outcome.text, kShown);
-  if (const auto earlier = expected.earlier(operations, outcome)) {
+  if (const auto earlier = expected.earlier(operations, outcome, ordered)) {
     out.invariant = "lost-item";
     out.kind = "dump/earlier";
     out.message = "After recovery the dump is that " + operations_text(*earlier) + ", but " +
@@ -100,7 +123,8 @@ std::optional<ProgramViolation> judge(const ProgramOutcome& outcome, const std::
     out.kind = "dump/other";
     out.message = "After recovery the dump is that of no prefix of the operations: ";
   }
-  out.message += first_difference(legal.back()->text, outcome.text) + ".";
+  const std::string& right = legal.back()->text;
+  out.message += (ordered ? first_difference(right, outcome.text) : missing_lines(right, outcome.text)) + ".";
   return out;
 }
 

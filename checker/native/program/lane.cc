@@ -44,6 +44,7 @@ ProgramOutcome outcome_of(ProgramOutcome::Step step, const RunEnd& end) {
   } else if (step == ProgramOutcome::Step::kDump) {
     out.dumped = end.out.total;
     out.digest = end.out.digest;
+    out.lines = end.out.lines;
     out.text = end.out.text();
   }
   return out;
@@ -78,12 +79,13 @@ Result<std::unique_ptr<Lane>> Lane::create(const std::string& folder, const Trac
   out->commands_ = &commands;
   out->guardian_ = guardian;
   out->stream_ = folder + "/stream";
-  out->steps_ = out->make_steps(cancel, false);
-  if (commands.tracer) out->traced_steps_ = out->make_steps(cancel, true);
+  out->steps_ = out->make_steps(cancel, How::kUsual);
+  out->elsewhere_steps_ = out->make_steps(cancel, How::kElsewhere);
+  if (commands.tracer) out->traced_steps_ = out->make_steps(cancel, How::kTraced);
   return out;
 }
 
-std::vector<Lane::Step> Lane::make_steps(const std::atomic<bool>* cancel, bool traced) const {
+std::vector<Lane::Step> Lane::make_steps(const std::atomic<bool>* cancel, How how) const {
   std::vector<Step> out;
   const auto add = [&](ProgramOutcome::Step step, const Command& command) {
     RunServer::Spec spec = {.command = &command,
@@ -92,8 +94,9 @@ std::vector<Lane::Step> Lane::make_steps(const std::atomic<bool>* cancel, bool t
                             .timeout = commands_->timeout,
                             .prefix = {},
                             .environment = {},
+                            .elsewhere = how == How::kElsewhere,
                             .cancel = cancel};
-    if (traced) {
+    if (how == How::kTraced) {
       spec.timeout = std::max(kLeastTraced, commands_->timeout * kTracedSlower);
       spec.prefix = commands_->tracer->words_for(stream_, files_->paths());
       spec.environment = commands_->tracer->environment;
@@ -140,9 +143,9 @@ Result<Lane::Traced> Lane::trace() {
   return out;
 }
 
-Result<ProgramOutcome> Lane::run() {
+Result<ProgramOutcome> Lane::run(bool elsewhere) {
   if (files_->full()) return *files_->full();
-  auto outcome = run_steps(steps_, [] {});
+  auto outcome = run_steps(elsewhere ? elsewhere_steps_ : steps_, [] {});
   auto restored = files_->restore();
   if (outcome && !restored) return restored.error();
   return outcome;

@@ -22,7 +22,8 @@ namespace powercut {
 struct ProgramCommands {
   Command recover;
   std::optional<Command> check, dump;
-  double timeout = 10;  // seconds, of each
+  double timeout = 10;   // seconds, of each
+  bool ordered = false;  // the order of a dump's lines counts
   std::optional<TracePrefix> tracer;
 };
 
@@ -36,13 +37,19 @@ struct ProgramOutcome {
   // What the dump printed; zero when there is none, or it did not get there.
   uint64_t dumped = 0;
   std::array<uint64_t, 2> digest = {};
-  std::string text;             // what the dump printed, or what the failing step said
-  bool left_processes = false;  // some step left processes behind
+  std::array<uint64_t, 2> lines = {};  // of its lines, whatever their order
+  std::string text;                    // what the dump printed, or what the failing step said
+  bool left_processes = false;         // some step left processes behind
 
   bool ok() const { return kind == Kind::kOk; }
   bool same(const ProgramOutcome& other) const {
     return kind == other.kind && step == other.step && code == other.code && dumped == other.dumped &&
            digest == other.digest;
+  }
+  // The same but for the order in which the dump printed its lines, unless that counts.
+  bool alike(const ProgramOutcome& other, bool ordered) const {
+    if (ordered) return same(other);
+    return kind == other.kind && step == other.step && code == other.code && lines == other.lines;
   }
 };
 
@@ -56,8 +63,9 @@ class Lane {
                                               const ProgramCommands& commands, Guardian* guardian,
                                               const std::atomic<bool>* cancel);
   ImageFiles& files() { return *files_; }
-  // Runs the commands on the image that files() hold, and restores it.
-  Result<ProgramOutcome> run();
+  // Runs the commands on the image that files() hold, and restores it. With `elsewhere` the processes have other
+  // addresses: an outcome that depends on the image alone is the same.
+  Result<ProgramOutcome> run(bool elsewhere = false);
   // The same under commands.tracer: the bytes of the image that the outcome depends on. Nothing when the trace does not
   // tell, with the reason in `why`.
   struct Traced {
@@ -78,14 +86,15 @@ class Lane {
   Lane() = default;
   // Runs the steps until one fails; `after` hears of the end of each.
   static Result<ProgramOutcome> run_steps(std::vector<Step>& steps, const std::function<void()>& after);
-  std::vector<Step> make_steps(const std::atomic<bool>* cancel, bool traced) const;
+  enum class How { kUsual, kElsewhere, kTraced };
+  std::vector<Step> make_steps(const std::atomic<bool>* cancel, How how) const;
 
   std::unique_ptr<ImageFiles> files_;
   const TracePools* pools_ = nullptr;
   const ProgramCommands* commands_ = nullptr;
   Guardian* guardian_ = nullptr;
   std::string stream_;  // file that a tracer writes
-  std::vector<Step> steps_, traced_steps_;
+  std::vector<Step> steps_, elsewhere_steps_, traced_steps_;
 };
 
 }  // namespace powercut

@@ -23,10 +23,11 @@ void Lanes::base(uint64_t line, const Content& content) {
   for (auto& worker : lanes_) worker->behind.emplace_back(line, content);
 }
 
-Result<std::vector<ProgramOutcome>> Lanes::run(const LineSets& sets, std::span<const Choice> choices) {
+Result<std::vector<ProgramOutcome>> Lanes::run(const LineSets& sets, std::span<const Choice> choices, bool elsewhere) {
   std::unique_lock lock(mutex_);
   sets_ = &sets;
   choices_ = choices;
+  elsewhere_ = elsewhere;
   next_ = finished_ = 0;
   failed_ = false;
   outcomes_.assign(choices.size(), std::nullopt);
@@ -60,7 +61,7 @@ void Lanes::take_images(Worker* worker, std::unique_lock<std::mutex>* lock) {
     const size_t index = next_++;
     lock->unlock();
     place(worker, *sets_, choices_[index]);
-    auto outcome = worker->lane->run();
+    auto outcome = worker->lane->run(elsewhere_);
     lock->lock();
     failed_ = failed_ || !outcome.ok();
     outcomes_[index].emplace(std::move(outcome));

@@ -27,7 +27,9 @@ class Lanes {
   // A line that is definite from now on, or was before and now has this content first.
   void base(uint64_t line, const Content& content);
   // Runs the images of `choices` over `sets`; the outcomes are in their order. The first error in this order wins.
-  Result<std::vector<ProgramOutcome>> run(const LineSets& sets, std::span<const Choice> choices);
+  // `elsewhere`: as of Lane::run().
+  Result<std::vector<ProgramOutcome>> run(const LineSets& sets, std::span<const Choice> choices,
+                                          bool elsewhere = false);
   // Lane::trace() on one image.
   Result<Lane::Traced> trace(const LineSets& sets, const Choice& choice);
   Lane& first() { return *lanes_.front()->lane; }
@@ -50,6 +52,7 @@ class Lanes {
   // Of the run at hand.
   const LineSets* sets_ = nullptr;
   std::span<const Choice> choices_;
+  bool elsewhere_ = false;
   size_t next_ = 0, finished_ = 0;
   std::vector<std::optional<Result<ProgramOutcome>>> outcomes_;
   bool failed_ = false;  // what has not begun is left out

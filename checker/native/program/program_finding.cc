@@ -58,15 +58,22 @@ std::string query_text(ProgramOutcome::Step step, const ProgramCommands& command
 
 Json program_finding(const ProgramViolation& violation, const ProgramOutcome& outcome,
                      const std::vector<Image::Line>& lines, const Operations& operations,
-                     const ProgramCommands& commands, const FindingContext& context) {
+                     const ProgramCommands& commands, bool needs_power_cut, const FindingContext& context) {
   StoreFates fates;
   for (const Image::Line& line : lines) add_line(line, context, &fates);
   std::string key = "program/" + violation.invariant + "/" + violation.kind;
   for (const std::string& site : fates.decisive) key += "/" + site;
+  std::string message = violation.message;
+  if (!needs_power_cut) {
+    const std::string operation = name_of(operations.current()->kind);
+    key += "/no power cut/" + operation;
+    message += " No power cut needed: with every store durable, it is the same after " + operation + ".";
+  }
 
   Json event = {{"event", "finding"}, {"key", finding_key(key)}, {"invariant", violation.invariant}};
   event["underlying"] = nullptr;
-  event["message"] = violation.message;
+  event["message"] = message;
+  event["needs_power_cut"] = needs_power_cut;
   event["operation"] = operation_json(operations);
   event["query"] = {
       {"kind", "program"}, {"key", nullptr}, {"region", nullptr}, {"text", query_text(outcome.step, commands)}};

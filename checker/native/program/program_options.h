@@ -17,6 +17,7 @@ struct ProgramOptions {
   std::string atoms = "any";
   std::string pool_path;  // of a trace that does not name its pool
   std::string work;       // folder for crash images; empty: /dev/shm
+  bool ordered = false;   // the order of the dump's lines counts
   double timeout = 10;    // seconds, of one run of one command
   int jobs = 1;
   uint64_t seed = 1;

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -127,7 +128,11 @@ std::optional<EngineError> RunServer::spawn(bool plain) {
   for (std::string& variable : environment) envp.push_back(variable.data());
   argv.push_back(nullptr);
   envp.push_back(nullptr);
+  // The engine's own addresses are fixed, and what it starts would inherit that.
+  const int fixed = spec_.elsewhere ? personality(0xFFFFFFFF) : -1;
+  if (fixed >= 0) personality(static_cast<unsigned long>(fixed) & ~static_cast<unsigned long>(ADDR_NO_RANDOMIZE));
   const int wrong = posix_spawn(&process_, words[0].c_str(), &actions, &attributes, argv.data(), envp.data());
+  if (fixed >= 0) personality(static_cast<unsigned long>(fixed));
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   close(ends[1]);
@@ -211,6 +216,7 @@ std::optional<RunEnd> RunServer::ask() {
   const auto take = [&](const powercut_fork_output& told, RunOutput* output) {
     output->total = told.total;
     output->digest = {told.digest[0], told.digest[1]};
+    output->lines = {told.lines[0], told.lines[1]};
     if (told.kept == 0) return true;
     if (told.kept > POWERCUT_FORK_KEPT || told.head > told.kept) return false;
     output->head.resize(told.head);

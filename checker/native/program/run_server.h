@@ -21,6 +21,7 @@ namespace powercut {
 struct RunOutput {
   uint64_t total = 0;                   // bytes
   std::array<uint64_t, 2> digest = {};  // of all of them
+  std::array<uint64_t, 2> lines = {};   // of the same lines in any order
   std::string head, tail;               // what was kept; between them bytes are missing unless they are all
   // The kept bytes as a text, with a note where some are missing.
   std::string text() const;
@@ -43,6 +44,7 @@ class RunServer {
     double timeout = 10;                        // seconds, of one run
     std::vector<std::string> prefix;            // a tracer to run the command under, with its words
     std::vector<std::string> environment;       // "NAME=value", on top of this process's
+    bool elsewhere = false;                     // at other addresses than all others, drawn anew for each server
     const std::atomic<bool>* cancel = nullptr;  // once set, a run ends at once with an error; may be null
   };
   // `guardian` outlives it.

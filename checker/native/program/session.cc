@@ -20,6 +20,7 @@ std::string work_folder(const ProgramOptions& options) {
 Result<ProgramCommands> parse_commands(const ProgramOptions& options, const TracePools& pools) {
   ProgramCommands out;
   out.timeout = options.timeout;
+  out.ordered = options.ordered;
   auto recover = parse_command(options.recover, "--recover", pools);
   if (!recover) return recover.error();
   out.recover = std::move(*recover);
@@ -46,6 +47,7 @@ void add_recovery_options(CLI::App* command, ProgramOptions* options) {
       ->required();
   command->add_option("--check", options->check, "Consistency checker, run on what recovery left");
   command->add_option("--dump", options->dump, "Prints the contents; compared with those after every prefix");
+  command->add_flag("--ordered", options->ordered, "The order in which the dump prints its lines counts");
   command->add_option("--timeout", options->timeout, "Seconds that one run of one command may take")
       ->check(CLI::Range(0.001, 86400.0));
   command->add_option("--pool-path", options->pool_path, "Pool of a trace that does not name it");

@@ -41,6 +41,7 @@ def explore(
     recover: modes.Recover = None,
     check: modes.Check = None,
     dump: modes.Dump = None,
+    ordered: modes.Ordered = False,
     timeout: modes.Timeout = program.DEFAULT_TIMEOUT,
     images: modes.Images = program.DEFAULT_IMAGES,
     name: modes.Name = None,
@@ -65,7 +66,7 @@ def explore(
                 next_step="Record one with 'powercut record TARGET --scenario S -o FILE'.",
             )
         given = modes.ProgramOptions(
-            recover=recover, check=check, dump=dump, timeout=timeout, images=images, name=name, cwd=cwd
+            recover=recover, check=check, dump=dump, ordered=ordered, timeout=timeout, images=images, name=name, cwd=cwd
         )
         if given.named():
             given.refuse_with(resume=resume)

@@ -59,6 +59,12 @@ Dump = Annotated[
         help="Program mode: prints the contents after recovery; compared with what the marked operations allow.",
     ),
 ]
+Ordered = Annotated[
+    bool,
+    typer.Option(
+        "--ordered", help="Program mode: the order counts in which --dump prints its lines, as in a queue or a list."
+    ),
+]
 Ops = Annotated[
     str | None,
     typer.Option(
@@ -140,6 +146,7 @@ class ProgramOptions:
     pool: list[str] | None = None
     check: str | None = None
     dump: str | None = None
+    ordered: bool = False
     ops: str | None = None
     tracer: str | None = None
     timeout: str = program.DEFAULT_TIMEOUT
@@ -159,6 +166,7 @@ class ProgramOptions:
             "--pool": self.pool,
             "--check": self.check,
             "--dump": self.dump,
+            "--ordered": self.ordered,
             "--ops": self.ops,
             "--allow-exit": self.allow_exit,
             "--name": self.name,
@@ -194,6 +202,7 @@ class ProgramOptions:
             recover=self.recover,
             check=self.check,
             dump=self.dump,
+            ordered=self.ordered,
             timeout=self.timeout,
             images=self.images,
             cwd=self.cwd,
@@ -238,6 +247,7 @@ def _recovery_words(given: ProgramOptions) -> list[str]:
     words = ["--recover", given.recover or ""]
     for option, value in (("--check", given.check), ("--dump", given.dump), ("--cwd", given.cwd)):
         words += [option, str(value)] if value else []
+    words += ["--ordered"] if given.ordered else []
     return [*words, "--timeout", given.timeout, "--images", str(given.images)]
 
 

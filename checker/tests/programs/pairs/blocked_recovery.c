@@ -1,0 +1,20 @@
+/* With the bug recovery waits for ever where an item is counted and not there. */
+#include "pair.h"
+
+int run(const char* path) {
+  struct pool* pool = map_pool(path, O_CREAT);
+  format(pool);
+  for (uint64_t key = 1; key <= 8; ++key) {
+    begin(key);
+    insert(pool, key, BUG);
+    persist(&pool->slots[key - 1]);
+    end();
+  }
+  return 0;
+}
+
+int check(const char* path) {
+  if (!whole(map_pool(path, 0))) pause();
+  return 0;
+}
+USUAL_DUMP
