@@ -1,7 +1,8 @@
 // `powercut-engine describe`: what a target library offers.
+#include <iterator>
 #include <memory>
 #include <optional>
-#include <utility>
+#include <vector>
 
 #include "checker/native/commands.h"
 #include "checker/native/event_stream.h"
@@ -17,12 +18,18 @@ struct DescribeOptions {
   uint32_t key_size = 0, value_size = 0;  // 0: whatever the target takes
 };
 
-// Of keys and values, tried in turn where the command line names none: no target takes every size.
-constexpr std::pair<uint32_t, uint32_t> kUsualSizes[] = {{16, 15}, {8, 8}};
+// Of keys and values, tried in turn where neither the command line nor the target names any.
+constexpr powercut_sizes kUsualSizes[] = {{16, 15}, {8, 8}};
 
 Json list_of(const char* const* texts) {
   Json list = Json::array();
   for (; texts != nullptr && *texts != nullptr; ++texts) list.push_back(*texts);
+  return list;
+}
+
+Json sizes_json(const std::vector<powercut_sizes>& sizes) {
+  Json list = Json::array();
+  for (const powercut_sizes& each : sizes) list.push_back({each.key_size, each.value_size});
   return list;
 }
 
@@ -41,19 +48,23 @@ Result<Json> describe(const DescribeOptions& asked) {
   if (!library) return library.error();
   const powercut_target& target = library->target();
   const std::string variant = asked.variant.empty() ? target.variants[0] : asked.variant;
+  std::vector<powercut_sizes> tried = library->sizes();
+  if (tried.empty()) tried.assign(std::begin(kUsualSizes), std::end(kUsualSizes));
   std::optional<EngineError> refused;
-  std::optional<powercut_traits> traits;
-  for (const auto& [key_size, value_size] : kUsualSizes) {
+  Json traits;
+  for (const auto& [key_size, value_size] : tried) {
     TargetConfig config(variant, options, asked.key_size != 0 ? asked.key_size : key_size,
                         asked.value_size != 0 ? asked.value_size : value_size);
     Result<powercut_traits> answer = library->configure("", config);
     if (answer) {
-      traits = *answer;
+      traits = traits_json(*answer);
       break;
     }
     if (!refused) refused = answer.error();
   }
-  if (!traits) return *refused;
+  // Sizes that we made up and the target does not take are no fault of its: a scenario will have the right ones.
+  const bool guessed = asked.key_size == 0 && asked.value_size == 0 && library->sizes().empty();
+  if (traits.is_null() && !(guessed && refused && !refused->needs.empty())) return *refused;
   return Json{{"event", "described"},
               {"target",
                {{"name", target.name},
@@ -64,7 +75,8 @@ Result<Json> describe(const DescribeOptions& asked) {
                 {"variants", list_of(target.variants)},
                 {"options", list_of(target.options)},
                 {"commands", list_of(target.commands)},
-                {"traits", traits_json(*traits)}}}};
+                {"sizes", sizes_json(library->sizes())},
+                {"traits", traits}}}};
 }
 
 int run_describe(const DescribeOptions& asked) {

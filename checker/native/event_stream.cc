@@ -59,11 +59,13 @@ int EventStream::end(int exit_code) {
 }
 
 int EventStream::error(const EngineError& error) {
-  emit({{"event", "error"},
-        {"kind", error.kind == ErrorKind::kUsage ? "usage" : "harness"},
-        {"what", error.what},
-        {"where", error.where},
-        {"next", error.next}});
+  Json event{{"event", "error"},
+             {"kind", error.kind == ErrorKind::kUsage ? "usage" : "harness"},
+             {"what", error.what},
+             {"where", error.where},
+             {"next", error.next}};
+  if (!error.needs.empty()) event["needs"] = error.needs;
+  emit(event);
   return error.exit_code();
 }
 

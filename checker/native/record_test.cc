@@ -212,6 +212,44 @@ INSTANTIATE_TEST_SUITE_P(
             "MixWithoutKeys", Json::object(), {{{"op", "mix"}, {"operations", 3}, {"read", 1}}}, 2, {"no live key"}}),
     [](const auto& info) { return info.param.name; });
 
+// What the target lacks, where that is all that is wrong: the scenario is then not for it.
+std::string needs_of(const std::vector<Json>& steps, const Json& options, uint64_t pool = 0) {
+  TemporaryFolder folder;
+  Json plan = plan_json({phase_json(steps)}, options);
+  if (pool != 0) plan["scenario"]["pool_size"] = pool;
+  auto run = record(folder, plan);
+  EXPECT_EQ(run.exit, 2) << run.output;
+  const Json error = run.event("error");
+  return error.contains("needs") ? text_of(error, "needs") : "";
+}
+
+TEST(Record, SaysWhatTheTargetLacks) {
+  const Json insert = {{"op", "insert"}, {"from", 1}, {"to", 5}};
+  const Json update = {{"op", "update"}, {"from", 1}, {"to", 2}};
+  EXPECT_EQ(needs_of({insert, update}, {{"misbehave", "no_update"}}), "update");
+  EXPECT_EQ(needs_of({{{"op", "maintain"}, {"command", "fly"}}}, Json::object()), "maintain 'fly'");
+  EXPECT_EQ(needs_of({insert}, {{"capacity", "3"}}), "more room");
+}
+
+TEST(Record, AnOperationThatWorkedBeforeIsNotLacking) {
+  const Json insert = {{"op", "insert"}, {"from", 1}, {"to", 5}};
+  const Json update = {{"op", "update"}, {"from", 1}, {"to", 2}};
+  EXPECT_EQ(needs_of({insert, update}, {{"misbehave", "no_second_update"}}), "");
+  EXPECT_EQ(needs_of({{{"op", "update"}, {"keys", {9}}}}, Json::object()), "");  // the scenario's own mistake
+}
+
+TEST(Record, RefusedSizesAreBothNamed) {
+  TemporaryFolder folder;
+  Json plan = plan_json({phase_json(kInserts)});
+  plan["target"]["library"] = library("sized");
+  auto run = record(folder, plan);
+  EXPECT_EQ(run.exit, 2);
+  Json error = run.event("error");
+  EXPECT_THAT(text_of(error, "what"), HasSubstr("keys of 16 bytes and values of "));
+  EXPECT_THAT(text_of(error, "what"), HasSubstr("keys have 8 bytes, values 24"));
+  EXPECT_THAT(text_of(error, "needs"), HasSubstr("keys of 16 bytes"));
+}
+
 TEST(Record, CutThatIsNeverReachedIsAnError) {
   TemporaryFolder folder;
   auto run = record(folder, plan_json({phase_json({{{"op", "lookup"}, {"keys", {1}}}}, true, "slot.written")}));
@@ -253,9 +291,22 @@ TEST(Describe, NamesEverythingOfATarget) {
   EXPECT_EQ(target["traits"]["copy_bound"], 1);
 }
 
+TEST(Describe, ATargetOfOneSizeIsDescribed) {
+  auto guessed = run_engine({"describe", "--library", library("sized")});
+  ASSERT_EQ(guessed.exit, 0) << guessed.output;
+  EXPECT_TRUE(guessed.event("described")["target"]["traits"].is_null());
+  EXPECT_EQ(guessed.event("described")["target"]["sizes"], Json::array());
+  auto declared = run_engine({"describe", "--library", library("declares_size")});
+  ASSERT_EQ(declared.exit, 0) << declared.output;
+  EXPECT_EQ(declared.event("described")["target"]["traits"]["copy_bound"], 1);
+  EXPECT_EQ(declared.event("described")["target"]["sizes"], Json::parse("[[8, 24]]"));
+  EXPECT_EQ(run_engine({"describe", "--library", library("sized"), "--key-size", "16"}).exit, 2);
+}
+
 TEST(Describe, RefusesWhatIsNoTarget) {
   for (auto [kind, words] : {std::pair{"lacks_entry", "does not export powercut_target_entry"},
-                             {"lacks_update", "lacks required functions: update"},
+                             {"lacks_lookup", "lacks required functions: lookup"},
+                             {"declares_none", "declares no sizes"},
                              {"old_abi", "ABI version 7"},
                              {"refuses", "does not serve ABI version 2"},
                              {"missing", "No such file"}}) {

@@ -202,7 +202,10 @@ std::optional<EngineError> Recording::begin() {
                        "Correct [config] of the scenario.");
   }
   if (status == POWERCUT_FULL) {
-    return usage_error("the pool is too small for an empty table", workload_.place(), "Make [pool] size larger.");
+    EngineError error =
+        usage_error("the pool is too small for an empty table", workload_.place(), "Make [pool] size larger.");
+    error.needs = "a larger pool";
+    return error;
   }
   if (status != POWERCUT_OK) {
     return harness_error(std::string("format answered ") + status_name(status), workload_.place(),

@@ -11,7 +11,14 @@ namespace powercut {
 
 namespace {
 constexpr const char* kEntry = "powercut_target_entry";
+constexpr const char* kSizes = "powercut_target_sizes";
 constexpr const char* kAbiNext = "targets/ABI.md shows what a target library exports.";
+// Of a list that lacks its end.
+constexpr size_t kMostSizes = 64;
+
+// What a map answers that has no such operation.
+powercut_status no_update(powercut_table*, powercut_bytes, powercut_bytes) { return POWERCUT_UNSUPPORTED; }
+powercut_status no_erase(powercut_table*, powercut_bytes) { return POWERCUT_UNSUPPORTED; }
 }  // namespace
 
 TargetConfig::TargetConfig(std::string variant, std::vector<std::pair<std::string, std::string>> options,
@@ -49,14 +56,14 @@ Result<TargetLibrary> TargetLibrary::load(const std::string& path) {
     return usage_error(std::string("the library does not export ") + kEntry + ": it is not a powercut target", path,
                        kAbiNext);
   }
-  library.target_ = entry(POWERCUT_TARGET_ABI);
+  const powercut_target* offered = entry(POWERCUT_TARGET_ABI);
   library.draw_ = reinterpret_cast<powercut_target_draw_fn>(dlsym(handle, "powercut_target_draw"));
   std::string version = std::to_string(POWERCUT_TARGET_ABI);
-  if (library.target_ == nullptr) {
+  if (offered == nullptr) {
     return usage_error("the target does not serve ABI version " + version + ", the one of this build", path,
                        "Build it again with this version's powercut/target.h.");
   }
-  const powercut_target& target = *library.target_;
+  const powercut_target& target = *offered;
   if (target.abi != POWERCUT_TARGET_ABI) {
     return usage_error("the target has ABI version " + std::to_string(target.abi) + ", this build speaks " + version,
                        path, "Build it again with this version's powercut/target.h.");
@@ -72,14 +79,27 @@ Result<TargetLibrary> TargetLibrary::load(const std::string& path) {
   require(target.format != nullptr, "format");
   require(target.open != nullptr, "open");
   require(target.insert != nullptr, "insert");
-  require(target.update != nullptr, "update");
-  require(target.erase != nullptr, "erase");
   require(target.lookup != nullptr, "lookup");
   require(target.copies != nullptr, "copies");
   require(target.close != nullptr, "close");
   if (!missing.empty()) {
     return usage_error("the target lacks required functions: " + missing, path,
-                       "Add them; a function that the scheme does not have answers POWERCUT_UNSUPPORTED.");
+                       "Add them; only update, erase, maintain and the inspection beside copies may be null.");
+  }
+  auto complete = std::make_shared<powercut_target>(target);
+  if (complete->update == nullptr) complete->update = no_update;
+  if (complete->erase == nullptr) complete->erase = no_erase;
+  library.target_ = std::move(complete);
+  if (auto declared = reinterpret_cast<powercut_target_sizes_fn>(dlsym(handle, kSizes)); declared != nullptr) {
+    const powercut_sizes* sizes = declared();
+    for (; sizes != nullptr && sizes->key_size != 0 && library.sizes_.size() < kMostSizes; ++sizes) {
+      library.sizes_.push_back(*sizes);
+    }
+    if (library.sizes_.empty() || library.sizes_.size() == kMostSizes) {
+      return usage_error(
+          std::string(kSizes) + " declares " + (library.sizes_.empty() ? "no sizes" : "a list without end"), path,
+          "End the list with {0, 0}, or do not export the function.");
+    }
   }
   return library;
 }
@@ -103,11 +123,21 @@ Result<powercut_traits> TargetLibrary::configure(const std::string& expected_nam
   config.clear_problem();
   powercut_status status = target_->traits(config.get(), &traits);
   if (status != POWERCUT_OK) {
-    std::string sentence = config.problem();
-    return usage_error(sentence.empty()
-                           ? std::string("the target refuses this configuration (") + status_name(status) + ")"
-                           : "the target refuses this configuration: " + sentence,
-                       path_, "'powercut-engine describe --library " + path_ + "' lists its options.");
+    // Both sizes, since a target that takes but one of them says no more than that it does not take these.
+    const std::string sizes = "keys of " + std::to_string(config.get()->key_size) + " bytes and values of " +
+                              std::to_string(config.get()->value_size) + " bytes";
+    const std::string sentence = config.problem();
+    EngineError error =
+        usage_error("the target refuses this configuration, with " + sizes + ": " +
+                        (sentence.empty() ? std::string("traits answered ") + status_name(status) : sentence),
+                    path_,
+                    "Set [data] key_size and value_size of the scenario, or its [config], to what the target takes; "
+                    "'powercut-engine "
+                    "describe --library " +
+                        path_ + "' lists its options and the sizes that it declares.");
+    // Of the defaults there is nothing but the sizes to refuse.
+    if (config.get()->option_count == 0) error.needs = sizes;
+    return error;
   }
   return traits;
 }

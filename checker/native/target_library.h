@@ -41,7 +41,10 @@ class TargetLibrary {
   // loaded until the process ends: its threads and destructors are not ours to know.
   static Result<TargetLibrary> load(const std::string& path);
 
+  // All functions that are not optional are there: a map without update or erase answers UNSUPPORTED.
   const powercut_target& target() const { return *target_; }
+  // The sizes that the target declares, the one it likes best first; empty where it declares none.
+  const std::vector<powercut_sizes>& sizes() const { return sizes_; }
   const std::string& path() const { return path_; }
   // What draws a table for people (powercut/draw.h), or null: it is optional.
   powercut_target_draw_fn draw() const { return draw_; }
@@ -54,7 +57,8 @@ class TargetLibrary {
  private:
   TargetLibrary() = default;
   std::string path_, resolved_;
-  const powercut_target* target_ = nullptr;
+  std::shared_ptr<const powercut_target> target_;  // at one address, wherever the library is moved to
+  std::vector<powercut_sizes> sizes_;
   powercut_target_draw_fn draw_ = nullptr;
 };
 

@@ -34,6 +34,13 @@ std::string_view verb(OpKind kind) {
   return "unknown operation";
 }
 
+// What a scenario with this operation needs of its target.
+std::string name_of_need(const Operation& operation) {
+  std::string words(verb(operation.kind));
+  if (operation.kind == OpKind::kMaintain) return words.append(operation.text).append("'");
+  return words.substr(0, words.find(' '));
+}
+
 }  // namespace
 
 void describe(const Operation& operation, std::string* out) {
@@ -66,6 +73,22 @@ void Workload::moved() {
 
 EngineError Workload::misfit(const std::string& what) const {
   return usage_error(what, place(), "Correct the scenario, or give the target a configuration that it fits.");
+}
+
+EngineError Workload::lacks(const std::string& what, std::string need) const {
+  EngineError error = misfit(what);
+  error.needs = std::move(need);
+  return error;
+}
+
+void Workload::answered(const Operation& operation) {
+  kinds_answered_ |= 1u << static_cast<unsigned>(operation.kind);
+  if (operation.kind == OpKind::kMaintain) commands_answered_.emplace(operation.text);
+}
+
+bool Workload::supports(const Operation& operation) const {
+  if (operation.kind == OpKind::kMaintain) return commands_answered_.contains(operation.text);
+  return (kinds_answered_ & 1u << static_cast<unsigned>(operation.kind)) != 0;
 }
 
 void Workload::next_step() {
@@ -186,6 +209,7 @@ Result<std::optional<Operation>> Workload::mix_operation() {
 std::optional<EngineError> Workload::completed(powercut_status status) {
   assert(running_);
   Operation operation = *std::exchange(running_, std::nullopt);
+  if (status != POWERCUT_UNSUPPORTED) answered(operation);
   switch (status) {
     case POWERCUT_OK:
       if (operation.kind == OpKind::kInsert) live_.insert(operation.key);
@@ -199,9 +223,12 @@ std::optional<EngineError> Workload::completed(powercut_status status) {
       // A mix goes on with what fits; fill waits for this; a step that names its keys needs them.
       if (step().kind == StepKind::kFill) ended_ = true;
       if (step().kind == StepKind::kFill || step().kind == StepKind::kMix) return std::nullopt;
-      return misfit(describe(operation) + " answered FULL");
+      return lacks(describe(operation) + " answered FULL", "more room");
     case POWERCUT_UNSUPPORTED:
-      return misfit("the target does not support " + describe(operation));
+      // Once is enough to know that the target has the operation: then this answer is a mistake, and no lack.
+      if (supports(operation))
+        return misfit("the target does not support " + describe(operation) + ", but has supported one before");
+      return lacks("the target does not support " + describe(operation), name_of_need(operation));
     case POWERCUT_BAD_CONFIG:
       return misfit(describe(operation) + " answered BAD_CONFIG");
     case POWERCUT_NOT_FORMATTED:

@@ -7,7 +7,9 @@
 #define POWERCUT_CHECKER_NATIVE_WORKLOAD_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,6 +64,11 @@ class Workload {
   void next_step();
   void moved();  // phase_ or step_ changed
   EngineError misfit(const std::string& what) const;
+  // The same of a scenario that is right, for a target that cannot do `need`.
+  EngineError lacks(const std::string& what, std::string need) const;
+  void answered(const Operation& operation);
+  // Whether an operation of this kind has had another answer than UNSUPPORTED.
+  bool supports(const Operation& operation) const;
 
   // The next operation of the current step; nothing when the step is over.
   Result<std::optional<Operation>> advance();
@@ -83,6 +90,8 @@ class Workload {
   bool ended_ = false;      // the current step is over: FULL, or its mark was reached
   uint64_t rmw_key_ = 0;    // the second half of a read-modify-write is due on this key
   std::optional<Operation> running_;
+  uint32_t kinds_answered_ = 0;                           // bits by OpKind
+  std::set<std::string, std::less<>> commands_answered_;  // of maintain
   std::string place_;
 };
 

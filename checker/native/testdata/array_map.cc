@@ -1,5 +1,5 @@
 // The smallest target that is a map: an array of slots, each published by one byte. Its option `misbehave`
-// makes it break in the ways that the engine must survive; ARRAY_MAP_ABI and ARRAY_MAP_LACKS_UPDATE build
+// makes it break in the ways that the engine must survive; ARRAY_MAP_ABI and ARRAY_MAP_LACKS_LOOKUP build
 // the libraries that it must refuse, ARRAY_MAP_FORGETS one that does not do what was recorded.
 #include <signal.h>
 #include <unistd.h>
@@ -57,6 +57,13 @@ powercut_status traits(const powercut_config* config, powercut_traits* out) {
       return POWERCUT_BAD_CONFIG;
     }
   }
+#ifdef ARRAY_MAP_SIZES
+  // A library of fixed sizes; the same one may declare them.
+  if (config->key_size != 8 || config->value_size != 24) {
+    std::snprintf(config->error, config->error_size, "keys have 8 bytes, values 24");
+    return POWERCUT_BAD_CONFIG;
+  }
+#endif
   *out = {};
   out->copy_bound = 1;
   out->notes = "a target for the engine's own tests";
@@ -137,7 +144,11 @@ powercut_status insert(powercut_table* handle, powercut_bytes key, powercut_byte
   return POWERCUT_FULL;
 }
 
-[[maybe_unused]] powercut_status update(powercut_table* handle, powercut_bytes key, powercut_bytes value) {
+int updates = 0;
+
+powercut_status update(powercut_table* handle, powercut_bytes key, powercut_bytes value) {
+  const std::string& how = self(handle).misbehave;
+  if (how == "no_update" || (how == "no_second_update" && updates++ > 0)) return POWERCUT_UNSUPPORTED;
   Slot* slot = find(self(handle), key);
   if (slot == nullptr) return POWERCUT_NOT_FOUND;
   std::memcpy(slot->value, value.data, value.size);  // not atomic: this target is not crash-consistent
@@ -183,11 +194,11 @@ powercut_status copies(powercut_table* handle, powercut_bytes key, powercut_item
 void close(powercut_table* table) { delete &self(table); }
 
 const char* const kVariants[] = {"published", "hardened", nullptr};
-const char* const kOptions[] = {
-    "capacity=64: slots",
-    "misbehave=|segv|abort|throw|hang|corrupt|print: in the third insert; open_exit|open_kill|open_sleep: "
-    "in an open that finds it",
-    nullptr};
+const char* const kOptions[] = {"capacity=64: slots",
+                                "misbehave=|segv|abort|throw|hang|corrupt|print: in the third insert; "
+                                "no_update|no_second_update; open_exit|open_kill|open_sleep: "
+                                "in an open that finds it",
+                                nullptr};
 const char* const kCommands[] = {"scrub", nullptr};
 
 const powercut_target kTarget = {.abi = ARRAY_MAP_ABI,
@@ -201,13 +212,13 @@ const powercut_target kTarget = {.abi = ARRAY_MAP_ABI,
                                  .format = format,
                                  .open = open,
                                  .insert = insert,
-#ifdef ARRAY_MAP_LACKS_UPDATE
-                                 .update = nullptr,
-#else
                                  .update = update,
-#endif
                                  .erase = erase,
+#ifdef ARRAY_MAP_LACKS_LOOKUP
+                                 .lookup = nullptr,
+#else
                                  .lookup = lookup,
+#endif
                                  .maintain = maintain,
                                  .copies = copies,
                                  .regions = nullptr,
@@ -229,4 +240,13 @@ extern "C" const powercut_target* powercut_target_entry(uint32_t abi) {
 }
 #else
 extern "C" const void* some_other_symbol() { return &kTarget; }
+#endif
+
+#if defined ARRAY_MAP_SIZES && ARRAY_MAP_SIZES > 0
+extern "C" const powercut_sizes* powercut_target_sizes(void) {
+  static const powercut_sizes sizes[] = {{8, 24}, {0, 0}};
+  return sizes;
+}
+#elif defined ARRAY_MAP_SIZES && ARRAY_MAP_SIZES < 0
+extern "C" const powercut_sizes* powercut_target_sizes(void) { return nullptr; }
 #endif

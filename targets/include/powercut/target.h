@@ -92,6 +92,7 @@ typedef struct powercut_target {
   powercut_status (*open)(powercut_pool pool, const powercut_config* config, powercut_table** out);
   /* Precondition of insert: the key is absent (unless traits.checks_exists). Durable at return. */
   powercut_status (*insert)(powercut_table*, powercut_bytes key, powercut_bytes value);
+  /* Null: the map has no update, or no erase; the same as one that always answers POWERCUT_UNSUPPORTED. */
   powercut_status (*update)(powercut_table*, powercut_bytes key, powercut_bytes value);
   powercut_status (*erase)(powercut_table*, powercut_bytes key);
   /* Copies at most `capacity` bytes of the value to `value`, its full size to `*size`. */
@@ -114,6 +115,17 @@ typedef struct powercut_target {
 /* The one symbol that a target library exports. Returns null when it cannot serve `abi`. */
 typedef const powercut_target* (*powercut_target_entry_fn)(uint32_t abi);
 const powercut_target* powercut_target_entry(uint32_t abi);
+
+/* Bytes of a key and of a value that belong together. */
+typedef struct powercut_sizes {
+  uint32_t key_size;
+  uint32_t value_size;
+} powercut_sizes;
+
+/* Optional, for a target that takes only some sizes: those that it takes, {0, 0} at the end. Scenarios that are made
+ * for every map then run with the first of them, unless their own are in the list. */
+typedef const powercut_sizes* (*powercut_target_sizes_fn)(void);
+const powercut_sizes* powercut_target_sizes(void);
 
 #ifdef __cplusplus
 }
