@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
-from powercut import batch, drafts, failures, inline, options, paths, requests, runner, session, targets
+from powercut import applicability, batch, drafts, failures, inline, options, paths, requests, runner, session, targets
 from powercut.errors import PowercutError, UsageError
 from powercut_reports import text
 
@@ -34,6 +34,8 @@ class Result:
     runs: tuple[dict[str, Any], ...]
     #: Where the records of the runs lie; none of an example that is not the last one.
     files: tuple[Path, ...] = ()
+    #: Built-in scenarios that the target lacks something for.
+    aside: tuple[applicability.SetAside, ...] = ()
 
     @property
     def findings(self) -> list[dict[str, Any]]:
@@ -65,6 +67,7 @@ class Result:
             for run in self.runs
             if (error := run["error"])
         ]
+        parts += applicability.sentences(self.aside)
         return "\n\n".join(parts)
 
     def check(self, *, complete: bool = False, preface: str = "") -> None:
@@ -240,8 +243,14 @@ class Session:
             raise KeyboardInterrupt
         if outcome.errors:
             raise outcome.errors[0]
-        names = [f"{request.slug}-{runner.slug(request.options.model)}.json" for request in distinct]
-        result = Result(runs=tuple(outcome.runs), files=tuple(self.out / "runs" / name for name in names))
+        without = {(item.target, item.variant, item.scenario) for item in outcome.aside}
+        names = [
+            f"{request.slug}-{runner.slug(request.options.model)}.json"
+            for request in distinct
+            if tuple(request.header[name] for name in ("target", "variant", "scenario")) not in without
+        ]
+        files = tuple(self.out / "runs" / name for name in names)
+        result = Result(runs=tuple(outcome.runs), files=files, aside=tuple(outcome.aside))
         self.heard(result)
         return result
 

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 from powercut import batch, engine, events
+from powercut.applicability import WithoutRuns, summary, unjudged
 from powercut.errors import HarnessError, PowercutError
 from powercut.exit_codes import ExitCode, worst
 from powercut.runner import Context, Request, record
@@ -21,11 +22,10 @@ DEFAULT_IMAGES = 10_000
 
 
 @dataclass(kw_only=True)
-class Outcome:
+class Outcome(WithoutRuns):
     """What became of an audit: one record a scenario, in the order asked for, with its differences."""
 
     audits: list[dict[str, Any]] = field(default_factory=list)
-    errors: list[PowercutError] = field(default_factory=list)
     interrupted: bool = False
 
     @property
@@ -45,6 +45,7 @@ class Outcome:
             "differences": self.differences,
             "cases": [case for item in self.audits for case in item["cases"]],
             "audits": [{name: value for name, value in item.items() if name != "cases"} for item in self.audits],
+            **summary(self.aside),
         }
 
     def exit_code(self) -> ExitCode:
@@ -82,18 +83,21 @@ def run_all(
         context.interrupt.request()
 
     with batch.stoppable(tasks, jobs=jobs, stop=stop) as futures:
-        for future in futures:
-            _take(future, outcome, on_audit)
+        for (request, _), future in zip(wanted, futures, strict=True):
+            _take(request, future, outcome, on_audit)
+    outcome.errors += unjudged([request for request, _ in wanted], outcome.aside)
     return outcome
 
 
-def _take(future: Future[dict[str, Any]], outcome: Outcome, on_audit: Callable[[dict[str, Any]], None]) -> None:
+def _take(
+    request: Request, future: Future[dict[str, Any]], outcome: Outcome, on_audit: Callable[[dict[str, Any]], None]
+) -> None:
     try:
         audit = future.result()
     except (CancelledError, engine.Interrupted):
         return
     except PowercutError as error:
-        outcome.errors.append(error)
+        outcome.failed(request, error)
         return
     outcome.audits.append(audit)
     on_audit(audit)

@@ -16,6 +16,7 @@ from types import FrameType
 from typing import Any
 
 from powercut import rounds
+from powercut.applicability import WithoutRuns, unjudged
 from powercut.collector import INTERRUPTED, blank_run
 from powercut.errors import PowercutError
 from powercut.exit_codes import ExitCode, worst
@@ -23,11 +24,10 @@ from powercut.runner import Context, Request, exit_code, run_one
 
 
 @dataclass(kw_only=True)
-class Outcome:
+class Outcome(WithoutRuns):
     """What became of a command's runs."""
 
     runs: list[dict[str, Any]] = field(default_factory=list)
-    errors: list[PowercutError] = field(default_factory=list)
     interrupted: bool = False
 
     def exit_code(self, *, fail_on: frozenset[str] = frozenset()) -> ExitCode:
@@ -57,14 +57,27 @@ def run_all(
 
     if (seconds := rounds.shared_seconds(requests)) is not None:
         rounds.run_all(requests, context, outcome, seconds=seconds, jobs=jobs, stop=stop, on_run=on_run)
-        return outcome
+    else:
+        _run_each(requests, context, outcome, jobs=jobs, stop=stop, on_run=on_run)
+    outcome.errors += unjudged(requests, outcome.aside)
+    return outcome
+
+
+def _run_each(
+    requests: Sequence[Request],
+    context: Context,
+    outcome: Outcome,
+    *,
+    jobs: int,
+    stop: Callable[[], None],
+    on_run: Callable[[dict[str, Any]], None],
+) -> None:
     share = max(1, jobs // max(1, len(requests)))
     scaled = [replace(item, options=item.options.with_jobs(share)) for item in requests]
     tasks = [partial(run_one, item, context, order=order) for order, item in enumerate(scaled)]
     with stoppable(tasks, jobs=jobs, stop=stop) as futures:
         for request, future in zip(scaled, futures, strict=True):
             _take(request, future, outcome, on_run)
-    return outcome
 
 
 @contextmanager
@@ -126,7 +139,7 @@ def _take(
     except CancelledError:
         run = unstarted(request)
     except PowercutError as error:
-        outcome.errors.append(error)
+        outcome.failed(request, error)
         return
     outcome.runs.append(run)
     on_run(run)

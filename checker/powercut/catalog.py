@@ -106,12 +106,13 @@ def spelling(item: Scenario) -> str:
     return item.place if item.path.relative_to(root).parts[0] in (GALLERY, KNOWN_GOOD) else item.name
 
 
-def matching(pattern: str, *, beside: Sequence[Scenario] = ()) -> list[Scenario]:
+def matching(pattern: str, *, beside: Sequence[Scenario] = (), measurements: bool = False) -> list[Scenario]:
     """The scenarios that a glob or a file names.
 
     A pattern without '/' is compared with the names outside the gallery; one with '/' with the paths of
     all files, relative to the scenarios' folder or to the project. An existing file is taken as it is.
-    `beside`: scenarios that belong to the targets in question, which can be named as well.
+    `beside`: scenarios that belong to the targets in question, which can be named as well. A glob leaves measurements
+    out, unless it names nothing else or `measurements` are what is asked for.
     """
     path = Path(pattern)
     if path.suffix == ".toml" and path.is_file():
@@ -124,7 +125,25 @@ def matching(pattern: str, *, beside: Sequence[Scenario] = ()) -> list[Scenario]
         found = [item for item in pool if any(fnmatch.fnmatchcase(name, pattern) for name in _spellings(item))]
     if not found:
         raise unknown_name("scenario", pattern, [item.name for item in pool], list_command="powercut list scenarios")
+    if is_glob(pattern) and not measurements:
+        return [item for item in found if not item.is_measurement] or found
     return found
+
+
+def is_glob(pattern: str) -> bool:
+    """True for a pattern that leaves the choice to what there is."""
+    return any(character in pattern for character in "*?[")
+
+
+def is_optional(item: Scenario, patterns: Sequence[str]) -> bool:
+    """True of a scenario for every map that came without being named, so that it need not fit the target."""
+    named = [pattern for pattern in patterns if not is_glob(pattern) or Path(pattern).is_file()]
+    names = [item.name, str(item.path), *_spellings(item)]
+    return item.is_for_every_map and not any(
+        fnmatch.fnmatchcase(name, pattern) or Path(pattern).absolute() == item.path
+        for pattern in named
+        for name in names
+    )
 
 
 def _spellings(item: Scenario) -> list[str]:

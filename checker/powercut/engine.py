@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from powercut import events
-from powercut.errors import HarnessError, UsageError
+from powercut.errors import HarnessError, NotApplicable, UsageError
 
 #: Seconds between asking an engine to stop and killing it.
 GRACE_SECONDS = 5.0
@@ -179,6 +179,8 @@ def _start(
 
 
 def _reported(event: events.EngineErrorEvent) -> UsageError | HarnessError:
+    if event.kind == "usage" and event.needs:
+        return NotApplicable(event.what, where=event.where, next_step=event.next, needs=event.needs)
     if event.kind == "usage":
         return UsageError(event.what, where=event.where, next_step=event.next)
     return HarnessError(event.what, where=event.where, next_step=event.next or "Please report this.")

@@ -35,6 +35,14 @@ class UsageError(PowercutError):
     exit_code = ExitCode.USAGE
 
 
+class NotApplicable(UsageError):
+    """A scenario that is right, for a target that lacks what it needs: an operation, room, sizes."""
+
+    def __init__(self, what: str, *, where: str = "", next_step: str, needs: str) -> None:
+        super().__init__(what, where=where, next_step=next_step)
+        self.needs = needs
+
+
 class HarnessError(PowercutError):
     """powercut itself failed: the verdict is `unknown`, never clean and never a finding."""
 

@@ -240,6 +240,8 @@ class EngineErrorEvent(_Event):
     what: str
     where: str = ""
     next: str = ""
+    #: What the scenario needs and the target lacks, where nothing else is wrong.
+    needs: str = ""
 
 
 class End(_Event):
@@ -255,6 +257,8 @@ class TargetDescription(_Event):
     options: list[str] = Field(default_factory=list)
     commands: list[str] = Field(default_factory=list)
     traits: Any = None
+    #: Bytes of keys and values that it declares, the preferred ones first; empty where it declares none.
+    sizes: list[tuple[int, int]] = Field(default_factory=list)
 
 
 #: How modules begin that are no files: frames of a pmemcheck log, "pmemcheck:main (a.c:9)".

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from powercut import engine, events, findings, options, runner
+from powercut.applicability import WithoutRuns, unjudged
 from powercut.errors import HarnessError, PowercutError
 from powercut.exit_codes import ExitCode, worst
 from powercut.runner import Context, Request
@@ -36,11 +37,10 @@ class FaultOptions:
 
 
 @dataclass(kw_only=True)
-class Outcome:
+class Outcome(WithoutRuns):
     """What became of a command's runs."""
 
     runs: list[dict[str, Any]] = field(default_factory=list)
-    errors: list[PowercutError] = field(default_factory=list)
 
 
 def run_all(
@@ -56,11 +56,11 @@ def run_all(
     with ThreadPoolExecutor(max_workers=max(1, min(jobs, len(requests)))) as pool:
         futures = [pool.submit(run_faults, item, chosen, context, order=n) for n, item in enumerate(requests)]
         try:
-            for future in futures:
+            for request, future in zip(requests, futures, strict=True):
                 try:
                     runs = future.result()
                 except PowercutError as error:
-                    outcome.errors.append(error)
+                    outcome.failed(request, error)
                     continue
                 outcome.runs += runs
                 for run in runs:
@@ -70,6 +70,7 @@ def run_all(
                 waiting.cancel()
             context.interrupt.request()
             raise
+    outcome.errors += unjudged(requests, outcome.aside)
     return outcome
 
 

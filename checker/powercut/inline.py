@@ -61,7 +61,8 @@ def build(selection: Selection, workload: Workload, *, name: str, folder: Path) 
     phases.append({"name": "operations", "cut_at": workload.cut_at, "steps": explored})
     sizes = {"key_size": workload.key_size, "value_size": workload.value_size}
     if workload.key_size is None and workload.value_size is None:
-        sizes = fitting_sizes(target.library, selection.variant, tuple(config.items()))
+        declared = tuple(target.description.sizes)
+        sizes = fitting_sizes(target.library, selection.variant, tuple(config.items()), declared)
     content: dict[str, Any] = {
         "schema": SCHEMA_VERSION,
         "name": file_name(name),
@@ -87,8 +88,10 @@ def build(selection: Selection, workload: Workload, *, name: str, folder: Path) 
 
 
 @cache
-def fitting_sizes(library: Path, variant: str, config: tuple[tuple[str, str], ...]) -> dict[str, int | None]:
-    """Bytes of keys and values that a target takes in a configuration: the usual ones, else those of one word.
+def fitting_sizes(
+    library: Path, variant: str, config: tuple[tuple[str, str], ...], declared: tuple[tuple[int, int], ...]
+) -> dict[str, int | None]:
+    """Bytes of keys and values that a target takes in a configuration: declared ones, the usual ones, those of a word.
 
     None, which is the usual, where it takes neither: the engine then says why.
     """
@@ -96,7 +99,7 @@ def fitting_sizes(library: Path, variant: str, config: tuple[tuple[str, str], ..
     for key, value in config:
         arguments += ["--option", f"{key}={value}"]
     usual = Data()
-    for key_size, value_size in ((usual.key_size, usual.value_size), (_WORD, _WORD)):
+    for key_size, value_size in (*declared, (usual.key_size, usual.value_size), (_WORD, _WORD)):
         sizes = ["--key-size", str(key_size), "--value-size", str(value_size)]
         try:
             engine.single(paths.engine(), [*arguments, *sizes], events.Described)

@@ -25,6 +25,7 @@ def build(target: Target, *, variant: str, scenario: Scenario, seed: int, toggle
         )
     refuse_oversized_pool(scenario)
     known = option_values(target.description)
+    key_size, value_size = data_sizes(target, scenario)
     options = {key: option_text(value, known.get(key, [])) for key, value in content.config.items()}
     if toggle is not None:
         options[BUG_OPTION] = toggle
@@ -39,8 +40,8 @@ def build(target: Target, *, variant: str, scenario: Scenario, seed: int, toggle
         "scenario": {
             "name": scenario.name,
             "pool_size": content.pool.size,
-            "key_size": content.data.key_size,
-            "value_size": content.data.value_size,
+            "key_size": key_size,
+            "value_size": value_size,
             "expect_marks": list(content.expect_marks),
             "phases": [
                 {
@@ -54,6 +55,14 @@ def build(target: Target, *, variant: str, scenario: Scenario, seed: int, toggle
         },
         "seed": seed,
     }
+
+
+def data_sizes(target: Target, scenario: Scenario) -> tuple[int, int]:
+    """Bytes of keys and values of a run: those of the scenario; or, of one that is for every map, the first that the
+    target declares, unless it declares the scenario's as well."""
+    own = scenario.content.data.key_size, scenario.content.data.value_size
+    declared = target.description.sizes
+    return declared[0] if scenario.is_for_every_map and declared and own not in declared else own
 
 
 def _step(step: Any) -> dict[str, Any]:

@@ -32,6 +32,8 @@ class Case:
     #: `strategy`, `seed` and `complete` of the marker.
     options: Mapping[str, Any] = field(default_factory=dict)
     name: str = ""
+    #: That the marker does not name: where it does not apply to the target, the test is skipped.
+    optional: bool = False
     error: PowercutError | None = None
 
     @property
@@ -90,7 +92,14 @@ def cases(arguments: Sequence[Any], names: Mapping[str, Any]) -> list[Case]:
             found.append(Case(target=target, error=error))
             continue
         found += [
-            Case(target=target, scenario=catalog.spelling(item), model=model, options=values, name=item.name)
+            Case(
+                target=target,
+                scenario=catalog.spelling(item),
+                model=model,
+                options=values,
+                name=item.name,
+                optional=catalog.is_optional(item, patterns),
+            )
             for item in scenarios
             for model in models
         ]

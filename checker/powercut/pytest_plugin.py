@@ -269,10 +269,17 @@ def _carry_out(item: pytest.Item) -> None:
 
 
 def _judge(item: pytest.Item, case: "Case") -> "Result":
+    from powercut.errors import NotApplicable
+
     if case.error:
         raise case.error
     session = _session_of(item)
-    result = session.assert_consistent(case.target, scenario=case.scenario, model=case.model, **case.options)
+    try:
+        result = session.assert_consistent(case.target, scenario=case.scenario, model=case.model, **case.options)
+    except NotApplicable as error:
+        if not case.optional:
+            raise
+        pytest.skip(f"{case.name} does not apply to {case.target}: it needs {error.needs}")
     if not result.complete:
         reasons = sorted({run["coverage"].get("reason") or "not complete" for run in result.runs})
         warnings.warn(SampledWarning(f"consistent, but only sampled: {', '.join(reasons)}"), stacklevel=2)

@@ -31,7 +31,10 @@ def for_run(
         scenarios = [item for item in wanted if item.fits(name)] if patterns else catalog.core(name, library)
         if not scenarios and explicit:
             raise _nothing_fits(selection.target, patterns)
-        requests += [one(selection, item, options=options) for item in scenarios]
+        requests += [
+            replace(one(selection, item, options=options), optional=catalog.is_optional(item, patterns))
+            for item in scenarios
+        ]
     if not requests:
         raise UsageError(
             "nothing to run: no scenario fits any target",

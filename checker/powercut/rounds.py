@@ -100,7 +100,7 @@ def run_all(
                 except CancelledError:
                     pass
                 except PowercutError as error:
-                    outcome.errors.append(error)
+                    outcome.failed(state.request, error)
                     state.failed = state.final = True
                 release()
 

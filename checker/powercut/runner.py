@@ -60,6 +60,8 @@ class Request:
     scenario: Scenario | None = None
     program: Program | None = None
     trace: Path | None = None
+    #: That nobody named: it may turn out not to fit (`applicability`).
+    optional: bool = False
     #: Whether what is claimed of the target is checked as well.
     claims: bool = True
     #: What records `plan`: one of `TRACERS`.

@@ -17,6 +17,9 @@ from powercut.toml_lines import locate, tables
 SCHEMA_VERSION = 1
 #: Name of the one scenario of a folder of the gallery.
 FOLDER_FILE = "scenario"
+#: Instead of the name of a scheme.
+EVERY_MAP = "*"
+MEASUREMENT = "measurement"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +41,17 @@ class Scenario:
 
     def fits(self, target: str) -> bool:
         """True when the scenario is meant for the scheme `target`."""
-        return target in self.content.targets or "*" in self.content.targets
+        return target in self.content.targets or EVERY_MAP in self.content.targets
+
+    @property
+    def is_for_every_map(self) -> bool:
+        """True of one that comes with powercut and names no scheme: a target may lack what it needs."""
+        return EVERY_MAP in self.content.targets and self.path.is_relative_to(paths.scenario_dir())
+
+    @property
+    def is_measurement(self) -> bool:
+        """True of one that is there to be counted, and long for that."""
+        return self.content.purpose == MEASUREMENT
 
 
 def load(path: Path) -> Scenario:

@@ -218,6 +218,8 @@ class ScenarioFile(_Strict):
     summary: str = Field(min_length=1)
     targets: list[str] = Field(min_length=1)
     core: bool = False
+    #: "measurement": to be counted (`powercut cost`); judged only where it is named.
+    purpose: Literal["judgement", "measurement"] = "judgement"
     expect_marks: list[str] = Field(default_factory=list)
     config: dict[str, str | bool | int | float] = Field(default_factory=dict)
     pool: Pool = Field(default_factory=Pool)
@@ -230,6 +232,8 @@ class ScenarioFile(_Strict):
 
     @model_validator(mode="after")
     def _something_is_explored(self) -> "ScenarioFile":
+        if self.core and self.purpose == "measurement":
+            raise ValueError("a measurement is no core scenario: leave out 'core' or 'purpose'")
         if not any(phase.explore for phase in self.phases):
             raise ValueError("every phase has 'explore = false': nothing would be judged")
         names = [phase.name for phase in self.phases]

@@ -12,7 +12,7 @@ def render(content: ScenarioFile, *, comment: str = "") -> str:
     """The text of the file; `comment` goes before it, a line each."""
     values = content.model_dump(by_alias=True, exclude_defaults=True)
     lines = [f"# {line}".rstrip() for line in comment.splitlines()]
-    for key in ("schema", "name", "summary", "targets", "core", "expect_marks"):
+    for key in ("schema", "name", "summary", "targets", "core", "purpose", "expect_marks"):
         if key in values:
             lines.append(f"{key} = {toml_value(values[key])}")
     if "config" in values:

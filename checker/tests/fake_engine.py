@@ -9,6 +9,7 @@ A target is an empty file named libpowercut-<name>.so; `record` copies the plan 
     slow            a finding, then sleeps             hygiene     consistent, a redundant flush
     refused         a usage error                      broken      a harness error
     marks           record misses a mark               silent      stops without `end`
+    unfit           record: the target has no update
     buggy, untidy   a finding, or hygiene, only when the plan switches a bug on
     canary_…        the planted bug of a gate
 
@@ -63,6 +64,10 @@ def describe() -> None:
 def record() -> None:
     plan = json.loads(Path(argument("--plan")).read_text())
     Path(argument("--trace")).write_text(json.dumps(plan))
+    if "unfit" in plan["scenario"]["name"]:
+        error = {"what": "the target does not support update of key 1", "where": "scenario x", "next": "Correct it."}
+        emit(event="error", kind="usage", needs="update", **error)
+        sys.exit(2)
     missing = ["move.top"] if "marks" in plan["scenario"]["name"] else []
     emit(event="recorded", trace=argument("--trace"), events=120, operations=12, bytes=900, marks_missing=missing)
 

@@ -7,6 +7,7 @@ import typer
 
 from powercut import audit as auditing
 from powercut import companions, options, output, paths, progress, requests, targets
+from powercut.applicability import sentences
 from powercut.commands import shared
 from powercut.findings import write_json
 from powercut.runner import open_context
@@ -57,6 +58,8 @@ def audit(
                     _print(item)
 
         outcome = auditing.run_all(wanted, context, images=images, jobs=jobs or shared.default_jobs(), on_audit=show)
+    for line in sentences(outcome.aside):
+        output.say(line)
     for error in outcome.errors:
         output.say_error(error)
     if outcome.audits:

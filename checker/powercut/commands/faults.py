@@ -6,6 +6,7 @@ import typer
 
 from powercut import fault_text, options, output, paths, progress, requests, targets
 from powercut import faults as injection
+from powercut.applicability import sentences, summary
 from powercut.commands import shared
 from powercut.errors import UsageError, unknown_name
 from powercut.exit_codes import worst
@@ -65,7 +66,9 @@ def faults(
     with progress.bars() as (listener, _), open_context(paths.engine(), out, listener=listener) as context:
         outcome = injection.run_all(wanted, chosen, context, jobs=jobs or shared.default_jobs(), on_run=show)
     if json:
-        output.print_json({"faults": injection.FAULTS_VERSION, "runs": outcome.runs})
+        output.print_json({"faults": injection.FAULTS_VERSION, "runs": outcome.runs, **summary(outcome.aside)})
+    for line in sentences(outcome.aside):
+        output.say(line)
     for error in outcome.errors:
         output.say_error(error)
     raise typer.Exit(worst([*map(injection.exit_code, outcome.runs), *(error.exit_code for error in outcome.errors)]))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from powercut import batch, canary, failures, output, paths, progress, run_cache
+from powercut.applicability import sentences, summary
 from powercut.errors import PowercutError
 from powercut.exit_codes import ExitCode
 from powercut.explain import DEFAULT_MOST, DEFAULT_MOST_OF_VARIANT, Explainer
@@ -114,9 +115,11 @@ def judge(
     if bird and (lost := bird.error()):
         outcome.errors.append(lost)
     if as_json:
-        output.print_json(output.runs_object(outcome.runs, gate=gate))
+        output.print_json({**output.runs_object(outcome.runs, gate=gate), **summary(outcome.aside)})
     elif "text" in formats:
         output.print_gate(gate, outcome.runs)
+    for line in sentences(outcome.aside):
+        output.say(line)
     for error in outcome.errors:
         output.say_error(error)
     if outcome.runs:

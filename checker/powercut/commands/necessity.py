@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from powercut import necessity as analysing
 from powercut import necessity_text, options, output, paths, requests, targets
+from powercut.applicability import SetAside, sentences
 from powercut.commands import shared
 from powercut.exit_codes import ExitCode
 from powercut.necessity.record import NECESSITY_VERSION, command_line
@@ -91,6 +92,8 @@ def necessity(
             records.append(made)
             if not json:
                 necessity_text.render(made, console)
+                for line in sentences([SetAside(**item) for item in made.get("not_applicable", ())]):
+                    output.say(line)
                 console.print()
             if context.interrupt.requested:
                 output.say("Interrupted: what was judged is kept.")

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from powercut import batch
+from powercut.applicability import SetAside, set_aside, summary, unjudged
 from powercut.engine import Interrupted
-from powercut.errors import HarnessError
+from powercut.errors import HarnessError, NotApplicable
 from powercut.necessity import drop, record
 from powercut.necessity.baseline import Baseline, prepare
 from powercut.necessity.sites import Site
@@ -72,6 +73,7 @@ class _Analysis:
         self._begun = time.monotonic()
         self._baselines: list[Baseline] = []
         self._errors: list[str] = []  # what went wrong in powercut itself
+        self._aside: list[SetAside] = []
         self._interrupted = False
         self._judged: list[dict[str, Any]] = []
         self._sites: list[Site] = []
@@ -81,14 +83,26 @@ class _Analysis:
         self._progress.stage("runs as they are", len(requests))
 
         def one(request: Request) -> dict[str, Any]:
-            found = prepare(request, self._folder, context=self._context)
+            try:
+                found = prepare(request, self._folder, context=self._context)
+            except NotApplicable as error:
+                return {"aside": self._unfit(request, error)}
             self._progress.advanced()
             return {"baseline": found}
 
         for future in self._carry_out([partial(one, request) for request in requests], jobs=jobs):
-            if (done := self._result(future)) is not None:
+            if (done := self._result(future)) is not None and "baseline" in done:
                 self._baselines.append(done["baseline"])
+        for nothing in unjudged(requests, self._aside):
+            raise nothing
         self._sites = sorted({site for baseline in self._baselines for site in baseline.sites})
+
+    def _unfit(self, request: Request, error: NotApplicable) -> SetAside:
+        item = set_aside(request, error)
+        if item is None:
+            raise error
+        self._aside.append(item)
+        return item
 
     def drop_all(self, *, jobs: int) -> None:
         """Judges every site."""
@@ -168,5 +182,6 @@ class _Analysis:
         )
         if self._interrupted or self._context.interrupt.requested:
             made["complete"] = False
+        made |= summary(self._aside)
         record.write(made, self._context.out)
         return made
