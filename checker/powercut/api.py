@@ -247,7 +247,7 @@ class Session:
         names = [
             f"{request.slug}-{runner.slug(request.options.model)}.json"
             for request in distinct
-            if tuple(request.header[name] for name in ("target", "variant", "scenario")) not in without
+            if tuple(request.header.get(name) for name in ("target", "variant", "scenario")) not in without
         ]
         files = tuple(self.out / "runs" / name for name in names)
         result = Result(runs=tuple(outcome.runs), files=files, aside=tuple(outcome.aside))

@@ -61,7 +61,8 @@ def sentences(aside: Sequence[SetAside]) -> list[str]:
 
 def unjudged(requests: Sequence[Request], aside: Sequence[SetAside]) -> list[UsageError]:
     """An error for each target of which every run was set aside: it must not end as clean."""
-    names = [f"{item.header['target']}:{item.header['variant']}" for item in requests]
+    # The header of a trace or a program names no target: such a run is never set aside.
+    names = [f"{item.header.get('target')}:{item.header.get('variant')}" for item in requests]
     return [
         UsageError(
             f"no built-in scenario applies to this target, so nothing was judged: {_reasons(items)}",
