@@ -11,10 +11,13 @@ looked at, or only sampled, is neither there nor gone.
 
 The file is JSON, sorted, a finding a line, so that differences and merges of two branches read well:
 
-    {"powercut_baseline": 1, "findings": [
+    {"powercut_baseline": 2, "findings": [
     {"fingerprint": "7f3a…", "target": "level", "variant": "published", "scenario": "update", "model": "adr", …},
     {…}
     ]}
+
+In version 1 the fingerprints held line numbers, so none of them is found again. Such a file is only read to be written
+anew, from runs that answer for all of its entries: nothing that was known is forgotten in silence.
 """
 
 import json
@@ -28,9 +31,11 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from powercut import findings
 from powercut.errors import UsageError, read_text
 from powercut.fingerprint import store_sites
+from powercut.place_identity import CODE, LINE, SOURCE
 from powercut.runner import is_complete
 
-BASELINE_VERSION = 1
+BASELINE_VERSION = 2
+_WITH_LINES = 1
 NEW, KNOWN = "new", "known"
 _HOW_TO_WRITE = "'powercut baseline update FILE' writes one from the runs of an output folder."
 
@@ -54,6 +59,8 @@ class Entry(BaseModel):
     depth: int = 0
     atoms: str = ""
     seed: int = 0
+    #: What names its places in an edited source: "source", "line" or "code" (place_identity.py).
+    named_by: str = SOURCE
 
     @property
     def run(self) -> RunKey:
@@ -99,9 +106,18 @@ def entries_of(run: dict[str, Any]) -> list[Entry]:
             depth=int((finding.get("crash_point") or {}).get("depth") or 0),
             atoms=str(run.get("atoms") or ""),
             seed=int(run.get("seed") or 0),
+            named_by=_named_by(finding),
         )
         for finding in run["findings"]
     ]
+
+
+def _named_by(finding: dict[str, Any]) -> str:
+    """The weakest of what names the places of a finding."""
+    placed = [store for store in finding.get("stores") or [] if store.get("decisive")]
+    placed += [fault] if (fault := finding.get("fault")) else []
+    said = {(item.get("identity") or {}).get("by") for item in placed}
+    return next((by for by in (CODE, LINE) if by in said), SOURCE)
 
 
 def _fault_site(fault: dict[str, Any] | None) -> list[str]:
@@ -114,6 +130,7 @@ class Baseline:
 
     path: Path
     entries: tuple[Entry, ...] = ()
+    version: int = BASELINE_VERSION
 
     def mark(self, run: dict[str, Any]) -> None:
         """Writes `baseline`, new or known, into every finding of a run record."""
@@ -132,6 +149,14 @@ class Baseline:
         Suppressed findings are left out: as known ones they would outlive their suppression.
         """
         kept = [entry for entry in self.entries if not _answered(entry, runs)]
+        if kept and self.version == _WITH_LINES:
+            raise UsageError(
+                f"no run of the folder answers for {kept[0]}"
+                + (f" and {len(kept) - 1} more" if len(kept) > 1 else "")
+                + "; written anew, the baseline of version 1 would lose it",
+                where=str(self.path),
+                next_step="Run these to their end as well, without --baseline, and update again; or delete the file.",
+            )
         found = [
             entry
             for run in runs
@@ -170,8 +195,11 @@ def render(entries: Iterable[Entry]) -> str:
     return "\n".join([head, ",\n".join(lines), "]}", ""]) if lines else f"{head}]}}\n"
 
 
-def load(path: Path) -> Baseline:
-    """Reads a baseline; UsageError for a file that is missing, malformed or of another version."""
+def load(path: Path, *, to_update: bool = False) -> Baseline:
+    """Reads a baseline; UsageError for a file that is missing, malformed or of another version.
+
+    `to_update`: one of version 1 is read too, since it is about to be written anew.
+    """
     if not path.exists():
         raise UsageError("there is no such baseline", where=str(path), next_step=_HOW_TO_WRITE)
     text = read_text(path, "this baseline", next_step=_HOW_TO_WRITE)
@@ -187,14 +215,23 @@ def load(path: Path) -> Baseline:
     version = content.get("powercut_baseline") if isinstance(content, dict) else None
     if version is None or not isinstance(content.get("findings"), list):
         raise UsageError("this is no baseline", where=str(path), next_step=_HOW_TO_WRITE)
-    if version != BASELINE_VERSION:
+    if version == _WITH_LINES and not to_update:
+        raise UsageError(
+            "this baseline is of version 1, whose fingerprints changed with every line above a finding",
+            where=str(path),
+            next_step="Write it anew: run what it is for without --baseline, see that nothing is new to you, and type "
+            f"'powercut baseline update {path}'.",
+        )
+    if version not in (BASELINE_VERSION, _WITH_LINES):
         raise UsageError(
             f"baseline version {version!r}, this build reads {BASELINE_VERSION}",
             where=str(path),
             next_step="Write it anew with 'powercut baseline update', or use the powercut that wrote it.",
         )
     return Baseline(
-        path=path, entries=tuple(_entry(raw, path, number) for number, raw in enumerate(content["findings"]))
+        path=path,
+        entries=tuple(_entry(raw, path, number) for number, raw in enumerate(content["findings"])),
+        version=version,
     )
 
 

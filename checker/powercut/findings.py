@@ -17,6 +17,7 @@ from powercut import source
 from powercut.errors import HarnessError, UsageError
 from powercut.events import Module
 from powercut.fingerprint import fingerprint
+from powercut.place_identity import identity_of
 from powercut.symbolize import Frame, Symbolizer, site_frame
 
 FINDING_VERSION = 1
@@ -25,7 +26,10 @@ FINDING_VERSION = 1
 def symbolised(
     raw: dict[str, Any], modules: Sequence[Module], symbolizer: Symbolizer, *, with_source: bool = False
 ) -> dict[str, Any]:
-    """`raw` with its `stack` as frames, and the `site` and `function` of the innermost user's frame."""
+    """`raw` with its `stack` as frames, and the `site` and `function` of the innermost user's frame.
+
+    With source also its `identity`, which is what edits leave of the site.
+    """
     fault = "signal" in raw
     frames = symbolizer.stack(modules, raw.get("stack") or [], fault=fault)
     chosen = site_frame(frames)
@@ -34,6 +38,7 @@ def symbolised(
         "stack": [_frame(frame, with_source=with_source) for frame in frames],
         "site": chosen.place if chosen else None,
         "function": chosen.function if chosen else None,
+        **({"identity": known.record()} if with_source and (known := identity_of(chosen)) else {}),
     }
 
 

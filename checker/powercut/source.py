@@ -13,19 +13,38 @@ _LONGEST = 400
 
 
 @lru_cache(maxsize=256)
-def _lines(path: Path) -> Sequence[str] | None:
+def _content(path: Path, changed: int) -> str | None:
+    del changed  # a file that was edited is read again
     try:
-        return path.read_text(encoding="utf-8", errors="replace").splitlines()
+        return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
 
 
-def _text(file: str) -> Sequence[str] | None:
+def _read(path: Path) -> str | None:
+    try:
+        return _content(path, path.stat().st_mtime_ns)
+    except (OSError, ValueError):
+        return None
+
+
+def text(file: str) -> str | None:
+    """The text of a source file, which a record names relative to the project or to here; None without the file."""
     path = Path(file)
-    text = _lines(path if path.is_absolute() else paths.home() / path)
-    if text is None and not path.is_absolute():
-        text = _lines(Path.cwd() / path)
-    return text
+    content = _read(path if path.is_absolute() else paths.home() / path)
+    if content is None and not path.is_absolute():
+        content = _read(Path.cwd() / path)
+    return content
+
+
+@lru_cache(maxsize=256)
+def _split(content: str) -> Sequence[str]:
+    return content.splitlines()
+
+
+def _text(file: str) -> Sequence[str] | None:
+    content = text(file)
+    return None if content is None else _split(content)
 
 
 def line(file: str, number: int) -> str:

@@ -45,6 +45,10 @@ class Frame:
     inlined: bool
     #: The module is a library of the distribution.
     in_library: bool = False
+    #: Where the function begins: its line in `start_file` (0: unknown), and its code in the module (0: unknown).
+    start_file: str | None = None
+    start_line: int = 0
+    start_offset: int = 0
 
     @property
     def site(self) -> str | None:
@@ -206,6 +210,9 @@ class Symbolizer:
                 offset=offset,
                 inlined=position < last,
                 in_library=path.startswith(_LIBRARIES),
+                start_file=paths.relative(start, root=self._root) if (start := symbol.get("StartFileName")) else None,
+                start_line=int(symbol.get("StartLine") or 0),
+                start_offset=int(str(symbol.get("StartAddress") or "0"), 16),
             )
             for position, symbol in enumerate(symbols)
         )

@@ -153,19 +153,57 @@ def test_file_has_a_finding_a_line_and_comes_back(tmp_path: Path) -> None:
     lines = path.read_text(encoding="utf-8").splitlines()
     assert len(lines) == 4
     assert baseline.load(path).entries == entries
-    assert baseline.render(entries[:0]) == '{"powercut_baseline": 1, "findings": []}\n'
+    assert baseline.render(entries[:0]) == '{"powercut_baseline": 2, "findings": []}\n'
+
+
+def test_version_1_is_written_anew_and_never_read_as_it_is(house: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its fingerprints held line numbers: every finding would be new, and every entry fixed."""
+    house.scenario("lost_one")
+    main(["run", "level:published"])
+    old = json.dumps({"powercut_baseline": 1, "findings": [entry().model_dump(exclude={"named_by"})]})
+    Path(FILE).write_text(old)
+    assert main(["run", "level:published", "--baseline", FILE]) == ExitCode.USAGE
+    said = capsys.readouterr().err
+    assert "base.json: this baseline is of version 1, whose fingerprints changed with every line above" in said
+    assert "powercut baseline update base.json" in said
+    assert main(["baseline", "update", FILE]) == ExitCode.CLEAN
+    assert main(["run", "level:published", "--baseline", FILE]) == ExitCode.CLEAN
+    # What the runs at hand do not answer for is not forgotten in silence.
+    Path(FILE).write_text(old.replace("lost_one", "another"))
+    assert main(["baseline", "update", FILE]) == ExitCode.USAGE
+    said = capsys.readouterr().err
+    assert "no run of the folder answers for lost-item" in said
+    assert "scenario another" in said
+    assert "the baseline of version 1 would lose it" in said
+    assert json.loads(Path(FILE).read_text())["powercut_baseline"] == 1
+
+
+def test_update_says_what_is_named_without_its_source(house: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    run = record("here", "ffffffffffff")
+    run["findings"][0]["stores"][0]["identity"] = {"by": "code"}
+    (written,) = baseline.entries_of(run)
+    assert written.named_by == "code"
+    house.scenario("lost_one")
+    main(["run", "level:published"])
+    path = house.root / ".powercut" / "runs" / "level-published-lost_one-adr.json"
+    made = json.loads(path.read_text())
+    made["findings"][0]["stores"] = run["findings"][0]["stores"]
+    path.write_text(json.dumps(made))
+    capsys.readouterr()
+    assert main(["baseline", "update", FILE]) == ExitCode.CLEAN
+    assert "1 named without their source text: an edit of their functions makes them new" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("text", "what"),
     [
         ("<<<<<<< ours\n", "base.json:1: malformed baseline"),
-        ('{"powercut_baseline": 1, "findings": [\n{},\n]}', "base.json:3: malformed baseline"),
+        ('{"powercut_baseline": 2, "findings": [\n{},\n]}', "base.json:3: malformed baseline"),
         ("[]", "base.json: this is no baseline"),
-        ('{"powercut_baseline": 1}', "base.json: this is no baseline"),
-        ('{"powercut_baseline": 2, "findings": []}', "base.json: baseline version 2, this build reads 1"),
-        ('{"powercut_baseline": 1, "findings": [{}]}', "finding 1: fingerprint: Field required"),
-        ('{"powercut_baseline": 1, "findings": [7]}', "malformed baseline: finding 1: it: "),
+        ('{"powercut_baseline": 2}', "base.json: this is no baseline"),
+        ('{"powercut_baseline": 3, "findings": []}', "base.json: baseline version 3, this build reads 2"),
+        ('{"powercut_baseline": 2, "findings": [{}]}', "finding 1: fingerprint: Field required"),
+        ('{"powercut_baseline": 2, "findings": [7]}', "malformed baseline: finding 1: it: "),
     ],
 )
 def test_malformed_files_are_refused_and_left_alone(

@@ -130,6 +130,6 @@ def test_who_gates_sends_it(
     house: Any, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], sent: bool
 ) -> None:
     house.scenario("clean")
-    Path("known.json").write_text('{"powercut_baseline": 1, "findings": []}\n')
+    Path("known.json").write_text('{"powercut_baseline": 2, "findings": []}\n')
     assert main(["run", "level:published", "--json", *arguments]) == ExitCode.CLEAN
     assert ("canary" in json.loads(capsys.readouterr().out)) is sent

@@ -8,7 +8,8 @@ import pytest
 
 from powercut import source
 from powercut.events import Module
-from powercut.fingerprint import fingerprint, function_name
+from powercut.fingerprint import fingerprint
+from powercut.function_names import function_name
 from powercut.symbolize import Frame, Symbolizer, site_frame
 
 CODE = """\
@@ -184,38 +185,46 @@ def record(**changes: Any) -> dict[str, Any]:
         "operation": {"kind": "insert", "key": "17", "index": 4},
         "query": {"kind": "lookup", "key": "17"},
         "stores": [
-            {"fate": "persisted", "function": "level::insert(int)", "site": "a.cc:8", "decisive": True, "offset": 64},
-            {"fate": "lost", "function": "level::insert(int)", "site": "a.cc:5", "decisive": True, "offset": 128},
-            {"fate": "lost", "function": "other", "site": "b.cc:1", "decisive": False, "offset": 0},
+            {"fate": "persisted", "identity": place("a = 1"), "site": "a.cc:8", "decisive": True, "offset": 64},
+            {"fate": "lost", "identity": place("b = 1"), "site": "a.cc:5", "decisive": True, "offset": 128},
+            {"fate": "lost", "identity": place("c = 1"), "site": "b.cc:1", "decisive": False, "offset": 0},
         ],
     }
     return {**base, **changes}
 
 
-def test_fingerprint_ignores_what_a_rebuild_changes() -> None:
+def place(text: str, *, ordinal: int = 0) -> dict[str, Any]:
+    return {"file": "a.cc", "function": "level::insert", "text": text, "ordinal": ordinal, "by": "source"}
+
+
+def test_fingerprint_ignores_what_a_rebuild_or_a_line_above_changes() -> None:
     name = fingerprint(record())
     assert len(name) == 12
     moved = record()["stores"]
     for store in moved:
         store["offset"] += 4096
+        store["site"] = "a.cc:100"
     assert fingerprint(record(stores=list(reversed(moved)))) == name
     assert fingerprint(record(operation={"kind": "insert", "key": "5", "index": 9})) == name
-    renamed = record()["stores"]
-    renamed[0]["function"] = "level::insert(int) [clone .llvm.123]"
-    assert fingerprint(record(stores=renamed)) == name
+    assert fingerprint(record(fault={"signal": "SIGSEGV", "site": "a.cc:1"})) == fingerprint(
+        record(fault={"signal": "SIGSEGV", "site": "a.cc:9"})
+    )
 
 
 def test_fingerprint_tells_findings_apart() -> None:
-    stores = record()["stores"]
-    stores[1]["site"] = "a.cc:6"
+    stores, again = record()["stores"], record()["stores"]
+    stores[1]["identity"] = place("b = 2")
+    again[1]["identity"] = place("b = 1", ordinal=1)
     others = [
         record(invariant="torn-value"),
         record(target="cceh"),
         record(operation={"kind": "update"}),
         record(query={"kind": "walk"}),
         record(stores=stores),
+        record(stores=again),
         record(underlying="leak"),
         record(fault={"signal": "SIGSEGV", "site": "a.cc:9"}),
+        record(fault={"signal": "SIGSEGV", "identity": place("x()")}),
     ]
     assert len({fingerprint(item) for item in [record(), *others]}) == len(others) + 1
 

@@ -29,7 +29,7 @@ Json = dict[str, Any]
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 #: Raised when what a fingerprint is made of changes its meaning.
-FINGERPRINT = "powercut/v1"
+FINGERPRINT = "powercut/v2"
 # A hot line can have thousands of events; the last ones before the cut decide.
 _FLOW_STEPS, _RELATED = 24, 12
 _LINE_BYTES = 64

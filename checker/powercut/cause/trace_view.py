@@ -11,7 +11,7 @@ from pathlib import Path
 from powercut import engine, source
 from powercut.errors import UsageError
 from powercut.events import Module, Modules
-from powercut.fingerprint import function_name
+from powercut.function_names import function_name
 from powercut.symbolize import Frame, Symbolizer, site_frame
 
 #: Most events that a trace may have to be looked through.

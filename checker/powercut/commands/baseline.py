@@ -10,6 +10,7 @@ from powercut.commands import shared
 from powercut.commands.report import load_runs
 from powercut.findings import is_suppressed
 from powercut.gate import open_gate
+from powercut.place_identity import SOURCE
 
 
 def register(app: typer.Typer) -> None:
@@ -34,7 +35,7 @@ def update(
 
     Entries of the folder's complete runs are replaced, all others kept. Suppressed findings are left out.
     """
-    before = baseline.load(file) if file.exists() else baseline.Baseline(path=file)
+    before = baseline.load(file, to_update=True) if file.exists() else baseline.Baseline(path=file)
     gate = open_gate(None, suppressions)
     runs = load_runs(out)
     for run in runs:
@@ -45,3 +46,5 @@ def update(
     print(f"{file}: {len(new - old)} added, {len(old - new)} removed, {len(new)} in all")
     if left_out := sum(is_suppressed(finding) for run in runs for finding in run["findings"]):
         print(f"  {left_out} suppressed left out")
+    if unread := sum(entry.named_by != SOURCE for entry in after.entries):
+        print(f"  {unread} named without their source text: an edit of their functions makes them new")

@@ -22,7 +22,7 @@ missing ones say, since more of them are pending by accident; so these may diffe
 
 from typing import Any
 
-from powercut.fingerprint import function_name
+from powercut.function_names import function_name
 
 _MISSING = frozenset({"lost", "torn"})
 _KEPT = frozenset({"persisted"})
