@@ -7,6 +7,7 @@
 #include "tracer/llvm/externals.h"
 #include "tracer/llvm/instrument.h"
 #include "tracer/llvm/skip.h"
+#include "tracer/llvm/world_sources.h"
 #include "tracer/runtime/hooks.h"
 
 namespace powercut::pass {
@@ -44,6 +45,7 @@ void instrument(FunctionContext& context, llvm::Instruction& instruction) {
     instrument_fence(context, *fence);
   } else if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
     instrument_call(context, *call);
+    replace_world_source(context, *call);
   }
 }
 

@@ -54,6 +54,9 @@ void __powercut_rmw_end(void* addr, uint64_t size, uint32_t stored);
 void __powercut_flush(const void* addr, uint32_t kind);
 void __powercut_fence(uint32_t kind);
 void __powercut_out_of_steps(void);
+// What rdtsc and its kin, and rdrand and rdseed, give the program in the place of `real`.
+uint64_t __powercut_cycles(uint64_t real);
+uint64_t __powercut_random(uint64_t real);
 // mem*/str* calls are replaced by __powercut_<name>: same signature and result as libc's.
 
 // One call per instrumented module, from a constructor. `externals`: names of the functions that the
@@ -81,6 +84,9 @@ typedef struct powercut_sink {
 void powercut_set_sink(const powercut_sink* sink);
 // The listener of now, with every pointer callable: for one that puts itself in front of it.
 void powercut_get_sink(powercut_sink* out);
+// Who answers __powercut_cycles() and __powercut_random(); null: `real` itself.
+extern uint64_t (*powercut_world_cycles)(uint64_t real);
+extern uint64_t (*powercut_world_random)(uint64_t real);
 // Called by target code through powercut/pmem.h.
 void powercut_mark(const char* name);
 // Walks saved frame pointers from `frame`; writes `pc` and at most `max - 1` return addresses
