@@ -19,7 +19,7 @@ from powercut.cause.trace_view import TraceEvent, TraceView, read
 from powercut.cause.words import explanation, fix_sentence, sentence
 from powercut.errors import UsageError
 from powercut.findings import FindingStore
-from powercut.fingerprint import function_name
+from powercut.function_names import function_name
 from powercut.options import Budget, ExploreOptions
 from powercut.symbolize import Frame
 
