@@ -18,11 +18,21 @@ struct CrashPoint {
 // with the model in that state. Returns whether the instant after the event was visited.
 template <typename Visit>
 bool step(Model* model, const Event& event, const Visit& visit) {
+  if (model->crash_ahead_of(&event)) visit(CrashPoint{event.index - 1, false});
   if (model->crash_before(event)) visit(CrashPoint{event.index, true});
   model->apply(event);
   if (!model->crash_after(event)) return false;
   visit(CrashPoint{event.index, false});
   return true;
+}
+
+// The crash points at the end of the trace; `last` is the index of its last event, and `visited` whether the instant
+// after it was.
+template <typename Visit>
+void finish(Model* model, uint64_t last, bool visited, const Visit& visit) {
+  if (model->crash_ahead_of(nullptr)) visit(CrashPoint{last, false});
+  model->finish();
+  if (!visited) visit(CrashPoint{last, false});
 }
 
 }  // namespace powercut

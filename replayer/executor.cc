@@ -776,6 +776,9 @@ void Executor::store_off_stack(uint64_t address, uint64_t size, uint32_t flags, 
   overwrite(address, size);
   if (follows_path()) count(&done_.stores, &peaks_.stores, pc, frame);
   arena_active = false;
+  // A piece continues one that the pool has; those in other memory are not the medium's.
+  if (!in_pieces_) flags &= ~uint32_t{POWERCUT_STORE_CONTINUES};
+  in_pieces_ = true;
   const std::span<const uint8_t> bytes{static_cast<const uint8_t*>(value), size};
   if (in_recovery_) follow_store(address, bytes, flags, pc, frame);
   if (listener_ != nullptr) listener_->store(address - kPoolBase, bytes, flags, pc, frame);
@@ -788,9 +791,9 @@ void Executor::store_off_stack(uint64_t address, uint64_t size, uint32_t flags, 
 void Executor::follow_store(uint64_t address, std::span<const uint8_t> bytes, uint32_t flags, const void* pc,
                             const void* frame) {
   const uint64_t offset = address - kPoolBase;
-  if (options_.caches_persist) land_stores();
-  recovery_pending_->store(recovery_stores_.size(), 0, 0, (flags & POWERCUT_STORE_NT) != 0,
-                           (flags & POWERCUT_STORE_MEMCALL) != 0, (flags & POWERCUT_STORE_RMW) != 0, offset, bytes);
+  const StoreTraits traits = StoreTraits::of((flags & POWERCUT_STORE_NT) != 0, flags);
+  if (options_.caches_persist && !traits.continues) land_stores();
+  recovery_pending_->store(recovery_stores_.size(), 0, 0, traits, offset, bytes);
   recovery_stores_.push_back({offset, bytes.size(), cuts_ == nullptr ? std::vector<uint64_t>{} : stack_of(pc, frame)});
   if (options_.caches_persist) maybe_cut(true);
   arena_active = false;

@@ -267,6 +267,7 @@ class Executor {
   // Implementation of the hooks and signal handler; public for the C callbacks alone.
   void on_load(uint64_t address, uint64_t size);
   void on_store(uint64_t address, uint64_t size, uint32_t flags, const void* value, const void* pc, const void* frame) {
+    if ((flags & POWERCUT_STORE_CONTINUES) == 0) in_pieces_ = false;
     if (!running_ || stack_range_.holds(address, size)) return;
     store_off_stack(address, size, flags, value, pc, frame);
   }
@@ -376,6 +377,7 @@ class Executor {
   bool truncated_ = false;
   bool running_ = false;
   bool in_recovery_ = false;
+  bool in_pieces_ = false;  // an earlier piece of the store at hand lies in the pool
   Decisions* decisions_ = nullptr;
   std::vector<Cut>* cuts_ = nullptr;
   size_t recovery_decided_ = 0;  // decisions before the recovery at hand

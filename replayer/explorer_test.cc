@@ -216,6 +216,7 @@ Explored explore(const Case& c, const std::string& strategy_name, bool remember,
   for (size_t i = 0; i < c.trace.size(); ++i) {
     step(model.get(), event_of(c.trace[i], i, &bytes), visit);
   }
+  finish(model.get(), c.trace.size(), /*visited=*/true, visit);
   out.complete = strategy->complete();
   out.query_runs = explorer->counts().query_runs;
   out.executions = explorer->counts().executions;

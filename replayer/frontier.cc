@@ -52,7 +52,7 @@ void Frontier::extend(Entry* entry, const LineLog& log, AtomPolicy policy) {
   const size_t before = set.contents.size();
   entry->chain.extend(log.stores(), policy, kCandidateLimit, &set.contents);
   set.visible = entry->chain.visible();
-  set_truncated(entry, entry->chain.truncated());
+  set_truncated(entry, entry->chain.truncated() || log.crowded());
   const size_t now = set.contents.size();
   if (now == before) return;
   for (size_t i = before; i < now; ++i) set.diff |= differing(set.contents[0], set.contents[i]);
@@ -80,7 +80,7 @@ void Frontier::rebuild(Entry* entry, const LineLog* log, const Model& model) {
       entry->chain.extend(log->stores(), model.pending().policy(), kCandidateLimit, &set.contents);
     }
     set.visible = entry->chain.visible();
-    truncated = entry->chain.truncated();
+    truncated = entry->chain.truncated() || (log != nullptr && log->crowded());
   } else {
     CandidateSet made = candidates(*log, {&floor, 1}, model.pending().policy(), kCandidateLimit);
     set.contents.swap(made.contents);

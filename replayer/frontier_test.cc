@@ -38,6 +38,7 @@ Program draw(uint32_t seed, size_t length) {
   const uint32_t non_temporal = below(3);  // of 8 stores; none in a third of the programs
   const uint32_t threads = 1 + below(3);
   out.values.resize(2 * length);
+  const size_t most_memcall = out.policy == AtomPolicy::kByte ? 4 : 24;
   const size_t most = non_temporal > 0 ? 7 : 24;  // atoms of a line: the plain model tries every set of them
   auto model = make_model(out.model, out.policy, kPoolSize);
   const auto atoms = [&model](uint64_t line) {
@@ -55,8 +56,11 @@ Program draw(uint32_t seed, size_t length) {
     const uint32_t kind = below(16);
     if (kind < 6) {
       auto& value = out.values[event.index];
+      const Event* last = out.events.empty() ? nullptr : &out.events.back();
+      const bool continues = below(3) == 0 && last != nullptr && last->kind <= EventKind::kNtStore &&
+                             (last->flags & kStoreRmw) == 0;
       const size_t size = std::array{1, 2, 4, 8, 8, 8, 12, 16, 24, 31}[below(10)];
-      const bool rmw = size == 8 && below(4) == 0;
+      const bool rmw = size == 8 && below(4) == 0 && !continues;
       if (size == 8 && below(4) != 0) event.addr &= ~uint64_t{7};
       if (rmw) event.addr &= ~uint64_t{7};
       if (event.addr + size > kPoolSize) continue;
@@ -65,9 +69,19 @@ Program draw(uint32_t seed, size_t length) {
       event.value = {value.data(), size};
       event.size = size;
       event.kind = !rmw && below(8) < non_temporal ? EventKind::kNtStore : EventKind::kStore;
-      event.flags = rmw ? kStoreRmw : size <= 4 && below(2) == 0 ? kStoreMemcall : 0;
-      const size_t pieces = event.flags == kStoreMemcall ? 4 : 1 + size / 8;
-      if (atoms(event.addr / kLineSize) + pieces > most || atoms((event.addr + size - 1) / kLineSize) + pieces > most) {
+      event.flags = rmw ? kStoreRmw : size <= most_memcall && below(3) == 0 ? kStoreMemcall : 0;
+      if (event.kind == EventKind::kNtStore && below(3) == 0) event.flags |= kStoreAtomic;
+      if (continues) {
+        event.kind = last->kind;
+        event.flags = (last->flags & kStoreAtomic) | (event.flags & kStoreMemcall) | kStoreContinues;
+        event.thread = last->thread;
+        if (below(2) == 0) event.addr = last->addr + below(16);
+        if (event.addr + size > kPoolSize) continue;
+      }
+      const bool memcall = (event.flags & kStoreMemcall) != 0;
+      const size_t pieces = !memcall ? 1 + size / 8 : out.policy == AtomPolicy::kByte ? size : 6;
+      const size_t room = continues ? std::min<size_t>(most, 8) : most;  // what continues may be one store's atoms
+      if (atoms(event.addr / kLineSize) + pieces > room || atoms((event.addr + size - 1) / kLineSize) + pieces > room) {
         continue;
       }
       if (rmw) {
@@ -84,7 +98,10 @@ Program draw(uint32_t seed, size_t length) {
       event.kind = EventKind::kFence;
       event.code = static_cast<uint8_t>(FenceKind::kSfence);
     } else if (kind < 15) {
-      event.kind = EventKind::kOpEnd;
+      event.kind = std::array{EventKind::kOpBegin, EventKind::kOpEnd}[below(2)];
+    } else if (below(3) == 0) {
+      event.kind = EventKind::kPhase;
+      event.code = 1;
     } else {
       if (below(3) != 0) continue;
       event.kind = EventKind::kCut;
@@ -113,6 +130,9 @@ class Pair {
   }
 
   void apply(const Event& event, bool look) {
+    const bool ahead = model_->crash_ahead_of(&event);
+    ASSERT_EQ(ahead, plain_.crash_ahead_of(&event));
+    if (ahead && look) ASSERT_NO_FATAL_FAILURE(compare());
     const bool before = model_->crash_before(event);
     ASSERT_EQ(before, plain_.crash_before(event));
     if (before && look) ASSERT_NO_FATAL_FAILURE(compare());
@@ -121,6 +141,11 @@ class Pair {
     const bool after = model_->crash_after(event);
     ASSERT_EQ(after, plain_.crash_after(event));
     if (after && look) ASSERT_NO_FATAL_FAILURE(compare());
+  }
+
+  void finish() {
+    ASSERT_EQ(model_->crash_ahead_of(nullptr), plain_.crash_ahead_of(nullptr));
+    compare();
   }
 
  private:
@@ -187,6 +212,8 @@ TEST(FrontierAgainstPlain, EveryCrashPoint) {
       pair.apply(event, true);
       if (HasFatalFailure()) return;
     }
+    pair.finish();
+    if (HasFatalFailure()) return;
   }
 }
 

@@ -171,6 +171,7 @@ Explored explore(const Case& c, bool remember, const Check& check) {
   };
   std::array<uint8_t, 16> bytes{};
   for (size_t i = 0; i < c.trace.size(); ++i) step(model.get(), event_of(c.trace[i], i, &bytes), visit);
+  finish(model.get(), c.trace.size(), /*visited=*/true, visit);
   check(subject);
   return {subject.first, subject.nested, explorer->counts().query_runs, out.crash_points};
 }

@@ -220,15 +220,15 @@ class TrieExplorer final : public MemoExplorer {
       way->cuts.push_back({way->pending, executor_->narrowed(start.decided), way->stores.size(), false});
     };
     switch (step.kind) {
-      case RecoveryTrie::Kind::kStore:
-        if (executor_->options().caches_persist) land(way);
-        way->pending.store(way->stores.size(), 0, 0, (step.flags & POWERCUT_STORE_NT) != 0,
-                           (step.flags & POWERCUT_STORE_MEMCALL) != 0, (step.flags & POWERCUT_STORE_RMW) != 0, step.at,
-                           step.stored);
+      case RecoveryTrie::Kind::kStore: {
+        const StoreTraits traits = StoreTraits::of((step.flags & POWERCUT_STORE_NT) != 0, step.flags);
+        if (executor_->options().caches_persist && !traits.continues) land(way);
+        way->pending.store(way->stores.size(), 0, 0, traits, step.at, step.stored);
         way->stores.push_back({step.at, step.stored.size(), trie_.stack(step.stack)});
         executor_->replay_store(step.at, step.stored);
         if (executor_->options().caches_persist) cut();
         return;
+      }
       case RecoveryTrie::Kind::kFlush:
         if (executor_->options().caches_persist) return;
         if (step.flush == FlushKind::kClflush && way->pending.raised_by_clflush(step.at)) cut();

@@ -23,6 +23,7 @@ std::string flags_text(uint8_t flags) {
   if (flags & kStoreAtomic) text += " atomic";
   if (flags & kStoreMemcall) text += " memcall";
   if (flags & kStoreRmw) text += " locked";
+  if (flags & kStoreContinues) text += " continues";
   return text;
 }
 

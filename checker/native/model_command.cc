@@ -33,6 +33,8 @@ std::vector<Event> events_of(const json& step, uint64_t index, std::string* byte
   if (op == "store" || op == "ntstore") {
     event.kind = op == "store" ? EventKind::kStore : EventKind::kNtStore;
     event.flags = step.value("memcall", false) ? kStoreMemcall : 0;
+    if (step.value("continues", false)) event.flags |= kStoreContinues;
+    if (step.value("direct", false)) event.flags |= kStoreAtomic;
     return {event};
   }
   if (op == "rmw") {
@@ -52,8 +54,8 @@ std::vector<Event> events_of(const json& step, uint64_t index, std::string* byte
     event.code = static_cast<uint8_t>(kinds.at(step.at("kind").get<std::string>()));
     return {event};
   }
-  if (op == "end") {
-    event.kind = EventKind::kOpEnd;
+  if (op == "begin" || op == "end") {
+    event.kind = op == "begin" ? EventKind::kOpBegin : EventKind::kOpEnd;
     return {event};
   }
   throw std::invalid_argument("unknown op '" + op + "'");
@@ -83,21 +85,19 @@ json answer(const json& request) {
   auto model = make_model(request.at("model").get<std::string>(), policy, size);
   if (model == nullptr) throw std::invalid_argument("unknown model");
   json points = json::array();
+  const auto visit = [&](const CrashPoint& point) { points.push_back(describe(*model, point)); };
   bool last_visited = false;
   uint64_t index = 0;
   for (const json& program_step : request.at("events")) {
     std::string bytes;
     for (const Event& event : events_of(program_step, index, &bytes)) {
       if (event.addr + event.size > size) throw std::invalid_argument("store outside the pool");
-      last_visited = step(model.get(), event, [&](const CrashPoint& p) { points.push_back(describe(*model, p)); });
+      last_visited = step(model.get(), event, visit);
       last_visited = last_visited && event.kind == EventKind::kOpEnd;
     }
     ++index;
   }
-  if (!last_visited && index > 0) {
-    model->finish();
-    points.push_back(describe(*model, {index - 1, false}));
-  }
+  if (index > 0) finish(model.get(), index - 1, last_visited, visit);
   return {{"crash_points", points}};
 }
 

@@ -244,20 +244,20 @@ class Editor {
     for (const TraceModule& module : distinct) writer_->module(module);
 
     Event event;
+    std::vector<uint64_t> pieces;  // of the store at hand: nothing can be put between them
+    const auto append_behind = [&] {
+      for (uint64_t index : pieces) {
+        if (!moved_.contains(index)) append_inserts(index);
+        append_moves(index);
+      }
+      pieces.clear();
+    };
     while ((*reader)->next(&event)) {
-      if (!moved_.contains(event.index)) {
-        if (!dropped_.contains(event.index)) append(event);
-        append_inserts(event.index);
-      }
-      const auto here = moves_.find(event.index);
-      if (here == moves_.end()) continue;
-      for (const TraceEdits::Move* move : here->second) {
-        for (uint64_t index : move->events) {
-          append(find(index)->view());
-          append_inserts(index);
-        }
-      }
+      if (!is_store(event.kind) || (event.flags & kStoreContinues) == 0) append_behind();
+      if (!moved_.contains(event.index) && !dropped_.contains(event.index)) append_known(event);
+      pieces.push_back(event.index);
     }
+    append_behind();
     if ((*reader)->error()) return usage_error(*(*reader)->error());
     if (auto wrong = writer_->finish()) return usage_error(*wrong);
     result_.events = writer_->events();
@@ -290,9 +290,28 @@ class Editor {
     }
   }
 
+  void append_moves(uint64_t index) {
+    const auto here = moves_.find(index);
+    if (here == moves_.end()) return;
+    for (const TraceEdits::Move* move : here->second) {
+      for (uint64_t moved : move->events) {
+        append_known(find(moved)->view());
+        append_inserts(moved);
+      }
+    }
+  }
+
+  // An event of the input. A piece that was taken from behind the one before it is a store of its own.
+  void append_known(Event event) {
+    if (is_store(event.kind) && last_known_ + 1 != event.index) event.flags &= static_cast<uint8_t>(~kStoreContinues);
+    append(event);
+    last_known_ = event.index;
+  }
+
   void append(Event event) {
     event.stack = stack(event.stack);
     writer_->append(event);
+    last_known_ = kNone;
   }
 
   uint32_t stack(uint32_t id) {
@@ -322,6 +341,8 @@ class Editor {
   std::vector<uint32_t> modules_;  // of the input -> of the output
   std::vector<uint32_t> stacks_;   // the same; 0: not yet written
   EditedTrace result_;
+  static constexpr uint64_t kNone = ~uint64_t{0} - 1;
+  uint64_t last_known_ = kNone;  // the event of the input that was appended last, if it is the last one
 };
 
 }  // namespace

@@ -36,6 +36,11 @@ class TraceWalk {
       if (stage_ == Stage::kFetch) {
         Event& event = events_[turn_ ^= 1];
         if (!reader_->next(&event)) return at_end(events_[turn_ ^= 1]);
+        stage_ = Stage::kBegin;
+        if (model_->crash_ahead_of(&event) && explored_) return stop_at(events_[turn_ ^ 1], false);
+      }
+      if (stage_ == Stage::kBegin) {
+        const Event& event = events_[turn_];
         if (event.kind == EventKind::kPhase) explored_ = event.code != 0;
         if (begins(event)) history_.apply(event);
         stage_ = Stage::kApply;
@@ -67,14 +72,19 @@ class TraceWalk {
   uint64_t crash_points() const { return crash_points_; }
 
  private:
-  enum class Stage : uint8_t { kFetch, kApply };
+  enum class Stage : uint8_t { kFetch, kBegin, kApply };
 
   // What begins is part of the history before the event's own crash point: from then on it may have happened.
   static bool begins(const Event& event) { return event.kind == EventKind::kOpBegin || event.kind == EventKind::kCut; }
 
   bool at_end(const Event& last) {
-    if (ended_ || visited_after_ || last.index == 0 || !explored_) return false;
-    ended_ = true;
+    if (end_ == End::kOver || !explored_) return false;
+    if (end_ == End::kAhead) {
+      end_ = visited_after_ || last.index == 0 ? End::kOver : End::kFinish;
+      if (model_->crash_ahead_of(nullptr)) return stop_at(last, false);
+      return at_end(last);
+    }
+    end_ = End::kOver;
     model_->finish();
     return stop_at(last, false);
   }
@@ -93,7 +103,8 @@ class TraceWalk {
   History history_;
   bool explored_;
   Stage stage_ = Stage::kFetch;
-  bool ended_ = false;
+  enum class End : uint8_t { kAhead, kFinish, kOver };
+  End end_ = End::kAhead;
   bool visited_after_ = false;
   uint64_t crash_points_ = 0;
   Instant instant_;

@@ -16,7 +16,8 @@ from typing import Any
 from powercut.errors import UsageError
 
 LINE = 64
-STORES = {"store": "store", "ntstore": "ntstore", "memcpy": "store", "rmw": "rmw"}
+STORES = {"store": "store", "ntstore": "ntstore", "memcpy": "store", "rmw": "rmw", "movdir64b": "ntstore"}
+PIECES = ("store", "ntstore", "memcpy")  # may continue the store before them
 FLUSHES = ("clwb", "clflushopt", "clflush")
 FENCES = ("sfence", "mfence", "lock")
 KEYS = {"name", "source", "model", "atoms", "needs", "locations", "program", "allowed", "states"}
@@ -181,17 +182,21 @@ def _location(name: str, place: Mapping[str, int]) -> Location:
 
 def _event(text: str, locations: Mapping[str, Location]) -> dict[str, Any]:
     """`T0: store x 1` and the like; see the README."""
-    if text == "end":
-        return {"op": "end"}
+    if text in ("begin", "end"):
+        return {"op": text}
     head, _, rest = text.partition(":")
     words = rest.split()
     if not head[:1] == "T" or not head[1:].isdigit() or not words:
-        raise ValueError(f"program: cannot read '{text}'. Write 'T0: store x 1', 'T1: clwb x', 'end' or 'crash'.")
+        raise ValueError(f"program: cannot read '{text}'. Write 'T0: store x 1', 'T1: clwb x', 'begin', 'end' or 'crash'.")
     thread, op, arguments = int(head[1:]), words[0], words[1:]
+    continues = op == "and" and arguments[:1] and arguments[0] in PIECES
+    if continues:
+        op, arguments = arguments[0], arguments[1:]
     if op in STORES and len(arguments) >= 2:
         data = _bytes(arguments[1:], locations[arguments[0]].size)
         event = {"op": STORES[op], "thread": thread, "addr": locations[arguments[0]].addr, "bytes": data.hex()}
-        return event | ({"memcall": True} if op == "memcpy" else {})
+        flags = {"memcall": op == "memcpy", "continues": continues, "direct": op == "movdir64b"}
+        return event | {name: True for name, is_set in flags.items() if is_set}
     if op in FLUSHES and len(arguments) == 1:
         return {"op": "flush", "thread": thread, "addr": locations[arguments[0]].addr, "kind": op}
     if op in FENCES and not arguments:

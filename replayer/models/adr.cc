@@ -4,7 +4,7 @@
 // same rules seen as per-line buffers; Raad, Maranget & Vafeiadis, POPL 2022, for non-temporal stores.
 //
 // Crash points: before every event that raises a floor so that a line loses a content, after every operation's
-// end, and at the end. Why these suffice: MODELS.md, "Crash points".
+// end, before one begins where there were stores since, and at the end. Why these suffice: MODELS.md, "Crash points".
 #include "replayer/models/model.h"
 
 namespace powercut {
@@ -15,7 +15,25 @@ class Adr final : public Model {
   using Model::Model;
   std::string_view name() const override { return "adr"; }
 
-  bool crash_before(const Event& event) override {
+  bool crash_ahead_of(const Event* next) override { return crash_ahead_of_begin(next) && note_visit(); }
+
+  bool crash_before(const Event& event) override { return raises(event) && note_visit(); }
+
+  void apply(const Event& event) override {
+    change(event);
+    note_for_begin(event);
+  }
+
+  bool crash_after(const Event& event) override { return event.kind == EventKind::kOpEnd && note_visit(); }
+
+ private:
+  bool note_visit() {
+    visited();
+    return true;
+  }
+
+  // Whether the event takes a content away from some line.
+  bool raises(const Event& event) {
     switch (event.kind) {
       case EventKind::kFence:
         for (uint64_t line : pending_.raised_by_fence(event.thread)) {
@@ -37,7 +55,7 @@ class Adr final : public Model {
     }
   }
 
-  void apply(const Event& event) override {
+  void change(const Event& event) {
     switch (event.kind) {
       case EventKind::kStore:
       case EventKind::kNtStore:
@@ -58,9 +76,6 @@ class Adr final : public Model {
     }
   }
 
-  bool crash_after(const Event& event) override { return event.kind == EventKind::kOpEnd; }
-
- private:
   bool takes_away(uint64_t line, const LineLog& log, const LineLog::Selection& durable) const {
     return shrinks(log, durable, floor(line), pending_.policy(), kCandidateLimit);
   }

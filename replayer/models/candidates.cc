@@ -13,6 +13,17 @@ constexpr size_t kFew = 8;
 // A line may hold many more sets of atoms than contents; this bounds the search where they are equal.
 constexpr size_t kStepsPerContent = 16;
 
+// Whether every atom of `subset` has with it the earlier ones that it overlaps.
+bool closed(std::span<const Atom> atoms, uint64_t subset) {
+  for (size_t a = 0; a < atoms.size(); ++a) {
+    if ((subset >> a & 1) == 0) continue;
+    for (size_t b = 0; b < a; ++b) {
+      if ((subset >> b & 1) == 0 && (atoms[a].mask() & atoms[b].mask()) != 0) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 void ContentIndex::clear() {
@@ -87,15 +98,16 @@ void ChainCandidates::extend(const std::vector<PendingStore>& stores, AtomPolicy
 bool ChainCandidates::add_store(const PendingStore& store, AtomPolicy policy, size_t limit,
                                 std::vector<Content>* contents) {
   // An atom that changes nothing in the prefix makes only contents that the sets without it make, and these come
-  // first: leaving it out changes neither the contents nor their order.
+  // first: leaving it out changes neither the contents nor their order. Where it overlaps an earlier atom of its store
+  // it may take that one's bytes back.
   absl::InlinedVector<Atom, 8> atoms;
   for (const Atom& atom : store.atoms) {
-    if (prefix_.changes_by(atom)) atoms.push_back(atom);
+    if (store.overlapping || prefix_.changes_by(atom)) atoms.push_back(atom);
   }
   const size_t n = atoms.size();
   if (n == 0) return true;
   // Over a lone base, the subsets of atoms that each change it are contents of their own.
-  const bool distinct = contents->size() == 1;
+  const bool distinct = contents->size() == 1 && !store.overlapping;
   if (n > 1 && store.whole) {
     // All or nothing: the prefix alone, which is there, or the store whole, below.
   } else if (n > 1 && policy == AtomPolicy::kAscending) {
@@ -107,7 +119,13 @@ bool ChainCandidates::add_store(const PendingStore& store, AtomPolicy policy, si
   } else if (n > 1) {
     // Subset counter; a line has at most 64 atoms, and the limit stops the walk long before it wraps.
     const uint64_t last = n >= 64 ? ~uint64_t{0} : (uint64_t{1} << n) - 1;
+    const auto steps_limit = kStepsPerContent * limit;
     for (uint64_t subset = 1; subset < last; ++subset) {
+      if (store.overlapping && !closed(atoms, subset)) {
+        truncated_ = ++steps_ >= steps_limit;
+        if (truncated_) return false;
+        continue;
+      }
       Content partial = prefix_;
       for (uint64_t left = subset; left != 0; left &= left - 1) partial.put(atoms[std::countr_zero(left)]);
       if (!add(partial, distinct, limit, contents)) return false;
@@ -129,7 +147,7 @@ CandidateSet candidates(const LineLog& log, std::span<const Content> bases, Atom
       out.base.resize(out.contents.size(), b);
       if (b == 0) out.visible = chain.visible();
     }
-    out.truncated = chain.truncated();
+    out.truncated = chain.truncated() || log.crowded();
     return out;
   }
   ContentIndex index;
@@ -145,6 +163,7 @@ CandidateSet candidates(const LineLog& log, std::span<const Content> bases, Atom
     });
     out.base.resize(out.contents.size(), b);
   }
+  out.truncated = out.truncated || log.crowded();
   return out;
 }
 
@@ -164,7 +183,7 @@ bool shrinks(const LineLog& log, const LineLog::Selection& durable, const Conten
   // Every set of atoms gives the floor.
   if (!differs || settled == 0) return false;
   // One content stays of two at least. The second: let the atom A of store S be the first that changes the floor; all
-  // stores before S and, of S, what A needs are a legal set, and no other atom of S writes A's bytes.
+  // stores before S and, of S, what A needs are a legal set, and of these no atom after A writes A's bytes.
   if (everything) return true;
   // Of a byte that a durable atom writes, every content that stays shows what some atom wrote there. Where none wrote
   // what the floor has, the floor itself, a content until now, goes.

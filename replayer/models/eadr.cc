@@ -3,8 +3,8 @@
 // flight (any legal subset of its atoms) and the non-temporal stores that no fence has drained yet, since
 // write-combining buffers stay outside the domain (Raad, Maranget & Vafeiadis, POPL 2022; Intel's eADR note).
 //
-// Crash points: one per store, with that store in flight, after every operation's end, and at the end. Why these
-// suffice: MODELS.md, "eadr".
+// Crash points: one per store, with that store in flight, which only the event behind it tells, for the store may go on;
+// after every operation's end, and at the end. Why these suffice: MODELS.md, "eadr".
 #include "replayer/models/model.h"
 
 namespace powercut {
@@ -15,18 +15,47 @@ class Eadr final : public Model {
   using Model::Model;
   std::string_view name() const override { return "eadr"; }
 
-  bool crash_before(const Event& event) override { return event.kind == EventKind::kCut; }
+  bool crash_ahead_of(const Event* next) override {
+    const bool goes_on = next != nullptr && continues(*next);
+    const bool crash = (stored_ && !goes_on) || crash_ahead_of_begin(next);
+    if (crash) visited();
+    return crash;
+  }
+
+  bool crash_before(const Event& event) override {
+    if (event.kind != EventKind::kCut) return false;
+    visited();
+    return true;
+  }
 
   void apply(const Event& event) override {
-    settle();  // the store that was in flight has landed
+    if (!continues(event)) settle();  // the store that was in flight has landed
+    stored_ = event.kind == EventKind::kStore || event.kind == EventKind::kNtStore;
+    change(event);
+    note_for_begin(event);
+  }
+
+  bool crash_after(const Event& event) override {
+    if (event.kind != EventKind::kOpEnd) return false;
+    visited();
+    return true;
+  }
+
+  void finish() override { settle(); }
+
+ private:
+  static bool continues(const Event& event) {
+    return event.kind <= EventKind::kNtStore && (event.flags & kStoreContinues) != 0;
+  }
+
+  void change(const Event& event) {
     switch (event.kind) {
       case EventKind::kStore:
       case EventKind::kNtStore:
         store(event);
         if (event.kind == EventKind::kStore && !event.value.empty()) {
-          first_in_flight_ = event.addr / kLineSize;
-          last_in_flight_ = (event.addr + event.value.size() - 1) / kLineSize;
-          in_flight_ = true;
+          const uint64_t last = (event.addr + event.value.size() - 1) / kLineSize;
+          for (uint64_t line = event.addr / kLineSize; line <= last; ++line) in_flight_.push_back(line);
         }
         return;
       case EventKind::kFence:
@@ -40,25 +69,17 @@ class Eadr final : public Model {
     }
   }
 
-  bool crash_after(const Event& event) override {
-    return event.kind == EventKind::kStore || event.kind == EventKind::kNtStore || event.kind == EventKind::kOpEnd;
-  }
-
-  void finish() override { settle(); }
-
- private:
   void settle() {
-    if (!in_flight_) return;
-    in_flight_ = false;
     // Every event settles first, so no other line has cacheable stores pending.
-    for (uint64_t line = first_in_flight_; line <= last_in_flight_; ++line) {
+    for (uint64_t line : in_flight_) {
       pending_.settle_chain(line);
       absorb(line);
     }
+    in_flight_.clear();
   }
 
-  bool in_flight_ = false;
-  uint64_t first_in_flight_ = 0, last_in_flight_ = 0;
+  std::vector<uint64_t> in_flight_;  // lines of the store that is landing; some of them more than once
+  bool stored_ = false;              // the last event was a store
 };
 
 }  // namespace

@@ -6,6 +6,12 @@
 namespace powercut {
 namespace {
 
+constexpr size_t kMostAtoms = 64;  // of a store in a line; without atoms that overlap there are no more
+
+uint64_t line_mask(uint32_t offset, size_t size) {
+  return (size >= 64 ? ~uint64_t{0} : (uint64_t{1} << size) - 1) << offset;
+}
+
 uint64_t all_atoms(const PendingStore& store) {
   return store.atoms.size() >= 64 ? ~uint64_t{0} : (uint64_t{1} << store.atoms.size()) - 1;
 }
@@ -27,24 +33,44 @@ void Overlay::apply_to(Content* base) const {
   }
 }
 
-void LineLog::append(uint64_t event, uint32_t thread, uint32_t stack, bool non_temporal, bool memcall, bool whole,
-                     uint32_t offset, std::span<const uint8_t> bytes, AtomPolicy policy) {
-  PendingStore store{
-      .event = event, .thread = thread, .stack = stack, .non_temporal = non_temporal, .whole = whole, .atoms = {}};
-  const bool by_byte = policy == AtomPolicy::kByte && memcall;
+PendingStore& LineLog::begin_store(uint64_t event, uint32_t thread, uint32_t stack, StoreTraits traits) {
+  non_temporal_ += traits.non_temporal;
+  return stores_.emplace_back(PendingStore{.event = event,
+                                           .thread = thread,
+                                           .stack = stack,
+                                           .non_temporal = traits.non_temporal,
+                                           .whole = traits.whole,
+                                           .atoms = {}});
+}
+
+void LineLog::append(uint64_t event, uint32_t thread, uint32_t stack, StoreTraits traits, uint32_t offset,
+                     std::span<const uint8_t> bytes, uint64_t cuts, AtomPolicy policy) {
+  const bool more = !stores_.empty() && stores_.back().event == event;
+  PendingStore* store = more ? &stores_.back() : &begin_store(event, thread, stack, traits);
+  if (more && !store->overlapping) {
+    uint64_t before = 0;
+    for (const Atom& atom : store->atoms) before |= atom.mask();
+    store->overlapping = (before & line_mask(offset, bytes.size())) != 0;
+  }
+  const bool by_byte = policy == AtomPolicy::kByte && traits.memcall;
   for (size_t i = 0; i < bytes.size();) {
     const uint32_t at = offset + static_cast<uint32_t>(i);
     const uint32_t in_word = at % 8;
-    const uint32_t length = by_byte ? 1 : std::min<uint32_t>(8 - in_word, static_cast<uint32_t>(bytes.size() - i));
+    uint32_t length = by_byte ? 1 : std::min<uint32_t>(8 - in_word, static_cast<uint32_t>(bytes.size() - i));
+    for (uint32_t cut = 1; cut < length; ++cut) {
+      if ((cuts >> (at + cut) & 1) != 0) length = cut;
+    }
+    if (store->atoms.size() == kMostAtoms) {  // a selection has no bit for more
+      store = &begin_store(event, thread, stack, traits);
+      crowded_ = true;
+    }
     Atom atom;
     atom.word = static_cast<uint8_t>(at / 8);
     atom.bytes = static_cast<uint8_t>(((1u << length) - 1) << in_word);
     std::memcpy(reinterpret_cast<uint8_t*>(&atom.value) + in_word, bytes.data() + i, length);
-    store.atoms.push_back(atom);
+    store->atoms.push_back(atom);
     i += length;
   }
-  non_temporal_ += non_temporal;
-  stores_.push_back(std::move(store));
 }
 
 void LineLog::remember(uint32_t thread) {
@@ -76,9 +102,9 @@ bool LineLog::fence_raises(uint32_t thread) const {
   });
 }
 
-// Adds everything that rules (1) and (2) require for what is marked. Requirements always lead to earlier stores, or
-// to atoms of the same store, which do not overlap each other; so one pass backwards closes the set, with the bytes
-// that are required so far and whether the rest of the chain is.
+// Adds everything that rules (1) and (2) require for what is marked. Requirements always lead to earlier atoms, or, in
+// a store that is whole, to all of it; so one pass backwards closes the set, with the bytes that are required so far and
+// whether the rest of the chain is.
 void LineLog::close(Selection* durable, AtomPolicy policy) const {
   bool chain = false;
   uint64_t bytes = 0;
@@ -86,8 +112,9 @@ void LineLog::close(Selection* durable, AtomPolicy policy) const {
     const PendingStore& store = stores_[i];
     uint64_t atoms = (*durable)[i];
     if (chain && !store.non_temporal) atoms = all_atoms(store);
-    for (size_t a = 0; a < store.atoms.size(); ++a) {
+    for (size_t a = store.atoms.size(); a-- > 0;) {
       if ((store.atoms[a].mask() & bytes) != 0) atoms |= uint64_t{1} << a;
+      if (store.overlapping && (atoms >> a & 1) != 0) bytes |= store.atoms[a].mask();
     }
     if (atoms == 0) continue;
     if (store.whole) atoms = all_atoms(store);
@@ -146,7 +173,7 @@ bool LineLog::commit(const Selection& durable) {
     ++kept;
   }
   stores_.resize(kept);
-  if (stores_.empty()) remembered_.clear();
+  if (stores_.empty()) forget();
   return any;
 }
 
@@ -155,7 +182,7 @@ bool LineLog::drop_first(size_t count) {
     for (const Atom& atom : stores_[i].atoms) floor_.put(atom);
   }
   stores_.erase(stores_.begin(), stores_.begin() + static_cast<ptrdiff_t>(count));
-  if (stores_.empty()) remembered_.clear();
+  if (stores_.empty()) forget();
   return count > 0;
 }
 
@@ -190,7 +217,7 @@ void LineLog::clear() {
   // A counter that was stored to for a whole run should not keep its log's memory.
   if (stores_.capacity() > 64) stores_ = {};
   stores_.clear();
-  remembered_.clear();
+  forget();
   non_temporal_ = 0;
   floor_ = Overlay{};
 }
@@ -210,8 +237,9 @@ class Walker {
 
  private:
   bool allowed(size_t index, size_t atom) const {
-    for (size_t j = 0; j < index; ++j) {
-      for (size_t b = 0; b < stores_[j].atoms.size(); ++b) {
+    for (size_t j = 0; j <= index; ++j) {
+      const size_t count = j < index ? stores_[j].atoms.size() : stores_[j].overlapping ? atom : 0;
+      for (size_t b = 0; b < count; ++b) {
         if (!(selection_[j] >> b & 1) && overlaps(stores_[index].atoms[atom], stores_[j].atoms[b])) return false;
       }
     }

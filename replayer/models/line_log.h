@@ -9,6 +9,9 @@
 //       Raad, Maranget & Vafeiadis, POPL 2022).
 // A candidate is the base content overlaid with such a P in visibility order.
 //
+// One store may come in several appends (kStoreContinues): lanes of a vector, the rest of a long `memset`. Its atoms are
+// in the order of the appends, which is that of visibility; only among them can atoms of one store overlap.
+//
 // Durable atoms leave the log for the floor overlay at once. That commutes with every atom that stays:
 // by (2) an earlier atom that overlaps a durable one is durable too, so the two touch different bytes.
 #ifndef POWERCUT_REPLAYER_MODELS_LINE_LOG_H_
@@ -22,6 +25,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "tracer/format/trace.h"
 
 namespace powercut {
 
@@ -29,9 +33,27 @@ inline constexpr uint64_t kLineSize = 64;
 
 // How a store that is more than one aligned word may be torn.
 enum class AtomPolicy : uint8_t {
-  kAny,        // 8-byte pieces persist in any order
+  kAny,        // 8-byte pieces persist in any order; those of mem* calls are cut where its moves are
   kAscending,  // 8-byte pieces persist from low to high addresses
   kByte,       // the bytes of mem* calls persist in any order; other stores as kAny
+};
+
+// What the models need to know of a store besides its bytes.
+struct StoreTraits {
+  bool non_temporal = false;
+  bool memcall = false;    // by a mem* or str* function
+  bool whole = false;      // never torn within a line: a locked read-modify-write, movdir64b
+  bool continues = false;  // a further piece of the store before it
+
+  // `flags`: those of trace.h.
+  static StoreTraits of(bool non_temporal, uint32_t flags) {
+    const bool direct = non_temporal && (flags & kStoreAtomic) != 0;
+    const bool memcall = (flags & kStoreMemcall) != 0;
+    return {.non_temporal = non_temporal,
+            .memcall = memcall,
+            .whole = (flags & kStoreRmw) != 0 || (direct && !memcall),
+            .continues = (flags & kStoreContinues) != 0};
+  }
 };
 
 // One piece of a store inside one aligned 8-byte word of the line.
@@ -54,8 +76,9 @@ struct PendingStore {
   uint32_t thread = 0;
   uint32_t stack = 0;
   bool non_temporal = false;
-  bool whole = false;                  // a locked read-modify-write: one event of the cache, never torn within a line
-  absl::InlinedVector<Atom, 5> atoms;  // ascending addresses; those still pending. 5: a record of 32 bytes anywhere
+  bool whole = false;                  // see StoreTraits
+  bool overlapping = false;            // some of its atoms share a byte
+  absl::InlinedVector<Atom, 5> atoms;  // in the order of visibility; those still pending. 5: 32 bytes anywhere
 };
 
 struct alignas(64) Content {
@@ -85,9 +108,10 @@ struct Overlay {
 
 class LineLog {
  public:
-  // Appends one store's part in this line: `bytes` at `offset` (0..63) within the line.
-  void append(uint64_t event, uint32_t thread, uint32_t stack, bool non_temporal, bool memcall, bool whole,
-              uint32_t offset, std::span<const uint8_t> bytes, AtomPolicy policy);
+  // Appends one store's part in this line: `bytes` at `offset` (0..63) within the line. What has the number `event` of
+  // the store before it is a further piece of that one. `cuts`: bit i, an atom ends before byte i of the line.
+  void append(uint64_t event, uint32_t thread, uint32_t stack, StoreTraits traits, uint32_t offset,
+              std::span<const uint8_t> bytes, uint64_t cuts, AtomPolicy policy);
   // clwb/clflushopt by `thread`: remembers the chain as it is.
   void remember(uint32_t thread);
   // A fence of `thread`: what it remembered, and its non-temporal stores, become durable.
@@ -110,6 +134,8 @@ class LineLog {
   bool commit(const Selection& durable);
 
   bool has_non_temporal() const { return non_temporal_ > 0; }
+  // Some store had more atoms here than are told apart: the candidates are a part of what is legal.
+  bool crowded() const { return crowded_; }
   bool pending() const { return !stores_.empty(); }
   const std::vector<PendingStore>& stores() const { return stores_; }
   // The durable part above the base. take_floor() hands it over and forgets it (the base absorbed it).
@@ -127,9 +153,16 @@ class LineLog {
   const uint64_t* covered_by(uint32_t thread) const;
   void close(Selection* durable, AtomPolicy policy) const;
   bool drop_first(size_t count);
+  PendingStore& begin_store(uint64_t event, uint32_t thread, uint32_t stack, StoreTraits traits);
+  // Nothing is pending any more.
+  void forget() {
+    remembered_.clear();
+    crowded_ = false;
+  }
 
   std::vector<PendingStore> stores_;  // visibility order
   size_t non_temporal_ = 0;           // how many of them
+  bool crowded_ = false;
   struct Remembered {
     uint32_t thread;
     uint64_t event;  // the last cacheable store that the flush covers

@@ -20,8 +20,8 @@ struct Store {
 };
 
 void append(LineLog* log, uint64_t event, const Store& store, AtomPolicy policy) {
-  log->append(event, store.thread, 0, store.non_temporal, store.memcall, store.whole, store.offset, store.bytes,
-              policy);
+  const StoreTraits traits{.non_temporal = store.non_temporal, .memcall = store.memcall, .whole = store.whole};
+  log->append(event, store.thread, 0, traits, store.offset, store.bytes, 0, policy);
 }
 
 std::vector<uint8_t> bytes_of(uint64_t value, size_t size = 8) {
@@ -79,7 +79,7 @@ std::vector<Piece> pieces_of(const std::vector<Store>& stores, AtomPolicy policy
 bool requires_earlier(const Piece& later, const Piece& earlier, AtomPolicy policy) {
   const bool chained = !later.non_temporal && !earlier.non_temporal;
   if (earlier.store == later.store) {
-    return chained && (later.whole || (policy == AtomPolicy::kAscending && earlier.begin < later.begin));
+    return later.whole || (chained && policy == AtomPolicy::kAscending && earlier.begin < later.begin);
   }
   return earlier.store < later.store && (chained || later.overlaps(earlier));
 }

@@ -47,9 +47,16 @@ void Model::cut() {
   for (uint64_t line : lines) absorb(line);
 }
 
+// Stores add images. What is pending when exploring begins no explored crash point has had.
+void Model::note_for_begin(const Event& event) {
+  const bool stores = event.kind == EventKind::kStore || event.kind == EventKind::kNtStore;
+  const bool begins = event.kind == EventKind::kPhase && event.code != 0;
+  if (stores || begins) unvisited_ = unvisited_ || !pending_.empty();
+}
+
 void Model::store(const Event& event) {
-  pending_.store(event.index, event.thread, event.stack, event.kind == EventKind::kNtStore,
-                 (event.flags & kStoreMemcall) != 0, (event.flags & kStoreRmw) != 0, event.addr, event.value);
+  const StoreTraits traits = StoreTraits::of(event.kind == EventKind::kNtStore, event.flags);
+  pending_.store(event.index, event.thread, event.stack, traits, event.addr, event.value);
 }
 
 std::unique_ptr<Model> make_model(std::string_view name, AtomPolicy policy, uint64_t pool_size) {

@@ -26,6 +26,9 @@ class Model {
   virtual ~Model() = default;
   virtual std::string_view name() const = 0;
 
+  // Asked first for each event, and at the end of the trace with null: whether the instant after the event before it is
+  // a crash point that only this shows to be one. `next` has not begun.
+  virtual bool crash_ahead_of(const Event* next) = 0;
   // Whether the instant just before `event` is a crash point.
   virtual bool crash_before(const Event& event) = 0;
   virtual void apply(const Event& event) = 0;
@@ -48,6 +51,13 @@ class Model {
   void fence(const Event& event);
   void cut();
 
+  // What has to be known of the last event, to tell whether the instant before an operation begins is a crash point.
+  void note_for_begin(const Event& event);
+  void visited() { unvisited_ = false; }
+  bool crash_ahead_of_begin(const Event* next) const {
+    return next != nullptr && next->kind == EventKind::kOpBegin && unvisited_;
+  }
+
   PendingLines pending_;
 
  private:
@@ -57,6 +67,7 @@ class Model {
   // The medium without what is pending. Crash images are changed while they are explored, so it is not theirs; pages
   // that nothing was stored to are never touched.
   std::unique_ptr<uint8_t, Free> durable_;
+  bool unvisited_ = false;  // there are images that no crash point had so far
 };
 
 // `name` is "adr" or "eadr"; null for any other.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "replayer/models/moves.h"
+
 namespace powercut {
 
 void NumberList::add(uint64_t number) {
@@ -58,22 +60,27 @@ NumberList* PendingLines::watched_by(uint32_t thread) {
   return &watches_.emplace_back(Watch{thread, {}}).lines;
 }
 
-void PendingLines::store(uint64_t event, uint32_t thread, uint32_t stack, bool non_temporal, bool memcall, bool whole,
-                         uint64_t offset, std::span<const uint8_t> bytes) {
+void PendingLines::store(uint64_t event, uint32_t thread, uint32_t stack, StoreTraits traits, uint64_t offset,
+                         std::span<const uint8_t> bytes) {
+  if (!traits.continues || !last_store_) last_store_ = event;
+  const uint64_t first = *last_store_;
+  const uint64_t begin = offset, size = bytes.size();
   while (!bytes.empty()) {
     const uint64_t line = offset / kLineSize;
     const uint64_t in_line = offset % kLineSize;
     const size_t length = std::min<size_t>(bytes.size(), kLineSize - in_line);
-    log_of(line)->append(event, thread, stack, non_temporal, memcall, whole, static_cast<uint32_t>(in_line),
-                         bytes.first(length), policy_);
-    if (non_temporal) watched_by(thread)->add(line);
-    changed(line, false);
+    const uint64_t cuts = traits.memcall && policy_ == AtomPolicy::kAny ? move_cuts(begin, size, line) : 0;
+    log_of(line)->append(first, thread, stack, traits, static_cast<uint32_t>(in_line), bytes.first(length), cuts,
+                         policy_);
+    if (traits.non_temporal) watched_by(thread)->add(line);
+    changed(line, first != event);
     offset += length;
     bytes = bytes.subspan(length);
   }
 }
 
 bool PendingLines::flush(uint32_t thread, uint64_t offset, FlushKind kind) {
+  last_store_.reset();
   const uint64_t line = offset / kLineSize;
   const uint32_t slot = slot_of(line);
   if (slot == kNoSlot || !slots_[slot].log.pending()) return false;
@@ -90,6 +97,7 @@ bool PendingLines::flush(uint32_t thread, uint64_t offset, FlushKind kind) {
 }
 
 void PendingLines::fence(uint32_t thread) {
+  last_store_.reset();
   NumberList* watched = watched_by(thread);
   for (uint64_t line : watched->sorted()) {
     const uint32_t slot = slot_of(line);
@@ -99,11 +107,13 @@ void PendingLines::fence(uint32_t thread) {
 }
 
 void PendingLines::settle_chain(uint64_t line) {
+  last_store_.reset();
   const uint32_t slot = slot_of(line);
   if (slot != kNoSlot && slots_[slot].log.settle_chain(policy_)) changed(line, true);
 }
 
 void PendingLines::settle_all() {
+  last_store_.reset();
   for (const auto& [line, slot] : at_) {
     slots_[slot].log.settle_all();
     changed(line, true);

@@ -6,6 +6,7 @@
 #ifndef POWERCUT_REPLAYER_MODELS_PENDING_LINES_H_
 #define POWERCUT_REPLAYER_MODELS_PENDING_LINES_H_
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -31,14 +32,16 @@ class PendingLines {
  public:
   explicit PendingLines(AtomPolicy policy) : policy_(policy) {}
 
-  // Splits a store at line boundaries. `offset`: bytes from the start of the pool.
-  void store(uint64_t event, uint32_t thread, uint32_t stack, bool non_temporal, bool memcall, bool whole,
-             uint64_t offset, std::span<const uint8_t> bytes);
+  // Splits a store at line boundaries. `offset`: bytes from the start of the pool. One that continues becomes a part of
+  // the store before it and has the number of its first piece, unless something else happened in between.
+  void store(uint64_t event, uint32_t thread, uint32_t stack, StoreTraits traits, uint64_t offset,
+             std::span<const uint8_t> bytes);
   // True when a later fence of `thread`, or clflush at once, has something to make durable in the line because of it.
   bool flush(uint32_t thread, uint64_t offset, FlushKind kind);
   void fence(uint32_t thread);
   void settle_chain(uint64_t line);
   void settle_all();
+  bool empty() const { return at_.empty(); }
 
   // The lines of which a fence of `thread` would make some pending atom durable, ascending; valid until the next call.
   const std::vector<uint64_t>& raised_by_fence(uint32_t thread);
@@ -56,7 +59,7 @@ class PendingLines {
 
   struct Change {
     uint64_t line;
-    bool raised;  // some atom became durable; otherwise stores were appended, no more
+    bool raised;  // some atom became durable, or the last store grew; otherwise stores were appended, no more
   };
   // What was touched since the last call, ascending; the first is valid until the next call.
   const std::vector<Change>& take_changes();
@@ -82,6 +85,8 @@ class PendingLines {
   static constexpr uint32_t kNoSlot = ~uint32_t{0};
 
   AtomPolicy policy_;
+  // The number of the first piece of the last store; none where something else happened since.
+  std::optional<uint64_t> last_store_;
   std::vector<Slot> slots_;
   std::vector<uint32_t> free_;                  // of slots_
   absl::flat_hash_map<uint64_t, uint32_t> at_;  // line -> slots_

@@ -48,7 +48,10 @@ inline void put(const Atom& atom, Content* content) {
 // Whether atom (s, a) may only persist when atom (t, b) has.
 inline bool requires_atom(const Stores& stores, size_t s, size_t a, size_t t, size_t b, AtomPolicy policy) {
   const bool chained = !stores[s].non_temporal && !stores[t].non_temporal;
-  if (s == t) return chained && a != b && (stores[s].whole || (policy == AtomPolicy::kAscending && b < a));
+  if (s == t) {
+    if (stores[s].whole) return a != b;
+    return b < a && ((chained && policy == AtomPolicy::kAscending) || overlap(stores[s].atoms[a], stores[s].atoms[b]));
+  }
   return t < s && (chained || overlap(stores[s].atoms[a], stores[t].atoms[b]));
 }
 
@@ -122,7 +125,14 @@ class Model {
   Model(std::string name, AtomPolicy policy, uint64_t pool_size)
       : eadr_(name == "eadr"), policy_(policy), durable_(pool_size / kLineSize) {}
 
-  bool crash_before(const Event& event) const {
+  bool crash_ahead_of(const Event* next) {
+    const bool begins = next != nullptr && next->kind == EventKind::kOpBegin && unvisited_;
+    return visits(begins || (eadr_ && stored_ && (next == nullptr || !continues(*next))));
+  }
+
+  bool crash_before(const Event& event) { return visits(raises(event)); }
+
+  bool raises(const Event& event) const {
     if (event.kind == EventKind::kCut) return true;
     if (eadr_) return false;
     Model after = *this;
@@ -140,10 +150,34 @@ class Model {
   }
 
   void apply(const Event& event) {
-    if (in_flight_) {
+    if (in_flight_ && !continues(event)) {
       for (uint64_t line = 0; line < durable_.size(); ++line) settle(line);
     }
     in_flight_ = eadr_ && event.kind == EventKind::kStore;
+    stored_ = event.kind == EventKind::kStore || event.kind == EventKind::kNtStore;
+    change(event);
+    if (!stored_ && event.kind != EventKind::kPhase) return;
+    for (const auto& [line, stores] : stores_) unvisited_ = unvisited_ || !stores.empty();
+  }
+
+  bool crash_after(const Event& event) { return visits(event.kind == EventKind::kOpEnd); }
+
+  Set candidates(uint64_t line) const {
+    const auto at = stores_.find(line);
+    return plain::candidates(at == stores_.end() ? Stores{} : at->second, durable_[line], policy_);
+  }
+
+ private:
+  static bool continues(const Event& event) {
+    return event.kind <= EventKind::kNtStore && (event.flags & kStoreContinues) != 0;
+  }
+
+  bool visits(bool crash) {
+    unvisited_ = unvisited_ && !crash;
+    return crash;
+  }
+
+  void change(const Event& event) {
     const uint64_t line = event.addr / kLineSize;
     switch (event.kind) {
       case EventKind::kStore:
@@ -167,33 +201,47 @@ class Model {
     }
   }
 
-  bool crash_after(const Event& event) const {
-    const bool store = event.kind == EventKind::kStore || event.kind == EventKind::kNtStore;
-    return event.kind == EventKind::kOpEnd || (eadr_ && store);
+  // Whether byte `i` of a call of `size` bytes that starts at `addr` begins a move: of one from the front, the greatest
+  // first, or of the two that a copy can end with.
+  static bool begins_move(uint64_t size, uint64_t i) {
+    uint64_t widest = 64;
+    while (widest > size) widest /= 2;
+    uint64_t overlapping = 1;
+    while (overlapping < size % widest) overlapping *= 2;
+    if (i + widest == size || (size % widest != 0 && i + overlapping == size)) return true;
+    uint64_t at = 0;
+    for (uint64_t move = widest; move > 0; move /= 2) {
+      while (at + move <= size) {
+        if (at == i) return true;
+        at += move;
+      }
+    }
+    return false;
   }
 
-  Set candidates(uint64_t line) const {
-    const auto at = stores_.find(line);
-    return plain::candidates(at == stores_.end() ? Stores{} : at->second, durable_[line], policy_);
-  }
-
- private:
   void store(const Event& event) {
-    const bool by_byte = policy_ == AtomPolicy::kByte && (event.flags & kStoreMemcall) != 0;
+    const bool memcall = (event.flags & kStoreMemcall) != 0;
+    const bool by_byte = policy_ == AtomPolicy::kByte && memcall, by_move = policy_ == AtomPolicy::kAny && memcall;
+    if (!continues(event)) group_ = event.index;
     std::map<uint64_t, Store> parts;  // by line
     for (size_t i = 0; i < event.value.size(); ++i) {
       const uint64_t at = event.addr + i;
       Store& part = parts[at / kLineSize];
       const auto word = static_cast<uint8_t>(at % kLineSize / 8);
-      if (part.atoms.empty() || by_byte || part.atoms.back().word != word) part.atoms.push_back({.word = word});
+      const bool cut = by_byte || (by_move && begins_move(event.value.size(), i));
+      if (part.atoms.empty() || cut || part.atoms.back().word != word) part.atoms.push_back({.word = word});
       part.atoms.back().bytes |= static_cast<uint8_t>(1u << (at % 8));
       part.atoms.back().value |= uint64_t{event.value[i]} << (at % 8 * 8);
     }
     for (auto& [line, part] : parts) {
-      part.event = event.index;
+      if (Stores& stores = stores_[line]; continues(event) && !stores.empty() && stores.back().event == group_) {
+        stores.back().atoms.insert(stores.back().atoms.end(), part.atoms.begin(), part.atoms.end());
+        continue;
+      }
+      part.event = group_;
       part.thread = event.thread;
       part.non_temporal = event.kind == EventKind::kNtStore;
-      part.whole = (event.flags & kStoreRmw) != 0;
+      part.whole = (event.flags & kStoreRmw) != 0 || (part.non_temporal && !memcall && (event.flags & kStoreAtomic) != 0);
       stores_[line].push_back(part);
     }
   }
@@ -243,7 +291,8 @@ class Model {
     stores = kept;
   }
 
-  bool eadr_, in_flight_ = false;
+  bool eadr_, in_flight_ = false, stored_ = false, unvisited_ = false;
+  uint64_t group_ = 0;  // the first piece of the last store
   AtomPolicy policy_;
   std::vector<Content> durable_;
   std::map<uint64_t, Stores> stores_;

@@ -1,8 +1,9 @@
 """Crash points and the answer for each, in the form that `powercut-engine model` gives.
 
-`adr`: before every event that takes a content away from some line, after every `end`, and at the end of the
-program. Between two of these the sets of legal contents only grow, so what is legal at an instant is legal at the
-next crash point. `eadr`: each store while it is in flight, after every `end`, and at the end of the program.
+`adr`: before every event that takes a content away from some line, after every `end`, before a `begin` when there were
+stores since the crash point before, and at the end of the program. Between two of these the sets of legal contents only
+grow, so what is legal at an instant is legal at the next crash point. `eadr`: each store while it is in flight, after
+every `end`, and at the end of the program.
 """
 
 from __future__ import annotations
@@ -50,14 +51,21 @@ def point_now(model: Adr, side: str, index: int) -> CrashPoint:
 
 
 def _adr_points(program: Program, model: Adr) -> Iterator[CrashPoint]:
+    stored = False  # since the last crash point
     for index, event in enumerate(program.events):
+        if event.op == "begin" and stored:
+            yield point_now(model, "after", index - 1)
+            stored = False
         takes_away = event.op in ("flush", "fence", "rmw", "cas-fail")
         before = point_now(model, "before", index) if takes_away else None
         if before and _loses_content(model, event, before):
             yield before
+            stored = False
         model.apply(event, index)
+        stored = stored or event.op in STORE_OPS
         if event.op == "end" or index == len(program.events) - 1:
             yield point_now(model, "after", index)
+            stored = False
 
 
 def _loses_content(model: Adr, event: Event, before: CrashPoint) -> bool:
@@ -72,8 +80,9 @@ def _loses_content(model: Adr, event: Event, before: CrashPoint) -> bool:
 def _eadr_points(program: Program, model: Eadr) -> Iterator[CrashPoint]:
     for index, event in enumerate(program.events):
         model.apply(event, index)
-        if event.op in STORE_OPS:
-            model.in_flight = index
+        goes_on = index + 1 < len(program.events) and program.events[index + 1].continues
+        if event.op in STORE_OPS and not goes_on:
+            model.in_flight = model.last_store
             yield point_now(model, "after", index)
             model.in_flight = None
         if event.op == "end" or index == len(program.events) - 1:

@@ -31,6 +31,7 @@ class Adr:
         self.visible: list[Atom] = []  # invariant: in visibility order
         self.durable: set[Atom] = set()  # only ever grows: nothing un-persists
         self.remembered: dict[int, set[Atom]] = defaultdict(set)  # thread -> written back, not yet fenced
+        self.last_store = 0  # index of the first event of the store that was made last
 
     # What an event does.
 
@@ -43,7 +44,9 @@ class Adr:
             self.flush(event)
 
     def store(self, event: Event, index: int) -> None:
-        self.visible += split(event, index, self.program.atoms)
+        if not event.continues:
+            self.last_store = index
+        self.visible += split(event, index, self.program.atoms, self.last_store)
 
     def flush(self, event: Event) -> None:
         # Non-temporal data is in no cache, so a write-back of the line does not take it along.
@@ -70,10 +73,10 @@ class Adr:
         # The parts of a store in two lines are two accesses of the CPU, so the policy orders atoms of one line only.
         if self.program.atoms != "ascending":
             return False
-        return a.cacheable and a.line == b.line and a.store == b.store and a.addr < b.addr
+        return a.cacheable and a.line == b.line and a.store == b.store and (a.piece, a.addr) < (b.piece, b.addr)
 
     def precedes_by_overlap(self, a: Atom, b: Atom) -> bool:
-        return a.store < b.store and overlap(a, b)
+        return (a.store, a.piece) < (b.store, b.piece) and overlap(a, b)
 
     # What may be left after a crash now.
 
@@ -120,7 +123,7 @@ class Eadr(Adr):
 
     def __init__(self, program: Program) -> None:
         super().__init__(program)
-        self.in_flight: int | None = None  # event index of the store that is landing
+        self.in_flight: int | None = None  # the store that is landing: the index of its first event
 
     def flush(self, event: Event) -> None:
         del event

@@ -17,7 +17,7 @@ Model = Literal["adr", "eadr"]
 AtomPolicy = Literal["any", "ascending", "byte"]
 
 STORE_OPS = ("store", "ntstore", "rmw")
-OPS = (*STORE_OPS, "cas-fail", "flush", "fence", "end")
+OPS = (*STORE_OPS, "cas-fail", "flush", "fence", "begin", "end")
 FLUSH_KINDS = ("clwb", "clflushopt", "clflush")
 FENCE_KINDS = ("sfence", "mfence", "lock")
 
@@ -28,7 +28,7 @@ class ProgramError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One instruction. `addr` is a byte offset in the pool, `kind` the flush or fence kind."""
+    """One instruction, or a piece of one. `addr` is a byte offset in the pool, `kind` the flush or fence kind."""
 
     op: str
     thread: int = 0
@@ -36,10 +36,12 @@ class Event:
     data: bytes = b""
     kind: str = ""
     memcall: bool = False
+    continues: bool = False  # a further piece of the store before it
+    direct: bool = False  # movdir64b
 
     def to_json(self) -> dict[str, Any]:
-        if self.op == "end":
-            return {"op": "end"}
+        if self.op in ("begin", "end"):
+            return {"op": self.op}
         answer: dict[str, Any] = {"op": self.op, "thread": self.thread}
         if self.op in STORE_OPS:
             answer |= {"addr": self.addr, "bytes": self.data.hex()}
@@ -47,9 +49,7 @@ class Event:
             answer["addr"] = self.addr
         if self.op in ("flush", "fence"):
             answer["kind"] = self.kind
-        if self.memcall:
-            answer["memcall"] = True
-        return answer
+        return answer | {name: True for name in ("memcall", "continues", "direct") if getattr(self, name)}
 
     @staticmethod
     def from_json(record: Mapping[str, Any]) -> Event:
@@ -60,6 +60,8 @@ class Event:
             data=bytes.fromhex(str(record.get("bytes", ""))),
             kind=str(record.get("kind", "")),
             memcall=bool(record.get("memcall", False)),
+            continues=bool(record.get("continues", False)),
+            direct=bool(record.get("direct", False)),
         )
 
 
@@ -79,6 +81,8 @@ class Program:
             raise ProgramError(f"atom policy '{self.atoms}' is unknown; use any, ascending or byte.")
         for index, event in enumerate(self.events):
             _check(event, index, self.pool_size)
+            if event.continues:
+                _check_continues(event, index, self.events[index - 1] if index else None)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -117,3 +121,10 @@ def _check(event: Event, index: int, pool_size: int) -> None:
         raise ProgramError(f"{where}: kind '{event.kind}' is unknown; use one of {', '.join(kinds)}.")
     if event.memcall and event.op != "store":
         raise ProgramError(f"{where}: only a plain store can be a part of a mem* call.")
+    if event.direct and (event.op != "ntstore" or len(event.data) != LINE_SIZE or event.addr % LINE_SIZE):
+        raise ProgramError(f"{where}: a direct store is a non-temporal one of a whole line.")
+
+
+def _check_continues(event: Event, index: int, before: Event | None) -> None:
+    if event.op not in ("store", "ntstore") or before is None or (before.op, before.thread) != (event.op, event.thread):
+        raise ProgramError(f"event {index} ({event.op}): continues no store of its kind and thread.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import dataclass
 from itertools import product
 from random import Random
 
@@ -9,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from replayer.reference import Adr, Eadr, Event, Program, ProgramError, answer, crash_points, point_now, whole_images
-from replayer.reference.program import LINE_SIZE
+from replayer.reference import Adr, CrashPoint, Eadr, Event, Program, ProgramError, answer, crash_points, point_now, whole_images
+from replayer.reference.program import LINE_SIZE, STORE_OPS
 from replayer.tests.programs import generate
 
 MAX_WHOLE = 12  # atoms of the whole pool; the whole-pool check visits 2^n subsets
@@ -41,7 +43,7 @@ def test_lines_are_independent(program: Program) -> None:
         model.apply(event, index)
         if len(model.visible) > MAX_WHOLE:
             return
-        for in_flight in (None, index):
+        for in_flight in (None, model.last_store):
             if isinstance(model, Eadr):
                 model.in_flight = in_flight
             images = whole_images(model)
@@ -71,6 +73,68 @@ def test_no_instant_has_a_state_that_no_crash_point_has(program: Program) -> Non
                 waiting = {}
                 point = next(points, point)
     assert waiting == {}
+
+
+@dataclass(frozen=True, slots=True)
+class Instant:
+    """What an instant allows: `begun` operations may show, `ended` ones must; fewer begun or more ended is stricter."""
+
+    begun: int
+    ended: int
+    contents: dict[int, set[bytes]]
+
+    def covers(self, other: Instant) -> bool:
+        """Whether whatever is wrong with an image of `other` is wrong with the same image here."""
+        same = all(choices <= self.contents.get(line, {bytes(LINE_SIZE)}) for line, choices in other.contents.items())
+        return self.begun <= other.begun and self.ended >= other.ended and same
+
+
+def all_instants(program: Program, points: list[CrashPoint]) -> tuple[list[Instant], list[Instant]]:
+    """Every instant of the program, and those that are crash points. Under eadr each store has an instant in flight."""
+    model = model_of(program)
+    wanted = Counter((point.side, point.index) for point in points)
+    instants, crashes = [], []
+    begun = ended = 0
+
+    def take(side: str, index: int) -> None:
+        contents = {line: set(model.contents(line)) for line in model.lines()}
+        instants.append(Instant(begun, ended, contents))
+        if wanted[side, index]:
+            crashes.append(instants[-1])
+
+    for index, event in enumerate(program.events):
+        begun += event.op == "begin"
+        take("before", index)
+        model.apply(event, index)
+        ended += event.op == "end"
+        goes_on = index + 1 < len(program.events) and program.events[index + 1].continues
+        if isinstance(model, Eadr) and event.op in STORE_OPS:
+            model.in_flight = model.last_store
+            take("after", index)
+            model.in_flight = model.last_store if goes_on else None
+        take("after", index)
+    return instants, crashes
+
+
+@QUICK
+@given(PROGRAMS)
+def test_every_instant_is_covered_by_a_crash_point(program: Program) -> None:
+    """The theorem of MODELS.md, obligations and all: also where a program stores between two operations."""
+    instants, crashes = all_instants(program, crash_points(program))
+    for instant in instants:
+        if not instant.contents and instant.ended == 0:
+            continue  # the pool as it was, and nothing that could be missing from it
+        assert any(crash.covers(instant) for crash in crashes), instant
+
+
+def test_a_store_between_operations_needs_the_crash_point_before_the_next_one() -> None:
+    """Without it no crash point has the store's images under the obligations of the instant."""
+    events = (Event("begin"), Event("end"), Event("store", 0, 0, b"1"), Event("begin"), Event("store", 0, 64, b"2"))
+    program = Program("adr", "any", (*events, Event("end")))
+    points = crash_points(program)
+    assert [(point.side, point.index) for point in points] == [("after", 1), ("after", 2), ("after", 5)]
+    instants, crashes = all_instants(program, [point for point in points if point.index != 2])
+    assert not all(any(crash.covers(instant) for crash in crashes) for instant in instants)
 
 
 @QUICK
@@ -111,6 +175,8 @@ def test_empty_program_has_no_crash_point(model: str) -> None:
         (Event("store", addr=250, data=bytes(8)), "leaves the pool"),
         (Event("flush", addr=0, kind="wbinvd"), "kind 'wbinvd'"),
         (Event("ntstore", addr=0, data=b"1", memcall=True), "mem* call"),
+        (Event("store", addr=0, data=b"1", continues=True), "continues no store"),
+        (Event("ntstore", addr=8, data=bytes(64), direct=True), "whole line"),
     ],
 )
 def test_impossible_programs_are_refused(event: Event, complaint: str) -> None:

@@ -33,6 +33,7 @@ void RecordDecoder::start_frame(std::span<const uint8_t> payload, uint64_t first
   at_ = 0;
   records_ = 0;
   next_event_ = first_event;
+  if (first_event == 0) last_kind_ = {};
   thread_ = stack_ = 0;
   addr_ = 0;
   shared_.clear();
@@ -111,6 +112,9 @@ bool RecordDecoder::store(uint8_t form, Event* out) {
   if (form == kFormFlags) {
     if (!byte(&out->flags)) return false;
     if ((out->flags & ~kStoreFlagMask) != 0) return fail("a store has unknown flags");
+    if ((out->flags & kStoreContinues) != 0 && (last_kind_ != out->kind || last_thread_ != out->thread)) {
+      return fail("a store continues one that is not there");
+    }
   }
   bool read = form == kFormByte    ? raw(1, &out->value)
               : form == kFormEight ? literal(8, &out->value)
@@ -231,6 +235,8 @@ bool RecordDecoder::next(Event* out) {
         break;
       default:
         if (!event(first, out)) return false;
+        last_kind_ = out->kind;
+        last_thread_ = out->thread;
         ++next_event_;
         return true;
     }

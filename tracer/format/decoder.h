@@ -69,6 +69,9 @@ class RecordDecoder {
   uint64_t next_event_ = 0;
   uint32_t thread_ = 0, stack_ = 0;
   uint64_t addr_ = 0;
+  // The last event, as far as the next one may continue it. Survives the end of a frame.
+  EventKind last_kind_{};
+  uint32_t last_thread_ = 0;
   std::vector<std::span<const uint8_t>> shared_;
   std::vector<Frame> frames_;
   std::string problem_;

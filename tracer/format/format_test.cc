@@ -1,9 +1,11 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <xxhash.h>
+#include <zstd.h>
 
 #include <chrono>
 #include <csignal>
@@ -11,6 +13,7 @@
 #include <functional>
 #include <random>
 
+#include "tracer/format/decoder.h"
 #include "tracer/format/layout.h"
 #include "tracer/format/test_traces.h"
 
@@ -103,6 +106,8 @@ std::vector<OwnedEvent> small_trace() {
                                     store(0, {1, 2, 3, 4, 5, 6, 7, 8}),
                                     store(64, {9, 9, 9, 9}, kStoreAtomic | kStoreRmw),
                                     fence(3),
+                                    store(192, {1, 2, 3, 4}),
+                                    store(200, {5, 6}, kStoreContinues),
                                     end(0),
                                     begin(OpKind::kLookup, key, {}),
                                     end(0, value),
@@ -176,7 +181,7 @@ TEST(Format, LongStoresAreSplitAtLineBoundaries) {
     const OwnedEvent& piece = back.events[i];
     EXPECT_EQ(piece.addr, at);
     EXPECT_LE(piece.size, layout::kMaxStoreBytes);
-    EXPECT_EQ(piece.flags, kStoreMemcall);
+    EXPECT_EQ(piece.flags, i == 0 ? kStoreMemcall : kStoreMemcall | kStoreContinues) << "one store still";
     at += piece.size;
     if (at != 10100) {
       EXPECT_EQ(at % layout::kLine, 0u);
@@ -185,6 +190,54 @@ TEST(Format, LongStoresAreSplitAtLineBoundaries) {
   }
   EXPECT_EQ(joined, value);
   EXPECT_EQ(back.events.size(), 4u) << "three pieces, no empty store, the fence";
+}
+
+// A store of four pieces, one of them in a frame of its own.
+TEST(Format, AStoreGoesOnAcrossFrames) {
+  std::vector<OwnedEvent> events;
+  const std::vector<uint8_t> value(4096, 3);
+  for (uint64_t i = 0; i * value.size() < 2 * layout::kFrameTarget; ++i) {
+    events.push_back(store(i * 4096, value, i == 0 ? kStoreMemcall : kStoreMemcall | kStoreContinues));
+  }
+  ReadBack back = read_bytes(write(events));
+  ASSERT_TRUE(back.complete) << back.error.message();
+  EXPECT_EQ(back.events, events);
+}
+
+TEST(Format, AStoreContinuesOnlyTheOneBeforeIt) {
+  OwnedEvent piece = store(8, {1}, kStoreContinues), of_another = piece, streamed = piece;
+  of_another.thread = 1;
+  streamed.kind = EventKind::kNtStore;
+  for (const std::vector<OwnedEvent>& events : std::vector<std::vector<OwnedEvent>>{
+           {piece}, {store(0, {1}), fence(), piece}, {store(0, {1}), of_another}, {store(0, {1}), streamed}}) {
+    TemporaryFile file;
+    TraceError error;
+    auto writer = TraceWriter::create(file.path(), "{}", &error);
+    for (const OwnedEvent& event : events) writer->append(event.view());
+    const auto wrong = writer->finish();
+    ASSERT_TRUE(wrong);
+    EXPECT_THAT(wrong->message(), ::testing::HasSubstr("a store continues one that is not there"));
+  }
+}
+
+// The writer refuses to write it, so the flag is changed in the payload.
+TEST(Format, AStoreThatContinuesNothingIsRefused) {
+  std::vector<uint8_t> bytes = write({fence(), store(8, {9, 9, 9}, kStoreAtomic)});
+  const uint8_t* header = &bytes[layout::kHeaderSize + 2];
+  std::vector<uint8_t> raw(layout::get<uint32_t>(header + 8));
+  ZSTD_decompress(raw.data(), raw.size(), header + layout::kFrameHeaderSize, layout::get<uint32_t>(header + 4));
+  Definitions definitions;
+  for (const bool broken : {false, true}) {
+    for (uint8_t& byte : raw) {
+      if (broken && byte == kStoreAtomic) byte = kStoreContinues;
+    }
+    RecordDecoder decoder(&definitions);
+    decoder.start_frame(raw, 0);
+    Event event;
+    while (decoder.next(&event)) {
+    }
+    EXPECT_EQ(decoder.problem(), broken ? "a store continues one that is not there" : "");
+  }
 }
 
 OwnedEvent random_event(uint32_t stacks) {
@@ -250,7 +303,13 @@ TEST(Format, AnyEventsComeBack) {
   EXPECT_TRUE(rc::check([] {
     auto count = *rc::gen::inRange<size_t>(0, 60);
     std::vector<OwnedEvent> events;
-    for (size_t i = 0; i < count; ++i) events.push_back(random_event(2));
+    for (size_t i = 0; i < count; ++i) {
+      OwnedEvent event = random_event(2);
+      const bool continues = !events.empty() && events.back().kind == event.kind &&
+                             events.back().thread == event.thread && event.kind <= EventKind::kNtStore;
+      if (continues && *rc::gen::inRange(0, 2) == 1) event.flags |= kStoreContinues;
+      events.push_back(std::move(event));
+    }
     ReadBack back = read_bytes(write(events, "{}", kStacks));
     RC_ASSERT(back.complete);
     RC_ASSERT(back.events == events);

@@ -41,6 +41,10 @@ int main(int argc, char** argv) {
     event.code = event.kind == EventKind::kThreadEnd ? 0 : 1;
     event.thread = static_cast<uint32_t>(kind) / 4;
     writer->append(event);
+    if (event.kind > EventKind::kNtStore) continue;
+    event.flags = kStoreContinues;
+    writer->append(event);
+    event.flags = 0;
   }
   if (writer->finish()) return 3;
   std::vector<uint8_t> trace = testing::bytes_of(file.path());

@@ -54,7 +54,7 @@ inline constexpr uint8_t kImplicitStack = 0x80;
 // The two bits of a store: how its bytes are spelled.
 enum StoreForm : uint8_t { kFormFlags = 0, kFormByte = 1, kFormEight = 2, kFormBytes = 3 };
 
-inline constexpr uint8_t kStoreFlagMask = 0x0E;  // kStoreAtomic | kStoreMemcall | kStoreRmw
+inline constexpr uint8_t kStoreFlagMask = 0x1E;  // those of trace.h
 
 // Records whose stack usually equals the one before, and then is not spelled out; the others usually
 // have none.

@@ -9,7 +9,7 @@
 
 namespace powercut {
 
-inline constexpr uint32_t kTraceVersion = 1;
+inline constexpr uint32_t kTraceVersion = 2;
 
 enum class EventKind : uint8_t {
   kStore = 1,    // addr (pool-relative), value, flags
@@ -42,6 +42,9 @@ enum class OpKind : uint8_t {
 
 // Flags of a store: the low bits of powercut_store_flags without NT.
 inline constexpr uint8_t kStoreAtomic = 1u << 1, kStoreMemcall = 1u << 2, kStoreRmw = 1u << 3;
+// The event is a further piece of the store that the event before it is a piece of: one store, whose atoms persist in
+// any order, and one that is in flight as a whole. Both are of the same kind and thread.
+inline constexpr uint8_t kStoreContinues = 1u << 4;
 
 struct Event {
   uint64_t index = 0;  // position in the trace, from 0

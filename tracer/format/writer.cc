@@ -38,8 +38,8 @@ struct FramesEqual {
   bool operator()(std::span<const Frame> a, std::span<const Frame> b) const { return std::ranges::equal(a, b); }
 };
 
-// Why an event cannot be written, or null.
-const char* objection(const Event& event, uint64_t stacks) {
+// Why an event cannot be written behind one of kind `last` by `last_thread`, or null.
+const char* objection(const Event& event, uint64_t stacks, EventKind last, uint32_t last_thread) {
   if (event.stack > stacks) return "an event names a stack that stack() did not return";
   if (event.key.size() > kMaxOperationBytes || event.text.size() > kMaxText) return "a key or text is too long";
   switch (event.kind) {
@@ -47,6 +47,9 @@ const char* objection(const Event& event, uint64_t stacks) {
     case EventKind::kNtStore:
       if (event.addr + event.value.size() < event.addr) return "a store wraps around the address space";
       if ((event.flags & ~kStoreFlagMask) != 0) return "a store has unknown flags";
+      if ((event.flags & kStoreContinues) != 0 && (last != event.kind || last_thread != event.thread)) {
+        return "a store continues one that is not there";
+      }
       return nullptr;
     case EventKind::kFlush:
       return event.code >= 1 && event.code <= 3 ? nullptr : "unknown kind of flush";
@@ -86,6 +89,8 @@ struct TraceWriter::Impl {
   absl::flat_hash_map<std::vector<Frame>, uint32_t, FramesHash, FramesEqual> stacks;
 
   uint64_t events = 0, frame_first_event = 0;
+  EventKind last_kind{};  // of the event that was appended last
+  uint32_t last_thread = 0;
 
   ~Impl() {
     frames.reset();
@@ -238,18 +243,20 @@ void TraceWriter::append(const Event& event) {
   Impl& impl = *impl_;
   // What the thread could not write, finish() tells.
   if (impl.error || impl.frames->failed()) return;
-  if (const char* wrong = objection(event, impl.stacks.size())) {
+  if (const char* wrong = objection(event, impl.stacks.size(), impl.last_kind, impl.last_thread)) {
     impl.fail(wrong, "Report this as a bug of the tracer that wrote the trace.");
     return;
   }
   auto add = [&impl](const Event& part) {
     impl.encoder.event(part);
     ++impl.events;
+    impl.last_kind = part.kind;
+    impl.last_thread = part.thread;
     impl.after_record();
   };
   bool store = event.kind == EventKind::kStore || event.kind == EventKind::kNtStore;
   if (!store || (!event.value.empty() && event.value.size() <= kMaxStoreBytes)) return add(event);
-  // A piece ends at a line boundary, so that no line sees a store cut where the hardware would not.
+  // The pieces are one store still. Each ends at a line boundary, so that none is cut where the hardware would not.
   Event part = event;
   std::span<const uint8_t> rest = event.value;
   while (!rest.empty()) {
@@ -258,6 +265,7 @@ void TraceWriter::append(const Event& event) {
     part.value = rest.first(size);
     part.size = size;
     add(part);
+    part.flags |= kStoreContinues;
     part.addr += size;
     rest = rest.subspan(size);
   }

@@ -50,7 +50,7 @@ bool instrument_x86(FunctionContext& context, llvm::IntrinsicInst& call) {
       context.announce_load(&call, source, 64);
       HookBuilder slow = context.when_in_window(Window::kStore, target, &call);
       slow.CreateCall(hooks.hook("__powercut_store", {hooks.pointer(), hooks.int64(), hooks.int32(), hooks.pointer()}),
-                      {target, hooks.constant64(64), hooks.constant32(POWERCUT_STORE_NT), source});
+                      {target, hooks.constant64(64), hooks.constant32(POWERCUT_STORE_NT | POWERCUT_STORE_ATOMIC), source});
       return true;
     }
     default:

@@ -69,7 +69,8 @@ void read_0f_form(const uint8_t* bytes, uint32_t available, const Prefixes& pref
     form->mask_register = static_cast<uint8_t>((modrm & 7) | (prefix.operand_size && (rex & 1) != 0 ? 8 : 0));
   } else if (opcode == 0x38 && available >= 3 && names_memory(bytes[2])) {
     // movdir64b, whose store is to where a register points, and movdiri: write-combining, as non-temporal stores.
-    form->nt = bytes[1] == 0xF9 || (bytes[1] == 0xF8 && prefix.operand_size);
+    form->whole = bytes[1] == 0xF8 && prefix.operand_size;
+    form->nt = bytes[1] == 0xF9 || form->whole;
   }
 }
 

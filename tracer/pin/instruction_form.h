@@ -23,6 +23,7 @@ enum class Mask : uint8_t {
 struct InstructionForm {
   powercut_instruction decoded;
   bool nt;        // a non-temporal or direct store
+  bool whole;     // movdir64b: never torn
   bool string;    // one round of a repeated string instruction
   bool locked;    // LOCK prefix, or an xchg with memory: a fence, and its store is atomic
   bool compares;  // cmpxchg and its kin: stores nothing when ZF is clear afterwards

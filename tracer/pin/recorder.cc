@@ -102,6 +102,7 @@ void Recorder::store_ends(uint32_t number, Outcome outcome) {
       }
       const bool changes = thread.store.only_changes || (thread.store.compares && outcome == Outcome::kUnknown);
       size_t offset = 0;
+      thread.continues = continues_string(&thread);
       if (outcome != Outcome::kFailed) {
         for (const Piece& piece : thread.pieces) {
           write_piece(thread, piece, changes ? thread.before.data() + offset : nullptr);
@@ -113,19 +114,35 @@ void Recorder::store_ends(uint32_t number, Outcome outcome) {
   if (thread.store.has_after) turn_.give(number);
 }
 
+// A round of a string instruction that adjoins the last one of the same place is taken for the same instruction's.
+bool Recorder::continues_string(Thread* thread) {
+  const bool string = (thread->store.flags & kPowercutStoreString) != 0;
+  const Piece& first = thread->pieces.front();
+  const bool adjoins = string && thread->string_end == first.address && thread->string_stack == thread->stack;
+  thread->string_end = string ? thread->pieces.back().address + thread->pieces.back().size : 0;
+  thread->string_stack = thread->stack;
+  return adjoins;
+}
+
 void Recorder::write_piece(Thread& thread, const Piece& piece, const uint8_t* before) {
   const powercut_site at = {thread.number, thread.stack};
   std::vector<uint8_t> bytes(piece.size);
   const uint64_t size = host_.copy(bytes.data(), piece.address, piece.size);
   thread.unfenced = true;
+  const auto write = [&](uint64_t from, uint64_t count) {
+    if (count == 0) return;
+    const uint32_t flags = thread.store.flags | (thread.continues ? uint32_t{kPowercutStoreContinues} : 0);
+    write_store(at, flags, piece.address + from, bytes.data() + from, count);
+    thread.continues = true;
+  };
   if (before == nullptr) {
-    write_store(at, thread.store.flags, piece.address, bytes.data(), size);
+    write(0, size);
     return;
   }
   for (uint64_t from = 0; from < size;) {
     uint64_t to = from;
     while (to < size && bytes[to] != before[to]) ++to;
-    write_store(at, thread.store.flags, piece.address + from, bytes.data() + from, to - from);
+    write(from, to - from);
     from = to + 1;
   }
 }
@@ -147,6 +164,7 @@ void Recorder::flush(uint32_t number, uint32_t kind, uint64_t address, const Fra
   uint64_t begin = 0;
   if (powercut_ranges_clip(ranges_.get(), address & ~(kLine - 1), kLine, &begin) == 0) return;
   thread->unfenced = true;
+  thread->string_end = 0;
   powercut_stream_flush_line(file_.stream(), entry.site(), kind, begin);
 }
 
@@ -156,6 +174,7 @@ void Recorder::fence(uint32_t number, uint32_t kind, const Frames& frames) {
   Entry entry(*this, number, frames);
   if (ranges_->count == 0) return;  // start-up code is full of fences
   thread->unfenced = false;
+  thread->string_end = 0;
   powercut_stream_fence(file_.stream(), entry.site(), kind);
 }
 

@@ -137,11 +137,15 @@ class Recorder {
     uint32_t stack = 0;
     std::vector<Piece> pieces;    // each wholly in one mapping
     std::vector<uint8_t> before;  // their bytes, where the store may leave some alone
+    uint64_t string_end = 0;      // where the last round of a string instruction ended, if nothing came after it
+    uint32_t string_stack = 0;
+    bool continues = false;  // a piece of the store was written
   };
 
   Thread* settled(uint32_t thread);
   void take_turn(uint32_t thread);
   powercut_site site(Thread& thread, const Frames& frames);
+  static bool continues_string(Thread* thread);
   void write_piece(Thread& thread, const Piece& piece, const uint8_t* before);
   void write_store(powercut_site site, uint32_t flags, uint64_t address, const uint8_t* bytes, uint64_t size);
   void widen(uint64_t begin, uint64_t end);

@@ -41,5 +41,19 @@ inline void announce_store(void* addr, uint64_t size, uint32_t flags, const void
   }
 }
 
+// The flags of the pieces of one store, which are announced one after the other: each but the first continues it.
+class Pieces {
+ public:
+  explicit Pieces(uint32_t flags) : flags_(flags) {}
+  uint32_t flags_of(const void* addr, uint64_t size) {
+    const uint32_t flags = flags_;
+    if (overlaps(__powercut_store_window, reinterpret_cast<uint64_t>(addr), size)) flags_ |= POWERCUT_STORE_CONTINUES;
+    return flags;
+  }
+
+ private:
+  uint32_t flags_;
+};
+
 }  // namespace powercut::runtime
 #endif  // POWERCUT_TRACER_RUNTIME_CALL_SITE_H_

@@ -15,7 +15,7 @@ void __powercut_range_store(void* addr, uint64_t size, uint32_t flags, const voi
 void __powercut_range_load(const void* addr, uint64_t size);
 
 // `mask` holds one byte for each lane, non-zero when the lane is active. Lanes are `element` bytes wide.
-// Contiguous active lanes are announced as one store or load.
+// Contiguous active lanes are announced as one store or load; those behind a gap continue the store.
 void __powercut_masked_store(void* addr, uint64_t element, uint32_t lanes, uint32_t flags, const void* values,
                              const uint8_t* mask);
 void __powercut_masked_load(const void* addr, uint64_t element, uint32_t lanes, const uint8_t* mask);

@@ -7,6 +7,7 @@ using powercut::runtime::announce_load;
 using powercut::runtime::announce_store;
 using powercut::runtime::call_site;
 using powercut::runtime::CallSite;
+using powercut::runtime::Pieces;
 
 namespace {
 
@@ -46,8 +47,10 @@ void __powercut_range_load(const void* addr, uint64_t size) { announce_load(addr
 void __powercut_masked_store(void* addr, uint64_t element, uint32_t lanes, uint32_t flags, const void* values,
                              const uint8_t* mask) {
   const CallSite site = call_site();
+  Pieces pieces(flags);
   for_each_run(mask, lanes, [&](uint32_t first, uint32_t count) {
-    announce_store(static_cast<char*>(addr) + first * element, count * element, flags,
+    char* at = static_cast<char*>(addr) + first * element;
+    announce_store(at, count * element, pieces.flags_of(at, count * element),
                    static_cast<const char*>(values) + first * element, site);
   });
 }
@@ -61,9 +64,11 @@ void __powercut_masked_load(const void* addr, uint64_t element, uint32_t lanes, 
 void __powercut_scatter(void* const* addresses, uint64_t element, uint32_t lanes, uint32_t flags, const void* values,
                         const uint8_t* mask) {
   const CallSite site = call_site();
+  Pieces pieces(flags);
   for (uint32_t lane = 0; lane < lanes; ++lane) {
     if (mask[lane] == 0) continue;
-    announce_store(addresses[lane], element, flags, static_cast<const char*>(values) + lane * element, site);
+    announce_store(addresses[lane], element, pieces.flags_of(addresses[lane], element),
+                   static_cast<const char*>(values) + lane * element, site);
   }
 }
 

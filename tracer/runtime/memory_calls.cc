@@ -19,6 +19,7 @@ using powercut::runtime::announce_store;
 using powercut::runtime::call_site;
 using powercut::runtime::CallSite;
 using powercut::runtime::overlaps;
+using powercut::runtime::Pieces;
 
 namespace {
 
@@ -39,9 +40,9 @@ char* copy_string(char* target, const char* source, size_t length, const CallSit
   return target + length;
 }
 
-void announce_fill(void* target, int byte, size_t size, const CallSite& site) {
+void announce_fill(void* target, int byte, size_t size, const CallSite& site, Pieces pieces) {
   if (!overlaps(__powercut_store_window, reinterpret_cast<uint64_t>(target), size)) return;
-  // Pieces that end on line boundaries, so that no atom of the whole is cut in two.
+  // Pieces of one store that end on line boundaries, so that no atom of the whole is cut in two.
   constexpr size_t kPiece = 1024;
   char value[kPiece];
   memset(value, byte, size < kPiece ? size : kPiece);
@@ -49,7 +50,7 @@ void announce_fill(void* target, int byte, size_t size, const CallSite& site) {
   while (size != 0) {
     const size_t to_boundary = kPiece - reinterpret_cast<uint64_t>(at) % kPiece;
     const size_t piece = size < to_boundary ? size : to_boundary;
-    announce_store(at, piece, POWERCUT_STORE_MEMCALL, value, site);
+    announce_store(at, piece, pieces.flags_of(at, piece), value, site);
     at += piece;
     size -= piece;
   }
@@ -87,9 +88,10 @@ void* copy_bytes(void* target, const void* source, size_t size, const CallSite& 
 // strncpy and stpncpy: `size` bytes are written whatever the source's length.
 size_t copy_padded(char* target, const char* source, size_t size, const CallSite& site) {
   const size_t length = read_string(source, size);
-  announce_store(target, length, POWERCUT_STORE_MEMCALL, source, site);
+  Pieces pieces(POWERCUT_STORE_MEMCALL);
+  announce_store(target, length, pieces.flags_of(target, length), source, site);
   memcpy(target, source, length);
-  announce_fill(target + length, 0, size - length, site);
+  announce_fill(target + length, 0, size - length, site, pieces);
   memset(target + length, 0, size - length);
   return length;
 }
@@ -118,12 +120,12 @@ void* __powercut_mempcpy(void* target, const void* source, size_t size) {
 void __powercut_bcopy(const void* source, void* target, size_t size) { copy_bytes(target, source, size, call_site()); }
 
 void* __powercut_memset(void* target, int byte, size_t size) {
-  announce_fill(target, byte, size, call_site());
+  announce_fill(target, byte, size, call_site(), Pieces(POWERCUT_STORE_MEMCALL));
   return memset(target, byte, size);
 }
 
 void __powercut_bzero(void* target, size_t size) {
-  announce_fill(target, 0, size, call_site());
+  announce_fill(target, 0, size, call_site(), Pieces(POWERCUT_STORE_MEMCALL));
   memset(target, 0, size);
 }
 
@@ -155,9 +157,10 @@ char* __powercut_strncat(char* target, const char* source, size_t size) {
   const CallSite site = call_site();
   char* end = target + read_string(target, SIZE_MAX);
   const size_t length = read_string(source, size);
-  announce_store(end, length, POWERCUT_STORE_MEMCALL, source, site);
+  Pieces pieces(POWERCUT_STORE_MEMCALL);
+  announce_store(end, length, pieces.flags_of(end, length), source, site);
   memcpy(end, source, length);
-  announce_fill(end + length, 0, 1, site);
+  announce_fill(end + length, 0, 1, site, pieces);
   end[length] = '\0';
   return target;
 }
@@ -232,7 +235,7 @@ void* __powercut___mempcpy_chk(void* target, const void* source, size_t size, si
 
 void* __powercut___memset_chk(void* target, int byte, size_t size, size_t room) {
   check_room(size, room);
-  announce_fill(target, byte, size, call_site());
+  announce_fill(target, byte, size, call_site(), Pieces(POWERCUT_STORE_MEMCALL));
   return memset(target, byte, size);
 }
 

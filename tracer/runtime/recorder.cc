@@ -8,7 +8,7 @@ namespace powercut {
 namespace {
 
 constexpr uint64_t kLine = 64;
-constexpr uint32_t kFlagMask = kStoreAtomic | kStoreMemcall | kStoreRmw;
+constexpr uint32_t kFlagMask = kStoreAtomic | kStoreMemcall | kStoreRmw | kStoreContinues;
 
 }  // namespace
 
@@ -29,20 +29,29 @@ uint32_t Recorder::define_stack(std::span<const uint64_t> addresses) {
   return frames.empty() ? 0 : writer_.stack(frames);
 }
 
+void Recorder::append(const Event& event) {
+  const bool store = event.kind == EventKind::kStore || event.kind == EventKind::kNtStore;
+  piece_of_ = store ? std::optional(event.thread) : std::nullopt;
+  writer_.append(event);
+}
+
 void Recorder::append_store(uint64_t addr, uint64_t size, uint32_t flags, const uint8_t* value, uint32_t stack) {
   Event event;
   event.kind = (flags & POWERCUT_STORE_NT) != 0 ? EventKind::kNtStore : EventKind::kStore;
   event.flags = static_cast<uint8_t>(flags & kFlagMask);
+  // A piece whose first one lay outside of the pool, or behind which another thread did something, is a store.
+  if (piece_of_ != thread_) event.flags &= static_cast<uint8_t>(~kStoreContinues);
   event.thread = thread_;
   event.stack = stack;
   event.addr = addr - base_;
   event.size = size;
   event.value = {value, size};
-  writer_.append(event);
+  append(event);
 }
 
 void Recorder::store(uint64_t addr, uint64_t size, uint32_t flags, const void* value, const void* pc,
                      const void* frame) {
+  if ((flags & POWERCUT_STORE_CONTINUES) == 0) piece_of_.reset();
   // Clip to the pool. Differences from the base, so that a pool at the end of the address space is fine.
   const uint8_t* bytes = static_cast<const uint8_t*>(value);
   if (addr < base_) {
@@ -63,6 +72,7 @@ void Recorder::store(uint64_t addr, uint64_t size, uint32_t flags, const void* v
   while (size != 0) {
     const uint64_t piece = std::min(size, kLine - addr % kLine);
     append_store(addr, piece, flags, bytes, id);
+    flags |= POWERCUT_STORE_CONTINUES;
     addr += piece;
     bytes += piece;
     size -= piece;
@@ -80,7 +90,7 @@ void Recorder::flush(uint64_t addr, uint32_t kind, const void* pc, const void* f
   event.stack = stack(pc, frame);
   event.addr = line < base_ ? 0 : line - base_;
   event.size = kLine;
-  writer_.append(event);
+  append(event);
 }
 
 void Recorder::fence(uint32_t kind, const void* pc, const void* frame) {
@@ -89,7 +99,7 @@ void Recorder::fence(uint32_t kind, const void* pc, const void* frame) {
   event.code = static_cast<uint8_t>(kind);
   event.thread = thread_;
   event.stack = stack(pc, frame);
-  writer_.append(event);
+  append(event);
 }
 
 void Recorder::rmw_begin(uint64_t, uint64_t, const void* pc, const void* frame) {
@@ -106,21 +116,21 @@ void Recorder::mark(std::string_view name) {
   event.kind = EventKind::kMarker;
   event.thread = thread_;
   event.text = name;
-  writer_.append(event);
+  append(event);
 }
 
 void Recorder::thread_start() {
   Event event;
   event.kind = EventKind::kThreadStart;
   event.thread = thread_;
-  writer_.append(event);
+  append(event);
 }
 
 void Recorder::thread_end() {
   Event event;
   event.kind = EventKind::kThreadEnd;
   event.thread = thread_;
-  writer_.append(event);
+  append(event);
 }
 
 powercut_sink Recorder::sink() {

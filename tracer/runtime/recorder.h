@@ -1,7 +1,7 @@
 // Turns what a listener hears (hooks.h) into trace events. Used by the engine's `record` and by programs that
 // trace themselves (powercut/trace.h).
 //
-// Events are in the order of the calls. Stores are clipped to the pool, and one longer than a line is cut at
+// Events are in the order of the calls. Stores are clipped to the pool, and one longer than a line is cut into pieces at
 // line boundaries. Flushes outside the pool are left out; fences never are. Not thread-safe: with real threads
 // the caller holds a lock from rmw_begin to rmw_end and around every other call.
 //
@@ -10,6 +10,7 @@
 #define POWERCUT_TRACER_RUNTIME_RECORDER_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -50,11 +51,13 @@ class Recorder {
  private:
   uint32_t define_stack(std::span<const uint64_t> addresses);
   void append_store(uint64_t addr, uint64_t size, uint32_t flags, const uint8_t* value, uint32_t stack);
+  void append(const Event& event);
 
   TraceWriter& writer_;
   const uint64_t base_;
   const uint64_t size_;
   uint32_t thread_ = 0;
+  std::optional<uint32_t> piece_of_;  // the thread of a store that the next piece may continue
   ModuleMap modules_;
   StackIds stacks_;
 };

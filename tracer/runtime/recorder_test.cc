@@ -114,6 +114,38 @@ TEST_F(RecorderTest, TheSameCallSiteUnderAnotherCallerIsAnotherStack) {
   EXPECT_EQ(reader->stack(second).back().offset, reader->stack(first).back().offset + 1);
 }
 
+TEST_F(RecorderTest, PiecesContinueTheStoreOnlyWhereTheyFollowIt) {
+  const auto base = reinterpret_cast<uint64_t>(pool.data());
+  const std::vector<uint8_t> value(130, 7);
+  const auto store = [&](uint64_t offset, uint64_t size, uint32_t flags) {
+    recorder_->store(base + offset, size, flags, value.data(), nullptr, nullptr);
+  };
+  constexpr uint32_t kMore = POWERCUT_STORE_CONTINUES;
+  store(0, 4, 0);
+  store(8, 4, kMore);
+  store(pool.size(), 4, 0);  // outside
+  store(16, 4, kMore);       // the first of its store in the pool
+  store(24, 4, kMore);
+  recorder_->fence(POWERCUT_SFENCE, nullptr, nullptr);
+  store(32, 4, kMore);
+  recorder_->set_thread(1);
+  store(40, 4, kMore);
+  store(192, 130, 0);  // by lines
+  recorder_.reset();
+  ASSERT_FALSE(writer_->finish());
+  TraceError error;
+  auto reader = TraceReader::open(path(), &error);
+  ASSERT_NE(reader, nullptr);
+  std::vector<uint64_t> first, further;
+  Event event;
+  while (reader->next(&event)) {
+    if (event.kind == EventKind::kStore) (event.flags == kStoreContinues ? further : first).push_back(event.addr);
+  }
+  EXPECT_FALSE(reader->error());
+  EXPECT_EQ(first, (std::vector<uint64_t>{0, 16, 32, 40, 192}));
+  EXPECT_EQ(further, (std::vector<uint64_t>{8, 24, 256, 320}));
+}
+
 TEST_F(RecorderTest, MoreCallSitesThanItRemembers) {
   Chain chain({code(10)});
   for (int turn = 0; turn < 2; ++turn) {

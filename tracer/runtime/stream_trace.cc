@@ -22,6 +22,7 @@ static_assert(uint32_t{kPowercutStoreNt} == POWERCUT_STORE_NT);
 static_assert(uint32_t{kPowercutStoreAtomic} == POWERCUT_STORE_ATOMIC);
 static_assert(uint32_t{kPowercutStoreString} == POWERCUT_STORE_MEMCALL);
 static_assert(uint32_t{kPowercutStoreRmw} == POWERCUT_STORE_RMW);
+static_assert(uint32_t{kPowercutStoreContinues} == POWERCUT_STORE_CONTINUES);
 
 // Appends to `path`; a file descriptor of our own could be closed, or meant, by the program.
 int append(const std::string& path, int flags, const void* bytes, size_t size) {
@@ -135,17 +136,15 @@ void StreamTrace::store(uint64_t addr, uint64_t size, uint32_t flags, const void
                         const void* frame) {
   const uint8_t* bytes = static_cast<const uint8_t*>(value);
   uint64_t begin = 0;
+  in_pieces_ = in_pieces_ && (flags & POWERCUT_STORE_CONTINUES) != 0;
   while (const uint64_t piece = powercut_ranges_clip(ranges_.get(), addr, size, &begin)) {
     const powercut_site where = site(pc, frame);
     bytes += begin - addr;
-    // Adjoining pieces of strings are one instruction in a stream, and its bytes have no order. Two calls have one;
-    // a load, which makes no event, keeps them apart.
-    const bool string = (flags & POWERCUT_STORE_MEMCALL) != 0;
-    if (string && begin == string_end_) powercut_stream_load(&stream_, where, begin, 1);
+    flags = in_pieces_ ? flags | POWERCUT_STORE_CONTINUES : flags & ~uint32_t{POWERCUT_STORE_CONTINUES};
     powercut_stream_store(&stream_, where, flags, begin, bytes, piece);
     const powercut_range* range = powercut_ranges_at(ranges_.get(), begin);
     unseen_.store(range->pool, range->offset + (begin - range->begin), {bytes, piece}, begin);
-    string_end_ = string ? begin + piece : 0;
+    in_pieces_ = true;
     bytes += piece;
     size -= begin - addr + piece;
     addr = begin + piece;

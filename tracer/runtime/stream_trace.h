@@ -92,11 +92,11 @@ class StreamTrace final : public ProgramTrace {
   std::map<std::string, uint32_t> module_numbers_;
   uint32_t stack_count_ = 0;
   StackIds stacks_;
-  uint64_t string_end_ = 0;  // where the last call of a mem* function ended
   UnseenStores unseen_;
   std::string looked_ = "the start of the recording";  // where everything was looked at the last time
   uint32_t told_ = 0;                                  // differences
   uint64_t operations_ = 0;                            // begun
+  bool in_pieces_ = false;  // an earlier piece of the store at hand was recorded
   std::string problem_;
 };
 

@@ -57,17 +57,17 @@ class Converter {
     event.kind = EventKind::kPhase;
     event.code = explored ? 1 : 0;
     event.text = name;
-    writer_.append(event);
+    append(event);
   }
-  void plain(EventKind kind, powercut_site site) { writer_.append(event_of(kind, site)); }
+  void plain(EventKind kind, powercut_site site) { append(event_of(kind, site)); }
   void text(EventKind kind, const StreamRecord& record) {
     Event event = event_of(kind, record.site);
     event.code = record.code;
     event.text = record.text;
-    writer_.append(event);
+    append(event);
   }
 
-  // The bytes as events of at most a line each, unless they are a single short store.
+  // The bytes as events of at most a line each, unless they are a single short store: pieces of one.
   void store(uint64_t at, std::span<const uint8_t> bytes, powercut_site site, uint16_t flags);
   void store_at(uint32_t pool, uint64_t offset, std::span<const uint8_t> bytes, powercut_site site, uint16_t flags) {
     store(survey_.pools[pool].offset + offset, bytes, site, flags);
@@ -78,10 +78,15 @@ class Converter {
   void resize(const StreamRecord& record);
   void sync(const StreamRecord& record);
 
-  // Pieces of a string instruction are gathered here until a line is full or something else happens.
+  // Rounds of a string instruction are gathered here until a line is full or something else happens.
   bool joins(uint64_t at, const StreamRecord& record) const {
-    return !piece_.empty() && record.site.thread == piece_site_.thread && record.site.stack == piece_site_.stack &&
-           at == piece_at_ + piece_.size() && at % kLine != 0;
+    return !piece_.empty() && (record.flags & kPowercutStoreContinues) != 0 &&
+           record.site.thread == piece_site_.thread && at == piece_at_ + piece_.size() && at % kLine != 0;
+  }
+  void append(const Event& event) {
+    last_ = event.kind;
+    last_thread_ = event.thread;
+    writer_.append(event);
   }
   void write_piece();
 
@@ -97,6 +102,9 @@ class Converter {
   std::vector<uint8_t> piece_;
   uint64_t piece_at_ = 0;
   powercut_site piece_site_{};
+  uint16_t piece_flags_ = 0;
+  EventKind last_{};  // the event that was written last
+  uint32_t last_thread_ = 0;
 };
 
 void Converter::append_store(uint64_t at, std::span<const uint8_t> bytes, powercut_site site, uint16_t flags) {
@@ -104,10 +112,12 @@ void Converter::append_store(uint64_t at, std::span<const uint8_t> bytes, powerc
   if ((flags & kPowercutStoreAtomic) != 0) event.flags |= kStoreAtomic;
   if ((flags & kPowercutStoreString) != 0) event.flags |= kStoreMemcall;
   if ((flags & kPowercutStoreRmw) != 0) event.flags |= kStoreRmw;
+  const bool goes_on = last_ == event.kind && last_thread_ == event.thread;
+  if ((flags & kPowercutStoreContinues) != 0 && goes_on) event.flags |= kStoreContinues;
   event.addr = at;
   event.size = bytes.size();
   event.value = bytes;
-  writer_.append(event);
+  append(event);
   for (uint64_t line = at / kLine; line <= (at + bytes.size() - 1) / kLine; ++line) {
     if (survey_.has_syncs) unsynced_.insert(line);
     if (survey_.has_shrinks) written_.insert(line);
@@ -123,6 +133,7 @@ void Converter::store(uint64_t at, std::span<const uint8_t> bytes, powercut_site
   while (!bytes.empty()) {
     const size_t piece = std::min<uint64_t>(bytes.size(), kLine - at % kLine);
     append_store(at, bytes.first(piece), site, flags);
+    flags |= kPowercutStoreContinues;
     at += piece;
     bytes = bytes.subspan(piece);
   }
@@ -131,7 +142,7 @@ void Converter::store(uint64_t at, std::span<const uint8_t> bytes, powercut_site
 void Converter::write_piece() {
   if (piece_.empty()) return;
   const std::vector<uint8_t> bytes = std::exchange(piece_, {});
-  store(piece_at_, bytes, piece_site_, kPowercutStoreString);
+  store(piece_at_, bytes, piece_site_, piece_flags_);
 }
 
 void Converter::flush_at(uint64_t at, powercut_site site, uint8_t kind) {
@@ -139,13 +150,13 @@ void Converter::flush_at(uint64_t at, powercut_site site, uint8_t kind) {
   event.code = kind;
   event.addr = at / kLine * kLine;
   event.size = kLine;
-  writer_.append(event);
+  append(event);
 }
 
 void Converter::fence(powercut_site site, uint8_t kind) {
   Event event = event_of(EventKind::kFence, site);
   event.code = kind;
-  writer_.append(event);
+  append(event);
 }
 
 void Converter::sync(const StreamRecord& record) {
@@ -198,6 +209,7 @@ void Converter::add(const StreamRecord& record) {
         write_piece();
         piece_at_ = *at;
         piece_site_ = record.site;
+        piece_flags_ = record.flags;
       }
       piece_.insert(piece_.end(), record.bytes.begin(), record.bytes.end());
       return;
@@ -206,7 +218,8 @@ void Converter::add(const StreamRecord& record) {
     if (at) store(*at, record.bytes, record.site, record.flags);
     return;
   }
-  // Definitions change nothing about what a string instruction does.
+  // Definitions and loads change nothing about what a string instruction does.
+  if (record.type == kPowercutLoad) return;
   if (record.type == kPowercutModule) {
     const std::string path(record.text);
     paths_.push_back(path);
@@ -252,14 +265,14 @@ void Converter::add(const StreamRecord& record) {
       event.key = record.key;
       event.value = record.bytes;
       event.text = record.text;
-      writer_.append(event);
+      append(event);
       break;
     }
     case kPowercutOpEnd: {
       Event event = event_of(EventKind::kOpEnd, record.site);
       event.code = record.code;
       event.value = record.bytes;
-      writer_.append(event);
+      append(event);
       break;
     }
     case kPowercutMarker:
@@ -282,7 +295,7 @@ void Converter::add(const StreamRecord& record) {
       sync(record);
       break;
     default:
-      break;  // loads, contents, notes and the end make no events
+      break;  // contents, notes and the end make no events
   }
 }
 

@@ -154,12 +154,34 @@ TEST(Converter, PiecesOfAStringInstructionAreOneStoreALine) {
   Stream stream;
   powercut_stream_pool(stream.get(), "", 0);
   powercut_stream_map(stream.get(), 0, 0x1000, 4096, 0);
-  for (uint64_t at = 60; at < 70; ++at) store(stream, 0x1000 + at, "x", kPowercutStoreString);
-  store(stream, 0x1100, "y", kPowercutStoreString);  // another one
+  constexpr uint32_t kMore = kPowercutStoreString | kPowercutStoreContinues;
+  for (uint64_t at = 60; at < 70; ++at) {
+    powercut_stream_load(stream.get(), kSite, 0x1200 + at, 1);  // where a rep movsb reads
+    store(stream, 0x1000 + at, "x", at == 60 ? kPowercutStoreString : kMore);
+  }
+  store(stream, 0x1000 + 70, "y", kPowercutStoreString);  // another one, right behind it
+  store(stream, 0x1100, "d", kPowercutStoreString);
+  store(stream, 0x10ff, "d", kMore);  // downwards
   powercut_stream_fence(stream.get(), kSite, kPowercutSfence);
-  store(stream, 0x1101, "z", kPowercutStoreString);
-  EXPECT_THAT(convert(stream.bytes()).events, ElementsAre("cut", "phase run", "store 60 xxxx 4", "store 64 xxxxxx 4",
-                                                          "store 256 y 4", "fence 1", "store 257 z 4"));
+  store(stream, 0x1101, "z", kMore);  // whatever it continued, the fence lies in between
+  EXPECT_THAT(convert(stream.bytes()).events,
+              ElementsAre("cut", "phase run", "store 60 xxxx 4", "store 64 xxxxxx 20", "store 70 y 4", "store 256 d 4",
+                          "store 255 d 20", "fence 1", "store 257 z 4"));
+}
+
+TEST(Converter, PiecesOfAStoreContinueItWhateverTheyAreOf) {
+  Stream stream;
+  powercut_stream_pool(stream.get(), "", 0);
+  powercut_stream_map(stream.get(), 0, 0x1000, 8192, 0);
+  store(stream, 0x1000, "lane", kPowercutStoreNt);
+  store(stream, 0x1010, "lane", kPowercutStoreNt | kPowercutStoreContinues);
+  powercut_stream_store(stream.get(), {1, 0}, kPowercutStoreContinues, 0x1020, "own", 3);  // another thread
+  store(stream, 0x1030, "gone", kPowercutStoreContinues);                                  // behind another thread's
+  const std::string line(64, 'l');
+  store(stream, 0x1080, (line + "rest").c_str());
+  EXPECT_THAT(convert(stream.bytes()).events,
+              ElementsAre("cut", "phase run", "nt 0 lane", "nt 16 lane 16", "store 32 own", "store 48 gone",
+                          "store 128 " + line, "store 192 rest 16"));
 }
 
 TEST(Converter, SyncsFlushWhatWasStoredAndShrinkingLosesIt) {
@@ -227,6 +249,7 @@ TEST(Stream, LongStoresAreSplitAtLines) {
   std::vector<std::pair<uint64_t, size_t>> pieces;
   StreamRecord record;
   while (reader->next(&record)) {
+    if (record.type == kPowercutStore) EXPECT_EQ(record.flags, pieces.empty() ? 0 : kPowercutStoreContinues);
     if (record.type == kPowercutStore) pieces.emplace_back(record.address - 0x10000, record.bytes.size());
   }
   EXPECT_THAT(pieces, ElementsAre(std::pair{10, 4086}, std::pair{4096, 4096}, std::pair{8192, 818}));

@@ -105,6 +105,7 @@ void powercut_stream_store(powercut_stream* stream, powercut_site site, uint32_t
     put_site(stream, site);
     put64(stream, address);
     put_bytes(stream, from, piece);
+    flags |= kPowercutStoreContinues;
     address += piece;
     from += piece;
     size -= piece;

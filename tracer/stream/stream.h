@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-#define POWERCUT_STREAM_VERSION 1u
+#define POWERCUT_STREAM_VERSION 2u
 #define POWERCUT_STREAM_MAGIC "\x89PCS\r\n\x1a\n"
 
 enum {
@@ -53,8 +53,9 @@ enum powercut_record {
 enum powercut_stream_store {
   kPowercutStoreNt = 1,
   kPowercutStoreAtomic = 2,
-  kPowercutStoreString = 4, /* a piece of a string instruction */
-  kPowercutStoreRmw = 8
+  kPowercutStoreString = 4, /* of a string instruction */
+  kPowercutStoreRmw = 8,
+  kPowercutStoreContinues = 16 /* a further piece of the store before it */
 };
 enum powercut_stream_flush { kPowercutClwb = 1, kPowercutClflushopt = 2, kPowercutClflush = 3 };
 enum powercut_stream_fence { kPowercutSfence = 1, kPowercutMfence = 2, kPowercutRmwFence = 3, kPowercutLockFence = 4 };
@@ -98,7 +99,7 @@ void powercut_stream_content(powercut_stream* stream, uint32_t pool, uint64_t of
 void powercut_stream_map(powercut_stream* stream, uint32_t pool, uint64_t address, uint64_t length, uint64_t offset);
 void powercut_stream_unmap(powercut_stream* stream, uint64_t address, uint64_t length);
 
-/* One that is longer than kPowercutMostStore becomes several records that end at line boundaries. */
+/* One that is longer than kPowercutMostStore becomes several pieces that end at line boundaries. */
 void powercut_stream_store(powercut_stream* stream, powercut_site site, uint32_t flags, uint64_t address,
                            const void* bytes, uint64_t size);
 void powercut_stream_flush_line(powercut_stream* stream, powercut_site site, uint32_t kind, uint64_t address);

@@ -47,6 +47,8 @@ typedef struct {
   Addr at;   /* of the instruction */
   Addr next; /* the one behind it; 0 before the first */
   UInt kind; /* powercut_instruction_kind */
+  Bool pieces;   /* it stores more than once: the lanes of vmaskmov and its kin */
+  IRExpr* round; /* of a string instruction: how many rounds are left, this one among them */
 } Block;
 
 static IRExpr* number(ULong value) { return IRExpr_Const(IRConst_U64(value)); }
@@ -92,13 +94,21 @@ static void put_program_counter(Block* block) {
   addStmtToIRSB(block->out, IRStmt_Put(offsetof(VexGuestAMD64State, guest_RIP), number(block->at)));
 }
 
+/* With kLastPiece in the last round, so that the next instruction's first one is a store of its own. */
+static IRExpr* string_flags(Block* block) {
+  IRExpr* last = binop(block, Ity_I1, Iop_CmpEQ64, block->round, number(1));
+  IRExpr* bit = binop(block, Ity_I64, Iop_Shl64, assign(block, Ity_I64, IRExpr_Unop(Iop_1Uto64, last)),
+                      IRExpr_Const(IRConst_U8(15)));
+  return binop(block, Ity_I64, Iop_Or64, bit, number(kPowercutStoreString | kPowercutStoreContinues));
+}
+
 static void after_store(Block* block, IRExpr* address, ULong size, IRExpr* guard) {
-  const ULong flags = block->kind == kPowercutInsnNtStore       ? kPowercutStoreNt
-                      : block->kind == kPowercutInsnStringStore ? kPowercutStoreString
-                                                                : 0;
+  const ULong flags = (block->kind == kPowercutInsnNtStore ? kPowercutStoreNt : 0) |
+                      (block->pieces ? kPowercutStoreContinues : 0);
+  IRExpr* all = block->kind == kPowercutInsnStringStore ? string_flags(block) : number(flags);
   /* The window is made for accesses of up to 64 bytes; only helpers' are longer. */
   IRExpr* test = size <= 64 ? both(block, guard, in_window(block, address)) : guard;
-  call(block, "pc_store", pc_store, mkIRExprVec_3(address, number(size), number(flags)), test);
+  call(block, "pc_store", pc_store, mkIRExprVec_3(address, number(size), all), test);
 }
 
 static void before_load(Block* block, IRExpr* address, ULong size, IRExpr* guard) {
@@ -164,8 +174,29 @@ static void add_fence(Block* block, IRStmt* statement) {
   call(block, "pc_fence", pc_fence, mkIRExprVec_1(number(kind)), NULL);
 }
 
-static void add_statement(Block* block, IRStmt* statement) {
+/* Whether the instruction whose mark is the statement number `mark` stores more than once. */
+static Bool has_pieces(const IRSB* in, Int mark) {
+  UInt stores = 0;
+  for (Int i = mark + 1; i < in->stmts_used && in->stmts[i]->tag != Ist_IMark; ++i) {
+    stores += in->stmts[i]->tag == Ist_Store || in->stmts[i]->tag == Ist_StoreG;
+  }
+  return stores > 1;
+}
+
+static IRExpr* guest_register(Block* block, Int offset) { return assign(block, Ity_I64, IRExpr_Get(offset, Ity_I64)); }
+
+/* What the recorder has to know before the instruction's stores. */
+static void begin_instruction(Block* block, const IRSB* in, Int mark) {
+  block->pieces = has_pieces(in, mark);
+  if (block->pieces) call(block, "pc_pieces", pc_pieces, mkIRExprVec_0(), NULL);
+  if (block->kind == kPowercutInsnStringStore) {
+    block->round = guest_register(block, offsetof(VexGuestAMD64State, guest_RCX));
+  }
+}
+
+static void add_statement(Block* block, const IRSB* in, Int number_of) {
   IRSB* out = block->out;
+  IRStmt* statement = in->stmts[number_of];
   switch (statement->tag) {
     case Ist_IMark:
       block->at = statement->Ist.IMark.addr;
@@ -176,6 +207,7 @@ static void add_statement(Block* block, IRStmt* statement) {
       /* Where VEX has followed a jump, it leaves the program counter at the jump. */
       if (block->next != 0 && block->next != block->at) put_program_counter(block);
       block->next = block->at + statement->Ist.IMark.len;
+      begin_instruction(block, in, number_of);
       break;
     case Ist_WrTmp: {
       const IRExpr* value = statement->Ist.WrTmp.data;
@@ -218,8 +250,6 @@ static void add_statement(Block* block, IRStmt* statement) {
       break;
   }
 }
-
-static IRExpr* guest_register(Block* block, Int offset) { return assign(block, Ity_I64, IRExpr_Get(offset, Ity_I64)); }
 
 static IRExpr* general_register(Block* block, UInt which) {
   return guest_register(block, (Int)(offsetof(VexGuestAMD64State, guest_RAX) + 8 * which));
@@ -298,9 +328,9 @@ static void end_with_flush(Block* block, Addr at) {
 IRSB* pc_instrument(VgCallbackClosure* closure, IRSB* in, const VexGuestLayout* layout, const VexGuestExtents* extents,
                     const VexArchInfo* arch, IRType guest_word, IRType host_word) {
   tl_assert(guest_word == Ity_I64 && host_word == Ity_I64);
-  Block block = {deepCopyIRSBExceptStmts(in), 0, 0, kPowercutInsnOther};
+  Block block = {deepCopyIRSBExceptStmts(in), 0, 0, kPowercutInsnOther, False, NULL};
   for (Int i = 0; i < in->stmts_used; ++i) {
-    if (in->stmts[i] != NULL && in->stmts[i]->tag != Ist_NoOp) add_statement(&block, in->stmts[i]);
+    if (in->stmts[i]->tag != Ist_NoOp) add_statement(&block, in, i);
   }
   if (in->jumpkind == Ijk_NoDecode && in->next->tag == Iex_Const) {
     end_with_flush(&block, in->next->Iex.Const.con->Ico.U64);

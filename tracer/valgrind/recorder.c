@@ -31,6 +31,7 @@ typedef struct {
   Bool numbered; /* it has appeared in the stream */
   UInt number;
   Bool unfenced; /* flushed or stored since its last fence */
+  Bool pieces;   /* the store at hand has a piece in the stream */
   Did did;
 } Thread;
 
@@ -189,8 +190,8 @@ static void line_flushed(Addr line, ThreadId tid, LineState state) {
   recent[slot].tid = tid;
 }
 
-/* A store of any size: each part that lies in one mapping is a record. */
-static void record_store(ThreadId tid, Addr address, ULong size, UInt flags) {
+/* A store of any size: each part that lies in one mapping is a record. False: none does. */
+static Bool record_store(ThreadId tid, Addr address, ULong size, UInt flags) {
   const Addr end = address + size;
   powercut_site site;
   Bool placed = False;
@@ -204,13 +205,21 @@ static void record_store(ThreadId tid, Addr address, ULong size, UInt flags) {
       set_unfenced(tid, True);
     }
     powercut_stream_store(&stream, site, flags, begin, (const void*)begin, piece);
+    flags |= kPowercutStoreContinues;
     line_stored(begin, piece, (flags & kPowercutStoreNt) != 0);
     address = begin + piece;
   }
+  return placed;
 }
 
+void pc_pieces(void) { threads[VG_(get_running_tid)()].pieces = False; }
+
 void pc_store(Addr address, ULong size, ULong flags) {
-  record_store(VG_(get_running_tid)(), address, size, (UInt)flags);
+  const ThreadId tid = VG_(get_running_tid)();
+  Thread* thread = &threads[tid];
+  if (!thread->pieces) flags &= ~(ULong)kPowercutStoreContinues;
+  thread->pieces = False;
+  thread->pieces = record_store(tid, address, size, (UInt)flags & ~(UInt)kLastPiece) && (flags & kLastPiece) == 0;
 }
 
 void pc_load(Addr address, ULong size) {

@@ -38,8 +38,13 @@ void pc_unmap(Addr address, ULong length);
 /* Nothing that follows concerns persistent memory, until something is mapped again. */
 void pc_pools_end(void);
 
-/* Called by instrumented code after a store, which may lie partly or wholly outside of the pools. */
+/* Called by instrumented code after a store, which may lie partly or wholly outside of the pools. With
+ * kPowercutStoreContinues it is a further piece of the instruction's store, if an earlier one was recorded; with
+ * kLastPiece no other follows. */
+enum { kLastPiece = 1 << 15 };
 void pc_store(Addr address, ULong size, ULong flags);
+/* Before an instruction that may store several pieces. */
+void pc_pieces(void);
 void pc_load(Addr address, ULong size);
 void pc_flush(Addr address, ULong kind);
 void pc_fence(ULong kind);

@@ -168,7 +168,7 @@ TEST_F(GlueTest, RepeatedStoresAreOneForEachRound) {
     machine_.execute(stos, [&] { memory_[i] = 0x11; });
   }
   machine_.execute(stos, [] {}, /*predicate=*/false);  // the count is 0
-  EXPECT_THAT(lines(), ElementsAre("store 0 0 11 string", "store 0 1 11 string", "store 0 2 11 string"));
+  EXPECT_THAT(lines(), ElementsAre("store 0 0 11 string", "store 0 1 11 string more", "store 0 2 11 string more"));
 }
 
 TEST_F(GlueTest, RoundsCountAlsoWithoutACallbackAfterEach) {
@@ -179,7 +179,7 @@ TEST_F(GlueTest, RoundsCountAlsoWithoutACallbackAfterEach) {
   stos->operands[0].address = base() + 1;
   machine_.execute(stos, [&] { memory_[1] = 0x33; });
   machine_.thread_ends(0, &machine_.context, 0, nullptr);
-  EXPECT_THAT(lines(), ElementsAre("store 0 0 22 string", "store 0 1 33 string", "end 0"));
+  EXPECT_THAT(lines(), ElementsAre("store 0 0 22 string", "store 0 1 33 string more", "end 0"));
 }
 
 TEST_F(GlueTest, NonTemporalStores) {

@@ -90,6 +90,7 @@ inline std::vector<std::string> lines_of(const std::string& path, uint64_t base 
         if (record.flags & kPowercutStoreAtomic) flags += " atomic";
         if (record.flags & kPowercutStoreString) flags += " string";
         if (record.flags & kPowercutStoreRmw) flags += " rmw";
+        if (record.flags & kPowercutStoreContinues) flags += " more";
         lines.push_back(join("store", who, at, " ", hex(record.bytes), flags));
         break;
       }
