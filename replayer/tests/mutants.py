@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from replayer.reference import Adr, CrashPoint, Eadr, Event, Program, crash_points
-from replayer.reference.atoms import Atom
-from replayer.reference.program import line_of
+from replayer.reference.atoms import Atom, overlap
+from replayer.reference.program import ATOM_SIZE, line_of
 
 
 class FlushNeedsNoFence(Adr):
@@ -181,6 +181,60 @@ class FailedCasDoesNotFence(Adr):
     def fence(self, event: Event) -> None:
         if event.op != "cas-fail":
             super().fence(event)
+
+
+class PiecesInOrder(Adr):
+    """A piece of a store is a store of its own, behind the one before it."""
+
+    def precedes_in_chain(self, a: Atom, b: Atom) -> bool:
+        return a.cacheable and b.cacheable and a.line == b.line and (a.store, a.piece) < (b.store, b.piece)
+
+
+class PiecesAreFree(Adr):
+    """Pieces of a store that overlap persist in any order."""
+
+    def precedes_by_overlap(self, a: Atom, b: Atom) -> bool:
+        return a.store < b.store and overlap(a, b)
+
+
+class PieceIsWhole(Adr):
+    """The words of one piece persist together."""
+
+    def precedes(self, a: Atom, b: Atom) -> bool:
+        return super().precedes(a, b) or (a.piece == b.piece and a.line == b.line and a.cacheable)
+
+
+class CopiesOfWholeWords(Adr):
+    """A mem* call is never cut within a word."""
+
+    def precedes(self, a: Atom, b: Atom) -> bool:
+        event = self.program.events[a.piece]
+        same_word = a.piece == b.piece and a.addr // ATOM_SIZE == b.addr // ATOM_SIZE
+        return super().precedes(a, b) or (same_word and event.memcall and self.program.atoms == "any")
+
+
+class DirectStoresAreTorn(Adr):
+    """movdir64b is a non-temporal store of eight words."""
+
+    def store(self, event: Event, index: int) -> None:
+        super().store(replace(event, direct=False), index)
+
+
+class DirectStoresAreDurable(Adr):
+    """movdir64b needs no fence."""
+
+    def store(self, event: Event, index: int) -> None:
+        super().store(event, index)
+        if event.direct:
+            self.durable |= {a for a in self.visible if a.store == index}
+
+
+class EadrPiecesLand(Eadr):
+    """A piece of the store in flight has landed when the next one begins."""
+
+    def durable_now(self) -> set[Atom]:
+        last = max((a.piece for a in self.visible), default=0)
+        return super().durable_now() | {a for a in self.visible if a.cacheable and a.piece != last}
 
 
 class EadrNtDurableAtOnce(Eadr):

@@ -428,7 +428,7 @@ TEST(Format, RefusalsSayWhatWhereAndWhatNext) {
   EXPECT_EQ(message({}), "run.pct: the file is empty. Record it again with 'powercut record'.");
   std::vector<uint8_t> bad = good;
   bad[8] = 3;
-  EXPECT_EQ(message(bad), "run.pct: format version 3, this build reads 1. Record it again with 'powercut record'.");
+  EXPECT_EQ(message(bad), "run.pct: format version 3, this build reads 2. Record it again with 'powercut record'.");
   bad = good;
   std::reverse(bad.begin() + 12, bad.begin() + 16);
   EXPECT_NE(message(bad).find("big-endian"), std::string::npos);
