@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "checker/native/packet.h"
+#include "checker/native/user_file.h"
 
 namespace powercut {
 namespace {
@@ -95,8 +96,11 @@ std::optional<EngineError> Checkpoint::take_over(const Json& identity) {
     parser.feed({buffer, static_cast<size_t>(n)});
     while (auto packet = parser.next()) {
       if (!headed) {
-        const Json head = Json::parse(packet->payload, nullptr, false);
-        if (!head.is_object() || head.value("checkpoint", 0) != kVersion) {
+        const Json head = parse_json(packet->payload);
+        if (!head.is_object() || !head.contains("checkpoint") || !head.contains("run")) {
+          return usage_error("the checkpoint's head is damaged", path_, kStartAgain);
+        }
+        if (head["checkpoint"] != kVersion) {
           return usage_error("the checkpoint is of another version of powercut", path_, kStartAgain);
         }
         if (head["run"] != identity) {

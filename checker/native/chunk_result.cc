@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "checker/native/user_file.h"
+
 namespace powercut {
 
 void ChunkCounts::add(const ChunkCounts& other) {
@@ -46,7 +48,7 @@ std::string encode(const ChunkResult& result) {
 std::optional<ChunkResult> decode_chunk_result(std::string_view payload) {
   const size_t end = payload.find('\n');
   if (end == std::string_view::npos) return std::nullopt;
-  const Json head = Json::parse(payload.substr(0, end), nullptr, false);
+  const Json head = parse_json(payload.substr(0, end));
   std::string_view words = payload.substr(end + 1);
   ChunkResult out;
   try {
@@ -72,6 +74,9 @@ std::optional<ChunkResult> decode_chunk_result(std::string_view payload) {
       out.maxima[name] = {most.at("value").get<uint64_t>(), most.at("where")};
     }
     out.recovery_sites = head.at("recovery_sites").get<RecoverySites>();
+    for (const auto& [site, count] : out.recovery_sites) {
+      if (!parse_json(site).is_object()) return std::nullopt;
+    }
     out.findings = head.at("findings").get<std::vector<Json>>();
     out.troubles = head.at("troubles").get<std::vector<std::string>>();
   } catch (const std::exception&) {  // a field is missing or of another type

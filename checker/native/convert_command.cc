@@ -1,12 +1,13 @@
 // `powercut-engine convert`: makes a trace of what a binary tracer wrote (tracer/stream/STREAM.md).
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 
 #include "checker/native/commands.h"
 #include "checker/native/event_stream.h"
+#include "checker/native/open_trace.h"
 #include "checker/native/trace_stats.h"
+#include "checker/native/user_file.h"
 #include "tracer/stream/converter.h"
 #include "tracer/stream/pool_shadow.h"
 #include "tracer/stream/stream.h"
@@ -82,8 +83,10 @@ std::vector<std::string> unseen_changes(const StreamSurvey& survey, const std::s
 Result<Json> metadata_of(const ConvertOptions& options, const StreamSurvey& survey) {
   Json metadata = Json::object();
   if (!options.metadata.empty()) {
-    std::ifstream file(options.metadata);
-    metadata = Json::parse(file, nullptr, false);
+    const Result<std::string> text =
+        read_user_file(options.metadata, "Give --metadata the file that the recording wrote.");
+    if (!text) return text.error();
+    metadata = parse_json(*text);
     if (!metadata.is_object()) {
       return usage_error("not a readable file with one JSON object", options.metadata,
                          "Give --metadata the file that the recording wrote.");
@@ -138,9 +141,9 @@ Result<Json> convert(const ConvertOptions& options) {
   }
 
   // Counted from the file: what is reported is what was written.
-  reader = TraceReader::open(options.trace, &error);
-  if (reader == nullptr) return harness_error(error.what, error.where, error.next);
-  const Result<TraceStats> stats = stats_of(*reader);
+  const auto written = open_trace(options.trace);
+  if (!written) return written.error();
+  const Result<TraceStats> stats = stats_of(**written);
   if (!stats) return stats.error();
   return Json{{"event", "converted"},
               {"trace", options.trace},

@@ -9,8 +9,10 @@
 #include "checker/native/commands.h"
 #include "checker/native/event_stream.h"
 #include "checker/native/normal_form.h"
+#include "checker/native/open_trace.h"
 #include "checker/native/target_library.h"
 #include "checker/native/trace_names.h"
+#include "checker/native/user_file.h"
 #include "tracer/format/reader.h"
 #include "tracer/pmemcheck/frames.h"
 
@@ -136,9 +138,9 @@ int fail_in_text(const EngineError& error) {
 }
 
 int dump_text(const std::string& trace, bool normal) {
-  TraceError error;
-  std::unique_ptr<TraceReader> reader = TraceReader::open(trace, &error);
-  if (reader == nullptr) return fail_in_text(usage_error(error));
+  auto opened = open_trace(trace);
+  if (!opened) return fail_in_text(opened.error());
+  TraceReader* reader = opened->get();
   NormalForm form;
   Event event;
   while (reader->next(&event)) {
@@ -158,9 +160,9 @@ int dump_text(const std::string& trace, bool normal) {
 int dump_json(const std::string& trace) {
   EventStream events = EventStream::standard_output();
   events.hello("dump");
-  TraceError error;
-  std::unique_ptr<TraceReader> reader = TraceReader::open(trace, &error);
-  if (reader == nullptr) return events.error(usage_error(error));
+  auto opened = open_trace(trace);
+  if (!opened) return events.error(opened.error());
+  TraceReader* reader = opened->get();
   Event event;
   while (reader->next(&event)) events.emit(event_json(*reader, event));
   if (reader->error()) return events.error(usage_error(*reader->error()));
@@ -169,7 +171,7 @@ int dump_json(const std::string& trace) {
     modules.push_back({{"path", module.path}, {"build_id", module.build_id}});
   }
   events.emit({{"event", "modules"}, {"modules", modules}});
-  Json metadata = Json::parse(reader->metadata(), nullptr, false);
+  Json metadata = parse_json(reader->metadata());
   events.emit({{"event", "dumped"},
                {"trace", trace},
                {"events", reader->total_events()},

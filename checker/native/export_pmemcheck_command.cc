@@ -4,6 +4,7 @@
 #include "checker/native/commands.h"
 #include "checker/native/event_stream.h"
 #include "checker/native/finding.h"
+#include "checker/native/user_file.h"
 #include "tracer/pmemcheck/exporter.h"
 #include "tracer/pmemcheck/mapped_file.h"
 
@@ -21,8 +22,11 @@ std::optional<EngineError> read_symbols(const std::string& path, pmemcheck::Fram
   TraceError error;
   const auto file = pmemcheck::MappedFile::open(path, &error);
   if (file == nullptr) return usage_error(error);
+  const Json symbols = parse_json(file->bytes());
   try {
-    for (const Json& frame : Json::parse(file->bytes())) {
+    if (!symbols.is_array())
+      return usage_error("this is no list of [module, offset, [text, …]]", path, "Leave --symbols out.");
+    for (const Json& frame : symbols) {
       (*texts)[{frame.at(0).get<uint32_t>(), frame.at(1).get<uint64_t>()}] =
           frame.at(2).get<std::vector<std::string>>();
     }

@@ -1,14 +1,10 @@
 #include "checker/native/finding_record.h"
 
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <set>
 
 #include "checker/native/json_field.h"
 #include "checker/native/session.h"
+#include "checker/native/user_file.h"
 
 namespace powercut {
 namespace {
@@ -65,7 +61,7 @@ FindingRecord record_of(const JsonField& root) {
 }  // namespace
 
 Result<FindingRecord> parse_finding(const std::string& text, const std::string& path) {
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = parse_json(text);
   if (json.is_discarded()) return usage_error("not JSON", path, kNext);
   try {
     FindingRecord record = record_of(JsonField(json, ""));
@@ -77,13 +73,9 @@ Result<FindingRecord> parse_finding(const std::string& text, const std::string& 
 }
 
 Result<FindingRecord> read_finding(const std::string& path) {
-  if (std::filesystem::is_directory(path)) return usage_error("this is a folder, not a finding", path, kNext);
-  std::ifstream file(path, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (!file.is_open() || file.bad()) {
-    return usage_error(std::string("cannot be read (") + std::strerror(errno) + ")", path, kNext);
-  }
-  return parse_finding(text, path);
+  const Result<std::string> text = read_user_file(path, kNext);
+  if (!text) return text.error();
+  return parse_finding(*text, path);
 }
 
 }  // namespace powercut

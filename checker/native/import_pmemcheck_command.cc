@@ -3,6 +3,7 @@
 
 #include "checker/native/commands.h"
 #include "checker/native/event_stream.h"
+#include "checker/native/user_file.h"
 #include "tracer/pmemcheck/importer.h"
 
 namespace powercut {
@@ -28,7 +29,7 @@ int run_import(const ImportCommand& asked) {
     options.snapshots.emplace_back(snapshot.substr(0, equals), snapshot.substr(equals + 1));
   }
   if (!asked.program.empty()) {
-    options.program = Json::parse(asked.program, nullptr, false);
+    options.program = parse_json(asked.program);
     if (!options.program.is_object()) {
       return events.error(usage_error("this is no JSON object", "--program", "Write --program '{\"command\": […]}'."));
     }

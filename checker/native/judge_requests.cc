@@ -1,15 +1,11 @@
 #include "checker/native/judge_requests.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <sstream>
 
 #include "checker/native/json_field.h"
+#include "checker/native/user_file.h"
 
 namespace powercut {
 namespace {
@@ -123,7 +119,7 @@ Result<std::vector<JudgeRequest>> parse_requests(const std::string& text, const 
     const auto refused = [&](const std::string& what) {
       return usage_error("line " + std::to_string(number) + " is no request: " + what, path, kNext);
     };
-    const Json json = Json::parse(line, nullptr, false);
+    const Json json = parse_json(line);
     if (json.is_discarded()) return refused("not JSON");
     try {
       out.push_back(request_of(JsonField(json, "")));
@@ -142,13 +138,9 @@ Result<std::vector<JudgeRequest>> parse_requests(const std::string& text, const 
 }
 
 Result<std::vector<JudgeRequest>> read_requests(const std::string& path) {
-  if (std::filesystem::is_directory(path)) return usage_error("this is a folder, not a file of requests", path, kNext);
-  std::ifstream file(path, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (!file.is_open() || file.bad()) {
-    return usage_error(std::string("cannot be read (") + std::strerror(errno) + ")", path, kNext);
-  }
-  return parse_requests(text, path);
+  const Result<std::string> text = read_user_file(path, kNext);
+  if (!text) return text.error();
+  return parse_requests(*text, path);
 }
 
 }  // namespace powercut

@@ -1,13 +1,12 @@
 // `powercut-engine measure`: what the worst operation of a trace did, for each of the measures that were asked for.
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <memory>
 
 #include "checker/native/commands.h"
 #include "checker/native/finding.h"
 #include "checker/native/operation_meter.h"
 #include "checker/native/session.h"
+#include "checker/native/user_file.h"
 
 namespace powercut {
 namespace {
@@ -17,13 +16,13 @@ struct MeasureCommand {
 };
 
 Result<std::vector<uint32_t>> read_loads(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  if (!file || bytes.size() % sizeof(uint32_t) != 0) {
+  const Result<std::string> bytes = read_user_file(path, "Record the trace again.");
+  if (!bytes) return bytes.error();
+  if (bytes->size() % sizeof(uint32_t) != 0) {
     return usage_error("this is no file that 'record --loads' wrote", path, "Record the trace again.");
   }
-  std::vector<uint32_t> each(bytes.size() / sizeof(uint32_t));
-  std::memcpy(each.data(), bytes.data(), bytes.size());
+  std::vector<uint32_t> each(bytes->size() / sizeof(uint32_t));
+  if (!each.empty()) std::memcpy(each.data(), bytes->data(), bytes->size());
   return each;
 }
 

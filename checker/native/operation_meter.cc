@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
+#include <stdexcept>
 
 #include "checker/native/key_bytes.h"
 #include "checker/native/trace_names.h"
+#include "checker/native/user_file.h"
 #include "powercut/target.h"
 
 namespace powercut {
@@ -77,8 +78,10 @@ bool beyond(const Measure& measure, double value) {
 Result<MeasureRequest> parse_measure_request(const std::string& path) {
   MeasureRequest out;
   try {
-    std::ifstream file(path);
-    const Json json = Json::parse(file);
+    const Result<std::string> text = read_user_file(path, "reports/EVENTS.md shows its form.");
+    if (!text) return text.error();
+    const Json json = parse_json(*text);
+    if (json.is_discarded()) throw std::invalid_argument("it is not JSON");
     for (const Json& item : json.at("selectors")) {
       Selector& selector = out.selectors.emplace_back();
       for (const Json& frame : item.at("frames")) {

@@ -1,17 +1,13 @@
 #include "checker/native/plan.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <initializer_list>
-#include <iterator>
 #include <optional>
 #include <set>
 
 #include "checker/native/key_bytes.h"
+#include "checker/native/user_file.h"
 #include "tracer/format/layout.h"
 
 namespace powercut {
@@ -252,7 +248,10 @@ Scenario parse_scenario(Object object) {
 Result<Plan> parse_plan(const std::string& text, const std::string& where) {
   Plan plan;
   try {
-    plan.json = Json::parse(text);
+    plan.json = parse_json(text);
+    if (plan.json.is_discarded()) {
+      return usage_error("the plan is not well-formed JSON, or nests deeper than 100 levels", where, kNext);
+    }
     Object object(plan.json, "");
     object.number("plan", kPlanVersion, kPlanVersion);
     plan.target = parse_target(object.object("target"));
@@ -271,29 +270,19 @@ Result<Plan> parse_plan(const std::string& text, const std::string& where) {
 }
 
 Result<Plan> read_plan(const std::string& path) {
-  if (std::filesystem::is_directory(path)) {
-    return usage_error("this is a folder, not a plan", path, "'powercut record' writes a plan and passes it on.");
-  }
-  std::ifstream file(path, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (!file.is_open() || file.bad()) {
-    return usage_error(std::string("cannot read the plan: ") + std::strerror(errno), path,
-                       "'powercut record' writes a plan and passes it on.");
-  }
-  return parse_plan(text, path);
+  const Result<std::string> text = read_user_file(path, "'powercut record' writes a plan and passes it on.");
+  if (!text) return text.error();
+  return parse_plan(*text, path);
 }
 
 Result<Plan> plan_of_trace(const std::string& metadata, const std::string& trace) {
   const char* next = "Record it again with 'powercut record'.";
-  try {
-    Json json = Json::parse(metadata);
-    if (!json.is_object() || !json.contains("plan")) {
-      return usage_error("the trace holds no plan: another tool recorded it", trace, next);
-    }
-    return parse_plan(json["plan"].dump(), trace);
-  } catch (const Json::exception&) {
-    return usage_error("the trace's metadata is not JSON", trace, next);
+  const Json json = parse_json(metadata);
+  if (json.is_discarded()) return usage_error("the trace's metadata is not JSON", trace, next);
+  if (!json.is_object() || !json.contains("plan")) {
+    return usage_error("the trace holds no plan: another tool recorded it", trace, next);
   }
+  return parse_plan(json["plan"].dump(), trace);
 }
 
 }  // namespace powercut

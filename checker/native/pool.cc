@@ -19,13 +19,16 @@ uint64_t memory_limit() {
   return limit;
 }
 
+std::optional<EngineError> check_pool_size(uint64_t size, const std::string& where) {
+  const uint64_t limit = memory_limit();
+  if (size <= limit) return std::nullopt;
+  return usage_error("a pool of " + std::to_string(size >> 20) + " MiB is larger than the memory, " +
+                         std::to_string(limit >> 20) + " MiB",
+                     where, "Make [pool] size smaller.");
+}
+
 Result<Pool> Pool::map(uint64_t size, const std::string& where) {
-  uint64_t limit = memory_limit();
-  if (size > limit) {
-    return usage_error("a pool of " + std::to_string(size >> 20) + " MiB is larger than the memory, " +
-                           std::to_string(limit >> 20) + " MiB",
-                       where, "Make [pool] size smaller.");
-  }
+  if (auto wrong = check_pool_size(size, where)) return *wrong;
   void* base = mmap(reinterpret_cast<void*>(kPoolBase), size, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
   if (base == MAP_FAILED && errno == EEXIST) {

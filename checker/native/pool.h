@@ -4,6 +4,7 @@
 #define POWERCUT_CHECKER_NATIVE_POOL_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -31,6 +32,8 @@ class Pool {
   uint64_t size_;
 };
 
+// Usage error when a pool of `size` bytes is larger than the machine's memory.
+std::optional<EngineError> check_pool_size(uint64_t size, const std::string& where);
 // Bytes that this process may use at most: the machine's memory, or less in a limited control group.
 uint64_t memory_limit();
 

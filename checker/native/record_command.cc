@@ -8,6 +8,7 @@
 
 #include "checker/native/commands.h"
 #include "checker/native/event_stream.h"
+#include "checker/native/open_trace.h"
 #include "checker/native/recorded_bytes.h"
 #include "checker/native/recording.h"
 #include "checker/native/repeatable_process.h"
@@ -75,8 +76,9 @@ Result<Json> record(const Plan& plan, const RecordOptions& options, Progress& pr
 
   // Counted from the file: what is reported is what was written.
   progress.start("reading the trace back", options.trace);
-  std::unique_ptr<TraceReader> reader = TraceReader::open(options.trace, &error);
-  if (reader == nullptr) return harness_error(error.what, error.where, error.next);
+  const auto opened = open_trace(options.trace);
+  if (!opened) return opened.error();
+  TraceReader* reader = opened->get();
   TraceStats stats;
   RecordedBytes bytes(pool->size());
   for (Event event; reader->next(&event);) {

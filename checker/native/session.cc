@@ -1,13 +1,9 @@
 #include "checker/native/session.h"
 
-namespace powercut {
+#include "checker/native/pool.h"
+#include "checker/native/user_file.h"
 
-Result<std::unique_ptr<TraceReader>> open_trace(const std::string& trace) {
-  TraceError error;
-  auto reader = TraceReader::open(trace, &error);
-  if (reader == nullptr) return usage_error(error);
-  return reader;
-}
+namespace powercut {
 
 std::optional<AtomPolicy> atom_policy(const std::string& name) {
   if (name == "any") return AtomPolicy::kAny;
@@ -25,7 +21,9 @@ Result<std::unique_ptr<Session>> open_session(const std::string& trace) {
   auto plan = plan_of_trace((*reader)->metadata(), trace);
   if (!plan) return plan.error();
   session->plan = std::move(*plan);
-  session->metadata = Json::parse((*reader)->metadata(), nullptr, false);
+  // Models and timelines have room for every line of it.
+  if (auto wrong = check_pool_size(session->plan.scenario.pool_size, trace)) return *wrong;
+  session->metadata = parse_json((*reader)->metadata());
 
   auto library = TargetLibrary::load(session->plan.target.library);
   if (!library) return library.error();

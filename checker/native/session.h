@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "checker/native/open_trace.h"
 #include "checker/native/plan.h"
 #include "checker/native/process_modules.h"
 #include "checker/native/recovery_rules.h"
@@ -32,8 +33,6 @@ struct Session {
 // Reads the trace's header and loads the target. A trace that another build of the target recorded is a usage
 // error: its call stacks and its behaviour would not be this library's.
 Result<std::unique_ptr<Session>> open_session(const std::string& trace);
-// A reader at the first event; each process has its own.
-Result<std::unique_ptr<TraceReader>> open_trace(const std::string& trace);
 std::optional<AtomPolicy> atom_policy(const std::string& name);
 
 }  // namespace powercut

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "checker/native/commands.h"
+#include "checker/native/open_trace.h"
 #include "checker/native/trace_stats.h"
 
 namespace powercut {
@@ -12,9 +13,9 @@ namespace {
 int run_stats(const std::string& trace) {
   EventStream events = EventStream::standard_output();
   events.hello("stats");
-  TraceError error;
-  std::unique_ptr<TraceReader> reader = TraceReader::open(trace, &error);
-  if (reader == nullptr) return events.error(usage_error(error));
+  auto opened = open_trace(trace);
+  if (!opened) return events.error(opened.error());
+  TraceReader* reader = opened->get();
   Result<TraceStats> stats = stats_of(*reader);
   if (!stats) return events.error(stats.error());
   uint64_t count = stats->events();

@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "checker/native/session.h"
 #include "checker/native/trace_names.h"
+#include "checker/native/user_file.h"
 #include "tracer/format/reader.h"
 #include "tracer/format/writer.h"
 
@@ -21,6 +22,8 @@ Event without_bytes(Event event) {
   event.text = {};
   return event;
 }
+
+constexpr uint64_t kMostBytes = uint64_t{1} << 40;
 
 // What is known of an event of the input, beyond the call of the reader that gave it.
 struct Kept {
@@ -103,7 +106,7 @@ class Editor {
   }
 
   std::optional<EngineError> check() {
-    metadata_ = Json::parse(known_->metadata(), nullptr, false);
+    metadata_ = parse_json(known_->metadata());
     if (!metadata_.is_object()) {
       return usage_error("the trace's metadata is not JSON", in_, "Record it again with 'powercut record'.");
     }
@@ -152,9 +155,11 @@ class Editor {
     for (uint64_t index : {insert.after, insert.stack_of}) {
       if (find(index) == nullptr) return no_such(index, "insert");
     }
-    if (!insert.flush || !metadata_.contains("pool")) return std::nullopt;
-    const uint64_t size = metadata_["pool"].value("size", uint64_t{0});
-    if (insert.flush->offset + insert.flush->size > size) {
+    if (!insert.flush) return std::nullopt;
+    // Of a trace that names no pool a flush may be anywhere, but not of everything: each line is an event.
+    const uint64_t size = metadata_.contains("pool") ? metadata_["pool"].value("size", uint64_t{0}) : kMostBytes;
+    // In this order nothing wraps around.
+    if (insert.flush->size > size || insert.flush->offset > size - insert.flush->size) {
       return refused("insert: a flush of bytes " + std::to_string(insert.flush->offset) + " to " +
                      std::to_string(insert.flush->offset + insert.flush->size) + " after " + at_event(insert.after) +
                      "; the pool has " + std::to_string(size));

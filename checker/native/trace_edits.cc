@@ -1,13 +1,8 @@
 #include "checker/native/trace_edits.h"
 
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-
 #include "checker/native/json_field.h"
 #include "checker/native/trace_names.h"
+#include "checker/native/user_file.h"
 
 namespace powercut {
 namespace {
@@ -60,7 +55,7 @@ TraceEdits::Move move_of(const JsonField& item) {
 }  // namespace
 
 Result<TraceEdits> parse_edits(const std::string& text, const std::string& path) {
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = parse_json(text);
   if (json.is_discarded()) return usage_error("not JSON", path, kEditsNext);
   try {
     const JsonField root(json, "");
@@ -79,14 +74,9 @@ Result<TraceEdits> parse_edits(const std::string& text, const std::string& path)
 }
 
 Result<TraceEdits> read_edits(const std::string& path) {
-  if (std::filesystem::is_directory(path))
-    return usage_error("this is a folder, not a file of edits", path, kEditsNext);
-  std::ifstream file(path, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (!file.is_open() || file.bad()) {
-    return usage_error(std::string("cannot be read (") + std::strerror(errno) + ")", path, kEditsNext);
-  }
-  return parse_edits(text, path);
+  const Result<std::string> text = read_user_file(path, kEditsNext);
+  if (!text) return text.error();
+  return parse_edits(*text, path);
 }
 
 }  // namespace powercut

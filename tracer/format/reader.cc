@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "tracer/format/decoder.h"
 #include "tracer/format/layout.h"
@@ -43,6 +44,7 @@ struct TraceReader::Impl {
   Definitions definitions;
   RecordDecoder decoder{&definitions};
   std::optional<TraceError> error;
+  std::optional<TraceRules> rules;
 
   // Of the current pass.
   size_t at = 0, frame_at = 0;
@@ -135,6 +137,7 @@ void TraceReader::Impl::start_pass() {
   in_frame = finished = false;
   frame_records = records = frames = raw_bytes = chain = 0;
   definitions.start_pass();
+  if (rules) rules->start();
   error.reset();
 }
 
@@ -191,7 +194,10 @@ void TraceReader::Impl::release_read() {
 bool TraceReader::Impl::next(Event* out) {
   while (!error && !finished) {
     if (!in_frame && !next_frame()) return false;
-    if (decoder.next(out)) return true;
+    if (decoder.next(out)) {
+      const std::optional<std::string> wrong = rules ? rules->wrong(*out) : std::nullopt;
+      return !wrong || fail("event " + std::to_string(out->index) + " " + *wrong, frame_at);
+    }
     if (!decoder.problem().empty()) {
       return fail(decoder.problem() + " (at byte " + std::to_string(decoder.offset()) + " of its frame)", frame_at);
     }
@@ -224,7 +230,7 @@ std::unique_ptr<TraceReader> TraceReader::open_bytes(std::span<const uint8_t> by
 }
 
 std::unique_ptr<TraceReader> TraceReader::open(const std::string& path, TraceError* error) {
-  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe is refused, not waited for
   struct stat status{};
   if (fd < 0 || fstat(fd, &status) != 0) {
     *error = {std::string("cannot read the trace: ") + std::strerror(errno), path, kNotATrace};
@@ -256,6 +262,7 @@ std::unique_ptr<TraceReader> TraceReader::open(const std::string& path, TraceErr
 const std::string& TraceReader::metadata() const { return impl_->metadata; }
 uint64_t TraceReader::total_events() const { return impl_->footer.events; }
 uint64_t TraceReader::raw_bytes() const { return impl_->footer.raw_bytes; }
+void TraceReader::hold_to(TraceRules rules) { impl_->rules.emplace(std::move(rules)); }
 bool TraceReader::next(Event* out) { return impl_->next(out); }
 const std::optional<TraceError>& TraceReader::error() const { return impl_->error; }
 void TraceReader::rewind() {

@@ -61,12 +61,16 @@ uint64_t read(std::span<const uint8_t> file) {
     if (error.what.empty() || error.next.empty()) std::abort();
     return 0;
   }
+  constexpr uint64_t kSpace = 1 << 20;
+  reader->hold_to(TraceRules(kSpace, RecordSizes{16, 15}));
   uint64_t sum = 0;
   for (int pass = 0; pass < 2; ++pass) {
     Event event;
     uint64_t count = 0;
     while (reader->next(&event)) {
       if (event.index != count++) std::abort();
+      const bool store = event.kind == EventKind::kStore || event.kind == EventKind::kNtStore;
+      if (store && (event.addr > kSpace || event.size > kSpace - event.addr)) std::abort();
       for (uint8_t byte : event.value) sum += byte;
       for (uint8_t byte : event.key) sum += byte;
       for (char byte : event.text) sum += static_cast<uint8_t>(byte);

@@ -83,7 +83,7 @@ std::unique_ptr<StreamReader> StreamReader::open(const std::string& path, TraceE
     *error = {what, path, next};
     return nullptr;
   };
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe is refused, not waited for
   if (file < 0) {
     return fail(std::string("cannot open the stream: ") + std::strerror(errno),
                 "The tracer writes it: see what it said on standard error");

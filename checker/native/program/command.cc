@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "checker/native/user_file.h"
 
 namespace powercut {
 namespace {
@@ -110,7 +111,7 @@ std::optional<Command> look_at_program(const std::string& path) {
 
 Result<Command> parse_command(const std::string& json, const std::string& option, const TracePools& pools) {
   const char* shape = "Give a JSON list of words, such as '[\"./prog\", \"check\", \"{image}\"]'.";
-  const Json words = Json::parse(json, nullptr, false);
+  const Json words = parse_json(json);
   if (!words.is_array() || words.empty()) return usage_error("this is not a command: " + json, option, shape);
   std::vector<std::string> texts;
   for (const Json& word : words) {
@@ -179,7 +180,7 @@ Result<TracePrefix> parse_trace_prefix(const std::string& json, const std::strin
   const EngineError wrong =
       usage_error("this is no tracer: " + json, option,
                   R"(Give a JSON object such as {"command": ["valgrind", "--stream={stream}"], "environment": {}}.)");
-  const Json given = Json::parse(json, nullptr, false);
+  const Json given = parse_json(json);
   if (!given.is_object() || !given.contains("command") || !given["command"].is_array() || given["command"].empty()) {
     return wrong;
   }

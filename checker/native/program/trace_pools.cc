@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "checker/native/user_file.h"
 #include "replayer/models/line_log.h"
 
 namespace powercut {
@@ -24,7 +25,7 @@ bool number(const Json& object, const char* name, uint64_t* out) {
 
 Result<TracePools> pools_of_trace(const std::string& metadata, const std::string& trace, const std::string& pool_path) {
   const char* again = "Record it again with 'powercut record'.";
-  const Json json = Json::parse(metadata, nullptr, false);
+  const Json json = parse_json(metadata);
   if (!json.is_object()) return usage_error("its metadata are not a JSON object", trace, again);
   TracePools out;
   if (json.contains("program") && json["program"].is_object()) out.program = json["program"];

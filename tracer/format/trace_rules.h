@@ -1,0 +1,46 @@
+// What the events of a trace must keep to beyond their bytes (FORMAT.md, "What a reader may rely on"): places within
+// the pool, operations that begin before they end, keys and values of the size that the target was set up for.
+//
+// The reader holds every event to them before anybody sees it, so that nobody behind it has to: models, timelines and
+// the pool of crash images take an event's address as it is.
+#ifndef POWERCUT_TRACER_FORMAT_TRACE_RULES_H_
+#define POWERCUT_TRACER_FORMAT_TRACE_RULES_H_
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "tracer/format/trace.h"
+
+namespace powercut {
+
+// The sizes that a target was configured with.
+struct RecordSizes {
+  uint64_t key = 0, value = 0;
+};
+
+class TraceRules {
+ public:
+  // More than any machine maps; `space` is at most this.
+  static constexpr uint64_t kMostSpace = uint64_t{1} << 44;
+
+  // `space`: bytes from the pool's start that addresses may lie in. With `sizes` the trace is one of a target: its
+  // operations are the recorder's own, one at a time in each thread.
+  explicit TraceRules(uint64_t space, std::optional<RecordSizes> sizes = std::nullopt) : space_(space), sizes_(sizes) {}
+
+  // Before the first event.
+  void start() { running_.clear(); }
+  // What is wrong with the next event, as the end of a sentence: "stores to ... ". Nothing when it keeps to them.
+  std::optional<std::string> wrong(const Event& event);
+
+ private:
+  std::optional<std::string> wrong_operation(const Event& event);
+  std::optional<std::string> outside(const Event& event, const char* what, uint64_t size) const;
+
+  uint64_t space_;
+  std::optional<RecordSizes> sizes_;
+  std::map<uint32_t, OpKind> running_;  // by thread
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_TRACER_FORMAT_TRACE_RULES_H_
