@@ -1,7 +1,7 @@
 """Set-up shared by every Python test."""
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 
 import pytest
 
@@ -10,6 +10,18 @@ pytest_plugins = ["pytester"]
 # What no set-up can install: tools that no distribution carries, and instructions of another processor. A skip for want
 # of one of these is right even where POWERCUT_REQUIRE_TOOLS is set; the reason of the skip starts with these words.
 NOT_INSTALLABLE = ("Pin", "this processor lacks ")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What tests give to powercut is not remembered for the person who runs them (powercut.trust)."""
+    before = os.environ.get("XDG_STATE_HOME")
+    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
+    yield
+    if before is None:
+        del os.environ["XDG_STATE_HOME"]
+    else:
+        os.environ["XDG_STATE_HOME"] = before
 
 
 @pytest.hookimpl(wrapper=True)

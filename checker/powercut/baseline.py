@@ -29,10 +29,11 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from powercut import findings
-from powercut.errors import UsageError, read_text
+from powercut.errors import UsageError
 from powercut.fingerprint import store_sites
 from powercut.place_identity import CODE, LINE, SOURCE
 from powercut.runner import is_complete
+from powercut.user_files import parse_json, read_text
 
 BASELINE_VERSION = 2
 _WITH_LINES = 1
@@ -204,7 +205,7 @@ def load(path: Path, *, to_update: bool = False) -> Baseline:
         raise UsageError("there is no such baseline", where=str(path), next_step=_HOW_TO_WRITE)
     text = read_text(path, "this baseline", next_step=_HOW_TO_WRITE)
     try:
-        content = json.loads(text)
+        content = parse_json(text)
     except ValueError as error:
         line = error.lineno if isinstance(error, json.JSONDecodeError) else 1
         raise UsageError(

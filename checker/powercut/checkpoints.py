@@ -11,6 +11,7 @@ from typing import Any
 
 from powercut.errors import UsageError
 from powercut.findings import unwritable, write_json
+from powercut.user_files import json_of
 
 FOLDER = "checkpoints"
 
@@ -39,8 +40,10 @@ class Checkpoint:
     def recorded(self, plan: dict[str, Any], trace: Path) -> dict[str, Any] | None:
         """The `recorded` event of the run to go on with; None when it was killed before there was a trace."""
         try:
-            content = json.loads(self.recording.read_text(encoding="utf-8"))
+            content = json_of(self.recording)
         except (OSError, ValueError):
+            return None
+        if not isinstance(content, dict):
             return None
         if content.get("plan") != json.loads(json.dumps(plan)):
             raise UsageError(
@@ -48,8 +51,8 @@ class Checkpoint:
                 where=str(self.recording),
                 next_step="Start again without --resume.",
             )
-        recorded: dict[str, Any] | None = content.get("recorded")
-        return recorded if trace.is_file() else None
+        recorded = content.get("recorded")
+        return recorded if isinstance(recorded, dict) and trace.is_file() else None
 
 
 def of_run(out: Path, name: str) -> Checkpoint:

@@ -4,6 +4,7 @@ No failure leaves a traceback behind except a defect of powercut itself, which s
 `powercut.exit_codes.ExitCode`.
 """
 
+import io
 import os
 import sys
 import traceback
@@ -13,7 +14,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from powercut import __version__, output
+from powercut import __version__, orphans, output
 from powercut.commands import (
     audit,
     baseline,
@@ -70,6 +71,13 @@ app = typer.Typer(
 )
 
 
+def _show_any_path() -> None:
+    """The name of a file need not be UTF-8 text. Messages then show its bytes, and never fail for them."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
 def _drop_stdout() -> None:
     """The reader of our output has gone. Python flushes stdout once more at exit, so it must lead somewhere."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -122,8 +130,15 @@ for _verb in (
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command line and returns its exit code."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    """Runs one command line and returns its exit code. Without `argv` it is that of this process."""
+    if argv is not None:
+        return _main(list(argv))
+    _show_any_path()
+    with orphans.ended():
+        return _main(sys.argv[1:])
+
+
+def _main(arguments: list[str]) -> int:
     try:
         code = _dispatch(arguments)
         sys.stdout.flush()
@@ -137,6 +152,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except PowercutError as error:
         output.say_error(error)
         return error.exit_code
+    except (UnicodeEncodeError, UnicodeDecodeError) as error:
+        output.say(
+            f"powercut: a path or a name here is not UTF-8 text ({error.reason}). Rename it, or work in another folder."
+        )
+        return ExitCode.USAGE
     except Exception:
         traceback.print_exc()
         output.say("powercut: this is a defect of powercut itself, not of the code under test. Please report it.")

@@ -3,11 +3,11 @@
 One that cannot be read is left out, and said with the command that makes it again; the report stands without it.
 """
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from powercut.user_files import json_of
 from powercut_reports.html import Companions
 
 #: What `powercut fidelity --out` writes.
@@ -21,7 +21,7 @@ def load(out: Path, *, say: Callable[[str], None]) -> Companions:
 
     def read(path: Path, command: str) -> dict[str, Any] | None:
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
+            content = json_of(path)
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as error:

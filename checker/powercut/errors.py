@@ -7,7 +7,6 @@ finding.
 
 import difflib
 from collections.abc import Iterable
-from pathlib import Path
 
 from powercut.exit_codes import ExitCode
 
@@ -51,15 +50,6 @@ class HarnessError(PowercutError):
     def described(self) -> dict[str, str]:
         """As the `error` of a run record."""
         return {"kind": "harness", "what": self.what, "where": self.where, "next": self.next_step}
-
-
-def read_text(path: Path, kind: str, *, place: str = "", next_step: str) -> str:
-    """The text of a file that the user gave; `kind` and `place` are for the UsageError when it cannot be read."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise UsageError(f"cannot read {kind} ({reason})", where=place or str(path), next_step=next_step) from error
 
 
 def nearest(word: str, choices: Iterable[str], *, limit: int = 3) -> list[str]:

@@ -6,7 +6,6 @@ of a command have in common is explained once, in the first of them, so that wha
 many ran at a time.
 """
 
-import json
 import shutil
 import tempfile
 from collections import Counter
@@ -16,10 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from powercut import drawing, engine, findings, minimise, runner
+from powercut import drawing, engine, findings, minimise, run_records, runner
 from powercut.cause import find_cause, unexplained
 from powercut.errors import PowercutError
 from powercut.reproduce import load, trace_of_program
+from powercut.user_files import json_of
 
 #: Findings that are explained unless --explain says otherwise: of each run, and of one variant of a target.
 DEFAULT_MOST = 3
@@ -101,7 +101,7 @@ class Explainer:
         order = _ORDER + number
         self.context.listener.started(order, f"explaining {finding['fingerprint']}")
         try:
-            record = json.loads(Path(finding["file"]).read_text(encoding="utf-8"))
+            record = json_of(Path(finding["file"]))
             return explained(record, context=self.context)
         except engine.Interrupted:
             return {"minimal": None, "cause": None}
@@ -119,7 +119,7 @@ def _name(finding: dict[str, Any]) -> Name:
 
 
 def _write_again(file: Path, fields: dict[str, Any]) -> None:
-    record = json.loads(file.read_text(encoding="utf-8"))
+    record = json_of(file)
     if any(record.get(name) != value for name, value in fields.items()):
         findings.write_json(file, {**record, **fields})
 
@@ -165,9 +165,9 @@ def _minimal(record: dict[str, Any], context: runner.Context, limits: minimise.L
         return None
 
 
-def explain_file(file: Path, *, context: runner.Context) -> dict[str, Any]:
+def explain_file(file: Path, *, context: runner.Context, trusted: bool = False) -> dict[str, Any]:
     """Explains a finding that lies on disk, and writes it again, as well as the run records beside it."""
-    record = load(file)
+    record = load(file, trusted=trusted)
     asked = record
     if record.get("program"):
         asked = {**record, "trace": str(trace_of_program(record, file))}
@@ -176,8 +176,8 @@ def explain_file(file: Path, *, context: runner.Context) -> dict[str, Any]:
     fields = explained(asked, context=context, limits=minimise.Limits())
     findings.write_json(file, {**record, **fields})
     for path in sorted((context.out / "runs").glob("*.json")):
-        run = json.loads(path.read_text(encoding="utf-8"))
-        same = [item for item in run.get("findings", ()) if _name(item) == _name(record)]
+        run = run_records.load(path)
+        same = [item for item in run["findings"] if _name(item) == _name(record)]
         for item in same:
             item |= fields
         if same:

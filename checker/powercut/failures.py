@@ -16,7 +16,6 @@ Known inaccuracy: recency is the file's time of change, so a copied database has
 import contextlib
 import json
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +23,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from powercut.findings import replace_text
 from powercut.fingerprint import store_sites
+from powercut.user_files import json_of
 
 FAILURES_VERSION = 1
 FOLDER = "failures"
@@ -139,7 +140,7 @@ class Failures:
         others: set[str] = set()
         for path in _newest_first(self.folder / name):
             try:
-                content = json.loads(_read(path))
+                content = _read(path)
                 version = content.get("failure") if isinstance(content, dict) else None
                 if isinstance(version, int) and version != FAILURES_VERSION:
                     others.add(str(version))
@@ -151,7 +152,7 @@ class Failures:
                 first = error.errors()[0]
                 field = ".".join(str(part) for part in first["loc"]) or "the whole file"
                 warnings.append(f"{path}: left out, since it is no entry ({field}: {first['msg']}). It can be deleted.")
-            except (OSError, ValueError, RecursionError) as error:
+            except (OSError, ValueError) as error:
                 warnings.append(f"{path}: left out, since it cannot be read ({error}). It can be deleted.")
         if others:
             warnings.append(
@@ -168,15 +169,7 @@ class Failures:
             return
         with contextlib.suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True)
-            handle, part = tempfile.mkstemp(prefix=".entry.", dir=folder)
-            try:
-                with os.fdopen(handle, "w", encoding="utf-8") as file:
-                    file.write(text + "\n")
-                os.chmod(part, 0o644)
-                os.replace(part, folder / f"{failure.fingerprint}.json")
-            except BaseException:
-                os.unlink(part)
-                raise
+            replace_text(folder / f"{failure.fingerprint}.json", text + "\n")
             for path in _newest_first(folder)[KEPT:]:
                 path.unlink(missing_ok=True)
 
@@ -240,10 +233,10 @@ def _line(line: Mapping[str, Any]) -> dict[str, Any]:
     return {"offset": line["offset"], "bytes": line["bytes"], "decided": line.get("decided", False)}
 
 
-def _read(path: Path) -> str:
+def _read(path: Path) -> Any:
     if path.stat().st_size > 2 * _LONGEST:
         raise ValueError("it is too long for an entry")
-    return path.read_text(encoding="utf-8")
+    return json_of(path)
 
 
 def _newest_first(folder: Path) -> list[Path]:

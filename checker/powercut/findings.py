@@ -6,8 +6,8 @@ A record is written beside its place, synced and renamed, so a reader sees a who
 
 import json
 import os
+import secrets
 import shlex
-import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -130,19 +130,28 @@ def write_text(path: Path, text: str) -> None:
     """Writes a file durably and as a whole."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            os.chmod(name, 0o644)
-            os.replace(name, path)
-        except BaseException:
-            os.unlink(name)
-            raise
+        replace_text(path, text)
     except OSError as error:
         raise unwritable(path, error) from error
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Writes a file durably and as a whole, with the permissions that the umask leaves; OSError.
+
+    A path that is not UTF-8 stands in a text as surrogates. They are written as JSON escapes them.
+    """
+    name = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    # Not mkstemp(): its files are private whatever the umask says, and a chmod() knows no umask.
+    handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
 
 
 def unwritable(path: Path, error: OSError) -> UsageError:

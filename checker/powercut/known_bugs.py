@@ -4,7 +4,6 @@ This is how powercut itself is tested: a bug that is not found means a checker t
 that is not clean means a checker that cries wolf.
 """
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -19,6 +18,7 @@ from powercut.options import ExploreOptions
 from powercut.runner import Context, Request
 from powercut.scenario import Scenario
 from powercut.scenario_schema import KnownBug
+from powercut.user_files import json_of
 
 Role = Literal["bug", "twin", "good"]
 
@@ -145,7 +145,7 @@ def _explain(chosen: Sequence[Case], rows: dict[str, dict[str, Any]], context: C
         assert bug is not None
         folder = context.out / "findings"
         run_file = context.out / "runs" / f"{case.request.slug}-{case.request.options.model}.json"
-        found = json.loads(run_file.read_text(encoding="utf-8"))["findings"]
+        found = json_of(run_file)["findings"]
         record = telling(bug, found)
         if record is None:
             return None  # A bug of hygiene alone.

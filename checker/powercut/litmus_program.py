@@ -6,7 +6,6 @@ The file format is described in `replayer/litmus/README.md`. This module parses 
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from powercut.errors import UsageError
+from powercut.user_files import parse_toml, text_of
 
 LINE = 64
 STORES = {"store": "store", "ntstore": "ntstore", "memcpy": "store", "rmw": "rmw", "movdir64b": "ntstore"}
@@ -121,7 +121,7 @@ def load(folder: Path) -> list[LitmusTest]:
 def parse(path: Path) -> LitmusTest:
     """One test; a usage error that names the file and the fault."""
     try:
-        return _build(path, tomllib.loads(path.read_text(encoding="utf-8")))
+        return _build(path, parse_toml(text_of(path)))
     except KeyError as error:
         what = f"{error} is missing or not declared"
     except (OSError, AttributeError, TypeError, ValueError, OverflowError) as error:

@@ -70,6 +70,8 @@ class ExploreOptions:
     jobs: int = 1
     budget: Budget = Budget()
     paranoid: bool = False
+    #: Seconds that one execution of target code may take; None: the engine's own limit.
+    watchdog: float | None = None
 
     def __post_init__(self) -> None:
         _one_of("model", self.model, MODELS, list_command="powercut list models")
@@ -88,6 +90,8 @@ class ExploreOptions:
             words += ["--budget-seconds", f"{self.budget.seconds:g}"]
         if self.budget.executions is not None:
             words += ["--budget-executions", str(self.budget.executions)]
+        if self.watchdog is not None:
+            words += ["--watchdog-seconds", f"{self.watchdog:g}"]
         return [*words, "--paranoid"] if self.paranoid else words
 
     def described(self) -> dict[str, Any]:

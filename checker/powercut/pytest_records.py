@@ -7,7 +7,6 @@ to `OUT/`. Names of files in records, in properties and in messages are those th
 """
 
 import contextlib
-import json
 import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 from powercut import findings
 from powercut.api import Result
+from powercut.user_files import json_of, parse_json, text_of
 from powercut_reports import html, story
 from powercut_reports.parse import parse_run
 
@@ -67,7 +67,7 @@ def merge(folder: Path, out: Path) -> None:
                 place.parent.mkdir(parents=True, exist_ok=True)
                 shutil.move(file, place)
                 continue
-            record = json.loads(file.read_text(encoding="utf-8").replace(part, ""))
+            record = parse_json(text_of(file).replace(part, ""))
             if place not in moved or _rank(record) < _rank(moved[place]):
                 findings.write_json(place, record)
                 moved[place] = record
@@ -88,7 +88,7 @@ def run_files(reported: Iterable[Sequence[tuple[str, Any]]]) -> list[Path]:
 
 def summary(tests: int, files: Sequence[Path], out: Path) -> list[str]:
     """Writes the report of a session's runs; the lines that end it."""
-    runs = [json.loads(file.read_text(encoding="utf-8")) for file in files if file.is_file()]
+    runs = [json_of(file) for file in files if file.is_file()]
     seen = {item["fingerprint"]: item for run in runs for item in run["findings"]}
     lines = []
     for item in seen.values():

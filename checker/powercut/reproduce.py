@@ -6,17 +6,17 @@ trace does not have the crash state any more the finding may have moved or gone:
 only `powercut run` can tell.
 """
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from powercut import engine, events, program_run
-from powercut.errors import UsageError, read_text
+from powercut import engine, events, program_run, trust
+from powercut.errors import UsageError
 from powercut.findings import FINDING_VERSION
 from powercut.runner import Context, record
+from powercut.user_files import read_json
 
 
 class _Shape(BaseModel):
@@ -51,13 +51,10 @@ class Reproduction:
     files: tuple[str, ...] = ()
 
 
-def load(path: Path) -> dict[str, Any]:
-    """A finding record; UsageError for anything else."""
+def load(path: Path, *, trusted: bool) -> dict[str, Any]:
+    """A finding record; UsageError for anything else, and for one whose code may not run (`trust`)."""
     next_step = "Name a file of the folder 'findings' that 'powercut run' wrote."
-    try:
-        content = json.loads(read_text(path, "this finding", next_step=next_step))
-    except ValueError as error:
-        raise UsageError(f"not JSON ({error})", where=str(path), next_step=next_step) from error
+    content = read_json(path, "this finding", next_step=next_step)
     try:
         shape = _Shape.model_validate(content)
     except ValidationError as error:
@@ -71,15 +68,24 @@ def load(path: Path) -> dict[str, Any]:
             next_step="Find it again with 'powercut run'.",
         )
     assert isinstance(content, dict)
+    trace = _trace(content, path)
+    trust.require([*trust.of_finding(content), *(trust.of_trace(trace) if trace else [])], file=path, granted=trusted)
     return content
 
 
-def reproduce(path: Path, *, context: Context, image_out: Path | None = None) -> Reproduction:
+def reproduce(
+    path: Path,
+    *,
+    context: Context,
+    image_out: Path | None = None,
+    trusted: bool = False,
+    watchdog: float | None = None,
+) -> Reproduction:
     """Replays the finding at `path`. Traces that must be recorded again go to `context.out`.
 
     `image_out`, for findings of programs: a file for the crash image.
     """
-    content = load(path)
+    content = load(path, trusted=trusted)
     if content.get("program"):
         return _replay_program(path, context=context, content=content, image_out=image_out)
     if image_out:
@@ -92,7 +98,7 @@ def reproduce(path: Path, *, context: Context, image_out: Path | None = None) ->
     trace = _trace(content, path)
     if trace is not None:
         try:
-            return _replay(path, trace, context=context, content=content, fresh=False)
+            return _replay(path, trace, context=context, content=content, fresh=False, watchdog=watchdog)
         except UsageError as error:
             refused = error
     if content.get("plan") is None:
@@ -103,7 +109,7 @@ def reproduce(path: Path, *, context: Context, image_out: Path | None = None) ->
         )
     again = context.out / "again.pct"
     record(content["plan"], again, context=context)
-    return _replay(path, again, context=context, content=content, fresh=True)
+    return _replay(path, again, context=context, content=content, fresh=True, watchdog=watchdog)
 
 
 def _replay_program(path: Path, *, context: Context, content: dict[str, Any], image_out: Path | None) -> Reproduction:
@@ -140,8 +146,12 @@ def _trace(content: dict[str, Any], path: Path) -> Path | None:
     return next((place for place in (Path(name), beside) if place.is_file()), None)
 
 
-def _replay(path: Path, trace: Path, *, context: Context, content: dict[str, Any], fresh: bool) -> Reproduction:
+def _replay(
+    path: Path, trace: Path, *, context: Context, content: dict[str, Any], fresh: bool, watchdog: float | None
+) -> Reproduction:
     arguments = ["reproduce", "--trace", str(trace), "--finding", str(path.absolute())]
+    if watchdog is not None:
+        arguments += ["--watchdog-seconds", f"{watchdog:g}"]
     event, _ = engine.single(context.engine_path, arguments, events.Reproduced)
     assert isinstance(event, events.Reproduced)
     shown = event.finding or {}

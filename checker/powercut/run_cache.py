@@ -30,6 +30,7 @@ from powercut.errors import PowercutError
 from powercut.findings import write_text
 from powercut.run_keys import Key, key_of
 from powercut.runner import Request, is_complete
+from powercut.user_files import parse_json, text_of
 
 CACHE_VERSION = 1
 LIMIT_BYTES = 256 << 20
@@ -169,10 +170,10 @@ class RunCache:
     def _read(self, path: Path) -> dict[str, Any] | None:
         """The content of a file of the cache; None, with a warning, for one that is not as it was written."""
         try:
-            head, _, text = path.read_text(encoding="utf-8").partition("\n")
+            head, _, text = text_of(path).partition("\n")
             if head != f"{_MAGIC} {CACHE_VERSION} {hashlib.sha256(text.encode()).hexdigest()}":
                 raise ValueError("its checksum is wrong")
-            content = json.loads(text)
+            content = parse_json(text)
         except (OSError, ValueError) as error:
             self.warn(f"{path}: left aside ({error}). What it held is explored again.")
             return None

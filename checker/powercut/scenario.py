@@ -10,9 +10,10 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from powercut import paths
-from powercut.errors import UsageError, nearest, read_text
+from powercut.errors import UsageError, nearest
 from powercut.scenario_schema import STEPS, ScenarioFile, keys_at
 from powercut.toml_lines import locate, tables
+from powercut.user_files import read_text
 
 SCHEMA_VERSION = 1
 #: Name of the one scenario of a folder of the gallery.

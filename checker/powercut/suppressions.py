@@ -20,9 +20,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
 
-from powercut.errors import read_text
 from powercut.fingerprint import DIGITS
 from powercut.toml_lines import locate, mistake, tables
+from powercut.user_files import read_text
 
 DEFAULT_FILE = Path("powercut-suppressions.toml")
 _FORMAT = "checker/RUN.md shows the format."

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from powercut import engine, events, paths
+from powercut import engine, events, paths, trust
 from powercut.errors import UsageError, unknown_name
 
 _PREFIX, _SUFFIX = "libpowercut-", ".so"
@@ -84,6 +84,8 @@ def find(name: str) -> Target:
                 where=name,
                 next_step="Build it with 'powercut cc -shared -fPIC'. 'powercut list targets' shows what is built in.",
             )
+        # Loaded from here on, by the word of the user.
+        trust.remember([trust.library(path)])
         return describe(path.resolve())
     known = libraries()
     if not known:

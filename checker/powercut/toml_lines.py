@@ -8,18 +8,21 @@ from typing import Any
 from pydantic import ValidationError
 
 from powercut.errors import UsageError, nearest
+from powercut.user_files import Unreadable, parse_toml
 
 
 def tables(text: str, *, place: str, form: str) -> dict[str, Any]:
     """What a file at `place` holds; UsageError with its line where it is no TOML. `form` says where the format is."""
     try:
-        return tomllib.loads(text)
+        return parse_toml(text)
     except tomllib.TOMLDecodeError as error:
         at = re.search(r"at line (\d+)", str(error))
         what, line = re.sub(r"\s*\(at .*\)$", "", str(error)), int(at[1]) if at else text.count("\n") + 1
         raise UsageError(
             f"malformed TOML ({what})", where=f"{place}:{line}", next_step=f"Correct this line; {form}"
         ) from error
+    except Unreadable as error:
+        raise UsageError(f"malformed TOML ({error})", where=place, next_step=f"Correct it; {form}") from error
 
 
 def mistake(

@@ -26,9 +26,10 @@ from pydantic import BaseModel, Field, ValidationError
 from powercut import catalog, paths, plan, targets
 from powercut.claims.expression import COUNTS, ITEMS, OPERATIONS, STATES, ClaimError, Expression, parse
 from powercut.claims.tables import ClaimTable, Definition, Name, Strict
-from powercut.errors import PowercutError, UsageError, read_text
+from powercut.errors import PowercutError, UsageError
 from powercut.scenario import Scenario
 from powercut.toml_lines import locate, mistake, tables
+from powercut.user_files import read_text
 
 FILE_NAME = "claims.toml"
 _FORMAT = "checker/CLAIMS.md shows the format."
@@ -84,7 +85,7 @@ def of_scenario(scenario: Scenario, *, known: Mapping[str, Definition], commands
     content = scenario.content
     if not content.claim and not content.define:
         return Sheet(definitions={})
-    text = scenario.path.read_text(encoding="utf-8")
+    text = read_text(scenario.path, "this scenario", place=scenario.place, next_step=_FORMAT)
     return _sheet({**known, **content.define}, content.claim, text, scenario.place, commands=commands)
 
 

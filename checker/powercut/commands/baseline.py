@@ -5,9 +5,8 @@ from typing import Annotated
 
 import typer
 
-from powercut import baseline
+from powercut import baseline, run_records
 from powercut.commands import shared
-from powercut.commands.report import load_runs
 from powercut.findings import is_suppressed
 from powercut.gate import open_gate
 from powercut.place_identity import SOURCE
@@ -37,7 +36,7 @@ def update(
     """
     before = baseline.load(file, to_update=True) if file.exists() else baseline.Baseline(path=file)
     gate = open_gate(None, suppressions)
-    runs = load_runs(out)
+    runs = run_records.load_all(out)
     for run in runs:
         gate.mark(run)
     after = before.updated(runs)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from powercut import explain as explaining
-from powercut import output, paths, runner
+from powercut import output, paths, run_records, runner
 from powercut.commands import shared
 from powercut_reports import text
 
@@ -21,6 +21,7 @@ def explain(
         typer.Argument(metavar="FINDING.json…", help="Findings that 'powercut run' wrote.", show_default=False),
     ],
     json: shared.Json = False,
+    trust: shared.Trust = False,
 ) -> None:
     """Minimise findings, and look for their root cause.
 
@@ -30,17 +31,21 @@ def explain(
 
     Exit code: 0 all were explained, 2 one cannot be, 3 powercut itself failed.
     """
-    records = [_one(file) for file in finding]
+    records = [_one(file, trusted=trust) for file in finding]
     if json:
         output.print_json(
             [{name: record[name] for name in ("fingerprint", "file", "minimal", "cause")} for record in records]
         )
     else:
-        for record in records:
-            print(text.render_finding(record, color=output.colored()))
+        for file, record in zip(finding, records, strict=True):
+            with run_records.as_written(file, "this finding", next_step="Find it again with 'powercut run'."):
+                print(text.render_finding(record, color=output.colored()))
 
 
-def _one(file: Path) -> dict[str, object]:
+def _one(file: Path, *, trusted: bool) -> dict[str, object]:
     # Where the finding lies: OUT/findings/<fingerprint>.json, with the traces of minimal cases in OUT/minimal.
-    with runner.open_context(paths.engine(), file.resolve().parent.parent) as context:
-        return explaining.explain_file(file, context=context)
+    with (
+        run_records.as_written(file, "this finding", next_step="Find it again with 'powercut run'."),
+        runner.open_context(paths.engine(), file.resolve().parent.parent) as context,
+    ):
+        return explaining.explain_file(file, context=context, trusted=trusted)

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from powercut import options, output, program
+from powercut import trust as trusting
 from powercut.commands import program as modes
 from powercut.commands import shared
 from powercut.commands.judge import Gating, errors_reported, judge
@@ -46,6 +47,8 @@ def explore(
     images: modes.Images = program.DEFAULT_IMAGES,
     name: modes.Name = None,
     cwd: modes.Cwd = None,
+    watchdog: shared.Watchdog = None,
+    trust: shared.Trust = False,
 ) -> None:
     """Explore every legal crash state of a recorded trace, and report.
 
@@ -54,7 +57,14 @@ def explore(
     Exit codes are those of 'powercut run'.
     """
     chosen = shared.explore_options(
-        model=model, strategy=strategy, atoms=atoms, nested=nested, budget=budget, seed=seed, paranoid=paranoid
+        model=model,
+        strategy=strategy,
+        atoms=atoms,
+        nested=nested,
+        budget=budget,
+        seed=seed,
+        paranoid=paranoid,
+        watchdog=watchdog,
     )
     formats, kinds = output.parse_formats(format), options.parse_fail_on(fail_on or [])
     with errors_reported(out, formats, as_json=json):
@@ -72,6 +82,7 @@ def explore(
             given.refuse_with(resume=resume)
             request = modes.explore_request(given, chosen, file)
         else:
+            trusting.require(trusting.of_trace(file), file=file, granted=trust)
             request = Request(
                 name=file.name,
                 slug=None,

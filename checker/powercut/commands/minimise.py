@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from powercut import findings, minimise, options, output, paths, reproduce, runner
+from powercut import findings, minimise, options, output, paths, reproduce, run_records, runner
 from powercut.commands import shared
 from powercut.errors import UsageError
 from powercut.exit_codes import ExitCode
@@ -54,6 +54,7 @@ def minimise_finding(
         ),
     ] = None,
     json: shared.Json = False,
+    trust: shared.Trust = False,
 ) -> None:
     """Find the smallest workload, table and crash that still show a finding's bug.
 
@@ -64,8 +65,11 @@ def minimise_finding(
     Exit code: 1 when the bug shows, 0 when the finding's plan does not show it any more, 2 when it cannot be
     minimised, 3 when powercut itself failed.
     """
-    content = reproduce.load(finding)
-    with kept_in(out) as folder:
+    content = reproduce.load(finding, trusted=trust)
+    with (
+        run_records.as_written(finding, "this finding", next_step="Find it again with 'powercut run'."),
+        kept_in(out) as folder,
+    ):
         minimal = minimal_of(content, limits=parse_limit(limit), folder=folder)
         if minimal is None:
             if json:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from powercut import program, program_tracers, runner
+from powercut import program, program_tracers, runner, trust
 from powercut.errors import UsageError
 from powercut.options import ExploreOptions
 from powercut.program import Program
@@ -198,7 +198,7 @@ class ProgramOptions:
 
     def recovery(self) -> program.Recovery:
         """How images are judged."""
-        return program.recovery(
+        made = program.recovery(
             recover=self.recover,
             check=self.check,
             dump=self.dump,
@@ -207,6 +207,9 @@ class ProgramOptions:
             images=self.images,
             cwd=self.cwd,
         )
+        # A finding's record names them again.
+        trust.remember(trust.command(words, made.cwd) for words in (made.recover, made.check, made.dump) if words)
+        return made
 
     def refuse_with(self, **others: object) -> None:
         """UsageError for options that program mode has no use for."""

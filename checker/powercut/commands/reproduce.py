@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from powercut import output, paths, runner
+from powercut import output, paths, run_records, runner
 from powercut import reproduce as replay
 from powercut.commands import minimise, shared
 from powercut.errors import UsageError
@@ -31,6 +31,8 @@ def reproduce(
         ),
     ] = None,
     save_scenario: minimise.SaveScenario = None,
+    watchdog: shared.Watchdog = None,
+    trust: shared.Trust = False,
 ) -> None:
     """Replay one finding.
 
@@ -44,10 +46,11 @@ def reproduce(
     powercut itself failed.
     """
     with (
+        run_records.as_written(finding, "this finding", next_step="Find it again with 'powercut run'."),
         tempfile.TemporaryDirectory(prefix="powercut-") as folder,
         runner.open_context(paths.engine(), Path(folder)) as context,
     ):
-        result = replay.reproduce(finding, context=context, image_out=image_out)
+        result = replay.reproduce(finding, context=context, image_out=image_out, trusted=trust, watchdog=watchdog)
     if save_scenario is not None and result.held:
         minimise.save(_scenario(result.finding), save_scenario)
     if json:
@@ -60,7 +63,8 @@ def reproduce(
             }
         )
     elif result.held:
-        print(text.render_finding(result.finding, color=output.colored()))
+        with run_records.as_written(finding, "this finding", next_step="Find it again with 'powercut run'."):
+            print(text.render_finding(result.finding, color=output.colored()))
     for file in result.files:
         output.say(f"Crash image: {file}")
     if result.fresh_trace:

@@ -56,6 +56,7 @@ def run(
     keep: modes.Keep = False,
     keep_pool: modes.KeepPool = False,
     cwd: modes.Cwd = None,
+    watchdog: shared.Watchdog = None,
 ) -> None:
     """Record scenarios on targets, explore every legal crash state, and report.
 
@@ -68,7 +69,14 @@ def run(
     worst counts, in the order 2, 1, 3, 0. Findings that --baseline knows or that are suppressed do not count.
     """
     chosen = shared.explore_options(
-        model=model, strategy=strategy, atoms=atoms, nested=nested, budget=budget, seed=seed, paranoid=paranoid
+        model=model,
+        strategy=strategy,
+        atoms=atoms,
+        nested=nested,
+        budget=budget,
+        seed=seed,
+        paranoid=paranoid,
+        watchdog=watchdog,
     )
     formats, kinds = output.parse_formats(format), options.parse_fail_on(fail_on or [])
     with errors_reported(out, formats, as_json=json):

@@ -106,6 +106,25 @@ Since = Annotated[
         show_default=False,
     ),
 ]
+Watchdog = Annotated[
+    float | None,
+    typer.Option(
+        "--watchdog",
+        metavar="SECONDS",
+        min=0.1,
+        max=86400,
+        help="Wall-clock limit of one recovery or query. What exceeds it is blocked: the run ends, and its verdict is "
+        "unknown.  [default: 60]",
+        show_default=False,
+    ),
+]
+Trust = Annotated[
+    bool,
+    typer.Option(
+        "--trust",
+        help="Run the library or the commands that the file names, though you never gave them to powercut yourself.",
+    ),
+]
 Canary = Annotated[
     bool | None,
     typer.Option(
@@ -128,7 +147,15 @@ FailOn = Annotated[
 
 
 def explore_options(
-    *, model: str, strategy: str, atoms: str, nested: int, budget: str | None, seed: int, paranoid: bool
+    *,
+    model: str,
+    strategy: str,
+    atoms: str,
+    nested: int,
+    budget: str | None,
+    seed: int,
+    paranoid: bool,
+    watchdog: float | None = None,
 ) -> options.ExploreOptions:
     """The validated options of a command line; `jobs` is set when the runs are known."""
     return options.ExploreOptions(
@@ -139,4 +166,5 @@ def explore_options(
         seed=seed,
         budget=options.parse_budget(budget),
         paranoid=paranoid,
+        watchdog=watchdog,
     )
