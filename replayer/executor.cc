@@ -322,6 +322,7 @@ Outcome Executor::run(Decisions* decisions, const std::function<void()>& body) {
   running_ = false;
   __powercut_store_window = {0, 0};
   __powercut_load_window = {0, 0};
+  if (options_.after_each) options_.after_each();
   return std::move(outcome_);
 }
 

@@ -136,6 +136,8 @@ class Executor {
     bool pool_is_mapped = false;  // by map_pool(), in this process or the one that it was forked from
     std::vector<CodeEdit> edits = {};
     bool list_sites = false;  // keep recovery_sites()
+    // Called when an execution has ended, in every process in which it did: target code may have forked.
+    std::function<void()> after_each = {};
   };
   explicit Executor(const Options& options);
   ~Executor();

@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <thread>
 
+#include "checker/native/descendants.h"
+
 namespace powercut {
 
 namespace {
@@ -42,6 +44,7 @@ void EventStream::emit(const Json& event) {
     if (done < 0) {
       // The reader is gone: nobody is left to tell, and going on would burn a CPU unheard.
       std::perror("powercut-engine: cannot write events");
+      end_descendants();
       _exit(kExitUnknown);
     }
     at += done;

@@ -10,8 +10,10 @@ namespace powercut {
 namespace {
 
 // The walker has mapped the pool before it forked this process.
-Executor::Options options_on_mapped_pool(const Session& session, const ExploreOptions& options) {
+Executor::Options options_on_mapped_pool(const Session& session, const ExploreOptions& options,
+                                         const std::function<void()>& after_each) {
   Executor::Options out = executor_options(session, options.model, options.policy(), options.step_budget);
+  out.after_each = after_each;
   out.pool_is_mapped = true;
   out.list_sites = options.list_recovery_sites;
   return out;
@@ -19,11 +21,12 @@ Executor::Options options_on_mapped_pool(const Session& session, const ExploreOp
 
 }  // namespace
 
-Exploration::Exploration(const Session& session, const ExploreOptions& options, TraceFollower* follower, Report report)
+Exploration::Exploration(const Session& session, const ExploreOptions& options, TraceFollower* follower, Report report,
+                         const std::function<void()>& after_each)
     : session_(session),
       options_(options),
       follower_(follower),
-      executor_(options_on_mapped_pool(session, options)),
+      executor_(options_on_mapped_pool(session, options, after_each)),
       frames_(session.modules, session.loaded),
       strategy_(make_strategy(options.strategy, {.seed = options.seed, .samples = options.samples})),
       report_(std::move(report)),

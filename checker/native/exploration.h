@@ -28,8 +28,10 @@ class Exploration {
   // Called before each crash point; false to stop there.
   using Watch = std::function<bool(const Reached&)>;
 
-  // All arguments outlive this; the pool is mapped.
-  Exploration(const Session& session, const ExploreOptions& options, TraceFollower* follower, Report report);
+  // All arguments outlive this; the pool is mapped. `after_each` is called after each execution of target code, in
+  // every process in which it ended.
+  Exploration(const Session& session, const ExploreOptions& options, TraceFollower* follower, Report report,
+              const std::function<void()>& after_each);
 
   // Explores the chunk, whose first crash point the follower stands at and has not followed the model to. Crash points
   // in `skip` are passed over.

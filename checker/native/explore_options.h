@@ -26,7 +26,8 @@ struct ExploreOptions {
   double budget_seconds = 0;       // 0: none
   uint64_t budget_executions = 0;  // 0: none
   int64_t step_budget = 0;         // 0: by the pool's size
-  double watchdog_seconds = 120;   // wall clock for one crash point
+  double watchdog_seconds = 60;    // wall clock for one execution of target code
+  double crash_point_seconds = 0;  // and for one crash point; 0: none
   bool paranoid = false;
   bool list_recovery_sites = false;
   bool remember = true;         // off: every query is run at every leaf

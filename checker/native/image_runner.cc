@@ -15,6 +15,7 @@
 #include <stdexcept>
 
 #include "checker/native/audit_execution.h"
+#include "checker/native/descendants.h"
 #include "checker/native/key_bytes.h"
 #include "checker/native/process_modules.h"
 
@@ -209,6 +210,7 @@ class Template {
     int status = 0;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
+    end_descendants();  // the code that it ran may have forked
     return shared_->complete != 0 ? "" : how(status);
   }
 
@@ -340,6 +342,7 @@ Result<std::unique_ptr<ImageRunner>> ImageRunner::start(const Plan& plan, const 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     close(sockets[0]);
     if (getppid() != audit) _exit(1);  // it died before the line above
+    keep_descendants();
     int code = 1;
     try {
       code = serve(sockets[1], plan, library, runner->shared_);

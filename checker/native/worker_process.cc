@@ -13,6 +13,9 @@
 #include <cstring>
 #include <stdexcept>
 #include <utility>
+#include <vector>
+
+#include "checker/native/descendants.h"
 
 namespace powercut {
 namespace {
@@ -48,13 +51,26 @@ std::unique_ptr<TraceFollower> walk_to(const WorkerProcess::Task& task, WorkerSl
   return nullptr;
 }
 
+// After an execution: the target may have forked. What it has started is ended at once, since every execution could
+// start as much again; and a child of its that came back from target code is not a worker.
+void end_strangers(WorkerSlot* slot, pid_t worker) {
+  if (getpid() != worker) _exit(0);
+  slot->beats.fetch_add(1, std::memory_order_relaxed);
+  if (!has_children()) return;
+  slot->forked = true;
+  end_descendants();
+}
+
 [[noreturn]] void work(const WorkerProcess::Task& task, WorkerSlot* slot, int out) {
+  keep_descendants();
   std::unique_ptr<TraceFollower> walked;
   if (task.follower == nullptr && (walked = walk_to(task, slot)) == nullptr) _exit(kNoTrace);
-  Exploration exploration(task.session, task.options, walked ? walked.get() : task.follower,
-                          [out](const Json& finding) {
-                            send(out, "finding", finding.dump(-1, ' ', false, Json::error_handler_t::replace));
-                          });
+  Exploration exploration(
+      task.session, task.options, walked ? walked.get() : task.follower,
+      [out](const Json& finding) {
+        send(out, "finding", finding.dump(-1, ' ', false, Json::error_handler_t::replace));
+      },
+      [slot, worker = getpid()] { end_strangers(slot, worker); });
   const auto watch = [slot](const Exploration::Reached& reached) {
     slot->ordinal = reached.ordinal;
     slot->crash_points = reached.crash_points;
@@ -73,13 +89,16 @@ WorkerProcess::~WorkerProcess() { end(); }
 
 void WorkerProcess::start(const Task& task, std::span<WorkerProcess* const> others) {
   chunk_ = task.chunk;
+  others_.assign(others.begin(), others.end());
   slot_->ordinal = task.chunk.first;
-  slot_->stop = false;
+  slot_->stop = slot_->forked = false;
   slot_->crash_points = slot_->executions = 0;
   slot_->covered = 0;
   last_visits_ = slot_->visits;
-  last_change_ = Clock::now();
+  last_beats_ = slot_->beats;
+  last_visit_ = last_change_ = Clock::now();
   hung_for_ = 0;
+  blocked_ = false;
   parser_ = {};
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error(std::string("no pipe for a worker: ") + strerror(errno));
@@ -118,16 +137,23 @@ bool WorkerProcess::read_some() {
   return !parser_.damaged();
 }
 
-void WorkerProcess::watch(double limit_seconds) {
+void WorkerProcess::watch(double still, double at_one_point) {
   const auto now = Clock::now();
-  if (slot_->visits != last_visits_) {
-    last_visits_ = slot_->visits;
-    last_change_ = now;
+  const auto since = [&now](Clock::time_point then) { return std::chrono::duration<double>(now - then).count(); };
+  const bool visited = slot_->visits != last_visits_;
+  if (visited) last_visit_ = now;
+  if (visited || slot_->beats != last_beats_) last_change_ = now;
+  last_visits_ = slot_->visits;
+  last_beats_ = slot_->beats;
+  if (hung_for_ > 0) return;
+  if (since(last_change_) > still) {
+    blocked_ = true;
+    hung_for_ = still;
+  } else if (at_one_point > 0 && since(last_visit_) > at_one_point) {
+    hung_for_ = at_one_point;
+  } else {
     return;
   }
-  const double still = std::chrono::duration<double>(now - last_change_).count();
-  if (still <= limit_seconds || hung_for_ > 0) return;
-  hung_for_ = limit_seconds;
   kill(pid_, SIGKILL);
 }
 
@@ -140,8 +166,16 @@ std::string WorkerProcess::end() {
   int status = 0;
   while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }
+  // What it had started has come to this process.
+  std::vector<pid_t> living;
+  for (const WorkerProcess* other : others_) {
+    if (other != this && other->pid_ >= 0) living.push_back(other->pid_);
+  }
   pid_ = -1;
-  if (hung_for_ > 0) return "made no progress for " + std::to_string(static_cast<int>(hung_for_)) + " s";
+  if (status != 0) end_descendants(living);
+  const auto seconds = [this] { return Json(hung_for_).dump() + " s"; };
+  if (blocked_) return "was in recovery or a query for " + seconds();
+  if (hung_for_ > 0) return "was at work for " + seconds();
   if (WIFSIGNALED(status)) return std::string("died of SIG") + sigabbrev_np(WTERMSIG(status));
   return "left with exit status " + std::to_string(WEXITSTATUS(status));
 }

@@ -10,6 +10,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "checker/native/exploration.h"
 #include "checker/native/packet.h"
@@ -20,7 +21,9 @@ namespace powercut {
 struct alignas(64) WorkerSlot {
   std::atomic<uint64_t> ordinal;  // of the crash point at hand
   std::atomic<uint64_t> visits;   // grows with each crash point, and on the way to the first
+  std::atomic<uint64_t> beats;    // grows with each execution of target code
   std::atomic<bool> stop;         // asked for by the parent: leave before the next crash point
+  std::atomic<bool> forked;       // target code started a process; the worker has ended it
   // Of the chunk so far, for people.
   std::atomic<uint64_t> crash_points, executions;
   std::atomic<double> covered;
@@ -54,8 +57,11 @@ class WorkerProcess {
   bool read_some();
   // Of what was taken in: packets "finding" (JSON) and, last, "chunk" (chunk_result.h).
   std::optional<Packet> next_packet() { return parser_.next(); }
-  // Kills the worker when it stands at one crash point for longer than this.
-  void watch(double limit_seconds);
+  // Kills the worker when nothing moves for longer than `still` seconds, neither executions nor crash points, or when
+  // it stands at one crash point for longer than `at_one_point`, however busy it is there (0: for as long as it takes).
+  void watch(double still, double at_one_point);
+  // Whether watch() has killed it because nothing moved: an execution is blocked.
+  bool blocked() const { return blocked_; }
   // Ends the worker if it has not ended, and says how it did: "died of SIGSEGV".
   std::string end();
 
@@ -64,10 +70,12 @@ class WorkerProcess {
   pid_t pid_ = -1;
   int messages_ = -1;
   Chunk chunk_;
+  std::vector<WorkerProcess*> others_;  // this one among them
   PacketParser parser_;
-  uint64_t last_visits_ = 0;
-  std::chrono::steady_clock::time_point last_change_;
+  uint64_t last_visits_ = 0, last_beats_ = 0;
+  std::chrono::steady_clock::time_point last_visit_, last_change_;
   double hung_for_ = 0;  // seconds, when it was killed for it
+  bool blocked_ = false;
 };
 
 }  // namespace powercut

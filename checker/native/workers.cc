@@ -218,7 +218,7 @@ class Leader {
         worker->end();
         lose(works_[worker->chunk().number]);
       } else {
-        worker->watch(options_.watchdog_seconds);
+        worker->watch(options_.watchdog_seconds, options_.crash_point_seconds);
       }
     }
     if (seconds_since(reported_) > kSecondsPerProgress) {
@@ -245,6 +245,9 @@ class Leader {
         work.findings.push_back(std::move(finding));
       } else if (auto result = decode_chunk_result(packet->payload)) {
         worker.end();
+        if (worker.slot().forked) {
+          work.troubles.push_back("recovery or a query started a process: what it stores is not seen");
+        }
         if (result->distrust.empty()) {
           finished(work, std::move(*result));
         } else {
@@ -260,7 +263,7 @@ class Leader {
 
   void finished(Work& work, ChunkResult result) {
     result.findings = std::move(work.findings);
-    result.troubles = std::move(work.troubles);
+    result.troubles.insert(result.troubles.begin(), work.troubles.begin(), work.troubles.end());
     works_.erase(result.number);
     if (checkpoint_ != nullptr && !result.stopped) {
       if (auto wrong = checkpoint_->append(result)) {
@@ -272,8 +275,17 @@ class Leader {
 
   void died(WorkerProcess& worker, Work& work) {
     const uint64_t at = worker.slot().ordinal;
+    const bool blocked = worker.blocked();
     const std::string how = worker.end();
     ++work.deaths;
+    if (blocked) {
+      // It would block again, at this crash point and most likely at all that come: each time for as long.
+      work.troubles.push_back("crash point " + std::to_string(at) + " was given up, and with it the rest: a worker " +
+                              how + " there. A longer --watchdog helps where it was only slow");
+      stop_all();
+      lose(work);
+      return;
+    }
     if (++deaths_[at] == kDeathsPerCrashPoint) {
       skip_.insert(at);
       work.troubles.push_back("crash point " + std::to_string(at) + " was given up: a worker " + how + " there, twice");

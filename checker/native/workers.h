@@ -7,7 +7,9 @@
 //
 // A worker that dies or hangs loses its chunk. The walk may be further by then, so another worker walks from the start
 // of the trace to the chunk and does it again; the crash point that it died at is given up after the second time (the
-// verdict is then unknown at best), and the chunk when it dies there even so.
+// verdict is then unknown at best), and the chunk when it dies there even so. One that hangs is not tried again: the
+// exploration ends with it, since a recovery that blocks once blocks at every crash point, each time for as long as the
+// watchdog waits.
 #ifndef POWERCUT_CHECKER_NATIVE_WORKERS_H_
 #define POWERCUT_CHECKER_NATIVE_WORKERS_H_
 

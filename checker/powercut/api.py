@@ -89,6 +89,8 @@ class Session:
 
     out: Path
     budget: str | None = None
+    #: Seconds that one recovery or query may take; None: the engine's own limit.
+    watchdog: float | None = None
     nested: int = options.DEFAULT_NESTED
     jobs: int | None = None
     #: Folder of what may be deleted (the failure database, examples of Hypothesis); None: `out`.
@@ -232,6 +234,7 @@ class Session:
             nested=depth,
             seed=seed,
             budget=options.parse_budget(budget or self.budget),
+            watchdog=self.watchdog,
         )
 
     def _judge(self, wanted: Sequence[runner.Request]) -> Result:

@@ -22,6 +22,8 @@ from powercut.errors import HarnessError, NotApplicable, UsageError
 #: Seconds between asking an engine to stop and killing it.
 GRACE_SECONDS = 5.0
 _STDERR_LINES = 5
+#: Seconds in which an engine ends that was asked to end at once.
+_ENDING_SECONDS = 3.0
 
 StreamItem = tuple[events.Event, dict[str, Any]]
 
@@ -67,8 +69,18 @@ class Interrupt:
 
     def _kill(self) -> None:
         with self._lock:
-            for process in self._running:
-                process.kill()
+            running = list(self._running)
+        for process in running:
+            end_at_once(process)
+
+
+def end_at_once(process: "subprocess.Popen[str]") -> None:
+    """Ends an engine that need not finish anything. SIGHUP: it takes along what its target has started."""
+    process.send_signal(signal.SIGHUP)
+    try:
+        process.wait(_ENDING_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
 
 
 def stream(
@@ -119,7 +131,7 @@ def stream(
             if interrupt:
                 interrupt.discard(process)
             if process.poll() is None:
-                process.kill()
+                end_at_once(process)
             if process.stdout is not None:
                 process.stdout.close()
             process.wait()

@@ -55,6 +55,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--powercut-nested", metavar="N", type=int, default=None, help="power cuts inside recovery; default: 1"
     )
+    group.addoption(
+        "--powercut-watchdog",
+        metavar="SECONDS",
+        type=float,
+        default=None,
+        help="limit of one recovery or query; what exceeds it is blocked, and its run unknown; default: 60",
+    )
     group.addoption("--powercut-out", metavar="DIR", default=".powercut", help="folder of findings; default: .powercut")
     group.addoption(
         "--powercut-no-replay",
@@ -238,6 +245,7 @@ def _session_of(item: pytest.Item) -> "Session":
             out=common.folder,
             cache=common.out,
             budget=config.getoption("--powercut-budget"),
+            watchdog=config.getoption("--powercut-watchdog"),
             nested=options.DEFAULT_NESTED if nested is None else nested,
             jobs=max(1, len(os.sched_getaffinity(0)) // workers),
             replay=not config.getoption("--powercut-no-replay"),

@@ -14,6 +14,8 @@
 #include <fstream>
 #include <vector>
 
+#include "checker/native/descendants.h"
+
 namespace powercut {
 namespace {
 
@@ -79,6 +81,7 @@ Result<std::unique_ptr<Guardian>> Guardian::start(const std::string& where) {
   }
   out->watched_ = static_cast<Watched*>(shared);
   if (out->process_ == 0) keep_watch(ends[0], out->watched_, folder);
+  spare_always(out->process_);
   close(ends[0]);
   out->pipe_ = ends[1];
   prctl(PR_SET_CHILD_SUBREAPER, 1);

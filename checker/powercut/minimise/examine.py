@@ -89,7 +89,7 @@ class Examiner:
         run: dict[str, Any] = {}
         words = ["explore", "--trace", str(trace), *options.arguments()]
         if options.budget.seconds is not None:
-            words += ["--watchdog-seconds", f"{options.budget.seconds:g}"]  # a budget does not end a crash point
+            words += ["--crash-point-seconds", f"{options.budget.seconds:g}"]  # a budget does not end a crash point
         stream = engine.stream(self._context.engine_path, words, interrupt=self._context.interrupt)
         with contextlib.closing(stream) as items:  # type: ignore[type-var]  # a generator, which can be closed
             for event, raw in items:

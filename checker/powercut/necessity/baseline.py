@@ -97,7 +97,7 @@ def explore(
     limit = request.options.budget.seconds
     if limit is not None:
         # A budget is looked at between crash points; one of them may take longer than all of it.
-        arguments += ["--watchdog-seconds", f"{min(limit, _WATCHDOG_SECONDS):g}"]
+        arguments += ["--crash-point-seconds", f"{min(limit, _WATCHDOG_SECONDS):g}"]
     if recovery_sites is not None:
         arguments.append("--list-recovery-sites")
     modules: list[events.Module] = []
