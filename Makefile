@@ -13,7 +13,7 @@ PYTHON := .venv/bin/python
 # The conformance programs stay as they are: their goldens name lines.
 CPP_FILES = $(shell git ls-files '*.cc' '*.h' '*.c' '*.cpp' ':!tracer/llvm/tests/programs')
 
-.PHONY: help setup build run test test-fast test-long mutants litmus goldens bench pin coverage lint typecheck check format docs screenshots clean
+.PHONY: help setup build run test test-fast test-long mutants fuzz litmus goldens bench pin coverage lint typecheck check format docs screenshots clean
 
 help:  ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -48,6 +48,17 @@ test-long: setup build  ## Run the long tests alone (minutes to hours)
 
 mutants: setup build  ## Break the engine on purpose, in ways that some test must notice each
 	@$(PYTHON) -m pytest -m long -rA checker/tests/test_mutants.py
+
+# MUTANTS=1000000 for the whole measure; they are kept in build/mutants. For memory errors, give the engine's mutants to
+# a build with sanitizers: make fuzz BUILD=build-asan (CONTRIBUTING.md).
+MUTANTS ?= 10000
+FUZZ_SEED ?= 1
+fuzz: setup build  ## Give mutants of every input to the engine and to the Python half; MUTANTS=N FUZZ_SEED=N
+	@$(PYTHON) -m checker.tests.input_mutants --engine-seeds $(BUILD)/mutant-seeds
+	@for kind in trace plan finding requests edits measure checkpoint log; do \
+	  $(BUILD)/bin/powercut-mutants $$kind $(BUILD)/mutant-seeds/$$kind --trace $(BUILD)/mutant-seeds/trace \
+	    --count $(MUTANTS) --seed $(FUZZ_SEED) --keep $(BUILD)/mutants || exit 1; done
+	@$(PYTHON) -m checker.tests.input_mutants --count $(MUTANTS) --seed $(FUZZ_SEED) --keep $(BUILD)/mutants
 
 litmus: setup build  ## Hold the persistency models against their litmus tests
 	@.venv/bin/powercut litmus
