@@ -83,7 +83,6 @@ class EagerExplorer final : public Explorer {
     const std::array<uint32_t, Group::kKinds> counts = subject_->groups();
     for (uint8_t kind = 0; kind < Group::kKinds; ++kind) {
       for (uint32_t i = 0; i < counts[kind]; ++i) {
-        subject_->asking({kind, i});
         const std::span<const QueryId> members = subject_->members({kind, i});
         for (QueryId query : std::vector<QueryId>(members.begin(), members.end())) {
           ++counts_.query_answers;

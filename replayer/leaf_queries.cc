@@ -327,7 +327,6 @@ void LeafQueries::ask(std::vector<uint32_t> codes, const absl::flat_hash_set<uin
 
 void LeafQueries::ask_group(uint32_t code, int depth, bool whole) {
   const Group group = group_of(code);
-  subject_->asking(group);
   bool good = true;
   executor_->begin_reads(leaf_);
   const std::span<const QueryId> members = subject_->members(group);
@@ -406,7 +405,6 @@ void LeafQueries::answer_all(int depth) {
   std::vector<uint32_t> codes;
   all_groups(&codes);
   for (uint32_t code : codes) {
-    subject_->asking(group_of(code));
     const std::span<const QueryId> members = subject_->members(group_of(code));
     for (QueryId query : std::vector<QueryId>(members.begin(), members.end())) {
       for (const std::string& result : answers_[query]) {

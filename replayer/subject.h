@@ -72,8 +72,6 @@ class Subject {
   // Whether answered() wants every query at every leaf, changed or not.
   virtual bool wants_all() const = 0;
 
-  // The queries of this group follow.
-  virtual void asking(Group) {}
   // [target] Runs one query.
   virtual void run(QueryId query, ResultBuffer* result) = 0;
 

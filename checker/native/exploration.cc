@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "checker/native/finding_parts.h"
 #include "checker/native/trace_names.h"
@@ -32,11 +33,8 @@ Exploration::Exploration(const Session& session, const ExploreOptions& options, 
       report_(std::move(report)),
       oracle_(session.library->target(), *session.config, session.traits,
               {executor_.pool(), session.plan.scenario.pool_size}, &follower->history(),
-              [this](const Exposure& exposure) {
-                report_(finding_event(
-                    exposure, {follower_->model(), follower_->frontier(), follower_->history(), follower_->timeline(),
-                               follower_->reader(), follower_->instant(), &frames_, options_.policy()}));
-              }) {
+              [this](const Exposure& exposure) { exposures_.push_back(exposure); }),
+      least_(&executor_, &oracle_) {
   if (!options.dump_results.empty()) {
     dump_.open(options.dump_results, std::ios::app);
     oracle_.collect(true);
@@ -88,7 +86,7 @@ void Exploration::note_maxima(const Instant& instant) {
   if (most.asked_leaks) note("leaks", most.leaks, nullptr, std::nullopt);
 }
 
-void Exploration::visit(const Instant& instant) {
+void Exploration::visit(const Instant& instant, const Watch& watch) {
   const std::vector<Frontier::Change>& changes = follower_->follow();
   const auto start = std::chrono::steady_clock::now();
   result_.counts.covered += explorer_->crash_point(follower_->frontier(), changes, instant.ordinal);
@@ -96,10 +94,55 @@ void Exploration::visit(const Instant& instant) {
   ++result_.counts.crash_points;
   note_maxima(instant);
   result_.distrust = explorer_->distrust();
+  tell(watch);
   if (follower_->frontier().truncated() || executor_.truncated()) result_.counts.complete = false;
   if (dump_.is_open()) {
     for (const std::string& line : oracle_.take_collected()) dump_ << instant.ordinal << ' ' << line << '\n';
     dump_.flush();
+  }
+}
+
+Exploration::Reached Exploration::reached() const {
+  return {follower_->instant().ordinal, result_.counts.crash_points, explorer_->counts().executions,
+          result_.counts.covered};
+}
+
+bool Exploration::put_on_least_image(const LineSets& legal, Exposure* exposure) {
+  const History& history = follower_->history();
+  auto least = least_.find({exposure->depth, exposure->query, exposure->result, exposure->died_at}, legal);
+  if (!least) return true;
+  exposure->image = std::move(least->image);
+  exposure->outcome = std::move(least->outcome);
+  const QueryKind kind = kind_of(exposure->query);
+  if (kind == QueryKind::kRecovery) {
+    const Answer answer = parse_answer(kind, exposure->result);
+    if (const auto again = judge_recovery(history, answer, exposure->outcome.text)) {
+      exposure->violation.message = again->message;
+      exposure->violation.found = again->found;
+    }
+    return true;
+  }
+  const std::optional<uint32_t> key =
+      asks_key(kind) ? static_cast<uint32_t>(argument_of(exposure->query)) : exposure->violation.key;
+  if (!key || kind == QueryKind::kLookup) return true;
+  const QueryId lookup = query_id(QueryKind::kLookup, *key);
+  const std::string answer = least_.answer(lookup);
+  return answer.empty() || !judge_query(history, session_.traits, lookup, answer);
+}
+
+void Exploration::tell(const Watch& watch) {
+  oracle_.tell();
+  if (exposures_.empty()) return;
+  // Nothing is run any more where the executor does not hold what it should.
+  bool searching = result_.distrust.empty();
+  const LineSets legal = follower_->frontier().sets();
+  for (Exposure& exposure : std::exchange(exposures_, {})) {
+    if (searching && !put_on_least_image(legal, &exposure)) continue;
+    if (exposure.image.levels.empty()) continue;  // of a kind that was told of already
+    report_(
+        finding_event(exposure, {follower_->model(), follower_->frontier(), follower_->history(), follower_->timeline(),
+                                 follower_->reader(), follower_->instant(), &frames_, options_.policy()}));
+    searching = searching && watch(reached());
   }
 }
 
@@ -115,7 +158,7 @@ ChunkResult Exploration::explore(const Chunk& chunk, const std::set<uint64_t>& s
     // No chunk needs more than the whole run's budget, whatever those before it took.
     out_of_budget = options_.budget_executions > 0 && sums.executions >= options_.budget_executions;
     if (out_of_budget) break;
-    if (!watch({instant.ordinal, counts.crash_points, sums.executions, counts.covered})) {
+    if (!watch(reached())) {
       result_.stopped = true;
       break;
     }
@@ -123,7 +166,7 @@ ChunkResult Exploration::explore(const Chunk& chunk, const std::set<uint64_t>& s
       counts.complete = false;
       continue;
     }
-    visit(instant);
+    visit(instant, watch);
   } while (result_.distrust.empty() && follower_->next([this](const Event& event) {
     if (event.kind == EventKind::kStore || event.kind == EventKind::kNtStore) last_store_ = event.stack;
   }));

@@ -12,6 +12,7 @@
 #include "checker/native/chunk_result.h"
 #include "checker/native/explore_options.h"
 #include "checker/native/finding.h"
+#include "checker/native/least_image.h"
 #include "checker/native/trace_follower.h"
 
 namespace powercut {
@@ -38,7 +39,12 @@ class Exploration {
   ChunkResult explore(const Chunk& chunk, const std::set<uint64_t>& skip, const Watch& watch);
 
  private:
-  void visit(const Instant& instant);
+  void visit(const Instant& instant, const Watch& watch);
+  // Tells of what the crash point at hand has shown, each violation on its least image.
+  void tell(const Watch& watch);
+  // False for a violation that a lookup shows on the same image.
+  bool put_on_least_image(const LineSets& legal, Exposure* exposure);
+  Reached reached() const;
   // What this crash point has shown more of than any before it in the chunk.
   void note_maxima(const Instant& instant);
   void write_violations() const;
@@ -51,6 +57,8 @@ class Exploration {
   std::unique_ptr<Strategy> strategy_;
   Report report_;
   Oracle oracle_;
+  std::vector<Exposure> exposures_;  // of the crash point at hand
+  LeastImage least_;
   std::unique_ptr<Explorer> explorer_;
   std::ofstream dump_;
   uint32_t last_store_ = 0;  // of the trace, before the crash point at hand: its stack

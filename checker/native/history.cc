@@ -55,7 +55,9 @@ void History::apply(const Event& event) {
   if (key.acknowledged == acknowledged && key.possible == possible) return;
   ++keys_[operation_.key].version;
   const bool lost = !key.legal(acknowledged) || (possible && !key.legal(*possible));
-  if (lost) tightened_.push_back(operation_.key);
+  if (!lost) return;
+  ++keys_[operation_.key].tightenings;
+  tightened_.push_back(operation_.key);
 }
 
 void History::begin(const Event& event) {

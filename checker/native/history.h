@@ -23,7 +23,8 @@ struct KeyHistory {
   int32_t acknowledged = kAbsent;    // index into `written`, or kAbsent
   // An operation that has not returned, or whose end the power cut of a scenario took: its state is legal as well.
   std::optional<int32_t> possible;
-  uint64_t version = 0;  // grows with every change of what is legal, by the end of an operation or its beginning
+  uint64_t version = 0;      // grows with every change of what is legal, by the end of an operation or its beginning
+  uint64_t tightenings = 0;  // of these, those by which a state that was legal no longer is
 
   bool legal(int32_t state) const { return state == acknowledged || (possible && state == *possible); }
 };

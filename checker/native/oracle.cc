@@ -1,6 +1,8 @@
 #include "checker/native/oracle.h"
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "checker/native/key_bytes.h"
@@ -11,13 +13,18 @@ namespace {
 // Values of probes come from the far end of the serial numbers, which no scenario reaches.
 constexpr uint64_t kProbeSerial = kMaxKeyId - 1;
 
-// Images asked for per kind of violation and chunk of work: they differ in the stores involved, and those name
-// the finding.
-constexpr int kImagesPerKind = 24;
+// Violations told per kind and chunk of work: they differ in the stores involved, and those name the finding.
+constexpr int kToldOfAKind = 24;
 
 std::string text_of(const std::vector<uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
 
 }  // namespace
+
+// Where a loop is when its steps are used up, and what libc calls to abort, says nothing.
+uint64_t died_at(const Outcome& outcome) {
+  const bool placed = outcome.kind == Outcome::Kind::kSignal || outcome.kind == Outcome::Kind::kWildStore;
+  return placed && !outcome.stack.empty() ? outcome.stack.front() : 0;
+}
 
 Oracle::Oracle(const powercut_target& target, const TargetConfig& config, const powercut_traits& traits,
                powercut_pool pool, const History* history, Report report)
@@ -79,15 +86,11 @@ const std::vector<Group>& Oracle::obliged() {
   return obliged_;
 }
 
-void Oracle::asking(Group group) {
-  if (group.kind == 0) wrong_keys_.erase(group.index);
-}
-
 void Oracle::run(QueryId query, ResultBuffer* result) {
   run_query(target_, table(), query, history_->keys(), probe_one_, probe_two_, result);
 }
 
-std::string Oracle::first_key(const Violation& violation, int depth, QueryId query) const {
+std::string Oracle::kind_key(const Violation& violation, int depth, QueryId query) const {
   const OperationInfo& operation = history_->operation();
   return absl::StrCat(violation.invariant, "/", static_cast<int>(operation.kind), "/", operation.text, "/",
                       static_cast<int>(kind_of(query)), "/", depth > 0);
@@ -107,38 +110,35 @@ Subject::Judgement Oracle::weigh(int depth, QueryId query, std::string_view resu
     violations_.insert(absl::StrCat(depth > 0 ? "nested " : "first ", describe_query(*history_, query), " ", legal, " ",
                                     hex({reinterpret_cast<const uint8_t*>(result.data()), result.size()})));
   }
-  if (depth == 0) {
-    seen_after_one_cut_.insert(first_key(*violation, 0, query));
-  } else if (seen_after_one_cut_.contains(first_key(*violation, 0, query))) {
-    return Judgement::kBad;
-  }
-  if (key_level) {
-    const auto key = static_cast<uint32_t>(argument_of(query));
-    if (kind == QueryKind::kLookup) {
-      wrong_keys_.insert(key);
-    } else if (wrong_keys_.contains(key)) {
-      return Judgement::kBad;
-    }
-  } else if (violation->key && wrong_keys_.contains(*violation->key)) {
-    return Judgement::kBad;
-  }
-  const uint64_t obligation = key_level ? history_->keys()[argument_of(query)].version : 0;
+  const uint64_t obligation = key_level ? history_->keys()[argument_of(query)].tightenings : 0;
   if (!reported_.insert(absl::StrCat(query, "/", obligation, "/", depth > 0, "/", died_at, "/", std::string(result)))
            .second) {
     return Judgement::kBad;
   }
-  if (++explained_[first_key(*violation, depth, query)] > kImagesPerKind) return Judgement::kBad;
-  pending_ = std::move(*violation);
-  return Judgement::kExplain;
+  const std::string key = kind_key(*violation, depth, query);
+  if (depth == 0) seen_after_one_cut_.insert(key);
+  exposures_.push_back({std::move(*violation), "", depth, query, {}, {}, std::string(result), died_at});
+  // The image that it was met on is only told of where the search for the least one gives up.
+  return ++images_[key] > kToldOfAKind ? Judgement::kBad : Judgement::kExplain;
+}
+
+void Oracle::tell() {
+  std::vector<Exposure> met = std::exchange(exposures_, {});
+  // As many of a kind as are told, the same ones whatever order they were met in.
+  std::sort(met.begin(), met.end(), [](const Exposure& a, const Exposure& b) {
+    return std::tie(a.depth, a.query, a.result, a.died_at) < std::tie(b.depth, b.query, b.result, b.died_at);
+  });
+  for (Exposure& exposure : met) {
+    if (exposure.depth > 0 && seen_after_one_cut_.contains(kind_key(exposure.violation, 0, exposure.query))) continue;
+    if (++told_[kind_key(exposure.violation, exposure.depth, exposure.query)] > kToldOfAKind) continue;
+    if (exposure.depth > 0) exposure.underlying = std::exchange(exposure.violation.invariant, "not-idempotent");
+    report_(exposure);
+  }
 }
 
 Subject::Judgement Oracle::recovered(int depth, const Outcome& outcome, std::string_view result) {
-  // Two crashes of recovery in two places are two findings. Where a loop is when its steps are used up, and what libc
-  // calls to abort, says nothing.
-  const bool placed = outcome.kind == Outcome::Kind::kSignal || outcome.kind == Outcome::Kind::kWildStore;
-  const uint64_t died_at = placed && !outcome.stack.empty() ? outcome.stack.front() : 0;
   return weigh(depth, kRecoveryQuery, result,
-               judge_recovery(*history_, parse_answer(QueryKind::kRecovery, result), outcome.text), died_at);
+               judge_recovery(*history_, parse_answer(QueryKind::kRecovery, result), outcome.text), died_at(outcome));
 }
 
 void Oracle::note_most(QueryId query, std::string_view result) {
@@ -173,13 +173,10 @@ Subject::Judgement Oracle::answered(int depth, QueryId query, std::string_view r
   return weigh(depth, query, result, judge_query(*history_, traits_, query, result));
 }
 
-void Oracle::explained(int depth, QueryId query, std::string_view, const Outcome* outcome, const Image& image) {
-  Exposure exposure{pending_, "", depth, query, outcome == nullptr ? Outcome{} : *outcome, image};
-  if (depth > 0) {
-    exposure.underlying = exposure.violation.invariant;
-    exposure.violation.invariant = "not-idempotent";
-  }
-  report_(exposure);
+void Oracle::explained(int, QueryId, std::string_view, const Outcome* outcome, const Image& image) {
+  Exposure& exposure = exposures_.back();
+  if (outcome != nullptr) exposure.outcome = *outcome;
+  exposure.image = image;
 }
 
 }  // namespace powercut

@@ -1,8 +1,9 @@
 // The Subject of exploration: opens the target on a crash image, asks the queries, judges the answers.
 //
-// A violation is reported once: neither again for the same answer under the same obligation (an item that is
-// gone stays gone at later crash points), nor as not-idempotent when the same thing goes wrong after one cut
-// already, nor by a second query about a key that a lookup has found wrong at the same leaf.
+// A violation is reported once: neither again for the same answer under the same obligation, or a wider one (an item
+// that is gone stays gone at later crash points), nor as not-idempotent when the same thing goes wrong after one cut
+// already. Which answers these are does not depend on how an exploration came to them: every way meets each answer that
+// is wrong at the same crash point for the first time.
 #ifndef POWERCUT_CHECKER_NATIVE_ORACLE_H_
 #define POWERCUT_CHECKER_NATIVE_ORACLE_H_
 
@@ -28,13 +29,23 @@ struct Exposure {
   QueryId query = kRecoveryQuery;
   Outcome outcome;  // kReturned unless the execution was stopped
   Image image;
+  std::string result = {};  // the wrong answer,
+  uint64_t died_at = 0;     // and of recovery where it died, as of died_at()
 };
+
+// The address of the instruction at which recovery died; 0 for every other ending. Two crashes in two places are two
+// findings.
+uint64_t died_at(const Outcome& outcome);
 
 class Oracle final : public Subject {
  public:
   using Report = std::function<void(const Exposure&)>;
   Oracle(const powercut_target& target, const TargetConfig& config, const powercut_traits& traits, powercut_pool pool,
          const History* history, Report report);
+
+  // Reports the violations of the crash point at hand that are to be told, in an order of their own; call it when the
+  // crash point is explored. Beyond the first ones of a kind they come without an image.
+  void tell();
 
   void recover(ResultBuffer* result) override;
   Opened opened() const override { return opened_; }
@@ -44,7 +55,6 @@ class Oracle final : public Subject {
   std::span<const QueryId> members(Group group) override;
   const std::vector<Group>& obliged() override;
   bool wants_all() const override { return collecting_; }
-  void asking(Group group) override;
   void run(QueryId query, ResultBuffer* result) override;
   Judgement recovered(int depth, const Outcome& outcome, std::string_view result) override;
   Judgement answered(int depth, QueryId query, std::string_view result) override;
@@ -72,10 +82,10 @@ class Oracle final : public Subject {
 
  private:
   void note_most(QueryId query, std::string_view result);
-  // `died_at`: address of the instruction at which recovery died; 0 for every other ending.
+  // `died_at`: as of died_at().
   Judgement weigh(int depth, QueryId query, std::string_view result, std::optional<Violation> violation,
                   uint64_t died_at = 0);
-  std::string first_key(const Violation& violation, int depth, QueryId query) const;
+  std::string kind_key(const Violation& violation, int depth, QueryId query) const;
 
   const powercut_target& target_;
   const TargetConfig& config_;
@@ -93,11 +103,11 @@ class Oracle final : public Subject {
   std::vector<std::vector<uint32_t>> shown_in_;  // per key: the regions whose walks showed it
   std::vector<Group> obliged_;
 
-  Violation pending_;                                    // what the explorer is about to explain
+  std::vector<Exposure> exposures_;                      // of the crash point at hand; the last may wait for its image
   absl::flat_hash_set<std::string> reported_;            // answer under obligation
-  absl::flat_hash_map<std::string, int> explained_;      // kind of violation -> images asked for
+  absl::flat_hash_map<std::string, int> images_;         // kind of violation -> images asked for
+  absl::flat_hash_map<std::string, int> told_;           // kind of violation -> exposures handed over
   absl::flat_hash_set<std::string> seen_after_one_cut_;  // kinds of violation at depth 0
-  absl::flat_hash_set<uint32_t> wrong_keys_;             // that a lookup finds wrong, as far as it was asked
   Most most_;
   bool collecting_ = false;
   std::set<std::string> collected_;
