@@ -22,6 +22,8 @@ from powercut.errors import PowercutError
 from powercut.exit_codes import ExitCode, worst
 from powercut.runner import Context, Request, exit_code, run_one
 
+_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
 
 @dataclass(kw_only=True)
 class Outcome(WithoutRuns):
@@ -44,7 +46,7 @@ def run_all(
     jobs: int,
     on_run: Callable[[dict[str, Any]], None] = lambda run: None,
 ) -> Outcome:
-    """Carries out `requests` with at most `jobs` at a time. Ctrl-C stops them and keeps what they found.
+    """Carries out `requests` with at most `jobs` at a time. A signal (Ctrl-C) stops them and keeps what they found.
 
     An error of one request does not stop the others; it is in the outcome. Runs that an interruption
     kept from starting are in it too, as `unknown`. A budget in seconds is split over all of them (`rounds`).
@@ -86,7 +88,7 @@ def stoppable(
 ) -> Iterator[list[Future[dict[str, Any]]]]:
     """Carries out `tasks` with at most `jobs` at a time, while the body waits for them.
 
-    At SIGINT, SIGTERM or an exception of the body, what has not begun is cancelled and `stop` is called.
+    At SIGINT, SIGTERM, SIGHUP or an exception of the body, what has not begun is cancelled and `stop` is called.
     """
     with ThreadPoolExecutor(max_workers=max(1, min(jobs, len(tasks)))) as pool:
         futures = [pool.submit(task) for task in tasks]
@@ -106,23 +108,28 @@ def stoppable(
 
 @contextmanager
 def stopped_by_signals(stop: Callable[[], None]) -> Iterator[None]:
-    """Calls `stop` at the first SIGINT or SIGTERM; a second one takes its usual course.
+    """Calls `stop` at the first SIGINT, SIGTERM or SIGHUP; a second one takes its usual course.
 
+    A signal that is ignored, as `nohup` ignores SIGHUP, stays so. A terminal that closes sends SIGHUP more than once
+    (its shell does, then the kernel): after the first one no other does anything.
     A handler, not KeyboardInterrupt: an exception could arise between taking a result and keeping it.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {number: signal.getsignal(number) for number in _STOPPING}
+    before = {number: handler for number, handler in handlers.items() if handler is not signal.SIG_IGN}
 
     def handle(number: int, frame: FrameType | None) -> None:
-        del number, frame
+        del frame
+        if number == signal.SIGHUP:
+            before[signal.SIGHUP] = signal.SIG_IGN
         for name, handler in before.items():
             signal.signal(name, handler)
         # A thread of its own: the handler may run while this one holds a lock that `stop` needs.
         threading.Thread(target=stop, daemon=True).start()
 
-    for number in before:
+    for number in list(before):
         signal.signal(number, handle)
     try:
         yield

@@ -4,6 +4,7 @@ No failure leaves a traceback behind except a defect of powercut itself, which s
 `powercut.exit_codes.ExitCode`.
 """
 
+import errno
 import io
 import os
 import sys
@@ -54,7 +55,9 @@ class _Border(TyperGroup):
         except KeyboardInterrupt:
             output.say("powercut: interrupted. Nothing was judged.")
             raise typer.Exit(ExitCode.INCOMPLETE) from None
-        except BrokenPipeError:
+        except OSError as error:
+            if error.errno not in _NOBODY_READS:
+                raise
             # Caught here: Typer's own handler would leave with 1, which means findings.
             _drop_stdout()
             raise typer.Exit(ExitCode.INCOMPLETE) from None
@@ -69,6 +72,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 100},
 )
+
+
+#: What printing fails with when the reader has gone: of a pipe, or with the terminal.
+_NOBODY_READS = frozenset({errno.EPIPE, errno.EIO})
 
 
 def _show_any_path() -> None:
@@ -143,7 +150,9 @@ def _main(arguments: list[str]) -> int:
         code = _dispatch(arguments)
         sys.stdout.flush()
         return code
-    except BrokenPipeError:
+    except OSError as error:
+        if error.errno not in _NOBODY_READS:
+            return _defect()
         _drop_stdout()
         return ExitCode.INCOMPLETE
     except KeyboardInterrupt:
@@ -158,9 +167,13 @@ def _main(arguments: list[str]) -> int:
         )
         return ExitCode.USAGE
     except Exception:
-        traceback.print_exc()
-        output.say("powercut: this is a defect of powercut itself, not of the code under test. Please report it.")
-        return ExitCode.INCOMPLETE
+        return _defect()
+
+
+def _defect() -> int:
+    traceback.print_exc()
+    output.say("powercut: this is a defect of powercut itself, not of the code under test. Please report it.")
+    return ExitCode.INCOMPLETE
 
 
 def _dispatch(arguments: list[str]) -> int:

@@ -92,6 +92,10 @@ class Collector:
         """Distinct findings so far."""
         return len({record["fingerprint"] for record in self._by_key.values()})
 
+    def finding(self, event: events.Finding) -> dict[str, Any]:
+        """The record of a finding that was added, as it is on disk now."""
+        return self._by_key[event.key]
+
     def recorded(self, raw: dict[str, Any], trace: Path) -> None:
         """The trace was recorded for this run."""
         kept = {name: value for name, value in raw.items() if name not in ("event", "program")}

@@ -2,8 +2,10 @@
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from powercut.companions import load
 from powercut.errors import PowercutError, UsageError, nearest
 from powercut.findings import counts, unwritable, write_json, write_text
 from powercut.gate import Gate
-from powercut_reports import github, html, json_report, junit, markdown, sarif, text
+from powercut_reports import closing, github, html, json_report, junit, markdown, sarif, text
 
 FORMATS = ("text", "html", "pages", "json", "sarif", "junit", "github", "markdown")
 JSON_REPORT = "report.json"
@@ -48,8 +50,9 @@ def parse_formats(value: str) -> frozenset[str]:
 
 
 def say(message: str) -> None:
-    """A line for people, on stderr."""
-    print(message, file=sys.stderr, flush=True)
+    """A line for people, on stderr; nothing where that is gone, as it is with a terminal that was closed."""
+    with suppress(OSError):
+        print(message, file=sys.stderr, flush=True)
 
 
 def say_error(error: PowercutError) -> None:
@@ -68,11 +71,14 @@ def colored() -> bool:
 
 
 def print_run(run: dict[str, Any]) -> None:
-    """The findings of a run and its summary, as text on stdout. What a gate accepts has a line in the summary only."""
+    """The findings of a run and its summary, as text on stdout. What a gate accepts has a line in the summary only.
+
+    What the run assumes is for `print_closing` to say.
+    """
     color = colored()
     for finding in filter(counts, run["findings"]):
         print(text.render_finding(finding, color=color), end="\n\n")
-    print(text.render_run(run, color=color))
+    print(text.render_run(run, color=color, assumptions=False))
     if earlier := replays.sentence(run):
         print(f"  Earlier findings: {earlier}")
         for row in run["replayed"]:
@@ -82,6 +88,13 @@ def print_run(run: dict[str, Any]) -> None:
         error = run["error"]
         print(f"  Harness failed: {error['where']}: {error['what']}. {error['next']}")
     print(flush=True)
+
+
+def print_closing(runs: Sequence[dict[str, Any]]) -> None:
+    """A table for each target, and what the verdicts stand on."""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    if words := closing.render(runs, color=colored(), width=width):
+        print(words, flush=True)
 
 
 def print_gate(gate: Gate, runs: Sequence[dict[str, Any]]) -> None:
@@ -135,24 +148,32 @@ def write_gate_reports(
     *,
     fail_on: frozenset[str],
     errors: Sequence[PowercutError] = (),
-    as_json: bool = False,
 ) -> list[Path]:
-    """Writes what a CI gate reads, and returns the paths; `errors` are of requests that came to no run.
-
-    Annotations are printed: on stderr, where a workflow finds them too, when stdout is for JSON alone.
-    """
+    """Writes the files that a CI gate reads, and returns the paths; `errors` are of requests that came to no run."""
     said = [error.paragraph() for error in errors]
-    placed = places.in_repository(runs) if {"sarif", "github"} & formats else []
+    placed = places.in_repository(runs) if "sarif" in formats else []
     written: list[Path] = []
     for name, file, render in CI_REPORTS:
         if name in formats:
             path = out / file
             write_text(path, render(placed if name == "sarif" else runs, fail_on=fail_on, errors=said))
             written.append(path)
-    if "github" in formats:
-        commands = github.render(placed, fail_on=fail_on, errors=said)
-        print(commands, end="", file=sys.stderr if as_json else sys.stdout, flush=True)
     return written
+
+
+def print_annotations(
+    runs: Sequence[dict[str, Any]],
+    formats: frozenset[str],
+    *,
+    fail_on: frozenset[str],
+    errors: Sequence[PowercutError] = (),
+    as_json: bool = False,
+) -> None:
+    """Prints the format `github`: on stderr, where a workflow finds it too, when stdout is for JSON alone."""
+    if "github" in formats:
+        said = [error.paragraph() for error in errors]
+        commands = github.render(places.in_repository(runs), fail_on=fail_on, errors=said)
+        print(commands, end="", file=sys.stderr if as_json else sys.stdout, flush=True)
 
 
 def runs_object(runs: Sequence[dict[str, Any]], *, gate: Gate) -> dict[str, Any]:

@@ -27,6 +27,7 @@ class Listener(Protocol):
 
     def started(self, order: int, name: str) -> None: ...
     def progressed(self, order: int, progress: events.Progress, found: int) -> None: ...
+    def found(self, order: int, finding: dict[str, Any]) -> None: ...
     def ended(self, order: int) -> None: ...
     def announced(self, order: int, sentence: str) -> None: ...
 
@@ -38,6 +39,9 @@ class Silent:
         pass
 
     def progressed(self, order: int, progress: events.Progress, found: int) -> None:
+        pass
+
+    def found(self, order: int, finding: dict[str, Any]) -> None:
         pass
 
     def ended(self, order: int) -> None:
@@ -180,6 +184,8 @@ def explore(request: Request, context: Context, *, order: int = 0) -> dict[str, 
             earlier.begin(trace)
         for event, raw in _explored(request, trace, context=context, checkpoint=checkpoint):
             collector.add(event, raw)
+            if isinstance(event, events.Finding):
+                context.listener.found(order, collector.finding(event))
             if isinstance(event, events.Progress):
                 context.listener.progressed(order, event, collector.finding_count)
     except engine.Interrupted:

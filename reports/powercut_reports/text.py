@@ -26,11 +26,13 @@ from powercut_reports.remedy import cause_sentences, minimal_words, recheck_word
 _STORES_SHOWN = 6
 _WHAT_WIDTH = 48
 _STYLES = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2", "bold red": "1;31"}
-_VERDICT_STYLE = {"consistent": "green", "inconsistent": "bold red", "unknown": "yellow"}
+VERDICT_STYLE = {"consistent": "green", "inconsistent": "bold red", "unknown": "yellow"}
 _FATE_STYLE = {"persisted": "green", "lost": "red", "torn": "yellow"}
 
 
-class _Painter:
+class Painter:
+    """Colours text, or does not."""
+
     def __init__(self, *, color: bool) -> None:
         self._color = color
 
@@ -40,19 +42,22 @@ class _Painter:
 
 def render_finding(finding: dict[str, Any], *, color: bool) -> str:
     """One finding; ends without a newline. `target`, `variant` and `scenario` are named where given."""
-    return _finding(parse_finding(finding), _Painter(color=color))
+    return _finding(parse_finding(finding), Painter(color=color))
 
 
-def render_run(run: dict[str, Any], *, color: bool) -> str:
-    """The summary of one run, without its findings' details; ends without a newline."""
-    return _run(parse_run(run), _Painter(color=color))
+def render_run(run: dict[str, Any], *, color: bool, assumptions: bool = True) -> str:
+    """The summary of one run, without its findings' details; ends without a newline.
+
+    Without `assumptions` it says nothing of them: `closing` does, once for all runs.
+    """
+    return _run(parse_run(run), Painter(color=color), assumptions=assumptions)
 
 
 def _clip(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def _finding(finding: Finding, paint: _Painter) -> str:
+def _finding(finding: Finding, paint: Painter) -> str:
     target = f"{finding.target}:{finding.variant}" if finding.variant else finding.target
     where = [f"target {target}"] if target else []
     where += [f"scenario {finding.scenario}"] if finding.scenario else []
@@ -88,7 +93,7 @@ def _finding(finding: Finding, paint: _Painter) -> str:
     return "\n".join(rows)
 
 
-def _cause(finding: Finding, paint: _Painter) -> list[str]:
+def _cause(finding: Finding, paint: Painter) -> list[str]:
     """What is missing, and what became of it with the fix."""
     cause = finding.cause
     if cause is None:
@@ -98,13 +103,13 @@ def _cause(finding: Finding, paint: _Painter) -> list[str]:
         words = printable(recheck_words(cause.recheck))
         # Where no fix is suggested, what was tried is the evidence for that.
         checked = "Re-checked with the fix" if cause.fix else "A tried order does not mend it"
-        rows.append(f"  {checked}: {paint(words, _VERDICT_STYLE[cause.recheck.verdict])}")
+        rows.append(f"  {checked}: {paint(words, VERDICT_STYLE[cause.recheck.verdict])}")
         if cause.recheck.whole:
             rows.append(f"  The whole run with the fix: {printable(recheck_words(cause.recheck.whole))}")
     return rows
 
 
-def _stores(finding: Finding, paint: _Painter) -> list[str]:
+def _stores(finding: Finding, paint: Painter) -> list[str]:
     groups = story.involved(finding)
     groups = tuple(group for group in groups if group.label) or groups
     shown = groups[:_STORES_SHOWN]
@@ -138,14 +143,14 @@ def _other_places(finding: Finding, shown: set[str]) -> list[tuple[str, str, str
     return rows
 
 
-def _run(run: Run, paint: _Painter) -> str:
+def _run(run: Run, paint: Painter, *, assumptions: bool) -> str:
     settings = [f"model {run.model}", f"strategy {run.strategy}", f"seed {run.seed}"]
     rows = [f"{paint(printable(run.name), 'bold')}  {printable(run.scenario)}  ({printable(', '.join(settings))})"]
     if run.program:
         # The scenario is the recorded command already.
         rows += [f"  {title}: {printable(words)}" for title, words in story.program_rows(run.program)]
     rows.append(
-        f"  Verdict: {paint(run.verdict, _VERDICT_STYLE[run.verdict])}"
+        f"  Verdict: {paint(run.verdict, VERDICT_STYLE[run.verdict])}"
         f", {printable(story.coverage_sentence(run.coverage))}"
     )
     counts = [
@@ -157,7 +162,8 @@ def _run(run: Run, paint: _Painter) -> str:
         fmt.seconds(run.seconds),
     ]
     rows.append("  Explored: " + ", ".join(counts))
-    for title, sentences in (("Not checked", story.not_checked(run.not_checked)), ("Assumes", run.assumptions)):
+    assumed = run.assumptions if assumptions else ()
+    for title, sentences in (("Not checked", story.not_checked(run.not_checked)), ("Assumes", assumed)):
         if sentences:
             rows.append(f"  {title}: " + "; ".join(printable(sentence) for sentence in sentences))
     if run.hygiene:
@@ -176,7 +182,7 @@ def _run(run: Run, paint: _Painter) -> str:
     return "\n".join(rows)
 
 
-def _claims(run: Run, paint: _Painter) -> list[str]:
+def _claims(run: Run, paint: Painter) -> list[str]:
     """How many claims hold, and each that fails; nothing where the run had nothing to measure."""
     held = sum(claim.holds is True for claim in run.claims)
     failed = [claim for claim in run.claims if claim.holds is False]

@@ -1,6 +1,5 @@
 """`powercut audit`: does the engine predict what really happens?"""
 
-from contextlib import nullcontext
 from typing import Annotated, Any
 
 import typer
@@ -50,11 +49,11 @@ def audit(
         model=model, strategy=options.DEFAULT_STRATEGY, atoms=atoms, nested=0, budget=None, seed=seed, paranoid=False
     )
     wanted = requests.for_run(targets.select(target or []), scenario or [], options=chosen, explicit=bool(target))
-    with progress.bars() as (listener, bars), open_context(paths.engine(), out, listener=listener) as context:
+    with progress.shown(len(wanted)) as listener, open_context(paths.engine(), out, listener=listener) as context:
 
         def show(item: dict[str, Any]) -> None:
             if not json:
-                with bars.paused() if bars else nullcontext():
+                with listener.paused():
                     _print(item)
 
         outcome = auditing.run_all(wanted, context, images=images, jobs=jobs or shared.default_jobs(), on_audit=show)

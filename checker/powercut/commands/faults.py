@@ -63,7 +63,7 @@ def faults(
         if not json:
             print(fault_text.render(run), flush=True)
 
-    with progress.bars() as (listener, _), open_context(paths.engine(), out, listener=listener) as context:
+    with progress.shown(len(wanted)) as listener, open_context(paths.engine(), out, listener=listener) as context:
         outcome = injection.run_all(wanted, chosen, context, jobs=jobs or shared.default_jobs(), on_run=show)
     if json:
         output.print_json({"faults": injection.FAULTS_VERSION, "runs": outcome.runs, **summary(outcome.aside)})

@@ -1,7 +1,7 @@
 """What `run` and `explore` share: carry out requests, print results as they come, write the reports."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,8 @@ def errors_reported(out: Path, formats: frozenset[str], *, as_json: bool) -> Ite
         yield
     except PowercutError as error:
         with suppress(PowercutError):  # a folder that cannot be written has its own message
-            output.write_gate_reports([], out, formats, fail_on=frozenset(), errors=[error], as_json=as_json)
+            output.write_gate_reports([], out, formats, fail_on=frozenset(), errors=[error])
+        output.print_annotations([], formats, fail_on=frozenset(), errors=[error], as_json=as_json)
         raise
 
 
@@ -84,7 +85,7 @@ def judge(
             bird.mark(run)
 
     with (
-        progress.bars() as (listener, bars),
+        progress.shown(len(requests)) as listener,
         open_context(
             engine_path,
             out,
@@ -97,37 +98,52 @@ def judge(
         ) as context,
     ):
         explainer = _explainer(explain, requests, context, jobs)
+        lost: OSError | None = None
 
         def show(run: dict[str, Any]) -> None:
+            nonlocal lost
             explainer.run(run)
             if kept:
                 kept.explained(run)
-            if "text" in formats and not as_json:
-                with bars.paused() if bars else nullcontext():
-                    output.print_run(run)
-                    if stats:
-                        output.print_table(TITLES, rows(run))
-                        print(flush=True)
+            try:
+                if "text" in formats and not as_json and lost is None:
+                    with listener.paused():
+                        output.print_run(run)
+                        if stats:
+                            output.print_table(TITLES, rows(run))
+                            print(flush=True)
+                listener.reported(run)
+            except OSError as gone:
+                # Nobody reads on. What was found is kept, and reported in files, as at Ctrl-C.
+                lost = gone
+                context.interrupt.request()
 
         outcome = batch.run_all(requests, context, jobs=jobs, on_run=show)
     if kept:
         kept.close()
-    if bird and (lost := bird.error()):
-        outcome.errors.append(lost)
+    if bird and (missed := bird.error()):
+        outcome.errors.append(missed)
+    # All files come before the screen, which may be gone.
+    written: list[Path] = []
+    try:
+        if outcome.runs:
+            written += output.write_reports(outcome.runs, out, formats, title=title, gate=gate)
+        written += output.write_gate_reports(outcome.runs, out, formats, fail_on=fail_on, errors=outcome.errors)
+    except PowercutError as unwritable:
+        outcome.errors.append(unwritable)
+    if lost is not None:
+        raise lost
     if as_json:
         output.print_json({**output.runs_object(outcome.runs, gate=gate), **summary(outcome.aside)})
     elif "text" in formats:
+        output.print_closing(outcome.runs)
         output.print_gate(gate, outcome.runs)
+    output.print_annotations(outcome.runs, formats, fail_on=fail_on, errors=outcome.errors, as_json=as_json)
     for line in sentences(outcome.aside):
         output.say(line)
     for error in outcome.errors:
         output.say_error(error)
-    if outcome.runs:
-        for path in output.write_reports(outcome.runs, out, formats, title=title, gate=gate):
-            output.say(f"Report: {path}")
-    for path in output.write_gate_reports(
-        outcome.runs, out, formats, fail_on=fail_on, errors=outcome.errors, as_json=as_json
-    ):
+    for path in written:
         output.say(f"Report: {path}")
     if outcome.interrupted:
         output.say("Interrupted: what was found so far is kept; coverage is marked as sampled.")

@@ -42,7 +42,7 @@ def known_bugs(
         paranoid=False,
     )  # fmt: skip
     cases = gallery.cases(scheme, options=chosen)
-    with progress.bars() as (listener, _), open_context(paths.engine(), out, listener=listener) as context:
+    with progress.shown() as listener, open_context(paths.engine(), out, listener=listener) as context:
         verdict = gallery.run(cases, context, jobs=jobs or shared.default_jobs(), explain=explain)
     for error in verdict.outcome.errors:
         output.say_error(error)

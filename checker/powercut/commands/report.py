@@ -53,10 +53,12 @@ def _render(
     elif "text" in formats:
         for run in runs:
             output.print_run(run)
+        output.print_closing(runs)
         output.print_gate(gate, runs)
     names = list(dict.fromkeys(run["target"] for run in runs))
     for path in output.write_reports(runs, folder, formats, title=output.report_title(names), gate=gate):
         output.say(f"Report: {path}")
-    for path in output.write_gate_reports(runs, folder, formats, fail_on=kinds, as_json=as_json):
+    for path in output.write_gate_reports(runs, folder, formats, fail_on=kinds):
         output.say(f"Report: {path}")
+    output.print_annotations(runs, formats, fail_on=kinds, as_json=as_json)
     return worst(exit_code(run, fail_on=kinds) for run in runs)

@@ -1,0 +1,113 @@
+"""What closes a command's output: a table for each target, what all verdicts stand on, and a line for a finding so far.
+
+    level:published
+      scenario            verdict                findings  crash states      time
+      insert              consistent, complete          0         1,234    412 ms
+      update_full_bucket  inconsistent, complete        3  1.8 × 10^19      2.1 s
+    1 target, 2 runs: 1 consistent, 1 inconsistent; 3 findings; 2.5 s
+    Assumes: …
+
+Findings are counted once each, also where several runs have them: the last line may have fewer than the table.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from powercut_reports import format as fmt
+from powercut_reports import story
+from powercut_reports.format import printable
+from powercut_reports.model import Run
+from powercut_reports.parse import parse_finding, parse_run
+from powercut_reports.text import VERDICT_STYLE, Painter
+
+_TITLES = ("scenario", "verdict", "findings", "crash states", "time")
+_LEAST_NAME = 12
+_ORDER = ("consistent", "inconsistent", "unknown")
+
+
+def render_line(finding: dict[str, Any]) -> str:
+    """One finding in one line, for before its run is over; ends without a newline."""
+    parsed = parse_finding(finding)
+    target = f"{parsed.target}:{parsed.variant}" if parsed.variant else parsed.target
+    words = [f"FOUND: powercut: {parsed.invariant} {story.summary_site(parsed)}".rstrip()]
+    words += [f"({' '.join(part for part in (target, parsed.scenario) if part)})"]
+    return printable("  ".join([*words, parsed.file]).rstrip())
+
+
+def render(runs: Sequence[dict[str, Any]], *, color: bool, width: int | None = None) -> str:
+    """The closing summary of several runs; of one, what it assumes. `width`: of the terminal, None for any."""
+    parsed = [parse_run(run) for run in runs]
+    rows: list[str] = []
+    if len(parsed) > 1:
+        rows += _tables(parsed, Painter(color=color), width)
+        rows.append(_total(parsed, runs))
+    if parsed and (assumed := _assumptions(parsed)):
+        rows.append("Assumes: " + "; ".join(assumed))
+    return "\n".join(rows)
+
+
+def _tables(runs: list[Run], paint: Painter, width: int | None) -> list[str]:
+    lines = [(run, _cells(run)) for run in runs]
+    widths = [max(len(cells[i]) for cells in [_TITLES, *(cells for _, cells in lines)]) for i in range(len(_TITLES))]
+    if width is not None:
+        over = 2 + sum(widths) + 2 * (len(widths) - 1) - width
+        widths[0] = max(min(widths[0], _LEAST_NAME), widths[0] - max(0, over))
+    rows: list[str] = []
+    for name in dict.fromkeys(run.name for run in runs):
+        rows.append(paint(printable(name), "bold"))
+        rows.append("  " + _row(_TITLES, widths))
+        for run, cells in lines:
+            if run.name == name:
+                shown = _row(cells, widths)
+                verdict = cells[1].ljust(widths[1])
+                rows.append("  " + shown.replace(verdict, paint(verdict, VERDICT_STYLE[run.verdict]), 1))
+    return rows
+
+
+def _cells(run: Run) -> tuple[str, ...]:
+    covered = "" if run.verdict == "unknown" else f", {story.coverage_words(run.coverage)}{_depth(run)}"
+    power = fmt.power_of_ten(run.crash_states)
+    states = f"{power.mantissa} × 10^{power.exponent}" if power else fmt.grouped(run.crash_states)
+    count = len({finding.fingerprint for finding in run.findings})
+    return printable(run.scenario), f"{run.verdict}{covered}", fmt.grouped(count), states, fmt.seconds(run.seconds)
+
+
+def _depth(run: Run) -> str:
+    """What `complete` does not say where cuts inside recovery were asked for."""
+    depth = run.coverage.nested_complete
+    if run.coverage.kind != "complete" or depth is None:
+        return ""
+    short = not depth if isinstance(depth, bool) else depth < (run.nested or 0)
+    return " without cuts inside recovery" if short else ""
+
+
+def _row(cells: Sequence[str], widths: list[int]) -> str:
+    name = cells[0] if len(cells[0]) <= widths[0] else cells[0][: widths[0] - 1] + "…"
+    words = [name.ljust(widths[0]), cells[1].ljust(widths[1])]
+    words += [cell.rjust(width) for cell, width in zip(cells[2:], widths[2:], strict=True)]
+    return "  ".join(words)
+
+
+def _total(runs: list[Run], raw: Sequence[dict[str, Any]]) -> str:
+    verdicts = Counter(run.verdict for run in runs)
+    found = {finding.fingerprint for run in runs for finding in run.findings}
+    counted = ", ".join(f"{verdicts[name]} {name}" for name in _ORDER if verdicts[name])
+    seconds = sum(run.seconds or 0.0 for run in runs)
+    words = [f"{fmt.plural(len({run.name for run in runs}), 'target')}, {fmt.plural(len(runs), 'run')}: {counted}"]
+    words += [fmt.plural(len(found), "finding"), fmt.seconds(seconds)]
+    interrupted = sum(bool(run.get("interrupted")) for run in raw)
+    words += [f"{interrupted} interrupted"] if interrupted else []
+    return "; ".join(words)
+
+
+def _assumptions(runs: list[Run]) -> list[str]:
+    """Each sentence once; one that not every run stands on says how many do."""
+    told = Counter(sentence for run in runs for sentence in dict.fromkeys(run.assumptions))
+    judged = sum(bool(run.assumptions) for run in runs)
+    return [
+        printable(sentence) + (f" ({count} of {judged} runs)" if count < judged else "")
+        for sentence, count in told.items()
+    ]

@@ -1,0 +1,82 @@
+"""The closing summary: a table for each target, every assumption once."""
+
+from typing import Any
+
+from powercut_reports import closing
+
+ASSUMED = ["sequentially consistent visibility", "a line persists as a whole"]
+
+
+def run(scenario: str, *, variant: str = "published", verdict: str = "consistent", **more: Any) -> dict[str, Any]:
+    return {
+        "target": "level",
+        "variant": variant,
+        "scenario": scenario,
+        "verdict": verdict,
+        "crash_states": "1234",
+        "seconds": 0.4,
+        "nested": 1,
+        "coverage": {"kind": "complete", "covered": "1234", "total": "1234", "nested_complete": 1},
+        "assumptions": ASSUMED,
+        "findings": [],
+        **more,
+    }
+
+
+def test_a_table_for_each_target() -> None:
+    found = [{"fingerprint": "7f3a", "invariant": "lost-item"}, {"fingerprint": "11aa", "invariant": "torn-value"}]
+    sampled = {"kind": "sampled", "covered": "10", "total": "1000", "nested_complete": 1}
+    runs = [
+        run("insert"),
+        run("update", verdict="inconsistent", findings=found, crash_states=str(2**70), seconds=130),
+        run("insert", variant="hardened", coverage=sampled),
+        run("update", variant="hardened", verdict="inconsistent", findings=found[:1]),
+        run("erase", variant="hardened", verdict="unknown", interrupted=True),
+    ]
+    assert closing.render(runs, color=False) == (
+        "level:published\n"
+        "  scenario  verdict                  findings  crash states        time\n"
+        "  insert    consistent, complete            0         1,234      400 ms\n"
+        "  update    inconsistent, complete          2   1.2 × 10^21  2 min 10 s\n"
+        "level:hardened\n"
+        "  scenario  verdict                  findings  crash states        time\n"
+        "  insert    consistent, sampled 1 %         0         1,234      400 ms\n"
+        "  update    inconsistent, complete          1         1,234      400 ms\n"
+        "  erase     unknown                         0         1,234      400 ms\n"
+        "2 targets, 5 runs: 2 consistent, 2 inconsistent, 1 unknown; 2 findings; 2 min 11 s; 1 interrupted\n"
+        "Assumes: sequentially consistent visibility; a line persists as a whole"
+    )
+
+
+def test_one_run_has_no_table() -> None:
+    assert closing.render([run("insert")], color=False) == f"Assumes: {'; '.join(ASSUMED)}"
+    assert closing.render([], color=False) == ""
+
+
+def test_what_only_some_runs_assume() -> None:
+    runs = [run("a"), run("b", assumptions=ASSUMED[:1]), run("c", assumptions=[])]
+    last = closing.render(runs, color=False).splitlines()[-1]
+    assert last == "Assumes: sequentially consistent visibility; a line persists as a whole (1 of 2 runs)"
+
+
+def test_complete_says_where_recovery_was_not_cut() -> None:
+    shallow = {"kind": "complete", "covered": "1", "total": "1"}
+    for depth, told in ((0, True), (False, True), (1, False), (True, False), (None, False)):
+        coverage = {**shallow, "nested_complete": depth}
+        shown = closing.render([run("a", coverage=coverage), run("b")], color=False)
+        assert ("consistent, complete without cuts inside recovery" in shown) is told
+
+
+def test_a_narrow_terminal() -> None:
+    runs = [run("a_scenario_with_a_very_long_name_indeed"), run("b")]
+    for width in (72, 76, 100):
+        lines = closing.render(runs, color=False, width=width).splitlines()[:4]
+        assert max(map(len, lines)) <= width
+    assert "a_scenario_with_a_very_long_name_indeed" in "\n".join(lines)
+
+
+def test_colour_and_foreign_names() -> None:
+    runs = [run("a\x1b[31m"), run("b", verdict="inconsistent")]
+    plain, painted = closing.render(runs, color=False), closing.render(runs, color=True)
+    assert "\x1b" not in plain
+    assert "\x1b[1;31minconsistent, complete\x1b[0m" in painted
