@@ -187,7 +187,9 @@ def _event(text: str, locations: Mapping[str, Location]) -> dict[str, Any]:
     head, _, rest = text.partition(":")
     words = rest.split()
     if not head[:1] == "T" or not head[1:].isdigit() or not words:
-        raise ValueError(f"program: cannot read '{text}'. Write 'T0: store x 1', 'T1: clwb x', 'begin', 'end' or 'crash'.")
+        raise ValueError(
+            f"program: cannot read '{text}'. Write 'T0: store x 1', 'T1: clwb x', 'begin', 'end' or 'crash'."
+        )
     thread, op, arguments = int(head[1:]), words[0], words[1:]
     continues = op == "and" and arguments[:1] and arguments[0] in PIECES
     if continues:

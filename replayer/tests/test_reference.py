@@ -11,7 +11,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from replayer.reference import Adr, CrashPoint, Eadr, Event, Program, ProgramError, answer, crash_points, point_now, whole_images
+from replayer.reference import (
+    Adr,
+    CrashPoint,
+    Eadr,
+    Event,
+    Program,
+    ProgramError,
+    answer,
+    crash_points,
+    point_now,
+    whole_images,
+)
 from replayer.reference.program import LINE_SIZE, STORE_OPS
 from replayer.tests.programs import generate
 
