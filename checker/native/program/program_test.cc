@@ -271,6 +271,29 @@ TEST_F(ProgramCommand, AnAcknowledgedItemIsLost) {
   EXPECT_EQ(findings[0]["operation"]["key"], "c");
 }
 
+// The second item is there before it is asked for: its own operation allows it, the instant before it does not.
+TEST_F(ProgramCommand, AStoreBetweenTwoOperationsIsJudgedThere) {
+  for (const bool between : {true, false}) {
+    Program program;
+    program.begin(1);
+    program.item(1, true);
+    program.item(2, true);
+    program.count(1);
+    program.persist(64);
+    program.end();
+    if (between) program.count(2);
+    program.begin(2);
+    if (!between) program.count(2);
+    program.persist(64);
+    program.end();
+    write(program);
+    const Told told = run_recovery("check", {"--dump", command_json({"dump", "{image}"})});
+    EXPECT_EQ(told.exit, between ? kExitFindings : kExitOk);
+    EXPECT_EQ(told.of("finding").size(), between ? 1u : 0u);
+    if (between) EXPECT_EQ(told.of("finding")[0]["found"], "1 100\n2 200");
+  }
+}
+
 TEST_F(ProgramCommand, AnOutputOfNoPrefix) {
   Program program;
   program.begin(1);

@@ -20,6 +20,9 @@ bool exchange_if(uint64_t* at, uint64_t expected, uint64_t wanted) {
 }
 
 void copy(void* target, const void* source, size_t size) { memcpy(target, source, size); }
+void fill(void* target, int byte, size_t size) { memset(target, byte, size); }
+void copy_text(char* target, const char* text, size_t size) { strncpy(target, text, size); }
+void append_text(char* target, const char* text, size_t most) { strncat(target, text, most); }
 Sixteen load_pair(const Sixteen* at) { return *at; }
 size_t length(const char* text) { return strlen(text); }
 int compare(const char* a, const char* b) { return strcmp(a, b); }

@@ -30,6 +30,7 @@ class HooksTest : public testing::Test {
       test.say("store", addr, size);
       test.heard_.back() += " = " + std::to_string(word);
       if ((flags & POWERCUT_STORE_MEMCALL) != 0) test.heard_.back() += " memcall";
+      if ((flags & POWERCUT_STORE_CONTINUES) != 0) test.heard_.back() += " continues";
       if (test.veto_) longjmp(test.leave_, 1);
     };
     sink.load = [](void* self, uint64_t addr, uint64_t size) {
@@ -69,7 +70,7 @@ class HooksTest : public testing::Test {
     heard_.push_back(std::move(line));
   }
 
-  alignas(64) char pool_[4096];
+  alignas(1024) char pool_[4096];  // so that a long memset has the same pieces everywhere
   Lines heard_;
   int fill_ = 0;
   int terminate_after_ = 0;
@@ -145,6 +146,25 @@ TEST_F(HooksTest, CopiesLoadBeforeTheyStore) {
   subject::load_pair(reinterpret_cast<subject::Sixteen*>(pool_ + 128));
   ASSERT_FALSE(heard_.empty());
   EXPECT_EQ(heard_[0].substr(0, 8), "load 128");
+}
+
+TEST_F(HooksTest, PiecesOfOneStoreContinueIt) {
+  subject::fill(pool_ + 1024, 0, 2048);
+  EXPECT_EQ(heard_, (Lines{"store 1024 1024 = 0 memcall", "store 2048 1024 = 0 memcall continues"}));
+  heard_.clear();
+  __powercut_store_window.base += 1024;  // the first piece is nobody's
+  subject::fill(pool_, 0, 2048);
+  EXPECT_EQ(heard_, Lines{"store 1024 1024 = 0 memcall"});
+  __powercut_store_window.base -= 1024;
+  heard_.clear();
+  subject::copy_text(pool_, "ab", 5);
+  EXPECT_EQ(heard_, (Lines{"store 0 2 = 25185 memcall", "store 2 3 = 0 memcall continues"}));
+  heard_.clear();
+  subject::copy_text(pool_, "", 3);
+  EXPECT_EQ(heard_, Lines{"store 0 3 = 0 memcall"});
+  heard_.clear();
+  subject::append_text(pool_, "cd", 2);
+  EXPECT_EQ(heard_.back(), "store 2 1 = 0 memcall continues");
 }
 
 TEST_F(HooksTest, CopiesThatStraddleTheWindowAreAnnouncedWhole) {
