@@ -29,6 +29,7 @@ PROGRAMS = sorted(path for path in (HERE / "programs").iterdir() if path.suffix 
 LEVELS = ("O0", "O2")
 CLANGS = tuple(f"clang-{major}" for major in compilers.PLUGINS)
 SYMBOLIZER = "llvm-symbolizer-19"
+FLAGS = ((2, "atomic"), (4, "memcall"), (8, "locked"), (16, "continues"))
 UPDATE = bool(os.environ.get("POWERCUT_UPDATE_GOLDENS"))
 
 
@@ -106,7 +107,7 @@ def text_form(events: list[dict[str, Any]], executable: Path) -> Iterator[str]:
             parts.append(str(event["offset"]))
         if "bytes" in event:
             parts += [str(len(event["bytes"]) // 2), event["bytes"]]
-            parts += [name for bit, name in ((2, "atomic"), (4, "memcall"), (8, "locked")) if event["flags"] & bit]
+            parts += [name for bit, name in FLAGS if event["flags"] & bit]
         parts += [event[key] for key in ("code", "text") if key in event]
         if event["stack"]:
             parts.append(f"@ {names[tuple(event['stack'][0])]}")
