@@ -202,7 +202,8 @@ class Fuzzer {
         return {"export-pmemcheck", "--trace", path, "--log", out};
       case 5:
       case 6:
-        return {"audit", "--trace", path, "--images", "2", "--queries", "8", "--step-budget", "20000"};
+        // Without memo: what is predicted with it explores every crash point, and audit has no budget.
+        return {"audit", "--trace", path, "--images", "4", "--queries", "8", "--step-budget", "20000", "--memo-free"};
       default: {
         std::vector<std::string> all = briefly("explore", path);
         if (draw->once_in(4)) all.insert(all.end(), {"--model", "eadr"});
