@@ -60,7 +60,7 @@ class Result:
 
     def report(self) -> str:
         """The findings and the summaries, as `powercut run` prints them."""
-        parts = [text.render_finding(finding, color=False) for finding in self.findings]
+        parts = text.render_bugs(self.findings, color=False)
         parts += [text.render_run(run, color=False) for run in self.runs]
         parts += [
             f"powercut failed: {error['where']}: {error['what']}. {error['next']}"

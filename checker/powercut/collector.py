@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from powercut import events
+from powercut import bugs, events
 from powercut.errors import HarnessError
 from powercut.findings import FindingStore, canonical_order, make_record, symbolised
 from powercut.symbolize import Symbolizer
@@ -193,6 +193,7 @@ class Collector:
         best: dict[str, dict[str, Any]] = {}
         for record in sorted(self._by_key.values(), key=canonical_order):
             best.setdefault(record["fingerprint"], record)
+        bugs.settle(list(best.values()))
         settled = [self._store.put(record, order=self._order) for record in best.values()]
         return [
             {name: value for name, value in record.items() if name not in ("plan", "program")} for record in settled

@@ -1,9 +1,10 @@
 """Findings made ready to act on: the smallest case that shows each, its root cause, and a fix that was tried.
 
-This comes after a run: its findings are on disk already, and are written again with the fields `minimal`, `cause` and
-`drawing` (checker/RUN.md). Drawings are cheap: more findings have one than are explained. A finding that several runs
-of a command have in common is explained once, in the first of them, so that what is explained does not depend on how
-many ran at a time.
+This comes after a run: its findings are on disk already, and are written again with the fields `minimal`, `cause`,
+`bug` and `drawing` (checker/RUN.md). Drawings are cheap: more findings have one than are explained. A bug is explained
+once: of the findings that blame the same store (`bugs`) the first is, and the others get its cause where a cheap check
+shows that it is theirs (`shared_cause`), or none. What several runs of a command have in common is explained in the
+first of them, so that what is explained does not depend on how many ran at a time.
 """
 
 import shutil
@@ -16,9 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from powercut import drawing, engine, findings, minimise, run_records, runner
+from powercut.bugs import bug_keys
 from powercut.cause import find_cause, unexplained
 from powercut.errors import PowercutError
 from powercut.reproduce import load, trace_of_program
+from powercut.shared_cause import shared
 from powercut.user_files import json_of
 
 #: Findings that are explained unless --explain says otherwise: of each run, and of one variant of a target.
@@ -26,6 +29,8 @@ DEFAULT_MOST = 3
 DEFAULT_MOST_OF_VARIANT = 4
 #: Where the traces of minimal cases are kept: OUT/minimal/<fingerprint>/
 FOLDER = "minimal"
+#: Findings of a run that are checked for the cause of another one.
+MOST_SHARED = 64
 #: Of one finding after a run; a search for a smaller case that ends here says so, and 'powercut explain' goes on.
 LIMITS = minimise.Limits(considered=120, seconds=60.0)
 #: For the listener: explanations are no runs.
@@ -55,6 +60,8 @@ class Explainer:
     most_of_variant: int | None = None
     jobs: int = 1
     _known: dict[Name, dict[str, Any]] = field(default_factory=dict)
+    #: The explained finding of each group of findings that blame one store, under each model.
+    _told: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     _count: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def run(self, run: dict[str, Any]) -> None:
@@ -67,7 +74,12 @@ class Explainer:
         counting = [finding for finding in run["findings"] if findings.counts(finding)]
         changed = not run["program"] and self._draw(counting[: drawing.MOST], run)
         # One of the cache is explained already.
-        changed |= self._explain([finding for finding in counting[: self.most] if not finding.get("cause")])
+        changed |= not run["program"] and self._share(counting)
+        first = {_group(finding): finding for finding in reversed(counting)}
+        chosen = [finding for finding in counting if first[_group(finding)] is finding][: self.most]
+        changed |= self._explain([finding for finding in chosen if not finding.get("cause")])
+        self._told |= {_group(finding): finding for finding in chosen if finding.get("cause")}
+        changed |= not run["program"] and self._share(counting)
         if changed:
             findings.write_json(Path(run["file"]), run)
 
@@ -82,10 +94,25 @@ class Explainer:
             self._known |= zip(new, pool.map(self._explained, range(len(new)), new.values()), strict=True)
         known = [finding for finding in chosen if _name(finding) in self._known]
         for finding in known:
-            fields = self._known[_name(finding)]
-            finding |= fields
-            _write_again(Path(finding["file"]), fields)
+            _put(finding, self._known[_name(finding)])
         return bool(known)
+
+    def _share(self, counting: Sequence[dict[str, Any]]) -> bool:
+        """Gives findings the cause of the one that was explained for their group, where a check shows it."""
+        open_ = [finding for finding in counting if not finding.get("cause") and _group(finding) in self._told]
+        changed = False
+        for finding in open_[:MOST_SHARED]:
+            other = self._told[_group(finding)]
+            if other is finding or self.context.interrupt.requested:
+                continue
+            try:
+                cause = shared(finding, other, engine_path=self.context.engine_path)
+            except PowercutError:
+                continue  # nothing is known of its cause, then
+            if cause is not None:
+                _put(finding, {"cause": cause})
+                changed = True
+        return changed
 
     def _draw(self, chosen: Sequence[dict[str, Any]], run: dict[str, Any]) -> bool:
         new = [finding for finding in chosen if "drawing" not in finding] if run["trace"] else []
@@ -116,6 +143,18 @@ def _name(finding: dict[str, Any]) -> Name:
         variant_name=finding["variant"],
         model=finding["model"],
     )
+
+
+def _group(finding: dict[str, Any]) -> tuple[str, str]:
+    """The findings that blame one store; each finding by itself in a record of before there were groups."""
+    return str((finding.get("bug") or {}).get("store") or finding["fingerprint"]), str(finding["model"])
+
+
+def _put(finding: dict[str, Any], fields: dict[str, Any]) -> None:
+    """Completes a finding of a run record, and its own record on disk."""
+    finding |= fields
+    finding["bug"] = bug_keys(finding)
+    _write_again(Path(finding["file"]), {**fields, "bug": finding["bug"]})
 
 
 def _write_again(file: Path, fields: dict[str, Any]) -> None:
@@ -174,6 +213,7 @@ def explain_file(file: Path, *, context: runner.Context, trusted: bool = False) 
     else:
         minimise.refuse_without_plan(record)
     fields = explained(asked, context=context, limits=minimise.Limits())
+    fields["bug"] = bug_keys({**record, **fields})
     findings.write_json(file, {**record, **fields})
     for path in sorted((context.out / "runs").glob("*.json")):
         run = run_records.load(path)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from powercut import source
+from powercut import bugs, source
 from powercut.errors import HarnessError, UsageError
 from powercut.events import Module
 from powercut.fingerprint import fingerprint
@@ -58,6 +58,8 @@ def make_record(
     record["stores"] = [symbolised(store, modules, symbolizer, with_source=True) for store in raw.get("stores") or []]
     if raw.get("fault"):
         record["fault"] = symbolised(raw["fault"], modules, symbolizer, with_source=True)
+    if raw.get("last_store"):
+        record["last_store"] = symbolised(raw["last_store"], modules, symbolizer)
     record["nested_image"] = [
         {
             **nested,
@@ -76,8 +78,7 @@ def make_record(
                 for line in raw["timeline"].get("lines") or []
             ],
         }
-    record["store_site"] = _site(record["stores"], "persisted")
-    record["lost_site"] = _site(record["stores"], "lost") or _site(record["stores"], "torn")
+    bugs.settle([record])
     record["sources"] = source.table(_sites_told(record))
     record["fingerprint"] = fingerprint(record)
     return record
@@ -89,12 +90,6 @@ def _sites_told(record: dict[str, Any]) -> Iterator[str | None]:
         yield from (event["site"] for event in line["events"])
     for nested in record["nested_image"]:
         yield from (store["site"] for store in nested["recovery_stores"])
-
-
-def _site(stores: Sequence[dict[str, Any]], fate: str) -> str | None:
-    """The last decisive store of a fate: the one nearest to the crash. Its site, or None."""
-    sites = [store for store in stores if store.get("decisive") and store.get("fate") == fate and store["site"]]
-    return str(max(sites, key=lambda store: int(store["event"]))["site"]) if sites else None
 
 
 def canonical_order(record: dict[str, Any]) -> tuple[int, int, int, int, str]:

@@ -71,13 +71,13 @@ def colored() -> bool:
 
 
 def print_run(run: dict[str, Any]) -> None:
-    """The findings of a run and its summary, as text on stdout. What a gate accepts has a line in the summary only.
+    """The bugs of a run and its summary, as text on stdout. What a gate accepts has a line in the summary only.
 
     What the run assumes is for `print_closing` to say.
     """
     color = colored()
-    for finding in filter(counts, run["findings"]):
-        print(text.render_finding(finding, color=color), end="\n\n")
+    for told in text.render_bugs(list(filter(counts, run["findings"])), color=color):
+        print(told, end="\n\n")
     print(text.render_run(run, color=color, assumptions=False))
     if earlier := replays.sentence(run):
         print(f"  Earlier findings: {earlier}")

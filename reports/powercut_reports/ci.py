@@ -178,8 +178,11 @@ def place(site: str) -> Place | None:
 
 
 def finding_place(finding: Finding) -> Place | None:
-    """The line to look at: of the store that was lost, else of the one that persisted, else of any that is named."""
-    sites = (finding.lost_site, finding.store_site, story.summary_site(finding))
+    """The line to look at: of the store that was lost, else of one that persisted, else of where recovery died, else of
+    the last store before the cut."""
+    cause = finding.cause
+    told = [side.site for side in (cause.first, cause.second) if side] if cause else []
+    sites = (finding.lost_site, finding.store_site, story.summary_site(finding), finding.last_site, *told)
     return next((found for site in sites if (found := place(site))), None)
 
 

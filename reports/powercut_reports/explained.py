@@ -83,3 +83,4 @@ class Cause:
     explanation: str
     fix: Fix | None
     recheck: Recheck | None
+    shared_with: str = ""  # the finding that it was looked for in; empty: this one

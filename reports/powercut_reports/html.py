@@ -31,6 +31,7 @@ from markupsafe import Markup
 from powercut_reports import format as fmt
 from powercut_reports import json_report, overview, research, story
 from powercut_reports.audit import Audits, parse_audits
+from powercut_reports.bugs import bugs
 from powercut_reports.finding_view import finding_view
 from powercut_reports.model import VERDICTS, Run
 from powercut_reports.overview import RunView
@@ -176,6 +177,7 @@ class _Report:
             "has_baseline": any(item.finding.baseline for view in views for item in view.findings),
             "counts": {verdict: sum(view.run.verdict == verdict for view in views) for verdict in VERDICTS},
             "findings": sum(len(view.findings) for view in views),
+            "bugs": len(bugs(item.finding for view in views for item in view.findings)),
             "incomplete": sum(view.run.coverage.kind != "complete" for view in views),
             "logo": Markup(_static("logo.svg")),
             "parts": self.parts,

@@ -5,7 +5,8 @@
                assumptions, not_checked, seconds,
                findings: [{fingerprint, invariant, operation, query, store_site, lost_site, message, file}],
                hygiene: [{kind, count, site, offset, first_event, message}],
-               claims: [{claim, cites, place, holds, measured, operation, site, note}]}]}
+               claims: [{claim, cites, place, holds, measured, operation, site, note}]}],
+     "bugs": [{id, target, variant, invariants, site, symptoms, findings: [fingerprint], file, cause}]}
 
 A finding that was explained has `cause`: {kind, first, second, sentence, fix, held}; `first` and `second` as text
 "file:line".
@@ -28,6 +29,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from powercut_reports.bugs import Bug, bugs
 from powercut_reports.explained import Cause
 from powercut_reports.model import Finding, Hygiene, Run
 from powercut_reports.parse import parse_run
@@ -45,7 +47,28 @@ def runs_object(runs: list[dict[str, Any]], *, parsed: Sequence[Run] = ()) -> di
 
     `parsed`: the same runs, of a caller that has read them already.
     """
-    return {"runs": [_run(raw, run) for raw, run in zip(runs, parsed or map(parse_run, runs), strict=True)]}
+    read = list(parsed) or [parse_run(raw) for raw in runs]
+    found = bugs(finding for run in read for finding in run.findings)
+    return {
+        "runs": [_run(raw, run) for raw, run in zip(runs, read, strict=True)],
+        "bugs": [_bug(bug) for bug in found],
+    }
+
+
+def _bug(bug: Bug) -> dict[str, Any]:
+    """What is wrong once, and the findings that show it; the first of them is the one to read."""
+    told = bug.told
+    return {
+        "id": bug.id,
+        "target": told.target,
+        "variant": told.variant,
+        "invariants": sorted({finding.invariant for finding in bug.findings}),
+        "site": summary_site(told) or None,
+        "symptoms": bug.symptoms,
+        "findings": list(dict.fromkeys(finding.fingerprint for finding in bug.findings)),
+        "file": told.file or None,
+        **({"cause": _cause(told.cause)} if told.cause else {}),
+    }
 
 
 def _big(value: object) -> str | None:

@@ -14,11 +14,12 @@ from xml.etree import ElementTree as Xml
 
 from powercut_reports import ci, text
 from powercut_reports import format as fmt
+from powercut_reports.bugs import bugs, counted
 from powercut_reports.ci import Results
 from powercut_reports.format import printable
 from powercut_reports.model import Run
 
-# A case with more findings names the others in one line each: viewers load all of a failure's text at once.
+# A case with more bugs names the others in one line each: viewers load all of a failure's text at once.
 _REPORTS_SHOWN = 20
 
 
@@ -76,17 +77,18 @@ def _message(run: Run, names: list[str]) -> str:
     if len(names) == 1 and run.findings:
         return printable(f"{names[0]}: {run.findings[0].message}")
     kinds = ", ".join(f"{count} {name}" for name, count in Counter(names).items())
-    return printable(f"{fmt.plural(len(names), 'finding')}: {kinds}")
+    found = counted(bugs(run.findings)) if run.findings else fmt.plural(len(names), "finding")
+    return printable(f"{found}: {kinds}")
 
 
 def _reports(run: Run, raw: dict[str, Any], results: Results) -> str:
-    """The text report of each finding."""
+    """The text report of each bug."""
     owner = {name: raw.get(name) for name in ("target", "variant", "scenario")}
-    findings = ci.counted(raw)
-    shown = [text.render_finding({**finding, **owner}, color=False) for finding in findings[:_REPORTS_SHOWN]]
+    shown = text.render_bugs([{**finding, **owner} for finding in ci.counted(raw)], color=False)
     rest = [
-        f"{printable(finding.invariant)}  {printable(finding.file or finding.reproduce)}"
-        for finding in run.findings[_REPORTS_SHOWN:]
+        f"{printable(bug.told.invariant)}  {printable(bug.told.file or bug.told.reproduce)}"
+        for bug in bugs(run.findings)[_REPORTS_SHOWN:]
     ]
+    del shown[_REPORTS_SHOWN:]
     rows = [printable(f"{row.kind}  {row.site}  {row.message}") for row in run.hygiene if ci.counts(row, results)]
     return "\n\n".join([*shown, *("\n".join(part) for part in (rest, rows) if part)])

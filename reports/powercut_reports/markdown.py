@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from powercut_reports import ci, story
 from powercut_reports import format as fmt
+from powercut_reports.bugs import Bug, bugs, counted, symptom_words
 from powercut_reports.ci import Results
 from powercut_reports.format import printable
-from powercut_reports.model import Finding, Run
+from powercut_reports.model import Run
 
 #: Bytes; below GitHub's limit, with room for what a workflow adds.
 LIMIT = 1_000_000
 _RESERVE = 2_000  # for verdict, headings and the notes on what was left out
 _STORES_SHOWN = 12
+_SYMPTOMS = 12
 _CELL = 300
 _ORDER = (ci.FINDINGS, ci.INCOMPLETE, ci.CLEAN)
 
@@ -42,7 +44,9 @@ def render(
     parts += ["\n" if errors else "", head] if runs else []
     parts += _within(room // 2, (_row(run) for run in ordered), "run", prefix="| … | ", suffix=" | | | | |")
     room -= _size(parts)
-    parts += _within(room, (_finding(f, run) for run in ordered for f in run.findings), "finding", prefix="\n")
+    subjects = {id(finding): run for run in ordered for finding in run.findings}
+    found = bugs(finding for run in ordered for finding in run.findings)
+    parts += _within(room, (_bug(bug, subjects) for bug in found), "bug", prefix="\n")
     room = limit - _RESERVE - _size(parts)
     hygiene = list(_hygiene(results))
     if hygiene:
@@ -71,10 +75,11 @@ def _within(room: int, blocks: Iterable[str], noun: str, *, prefix: str = "", su
 
 def _verdict(results: Results) -> str:
     outcomes = Counter(ci.outcome(run, results) for run in results.runs)
-    found = sum(len(run.findings) for run in results.runs)
-    counted = sum(ci.counts(row, results) for run in results.runs for row in run.hygiene)
-    if found or counted:
-        bold = f"❌ {fmt.plural(found + counted, 'finding')}"
+    found = bugs(finding for run in results.runs for finding in run.findings)
+    marked = sum(ci.counts(row, results) for run in results.runs for row in run.hygiene)
+    if found or marked:
+        said = [counted(found)] if found else []
+        bold = f"❌ {' and '.join([*said, *([fmt.plural(marked, 'hygiene finding')] if marked else [])])}"
     elif outcomes[ci.INCOMPLETE] or results.errors or not results.runs:
         bold = "⚠️ No finding, but not everything was judged"
     else:
@@ -106,8 +111,10 @@ def _row(run: Run) -> str:
     return "| " + " | ".join(_plain(cell) for cell in cells) + " |\n"
 
 
-def _finding(finding: Finding, run: Run) -> str:
-    place = story.summary_site(finding) if not finding.lost_site else finding.lost_site
+def _bug(bug: Bug, runs: Mapping[int, Run]) -> str:
+    """The finding that stands for it, and the others in a line each."""
+    finding, run = bug.told, runs[id(bug.told)]
+    place = story.summary_site(finding)
     rows = [f"\n### {_plain(finding.invariant)} {_code(place)}".rstrip(), ""]
     rows += [f"{_plain(story.headline(finding))} ({_plain(ci.subject(run))})", ""]
     groups = story.involved(finding)
@@ -120,6 +127,14 @@ def _finding(finding: Finding, run: Run) -> str:
     rows += ["", _plain(story.story(finding), width=4 * _CELL)]
     if remedy := ci.remedy(finding):
         rows += ["", f"**{_plain(remedy, width=4 * _CELL)}**"]
+    if bug.others:
+        rows += ["", f"The same bug shows in {fmt.plural(len(bug.others), 'more finding')}:", ""]
+        rows += [
+            f"- {_plain(symptom_words(other))} ({_plain(ci.subject(runs[id(other)]))})"
+            for other in bug.others[:_SYMPTOMS]
+        ]
+        if len(bug.others) > _SYMPTOMS:
+            rows.append(f"- and {fmt.grouped(len(bug.others) - _SYMPTOMS)} more")
     if finding.reproduce:
         rows += ["", *_fenced(finding.reproduce)]
     return "\n".join(rows) + "\n"

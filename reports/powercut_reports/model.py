@@ -164,6 +164,10 @@ class Finding:
     minimal: Minimal | None
     cause: Cause | None
     drawing: Drawing | None
+    last_site: str = ""  # of the last store before the cut
+    last_function: str = ""
+    bug_cause: str = ""  # keys of checker/RUN.md, "bug"
+    bug_store: str = ""
 
 
 @dataclass(frozen=True)

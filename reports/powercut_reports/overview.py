@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from powercut_reports import story
 from powercut_reports.audit import Audit, Audits
+from powercut_reports.bugs import bugs, counted
 from powercut_reports.finding_view import FindingView
 from powercut_reports.model import Run
 
@@ -26,6 +27,16 @@ class RunView:
     findings: tuple[FindingView, ...]
     not_checked: tuple[str, ...]
     audit: Audit
+
+    @property
+    def bugs(self) -> tuple[tuple[FindingView, ...], ...]:
+        """The findings by what is wrong, the one to read first in front."""
+        views = {id(item.finding): item for item in self.findings}
+        return tuple(tuple(views[id(finding)] for finding in bug.findings) for bug in bugs(self.run.findings))
+
+    @property
+    def bug_words(self) -> str:
+        return counted(bugs(self.run.findings))
 
     @property
     def new(self) -> int:

@@ -274,6 +274,7 @@ def _cause(raw: Raw) -> Cause:
         explanation=as_text(raw.get("explanation")),
         fix=Fix(as_text(fix.get("kind")), as_text(fix.get("sentence")), as_text(fix.get("site"))) if fix else None,
         recheck=_recheck(recheck) if recheck else None,
+        shared_with=as_text(raw.get("shared_with")),
     )
 
 
@@ -281,6 +282,7 @@ def parse_finding(raw: Raw, run: Raw | None = None) -> Finding:
     """`run` names the target and scenario for a finding that does not carry them itself."""
     owner = run or {}
     crash, fault, contents = _dict(raw.get("crash_point")), _dict(raw.get("fault")), _dict(raw.get("contents"))
+    last, bug = _dict(raw.get("last_store")), _dict(raw.get("bug"))
     nested = tuple(_nested(image) for image in _dicts(raw.get("nested_image")))
     return Finding(
         fingerprint=as_text(raw.get("fingerprint")) or as_text(raw.get("key")),
@@ -313,6 +315,10 @@ def parse_finding(raw: Raw, run: Raw | None = None) -> Finding:
         minimal=_minimal(minimal, owner or raw) if (minimal := _dict(raw.get("minimal"))) else None,
         cause=_cause(cause) if (cause := _dict(raw.get("cause"))) else None,
         drawing=parse_drawing(raw.get("drawing")),
+        last_site=as_text(last.get("site")),
+        last_function=as_text(last.get("function")),
+        bug_cause=as_text(bug.get("cause")),
+        bug_store=as_text(bug.get("store")),
     )
 
 

@@ -5,13 +5,18 @@ which one it is of. A finding's code flow is what happened to the lines that the
 flush, fence), then the cut. An invocation that could not judge has `executionSuccessful` false, and one that did not
 cover everything a notification: a file without results alone says nothing.
 
-Known limit: code scanning shows only results with a place in a file; a finding without line numbers has none.
+A bug is one result: that of the finding which stands for it, with the others in `properties.symptoms`. It is placed at
+the store that was lost, else at another store of the finding, else where recovery died, else at the last store before
+the cut.
+
+Known limit: code without line numbers has no line; its place is the address in its file.
 https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 """
 
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import PurePosixPath
@@ -20,6 +25,7 @@ from urllib.parse import quote
 
 from powercut_reports import __version__, ci, story
 from powercut_reports import format as fmt
+from powercut_reports.bugs import Bug, bugs
 from powercut_reports.ci import Accepted, Place, Results, Rule
 from powercut_reports.format import printable
 from powercut_reports.model import Finding, Hygiene, Run, TimelineEvent, TimelineLine
@@ -28,6 +34,8 @@ from powercut_reports.parse import own_frame
 Json = dict[str, Any]
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+#: The page of the tool, as the schema asks for it.
+INFORMATION = "https://github.com/powercut/powercut"
 #: Raised when what a fingerprint is made of changes its meaning.
 FINGERPRINT = "powercut/v2"
 # A hot line can have thousands of events; the last ones before the cut decide.
@@ -53,8 +61,13 @@ def log(results: Results) -> Json:
         rules.setdefault(item.finding.invariant, ci.unknown_rule(item.finding.invariant, hygiene=False))
     index = {name: number for number, name in enumerate(rules)}
     found: list[Json] = []
+    owners = {id(finding): number for number, run in enumerate(results.runs) for finding in run.findings}
+    of_run: dict[int, list[Json]] = defaultdict(list)
+    for bug in bugs(finding for run in results.runs for finding in run.findings):
+        number = owners[id(bug.told)]
+        of_run[number].append(_bug(bug, results.runs[number]))
     for number, run in enumerate(results.runs):
-        members = [_finding(finding, run) for finding in run.findings]
+        members = of_run[number]
         members += [_accepted(item, run) for item in results.accepted[number]]
         members += [_hygiene(row, run, results) for row in run.hygiene]
         found += [
@@ -63,7 +76,8 @@ def log(results: Results) -> Json:
         ]
     invocations = [_invocation(run, raw) for run, raw in zip(results.runs, results.raw, strict=True)]
     invocations += [_failed(message) for message in results.errors]
-    driver = {"name": "powercut", "version": __version__, "rules": [_rule(rule, results) for rule in rules.values()]}
+    about = {"name": "powercut", "version": __version__, "informationUri": INFORMATION}
+    driver = {**about, "rules": [_rule(rule, results) for rule in rules.values()]}
     return {
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -146,9 +160,28 @@ def _physical(place: Place | None) -> Json:
     return {"physicalLocation": {"artifactLocation": _uri(place.file), **region}}
 
 
-def _location(place: Place | None, run: Run) -> Json:
+def _location(place: Place | None, run: Run, site: str = "") -> Json:
+    """`site` is of code without line numbers: "queue+0x12ab"."""
     named = {"fullyQualifiedName": printable(f"{run.name}/{run.scenario}")}
+    module, plus, address = site.rpartition("+0x")
+    if place is None and plus and all(digit in "0123456789abcdef" for digit in address):
+        at = {"relativeAddress": int(address, 16), "fullyQualifiedName": printable(site)}
+        return {"physicalLocation": {"artifactLocation": _uri(module), "address": at}}
     return _physical(place) or {"logicalLocations": [named]}
+
+
+def _bug(bug: Bug, run: Run) -> Json:
+    """The finding that stands for the bug, and what else it shows in."""
+    result = _finding(bug.told, run)
+    if bug.others:
+        more = f" The same bug shows in {fmt.plural(len(bug.others), 'more finding')}."
+        result["message"] = _text(result["message"]["text"] + more)
+        result["occurrenceCount"] = len(bug.findings)
+        result["properties"]["symptoms"] = [
+            {"fingerprint": other.fingerprint, "invariant": other.invariant, "scenario": printable(other.scenario)}
+            for other in bug.others
+        ]
+    return result
 
 
 def _finding(finding: Finding, run: Run) -> Json:
@@ -159,7 +192,7 @@ def _finding(finding: Finding, run: Run) -> Json:
         "ruleId": finding.invariant,
         "level": "error",
         "message": _text(" ".join(message)),
-        "locations": [_location(ci.finding_place(finding), run)],
+        "locations": [_location(ci.finding_place(finding), run, story.summary_site(finding))],
         "partialFingerprints": {FINGERPRINT: finding.fingerprint},
         "codeFlows": [_flow(finding)],
         "relatedLocations": _related(finding),

@@ -15,7 +15,8 @@ from powercut_reports.explained import Cause
 from powercut_reports.model import Claim, Coverage, CrashPoint, Fault, Finding, NotChecked, Program, Run, Store
 from powercut_reports.parse import own_frame
 
-_FATES = ("persisted", "torn", "lost")
+#: What was lost is what a finding is about, so it comes first.
+_FATES = ("lost", "torn", "persisted")
 _SITES_IN_SENTENCE = 2
 
 
@@ -59,7 +60,7 @@ def _labels() -> Iterator[str]:
 
 
 def involved(finding: Finding) -> tuple[Involved, ...]:
-    """Stores grouped by source line and fate: decisive ones first, those that persisted before those lost.
+    """Stores grouped by source line and fate: decisive ones first, those lost before those that persisted.
 
     Where the cause is known, A and B are its stores: B what must be durable before A.
     """
@@ -199,12 +200,15 @@ def headline(finding: Finding) -> str:
 
 
 def summary_site(finding: Finding) -> str:
-    """The source line that names the finding in one-line summaries."""
-    if finding.store_site or finding.lost_site:
-        return finding.store_site or finding.lost_site
-    groups = involved(finding)
+    """The source line that names the finding in one-line summaries: of the store that was lost, where one was.
+
+    Where no store is to blame it is where recovery died, else the last store of the operation.
+    """
+    if finding.lost_site or finding.store_site:
+        return finding.lost_site or finding.store_site
+    decisive = next((group.site for group in involved(finding) if group.label and group.site), "")
     frame = own_frame(finding.fault.frames) if finding.fault else None
-    return groups[0].site if groups and groups[0].site else frame.site if frame else ""
+    return decisive or (frame.site if frame else "") or finding.last_site or finding.last_function
 
 
 def standing(finding: Finding) -> str:

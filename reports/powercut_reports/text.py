@@ -14,16 +14,19 @@ The last line is for tools: one finding, one line, no padding. Everything foreig
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from powercut_reports import format as fmt
 from powercut_reports import story
+from powercut_reports.bugs import bugs, counted, symptom_words
 from powercut_reports.format import printable
 from powercut_reports.model import Finding, Run
 from powercut_reports.parse import own_frame, parse_finding, parse_run
 from powercut_reports.remedy import cause_sentences, minimal_words, recheck_words
 
 _STORES_SHOWN = 6
+_SYMPTOMS = 12
 _WHAT_WIDTH = 48
 _STYLES = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2", "bold red": "1;31"}
 VERDICT_STYLE = {"consistent": "green", "inconsistent": "bold red", "unknown": "yellow"}
@@ -45,6 +48,12 @@ def render_finding(finding: dict[str, Any], *, color: bool) -> str:
     return _finding(parse_finding(finding), Painter(color=color))
 
 
+def render_bugs(findings: Sequence[dict[str, Any]], *, color: bool) -> list[str]:
+    """A report for each bug that the findings come to: its first finding, and a line for each other symptom."""
+    paint = Painter(color=color)
+    return [_finding(bug.told, paint, bug.others) for bug in bugs(map(parse_finding, findings))]
+
+
 def render_run(run: dict[str, Any], *, color: bool, assumptions: bool = True) -> str:
     """The summary of one run, without its findings' details; ends without a newline.
 
@@ -57,7 +66,7 @@ def _clip(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def _finding(finding: Finding, paint: Painter) -> str:
+def _finding(finding: Finding, paint: Painter, others: Sequence[Finding] = ()) -> str:
     target = f"{finding.target}:{finding.variant}" if finding.variant else finding.target
     where = [f"target {target}"] if target else []
     where += [f"scenario {finding.scenario}"] if finding.scenario else []
@@ -87,10 +96,21 @@ def _finding(finding: Finding, paint: Painter) -> str:
     rows.append("  Power cut: " + printable(cut))
     if finding.minimal and finding.minimal.operations:
         rows.append("  Smallest case: " + printable(minimal_words(finding.minimal)))
+    rows += _symptoms(others)
     if finding.reproduce:
         rows.append(f"  Reproduce: {printable(finding.reproduce)}")
     rows.append(f"SUMMARY: powercut: {printable(f'{finding.invariant} {story.summary_site(finding)}'.rstrip())}")
     return "\n".join(rows)
+
+
+def _symptoms(others: Sequence[Finding]) -> list[str]:
+    """The other findings of a bug, a line each."""
+    if not others:
+        return []
+    rows = [f"  The same bug shows in {fmt.plural(len(others), 'more finding')}:"]
+    rows += [f"    {printable(symptom_words(other))}  {printable(other.file)}".rstrip() for other in others[:_SYMPTOMS]]
+    left_out = len(others) - _SYMPTOMS
+    return [*rows, f"    and {fmt.grouped(left_out)} more"] if left_out > 0 else rows
 
 
 def _cause(finding: Finding, paint: Painter) -> list[str]:
@@ -174,11 +194,16 @@ def _run(run: Run, paint: Painter, *, assumptions: bool) -> str:
         rows.append("  Hygiene: " + ", ".join(tallies))
     rows += _claims(run, paint)
     if run.findings:
-        rows.append(f"  Findings: {fmt.grouped(len(run.findings))}")
-        for finding in run.findings:
-            cells = [paint(printable(finding.invariant), "red"), printable(story.summary_site(finding))]
-            cells += [printable(words)] if (words := story.standing(finding)) else []
-            rows.append("    " + "  ".join([*cells, printable(finding.file)]).rstrip())
+        found = bugs(run.findings)
+        rows.append(f"  Findings: {counted(found)}")
+        for bug in found:
+            for finding in bug.findings:
+                cells = [paint(printable(finding.invariant), "red"), printable(story.summary_site(finding))]
+                cells += [printable(words)] if (words := story.standing(finding)) else []
+                rows.append(
+                    ("    " if finding is bug.told else "      ")
+                    + "  ".join([*cells, printable(finding.file)]).rstrip()
+                )
     return "\n".join(rows)
 
 

@@ -263,7 +263,7 @@ def test_github_says_nothing_of_a_clean_run(sample_runs: list[Raw]) -> None:
 def test_markdown_says_verdict_runs_and_findings(sample_runs: list[Raw]) -> None:
     text = markdown.render(sample_runs)
     lines = text.splitlines()
-    assert lines[2] == "**❌ 3 findings** in 8 runs: 2 with findings, 2 unknown or not complete, 4 clean."
+    assert lines[2] == "**❌ 3 bugs, 3 symptoms** in 8 runs: 2 with findings, 2 unknown or not complete, 4 clean."
     rows = [line for line in lines if line.startswith("| level")]
     assert len(rows) == 8 and all(len(re.findall(r"(?<!\\)\|", row)) == 7 for row in rows)
     assert "inconsistent" in rows[0] and "consistent" in rows[-1]
@@ -300,7 +300,7 @@ def test_markdown_keeps_its_limit_and_counts_what_it_leaves_out(sample_runs: lis
     runs = many(sample_runs, 1000) + [deepcopy(sample_runs[0]) for _ in range(1000)]
     text = markdown.render(runs, limit=limit)
     assert len(text.encode()) <= limit
-    left = re.search(r"^([\d,]+) more findings left out", text, re.M)
+    left = re.search(r"^([\d,]+) more bugs left out", text, re.M)
     assert left and text.count("\n### lost-item") + int(left[1].replace(",", "")) == 1000
     assert "more runs left out" in text
 

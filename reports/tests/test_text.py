@@ -41,7 +41,7 @@ def test_colour_adds_escapes_and_nothing_else(sample_runs: list[Raw], lost_item:
 def test_first_and_last_line_are_for_tools(lost_item: Raw) -> None:
     lines = text.render_finding(lost_item, color=False).splitlines()
     assert lines[0] == "ERROR: powercut: lost-item  (target level:published, scenario update_full_bucket)"
-    assert lines[-1] == "SUMMARY: powercut: lost-item targets/level/update.cc:85"
+    assert lines[-1] == "SUMMARY: powercut: lost-item targets/level/update.cc:80"
 
 
 def test_a_hostile_target_cannot_steer_the_terminal_nor_forge_a_line(lost_item: Raw) -> None:

@@ -25,6 +25,8 @@ from powercut.symbolize import Frame
 
 #: Fixes that are put on top of each other before the search gives up.
 ROUNDS = 8
+#: What a store of recovery tells of itself in a record.
+_OF_STORE = ("site", "function", "stack", "offset", "size", "identity")
 #: Executions that one exploration with a fix may take.
 BUDGET = 50_000
 
@@ -354,7 +356,7 @@ class _Search:
             return None
         store = stores[-1]
         if isinstance(store, RecoveryStore):
-            found = {name: store.record.get(name) for name in ("site", "function", "stack", "offset", "size")}
+            found = {name: store.record.get(name) for name in _OF_STORE}
             frames = store.record["stack"]
             event, data = None, ""
             text = next((line["text"].strip() for f in frames for line in f.get("source", ()) if line["focus"]), "")
@@ -363,6 +365,7 @@ class _Search:
             frames = [_with_source(frame) for frame in place.frames]
             event, data, text = store.index, store.bytes, place.text
             found = {"site": place.site, "function": place.function, "stack": frames}
+            found["identity"] = place.identity.record() if place.identity else None
             found |= {"offset": store.offset, "size": store.size} if store.stores else {"offset": None, "size": None}
         line = text
         if role == "acknowledgement" and isinstance(store, TraceEvent):

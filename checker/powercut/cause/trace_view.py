@@ -12,6 +12,7 @@ from powercut import engine, source
 from powercut.errors import UsageError
 from powercut.events import Module, Modules
 from powercut.function_names import function_name
+from powercut.place_identity import PlaceIdentity, identity_of
 from powercut.symbolize import Frame, Symbolizer, site_frame
 
 #: Most events that a trace may have to be looked through.
@@ -58,6 +59,7 @@ class Place:
     text: str
     path: Path_
     frames: tuple[Frame, ...] = field(repr=False, default=())
+    identity: PlaceIdentity | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,6 +155,7 @@ def place_of(frames: Sequence[Frame]) -> Place:
         text=source.line(chosen.file, chosen.line).strip() if chosen and chosen.file else "",
         path=tuple(f"{function_name(frame.function)} {frame.place}" for frame in own),
         frames=tuple(frames),
+        identity=identity_of(chosen),
     )
 
 

@@ -1,0 +1,75 @@
+"""Findings put together by what is wrong: one bug is one report, however many ways it shows.
+
+A record says in `bug` which cause it has, and which store it blames (checker/RUN.md). Findings with one cause are one
+bug. A finding without a cause belongs to the bug of those that blame the same store, where these have one cause between
+them; else it stands with the others that blame this store and have none. A record that says neither stands alone.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from powercut_reports import format as fmt
+from powercut_reports.model import Finding
+
+
+@dataclass(frozen=True)
+class Bug:
+    """`findings` in their order, but the one to tell of first: the first with a cause that was looked for in it."""
+
+    id: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def told(self) -> Finding:
+        return self.findings[0]
+
+    @property
+    def others(self) -> tuple[Finding, ...]:
+        return self.findings[1:]
+
+    @property
+    def symptoms(self) -> int:
+        """Its findings, those that several runs show counted once."""
+        return len({(finding.target, finding.variant, finding.fingerprint) for finding in self.findings})
+
+
+def bugs(findings: Iterable[Finding]) -> tuple[Bug, ...]:
+    """The bugs, in the order of their first findings."""
+    every = list(findings)
+    causes: dict[str, set[str]] = defaultdict(set)
+    for finding in every:
+        if finding.bug_cause and finding.bug_store:
+            causes[finding.bug_store].add(finding.bug_cause)
+    groups: dict[str, list[Finding]] = {}
+    for finding in every:
+        groups.setdefault(_bug_of(finding, causes.get(finding.bug_store, set())), []).append(finding)
+    return tuple(Bug(name, _told_first(members)) for name, members in groups.items())
+
+
+def _bug_of(finding: Finding, causes: set[str]) -> str:
+    if finding.bug_cause:
+        return finding.bug_cause
+    if finding.bug_store:
+        return next(iter(causes)) if len(causes) == 1 else finding.bug_store
+    return f"{finding.target}:{finding.variant}:{finding.fingerprint}"
+
+
+def _told_first(members: Sequence[Finding]) -> tuple[Finding, ...]:
+    first = next((f for f in members if f.cause and not f.cause.shared_with), None) or next(
+        (f for f in members if f.cause), members[0]
+    )
+    return (first, *(finding for finding in members if finding is not first))
+
+
+def counted(found: Sequence[Bug]) -> str:
+    """ "3 bugs, 7 symptoms" """
+    return f"{fmt.plural(len(found), 'bug')}, {fmt.plural(sum(bug.symptoms for bug in found), 'symptom')}"
+
+
+def symptom_words(finding: Finding) -> str:
+    """One line for a symptom that is not told of by itself: what is wrong, and with which operation."""
+    operation = f" ({'during' if finding.operation.in_flight else 'after'} {finding.operation})"
+    return f"{finding.invariant}: {finding.message or finding.query}" + (operation if str(finding.operation) else "")
