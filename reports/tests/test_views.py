@@ -74,9 +74,9 @@ def test_stores_of_one_place_and_fate_are_one_entry(lost_item: Raw) -> None:
     stores += [{**stores[2], "event": 1227, "offset": 0x10A8}, {**stores[2], "event": 1228, "fate": "persisted"}]
     groups = story.involved(parse_finding(lost_item))
     assert [(g.label, g.fate, len(g.stores)) for g in groups if g.label] == [
-        ("A", "persisted", 1), ("B", "persisted", 1), ("C", "lost", 2),
+        ("A", "lost", 2), ("B", "persisted", 1), ("C", "persisted", 1),
     ]  # fmt: skip
-    assert groups[2].extent == "30 bytes at 0x10a0 in 2 stores"
+    assert groups[0].extent == "30 bytes at 0x10a0 in 2 stores"
 
 
 def test_a_nested_cut_without_a_floor_shows_its_bytes_alone() -> None:
