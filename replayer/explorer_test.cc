@@ -241,6 +241,12 @@ Case any_case() {
   const size_t longest = c.nested == 2 ? 7 : 14;
   if (c.scheme.recovery.size() > longest) c.scheme.recovery.resize(longest);
   if (c.trace.size() > 14) c.trace.resize(14);
+  for (size_t i = 1; i < c.trace.size(); ++i) {
+    const TraceStep& before = c.trace[i - 1];
+    const bool stores = before.kind == EventKind::kStore && before.flags == 0 && c.trace[i].kind == EventKind::kStore;
+    if (!stores || c.trace[i].flags != 0 || before.thread != c.trace[i].thread) continue;
+    if (*rc::gen::inRange(0, 3) == 0) c.trace[i].flags = kStoreContinues;
+  }
   // With cuts inside recovery the number of images grows with every store.
   testing::tame(&c.trace, c.model, c.policy, c.nested == 0 ? kEagerLimit : c.nested == 1 ? 60 : 12);
   c.trace.push_back({EventKind::kOpEnd});

@@ -28,6 +28,7 @@ enum class Op : uint8_t {
   kStore,         // word b = register a
   kStoreConst,    // word b = c in each byte
   kStoreNt,       // the same, non-temporal
+  kStorePieces,   // word b = c, and as a further piece of the same store word b + 1 + a
   kExchange,      // a = word b, word b = c, locked
   kFlush,         // word b's line
   kClflush,
@@ -51,15 +52,16 @@ struct Instruction {
 using Program = std::vector<Instruction>;
 
 inline std::ostream& operator<<(std::ostream& out, const Instruction& i) {
-  static const char* const names[] = {
-      "load", "load-indirect", "store", "store-const", "store-nt", "xchg",    "flush",   "clflush", "fence",
-      "skip", "emit",          "heap=", "=heap",       "grow",     "global=", "=global", "abort-if"};
+  static const char* const names[] = {"load",  "load-indirect", "store",   "store-const", "store-nt", "pieces",
+                                      "xchg",  "flush",         "clflush", "fence",       "skip",     "emit",
+                                      "heap=", "=heap",         "grow",    "global=",     "=global",  "abort-if"};
   return out << names[static_cast<int>(i.op)] << ' ' << int{i.a} << ' ' << int{i.b} << ' ' << int{i.c} << " ("
              << int{i.size} << '+' << int{i.skew} << "); ";
 }
 
 inline bool stores(const Instruction& i) {
-  return i.op == Op::kStore || i.op == Op::kStoreConst || i.op == Op::kStoreNt || i.op == Op::kExchange;
+  return i.op == Op::kStore || i.op == Op::kStoreConst || i.op == Op::kStoreNt || i.op == Op::kStorePieces ||
+         i.op == Op::kExchange;
 }
 
 inline constexpr size_t kRegisters = 3, kHeapWords = 3;
@@ -103,6 +105,11 @@ inline void execute(const Program& program, uint64_t* heap, ResultBuffer* result
         break;
       case Op::kStoreNt:
         store_sized(place, i.size, in_each_byte(i.c), POWERCUT_STORE_NT);
+        break;
+      case Op::kStorePieces:
+        store_sized(place, i.size, in_each_byte(i.c));
+        store_sized(offset_of(i.b + 1u + i.a % kRegisters, i.skew), i.size, in_each_byte(i.c),
+                    POWERCUT_STORE_CONTINUES);
         break;
       case Op::kExchange:
         a = exchange(offset_of(i.b), in_each_byte(i.c));

@@ -47,6 +47,7 @@ inline rc::Gen<Program> any_recovery() {
                                                       {2, Op::kStore},
                                                       {2, Op::kStoreConst},
                                                       {1, Op::kStoreNt},
+                                                      {2, Op::kStorePieces},
                                                       {1, Op::kExchange},
                                                       {3, Op::kFlush},
                                                       {1, Op::kClflush},

@@ -31,7 +31,8 @@ typedef struct {
   Bool numbered; /* it has appeared in the stream */
   UInt number;
   Bool unfenced; /* flushed or stored since its last fence */
-  Bool pieces;   /* the store at hand has a piece in the stream */
+  Bool pieces;   /* the instruction at hand has a piece of its store in the stream */
+  Bool rounds;   /* the last store was a round of a string instruction, and not its last one */
   Did did;
 } Thread;
 
@@ -217,9 +218,11 @@ void pc_pieces(void) { threads[VG_(get_running_tid)()].pieces = False; }
 void pc_store(Addr address, ULong size, ULong flags) {
   const ThreadId tid = VG_(get_running_tid)();
   Thread* thread = &threads[tid];
-  if (!thread->pieces) flags &= ~(ULong)kPowercutStoreContinues;
-  thread->pieces = False;
-  thread->pieces = record_store(tid, address, size, (UInt)flags & ~(UInt)kLastPiece) && (flags & kLastPiece) == 0;
+  const Bool string = (flags & kPowercutStoreString) != 0, last = (flags & kLastPiece) != 0;
+  if (!(string ? thread->rounds : thread->pieces)) flags &= ~(ULong)kPowercutStoreContinues;
+  const Bool recorded = record_store(tid, address, size, (UInt)flags & ~(UInt)kLastPiece);
+  thread->pieces = recorded && !string;
+  thread->rounds = recorded && string && !last;
 }
 
 void pc_load(Addr address, ULong size) {
