@@ -55,7 +55,7 @@ MUTANTS ?= 10000
 FUZZ_SEED ?= 1
 fuzz: setup build  ## Give mutants of every input to the engine and to the Python half; MUTANTS=N FUZZ_SEED=N
 	@$(PYTHON) -m checker.tests.input_mutants --engine-seeds $(BUILD)/mutant-seeds
-	@for kind in trace plan finding requests edits measure checkpoint log; do \
+	@for kind in trace plan finding requests edits measure checkpoint log stream; do \
 	  $(BUILD)/bin/powercut-mutants $$kind $(BUILD)/mutant-seeds/$$kind --trace $(BUILD)/mutant-seeds/trace \
 	    --count $(MUTANTS) --seed $(FUZZ_SEED) --keep $(BUILD)/mutants || exit 1; done
 	@$(PYTHON) -m checker.tests.input_mutants --count $(MUTANTS) --seed $(FUZZ_SEED) --keep $(BUILD)/mutants

@@ -51,18 +51,43 @@ std::unique_ptr<TraceFollower> walk_to(const WorkerProcess::Task& task, WorkerSl
   return nullptr;
 }
 
-// After an execution: the target may have forked. What it has started is ended at once, since every execution could
-// start as much again; and a child of its that came back from target code is not a worker.
-void end_strangers(WorkerSlot* slot, pid_t worker) {
-  if (getpid() != worker) _exit(0);
-  slot->beats.fetch_add(1, std::memory_order_relaxed);
-  if (!has_children()) return;
-  slot->forked = true;
-  end_descendants();
-}
+// Watches for processes that the target starts. They are ended soon, since every execution could start as much again;
+// a child of its that comes back from target code is not a worker, and leaves.
+class Strangers {
+ public:
+  explicit Strangers(WorkerSlot* slot) : slot_(slot) {
+    keep_descendants();
+    // A page that a forked child finds empty: to look at it costs no system call.
+    void* page = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED || madvise(page, kPage, MADV_WIPEONFORK) != 0) return;
+    mine_ = static_cast<volatile char*>(page);
+    *mine_ = 1;
+  }
+
+  void after_execution() {
+    if (mine_ != nullptr ? *mine_ == 0 : getpid() != worker_) _exit(0);
+    slot_->beats.fetch_add(1, std::memory_order_relaxed);
+    if (++executions_ % kExecutionsPerLook == 0) end_them();
+  }
+
+  void end_them() {
+    if (!has_children()) return;
+    slot_->forked = true;
+    end_descendants();
+  }
+
+ private:
+  static constexpr size_t kPage = 4096;
+  static constexpr uint64_t kExecutionsPerLook = 16;  // looking is a system call; most executions take microseconds
+
+  WorkerSlot* slot_;
+  const pid_t worker_ = getpid();
+  volatile char* mine_ = nullptr;
+  uint64_t executions_ = 0;
+};
 
 [[noreturn]] void work(const WorkerProcess::Task& task, WorkerSlot* slot, int out) {
-  keep_descendants();
+  Strangers strangers(slot);
   std::unique_ptr<TraceFollower> walked;
   if (task.follower == nullptr && (walked = walk_to(task, slot)) == nullptr) _exit(kNoTrace);
   Exploration exploration(
@@ -70,8 +95,9 @@ void end_strangers(WorkerSlot* slot, pid_t worker) {
       [out](const Json& finding) {
         send(out, "finding", finding.dump(-1, ' ', false, Json::error_handler_t::replace));
       },
-      [slot, worker = getpid()] { end_strangers(slot, worker); });
-  const auto watch = [slot](const Exploration::Reached& reached) {
+      [&strangers] { strangers.after_execution(); });
+  const auto watch = [slot, &strangers](const Exploration::Reached& reached) {
+    strangers.end_them();
     slot->ordinal = reached.ordinal;
     slot->crash_points = reached.crash_points;
     slot->executions = reached.executions;
@@ -79,7 +105,9 @@ void end_strangers(WorkerSlot* slot, pid_t worker) {
     ++slot->visits;
     return !slot->stop.load();
   };
-  send(out, "chunk", encode(exploration.explore(task.chunk, task.skip, watch)));
+  const std::string result = encode(exploration.explore(task.chunk, task.skip, watch));
+  strangers.end_them();
+  send(out, "chunk", result);
   _exit(0);
 }
 

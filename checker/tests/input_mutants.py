@@ -12,6 +12,7 @@ import datetime
 import io
 import json
 import random
+import struct
 import sys
 import tempfile
 import tomllib
@@ -270,8 +271,48 @@ def blank_finding() -> dict[str, Any]:
     }
 
 
+def binary_stream() -> bytes:
+    """What a binary tracer writes of a small program (tracer/stream/STREAM.md): a record of every type."""
+    site, stacked = struct.pack("<II", 0, 0), struct.pack("<II", 0, 1)
+
+    def record(kind: int, payload: bytes = b"", *, code: int = 0, flags: int = 0) -> bytes:
+        return struct.pack("<BBHI", kind, code, flags, len(payload)) + payload
+
+    def numbers(*values: int) -> bytes:
+        return struct.pack(f"<{len(values)}Q", *values)
+
+    base, key, value = 0x10000, b"k" * 16, b"v" * 15
+    records = [
+        record(1, numbers(8192) + b"/tmp/pool"),
+        record(2, numbers(0, 64) + b"before"),
+        record(3, numbers(0, base, 8192, 0)),
+        record(11, b"/usr/bin/prog"),
+        record(12, numbers(0, 0x1234)),
+        record(9, site),
+        record(16, site + b"run", code=1),
+        record(13, site + struct.pack("<II", 16, 15) + key + value + b"text", code=3),
+        record(5, stacked + numbers(base + 128) + key),
+        record(5, stacked + numbers(base + 192) + b"12345678", flags=2),
+        record(5, stacked + numbers(base + 200) + b"1234", flags=16),
+        record(8, site + numbers(base, 8)),
+        record(6, site + numbers(base + 128), code=1),
+        record(7, site, code=1),
+        record(15, site + b"mark"),
+        record(18, site + numbers(0, 4096) + b"written"),
+        record(20, site + numbers(0, 0, 8192), code=1),
+        record(19, site + numbers(0, 4096)),
+        record(14, site, code=0),
+        record(17, site),
+        record(21, b"note", code=1),
+        record(4, numbers(base, 8192)),
+        record(10, site),
+        record(22, struct.pack("<I", 0)),
+    ]
+    return b"\x89PCS\r\n\x1a\n" + struct.pack("<II", 2, 0) + b"".join(records)
+
+
 def write_engine_seeds(folder: Path) -> None:
-    """Valid inputs of the engine, for `powercut-mutants`: one file for each of its kinds but the binary stream."""
+    """Valid inputs of the engine, for `powercut-mutants`: one file for each of its kinds."""
     folder.mkdir(parents=True, exist_ok=True)
     engine_path, trace = paths.engine(), folder / "trace"
     bug = scenario.load(SCENARIOS / "self_test" / "lost_item.toml")
@@ -301,6 +342,7 @@ def write_engine_seeds(folder: Path) -> None:
     measures = [{"id": 0, "quantity": quantity, "comparison": "<=", "number": 2, "when": [], "unless": ["move.*"]}]
     request = {"selectors": [{"frames": [[0, 4096]], "marks": ["move.*"]}], "measures": measures}
     (folder / "measure").write_text(json.dumps(request))
+    (folder / "stream").write_bytes(binary_stream())
     pools = folder / "pools"
     pools.mkdir(exist_ok=True)
     log = ["export-pmemcheck", "--trace", str(trace), "--log", str(folder / "log"), "--pools", str(pools)]

@@ -9,7 +9,7 @@ import pytest
 from checker.tests import input_mutants
 from powercut import paths
 
-ENGINE_KINDS = ("trace", "plan", "finding", "requests", "edits", "measure", "checkpoint", "log")
+ENGINE_KINDS = ("trace", "plan", "finding", "requests", "edits", "measure", "checkpoint", "log", "stream")
 
 
 @pytest.mark.parametrize("kind", input_mutants.kinds(), ids=lambda kind: kind.name.replace(" ", "-"))

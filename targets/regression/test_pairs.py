@@ -59,9 +59,10 @@ def judge(pair: Pair, kind: str, folder: Path) -> tuple[ExitCode, set[str]]:
     """The exit code of one half, and the invariants that it violates."""
     library = paths.library_dir() / "regression" / f"{pair.name}-{kind}.so"
     heard: list[Result] = []
-    session = powercut.Session(out=folder, heard=heard.append)
+    options = dict(pair.options)
+    session = powercut.Session(out=folder, heard=heard.append, watchdog=options.pop("watchdog", None))
     try:
-        session.check(str(library), pair.operations, complete=True, **pair.options)
+        session.check(str(library), pair.operations, complete=True, **options)
     except InconsistentError:
         (result,) = heard
         named = {finding["invariant"] for finding in result.findings}
