@@ -91,7 +91,7 @@ TEST(FindingRecord, SaysWhatIsWrongWhere) {
 
 TEST(FindingRecord, FilesThatCannotBeReadAreUsageErrors) {
   EXPECT_EQ(read_finding("/none/such.json").error().kind, ErrorKind::kUsage);
-  EXPECT_EQ(read_finding("/").error().what, "this is a folder, not a finding");
+  EXPECT_EQ(read_finding("/").error().what, "this is a folder, not a file");
 }
 
 }  // namespace

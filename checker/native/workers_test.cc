@@ -51,7 +51,7 @@ TEST(Workers, WhatWasFoundBeforeAWorkerDiedIsKept) {
   for (const auto& [how, said] :
        std::vector<std::pair<std::string, std::string>>{{"open_exit", "left with exit status 7"},
                                                         {"open_kill", "died of SIGKILL"},
-                                                        {"open_sleep", "made no progress"}}) {
+                                                        {"open_sleep", "was given up"}}) {
     SCOPED_TRACE(how);
     const EngineRun run = explore(how);
     EXPECT_EQ(run.exit, kExitFindings) << run.output;
