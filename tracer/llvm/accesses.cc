@@ -32,7 +32,8 @@ void instrument_load(FunctionContext& context, llvm::LoadInst& load) {
   const uint64_t size = context.hooks().layout().getTypeStoreSize(load.getType()).getKnownMinValue();
   if (size == 0 || never_persistent(context, load.getPointerOperand(), size)) return;
   if (is_constant_data(load.getPointerOperand(), size, context.hooks().layout())) return;
-  context.announce_load(&load, load.getPointerOperand(), size);
+  llvm::Value* place = context.announce_load(&load, load.getPointerOperand(), size);
+  load.setOperand(llvm::LoadInst::getPointerOperandIndex(), place);
 }
 
 void instrument_store(FunctionContext& context, llvm::StoreInst& store) {
@@ -43,14 +44,16 @@ void instrument_store(FunctionContext& context, llvm::StoreInst& store) {
   if (store.getOrdering() == llvm::AtomicOrdering::SequentiallyConsistent &&
       store.getSyncScopeID() != llvm::SyncScope::SingleThread) {
     // The backend makes an xchg of it, which is locked: a fence wherever it stores.
-    announce_rmw(context, store, store.getNextNode(), address, size, context.hooks().constant32(1));
+    llvm::Value* place = announce_rmw(context, store, store.getNextNode(), address, size);
+    store.setOperand(llvm::StoreInst::getPointerOperandIndex(), place);
     return;
   }
   if (never_persistent(context, address, size)) return;
   uint32_t flags = 0;
   if (is_really_non_temporal(store, layout)) flags |= POWERCUT_STORE_NT;
   if (store.isAtomic()) flags |= POWERCUT_STORE_ATOMIC;
-  context.announce_store(&store, address, store.getValueOperand(), flags);
+  llvm::Value* place = context.announce_store(&store, address, store.getValueOperand(), flags);
+  store.setOperand(llvm::StoreInst::getPointerOperandIndex(), place);
 }
 
 }  // namespace powercut::pass

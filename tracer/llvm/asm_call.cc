@@ -3,6 +3,8 @@
 #include <llvm/IR/InlineAsm.h>
 
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "tracer/llvm/asm_decode.h"
 #include "tracer/llvm/externals.h"
@@ -18,6 +20,8 @@ struct Operand {
   llvm::Type* element = nullptr;  // of memory operands
   std::string reg{};              // constraint "{ax}": "ax"
   bool written = false;
+  int argument = -1;   // of the call
+  bool moved = false;  // the argument leads to where the bytes are kept
 };
 
 class AsmOperands {
@@ -40,6 +44,7 @@ class AsmOperands {
   const Operand* at(int number) const {
     return number >= 0 && static_cast<size_t>(number) < operands_.size() ? &operands_[number] : nullptr;
   }
+  Operand* at(int number) { return const_cast<Operand*>(std::as_const(*this).at(number)); }
   // The operand that is pinned to a register which the text names ("rax", "eax", "al").
   const Operand* in_register(llvm::StringRef name) const {
     for (const Operand& operand : operands_) {
@@ -78,6 +83,7 @@ class AsmOperands {
       operand.kind = OperandKind::kImmediate;
     }
     if (info.Type == llvm::InlineAsm::isInput || info.isIndirect) {
+      operand.argument = static_cast<int>(*argument);
       operand.value = call.getArgOperand(*argument);
       operand.element = call.getParamElementType(*argument);
       ++*argument;
@@ -114,12 +120,17 @@ class AsmInstrumenter {
 
   void run() {
     const std::vector<AsmAction> actions = decode_asm({text_.data(), text_.size()}, intel_, operands_.kinds());
+    // The kernel does not fault on a watched pool but answers EFAULT.
+    if (text_.contains("syscall") || text_.contains("sysenter") || text_.contains("int $$0x80")) {
+      context_.builder(&call_).CreateCall(context_.hooks().hook("__powercut_enters_kernel", {}));
+    }
     bool only_persistency = !actions.empty();
     bool opaque = false;
     for (const AsmAction& action : actions) {
       only_persistency &= action.effect == AsmEffect::kFlush || action.effect == AsmEffect::kFence;
-      opaque |= !announce(action);
+      if (action.value.operand >= 0) values_.insert(action.value.operand);
     }
+    for (const AsmAction& action : actions) opaque |= !announce(action);
     if (opaque && operands_.may_write_memory()) context_.externals().note_asm({text_.data(), text_.size()});
     if (only_persistency && !opaque && call_.getType()->isVoidTy() && llvm::isa<llvm::CallInst>(call_)) {
       context_.run_only_for_real(&call_);
@@ -131,6 +142,9 @@ class AsmInstrumenter {
   bool announce(const AsmAction& action);
   bool announce_locked(const AsmAction& action);
   llvm::Value* address_of(llvm::IRBuilder<>& builder, const AsmAddress& address) const;
+  // Makes the assembly use `place` where it would use `address`, if the operand serves for nothing else. Where it does,
+  // the access is announced here and, in a pool that has an alias, seen again when it faults.
+  void redirect(const AsmAddress& where, llvm::Value* address, llvm::Value* place);
   llvm::Value* value_of(llvm::IRBuilder<>& builder, const AsmValue& value, uint64_t size) const;
   uint64_t size_of(const AsmAction& action) const;
   llvm::Value* as_integer(llvm::IRBuilder<>& builder, const Operand* operand) const;
@@ -140,6 +154,7 @@ class AsmInstrumenter {
   llvm::StringRef text_;
   AsmOperands operands_;
   bool intel_ = false;
+  std::set<int> values_;   // operands whose value is stored
   llvm::Instruction* at_;  // where the next hook goes: behind the assembly once that modified memory
 };
 
@@ -164,6 +179,19 @@ llvm::Value* AsmInstrumenter::address_of(llvm::IRBuilder<>& builder, const AsmAd
   }
   sum = builder.CreateAdd(sum, hooks.constant64(static_cast<uint64_t>(address.displacement)));
   return builder.CreateIntToPtr(sum, hooks.pointer());
+}
+
+void AsmInstrumenter::redirect(const AsmAddress& where, llvm::Value* address, llvm::Value* place) {
+  Operand* base = operands_.at(where.operand);
+  if (base == nullptr || base->argument < 0 || base->moved || place == address || at_ != &call_) return;
+  if (!where.memory && (base->written || values_.contains(where.operand))) return;
+  llvm::Value* argument = call_.getArgOperand(static_cast<unsigned>(base->argument));
+  if (!argument->getType()->isPointerTy()) return;
+  base->moved = true;
+  HookBuilder builder = context_.builder(&call_);
+  llvm::IntegerType* int64 = context_.hooks().int64();
+  llvm::Value* shift = builder.CreateSub(builder.CreatePtrToInt(place, int64), builder.CreatePtrToInt(address, int64));
+  call_.setArgOperand(static_cast<unsigned>(base->argument), builder.CreateGEP(builder.getInt8Ty(), argument, shift));
 }
 
 uint64_t AsmInstrumenter::size_of(const AsmAction& action) const {
@@ -208,16 +236,15 @@ bool AsmInstrumenter::announce_locked(const AsmAction& action) {
     context_.announce_fence(at_, &call_, POWERCUT_RMW_FENCE);
     return false;
   }
-  llvm::Value* stored = context_.hooks().constant32(1);
-  if (action.may_not_store) {
+  const auto stored = [&](HookBuilder& behind, llvm::Value* place) -> llvm::Value* {
+    if (!action.may_not_store) return context_.hooks().constant32(1);
     // Whether the comparison held is in the flags. A store of equal bytes cannot be told from none, nor matters.
-    llvm::IntegerType* type = builder.getIntNTy(static_cast<unsigned>(8 * size));
-    llvm::Value* old_bytes = builder.CreateAlignedLoad(type, address, llvm::Align(1));
-    HookBuilder behind = context_.builder(after, &call_);
-    llvm::Value* new_bytes = behind.CreateAlignedLoad(type, address, llvm::Align(1));
-    stored = behind.CreateZExt(behind.CreateICmpNE(old_bytes, new_bytes), context_.hooks().int32());
-  }
-  announce_rmw(context_, call_, after, address, size, stored);
+    llvm::IntegerType* type = behind.getIntNTy(static_cast<unsigned>(8 * size));
+    llvm::Value* old_bytes = context_.builder(&call_).CreateAlignedLoad(type, place, llvm::Align(1));
+    llvm::Value* new_bytes = behind.CreateAlignedLoad(type, place, llvm::Align(1));
+    return behind.CreateZExt(behind.CreateICmpNE(old_bytes, new_bytes), context_.hooks().int32());
+  };
+  redirect(action.address, address, announce_rmw(context_, call_, after, address, size, stored));
   at_ = after;
   return true;
 }
@@ -246,12 +273,12 @@ bool AsmInstrumenter::announce(const AsmAction& action) {
   const uint64_t size = size_of(action);
   if (size == 0 || size > 64) return false;
   if (action.effect == AsmEffect::kLoad) {
-    context_.announce_load(at_, address, size);
+    redirect(action.address, address, context_.announce_load(at_, address, size));
     return true;
   }
   llvm::Value* value = value_of(builder, action.value, size);
   if (value == nullptr) return false;
-  context_.announce_store(at_, address, value, action.code);
+  redirect(action.address, address, context_.announce_store(at_, address, value, action.code));
   return true;
 }
 

@@ -10,12 +10,12 @@
 
 namespace powercut::pass {
 
-void announce_rmw(FunctionContext& context, llvm::Instruction& operation, llvm::Instruction* after,
-                  llvm::Value* address, uint64_t size, llvm::Value* stored) {
+llvm::Value* announce_rmw(FunctionContext& context, llvm::Instruction& operation, llvm::Instruction* after,
+                          llvm::Value* address, uint64_t size, Stored stored) {
   HookTable& hooks = context.hooks();
   if (address->getType()->getPointerAddressSpace() != 0 || is_own_stack(address, size, hooks.layout())) {
     context.announce_fence(&operation, &operation, POWERCUT_RMW_FENCE);
-    return;
+    return address;
   }
   const llvm::DebugLoc where = context.location(&operation);
   HookBuilder before = context.builder(&operation);
@@ -26,33 +26,41 @@ void announce_rmw(FunctionContext& context, llvm::Instruction& operation, llvm::
 
   llvm::IRBuilder<> begin(then_end);
   begin.SetCurrentDebugLocation(where);
-  begin.CreateCall(hooks.hook("__powercut_rmw_begin", {hooks.pointer(), hooks.int64()}),
-                   {address, hooks.constant64(size)});
+  llvm::Value* there =
+      begin.CreateCall(hooks.hook("__powercut_rmw_begin", {hooks.pointer(), hooks.int64()}, hooks.pointer()),
+                       {address, hooks.constant64(size)});
 
   // Outside the store window the load may still lie in the load window.
   else_end->setDebugLoc(where);
-  context.announce_load(else_end, address, size);
+  llvm::Value* elsewhere = context.announce_load(else_end, address, size);
   context.announce_fence(else_end, &operation, POWERCUT_RMW_FENCE);
+  llvm::Value* place = context.join(&operation, elsewhere, there, begin.GetInsertBlock());
 
-  if (after == nullptr) return;
+  if (after == nullptr) return place;
+  HookBuilder behind = context.builder(after, &operation);
+  llvm::Value* did_store = stored ? stored(behind, place) : hooks.constant32(1);
   HookBuilder end = context.when(inside, after);
   end.SetCurrentDebugLocation(where);
   end.CreateCall(hooks.hook("__powercut_rmw_end", {hooks.pointer(), hooks.int64(), hooks.int32()}),
-                 {address, hooks.constant64(size), stored});
+                 {address, hooks.constant64(size), did_store});
+  return place;
 }
 
 void instrument_rmw(FunctionContext& context, llvm::AtomicRMWInst& rmw) {
   const uint64_t size = context.hooks().layout().getTypeStoreSize(rmw.getValOperand()->getType()).getFixedValue();
-  announce_rmw(context, rmw, rmw.getNextNode(), rmw.getPointerOperand(), size, context.hooks().constant32(1));
+  llvm::Value* place = announce_rmw(context, rmw, rmw.getNextNode(), rmw.getPointerOperand(), size);
+  rmw.setOperand(llvm::AtomicRMWInst::getPointerOperandIndex(), place);
 }
 
 void instrument_cmpxchg(FunctionContext& context, llvm::AtomicCmpXchgInst& exchange) {
   const llvm::DataLayout& layout = context.hooks().layout();
   const uint64_t size = layout.getTypeStoreSize(exchange.getNewValOperand()->getType()).getFixedValue();
-  llvm::Instruction* after = exchange.getNextNode();
-  HookBuilder builder = context.builder(after, &exchange);
-  llvm::Value* stored = builder.CreateZExt(builder.CreateExtractValue(&exchange, 1), context.hooks().int32());
-  announce_rmw(context, exchange, after, exchange.getPointerOperand(), size, stored);
+  const auto stored = [&](HookBuilder& builder, llvm::Value*) {
+    return builder.CreateZExt(builder.CreateExtractValue(&exchange, 1), context.hooks().int32());
+  };
+  llvm::Value* place =
+      announce_rmw(context, exchange, exchange.getNextNode(), exchange.getPointerOperand(), size, stored);
+  exchange.setOperand(llvm::AtomicCmpXchgInst::getPointerOperandIndex(), place);
 }
 
 void instrument_fence(FunctionContext& context, llvm::FenceInst& fence) {
@@ -92,15 +100,15 @@ bool instrument_atomic_call(FunctionContext& context, llvm::CallBase& call) {
   }
   llvm::Value* object = call.getArgOperand(0);
   if (*access == Access::kLoad) {
-    context.announce_load(&call, object, size);
+    call.setArgOperand(0, context.announce_load(&call, object, size));
     return true;
   }
-  llvm::Instruction* after = after_call(call);
-  llvm::Value* stored = context.hooks().constant32(1);
-  if (*access == Access::kCompare && after != nullptr && call.getType()->isIntegerTy()) {
-    stored = context.builder(after, &call).CreateZExtOrTrunc(&call, context.hooks().int32());
-  }
-  announce_rmw(context, call, after, object, size, stored);
+  const bool answers = *access == Access::kCompare && call.getType()->isIntegerTy();
+  const auto stored = [&](HookBuilder& builder, llvm::Value*) -> llvm::Value* {
+    if (!answers) return context.hooks().constant32(1);
+    return builder.CreateZExtOrTrunc(&call, context.hooks().int32());
+  };
+  call.setArgOperand(0, announce_rmw(context, call, after_call(call), object, size, stored));
   return true;
 }
 

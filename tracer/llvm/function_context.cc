@@ -1,5 +1,6 @@
 #include "tracer/llvm/function_context.h"
 
+#include <llvm/IR/CFG.h>
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
@@ -118,31 +119,53 @@ llvm::Value* FunctionContext::spill(llvm::IRBuilder<>& builder, Slot which, llvm
   return target;
 }
 
-void FunctionContext::announce_load(llvm::Instruction* at, llvm::Value* address, uint64_t size) {
-  HookBuilder slow = when_in_window(Window::kLoad, address, at);
-  slow.CreateCall(hooks_.hook("__powercut_load", {hooks_.pointer(), hooks_.int64()}),
-                  {address, hooks_.constant64(size)});
+llvm::Value* FunctionContext::join(llvm::Instruction* at, llvm::Value* address, llvm::Value* redirected,
+                                   llvm::BasicBlock* block) {
+  llvm::BasicBlock* here = at->getParent();
+  llvm::IRBuilder<> top(here, here->begin());
+  llvm::PHINode* place = top.CreatePHI(hooks_.pointer(), 2, "powercut.place");
+  for (llvm::BasicBlock* from : llvm::predecessors(here)) {
+    place->addIncoming(from == block ? redirected : address, from);
+  }
+  return place;
 }
 
-void FunctionContext::announce_store(llvm::Instruction* at, llvm::Value* address, llvm::Value* value, uint32_t flags) {
+llvm::Value* FunctionContext::announce_load(llvm::Instruction* at, llvm::Value* address, uint64_t size) {
+  HookBuilder slow = when_in_window(Window::kLoad, address, at);
+  llvm::Value* there =
+      slow.CreateCall(hooks_.hook("__powercut_load", {hooks_.pointer(), hooks_.int64()}, hooks_.pointer()),
+                      {address, hooks_.constant64(size)});
+  return join(at, address, there, slow.GetInsertBlock());
+}
+
+llvm::Value* FunctionContext::call_store(HookBuilder& at, llvm::Value* address, uint64_t size, uint32_t flags,
+                                         llvm::Value* value) {
+  return at.CreateCall(
+      hooks_.hook("__powercut_store", {hooks_.pointer(), hooks_.int64(), hooks_.int32(), hooks_.pointer()},
+                  hooks_.pointer()),
+      {address, hooks_.constant64(size), hooks_.constant32(flags), value});
+}
+
+llvm::Value* FunctionContext::announce_store(llvm::Instruction* at, llvm::Value* address, llvm::Value* value,
+                                             uint32_t flags) {
   const uint64_t size = hooks_.layout().getTypeStoreSize(value->getType()).getFixedValue();
   HookBuilder slow = when_in_window(Window::kStore, address, at);
-  llvm::Value* spilled = spill(slow, Slot::kValue, value);
-  slow.CreateCall(hooks_.hook("__powercut_store", {hooks_.pointer(), hooks_.int64(), hooks_.int32(), hooks_.pointer()}),
-                  {address, hooks_.constant64(size), hooks_.constant32(flags), spilled});
+  llvm::Value* there = call_store(slow, address, size, flags, spill(slow, Slot::kValue, value));
+  return join(at, address, there, slow.GetInsertBlock());
 }
 
-void FunctionContext::announce_range_load(llvm::Instruction* at, llvm::Value* address, llvm::Value* size) {
+llvm::Value* FunctionContext::announce_range_load(llvm::Instruction* at, llvm::Value* address, llvm::Value* size) {
   HookBuilder before = builder(at);
-  before.CreateCall(hooks_.hook("__powercut_range_load", {hooks_.pointer(), hooks_.int64()}),
-                    {address, before.CreateZExtOrTrunc(size, hooks_.int64())});
+  return before.CreateCall(hooks_.hook("__powercut_range_load", {hooks_.pointer(), hooks_.int64()}, hooks_.pointer()),
+                           {address, before.CreateZExtOrTrunc(size, hooks_.int64())});
 }
 
-void FunctionContext::announce_range_store(llvm::Instruction* at, llvm::Value* address, llvm::Value* size,
-                                           llvm::Value* value, uint32_t flags) {
+llvm::Value* FunctionContext::announce_range_store(llvm::Instruction* at, llvm::Value* address, llvm::Value* size,
+                                                   llvm::Value* value, uint32_t flags) {
   HookBuilder before = builder(at);
-  before.CreateCall(
-      hooks_.hook("__powercut_range_store", {hooks_.pointer(), hooks_.int64(), hooks_.int32(), hooks_.pointer()}),
+  return before.CreateCall(
+      hooks_.hook("__powercut_range_store", {hooks_.pointer(), hooks_.int64(), hooks_.int32(), hooks_.pointer()},
+                  hooks_.pointer()),
       {address, before.CreateZExtOrTrunc(size, hooks_.int64()), hooks_.constant32(flags), value});
 }
 

@@ -52,13 +52,18 @@ class FunctionContext {
   // A slot of at least `size` bytes.
   llvm::AllocaInst* slot(Slot slot, uint64_t size);
 
-  // The one-line hooks. Each checks the window first unless the comment says otherwise.
-  void announce_load(llvm::Instruction* at, llvm::Value* address, uint64_t size);
-  void announce_store(llvm::Instruction* at, llvm::Value* address, llvm::Value* value, uint32_t flags);
+  // The one-line hooks. Each checks the window first unless the comment says otherwise. Those of accesses return the
+  // address that `at` must use, which is known at `at`.
+  llvm::Value* announce_load(llvm::Instruction* at, llvm::Value* address, uint64_t size);
+  llvm::Value* announce_store(llvm::Instruction* at, llvm::Value* address, llvm::Value* value, uint32_t flags);
   // Sizes that are known at run time only; the runtime checks the window.
-  void announce_range_load(llvm::Instruction* at, llvm::Value* address, llvm::Value* size);
-  void announce_range_store(llvm::Instruction* at, llvm::Value* address, llvm::Value* size, llvm::Value* value,
-                            uint32_t flags);
+  llvm::Value* announce_range_load(llvm::Instruction* at, llvm::Value* address, llvm::Value* size);
+  llvm::Value* announce_range_store(llvm::Instruction* at, llvm::Value* address, llvm::Value* size, llvm::Value* value,
+                                    uint32_t flags);
+  // The call of __powercut_store at `at`, whose `value` is an address.
+  llvm::Value* call_store(HookBuilder& at, llvm::Value* address, uint64_t size, uint32_t flags, llvm::Value* value);
+  // `redirected`, of the block that when() made before `at`, or `address` where that was not run.
+  llvm::Value* join(llvm::Instruction* at, llvm::Value* address, llvm::Value* redirected, llvm::BasicBlock* block);
   void announce_flush(llvm::Instruction* at, llvm::Value* address, uint32_t kind);
   void announce_fence(llvm::Instruction* at, const llvm::Instruction* source, uint32_t kind);
   // Makes `at` (a real flush or fence without a result) run only while __powercut_real_flush is set.

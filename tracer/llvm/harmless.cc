@@ -171,8 +171,7 @@ const llvm::StringSet<>& exact_names() {
       "__gxx_personality_v0",
       "__clang_call_terminate",
       "__tls_get_addr",
-      // Heap trees and hashing of the standard library: they touch the nodes that instrumented code made.
-      "_ZSt11_Hash_bytesPKvmm",
+      // Sizes of hash tables.
       "_ZNKSt8__detail20_Prime_rehash_policy14_M_need_rehashEmmm",
       "_ZNKSt8__detail20_Prime_rehash_policy11_M_next_bktEm",
       "_ZNSt6chrono3_V212steady_clock3nowEv",

@@ -28,12 +28,14 @@ class HookTable {
 
   // A hook by its full name. Hooks neither throw nor return twice; a listener that leaves one does so by
   // longjmp, which exception tables know nothing of.
-  llvm::FunctionCallee hook(llvm::StringRef name, llvm::ArrayRef<llvm::Type*> parameters);
+  llvm::FunctionCallee hook(llvm::StringRef name, llvm::ArrayRef<llvm::Type*> parameters, llvm::Type* result = nullptr);
 
   llvm::GlobalVariable* window(Window which);  // { i64 base, i64 span }
   llvm::StructType* window_type() const { return window_type_; }
   llvm::GlobalVariable* steps();       // i64
   llvm::GlobalVariable* real_flush();  // i8
+  llvm::GlobalVariable* alias();       // { i64 base, i64 span, i64 delta }
+  llvm::StructType* alias_type() const { return alias_type_; }
 
  private:
   llvm::GlobalVariable* global(llvm::StringRef name, llvm::Type* type);
@@ -43,6 +45,7 @@ class HookTable {
   llvm::IntegerType* int64_;
   llvm::PointerType* pointer_;
   llvm::StructType* window_type_;
+  llvm::StructType* alias_type_;
 };
 
 }  // namespace powercut::pass

@@ -21,13 +21,21 @@ void instrument_rmw(FunctionContext& context, llvm::AtomicRMWInst& rmw);
 void instrument_cmpxchg(FunctionContext& context, llvm::AtomicCmpXchgInst& exchange);
 void instrument_fence(FunctionContext& context, llvm::FenceInst& fence);
 bool instrument_atomic_call(FunctionContext& context, llvm::CallBase& call);
-// Announces begin before `first` and end before `after`; `stored` is an i32 that is known before `after`.
-void announce_rmw(FunctionContext& context, llvm::Instruction& operation, llvm::Instruction* after,
-                  llvm::Value* address, uint64_t size, llvm::Value* stored);
+// Announces begin before `operation` and end before `after`, if there is such a place. Returns the address that the
+// operation must use. `stored` makes an i32, with a builder that stands before `after` and that address; without it, it
+// always stores.
+using Stored = llvm::function_ref<llvm::Value*(HookBuilder&, llvm::Value*)>;
+llvm::Value* announce_rmw(FunctionContext& context, llvm::Instruction& operation, llvm::Instruction* after,
+                          llvm::Value* address, uint64_t size, Stored stored = {});
 
 // memory_calls.cc
+// Arguments whose bytes the caller copies for the callee.
+void instrument_byval(FunctionContext& context, llvm::CallBase& call);
 bool instrument_memory_intrinsic(FunctionContext& context, llvm::IntrinsicInst& call);
 bool replace_library_call(FunctionContext& context, llvm::CallBase& call);
+
+// announced_arguments.cc
+bool announce_arguments(FunctionContext& context, llvm::CallBase& call);
 
 // lanes.cc: masked, gathered, scattered, compressed, expanded.
 bool instrument_lanes(FunctionContext& context, llvm::IntrinsicInst& call);

@@ -44,19 +44,39 @@ class LaneHooks {
   llvm::Value* values(llvm::Value* vector) { return context_.spill(builder_, Slot::kValue, vector); }
   llvm::Value* addresses(llvm::Value* vector) { return context_.spill(builder_, Slot::kAddresses, vector); }
 
-  void store(llvm::StringRef hook, llvm::Value* where, llvm::Value* values, llvm::Value* mask, uint32_t flags) {
-    llvm::Type* pointer = hooks_.pointer();
-    builder_.CreateCall(hooks_.hook(hook, {pointer, hooks_.int64(), hooks_.int32(), hooks_.int32(), pointer, pointer}),
-                        {where, hooks_.constant64(lanes_.element), hooks_.constant32(lanes_.count),
-                         hooks_.constant32(flags), values, mask});
+  // Each returns the address that the access must use.
+  llvm::Value* store(llvm::StringRef hook, llvm::Value* where, llvm::Value* values, llvm::Value* mask, uint32_t flags) {
+    return call_store(hook, hooks_.pointer(), where, values, mask, flags);
   }
-  void load(llvm::StringRef hook, llvm::Value* where, llvm::Value* mask) {
-    llvm::Type* pointer = hooks_.pointer();
-    builder_.CreateCall(hooks_.hook(hook, {pointer, hooks_.int64(), hooks_.int32(), pointer}),
-                        {where, hooks_.constant64(lanes_.element), hooks_.constant32(lanes_.count), mask});
+  llvm::Value* load(llvm::StringRef hook, llvm::Value* where, llvm::Value* mask) {
+    return call_load(hook, hooks_.pointer(), where, mask);
+  }
+  // Lanes with an address each: `moved` is an address or a vector of them, to which what the hook returns is added.
+  llvm::Value* scatter(llvm::Value* addresses, llvm::Value* values, llvm::Value* mask, llvm::Value* moved) {
+    return shifted(moved, call_store("__powercut_scatter", hooks_.int64(), addresses, values, mask, 0));
+  }
+  llvm::Value* gather(llvm::Value* addresses, llvm::Value* mask, llvm::Value* moved) {
+    return shifted(moved, call_load("__powercut_gather", hooks_.int64(), addresses, mask));
   }
 
  private:
+  llvm::Value* call_store(llvm::StringRef hook, llvm::Type* result, llvm::Value* where, llvm::Value* values,
+                          llvm::Value* mask, uint32_t flags) {
+    llvm::Type* pointer = hooks_.pointer();
+    return builder_.CreateCall(
+        hooks_.hook(hook, {pointer, hooks_.int64(), hooks_.int32(), hooks_.int32(), pointer, pointer}, result),
+        {where, hooks_.constant64(lanes_.element), hooks_.constant32(lanes_.count), hooks_.constant32(flags), values,
+         mask});
+  }
+  llvm::Value* call_load(llvm::StringRef hook, llvm::Type* result, llvm::Value* where, llvm::Value* mask) {
+    llvm::Type* pointer = hooks_.pointer();
+    return builder_.CreateCall(hooks_.hook(hook, {pointer, hooks_.int64(), hooks_.int32(), pointer}, result),
+                               {where, hooks_.constant64(lanes_.element), hooks_.constant32(lanes_.count), mask});
+  }
+  llvm::Value* shifted(llvm::Value* moved, llvm::Value* shift) {
+    return builder_.CreateGEP(builder_.getInt8Ty(), moved, shift);
+  }
+
   FunctionContext& context_;
   HookTable& hooks_;
   Lanes lanes_;

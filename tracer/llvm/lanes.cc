@@ -36,26 +36,31 @@ bool instrument_generic(FunctionContext& context, llvm::IntrinsicInst& call, Sha
   switch (shape) {
     case Shape::kMaskedStore: {  // (values, address, alignment, mask)
       // A masked store has no non-temporal form on x86; the metadata, if any, is dropped by the backend.
-      hooks.store("__powercut_masked_store", call.getArgOperand(1), hooks.values(call.getArgOperand(0)),
-                  hooks.mask_bytes(call.getArgOperand(3)), 0);
+      call.setArgOperand(
+          1, hooks.store("__powercut_masked_store", call.getArgOperand(1), hooks.values(call.getArgOperand(0)),
+                         hooks.mask_bytes(call.getArgOperand(3)), 0));
       return true;
     }
     case Shape::kMaskedLoad:  // (address, alignment, mask, otherwise)
-      hooks.load("__powercut_masked_load", call.getArgOperand(0), hooks.mask_bytes(call.getArgOperand(2)));
+      call.setArgOperand(
+          0, hooks.load("__powercut_masked_load", call.getArgOperand(0), hooks.mask_bytes(call.getArgOperand(2))));
       return true;
     case Shape::kScatter:  // (values, addresses, alignment, mask)
-      hooks.store("__powercut_scatter", hooks.addresses(call.getArgOperand(1)), hooks.values(call.getArgOperand(0)),
-                  hooks.mask_bytes(call.getArgOperand(3)), 0);
+      call.setArgOperand(1, hooks.scatter(hooks.addresses(call.getArgOperand(1)), hooks.values(call.getArgOperand(0)),
+                                          hooks.mask_bytes(call.getArgOperand(3)), call.getArgOperand(1)));
       return true;
     case Shape::kGather:  // (addresses, alignment, mask, otherwise)
-      hooks.load("__powercut_gather", hooks.addresses(call.getArgOperand(0)), hooks.mask_bytes(call.getArgOperand(2)));
+      call.setArgOperand(0, hooks.gather(hooks.addresses(call.getArgOperand(0)),
+                                         hooks.mask_bytes(call.getArgOperand(2)), call.getArgOperand(0)));
       return true;
     case Shape::kCompress:  // (values, address, mask)
-      hooks.store("__powercut_compress_store", call.getArgOperand(1), hooks.values(call.getArgOperand(0)),
-                  hooks.mask_bytes(call.getArgOperand(2)), 0);
+      call.setArgOperand(
+          1, hooks.store("__powercut_compress_store", call.getArgOperand(1), hooks.values(call.getArgOperand(0)),
+                         hooks.mask_bytes(call.getArgOperand(2)), 0));
       return true;
     case Shape::kExpand:  // (address, mask, otherwise)
-      hooks.load("__powercut_expand_load", call.getArgOperand(0), hooks.mask_bytes(call.getArgOperand(1)));
+      call.setArgOperand(
+          0, hooks.load("__powercut_expand_load", call.getArgOperand(0), hooks.mask_bytes(call.getArgOperand(1))));
       return true;
     case Shape::kNone:
       return false;

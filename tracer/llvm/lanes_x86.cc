@@ -74,8 +74,8 @@ bool instrument_scatter(FunctionContext& context, llvm::IntrinsicInst& call) {
   llvm::Value* addresses = lane_addresses(builder, call.getArgOperand(0), index, call.getArgOperand(4), count);
   const uint64_t element = values->getType()->getScalarSizeInBits() / 8;
   LaneHooks hooks(context, call, {element, count});
-  hooks.store("__powercut_scatter", hooks.addresses(addresses), hooks.values(values),
-              hooks.mask_bytes(first_lanes(builder, mask, count)), 0);
+  call.setArgOperand(0, hooks.scatter(hooks.addresses(addresses), hooks.values(values),
+                                      hooks.mask_bytes(first_lanes(builder, mask, count)), call.getArgOperand(0)));
   return true;
 }
 
@@ -91,8 +91,9 @@ bool instrument_gather(FunctionContext& context, llvm::IntrinsicInst& call) {
   LaneHooks hooks(context, call, {element, count});
   llvm::Value* active = first_lanes(builder, mask, count);
   const bool bits = mask->getType()->getScalarSizeInBits() == 1;
-  hooks.load("__powercut_gather", hooks.addresses(addresses),
-             bits ? hooks.mask_bytes(active) : hooks.sign_bytes(active));
+  call.setArgOperand(
+      1, hooks.gather(hooks.addresses(addresses), bits ? hooks.mask_bytes(active) : hooks.sign_bytes(active),
+                      call.getArgOperand(1)));
   return true;
 }
 
@@ -122,8 +123,8 @@ bool instrument_narrowing(FunctionContext& context, llvm::IntrinsicInst& call, l
   mask = builder.CreateBitCast(mask,
                                llvm::FixedVectorType::get(builder.getInt1Ty(), mask->getType()->getIntegerBitWidth()));
   LaneHooks hooks(context, call, {bits / 8, count});
-  hooks.store("__powercut_masked_store", call.getArgOperand(0), hooks.values(values),
-              hooks.mask_bytes(first_lanes(builder, mask, count)), 0);
+  call.setArgOperand(0, hooks.store("__powercut_masked_store", call.getArgOperand(0), hooks.values(values),
+                                    hooks.mask_bytes(first_lanes(builder, mask, count)), 0));
   return true;
 }
 
@@ -134,23 +135,26 @@ bool instrument_x86_lanes(FunctionContext& context, llvm::IntrinsicInst& call) {
   const llvm::DataLayout& layout = context.hooks().layout();
   if (is_x86_mask_store(id)) {  // (address, mask, values)
     LaneHooks hooks(context, call, *lanes_of(call.getArgOperand(2)->getType(), layout));
-    hooks.store("__powercut_masked_store", call.getArgOperand(0), hooks.values(call.getArgOperand(2)),
-                hooks.sign_bytes(call.getArgOperand(1)), 0);
+    call.setArgOperand(0, hooks.store("__powercut_masked_store", call.getArgOperand(0),
+                                      hooks.values(call.getArgOperand(2)), hooks.sign_bytes(call.getArgOperand(1)), 0));
     return true;
   }
   if (is_x86_mask_load(id)) {  // (address, mask)
     LaneHooks hooks(context, call, *lanes_of(call.getType(), layout));
-    hooks.load("__powercut_masked_load", call.getArgOperand(0), hooks.sign_bytes(call.getArgOperand(1)));
+    call.setArgOperand(
+        0, hooks.load("__powercut_masked_load", call.getArgOperand(0), hooks.sign_bytes(call.getArgOperand(1))));
     return true;
   }
   if (id == llvm::Intrinsic::x86_sse2_maskmov_dqu) {  // (values, mask, address); stores around the cache
     LaneHooks hooks(context, call, {1, 16});
-    hooks.store("__powercut_masked_store", call.getArgOperand(2), hooks.values(call.getArgOperand(0)),
-                hooks.sign_bytes(call.getArgOperand(1)), POWERCUT_STORE_NT);
+    call.setArgOperand(
+        2, hooks.store("__powercut_masked_store", call.getArgOperand(2), hooks.values(call.getArgOperand(0)),
+                       hooks.sign_bytes(call.getArgOperand(1)), POWERCUT_STORE_NT));
     return true;
   }
   if (id == llvm::Intrinsic::x86_sse3_ldu_dq || id == llvm::Intrinsic::x86_avx_ldu_dq_256) {
-    context.announce_load(&call, call.getArgOperand(0), layout.getTypeStoreSize(call.getType()).getFixedValue());
+    const uint64_t size = layout.getTypeStoreSize(call.getType()).getFixedValue();
+    call.setArgOperand(0, context.announce_load(&call, call.getArgOperand(0), size));
     return true;
   }
   // Families of dozens, told by name.

@@ -28,6 +28,21 @@ When fence_of(llvm::StringRef name) {
       .Default(When::kNever);
 }
 
+// Functions that wait, which tracer/runtime/lock_calls.cc stands in for.
+void replace_wait(FunctionContext& context, llvm::CallBase& call) {
+  const llvm::Function* callee = call.getCalledFunction();
+  const bool waits = llvm::StringSwitch<bool>(callee->getName())
+                         .Cases("pthread_mutex_lock", "pthread_spin_lock", "sem_wait", true)
+                         .Cases("pthread_rwlock_rdlock", "pthread_rwlock_wrlock", true)
+                         .Default(false);
+  if (!waits) return;
+  call.setCalledFunction(context.hooks().module().getOrInsertFunction(("__powercut_" + callee->getName()).str(),
+                                                                      callee->getFunctionType()));
+  if (auto* plain = llvm::dyn_cast<llvm::CallInst>(&call); plain != nullptr && !plain->isMustTailCall()) {
+    plain->setTailCallKind(llvm::CallInst::TCK_NoTail);
+  }
+}
+
 }  // namespace
 
 llvm::Instruction* after_call(llvm::CallBase& call) {
@@ -47,7 +62,10 @@ bool instrument_lock_call(FunctionContext& context, llvm::CallBase& call) {
   const llvm::Function* callee = call.getCalledFunction();
   if (callee == nullptr || !callee->isDeclaration()) return false;
   const When when = fence_of(callee->getName());
-  if (when == When::kNever) return false;
+  const bool semaphore = callee->getName() == "sem_wait";
+  if (when == When::kNever && !semaphore) return false;
+  replace_wait(context, call);
+  if (semaphore) return true;
   if (when == When::kBefore || when == When::kAround) context.announce_fence(&call, &call, POWERCUT_LOCK_FENCE);
   if (when == When::kBefore) return true;
   llvm::Instruction* after = after_call(call);

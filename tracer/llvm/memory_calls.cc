@@ -30,27 +30,27 @@ bool never_persistent(FunctionContext& context, llvm::Value* address, uint64_t s
   return is_own_stack(address, size, context.hooks().layout());
 }
 
-void announce_small_copy(FunctionContext& context, llvm::Instruction& at, llvm::Value* target, llvm::Value* source,
-                         uint64_t size, uint32_t flags) {
-  HookTable& hooks = context.hooks();
-  if (!never_persistent(context, source, size) && !is_constant_data(source, size, hooks.layout())) {
-    context.announce_load(&at, source, size);
+void announce_small_copy(FunctionContext& context, llvm::AnyMemTransferInst& at, uint64_t size, uint32_t flags) {
+  llvm::Value* target = at.getRawDest();
+  llvm::Value* source = at.getRawSource();
+  if (!never_persistent(context, source, size) && !is_constant_data(source, size, context.hooks().layout())) {
+    source = context.announce_load(&at, source, size);
+    at.setSource(source);
   }
   if (never_persistent(context, target, size)) return;
   HookBuilder slow = context.when_in_window(Window::kStore, target, &at);
-  slow.CreateCall(hooks.hook("__powercut_store", {hooks.pointer(), hooks.int64(), hooks.int32(), hooks.pointer()}),
-                  {target, hooks.constant64(size), hooks.constant32(flags), source});
+  llvm::Value* there = context.call_store(slow, target, size, flags, source);
+  at.setDest(context.join(&at, target, there, slow.GetInsertBlock()));
 }
 
-void announce_small_fill(FunctionContext& context, llvm::Instruction& at, llvm::Value* target, llvm::Value* byte,
-                         uint64_t size) {
+void announce_small_fill(FunctionContext& context, llvm::AnyMemSetInst& at, uint64_t size) {
+  llvm::Value* target = at.getRawDest();
   if (never_persistent(context, target, size)) return;
-  HookTable& hooks = context.hooks();
   HookBuilder slow = context.when_in_window(Window::kStore, target, &at);
   llvm::AllocaInst* value = context.slot(Slot::kValue, size);
-  slow.CreateMemSet(value, byte, size, llvm::Align(16));
-  slow.CreateCall(hooks.hook("__powercut_store", {hooks.pointer(), hooks.int64(), hooks.int32(), hooks.pointer()}),
-                  {target, hooks.constant64(size), hooks.constant32(POWERCUT_STORE_MEMCALL), value});
+  slow.CreateMemSet(value, at.getValue(), size, llvm::Align(16));
+  llvm::Value* there = context.call_store(slow, target, size, POWERCUT_STORE_MEMCALL, value);
+  at.setDest(context.join(&at, target, there, slow.GetInsertBlock()));
 }
 
 // Replaces the intrinsic by a call of the runtime's stand-in.
@@ -85,7 +85,7 @@ bool instrument_memory_intrinsic(FunctionContext& context, llvm::IntrinsicInst& 
 
   if (auto* fill = llvm::dyn_cast<llvm::AnyMemSetInst>(memory)) {
     if (known <= kInlineCopy || (must_stay && constant != nullptr)) {
-      announce_small_fill(context, call, memory->getRawDest(), fill->getValue(), known);
+      announce_small_fill(context, *fill, known);
       return true;
     }
     if (never_persistent(context, memory->getRawDest(), known)) return true;
@@ -97,12 +97,13 @@ bool instrument_memory_intrinsic(FunctionContext& context, llvm::IntrinsicInst& 
   llvm::Value* source = copy->getRawSource();
   if (source->getType()->getPointerAddressSpace() != 0) return true;
   if (known <= kInlineCopy) {
-    announce_small_copy(context, call, memory->getRawDest(), source, known, flags);
+    announce_small_copy(context, *copy, known, flags);
     return true;
   }
   if (must_stay) {
-    context.announce_range_load(&call, source, memory->getLength());
-    context.announce_range_store(&call, memory->getRawDest(), memory->getLength(), source, flags);
+    source = context.announce_range_load(&call, source, memory->getLength());
+    copy->setSource(source);
+    copy->setDest(context.announce_range_store(&call, memory->getRawDest(), memory->getLength(), source, flags));
     return true;
   }
   if (never_persistent(context, memory->getRawDest(), known) &&
@@ -112,6 +113,18 @@ bool instrument_memory_intrinsic(FunctionContext& context, llvm::IntrinsicInst& 
   const bool overlapping = llvm::isa<llvm::MemMoveInst>(call);
   replace(context, call, overlapping ? "__powercut_memmove" : "__powercut_memcpy", source);
   return true;
+}
+
+// The caller copies such an argument to the callee's frame, in code that only the code generator makes.
+void instrument_byval(FunctionContext& context, llvm::CallBase& call) {
+  const llvm::DataLayout& layout = context.hooks().layout();
+  for (unsigned i = 0; i < call.arg_size(); ++i) {
+    if (!call.isByValArgument(i)) continue;
+    llvm::Value* address = call.getArgOperand(i);
+    const uint64_t size = layout.getTypeAllocSize(call.getParamByValType(i)).getFixedValue();
+    if (size == 0 || never_persistent(context, address, size) || is_constant_data(address, size, layout)) continue;
+    call.setArgOperand(i, context.announce_load(&call, address, size));
+  }
 }
 
 bool replace_library_call(FunctionContext& context, llvm::CallBase& call) {

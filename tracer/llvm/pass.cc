@@ -20,13 +20,14 @@ void instrument_call(FunctionContext& context, llvm::CallBase& call) {
     instrument_inline_asm(context, call);
     return;
   }
+  instrument_byval(context, call);
   if (auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&call)) {
     if (instrument_memory_intrinsic(context, *intrinsic) || instrument_lanes(context, *intrinsic) ||
         instrument_x86(context, *intrinsic)) {
       return;
     }
   } else if (replace_library_call(context, call) || instrument_lock_call(context, call) ||
-             instrument_atomic_call(context, call)) {
+             instrument_atomic_call(context, call) || announce_arguments(context, call)) {
     return;
   }
   context.externals().note_call(call);

@@ -41,16 +41,17 @@ bool instrument_x86(FunctionContext& context, llvm::IntrinsicInst& call) {
     case llvm::Intrinsic::x86_directstore32:
     case llvm::Intrinsic::x86_directstore64:
       // Direct stores go around the cache as non-temporal ones do, and are made durable by the same fences.
-      context.announce_store(&call, call.getArgOperand(0), call.getArgOperand(1), POWERCUT_STORE_NT);
+      call.setArgOperand(
+          0, context.announce_store(&call, call.getArgOperand(0), call.getArgOperand(1), POWERCUT_STORE_NT));
       return true;
     case llvm::Intrinsic::x86_movdir64b: {
-      HookTable& hooks = context.hooks();
       llvm::Value* target = call.getArgOperand(0);
-      llvm::Value* source = call.getArgOperand(1);
-      context.announce_load(&call, source, 64);
+      llvm::Value* source = context.announce_load(&call, call.getArgOperand(1), 64);
+      call.setArgOperand(1, source);
       HookBuilder slow = context.when_in_window(Window::kStore, target, &call);
-      slow.CreateCall(hooks.hook("__powercut_store", {hooks.pointer(), hooks.int64(), hooks.int32(), hooks.pointer()}),
-                      {target, hooks.constant64(64), hooks.constant32(POWERCUT_STORE_NT | POWERCUT_STORE_ATOMIC), source});
+      llvm::Value* there =
+          context.call_store(slow, target, 64, POWERCUT_STORE_NT | POWERCUT_STORE_ATOMIC, source);
+      call.setArgOperand(0, context.join(&call, target, there, slow.GetInsertBlock()));
       return true;
     }
     default:

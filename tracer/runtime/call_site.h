@@ -29,16 +29,30 @@ inline bool overlaps(const powercut_window& window, uint64_t addr, uint64_t size
   return addr - window.base < window.span || window.base - addr < size;
 }
 
-inline void announce_load(const void* addr, uint64_t size) {
+// Where the bytes at `addr` are kept.
+template <typename T>
+inline T* place_of(T* addr) {
   const uint64_t at = reinterpret_cast<uint64_t>(addr);
-  if (overlaps(__powercut_load_window, at, size)) active_sink.load(active_sink.self, at, size);
+  const powercut_alias& alias = __powercut_alias;
+  return at - alias.base < alias.span ? reinterpret_cast<T*>(at + alias.delta) : addr;
 }
 
-inline void announce_store(void* addr, uint64_t size, uint32_t flags, const void* value, const CallSite& site) {
+// Both announce an access, and return where it is to be made.
+template <typename T>
+inline T* announce_load(T* addr, uint64_t size) {
+  const uint64_t at = reinterpret_cast<uint64_t>(addr);
+  if (overlaps(__powercut_load_window, at, size)) active_sink.load(active_sink.self, at, size);
+  return place_of(addr);
+}
+
+// `value` is read by the listener, and so must be the place of its bytes.
+template <typename T>
+inline T* announce_store(T* addr, uint64_t size, uint32_t flags, const void* value, const CallSite& site) {
   const uint64_t at = reinterpret_cast<uint64_t>(addr);
   if (overlaps(__powercut_store_window, at, size)) {
     active_sink.store(active_sink.self, at, size, flags, value, site.pc, site.frame);
   }
+  return place_of(addr);
 }
 
 // The flags of the pieces of one store, which are announced one after the other: each but the first continues it.

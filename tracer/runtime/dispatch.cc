@@ -4,6 +4,7 @@
 #include "tracer/runtime/call_site.h"
 #include "tracer/runtime/hooks.h"
 #include "tracer/runtime/stack_bounds.h"
+#include "tracer/runtime/watch_hooks.h"
 
 namespace powercut::runtime {
 namespace {
@@ -34,26 +35,32 @@ constinit powercut_sink active_sink = kDeaf;
 using powercut::runtime::active_sink;
 using powercut::runtime::call_site;
 using powercut::runtime::CallSite;
+using powercut::runtime::place_of;
 
 extern "C" {
 
 powercut_window __powercut_store_window = {0, 0};
 powercut_window __powercut_load_window = {0, 0};
+powercut_alias __powercut_alias = {0, 0, 0};
+powercut_watch __powercut_watch = {nullptr, nullptr};
 int64_t __powercut_steps = INT64_MAX;
 uint8_t __powercut_real_flush = 1;
 
-void __powercut_store(void* addr, uint64_t size, uint32_t flags, const void* value) {
+void* __powercut_store(void* addr, uint64_t size, uint32_t flags, const void* value) {
   const CallSite site = call_site();
   active_sink.store(active_sink.self, reinterpret_cast<uint64_t>(addr), size, flags, value, site.pc, site.frame);
+  return place_of(addr);
 }
 
-void __powercut_load(const void* addr, uint64_t size) {
+void* __powercut_load(const void* addr, uint64_t size) {
   active_sink.load(active_sink.self, reinterpret_cast<uint64_t>(addr), size);
+  return const_cast<void*>(place_of(addr));
 }
 
-void __powercut_rmw_begin(void* addr, uint64_t size) {
+void* __powercut_rmw_begin(void* addr, uint64_t size) {
   const CallSite site = call_site();
   active_sink.rmw_begin(active_sink.self, reinterpret_cast<uint64_t>(addr), size, site.pc, site.frame);
+  return place_of(addr);
 }
 
 void __powercut_rmw_end(void* addr, uint64_t size, uint32_t stored) {

@@ -4,6 +4,8 @@
 //
 // Order: every hook runs BEFORE the instruction that it announces, so a sink may veto a store (by
 // unwinding), keep the old bytes for undo, or fill in undecided bytes that a load is about to see.
+// Place: a hook of an access returns the address at which the access is to be made. It is the one that it was given,
+// but for a pool whose bytes lie elsewhere (powercut_alias).
 // Version: POWERCUT_HOOKS_VERSION; an object built by another version is refused at registration.
 #ifndef POWERCUT_TRACER_RUNTIME_HOOKS_H_
 #define POWERCUT_TRACER_RUNTIME_HOOKS_H_
@@ -15,7 +17,7 @@
 extern "C" {
 #endif
 
-#define POWERCUT_HOOKS_VERSION 1u
+#define POWERCUT_HOOKS_VERSION 2u
 
 // A half-open address window. The pass tests `addr - base < span` inline (unsigned) and calls the
 // hook only inside it. {0,0}: off. {0,~0}: every access.
@@ -26,6 +28,15 @@ typedef struct powercut_window {
 
 extern powercut_window __powercut_store_window;
 extern powercut_window __powercut_load_window;
+// A pool whose bytes are kept at `delta` above the addresses that the program knows. [base, base + span) itself is not
+// accessible, so that what does not come through a hook faults (replayer/pool_traps.h). {0,0,0}: there is none; a
+// program of the user's never has one.
+typedef struct powercut_alias {
+  uint64_t base;
+  uint64_t span;
+  uint64_t delta;
+} powercut_alias;
+extern powercut_alias __powercut_alias;
 // Decremented inline at every loop back-edge and function entry; below zero -> __powercut_out_of_steps().
 extern int64_t __powercut_steps;
 // Non-zero: the real flush and fence instructions execute as well (the default, for real persistent
@@ -44,13 +55,14 @@ enum powercut_fence_kind { POWERCUT_SFENCE = 1, POWERCUT_MFENCE = 2, POWERCUT_RM
 
 // ---- emitted by the pass ----------------------------------------------------------------------
 // `value` points at the `size` bytes about to be stored. Called only inside the store window.
-void __powercut_store(void* addr, uint64_t size, uint32_t flags, const void* value);
+void* __powercut_store(void* addr, uint64_t size, uint32_t flags, const void* value);
 // Called only inside the load window.
-void __powercut_load(const void* addr, uint64_t size);
+void* __powercut_load(const void* addr, uint64_t size);
 // Around an atomicrmw or cmpxchg inside the store window; `stored` is 0 for a failed cmpxchg.
 // begin announces the load, keeps old bytes and fences; end announces the store (value read from memory).
 // A read-modify-write outside the window calls __powercut_fence(POWERCUT_RMW_FENCE) alone.
-void __powercut_rmw_begin(void* addr, uint64_t size);
+// Both are given the program's address.
+void* __powercut_rmw_begin(void* addr, uint64_t size);
 void __powercut_rmw_end(void* addr, uint64_t size, uint32_t stored);
 void __powercut_flush(const void* addr, uint32_t kind);
 void __powercut_fence(uint32_t kind);
@@ -99,6 +111,12 @@ int powercut_stack_is(const void* pc, const void* frame, const uint64_t* known, 
 // From now on the calling thread's walks stay within [low, high): another stack (a fiber's), or the part of its
 // own below a listener's frames, which say nothing about the program. Both null: the thread's whole stack.
 void powercut_stack_range(const void* low, const void* high);
+// Whose code lies at the address: of a library or program of which some module was instrumented, of this runtime, or of
+// neither.
+enum powercut_code_kind { POWERCUT_FOREIGN = 0, POWERCUT_INSTRUMENTED = 1, POWERCUT_RUNTIME = 2 };
+int powercut_code(const void* pc);
+// How many modules were registered.
+uint32_t powercut_modules(void);
 // Names of uninstrumented functions that registered modules call, de-duplicated; returns the count.
 uint32_t powercut_externals(const char** out, uint32_t max);
 

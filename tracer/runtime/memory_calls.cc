@@ -20,6 +20,7 @@ using powercut::runtime::call_site;
 using powercut::runtime::CallSite;
 using powercut::runtime::overlaps;
 using powercut::runtime::Pieces;
+using powercut::runtime::place_of;
 
 namespace {
 
@@ -27,16 +28,15 @@ namespace {
 size_t read_string(const char* text, size_t limit) {
   size_t length = 0;
   for (; length < limit; ++length) {
-    announce_load(text + length, 1);
-    if (text[length] == '\0') break;
+    if (*announce_load(text + length, 1) == '\0') break;
   }
   return length;
 }
 
 // A string that goes to `target` with its terminator.
 char* copy_string(char* target, const char* source, size_t length, const CallSite& site) {
-  announce_store(target, length + 1, POWERCUT_STORE_MEMCALL, source, site);
-  memcpy(target, source, length + 1);
+  const char* from = place_of(source);
+  memcpy(announce_store(target, length + 1, POWERCUT_STORE_MEMCALL, from, site), from, length + 1);
   return target + length;
 }
 
@@ -65,34 +65,36 @@ bool unwatched(const char* text, size_t limit) {
   if (window.span == 0 || (at >= window.base && at - window.base >= window.span)) return true;
   if (at >= window.base) return false;
   const size_t before = window.base - at;
-  return strnlen(text, limit < before ? limit : before) < before;
+  return strnlen(place_of(text), limit < before ? limit : before) < before;
 }
 
 int compare_strings(const char* a, const char* b, size_t limit) {
-  if (unwatched(a, limit) && unwatched(b, limit)) return limit == SIZE_MAX ? strcmp(a, b) : strncmp(a, b, limit);
+  if (unwatched(a, limit) && unwatched(b, limit)) {
+    return limit == SIZE_MAX ? strcmp(place_of(a), place_of(b)) : strncmp(place_of(a), place_of(b), limit);
+  }
   for (size_t i = 0; i < limit; ++i) {
-    announce_load(a + i, 1);
-    announce_load(b + i, 1);
-    const int order = compare(static_cast<unsigned char>(a[i]), static_cast<unsigned char>(b[i]));
-    if (order != 0 || a[i] == '\0') return order;
+    const char* of_a = announce_load(a + i, 1);
+    const char* of_b = announce_load(b + i, 1);
+    const int order = compare(static_cast<unsigned char>(*of_a), static_cast<unsigned char>(*of_b));
+    if (order != 0 || *of_a == '\0') return order;
   }
   return 0;
 }
 
 void* copy_bytes(void* target, const void* source, size_t size, const CallSite& site) {
-  announce_load(source, size);
-  announce_store(target, size, POWERCUT_STORE_MEMCALL, source, site);
-  return memmove(target, source, size);
+  const void* from = announce_load(source, size);
+  memmove(announce_store(target, size, POWERCUT_STORE_MEMCALL, from, site), from, size);
+  return target;
 }
 
 // strncpy and stpncpy: `size` bytes are written whatever the source's length.
 size_t copy_padded(char* target, const char* source, size_t size, const CallSite& site) {
   const size_t length = read_string(source, size);
   Pieces pieces(POWERCUT_STORE_MEMCALL);
-  announce_store(target, length, pieces.flags_of(target, length), source, site);
-  memcpy(target, source, length);
+  const char* from = place_of(source);
+  memcpy(announce_store(target, length, pieces.flags_of(target, length), from, site), from, length);
   announce_fill(target + length, 0, size - length, site, pieces);
-  memset(target + length, 0, size - length);
+  memset(place_of(target) + length, 0, size - length);
   return length;
 }
 
@@ -121,12 +123,13 @@ void __powercut_bcopy(const void* source, void* target, size_t size) { copy_byte
 
 void* __powercut_memset(void* target, int byte, size_t size) {
   announce_fill(target, byte, size, call_site(), Pieces(POWERCUT_STORE_MEMCALL));
-  return memset(target, byte, size);
+  memset(place_of(target), byte, size);
+  return target;
 }
 
 void __powercut_bzero(void* target, size_t size) {
   announce_fill(target, 0, size, call_site(), Pieces(POWERCUT_STORE_MEMCALL));
-  memset(target, 0, size);
+  memset(place_of(target), 0, size);
 }
 
 char* __powercut_strcpy(char* target, const char* source) {
@@ -158,40 +161,35 @@ char* __powercut_strncat(char* target, const char* source, size_t size) {
   char* end = target + read_string(target, SIZE_MAX);
   const size_t length = read_string(source, size);
   Pieces pieces(POWERCUT_STORE_MEMCALL);
-  announce_store(end, length, pieces.flags_of(end, length), source, site);
-  memcpy(end, source, length);
+  const char* from = place_of(source);
+  memcpy(announce_store(end, length, pieces.flags_of(end, length), from, site), from, length);
   announce_fill(end + length, 0, 1, site, pieces);
-  end[length] = '\0';
+  *place_of(end + length) = '\0';
   return target;
 }
 
 char* __powercut_strdup(const char* text) {
   read_string(text, SIZE_MAX);
-  return strdup(text);
+  return strdup(place_of(text));
 }
 
 char* __powercut_strndup(const char* text, size_t limit) {
   read_string(text, limit);
-  return strndup(text, limit);
+  return strndup(place_of(text), limit);
 }
 
 int __powercut_memcmp(const void* a, const void* b, size_t size) {
-  announce_load(a, size);
-  announce_load(b, size);
-  return memcmp(a, b, size);
+  const void* of_a = announce_load(a, size);
+  const void* of_b = announce_load(b, size);
+  return memcmp(of_a, of_b, size);
 }
 
-int __powercut_bcmp(const void* a, const void* b, size_t size) {
-  announce_load(a, size);
-  announce_load(b, size);
-  return memcmp(a, b, size);
-}
+int __powercut_bcmp(const void* a, const void* b, size_t size) { return __powercut_memcmp(a, b, size); }
 
 void* __powercut_memchr(const void* bytes, int wanted, size_t size) {
   const unsigned char* at = static_cast<const unsigned char*>(bytes);
   for (size_t i = 0; i < size; ++i) {
-    announce_load(at + i, 1);
-    if (at[i] == static_cast<unsigned char>(wanted)) return const_cast<unsigned char*>(at + i);
+    if (*announce_load(at + i, 1) == static_cast<unsigned char>(wanted)) return const_cast<unsigned char*>(at + i);
   }
   return nullptr;
 }
@@ -206,15 +204,17 @@ int __powercut_strncmp(const char* a, const char* b, size_t limit) { return comp
 
 char* __powercut_strchr(const char* text, int wanted) {
   for (;; ++text) {
-    announce_load(text, 1);
-    if (*text == static_cast<char>(wanted)) return const_cast<char*>(text);
-    if (*text == '\0') return nullptr;
+    const char letter = *announce_load(text, 1);
+    if (letter == static_cast<char>(wanted)) return const_cast<char*>(text);
+    if (letter == '\0') return nullptr;
   }
 }
 
 char* __powercut_strrchr(const char* text, int wanted) {
   read_string(text, SIZE_MAX);
-  return const_cast<char*>(strrchr(text, wanted));
+  const char* there = place_of(text);
+  const char* found = strrchr(there, wanted);
+  return found == nullptr ? nullptr : const_cast<char*>(text + (found - there));
 }
 
 // Fortified forms (-D_FORTIFY_SOURCE): `room` is the size of the destination.
@@ -236,7 +236,8 @@ void* __powercut___mempcpy_chk(void* target, const void* source, size_t size, si
 void* __powercut___memset_chk(void* target, int byte, size_t size, size_t room) {
   check_room(size, room);
   announce_fill(target, byte, size, call_site(), Pieces(POWERCUT_STORE_MEMCALL));
-  return memset(target, byte, size);
+  memset(place_of(target), byte, size);
+  return target;
 }
 
 char* __powercut___strcpy_chk(char* target, const char* source, size_t room) {

@@ -19,10 +19,12 @@
 #include <cstdint>
 #include <optional>
 
+#include "tracer/runtime/call_site.h"
 #include "tracer/runtime/stream_trace.h"
 
 namespace {
 
+using powercut::runtime::announce_load;
 using powercut::runtime::StreamTrace;
 using powercut::runtime::watches_pools;
 using powercut::runtime::with_stream;
@@ -164,14 +166,17 @@ int fdatasync(int fd) {
 }
 
 ssize_t write(int fd, const void* bytes, size_t size) {
+  bytes = announce_load(bytes, size);
   return write_file(fd, std::nullopt, bytes, [&] { return REAL(write)(fd, bytes, size); });
 }
 
 ssize_t pwrite(int fd, const void* bytes, size_t size, off_t offset) {
+  bytes = announce_load(bytes, size);
   return write_file(fd, offset, bytes, [&] { return REAL(pwrite)(fd, bytes, size, offset); });
 }
 
 ssize_t pwrite64(int fd, const void* bytes, size_t size, off64_t offset) {
+  bytes = announce_load(bytes, size);
   return write_file(fd, offset, bytes, [&] { return REAL(pwrite64)(fd, bytes, size, offset); });
 }
 

@@ -129,8 +129,7 @@ void announce_strings(const char* format, va_list arguments) {
         const char* text = va_arg(rest, const char*);
         const size_t limit = conversion.precision >= 0 ? static_cast<size_t>(conversion.precision) : SIZE_MAX;
         for (size_t i = 0; text != nullptr && i < limit; ++i) {
-          announce_load(text + i, 1);
-          if (text[i] == '\0') break;
+          if (*announce_load(text + i, 1) == '\0') break;
         }
         break;
       }
@@ -157,8 +156,7 @@ int format_to(char* target, size_t room, const char* format, va_list arguments, 
     const size_t wanted = static_cast<size_t>(length) + 1;
     const size_t size = wanted < room ? wanted : room;
     text[size - 1] = '\0';
-    announce_store(target, size, POWERCUT_STORE_MEMCALL, text, site);
-    memcpy(target, text, size);
+    memcpy(announce_store(target, size, POWERCUT_STORE_MEMCALL, text, site), text, size);
   }
   if (text != small) free(text);
   return length;

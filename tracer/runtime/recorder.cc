@@ -4,6 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "tracer/runtime/call_site.h"
+
 namespace powercut {
 namespace {
 
@@ -108,7 +110,8 @@ void Recorder::rmw_begin(uint64_t, uint64_t, const void* pc, const void* frame) 
 
 void Recorder::rmw_end(uint64_t addr, uint64_t size, uint32_t stored, const void* pc, const void* frame) {
   if (stored == 0) return;
-  store(addr, size, POWERCUT_STORE_RMW | POWERCUT_STORE_ATOMIC, reinterpret_cast<const void*>(addr), pc, frame);
+  const void* bytes = runtime::place_of(reinterpret_cast<const void*>(addr));
+  store(addr, size, POWERCUT_STORE_RMW | POWERCUT_STORE_ATOMIC, bytes, pc, frame);
 }
 
 void Recorder::mark(std::string_view name) {

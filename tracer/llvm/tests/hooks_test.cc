@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csetjmp>
 #include <cstring>
 #include <string>
@@ -58,6 +59,7 @@ class HooksTest : public testing::Test {
   }
 
   void TearDown() override {
+    __powercut_alias = {0, 0, 0};
     powercut_set_sink(nullptr);
     __powercut_store_window = __powercut_load_window = {0, 0};
     __powercut_steps = INT64_MAX;
@@ -205,6 +207,38 @@ TEST_F(HooksTest, GathersLoadTheirActiveLanes) {
   numbers[9] = 90;
   EXPECT_EQ(subject::gather_sum(numbers, 9, 5), 140);
   EXPECT_EQ(heard_, (Lines{"load 36 4", "load 20 4"}));
+}
+
+TEST_F(HooksTest, AccessesGoWhereTheHookSays) {
+  alignas(64) static char there[sizeof pool_];
+  const auto from = reinterpret_cast<uint64_t>(pool_);
+  __powercut_alias = {from, sizeof pool_, reinterpret_cast<uint64_t>(there) - from};
+  auto* words = reinterpret_cast<uint64_t*>(pool_);
+  auto* kept = reinterpret_cast<uint64_t*>(there);
+  subject::store(words, 7);
+  EXPECT_EQ(subject::load(words), 7u);
+  EXPECT_EQ(subject::add(words, 3), 7u);
+  EXPECT_TRUE(subject::exchange_if(words, 10, 20));
+  EXPECT_FALSE(subject::exchange_if(words, 10, 30));
+  EXPECT_EQ(kept[0], 20u);
+  kept[1] = 21;
+  EXPECT_EQ(subject::load_byte(reinterpret_cast<uint8_t*>(words + 1)), 21);
+  const subject::Sixteen pair = subject::load_pair(reinterpret_cast<subject::Sixteen*>(pool_));
+  EXPECT_EQ(memcmp(&pair, there, sizeof pair), 0);
+  strcpy(there + 64, "abcX");
+  subject::copy(pool_ + 128, pool_ + 64, 33);
+  EXPECT_EQ(memcmp(there + 128, there + 64, 33), 0);
+  EXPECT_EQ(subject::length(pool_ + 128), 4u);
+  EXPECT_GT(0, subject::compare(pool_ + 128, "abcd"));
+  EXPECT_EQ(subject::compare_bytes(pool_ + 128, "abcX", 4), 0);
+  if (__builtin_cpu_supports("avx2")) {
+    auto* numbers = reinterpret_cast<int*>(there + 256);
+    numbers[5] = 50;
+    numbers[9] = 90;
+    EXPECT_EQ(subject::gather_sum(reinterpret_cast<int*>(pool_ + 256), 9, 5), 140);
+  }
+  __powercut_alias = {0, 0, 0};
+  EXPECT_TRUE(std::all_of(pool_, pool_ + sizeof pool_, [](char byte) { return byte == 0; }));
 }
 
 TEST_F(HooksTest, LoopsAndEntriesTakeSteps) {

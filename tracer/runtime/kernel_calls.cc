@@ -1,0 +1,283 @@
+// The C library's functions that hand memory to the kernel, in front of the real ones: a read(2) into a pool is a store
+// of the bytes that came, in no order within it.
+//
+// Under an engine that watches the pool (hooks.h, powercut_alias) the kernel does not fault on it but answers EFAULT, and
+// what it writes is announced by nobody. So buffers in the pool are announced here, and the real call works beside it.
+// What cannot be announced ends the execution. In a program that is recorded the real call works on the pool itself,
+// and what came is announced afterwards.
+//
+// Known inaccuracies: calls of the kernel that are not listed here answer EFAULT for a watched pool; in a recorded
+// program they, and what the C library reads for itself (fread straight into a pool), are not seen, and unseen_stores.h
+// notices what they leave.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "tracer/runtime/call_site.h"
+#include "tracer/runtime/pool_calls.h"
+#include "tracer/runtime/watch_hooks.h"
+
+using powercut::runtime::announce_load;
+using powercut::runtime::announce_store;
+using powercut::runtime::call_site;
+using powercut::runtime::CallSite;
+using powercut::runtime::place_of;
+
+namespace {
+
+template <typename Function>
+Function* next(Function*& cache, const char* name) {
+  if (cache == nullptr) cache = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+  return cache;
+}
+#define NEXT(name)                            \
+  ([]() -> decltype(&::name) {                \
+    static constinit decltype(&::name) cache; \
+    return next(cache, #name);                \
+  }())
+
+bool watched() { return __powercut_alias.span != 0; }
+
+template <typename T>
+bool in_pool(T* address) {
+  return place_of(address) != address;
+}
+
+// `read(buffer)` fills a buffer beside the pool, and what came is stored to it. Nothing is read ahead: the listener
+// hears of the store before it is made.
+template <typename Read>
+ssize_t read_aside(void* target, size_t size, const CallSite& site, const Read& read) {
+  void* buffer = malloc(size == 0 ? 1 : size);
+  if (buffer == nullptr) {
+    errno = ENOMEM;
+    return -1;
+  }
+  const ssize_t came = read(buffer);
+  const int error = errno;
+  if (came > 0) {
+    const auto length = static_cast<size_t>(came);
+    memcpy(announce_store(target, length, POWERCUT_STORE_MEMCALL, buffer, site), buffer, length);
+  }
+  free(buffer);
+  errno = error;
+  return came;
+}
+
+// `done` bytes are at `to` now, in a program that is recorded.
+ssize_t recorded(void* to, ssize_t done, const CallSite& site) {
+  if (done > 0 && powercut::runtime::watches_pools()) {
+    const int error = errno;
+    announce_store(to, static_cast<uint64_t>(done), POWERCUT_STORE_MEMCALL, to, site);
+    errno = error;
+  }
+  return done;
+}
+
+ssize_t recorded(const iovec* parts, int count, ssize_t done, const CallSite& site) {
+  ssize_t left = done;
+  for (int i = 0; i < count && left > 0; ++i) {
+    const ssize_t piece = std::min(left, static_cast<ssize_t>(parts[i].iov_len));
+    recorded(parts[i].iov_base, piece, site);
+    left -= piece;
+  }
+  return done;
+}
+
+template <typename Read>
+ssize_t read_to(void* target, size_t size, const CallSite& site, const Read& read) {
+  return in_pool(target) ? read_aside(target, size, site, read) : recorded(target, read(target), site);
+}
+
+void cannot_follow(const char* what, const CallSite& site) {
+  if (__powercut_watch.cannot_follow != nullptr) __powercut_watch.cannot_follow(what, site.pc, site.frame);
+}
+
+// One buffer after the other, as far as each is filled.
+template <typename Each>
+ssize_t one_by_one(const iovec* parts, int count, const Each& each) {
+  ssize_t sum = 0;
+  for (int i = 0; i < count; ++i) {
+    const ssize_t done = each(parts[i]);
+    if (done < 0) return sum > 0 ? sum : done;
+    sum += done;
+    if (static_cast<size_t>(done) < parts[i].iov_len) break;
+  }
+  return sum;
+}
+
+bool any_in_pool(const iovec* parts, int count) {
+  for (int i = 0; watched() && i < count; ++i) {
+    if (in_pool(parts[i].iov_base)) return true;
+  }
+  return false;
+}
+
+// The memory of a process as a file: what is written there is seen by nobody.
+bool is_memory_file(const char* path) {
+  if (!watched() || path == nullptr) return false;
+  const char* at = place_of(path);
+  const size_t length = strlen(at);
+  return strncmp(at, "/proc/", 6) == 0 && length > 10 && strcmp(at + length - 4, "/mem") == 0;
+}
+
+constexpr const char* kMemoryFile = "target code opens the memory of a process as a file (/proc/.../mem)";
+
+}  // namespace
+
+extern "C" {
+
+ssize_t read(int fd, void* buffer, size_t size) {
+  return read_to(buffer, size, call_site(), [&](void* to) { return NEXT(read)(fd, to, size); });
+}
+
+ssize_t pread(int fd, void* buffer, size_t size, off_t offset) {
+  return read_to(buffer, size, call_site(), [&](void* to) { return NEXT(pread)(fd, to, size, offset); });
+}
+
+ssize_t pread64(int fd, void* buffer, size_t size, off64_t offset) {
+  return read_to(buffer, size, call_site(), [&](void* to) { return NEXT(pread64)(fd, to, size, offset); });
+}
+
+ssize_t recv(int fd, void* buffer, size_t size, int flags) {
+  return read_to(buffer, size, call_site(), [&](void* to) { return NEXT(recv)(fd, to, size, flags); });
+}
+
+ssize_t send(int fd, const void* buffer, size_t size, int flags) {
+  return NEXT(send)(fd, in_pool(buffer) ? announce_load(buffer, size) : buffer, size, flags);
+}
+
+ssize_t getrandom(void* buffer, size_t size, unsigned flags) {
+  return read_to(buffer, size, call_site(), [&](void* to) { return NEXT(getrandom)(to, size, flags); });
+}
+
+ssize_t readv(int fd, const iovec* parts, int count) {
+  const CallSite site = call_site();
+  if (!any_in_pool(parts, count)) return recorded(parts, count, NEXT(readv)(fd, parts, count), site);
+  return one_by_one(parts, count, [&](const iovec& part) {
+    return read_to(part.iov_base, part.iov_len, site, [&](void* to) { return NEXT(read)(fd, to, part.iov_len); });
+  });
+}
+
+ssize_t preadv(int fd, const iovec* parts, int count, off_t offset) {
+  const CallSite site = call_site();
+  if (!any_in_pool(parts, count)) return recorded(parts, count, NEXT(preadv)(fd, parts, count, offset), site);
+  return one_by_one(parts, count, [&](const iovec& part) {
+    const ssize_t done = read_to(part.iov_base, part.iov_len, site,
+                                 [&](void* to) { return NEXT(pread)(fd, to, part.iov_len, offset); });
+    offset += std::max<ssize_t>(done, 0);
+    return done;
+  });
+}
+
+ssize_t preadv64(int fd, const iovec* parts, int count, off64_t offset) { return preadv(fd, parts, count, offset); }
+
+ssize_t writev(int fd, const iovec* parts, int count) {
+  if (!any_in_pool(parts, count)) return NEXT(writev)(fd, parts, count);
+  return one_by_one(parts, count, [&](const iovec& part) {
+    return NEXT(write)(fd, announce_load(part.iov_base, part.iov_len), part.iov_len);
+  });
+}
+
+size_t fread(void* buffer, size_t size, size_t count, FILE* file) {
+  if (!in_pool(buffer) || size == 0) return NEXT(fread)(buffer, size, count, file);
+  size_t items = 0;
+  read_aside(buffer, size * count, call_site(), [&](void* to) {
+    items = NEXT(fread)(to, size, count, file);
+    return static_cast<ssize_t>(items * size);
+  });
+  return items;
+}
+
+size_t fwrite(const void* buffer, size_t size, size_t count, FILE* file) {
+  return NEXT(fwrite)(in_pool(buffer) ? announce_load(buffer, size * count) : buffer, size, count, file);
+}
+
+int open(const char* path, int flags, ...) {
+  va_list rest;
+  va_start(rest, flags);
+  const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(rest, mode_t) : 0;
+  va_end(rest);
+  if (is_memory_file(path)) cannot_follow(kMemoryFile, call_site());
+  return NEXT(open)(path, flags, mode);
+}
+
+int open64(const char* path, int flags, ...) {
+  va_list rest;
+  va_start(rest, flags);
+  const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(rest, mode_t) : 0;
+  va_end(rest);
+  if (is_memory_file(path)) cannot_follow(kMemoryFile, call_site());
+  return NEXT(open64)(path, flags, mode);
+}
+
+int openat(int folder, const char* path, int flags, ...) {
+  va_list rest;
+  va_start(rest, flags);
+  const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(rest, mode_t) : 0;
+  va_end(rest);
+  if (is_memory_file(path)) cannot_follow(kMemoryFile, call_site());
+  return NEXT(openat)(folder, path, flags, mode);
+}
+
+FILE* fopen(const char* path, const char* mode) {
+  if (is_memory_file(path)) cannot_follow(kMemoryFile, call_site());
+  return NEXT(fopen)(path, mode);
+}
+
+FILE* fopen64(const char* path, const char* mode) {
+  if (is_memory_file(path)) cannot_follow(kMemoryFile, call_site());
+  return NEXT(fopen64)(path, mode);
+}
+
+ssize_t process_vm_writev(pid_t process, const iovec* from, unsigned long parts, const iovec* to, unsigned long others,
+                          unsigned long flags) noexcept {
+  if (watched()) cannot_follow("target code writes to memory by process_vm_writev", call_site());
+  return NEXT(process_vm_writev)(process, from, parts, to, others, flags);
+}
+
+// The calls that pass the pool to the kernel under a number.
+long syscall(long number, ...) noexcept {
+  va_list rest;
+  va_start(rest, number);
+  long a[6];
+  for (long& argument : a) argument = va_arg(rest, long);
+  va_end(rest);
+  for (const long argument : a) {
+    if (watched() && in_pool(reinterpret_cast<char*>(argument))) {
+      cannot_follow("target code passes an address of the pool to syscall(2)", call_site());
+    }
+  }
+  // Not through dlsym: others call this before anything can be looked up (pool_calls.cc).
+  register long four asm("r10") = a[3];
+  register long five asm("r8") = a[4];
+  register long six asm("r9") = a[5];
+  long result;
+  asm volatile("syscall"
+               : "=a"(result)
+               : "0"(number), "D"(a[0]), "S"(a[1]), "d"(a[2]), "r"(four), "r"(five), "r"(six)
+               : "rcx", "r11", "memory");
+  if (result < 0 && result > -4096) {
+    errno = static_cast<int>(-result);
+    return -1;
+  }
+  return result;
+}
+
+// Before assembly that enters the kernel by itself: what it hands over is not looked at.
+void __powercut_enters_kernel(void) {
+  if (watched()) cannot_follow("assembly of the target enters the kernel by itself", call_site());
+}
+
+}  // extern "C"
