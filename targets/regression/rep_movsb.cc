@@ -1,0 +1,22 @@
+// A torn value is read by rep movsb in inline assembly.
+//
+// class: accesses that nobody saw
+// bug: torn-value
+// operations: [("insert", 1), ("update", 1)]
+#include "targets/regression/in_place.h"
+
+namespace {
+
+using namespace powercut;
+
+class Map final : public regression::InPlace {
+ public:
+  using InPlace::InPlace;
+  void read_value(uint8_t* out, const uint8_t* from, uint64_t size) override {
+    asm volatile("rep movsb" : "+D"(out), "+S"(from), "+c"(size) : : "memory");
+  }
+};
+
+}  // namespace
+
+POWERCUT_PAIR(Map)
