@@ -11,6 +11,11 @@ find_package(CLI11 REQUIRED CONFIG)
 find_package(Boost REQUIRED COMPONENTS context)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
+# Debian's libzydis-dev ships neither a CMake package nor a .pc file.
+find_path(ZYDIS_INCLUDE Zydis/Zydis.h REQUIRED)
+find_library(ZYDIS_LIBRARY Zydis REQUIRED)
+add_library(Zydis UNKNOWN IMPORTED GLOBAL)
+set_target_properties(Zydis PROPERTIES IMPORTED_LOCATION ${ZYDIS_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${ZYDIS_INCLUDE})
 
 if(POWERCUT_BUILD_TESTS)
   find_package(GTest REQUIRED)

@@ -11,9 +11,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
+#include <utility>
 
 #include "replayer/arena.h"
 #include "replayer/novelty.h"
+#include "replayer/pool_traps.h"
 #include "xxhash.h"
 
 // Defined by the linker.
@@ -130,6 +132,65 @@ void on_signal(int signal, siginfo_t* info, void* context) {
   current->stop(std::move(outcome));
 }
 
+bool runs_target_code(uint64_t pc) { return current != nullptr && current->running() && !current->owns_code(pc); }
+
+// Memory of the target besides the pool, as it was before an execution. Uninstrumented code stores to it unseen, and
+// what it stored would not be taken back. Kept once such code was met, since it costs a copy for each execution.
+class OtherMemory {
+ public:
+  void keep(const std::vector<MemoryRange>& globals, uint64_t heap_end) {
+    kept_ = true;
+    ranges_ = globals;
+    ranges_.push_back({arena.begin, heap_end});
+    bytes_.clear();
+    for (const MemoryRange& range : ranges_) {
+      const auto* at = reinterpret_cast<const uint8_t*>(range.begin);
+      bytes_.insert(bytes_.end(), at, at + (range.end - range.begin));
+    }
+  }
+  // The address of a byte that changed without `is_kept` saying that its word can be taken back; 0: none.
+  template <typename IsKept>
+  uint64_t changed(const IsKept& is_kept) {
+    const uint8_t* before = bytes_.data();
+    if (!std::exchange(kept_, false)) return 0;
+    for (const MemoryRange& range : ranges_) {
+      const auto* now = reinterpret_cast<const uint8_t*>(range.begin);
+      const uint64_t size = range.end - range.begin;
+      if (std::memcmp(now, before, size) != 0) {
+        for (uint64_t i = 0; i < size; ++i) {
+          if (now[i] != before[i] && !is_kept((range.begin + i) & ~uint64_t{7})) return range.begin + i;
+        }
+      }
+      before += size;
+    }
+    return 0;
+  }
+
+ private:
+  bool kept_ = false;
+  std::vector<MemoryRange> ranges_;
+  std::vector<uint8_t> bytes_;
+};
+OtherMemory other_memory;
+
+void give_up(const std::string& what, const void* pc, const void* frame) {
+  arena_active = false;
+  note_unfollowed(what);
+  Outcome outcome;
+  outcome.kind = Outcome::Kind::kUnknown;
+  outcome.text = what;
+  outcome.stack = stack_of(pc, frame);
+  current->stop(std::move(outcome));
+}
+
+void hang(const void* pc, const void* frame) {
+  arena_active = false;
+  Outcome outcome;
+  outcome.kind = Outcome::Kind::kSteps;
+  outcome.stack = stack_of(pc, frame);
+  current->stop(std::move(outcome));
+}
+
 void install_signal_handlers() {
   static bool done = false;
   if (done) return;
@@ -177,8 +238,6 @@ powercut_sink make_sink(Executor* self) {
 
 }  // namespace
 
-void map_pool(uint64_t size) { map_at(kPoolBase, size); }
-
 MemoryRange executable_code() {
   return {reinterpret_cast<uint64_t>(__executable_start), reinterpret_cast<uint64_t>(etext)};
 }
@@ -191,6 +250,7 @@ void LineSet::compute_diff() {
 Executor::Executor(const Options& options) : options_(options) {
   if (!options_.pool_is_mapped) map_pool(options_.pool_size);
   pool_range_ = {kPoolBase, kPoolBase + options_.pool_size};
+  bytes_range_ = {pool_range_.begin + kPoolShift, pool_range_.end + kPoolShift};
   arena_range_ = {pool_range_.end, pool_range_.end + kArenaSize};
   map_at(arena_range_.begin, kArenaSize);
   // The first page stays unused, so that a store just past the pool is seen as what it is.
@@ -203,6 +263,7 @@ Executor::Executor(const Options& options) : options_(options) {
   word_stamp_ = lazy_array<uint32_t>(kArenaSize / 8);
   read_bits_ = lazy_array<uint64_t>(kArenaSize / 8);
   install_signal_handlers();
+  watch_traps(options_.pool_size, {.running = runs_target_code, .cannot_follow = give_up, .blocked = hang});
   current = this;
   sink_ = make_sink(this);
   powercut_set_sink(&sink_);
@@ -215,7 +276,7 @@ Executor::~Executor() {
   munmap(lines_, lines * sizeof(LineInfo));
   munmap(word_stamp_, kArenaSize / 8 * sizeof(uint32_t));
   munmap(read_bits_, kArenaSize / 8 * sizeof(uint64_t));
-  if (!options_.pool_is_mapped) munmap(pool(), options_.pool_size);
+  if (!options_.pool_is_mapped) unmap_pool(options_.pool_size);
   munmap(reinterpret_cast<void*>(arena_range_.begin), kArenaSize);
   arena = {};
 }
@@ -303,6 +364,10 @@ Outcome Executor::run(Decisions* decisions, const std::function<void()>& body) {
   __powercut_load_window = {kPoolBase, options_.pool_size + (heap_reads_ ? kArenaSize : 0)};
   __powercut_real_flush = 0;
   __powercut_steps = options_.step_budget;
+  const bool watches_more = traps_ever();
+  if (watches_more) other_memory.keep(options_.globals, arena.top);
+  const size_t first_word = words_.size();
+  begin_traps();
   fresh_ = {arena.top, arena_range_.end};
   // Nothing below is unwound when the target is left by a jump: what it held lives in the arena.
   if (sigsetjmp(escape_, 0) == 0) {
@@ -322,11 +387,23 @@ Outcome Executor::run(Decisions* decisions, const std::function<void()>& body) {
   running_ = false;
   __powercut_store_window = {0, 0};
   __powercut_load_window = {0, 0};
+  if (watches_more) {
+    const uint64_t at = other_memory.changed([&](uint64_t word) {
+      return std::any_of(words_.begin() + static_cast<ptrdiff_t>(first_word), words_.end(),
+                         [word](const Word& kept) { return kept.address == word; });
+    });
+    if (at != 0) {
+      note_unfollowed(
+          "uninstrumented code changed the target's heap or globals, which is not taken back: compile it "
+          "with 'powercut cc'");
+    }
+  }
   if (options_.after_each) options_.after_each();
   return std::move(outcome_);
 }
 
 void Executor::stop(Outcome outcome) {
+  leave_trap();
   running_ = false;
   arena_active = false;
   outcome_ = std::move(outcome);
@@ -539,7 +616,7 @@ std::vector<std::pair<uint64_t, uint64_t>> Executor::changed_globals(const Mark&
   absl::flat_hash_map<uint64_t, uint64_t> now;
   for (size_t i = since.words; i < words_.size(); ++i) {
     const uint64_t address = words_[i].address;
-    if (pool_range_.holds(address, 8) || arena_range_.holds(address, 8)) continue;
+    if (bytes_range_.holds(address, 8) || arena_range_.holds(address, 8)) continue;
     now[address] = load_word(reinterpret_cast<const uint8_t*>(address));
   }
   std::vector<std::pair<uint64_t, uint64_t>> out(now.begin(), now.end());
@@ -716,7 +793,9 @@ void Executor::decide(uint32_t index, uint64_t mask) {
 
 void Executor::keep_words(uint64_t address, uint64_t size) {
   arena_active = false;
-  for (uint64_t word = address & ~uint64_t{7}; word < address + size; word += 8) {
+  // A range lies in the pool as a whole or not at all.
+  const auto begin = reinterpret_cast<uint64_t>(bytes_at(address));
+  for (uint64_t word = begin & ~uint64_t{7}; word < begin + size; word += 8) {
     keep_word(word, load_word(reinterpret_cast<const uint8_t*>(word)));
   }
   arena_active = true;
@@ -820,11 +899,10 @@ void Executor::on_rmw_end(uint64_t address, uint64_t size, uint32_t stored, cons
   if (follows_path()) count(&done_.stores, &peaks_.stores, pc, frame);
   arena_active = false;
   if (in_recovery_) {
-    follow_store(address, {reinterpret_cast<const uint8_t*>(address), size}, POWERCUT_STORE_RMW, pc, frame);
+    follow_store(address, {bytes_at(address), size}, POWERCUT_STORE_RMW, pc, frame);
   }
   if (listener_ != nullptr) {
-    listener_->store(address - kPoolBase, {reinterpret_cast<const uint8_t*>(address), size}, POWERCUT_STORE_RMW, pc,
-                     frame);
+    listener_->store(address - kPoolBase, {bytes_at(address), size}, POWERCUT_STORE_RMW, pc, frame);
   }
   arena_active = true;
   if (!options_.edits.empty()) edit_after_store(address, size, pc, frame);
@@ -956,8 +1034,8 @@ std::vector<Executor::Touched> Executor::touched() const {
   };
   for (size_t i = words_.size(); i-- > 0;) {
     const Word& word = words_[i];
-    if (!pool_range_.holds(word.address, 8)) continue;
-    const uint64_t offset = word.address - kPoolBase;
+    if (!bytes_range_.holds(word.address, 8)) continue;
+    const uint64_t offset = word.address - bytes_range_.begin;
     std::memcpy(&add(offset / kLineSize).bytes[offset % kLineSize], &word.old, 8);
   }
   for (const Decided& decided : decided_) add(undecided_[decided.index].set->line);

@@ -9,8 +9,10 @@
 //             A store outside pool, arena, stack and the target's globals stops the execution before it happens.
 // A signal, an exception, an abort or an exhausted step budget ends the execution as an Outcome.
 //
-// Known inaccuracies: accesses by uninstrumented code are not seen (the run lists such calls, --paranoid
-// detects what they changed); thread-local variables of the target are not restored.
+// The pool is watched (pool_memory.h): code that calls no hooks faults, and pool_traps.h calls them for it.
+//
+// Known inaccuracies: what uninstrumented code stores to the target's heap, stack and globals is not seen (--paranoid
+// detects what it changed); thread-local variables of the target are not restored.
 #ifndef POWERCUT_REPLAYER_EXECUTOR_H_
 #define POWERCUT_REPLAYER_EXECUTOR_H_
 
@@ -28,7 +30,7 @@
 #include "absl/container/inlined_vector.h"
 #include "replayer/decisions.h"
 #include "replayer/models/model.h"
-#include "replayer/pool_address.h"
+#include "replayer/pool_memory.h"
 #include "tracer/runtime/hooks.h"
 
 namespace powercut {
@@ -37,11 +39,11 @@ inline constexpr uint64_t kArenaSize = uint64_t{1} << 30;
 
 // How an execution of target code ended.
 struct Outcome {
-  enum class Kind : uint8_t { kReturned, kSignal, kAbort, kException, kSteps, kWildStore };
+  enum class Kind : uint8_t { kReturned, kSignal, kAbort, kException, kSteps, kWildStore, kUnknown };
   Kind kind = Kind::kReturned;
   int signal = 0;
   uint64_t address = 0;         // faulting or wild address
-  std::string text;             // exception or assertion text
+  std::string text;             // exception or assertion text; kUnknown: what could not be followed
   std::vector<uint64_t> stack;  // return addresses, innermost first
   bool returned() const { return kind == Kind::kReturned; }
 };
@@ -117,9 +119,6 @@ struct MemoryRange {
   }
 };
 
-// Maps the pool of crash images, zeroed, at kPoolBase. Throws std::runtime_error when the range is taken.
-void map_pool(uint64_t size);
-
 // The code of this process's executable, without the libraries that it loads.
 MemoryRange executable_code();
 
@@ -144,7 +143,10 @@ class Executor {
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  uint8_t* pool() const { return reinterpret_cast<uint8_t*>(kPoolBase); }
+  // The pool's bytes, for the engine.
+  uint8_t* pool() const { return pool_bytes(); }
+  // What target code is told: where its pool begins. Nothing can be accessed there.
+  uint8_t* pool_address() const { return reinterpret_cast<uint8_t*>(kPoolBase); }
   uint64_t pool_size() const { return options_.pool_size; }
   const Options& options() const { return options_; }
 
@@ -297,7 +299,7 @@ class Executor {
     std::vector<std::pair<uint64_t, uint32_t>> old_slots;
   };
   struct Word {
-    uint64_t address, old;
+    uint64_t address, old;  // of the pool: where its bytes are
   };
   struct Decided {
     uint32_t index;
@@ -305,6 +307,10 @@ class Executor {
   };
   uint32_t alive_at(const Undecided& u, uint32_t i) const {
     return u.alive_begin == kAllAlive ? i : alive_[u.alive_begin + i];
+  }
+  // Where the bytes at an address of target code's are.
+  uint8_t* bytes_at(uint64_t address) const {
+    return reinterpret_cast<uint8_t*>(address - kPoolBase < options_.pool_size ? address + kPoolShift : address);
   }
   void decide(uint32_t index, uint64_t mask);
   void overwrite(uint64_t address, uint64_t size);
@@ -348,7 +354,8 @@ class Executor {
 
   Options options_;
   MemoryRange pool_range_, arena_range_, stack_range_;
-  MemoryRange fresh_;  // heap that this run allocates: undo drops it, and no old content of it is kept
+  MemoryRange bytes_range_;  // the pool's bytes
+  MemoryRange fresh_;        // heap that this run allocates: undo drops it, and no old content of it is kept
   // What is kept of a line, in one piece: a query touches many lines, and each is a miss of the cache.
   struct LineInfo {
     uint32_t slot;        // 1 + index into undecided_, 0 = content is definite

@@ -153,7 +153,7 @@ std::optional<std::string> replay(Executor* executor, const Scheme& scheme, cons
             return std::find(child.contents.begin(), child.contents.end(), line.contents[0]) != child.contents.end();
           }
         }
-        return std::memcmp(testing::at(line.line * kLineSize), line.contents[0].bytes.data(), kLineSize) == 0;
+        return std::memcmp(pool_bytes() + line.line * kLineSize, line.contents[0].bytes.data(), kLineSize) == 0;
       });
     });
     executor->install(pointers(levels[d]));
@@ -536,7 +536,7 @@ TEST_F(ExplorerTest, AMediumIsExploredAgainWhenMoreCutsAreToCome) {
 
 TEST_F(ExplorerTest, CodeThatWritesUnseenIsNotTrusted) {
   struct Sly final : Subject {
-    void recover(ResultBuffer*) override { testing::at(0)[100] ^= 1; }  // no hook
+    void recover(ResultBuffer*) override { pool_bytes()[100] ^= 1; }  // no hook
     Opened opened() const override { return {}; }
     void reopen(const Opened&) override {}
     std::array<uint32_t, Group::kKinds> groups() const override { return {}; }

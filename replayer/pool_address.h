@@ -10,5 +10,12 @@ namespace powercut {
 // programs (85 TiB) and libraries (127 TiB), and from where Valgrind puts them (below 256 GiB).
 inline constexpr uint64_t kPoolBase = 0x060000000000;
 
+// Where the bytes of a watched pool are kept (pool_memory.h): as far above it as the largest pool and its heap may
+// need.
+inline constexpr uint64_t kPoolShift = 0x010000000000;
+
+// The bytes of the watched pool, for the engine. Target code knows addresses from kPoolBase on alone.
+inline uint8_t* pool_bytes() { return reinterpret_cast<uint8_t*>(kPoolBase + kPoolShift); }
+
 }  // namespace powercut
 #endif  // POWERCUT_REPLAYER_POOL_ADDRESS_H_

@@ -187,6 +187,8 @@ std::string text_of_result(QueryId query, std::string_view result) {
         return "no end";
       case Outcome::Kind::kWildStore:
         return "wild store";
+      case Outcome::Kind::kUnknown:
+        return "not followed";
       case Outcome::Kind::kReturned:
         break;
     }

@@ -20,7 +20,7 @@ class ExecutorPredictor final : public Predictor {
   void at(const AuditPoint& point) override {
     if (!oracle_) {
       oracle_.emplace(session_.library->target(), *session_.config, session_.traits,
-                      powercut_pool{executor_.pool(), session_.plan.scenario.pool_size}, &point.history,
+                      powercut_pool{executor_.pool_address(), session_.plan.scenario.pool_size}, &point.history,
                       [](const Exposure&) {});
     }
     sets_ = &point.sets;
@@ -86,7 +86,7 @@ class ExplorerPredictor final : public Predictor {
             const History& history) override {
     if (!oracle_) {
       oracle_.emplace(session_.library->target(), *session_.config, session_.traits,
-                      powercut_pool{executor_.pool(), session_.plan.scenario.pool_size}, &history,
+                      powercut_pool{executor_.pool_address(), session_.plan.scenario.pool_size}, &history,
                       [](const Exposure&) {});
       explorer_ = make_trie_explorer(&executor_, &*oracle_, {.nested = 1, .keep_answers = true});
     }
@@ -137,7 +137,7 @@ bool Predictor::stops(QueryId query) {
   return std::any_of(results.begin(), results.end(), [](std::string_view result) {
     if (result.size() != 3 || result[0] != '!') return false;
     const auto kind = static_cast<Outcome::Kind>(result[1]);
-    return kind == Outcome::Kind::kWildStore || kind == Outcome::Kind::kSteps;
+    return kind == Outcome::Kind::kWildStore || kind == Outcome::Kind::kSteps || kind == Outcome::Kind::kUnknown;
   });
 }
 

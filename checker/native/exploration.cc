@@ -6,6 +6,7 @@
 
 #include "checker/native/finding_parts.h"
 #include "checker/native/trace_names.h"
+#include "replayer/pool_traps.h"
 
 namespace powercut {
 namespace {
@@ -32,7 +33,7 @@ Exploration::Exploration(const Session& session, const ExploreOptions& options, 
       strategy_(make_strategy(options.strategy, {.seed = options.seed, .samples = options.samples})),
       report_(std::move(report)),
       oracle_(session.library->target(), *session.config, session.traits,
-              {executor_.pool(), session.plan.scenario.pool_size}, &follower->history(),
+              {executor_.pool_address(), session.plan.scenario.pool_size}, &follower->history(),
               [this](const Exposure& exposure) { exposures_.push_back(exposure); }),
       least_(&executor_, &oracle_) {
   if (!options.dump_results.empty()) {
@@ -171,6 +172,12 @@ ChunkResult Exploration::explore(const Chunk& chunk, const std::set<uint64_t>& s
     if (event.kind == EventKind::kStore || event.kind == EventKind::kNtStore) last_store_ = event.stack;
   }));
 
+  result_.troubles = unfollowed();
+  if (pool_was_written_around(session_.plan.scenario.pool_size)) {
+    result_.troubles.push_back(
+        "the pool was written to by the kernel, around every instruction: what it wrote is not seen");
+  }
+  counts.complete = counts.complete && result_.troubles.empty();
   write_violations();
   counts.executions = sums.executions;
   counts.query_runs = sums.query_runs;

@@ -62,8 +62,7 @@ int explore(const ExploreOptions& options, EventStream& events) {
 
   const uint64_t pool_size = session.plan.scenario.pool_size;
   map_pool(pool_size);
-  TraceFollower follower(session, options.model, options.policy(), std::move(*reader),
-                         reinterpret_cast<uint8_t*>(kPoolBase));
+  TraceFollower follower(session, options.model, options.policy(), std::move(*reader), pool_bytes());
   const double opening = seconds();
   const ExploreListener listener = {.found = [&events](const Json& finding) { events.emit(finding); },
                                     .progressed =

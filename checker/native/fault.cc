@@ -33,7 +33,7 @@ FaultAnswer weigh_end(const std::string& what, const Outcome& outcome) {
   FaultAnswer out;
   out.effect = meant ? FaultEffect::kDetected : FaultEffect::kCrashed;
   out.how = absl::StrCat(what, " ", ending_of(outcome));
-  if (!meant) {
+  if (!meant && outcome.kind != Outcome::Kind::kUnknown) {
     const bool wild = outcome.kind == Outcome::Kind::kWildStore;
     const char* invariant = wild ? "wild-store"
                             : what == "open"

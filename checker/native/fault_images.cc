@@ -36,7 +36,7 @@ ImageFaults::ImageFaults(const Session& session, const FaultOptions& options, ui
       executor_(executor_options(session, "adr", AtomPolicy::kAny, options.step_budget)),
       frontier_(executor_.pool()),
       oracle_(session.library->target(), *session.config, session.traits,
-              {executor_.pool(), session.plan.scenario.pool_size}, &walk_.history(), [](const Exposure&) {}),
+              {executor_.pool_address(), session.plan.scenario.pool_size}, &walk_.history(), [](const Exposure&) {}),
       report_(report),
       progress_(progress) {
   report_->tally.points_of = points;

@@ -86,7 +86,7 @@ FaultReplay::Done FaultReplay::run(const RecordedOperation& operation) {
 }
 
 powercut_status FaultReplay::call(const RecordedOperation& operation) {
-  const powercut_pool pool{executor_->pool(), executor_->pool_size()};
+  const powercut_pool pool{executor_->pool_address(), executor_->pool_size()};
   switch (operation.kind) {
     case OpKind::kFormat:
       return target_.format(pool, session_.config->get());

@@ -155,8 +155,8 @@ StaleFaults::Ran StaleFaults::attempt(std::span<const uint64_t> lines, std::opti
     UnwrittenLoads loads({kPoolBase, kPoolBase + pool.size()});
     FaultReplay replay(session_, &executor_);
     History history;
-    Oracle oracle(session_.library->target(), *session_.config, session_.traits, {pool.data(), pool.size()}, &history,
-                  [](const Exposure&) {});
+    Oracle oracle(session_.library->target(), *session_.config, session_.traits,
+                  {executor_.pool_address(), pool.size()}, &history, [](const Exposure&) {});
     ++report_->tally.executions;
     const size_t every = (operations_.size() + kRecoveries - 1) / kRecoveries;
     const auto differs = [&] {

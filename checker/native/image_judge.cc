@@ -28,7 +28,8 @@ ImageJudge::ImageJudge(const Session& session, const std::string& model, AtomPol
       executor_(executor_options(session, model, policy, step_budget)),
       follower_(session, model, policy, std::move(reader), executor_.pool()),
       oracle_(session.library->target(), *session.config, session.traits,
-              {executor_.pool(), session.plan.scenario.pool_size}, &follower_.history(), [](const Exposure&) {}),
+              {executor_.pool_address(), session.plan.scenario.pool_size}, &follower_.history(),
+              [](const Exposure&) {}),
       progress_(progress),
       replay_(&executor_, &oracle_, &buffer_),
       frames_({}, process_modules()) {

@@ -288,7 +288,7 @@ int serve(int socket, const Plan& plan, const std::string& path, Answers* shared
   if (const ProcessModule* own = module_at(modules, library->resolved_path())) globals = own->writable;
   const bool instrumented = needs_runtime(library->resolved_path());
 
-  map_pool(plan.scenario.pool_size);
+  map_plain_pool(plan.scenario.pool_size);
   Template server(plan, std::move(*library), std::move(config), std::move(globals), shared);
   std::string greeting;
   put_number(&greeting, 0);

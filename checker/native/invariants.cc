@@ -121,6 +121,8 @@ std::string ending_text(Outcome::Kind kind, int signal) {
       return "did not end within its step budget";
     case Outcome::Kind::kWildStore:
       return "tried to store outside pool, heap, stack and globals";
+    case Outcome::Kind::kUnknown:
+      return "could not be followed to its end";
     case Outcome::Kind::kReturned:
       break;
   }
@@ -149,6 +151,8 @@ std::string describe_query(const History& history, QueryId query) {
 }
 
 std::optional<Violation> judge_recovery(const History& history, const Answer& answer, const std::string& detail) {
+  // Neither good nor bad: the executor has noted why the verdict is `unknown`.
+  if (answer.unknown()) return std::nullopt;
   if (answer.failed) {
     const char* invariant = answer.kind == Outcome::Kind::kSteps       ? "recovery-hang"
                             : answer.kind == Outcome::Kind::kWildStore ? "wild-store"
@@ -170,6 +174,7 @@ std::optional<Violation> judge_query(const History& history, const powercut_trai
                                      std::string_view result) {
   const QueryKind kind = kind_of(query);
   const Answer answer = parse_answer(kind, result);
+  if (answer.unknown()) return std::nullopt;
   if (answer.failed) return failed_query(describe_query(history, query), answer);
   switch (kind) {
     case QueryKind::kRecovery:

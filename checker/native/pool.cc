@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <optional>
+#include <stdexcept>
 
 namespace powercut {
 
@@ -27,6 +29,18 @@ std::optional<EngineError> check_pool_size(uint64_t size, const std::string& whe
                      where, "Make [pool] size smaller.");
 }
 
+Result<Pool> Pool::map_watched(uint64_t size, const std::string& where) {
+  if (auto wrong = check_pool_size(size, where)) return *wrong;
+  try {
+    map_pool(size);
+  } catch (const std::runtime_error& problem) {
+    return harness_error(
+        problem.what(), where,
+        "Run the engine without sanitizers, debuggers, preloaded libraries or limits on address space.");
+  }
+  return Pool(reinterpret_cast<uint8_t*>(kPoolBase), size, /*watched=*/true);
+}
+
 Result<Pool> Pool::map(uint64_t size, const std::string& where) {
   if (auto wrong = check_pool_size(size, where)) return *wrong;
   void* base = mmap(reinterpret_cast<void*>(kPoolBase), size, PROT_READ | PROT_WRITE,
@@ -39,11 +53,16 @@ Result<Pool> Pool::map(uint64_t size, const std::string& where) {
     return usage_error("cannot map a pool of " + std::to_string(size >> 20) + " MiB: " + std::strerror(errno), where,
                        "Make [pool] size smaller, or raise the limit on address space (ulimit -v).");
   }
-  return Pool(static_cast<uint8_t*>(base), size);
+  return Pool(static_cast<uint8_t*>(base), size, /*watched=*/false);
 }
 
 Pool::~Pool() {
-  if (base_ != nullptr) munmap(base_, size_);
+  if (base_ == nullptr) return;
+  if (watched_) {
+    unmap_pool(size_);
+  } else {
+    munmap(base_, size_);
+  }
 }
 
 }  // namespace powercut

@@ -12,17 +12,18 @@ powercut_bytes bytes_of(std::string_view text) { return {text.data(), text.size(
 
 // Keys and values that the target hands over may lie in the pool, where nothing has read them yet: the engine's
 // own reading is announced like the target's.
-void announce(powercut_bytes bytes) {
+const void* announce(powercut_bytes bytes) {
   const auto address = reinterpret_cast<uint64_t>(bytes.data);
   if (bytes.size > 0 && address - __powercut_load_window.base < __powercut_load_window.span) {
-    __powercut_load(bytes.data, bytes.size);
+    return __powercut_load(bytes.data, bytes.size);
   }
+  return bytes.data;
 }
 
 void put_sized(ResultBuffer* out, powercut_bytes bytes) {
-  announce(bytes);
+  const void* place = announce(bytes);
   out->put_u32(static_cast<uint32_t>(bytes.size));
-  out->put(bytes.data, bytes.size);
+  out->put(place, bytes.size);
 }
 
 int put_copy(void* context, powercut_bytes, powercut_bytes value) {

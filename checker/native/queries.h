@@ -42,6 +42,8 @@ struct Answer {
   int signal = 0;
   powercut_status status = POWERCUT_OK;
   std::string_view rest;  // without the status byte
+  // The engine could not follow it to its end: nothing is known of the answer.
+  bool unknown() const { return failed && kind == Outcome::Kind::kUnknown; }
 };
 Answer parse_answer(QueryKind kind, std::string_view result);
 

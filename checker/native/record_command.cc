@@ -48,11 +48,20 @@ std::optional<EngineError> write_loads(const std::string& path, const LoadCounte
 // The trace of `plan` at `options.trace`, and the `recorded` event about it.
 Result<Json> record(const Plan& plan, const RecordOptions& options, Progress& progress) {
   Clock::time_point start = Clock::now();
-  Result<Pool> pool = Pool::map(plan.scenario.pool_size, "scenario " + plan.scenario.name);
-  if (!pool) return pool.error();
   progress.start("loading the library", plan.target.library);
   Result<TargetLibrary> library = TargetLibrary::load(plan.target.library);
   if (!library) return library.error();
+  // Code without hooks would fault at each access.
+  const bool instrumented = powercut_modules() != 0;
+  if (!instrumented && !options.unseen_stores) {
+    return usage_error("no store of this library can be seen: it was not compiled through the tracing pass",
+                       plan.target.library,
+                       "Compile and link it with 'powercut cc' or 'powercut c++', which add the pass.");
+  }
+  const std::string where = "scenario " + plan.scenario.name;
+  Result<Pool> pool =
+      instrumented ? Pool::map_watched(plan.scenario.pool_size, where) : Pool::map(plan.scenario.pool_size, where);
+  if (!pool) return pool.error();
   TargetConfig config(plan.target.variant, plan.target.options, plan.scenario.key_size, plan.scenario.value_size);
   progress.start("traits", plan.target.library);
   Result<powercut_traits> traits = library->configure(plan.target.name, config);
@@ -71,6 +80,11 @@ Result<Json> record(const Plan& plan, const RecordOptions& options, Progress& pr
     Recording recording(plan, *library, config, traits->checks_exists != 0, *pool, &capture, progress);
     if (std::optional<EngineError> wrong = recording.run()) return *wrong;
     marks = recording.marks();
+    if (pool->watched() && pool_was_written_around(pool->size())) {
+      return harness_error(
+          "the pool was written to by the kernel, around every instruction: what it wrote is not recorded", where,
+          "Take that path out of the scenario.");
+    }
   }
   if (std::optional<TraceError> wrong = writer->finish()) return usage_error(*wrong);
 

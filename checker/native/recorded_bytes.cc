@@ -43,9 +43,10 @@ std::optional<EngineError> RecordedBytes::unrecorded(const Pool& pool, const std
                                                      const std::vector<std::string>& externals) const {
   assert(pool.size() == bytes_.get_deleter().size);
   uint64_t at = 0;
-  while (at < pool.size() && std::memcmp(pool.base() + at, bytes_.get() + at, kPage) == 0) at += kPage;
+  const uint8_t* held = pool.bytes();
+  while (at < pool.size() && std::memcmp(held + at, bytes_.get() + at, kPage) == 0) at += kPage;
   if (at == pool.size()) return std::nullopt;
-  while (pool.base()[at] == bytes_[at]) ++at;
+  while (held[at] == bytes_[at]) ++at;
   // Code of the pass names what it calls; nothing named means that there is no such code.
   if (!any_store_ && externals.empty()) {
     return usage_error("no store of this library can be seen: it was not compiled through the tracing pass", library,

@@ -5,6 +5,7 @@
 
 #include "checker/native/key_bytes.h"
 #include "checker/native/trace_names.h"
+#include "replayer/pool_traps.h"
 #include "tracer/format/layout.h"
 #include "tracer/runtime/module_map.h"
 
@@ -83,7 +84,14 @@ Recording::Recording(const Plan& plan, const TargetLibrary& library, const Targe
   powercut_set_sink(&sink_);
   if (capture != nullptr) __powercut_store_window = capture->recorder.store_window();
   __powercut_load_window = {0, 0};
-  if (capture != nullptr && capture->loads != nullptr) __powercut_load_window = capture->recorder.store_window();
+  const bool hears_loads = capture != nullptr && capture->loads != nullptr;
+  if (hears_loads) __powercut_load_window = capture->recorder.store_window();
+  // Where the pool's own address cannot be accessed, a load must go through its hook as well.
+  if (pool.watched()) {
+    if (!hears_loads) __powercut_load_window = {kPoolBase, pool.size()};
+    watched = this;
+    watch_traps(pool.size(), {.running = in_a_call, .cannot_follow = give_up, .blocked = hang});
+  }
   __powercut_real_flush = 0;
   __powercut_steps = INT64_MAX;
 }
@@ -92,6 +100,19 @@ Recording::~Recording() {
   __powercut_store_window = {0, 0};
   __powercut_load_window = {0, 0};
   powercut_set_sink(nullptr);
+  watched = nullptr;
+}
+
+bool Recording::in_a_call(uint64_t) { return watched != nullptr && watched->in_call_; }
+
+void Recording::give_up(const std::string& what, const void*, const void*) {
+  watched->unfollowed_ = what;
+  siglongjmp(watched->leave_, kUnfollowed);
+}
+
+void Recording::hang(const void*, const void*) {
+  watched->unfollowed_ = "it waits for a lock in the pool that is taken";
+  siglongjmp(watched->leave_, kUnfollowed);
 }
 
 Recorder& Recording::recorder_of(void* self) { return static_cast<Recording*>(self)->capture_->recorder; }
@@ -144,9 +165,9 @@ Recording::Outcome Recording::call(const Call& call, std::string_view descriptio
   const auto* here = static_cast<const char*>(__builtin_frame_address(0));
   powercut_stack_range(here - kDeepest, here);
   in_call_ = true;
-  if (sigsetjmp(leave_, 0) != 0) {
+  if (const int left = sigsetjmp(leave_, 0); left != 0) {
     in_call_ = false;
-    return Outcome::kCut;
+    return left == kUnfollowed ? Outcome::kThrew : Outcome::kCut;
   }
   powercut_status status = POWERCUT_OK;
   try {
@@ -167,6 +188,10 @@ Recording::Outcome Recording::call(const Call& call, std::string_view descriptio
 }
 
 EngineError Recording::threw(std::string_view description) const {
+  if (!unfollowed_.empty()) {
+    return harness_error(std::string(description) + " cannot be recorded: " + unfollowed_, workload_.place(),
+                         "Compile that code with 'powercut cc' or 'powercut c++', or take it out of the path.");
+  }
   return harness_error(std::string(description) + " threw an exception (" + exception_ + "), without a power cut",
                        workload_.place(),
                        "The target is broken by itself: correct it before looking for crash states.");

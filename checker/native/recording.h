@@ -81,6 +81,10 @@ class Recording {
   Outcome lookup(uint64_t key, powercut_status* status);
   EngineError threw(std::string_view description) const;
   void on_mark(const char* name);
+  // For pool_traps.h.
+  static bool in_a_call(uint64_t pc);
+  static void give_up(const std::string& what, const void* pc, const void* frame);
+  static void hang(const void* pc, const void* frame);
   static Recorder& recorder_of(void* self);
   static LoadCounter& loads_of(void* self);
   void append(EventKind kind, uint8_t code, const Call* call, std::span<const uint8_t> value, std::string_view text);
@@ -104,6 +108,9 @@ class Recording {
   sigjmp_buf leave_;             // where a cut leaves the target
   std::vector<uint8_t> result_;  // what the last lookup returned
   std::string exception_;
+  static constexpr int kUnfollowed = 2;        // what leave_ is left with; a cut: 1
+  std::string unfollowed_;                     // an access of the pool that cannot be recorded
+  static inline Recording* watched = nullptr;  // the one that records a watched pool: handlers are of the process
   Marks marks_;
 };
 

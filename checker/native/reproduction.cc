@@ -40,7 +40,8 @@ Reproduction::Reproduction(const Session& session, const FindingRecord& record, 
       follower_(session, record.model, policy_, std::move(reader), executor_.pool()),
       frames_(session.modules, session.loaded),
       oracle_(session.library->target(), *session.config, session.traits,
-              {executor_.pool(), session.plan.scenario.pool_size}, &follower_.history(), [](const Exposure&) {}),
+              {executor_.pool_address(), session.plan.scenario.pool_size}, &follower_.history(),
+              [](const Exposure&) {}),
       progress_(progress),
       replay_(&executor_, &oracle_, &buffer_) {}
 
@@ -146,8 +147,8 @@ void Reproduction::draw_into(std::optional<std::vector<DrawnCells::Cell>>* out) 
   Decisions decisions;
   powercut_status status = POWERCUT_UNSUPPORTED;
   auto* table = reinterpret_cast<powercut_table*>(oracle_.opened().table);
-  const Outcome outcome =
-      executor_.run(&decisions, [&] { status = cells.draw(session_.library->draw(), table, executor_.pool()); });
+  const Outcome outcome = executor_.run(
+      &decisions, [&] { status = cells.draw(session_.library->draw(), table, executor_.pool_address()); });
   executor_.undo(start);
   if (outcome.returned() && status == POWERCUT_OK) *out = cells.cells();
 }

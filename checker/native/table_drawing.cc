@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "replayer/pool_memory.h"
+#include "tracer/runtime/hooks.h"
+
 namespace powercut {
 namespace {
 
@@ -119,15 +122,21 @@ std::vector<bool> chosen(const std::vector<const Row*>& rows, const std::vector<
   return out;
 }
 
+// What the target points to may lie in the pool. A drawing decides nothing: it shows what memory holds.
+const void* place_of(const void* address) {
+  const uint64_t offset = reinterpret_cast<uint64_t>(address) - kPoolBase;
+  return offset < __powercut_alias.span ? pool_bytes() + offset : address;
+}
+
 void put_text(ResultBuffer* out, const char* text) {
-  const size_t size = text == nullptr ? 0 : std::strlen(text);
+  const size_t size = text == nullptr ? 0 : std::strlen(static_cast<const char*>(place_of(text)));
   out->put_u32(static_cast<uint32_t>(size));
-  out->put(text, size);
+  out->put(place_of(text), size);
 }
 
 void put_bytes(ResultBuffer* out, powercut_bytes bytes) {
   out->put_u32(static_cast<uint32_t>(bytes.size));
-  out->put(bytes.data, bytes.size);
+  out->put(place_of(bytes.data), bytes.size);
 }
 
 }  // namespace

@@ -39,10 +39,9 @@ void send(int fd, std::string_view kind, const std::string& payload) {
 std::unique_ptr<TraceFollower> walk_to(const WorkerProcess::Task& task, WorkerSlot* slot) {
   auto reader = open_trace(task.options.trace);
   const uint64_t pool_size = task.session.plan.scenario.pool_size;
-  auto* pool = reinterpret_cast<uint8_t*>(kPoolBase);
-  if (!reader || madvise(pool, pool_size, MADV_DONTNEED) != 0) return nullptr;
+  if (!reader || !clear_pool(pool_size)) return nullptr;
   auto follower = std::make_unique<TraceFollower>(task.session, task.options.model, task.options.policy(),
-                                                  std::move(*reader), pool);
+                                                  std::move(*reader), pool_bytes());
   const auto alive = [slot](const Event&) { slot->visits.fetch_add(1, std::memory_order_relaxed); };
   while (follower->next(alive)) {
     if (follower->instant().ordinal == task.chunk.first) return follower;

@@ -262,9 +262,15 @@ class PlainSide : public Side {
 enum class Kind { kEngine, kPlain, kPlainFlushing };
 
 Failure measure_side(const Plan& plan, const Options& options, const std::string& image, Kind kind, Costs* costs) {
-  map_pool(plan.scenario.pool_size);
+  const bool watched = kind == Kind::kEngine;
+  if (watched) {
+    map_pool(plan.scenario.pool_size);
+  } else {
+    map_plain_pool(plan.scenario.pool_size);
+  }
+  auto* bytes = watched ? pool_bytes() : reinterpret_cast<uint8_t*>(kPoolBase);
   std::ifstream(image, std::ios::binary)
-      .read(reinterpret_cast<char*>(kPoolBase), static_cast<std::streamsize>(plan.scenario.pool_size));
+      .read(reinterpret_cast<char*>(bytes), static_cast<std::streamsize>(plan.scenario.pool_size));
   Result<TargetLibrary> library = TargetLibrary::load(kind == Kind::kEngine ? plan.target.library : options.plain);
   if (!library) return library.error();
   TargetConfig config(plan.target.variant, plan.target.options, plan.scenario.key_size, plan.scenario.value_size);
