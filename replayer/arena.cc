@@ -1,7 +1,10 @@
 #include "replayer/arena.h"
 
+#include <sys/mman.h>
+
 #include <cerrno>
 #include <cstring>
+#include <stdexcept>
 
 #include "replayer/faults_allocation.h"
 
@@ -18,31 +21,35 @@ namespace powercut {
 
 constinit Arena arena;
 constinit bool arena_active = false;
+constinit Arena load_heap;
+constinit ArenaEvents arena_events;
 
 namespace {
 
+constinit bool loading = false;
+
 constexpr uint64_t kHeader = 16;  // holds the block's size; keeps 16-byte alignment
 
-bool owned(const void* pointer) {
-  const auto address = reinterpret_cast<uint64_t>(pointer);
-  return address >= arena.begin && address < arena.end;
-}
-
-void* take(uint64_t alignment, uint64_t size) {
+void* take_from(Arena* from, uint64_t alignment, uint64_t size) {
   if (alignment < 16) alignment = 16;
-  const uint64_t start = (arena.top + kHeader + alignment - 1) / alignment * alignment;
-  if (size > arena.end - arena.begin || start + size > arena.end) {
+  const uint64_t start = (from->top + kHeader + alignment - 1) / alignment * alignment;
+  if (size > from->end - from->begin || start + size > from->end) {
     errno = ENOMEM;
     return nullptr;
   }
   *reinterpret_cast<uint64_t*>(start - kHeader) = size;
-  arena.top = (start + size + 15) / 16 * 16;
-  if (arena.top > arena.high) arena.high = arena.top;
+  from->top = (start + size + 15) / 16 * 16;
+  if (from->top > from->high) from->high = from->top;
   return reinterpret_cast<void*>(start);
 }
 
+// Where neither target code runs nor a target is loaded: glibc's own.
+bool served_by_glibc() { return !arena_active && !loading; }
+
+void* take(uint64_t alignment, uint64_t size) { return take_from(arena_active ? &arena : &load_heap, alignment, size); }
+
 bool refused(uint64_t size, const void* pc, const void* frame) {
-  if (!allocation_fails(size, false, pc, frame)) return false;
+  if (!arena_active || !allocation_fails(size, false, pc, frame)) return false;
   errno = ENOMEM;
   return true;
 }
@@ -51,29 +58,55 @@ uint64_t size_of(const void* pointer) {
   return *reinterpret_cast<const uint64_t*>(reinterpret_cast<uint64_t>(pointer) - kHeader);
 }
 
+void* filled(void* block, size_t size) {
+  if (block != nullptr && arena_events.fill != 0) std::memset(block, arena_events.fill, size);
+  return block;
+}
+
 }  // namespace
+
+bool in_target_heap(const void* pointer) {
+  const auto address = reinterpret_cast<uint64_t>(pointer);
+  return (address >= arena.begin && address < arena.end) || (address >= load_heap.begin && address < load_heap.end);
+}
+
+bool target_is_loading() { return loading; }
+
+void* take_pages(size_t size) { return take(4096, size); }
 
 void arena_drop_to(uint64_t top) {
   if (arena.high > top) std::memset(reinterpret_cast<void*>(top), 0, arena.high - top);
   arena.top = arena.high = top;
 }
 
+LoadingTarget::LoadingTarget() {
+  if (load_heap.begin == 0) {
+    void* at = mmap(reinterpret_cast<void*>(kLoadHeapBase), kLoadHeapSize, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (at == MAP_FAILED) throw std::runtime_error("the address range of the target's heap is taken in this process");
+    load_heap = {kLoadHeapBase, kLoadHeapBase + kLoadHeapSize, kLoadHeapBase, kLoadHeapBase};
+  }
+  loading = true;
+}
+
+LoadingTarget::~LoadingTarget() { loading = false; }
+
 }  // namespace powercut
 
 extern "C" {
 
 void* malloc(size_t size) {
-  if (!powercut::arena_active) return __libc_malloc(size);
-  return powercut::refused(size, __builtin_return_address(0), __builtin_frame_address(0)) ? nullptr
-                                                                                          : powercut::take(16, size);
+  if (powercut::served_by_glibc()) return __libc_malloc(size);
+  if (powercut::refused(size, __builtin_return_address(0), __builtin_frame_address(0))) return nullptr;
+  return powercut::filled(powercut::take(16, size), size);
 }
 
 void free(void* pointer) {
-  if (pointer != nullptr && !powercut::owned(pointer)) __libc_free(pointer);
+  if (pointer != nullptr && !powercut::in_target_heap(pointer)) __libc_free(pointer);
 }
 
 void* calloc(size_t count, size_t size) {
-  if (!powercut::arena_active) return __libc_calloc(count, size);
+  if (powercut::served_by_glibc()) return __libc_calloc(count, size);
   size_t bytes;
   if (__builtin_mul_overflow(count, size, &bytes)) {
     errno = ENOMEM;
@@ -86,8 +119,8 @@ void* calloc(size_t count, size_t size) {
 }
 
 void* realloc(void* pointer, size_t size) {
-  const bool mine = pointer != nullptr && powercut::owned(pointer);
-  if (!powercut::arena_active && !mine) return __libc_realloc(pointer, size);
+  const bool mine = pointer != nullptr && powercut::in_target_heap(pointer);
+  if (powercut::served_by_glibc() && !mine) return __libc_realloc(pointer, size);
   void* out = malloc(size);
   if (out == nullptr || pointer == nullptr) return out;
   // A block from outside the arena has an unknown size there; glibc's own header precedes the pointer.
@@ -97,10 +130,22 @@ void* realloc(void* pointer, size_t size) {
 }
 
 void* memalign(size_t alignment, size_t size) {
-  if (!powercut::arena_active) return __libc_memalign(alignment, size);
-  return powercut::refused(size, __builtin_return_address(0), __builtin_frame_address(0))
-             ? nullptr
-             : powercut::take(alignment, size);
+  if (powercut::served_by_glibc()) return __libc_memalign(alignment, size);
+  if (powercut::refused(size, __builtin_return_address(0), __builtin_frame_address(0))) return nullptr;
+  return powercut::filled(powercut::take(alignment, size), size);
+}
+void* reallocarray(void* pointer, size_t count, size_t size) {
+  size_t bytes;
+  if (!__builtin_mul_overflow(count, size, &bytes)) return realloc(pointer, bytes);
+  errno = ENOMEM;
+  return nullptr;
+}
+void* valloc(size_t size) { return memalign(4096, size); }
+size_t malloc_usable_size(void* pointer) {
+  if (pointer == nullptr) return 0;
+  // Of a block of glibc: its header, without the bits that are no size.
+  return powercut::in_target_heap(pointer) ? powercut::size_of(pointer)
+                                           : (static_cast<size_t*>(pointer)[-1] & ~size_t{7}) - sizeof(size_t);
 }
 void* aligned_alloc(size_t alignment, size_t size) { return memalign(alignment, size); }
 int posix_memalign(void** out, size_t alignment, size_t size) {

@@ -1,8 +1,11 @@
 // The reference: every crash state that the strategy names is run, again at every crash point, with every query on
 // every recovered state, and nothing is remembered. Slow and obvious; the other explorer is compared with it.
 #include <algorithm>
+#include <bit>
+#include <utility>
 
 #include "replayer/explorer.h"
+#include "replayer/virtual_world.h"
 
 namespace powercut {
 namespace {
@@ -43,11 +46,11 @@ class EagerExplorer final : public Explorer {
       cuts.clear();
       buffer_.clear();
       executor_->begin_reads(start);
-      const Outcome outcome = executor_->run_recovery(&decisions, depth < options_.nested ? &cuts : nullptr,
-                                                      [&] { subject_->recover(&buffer_); });
+      Outcome outcome = executor_->run_recovery(&decisions, depth < options_.nested ? &cuts : nullptr,
+                                                [&] { subject_->recover(&buffer_); });
       ++counts_.executions;
       counts_.leaves.insert(executor_->path());
-      if (!outcome.returned()) put_failure(outcome, &buffer_);
+      finish_answer(executor_, &outcome, &buffer_);
       const std::string result(buffer_.view());
       if (subject_->recovered(depth, outcome, result) == Subject::Judgement::kExplain) {
         subject_->explained(depth, kRecoveryQuery, result, outcome.returned() ? nullptr : &outcome,
@@ -63,6 +66,10 @@ class EagerExplorer final : public Explorer {
           cuts.empty() ? std::vector<Executor::NestedStore>{} : executor_->recovery_stores();
       executor_->undo(start);
       if (options_.paranoid) check_reset(*executor_, before, "recovery");
+      const uint32_t sources = std::exchange(virtual_world.used, 0);
+      if (outcome.kind != Outcome::Kind::kUnknown && (sources != 0 || std::has_single_bit(counts_.executions))) {
+        run_again(decisions, result, start, sources);
+      }
       for (const Cut& cut : cuts) {
         const std::vector<LineSet> lines = executor_->child(cut);
         LineSets sets;
@@ -75,6 +82,22 @@ class EagerExplorer final : public Explorer {
       }
       if (!distrust_.empty()) return;
     } while (decisions.advance());
+  }
+
+  // Recovery once more, in another world (second_run.h): this reference takes a sample.
+  void run_again(Decisions decisions, const std::string& first, const Executor::Mark& start, uint32_t sources) {
+    const uint64_t path = executor_->path();
+    buffer_.clear();
+    executor_->set_variant(counts_.executions);
+    Outcome outcome = executor_->run_recovery(&decisions, nullptr, [this] { subject_->recover(&buffer_); });
+    executor_->set_variant(0);
+    finish_answer(executor_, &outcome, &buffer_);
+    executor_->undo(start);
+    sources |= std::exchange(virtual_world.used, 0);
+    executor_->note_sources(sources);
+    if (outcome.kind == Outcome::Kind::kUnknown || (buffer_.view() == first && executor_->path() == path)) return;
+    executor_->doubt("recovery is not a function of the image: it ran twice on the same one, and did not do the same" +
+                     (sources == 0 ? "" : "; it asks for " + names_of_sources(sources)));
   }
 
   void ask_all(int depth) {
@@ -101,8 +124,8 @@ class EagerExplorer final : public Explorer {
     do {
       buffer_.clear();
       ++counts_.query_runs;
-      const Outcome outcome = executor_->run(&decisions, [&] { subject_->run(query, &buffer_); });
-      if (!outcome.returned()) put_failure(outcome, &buffer_);
+      Outcome outcome = executor_->run(&decisions, [&] { subject_->run(query, &buffer_); });
+      finish_answer(executor_, &outcome, &buffer_);
       const std::string result(buffer_.view());
       if (std::find(results.begin(), results.end(), result) == results.end()) {
         results.push_back(result);

@@ -1,6 +1,7 @@
 #include "replayer/executor.h"
 
 #include <cxxabi.h>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
@@ -16,6 +18,7 @@
 #include "replayer/arena.h"
 #include "replayer/novelty.h"
 #include "replayer/pool_traps.h"
+#include "replayer/virtual_world.h"
 #include "xxhash.h"
 
 // Defined by the linker.
@@ -99,11 +102,29 @@ std::vector<uint64_t> stack_of(const void* pc, const void* frame) {
 
 // What earlier calls left on the stack would be found in the padding of objects that recovery copies to its heap. Two
 // heaps that differ in nothing else are to be the same.
-[[gnu::noinline]] void clear_stack_below() {
+[[gnu::noinline]] void clear_stack_below(uint8_t fill) {
   std::array<char, 8 * 1024> area;
-  std::memset(area.data(), 0, area.size());
+  std::memset(area.data(), fill, area.size());
   asm volatile("" : : "r"(area.data()) : "memory");
 }
+
+// What the C++ runtime keeps of a thread's exceptions (Itanium C++ ABI, 2.2.2): those caught, and how many are not yet.
+struct ExceptionState {
+  void* caught;
+  unsigned uncaught;
+};
+ExceptionState exception_state() {
+  ExceptionState out;
+  std::memcpy(&out, abi::__cxa_get_globals(), sizeof out);
+  return out;
+}
+void set_exception_state(const ExceptionState& state) { std::memcpy(abi::__cxa_get_globals(), &state, sizeof state); }
+
+// What memory holds that a variant of an execution has not initialised.
+constexpr uint8_t kOtherFill = 0xA7;
+
+// Sentences beyond these say nothing new to anyone.
+constexpr size_t kMostDoubts = 16;
 
 // Unused bytes between pool and heap.
 constexpr uint64_t kGuard = 4096;
@@ -148,22 +169,27 @@ class OtherMemory {
       bytes_.insert(bytes_.end(), at, at + (range.end - range.begin));
     }
   }
-  // The address of a byte that changed without `is_kept` saying that its word can be taken back; 0: none.
-  template <typename IsKept>
-  uint64_t changed(const IsKept& is_kept) {
+  // Calls `keep` with the address and the old value of each word that changed and of which `is_kept` does not say that
+  // it can be taken back.
+  template <typename IsKept, typename Keep>
+  void take_back(const IsKept& is_kept, const Keep& keep) {
     const uint8_t* before = bytes_.data();
-    if (!std::exchange(kept_, false)) return 0;
+    if (!std::exchange(kept_, false)) return;
     for (const MemoryRange& range : ranges_) {
       const auto* now = reinterpret_cast<const uint8_t*>(range.begin);
       const uint64_t size = range.end - range.begin;
-      if (std::memcmp(now, before, size) != 0) {
-        for (uint64_t i = 0; i < size; ++i) {
-          if (now[i] != before[i] && !is_kept((range.begin + i) & ~uint64_t{7})) return range.begin + i;
-        }
+      for (uint64_t i = 0; i < size && std::memcmp(now + i, before + i, size - i) != 0;) {
+        const uint64_t word = (range.begin + i) & ~uint64_t{7};
+        const uint64_t first = std::max(word, range.begin), last = std::min(word + 8, range.end);
+        const uint64_t at = first - range.begin;
+        i = last - range.begin;
+        if (std::memcmp(now + at, before + at, last - first) == 0 || is_kept(word)) continue;
+        uint64_t old = load_word(reinterpret_cast<const uint8_t*>(word));
+        std::memcpy(reinterpret_cast<uint8_t*>(&old) + (first - word), before + at, last - first);
+        keep(word, old);
       }
       before += size;
     }
-    return 0;
   }
 
  private:
@@ -226,13 +252,7 @@ powercut_sink make_sink(Executor* self) {
   sink.fence = [](void* s, uint32_t kind, const void* pc, const void* fp) {
     static_cast<Executor*>(s)->on_fence(kind, pc, fp);
   };
-  sink.out_of_steps = [](void* s) {
-    arena_active = false;
-    Outcome outcome;
-    outcome.kind = Outcome::Kind::kSteps;
-    outcome.stack = stack_of(__builtin_return_address(0), __builtin_frame_address(0));
-    static_cast<Executor*>(s)->stop(std::move(outcome));
-  };
+  sink.out_of_steps = [](void* s, const uint64_t* live) { static_cast<Executor*>(s)->on_steps({live}); };
   return sink;
 }
 
@@ -265,6 +285,19 @@ Executor::Executor(const Options& options) : options_(options) {
   install_signal_handlers();
   watch_traps(options_.pool_size, {.running = runs_target_code, .cannot_follow = give_up, .blocked = hang});
   current = this;
+  arena_events = {.self = this,
+                  .changing = [](void* self, uint64_t address,
+                                 uint64_t size) { static_cast<Executor*>(self)->before_change(address, size); },
+                  .unmodelled =
+                      [](void* self, const char* sentence, const void* pc, const void* frame) {
+                        auto* executor = static_cast<Executor*>(self);
+                        if (executor->running_) executor->give_up(sentence, pc, frame);
+                      },
+                  .fill = 0};
+  virtual_world.self = this;
+  virtual_world.changing = [](void* self) {
+    static_cast<Executor*>(self)->before_change(world_state_range().begin, sizeof(WorldState));
+  };
   sink_ = make_sink(this);
   powercut_set_sink(&sink_);
 }
@@ -272,6 +305,8 @@ Executor::Executor(const Options& options) : options_(options) {
 Executor::~Executor() {
   powercut_set_sink(nullptr);
   current = nullptr;
+  arena_events = {};
+  virtual_world.changing = nullptr;
   const uint64_t lines = options_.pool_size / kLineSize;
   munmap(lines_, lines * sizeof(LineInfo));
   munmap(word_stamp_, kArenaSize / 8 * sizeof(uint32_t));
@@ -363,12 +398,19 @@ Outcome Executor::run(Decisions* decisions, const std::function<void()>& body) {
   __powercut_store_window = {0, ~uint64_t{0}};
   __powercut_load_window = {kPoolBase, options_.pool_size + (heap_reads_ ? kArenaSize : 0)};
   __powercut_real_flush = 0;
-  __powercut_steps = options_.step_budget;
   const bool watches_more = traps_ever();
   if (watches_more) other_memory.keep(options_.globals, arena.top);
   const size_t first_word = words_.size();
   begin_traps();
+  __powercut_steps = loop_.begin(options_.step_budget) - 1;
+  stack_end_ = static_cast<const uint64_t*>(__builtin_frame_address(0));
+  virtual_world.variant = variant_;
+  arena_events.fill = variant_ == 0 ? 0 : kOtherFill;
+  if (variant_ != 0) arena.top = arena.high = std::max(arena.top, arena.high) + kHeapShift;
   fresh_ = {arena.top, arena_range_.end};
+  // What an exception left by a jump has counted would be met by the next one.
+  const ExceptionState exceptions = exception_state();
+  errno = 0;
   // Nothing below is unwound when the target is left by a jump: what it held lives in the arena.
   if (sigsetjmp(escape_, 0) == 0) {
     running_ = true;
@@ -388,17 +430,20 @@ Outcome Executor::run(Decisions* decisions, const std::function<void()>& body) {
   __powercut_store_window = {0, 0};
   __powercut_load_window = {0, 0};
   if (watches_more) {
-    const uint64_t at = other_memory.changed([&](uint64_t word) {
-      return std::any_of(words_.begin() + static_cast<ptrdiff_t>(first_word), words_.end(),
-                         [word](const Word& kept) { return kept.address == word; });
-    });
-    if (at != 0) {
-      note_unfollowed(
-          "uninstrumented code changed the target's heap or globals, which is not taken back: compile it "
-          "with 'powercut cc'");
-    }
+    other_memory.take_back(
+        [&](uint64_t word) {
+          return std::any_of(words_.begin() + static_cast<ptrdiff_t>(first_word), words_.end(),
+                             [word](const Word& kept) { return kept.address == word; });
+        },
+        [&](uint64_t word, uint64_t old) { keep_word(word, old); });
   }
   if (options_.after_each) options_.after_each();
+  virtual_world.variant = 0;
+  arena_events.fill = 0;
+  set_exception_state(exceptions);
+  if (outcome_.kind == Outcome::Kind::kUnknown) {
+    doubt("target code was not followed to its end" + place_of(outcome_.stack) + ": " + outcome_.text);
+  }
   return std::move(outcome_);
 }
 
@@ -408,6 +453,77 @@ void Executor::stop(Outcome outcome) {
   arena_active = false;
   outcome_ = std::move(outcome);
   siglongjmp(escape_, 1);
+}
+
+void Executor::give_up(std::string sentence, const void* pc, const void* frame) {
+  arena_active = false;
+  Outcome outcome;
+  outcome.kind = Outcome::Kind::kUnknown;
+  outcome.text = std::move(sentence);
+  outcome.stack = stack_of(pc, frame);
+  stop(std::move(outcome));
+}
+
+void Executor::doubt(std::string sentence) {
+  if (doubts_.size() < kMostDoubts && std::find(doubts_.begin(), doubts_.end(), sentence) == doubts_.end()) {
+    doubts_.push_back(std::move(sentence));
+  }
+}
+
+std::string Executor::place_of(const std::vector<uint64_t>& stack) const {
+  for (uint64_t address : stack) {
+    Dl_info info{};
+    const auto* place = reinterpret_cast<const void*>(address - 1);
+    if (options_.own_code.holds(address, 1) || dladdr(place, &info) == 0 || info.dli_fname == nullptr) continue;
+    const std::string_view path = info.dli_fname;
+    const std::string_view name = path.substr(path.rfind('/') + 1);
+    if (name.starts_with("libpowercut_rt") || name.starts_with("libc.") || name.starts_with("libstdc++")) continue;
+    char offset[32];
+    std::snprintf(offset, sizeof offset, "+0x%lx", address - 1 - reinterpret_cast<uint64_t>(info.dli_fbase));
+    const std::string function = info.dli_sname == nullptr ? "" : std::string(" (") + info.dli_sname + ")";
+    return " at " + std::string(name) + offset + function;
+  }
+  return "";
+}
+
+void Executor::on_steps(LiveState live) {
+  if (!running_) return;
+  arena_active = false;
+  const bool looked = loop_.looking();
+  int64_t granted = 0;
+  const LoopWatch::Found found = loop_.step(
+      live, stack_end_,
+      [this] {
+        heap_at_look_ = arena.top;
+        return words_.size();
+      },
+      [this](uint64_t words) { return arena.top == heap_at_look_ && same_memory_since(words); }, &granted);
+  if (found == LoopWatch::Found::kRepeats) {
+    Outcome outcome;
+    outcome.kind = Outcome::Kind::kSteps;
+    outcome.stack = stack_of(live.pc(), live.frame());
+    stop(std::move(outcome));
+  }
+  if (found == LoopWatch::Found::kSpent) {
+    give_up("it took " + std::to_string(loop_.steps()) +
+                " loop turns and calls, and its state did not repeat: raise --step-budget",
+            live.pc(), live.frame());
+  }
+  // Stores to what this execution has allocated need no undoing, and are kept only to be compared.
+  if (!looked && loop_.looking()) fresh_before_look_ = std::exchange(fresh_, {});
+  if (looked && !loop_.looking()) fresh_ = fresh_before_look_;
+  __powercut_steps = granted - 1;
+  arena_active = true;
+}
+
+bool Executor::same_memory_since(uint64_t words) const {
+  absl::flat_hash_map<uint64_t, uint64_t> then;
+  for (size_t i = words_.size(); i-- > words;) then[words_[i].address] = words_[i].old;
+  // Sleeping is not a change, until somebody looks at the clock; that is one.
+  then.erase(reinterpret_cast<uint64_t>(&virtual_world.state.slept));
+  return std::all_of(then.begin(), then.end(), [](const auto& word) {
+    return load_word(reinterpret_cast<const uint8_t*>(word.first)) == word.second;
+  });
 }
 
 Outcome Executor::run_recovery(Decisions* decisions, std::vector<Cut>* cuts, const std::function<void()>& body) {
@@ -427,7 +543,7 @@ Outcome Executor::run_recovery(Decisions* decisions, std::vector<Cut>* cuts, con
 
 Outcome Executor::run_listened(PathListener* listener, const std::function<void()>& body) {
   Decisions decisions;  // advanced by nobody: the first value at each branch
-  clear_stack_below();
+  clear_stack_below(variant_ == 0 ? 0 : kOtherFill);
   listener_ = listener;
   path_ = kEmptyPath;
   ++path_epoch_;
@@ -789,6 +905,10 @@ void Executor::decide(uint32_t index, uint64_t mask) {
     write_line(u.set->line, first, ~u.written);
   }
   arena_active = true;
+}
+
+void Executor::before_change(uint64_t address, uint64_t size) {
+  if (running_) keep_words(address, size);
 }
 
 void Executor::keep_words(uint64_t address, uint64_t size) {

@@ -7,12 +7,11 @@
 //             the bytes in memory before the load happens;
 //   store  -- the old word goes to the journal; undo() restores it, so that a reset costs what was written.
 //             A store outside pool, arena, stack and the target's globals stops the execution before it happens.
-// A signal, an exception, an abort or an exhausted step budget ends the execution as an Outcome.
+// A signal, an exception, an abort, a loop that never ends or a spent step budget ends the execution as an Outcome.
 //
 // The pool is watched (pool_memory.h): code that calls no hooks faults, and pool_traps.h calls them for it.
 //
-// Known inaccuracies: what uninstrumented code stores to the target's heap, stack and globals is not seen (--paranoid
-// detects what it changed); thread-local variables of the target are not restored.
+// Known inaccuracy: what uninstrumented code loads from the target's heap and globals is not seen.
 #ifndef POWERCUT_REPLAYER_EXECUTOR_H_
 #define POWERCUT_REPLAYER_EXECUTOR_H_
 
@@ -29,6 +28,8 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "replayer/decisions.h"
+#include "replayer/loop_watch.h"
+#include "replayer/memory_range.h"
 #include "replayer/models/model.h"
 #include "replayer/pool_memory.h"
 #include "tracer/runtime/hooks.h"
@@ -39,7 +40,15 @@ inline constexpr uint64_t kArenaSize = uint64_t{1} << 30;
 
 // How an execution of target code ended.
 struct Outcome {
-  enum class Kind : uint8_t { kReturned, kSignal, kAbort, kException, kSteps, kWildStore, kUnknown };
+  enum class Kind : uint8_t {
+    kReturned,
+    kSignal,
+    kAbort,
+    kException,
+    kSteps,  // its state repeats: it would never end
+    kWildStore,
+    kUnknown  // powercut cannot say how it goes on (text): neither good nor a finding
+  };
   Kind kind = Kind::kReturned;
   int signal = 0;
   uint64_t address = 0;         // faulting or wild address
@@ -112,12 +121,6 @@ struct Signature {
   bool operator==(const Signature&) const = default;
 };
 
-struct MemoryRange {
-  uint64_t begin = 0, end = 0;
-  bool holds(uint64_t address, uint64_t size) const {
-    return address >= begin && address + size <= end && address + size >= address;
-  }
-};
 
 // The code of this process's executable, without the libraries that it loads.
 MemoryRange executable_code();
@@ -178,6 +181,10 @@ class Executor {
   std::optional<Cut> cut_after_recovery();
   // Recovery whose effects go to `listener`; loads of undecided bytes take the first alive candidate's value.
   Outcome run_listened(PathListener* listener, const std::function<void()>& body);
+  // While `variant` is not 0, target code runs in another world (virtual_world.h), its heap begins elsewhere, and
+  // memory that it has not initialised holds something else. Call it between executions.
+  static constexpr uint64_t kHeapShift = uint64_t{1} << 16;
+  void set_variant(uint64_t variant) { variant_ = variant; }
   // The lines that a cut changes for the level below it; call with the level's initial state restored. All other
   // lines are there as they are here.
   std::vector<LineSet> child(const Cut& cut);
@@ -268,6 +275,16 @@ class Executor {
   // A digest of pool, globals and live arena (--paranoid).
   uint64_t digest() const;
 
+  // Why results so far are not all that target code can do: a sentence each, few and distinct, in the order in which
+  // they came up. The verdict is `unknown` then, unless there are findings.
+  const std::vector<std::string>& doubts() const { return doubts_; }
+  void doubt(std::string sentence);
+  // " at <library>+0x<offset>" of the target's innermost frame of a stack; empty when it has none.
+  std::string place_of(const std::vector<uint64_t>& stack) const;
+  // Target code asked for these WorldSources, and did the same in every world that was tried.
+  void note_sources(uint32_t sources) { sources_ |= sources; }
+  uint32_t sources() const { return sources_; }
+
   // Implementation of the hooks and signal handler; public for the C callbacks alone.
   void on_load(uint64_t address, uint64_t size);
   void on_store(uint64_t address, uint64_t size, uint32_t flags, const void* value, const void* pc, const void* frame) {
@@ -279,6 +296,9 @@ class Executor {
   void on_rmw_end(uint64_t address, uint64_t size, uint32_t stored, const void* pc, const void* frame);
   void on_flush(uint64_t address, uint32_t kind, const void* pc, const void* frame);
   void on_fence(uint32_t kind, const void* pc, const void* frame);
+  void on_steps(LiveState live);
+  // Ends the execution: it did what the engine does not model. `sentence` says what.
+  [[noreturn]] void give_up(std::string sentence, const void* pc, const void* frame);
   [[noreturn]] void stop(Outcome outcome);
   bool running() const { return running_; }
   bool owns_code(uint64_t pc) const { return options_.own_code.holds(pc, 1); }
@@ -315,6 +335,8 @@ class Executor {
   void decide(uint32_t index, uint64_t mask);
   void overwrite(uint64_t address, uint64_t size);
   void keep_words(uint64_t address, uint64_t size);
+  // Memory of the target changes in a function that stands in for libc's.
+  void before_change(uint64_t address, uint64_t size);
   // Member by member: copying a pair that was just written in halves stalls.
   void keep_word(uint64_t address, uint64_t old) {
     Word& word = words_.emplace_back();
@@ -401,6 +423,15 @@ class Executor {
   absl::btree_map<FlushSite, uint64_t> sites_;
   uint64_t path_ = 0;
   uint64_t loads_ = 0;
+  LoopWatch loop_;
+  const uint64_t* stack_end_ = nullptr;  // of target code, in the execution at hand
+  MemoryRange fresh_before_look_;
+  uint64_t heap_at_look_ = 0;
+  // Whether memory is as it was when the journal had `words` entries.
+  bool same_memory_since(uint64_t words) const;
+  std::vector<std::string> doubts_;
+  uint64_t variant_ = 0;
+  uint32_t sources_ = 0;
   Outcome outcome_;
   powercut_sink sink_{};
   sigjmp_buf escape_;

@@ -47,9 +47,9 @@ SinkInFront::SinkInFront() {
     front->on_fence(kind, {pc, frame});
     front->behind_.fence(front->behind_.self, kind, pc, frame);
   };
-  sink_.out_of_steps = [](void* self) {
+  sink_.out_of_steps = [](void* self, const uint64_t* live) {
     auto* front = static_cast<SinkInFront*>(self);
-    front->behind_.out_of_steps(front->behind_.self);
+    front->behind_.out_of_steps(front->behind_.self, live);
   };
   sink_.mark = [](void* self, const char* name) {
     auto* front = static_cast<SinkInFront*>(self);

@@ -4,7 +4,9 @@
 #include <bit>
 #include <cassert>
 #include <iterator>
+#include <utility>
 
+#include "replayer/virtual_world.h"
 #include "xxhash.h"
 
 namespace powercut {
@@ -12,6 +14,8 @@ namespace {
 
 // Lines of the target's heap, beside the lines of the pool.
 constexpr uint64_t kHeapLine = uint64_t{1} << 40;
+// Worlds for a query that asked for something of the world: for the first such runs of a chunk, and for the others.
+constexpr uint64_t kManyWorlds = 16, kSomeWorlds = 2, kRunsInManyWorlds = 8;
 // Views that are kept besides that of the first cut.
 constexpr size_t kViews = 3;
 
@@ -39,6 +43,8 @@ void LeafQueries::forget() {
   next_view_ = 1;
   first_leaf_ = true;
   heap_followed_ = false;
+  ran_ = {};
+  asking_runs_ = 0;
   executor_->want_heap_reads(false);
 }
 
@@ -356,6 +362,30 @@ void LeafQueries::note_reads(Group group, ReadIndex::Reads* reads) {
   for (const auto& [line, mask] : heap) index_.note(group, reads, line, mask);
 }
 
+// Queries are many, so those that ask nothing of the world are run again in a sample: of each kind the first, second,
+// fourth, eighth and so on. One that asked for the clock or for randomness is always run again.
+void LeafQueries::run_again(uint64_t digest, uint32_t sources) {
+  const uint64_t worlds = sources == 0 ? 1 : asking_runs_++ < kRunsInManyWorlds ? kManyWorlds : kSomeWorlds;
+  for (uint64_t world = 1; world <= worlds; ++world) {
+    Decisions same = decisions_;
+    second_buffer_.clear();
+    executor_->set_variant(world);
+    Outcome outcome = executor_->run(&same, [this] { subject_->run(query_, &second_buffer_); });
+    executor_->set_variant(0);
+    executor_->undo(leaf_);
+    finish_answer(executor_, &outcome, &second_buffer_);
+    sources |= std::exchange(virtual_world.used, 0);
+    const std::string_view answer = second_buffer_.view();
+    if (outcome.kind == Outcome::Kind::kUnknown || XXH3_64bits(answer.data(), answer.size()) == digest) continue;
+    executor_->doubt("an operation after recovery is not a function of the image. It ran twice on the same one, " +
+                     (sources == 0 ? "with its heap elsewhere and other bytes in memory that it has not initialised"
+                                   : "with other values of " + names_of_sources(sources)) +
+                     ", and gave another answer the second time. A crash state has more results than were looked at");
+    return;
+  }
+  executor_->note_sources(sources);
+}
+
 // Runs the query down all its branches. The judgement is kGood when all its answers are.
 Subject::Judgement LeafQueries::run(QueryId query, int depth, std::vector<std::string>* results) {
   query_ = query;
@@ -365,9 +395,10 @@ Subject::Judgement LeafQueries::run(QueryId query, int depth, std::vector<std::s
   do {
     buffer_.clear();
     ++counts_->query_runs;
-    const Outcome outcome = executor_->run(&decisions_, body_);
+    Outcome outcome = executor_->run(&decisions_, body_);
     stopwatch_->lap(Stopwatch::kQuery);
-    if (!outcome.returned()) put_failure(outcome, &buffer_);
+    finish_answer(executor_, &outcome, &buffer_);
+    const uint32_t sources = std::exchange(virtual_world.used, 0);
     const uint64_t digest = XXH3_64bits(buffer_.view().data(), buffer_.view().size());
     if (std::find(seen_.begin(), seen_.end(), digest) == seen_.end()) {
       seen_.push_back(digest);
@@ -389,6 +420,9 @@ Subject::Judgement LeafQueries::run(QueryId query, int depth, std::vector<std::s
     }
     stopwatch_->lap(Stopwatch::kJudge);
     executor_->undo(leaf_);
+    const bool followed = outcome.kind != Outcome::Kind::kUnknown;
+    const bool in_the_sample = std::has_single_bit(++ran_[query >> 56]);
+    if (followed && (sources != 0 || in_the_sample)) run_again(digest, sources);
     stopwatch_->lap(Stopwatch::kUndo);
   } while (decisions_.advance());
   return good ? Subject::Judgement::kGood : Subject::Judgement::kBad;
@@ -421,8 +455,9 @@ void LeafQueries::explain(int depth, QueryId query, const std::string& wanted) {
   do {
     buffer_.clear();
     ++counts_->query_runs;
-    const Outcome outcome = executor_->run(&decisions, body_);
-    if (!outcome.returned()) put_failure(outcome, &buffer_);
+    Outcome outcome = executor_->run(&decisions, body_);
+    finish_answer(executor_, &outcome, &buffer_);
+    virtual_world.used = 0;
     const bool found = buffer_.view() == wanted;
     if (found) subject_->explained(depth, query, wanted, outcome.returned() ? nullptr : &outcome, image_());
     executor_->undo(leaf_);

@@ -89,6 +89,8 @@ class LeafQueries {
   void answer_all(int depth);
   void explain(int depth, QueryId query, const std::string& wanted);
   void explain_widely(int depth, QueryId query, const std::string& wanted);
+  // Runs the query at hand once more, in other worlds, and compares its answer with the first one's digest.
+  void run_again(uint64_t digest, uint32_t sources);
   Subject::Judgement run(QueryId query, int depth, std::vector<std::string>* results);
   void keep_view(int depth);
   void note_reads(Group group, ReadIndex::Reads* reads);
@@ -134,6 +136,9 @@ class LeafQueries {
   std::optional<Narrowing> narrowing_;
 
   Decisions decisions_;
+  ResultBuffer second_buffer_;
+  std::array<uint64_t, 256> ran_{};  // runs of each kind of query
+  uint64_t asking_runs_ = 0;         // of those that asked for something of the world
   ResultBuffer buffer_;
   QueryId query_ = 0;
   std::function<void()> body_;

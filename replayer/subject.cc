@@ -1,6 +1,9 @@
 #include "replayer/subject.h"
 
+#include <sys/mman.h>
+
 #include <cstring>
+#include <stdexcept>
 
 namespace powercut {
 
@@ -11,12 +14,28 @@ void put_failure(const Outcome& outcome, ResultBuffer* buffer) {
   buffer->put_byte(static_cast<uint8_t>(outcome.signal));
 }
 
+void finish_answer(Executor* executor, Outcome* outcome, ResultBuffer* buffer) {
+  if (outcome->returned() && buffer->overflow()) {
+    outcome->kind = Outcome::Kind::kUnknown;
+    executor->doubt("target code showed more in one answer than the engine can hold (256 MiB)");
+  }
+  if (!outcome->returned()) put_failure(*outcome, buffer);
+}
+
+ResultBuffer::ResultBuffer(size_t most) : most_(most) {
+  void* at = mmap(nullptr, most, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at == MAP_FAILED) throw std::runtime_error("no address space for results of target code");
+  bytes_ = static_cast<char*>(at);
+}
+
+ResultBuffer::~ResultBuffer() { munmap(bytes_, most_); }
+
 void ResultBuffer::put(const void* data, size_t size) {
-  if (size_ + size > bytes_.size()) {
+  if (size > most_ - size_) {
     overflow_ = true;
     return;
   }
-  std::memcpy(bytes_.data() + size_, data, size);
+  std::memcpy(bytes_ + size_, data, size);
   size_ += size;
 }
 

@@ -25,25 +25,31 @@ struct Group {
   bool operator==(const Group&) const = default;
 };
 
-// Where target code leaves a result: fixed memory, since the target's heap is dropped after each execution.
+// Where target code leaves a result: fixed memory, since the target's heap is dropped after each execution. It is
+// committed as it is used: a walk may show a region of long values.
 class ResultBuffer {
  public:
-  explicit ResultBuffer(size_t most = 1 << 20) : bytes_(most) {}
+  explicit ResultBuffer(size_t most = size_t{256} << 20);
+  ~ResultBuffer();
+  ResultBuffer(const ResultBuffer&) = delete;
+  ResultBuffer& operator=(const ResultBuffer&) = delete;
   void clear() { size_ = 0, overflow_ = false; }
   void put(const void* data, size_t size);
   void put_byte(uint8_t byte) { put(&byte, 1); }
   void put_u32(uint32_t value) { put(&value, 4); }
-  std::string_view view() const { return {bytes_.data(), size_}; }
+  std::string_view view() const { return {bytes_, size_}; }
   bool overflow() const { return overflow_; }
 
  private:
-  std::vector<char> bytes_;
-  size_t size_ = 0;
+  char* bytes_;
+  size_t most_, size_ = 0;
   bool overflow_ = false;
 };
 
 // The result of an execution that did not return: '!', how it ended, the signal.
 void put_failure(const Outcome& outcome, ResultBuffer* buffer);
+// The same for an execution that may have returned: its result is what it left in the buffer, if that was long enough.
+void finish_answer(Executor* executor, Outcome* outcome, ResultBuffer* buffer);
 
 // Calls marked [target] happen inside target code's guard: they may not allocate outside the result buffer.
 class Subject {

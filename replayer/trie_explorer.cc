@@ -2,11 +2,14 @@
 // (recovery_trie.h), queries through views (leaf_queries.h). The arguments: EXPLORER.md.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "absl/container/btree_map.h"
 #include "replayer/explorer.h"
 #include "replayer/leaf_queries.h"
 #include "replayer/recovery_trie.h"
+#include "replayer/second_run.h"
+#include "replayer/virtual_world.h"
 #include "xxhash.h"
 
 namespace powercut {
@@ -66,6 +69,7 @@ class TrieExplorer final : public MemoExplorer {
   }
 
   void forget() override {
+    asking_ways_ = 0;
     trie_.clear();
     leaf_queries_.forget();
     steady_ = false;
@@ -258,7 +262,7 @@ class TrieExplorer final : public MemoExplorer {
     executor_->begin_reads(start);
     state->outcome = executor_->run_listened(&recorder, [this] { subject_->recover(&buffer_); });
     ++counts_.executions;
-    if (!state->outcome.returned()) put_failure(state->outcome, &buffer_);
+    finish_answer(executor_, &state->outcome, &buffer_);
     state->result = std::string(buffer_.view());
     state->path = executor_->path();
     if (state->outcome.returned()) {
@@ -267,7 +271,9 @@ class TrieExplorer final : public MemoExplorer {
       state->heap.assign(heap.begin(), heap.end());
       state->globals = executor_->changed_globals(start);
     }
+    const uint32_t sources = std::exchange(virtual_world.used, 0);
     counts_.leaves.insert(state->path);
+    const bool followed = state->outcome.kind != Outcome::Kind::kUnknown;
     recorder.finish(std::move(state));
     executor_->undo(start);
     stopwatch_.lap(Stopwatch::kExecute);
@@ -277,6 +283,36 @@ class TrieExplorer final : public MemoExplorer {
           "globals";
     }
     if (options_.paranoid) check_reset(*executor_, before, "recovery");
+    if (followed && distrust_.empty()) run_again(choices, start, sources);
+    stopwatch_.lap(Stopwatch::kExecute);
+  }
+
+  // The same way in other worlds (second_run.h): once, and more often where recovery asked for something that a world
+  // gives it. It is the first ways of a chunk that tell most.
+  void run_again(const std::vector<Choice>& choices, const Executor::Mark& start, uint32_t sources) {
+    const uint64_t first = 1 + asking_ways_ * kManyWorlds;  // no world is tried twice
+    const uint64_t worlds = sources == 0 ? 1 : asking_ways_++ < kWaysInManyWorlds ? kManyWorlds : kSomeWorlds;
+    for (uint64_t world = first; world < first + worlds; ++world) {
+      for (const Choice& choice : choices) executor_->choose(choice.word, choice.bytes, choice.value);
+      SecondRun second(&trie_, {executor_->heap_begin(), executor_->heap_begin() + kArenaSize});
+      buffer_.clear();
+      executor_->set_variant(world);
+      executor_->begin_reads(start);
+      Outcome outcome = executor_->run_listened(&second, [this] { subject_->recover(&buffer_); });
+      executor_->set_variant(0);
+      finish_answer(executor_, &outcome, &buffer_);
+      if (outcome.kind != Outcome::Kind::kUnknown) second.finish(outcome, buffer_.view());
+      executor_->undo(start);
+      sources |= std::exchange(virtual_world.used, 0);
+      if (second.difference().empty()) continue;
+      executor_->doubt("recovery is not a function of the image. It ran twice on the same one, " +
+                       (sources == 0 ? "with its heap elsewhere and other bytes in memory that it has not initialised"
+                                     : "with other values of " + names_of_sources(sources)) +
+                       ", and the second time " + second.difference() + executor_->place_of(second.stack()) +
+                       ". A crash state has more results than were looked at");
+      return;
+    }
+    if (sources != 0) executor_->note_sources(sources);
   }
 
   void reach(const RecoveredState& state) {
@@ -380,6 +416,11 @@ class TrieExplorer final : public MemoExplorer {
   bool fresh_ = true;
 
   absl::flat_hash_map<uint64_t, Content> shown_;  // visible_only: what the pool shows of undecided lines
+
+  // Worlds for a way through recovery that asked for something of the world: for the first ways of a chunk, and for
+  // others.
+  static constexpr uint64_t kManyWorlds = 128, kSomeWorlds = 4, kWaysInManyWorlds = 4;
+  uint64_t asking_ways_ = 0;
 
   bool steady_ = false;
   std::shared_ptr<const RecoveredState> steady_leaf_;

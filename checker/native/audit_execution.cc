@@ -1,8 +1,10 @@
 #include "checker/native/audit_execution.h"
 
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
@@ -12,6 +14,7 @@
 #include <stdexcept>
 
 #include "replayer/arena.h"
+#include "replayer/virtual_world.h"
 
 namespace powercut {
 namespace {
@@ -75,7 +78,8 @@ bool PageJournal::keep(uint64_t address) {
     uint8_t& flag = area.kept[(page - area.begin) / kPage];
     if (flag != 0) return false;
     std::memcpy(area.copies + (page - area.begin), reinterpret_cast<const void*>(page), kPage);
-    if (mprotect(reinterpret_cast<void*>(page), kPage, PROT_READ | PROT_WRITE) != 0) return false;
+    // The call itself: mprotect() is the target's here (arena_mappings.cc).
+    if (syscall(SYS_mprotect, page, kPage, PROT_READ | PROT_WRITE) != 0) return false;
     flag = 1;
     kept_pages_[kept_count_++] = page;
     return true;
@@ -142,6 +146,7 @@ Outcome AuditExecution::run(const std::function<void()>& body) {
 
 void AuditExecution::hold() {
   held_top_ = arena.top;
+  held_world_ = virtual_world.state;
   std::vector<MemoryRange> ranges = globals_;
   ranges.push_back(pool_);
   ranges.push_back({heap_.begin, arena.top});
@@ -150,6 +155,7 @@ void AuditExecution::hold() {
 
 void AuditExecution::reset() {
   arena_drop_to(held_top_);
+  virtual_world.state = held_world_;
   journal_.restore();
 }
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "replayer/executor.h"
+#include "replayer/virtual_world.h"
 
 namespace powercut {
 
@@ -72,6 +73,7 @@ class AuditExecution {
   MemoryRange own_code_;
   PageJournal journal_;
   uint64_t held_top_ = 0;
+  WorldState held_world_;
   volatile bool running_ = false;
   volatile int ticks_ = 0;
   Outcome::Kind ended_{};

@@ -36,6 +36,7 @@ std::string encode(const ChunkResult& result) {
                      {"recovery_sites", result.recovery_sites},
                      {"findings", result.findings},
                      {"troubles", result.troubles},
+                     {"sources", result.sources},
                      {"leaves", result.leaves.size()},
                      {"read_words", result.read_lines.size()}};
   std::string out = head.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -79,6 +80,7 @@ std::optional<ChunkResult> decode_chunk_result(std::string_view payload) {
     }
     out.findings = head.at("findings").get<std::vector<Json>>();
     out.troubles = head.at("troubles").get<std::vector<std::string>>();
+    out.sources = head.at("sources");
   } catch (const std::exception&) {  // a field is missing or of another type
     return std::nullopt;
   }

@@ -55,7 +55,8 @@ struct ChunkResult {
   std::map<std::string, Maximum> maxima;
   RecoverySites recovery_sites;
   std::vector<Json> findings;         // as they were reported
-  std::vector<std::string> troubles;  // failures of our own harness
+  std::vector<std::string> troubles;  // why the verdict is not known: failures of our own harness, and doubts
+  uint32_t sources = 0;               // WorldSources that target code asked for, and that made no difference
 };
 
 // A packet's payload: one line of JSON, then leaves and read_lines as 64-bit little-endian words.

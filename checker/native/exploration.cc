@@ -172,12 +172,13 @@ ChunkResult Exploration::explore(const Chunk& chunk, const std::set<uint64_t>& s
     if (event.kind == EventKind::kStore || event.kind == EventKind::kNtStore) last_store_ = event.stack;
   }));
 
-  result_.troubles = unfollowed();
+  result_.troubles = executor_.doubts();
   if (pool_was_written_around(session_.plan.scenario.pool_size)) {
     result_.troubles.push_back(
         "the pool was written to by the kernel, around every instruction: what it wrote is not seen");
   }
   counts.complete = counts.complete && result_.troubles.empty();
+  result_.sources = executor_.sources();
   write_violations();
   counts.executions = sums.executions;
   counts.query_runs = sums.query_runs;

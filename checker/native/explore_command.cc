@@ -107,7 +107,8 @@ void add_explore_command(CLI::App& app, int& exit_code) {
   command->add_option("--samples", options->samples, "Images a crash point, for strategy random");
   command->add_option("--budget-seconds", options->budget_seconds, "Stop after this time");
   command->add_option("--budget-executions", options->budget_executions, "Stop after this many runs of recovery");
-  command->add_option("--step-budget", options->step_budget, "Loop turns and calls that one execution may take");
+  command->add_option("--step-budget", options->step_budget,
+                      "Loop turns and calls after which an execution is given up");
   command->add_option("--watchdog-seconds", options->watchdog_seconds, "Wall-clock limit of one execution")
       ->check(CLI::PositiveNumber);
   command->add_option("--crash-point-seconds", options->crash_point_seconds, "Wall-clock limit of one crash point");

@@ -42,7 +42,7 @@ std::string build_id_at(const Session& session, const std::string& path) {
 }  // namespace
 
 int64_t step_budget(int64_t given, uint64_t pool_size) {
-  return given > 0 ? given : 500'000 + static_cast<int64_t>(pool_size / 8);
+  return given > 0 ? given : 4'000'000 + 4 * static_cast<int64_t>(pool_size);
 }
 
 Executor::Options executor_options(const Session& session, const std::string& model, AtomPolicy policy,

@@ -41,7 +41,7 @@ struct ExploreOptions {
 };
 
 // Loop turns and calls that one execution may take: `given`, or when that is 0 what lets recovery pass over the
-// whole pool a few times.
+// whole pool a few times, byte by byte. Loops that repeat themselves end long before.
 int64_t step_budget(int64_t given, uint64_t pool_size);
 
 // How the session's target is run under a model. `budget`: as for step_budget().

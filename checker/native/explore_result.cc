@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "replayer/virtual_world.h"
+
 namespace powercut {
 namespace {
 
@@ -64,6 +66,13 @@ Json result_event(const Session& session, const ExploreOptions& options, const E
     maxima[name].update(most.where);
   }
   const auto exploring = explored.sum.seconds.find("exploring");
+  std::vector<std::string> assumed = assumptions(
+      options.model, options.atoms, "the instrumented build is judged: its stores are those of the shipped build",
+      options.budget_seconds);
+  if (explored.sources != 0) {
+    assumed.push_back("what recovery does with " + names_of_sources(explored.sources) +
+                      " changes nothing: it did the same with every value that was tried");
+  }
   return {{"event", "result"},
           {"verdict", verdict},
           {"events", session.events},
@@ -86,9 +95,7 @@ Json result_event(const Session& session, const ExploreOptions& options, const E
             {"reason", complete ? Json(nullptr)
                                 : Json(reason_of(explored, options,
                                                  samples ? "strategy " + options.strategy + " samples" : ""))}}},
-          {"assumptions", assumptions(options.model, options.atoms,
-                                      "the instrumented build is judged: its stores are those of the shipped build",
-                                      options.budget_seconds)},
+          {"assumptions", assumed},
           {"not_checked",
            {{"lines_never_read", lines_never_read(explored)},
             {"flush_sites_never_reached", nullptr},

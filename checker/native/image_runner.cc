@@ -277,6 +277,7 @@ std::string refusal(const EngineError& error) {
 
 // The first message says whether the library is there; then every message is answered.
 int serve(int socket, const Plan& plan, const std::string& path, Answers* shared) {
+  const std::vector<ProcessModule> before = process_modules();
   auto library = TargetLibrary::load(path);
   if (!library) return send_message(socket, refusal(library.error())), 1;
   auto config = std::make_unique<TargetConfig>(plan.target.variant, plan.target.options, plan.scenario.key_size,
@@ -285,7 +286,9 @@ int serve(int socket, const Plan& plan, const std::string& path, Answers* shared
   if (!traits) return send_message(socket, refusal(traits.error())), 1;
   std::vector<MemoryRange> globals;
   const std::vector<ProcessModule> modules = process_modules();
-  if (const ProcessModule* own = module_at(modules, library->resolved_path())) globals = own->writable;
+  if (const ProcessModule* own = module_at(modules, library->resolved_path())) {
+    globals = target_globals(before, modules, *own, /*whole_pages=*/true);
+  }
   const bool instrumented = needs_runtime(library->resolved_path());
 
   map_plain_pool(plan.scenario.pool_size);

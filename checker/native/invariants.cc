@@ -118,7 +118,7 @@ std::string ending_text(Outcome::Kind kind, int signal) {
     case Outcome::Kind::kException:
       return "threw an exception";
     case Outcome::Kind::kSteps:
-      return "did not end within its step budget";
+      return "never ends: it repeats itself";
     case Outcome::Kind::kWildStore:
       return "tried to store outside pool, heap, stack and globals";
     case Outcome::Kind::kUnknown:

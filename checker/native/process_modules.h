@@ -16,10 +16,21 @@ struct ProcessModule {
   uint64_t bias = 0;   // address - offset in the file image
   std::vector<MemoryRange> segments;
   std::vector<MemoryRange> writable;
+  MemoryRange thread_local_data;  // this thread's, empty when the module has none
 };
 
+// Makes the thread-local data of every module exist: the dynamic linker allocates it when it is used first, and what a
+// first use inside an execution allocates would be gone with it.
 std::vector<ProcessModule> process_modules();
 const ProcessModule* module_at(const std::vector<ProcessModule>& modules, const std::string& path);
+
+// What the target may store to outside the pool, its heap and its stack: data and thread-local data of its library and
+// of those that came with it (they are not in `before`), what they allocated while they were loaded, the C++ library's
+// data, which its headers store to, and errno. Ranges that share a page with memory of the engine are left out when
+// `whole_pages` are asked for.
+std::vector<MemoryRange> target_globals(const std::vector<ProcessModule>& before,
+                                        const std::vector<ProcessModule>& loaded, const ProcessModule& own,
+                                        bool whole_pages = false);
 
 // Assigns trace-wide module numbers, starting from a trace's own table.
 class FrameResolver {

@@ -3,10 +3,13 @@
 #include <array>
 #include <cstring>
 
+#include "tracer/format/layout.h"
+
 namespace powercut {
 namespace {
 
-constexpr size_t kLongestValue = 4096;
+// Room beyond the longest value that a scenario writes, so that one that is too long shows as one.
+constexpr size_t kValueRoom = layout::kMaxOperationBytes + 64;
 
 powercut_bytes bytes_of(std::string_view text) { return {text.data(), text.size()}; }
 
@@ -57,7 +60,7 @@ struct Prober {
     return status;
   }
   powercut_status lookup() {
-    std::array<char, kLongestValue> value;
+    std::array<char, kValueRoom> value;
     size_t size = 0;
     const powercut_status status = target.lookup(table, bytes_of(key), value.data(), value.size(), &size);
     const std::string_view found(value.data(), status == POWERCUT_OK ? std::min(size, value.size()) : 0);
@@ -117,7 +120,7 @@ void run_query(const powercut_target& target, powercut_table* table, QueryId id,
     case QueryKind::kRecovery:
       return;
     case QueryKind::kLookup: {
-      std::array<char, kLongestValue> value;
+      std::array<char, kValueRoom> value;
       size_t size = 0;
       const powercut_status status =
           target.lookup(table, bytes_of(keys[argument].bytes), value.data(), value.size(), &size);

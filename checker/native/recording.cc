@@ -6,6 +6,7 @@
 #include "checker/native/key_bytes.h"
 #include "checker/native/trace_names.h"
 #include "replayer/pool_traps.h"
+#include "replayer/virtual_world.h"
 #include "tracer/format/layout.h"
 #include "tracer/runtime/module_map.h"
 
@@ -165,6 +166,7 @@ Recording::Outcome Recording::call(const Call& call, std::string_view descriptio
   const auto* here = static_cast<const char*>(__builtin_frame_address(0));
   powercut_stack_range(here - kDeepest, here);
   in_call_ = true;
+  const RecordedCode in_the_virtual_world;  // it has no destructor to miss: a jump comes back to this frame
   if (const int left = sigsetjmp(leave_, 0); left != 0) {
     in_call_ = false;
     return left == kUnfollowed ? Outcome::kThrew : Outcome::kCut;

@@ -39,6 +39,10 @@ int reproduce(const ReproduceOptions& options, EventStream& events) {
     const Result<Reproduction::Shown> shown = reproduction.run();
     if (!shown) return events.error(shown.error());
     const bool held = shown->has_value();
+    if (!held && !reproduction.doubts().empty()) {
+      return events.error(harness_error("nothing is known of the finding: " + reproduction.doubts()[0], options.finding,
+                                        "Look there, or raise --step-budget."));
+    }
     Json event = {{"event", "reproduced"}, {"held", held}, {"finding", held ? **shown : Json(nullptr)}};
     if (options.draw) event["drawing"] = reproduction.drawing();
     events.emit(event);

@@ -25,6 +25,7 @@ Result<std::unique_ptr<Session>> open_session(const std::string& trace) {
   if (auto wrong = check_pool_size(session->plan.scenario.pool_size, trace)) return *wrong;
   session->metadata = parse_json((*reader)->metadata());
 
+  const std::vector<ProcessModule> before = process_modules();
   auto library = TargetLibrary::load(session->plan.target.library);
   if (!library) return library.error();
   session->library = std::make_unique<TargetLibrary>(std::move(*library));
@@ -53,7 +54,7 @@ Result<std::unique_ptr<Session>> open_session(const std::string& trace) {
                            recorded.substr(0, 12) + ", the library here is " + own->module.build_id.substr(0, 12) + ")",
                        trace, "Record it again with 'powercut record'.");
   }
-  session->globals = own->writable;
+  session->globals = target_globals(before, session->loaded, *own);
   const auto rules = recovery_rules(session->metadata, trace);
   if (!rules) return rules.error();
   auto edits = code_edits(*rules, session->modules, session->loaded, trace);

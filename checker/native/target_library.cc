@@ -6,6 +6,10 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
+
+#include "replayer/arena.h"
+#include "replayer/virtual_world.h"
 
 namespace powercut {
 
@@ -46,6 +50,9 @@ Result<TargetLibrary> TargetLibrary::load(const std::string& path) {
   // With a slash the name is a path; without one dlopen would search the system's folders.
   char absolute[PATH_MAX];
   library.resolved_ = realpath(path.c_str(), absolute) != nullptr ? absolute : path;
+  give_world_to_hooks();
+  // What its constructors allocate is its own, as its globals are.
+  std::optional<LoadingTarget> loading(std::in_place);
   void* handle = dlopen(library.resolved_.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     return usage_error(std::string("cannot load the target library: ") + dlerror(), path,
@@ -57,6 +64,7 @@ Result<TargetLibrary> TargetLibrary::load(const std::string& path) {
                        kAbiNext);
   }
   const powercut_target* offered = entry(POWERCUT_TARGET_ABI);
+  loading.reset();
   library.draw_ = reinterpret_cast<powercut_target_draw_fn>(dlsym(handle, "powercut_target_draw"));
   std::string version = std::to_string(POWERCUT_TARGET_ABI);
   if (offered == nullptr) {
@@ -121,7 +129,9 @@ Result<powercut_traits> TargetLibrary::configure(const std::string& expected_nam
   }
   powercut_traits traits{};
   config.clear_problem();
+  std::optional<LoadingTarget> loading(std::in_place);
   powercut_status status = target_->traits(config.get(), &traits);
+  loading.reset();
   if (status != POWERCUT_OK) {
     // Both sizes, since a target that takes but one of them says no more than that it does not take these.
     const std::string sizes = "keys of " + std::to_string(config.get()->key_size) + " bytes and values of " +

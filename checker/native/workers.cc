@@ -311,7 +311,16 @@ class Leader {
   }
 
   // What went wrong in a chunk is told even when it is not done again.
-  void lose(const Work& work) { out_.troubles.insert(out_.troubles.end(), work.troubles.begin(), work.troubles.end()); }
+  void lose(const Work& work) { tell(work.troubles); }
+
+  // What several chunks say is said once.
+  void tell(const std::vector<std::string>& troubles) {
+    for (const std::string& trouble : troubles) {
+      if (std::find(out_.troubles.begin(), out_.troubles.end(), trouble) == out_.troubles.end()) {
+        out_.troubles.push_back(trouble);
+      }
+    }
+  }
 
   // ---- results ---------------------------------------------------------------------------------
 
@@ -337,7 +346,8 @@ class Leader {
       out_.read_lines.resize(std::max(out_.read_lines.size(), result.read_lines.size()));
       for (size_t i = 0; i < result.read_lines.size(); ++i) out_.read_lines[i] |= result.read_lines[i];
       for (const Json& finding : result.findings) announce(finding);
-      out_.troubles.insert(out_.troubles.end(), result.troubles.begin(), result.troubles.end());
+      tell(result.troubles);
+      out_.sources |= result.sources;
       done_.erase(next);
       ++merged_;
       if (options_.budget_executions > 0 && out_.sum.executions >= options_.budget_executions) {
@@ -388,7 +398,7 @@ class Leader {
     out_.sum.complete = out_.sum.complete && all;
     out_.leaves = leaves_.size();
     for (const auto& [number, result] : done_) {
-      if (!spent_) out_.troubles.insert(out_.troubles.end(), result.troubles.begin(), result.troubles.end());
+      if (!spent_) tell(result.troubles);
     }
   }
 

@@ -15,7 +15,7 @@ void no_rmw_begin(void*, uint64_t, uint64_t, const void*, const void*) {}
 void no_rmw_end(void*, uint64_t, uint64_t, uint32_t, const void*, const void*) {}
 void no_flush(void*, uint64_t, uint32_t, const void*, const void*) {}
 void no_fence(void*, uint32_t, const void*, const void*) {}
-void no_out_of_steps(void*) {}
+void no_out_of_steps(void*, const uint64_t*) {}
 void no_mark(void*, const char*) {}
 
 constexpr powercut_sink kDeaf = {nullptr,  no_store, no_load,         no_rmw_begin, no_rmw_end,
@@ -78,10 +78,32 @@ void __powercut_fence(uint32_t kind) {
   active_sink.fence(active_sink.self, kind, site.pc, site.frame);
 }
 
-void __powercut_out_of_steps(void) {
+[[gnu::used]] void powercut_steps_spent(const uint64_t* live) {
   // Without a listener nobody counts: start again from the top.
   __powercut_steps = INT64_MAX;
-  active_sink.out_of_steps(active_sink.self);
+  active_sink.out_of_steps(active_sink.self, live);
+}
+
+// Puts the registers that a call keeps in one piece with the caller's stack.
+[[gnu::naked]] void __powercut_out_of_steps(void) {
+  asm("push %rbp\n\t"
+      "mov %rsp, %rbp\n\t"
+      "push %rbx\n\t"
+      "push %r12\n\t"
+      "push %r13\n\t"
+      "push %r14\n\t"
+      "push %r15\n\t"
+      "mov %rsp, %rdi\n\t"
+      "sub $8, %rsp\n\t"
+      "call powercut_steps_spent@PLT\n\t"
+      "add $8, %rsp\n\t"
+      "pop %r15\n\t"
+      "pop %r14\n\t"
+      "pop %r13\n\t"
+      "pop %r12\n\t"
+      "pop %rbx\n\t"
+      "pop %rbp\n\t"
+      "ret");
 }
 
 void powercut_mark(const char* name) { active_sink.mark(active_sink.self, name); }

@@ -88,7 +88,9 @@ typedef struct powercut_sink {
   void (*rmw_end)(void* self, uint64_t addr, uint64_t size, uint32_t stored, const void* pc, const void* frame);
   void (*flush)(void* self, uint64_t addr, uint32_t kind, const void* pc, const void* frame);
   void (*fence)(void* self, uint32_t kind, const void* pc, const void* frame);
-  void (*out_of_steps)(void* self);
+  // `live`: the registers that a call keeps (r15, r14, r13, r12, rbx, rbp), the return address into the instrumented
+  // code, and its stack: all that its next instructions depend on, besides memory.
+  void (*out_of_steps)(void* self, const uint64_t* live);
   void (*mark)(void* self, const char* name);  // powercut_mark(): a named place that a scenario may expect or cut at
 } powercut_sink;
 

@@ -83,6 +83,7 @@ powercut_status format(powercut_pool pool, const powercut_config* config) {
 
 // Breaks the process, not the execution: what no engine can catch from within. Only in images with a third item.
 void break_process(const std::string& how, const Root& root) {
+  if (std::getenv("ARRAY_MAP_PAUSES") != nullptr) pause();
   if (!how.starts_with("open_") || root.capacity < 3 || !root.slots[2].used) return;
   if (how == "open_exit") _exit(7);
   if (how == "open_kill") kill(getpid(), SIGKILL);
