@@ -92,6 +92,8 @@ class Session:
     #: Seconds that one recovery or query may take; None: the engine's own limit.
     watchdog: float | None = None
     nested: int = options.DEFAULT_NESTED
+    #: Loop turns and calls after which one execution of target code is given up; None: by the pool's size.
+    step_budget: int | None = None
     jobs: int | None = None
     #: Folder of what may be deleted (the failure database, examples of Hypothesis); None: `out`.
     cache: Path | None = None
@@ -144,6 +146,7 @@ class Session:
         nested: int | None = None,
         seed: int = options.DEFAULT_SEED,
         budget: str | None = None,
+        step_budget: int | None = None,
         cut_at: str | None = None,
         expect_marks: Sequence[str] = (),
         pool: int | str | None = None,
@@ -170,7 +173,13 @@ class Session:
             value_size=value_size,
         )
         chosen = self._options(
-            model=model, strategy=strategy, seed=seed, atoms=atoms, nested=nested, budget=budget or self.budget
+            model=model,
+            strategy=strategy,
+            seed=seed,
+            atoms=atoms,
+            nested=nested,
+            budget=budget or self.budget,
+            step_budget=step_budget,
         )
         folder = self.out / inline.FOLDER
         draft = drafts.in_progress()
@@ -221,6 +230,7 @@ class Session:
         atoms: str = options.DEFAULT_ATOMS,
         nested: int | None = None,
         budget: str | None = None,
+        step_budget: int | None = None,
     ) -> options.ExploreOptions:
         depth = self.nested if nested is None else nested
         numbers: tuple[tuple[str, Any], ...] = (("nested", depth), ("seed", seed))
@@ -235,6 +245,7 @@ class Session:
             seed=seed,
             budget=options.parse_budget(budget or self.budget),
             watchdog=self.watchdog,
+            step_budget=self.step_budget if step_budget is None else step_budget,
         )
 
     def _judge(self, wanted: Sequence[runner.Request]) -> Result:
@@ -283,6 +294,7 @@ class CheckOptions(TypedDict, total=False):
     nested: int | None
     seed: int
     budget: str | None
+    step_budget: int | None
     cut_at: str | None
     expect_marks: Sequence[str]
     pool: int | str | None
@@ -326,6 +338,7 @@ def suffix(used: options.ExploreOptions) -> str:
         f"{name}{getattr(used, name)}" for name in ("nested", "seed") if getattr(used, name) != getattr(usual, name)
     ]
     words += [f"{used.budget.seconds:g}s"] if used.budget.seconds is not None else []
+    words += [f"steps{used.step_budget}"] if used.step_budget is not None else []
     words += [f"{used.budget.executions}x"] if used.budget.executions is not None else []
     return "".join(f"-{word}" for word in words)
 

@@ -72,11 +72,20 @@ class ExploreOptions:
     paranoid: bool = False
     #: Seconds that one execution of target code may take; None: the engine's own limit.
     watchdog: float | None = None
+    #: Loop turns and calls after which one execution of target code is given up; None: by the pool's size.
+    step_budget: int | None = None
 
     def __post_init__(self) -> None:
         _one_of("model", self.model, MODELS, list_command="powercut list models")
         _one_of("strategy", self.strategy, STRATEGIES, list_command="powercut list strategies")
         _one_of("atom policy", self.atoms, ATOMS, list_command="powercut run --help")
+        given: object = self.step_budget
+        if given is not None and (not isinstance(given, int) or isinstance(given, bool) or given < 1):
+            raise UsageError(
+                f"{given!r} is not a step budget",
+                where="--step-budget",
+                next_step="Write a number of loop turns and calls from 1 on, such as 100000000.",
+            )
 
     def with_jobs(self, jobs: int) -> "ExploreOptions":
         """The same exploration with other parallelism."""
@@ -92,6 +101,7 @@ class ExploreOptions:
             words += ["--budget-executions", str(self.budget.executions)]
         if self.watchdog is not None:
             words += ["--watchdog-seconds", f"{self.watchdog:g}"]
+        words += step_words(self.step_budget)
         return [*words, "--paranoid"] if self.paranoid else words
 
     def described(self) -> dict[str, Any]:
@@ -103,6 +113,11 @@ class ExploreOptions:
             "nested": self.nested,
             "atoms": self.atoms,
         }
+
+
+def step_words(step_budget: int | None) -> list[str]:
+    """The engine's arguments for a step budget."""
+    return [] if step_budget is None else ["--step-budget", str(step_budget)]
 
 
 def _one_of(kind: str, name: str, choices: dict[str, str] | tuple[str, ...], *, list_command: str) -> None:

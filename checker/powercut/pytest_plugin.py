@@ -62,6 +62,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=None,
         help="limit of one recovery or query; what exceeds it is blocked, and its run unknown; default: 60",
     )
+    group.addoption(
+        "--powercut-step-budget",
+        metavar="N",
+        type=int,
+        default=None,
+        help="loop turns and calls after which one execution is given up; default: by the pool's size",
+    )
     group.addoption("--powercut-out", metavar="DIR", default=".powercut", help="folder of findings; default: .powercut")
     group.addoption(
         "--powercut-no-replay",
@@ -247,6 +254,7 @@ def _session_of(item: pytest.Item) -> "Session":
             budget=config.getoption("--powercut-budget"),
             watchdog=config.getoption("--powercut-watchdog"),
             nested=options.DEFAULT_NESTED if nested is None else nested,
+            step_budget=config.getoption("--powercut-step-budget"),
             jobs=max(1, len(os.sched_getaffinity(0)) // workers),
             replay=not config.getoption("--powercut-no-replay"),
             naming=lambda: _scenario_name(item, kept),

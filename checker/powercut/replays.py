@@ -20,6 +20,7 @@ from powercut import engine, events
 from powercut.errors import HarnessError, UsageError
 from powercut.failures import Failure, Failures, entry
 from powercut.findings import contradict, make_record
+from powercut.options import step_words
 
 if TYPE_CHECKING:
     from powercut.runner import Context, Request
@@ -96,6 +97,7 @@ class Replays:
             file.flush()
             arguments = ["reproduce", "--trace", str(trace), "--finding", file.name]
             arguments += ["--watchdog-seconds", str(_WATCHDOG_SECONDS)]
+            arguments += step_words(self.request.options.step_budget)
             try:
                 for event, raw in engine.stream(self.context.engine_path, arguments, interrupt=self.context.interrupt):
                     if isinstance(event, events.Modules):

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from powercut import engine, events, program_run, trust
 from powercut.errors import UsageError
 from powercut.findings import FINDING_VERSION
+from powercut.options import step_words
 from powercut.runner import Context, record
 from powercut.user_files import read_json
 
@@ -80,6 +81,7 @@ def reproduce(
     image_out: Path | None = None,
     trusted: bool = False,
     watchdog: float | None = None,
+    step_budget: int | None = None,
 ) -> Reproduction:
     """Replays the finding at `path`. Traces that must be recorded again go to `context.out`.
 
@@ -98,7 +100,9 @@ def reproduce(
     trace = _trace(content, path)
     if trace is not None:
         try:
-            return _replay(path, trace, context=context, content=content, fresh=False, watchdog=watchdog)
+            return _replay(
+                path, trace, context=context, content=content, fresh=False, watchdog=watchdog, step_budget=step_budget
+            )
         except UsageError as error:
             refused = error
     if content.get("plan") is None:
@@ -109,7 +113,9 @@ def reproduce(
         )
     again = context.out / "again.pct"
     record(content["plan"], again, context=context)
-    return _replay(path, again, context=context, content=content, fresh=True, watchdog=watchdog)
+    return _replay(
+        path, again, context=context, content=content, fresh=True, watchdog=watchdog, step_budget=step_budget
+    )
 
 
 def _replay_program(path: Path, *, context: Context, content: dict[str, Any], image_out: Path | None) -> Reproduction:
@@ -147,9 +153,16 @@ def _trace(content: dict[str, Any], path: Path) -> Path | None:
 
 
 def _replay(
-    path: Path, trace: Path, *, context: Context, content: dict[str, Any], fresh: bool, watchdog: float | None
+    path: Path,
+    trace: Path,
+    *,
+    context: Context,
+    content: dict[str, Any],
+    fresh: bool,
+    watchdog: float | None,
+    step_budget: int | None,
 ) -> Reproduction:
-    arguments = ["reproduce", "--trace", str(trace), "--finding", str(path.absolute())]
+    arguments = ["reproduce", "--trace", str(trace), "--finding", str(path.absolute()), *step_words(step_budget)]
     if watchdog is not None:
         arguments += ["--watchdog-seconds", f"{watchdog:g}"]
     event, _ = engine.single(context.engine_path, arguments, events.Reproduced)

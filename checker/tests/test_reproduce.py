@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import powercut
 from checker.tests.real_engine import Exploration, Json, Subject, explore, gallery, record
 from powercut import engine, paths
 from powercut.cli import main
@@ -233,15 +234,26 @@ def nested(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Json]:
     return trace, next(f for f in explore(trace).findings if f["nested_image"] and f["image"])
 
 
-def test_a_replay_that_does_not_end_is_an_error_of_the_harness(tmp_path: Path) -> None:
-    """Without its step budget this recovery runs for ever; the wall clock knows nothing of the target's fault."""
+def test_a_loop_that_repeats_itself_is_found_whatever_the_budget(tmp_path: Path) -> None:
     trace = record(named("recovery_hang"), tmp_path)
     path = tmp_path / "finding.json"
     path.write_text(json.dumps(explore(trace).findings[0]), encoding="utf-8")
-    arguments = ["reproduce", "--trace", str(trace), "--finding", str(path)]
-    limits = ["--step-budget", str(10**15), "--watchdog-seconds", "1"]
+    arguments = ["reproduce", "--trace", str(trace), "--finding", str(path), "--step-budget", str(10**15)]
+    heard = [raw for _, raw in engine.stream(paths.engine(), arguments) if raw["event"] == "reproduced"]
+    assert [raw["finding"]["invariant"] for raw in heard] == ["recovery-hang"]
+
+
+def test_a_replay_that_does_not_end_is_an_error_of_the_harness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A recovery that waits for something beside the image: the wall clock knows nothing of the target's fault."""
+    library = paths.library_dir() / "test" / "libtest-array-map-good.so"
+    with pytest.raises(powercut.InconsistentError):
+        powercut.Session(out=tmp_path).check(str(library), [("insert", 1), ("update", 1)])
+    path = next((tmp_path / "findings").glob("*.json"))
+    trace = json.loads(path.read_text(encoding="utf-8"))["trace"]
+    monkeypatch.setenv("ARRAY_MAP_PAUSES", "1")
+    arguments = ["reproduce", "--trace", trace, "--finding", str(path), "--watchdog-seconds", "1"]
     with pytest.raises(HarnessError, match="nothing is known of the finding: recovery did not end within 1 seconds"):
-        list(engine.stream(paths.engine(), [*arguments, *limits]))
+        list(engine.stream(paths.engine(), arguments))
 
 
 def run_cli(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Json]:

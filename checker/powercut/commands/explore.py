@@ -25,6 +25,7 @@ def explore(
     strategy: shared.Strategy = options.DEFAULT_STRATEGY,
     nested: shared.Nested = options.DEFAULT_NESTED,
     budget: shared.BudgetText = None,
+    step_budget: shared.StepBudget = None,
     jobs: shared.Jobs = None,
     seed: shared.Seed = options.DEFAULT_SEED,
     out: shared.Out = shared.DEFAULT_OUT,
@@ -65,6 +66,7 @@ def explore(
         seed=seed,
         paranoid=paranoid,
         watchdog=watchdog,
+        step_budget=step_budget,
     )
     formats, kinds = output.parse_formats(format), options.parse_fail_on(fail_on or [])
     with errors_reported(out, formats, as_json=json):

@@ -30,6 +30,7 @@ def reproduce(
             help="Program mode: write the crash image there (FILE.0, FILE.1, … for several pools).",
         ),
     ] = None,
+    step_budget: shared.StepBudget = None,
     save_scenario: minimise.SaveScenario = None,
     watchdog: shared.Watchdog = None,
     trust: shared.Trust = False,
@@ -50,7 +51,14 @@ def reproduce(
         tempfile.TemporaryDirectory(prefix="powercut-") as folder,
         runner.open_context(paths.engine(), Path(folder)) as context,
     ):
-        result = replay.reproduce(finding, context=context, image_out=image_out, trusted=trust, watchdog=watchdog)
+        result = replay.reproduce(
+            finding,
+            context=context,
+            image_out=image_out,
+            trusted=trust,
+            watchdog=watchdog,
+            step_budget=step_budget,
+        )
     if save_scenario is not None and result.held:
         minimise.save(_scenario(result.finding), save_scenario)
     if json:

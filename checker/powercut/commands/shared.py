@@ -33,6 +33,17 @@ Atoms = Annotated[
     ),
 ]
 Nested = Annotated[int, typer.Option("--nested", metavar="N", min=0, help="Power cuts inside recovery; 0 is none.")]
+StepBudget = Annotated[
+    int | None,
+    typer.Option(
+        "--step-budget",
+        metavar="N",
+        min=1,
+        help="Loop turns and calls after which one execution of target code is given up, and the verdict is unknown. "
+        "A loop that repeats itself is found much earlier.  [default: 4 million, and 4 for each byte of the pool]",
+        show_default=False,
+    ),
+]
 BudgetText = Annotated[
     str | None,
     typer.Option(
@@ -156,6 +167,7 @@ def explore_options(
     seed: int,
     paranoid: bool,
     watchdog: float | None = None,
+    step_budget: int | None = None,
 ) -> options.ExploreOptions:
     """The validated options of a command line; `jobs` is set when the runs are known."""
     return options.ExploreOptions(
@@ -167,4 +179,5 @@ def explore_options(
         budget=options.parse_budget(budget),
         paranoid=paranoid,
         watchdog=watchdog,
+        step_budget=step_budget,
     )
