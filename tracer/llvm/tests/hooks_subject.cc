@@ -40,6 +40,13 @@ __attribute__((target("avx2"))) int gather_sum(const int* at, int first, int sec
   return _mm_extract_epi32(found, 0) + _mm_extract_epi32(found, 1);
 }
 
+uint64_t cycles() { return __rdtsc(); }
+uint64_t cycles_by_asm() {
+  uint32_t low, high;
+  asm volatile("rdtsc" : "=a"(low), "=d"(high));
+  return uint64_t{high} << 32 | low;
+}
+
 uint64_t own_stack(uint64_t value) {
   volatile uint64_t words[4];
   words[1] = value;

@@ -25,6 +25,8 @@ int compare(const char* a, const char* b);
 int compare_bytes(const void* a, const void* b, size_t size);
 int print_length(const char* text);
 __attribute__((target("avx2"))) int gather_sum(const int* at, int first, int second);
+uint64_t cycles();
+uint64_t cycles_by_asm();
 uint64_t own_stack(uint64_t value);
 void loop(uint64_t times);
 void flush_and_fence(const void* at);

@@ -53,7 +53,7 @@ class HooksTest : public testing::Test {
     sink.fence = [](void* self, uint32_t kind, const void*, const void*) {
       static_cast<HooksTest*>(self)->heard_.push_back("fence " + std::to_string(kind));
     };
-    sink.out_of_steps = [](void* self) { ++static_cast<HooksTest*>(self)->out_of_steps_; };
+    sink.out_of_steps = [](void* self, const uint64_t*) { ++static_cast<HooksTest*>(self)->out_of_steps_; };
     powercut_set_sink(&sink);
     __powercut_store_window = __powercut_load_window = {reinterpret_cast<uint64_t>(pool_), sizeof pool_};
   }
@@ -250,6 +250,14 @@ TEST_F(HooksTest, LoopsAndEntriesTakeSteps) {
   __powercut_steps = 10;
   subject::loop(100);
   EXPECT_EQ(out_of_steps_, 1);
+}
+
+TEST_F(HooksTest, TheTimeStampCounterIsWhatTheListenerSays) {
+  EXPECT_LT(subject::cycles_by_asm(), subject::cycles());  // the real one goes on
+  powercut_world_cycles = [](uint64_t real) { return real == 0 ? uint64_t{0} : uint64_t{0x1122334455667788}; };
+  EXPECT_EQ(subject::cycles(), 0x1122334455667788u);
+  EXPECT_EQ(subject::cycles_by_asm(), 0x1122334455667788u);
+  powercut_world_cycles = nullptr;
 }
 
 TEST_F(HooksTest, RealFlushesRunOnlyWhenAsked) {
