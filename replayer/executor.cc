@@ -155,8 +155,9 @@ void on_signal(int signal, siginfo_t* info, void* context) {
 
 bool runs_target_code(uint64_t pc) { return current != nullptr && current->running() && !current->owns_code(pc); }
 
-// Memory of the target besides the pool, as it was before an execution. Uninstrumented code stores to it unseen, and
-// what it stored would not be taken back. Kept once such code was met, since it costs a copy for each execution.
+// Memory of the target besides the pool, as it was before an execution. Uninstrumented code stores to it unseen; what
+// it changed is found by comparison, and joins the journal. Kept once such code was met, since it costs a copy each
+// time.
 class OtherMemory {
  public:
   void keep(const std::vector<MemoryRange>& globals, uint64_t heap_end) {
@@ -178,21 +179,26 @@ class OtherMemory {
     for (const MemoryRange& range : ranges_) {
       const auto* now = reinterpret_cast<const uint8_t*>(range.begin);
       const uint64_t size = range.end - range.begin;
-      for (uint64_t i = 0; i < size && std::memcmp(now + i, before + i, size - i) != 0;) {
-        const uint64_t word = (range.begin + i) & ~uint64_t{7};
-        const uint64_t first = std::max(word, range.begin), last = std::min(word + 8, range.end);
-        const uint64_t at = first - range.begin;
-        i = last - range.begin;
-        if (std::memcmp(now + at, before + at, last - first) == 0 || is_kept(word)) continue;
-        uint64_t old = load_word(reinterpret_cast<const uint8_t*>(word));
-        std::memcpy(reinterpret_cast<uint8_t*>(&old) + (first - word), before + at, last - first);
-        keep(word, old);
+      for (uint64_t page = 0; page < size; page += kBlock) {
+        const uint64_t length = std::min(kBlock, size - page);
+        if (std::memcmp(now + page, before + page, length) == 0) continue;
+        for (uint64_t i = page; i < page + length;) {
+          const uint64_t word = (range.begin + i) & ~uint64_t{7};
+          const uint64_t first = range.begin + i, last = std::min({word + 8, range.end, range.begin + page + length});
+          const uint64_t at = i;
+          i += last - first;
+          if (std::memcmp(now + at, before + at, last - first) == 0 || is_kept(word)) continue;
+          uint64_t old = load_word(reinterpret_cast<const uint8_t*>(word));
+          std::memcpy(reinterpret_cast<uint8_t*>(&old) + (first - word), before + at, last - first);
+          keep(word, old);
+        }
       }
       before += size;
     }
   }
 
  private:
+  static constexpr uint64_t kBlock = 4096;
   bool kept_ = false;
   std::vector<MemoryRange> ranges_;
   std::vector<uint8_t> bytes_;

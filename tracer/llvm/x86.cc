@@ -49,8 +49,7 @@ bool instrument_x86(FunctionContext& context, llvm::IntrinsicInst& call) {
       llvm::Value* source = context.announce_load(&call, call.getArgOperand(1), 64);
       call.setArgOperand(1, source);
       HookBuilder slow = context.when_in_window(Window::kStore, target, &call);
-      llvm::Value* there =
-          context.call_store(slow, target, 64, POWERCUT_STORE_NT | POWERCUT_STORE_ATOMIC, source);
+      llvm::Value* there = context.call_store(slow, target, 64, POWERCUT_STORE_NT | POWERCUT_STORE_ATOMIC, source);
       call.setArgOperand(0, context.join(&call, target, there, slow.GetInsertBlock()));
       return true;
     }

@@ -1,10 +1,10 @@
 // The C library's functions that hand memory to the kernel, in front of the real ones: a read(2) into a pool is a store
 // of the bytes that came, in no order within it.
 //
-// Under an engine that watches the pool (hooks.h, powercut_alias) the kernel does not fault on it but answers EFAULT, and
-// what it writes is announced by nobody. So buffers in the pool are announced here, and the real call works beside it.
-// What cannot be announced ends the execution. In a program that is recorded the real call works on the pool itself,
-// and what came is announced afterwards.
+// Under an engine that watches the pool (hooks.h, powercut_alias) the kernel does not fault on it but answers EFAULT,
+// and what it writes is announced by nobody. So buffers in the pool are announced here, and the real call works beside
+// it. What cannot be announced ends the execution. In a program that is recorded the real call works on the pool
+// itself, and what came is announced afterwards.
 //
 // Known inaccuracies: calls of the kernel that are not listed here answer EFAULT for a watched pool; in a recorded
 // program they, and what the C library reads for itself (fread straight into a pool), are not seen, and unseen_stores.h
@@ -174,8 +174,8 @@ ssize_t preadv(int fd, const iovec* parts, int count, off_t offset) {
   const CallSite site = call_site();
   if (!any_in_pool(parts, count)) return recorded(parts, count, NEXT(preadv)(fd, parts, count, offset), site);
   return one_by_one(parts, count, [&](const iovec& part) {
-    const ssize_t done = read_to(part.iov_base, part.iov_len, site,
-                                 [&](void* to) { return NEXT(pread)(fd, to, part.iov_len, offset); });
+    const ssize_t done =
+        read_to(part.iov_base, part.iov_len, site, [&](void* to) { return NEXT(pread)(fd, to, part.iov_len, offset); });
     offset += std::max<ssize_t>(done, 0);
     return done;
   });
