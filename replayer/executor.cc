@@ -205,7 +205,7 @@ class OtherMemory {
 };
 OtherMemory other_memory;
 
-void give_up(const std::string& what, const void* pc, const void* frame) {
+void cannot_follow(const std::string& what, const void* pc, const void* frame) {
   arena_active = false;
   note_unfollowed(what);
   Outcome outcome;
@@ -289,7 +289,7 @@ Executor::Executor(const Options& options) : options_(options) {
   word_stamp_ = lazy_array<uint32_t>(kArenaSize / 8);
   read_bits_ = lazy_array<uint64_t>(kArenaSize / 8);
   install_signal_handlers();
-  watch_traps(options_.pool_size, {.running = runs_target_code, .cannot_follow = give_up, .blocked = hang});
+  watch_traps(options_.pool_size, {.running = runs_target_code, .cannot_follow = cannot_follow, .blocked = hang});
   current = this;
   arena_events = {.self = this,
                   .changing = [](void* self, uint64_t address,
