@@ -13,6 +13,8 @@
 #include <cstring>
 
 #include "replayer/arena.h"
+#include "replayer/pool_address.h"
+#include "replayer/system_call.h"
 
 namespace powercut {
 namespace {
@@ -54,13 +56,21 @@ void* map_in_arena(void* wanted, size_t size, int protection, int flags, int fil
     return MAP_FAILED;
   }
   for (size_t done = 0; !anonymous && done < size;) {
-    const ssize_t got = syscall(SYS_pread64, file, static_cast<char*>(out) + done, size - done, offset + done);
+    const ssize_t got = system_call(SYS_pread64, file, static_cast<char*>(out) + done, size - done, offset + done);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return MAP_FAILED;
     if (got == 0) break;
     done += static_cast<size_t>(got);
   }
   return out;
+}
+
+// The pool's own mapping is the engine's: nothing is there that target code could change (pool_memory.h).
+void refuse_of_pool(const void* at, size_t size) {
+  const auto begin = reinterpret_cast<uint64_t>(at);
+  if (arena_active && begin < arena.begin && begin + size > kPoolBase && begin + size > begin) {
+    refuse("it changes how the pool is mapped");
+  }
 }
 
 template <typename Function>
@@ -76,27 +86,30 @@ using namespace powercut;
 extern "C" {
 
 void* mmap(void* wanted, size_t size, int protection, int flags, int file, off_t offset) noexcept {
+  if ((flags & MAP_FIXED) != 0) refuse_of_pool(wanted, size);
   if (arena_active) return map_in_arena(wanted, size, protection, flags, file, offset);
   // While it is loaded, what it maps anonymously is its load heap; all else stays what it is.
   const bool plain = (flags & MAP_ANONYMOUS) != 0 && (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) == 0;
   if (target_is_loading() && plain && (protection & PROT_EXEC) == 0) {
     if (void* out = take_pages(whole_pages(size)); out != nullptr) return out;
   }
-  return reinterpret_cast<void*>(syscall(SYS_mmap, wanted, size, protection, flags, file, offset));
+  return reinterpret_cast<void*>(system_call(SYS_mmap, wanted, size, protection, flags, file, offset));
 }
 void* mmap64(void* wanted, size_t size, int protection, int flags, int file, off64_t offset) noexcept {
   return mmap(wanted, size, protection, flags, file, offset);
 }
 int munmap(void* at, size_t size) noexcept {
-  return in_target_heap(at) && arena_active ? 0 : static_cast<int>(syscall(SYS_munmap, at, size));
+  refuse_of_pool(at, size);
+  return in_target_heap(at) && arena_active ? 0 : static_cast<int>(system_call(SYS_munmap, at, size));
 }
 void* mremap(void* old, size_t old_size, size_t size, int flags, ...) noexcept {
+  refuse_of_pool(old, old_size);
   if (!arena_active || !in_target_heap(old)) {
     va_list rest;
     va_start(rest, flags);
     void* wanted = (flags & MREMAP_FIXED) != 0 ? va_arg(rest, void*) : nullptr;
     va_end(rest);
-    return reinterpret_cast<void*>(syscall(SYS_mremap, old, old_size, size, flags, wanted));
+    return reinterpret_cast<void*>(system_call(SYS_mremap, old, old_size, size, flags, wanted));
   }
   if (whole_pages(size) <= whole_pages(old_size)) return old;
   if ((flags & MREMAP_MAYMOVE) == 0) {
@@ -109,10 +122,12 @@ void* mremap(void* old, size_t old_size, size_t size, int flags, ...) noexcept {
   return out;
 }
 int mprotect(void* at, size_t size, int protection) noexcept {
-  return in_target_heap(at) && arena_active ? 0 : static_cast<int>(syscall(SYS_mprotect, at, size, protection));
+  refuse_of_pool(at, size);
+  return in_target_heap(at) && arena_active ? 0 : static_cast<int>(system_call(SYS_mprotect, at, size, protection));
 }
 int madvise(void* at, size_t size, int advice) noexcept {
-  if (!arena_active || !in_target_heap(at)) return static_cast<int>(syscall(SYS_madvise, at, size, advice));
+  if (advice == MADV_DONTNEED || advice == MADV_REMOVE) refuse_of_pool(at, size);
+  if (!arena_active || !in_target_heap(at)) return static_cast<int>(system_call(SYS_madvise, at, size, advice));
   if (advice == MADV_DONTNEED || advice == MADV_FREE) clear(at, whole_pages(size));
   return 0;
 }

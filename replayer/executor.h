@@ -121,7 +121,6 @@ struct Signature {
   bool operator==(const Signature&) const = default;
 };
 
-
 // The code of this process's executable, without the libraries that it loads.
 MemoryRange executable_code();
 

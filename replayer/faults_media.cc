@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "replayer/system_call.h"
+
 namespace powercut {
 
 MediaError::MediaError() { sigaction(SIGBUS, nullptr, &own_); }
@@ -39,7 +41,7 @@ void MediaError::raise_at(uint64_t address) {
   info.si_code = BUS_MCEERR_AR;
   info.si_addr = reinterpret_cast<void*>(address);
   info.si_addr_lsb = static_cast<short>(std::countr_zero(kMediaBlock));
-  syscall(SYS_rt_tgsigqueueinfo, getpid(), static_cast<pid_t>(syscall(SYS_gettid)), SIGBUS, &info);
+  system_call(SYS_rt_tgsigqueueinfo, system_call(SYS_getpid), system_call(SYS_gettid), SIGBUS, &info);
 }
 
 }  // namespace powercut

@@ -57,8 +57,8 @@ Program draw(uint32_t seed, size_t length) {
     if (kind < 6) {
       auto& value = out.values[event.index];
       const Event* last = out.events.empty() ? nullptr : &out.events.back();
-      const bool continues = below(3) == 0 && last != nullptr && last->kind <= EventKind::kNtStore &&
-                             (last->flags & kStoreRmw) == 0;
+      const bool continues =
+          below(3) == 0 && last != nullptr && last->kind <= EventKind::kNtStore && (last->flags & kStoreRmw) == 0;
       const size_t size = std::array{1, 2, 4, 8, 8, 8, 12, 16, 24, 31}[below(10)];
       const bool rmw = size == 8 && below(4) == 0 && !continues;
       if (size == 8 && below(4) != 0) event.addr &= ~uint64_t{7};

@@ -1,12 +1,14 @@
 #include "replayer/pool_memory.h"
 
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
 #include <vector>
 
+#include "replayer/system_call.h"
 #include "tracer/runtime/hooks.h"
 
 namespace powercut {
@@ -48,9 +50,9 @@ bool pool_was_written_around(uint64_t size) {
   for (size_t page = 0; page < present.size() && !written; ++page) {
     if ((present[page] & 1) == 0) continue;
     uint8_t* at = pool + page * kPage;
-    if (mprotect(at, kPage, PROT_READ) != 0) return true;
+    if (system_call(SYS_mprotect, at, kPage, PROT_READ) != 0) return true;
     written = std::any_of(at, at + kPage, [](uint8_t byte) { return byte != 0; });
-    mprotect(at, kPage, PROT_NONE);
+    system_call(SYS_mprotect, at, kPage, PROT_NONE);
   }
   return written;
 }

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unwind.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include "replayer/arena.h"
 #include "replayer/faults_sink.h"
 #include "replayer/pool_memory.h"
+#include "replayer/system_call.h"
 #include "replayer/trapped_access.h"
 #include "tracer/runtime/hooks.h"
 #include "tracer/runtime/watch_hooks.h"
@@ -147,7 +149,7 @@ void announce_store(const Range& range, uint32_t flags, const void* value) {
 void protect(const Range& range, int protection) {
   const uint64_t begin = range.address / kPage * kPage;
   const uint64_t end = (range.address + range.size + kPage - 1) / kPage * kPage;
-  if (mprotect(at(begin), end - begin, protection) != 0) std::abort();
+  if (system_call(SYS_mprotect, at(begin), end - begin, protection) != 0) std::abort();
 }
 
 void open_pages(bool with_bytes) {

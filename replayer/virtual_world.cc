@@ -21,6 +21,7 @@
 #include <string_view>
 
 #include "replayer/arena.h"
+#include "replayer/system_call.h"
 #include "tracer/runtime/hooks.h"
 
 namespace powercut {
@@ -96,7 +97,7 @@ bool random_device(const char* path) {
 // A file of this world's randomness, to be read in the place of the kernel's.
 int random_file() {
   use(kWorldRandomness);
-  const int file = static_cast<int>(syscall(SYS_memfd_create, "random", 0));
+  const int file = static_cast<int>(system_call(SYS_memfd_create, "random", 0));
   if (file < 0) return file;
   std::array<uint8_t, 4096> block;
   for (size_t at = 0; at < kRandomFile; at += block.size()) {
@@ -216,7 +217,7 @@ unsigned sleep(unsigned seconds) {
 // ---- randomness --------------------------------------------------------------------------------------
 
 ssize_t getrandom(void* out, size_t size, unsigned flags) {
-  if (!given()) return syscall(SYS_getrandom, out, size, flags);
+  if (!given()) return system_call(SYS_getrandom, out, size, flags);
   fill(out, size);
   return static_cast<ssize_t>(size);
 }
@@ -302,20 +303,20 @@ void srand48(long seed) noexcept {
 // ---- who and where -----------------------------------------------------------------------------------
 
 pid_t getpid(void) noexcept {
-  if (!given()) return static_cast<pid_t>(syscall(SYS_getpid));
+  if (!given()) return static_cast<pid_t>(system_call(SYS_getpid));
   use(kWorldProcess);
   return kProcess + 2 * static_cast<pid_t>(virtual_world.variant);
 }
-pid_t gettid(void) noexcept { return given() ? getpid() : static_cast<pid_t>(syscall(SYS_gettid)); }
+pid_t gettid(void) noexcept { return given() ? getpid() : static_cast<pid_t>(system_call(SYS_gettid)); }
 pid_t getppid(void) noexcept {
-  if (!given()) return static_cast<pid_t>(syscall(SYS_getppid));
+  if (!given()) return static_cast<pid_t>(system_call(SYS_getppid));
   use(kWorldProcess);
   return kParent;
 }
 int kill(pid_t process, int signal) noexcept {
   const bool itself = given() && process == kProcess + 2 * static_cast<pid_t>(virtual_world.variant);
   if (itself) return raise(signal);
-  return static_cast<int>(syscall(SYS_kill, process, signal));
+  return static_cast<int>(system_call(SYS_kill, process, signal));
 }
 int sched_getcpu(void) noexcept {
   static const auto real = next<int()>("sched_getcpu");
