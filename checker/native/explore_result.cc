@@ -29,12 +29,15 @@ std::vector<std::string> assumptions(const std::string& model, const std::string
                                      double budget_seconds) {
   std::vector<std::string> out = {
       "persistency model " + model,
-      atoms == "any" ? "aligned 8-byte pieces of a store persist whole, in any order; mem* calls are cut where their moves begin"
+      atoms == "any"
+          ? "aligned 8-byte pieces of a store persist whole, in any order; mem* calls are cut where their moves begin"
       : atoms == "ascending"
           ? "aligned 8-byte pieces of a store persist whole, from low to high addresses (assumes ascending)"
           : "bytes of mem* calls persist in any order; 8-byte pieces of other stores whole, in any order",
-      "a line is written back whole", "wide vector stores persist as whole words, by custom of processors",
-      "visibility is sequentially consistent", judged};
+      "a line is written back whole",
+      "wide vector stores persist as whole words, by custom of processors",
+      "visibility is sequentially consistent",
+      judged};
   if (budget_seconds > 0) out.push_back("a budget in seconds: another run may get further");
   return out;
 }

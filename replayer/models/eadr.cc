@@ -3,8 +3,8 @@
 // flight (any legal subset of its atoms) and the non-temporal stores that no fence has drained yet, since
 // write-combining buffers stay outside the domain (Raad, Maranget & Vafeiadis, POPL 2022; Intel's eADR note).
 //
-// Crash points: one per store, with that store in flight, which only the event behind it tells, for the store may go on;
-// after every operation's end, and at the end. Why these suffice: MODELS.md, "eadr".
+// Crash points: one per store, with that store in flight, which only the event behind it tells, for the store may go
+// on; after every operation's end, and at the end. Why these suffice: MODELS.md, "eadr".
 #include "replayer/models/model.h"
 
 namespace powercut {

@@ -103,8 +103,8 @@ bool LineLog::fence_raises(uint32_t thread) const {
 }
 
 // Adds everything that rules (1) and (2) require for what is marked. Requirements always lead to earlier atoms, or, in
-// a store that is whole, to all of it; so one pass backwards closes the set, with the bytes that are required so far and
-// whether the rest of the chain is.
+// a store that is whole, to all of it; so one pass backwards closes the set, with the bytes that are required so far
+// and whether the rest of the chain is.
 void LineLog::close(Selection* durable, AtomPolicy policy) const {
   bool chain = false;
   uint64_t bytes = 0;

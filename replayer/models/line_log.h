@@ -9,8 +9,8 @@
 //       Raad, Maranget & Vafeiadis, POPL 2022).
 // A candidate is the base content overlaid with such a P in visibility order.
 //
-// One store may come in several appends (kStoreContinues): lanes of a vector, the rest of a long `memset`. Its atoms are
-// in the order of the appends, which is that of visibility; only among them can atoms of one store overlap.
+// One store may come in several appends (kStoreContinues): lanes of a vector, the rest of a long `memset`. Its atoms
+// are in the order of the appends, which is that of visibility; only among them can atoms of one store overlap.
 //
 // Durable atoms leave the log for the floor overlay at once. That commutes with every atom that stays:
 // by (2) an earlier atom that overlaps a durable one is durable too, so the two touch different bytes.

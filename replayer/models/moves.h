@@ -1,11 +1,11 @@
 // Where the moves begin and end that a mem* or str* function is made of: there its bytes may persist apart, though they
 // lie in one word.
 //
-// Compilers and C libraries copy n bytes with moves whose sizes are powers of two, up to a vector of 64 bytes. Either the
-// greatest that fit come one after the other from the front (15 = 8 + 4 + 2 + 1), or what is left behind the first is
-// done by one that ends where the copy ends and overlaps (15 = 8 and 8, 11 = 8 and 4), and some store that one first. A
-// move within a word is an atom; one that crosses words is cut there, as any store. So 1, 2, 4 and 8 bytes are never cut
-// within a word, nor is any word of a copy whose ends are word boundaries.
+// Compilers and C libraries copy n bytes with moves whose sizes are powers of two, up to a vector of 64 bytes. Either
+// the greatest that fit come one after the other from the front (15 = 8 + 4 + 2 + 1), or what is left behind the first
+// is done by one that ends where the copy ends and overlaps (15 = 8 and 8, 11 = 8 and 4), and some store that one
+// first. A move within a word is an atom; one that crosses words is cut there, as any store. So 1, 2, 4 and 8 bytes are
+// never cut within a word, nor is any word of a copy whose ends are word boundaries.
 //
 // Known inaccuracies, both on the side of fewer states: musl's loops copy odd ends byte by byte, and copies beyond 64
 // bytes are judged line by line. Policy `byte` covers both.

@@ -241,7 +241,8 @@ class Model {
       part.event = group_;
       part.thread = event.thread;
       part.non_temporal = event.kind == EventKind::kNtStore;
-      part.whole = (event.flags & kStoreRmw) != 0 || (part.non_temporal && !memcall && (event.flags & kStoreAtomic) != 0);
+      part.whole =
+          (event.flags & kStoreRmw) != 0 || (part.non_temporal && !memcall && (event.flags & kStoreAtomic) != 0);
       stores_[line].push_back(part);
     }
   }

@@ -44,10 +44,10 @@ extern int64_t __powercut_steps;
 extern uint8_t __powercut_real_flush;
 
 enum powercut_store_flags {
-  POWERCUT_STORE_NT = 1u << 0,       // non-temporal
-  POWERCUT_STORE_ATOMIC = 1u << 1,   // C11 atomic (no fence by itself)
-  POWERCUT_STORE_MEMCALL = 1u << 2,  // from mem*/str* or an intrinsic that lowers to one
-  POWERCUT_STORE_RMW = 1u << 3,      // the store of a locked read-modify-write (its fence was announced before)
+  POWERCUT_STORE_NT = 1u << 0,         // non-temporal
+  POWERCUT_STORE_ATOMIC = 1u << 1,     // C11 atomic (no fence by itself)
+  POWERCUT_STORE_MEMCALL = 1u << 2,    // from mem*/str* or an intrinsic that lowers to one
+  POWERCUT_STORE_RMW = 1u << 3,        // the store of a locked read-modify-write (its fence was announced before)
   POWERCUT_STORE_CONTINUES = 1u << 4,  // a further piece of the store before it: nothing else happened in between
 };
 enum powercut_flush_kind { POWERCUT_CLWB = 1, POWERCUT_CLFLUSHOPT = 2, POWERCUT_CLFLUSH = 3 };

@@ -1,9 +1,9 @@
 // Turns what a listener hears (hooks.h) into trace events. Used by the engine's `record` and by programs that
 // trace themselves (powercut/trace.h).
 //
-// Events are in the order of the calls. Stores are clipped to the pool, and one longer than a line is cut into pieces at
-// line boundaries. Flushes outside the pool are left out; fences never are. Not thread-safe: with real threads
-// the caller holds a lock from rmw_begin to rmw_end and around every other call.
+// Events are in the order of the calls. Stores are clipped to the pool, and one longer than a line is cut into pieces
+// at line boundaries. Flushes outside the pool are left out; fences never are. Not thread-safe: with real threads the
+// caller holds a lock from rmw_begin to rmw_end and around every other call.
 //
 // Libraries must not be unloaded while a recorder lives: stacks are cached by address.
 #ifndef POWERCUT_TRACER_RUNTIME_RECORDER_H_

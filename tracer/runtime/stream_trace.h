@@ -96,7 +96,7 @@ class StreamTrace final : public ProgramTrace {
   std::string looked_ = "the start of the recording";  // where everything was looked at the last time
   uint32_t told_ = 0;                                  // differences
   uint64_t operations_ = 0;                            // begun
-  bool in_pieces_ = false;  // an earlier piece of the store at hand was recorded
+  bool in_pieces_ = false;                             // an earlier piece of the store at hand was recorded
   std::string problem_;
 };
 

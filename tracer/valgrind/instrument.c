@@ -44,9 +44,9 @@ static void pc_unknown(Addr at) {
 
 typedef struct {
   IRSB* out;
-  Addr at;   /* of the instruction */
-  Addr next; /* the one behind it; 0 before the first */
-  UInt kind; /* powercut_instruction_kind */
+  Addr at;       /* of the instruction */
+  Addr next;     /* the one behind it; 0 before the first */
+  UInt kind;     /* powercut_instruction_kind */
   Bool pieces;   /* it stores more than once: the lanes of vmaskmov and its kin */
   IRExpr* round; /* of a string instruction: how many rounds are left, this one among them */
 } Block;
@@ -103,8 +103,8 @@ static IRExpr* string_flags(Block* block) {
 }
 
 static void after_store(Block* block, IRExpr* address, ULong size, IRExpr* guard) {
-  const ULong flags = (block->kind == kPowercutInsnNtStore ? kPowercutStoreNt : 0) |
-                      (block->pieces ? kPowercutStoreContinues : 0);
+  const ULong flags =
+      (block->kind == kPowercutInsnNtStore ? kPowercutStoreNt : 0) | (block->pieces ? kPowercutStoreContinues : 0);
   IRExpr* all = block->kind == kPowercutInsnStringStore ? string_flags(block) : number(flags);
   /* The window is made for accesses of up to 64 bytes; only helpers' are longer. */
   IRExpr* test = size <= 64 ? both(block, guard, in_window(block, address)) : guard;

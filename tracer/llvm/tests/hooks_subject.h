@@ -14,7 +14,7 @@ uint64_t add(uint64_t* at, uint64_t value);
 bool exchange_if(uint64_t* at, uint64_t expected, uint64_t wanted);
 void copy(void* target, const void* source, size_t size);
 void fill(void* target, int byte, size_t size);
-void copy_text(char* target, const char* text, size_t size);  // strncpy
+void copy_text(char* target, const char* text, size_t size);    // strncpy
 void append_text(char* target, const char* text, size_t most);  // strncat
 struct Sixteen {
   uint64_t words[2];

@@ -143,9 +143,9 @@ TEST_F(RecorderTest, MaskedStoresAreTheirPiecesOrWhatChanged) {
   pieces = compressed(base() + 64, 3, 2);
   recorder_.store_begins(7, {}, pieces.data(), pieces.size(), kNowhere);
   recorder_.store_ends(7, Outcome::kStored);
-  EXPECT_THAT(lines(),
-              ElementsAre("store 0 0 aaaaaaaaaaaaaaaa", "store 0 12 aaaaaaaa more", "store 0 0 aa nt",
-                          "store 0 2 aaaa nt more", "store 0 7 aa nt more", "store 0 33 0101", "store 0 39 01 more", "store 0 64 000000000000"));
+  EXPECT_THAT(lines(), ElementsAre("store 0 0 aaaaaaaaaaaaaaaa", "store 0 12 aaaaaaaa more", "store 0 0 aa nt",
+                                   "store 0 2 aaaa nt more", "store 0 7 aa nt more", "store 0 33 0101",
+                                   "store 0 39 01 more", "store 0 64 000000000000"));
   EXPECT_TRUE(compressed(base(), 0, 4).empty());
 }
 
