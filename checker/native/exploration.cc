@@ -140,9 +140,11 @@ void Exploration::tell(const Watch& watch) {
   for (Exposure& exposure : std::exchange(exposures_, {})) {
     if (searching && !put_on_least_image(legal, &exposure)) continue;
     if (exposure.image.levels.empty()) continue;  // of a kind that was told of already
-    report_(
+    Json finding =
         finding_event(exposure, {follower_->model(), follower_->frontier(), follower_->history(), follower_->timeline(),
-                                 follower_->reader(), follower_->instant(), &frames_, options_.policy()}));
+                                 follower_->reader(), follower_->instant(), &frames_, options_.policy()});
+    finding["last_store"] = {{"stack", frames_json(follower_->reader().stack(last_store_))}};
+    report_(finding);
     searching = searching && watch(reached());
   }
 }

@@ -86,7 +86,9 @@ ProgramExplored ProgramExplorer::explore() {
   const auto saw = [this](const Event& event) {
     operations_.apply(event);
     if (event.kind == EventKind::kOpEnd) stored_outside_ = false;
-    if (event.kind == EventKind::kStore || event.kind == EventKind::kNtStore) stored_outside_ = true;
+    if (event.kind != EventKind::kStore && event.kind != EventKind::kNtStore) return;
+    stored_outside_ = true;
+    last_store_ = event.stack;
   };
   while (follower_->next(saw)) {
     follow_images(follower_, pool_, &names_, lanes_);
@@ -477,6 +479,7 @@ void ProgramExplorer::explain(const Choice& choice, const ProgramViolation& viol
                                   .policy = options_.policy()};
   Json finding = program_finding(shown ? *shown : violation, memo_[*outcome], lines, operations_, commands_,
                                  needs_power_cut, context);
+  finding["last_store"] = {{"stack", frames_json(follower_->reader().stack(last_store_))}};
   if (out_.findings.try_emplace(finding["key"].get<std::string>(), finding).second) listener_.found(finding);
 }
 

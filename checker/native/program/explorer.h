@@ -122,6 +122,7 @@ class ProgramExplorer {
   double repeat_seconds_ = 0;    // of those beyond one an image
   size_t portion_ = 1;           // images that are run at once
   bool stored_outside_ = false;  // since the last marked operation ended
+  uint32_t last_store_ = 0;      // of the trace, before the crash point at hand: its stack
   uint64_t checked_ = 0;         // images that a behaviour answered for and that were run all the same
   ProgramExplored out_;
   // Of the crash point at hand.
