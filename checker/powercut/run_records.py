@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from jinja2 import TemplateError
 from pydantic import BaseModel, ValidationError
 
 from powercut.collector import RUN_VERSION, blank_run
@@ -74,7 +75,7 @@ def as_written(place: Path, kind: str, *, next_step: str) -> Iterator[None]:
         yield
     except PowercutError:
         raise
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, TemplateError, TypeError, ValueError) as error:
         raise UsageError(
             f"{kind} is not as powercut writes it ({type(error).__name__}: {error})",
             where=str(place),
