@@ -14,7 +14,7 @@
 
 #include "replayer/arena.h"
 #include "replayer/pool_address.h"
-#include "replayer/system_call.h"
+#include "tracer/runtime/system_call.h"
 
 namespace powercut {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "replayer/system_call.h"
+#include "tracer/runtime/system_call.h"
 
 namespace powercut {
 

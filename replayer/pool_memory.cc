@@ -8,8 +8,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "replayer/system_call.h"
 #include "tracer/runtime/hooks.h"
+#include "tracer/runtime/system_call.h"
 
 namespace powercut {
 namespace {

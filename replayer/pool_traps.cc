@@ -16,9 +16,9 @@
 #include "replayer/arena.h"
 #include "replayer/faults_sink.h"
 #include "replayer/pool_memory.h"
-#include "replayer/system_call.h"
 #include "replayer/trapped_access.h"
 #include "tracer/runtime/hooks.h"
+#include "tracer/runtime/system_call.h"
 #include "tracer/runtime/watch_hooks.h"
 
 namespace powercut {
@@ -362,6 +362,8 @@ void set_trap_flag(ucontext_t* context) {
 }
 
 void pass_on(const struct sigaction& before, int signal, siginfo_t* info, void* context) {
+  // As the kernel would have done for the handler before ours, which may raise the signal again.
+  if ((before.sa_flags & static_cast<int>(SA_RESETHAND)) != 0) ::signal(signal, SIG_DFL);
   if ((before.sa_flags & SA_SIGINFO) != 0) {
     before.sa_sigaction(signal, info, context);
   } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {

@@ -21,8 +21,8 @@
 #include <string_view>
 
 #include "replayer/arena.h"
-#include "replayer/system_call.h"
 #include "tracer/runtime/hooks.h"
+#include "tracer/runtime/system_call.h"
 
 namespace powercut {
 

@@ -27,6 +27,7 @@
 
 #include "tracer/runtime/call_site.h"
 #include "tracer/runtime/pool_calls.h"
+#include "tracer/runtime/system_call.h"
 #include "tracer/runtime/watch_hooks.h"
 
 using powercut::runtime::announce_load;
@@ -130,6 +131,35 @@ bool is_memory_file(const char* path) {
   const char* at = place_of(path);
   const size_t length = strlen(at);
   return strncmp(at, "/proc/", 6) == 0 && length > 10 && strcmp(at + length - 4, "/mem") == 0;
+}
+
+// How many arguments a call of syscall(2) has: what lies behind them is whatever the registers held.
+size_t arguments_of(long number) {
+  switch (number) {
+    case SYS_getpid:
+    case SYS_gettid:
+    case SYS_getppid:
+    case SYS_getuid:
+    case SYS_sched_yield:
+    case SYS_pause:
+      return 0;
+    case SYS_exit:
+    case SYS_exit_group:
+    case SYS_close:
+    case SYS_fsync:
+    case SYS_fdatasync:
+      return 1;
+    case SYS_clock_gettime:
+    case SYS_kill:
+      return 2;
+    case SYS_getcpu:
+    case SYS_getrandom:
+    case SYS_membarrier:
+    case SYS_tgkill:
+      return 3;
+    default:
+      return 6;
+  }
 }
 
 constexpr const char* kMemoryFile = "target code opens the memory of a process as a file (/proc/.../mem)";
@@ -254,25 +284,13 @@ long syscall(long number, ...) noexcept {
   long a[6];
   for (long& argument : a) argument = va_arg(rest, long);
   va_end(rest);
-  for (const long argument : a) {
-    if (watched() && in_pool(reinterpret_cast<char*>(argument))) {
+  for (size_t i = 0; i < arguments_of(number); ++i) {
+    if (watched() && in_pool(reinterpret_cast<char*>(a[i]))) {
       cannot_follow("target code passes an address of the pool to syscall(2)", call_site());
     }
   }
-  // Not through dlsym: others call this before anything can be looked up (pool_calls.cc).
-  register long four asm("r10") = a[3];
-  register long five asm("r8") = a[4];
-  register long six asm("r9") = a[5];
-  long result;
-  asm volatile("syscall"
-               : "=a"(result)
-               : "0"(number), "D"(a[0]), "S"(a[1]), "d"(a[2]), "r"(four), "r"(five), "r"(six)
-               : "rcx", "r11", "memory");
-  if (result < 0 && result > -4096) {
-    errno = static_cast<int>(-result);
-    return -1;
-  }
-  return result;
+  // Not through dlsym: others call this before anything can be looked up.
+  return powercut::system_call(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
 // Before assembly that enters the kernel by itself: what it hands over is not looked at.

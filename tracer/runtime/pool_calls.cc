@@ -21,6 +21,7 @@
 
 #include "tracer/runtime/call_site.h"
 #include "tracer/runtime/stream_trace.h"
+#include "tracer/runtime/system_call.h"
 
 namespace {
 
@@ -65,7 +66,7 @@ std::optional<uint32_t> touched(int fd) {
 
 // mmap does not go through dlsym: an allocator may call it before anything can be looked up.
 void* map(void* address, size_t length, int protection, int flags, int fd, off_t offset) {
-  const long result = syscall(SYS_mmap, address, length, protection, flags, fd, offset);
+  const long result = powercut::system_call(SYS_mmap, address, length, protection, flags, fd, offset);
   void* const mapping = reinterpret_cast<void*>(result);
   if (mapping == MAP_FAILED || !watches_pools()) return mapping;
   const bool file = (flags & MAP_ANONYMOUS) == 0;
@@ -134,7 +135,7 @@ int munmap(void* address, size_t length) noexcept {
       stream.unmapped(number(address), length);
     });
   }
-  return static_cast<int>(syscall(SYS_munmap, address, length));
+  return static_cast<int>(powercut::system_call(SYS_munmap, address, length));
 }
 
 void* mremap(void* from, size_t old_length, size_t new_length, int flags, ...) noexcept {
@@ -142,7 +143,8 @@ void* mremap(void* from, size_t old_length, size_t new_length, int flags, ...) n
   va_start(rest, flags);
   void* const wanted = (flags & MREMAP_FIXED) != 0 ? va_arg(rest, void*) : nullptr;
   va_end(rest);
-  void* const to = reinterpret_cast<void*>(syscall(SYS_mremap, from, old_length, new_length, flags, wanted));
+  void* const to =
+      reinterpret_cast<void*>(powercut::system_call(SYS_mremap, from, old_length, new_length, flags, wanted));
   if (to == MAP_FAILED || !watches_pools()) return to;
   const KeepErrno keep;
   with_stream([&](StreamTrace& stream) { stream.moved(number(from), old_length, number(to), new_length); });
@@ -181,11 +183,11 @@ ssize_t pwrite64(int fd, const void* bytes, size_t size, off64_t offset) {
 }
 
 int ftruncate(int fd, off_t size) noexcept {
-  return change_size(fd, [&] { return static_cast<int>(syscall(SYS_ftruncate, fd, size)); });
+  return change_size(fd, [&] { return static_cast<int>(powercut::system_call(SYS_ftruncate, fd, size)); });
 }
 
 int ftruncate64(int fd, off64_t size) noexcept {
-  return change_size(fd, [&] { return static_cast<int>(syscall(SYS_ftruncate, fd, size)); });
+  return change_size(fd, [&] { return static_cast<int>(powercut::system_call(SYS_ftruncate, fd, size)); });
 }
 
 int posix_fallocate(int fd, off_t offset, off_t size) {
@@ -194,7 +196,7 @@ int posix_fallocate(int fd, off_t offset, off_t size) {
 
 void _exit(int status) {
   if (watches_pools()) powercut::runtime::end_at_once(status);
-  syscall(SYS_exit_group, status);
+  powercut::system_call(SYS_exit_group, status);
   __builtin_unreachable();
 }
 
