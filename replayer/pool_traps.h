@@ -30,7 +30,7 @@ namespace powercut {
 
 // All are called inside the signal handler.
 struct TrapClient {
-  // Target code runs, so that an access of the pool is its.
+  // Target code runs, so that an access of the pool is its; and it runs at `pc`, if that is not 0.
   bool (*running)(uint64_t pc) = nullptr;
   // An access that cannot be followed. Must not return.
   void (*cannot_follow)(const std::string& what, const void* pc, const void* frame) = nullptr;
