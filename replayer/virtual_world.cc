@@ -24,6 +24,9 @@
 #include "tracer/runtime/hooks.h"
 #include "tracer/runtime/system_call.h"
 
+// The runtime's stand-in (tracer/runtime/memory_calls.cc).
+extern "C" void* __powercut_memcpy(void* target, const void* source, size_t size);
+
 namespace powercut {
 
 constinit VirtualWorld virtual_world;
@@ -61,16 +64,23 @@ uint64_t passed() {
 // Dates of other worlds are days to centuries later, and not at midnight.
 uint64_t days_off() { return virtual_world.variant == 0 ? 0 : mix(virtual_world.variant) % (200 * 365 * 86'400ul); }
 
+// Writes an answer. In the pool it is a store like those of mem* calls: the hooks make it.
+void give(void* out, const void* answer, size_t size) {
+  const bool in_pool = reinterpret_cast<uint64_t>(out) - __powercut_alias.base < __powercut_alias.span;
+  in_pool ? __powercut_memcpy(out, answer, size) : std::memcpy(out, answer, size);
+}
+
 void fill(void* out, size_t size) {
   auto* bytes = static_cast<uint8_t*>(out);
   for (size_t at = 0; at < size; at += 8) {
     const uint64_t word = world_random();
-    std::memcpy(bytes + at, &word, std::min<size_t>(8, size - at));
+    give(bytes + at, &word, std::min<size_t>(8, size - at));
   }
 }
 
 void put(uint64_t nanoseconds, timespec* out) {
-  if (out != nullptr) *out = {static_cast<time_t>(nanoseconds / kSecond), static_cast<long>(nanoseconds % kSecond)};
+  const timespec time = {static_cast<time_t>(nanoseconds / kSecond), static_cast<long>(nanoseconds % kSecond)};
+  if (out != nullptr) give(out, &time, sizeof time);
 }
 
 void sleep_for(const timespec* time) {
@@ -177,14 +187,15 @@ int gettimeofday(timeval* out, void* zone) noexcept {
   static const auto real = next<int(timeval*, void*)>("gettimeofday");
   if (!given()) return real(out, zone);
   const uint64_t now = world_nanoseconds();
-  *out = {static_cast<time_t>(now / kSecond), static_cast<long>(now % kSecond / 1000)};
+  const timeval answer = {static_cast<time_t>(now / kSecond), static_cast<long>(now % kSecond / 1000)};
+  give(out, &answer, sizeof answer);
   return 0;
 }
 time_t time(time_t* out) noexcept {
   static const auto real = next<time_t(time_t*)>("time");
   if (!given()) return real(out);
   const auto now = static_cast<time_t>(world_nanoseconds() / kSecond);
-  if (out != nullptr) *out = now;
+  if (out != nullptr) give(out, &now, sizeof now);
   return now;
 }
 int timespec_get(timespec* out, int base) noexcept { return clock_gettime(CLOCK_REALTIME, out) == 0 ? base : 0; }
