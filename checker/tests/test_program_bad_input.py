@@ -106,6 +106,7 @@ def test_a_program_that_writes_elsewhere_as_well_is_judged_by_its_pool(kv: Kv) -
 def test_a_second_process_on_the_pool_is_named(kv: Kv) -> None:
     record = "sh -c './kv run pool && ./kv run pool'"
     answer = kv.cli("run", *kv.arguments("./kv", "--record", record, "--tracer", "llvm"))
+    assert answer.code == 3
     assert "other processes used the pool and were not recorded: ./kv run pool" in answer.out
 
 

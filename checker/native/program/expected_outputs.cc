@@ -98,10 +98,18 @@ std::vector<const ProgramOutcome*> ExpectedOutputs::legal(const Operations& oper
   return out;
 }
 
-bool ExpectedOutputs::fails_without_a_cut(const Operations& operations, const ProgramOutcome& outcome) const {
-  if (operations.in_flight().size() != 1 || operations.unsettled()) return false;
-  const auto at = failed_.find(operations.in_flight()[0].index + 1);
+bool ExpectedOutputs::failed_after(uint64_t index, const ProgramOutcome& outcome) const {
+  const auto at = failed_.find(index + 1);
   return at != failed_.end() && at->second.same(outcome);
+}
+
+bool ExpectedOutputs::fails_at_the_end(const Operations& operations, const ProgramOutcome& outcome) const {
+  if (operations.unsettled() || operations.in_flight().size() != 1) return false;
+  return failed_after(operations.in_flight()[0].index, outcome);
+}
+
+bool ExpectedOutputs::failed_before(const Operations& operations, const ProgramOutcome& outcome) const {
+  return !operations.unsettled() && operations.settled_by() && failed_after(*operations.settled_by(), outcome);
 }
 
 std::optional<uint64_t> ExpectedOutputs::earlier(const Operations& operations, const ProgramOutcome& outcome,

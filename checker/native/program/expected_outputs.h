@@ -31,11 +31,16 @@ class ExpectedOutputs {
   // The output of an earlier prefix than the legal ones that this one equals, as the number of the operation after
   // which it was right (0: before the first).
   std::optional<uint64_t> earlier(const Operations& operations, const ProgramOutcome& outcome, bool ordered) const;
-  // Whether the same goes wrong at the end of the operation that runs, with everything durable.
-  bool fails_without_a_cut(const Operations& operations, const ProgramOutcome& outcome) const;
+  // Whether the same goes wrong with everything durable at the end of the operation that runs, or did at that of the
+  // one before it.
+  bool fails_at_the_end(const Operations& operations, const ProgramOutcome& outcome) const;
+  bool failed_before(const Operations& operations, const ProgramOutcome& outcome) const;
   uint64_t observed() const { return after_.size(); }
 
  private:
+  // Of the operation `index`.
+  bool failed_after(uint64_t index, const ProgramOutcome& outcome) const;
+
   // By how many operations the prefix has: 0 is the state when the first one began.
   std::map<uint64_t, ProgramOutcome> after_;
   std::map<uint64_t, ProgramOutcome> failed_;  // there, with nothing lost

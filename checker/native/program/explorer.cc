@@ -454,8 +454,10 @@ void ProgramExplorer::explain(const Choice& choice, const ProgramViolation& viol
   if (!repeat({least}, blocks ? 1 : kConfirmed) && out_.unrepeatable) return;
   // Nothing is lost, and no operation is under way, or it makes no difference that it ends.
   const bool settled = operations_.begun() > 0 && operations_.in_flight().empty() && !stored_outside_;
-  const bool needs_power_cut =
-      least != visible || !(settled || expected_->fails_without_a_cut(operations_, memo_[*outcome]));
+  const ProgramOutcome& shows_it = memo_[*outcome];
+  const bool lossless = least == visible && (settled || expected_->fails_at_the_end(operations_, shows_it));
+  // What the operation before has left is no better whatever this one loses.
+  const bool needs_power_cut = !lossless && !expected_->failed_before(operations_, shows_it);
   const std::vector<bool> decided =
       needs_power_cut ? decisive(least, violation) : std::vector<bool>(least.size(), false);
   Explained& explained = explained_.emplace_back(Explained{kind, {}});

@@ -16,13 +16,20 @@ std::string what_to_do(const TracePools& pools) {
 // How far it was looked whether recovery depends on nothing but its pools.
 std::string repeated(const ProgramExplored& explored) {
   const std::string is = "recovery is a function of its pool files: ";
+  if (explored.unrepeatable) return "recovery is a function of its pool files, which it is not";
   if (explored.repeats == 0) return is + "no run of it was repeated";
+  // How many there were depends on the time that they took: the sentence does not, where it can.
+  uint64_t told = explored.repeats;
+  for (const uint64_t least : {300, 1000, 3000, 10000, 30000, 100000}) {
+    if (explored.repeats >= least) told = least;
+  }
   // The rule of three: with n repetitions that agree, more than 3/n would have shown in 95 of 100 cases.
-  const uint64_t tenths = (3000 + explored.repeats - 1) / explored.repeats;
-  const std::string bound = std::to_string(tenths / 10) + (tenths % 10 == 0 ? "" : "." + std::to_string(tenths % 10));
-  return is + std::to_string(explored.repeats) +
-         " runs were repeated, half of them or more at other addresses, and came to the same; one that differs in " +
-         bound + " % of its runs would have shown, with a certainty of 95 %";
+  const uint64_t hundredths = (30000 + told - 1) / told;
+  std::string bound = std::to_string(hundredths / 100);
+  if (hundredths % 100 != 0) bound += (hundredths % 100 < 10 ? ".0" : ".") + std::to_string(hundredths % 100);
+  return is + std::to_string(told) + (told >= 300 ? " runs or more" : " runs") +
+         " were repeated, half of them at other addresses, and came to the same; one that differs in " + bound +
+         " % of its runs would have shown, with a certainty of 95 %";
 }
 
 }  // namespace

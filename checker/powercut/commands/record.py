@@ -81,7 +81,7 @@ def record(
         output.print_json({**{key: value for key, value in recorded.items() if key != "event"}, "trace": str(path)})
     else:
         output.say(f"{output_file}: {recorded['events']} events of {recorded.get('operations', 0)} operations.")
-        for note in (recorded.get("program") or {}).get("notes", []):
+        for note in [*recorded.get("unseen", []), *(recorded.get("program") or {}).get("notes", [])]:
             output.say(f"Note: {note}.")
         output.say(f"Explore it with '{hint}'.")
 
