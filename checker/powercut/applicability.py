@@ -67,7 +67,8 @@ def unjudged(requests: Sequence[Request], aside: Sequence[SetAside]) -> list[Usa
         UsageError(
             f"no built-in scenario applies to this target, so nothing was judged: {_reasons(items)}",
             where=name,
-            next_step="Write one that fits (scenarios/SCHEMA.md) into a folder 'scenarios' beside the library.",
+            next_step="Write one that fits (scenarios/SCHEMA.md) into a folder 'scenarios' beside the library; "
+            "a target of fixed sizes declares them (targets/ABI.md).",
         )
         for name, items in _grouped(aside).items()
         if names.count(name) == len(items)

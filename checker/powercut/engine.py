@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from powercut import events
-from powercut.errors import HarnessError, NotApplicable, UsageError
+from powercut.errors import EngineDied, HarnessError, NotApplicable, UsageError
 
 #: Seconds between asking an engine to stop and killing it.
 GRACE_SECONDS = 5.0
@@ -198,7 +198,7 @@ def _reported(event: events.EngineErrorEvent) -> UsageError | HarnessError:
     return HarnessError(event.what, where=event.where, next_step=event.next or "Please report this.")
 
 
-def _died(arguments: Sequence[str], status: int, diagnostics: IO[str]) -> HarnessError:
+def _died(arguments: Sequence[str], status: int, diagnostics: IO[str]) -> EngineDied:
     how = f"exit status {status}"
     if status < 0:
         try:
@@ -208,8 +208,9 @@ def _died(arguments: Sequence[str], status: int, diagnostics: IO[str]) -> Harnes
     diagnostics.seek(0)
     tail = " | ".join(line.strip() for line in diagnostics.readlines()[-_STDERR_LINES:] if line.strip())
     said = f"; it said: {tail}" if tail else ""
-    return HarnessError(
+    return EngineDied(
         f"the engine died ({how}) before it finished '{arguments[0]}'{said}",
         where="powercut-engine",
         next_step="What it had found is kept; the verdict is unknown. Run it again with --jobs 1, and report this.",
+        how=how,
     )

@@ -52,6 +52,14 @@ class HarnessError(PowercutError):
         return {"kind": "harness", "what": self.what, "where": self.where, "next": self.next_step}
 
 
+class EngineDied(HarnessError):
+    """The engine's process ended without an answer; `how` says in which way."""
+
+    def __init__(self, what: str, *, where: str = "", next_step: str, how: str) -> None:
+        super().__init__(what, where=where, next_step=next_step)
+        self.how = how
+
+
 def nearest(word: str, choices: Iterable[str], *, limit: int = 3) -> list[str]:
     """The `choices` most like `word`, best first; empty when nothing resembles it."""
     return difflib.get_close_matches(word, sorted(set(choices)), n=limit, cutoff=0.5)

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from powercut import engine, events, paths, trust
-from powercut.errors import UsageError, unknown_name
+from powercut.errors import EngineDied, UsageError, unknown_name
 
 _PREFIX, _SUFFIX = "libpowercut-", ".so"
 #: Targets that exist to test powercut; a run without names leaves them out.
@@ -61,8 +61,16 @@ def libraries() -> dict[str, Path]:
 
 @cache
 def describe(library: Path) -> Target:
-    """Loads a library in the engine and asks what it is. A library of another ABI is a UsageError."""
-    event, _ = engine.single(paths.engine(), ["describe", "--library", str(library)], events.Described)
+    """Loads a library in the engine and asks what it is. UsageError for one of another ABI or that cannot be loaded."""
+    try:
+        event, _ = engine.single(paths.engine(), ["describe", "--library", str(library)], events.Described)
+    except EngineDied as died:
+        # All that ran was the library: its constructors, its entry and its traits.
+        raise UsageError(
+            f"the library ends the process that loads it ({died.how})",
+            where=str(library),
+            next_step="Look for an exit or a crash in its constructors, in what it links, or in traits.",
+        ) from died
     assert isinstance(event, events.Described)
     return Target(library=library, description=event.target)
 

@@ -272,3 +272,20 @@ def test_files_that_are_no_target(somewhere: Path, name: str, said: str, capsys:
     capsys.readouterr()
     assert main(["run", name]) == ExitCode.USAGE
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("constructor", "said"), [("exit(0)", "(exit status 0)"), ("abort()", "(signal SIGABRT)")], ids=["exit", "abort"]
+)
+def test_a_library_that_ends_the_process(
+    somewhere: Path, constructor: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    require_engine()
+    Path("leaves.c").write_text(
+        f"#include <stdlib.h>\n__attribute__((constructor)) static void leave(void) {{ {constructor}; }}\n"
+    )
+    assert main(["cc", "-shared", "-fPIC", "leaves.c", "-o", "leaves.so"]) == 0
+    capsys.readouterr()
+    assert main(["run", "./leaves.so"]) == ExitCode.USAGE
+    error = capsys.readouterr().err
+    assert f"leaves.so: the library ends the process that loads it {said}. Look for an exit" in error

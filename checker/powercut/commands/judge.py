@@ -141,8 +141,8 @@ def judge(
     output.print_annotations(outcome.runs, formats, fail_on=fail_on, errors=outcome.errors, as_json=as_json)
     for line in sentences(outcome.aside):
         output.say(line)
-    for error in outcome.errors:
-        output.say_error(error)
+    for paragraph in dict.fromkeys(error.paragraph() for error in outcome.errors):  # many runs, one library
+        output.say(f"powercut: {paragraph}")
     for path in written:
         output.say(f"Report: {path}")
     if outcome.interrupted:
