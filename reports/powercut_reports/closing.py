@@ -1,13 +1,14 @@
 """What closes a command's output: a table for each target, what all verdicts stand on, and a line for a finding so far.
 
     level:published
-      scenario            verdict                findings  crash states      time
-      insert              consistent, complete          0         1,234    412 ms
-      update_full_bucket  inconsistent, complete        3  1.8 × 10^19      2.1 s
-    1 target, 2 runs: 1 consistent, 1 inconsistent; 3 findings; 2.5 s
+      scenario            verdict                 bugs  findings  crash states    time
+      insert              consistent, complete       0         0         1,234  412 ms
+      update_full_bucket  inconsistent, complete     1         3   1.8 × 10^19   2.1 s
+    1 target, 2 runs: 1 consistent, 1 inconsistent; 1 bug, 3 findings; 2.5 s
     Assumes: …
 
-Findings are counted once each, also where several runs have them: the last line may have fewer than the table.
+Bugs and findings of a target are counted once each, also where several runs have them: the last line may have fewer
+than the table.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from typing import Any
 
 from powercut_reports import format as fmt
 from powercut_reports import story
+from powercut_reports.bugs import bugs
 from powercut_reports.format import printable
 from powercut_reports.model import Run
 from powercut_reports.parse import parse_finding, parse_run
 from powercut_reports.text import VERDICT_STYLE, Painter
 
-_TITLES = ("scenario", "verdict", "findings", "crash states", "time")
+_TITLES = ("scenario", "verdict", "bugs", "findings", "crash states", "time")
 _LEAST_NAME = 12
 _ORDER = ("consistent", "inconsistent", "unknown")
 
@@ -72,7 +74,8 @@ def _cells(run: Run) -> tuple[str, ...]:
     power = fmt.power_of_ten(run.crash_states)
     states = f"{power.mantissa} × 10^{power.exponent}" if power else fmt.grouped(run.crash_states)
     count = len({finding.fingerprint for finding in run.findings})
-    return printable(run.scenario), f"{run.verdict}{covered}", fmt.grouped(count), states, fmt.seconds(run.seconds)
+    counts = fmt.grouped(len(bugs(run.findings))), fmt.grouped(count)
+    return printable(run.scenario), f"{run.verdict}{covered}", *counts, states, fmt.seconds(run.seconds)
 
 
 def _depth(run: Run) -> str:
@@ -93,11 +96,12 @@ def _row(cells: Sequence[str], widths: list[int]) -> str:
 
 def _total(runs: list[Run], raw: Sequence[dict[str, Any]]) -> str:
     verdicts = Counter(run.verdict for run in runs)
-    found = {finding.fingerprint for run in runs for finding in run.findings}
+    every = bugs(finding for run in runs for finding in run.findings)
+    found = {(run.name, finding.fingerprint) for run in runs for finding in run.findings}
     counted = ", ".join(f"{verdicts[name]} {name}" for name in _ORDER if verdicts[name])
     seconds = sum(run.seconds or 0.0 for run in runs)
     words = [f"{fmt.plural(len({run.name for run in runs}), 'target')}, {fmt.plural(len(runs), 'run')}: {counted}"]
-    words += [fmt.plural(len(found), "finding"), fmt.seconds(seconds)]
+    words += [f"{fmt.plural(len(every), 'bug')}, {fmt.plural(len(found), 'finding')}", fmt.seconds(seconds)]
     interrupted = sum(bool(run.get("interrupted")) for run in raw)
     words += [f"{interrupted} interrupted"] if interrupted else []
     return "; ".join(words)

@@ -24,26 +24,31 @@ def run(scenario: str, *, variant: str = "published", verdict: str = "consistent
 
 
 def test_a_table_for_each_target() -> None:
-    found = [{"fingerprint": "7f3a", "invariant": "lost-item"}, {"fingerprint": "11aa", "invariant": "torn-value"}]
+    blamed = {"target": "level", "bug": {"cause": None, "store": "published store"}}
+    found = [
+        {"fingerprint": "7f3a", "invariant": "lost-item", **blamed},
+        {"fingerprint": "11aa", "invariant": "torn-value", **blamed},
+    ]
+    hardened = [{**found[0], "bug": {"cause": None, "store": "hardened store"}}]
     sampled = {"kind": "sampled", "covered": "10", "total": "1000", "nested_complete": 1}
     runs = [
         run("insert"),
         run("update", verdict="inconsistent", findings=found, crash_states=str(2**70), seconds=130),
         run("insert", variant="hardened", coverage=sampled),
-        run("update", variant="hardened", verdict="inconsistent", findings=found[:1]),
+        run("update", variant="hardened", verdict="inconsistent", findings=hardened),
         run("erase", variant="hardened", verdict="unknown", interrupted=True),
     ]
     assert closing.render(runs, color=False) == (
         "level:published\n"
-        "  scenario  verdict                  findings  crash states        time\n"
-        "  insert    consistent, complete            0         1,234      400 ms\n"
-        "  update    inconsistent, complete          2   1.2 × 10^21  2 min 10 s\n"
+        "  scenario  verdict                  bugs  findings  crash states        time\n"
+        "  insert    consistent, complete        0         0         1,234      400 ms\n"
+        "  update    inconsistent, complete      1         2   1.2 × 10^21  2 min 10 s\n"
         "level:hardened\n"
-        "  scenario  verdict                  findings  crash states        time\n"
-        "  insert    consistent, sampled 1 %         0         1,234      400 ms\n"
-        "  update    inconsistent, complete          1         1,234      400 ms\n"
-        "  erase     unknown                         0         1,234      400 ms\n"
-        "2 targets, 5 runs: 2 consistent, 2 inconsistent, 1 unknown; 2 findings; 2 min 11 s; 1 interrupted\n"
+        "  scenario  verdict                  bugs  findings  crash states        time\n"
+        "  insert    consistent, sampled 1 %     0         0         1,234      400 ms\n"
+        "  update    inconsistent, complete      1         1         1,234      400 ms\n"
+        "  erase     unknown                     0         0         1,234      400 ms\n"
+        "2 targets, 5 runs: 2 consistent, 2 inconsistent, 1 unknown; 2 bugs, 3 findings; 2 min 11 s; 1 interrupted\n"
         "Assumes: sequentially consistent visibility; a line persists as a whole"
     )
 
@@ -69,7 +74,7 @@ def test_complete_says_where_recovery_was_not_cut() -> None:
 
 def test_a_narrow_terminal() -> None:
     runs = [run("a_scenario_with_a_very_long_name_indeed"), run("b")]
-    for width in (72, 76, 100):
+    for width in (80, 84, 110):
         lines = closing.render(runs, color=False, width=width).splitlines()[:4]
         assert max(map(len, lines)) <= width
     assert "a_scenario_with_a_very_long_name_indeed" in "\n".join(lines)
