@@ -165,7 +165,8 @@ powercut_status erase(powercut_table* handle, powercut_bytes key) {
   return POWERCUT_OK;
 }
 
-[[maybe_unused]] powercut_status lookup(powercut_table* handle, powercut_bytes key, void* value, size_t capacity, size_t* size) {
+[[maybe_unused]] powercut_status lookup(powercut_table* handle, powercut_bytes key, void* value, size_t capacity,
+                                        size_t* size) {
   Table& table = self(handle);
   Slot* slot = find(table, key);
   if (slot == nullptr) return POWERCUT_NOT_FOUND;
