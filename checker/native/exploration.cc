@@ -31,11 +31,11 @@ Exploration::Exploration(const Session& session, const ExploreOptions& options, 
       executor_(options_on_mapped_pool(session, options, after_each)),
       frames_(session.modules, session.loaded),
       strategy_(make_strategy(options.strategy, {.seed = options.seed, .samples = options.samples})),
-      report_(std::move(report)),
       oracle_(session.library->target(), *session.config, session.traits,
               {executor_.pool_address(), session.plan.scenario.pool_size}, &follower->history(),
               [this](const Exposure& exposure) { exposures_.push_back(exposure); }),
-      least_(&executor_, &oracle_) {
+      least_(&executor_, &oracle_),
+      functional_(session, options.policy(), &executor_, &oracle_, follower, &frames_, std::move(report)) {
   if (!options.dump_results.empty()) {
     dump_.open(options.dump_results, std::ios::app);
     oracle_.collect(true);
@@ -93,9 +93,9 @@ void Exploration::visit(const Instant& instant, const Watch& watch) {
   result_.counts.covered += explorer_->crash_point(follower_->frontier(), changes, instant.ordinal);
   exploring_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   ++result_.counts.crash_points;
-  note_maxima(instant);
   result_.distrust = explorer_->distrust();
   tell(watch);
+  note_maxima(instant);
   if (follower_->frontier().truncated() || executor_.truncated()) result_.counts.complete = false;
   if (dump_.is_open()) {
     for (const std::string& line : oracle_.take_collected()) dump_ << instant.ordinal << ' ' << line << '\n';
@@ -133,20 +133,30 @@ bool Exploration::put_on_least_image(const LineSets& legal, Exposure* exposure) 
 
 void Exploration::tell(const Watch& watch) {
   oracle_.tell();
-  if (exposures_.empty()) return;
   // Nothing is run any more where the executor does not hold what it should.
-  bool searching = result_.distrust.empty();
+  const bool trusted = result_.distrust.empty();
+  bool searching = trusted;
+  std::vector<Exposure> told;
   const LineSets legal = follower_->frontier().sets();
   for (Exposure& exposure : std::exchange(exposures_, {})) {
     if (searching && !put_on_least_image(legal, &exposure)) continue;
     if (exposure.image.levels.empty()) continue;  // of a kind that was told of already
-    Json finding =
-        finding_event(exposure, {follower_->model(), follower_->frontier(), follower_->history(), follower_->timeline(),
-                                 follower_->reader(), follower_->instant(), &frames_, options_.policy()});
-    finding["last_store"] = {{"stack", frames_json(follower_->reader().stack(last_store_))}};
-    report_(finding);
+    told.push_back(std::move(exposure));
     searching = searching && watch(reached());
   }
+  functional_.judge(told, trusted, {{"stack", frames_json(follower_->reader().stack(last_store_))}});
+}
+
+void Exploration::settle_findings() {
+  // What the executor remembers of the lines ends with exploring. The follower stands at a crash point that it has not
+  // followed the model to, or at the end of the trace.
+  if (functional_.waiting()) executor_.clear_base();
+  for (bool more = true; more && functional_.waiting(); more = follower_->next()) {
+    if (!functional_.settles_here()) continue;
+    follower_->follow();
+    functional_.settle();
+  }
+  functional_.give_up();
 }
 
 ChunkResult Exploration::explore(const Chunk& chunk, const std::set<uint64_t>& skip, const Watch& watch) {
@@ -174,6 +184,7 @@ ChunkResult Exploration::explore(const Chunk& chunk, const std::set<uint64_t>& s
     if (event.kind == EventKind::kStore || event.kind == EventKind::kNtStore) last_store_ = event.stack;
   }));
 
+  settle_findings();
   result_.troubles = executor_.doubts();
   if (pool_was_written_around(session_.plan.scenario.pool_size)) {
     result_.troubles.push_back(

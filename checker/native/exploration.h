@@ -11,7 +11,7 @@
 
 #include "checker/native/chunk_result.h"
 #include "checker/native/explore_options.h"
-#include "checker/native/finding.h"
+#include "checker/native/functional_check.h"
 #include "checker/native/least_image.h"
 #include "checker/native/trace_follower.h"
 
@@ -19,7 +19,7 @@ namespace powercut {
 
 class Exploration {
  public:
-  using Report = std::function<void(const Json& finding)>;
+  using Report = FunctionalCheck::Report;
   // Where the exploration stands, for whoever watches it.
   struct Reached {
     uint64_t ordinal = 0;
@@ -45,6 +45,8 @@ class Exploration {
   // False for a violation that a lookup shows on the same image.
   bool put_on_least_image(const LineSets& legal, Exposure* exposure);
   Reached reached() const;
+  // Follows the trace, without exploring, until the findings that wait for it are told.
+  void settle_findings();
   // What this crash point has shown more of than any before it in the chunk.
   void note_maxima(const Instant& instant);
   void write_violations() const;
@@ -55,10 +57,10 @@ class Exploration {
   Executor executor_;
   FrameResolver frames_;
   std::unique_ptr<Strategy> strategy_;
-  Report report_;
   Oracle oracle_;
   std::vector<Exposure> exposures_;  // of the crash point at hand
   LeastImage least_;
+  FunctionalCheck functional_;
   std::unique_ptr<Explorer> explorer_;
   std::ofstream dump_;
   uint32_t last_store_ = 0;  // of the trace, before the crash point at hand: its stack

@@ -25,6 +25,14 @@ Json nested_json(const Exposure& exposure, const FindingContext& context) {
   return out;
 }
 
+// What a finding that needs no power cut says of it.
+std::string without_cut(const History& history) {
+  const OperationInfo& operation = history.operation();
+  const std::string argument = operation.has_key ? name_of(history.keys()[operation.key]) : operation.text;
+  return std::string("No power cut needed: with every store durable, it is the same after ") + name_of(operation.kind) +
+         (argument.empty() ? "" : "(" + argument + ")") + ".";
+}
+
 }  // namespace
 
 Json modules_event(const std::vector<TraceModule>& modules) {
@@ -46,12 +54,15 @@ Json finding_event(const Exposure& exposure, const FindingContext& context) {
   const std::vector<Frame> fault = context.frames->resolve(exposure.outcome.stack);
   std::string key = exposure.violation.invariant + "/" + exposure.underlying + "/" +
                     std::to_string(static_cast<int>(operation.kind)) + operation.text + "/" + name_of(kind);
+  if (!exposure.needs_power_cut) key += "/functional";
   for (const std::string& site : fates.decisive) key += "/" + site;
   if (!fault.empty()) key += "/" + std::to_string(fault[0].module) + ":" + std::to_string(fault[0].offset);
 
   Json event = {{"event", "finding"}, {"key", finding_key(key)}, {"invariant", exposure.violation.invariant}};
   event["underlying"] = exposure.underlying.empty() ? Json(nullptr) : Json(exposure.underlying);
-  event["message"] = exposure.violation.message;
+  event["message"] =
+      exposure.needs_power_cut ? exposure.violation.message : exposure.violation.message + " " + without_cut(history);
+  event["needs_power_cut"] = exposure.needs_power_cut;
   event["operation"] = {{"index", operation.index},
                         {"kind", name_of(operation.kind)},
                         {"key", operation.has_key ? Json(name_of(history.keys()[operation.key])) : Json(nullptr)},

@@ -50,6 +50,12 @@ std::array<uint32_t, Group::kKinds> Oracle::groups() const {
           asks_whole ? 1u : 0u};
 }
 
+bool Oracle::can_ask(QueryId query) const {
+  const std::array<uint32_t, Group::kKinds> counts = groups();
+  const QueryKind kind = kind_of(query);
+  return argument_of(query) < counts[asks_key(kind) ? 0 : kind == QueryKind::kBlocks ? 2 : 1];
+}
+
 // Kinds of groups: 0 keys, 1 regions, 2 the table.
 std::span<const QueryId> Oracle::members(Group group) {
   members_.clear();

@@ -31,6 +31,7 @@ struct Exposure {
   Image image;
   std::string result = {};  // the wrong answer,
   uint64_t died_at = 0;     // and of recovery where it died, as of died_at()
+  bool needs_power_cut = true;  // false: the same goes wrong when nothing is lost (functional_check.h)
 };
 
 // The address of the instruction at which recovery died; 0 for every other ending. Two crashes in two places are two
@@ -51,6 +52,8 @@ class Oracle final : public Subject {
   Opened opened() const override { return opened_; }
   void reopen(const Opened& opened) override { opened_ = opened; }
   bool usable() const { return opened_.usable; }
+  // Whether the open table has what the query asks about.
+  bool can_ask(QueryId query) const;
   std::array<uint32_t, Group::kKinds> groups() const override;
   std::span<const QueryId> members(Group group) override;
   const std::vector<Group>& obliged() override;

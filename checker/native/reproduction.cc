@@ -83,21 +83,40 @@ Result<Reproduction::Shown> Reproduction::replay(const Instant& instant) {
   follower_.follow();
   if (drawing_) draw_visible();
   progress_->start("recovery", session_.library->path());
-  Result<Shown> answer = Shown();
+  std::optional<EngineError> error;
   const auto refused = replay_.run(image_of(record_), follower_.frontier().sets(),
-                                   [&](const Outcome& recovered) { answer = judge(instant, recovered); });
+                                   [&](const Outcome& recovered) { error = judge(recovered); });
   if (refused) return usage_error(*refused, record_.path, kNext);
-  return answer;
+  if (error) return *error;
+  return told();
 }
 
-Result<Reproduction::Shown> Reproduction::judge(const Instant& instant, const Outcome& recovered) {
+Reproduction::Shown Reproduction::told() {
+  Shown out;
+  if (!shown_) return out;
+  FunctionalCheck check(session_, policy_, &executor_, &oracle_, &follower_, &frames_,
+                        [&out](const Json& finding) { out = finding; });
+  progress_->start("recovery with nothing lost", session_.library->path());
+  check.judge({*shown_});
+  while (check.waiting() && follower_.next()) {
+    progress_->steps.fetch_add(1, std::memory_order_relaxed);
+    if (!check.settles_here()) continue;
+    follower_.follow();
+    check.settle();
+  }
+  check.give_up();
+  return out;
+}
+
+std::optional<EngineError> Reproduction::judge(const Outcome& recovered) {
   const Answer answer = parse_answer(QueryKind::kRecovery, buffer_.view());
   if (auto violation = judge_recovery(follower_.history(), answer, recovered.text)) {
     replay_.note_reads();
-    return Shown(event(*violation, kRecoveryQuery, recovered, instant));
+    show(*violation, kRecoveryQuery, recovered);
+    return std::nullopt;
   }
   if (drawing_ && oracle_.usable()) draw_into(&after_);
-  if (record_.query == describe_query(follower_.history(), kRecoveryQuery) || !oracle_.usable()) return Shown();
+  if (record_.query == describe_query(follower_.history(), kRecoveryQuery) || !oracle_.usable()) return std::nullopt;
 
   const std::vector<QueryId> queries = all_queries(&oracle_);
   const auto query = std::find_if(queries.begin(), queries.end(), [&](QueryId candidate) {
@@ -113,9 +132,10 @@ Result<Reproduction::Shown> Reproduction::judge(const Instant& instant, const Ou
   const Outcome outcome = executor_.run(&decisions, [&] { oracle_.run(*query, &buffer_); });
   if (!outcome.returned()) put_failure(outcome, &buffer_);
   const auto violation = judge_query(follower_.history(), session_.traits, *query, buffer_.view());
-  if (!violation) return Shown();
+  if (!violation) return std::nullopt;
   replay_.note_reads();
-  return Shown(event(*violation, *query, outcome, instant));
+  show(*violation, *query, outcome);
+  return std::nullopt;
 }
 
 void Reproduction::draw_visible() {
@@ -158,12 +178,10 @@ Json Reproduction::drawing() const {
   return drawing_json(*before_, after_ ? &*after_ : nullptr, follower_.history(), focus_);
 }
 
-Json Reproduction::event(const Violation& violation, QueryId query, const Outcome& outcome, const Instant& instant) {
+void Reproduction::show(const Violation& violation, QueryId query, const Outcome& outcome) {
   const auto depth = static_cast<int>(record_.nested.size());
-  Exposure exposure{violation, "", depth, query, outcome, replay_.image()};
-  if (depth > 0) exposure.underlying = std::exchange(exposure.violation.invariant, "not-idempotent");
-  return finding_event(exposure, {follower_.model(), follower_.frontier(), follower_.history(), follower_.timeline(),
-                                  follower_.reader(), instant, &frames_, policy_});
+  shown_ = {violation, "", depth, query, outcome, replay_.image()};
+  if (depth > 0) shown_->underlying = std::exchange(shown_->violation.invariant, "not-idempotent");
 }
 
 }  // namespace powercut

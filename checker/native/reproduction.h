@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "checker/native/concrete_replay.h"
-#include "checker/native/finding.h"
 #include "checker/native/finding_record.h"
+#include "checker/native/functional_check.h"
 #include "checker/native/session.h"
 #include "checker/native/supervisor.h"
 #include "checker/native/table_drawing.h"
@@ -39,13 +39,15 @@ class Reproduction {
 
  private:
   Result<Shown> replay(const Instant& instant);
-  // The recovered table, asked what the finding was shown by.
-  Result<Shown> judge(const Instant& instant, const Outcome& recovered);
+  // The recovered table, asked what the finding was shown by: what is wrong with it goes into `shown_`.
+  std::optional<EngineError> judge(const Outcome& recovered);
+  // What was shown as an event, when it is known whether it needs a power cut.
+  Shown told();
   // Recovery of the image with everything persisted, drawn. Precondition: nothing is installed.
   void draw_visible();
   // The table that recovery has just opened.
   void draw_into(std::optional<std::vector<DrawnCells::Cell>>* out);
-  Json event(const Violation& violation, QueryId query, const Outcome& outcome, const Instant& instant);
+  void show(const Violation& violation, QueryId query, const Outcome& outcome);
   EngineError elsewhere(const std::string& what) const;
 
   const Session& session_;
@@ -59,6 +61,7 @@ class Reproduction {
 
   ResultBuffer buffer_;
   ConcreteReplay replay_;
+  std::optional<Exposure> shown_;
 
   bool drawing_ = false;
   std::vector<LineSet> visible_;
