@@ -16,7 +16,7 @@ from powercut.api import InconsistentError, Result, UnknownError
 from powercut.exit_codes import ExitCode
 
 HERE = Path(__file__).parent
-LINE = re.compile(r"// (class|bug|operations|options|twin|flags|needs): (.+)")
+LINE = re.compile(r"// (class|bug|cut|operations|options|twin|flags|needs): (.+)")
 OPERATIONS = [("insert", 1), ("insert", 2), ("insert", 3)]
 
 
@@ -28,6 +28,8 @@ class Pair:
     group: str
     #: Invariants that count as found; empty: the bug is beyond sight.
     found: frozenset[str]
+    #: What the finding says of the power cut; None: the pair does not say.
+    needs_power_cut: bool | None
     twin: ExitCode
     operations: list[Any]
     options: dict[str, Any]
@@ -42,6 +44,7 @@ def read(source: Path) -> Pair:
     return Pair(
         name=source.stem,
         group=said["class"],
+        needs_power_cut={"needed": True, "none needed": False}[said["cut"]] if "cut" in said else None,
         found=frozenset() if unknown else frozenset(re.split(r",\s*", said["bug"])),
         twin=ExitCode.INCOMPLETE if "twin" in said else ExitCode.CLEAN,
         operations=ast.literal_eval(said.get("operations", repr(OPERATIONS))),
@@ -56,7 +59,7 @@ def sources() -> list[Path]:
 
 
 def judge(pair: Pair, kind: str, folder: Path) -> tuple[ExitCode, set[str]]:
-    """The exit code of one half, and the invariants that it violates."""
+    """The exit code of one half, and the invariants that it violates, with a cut or without one as the pair says."""
     library = paths.library_dir() / "regression" / f"{pair.name}-{kind}.so"
     heard: list[Result] = []
     options = dict(pair.options)
@@ -65,8 +68,10 @@ def judge(pair: Pair, kind: str, folder: Path) -> tuple[ExitCode, set[str]]:
         session.check(str(library), pair.operations, complete=True, **options)
     except InconsistentError:
         (result,) = heard
-        named = {finding["invariant"] for finding in result.findings}
-        return ExitCode.FINDINGS, named | {finding["underlying"] for finding in result.findings} - {None, ""}
+        said = pair.needs_power_cut
+        shown = [item for item in result.findings if said is None or item["needs_power_cut"] is said]
+        named = {finding["invariant"] for finding in shown}
+        return ExitCode.FINDINGS, named | {finding["underlying"] for finding in shown} - {None, ""}
     except UnknownError:
         return ExitCode.INCOMPLETE, set()
     return ExitCode.CLEAN, set()

@@ -3,6 +3,7 @@
 //
 // class: causes
 // bug: recovery-failed
+// cut: needed
 // operations: [("insert", 1), ("insert", 2)]
 #include "targets/regression/pair.h"
 
