@@ -126,6 +126,7 @@ class EagerExplorer final : public Explorer {
       ++counts_.query_runs;
       Outcome outcome = executor_->run(&decisions, [&] { subject_->run(query, &buffer_); });
       finish_answer(executor_, &outcome, &buffer_);
+      if (!outcome.returned()) subject_->ended(query, outcome, &buffer_);
       const std::string result(buffer_.view());
       if (std::find(results.begin(), results.end(), result) == results.end()) {
         results.push_back(result);

@@ -914,7 +914,9 @@ void Executor::decide(uint32_t index, uint64_t mask) {
 }
 
 void Executor::before_change(uint64_t address, uint64_t size) {
-  if (running_) keep_words(address, size);
+  if (!running_) return;
+  keep_words(address, size);
+  if (writes_) note_write(address, size);
 }
 
 void Executor::keep_words(uint64_t address, uint64_t size) {
@@ -925,6 +927,68 @@ void Executor::keep_words(uint64_t address, uint64_t size) {
     keep_word(word, load_word(reinterpret_cast<const uint8_t*>(word)));
   }
   arena_active = true;
+}
+
+void Executor::note_write(uint64_t address, uint64_t size) {
+  if (fresh_.holds(address, size)) return;
+  arena_active = false;
+  const bool in_pool = pool_range_.holds(address, size);
+  if (in_pool || arena_range_.holds(address, size)) {
+    auto& lines = in_pool ? writes_->pool : writes_->heap;
+    uint64_t at = address - (in_pool ? kPoolBase : heap_begin());
+    for (const uint64_t end = at + size; at < end; at = (at / kLineSize + 1) * kLineSize) {
+      lines[at / kLineSize] |= line_mask(at % kLineSize, std::min(end - at, kLineSize - at % kLineSize));
+    }
+  } else {
+    writes_->globals = true;
+  }
+  arena_active = true;
+}
+
+WriteSet Executor::take_writes(const Mark& since) {
+  const WriteSet stored = std::move(*writes_);
+  writes_.reset();
+  WriteSet out;
+  if (stored.empty()) return out;
+  absl::flat_hash_map<uint64_t, uint64_t> before;  // the oldest entry of a word has what it held at `since`
+  for (size_t i = since.words; i < words_.size(); ++i) before.try_emplace(words_[i].address, words_[i].old);
+  const auto now = [](uint64_t word) { return load_word(reinterpret_cast<const uint8_t*>(word)); };
+  // Like the heap below, globals are the same in all states that are compared.
+  out.globals = stored.globals && std::any_of(before.begin(), before.end(), [&](const auto& word) {
+                  return !bytes_range_.holds(word.first, 8) && !arena_range_.holds(word.first, 8) &&
+                         word.second != now(word.first);
+                });
+  const auto keep = [&](uint64_t base, uint64_t line, uint64_t mask, uint64_t loaded, auto* lines) {
+    uint64_t changed = 0;
+    for (uint64_t w = 0; w < kLineSize; w += 8) {
+      const auto known = before.find(base + line * kLineSize + w);
+      if (known == before.end()) continue;
+      const uint64_t differs = known->second ^ now(known->first);
+      for (uint64_t b = 0; b < 8; ++b) changed |= uint64_t{(differs >> (8 * b) & 0xff) != 0} << (w + b);
+    }
+    if (const uint64_t kept = mask & (changed | ~loaded)) (*lines)[line] = kept;
+  };
+  for (const auto& [line, mask] : stored.pool) {
+    const LineInfo& info = lines_[line];
+    // Deciding a line is in the journal as well: its oldest entries need not be what the execution has overwritten.
+    if (info.slot != 0) {
+      out.pool[line] = mask;
+      continue;
+    }
+    keep(reinterpret_cast<uint64_t>(pool()), line, mask, info.read_stamp == read_epoch_ ? info.read_mask : 0,
+         &out.pool);
+  }
+  // As long as nobody follows reads of the heap, it is the same in all states that are compared.
+  for (const auto& [line, mask] : stored.heap) {
+    uint64_t loaded = heap_reads_ ? 0 : ~uint64_t{0};
+    for (uint64_t w = 0; heap_reads_ && w < kLineSize; w += 8) {
+      const uint64_t word = (heap_begin() - arena_range_.begin + line * kLineSize + w) / 8;
+      if (word_stamp_[word] != read_epoch_) continue;
+      for (uint64_t b = 0; b < 8; ++b) loaded |= uint64_t{(read_bits_[word] >> (8 * b) & 0xff) != 0} << (w + b);
+    }
+    keep(heap_begin(), line, mask, loaded, &out.heap);
+  }
+  return out;
 }
 
 void Executor::write_line(uint64_t line, const Content& content, uint64_t mask) {
@@ -977,6 +1041,7 @@ void Executor::store_off_stack(uint64_t address, uint64_t size, uint32_t flags, 
                                const void* frame) {
   check_store(address, size, pc, frame);
   if (!fresh_.holds(address, size)) keep_words(address, size);
+  if (writes_) note_write(address, size);
   if (!pool_range_.holds(address, size)) return;
   arena_active = false;
   overwrite(address, size);
@@ -1016,6 +1081,7 @@ void Executor::on_rmw_begin(uint64_t address, uint64_t size, const void* pc, con
   check_store(address, size, pc, frame);
   if (pool_range_.holds(address, size) || arena_range_.holds(address, size)) on_load(address, size);
   keep_words(address, size);
+  if (writes_) note_write(address, size);  // also when a compare-exchange then stores nothing
 }
 
 void Executor::on_rmw_end(uint64_t address, uint64_t size, uint32_t stored, const void* pc, const void* frame) {

@@ -121,6 +121,14 @@ struct Signature {
   bool operator==(const Signature&) const = default;
 };
 
+// What code has stored outside its stack and the heap that it allocated itself.
+struct WriteSet {
+  absl::flat_hash_map<uint64_t, uint64_t> pool,
+      heap;  // line -> bytes; of the heap, lines from Executor::heap_begin() on
+  bool globals = false;
+  bool empty() const { return pool.empty() && heap.empty() && !globals; }
+};
+
 // The code of this process's executable, without the libraries that it loads.
 MemoryRange executable_code();
 
@@ -228,6 +236,14 @@ class Executor {
   uint64_t read_mask(uint64_t line) const { return lines_[line].read_mask; }
   // The bits of a word of reads() that were loaded. The rest may be padding, which holds whatever the stack held.
   uint64_t read_bits(uint64_t word) const { return read_bits_[(word - arena_range_.begin) / 8]; }
+  // --- write sets ---------------------------------------------------------------------------------
+  // From here on until take_writes(): what the code stores outside its stack and the heap that it allocates itself.
+  void begin_writes() { writes_.emplace(); }
+  // Of an execution that is not undone yet, begun at `since`: the bytes that hold something else than before it, and
+  // those that it has overwritten and that are not in the read set. What they held is not known: on an image that the
+  // execution cannot tell from this one it may be something else.
+  WriteSet take_writes(const Mark& since);
+
   // Digest of everything that code can find in the bytes `mask` of `line` now: their value where it is definite,
   // else the set of values that the alive candidates give them together.
   Signature signature(uint64_t line, uint64_t mask) const;
@@ -336,6 +352,7 @@ class Executor {
   void keep_words(uint64_t address, uint64_t size);
   // Memory of the target changes in a function that stands in for libc's.
   void before_change(uint64_t address, uint64_t size);
+  void note_write(uint64_t address, uint64_t size);
   // Member by member: copying a pair that was just written in halves stalls.
   void keep_word(uint64_t address, uint64_t old) {
     Word& word = words_.emplace_back();
@@ -403,6 +420,7 @@ class Executor {
   uint64_t reads_heap_ = 0;
   bool heap_reads_ = true;
   uint32_t read_epoch_ = 0;
+  std::optional<WriteSet> writes_;
 
   bool truncated_ = false;
   bool running_ = false;

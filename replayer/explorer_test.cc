@@ -31,7 +31,12 @@ constexpr uint64_t kEagerLimit = 400;  // states of a level; larger ones would t
 struct Scheme {
   Program recovery;
   std::vector<Program> queries;
+  Program intruder = {};
+  bool intrudes = false;  // then the queries are about keys, and each has a bystander
 };
+
+// Queries from here on are the intruder, and the bystander of query q (from 1 on).
+constexpr QueryId kIntruder = 100;
 
 // An image that the explorer showed, and the result that it must lead to.
 struct Shown {
@@ -56,16 +61,40 @@ class TinySubject final : public Subject {
   }
   Opened opened() const override { return opened_; }
   void reopen(const Opened& opened) override { opened_ = opened; }
-  std::array<uint32_t, Group::kKinds> groups() const override { return {0, static_cast<uint32_t>(count_), 0}; }
+  std::array<uint32_t, Group::kKinds> groups() const override {
+    const auto count = static_cast<uint32_t>(count_);
+    if (!scheme_.intrudes) return {0, count, 0, 0};
+    return {count, 0, 0, 1 + count};
+  }
   std::span<const QueryId> members(Group group) override {
-    member_ = group.index + 1;
+    member_ = group.kind == 3 ? kIntruder + group.index : group.index + 1;
     return {&member_, 1};
   }
   const std::vector<Group>& obliged() override { return obliged_; }
   bool wants_all() const override { return wants_all_; }
   void run(QueryId query, ResultBuffer* result) override {
-    execute(scheme_.queries[query - 1], reinterpret_cast<uint64_t*>(opened_.table), result);
+    auto* heap = reinterpret_cast<uint64_t*>(opened_.table);
+    const Program& program = query == kIntruder  ? scheme_.intruder
+                             : query > kIntruder ? scheme_.queries[query - kIntruder - 1]
+                                                 : scheme_.queries[query - 1];
+    looking_again_ = false;
+    execute(program, heap, result);
+    if (query <= kIntruder) return;
+    const size_t size = result->view().size();
+    nobody_.clear();
+    execute(scheme_.intruder, heap, &nobody_);
+    looking_again_ = true;
+    execute(program, heap, result);
+    if (result->view().substr(size) != result->view().substr(0, size)) return;
+    result->clear();
+    result->put_byte('=');
   }
+  void ended(QueryId query, const Outcome& outcome, ResultBuffer* result) override {
+    if (query <= kIntruder || looking_again_) return put_failure(outcome, result);
+    result->clear();
+    result->put_byte('=');
+  }
+  std::string_view undisturbed() const override { return "="; }
   Judgement recovered(int depth, const Outcome&, std::string_view result) override {
     return note(depth, kRecoveryQuery, result);
   }
@@ -79,6 +108,8 @@ class TinySubject final : public Subject {
 
  private:
   Judgement note(int depth, QueryId query, std::string_view result) {
+    // It goes without saying: a bystander is asked only where it may answer something else.
+    if (query > kIntruder && result == undisturbed()) return Judgement::kGood;
     std::string line = std::to_string(depth) + "/" + std::to_string(query) + "/";
     for (char byte : result) line += std::to_string(static_cast<uint8_t>(byte)) + ".";
     return results.insert(line).second && explain_ ? Judgement::kExplain : Judgement::kGood;
@@ -88,6 +119,8 @@ class TinySubject final : public Subject {
   const bool wants_all_;
   const bool explain_;  // ask for the image of everything that is new
   size_t count_ = 0;
+  ResultBuffer nobody_{1 << 12};
+  bool looking_again_ = false;
   Opened opened_;
   QueryId member_ = 0;
   std::vector<Group> obliged_;
@@ -167,8 +200,9 @@ std::optional<std::string> replay(Executor* executor, const Scheme& scheme, cons
       buffer.clear();
       outcome = executor->run(&decisions, [&] { subject.run(shown.query, &buffer); });
     }
+    if (!outcome.returned() && shown.query == kRecoveryQuery) put_failure(outcome, &buffer);
+    if (!outcome.returned() && shown.query != kRecoveryQuery) subject.ended(shown.query, outcome, &buffer);
     got = std::string(buffer.view());
-    if (!outcome.returned()) got = {'!', static_cast<char>(outcome.kind), static_cast<char>(outcome.signal)};
   }
   for (; installed > 0; --installed) executor->uninstall();
   const auto numbers = [](const std::string& bytes) {
@@ -203,7 +237,8 @@ Explored explore(const Case& c, const std::string& strategy_name, bool remember,
     const std::vector<Frontier::Change>& changes = frontier.follow(model.get());
     subject.results.clear();
     subject.shown.clear();
-    subject.list(out.results.size() % 3 == 1 ? 1 : c.scheme.queries.size());
+    // There are ever more keys, but not ever more regions.
+    subject.list(out.results.size() % 3 == 1 && !c.scheme.intrudes ? 1 : c.scheme.queries.size());
     explorer->crash_point(frontier, changes, out.results.size());
     out.results.push_back(subject.results);
     out.states.push_back(frontier.states());
@@ -230,6 +265,8 @@ Case any_case() {
   Case c;
   c.scheme.recovery = *testing::any_recovery().as("recovery");
   c.scheme.queries = *rc::gen::container<std::vector<Program>>(2, testing::any_query()).as("queries");
+  c.scheme.intruder = *rc::gen::oneOf(testing::any_recovery(), testing::any_query()).as("intruder");
+  c.scheme.intrudes = *rc::gen::arbitrary<bool>().as("intrudes");
   c.trace = *rc::gen::container<std::vector<TraceStep>>(testing::any_step()).as("trace");
   c.model = *rc::gen::element<std::string>("adr", "adr", "eadr").as("model");
   c.policy = *rc::gen::element(AtomPolicy::kAny, AtomPolicy::kAscending);

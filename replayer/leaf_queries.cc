@@ -19,6 +19,24 @@ constexpr uint64_t kManyWorlds = 16, kSomeWorlds = 2, kRunsInManyWorlds = 8;
 // Views that are kept besides that of the first cut.
 constexpr size_t kViews = 3;
 
+constexpr uint32_t kIntruder = uint32_t{3} << 30;
+uint32_t bystander_of(uint32_t key) { return code_of({3, key + 1}); }
+
+std::vector<uint32_t> in_both(const std::vector<uint32_t>& a, const std::vector<uint32_t>& b) {
+  std::vector<uint32_t> out;
+  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(out));
+  return out;
+}
+std::vector<uint32_t> in_either(const std::vector<uint32_t>& a, const std::vector<uint32_t>& b) {
+  std::vector<uint32_t> out;
+  std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(out));
+  return out;
+}
+void sort_unique(std::vector<uint32_t>* list) {
+  std::sort(list->begin(), list->end());
+  list->erase(std::unique(list->begin(), list->end()), list->end());
+}
+
 }  // namespace
 
 LeafQueries::LeafQueries(Executor* executor, Subject* subject, ExplorerCounts* counts, Stopwatch* stopwatch,
@@ -37,6 +55,9 @@ LeafQueries::LeafQueries(Executor* executor, Subject* subject, ExplorerCounts* c
 void LeafQueries::forget() {
   for (auto& states : groups_) states.clear();
   index_ = {};
+  firsts_ = {};
+  first_reads_.clear();
+  restless_.clear();
   views_.clear();
   watched_.clear();
   answers_.clear();
@@ -130,10 +151,12 @@ uint64_t LeafQueries::view_digest() const {
   return XXH3_64bits(rest.data(), sizeof rest);
 }
 
+// All but the bystanders, which follow from the others.
 void LeafQueries::all_groups(std::vector<uint32_t>* out) const {
-  for (uint8_t kind = 0; kind < Group::kKinds; ++kind) {
+  for (uint8_t kind = 0; kind < 3; ++kind) {
     for (uint32_t i = 0; i < count_[kind]; ++i) out->push_back(code_of({kind, i}));
   }
+  if (count_[3] > 0) out->push_back(kIntruder);
 }
 
 void LeafQueries::differ_in(uint64_t line, const Novelty& novelty, bool pool, std::vector<uint32_t>* out) {
@@ -172,7 +195,8 @@ std::vector<uint32_t> LeafQueries::differ(const View& view) {
     for (uint32_t code : out) state_of(code).narrow = false;
     return out;
   }
-  for (uint8_t kind = 0; kind < Group::kKinds; ++kind) {
+  // A bystander is as new as its key.
+  for (uint8_t kind = 0; kind < 3; ++kind) {
     for (uint32_t i = view.groups[kind]; i < count_[kind]; ++i) {
       GroupState& state = state_of(code_of({kind, i}));
       state.stamp = stamp_;
@@ -213,7 +237,7 @@ std::vector<uint32_t> LeafQueries::differ(const View& view) {
 }
 
 void LeafQueries::keep_view(int depth) {
-  View view{std::move(own_), {}, state_, count_, depth};
+  View view{std::move(own_), {}, state_, count_, depth, wake_};
   own_.clear();
   if (exact_ || views_.empty()) {
     views_.clear();
@@ -245,6 +269,7 @@ void LeafQueries::visit(int depth, const std::shared_ptr<const RecoveredState>& 
     known->second = depth;
   }
   std::vector<uint32_t> codes;
+  std::vector<Hits> hits;  // one for each view that is compared with
   if (views_.empty()) {
     all_groups(&codes);
     for (uint32_t code : codes) state_of(code).narrow = false;
@@ -257,11 +282,14 @@ void LeafQueries::visit(int depth, const std::shared_ptr<const RecoveredState>& 
       heap_followed_ = true;
       executor_->want_heap_reads(true);
       views_.clear();  // nobody knows what of the heap was read in them
+    } else {
+      hits.push_back(hits_of(views_[0], codes, depth));
     }
     const auto narrowing = std::move(new_in_);
     const uint32_t stamp = stamp_;
     for (size_t i = 1; i < views_.size() && !codes.empty() && (!first_leaf_ || obliged_.empty()); ++i) {
       const std::vector<uint32_t> others = differ(views_[i]);
+      hits.push_back(hits_of(views_[i], others, depth));
       std::vector<uint32_t> both;
       std::copy_if(codes.begin(), codes.end(), std::back_inserter(both), [&](uint32_t code) {
         return std::binary_search(others.begin(), others.end(), code) ||
@@ -282,11 +310,143 @@ void LeafQueries::visit(int depth, const std::shared_ptr<const RecoveredState>& 
   for (uint32_t code : whole) {
     if (group_of(code).index < count_[group_of(code).kind]) codes.push_back(code);
   }
-  std::sort(codes.begin(), codes.end());
-  codes.erase(std::unique(codes.begin(), codes.end()), codes.end());
+  sort_unique(&codes);
+  // The intruder comes first, the bystanders last.
+  const auto rest = std::find_if(codes.begin(), codes.end(), [](uint32_t code) { return code >= kIntruder; });
+  const bool intruder_asked = rest != codes.end() && *rest == kIntruder;
+  codes.erase(rest, codes.end());
+  if (intruder_asked && !ask_intruder(whole, depth)) {
+    hits.clear();
+    codes.clear();
+    all_groups(&codes);
+    for (uint32_t code : codes) state_of(code).narrow = false;
+    codes.pop_back();
+    ask_intruder(whole, depth);
+  }
   ask(std::move(codes), whole, depth);
+  if (count_[3] > 0) {
+    std::vector<uint32_t> watched;
+    for (uint32_t code : whole) {
+      if (code > kIntruder) watched.push_back(group_of(code).index - 1);
+    }
+    sort_unique(&watched);
+    ask_bystanders(hits, intruder_asked, watched, depth);
+  }
   if (exact_) answer_all(depth);
   keep_view(depth);
+}
+
+// ---- intruder and bystanders -----------------------------------------------------------------------
+
+LeafQueries::Hits LeafQueries::hits_of(const View& view, const std::vector<uint32_t>& codes, int depth) const {
+  Hits out;
+  const auto add = [&out](uint32_t code) {
+    const Group group = group_of(code);
+    out.intruder = out.intruder || code == kIntruder;
+    if (group.kind == 0) out.keys.push_back(group.index);
+    if (code > kIntruder) out.keys.push_back(group.index - 1);
+  };
+  for (uint32_t code : codes) add(code);
+  if (view.depth > depth) {
+    for (uint32_t code : watched_) {
+      if (code >= kIntruder) add(code);
+    }
+  }
+  sort_unique(&out.keys);
+  return out;
+}
+
+bool LeafQueries::may_narrow(uint32_t code, const absl::flat_hash_set<uint32_t>& whole) {
+  const GroupState& state = state_of(code);
+  // Of a line that recovery stored to, the candidates are not the contents: it is not narrowed.
+  return !exact_ && state.narrow && !whole.contains(code) && !own_.contains(state.line);
+}
+
+void LeafQueries::Wake::add(const WriteSet& writes) {
+  globals = globals || writes.globals;
+  for (const auto& [line, mask] : writes.pool) lines[line] |= mask;
+  for (const auto& [line, mask] : writes.heap) lines[kHeapLine + line] |= mask;
+}
+
+void LeafQueries::Wake::add(const Wake& other) {
+  globals = globals || other.globals;
+  for (const auto& [line, mask] : other.lines) lines[line] |= mask;
+}
+
+bool LeafQueries::ask_intruder(const absl::flat_hash_set<uint32_t>& whole, int depth) {
+  const bool narrow = may_narrow(kIntruder, whole);
+  auto left = std::make_shared<Wake>();
+  taken_ = left.get();
+  ask({kIntruder}, whole, depth);
+  taken_ = nullptr;
+  const bool heap =
+      std::any_of(left->lines.begin(), left->lines.end(), [](const auto& entry) { return entry.first >= kHeapLine; });
+  if (heap && !heap_followed_) {
+    heap_followed_ = true;
+    executor_->want_heap_reads(true);
+    views_.clear();
+    return false;
+  }
+  new_wake_ = wake_ = left;
+  if (!narrow) return true;
+  // On the contents that it was not asked on it does what it did before.
+  auto all = std::make_shared<Wake>(*views_[0].wake);
+  all->add(*left);
+  wake_ = all;
+  return true;
+}
+
+// Keys whose first query loads bytes that were stored.
+std::vector<uint32_t> LeafQueries::disturbed(const Wake& wake) const {
+  std::vector<uint32_t> out;
+  bool all = wake.globals;
+  for (const auto& [line, mask] : wake.lines) {
+    const ReadIndex::Readers* readers = firsts_.find(line);
+    if (readers == nullptr || (readers->any & mask) == 0) continue;
+    all = all || readers->everyone;
+    for (const ReadIndex::Reader& reader : readers->groups) {
+      if ((reader.mask() & mask) != 0 && group_of(reader.group).index < count_[0]) {
+        out.push_back(group_of(reader.group).index);
+      }
+    }
+  }
+  for (uint32_t key : restless_) {
+    if (key < count_[0]) out.push_back(key);
+  }
+  if (all) {
+    out.clear();
+    for (uint32_t key = 0; key < count_[0]; ++key) out.push_back(key);
+  }
+  sort_unique(&out);
+  return out;
+}
+
+void LeafQueries::forget_bystander(uint32_t key) {
+  for (QueryId query : subject_->members(group_of(bystander_of(key)))) answers_.erase(query);
+}
+
+void LeafQueries::ask_bystanders(const std::vector<Hits>& hits, bool intruder_asked,
+                                 const std::vector<uint32_t>& watched, int depth) {
+  if (!intruder_asked) {
+    // Some view has all that it does here.
+    const auto known = std::find_if(hits.begin(), hits.end(), [](const Hits& hit) { return !hit.intruder; });
+    wake_ = views_[known == hits.end() ? 0 : static_cast<size_t>(known - hits.begin())].wake;
+  }
+  const std::vector<uint32_t> all = disturbed(*wake_);
+  std::vector<uint32_t> keys = all;
+  for (size_t i = 0; i < hits.size(); ++i) {
+    std::vector<uint32_t> here;
+    if (hits[i].intruder) here = i == 0 && intruder_asked ? disturbed(*new_wake_) : all;
+    keys = in_both(keys, in_either(here, in_both(all, hits[i].keys)));
+  }
+  keys = in_either(keys, in_both(all, watched));
+  if (exact_ || (options_.keep_answers && intruder_asked && first_leaf_)) {
+    // What a bystander answered before is what it answers now, unless one of the two may have changed.
+    for (uint32_t key = 0; key < count_[0]; ++key) {
+      if (intruder_asked || std::binary_search(hits[0].keys.begin(), hits[0].keys.end(), key)) forget_bystander(key);
+    }
+  }
+  for (uint32_t key : keys) ask_group(bystander_of(key), depth, /*whole=*/true);
 }
 
 void LeafQueries::ask(std::vector<uint32_t> codes, const absl::flat_hash_set<uint32_t>& whole, int depth) {
@@ -300,10 +460,8 @@ void LeafQueries::ask(std::vector<uint32_t> codes, const absl::flat_hash_set<uin
   std::vector<Task> tasks;
   tasks.reserve(codes.size());
   for (uint32_t code : codes) {
-    const GroupState& state = state_of(code);
-    // Of a line that recovery stored to, the candidates are not the contents: it is not narrowed.
-    const bool narrow = !exact_ && state.narrow && !whole.contains(code) && !own_.contains(state.line);
-    tasks.push_back({group_of(code).kind, narrow, narrow ? state.line : 0, code});
+    const bool narrow = may_narrow(code, whole);
+    tasks.push_back({group_of(code).kind, narrow, narrow ? state_of(code).line : 0, code});
   }
   std::sort(tasks.begin(), tasks.end());
   const Executor::Mark leaf = leaf_;
@@ -340,16 +498,24 @@ void LeafQueries::ask_group(uint32_t code, int depth, bool whole) {
   for (QueryId query : queries) {
     std::vector<std::string>* results = exact_ || options_.keep_answers ? &answers_[query] : nullptr;
     if (results != nullptr && (exact_ || (whole && first_leaf_))) results->clear();
+    const bool first = group.kind == 0 && count_[3] > 0 && query == queries[0];
+    Wake own;
+    if (first) taken_ = &own;
     good = run(query, depth, results) == Subject::Judgement::kGood && good;
+    if (!first) continue;
+    taken_ = nullptr;
+    if (!own.empty()) restless_.insert(group.index);
+    if (first_reads_.size() <= group.index) first_reads_.resize(count_[0]);
+    note_reads(&firsts_, group, &first_reads_[group.index]);
   }
   GroupState& state = state_of(code);
-  note_reads(group, &state.reads);
+  note_reads(&index_, group, &state.reads);
   if (!good) watched_.insert(code);
 }
 
-void LeafQueries::note_reads(Group group, ReadIndex::Reads* reads) {
+void LeafQueries::note_reads(ReadIndex* index, Group group, ReadIndex::Reads* reads) {
   const Executor::Reads& done = executor_->reads();
-  for (uint64_t line : done.lines) index_.note(group, reads, line, executor_->read_mask(line));
+  for (uint64_t line : done.lines) index->note(group, reads, line, executor_->read_mask(line));
   absl::InlinedVector<std::pair<uint64_t, uint64_t>, 8> heap;  // line, mask
   for (uint64_t word : done.words) {
     const uint64_t offset = word - executor_->heap_begin();
@@ -359,7 +525,7 @@ void LeafQueries::note_reads(Group group, ReadIndex::Reads* reads) {
     if (at == heap.end()) at = heap.insert(heap.end(), {line, 0});
     for (unsigned i = 0; i < 8; ++i) at->second |= uint64_t{(bits >> (8 * i) & 0xff) != 0} << (offset % kLineSize + i);
   }
-  for (const auto& [line, mask] : heap) index_.note(group, reads, line, mask);
+  for (const auto& [line, mask] : heap) index->note(group, reads, line, mask);
 }
 
 // Queries are many, so those that ask nothing of the world are run again in a sample: of each kind the first, second,
@@ -374,6 +540,7 @@ void LeafQueries::run_again(uint64_t digest, uint32_t sources) {
     executor_->set_variant(0);
     executor_->undo(leaf_);
     finish_answer(executor_, &outcome, &second_buffer_);
+    if (!outcome.returned()) subject_->ended(query_, outcome, &second_buffer_);
     sources |= std::exchange(virtual_world.used, 0);
     const std::string_view answer = second_buffer_.view();
     if (outcome.kind == Outcome::Kind::kUnknown || XXH3_64bits(answer.data(), answer.size()) == digest) continue;
@@ -395,9 +562,12 @@ Subject::Judgement LeafQueries::run(QueryId query, int depth, std::vector<std::s
   do {
     buffer_.clear();
     ++counts_->query_runs;
+    if (taken_ != nullptr) executor_->begin_writes();
     Outcome outcome = executor_->run(&decisions_, body_);
+    if (taken_ != nullptr) taken_->add(executor_->take_writes(leaf_));
     stopwatch_->lap(Stopwatch::kQuery);
     finish_answer(executor_, &outcome, &buffer_);
+    if (!outcome.returned()) subject_->ended(query_, outcome, &buffer_);
     const uint32_t sources = std::exchange(virtual_world.used, 0);
     const uint64_t digest = XXH3_64bits(buffer_.view().data(), buffer_.view().size());
     if (std::find(seen_.begin(), seen_.end(), digest) == seen_.end()) {
@@ -436,12 +606,15 @@ const std::vector<std::string>& LeafQueries::answers(QueryId query) const {
 
 // Every query at this leaf, whether it was run here or its answers are those of a leaf before.
 void LeafQueries::answer_all(int depth) {
+  const std::vector<std::string> undisturbed{std::string(subject_->undisturbed())};
   std::vector<uint32_t> codes;
   all_groups(&codes);
+  for (uint32_t key = 0; count_[3] > 0 && key < count_[0]; ++key) codes.push_back(bystander_of(key));
   for (uint32_t code : codes) {
     const std::span<const QueryId> members = subject_->members(group_of(code));
     for (QueryId query : std::vector<QueryId>(members.begin(), members.end())) {
-      for (const std::string& result : answers_[query]) {
+      const auto known = answers_.find(query);
+      for (const std::string& result : known == answers_.end() ? undisturbed : known->second) {
         if (subject_->answered(depth, query, result) == Subject::Judgement::kExplain) explain(depth, query, result);
       }
     }
@@ -457,6 +630,7 @@ void LeafQueries::explain(int depth, QueryId query, const std::string& wanted) {
     ++counts_->query_runs;
     Outcome outcome = executor_->run(&decisions, body_);
     finish_answer(executor_, &outcome, &buffer_);
+    if (!outcome.returned()) subject_->ended(query_, outcome, &buffer_);
     virtual_world.used = 0;
     const bool found = buffer_.view() == wanted;
     if (found) subject_->explained(depth, query, wanted, outcome.returned() ? nullptr : &outcome, image_());

@@ -13,6 +13,14 @@
 // Views that were asked are kept for comparison: the last one of a first cut, and some others. A query whose obligation
 // was tightened since is asked again as a whole. One that was ever answered badly is not compared with views of more
 // cuts than the one at hand: what they showed was told of more cuts than it takes.
+//
+// A bystander (subject.h) reads all that the intruder reads, and so it would be asked nearly always, for every key. But
+// its answer is known where the intruder stores to no byte that the key's first query loads: what runs after it loads
+// what it loaded before, byte by byte, and answers the same. So the intruder's stores are kept for each view (its
+// *wake*), and on view W, compared with R, a bystander is asked only
+//   - if the intruder was asked, hence does something new, and its stores meet the loads of the key's first query;
+//   - or if the first query or the bystander reads something new, and they meet in W.
+// Both must be known from one and the same R: a pair of which R covers one half and R' the other was asked by neither.
 #ifndef POWERCUT_REPLAYER_LEAF_QUERIES_H_
 #define POWERCUT_REPLAYER_LEAF_QUERIES_H_
 
@@ -64,12 +72,26 @@ class LeafQueries {
     std::vector<Content> contents;
     uint32_t prefix = 0;  // not 0: the first so many contents of the line as it is now
   };
+  // What an execution leaves changed: line -> bytes, of pool and heap as in the read index.
+  struct Wake {
+    absl::flat_hash_map<uint64_t, uint64_t> lines;
+    bool globals = false;
+    void add(const WriteSet& writes);
+    void add(const Wake& other);
+    bool empty() const { return lines.empty() && !globals; }
+  };
   struct View {
     absl::flat_hash_map<uint64_t, std::vector<Content>> own;  // lines that recovery or nested cuts made different
     absl::flat_hash_map<uint64_t, Since> since;
     std::shared_ptr<const RecoveredState> state;
     std::array<uint32_t, Group::kKinds> groups{};
     int depth = 0;
+    std::shared_ptr<const Wake> wake;  // null: there is no intruder
+  };
+  // What may be new compared with one view: the intruder, and keys by their first query or their bystander; ascending.
+  struct Hits {
+    bool intruder = false;
+    std::vector<uint32_t> keys;
   };
 
   GroupState& state_of(uint32_t code);
@@ -84,6 +106,15 @@ class LeafQueries {
   std::vector<uint32_t> differ(const View& view);
   void differ_in(uint64_t line, const Novelty& novelty, bool pool, std::vector<uint32_t>* out);
   void all_groups(std::vector<uint32_t>* out) const;
+  Hits hits_of(const View& view, const std::vector<uint32_t>& codes, int depth) const;
+  // Whether a hit group may be asked on the new contents of one line alone.
+  bool may_narrow(uint32_t code, const absl::flat_hash_set<uint32_t>& whole);
+  // Asks the intruder; false when it has turned out that reads of the heap are to be followed from now on.
+  bool ask_intruder(const absl::flat_hash_set<uint32_t>& whole, int depth);
+  void ask_bystanders(const std::vector<Hits>& hits, bool intruder_asked, const std::vector<uint32_t>& watched,
+                      int depth);
+  std::vector<uint32_t> disturbed(const Wake& wake) const;
+  void forget_bystander(uint32_t key);
   void ask(std::vector<uint32_t> codes, const absl::flat_hash_set<uint32_t>& whole, int depth);
   void ask_group(uint32_t code, int depth, bool whole);
   void answer_all(int depth);
@@ -93,7 +124,7 @@ class LeafQueries {
   void run_again(uint64_t digest, uint32_t sources);
   Subject::Judgement run(QueryId query, int depth, std::vector<std::string>* results);
   void keep_view(int depth);
-  void note_reads(Group group, ReadIndex::Reads* reads);
+  void note_reads(ReadIndex* index, Group group, ReadIndex::Reads* reads);
 
   Executor* executor_;
   Subject* subject_;
@@ -106,6 +137,10 @@ class LeafQueries {
   const Frontier* frontier_ = nullptr;
   std::array<std::vector<GroupState>, Group::kKinds> groups_;
   ReadIndex index_;
+  // What the first queries of keys read, and those that change something themselves; kept while there is an intruder.
+  ReadIndex firsts_;
+  std::vector<ReadIndex::Reads> first_reads_;
+  absl::flat_hash_set<uint32_t> restless_;
   // Reads of the heap are followed from the first time on that it differs between two leaves: in most runs it never
   // does, and they are the most frequent.
   bool heap_followed_ = false, heap_differs_ = false;
@@ -124,6 +159,9 @@ class LeafQueries {
   absl::flat_hash_map<uint64_t, Content> before_;  // of touched lines: what the pool held at the first cut
   std::shared_ptr<const RecoveredState> state_;
   std::array<uint32_t, Group::kKinds> count_{};
+  std::shared_ptr<const Wake> wake_;               // of all that the intruder may do here
+  std::shared_ptr<const Wake> new_wake_;           // of what it was asked for here
+  Wake* taken_ = nullptr;                          // where what the query at hand leaves is gathered; null: nowhere
   absl::flat_hash_map<uint64_t, Novelty> new_in_;  // line -> what is new in it, for narrowing
   uint32_t stamp_ = 0;
   Executor::Mark leaf_{};

@@ -16,7 +16,7 @@ using testing::Program;
 using testing::scheme_global;
 using testing::TraceStep;
 
-constexpr uint32_t kKeys = 4, kRegions = 3, kKinds = 3;
+constexpr uint32_t kKeys = 4, kRegions = 3, kKinds = 4;
 constexpr uint32_t kStrictest = 4;
 
 // What the world asks of key k at one crash point: `strict` of kStrictest answers are bad.
@@ -30,6 +30,8 @@ std::ostream& operator<<(std::ostream& out, const Obligation& o) {
 struct Case {
   Program recovery;
   std::vector<Program> queries;
+  Program intruder;
+  bool intrudes = false;
   std::vector<TraceStep> trace;
   std::vector<Obligation> obligations;  // by crash point, over and over
   std::vector<uint8_t> forgets;         // crash points at which a chunk begins
@@ -77,7 +79,7 @@ class ObligedSubject final : public Subject {
   Opened opened() const override { return opened_; }
   void reopen(const Opened& opened) override { opened_ = opened; }
   std::array<uint32_t, Group::kKinds> groups() const override {
-    return {keys_, static_cast<uint32_t>(opened_.regions), 1};
+    return {keys_, static_cast<uint32_t>(opened_.regions), 1, case_.intrudes ? 1 + keys_ : 0};
   }
   std::span<const QueryId> members(Group group) override {
     members_ = {query_of(group, 0)};
@@ -96,13 +98,35 @@ class ObligedSubject final : public Subject {
   }
   bool wants_all() const override { return false; }
   void run(QueryId query, ResultBuffer* result) override {
-    execute(case_.queries[query % case_.queries.size()], reinterpret_cast<uint64_t*>(opened_.table), result);
+    auto* heap = reinterpret_cast<uint64_t*>(opened_.table);
+    const bool bystander = kind_of(query) == 3 && index_of(query) > 0;
+    const Program& program = bystander             ? program_of(query_of({0, index_of(query) - 1}, 0))
+                             : kind_of(query) == 3 ? case_.intruder
+                                                   : program_of(query);
+    looking_again_ = false;
+    execute(program, heap, result);
+    if (!bystander) return;
+    const size_t size = result->view().size();
+    nobody_.clear();
+    execute(case_.intruder, heap, &nobody_);
+    looking_again_ = true;
+    execute(program, heap, result);
+    if (result->view().substr(size) != result->view().substr(0, size)) return;
+    result->clear();
+    result->put_byte('=');
   }
+  void ended(QueryId query, const Outcome& outcome, ResultBuffer* result) override {
+    if (kind_of(query) != 3 || index_of(query) == 0 || looking_again_) return put_failure(outcome, result);
+    result->clear();
+    result->put_byte('=');
+  }
+  std::string_view undisturbed() const override { return "="; }
   Judgement recovered(int depth, const Outcome&, std::string_view result) override {
     return judge(depth, kRecoveryQuery, result, 1, 0);
   }
   Judgement answered(int depth, QueryId query, std::string_view result) override {
-    if (kind_of(query) == 2) return judge(depth, query, result, 2, 0);
+    if (kind_of(query) == 3 && result == "=") return Judgement::kGood;
+    if (kind_of(query) >= 2) return judge(depth, query, result, 2, 0);
     const uint32_t key = index_of(query);
     return judge(depth, query, result, strict_[key], static_cast<uint32_t>(strict_at_[key].size()));
   }
@@ -112,7 +136,7 @@ class ObligedSubject final : public Subject {
   Versions first, nested;
   // Whether the answer was bad in all these versions.
   bool bad_throughout(const Bad& bad, uint32_t from, uint32_t to) const {
-    if (bad.query == kRecoveryQuery || kind_of(bad.query) == 2) return true;
+    if (bad.query == kRecoveryQuery || kind_of(bad.query) >= 2) return true;
     const std::vector<uint8_t>& strict = strict_at_[index_of(bad.query)];
     for (uint32_t version = from; version <= to; ++version) {
       if (!is_bad(bad.query, bad.result, version == 0 ? 0 : strict[version - 1])) return false;
@@ -130,7 +154,11 @@ class ObligedSubject final : public Subject {
     return Judgement::kBad;
   }
 
+  const Program& program_of(QueryId query) const { return case_.queries[query % case_.queries.size()]; }
+
   const Case& case_;
+  ResultBuffer nobody_{1 << 12};
+  bool looking_again_ = false;
   Opened opened_;
   uint32_t keys_ = 1;
   std::array<uint8_t, 16> strict_{};
@@ -180,6 +208,8 @@ Case any_case() {
   Case c;
   c.recovery = *testing::any_recovery().as("recovery");
   c.queries = *rc::gen::container<std::vector<Program>>(7, testing::any_query()).as("queries");
+  c.intruder = *rc::gen::oneOf(testing::any_recovery(), testing::any_query()).as("intruder");
+  c.intrudes = *rc::gen::element(false, true, true);
   c.trace = *rc::gen::scale(3.0, rc::gen::container<std::vector<TraceStep>>(testing::any_step())).as("trace");
   c.obligations = *rc::gen::container<std::vector<Obligation>>(
                        rc::gen::map(rc::gen::pair(rc::gen::inRange<int>(0, kKeys), rc::gen::inRange<int>(0, 4)),
@@ -246,6 +276,8 @@ RC_GTEST_PROP(RandomSchemes, NoBadAnswerIsPassedOver, ()) {
   RC_ASSERT(not_real(remembering.nested, eager.nested) == "");
   RC_CLASSIFY(!eager.first.empty(), "bad");
   RC_CLASSIFY(eager.nested.size() > 1, "bad nested");
+  const auto noticed = [](const auto& bad) { return kind_of(bad.first.query) == 3 && index_of(bad.first.query) > 0; };
+  RC_CLASSIFY(std::any_of(eager.first.begin(), eager.first.end(), noticed), "bystander notices");
   RC_CLASSIFY(eager.crash_points >= 30, "long");
   RC_CLASSIFY(remembering.query_runs * 2 < eager.query_runs, "saves half");
 }

@@ -18,9 +18,12 @@ using QueryId = uint64_t;
 inline constexpr QueryId kRecoveryQuery = 0;
 
 // Queries that are asked together, since they read much the same: all about one key, or all about one region.
+//
+// The *intruder*, {3, 0}, does something to the table that no key may notice. The *bystander* {3, 1 + k} asks whether
+// key k does: the first query of {0, k}, what the intruder does, and the first query again, in one execution.
 struct Group {
-  static constexpr size_t kKinds = 3;
-  uint8_t kind = 0;  // 0: keys, 1: regions, 2: the table as a whole
+  static constexpr size_t kKinds = 4;
+  uint8_t kind = 0;  // 0: keys, 1: regions, 2: the table as a whole, 3: intruder and bystanders
   uint32_t index = 0;
   bool operator==(const Group&) const = default;
 };
@@ -80,6 +83,10 @@ class Subject {
 
   // [target] Runs one query.
   virtual void run(QueryId query, ResultBuffer* result) = 0;
+  // Writes down the result of a query's execution that did not return.
+  virtual void ended(QueryId, const Outcome& outcome, ResultBuffer* result) { put_failure(outcome, result); }
+  // What a bystander answers when its key notices nothing, or when the intruder does not return.
+  virtual std::string_view undisturbed() const { return {}; }
 
   // Judges. kExplain: give me the image that shows it, through explained().
   enum class Judgement : uint8_t { kGood, kBad, kExplain };

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "checker/native/audit_draw.h"
 #include "checker/native/invariants.h"
+#include "checker/native/new_keys.h"
 #include "checker/native/random.h"
 #include "checker/native/survey.h"
 
@@ -194,6 +195,13 @@ std::string text_of_result(QueryId query, std::string_view result) {
     }
   }
   if (kind == QueryKind::kProbe || kind == QueryKind::kEraseProbe) return parse_probe(result).text;
+  if (kind == QueryKind::kInsertProbe) return parse_insert_probe(result).text;
+  if (kind == QueryKind::kBystander) {
+    const auto noticed = parse_bystander(result);
+    if (!noticed) return "undisturbed";
+    return absl::StrCat(text_of_result(query_id(QueryKind::kLookup, 0), noticed->before), ", then ",
+                        text_of_result(query_id(QueryKind::kLookup, 0), noticed->after));
+  }
   const std::string status = status_name(answer.status);
   return answer.rest.empty() ? status : absl::StrCat(status, " ", hex_of(answer.rest));
 }

@@ -59,7 +59,7 @@ class ExecutorPredictor final : public Predictor {
 
  private:
   void keep(QueryId query, const Outcome& outcome) {
-    if (!outcome.returned()) put_failure(outcome, &buffer_);
+    if (!outcome.returned()) oracle_->ended(query, outcome, &buffer_);
     results_[query] = {std::string(buffer_.view())};
   }
 
@@ -111,7 +111,13 @@ class ExplorerPredictor final : public Predictor {
 
   const std::vector<QueryId>& asked() override { return asked_; }
   const std::vector<std::string>& predicted(QueryId query) override {
-    return query == kRecoveryQuery ? recovery_ : explorer_->answers(query);
+    if (query == kRecoveryQuery) return recovery_;
+    const std::vector<std::string>& known = explorer_->answers(query);
+    if (kind_of(query) != QueryKind::kBystander) return known;
+    // It is asked only where it might notice something.
+    bystander_ = known;
+    bystander_.emplace_back(NewKeys::kUndisturbed);
+    return bystander_;
   }
   void done() override {}
 
@@ -121,7 +127,7 @@ class ExplorerPredictor final : public Predictor {
   std::optional<Oracle> oracle_;
   std::unique_ptr<MemoExplorer> explorer_;
   const LineSets* sets_ = nullptr;
-  std::vector<std::string> recovery_;
+  std::vector<std::string> recovery_, bystander_;
   std::vector<QueryId> asked_;
 };
 
@@ -133,6 +139,8 @@ bool Predictor::allows(QueryId query, std::string_view result) {
 }
 
 bool Predictor::stops(QueryId query) {
+  // It says nothing of an insert probe that is stopped.
+  if (kind_of(query) == QueryKind::kBystander && stops(query_id(QueryKind::kInsertProbe, 0))) return true;
   const std::vector<std::string>& results = predicted(query);
   return std::any_of(results.begin(), results.end(), [](std::string_view result) {
     if (result.size() != 3 || result[0] != '!') return false;

@@ -127,9 +127,11 @@ std::map<QueryId, std::string> answers_of(const ImageAnswers& ran) {
 // Every query about these keys: the array map has no regions and no blocks.
 std::vector<QueryId> queries_about(size_t keys) {
   std::vector<QueryId> out;
-  for (QueryKind kind : {QueryKind::kLookup, QueryKind::kCopies, QueryKind::kProbe, QueryKind::kEraseProbe}) {
+  for (QueryKind kind :
+       {QueryKind::kLookup, QueryKind::kCopies, QueryKind::kProbe, QueryKind::kEraseProbe, QueryKind::kBystander}) {
     for (size_t k = 0; k < keys; ++k) out.push_back(query_id(kind, k));
   }
+  out.push_back(query_id(QueryKind::kInsertProbe, 0));
   return out;
 }
 

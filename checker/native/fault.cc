@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "checker/native/finding.h"
 #include "checker/native/invariants.h"
+#include "checker/native/new_keys.h"
 #include "checker/native/trace_names.h"
 
 namespace powercut {
@@ -78,13 +79,12 @@ FaultAnswer weigh_recovery(const Outcome& outcome, std::string_view result) {
 FaultAnswer weigh_query(const History& history, const powercut_traits& traits, QueryId query, const Outcome& outcome,
                         std::string_view result) {
   const QueryKind kind = kind_of(query);
+  if (kind == QueryKind::kBystander && result == NewKeys::kUndisturbed) return {};
   if (!outcome.returned()) return weigh_end(name_of(kind), outcome);
-  if (kind == QueryKind::kProbe || kind == QueryKind::kEraseProbe) {
-    // Steps of three bytes; an error in one of them is an answer that the caller sees.
-    for (size_t i = 0; i + 2 < result.size(); i += 3) {
-      if (static_cast<powercut_status>(result[i + 1]) == POWERCUT_CORRUPT)
-        return detected(name_of(kind), POWERCUT_CORRUPT);
-    }
+  if (kind == QueryKind::kProbe || kind == QueryKind::kEraseProbe || kind == QueryKind::kInsertProbe ||
+      kind == QueryKind::kBystander) {
+    // An error in one of the steps is an answer that the caller sees.
+    if (says_corrupt(kind, result)) return detected(name_of(kind), POWERCUT_CORRUPT);
   } else {
     const powercut_status status = parse_answer(kind, result).status;
     if (status != POWERCUT_OK && status != POWERCUT_NOT_FOUND && status != POWERCUT_UNSUPPORTED) {

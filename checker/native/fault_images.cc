@@ -150,6 +150,7 @@ bool ImageFaults::learn() {
       buffer_.clear();
       ++report_->tally.query_runs;
       const Outcome ended = executor_.run(&none, [&] { oracle_.run(query, &buffer_); });
+      if (!ended.returned()) oracle_.ended(query, ended, &buffer_);
       const FaultAnswer answer = weigh_query(walk_.history(), session_.traits, query, ended, buffer_.view());
       executor_.undo(leaf);
       if (answer.effect != FaultEffect::kHarmless) {
@@ -280,6 +281,7 @@ void ImageFaults::judge(const std::string& subject, uint64_t offset, bool recove
       buffer_.clear();
       ++tally.query_runs;
       const Outcome ended = executor_.run(&none, [&] { oracle_.run(query, &buffer_); });
+      if (!ended.returned()) oracle_.ended(query, ended, &buffer_);
       const FaultAnswer answer = weigh_query(walk_.history(), session_.traits, query, ended, buffer_.view());
       if (kind_of(query) == QueryKind::kVerify && answer.effect == FaultEffect::kDetected) seen_by_verify = true;
       weigh(answer, describe_query(walk_.history(), query), ended);

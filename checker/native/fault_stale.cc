@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "checker/native/exploration.h"
 #include "checker/native/key_bytes.h"
+#include "checker/native/new_keys.h"
 #include "checker/native/queries.h"
 #include "checker/native/trace_names.h"
 
@@ -26,6 +27,8 @@ std::string shown_result(QueryKind kind, const Outcome& outcome, const std::stri
   if (!outcome.returned()) return ending_of(outcome);
   if (!found.empty()) return found;
   if (kind == QueryKind::kProbe || kind == QueryKind::kEraseProbe) return parse_probe(bytes).text;
+  if (kind == QueryKind::kInsertProbe) return parse_insert_probe(bytes).text;
+  if (kind == QueryKind::kBystander) return "undisturbed";  // else it is a violation
   const Answer answer = parse_answer(kind, bytes);
   if (kind == QueryKind::kVerify) return absl::StrCat(status_name(answer.status), " ", std::string(answer.rest));
   return shown_answer(outcome, answer.rest, answer.status);
@@ -238,8 +241,8 @@ void StaleFaults::recover(const History& history, Oracle* oracle, UnwrittenLoads
       buffer_.clear();
       ++report_->tally.query_runs;
       const Outcome ended = executor_.run(&none, [&] { oracle->run(query, &buffer_); });
+      if (!ended.returned()) oracle->ended(query, ended, &buffer_);
       FaultAnswer weighed = weigh_query(history, session_.traits, query, ended, buffer_.view());
-      if (!ended.returned()) put_failure(ended, &buffer_);
       add(kind_of(query), describe_query(history, query), ended, std::move(weighed));
       executor_.undo(leaf);
     }

@@ -48,7 +48,7 @@ std::vector<std::optional<Exposure>> FunctionalCheck::ask(const std::vector<Quer
     if (failed || !usable || !oracle_->can_ask(query)) continue;
     buffer_.clear();
     const Outcome outcome = executor_->run(&none, [&] { oracle_->run(query, &buffer_); });
-    if (!outcome.returned()) put_failure(outcome, &buffer_);
+    if (!outcome.returned()) oracle_->ended(query, outcome, &buffer_);
     if (auto violation = judge_query(history, session_.traits, query, buffer_.view())) {
       answer = {std::move(*violation), "", 0, query, outcome, image};
     }

@@ -84,7 +84,7 @@ Json ImageJudge::violations(const Outcome& recovered, bool nested) {
   for (QueryId query : all_queries(&oracle_)) {
     buffer_.clear();
     const Outcome outcome = executor_.run(&decisions, [&] { oracle_.run(query, &buffer_); });
-    if (!outcome.returned()) put_failure(outcome, &buffer_);
+    if (!outcome.returned()) oracle_.ended(query, outcome, &buffer_);
     if (const auto violation = judge_query(history, session_.traits, query, buffer_.view())) {
       out.push_back(violation_json(*violation, describe_query(history, query), nested, fault(outcome)));
     }

@@ -17,6 +17,7 @@
 #include "checker/native/audit_execution.h"
 #include "checker/native/descendants.h"
 #include "checker/native/key_bytes.h"
+#include "checker/native/new_keys.h"
 #include "checker/native/process_modules.h"
 
 namespace powercut {
@@ -50,8 +51,13 @@ namespace {
 // Values that no scenario writes, as exploration has them (oracle.cc).
 constexpr uint64_t kProbeSerial = kMaxKeyId - 1;
 
-constexpr QueryKind kKinds[] = {QueryKind::kLookup, QueryKind::kCopies, QueryKind::kProbe,     QueryKind::kWalk,
-                                QueryKind::kVerify, QueryKind::kBlocks, QueryKind::kEraseProbe};
+constexpr QueryKind kKinds[] = {QueryKind::kLookup,     QueryKind::kCopies,      QueryKind::kProbe,
+                                QueryKind::kWalk,       QueryKind::kVerify,      QueryKind::kBlocks,
+                                QueryKind::kEraseProbe, QueryKind::kInsertProbe, QueryKind::kBystander};
+
+bool of_new_keys(QueryId query) {
+  return kind_of(query) == QueryKind::kInsertProbe || kind_of(query) == QueryKind::kBystander;
+}
 
 constexpr const char* kRuntime = "libpowercut_rt.so";
 
@@ -161,6 +167,7 @@ class Template {
         config_(std::move(config)),
         pool_{reinterpret_cast<uint8_t*>(kPoolBase), plan.scenario.pool_size},
         shared_(shared),
+        new_keys_(plan.scenario.key_size, plan.scenario.value_size),
         execution_(plan.scenario.pool_size, std::move(globals)) {
     for (const auto& [serial, text] : {std::pair{kProbeSerial, &probe_one_}, {kProbeSerial + 1, &probe_two_}}) {
       const std::vector<uint8_t> bytes = value_bytes(serial, plan.scenario.value_size);
@@ -227,7 +234,9 @@ class Template {
     shared_->during = query;
     buffer_.clear();
     const Outcome outcome = execution_.run(body);
-    if (!outcome.returned()) put_failure(outcome, &buffer_);
+    if (!outcome.returned()) {
+      of_new_keys(query) ? new_keys_.ended(query, outcome, &buffer_) : put_failure(outcome, &buffer_);
+    }
     shared_->put(query, buffer_.view());
   }
 
@@ -249,7 +258,13 @@ class Template {
       execution_.hold();
       for (QueryId query : queries_) {
         if (argument_of(query) >= query_count(target_, kind_of(query), regions, keys_.size())) continue;
-        answer(query, [&] { run_query(target_, table, query, keys_, probe_one_, probe_two_, &buffer_); });
+        answer(query, [&] {
+          if (of_new_keys(query)) {
+            new_keys_.run(target_, table, query, keys_, &buffer_);
+          } else {
+            run_query(target_, table, query, keys_, probe_one_, probe_two_, &buffer_);
+          }
+        });
         execution_.reset();
       }
     }
@@ -261,6 +276,7 @@ class Template {
   std::unique_ptr<TargetConfig> config_;
   powercut_pool pool_;
   Answers* shared_;
+  NewKeys new_keys_;
   AuditExecution execution_;
   ResultBuffer buffer_;
   std::vector<KeyHistory> keys_;
@@ -311,7 +327,10 @@ uint64_t query_count(const powercut_target& target, QueryKind kind, uint64_t reg
       return 0;
     case QueryKind::kLookup:
     case QueryKind::kProbe:
+    case QueryKind::kBystander:
       return keys;
+    case QueryKind::kInsertProbe:
+      return 1;
     case QueryKind::kCopies:
       return target.copies != nullptr ? keys : 0;
     case QueryKind::kEraseProbe:

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "checker/native/new_keys.h"
 #include "checker/native/trace_names.h"
 
 namespace powercut {
@@ -65,6 +66,36 @@ std::optional<Violation> judge_lookup(const KeyHistory& key, const Answer& answe
   }
   return Violation{"unusable", absl::StrCat("lookup(", name_of(key), ") answers ", status_name(answer.status), "."),
                    legal_states(key), status_name(answer.status)};
+}
+
+// A key that a lookup has found as it may be, and that is another one when others were inserted. Also where both states
+// are legal, since what a lookup has returned has happened.
+std::optional<Violation> judge_bystander(const KeyHistory& key, std::string_view result) {
+  const auto noticed = parse_bystander(result);
+  if (!noticed) return std::nullopt;
+  const Answer before = parse_answer(QueryKind::kLookup, noticed->before);
+  const Answer after = parse_answer(QueryKind::kLookup, noticed->after);
+  if (judge_lookup(key, before)) return std::nullopt;  // the lookup tells of it
+  const auto shown = [](const Answer& answer) {
+    return answer.status == POWERCUT_OK          ? "value " + describe_value(answer.rest)
+           : answer.status == POWERCUT_NOT_FOUND ? std::string("absent")
+                                                 : std::string(status_name(answer.status));
+  };
+  const char* invariant = "torn-value";
+  const char* what = "has another value";
+  if (after.status == POWERCUT_NOT_FOUND) {
+    invariant = "lost-item", what = "is gone";
+  } else if (after.status != POWERCUT_OK) {
+    invariant = "unusable", what = "cannot be looked up";
+  } else if (before.status == POWERCUT_NOT_FOUND) {
+    invariant = "phantom-item", what = "is there";
+  } else if (state_of(key, after.rest)) {
+    invariant = "stale-value";
+  }
+  return Violation{invariant,
+                   absl::StrCat("Key ", name_of(key), " ", what, " as soon as new keys are inserted after recovery."),
+                   {shown(before)},
+                   shown(after)};
 }
 
 std::optional<Violation> judge_copies(const KeyHistory& key, const powercut_traits& traits, const Answer& answer) {
@@ -141,7 +172,8 @@ std::string describe_query(const History& history, QueryId query) {
     case QueryKind::kRecovery:
       return "recovery";
     case QueryKind::kBlocks:
-      return "blocks";
+    case QueryKind::kInsertProbe:
+      return name_of(kind_of(query));
     case QueryKind::kWalk:
     case QueryKind::kVerify:
       return absl::StrCat(name_of(kind_of(query)), "(region ", argument, ")");
@@ -202,6 +234,15 @@ std::optional<Violation> judge_query(const History& history, const powercut_trai
                                     " reached by nothing; the first lies at offset ", offset, "."),
                        {absl::StrCat("at most ", traits.leak_bound)},
                        absl::StrCat(count, " blocks")};
+    }
+    case QueryKind::kBystander:
+      return judge_bystander(history.keys()[argument_of(query)], result);
+    case QueryKind::kInsertProbe: {
+      if (parse_insert_probe(result, /*with_text=*/false).good) return std::nullopt;
+      return Violation{"unusable",
+                       "Operations on new keys misbehave after recovery.",
+                       {"each step as asked"},
+                       parse_insert_probe(result).text};
     }
     case QueryKind::kProbe:
     case QueryKind::kEraseProbe: {

@@ -198,7 +198,55 @@ TEST_F(InvariantsTest, AProbeGoesAsAsked) {
   EXPECT_EQ(probe(steps({{'l', none, 0}, {'e', none, 0}, {'l', none, 0}, {'i', ok, 0}, {'l', ok, 1}})), "unusable");
 }
 
+// Steps of the insert probe: a letter, which new key, what was answered, whether a lookup saw the key's value.
+std::string new_steps(const std::vector<std::tuple<char, int, powercut_status, int>>& all) {
+  std::string out;
+  for (const auto& [letter, key, answer, same] : all) {
+    out += {letter, static_cast<char>(key), static_cast<char>(answer), static_cast<char>(same)};
+  }
+  return out;
+}
+
+TEST_F(InvariantsTest, AnInsertProbeGoesAsAsked) {
+  constexpr auto ok = POWERCUT_OK, none = POWERCUT_NOT_FOUND, full = POWERCUT_FULL;
+  const auto probe = [&](const std::string& result) { return judge(QueryKind::kInsertProbe, 0, result); };
+  EXPECT_EQ(probe(new_steps({{'i', 0, ok, 0},
+                             {'l', 0, ok, 1},
+                             {'i', 1, full, 0},
+                             {'l', 1, none, 0},
+                             {'e', 0, ok, 0},
+                             {'l', 0, none, 0}})),
+            "");
+  EXPECT_EQ(probe(new_steps({{'i', 0, ok, 0}, {'e', 0, POWERCUT_UNSUPPORTED, 0}, {'l', 0, ok, 1}})), "");
+  EXPECT_EQ(probe(new_steps({{'i', 0, ok, 0}, {'l', 0, none, 0}})), "unusable");
+  EXPECT_EQ(probe(new_steps({{'i', 0, ok, 0}, {'l', 0, ok, 0}})), "unusable") << "the value is another key's";
+  EXPECT_EQ(probe(new_steps({{'i', 0, full, 0}, {'l', 0, ok, 1}})), "unusable") << "FULL changes nothing";
+  EXPECT_EQ(probe(new_steps({{'i', 0, ok, 0}, {'e', 0, none, 0}})), "unusable");
+  EXPECT_EQ(probe(new_steps({{'i', 0, POWERCUT_EXISTS, 0}})), "unusable") << "nobody has inserted it";
+  EXPECT_EQ(probe(failure(Outcome::Kind::kAbort)), "unusable");
+}
+
+TEST_F(InvariantsTest, ABystanderNoticesNothing) {
+  const auto noticed = [&](uint64_t key, const std::string& before, const std::string& after) {
+    const auto size = static_cast<uint32_t>(before.size());
+    return judge(QueryKind::kBystander, key,
+                 before + after + std::string(reinterpret_cast<const char*>(&size), sizeof size));
+  };
+  const std::string none = status(POWERCUT_NOT_FOUND), ok = status(POWERCUT_OK);
+  EXPECT_EQ(judge(QueryKind::kBystander, 0, "="), "");
+  EXPECT_EQ(noticed(0, ok + "new", none), "lost-item");
+  EXPECT_EQ(noticed(0, ok + "new", ok + "old"), "stale-value");
+  EXPECT_EQ(noticed(0, ok + "new", ok + "ne"), "torn-value");
+  EXPECT_EQ(noticed(0, ok + "new", status(POWERCUT_CORRUPT)), "unusable");
+  EXPECT_EQ(noticed(1, none, ok + "gone"), "phantom-item");
+  EXPECT_EQ(noticed(2, ok + "maybe", none), "lost-item") << "both are legal, but it was seen";
+  EXPECT_EQ(noticed(0, none, ok + "new"), "") << "the lookup tells of it";
+  EXPECT_EQ(judge(QueryKind::kBystander, 0, failure(Outcome::Kind::kSignal, 11)), "unusable");
+}
+
 TEST_F(InvariantsTest, QueriesAreNamed) {
+  EXPECT_EQ(describe_query(history_, query_id(QueryKind::kBystander, 2)).substr(0, 10), "bystander(");
+  EXPECT_EQ(describe_query(history_, query_id(QueryKind::kInsertProbe, 0)), "insert-probe");
   EXPECT_EQ(describe_query(history_, query_id(QueryKind::kWalk, 3)), "walk(region 3)");
   EXPECT_EQ(describe_query(history_, kRecoveryQuery), "recovery");
   EXPECT_EQ(legal_states(history_.keys()[2]).size(), 2u);

@@ -128,12 +128,7 @@ bool LeastImage::inwards(size_t depth, const std::vector<Cut>& cuts, const std::
   return false;
 }
 
-bool LeastImage::askable(QueryId query) const {
-  if (!oracle_->usable()) return false;
-  const QueryKind kind = kind_of(query);
-  const size_t group = asks_key(kind) ? 0 : kind == QueryKind::kBlocks ? 2 : 1;
-  return group == 2 || argument_of(query) < oracle_->groups()[group];
-}
+bool LeastImage::askable(QueryId query) const { return oracle_->usable() && oracle_->can_ask(query); }
 
 // The executor stands behind recovery; its result is in the buffer.
 bool LeastImage::gives_answer(const Outcome& recovered) {
@@ -150,7 +145,7 @@ bool LeastImage::gives_answer(const Outcome& recovered) {
     if (++executions_ > kMostExecutions) break;
     buffer_.clear();
     outcome_ = executor_->run(&decisions, [&] { oracle_->run(query, &buffer_); });
-    if (!outcome_.returned()) put_failure(outcome_, &buffer_);
+    if (!outcome_.returned()) oracle_->ended(query, outcome_, &buffer_);
     if (other_) other_answer_ = std::string(buffer_.view());
     found = other_ || buffer_.view() == question_->result;
     executor_->undo(leaf);

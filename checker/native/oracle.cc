@@ -28,7 +28,13 @@ uint64_t died_at(const Outcome& outcome) {
 
 Oracle::Oracle(const powercut_target& target, const TargetConfig& config, const powercut_traits& traits,
                powercut_pool pool, const History* history, Report report)
-    : target_(target), config_(config), traits_(traits), pool_(pool), history_(history), report_(std::move(report)) {
+    : target_(target),
+      config_(config),
+      traits_(traits),
+      pool_(pool),
+      history_(history),
+      report_(std::move(report)),
+      new_keys_(config.get()->key_size, config.get()->value_size) {
   tightened_ = history->tightened().size();
   probe_one_ = text_of(value_bytes(kProbeSerial, config.get()->value_size));
   probe_two_ = text_of(value_bytes(kProbeSerial + 1, config.get()->value_size));
@@ -46,17 +52,18 @@ void Oracle::recover(ResultBuffer* result) {
 std::array<uint32_t, Group::kKinds> Oracle::groups() const {
   const bool asks_regions = target_.walk != nullptr || target_.verify != nullptr;
   const bool asks_whole = target_.blocks != nullptr && target_.owner != nullptr;
-  return {static_cast<uint32_t>(history_->keys().size()), asks_regions ? static_cast<uint32_t>(opened_.regions) : 0,
-          asks_whole ? 1u : 0u};
+  const auto keys = static_cast<uint32_t>(history_->keys().size());
+  return {keys, asks_regions ? static_cast<uint32_t>(opened_.regions) : 0, asks_whole ? 1u : 0u, 1 + keys};
 }
 
 bool Oracle::can_ask(QueryId query) const {
   const std::array<uint32_t, Group::kKinds> counts = groups();
   const QueryKind kind = kind_of(query);
+  if (kind == QueryKind::kInsertProbe) return true;
   return argument_of(query) < counts[asks_key(kind) ? 0 : kind == QueryKind::kBlocks ? 2 : 1];
 }
 
-// Kinds of groups: 0 keys, 1 regions, 2 the table.
+// Kinds of groups: 0 keys, 1 regions, 2 the table, 3 new keys and who may notice them.
 std::span<const QueryId> Oracle::members(Group group) {
   members_.clear();
   const auto add = [&](QueryKind kind, bool offered = true) {
@@ -73,8 +80,12 @@ std::span<const QueryId> Oracle::members(Group group) {
       add(QueryKind::kWalk, target_.walk != nullptr);
       add(QueryKind::kVerify, target_.verify != nullptr);
       break;
-    default:
+    case 2:
       add(QueryKind::kBlocks);
+      break;
+    default:
+      members_.push_back(group.index == 0 ? query_id(QueryKind::kInsertProbe, 0)
+                                          : query_id(QueryKind::kBystander, group.index - 1));
   }
   return members_;
 }
@@ -93,7 +104,21 @@ const std::vector<Group>& Oracle::obliged() {
 }
 
 void Oracle::run(QueryId query, ResultBuffer* result) {
-  run_query(target_, table(), query, history_->keys(), probe_one_, probe_two_, result);
+  const QueryKind kind = kind_of(query);
+  if (kind == QueryKind::kInsertProbe || kind == QueryKind::kBystander) {
+    new_keys_.run(target_, table(), query, history_->keys(), result);
+  } else {
+    run_query(target_, table(), query, history_->keys(), probe_one_, probe_two_, result);
+  }
+}
+
+void Oracle::ended(QueryId query, const Outcome& outcome, ResultBuffer* result) {
+  const QueryKind kind = kind_of(query);
+  if (kind == QueryKind::kInsertProbe || kind == QueryKind::kBystander) {
+    new_keys_.ended(query, outcome, result);
+  } else {
+    put_failure(outcome, result);
+  }
 }
 
 std::string Oracle::kind_key(const Violation& violation, int depth, QueryId query) const {

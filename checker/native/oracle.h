@@ -15,6 +15,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "checker/native/invariants.h"
+#include "checker/native/new_keys.h"
 #include "checker/native/target_library.h"
 #include "checker/native/trace_walk.h"
 #include "replayer/explorer.h"
@@ -59,6 +60,8 @@ class Oracle final : public Subject {
   const std::vector<Group>& obliged() override;
   bool wants_all() const override { return collecting_; }
   void run(QueryId query, ResultBuffer* result) override;
+  void ended(QueryId query, const Outcome& outcome, ResultBuffer* result) override;
+  std::string_view undisturbed() const override { return NewKeys::kUndisturbed; }
   Judgement recovered(int depth, const Outcome& outcome, std::string_view result) override;
   Judgement answered(int depth, QueryId query, std::string_view result) override;
   void explained(int depth, QueryId query, std::string_view result, const Outcome* outcome,
@@ -97,6 +100,7 @@ class Oracle final : public Subject {
   const History* history_;
   Report report_;
   std::string probe_one_, probe_two_;
+  NewKeys new_keys_;
 
   powercut_table* table() const { return reinterpret_cast<powercut_table*>(opened_.table); }
 

@@ -98,6 +98,10 @@ const char* name_of(QueryKind kind) {
       return "probe";
     case QueryKind::kEraseProbe:
       return "erase-probe";
+    case QueryKind::kInsertProbe:
+      return "insert-probe";
+    case QueryKind::kBystander:
+      return "bystander";
     case QueryKind::kWalk:
       return "walk";
     case QueryKind::kVerify:
@@ -110,7 +114,7 @@ const char* name_of(QueryKind kind) {
 
 bool asks_key(QueryKind kind) {
   return kind == QueryKind::kLookup || kind == QueryKind::kCopies || kind == QueryKind::kProbe ||
-         kind == QueryKind::kEraseProbe;
+         kind == QueryKind::kEraseProbe || kind == QueryKind::kBystander;
 }
 
 void run_query(const powercut_target& target, powercut_table* table, QueryId id, const std::vector<KeyHistory>& keys,
@@ -118,6 +122,8 @@ void run_query(const powercut_target& target, powercut_table* table, QueryId id,
   const uint64_t argument = argument_of(id);
   switch (kind_of(id)) {
     case QueryKind::kRecovery:
+    case QueryKind::kInsertProbe:
+    case QueryKind::kBystander:
       return;
     case QueryKind::kLookup: {
       std::array<char, kValueRoom> value;
@@ -175,7 +181,8 @@ Answer parse_answer(QueryKind kind, std::string_view result) {
     answer.signal = result[2];
     return answer;
   }
-  if (result.empty() || kind == QueryKind::kProbe || kind == QueryKind::kEraseProbe) {
+  if (result.empty() || kind == QueryKind::kProbe || kind == QueryKind::kEraseProbe ||
+      kind == QueryKind::kInsertProbe || kind == QueryKind::kBystander) {
     answer.rest = result;
     return answer;
   }

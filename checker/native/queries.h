@@ -22,6 +22,9 @@ enum class QueryKind : uint8_t {
   kVerify = 5,      // the scheme's own invariants of one region
   kBlocks = 6,      // allocated blocks that nothing reaches
   kEraseProbe = 7,  // the probe without its update, which may mend what the erase should meet
+  // new_keys.h
+  kInsertProbe = 8,  // new keys: insert, lookup, erase
+  kBystander = 9,    // lookup, the insert probe, and the same lookup again
 };
 
 inline QueryId query_id(QueryKind kind, uint64_t argument) { return uint64_t(kind) << 56 | argument; }

@@ -130,7 +130,7 @@ std::optional<EngineError> Reproduction::judge(const Outcome& recovered) {
   buffer_.clear();
   Decisions decisions;
   const Outcome outcome = executor_.run(&decisions, [&] { oracle_.run(*query, &buffer_); });
-  if (!outcome.returned()) put_failure(outcome, &buffer_);
+  if (!outcome.returned()) oracle_.ended(*query, outcome, &buffer_);
   const auto violation = judge_query(follower_.history(), session_.traits, *query, buffer_.view());
   if (!violation) return std::nullopt;
   replay_.note_reads();
