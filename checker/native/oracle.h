@@ -30,8 +30,8 @@ struct Exposure {
   QueryId query = kRecoveryQuery;
   Outcome outcome;  // kReturned unless the execution was stopped
   Image image;
-  std::string result = {};  // the wrong answer,
-  uint64_t died_at = 0;     // and of recovery where it died, as of died_at()
+  std::string result = {};      // the wrong answer,
+  uint64_t died_at = 0;         // and of recovery where it died, as of died_at()
   bool needs_power_cut = true;  // false: the same goes wrong when nothing is lost (functional_check.h)
 };
 

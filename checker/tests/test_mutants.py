@@ -118,7 +118,7 @@ MUTANTS = (
     Mutant(
         name="stores-count-as-reads-of-the-medium",
         file="replayer/executor.cc",
-        old="if (in_recovery_ || listener_ != nullptr) first_seen(line, line_mask(offset % kLineSize, length));",
+        old="if (follows_path()) first_seen(line, line_mask(offset % kLineSize, length));",
         new="",
     ),
     Mutant(
@@ -136,8 +136,8 @@ MUTANTS = (
     Mutant(
         name="trie-does-not-replay-stores",
         file="replayer/trie_explorer.cc",
-        old="executor_->replay_store(step.at, step.stored);\n        if (options",
-        new="if (options",
+        old="        executor_->replay_store(step.at, step.stored);\n        if (executor_",
+        new="        if (executor_",
     ),
     Mutant(
         name="trie-forgets-flushes",
@@ -308,6 +308,60 @@ MUTANTS = (
         new="++digits[i] + 1 >= pending[i]->contents.size()",
     ),
     Mutant(
+        name="truncated-set-is-complete",
+        file="checker/native/exploration.cc",
+        old="if (follower_->frontier().truncated() || executor_.truncated()) result_.counts.complete = false;",
+        new="",
+    ),
+    Mutant(
+        name="truncated-set-of-a-nested-cut-is-complete",
+        file="replayer/executor.cc",
+        old="truncated_ = truncated_ || set.truncated;\n    if (set.contents.size() == 1",
+        new="if (set.contents.size() == 1",
+    ),
+    Mutant(
+        name="intruder-has-no-wake",
+        file="replayer/leaf_queries.cc",
+        old="if (taken_ != nullptr) taken_->add(executor_->take_writes(leaf_));",
+        new="if (taken_ != nullptr) executor_->take_writes(leaf_);",
+    ),
+    Mutant(
+        name="wake-only-of-what-changed",
+        file="replayer/executor.cc",
+        old="if (const uint64_t kept = mask & (changed | ~loaded)) (*lines)[line] = kept;",
+        new="if (const uint64_t kept = mask & changed) (*lines)[line] = kept;",
+    ),
+    Mutant(
+        name="wake-of-the-view-forgotten-when-narrowed",
+        file="replayer/leaf_queries.cc",
+        old="all->add(*left);",
+        new="*all = *left;",
+    ),
+    Mutant(
+        name="bystanders-only-when-the-intruder-is-asked",
+        file="replayer/leaf_queries.cc",
+        old="in_either(here, in_both(all, hits[i].keys))",
+        new="here",
+    ),
+    Mutant(
+        name="bystanders-only-when-their-key-is-hit",
+        file="replayer/leaf_queries.cc",
+        old="if (hits[i].intruder) here =",
+        new="if (false) here =",
+    ),
+    Mutant(
+        name="lookups-that-write-disturb-nobody",
+        file="replayer/leaf_queries.cc",
+        old="if (!own.empty()) restless_.insert(group.index);",
+        new="",
+    ),
+    Mutant(
+        name="a-functional-bug-in-the-middle-of-an-operation",
+        file="checker/native/functional_check.cc",
+        old="if (follower_->history().in_flight()) {",
+        new="if (false) {",
+    ),
+    Mutant(
         name="unfinished-operations-must-have-happened",
         file="checker/native/history.cc",
         old="key.possible = kAbsent;",
@@ -352,8 +406,8 @@ MUTANTS = (
     Mutant(
         name="edit-loses-inserts-behind-moved-events",
         file="checker/native/trace_editor.cc",
-        old="append(find(index)->view());\n          append_inserts(index);",
-        new="append(find(index)->view());",
+        old="append_known(find(moved)->view());\n        append_inserts(moved);",
+        new="append_known(find(moved)->view());",
     ),
     Mutant(
         name="edit-moves-past-the-same-bytes",

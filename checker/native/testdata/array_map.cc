@@ -22,7 +22,9 @@ struct powercut_table {};
 namespace {
 
 using powercut::pmem::atomic_store;
+using powercut::pmem::fence;
 using powercut::pmem::mark;
+using powercut::pmem::nt_store;
 using powercut::pmem::persist;
 
 constexpr uint64_t kMagic = 0x70616D7961727261;
@@ -90,6 +92,15 @@ void break_process(const std::string& how, const Root& root) {
   if (how == "open_sleep") pause();
 }
 
+// A line far behind the slots, eight words of which each may hold any of `each` + 1 values, in one fence.
+void many_contents(Root* root, uint64_t each) {
+  auto* words = reinterpret_cast<uint64_t*>(reinterpret_cast<char*>(root) + 32768);
+  for (uint64_t round = 1; round <= each; ++round) {
+    for (uint64_t w = 0; w < 8; ++w) nt_store(words + w, words[w] + round);
+  }
+  fence();
+}
+
 powercut_status open(powercut_pool pool, const powercut_config* config, powercut_table** out) {
   auto* root = reinterpret_cast<Root*>(pool.base);
   if (root->magic != kMagic) return POWERCUT_NOT_FORMATTED;
@@ -97,6 +108,7 @@ powercut_status open(powercut_pool pool, const powercut_config* config, powercut
   table->root = root;
   table->misbehave = option(config, "misbehave", "");
   break_process(table->misbehave, *root);
+  if (table->misbehave == "open_many") many_contents(root, 2);
   *out = table;
   return POWERCUT_OK;
 }
@@ -137,6 +149,7 @@ powercut_status insert(powercut_table* handle, powercut_bytes key, powercut_byte
     persist(&slot, sizeof slot);
     mark("slot.written");
     if (i == 2) misbehave(table.misbehave);
+    if (table.misbehave == "many") many_contents(table.root, 4);
     atomic_store(&slot.used, uint8_t{1});
     persist(&slot.used, 1);
     mark("slot.published");
@@ -199,7 +212,8 @@ const char* const kVariants[] = {"published", "hardened", nullptr};
 const char* const kOptions[] = {"capacity=64: slots",
                                 "misbehave=|segv|abort|throw|hang|corrupt|print: in the third insert; "
                                 "no_update|no_second_update; open_exit|open_kill|open_sleep: "
-                                "in an open that finds it",
+                                "in an open that finds it; many|open_many: more contents of a line than "
+                                "are kept, in an insert or in an open",
                                 nullptr};
 const char* const kCommands[] = {"scrub", nullptr};
 
