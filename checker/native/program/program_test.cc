@@ -635,7 +635,7 @@ TEST_F(ProgramCommand, BadInputIsOneClearSentence) {
   EXPECT_THAT(what({"--recover", command_json({"exit", "{image}"}), "--trace-prefix", "[]"}), HasSubstr("no tracer"));
   program.store(kPool, 1);
   write(program);
-  EXPECT_THAT(what({"--recover", command_json({"exit", "{image}"})}), HasSubstr("outside of the recorded pools"));
+  EXPECT_THAT(what({"--recover", command_json({"exit", "{image}"})}), HasSubstr("outside of the pool of "));
 }
 
 }  // namespace
