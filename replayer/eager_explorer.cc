@@ -88,6 +88,7 @@ class EagerExplorer final : public Explorer {
   void run_again(Decisions decisions, const std::string& first, const Executor::Mark& start, uint32_t sources) {
     const uint64_t path = executor_->path();
     buffer_.clear();
+    executor_->begin_reads(start);  // what it reads is counted for itself
     executor_->set_variant(counts_.executions);
     Outcome outcome = executor_->run_recovery(&decisions, nullptr, [this] { subject_->recover(&buffer_); });
     executor_->set_variant(0);

@@ -109,11 +109,11 @@ def real(capsys: pytest.CaptureFixture[str], *arguments: str, out: Path) -> tupl
 def test_the_engine_tells_the_truth(tmp_path: Path, capsys: pytest.CaptureFixture[str], model: str) -> None:
     """Every crash state of a small scenario is drawn, run plain, and as predicted."""
     code, printed = real(
-        capsys, "level:hardened", "--scenario", "update_full_bucket", "--images", "5000", "--model", model, out=tmp_path
+        capsys, "level:hardened", "--scenario", "update_full_bucket", "--images", "20000", "--model", model, out=tmp_path
     )
     assert (code, printed["differences"], printed["cases"]) == (ExitCode.CLEAN, 0, [])
     (item,) = printed["audits"]
-    assert item["images"] == 5000
+    assert item["images"] == 20000
     assert str(item["distinct"]) == item["crash_states"]
     assert not item["instrumented"]
 
