@@ -157,6 +157,8 @@ size_t arguments_of(long number) {
     case SYS_membarrier:
     case SYS_tgkill:
       return 3;
+    case SYS_rt_tgsigqueueinfo:
+      return 4;
     default:
       return 6;
   }
