@@ -178,7 +178,7 @@ def ending_of(record: dict[str, Any]) -> str:
     if fault and (fault["signal"] or fault.get("text") or record["invariant"] == "wild-store"):
         # One return address may be several inlined frames.
         places = list(dict.fromkeys((frame["module"], frame["offset"]) for frame in fault["stack"]))
-    return _ending(record["query"]["text"], record["found"], places)
+    return _ending(record["query"].get("text") or "", record.get("found") or "", places)
 
 
 def _ending(query: str, found: str, fault: Iterable[Sequence[Any]] | None) -> str:
