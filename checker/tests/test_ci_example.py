@@ -117,7 +117,7 @@ def test_a_pull_request_that_drops_a_flush_is_red_and_one_that_fixes_it_green(re
     assert f"Since {base} ({base[:12]}): 1 unchanged and taken from the cache, 1 explored" in red.stdout
     assert "ledger:default ledger: its compiled code changed" in red.stdout
     _assert_reports_show(repository, "src/ledger.c", lost)
-    assert "❌ 1 finding" in red.summary and f"src/ledger.c:{lost}" in red.summary
+    assert "❌ 1 bug, 1 symptom" in red.summary and f"src/ledger.c:{lost}" in red.summary
     files = uploaded(red, repository.folder)
     assert {f".powercut/{name}" for name in REPORTS} <= set(files)
     assert any(name.startswith(".powercut/findings/") for name in files)
