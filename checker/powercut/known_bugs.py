@@ -253,8 +253,10 @@ def shows_site(bug: KnownBug, records: Sequence[dict[str, Any]]) -> bool:
 
 
 def _frames(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Of all that people see with a line of source: stores that decide, faults, the last store before the cut, and how lines
-    came to their state."""
+    """Of all that people see with a line of source.
+
+    Stores that decide, faults, the last store before the cut, and how lines came to their state.
+    """
     places = [store for store in record.get("stores") or [] if store["decisive"]]
     places += [store for nested in record.get("nested_image") or [] for store in nested["recovery_stores"]]
     places += [event for line in (record.get("timeline") or {}).get("lines") or [] for event in line["events"]]

@@ -109,7 +109,15 @@ def real(capsys: pytest.CaptureFixture[str], *arguments: str, out: Path) -> tupl
 def test_the_engine_tells_the_truth(tmp_path: Path, capsys: pytest.CaptureFixture[str], model: str) -> None:
     """Every crash state of a small scenario is drawn, run plain, and as predicted."""
     code, printed = real(
-        capsys, "level:hardened", "--scenario", "update_full_bucket", "--images", "20000", "--model", model, out=tmp_path
+        capsys,
+        "level:hardened",
+        "--scenario",
+        "update_full_bucket",
+        "--images",
+        "20000",
+        "--model",
+        model,
+        out=tmp_path,
     )
     assert (code, printed["differences"], printed["cases"]) == (ExitCode.CLEAN, 0, [])
     (item,) = printed["audits"]

@@ -199,8 +199,10 @@ class _Search:
 
         Another bug was there before, and loses other stores. What only the fix has brought, or what loses a store that
         the fix is about, belongs to this one: where B before A mends one half of what must be atomic, A before B is the
-        other half.
+        other half. Only a flush or a fence is taken for such a fix: another order of the stores moves findings, too.
         """
+        if culprits.first_role != "store" or not stored_first(culprits):
+            return None
         before = {item["fingerprint"] for item in base["findings"]} - {self.record["fingerprint"]}
         ours = _paths(culprits.first, view) | _paths(culprits.second, view)
         for fix in candidates(culprits, view):
