@@ -92,8 +92,8 @@ void break_process(const std::string& how, const Root& root) {
   if (how == "open_sleep") pause();
 }
 
-// A line far behind the slots, eight words of which each may hold any of `each` values before the fence: the last one is
-// there from the time before. Nothing is loaded, so a query that comes here does not branch.
+// A line far behind the slots, eight words of which each may hold any of `each` values before the fence: the last one
+// is there from the time before. Nothing is loaded, so a query that comes here does not branch.
 void many_contents(Root* root, uint64_t each) {
   auto* words = reinterpret_cast<uint64_t*>(reinterpret_cast<char*>(root) + 32768);
   for (uint64_t round = 1; round <= each; ++round) {
