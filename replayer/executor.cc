@@ -207,7 +207,6 @@ OtherMemory other_memory;
 
 void cannot_follow(const std::string& what, const void* pc, const void* frame) {
   arena_active = false;
-  note_unfollowed(what);
   Outcome outcome;
   outcome.kind = Outcome::Kind::kUnknown;
   outcome.text = what;

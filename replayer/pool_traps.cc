@@ -420,19 +420,6 @@ void runtime_blocked(const void* pc, const void* frame) {
 
 }  // namespace
 
-namespace {
-std::vector<std::string> sentences;
-}
-
-const std::vector<std::string>& unfollowed() { return sentences; }
-
-void note_unfollowed(const std::string& why) {
-  constexpr size_t kMost = 20;
-  const std::string sentence = "target code was not followed to its end: " + why;
-  if (sentences.size() == kMost || std::find(sentences.begin(), sentences.end(), sentence) != sentences.end()) return;
-  sentences.push_back(sentence);
-}
-
 bool traps_ever() { return state.ever; }
 
 void begin_traps() { state.traps = 0; }

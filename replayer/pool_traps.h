@@ -47,10 +47,6 @@ void begin_traps();
 // Whether any execution of this process accessed the pool without a hook.
 bool traps_ever();
 
-// Why executions of this process ended that could not be followed: a sentence each, distinct and few.
-const std::vector<std::string>& unfollowed();
-void note_unfollowed(const std::string& why);
-
 // The handler is left by a jump of the listener's: what it was about is not done.
 void leave_trap();
 
