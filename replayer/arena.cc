@@ -28,7 +28,19 @@ namespace {
 
 constinit bool loading = false;
 
-constexpr uint64_t kHeader = 16;  // holds the block's size; keeps 16-byte alignment
+struct Header {
+  uint64_t size;
+  uint64_t before;  // the block allocated before it, of the arena above its floor; 0: it is the first
+  static constexpr uint64_t kFreed = 1;  // in `before`
+};
+constexpr uint64_t kHeader = sizeof(Header);
+static_assert(kHeader == 16, "blocks are aligned to 16 bytes");
+
+Header* header_of(uint64_t block) { return reinterpret_cast<Header*>(block - kHeader); }
+
+void changing(uint64_t address, uint64_t size) {
+  if (arena_active && arena_events.changing != nullptr) arena_events.changing(arena_events.self, address, size);
+}
 
 void* take_from(Arena* from, uint64_t alignment, uint64_t size) {
   if (alignment < 16) alignment = 16;
@@ -37,7 +49,10 @@ void* take_from(Arena* from, uint64_t alignment, uint64_t size) {
     errno = ENOMEM;
     return nullptr;
   }
-  *reinterpret_cast<uint64_t*>(start - kHeader) = size;
+  const bool in_arena = from == &arena;
+  if (in_arena) changing(start - kHeader, kHeader);
+  *header_of(start) = {size, in_arena ? arena.last : 0};
+  if (in_arena) arena.last = start;
   from->top = (start + size + 15) / 16 * 16;
   if (from->top > from->high) from->high = from->top;
   return reinterpret_cast<void*>(start);
@@ -54,8 +69,21 @@ bool refused(uint64_t size, const void* pc, const void* frame) {
   return true;
 }
 
-uint64_t size_of(const void* pointer) {
-  return *reinterpret_cast<const uint64_t*>(reinterpret_cast<uint64_t>(pointer) - kHeader);
+uint64_t size_of(const void* pointer) { return header_of(reinterpret_cast<uint64_t>(pointer))->size; }
+
+// Freed blocks at the arena's end are dropped, and read as zero like what was never allocated.
+void give_back(uint64_t block) {
+  if (block < arena.floor || block >= arena.top) return;
+  changing(block - kHeader, kHeader);
+  header_of(block)->before |= Header::kFreed;
+  while (arena.last != 0 && (header_of(arena.last)->before & Header::kFreed) != 0) {
+    const uint64_t end = arena.last - kHeader;
+    const uint64_t before = header_of(arena.last)->before & ~Header::kFreed;
+    changing(end, arena.top - end);
+    std::memset(reinterpret_cast<void*>(end), 0, arena.top - end);
+    arena.top = end;
+    arena.last = before;
+  }
 }
 
 void* filled(void* block, size_t size) {
@@ -77,6 +105,12 @@ void* take_pages(size_t size) { return take(4096, size); }
 void arena_drop_to(uint64_t top) {
   if (arena.high > top) std::memset(reinterpret_cast<void*>(top), 0, arena.high - top);
   arena.top = arena.high = top;
+  arena_keep();
+}
+
+void arena_keep() {
+  arena.floor = arena.top;
+  arena.last = 0;
 }
 
 LoadingTarget::LoadingTarget() {
@@ -102,7 +136,9 @@ void* malloc(size_t size) {
 }
 
 void free(void* pointer) {
-  if (pointer != nullptr && !powercut::in_target_heap(pointer)) __libc_free(pointer);
+  if (pointer == nullptr) return;
+  if (!powercut::in_target_heap(pointer)) return __libc_free(pointer);
+  if (powercut::arena_active) powercut::give_back(reinterpret_cast<uint64_t>(pointer));
 }
 
 void* calloc(size_t count, size_t size) {

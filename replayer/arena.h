@@ -1,4 +1,6 @@
-// The heap of target code: a bump allocator at a fixed address, dropped as a whole.
+// The heap of target code: a bump allocator at a fixed address, dropped as a whole. Blocks at its end that an execution
+// has allocated and freed are given out again, so that a loop which allocates and frees comes back to its state
+// (loop_watch.h).
 // While `arena_active` is set, the process's malloc family (interposed in arena.cc) serves from here, so that
 // everything that target code and the libraries under it allocate vanishes with the execution.
 //
@@ -17,7 +19,9 @@ namespace powercut {
 struct Arena {
   uint64_t begin = 0, end = 0;
   uint64_t top = 0;   // next free byte
-  uint64_t high = 0;  // bytes below were handed out at some time and are scrubbed when dropped
+  uint64_t high = 0;   // bytes below were handed out at some time and are scrubbed when dropped
+  uint64_t floor = 0;  // blocks below are never given out again
+  uint64_t last = 0;   // the last block above it, 0: there is none
 };
 
 // One per process, since malloc is. Zero-initialised; set up by the Executor.
@@ -57,6 +61,8 @@ void* take_pages(size_t size);
 
 // Drops everything allocated since `top`; its bytes read as zero again.
 void arena_drop_to(uint64_t top);
+// Whatever is allocated by now is not given out again when it is freed: an execution begins.
+void arena_keep();
 
 }  // namespace powercut
 #endif  // POWERCUT_REPLAYER_ARENA_H_

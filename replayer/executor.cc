@@ -83,6 +83,15 @@ void* map_at(uint64_t address, uint64_t size) {
   return at;
 }
 
+// Target code may store there, but nothing of it lasts: each execution begins with 0, and the engine's own calls change
+// it in between.
+MemoryRange errno_range() {
+  const auto at = reinterpret_cast<uint64_t>(&errno);
+  return {at, at + sizeof errno};
+}
+
+bool is_word_of_errno(uint64_t word) { return word == (errno_range().begin & ~uint64_t{7}); }
+
 MemoryRange own_stack() {
   pthread_attr_t attributes;
   void* begin = nullptr;
@@ -412,6 +421,7 @@ Outcome Executor::run(Decisions* decisions, const std::function<void()>& body) {
   virtual_world.variant = variant_;
   arena_events.fill = variant_ == 0 ? 0 : kOtherFill;
   if (variant_ != 0) arena.top = arena.high = std::max(arena.top, arena.high) + kHeapShift;
+  arena_keep();
   fresh_ = {arena.top, arena_range_.end};
   // What an exception left by a jump has counted would be met by the next one.
   const ExceptionState exceptions = exception_state();
@@ -738,6 +748,7 @@ std::vector<std::pair<uint64_t, uint64_t>> Executor::changed_globals(const Mark&
   for (size_t i = since.words; i < words_.size(); ++i) {
     const uint64_t address = words_[i].address;
     if (bytes_range_.holds(address, 8) || arena_range_.holds(address, 8)) continue;
+    if (is_word_of_errno(address)) continue;
     now[address] = load_word(reinterpret_cast<const uint8_t*>(address));
   }
   std::vector<std::pair<uint64_t, uint64_t>> out(now.begin(), now.end());
@@ -913,7 +924,7 @@ void Executor::decide(uint32_t index, uint64_t mask) {
 }
 
 void Executor::before_change(uint64_t address, uint64_t size) {
-  if (!running_) return;
+  if (!running_ || fresh_.holds(address, size)) return;
   keep_words(address, size);
   if (writes_) note_write(address, size);
 }
@@ -955,7 +966,7 @@ WriteSet Executor::take_writes(const Mark& since) {
   // Like the heap below, globals are the same in all states that are compared.
   out.globals = stored.globals && std::any_of(before.begin(), before.end(), [&](const auto& word) {
                   return !bytes_range_.holds(word.first, 8) && !arena_range_.holds(word.first, 8) &&
-                         word.second != now(word.first);
+                         !is_word_of_errno(word.first) && word.second != now(word.first);
                 });
   const auto keep = [&](uint64_t base, uint64_t line, uint64_t mask, uint64_t loaded, auto* lines) {
     uint64_t changed = 0;
@@ -1025,6 +1036,7 @@ void Executor::overwrite(uint64_t address, uint64_t size) {
 
 void Executor::check_store(uint64_t address, uint64_t size, const void* pc, const void* frame) {
   if (pool_range_.holds(address, size) || MemoryRange{arena.begin, arena.top}.holds(address, size)) return;
+  if (errno_range().holds(address, size)) return;
   for (const MemoryRange& range : options_.globals) {
     if (range.holds(address, size)) return;
   }

@@ -146,6 +146,7 @@ Outcome AuditExecution::run(const std::function<void()>& body) {
 
 void AuditExecution::hold() {
   held_top_ = arena.top;
+  arena_keep();
   held_world_ = virtual_world.state;
   std::vector<MemoryRange> ranges = globals_;
   ranges.push_back(pool_);

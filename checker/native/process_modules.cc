@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include <algorithm>
-#include <cerrno>
 
 #include "replayer/arena.h"
 #include "tracer/format/build_id.h"
@@ -91,8 +90,6 @@ std::vector<MemoryRange> target_globals(const std::vector<ProcessModule>& before
     if (named(module, "libstdc++") && !whole_pages) add(module);
   }
   if (heap.begin != heap.end) out.push_back(heap);
-  const auto errno_at = reinterpret_cast<uint64_t>(&errno);
-  if (!whole_pages) out.push_back({errno_at, errno_at + sizeof errno});
   return out;
 }
 

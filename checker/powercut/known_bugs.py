@@ -255,9 +255,11 @@ def shows_site(bug: KnownBug, records: Sequence[dict[str, Any]]) -> bool:
 def _frames(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Of all that people see with a line of source.
 
-    Stores that decide, faults, the last store before the cut, and how lines came to their state.
+    Stores that decide (where none does, those that recovery has read), faults, the last store before the cut, and how
+    lines came to their state.
     """
-    places = [store for store in record.get("stores") or [] if store["decisive"]]
+    stores = record.get("stores") or []
+    places = [store for store in stores if store["decisive"]] or list(stores)
     places += [store for nested in record.get("nested_image") or [] for store in nested["recovery_stores"]]
     places += [event for line in (record.get("timeline") or {}).get("lines") or [] for event in line["events"]]
     places += [record[name] for name in ("fault", "last_store") if record.get(name)]

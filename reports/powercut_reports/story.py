@@ -202,13 +202,16 @@ def headline(finding: Finding) -> str:
 def summary_site(finding: Finding) -> str:
     """The source line that names the finding in one-line summaries: of the store that was lost, where one was.
 
-    Where no store is to blame it is where recovery died, else the last store of the operation.
+    Where no store is to blame it is where recovery died, else the last store of the operation, else the newest one that
+    recovery has read.
     """
     if finding.lost_site or finding.store_site:
         return finding.lost_site or finding.store_site
     decisive = next((group.site for group in involved(finding) if group.label and group.site), "")
     frame = own_frame(finding.fault.frames) if finding.fault else None
-    return decisive or (frame.site if frame else "") or finding.last_site or finding.last_function
+    newest = max(finding.stores, key=lambda store: store.event, default=None)
+    last = finding.last_site or finding.last_function or (newest.site if newest else "")
+    return decisive or (frame.site if frame else "") or last
 
 
 def standing(finding: Finding) -> str:

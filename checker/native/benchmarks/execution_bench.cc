@@ -212,6 +212,7 @@ class PlainSide : public Side {
   void recover() override {
     called([this] { open(); });
     held_ = arena.top;
+    arena_keep();
     if (!rehearsed_) {
       rehearsed_ = true;
       recovery_words_ = differences(image_);
