@@ -2,7 +2,9 @@
 //
 // Every loop turn and every call of target code is a step. After 4096 steps, 8192, 16384 and so on, and once more when
 // the budget is spent, the machine's state is kept at one step and compared with that at each of the next ones, for a
-// 64th of the steps taken. The state is all that the code's next instructions depend on: where it is, the registers
+// 64th of the steps taken. It is kept anew after 1, 2, 4, 8 and so on of them (Brent's algorithm): what the hooks have
+// left below the stack before they began to watch is found in uninitialised words of later frames, and is not there
+// again. The state is all that the code's next instructions depend on: where it is, the registers
 // that a call keeps, its stack from there up, and memory. Memory is compared through the journal of old words, which
 // holds each word that was stored to since. Where the state comes back, the same instructions follow for ever: target
 // code is deterministic, and whatever it is given from outside (clock, randomness) is in the state, too. A loop that
@@ -43,9 +45,10 @@ class LoopWatch {
 
  private:
   bool same_stack(LiveState live, const uint64_t* stack_end) const;
+  void keep(LiveState live, const uint64_t* stack_end, const std::function<uint64_t()>& mark);
 
   int64_t budget_ = 0, steps_ = 0, granted_ = 0;
-  int64_t next_look_ = 0, look_ends_ = 0;
+  int64_t next_look_ = 0, look_began_ = 0, look_ends_ = 0;
   bool looking_ = false;
   const uint64_t* at_ = nullptr;  // where the kept state begins
   std::vector<uint64_t> stack_;

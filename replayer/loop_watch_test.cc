@@ -81,6 +81,40 @@ TEST_F(LoopWatchTest, ALoopThatCountsInItsHeapIsNotKnownToGoOn) {
             Outcome::Kind::kUnknown);
 }
 
+// Blocks at the end of the heap are given out again once they are freed, in whatever order.
+TEST_F(LoopWatchTest, ALoopThatAllocatesAndFreesRepeatsItself) {
+  EXPECT_EQ(run([] {
+              for (;; step()) {
+                void* first = malloc(100);
+                void* second = aligned_alloc(64, 1000);
+                testing::store_to<uint64_t>(static_cast<uint64_t*>(second), 7);
+                free(first);
+                free(second);
+              }
+            }).kind,
+            Outcome::Kind::kSteps);
+}
+
+TEST_F(LoopWatchTest, ALoopThatAllocatesAndCountsInWhatItFreesIsNotKnownToGoOn) {
+  EXPECT_EQ(run([] {
+              for (uint64_t i = 0;; ++i, step()) {
+                auto* kept = static_cast<uint64_t*>(malloc(8));
+                testing::store_to<uint64_t>(kept, i);
+                store<uint64_t>(64, *kept);
+                free(kept);
+              }
+            }).kind,
+            Outcome::Kind::kUnknown);
+}
+
+// What it leaks makes each turn another state.
+TEST_F(LoopWatchTest, ALoopThatLeaksIsNotKnownToGoOn) {
+  EXPECT_EQ(run([] {
+              for (;; step()) testing::store_to<uint64_t>(static_cast<uint64_t*>(malloc(16)), 1);
+            }).kind,
+            Outcome::Kind::kUnknown);
+}
+
 // A cycle of many steps: a list in the pool whose end points to its beginning.
 TEST_F(LoopWatchTest, AListWithoutEndRepeatsItself) {
   for (uint64_t i = 0; i < 50; ++i) store<uint64_t>(i * 64, (i + 1) % 50 * 64);
