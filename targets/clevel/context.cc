@@ -61,7 +61,8 @@ bool Table::Publish(Thread* thread, const Context& next, uint64_t old_level, boo
   pmem::atomic_store(&words.old_context, old_context);
   if (old_level != 0) pmem::atomic_store(&words.old_level, old_level);
   pmem::persist(&words, sizeof words);
-  const uint64_t word = ((old_word >> kOffsetBits) + 1) << kOffsetBits | offset;
+  const uint64_t version = ((old_word >> kOffsetBits) + 1) & ((uint64_t{1} << options_.version_bits) - 1);
+  const uint64_t word = version << kOffsetBits | offset;
   uint64_t expected = old_word;
   __atomic_compare_exchange_n(&root()->context, &expected, word, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
   pmem::mark("context.swapped");

@@ -53,6 +53,7 @@ struct Options {
   uint8_t slots = 8;
   uint8_t first_log2 = 1;
   uint32_t auto_rehash = 1;
+  uint8_t version_bits = 16;
   uint32_t key_size = 8;
   uint32_t value_size = 8;
 };
