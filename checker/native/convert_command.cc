@@ -47,6 +47,18 @@ Json notes_json(const StreamSurvey& survey) {
   return notes;
 }
 
+// What the program stores where it says that there is no persistent memory is its own affair.
+void take_as_stored(const StreamPool& pool, uint32_t number, PoolShadow* shadow) {
+  std::ifstream file(pool.path, std::ios::binary);
+  for (const auto& [begin, end] : pool.disowned) {
+    std::vector<uint8_t> bytes(std::min(end, pool.window) - std::min(begin, pool.window));
+    file.clear();
+    file.seekg(static_cast<std::streamoff>(begin));
+    file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    shadow->store(number, begin, std::span(bytes).first(static_cast<size_t>(file.gcount())));
+  }
+}
+
 // Sentences about changes of the pools that are not in the trace: those that the tracer noticed, and what the files
 // hold now although no store of the trace, which `reader` is at the start of, put it there.
 std::vector<std::string> unseen_changes(const StreamSurvey& survey, const std::string& stream, TraceReader* reader) {
@@ -71,6 +83,7 @@ std::vector<std::string> unseen_changes(const StreamSurvey& survey, const std::s
   for (uint32_t i = 0; i < survey.pools.size(); ++i) {
     const StreamPool& pool = survey.pools[i];
     if (pool.path.empty() || !pool.used) continue;
+    take_as_stored(pool, i, &shadow);
     PoolDifference difference;
     // A pool that the program has removed holds nothing that could differ.
     if (!compare_file(pool.path, i, &shadow, &difference) || difference.bytes == 0) continue;

@@ -277,7 +277,7 @@ void Recorder::Entry::map(uint32_t pool, uint64_t address, uint64_t length, uint
 
 void Recorder::Entry::unmap(uint64_t address, uint64_t length) {
   if (powercut_ranges_unmap(recorder_.ranges_.get(), address, length) == 0) return;
-  powercut_stream_unmap(stream(), address, length);
+  powercut_stream_unmap(stream(), kPowercutGone, address, length);
 }
 
 void Recorder::Entry::store(uint64_t address, uint64_t size, uint32_t flags) {

@@ -265,7 +265,8 @@ void StreamTrace::mapped(int fd, uint64_t address, uint64_t length, uint64_t off
 }
 
 void StreamTrace::unmapped(uint64_t address, uint64_t length) {
-  if (powercut_ranges_unmap(ranges_.get(), address, length) != 0) powercut_stream_unmap(&stream_, address, length);
+  if (powercut_ranges_unmap(ranges_.get(), address, length) == 0) return;
+  powercut_stream_unmap(&stream_, kPowercutGone, address, length);
 }
 
 void StreamTrace::unmaps(uint64_t address, uint64_t length) {

@@ -299,6 +299,27 @@ void Converter::add(const StreamRecord& record) {
   }
 }
 
+// What is mapped again is the program's again.
+void take_out(std::vector<std::pair<uint64_t, uint64_t>>* ranges, uint64_t begin, uint64_t end) {
+  std::vector<std::pair<uint64_t, uint64_t>> left;
+  for (const auto& [from, to] : *ranges) {
+    if (from < std::min(to, begin)) left.emplace_back(from, std::min(to, begin));
+    if (std::max(from, end) < to) left.emplace_back(std::max(from, end), to);
+  }
+  *ranges = std::move(left);
+}
+
+void disown(const powercut_ranges& ranges, const StreamRecord& record, StreamSurvey* survey) {
+  const std::span<const powercut_range> all{ranges.ranges, ranges.count};
+  const uint64_t end = record.length > ~record.address ? ~uint64_t{0} : record.address + record.length;
+  for (const powercut_range& range : all) {
+    const uint64_t from = std::max(range.begin, record.address), to = std::min(range.end, end);
+    if (from >= to) continue;
+    const uint64_t offset = range.offset + (from - range.begin);
+    survey->pools[range.pool].disowned.emplace_back(offset, offset + (to - from));
+  }
+}
+
 }  // namespace
 
 std::optional<StreamSurvey> survey_stream(const std::string& path, TraceError* error) {
@@ -306,6 +327,7 @@ std::optional<StreamSurvey> survey_stream(const std::string& path, TraceError* e
   if (reader == nullptr) return std::nullopt;
   StreamSurvey survey;
   std::vector<uint64_t> sizes;  // now
+  const auto ranges = std::make_unique<powercut_ranges>();
   StreamRecord record;
   const auto grow = [&](uint32_t pool, uint64_t size) {
     survey.pools[pool].window = std::max(survey.pools[pool].window, pages(size));
@@ -327,8 +349,14 @@ std::optional<StreamSurvey> survey_stream(const std::string& path, TraceError* e
         pool.mapped = true;
         grow(record.pool, record.offset + record.length);
         if (pool.path.empty()) pool.size = std::max(pool.size, record.offset + record.length);
+        powercut_ranges_map(ranges.get(), record.address, record.length, record.pool, record.offset);
+        take_out(&pool.disowned, record.offset, record.offset + record.length);
         break;
       }
+      case kPowercutUnmap:
+        if (record.code == kPowercutDisowned) disown(*ranges, record, &survey);
+        powercut_ranges_unmap(ranges.get(), record.address, record.length);
+        break;
       case kPowercutFileWrite:
         survey.pools[record.pool].used = true;
         sizes[record.pool] = std::max(sizes[record.pool], record.address + record.bytes.size());

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tracer/format/writer.h"
@@ -18,7 +19,9 @@ struct StreamPool {
   uint64_t size = 0;     // bytes: the greatest size that the file had, or the greatest end of a mapping
   uint64_t window = 0;   // bytes of the trace's offset space that are its own
   uint64_t address = 0;  // of its first byte by the first mapping; 0 if never mapped
-  bool used = false;     // mapped or written; others have no window
+  // [begin, end) of the file that the program has disowned: it goes on to store there, and nobody records it.
+  std::vector<std::pair<uint64_t, uint64_t>> disowned = {};
+  bool used = false;  // mapped or written; others have no window
   bool mapped = false;
 };
 

@@ -132,7 +132,7 @@ TEST(Converter, PoolsGetWindowsAndMappingsOfOneFileAreOneMemory) {
   store(stream, 0x50008, "b");
   store(stream, 0x11008, "c", kPowercutStoreNt);
   store(stream, 0x20001, "d", kPowercutStoreRmw | kPowercutStoreAtomic);
-  powercut_stream_unmap(stream.get(), 0x50000, 4096);
+  powercut_stream_unmap(stream.get(), kPowercutGone, 0x50000, 4096);
   store(stream, 0x50008, "nowhere");
   powercut_stream_flush_line(stream.get(), kSite, kPowercutClwb, 0x20030);
   powercut_stream_flush_line(stream.get(), kSite, kPowercutClwb, 0x50000);
@@ -148,6 +148,24 @@ TEST(Converter, PoolsGetWindowsAndMappingsOfOneFileAreOneMemory) {
   EXPECT_EQ(got.survey.pools[2].offset, 8192u);
   ASSERT_TRUE(got.survey.end);
   EXPECT_EQ(got.survey.end->status, 7u);
+}
+
+// Until it is mapped again.
+TEST(Converter, WhatTheProgramDisownsIsKnownByItsPlaceInTheFile) {
+  using Ranges = std::vector<std::pair<uint64_t, uint64_t>>;
+  Stream stream;
+  powercut_stream_pool(stream.get(), "/one", 8192);
+  powercut_stream_map(stream.get(), 0, 0x10000, 4096, 4096);
+  powercut_stream_unmap(stream.get(), kPowercutDisowned, 0x10100, 0x200);
+  store(stream, 0x10180, "unseen");
+  powercut_stream_unmap(stream.get(), kPowercutGone, 0x10800, 0x100);
+  const Converted got = convert(stream.bytes());
+  EXPECT_EQ(got.survey.pools[0].disowned, (Ranges{{4096 + 0x100, 4096 + 0x300}}));
+  EXPECT_THAT(got.events, ElementsAre("cut", "phase run"));
+
+  powercut_stream_map(stream.get(), 0, 0x10180, 0x80, 4096 + 0x180);
+  EXPECT_EQ(convert(stream.bytes()).survey.pools[0].disowned,
+            (Ranges{{4096 + 0x100, 4096 + 0x180}, {4096 + 0x200, 4096 + 0x300}}));
 }
 
 TEST(Converter, PiecesOfAStringInstructionAreOneStoreALine) {

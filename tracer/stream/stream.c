@@ -89,8 +89,8 @@ void powercut_stream_map(powercut_stream* stream, uint32_t pool, uint64_t addres
   put64(stream, offset);
 }
 
-void powercut_stream_unmap(powercut_stream* stream, uint64_t address, uint64_t length) {
-  begin_record(stream, kPowercutUnmap, 0, 0, 16);
+void powercut_stream_unmap(powercut_stream* stream, uint32_t kind, uint64_t address, uint64_t length) {
+  begin_record(stream, kPowercutUnmap, kind, 0, 16);
   put64(stream, address);
   put64(stream, length);
 }

@@ -67,6 +67,10 @@ enum powercut_stream_note {
   kPowercutNoteOther = 4,
   kPowercutNoteUnseen = 5 /* of a change of a pool: the verdict is unknown */
 };
+enum powercut_stream_leave {
+  kPowercutGone = 0,
+  kPowercutDisowned = 1 /* mapped still, and no persistent memory by the program's own word */
+};
 enum powercut_stream_end { kPowercutExited = 0, kPowercutSignalled = 1 };
 
 typedef struct powercut_stream {
@@ -97,7 +101,7 @@ void powercut_stream_flush(powercut_stream* stream);
 void powercut_stream_pool(powercut_stream* stream, const char* path, uint64_t size);
 void powercut_stream_content(powercut_stream* stream, uint32_t pool, uint64_t offset, const void* bytes, uint32_t size);
 void powercut_stream_map(powercut_stream* stream, uint32_t pool, uint64_t address, uint64_t length, uint64_t offset);
-void powercut_stream_unmap(powercut_stream* stream, uint64_t address, uint64_t length);
+void powercut_stream_unmap(powercut_stream* stream, uint32_t kind, uint64_t address, uint64_t length);
 
 /* One that is longer than kPowercutMostStore becomes several pieces that end at line boundaries. */
 void powercut_stream_store(powercut_stream* stream, powercut_site site, uint32_t flags, uint64_t address,

@@ -214,6 +214,8 @@ const char* StreamReader::wrong(const StreamRecord& record) {
     case kPowercutFileSize:
     case kPowercutSync:
       return record.pool < pools_ ? nullptr : "a pool that was not defined";
+    case kPowercutUnmap:
+      return record.code <= kPowercutDisowned ? nullptr : "an unknown kind of unmapping";
     case kPowercutFlush:
       return record.code >= kPowercutClwb && record.code <= kPowercutClflush ? nullptr : "an unknown kind of flush";
     case kPowercutFence:

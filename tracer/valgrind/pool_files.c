@@ -157,7 +157,7 @@ void pc_pool_registered(Addr address, ULong length, Bool always) {
 static void after_mmap(ThreadId tid, UWord* args, Addr address) {
   enum { kTypeMask = 0x0F }; /* MAP_SHARED is 1, MAP_SHARED_VALIDATE 3 */
   const ULong length = VG_PGROUNDUP(args[1]);
-  pc_unmap(address, length);
+  pc_unmap(kPowercutGone, address, length);
   if ((args[3] & VKI_MAP_ANONYMOUS) != 0) return;
   const Int pool = pool_of(tid, (Int)args[4]);
   if (pool < 0) return;
@@ -172,12 +172,12 @@ static void after_mremap(Addr from, ULong old_length, Addr to, ULong new_length,
   enum { kDontUnmap = 4 };
   const powercut_range* found = powercut_ranges_at(pc_ranges(), from);
   if (found == NULL || found->begin > from) {
-    pc_unmap(to, new_length);
+    pc_unmap(kPowercutGone, to, new_length);
     return;
   }
   const UInt pool = found->pool;
   const ULong offset = found->offset + (from - found->begin);
-  if ((flags & kDontUnmap) == 0) pc_unmap(from, VG_PGROUNDUP(old_length));
+  if ((flags & kDontUnmap) == 0) pc_unmap(kPowercutGone, from, VG_PGROUNDUP(old_length));
   pc_map(pool, to, VG_PGROUNDUP(new_length), offset);
 }
 
@@ -259,7 +259,7 @@ void pc_post_syscall(ThreadId tid, UInt number, UWord* args, UInt count, SysRes 
       after_mmap(tid, args, value);
       break;
     case __NR_munmap:
-      pc_unmap(args[0], VG_PGROUNDUP(args[1]));
+      pc_unmap(kPowercutGone, args[0], VG_PGROUNDUP(args[1]));
       break;
     case __NR_mremap:
       after_mremap(args[0], args[1], value, args[2], args[3]);

@@ -153,14 +153,14 @@ void pc_map(UInt pool, Addr address, ULong length, ULong offset) {
   update_window();
 }
 
-void pc_unmap(Addr address, ULong length) {
+void pc_unmap(UInt kind, Addr address, ULong length) {
   if (powercut_ranges_unmap(&ranges, address, length) == 0) return;
-  powercut_stream_unmap(&stream, address, length);
+  powercut_stream_unmap(&stream, kind, address, length);
   update_window();
 }
 
 void pc_pools_end(void) {
-  pc_unmap(0, ~0ull);
+  pc_unmap(kPowercutDisowned, 0, ~0ull);
   for (UInt tid = 0; tid < VG_N_THREADS; ++tid) set_unfenced(tid, False);
 }
 

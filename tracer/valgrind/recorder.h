@@ -34,7 +34,8 @@ powercut_ranges* pc_ranges(void);
 powercut_site pc_site(ThreadId tid);
 
 void pc_map(UInt pool, Addr address, ULong length, ULong offset);
-void pc_unmap(Addr address, ULong length);
+/* `kind`: a powercut_stream_leave. */
+void pc_unmap(UInt kind, Addr address, ULong length);
 /* Nothing that follows concerns persistent memory, until something is mapped again. */
 void pc_pools_end(void);
 

@@ -53,7 +53,7 @@ static Bool pmemcheck_request(ThreadId tid, UWord* args, UWord* answer) {
       return True;
     case kPmcRemoveMapping:
       powercut_ranges_unmap(&elsewhere, args[1], args[2]);
-      pc_unmap(args[1], args[2]);
+      pc_unmap(kPowercutDisowned, args[1], args[2]);
       return True;
     case kPmcCheckIsPmem:
       *answer = is_pmem(args[1], args[2]);
