@@ -17,6 +17,7 @@ std::optional<std::string> ConcreteReplay::run(const ConcreteImage& image, const
   wanted_ = &image;
   then_ = &then;
   image_ = {};
+  reads_.clear();
   return enter(0, legal);
 }
 
@@ -57,7 +58,8 @@ std::optional<std::string> ConcreteReplay::recover(size_t depth) {
     executor_->undo(start);
     return std::nullopt;
   }
-  note_reads();
+  const std::vector<uint64_t>& read = executor_->reads().lines;
+  reads_.insert(reads_.end(), read.begin(), read.end());
   if (outcome.returned()) {
     if (auto cut = executor_->cut_after_recovery()) cuts.push_back(std::move(*cut));
   }
@@ -91,12 +93,16 @@ std::optional<std::string> ConcreteReplay::descend(size_t depth, const std::vect
          ", or its stores are not the given ones";
 }
 
-// A line is decided when the finding's execution observed it. This one read whole contents, so it can confirm
-// that, not find it out.
+// A line is decided when the finding's executions observed it: what one cut has left may be read after the next one
+// only. These read whole contents, so they can confirm that, not find it out.
 void ConcreteReplay::note_reads() {
-  const std::vector<uint64_t>& read = executor_->reads().lines;
-  for (Image::Line& line : image_.levels.back()) {
-    line.decided = line.decided && std::find(read.begin(), read.end(), line.line) != read.end();
+  std::vector<uint64_t> read = reads_;
+  read.insert(read.end(), executor_->reads().lines.begin(), executor_->reads().lines.end());
+  std::sort(read.begin(), read.end());
+  for (std::vector<Image::Line>& level : image_.levels) {
+    for (Image::Line& line : level) {
+      line.decided = line.decided && std::binary_search(read.begin(), read.end(), line.line);
+    }
   }
 }
 

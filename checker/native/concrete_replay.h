@@ -46,7 +46,8 @@ class ConcreteReplay {
 
   // The image at hand, cut by cut, for a report: within `then`.
   const Image& image() const { return image_; }
-  // Corrects `decided` of the last level's lines: what was observed since recovery began.
+  // Corrects `decided` of the image's lines: those that no recovery, and nothing after the last one, has observed are
+  // not. Within `then`.
   void note_reads();
 
  private:
@@ -63,6 +64,7 @@ class ConcreteReplay {
   const ConcreteImage* wanted_ = nullptr;
   const Then* then_ = nullptr;
   Image image_;
+  std::vector<uint64_t> reads_;  // lines that the recoveries before the last one observed
 };
 
 }  // namespace powercut

@@ -73,7 +73,7 @@ void Exploration::note_maxima(const Instant& instant) {
                      {"in_flight", history.in_flight()}}},
                    {"key", key ? key_name(*key) : Json(nullptr)},
                    {"stack", stack != nullptr ? frames_json(frames_.resolve(*stack))
-                                              : frames_json(follower_->reader().stack(last_store_))}}};
+                                              : frames_json(follower_->reader().stack(follower_->last_store()))}}};
   };
   const Executor::RecoveryPeaks& peaks = executor_.recovery_peaks();
   note("recovery.stores", peaks.stores.value, &peaks.stores.stack, std::nullopt);
@@ -144,7 +144,7 @@ void Exploration::tell(const Watch& watch) {
     told.push_back(std::move(exposure));
     searching = searching && watch(reached());
   }
-  functional_.judge(told, trusted, {{"stack", frames_json(follower_->reader().stack(last_store_))}});
+  functional_.judge(told, trusted);
 }
 
 void Exploration::settle_findings() {
@@ -180,9 +180,7 @@ ChunkResult Exploration::explore(const Chunk& chunk, const std::set<uint64_t>& s
       continue;
     }
     visit(instant, watch);
-  } while (result_.distrust.empty() && follower_->next([this](const Event& event) {
-    if (event.kind == EventKind::kStore || event.kind == EventKind::kNtStore) last_store_ = event.stack;
-  }));
+  } while (result_.distrust.empty() && follower_->next());
 
   settle_findings();
   result_.troubles = executor_.doubts();

@@ -63,7 +63,6 @@ class Exploration {
   FunctionalCheck functional_;
   std::unique_ptr<Explorer> explorer_;
   std::ofstream dump_;
-  uint32_t last_store_ = 0;  // of the trace, before the crash point at hand: its stack
   ChunkResult result_;
   double exploring_seconds_ = 0;  // wall clock inside crash points
 };

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "checker/native/finding_parts.h"
 
 namespace powercut {
 namespace {
@@ -58,8 +59,7 @@ std::vector<std::optional<Exposure>> FunctionalCheck::ask(const std::vector<Quer
   return out;
 }
 
-void FunctionalCheck::judge(const std::vector<Exposure>& exposures, bool trusted, const Json& last_store) {
-  last_store_ = last_store;
+void FunctionalCheck::judge(const std::vector<Exposure>& exposures, bool trusted) {
   if (!trusted) give_up();
   if (waiting() && settles_here()) settle();
   if (exposures.empty()) return;
@@ -109,7 +109,9 @@ Json FunctionalCheck::event(const Exposure& exposure) const {
   Json finding =
       finding_event(exposure, {follower_->model(), follower_->frontier(), follower_->history(), follower_->timeline(),
                                follower_->reader(), follower_->instant(), frames_, policy_});
-  if (!last_store_.is_null()) finding["last_store"] = last_store_;
+  if (const uint32_t stack = follower_->last_store()) {
+    finding["last_store"] = {{"stack", frames_json(follower_->reader().stack(stack))}};
+  }
   return finding;
 }
 

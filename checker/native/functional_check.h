@@ -43,9 +43,8 @@ class FunctionalCheck {
 
   // What exploring the crash point at hand has shown. Preconditions: the follower has followed the model to it, and
   // nothing of it is installed in the executor but the lines of the first cut.
-  // `last_store`: of the trace before the crash point, as findings tell of it; null: they do not.
   // `trusted`: false when the executor does not hold what it should, so that nothing may be run any more.
-  void judge(const std::vector<Exposure>& exposures, bool trusted = true, const Json& last_store = nullptr);
+  void judge(const std::vector<Exposure>& exposures, bool trusted = true);
   // Whether findings wait for the end of their operation, and a crash point at which they can be settled.
   bool waiting() const { return !waiting_.empty(); }
   bool settles_here() const { return !follower_->history().in_flight(); }
@@ -72,7 +71,6 @@ class FunctionalCheck {
   FrameResolver* frames_;
   Report report_;
   const bool was_cut_;  // by the scenario itself
-  Json last_store_;
   ResultBuffer buffer_;
   std::vector<Waiting> waiting_;
 };

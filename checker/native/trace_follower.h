@@ -39,6 +39,7 @@ class TraceFollower {
   bool next(const Saw& saw) {
     return walk_.next([&](const Event& event) {
       timeline_.apply(event);
+      if (event.kind == EventKind::kStore || event.kind == EventKind::kNtStore) last_store_ = event.stack;
       saw(event);
     });
   }
@@ -55,6 +56,8 @@ class TraceFollower {
   const History& history() const { return walk_.history(); }
   const Frontier& frontier() const { return frontier_; }
   const LineTimeline& timeline() const { return timeline_; }
+  // The stack of the trace's last store up to here, of whatever line; 0 when there is none, or it has none.
+  uint32_t last_store() const { return last_store_; }
 
  private:
   std::unique_ptr<TraceReader> reader_;
@@ -62,6 +65,7 @@ class TraceFollower {
   TraceWalk walk_;
   Frontier frontier_;
   LineTimeline timeline_;
+  uint32_t last_store_ = 0;
 };
 
 }  // namespace powercut

@@ -105,7 +105,7 @@ def test_a_finding_is_reproduced_and_its_image_written(kv: Kv) -> None:
     # With a recovery that accepts everything it does not hold any more.
     record["program"]["recover"] = ["true", "pool"]
     Path(file).write_text(json.dumps(record))
-    assert kv.cli("reproduce", file).code == 0
+    assert kv.cli("reproduce", file, "--trust").code == 0
 
 
 def test_a_finding_that_does_not_fit_its_trace_is_refused(kv: Kv) -> None:
