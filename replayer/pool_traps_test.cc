@@ -138,6 +138,9 @@ TEST_F(PoolTraps, InstructionsAreHeardAsHooksWouldSayThem) {
               _mm_sfence();  // not followed to
             }),
             (std::vector<std::string>{"store 128 8", "flush 128", "fence"}));
+  // Right behind the flush.
+  EXPECT_EQ(heard([=] { asm volatile("clflush (%0)\n\tsfence" : : "r"(word) : "memory"); }),
+            (std::vector<std::string>{"flush 128", "fence"}));
   EXPECT_EQ(heard([=] {
               void* to = word;
               uint64_t turns = 100;
