@@ -148,7 +148,7 @@ def test_marks_titles_and_long_lines() -> None:
 def test_the_finding_that_is_explained_is_that_of_the_tutorial() -> None:
     (shown,) = [block for block in blocks(read("docs/reading-a-report.md")) if block.language == "text"]
     lines = [line for line in shown.text.splitlines() if not line.startswith("SUMMARY")]
-    assert len(lines) == 11
+    assert len(lines) == 12
     assert not set(lines) - set(read("docs/tutorial.md").splitlines())
 
 

@@ -64,8 +64,8 @@ def test_the_readme_holds(tmp_path: Path, language: str, suffix: str, clang: str
     text = source.read_text(encoding="utf-8").splitlines()
     value = 1 + next(i for i, line in enumerate(text) if "memcpy(slot->value[0]" in line)
     commit = 1 + next(i for i, line in enumerate(text) if "__atomic_store_n(word, value" in line)
-    assert re.search(rf"store \w  memcpy\(slot->value\[0\].* {source.name}:{value} +lost", found.stdout)
-    assert re.search(rf"store \w  __atomic_store_n.* {source.name}:{commit} +persisted", found.stdout)
+    assert re.search(rf"store \w  memcpy\(slot->value\[0\].* {source.name}:{value} +torn", found.stdout)
+    assert re.search(rf"store \w  __atomic_store_n.* {source.name}:{commit}", found.stdout)
     assert "ERROR: powercut: torn-value  (target ledger:default, scenario ledger)" in found.stdout
     assert "_target." not in found.stdout
 
@@ -85,13 +85,14 @@ def test_a_library_that_went_past_the_pass_is_seen_all_the_same(tmp_path: Path) 
     assert run(f"{archive} && {link}", folder, "clang-19").returncode == 0
     plain = run("powercut run ./libledger.so", folder, "clang-19")
     assert plain.returncode == ExitCode.CLEAN, plain.stdout + plain.stderr
-    # The same library through the pass: the same crash states.
+    # The same library through the pass: the same crash points. Between them a copy of libc is seen move by move in the
+    # first one, and as pieces of a mem* call in any order in the second.
     archive = archive.replace("clang-19", "powercut cc")
     assert run(f"rm libexample.a && {archive} && {link}", folder, "clang-19").returncode == 0
     compiled = run("powercut run ./libledger.so", folder, "clang-19")
     assert compiled.returncode == ExitCode.CLEAN
-    states = re.compile(r"([\d,]+) crash states")
-    assert states.findall(plain.stdout) == states.findall(compiled.stdout)
+    points = re.compile(r"([\d,]+) crash points")
+    assert points.findall(plain.stdout) == points.findall(compiled.stdout) != []
 
 
 @pytest.fixture
