@@ -172,8 +172,12 @@ class _Search:
             if tried is None:
                 break
             best = tried
-            if best.held:
+            if best.held and (culprits.first_role == "store" or best.run["verdict"] == "consistent"):
                 return "order", best
+            if best.held:
+                # What the program stores next, stored first: another order of the stores moves findings about, and
+                # mends nothing where some remain.
+                return "atomicity", best
             if class_of(self.record)[0] == "leak" and culprits.first_role == "next-store":
                 # To name blocks before they are allocated, or to free them before they are let go, leaks nothing and is
                 # worse. Not every target's checks see it, so more moves are no evidence.
