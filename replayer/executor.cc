@@ -214,14 +214,7 @@ class OtherMemory {
 };
 OtherMemory other_memory;
 
-void cannot_follow(const std::string& what, const void* pc, const void* frame) {
-  arena_active = false;
-  Outcome outcome;
-  outcome.kind = Outcome::Kind::kUnknown;
-  outcome.text = what;
-  outcome.stack = stack_of(pc, frame);
-  current->stop(std::move(outcome));
-}
+void cannot_follow(const std::string& what, const void* pc, const void* frame) { current->give_up(what, pc, frame); }
 
 void hang(const void* pc, const void* frame) {
   arena_active = false;
