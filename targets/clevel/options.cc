@@ -35,6 +35,7 @@ constexpr const char* kInterleaves[] = {
     "none", "expand_in_search", "expand_in_insert", "expand_unpersisted", "rehash_in_update", "rehash_in_erase",
     nullptr};
 constexpr const char* kSlots[] = {"4", "8", "16", nullptr};
+constexpr const char* kVersions[] = {"4", "8", "16", nullptr};
 
 enum Key { kFirst, kSlotCount, kAutoExpand, kAutoRehash, kInterleave, kVersionBits, kBug, kKeys };
 constexpr OptionSpec kSpecs[kKeys] = {
@@ -43,7 +44,7 @@ constexpr OptionSpec kSpecs[kKeys] = {
     {"auto_expand", kSwitch},
     {"auto_rehash", nullptr, 0, uint64_t{1} << 20},
     {"interleave", kInterleaves},
-    {"version_bits", nullptr, 1, 16},
+    {"version_bits", kVersions},
     {"bug", kBugs},
 };
 
@@ -56,9 +57,9 @@ const char* const kOptionLines[] = {
     "auto_rehash=1|0|2|8|...: buckets that the rehashing thread is given time for after each operation",
     "interleave=none|expand_in_search|expand_in_insert|expand_unpersisted|rehash_in_update|rehash_in_erase: a step of "
     "another thread that falls into an operation, at the place that the paper's context checks are for",
-    "version_bits=16|1|2|...|15: bits of the context's version. Where a loop publishes for ever, few of them let its "
-    "state "
-    "come back soon, so that it is found to be endless",
+    "version_bits=16|8|4: bits of the context's version, which must not come round between two looks of a thread. "
+    "Where a "
+    "loop publishes for ever, few of them let its state come back soon, so that it is found to be endless",
     "bug=none|index_after_context|index_before_items|rehash_clear_first|insert_unordered|insert_unflushed|"
     "insert_into_last|update_unordered|update_frees_first|update_first_copy|erase_first_copy|context_unordered|"
     "context_in_place|level_uninitialised|expand_without_help|buffers_not_scanned|insert_not_redone|"
@@ -67,7 +68,7 @@ const char* const kOptionLines[] = {
 
 powercut_status ParseOptions(const powercut_config& config, Options* out) {
   uint64_t chosen[kKeys] = {/*first=*/2,       /*slots=*/1,      /*auto_expand=*/1,
-                            /*auto_rehash=*/1, /*interleave=*/0, /*version_bits=*/16, /*bug=*/0};
+                            /*auto_rehash=*/1, /*interleave=*/0, /*version_bits=*/2, /*bug=*/0};
   bool hardened = false;
   const powercut_status status = ReadOptions(config, "clevel", kSpecs, chosen, &hardened);
   if (status != POWERCUT_OK) return status;
@@ -84,7 +85,7 @@ powercut_status ParseOptions(const powercut_config& config, Options* out) {
                  .slots = static_cast<uint8_t>(4u << chosen[kSlotCount]),
                  .first_log2 = static_cast<uint8_t>(std::countr_zero(chosen[kFirst])),
                  .auto_rehash = static_cast<uint32_t>(chosen[kAutoRehash]),
-                 .version_bits = static_cast<uint8_t>(chosen[kVersionBits]),
+                 .version_bits = static_cast<uint8_t>(4u << chosen[kVersionBits]),
                  .key_size = config.key_size,
                  .value_size = config.value_size};
   return POWERCUT_OK;
