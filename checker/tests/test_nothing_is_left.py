@@ -40,13 +40,13 @@ def holders(file: Path) -> list[int]:
 
 
 def exploring(file: Path) -> list[int]:
-    """The engines that explore with a file mapped; the first is no worker."""
-    found = []
+    """The engine that explores with a file mapped, without its workers."""
+    parents = {}
     for pid in holders(file):
         with contextlib.suppress(OSError):
             if b"\0explore\0" in Path(f"/proc/{pid}/cmdline").read_bytes():
-                found.append(pid)
-    return sorted(found)
+                parents[pid] = int(Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
+    return [pid for pid, parent in parents.items() if parent not in parents]
 
 
 def wait_until(condition: object, seconds: float = 60) -> bool:

@@ -105,12 +105,12 @@ TX, ATOMIC = MAPS
 NOT_ALLOCATED = "is no allocated object"
 QUICK = (
     Misuse(map=TX, bug="value-not-flushed", operation="update 1 11", invariant="lost-item",
-           says="'1=10' instead of '1=11'", line="D_RW(entry)->value = value;"),
+           says="'1=11' is missing, and there is '1=10'", line="D_RW(entry)->value = value;"),
     # Its store is the first after a jump that Valgrind has followed; it was placed where the jump is.
     Misuse(map=ATOMIC, bug="mark-not-persisted", operation="insert 9 90", invariant="recovery-failed",
            says="counts 2 items and holds 3", line="root->count_uncertain = 1;"),
     Misuse(map=ATOMIC, bug="drain-dropped", operation="update 1 11", invariant="lost-item",
-           says="'1=10' instead of '1=11'", line="*field = value;"),
+           says="'1=11' is missing, and there is '1=10'", line="*field = value;"),
     Misuse(map=ATOMIC, bug="constructor-not-persisted", operation="insert 9 90", invariant="recovery-failed",
            says="has the label", line="memcpy(entry->label, label, sizeof(label));"),
 )  # fmt: skip
@@ -124,9 +124,9 @@ LONG = (
     Misuse(map=TX, bug="rehash-next-not-added", operation="rehash", invariant="recovery-failed",
            says="counts 2 items and holds 1", line="D_RW(entry)->next = *head;"),
     Misuse(map=TX, bug="persist-dropped", operation="update 1 11", invariant="lost-item",
-           says="'1=10' instead of '1=11'", line="D_RW(entry)->value = value;"),
+           says="'1=11' is missing, and there is '1=10'", line="D_RW(entry)->value = value;"),
     Misuse(map=ATOMIC, bug="persist-dropped", operation="update 1 11", invariant="lost-item",
-           says="'1=10' instead of '1=11'", line="*field = value;"),
+           says="'1=11' is missing, and there is '1=10'", line="*field = value;"),
     Misuse(map=ATOMIC, bug="removed-then-freed", operation="erase 1", invariant="recovery-failed",
            says="is allocated, not reached", line="if (!failed) POBJ_FREE(&entry);"),
     Misuse(map=TX, bug="free-at-once", operation="erase 1", invariant="recovery-failed",

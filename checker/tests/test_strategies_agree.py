@@ -48,7 +48,16 @@ COSTLY = frozenset(
     }
 )
 #: And not at all with one: more than the 15 s of the measurement each.
-TOO_COSTLY = frozenset({"duplicates_resized", "layout_8x8_slots_16", "shrink", "shrink_turned_around"})
+TOO_COSTLY = frozenset(
+    {
+        "duplicates_resized",
+        "layout_8x8_slots_16",
+        "shrink",
+        "shrink-two-pointers",
+        "shrink_turned_around",
+        "traditional_shrink_turned_around",
+    }
+)
 #: One scenario for each part of level, for the comparisons that need no breadth.
 FEW = ("duplicates_left_by_crash_update", "insert_move_top", "update_full_bucket")
 #: Targets that are compared with the eager reference too, under every option.
@@ -118,7 +127,7 @@ def quick(case: Case) -> bool:
     """One variant, and of the rest what exercises something of its own."""
     subject = case.subject
     if subject.toggle or subject.target != "level":
-        return case.model == "adr" and case.nested == 1
+        return case.model == "adr" and case.nested == (0 if subject.scenario.name in TOO_COSTLY else 1)
     if subject.variant != "hardened":
         return False
     deepest = 0 if subject.scenario.name in COSTLY | TOO_COSTLY else 1
