@@ -153,6 +153,11 @@ void WorkerProcess::start(const Task& task, std::span<WorkerProcess* const> othe
 }
 
 bool WorkerProcess::read_some() {
+  // The pipe alone does not tell: a process that the target started holds it open after the worker has died. What a
+  // worker sent before it died is in the pipe by the time that it is seen to be dead.
+  siginfo_t ended{};
+  const bool dead =
+      waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid != 0;
   char buffer[65536];
   pollfd ready{messages_, POLLIN, 0};
   while (poll(&ready, 1, 0) > 0) {
@@ -161,7 +166,7 @@ bool WorkerProcess::read_some() {
     if (n <= 0) return false;
     parser_.feed({buffer, static_cast<size_t>(n)});
   }
-  return !parser_.damaged();
+  return !dead && !parser_.damaged();
 }
 
 void WorkerProcess::watch(double still, double at_one_point) {

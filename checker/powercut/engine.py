@@ -8,6 +8,7 @@ an engine that died has judged nothing.
 
 import contextlib
 import os
+import select
 import signal
 import subprocess
 import tempfile
@@ -24,6 +25,7 @@ GRACE_SECONDS = 5.0
 _STDERR_LINES = 5
 #: Seconds in which an engine ends that was asked to end at once.
 _ENDING_SECONDS = 3.0
+_SECONDS_PER_LOOK = 0.2
 
 StreamItem = tuple[events.Event, dict[str, Any]]
 
@@ -103,8 +105,7 @@ def stream(
         if interrupt:
             interrupt.add(process)
         try:
-            assert process.stdout is not None
-            for line in process.stdout:
+            for line in _lines(process):
                 if not line.strip():
                     continue
                 try:
@@ -135,6 +136,27 @@ def stream(
             if process.stdout is not None:
                 process.stdout.close()
             process.wait()
+
+
+def _lines(process: "subprocess.Popen[str]") -> Iterator[str]:
+    """What a process writes, until it has ended. The end of the pipe alone does not tell: what the target has started
+    may hold it open long after the engine was killed. All that an engine wrote is in the pipe when it is seen dead."""
+    assert process.stdout is not None
+    pipe = process.stdout.fileno()
+    rest: list[bytes] = []  # of a line that may be long
+    while True:
+        dead = process.poll() is not None
+        ready, _, _ = select.select([pipe], [], [], 0 if dead else _SECONDS_PER_LOOK)
+        chunk = os.read(pipe, 1 << 16) if ready else b""
+        rest.append(chunk)
+        if b"\n" in chunk:
+            *lines, last = b"".join(rest).split(b"\n")
+            rest = [last]
+            for line in lines:
+                yield line.decode("utf-8", "replace")
+        if not chunk and (ready or dead):
+            break
+    yield b"".join(rest).decode("utf-8", "replace")
 
 
 def single(

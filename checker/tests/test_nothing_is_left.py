@@ -6,12 +6,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from powercut import paths
+
+Start = Callable[[Path], subprocess.Popen[str]]
 
 
 def library(name: str) -> Path:
@@ -21,16 +23,26 @@ def library(name: str) -> Path:
     return path
 
 
-@pytest.fixture
-def forking(tmp_path: Path) -> Path:
+def own_copy(tmp_path: Path, name: str) -> Path:
     """A library under a path of its own, by which the processes that have it mapped are known."""
-    copy = tmp_path / "forking.so"
-    copy.write_bytes(library("recovery_forks").read_bytes())
+    copy = tmp_path / f"{name}.so"
+    copy.write_bytes(library(name).read_bytes())
     return copy
 
 
+@pytest.fixture
+def forking(tmp_path: Path) -> Path:
+    return own_copy(tmp_path, "recovery_forks")
+
+
+@pytest.fixture
+def blocking(tmp_path: Path) -> Path:
+    """It blocks until the watchdog acts: long enough to be met while it explores, on any machine."""
+    return own_copy(tmp_path, "recovery_forks_and_blocks")
+
+
 def holders(file: Path) -> list[int]:
-    """The processes that have a file mapped."""
+    """The processes that have a file, or one of a folder's, mapped."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
@@ -59,33 +71,43 @@ def wait_until(condition: object, seconds: float = 60) -> bool:
     return False
 
 
-@pytest.fixture
-def ended_anyway(forking: Path) -> Iterator[None]:
-    yield
-    for pid in holders(forking):
-        with contextlib.suppress(OSError):
-            os.kill(pid, signal.SIGKILL)
-
-
-def start(forking: Path, *more: str) -> subprocess.Popen[str]:
-    scenarios = forking.parent / "scenarios"
+def command(target: Path) -> subprocess.Popen[str]:
+    scenarios = target.parent / "scenarios"
     scenarios.mkdir(exist_ok=True)
     (scenarios / "fill.toml").write_text(
         'schema = 1\nname = "fill"\nsummary = "For a test."\ntargets = ["pair"]\ncore = true\n'
         '[pool]\nsize = "256KiB"\n[[phase]]\nname = "main"\nsteps = [{ op = "insert", from = 1, to = 10 }]\n'
     )
     return subprocess.Popen(
-        [sys.executable, "-m", "powercut", "run", str(forking), "--scenario", "fill", "--no-canary", *more],
-        cwd=forking.parent,
+        [sys.executable, "-m", "powercut", "run", str(target), "--scenario", "fill", "--no-canary"],
+        cwd=target.parent,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     )
 
 
-@pytest.mark.usefixtures("real_engine", "ended_anyway")
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Starts the command for a library; whatever the test finds, nothing of it outlives the test."""
+    started: list[subprocess.Popen[str]] = []
+
+    def run(target: Path) -> subprocess.Popen[str]:
+        started.append(command(target))
+        return started[-1]
+
+    yield run
+    for pid in holders(tmp_path):
+        with contextlib.suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
+    for each in started:
+        each.kill()
+        each.communicate(timeout=100)
+
+
+@pytest.mark.usefixtures("real_engine")
 class TestNothingIsLeft:
-    def test_after_a_run(self, forking: Path) -> None:
+    def test_after_a_run(self, start: Start, forking: Path) -> None:
         run = start(forking)
         said, _ = run.communicate(timeout=500)
         assert run.returncode == 3, said
@@ -93,20 +115,19 @@ class TestNothingIsLeft:
         assert holders(forking) == []
 
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-    def test_after_a_signal(self, forking: Path, number: signal.Signals) -> None:
-        run = start(forking)
-        assert wait_until(lambda: holders(forking))
+    def test_after_a_signal(self, start: Start, blocking: Path, number: signal.Signals) -> None:
+        run = start(blocking)
+        assert wait_until(lambda: exploring(blocking))
         run.send_signal(number)
         run.communicate(timeout=100)
-        assert wait_until(lambda: not holders(forking), 5)
+        assert wait_until(lambda: not holders(blocking), 5)
 
-    def test_after_the_engine_was_killed(self, forking: Path) -> None:
-        run = start(forking)
-        found: list[int] = []
-        assert wait_until(lambda: found.extend(exploring(forking)) or found)
-        os.kill(found[0], signal.SIGKILL)
+    def test_after_the_engine_was_killed(self, start: Start, blocking: Path) -> None:
+        run = start(blocking)
+        assert wait_until(lambda: exploring(blocking))
+        os.kill(exploring(blocking)[0], signal.SIGKILL)
         run.communicate(timeout=500)
-        assert wait_until(lambda: not holders(forking), 5)
+        assert wait_until(lambda: not holders(blocking), 5)
 
 
 @pytest.mark.usefixtures("real_engine")
