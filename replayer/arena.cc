@@ -4,17 +4,28 @@
 
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <stdexcept>
 
 #include "replayer/faults_allocation.h"
 
-// glibc's own entry points, which interposition leaves reachable.
+// The entry points that interposition leaves reachable: glibc's own or, in a build for it, the address sanitizer's.
+#if defined(__has_feature) && __has_feature(address_sanitizer)
+#define POWERCUT_SYSTEM(name) __interceptor_##name
+#define POWERCUT_SANITIZED_HEAP 1
+#else
+#define POWERCUT_SYSTEM(name) __libc_##name
+#define POWERCUT_SANITIZED_HEAP 0
+#endif
 extern "C" {
-void* __libc_malloc(size_t size);
-void* __libc_calloc(size_t count, size_t size);
-void* __libc_realloc(void* pointer, size_t size);
-void* __libc_memalign(size_t alignment, size_t size);
-void __libc_free(void* pointer);
+void* POWERCUT_SYSTEM(malloc)(size_t size);
+void* POWERCUT_SYSTEM(calloc)(size_t count, size_t size);
+void* POWERCUT_SYSTEM(realloc)(void* pointer, size_t size);
+void* POWERCUT_SYSTEM(memalign)(size_t alignment, size_t size);
+void POWERCUT_SYSTEM(free)(void* pointer);
+#if POWERCUT_SANITIZED_HEAP
+size_t __interceptor_malloc_usable_size(void* pointer);
+#endif
 }
 
 namespace powercut {
@@ -58,8 +69,8 @@ void* take_from(Arena* from, uint64_t alignment, uint64_t size) {
   return reinterpret_cast<void*>(start);
 }
 
-// Where neither target code runs nor a target is loaded: glibc's own.
-bool served_by_glibc() { return !arena_active && !loading; }
+// Where neither target code runs nor a target is loaded.
+bool served_by_system() { return !arena_active && !loading; }
 
 void* take(uint64_t alignment, uint64_t size) { return take_from(arena_active ? &arena : &load_heap, alignment, size); }
 
@@ -84,6 +95,16 @@ void give_back(uint64_t block) {
     arena.top = end;
     arena.last = before;
   }
+}
+
+// Of a block that is not in the target's heap.
+size_t system_size_of(void* pointer) {
+#if POWERCUT_SANITIZED_HEAP
+  return __interceptor_malloc_usable_size(pointer);
+#else
+  // glibc's header precedes the block; the bits that are no size say whose it is.
+  return (static_cast<size_t*>(pointer)[-1] & ~size_t{7}) - sizeof(size_t);
+#endif
 }
 
 void* filled(void* block, size_t size) {
@@ -130,19 +151,19 @@ LoadingTarget::~LoadingTarget() { loading = false; }
 extern "C" {
 
 void* malloc(size_t size) {
-  if (powercut::served_by_glibc()) return __libc_malloc(size);
+  if (powercut::served_by_system()) return POWERCUT_SYSTEM(malloc)(size);
   if (powercut::refused(size, __builtin_return_address(0), __builtin_frame_address(0))) return nullptr;
   return powercut::filled(powercut::take(16, size), size);
 }
 
 void free(void* pointer) {
   if (pointer == nullptr) return;
-  if (!powercut::in_target_heap(pointer)) return __libc_free(pointer);
+  if (!powercut::in_target_heap(pointer)) return POWERCUT_SYSTEM(free)(pointer);
   if (powercut::arena_active) powercut::give_back(reinterpret_cast<uint64_t>(pointer));
 }
 
 void* calloc(size_t count, size_t size) {
-  if (powercut::served_by_glibc()) return __libc_calloc(count, size);
+  if (powercut::served_by_system()) return POWERCUT_SYSTEM(calloc)(count, size);
   size_t bytes;
   if (__builtin_mul_overflow(count, size, &bytes)) {
     errno = ENOMEM;
@@ -156,17 +177,16 @@ void* calloc(size_t count, size_t size) {
 
 void* realloc(void* pointer, size_t size) {
   const bool mine = pointer != nullptr && powercut::in_target_heap(pointer);
-  if (powercut::served_by_glibc() && !mine) return __libc_realloc(pointer, size);
+  if (powercut::served_by_system() && !mine) return POWERCUT_SYSTEM(realloc)(pointer, size);
   void* out = malloc(size);
   if (out == nullptr || pointer == nullptr) return out;
-  // A block from outside the arena has an unknown size there; glibc's own header precedes the pointer.
-  const size_t old = mine ? powercut::size_of(pointer) : (reinterpret_cast<size_t*>(pointer)[-1] & ~size_t{7}) - 16;
+  const size_t old = mine ? powercut::size_of(pointer) : powercut::system_size_of(pointer);
   std::memcpy(out, pointer, old < size ? old : size);
   return out;
 }
 
 void* memalign(size_t alignment, size_t size) {
-  if (powercut::served_by_glibc()) return __libc_memalign(alignment, size);
+  if (powercut::served_by_system()) return POWERCUT_SYSTEM(memalign)(alignment, size);
   if (powercut::refused(size, __builtin_return_address(0), __builtin_frame_address(0))) return nullptr;
   return powercut::filled(powercut::take(alignment, size), size);
 }
@@ -179,9 +199,7 @@ void* reallocarray(void* pointer, size_t count, size_t size) {
 void* valloc(size_t size) { return memalign(4096, size); }
 size_t malloc_usable_size(void* pointer) {
   if (pointer == nullptr) return 0;
-  // Of a block of glibc: its header, without the bits that are no size.
-  return powercut::in_target_heap(pointer) ? powercut::size_of(pointer)
-                                           : (static_cast<size_t*>(pointer)[-1] & ~size_t{7}) - sizeof(size_t);
+  return powercut::in_target_heap(pointer) ? powercut::size_of(pointer) : powercut::system_size_of(pointer);
 }
 void* aligned_alloc(size_t alignment, size_t size) { return memalign(alignment, size); }
 int posix_memalign(void** out, size_t alignment, size_t size) {
@@ -192,3 +210,26 @@ int posix_memalign(void** out, size_t alignment, size_t size) {
 }
 
 }  // extern "C"
+
+#if POWERCUT_SANITIZED_HEAP
+// The engine's frames are where target code may store, on the stack; and it leaves by jumps, past destructors.
+extern "C" const char* __asan_default_options() { return "detect_stack_use_after_return=0:detect_leaks=0"; }
+
+// The sanitizer's own operators know nothing of the target's heap.
+void* operator new(size_t size) { return malloc(size); }
+void* operator new[](size_t size) { return malloc(size); }
+void* operator new(size_t size, std::align_val_t alignment) { return memalign(static_cast<size_t>(alignment), size); }
+void* operator new[](size_t size, std::align_val_t alignment) { return memalign(static_cast<size_t>(alignment), size); }
+void* operator new(size_t size, const std::nothrow_t&) noexcept { return malloc(size); }
+void* operator new[](size_t size, const std::nothrow_t&) noexcept { return malloc(size); }
+void operator delete(void* block) noexcept { free(block); }
+void operator delete[](void* block) noexcept { free(block); }
+void operator delete(void* block, size_t) noexcept { free(block); }
+void operator delete[](void* block, size_t) noexcept { free(block); }
+void operator delete(void* block, std::align_val_t) noexcept { free(block); }
+void operator delete[](void* block, std::align_val_t) noexcept { free(block); }
+void operator delete(void* block, size_t, std::align_val_t) noexcept { free(block); }
+void operator delete[](void* block, size_t, std::align_val_t) noexcept { free(block); }
+void operator delete(void* block, const std::nothrow_t&) noexcept { free(block); }
+void operator delete[](void* block, const std::nothrow_t&) noexcept { free(block); }
+#endif

@@ -8,7 +8,12 @@ namespace powercut {
 
 // Below 8 TiB, since Valgrind keeps what is above for itself; far from where the kernel, without randomisation, puts
 // programs (85 TiB) and libraries (127 TiB), and from where Valgrind puts them (below 256 GiB).
+#if defined(__has_feature) && __has_feature(address_sanitizer)
+// The sanitizer's shadow takes that place. Its traces mean nothing to other builds where a target keeps pointers.
+inline constexpr uint64_t kPoolBase = 0x200000000000;
+#else
 inline constexpr uint64_t kPoolBase = 0x060000000000;
+#endif
 
 // Where the bytes of a watched pool are kept (pool_memory.h): as far above it as the largest pool and its heap may
 // need.

@@ -35,7 +35,7 @@ void ResultBuffer::put(const void* data, size_t size) {
     overflow_ = true;
     return;
   }
-  std::memcpy(bytes_ + size_, data, size);
+  if (size != 0) std::memcpy(bytes_ + size_, data, size);  // data may be null
   size_ += size;
 }
 
