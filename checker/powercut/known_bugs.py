@@ -171,10 +171,13 @@ def _explain(chosen: Sequence[Case], rows: dict[str, dict[str, Any]], context: C
 
 
 def telling(bug: KnownBug, found: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
-    """Of a bug's findings, the earliest that the gallery expects, one that shows its line where there is one."""
+    """Of a bug's findings, the earliest that the gallery expects, one that shows its line where there is one. Of what
+    goes wrong without a power cut, one that says so."""
+    functional = bug.cause is not None and bug.cause.kind == "functional"
 
-    def place(record: dict[str, Any]) -> tuple[int, int, str]:
-        return record["crash_point"]["depth"], record["crash_point"]["index"], record["fingerprint"]
+    def place(record: dict[str, Any]) -> tuple[bool, int, int, str]:
+        cut = record["crash_point"]
+        return functional and record["needs_power_cut"] is not False, cut["depth"], cut["index"], record["fingerprint"]
 
     expected = [item for item in found if set(bug.expected) & {item["invariant"], item.get("underlying")}]
     shown = [item for item in expected if shows_site(bug, [item])]
@@ -186,11 +189,12 @@ def shows_cause(bug: KnownBug, cause: dict[str, Any]) -> bool:
     wanted = bug.cause
     if wanted is None:
         return True
-    return (
-        cause["kind"] == wanted.kind
-        and _leads_through(cause["first"], wanted.first)
-        and _leads_through(cause["second"], wanted.second)
-    )
+    if cause["kind"] != wanted.kind:
+        return False
+    places = [(cause["first"], cause["second"])]
+    if wanted.kind == "atomicity":
+        places.append((cause["second"], cause["first"]))  # neither comes before the other
+    return any(_leads_through(a, wanted.first) and _leads_through(b, wanted.second) for a, b in places)
 
 
 def _leads_through(place: dict[str, Any] | None, line: str | None) -> bool:

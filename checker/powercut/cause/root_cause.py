@@ -148,6 +148,8 @@ class _Search:
         recheck = rechecked(attempt) if attempt.fixes else None
         if recheck is not None and whole is not None and kind == "order":
             kind, there = self.on_whole(attempt.fixes, whole, known)
+            if there and not _mends(there, culprits):
+                kind = "atomicity"
             if kind != "order":
                 recheck = rechecked(there) if there else None
             elif there is not None:
@@ -172,12 +174,8 @@ class _Search:
             if tried is None:
                 break
             best = tried
-            if best.held and (culprits.first_role == "store" or best.run["verdict"] == "consistent"):
-                return "order", best
             if best.held:
-                # What the program stores next, stored first: another order of the stores moves findings about, and
-                # mends nothing where some remain.
-                return "atomicity", best
+                return ("order" if _mends(best, culprits) else "atomicity"), best
             if class_of(self.record)[0] == "leak" and culprits.first_role == "next-store":
                 # To name blocks before they are allocated, or to free them before they are let go, leaks nothing and is
                 # worse. Not every target's checks see it, so more moves are no evidence.
@@ -457,6 +455,12 @@ def _apart(culprits: Culprits | None, view: TraceView, ours: frozenset[tuple[str
         return False
     lost = _paths(culprits.first, view) or _paths(culprits.second, view)
     return bool(lost) and not lost & ours
+
+
+def _mends(attempt: _Attempt, culprits: Culprits) -> bool:
+    """What the program stores next, stored first: another order of the stores moves findings about, and mends nothing
+    where some remain."""
+    return culprits.first_role == "store" or attempt.run["verdict"] == "consistent"
 
 
 def _paths(stores: Iterable[Culprit], view: TraceView) -> frozenset[tuple[str, ...]]:
