@@ -279,8 +279,9 @@ ssize_t process_vm_writev(pid_t process, const iovec* from, unsigned long parts,
   return NEXT(process_vm_writev)(process, from, parts, to, others, flags);
 }
 
-// The calls that pass the pool to the kernel under a number.
-long syscall(long number, ...) noexcept {
+// The calls that pass the pool to the kernel under a number. Like the C library's own it takes six arguments, however
+// many there are: the rest is what lies on the caller's stack.
+[[clang::no_sanitize("address")]] long syscall(long number, ...) noexcept {
   va_list rest;
   va_start(rest, number);
   long a[6];
