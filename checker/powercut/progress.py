@@ -258,7 +258,9 @@ class Lines:
             self._say(line)
 
     def _line(self, now: float) -> str:
-        done = f"{len(self._ended)} of {self._of} runs done" if self._of is not None else f"{len(self._ended)} done"
+        done = f"{len(self._ended)} done"
+        if self._of is not None:  # what comes after the runs, as explaining does, is none of them
+            done = f"{sum(order < self._of for order in self._ended)} of {self._of} runs done"
         runs = list(self._underway.values())
         named = [f"{run.name}{_reached(run.progress)}" for run in runs[:_NAMED]]
         more = f" and {len(runs) - _NAMED} more" if len(runs) > _NAMED else ""

@@ -57,6 +57,19 @@ def test_a_line_every_ten_seconds() -> None:
     assert len(said) == 1  # nothing is under way
 
 
+def test_what_comes_after_the_runs_is_none_of_them() -> None:
+    """860 of 858 runs were done."""
+    clock = Clock()
+    lines, said = lines_of(clock)
+    for order in (0, 1, 2, 1_000_000):
+        lines.started(order, "level:published insert")
+        lines.ended(order)
+    lines.started(1_000_001, "explaining 7f3a")
+    clock.now += EVERY
+    lines.tick()
+    assert said == ["powercut: 10 s, 3 of 3 runs done; under way: explaining 7f3a"]
+
+
 def test_a_finding_that_waits_is_told_once() -> None:
     clock = Clock()
     lines, said = lines_of(clock)
