@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
+#include <cstdint>
 
+#include "checker/native/json_field.h"
 #include "checker/native/key_bytes.h"
 #include "checker/native/trace_names.h"
 #include "checker/native/user_file.h"
@@ -27,22 +28,35 @@ constexpr std::pair<const char*, Measure::Comparison> kComparisons[] = {
     {">=", Measure::Comparison::kAtLeast}, {">", Measure::Comparison::kAbove},
 };
 
-// Throws Json::exception's kin for a word that is not in the table: the caller words the error.
+// Throws Malformed for a word that is not in the table.
 template <typename Table>
-auto named(const Table& table, const Json& word) {
-  const auto text = word.get<std::string>();
+auto named(const Table& table, const JsonField& field) {
+  const std::string text = field.text();
   for (const auto& [name, value] : table) {
     if (text == name) return value;
   }
-  throw std::invalid_argument("unknown word '" + text + "'");
+  throw Malformed{field.at(), "there is no '" + text + "'"};
 }
 
-Quantity quantity_of(const Json& json, size_t selectors) {
-  Quantity out{.metric = named(kMetrics, json.at("metric")),
-               .operation = json.value("operation", ""),
-               .command = json.value("command", ""),
-               .selector = json.value("selector", -1)};
-  if (out.selector >= static_cast<int>(selectors)) throw std::invalid_argument("no such selector");
+std::string text_or_none(const JsonField& json, const std::string& name) {
+  return json.has(name) ? json[name].text() : "";
+}
+
+std::vector<std::string> texts_of(const JsonField& json, const std::string& name) {
+  std::vector<std::string> out;
+  for (const JsonField& item : json.items_of(name)) out.push_back(item.text());
+  return out;
+}
+
+Quantity quantity_of(const JsonField& json, size_t selectors) {
+  Quantity out{.metric = named(kMetrics, json["metric"]),
+               .operation = text_or_none(json, "operation"),
+               .command = text_or_none(json, "command")};
+  if (json.has("selector") && json["selector"].json() != -1) {
+    const uint64_t selector = json["selector"].number();
+    if (selector >= selectors) throw json["selector"].wrong("one of the selectors");
+    out.selector = static_cast<int>(selector);
+  }
   return out;
 }
 
@@ -76,33 +90,36 @@ bool beyond(const Measure& measure, double value) {
 }  // namespace
 
 Result<MeasureRequest> parse_measure_request(const std::string& path) {
+  const char* next = "reports/EVENTS.md shows its form.";
+  const Result<std::string> text = read_user_file(path, next);
+  if (!text) return text.error();
+  const Json json = parse_json(*text);
   MeasureRequest out;
   try {
-    const Result<std::string> text = read_user_file(path, "reports/EVENTS.md shows its form.");
-    if (!text) return text.error();
-    const Json json = parse_json(*text);
-    if (json.is_discarded()) throw std::invalid_argument("it is not JSON");
-    for (const Json& item : json.at("selectors")) {
+    const JsonField request(json, "");
+    for (const JsonField& item : request["selectors"].items()) {
       Selector& selector = out.selectors.emplace_back();
-      for (const Json& frame : item.at("frames")) {
-        selector.frames.emplace(frame.at(0).get<uint32_t>(), frame.at(1).get<uint64_t>());
+      for (const JsonField& frame : item["frames"].items()) {
+        const std::vector<JsonField> parts = frame.items();
+        if (parts.size() != 2 || parts[0].number() > UINT32_MAX) throw frame.wrong("a module and an offset");
+        selector.frames.emplace(static_cast<uint32_t>(parts[0].number()), parts[1].number());
       }
-      selector.marks = item.at("marks").get<std::vector<std::string>>();
+      selector.marks = texts_of(item, "marks");
     }
-    for (const Json& item : json.at("measures")) {
+    for (const JsonField& item : request["measures"].items()) {
       Measure& measure = out.measures.emplace_back();
-      measure.id = item.at("id");
-      measure.mean = item.value("mean", false);
-      measure.quantity = quantity_of(item.at("quantity"), out.selectors.size());
-      if (item.contains("per")) measure.per = quantity_of(item.at("per"), out.selectors.size());
-      measure.comparison = named(kComparisons, item.at("comparison"));
-      measure.number = item.at("number");
-      measure.when = item.value("when", std::vector<std::string>{});
-      measure.unless = item.value("unless", std::vector<std::string>{});
+      measure.id = item["id"].number();
+      measure.mean = item.has("mean") && item["mean"].flag();
+      measure.quantity = quantity_of(item["quantity"], out.selectors.size());
+      if (item.has("per")) measure.per = quantity_of(item["per"], out.selectors.size());
+      measure.comparison = named(kComparisons, item["comparison"]);
+      if (!item["number"].json().is_number()) throw item["number"].wrong("a number");
+      measure.number = item["number"].json().get<double>();
+      measure.when = texts_of(item, "when");
+      measure.unless = texts_of(item, "unless");
     }
-  } catch (const std::exception& error) {
-    return usage_error(std::string("this is no request to measure (") + error.what() + ")", path,
-                       "reports/EVENTS.md shows its form.");
+  } catch (const Malformed& wrong) {
+    return usage_error("this is no request to measure (" + wrong.at + ": " + wrong.what + ")", path, next);
   }
   return out;
 }
