@@ -35,7 +35,7 @@ _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """A limit on one run; at most one of the two is set."""
+    """A limit on one run: the user sets at most one of the two."""
 
     seconds: float | None = None
     executions: int | None = None

@@ -262,3 +262,18 @@ def test_classes_tell_findings_apart_by_what_a_reader_would_call_them() -> None:
         "operation": {"kind": "insert"},
     }
     assert root_cause.class_of(record) == ("lost-item", "lookup", "insert", "")
+
+
+def test_no_exploration_takes_all_the_time(context: runner.Context, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A minimal case with thousands of behaviours of one query held up a run for six minutes."""
+    asked: list[float | None] = []
+    run_one = runner.run_one
+
+    def heard(request: runner.Request, given: runner.Context) -> dict[str, Any]:
+        asked.append(request.options.budget.seconds)
+        return run_one(request, given)
+
+    record = finding_of("level/insert-top-token-first", context)
+    monkeypatch.setattr(root_cause.runner, "run_one", heard)
+    find_cause(record, Path(record["trace"]), context=context, folder=context.out / "fixed", seconds=60)
+    assert set(asked) == {60 * root_cause.SHARE}

@@ -29,6 +29,8 @@ ROUNDS = 8
 _OF_STORE = ("site", "function", "stack", "offset", "size", "identity")
 #: Executions that one exploration with a fix may take.
 BUDGET = 50_000
+#: Of the time of a search, what one exploration of a target may take.
+SHARE = 0.25
 
 #: Other findings that one fix is looked at for, before it counts as not mending.
 MOST_OTHERS = 8
@@ -86,7 +88,8 @@ def find_cause(
     """The `cause` of a finding of `trace`, as JSON. Traces with fixes are left in `folder`.
 
     `whole`: the trace of the whole run that the finding was minimised from; the fix is tried on it too.
-    `seconds`: that it may take where the commands of a program judge; HarnessError when they are not enough.
+    `seconds`: that it may take where the commands of a program judge; HarnessError when they are not enough. Of a
+    target, no exploration of the search takes more than `SHARE` of them.
     """
     if record.get("needs_power_cut") is False:
         return _of_no_store("functional", explanation("functional", None, None, None))
@@ -313,8 +316,11 @@ class _Search:
     def explored(self, trace: Path, *, nested: int | None = None) -> dict[str, Any]:
         self.count += 1
         options = self.options if nested is None else replace(self.options, nested=nested)
-        if self.program:
-            options = replace(options, budget=Budget(executions=BUDGET, seconds=self.deadline.left()))
+        # Of a target, what one exploration may take has nothing to do with the others, and nearly always it takes much
+        # less: so the answer does not depend on the machine.
+        left, whole = self.deadline.left(), self.deadline.seconds
+        seconds = left if self.program or whole is None else whole * SHARE
+        options = replace(options, budget=Budget(executions=BUDGET, seconds=seconds))
         request = runner.Request(
             name="fix",
             slug=f"explored-{self.count}",
