@@ -25,6 +25,7 @@ GRACE_SECONDS = 5.0
 _STDERR_LINES = 5
 #: Seconds in which an engine ends that was asked to end at once.
 _ENDING_SECONDS = 3.0
+#: Seconds between two looks whether a silent engine still lives.
 _SECONDS_PER_LOOK = 0.2
 
 StreamItem = tuple[events.Event, dict[str, Any]]
@@ -139,8 +140,11 @@ def stream(
 
 
 def _lines(process: "subprocess.Popen[str]") -> Iterator[str]:
-    """What a process writes, until it has ended. The end of the pipe alone does not tell: what the target has started
-    may hold it open long after the engine was killed. All that an engine wrote is in the pipe when it is seen dead."""
+    """The lines that a process writes, until it has ended.
+
+    The pipe alone does not tell when: a process that the target has started may hold it open after the engine was
+    killed. Once the engine is seen to be dead, all that it wrote is in the pipe.
+    """
     assert process.stdout is not None
     pipe = process.stdout.fileno()
     rest: list[bytes] = []  # of a line that may be long

@@ -171,8 +171,10 @@ def _explain(chosen: Sequence[Case], rows: dict[str, dict[str, Any]], context: C
 
 
 def telling(bug: KnownBug, found: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
-    """Of a bug's findings, the earliest that the gallery expects, one that shows its line where there is one. Of what
-    goes wrong without a power cut, one that says so."""
+    """Of a bug's findings, the earliest that the gallery expects, and one that shows its line where there is one.
+
+    For a functional bug, findings that need no power cut come first.
+    """
     functional = bug.cause is not None and bug.cause.kind == "functional"
 
     def place(record: dict[str, Any]) -> tuple[bool, int, int, str]:

@@ -259,7 +259,7 @@ class Lines:
 
     def _line(self, now: float) -> str:
         done = f"{len(self._ended)} done"
-        if self._of is not None:  # what comes after the runs, as explaining does, is none of them
+        if self._of is not None:  # explanations have orders beyond those of the runs, and are not counted
             done = f"{sum(order < self._of for order in self._ended)} of {self._of} runs done"
         runs = list(self._underway.values())
         named = [f"{run.name}{_reached(run.progress)}" for run in runs[:_NAMED]]

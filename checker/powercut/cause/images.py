@@ -104,6 +104,10 @@ class Deadline:
         """Seconds, never quite none: what is asked too late is told so by whom it asks."""
         return None if self.seconds is None else max(self.begun + self.seconds - time.monotonic(), 0.001)
 
+    def share(self, part: float) -> float | None:
+        """Seconds: this part of all of them, however many are left."""
+        return None if self.seconds is None else self.seconds * part
+
 
 @dataclass(frozen=True, kw_only=True)
 class Judge:

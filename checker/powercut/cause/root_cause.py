@@ -29,7 +29,7 @@ ROUNDS = 8
 _OF_STORE = ("site", "function", "stack", "offset", "size", "identity")
 #: Executions that one exploration with a fix may take.
 BUDGET = 50_000
-#: Of the time of a search, what one exploration of a target may take.
+#: The share of a search's time that one exploration of a target may take.
 SHARE = 0.25
 
 #: Other findings that one fix is looked at for, before it counts as not mending.
@@ -88,8 +88,8 @@ def find_cause(
     """The `cause` of a finding of `trace`, as JSON. Traces with fixes are left in `folder`.
 
     `whole`: the trace of the whole run that the finding was minimised from; the fix is tried on it too.
-    `seconds`: that it may take where the commands of a program judge; HarnessError when they are not enough. Of a
-    target, no exploration of the search takes more than `SHARE` of them.
+    `seconds`: that it may take where the commands of a program judge; HarnessError when they are not enough. Where a
+    target is judged, one exploration may take `SHARE` of them.
     """
     if record.get("needs_power_cut") is False:
         return _of_no_store("functional", explanation("functional", None, None, None))
@@ -132,7 +132,6 @@ class _Search:
             atoms=made["atoms"],
             nested=made["nested"],
             seed=made["seed"],
-            budget=Budget(executions=BUDGET),
         )
         self.count = 0
 
@@ -316,10 +315,9 @@ class _Search:
     def explored(self, trace: Path, *, nested: int | None = None) -> dict[str, Any]:
         self.count += 1
         options = self.options if nested is None else replace(self.options, nested=nested)
-        # Of a target, what one exploration may take has nothing to do with the others, and nearly always it takes much
-        # less: so the answer does not depend on the machine.
-        left, whole = self.deadline.left(), self.deadline.seconds
-        seconds = left if self.program or whole is None else whole * SHARE
+        # An exploration of a target may take a fixed time, whatever the others took. It nearly always takes much less,
+        # so the answer does not depend on the machine.
+        seconds = self.deadline.left() if self.program else self.deadline.share(SHARE)
         options = replace(options, budget=Budget(executions=BUDGET, seconds=seconds))
         request = runner.Request(
             name="fix",
@@ -464,8 +462,11 @@ def _apart(culprits: Culprits | None, view: TraceView, ours: frozenset[tuple[str
 
 
 def _mends(attempt: _Attempt, culprits: Culprits) -> bool:
-    """What the program stores next, stored first: another order of the stores moves findings about, and mends nothing
-    where some remain."""
+    """Whether an attempt after which the finding is gone has mended it.
+
+    Where A is only what the program stores next, to store it first moves findings about: nothing is mended as long as
+    any finding remains.
+    """
     return culprits.first_role == "store" or attempt.run["verdict"] == "consistent"
 
 
