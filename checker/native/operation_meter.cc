@@ -42,9 +42,9 @@ std::string text_or_none(const JsonField& json, const std::string& name) {
   return json.has(name) ? json[name].text() : "";
 }
 
-std::vector<std::string> texts_of(const JsonField& json, const std::string& name) {
+std::vector<std::string> texts_of(const std::vector<JsonField>& items) {
   std::vector<std::string> out;
-  for (const JsonField& item : json.items_of(name)) out.push_back(item.text());
+  for (const JsonField& item : items) out.push_back(item.text());
   return out;
 }
 
@@ -94,6 +94,7 @@ Result<MeasureRequest> parse_measure_request(const std::string& path) {
   const Result<std::string> text = read_user_file(path, next);
   if (!text) return text.error();
   const Json json = parse_json(*text);
+  if (json.is_discarded()) return usage_error("not JSON", path, next);
   MeasureRequest out;
   try {
     const JsonField request(json, "");
@@ -104,7 +105,7 @@ Result<MeasureRequest> parse_measure_request(const std::string& path) {
         if (parts.size() != 2 || parts[0].number() > UINT32_MAX) throw frame.wrong("a module and an offset");
         selector.frames.emplace(static_cast<uint32_t>(parts[0].number()), parts[1].number());
       }
-      selector.marks = texts_of(item, "marks");
+      selector.marks = texts_of(item["marks"].items());
     }
     for (const JsonField& item : request["measures"].items()) {
       Measure& measure = out.measures.emplace_back();
@@ -115,11 +116,11 @@ Result<MeasureRequest> parse_measure_request(const std::string& path) {
       measure.comparison = named(kComparisons, item["comparison"]);
       if (!item["number"].json().is_number()) throw item["number"].wrong("a number");
       measure.number = item["number"].json().get<double>();
-      measure.when = texts_of(item, "when");
-      measure.unless = texts_of(item, "unless");
+      measure.when = texts_of(item.items_of("when"));
+      measure.unless = texts_of(item.items_of("unless"));
     }
-  } catch (const Malformed& wrong) {
-    return usage_error("this is no request to measure (" + wrong.at + ": " + wrong.what + ")", path, next);
+  } catch (const Malformed& malformed) {
+    return usage_error("no request to measure: " + malformed.at + ": " + malformed.what, path, next);
   }
   return out;
 }

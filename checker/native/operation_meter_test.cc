@@ -1,5 +1,6 @@
 #include "checker/native/operation_meter.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "checker/native/test_support.h"
@@ -250,6 +251,29 @@ TEST(OperationMeter, ABadRequestIsAUsageError) {
     testing::write_file(folder.file("request.json"), text);
     EXPECT_FALSE(parse_measure_request(folder.file("request.json")).ok()) << text;
   }
+}
+
+TEST(MeasureRequest, WhatDoesNotFitIsRefusedWithItsPlace) {
+  const TemporaryFolder folder;
+  const auto refusal = [&folder](const std::string& text) {
+    testing::write_file(folder.file("request.json"), text);
+    const auto request = parse_measure_request(folder.file("request.json"));
+    return request.ok() ? "accepted" : request.error().message();
+  };
+  const std::string measure =
+      R"("measures": [{"id": 0, "quantity": {"metric": "fences", "selector": S}, "comparison": "<=", "number": 2}])";
+  const auto with = [&measure](const std::string& selectors, const std::string& selector) {
+    std::string text = "{\"selectors\": [" + selectors + "], " + measure + "}";
+    return text.replace(text.find("S}"), 1, selector);
+  };
+  EXPECT_EQ(refusal(with("", "-1")), "accepted");
+  EXPECT_EQ(refusal(with(R"({"frames": [[0, 1]], "marks": []})", "0")), "accepted");
+  EXPECT_THAT(refusal("{"), ::testing::HasSubstr("not JSON"));
+  EXPECT_THAT(refusal(with("", "0")), ::testing::HasSubstr("measures[0].quantity.selector"));
+  EXPECT_THAT(refusal(with("", "1e308")), ::testing::HasSubstr("measures[0].quantity.selector"));
+  EXPECT_THAT(refusal(with(R"({"frames": [[1e308, 1]], "marks": []})", "0")),
+              ::testing::HasSubstr("selectors[0].frames"));
+  EXPECT_THAT(refusal(with(R"({"frames": []})", "0")), ::testing::HasSubstr("selectors[0].marks"));
 }
 
 }  // namespace

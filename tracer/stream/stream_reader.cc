@@ -129,22 +129,21 @@ bool StreamReader::next(StreamRecord* record) {
   if (size_ - at_ - kPowercutRecordHeader < payload) return false;
   cut_short_ = false;
   *record = {};
-  record->type = static_cast<powercut_record>(header[0]);
   record->code = header[1];
   record->flags = layout::get<uint16_t>(header + 2);
-  if (!parse({header + kPowercutRecordHeader, payload}, record)) return false;
+  if (!parse(header[0], {header + kPowercutRecordHeader, payload}, record)) return false;
   if (const char* what = wrong(*record)) return damaged(what);
   at_ += kPowercutRecordHeader + payload;
   return true;
 }
 
-bool StreamReader::parse(std::span<const uint8_t> payload, StreamRecord* record) {
-  const std::optional<Layout> layout = layout_of(static_cast<uint8_t>(record->type));
-  if (!layout) return damaged("no record has type " + std::to_string(record->type));
+bool StreamReader::parse(uint8_t type, std::span<const uint8_t> payload, StreamRecord* record) {
+  const std::optional<Layout> layout = layout_of(type);
+  if (!layout) return damaged("no record has type " + std::to_string(type));
+  record->type = static_cast<powercut_record>(type);  // undefined for any other number
   const size_t fixed = 8 * (layout->site + layout->pool + layout->numbers) + (layout->status ? 4 : 0);
   const auto wrong_size = [&] {
-    return damaged("a record of type " + std::to_string(record->type) + " with " + std::to_string(payload.size()) +
-                   " bytes");
+    return damaged("a record of type " + std::to_string(type) + " with " + std::to_string(payload.size()) + " bytes");
   };
   if (payload.size() < fixed) return wrong_size();
   const uint8_t* at = payload.data();

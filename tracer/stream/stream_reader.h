@@ -45,7 +45,7 @@ class StreamReader {
  private:
   StreamReader(std::string path, const uint8_t* data, size_t size) : path_(std::move(path)), data_(data), size_(size) {}
   bool damaged(const std::string& what);
-  bool parse(std::span<const uint8_t> payload, StreamRecord* record);
+  bool parse(uint8_t type, std::span<const uint8_t> payload, StreamRecord* record);
   // Checks that numbers refer to what was defined, and counts definitions.
   const char* wrong(const StreamRecord& record);
 
