@@ -1,4 +1,6 @@
 // `powercut-engine convert`: makes a trace of what a binary tracer wrote (tracer/stream/STREAM.md).
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -49,13 +51,17 @@ Json notes_json(const StreamSurvey& survey) {
 
 // What the program stores where it says that there is no persistent memory is its own affair.
 void take_as_stored(const StreamPool& pool, uint32_t number, PoolShadow* shadow) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(pool.path, ignored)) return;  // and a pipe would be waited for
   std::ifstream file(pool.path, std::ios::binary);
+  std::array<char, PoolShadow::kPage> bytes;
   for (const auto& [begin, end] : pool.disowned) {
-    std::vector<uint8_t> bytes(std::min(end, pool.window) - std::min(begin, pool.window));
     file.clear();
     file.seekg(static_cast<std::streamoff>(begin));
-    file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-    shadow->store(number, begin, std::span(bytes).first(static_cast<size_t>(file.gcount())));
+    for (uint64_t at = begin; file && at < std::min(end, pool.window); at += bytes.size()) {
+      file.read(bytes.data(), static_cast<std::streamsize>(std::min(bytes.size(), std::min(end, pool.window) - at)));
+      shadow->store(number, at, {reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<size_t>(file.gcount())});
+    }
   }
 }
 
@@ -85,9 +91,16 @@ std::vector<std::string> unseen_changes(const StreamSurvey& survey, const std::s
     if (pool.path.empty() || !pool.used) continue;
     take_as_stored(pool, i, &shadow);
     PoolDifference difference;
-    // A pool that the program has removed holds nothing that could differ.
-    if (!compare_file(pool.path, i, &shadow, &difference) || difference.bytes == 0) continue;
-    out.push_back(difference.text() + " of " + pool.path + " changed during the run without a recorded store");
+    switch (compare_file(pool.path, i, &shadow, &difference)) {
+      case FileComparison::kGone:  // the program has removed it: nothing could differ
+        break;
+      case FileComparison::kUnreadable:
+        out.push_back(pool.path + " cannot be read as a regular file, to be compared with the recorded stores");
+        break;
+      case FileComparison::kDone:
+        if (difference.bytes == 0) break;
+        out.push_back(difference.text() + " of " + pool.path + " changed during the run without a recorded store");
+    }
   }
   return out;
 }

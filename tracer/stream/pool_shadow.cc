@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 namespace powercut {
@@ -94,19 +95,20 @@ std::vector<uint64_t> PoolShadow::pages(uint32_t pool) const {
   return out;
 }
 
-bool compare_file(const std::string& path, uint32_t pool, PoolShadow* shadow, PoolDifference* difference) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
+FileComparison compare_file(const std::string& path, uint32_t pool, PoolShadow* shadow, PoolDifference* difference) {
+  // O_NONBLOCK: a pipe would be waited for.
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return errno == ENOENT || errno == ENOTDIR ? FileComparison::kGone : FileComparison::kUnreadable;
   struct stat status{};
-  bool good = fstat(fd, &status) == 0;
+  bool good = fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
   const uint64_t size = good ? static_cast<uint64_t>(status.st_size) : 0;
   // Every page that has data or that a store reached; the rest is zeros on both sides.
   std::vector<uint64_t> pages = shadow->pages(pool);
   for (off_t at = 0; good && (at = lseek(fd, at, SEEK_DATA)) >= 0;) {
     const off_t hole = lseek(fd, at, SEEK_HOLE);
-    for (uint64_t page = static_cast<uint64_t>(at) / PoolShadow::kPage;
-         page * PoolShadow::kPage < static_cast<uint64_t>(hole); ++page) {
-      pages.push_back(page);
+    if (hole <= at) good = false;  // the file changes under us
+    for (auto page = static_cast<off_t>(at / PoolShadow::kPage); page * off_t{PoolShadow::kPage} < hole; ++page) {
+      pages.push_back(static_cast<uint64_t>(page));
     }
     at = hole;
   }
@@ -122,7 +124,7 @@ bool compare_file(const std::string& path, uint32_t pool, PoolShadow* shadow, Po
     if (good) shadow->compare(pool, offset, std::span(bytes).first(wanted), difference);
   }
   close(fd);
-  return good;
+  return good ? FileComparison::kDone : FileComparison::kUnreadable;
 }
 
 }  // namespace powercut

@@ -50,8 +50,14 @@ class PoolShadow {
   std::vector<Pages> pools_;
 };
 
-// Compares the file with the shadow of `pool`, up to the file's end. False when it cannot be read.
-bool compare_file(const std::string& path, uint32_t pool, PoolShadow* shadow, PoolDifference* difference);
+enum class FileComparison {
+  kDone,
+  kGone,        // no such file
+  kUnreadable,  // not a regular file, or not to be read to its end
+};
+
+// Compares the file with the shadow of `pool`, up to the file's end.
+FileComparison compare_file(const std::string& path, uint32_t pool, PoolShadow* shadow, PoolDifference* difference);
 
 }  // namespace powercut
 #endif  // POWERCUT_TRACER_STREAM_POOL_SHADOW_H_

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -48,17 +49,30 @@ TEST(PoolShadow, AFileIsComparedWithItsHolesUpToItsEnd) {
   shadow.store(0, 8192, bytes("abc"));
   shadow.store(0, 1 << 20, bytes("behind the end"));
   PoolDifference difference;
-  ASSERT_TRUE(compare_file(path, 0, &shadow, &difference));
+  ASSERT_EQ(compare_file(path, 0, &shadow, &difference), FileComparison::kDone);
   EXPECT_EQ(difference.bytes, 0u);
   // Data where no store was, and a store where there is a hole.
   ASSERT_EQ(pwrite(fd, "xy", 2, 40000), 2);
   shadow.store(0, 500000, bytes("z"));
-  ASSERT_TRUE(compare_file(path, 0, &shadow, &difference));
+  ASSERT_EQ(compare_file(path, 0, &shadow, &difference), FileComparison::kDone);
   EXPECT_EQ(difference.bytes, 3u);
   EXPECT_EQ(difference.first, 40000u);
   close(fd);
   unlink(path.c_str());
-  EXPECT_FALSE(compare_file(path, 0, &shadow, &difference));
+  EXPECT_EQ(compare_file(path, 0, &shadow, &difference), FileComparison::kGone);
+}
+
+TEST(PoolShadow, WhatIsNoRegularFileIsNotCompared) {
+  PoolShadow shadow;
+  PoolDifference difference;
+  EXPECT_EQ(compare_file("/", 0, &shadow, &difference), FileComparison::kUnreadable);
+  EXPECT_EQ(compare_file("/dev/zero", 0, &shadow, &difference), FileComparison::kUnreadable);
+  std::string folder = std::filesystem::temp_directory_path() / "powercut-shadow-XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const std::string pipe = folder + "/pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(compare_file(pipe, 0, &shadow, &difference), FileComparison::kUnreadable);
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -233,9 +234,9 @@ class Fuzzer {
     ++tally_->whole;
     const bool ended = WIFEXITED(status) && WEXITSTATUS(status) <= 3;
     if (ended) ++tally_->codes[WEXITSTATUS(status)];
-    const bool internal = text.find("internal error") != std::string::npos ||
-                          text.find("Sanitizer") != std::string::npos ||
-                          text.find("runtime error:") != std::string::npos;
+    const size_t internal_at =
+        std::min({text.find("internal error"), text.find("Sanitizer"), text.find("runtime error:")});
+    const bool internal = internal_at != std::string::npos;
     // Whoever refuses while reading must refuse as a command, too.
     const bool agrees = accepted || !ended || WEXITSTATUS(status) >= 2 || all[0] == "dump" || all[0] == "stats" ||
                         all[0] == "export-pmemcheck";
@@ -243,7 +244,8 @@ class Fuzzer {
     std::string line;
     for (const std::string& word : all) line += " " + word;
     fail(tally_->at, !ended ? line : (agrees ? "internal:" : "refused here, accepted by:") + line, status);
-    std::fprintf(stderr, "%s\n", text.substr(0, 3000).c_str());
+    const size_t from = internal ? internal_at - std::min<size_t>(internal_at, 200) : 0;
+    std::fprintf(stderr, "%s\n", text.substr(from, 3000).c_str());
   }
 
   void fail(uint64_t number, const std::string& what, int status) {
