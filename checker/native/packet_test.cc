@@ -48,6 +48,12 @@ TEST(Packet, AfterDamageNothingIsBelieved) {
   noise.feed(std::string(1000, 'x'));
   EXPECT_FALSE(noise.next());
   EXPECT_TRUE(noise.damaged());
+  for (const char* line : {"nospace\n", "one space\n", "no number 0\n", "too 1much 0\n", "\n"}) {
+    PacketParser parser_of_line;
+    parser_of_line.feed(line);
+    EXPECT_FALSE(parser_of_line.next()) << line;
+    EXPECT_TRUE(parser_of_line.damaged()) << line;
+  }
 }
 
 }  // namespace
