@@ -47,18 +47,18 @@ test-long: setup build  ## Run the long tests alone (minutes to hours)
 	@$(PYTHON) -m pytest -m long
 
 mutants: setup build  ## Break the engine on purpose, in ways that some test must notice each
-	@$(PYTHON) -m pytest -m long -rA checker/tests/test_mutants.py
+	@$(PYTHON) -m pytest -m long -rA tests/house/test_mutants.py
 
 # MUTANTS=1000000 for the whole measure; they are kept in build/mutants. For memory errors, give the engine's mutants to
 # a build with sanitizers: make fuzz BUILD=build-asan (CONTRIBUTING.md).
 MUTANTS ?= 10000
 FUZZ_SEED ?= 1
 fuzz: setup build  ## Give mutants of every input to the engine and to the Python half; MUTANTS=N FUZZ_SEED=N
-	@$(PYTHON) -m checker.tests.input_mutants --engine-seeds $(BUILD)/mutant-seeds
+	@$(PYTHON) -m tests.cli.input_mutants --engine-seeds $(BUILD)/mutant-seeds
 	@for kind in trace plan finding requests edits measure checkpoint log stream; do \
 	  $(BUILD)/bin/powercut-mutants $$kind $(BUILD)/mutant-seeds/$$kind --trace $(BUILD)/mutant-seeds/trace \
 	    --count $(MUTANTS) --seed $(FUZZ_SEED) --keep $(BUILD)/mutants || exit 1; done
-	@$(PYTHON) -m checker.tests.input_mutants --count $(MUTANTS) --seed $(FUZZ_SEED) --keep $(BUILD)/mutants
+	@$(PYTHON) -m tests.cli.input_mutants --count $(MUTANTS) --seed $(FUZZ_SEED) --keep $(BUILD)/mutants
 
 litmus: setup build  ## Hold the persistency models against their litmus tests
 	@.venv/bin/powercut litmus
@@ -68,14 +68,14 @@ goldens: setup build  ## Rewrite the expected outputs of the golden tests; read 
 	@git diff --stat
 
 bench: setup build  ## Measure, and write docs/performance.md; BENCH=--full adds the runs of 10^6 operations
-	@$(PYTHON) -m powercut.bench $(BENCH)
+	@$(PYTHON) -m tools.bench $(BENCH)
 
 pin:  ## Build the Pintool with the kit in PIN_ROOT=/path/to/kit (without one it says what is missing)
 	@PIN_ROOT="$(PIN_ROOT)" tracer/pin/build.sh $(BUILD)
 
 coverage: setup build  ## Lines of each scheme's protocol that its core scenarios reach
 	@ninja -C $(BUILD) -j $(JOBS) powercut_coverage
-	@$(PYTHON) -m powercut.coverage
+	@$(PYTHON) -m tools.coverage
 
 lint: setup build  ## Run ruff, clang-format and clang-tidy
 	@$(PYTHON) -m ruff check .
@@ -94,7 +94,7 @@ format: setup  ## Format and mend what ruff and clang-format can mend
 	@clang-format-19 -i $(CPP_FILES)
 
 docs: setup build  ## Write docs/cli.md from the commands' --help, build the documentation into build/site
-	@$(PYTHON) -m powercut.docs
+	@$(PYTHON) -m tools.docs
 	@NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --quiet
 	@echo $(BUILD)/site/index.html
 

@@ -14,7 +14,7 @@ NOT_INSTALLABLE = ("Pin", "this processor lacks ")
 
 @pytest.fixture(scope="session", autouse=True)
 def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What tests give to powercut is not remembered for the person who runs them (powercut.trust)."""
+    """What tests give to powercut is not remembered for the person who runs them (powercut.base.trust)."""
     before = os.environ.get("XDG_STATE_HOME")
     os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
     yield

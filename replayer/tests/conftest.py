@@ -10,8 +10,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from powercut import paths
-from powercut.errors import PowercutError
+from powercut.base import paths
+from powercut.base.errors import PowercutError
 from replayer.tests.engine import EngineModel
 
 

@@ -10,8 +10,8 @@ import sys
 from dataclasses import dataclass, field
 from random import Random
 
-from powercut import paths
-from powercut.errors import PowercutError
+from powercut.base import paths
+from powercut.base.errors import PowercutError
 from replayer.reference import answer
 from replayer.tests.engine import EngineModel, disagreement
 from replayer.tests.programs import generate

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from powercut.errors import HarnessError, UsageError
-from powercut.litmus import REFERENCE, ask, check, run, suite_dir
-from powercut.litmus_program import load, parse
+from powercut.base.errors import HarnessError, UsageError
+from powercut.litmus.litmus import REFERENCE, ask, check, run, suite_dir
+from powercut.litmus.program import load, parse
 
 GOOD = """
 name = "t"

@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
-from powercut.litmus import judge_one, suite_dir
-from powercut.litmus_program import LitmusTest, Request, load
+from powercut.litmus.litmus import judge_one, suite_dir
+from powercut.litmus.program import LitmusTest, Request, load
 from replayer.reference import CrashPoint, Program, crash_points
 from replayer.tests.mutants import Mutant, all_mutants
 from replayer.tests.programs import generate

@@ -1,7 +1,7 @@
 """What the reports for a CI gate share: which places to point at, what a run means for the gate, what each rule says.
 
 A gate is red for findings and for what was not covered, so both are told apart here by the rules of the exit codes
-(`powercut.runner.exit_code`; a test of `checker/tests` holds the two together).
+(`powercut.runs.runner.exit_code`; a test of `tests/cli` holds the two together).
 """
 
 from __future__ import annotations

@@ -188,7 +188,7 @@ class Conformance : public testing::TestWithParam<std::filesystem::path> {
   }
 
   // What is drawn for people is what walk() reports: the same items, each in a slot of its own, all inside the pool.
-  // Drawing is optional; that every scheme of this repository does it is a test of checker/tests/test_drawing.py.
+  // Drawing is optional; that every scheme of this repository does it is a test of tests/engine/test_drawing.py.
   void CompareDrawing(TestTable* table, const std::multimap<std::string, std::string>& items) const {
     if (draw_ == nullptr) return;
     Drawn drawn{table->pool(), {}, {}, 0};

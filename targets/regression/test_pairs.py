@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 import powercut
-from powercut import paths
-from powercut.api import InconsistentError, Result, UnknownError
-from powercut.exit_codes import ExitCode
+from powercut.base import paths
+from powercut.base.exit_codes import ExitCode
+from powercut.testing.api import InconsistentError, Result, UnknownError
 
 HERE = Path(__file__).parent
 LINE = re.compile(r"// (class|bug|cut|operations|options|twin|flags|needs): (.+)")

@@ -1,4 +1,4 @@
-/* `powercut-canary`: a program with a planted bug, for the canary of program mode (checker/powercut/canary.py).
+/* `powercut-canary`: a program with a planted bug, for the canary of program mode (powercut/gate/canary.py).
  *
  *   powercut-canary order POOL   commits a record that was never flushed (a bug where caches are lost)
  *   powercut-canary pair POOL    changes two words that belong together one after the other (a bug everywhere)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from powercut import cc, compilers
-from powercut.errors import UsageError
+from powercut.base.errors import UsageError
+from powercut.compile import cc, compilers
 
 VERSIONS = {"clang-19": 19, "clang-16": 16}
 

@@ -22,7 +22,8 @@ from typing import Any
 
 import pytest
 
-from powercut import cc, compilers, paths
+from powercut.base import paths
+from powercut.compile import cc, compilers
 
 HERE = Path(__file__).parent
 PROGRAMS = sorted(path for path in (HERE / "programs").iterdir() if path.suffix in {".c", ".cc"})

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from powercut import cc
-from powercut.errors import UsageError
+from powercut.base.errors import UsageError
+from powercut.compile import cc
 
 MAIN = "#include <string.h>\nint main(int argc, char** argv) { return (int)strlen(argv[0]) < argc; }\n"
 

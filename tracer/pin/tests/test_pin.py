@@ -14,8 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from powercut import doctor, paths, pin, valgrind
-from powercut.errors import UsageError
+from powercut.base import paths
+from powercut.base.errors import UsageError
+from powercut.cli import doctor
+from powercut.program import pin, valgrind
 
 HERE = Path(__file__).parent
 BUILD = HERE.parent / "build.sh"

@@ -12,13 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checker.tests.real_engine import require_engine
-from powercut import paths, pmemcheck, valgrind
-from powercut.cli import main
-from powercut.errors import UsageError
-from powercut.events import Module
-from powercut.exit_codes import ExitCode
-from powercut.symbolize import Symbolizer, site_frame
+from powercut.base import paths
+from powercut.base.errors import UsageError
+from powercut.base.exit_codes import ExitCode
+from powercut.cli.main import main
+from powercut.engine.events import Module
+from powercut.program import pmemcheck, valgrind
+from powercut.symbols.symbolize import Symbolizer, site_frame
+from tests.real_engine import require_engine
 from tracer.pmemcheck.tests.pmreorder_rules import Refused, Replay, replay
 
 BASE, SIZE = 0x5400000, 0x2000

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from powercut import cc, paths
+from powercut.base import paths
+from powercut.compile import cc
 from tracer.valgrind.tests.valgrind_runs import Recording, record
 
 SUITE = paths.home() / "tracer/llvm/tests/programs"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from powercut import paths
+from powercut.base import paths
 from tracer.valgrind.tests.valgrind_runs import Build, Recording, record
 
 

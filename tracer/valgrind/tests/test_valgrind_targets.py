@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
-from powercut import catalog, options, paths, requests, runner, targets
-from powercut.scenario import Scenario
+from powercut.base import paths
+from powercut.engine import options
+from powercut.runs import requests, runner
+from powercut.scenarios import catalog, targets
+from powercut.scenarios.scenario import Scenario
 
 #: What runs under the tool is the plain twin of the library that is explored.
 SCHEMES = sorted(

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from powercut import paths, valgrind
+from powercut.base import paths
+from powercut.program import valgrind
 
 PROGRAMS = Path(__file__).parent / "programs"
 TIMEOUT = 60

@@ -1,6 +1,0 @@
-"""`python -m powercut` is `powercut`."""
-
-from powercut.cli import main
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -1,0 +1,228 @@
+"""Findings made ready to act on: the smallest case that shows each, its root cause, and a fix that was tried.
+
+This comes after a run: its findings are on disk already, and are written again with the fields `minimal`, `cause`,
+`bug` and `drawing` (checker/RUN.md). Drawings are cheap: more findings have one than are explained. A bug is explained
+once: of the findings that blame the same store (`bugs`) the first is, and the others get its cause where a cheap check
+shows that it is theirs (`shared_cause`), or none. What several runs of a command have in common is explained in the
+first of them, so that what is explained does not depend on how many ran at a time.
+"""
+
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from powercut import minimise
+from powercut.base.errors import PowercutError
+from powercut.base.user_files import json_of
+from powercut.cause import find_cause, unexplained
+from powercut.cause.shared_cause import shared
+from powercut.engine import drawing, engine
+from powercut.findings import findings, run_records
+from powercut.findings.bugs import bug_keys
+from powercut.runs import runner
+from powercut.runs.reproduce import load, trace_of_program
+
+#: Findings that are explained unless --explain says otherwise: of each run, and of one variant of a target.
+DEFAULT_MOST = 3
+DEFAULT_MOST_OF_VARIANT = 4
+#: Where the traces of minimal cases are kept: OUT/minimal/<fingerprint>/
+FOLDER = "minimal"
+#: Findings of a run that are checked for the cause of another one.
+MOST_SHARED = 64
+#: Of one finding after a run; a search for a smaller case that ends here says so, and 'powercut explain' goes on.
+LIMITS = minimise.Limits(considered=120, seconds=60.0)
+#: For the listener: explanations are no runs.
+_ORDER = 1_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Name:
+    """What several runs may have in common."""
+
+    fingerprint: str
+    target: str
+    variant_name: str
+    model: str
+
+    @property
+    def variant(self) -> tuple[str, str]:
+        return self.target, self.variant_name
+
+
+@dataclass(kw_only=True)
+class Explainer:
+    """Explains the findings of one command's runs: `most` of each, and no more than `most_of_variant` of a variant."""
+
+    context: runner.Context
+    most: int
+    most_of_variant: int | None = None
+    jobs: int = 1
+    _known: dict[Name, dict[str, Any]] = field(default_factory=dict)
+    #: The explained finding of each group of findings that blame one store, under each model.
+    _told: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    _count: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def run(self, run: dict[str, Any]) -> None:
+        """Explains and draws findings of a run record, and writes them and the record again.
+
+        Left alone are those that do not count. A program's workload is not ours to shorten, and its pool not to draw.
+        """
+        if run["interrupted"] or self.most == 0:
+            return
+        counting = [finding for finding in run["findings"] if findings.counts(finding)]
+        changed = not run["program"] and self._draw(counting[: drawing.MOST], run)
+        # One of the cache is explained already.
+        changed |= not run["program"] and self._share(counting)
+        first = {_group(finding): finding for finding in reversed(counting)}
+        chosen = [finding for finding in counting if first[_group(finding)] is finding][: self.most]
+        changed |= self._explain([finding for finding in chosen if not finding.get("cause")])
+        self._told |= {_group(finding): finding for finding in chosen if finding.get("cause")}
+        changed |= not run["program"] and self._share(counting)
+        if changed:
+            findings.write_json(Path(run["file"]), run)
+
+    def _explain(self, chosen: Sequence[dict[str, Any]]) -> bool:
+        new = {_name(finding): finding for finding in chosen if _name(finding) not in self._known}
+        for name in list(new):
+            if self.most_of_variant is not None and self._count[name.variant] >= self.most_of_variant:
+                del new[name]
+            else:
+                self._count[name.variant] += 1
+        with ThreadPoolExecutor(max_workers=self.jobs) as pool:
+            self._known |= zip(new, pool.map(self._explained, range(len(new)), new.values()), strict=True)
+        known = [finding for finding in chosen if _name(finding) in self._known]
+        for finding in known:
+            _put(finding, self._known[_name(finding)])
+        return bool(known)
+
+    def _share(self, counting: Sequence[dict[str, Any]]) -> bool:
+        """Gives findings the cause of the one that was explained for their group, where a check shows it."""
+        open_ = [finding for finding in counting if not finding.get("cause") and _group(finding) in self._told]
+        changed = False
+        for finding in open_[:MOST_SHARED]:
+            other = self._told[_group(finding)]
+            if other is finding or self.context.interrupt.requested:
+                continue
+            try:
+                cause = shared(finding, other, engine_path=self.context.engine_path)
+            except PowercutError:
+                continue  # nothing is known of its cause, then
+            if cause is not None:
+                _put(finding, {"cause": cause})
+                changed = True
+        return changed
+
+    def _draw(self, chosen: Sequence[dict[str, Any]], run: dict[str, Any]) -> bool:
+        new = [finding for finding in chosen if "drawing" not in finding] if run["trace"] else []
+        trace, engine_path = Path(run["trace"] or ""), self.context.engine_path
+        with ThreadPoolExecutor(max_workers=self.jobs) as pool:
+            drawings = pool.map(lambda finding: drawing.draw(finding, trace, engine_path=engine_path), new)
+            for finding, drawn in zip(new, drawings, strict=True):
+                finding["drawing"] = drawn
+                _write_again(Path(finding["file"]), {"drawing": drawn})
+        return bool(new)
+
+    def _explained(self, number: int, finding: dict[str, Any]) -> dict[str, Any]:
+        order = _ORDER + number
+        self.context.listener.started(order, f"explaining {finding['fingerprint']}")
+        try:
+            record = json_of(Path(finding["file"]))
+            return explained(record, context=self.context)
+        except engine.Interrupted:
+            return {"minimal": None, "cause": None}
+        finally:
+            self.context.listener.ended(order)
+
+
+def _name(finding: dict[str, Any]) -> Name:
+    return Name(
+        fingerprint=finding["fingerprint"],
+        target=finding["target"],
+        variant_name=finding["variant"],
+        model=finding["model"],
+    )
+
+
+def _group(finding: dict[str, Any]) -> tuple[str, str]:
+    """The findings that blame one store; each finding by itself in a record of before there were groups."""
+    return str((finding.get("bug") or {}).get("store") or finding["fingerprint"]), str(finding["model"])
+
+
+def _put(finding: dict[str, Any], fields: dict[str, Any]) -> None:
+    """Completes a finding of a run record, and its own record on disk."""
+    finding |= fields
+    finding["bug"] = bug_keys(finding)
+    _write_again(Path(finding["file"]), {**fields, "bug": finding["bug"]})
+
+
+def _write_again(file: Path, fields: dict[str, Any]) -> None:
+    record = json_of(file)
+    if any(record.get(name) != value for name, value in fields.items()):
+        findings.write_json(file, {**record, **fields})
+
+
+def explained(record: dict[str, Any], *, context: runner.Context, limits: minimise.Limits = LIMITS) -> dict[str, Any]:
+    """The fields `minimal` and `cause` of a finding record with its plan. What cannot be had is null or says why."""
+    minimal = _minimal(record, context, limits)
+    whole = Path(record["trace"]) if record.get("trace") else None
+    shown, trace = (minimal.finding, minimal.trace) if minimal else (record, whole)
+    with tempfile.TemporaryDirectory(prefix="powercut-explain-") as folder:
+        try:
+            if trace is None or not trace.is_file():
+                return {"minimal": None, "cause": None}
+            cause = find_cause(
+                shown,
+                trace,
+                context=context,
+                folder=Path(folder),
+                whole=whole if minimal and whole != trace else None,
+                seconds=limits.seconds,
+            )
+        except PowercutError as error:
+            cause = unexplained(f"It could not be looked for: {error.what}.")
+    return {"minimal": _drawn(minimal, context) if minimal else None, "cause": cause}
+
+
+def _drawn(minimal: minimise.Minimal, context: runner.Context) -> dict[str, Any]:
+    """The field `minimal`, with the table of its finding."""
+    content = minimal.as_json()
+    shown = content.get("finding")
+    if shown and minimal.trace is not None:
+        shown = {**shown, "drawing": drawing.draw(shown, Path(minimal.trace), engine_path=context.engine_path)}
+    return {**content, "finding": shown}
+
+
+def _minimal(record: dict[str, Any], context: runner.Context, limits: minimise.Limits) -> minimise.Minimal | None:
+    """A case that does not shrink, or shows something else when it is recorded again, is left as it is."""
+    folder = context.out / FOLDER / record["fingerprint"]
+    try:
+        return minimise.minimise(record, context=context, folder=folder, limits=limits)
+    except PowercutError:
+        shutil.rmtree(folder, ignore_errors=True)
+        return None
+
+
+def explain_file(file: Path, *, context: runner.Context, trusted: bool = False) -> dict[str, Any]:
+    """Explains a finding that lies on disk, and writes it again, as well as the run records beside it."""
+    record = load(file, trusted=trusted)
+    asked = record
+    if record.get("program"):
+        asked = {**record, "trace": str(trace_of_program(record, file))}
+    else:
+        minimise.refuse_without_plan(record)
+    fields = explained(asked, context=context, limits=minimise.Limits())
+    fields["bug"] = bug_keys({**record, **fields})
+    findings.write_json(file, {**record, **fields})
+    for path in sorted((context.out / "runs").glob("*.json")):
+        run = run_records.load(path)
+        same = [item for item in run["findings"] if _name(item) == _name(record)]
+        for item in same:
+            item |= fields
+        if same:
+            findings.write_json(path, run)
+    return {**record, **fields}

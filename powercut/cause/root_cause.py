@@ -1,0 +1,482 @@
+"""The root cause of a finding, and a fix that was tried: the field `cause` of a finding record (checker/RUN.md).
+
+Which two places belong together is found on the finding's image (`culprits.py`). Whether a flush, a fence or another
+order mends it is not argued but tried: the fix is applied to the trace and the whole trace is explored again. What then
+is still wrong gets a root cause of its own, and a fix on top, a few times. Where one finding needs B before A and the
+next one A before B, no order is right: the two must become durable together, which no flush can do.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from powercut.base.errors import UsageError
+from powercut.cause.culprits import Culprit, Culprits, RecoveryStore, find
+from powercut.cause.fixes import FRAME, Fix, apply, candidates, stored_first
+from powercut.cause.images import Deadline, Judge, ending_of
+from powercut.cause.trace_view import TraceEvent, TraceView, read
+from powercut.cause.words import explanation, fix_sentence, sentence
+from powercut.engine.options import Budget, ExploreOptions
+from powercut.findings.findings import FindingStore
+from powercut.program import run as program_run
+from powercut.runs import runner
+from powercut.symbols import source
+from powercut.symbols.function_names import function_name
+from powercut.symbols.symbolize import Frame
+
+#: Fixes that are put on top of each other before the search gives up.
+ROUNDS = 8
+#: What a store of recovery tells of itself in a record.
+_OF_STORE = ("site", "function", "stack", "offset", "size", "identity")
+#: Executions that one exploration with a fix may take.
+BUDGET = 50_000
+#: The share of a search's time that one exploration of a target may take.
+SHARE = 0.25
+
+#: Other findings that one fix is looked at for, before it counts as not mending.
+MOST_OTHERS = 8
+#: Of a fix after which other bugs of the same kind are still there.
+OTHER_BUGS = "Findings of the same kind remain; they lose other stores, and have causes of their own."
+#: Of a fix whose trace was not explored to its end.
+NOT_COMPLETE = "A fix was tried, but the exploration with it was not complete ({reason}): it proves nothing."
+
+#: Of a fix that changes an order: the stores of recovery cannot be moved, since its loads would not see it.
+NOT_IN_RECOVERY = "Recovery stores at the same lines, in the order that it has; cuts inside it were not re-checked."
+
+Kind = Literal["order", "atomicity", "recovery", "functional", "unexplained"]
+#: What a reader would call one and the same thing going wrong.
+Class = tuple[str, str, str, str]
+
+
+def class_of(record: dict[str, Any]) -> Class:
+    """Invariant, kind of query, kind of operation, and where recovery or the query died, if it did."""
+    return (
+        record.get("underlying") or record["invariant"],
+        record["query"]["kind"],
+        record["operation"]["kind"],
+        ending_of(record),
+    )
+
+
+@dataclass(kw_only=True)
+class _Attempt:
+    """A trace with all fixes so far, and what exploring it showed."""
+
+    trace: Path
+    fixes: list[Fix] = field(default_factory=list)
+    run: dict[str, Any] = field(default_factory=dict)
+    remaining: list[dict[str, Any]] = field(default_factory=list)
+    note: str = ""
+
+    @property
+    def complete(self) -> bool:
+        return runner.is_complete({**self.run, "verdict": "consistent"})
+
+    @property
+    def held(self) -> bool:
+        return bool(self.fixes) and not self.remaining and self.complete
+
+
+def find_cause(
+    record: dict[str, Any],
+    trace: Path,
+    *,
+    context: runner.Context,
+    folder: Path,
+    whole: Path | None = None,
+    seconds: float | None = None,
+) -> dict[str, Any]:
+    """The `cause` of a finding of `trace`, as JSON. Traces with fixes are left in `folder`.
+
+    `whole`: the trace of the whole run that the finding was minimised from; the fix is tried on it too.
+    `seconds`: that it may take where the commands of a program judge; HarnessError when they are not enough. Where a
+    target is judged, one exploration may take `SHARE` of them.
+    """
+    if record.get("needs_power_cut") is False:
+        return _of_no_store("functional", explanation("functional", None, None, None))
+    return _Search(record, trace, context, folder, Deadline(seconds=seconds)).cause(whole)
+
+
+def unexplained(why: str) -> dict[str, Any]:
+    """The `cause` of a finding whose cause could not be looked for."""
+    return _of_no_store("unexplained", why)
+
+
+def _of_no_store(kind: Kind, why: str) -> dict[str, Any]:
+    return {
+        "kind": kind,
+        "first": None,
+        "second": None,
+        "sentence": sentence(kind, None, None),
+        "explanation": why,
+        "fix": None,
+        "recheck": None,
+    }
+
+
+class _Search:
+    def __init__(
+        self, record: dict[str, Any], trace: Path, context: runner.Context, folder: Path, deadline: Deadline
+    ) -> None:
+        self.record = record
+        self.deadline = deadline
+        self.trace = trace
+        self.folder = folder
+        self.context = replace(
+            context, out=folder, store=FindingStore(folder), listener=runner.Silent(), checkpoints=False, resume=False,
+            mark=lambda run: None,
+        )  # fmt: skip
+        self.program = program_run.of_finding(record) if record.get("program") else None
+        made = record["engine"]
+        self.options = ExploreOptions(
+            model=made["model"],
+            atoms=made["atoms"],
+            nested=made["nested"],
+            seed=made["seed"],
+        )
+        self.count = 0
+
+    def cause(self, whole: Path | None) -> dict[str, Any]:
+        view = self.view(self.trace)
+        base = self.explored(self.trace)
+        known = {class_of(item) for item in base["findings"]} - {class_of(self.record)}
+        culprits = find(self.record, view, self.judge(self.trace))
+        if culprits is None or not (culprits.first or culprits.second):
+            return self.described("unexplained", Culprits(), view, None, None)
+        kind, attempt = self.mended(culprits, view, known, _Attempt(trace=self.trace))
+        if not attempt.held and (alone := self.mended_alone(culprits, view, known, base)):
+            kind, attempt = "order", alone
+        if attempt.fixes and not attempt.complete and not attempt.remaining:
+            return unexplained(NOT_COMPLETE.format(reason=attempt.run["coverage"]["reason"]))
+        recheck = rechecked(attempt) if attempt.fixes else None
+        if recheck is not None and whole is not None and kind == "order":
+            kind, there = self.on_whole(attempt.fixes, whole, known)
+            if there and not _mends(there, culprits):
+                kind = "atomicity"
+            if kind != "order":
+                recheck = rechecked(there) if there else None
+            elif there is not None:
+                attempt, recheck["whole"] = there, rechecked(there)
+        return self.described(kind, culprits, view, attempt, recheck)
+
+    def mended(self, culprits: Culprits, view: TraceView, known: set[Class], best: _Attempt) -> tuple[Kind, _Attempt]:
+        """Puts fix on fix until nothing new is wrong, or two fixes contradict each other."""
+        now: Culprits | None = culprits
+        orders: set[tuple[object, object]] = set()
+        for _ in range(ROUNDS):
+            if now is None:
+                break
+            order = (_paths(now.first, view), _paths(now.second, view))
+            if (order[1], order[0]) in orders:
+                return "atomicity", best
+            if order in orders:
+                # In spite of the fix that puts them in order.
+                return "atomicity", best
+            orders.add(order)
+            tried = self.best_of(candidates(now, view), best, view, known)
+            if tried is None:
+                break
+            best = tried
+            if best.held:
+                return ("order" if _mends(best, culprits) else "atomicity"), best
+            if class_of(self.record)[0] == "leak" and culprits.first_role == "next-store":
+                # To name blocks before they are allocated, or to free them before they are let go, leaks nothing and is
+                # worse. Not every target's checks see it, so more moves are no evidence.
+                return "atomicity", best
+            if not best.remaining:
+                break
+            view = self.view(best.trace)
+            now = find(best.remaining[0], view, self.judge(best.trace))
+        if not best.fixes and culprits.first and culprits.second and not stored_first(culprits):
+            # A comes first and cannot be put behind B: they store to the same bytes, or the program ends between them.
+            return "atomicity", best
+        if culprits.first_role == "next-store":
+            return ("atomicity" if culprits.first else "recovery"), best
+        if culprits.both_ways or (best.fixes and not culprits.second):
+            return "atomicity", best
+        mended = best.fixes and class_of(self.record) not in {class_of(item) for item in best.remaining}
+        return ("order" if mended else "unexplained"), best
+
+    def mended_alone(
+        self, culprits: Culprits, view: TraceView, known: set[Class], base: dict[str, Any]
+    ) -> _Attempt | None:
+        """A fix after which this finding is gone, and all that remains are other bugs of its kind; None without one.
+
+        Another bug was there before, and loses other stores. What only the fix has brought, or what loses a store that
+        the fix is about, belongs to this one: where B before A mends one half of what must be atomic, A before B is the
+        other half. Only a flush or a fence is taken for such a fix: another order of the stores moves findings, too.
+        """
+        if culprits.first_role != "store" or not stored_first(culprits):
+            return None
+        before = {item["fingerprint"] for item in base["findings"]} - {self.record["fingerprint"]}
+        ours = _paths(culprits.first, view) | _paths(culprits.second, view)
+        for fix in candidates(culprits, view):
+            attempt = self.all_of([fix], self.trace, known)
+            if attempt is None or not attempt.complete or len(attempt.remaining) > MOST_OTHERS:
+                continue
+            if any(item["fingerprint"] not in before for item in attempt.remaining):
+                continue
+            now = self.view(attempt.trace)
+            judge = self.judge(attempt.trace)
+            if all(_apart(find(item, now, judge), now, ours) for item in attempt.remaining):
+                attempt.remaining, attempt.note = [], OTHER_BUGS
+                return attempt
+        return None
+
+    def best_of(self, chosen: Sequence[Fix], before: _Attempt, view: TraceView, known: set[Class]) -> _Attempt | None:
+        """The first of the fixes that holds, else the last that could be applied."""
+        tried: _Attempt | None = None
+        for fix in chosen:
+            if fix.block and tried:
+                break  # A can be moved alone.
+            edits = fix.edits(view)
+            if not edits:
+                continue
+            trace = self.next_file()
+            try:
+                apply(edits, before.trace, trace, engine_path=self.context.engine_path)
+            except UsageError:
+                continue  # Such as a store that would pass another one to the same bytes: no such program.
+            tried = self.tried(trace, [*before.fixes, fix], known)
+            if tried.held:
+                break
+        return tried
+
+    def tried(self, trace: Path, applied: list[Fix], known: set[Class]) -> _Attempt:
+        """Explores a trace with fixes. Stores of recovery stay in their order (`NOT_IN_RECOVERY`)."""
+        attempt = _Attempt(trace=trace, fixes=applied, run=self.explored(trace))
+        attempt.remaining = [item for item in attempt.run["findings"] if class_of(item) not in known]
+        reordered = {path[0] for fix in applied if fix.kind == "reorder" for path in fix.second}
+        if attempt.remaining and all(_repeats(item, reordered) for item in attempt.remaining):
+            attempt.run = self.explored(trace, nested=0)
+            attempt.remaining = [item for item in attempt.run["findings"] if class_of(item) not in known]
+            attempt.note = NOT_IN_RECOVERY
+        return attempt
+
+    def on_whole(self, wanted: Sequence[Fix], whole: Path, known: set[Class]) -> tuple[Kind, _Attempt | None]:
+        """The same fixes on the trace that the finding was minimised from, and more of them where they do not hold.
+
+        A case of one item may be mended by an order that loses another item as soon as there are two.
+        """
+        before = self.explored(whole)
+        if before["coverage"]["kind"] != "complete":
+            return "order", None
+        mine = class_of(self.record)
+        classes = {class_of(item) for item in before["findings"]}
+        # The minimal case may get there by another operation.
+        ours = {mine} if mine in classes else {item for item in classes if item[:2] == mine[:2]}
+        known = known | classes - ours
+        attempt = self.all_of(wanted, whole, known)
+        if attempt is None:
+            # By other calls, too: they are mended where they are.
+            attempt = _Attempt(trace=whole, remaining=[item for item in before["findings"] if class_of(item) in ours])
+        if attempt.remaining:
+            view = self.view(attempt.trace)
+            culprits = find(attempt.remaining[0], view, self.judge(attempt.trace))
+            if culprits is not None and (culprits.first or culprits.second):
+                kind, more = self.mended(culprits, view, known, attempt)
+                if kind in ("order", "atomicity"):
+                    return kind, more
+        return "order", attempt if attempt.fixes else None
+
+    def all_of(self, wanted: Sequence[Fix], trace: Path, known: set[Class]) -> _Attempt | None:
+        """A trace with all these fixes; None where one of them fits nowhere."""
+        for fix in wanted:
+            edits = fix.edits(self.view(trace))
+            if not edits:
+                return None
+            before, trace = trace, self.next_file()
+            try:
+                apply(edits, before, trace, engine_path=self.context.engine_path)
+            except UsageError:
+                return None
+        return self.tried(trace, list(wanted), known)
+
+    # --- parts --------------------------------------------------------------------------------------
+
+    def view(self, trace: Path) -> TraceView:
+        view = read(trace, engine_path=self.context.engine_path, symbolizer=self.context.symbolizer)
+        return replace(view, of_program=self.program is not None)
+
+    def judge(self, trace: Path) -> Judge:
+        return Judge(
+            engine_path=self.context.engine_path,
+            trace=trace,
+            model=self.options.model,
+            atoms=self.options.atoms,
+            recovery=self.program.recovery if self.program else None,
+            deadline=self.deadline,
+            interrupt=self.context.interrupt,
+        )
+
+    def next_file(self) -> Path:
+        self.count += 1
+        return self.folder / f"fixed-{self.count}.pct"
+
+    def explored(self, trace: Path, *, nested: int | None = None) -> dict[str, Any]:
+        self.count += 1
+        options = self.options if nested is None else replace(self.options, nested=nested)
+        # An exploration of a target may take a fixed time, whatever the others took. It nearly always takes much less,
+        # so the answer does not depend on the machine.
+        seconds = self.deadline.left() if self.program else self.deadline.share(SHARE)
+        options = replace(options, budget=Budget(executions=BUDGET, seconds=seconds))
+        request = runner.Request(
+            name="fix",
+            slug=f"explored-{self.count}",
+            options=options,
+            trace=trace,
+            program=self.program,
+            claims=False,
+        )
+        return runner.run_one(request, self.context)
+
+    def described(
+        self,
+        kind: Kind,
+        culprits: Culprits,
+        view: TraceView,
+        attempt: _Attempt | None,
+        recheck: dict[str, Any] | None,
+    ) -> dict[str, Any]:
+        first = self.place(culprits.first, culprits.first_role, view)
+        second = self.place(culprits.second, culprits.second_role, view)
+        _tell_apart(first, second)
+        chosen = attempt.fixes[0] if attempt and attempt.fixes and kind == "order" else None
+        return {
+            "kind": kind,
+            "first": first,
+            "second": second,
+            "sentence": sentence(kind, first, second),
+            "explanation": explanation(kind, first, second, recheck),
+            "fix": {
+                "kind": chosen.kind,
+                "sentence": fix_sentence(chosen.kind, first, second),
+                "site": (first or {}).get("site"),
+                "steps": len(attempt.fixes) if attempt else 0,
+            }
+            if chosen
+            else None,
+            "recheck": recheck,
+        }
+
+    def place(self, stores: Sequence[Culprit], role: str, view: TraceView) -> dict[str, Any] | None:
+        """One of several stores stands for all: the one that decides last."""
+        if not stores:
+            return None
+        store = stores[-1]
+        if isinstance(store, RecoveryStore):
+            found = {name: store.record.get(name) for name in _OF_STORE}
+            frames = store.record["stack"]
+            event, data = None, ""
+            text = next((line["text"].strip() for f in frames for line in f.get("source", ()) if line["focus"]), "")
+        else:
+            place = view.place(store.stack)
+            frames = [_with_source(frame) for frame in place.frames]
+            event, data, text = store.index, store.bytes, place.text
+            found = {"site": place.site, "function": place.function, "stack": frames}
+            found["identity"] = place.identity.record() if place.identity else None
+            found |= {"offset": store.offset, "size": store.size} if store.stores else {"offset": None, "size": None}
+        line = text
+        if role == "acknowledgement" and isinstance(store, TraceEvent):
+            text = f"{self.operation(store, view)} returns"
+        return {
+            "role": role,
+            "text": text,
+            "event": event,
+            "source": line,
+            "bytes": data,
+            **found,
+            "count": len(stores),
+        }
+
+    def operation(self, end: TraceEvent, view: TraceView) -> str:
+        begin = view.events[max(view.operation_of(end.index - 1)[0], 0)]
+        asked = self.record["operation"]
+        if self.record["crash_point"]["event"] > end.index + 1:
+            return f"an earlier {begin.code}"
+        if begin.code == asked["kind"]:
+            argument = asked.get("key") or asked.get("text") or ""
+            return f"{asked['kind']}({argument})" if argument else str(asked["kind"])
+        return begin.code or "the operation"
+
+
+def rechecked(attempt: _Attempt) -> dict[str, Any]:
+    """`recheck`: what exploring the trace with all fixes showed."""
+    run = attempt.run
+    return {
+        "held": attempt.held,
+        "verdict": run["verdict"],
+        "coverage": run["coverage"],
+        "crash_states": run["crash_states"],
+        "executions": run["executions"],
+        "remaining": sorted({item["invariant"] for item in attempt.remaining}),
+        "note": attempt.note,
+        "whole": None,
+    }
+
+
+def _repeats(record: dict[str, Any], paths: set[str]) -> bool:
+    """Whether a finding is of a cut inside recovery that had made a store at one of these places."""
+    return any(
+        f"{function_name(frame['function'])} {Frame(**{n: frame[n] for n in FRAME}).place}" in paths
+        for nested in record.get("nested_image") or []
+        for store in nested["recovery_stores"]
+        for frame in store["stack"]
+    )
+
+
+def _tell_apart(first: dict[str, Any] | None, second: dict[str, Any] | None) -> None:
+    """Two stores of one helper are told by their callers: by the outermost lines of the program that differ."""
+    if first is None or second is None or first["site"] is None or first["site"] != second["site"]:
+        return
+    # Not by those of whoever drives it, which differ when the two are of two operations.
+    ours, theirs = (
+        [
+            frame
+            for frame in place["stack"]
+            if frame["module"] == place["stack"][0]["module"] and Frame(**{n: frame[n] for n in FRAME}).belongs_to_user
+        ]
+        for place in (first, second)
+    )
+    for one, other in zip(reversed(ours), reversed(theirs), strict=False):
+        if (one["file"], one["line"]) != (other["file"], other["line"]):
+            for place, frame in ((first, one), (second, other)):
+                place["site"] = f"{frame['file']}:{frame['line']}"
+                place["function"] = function_name(frame["function"])
+                place["source"] = source.line(frame["file"], frame["line"]).strip()
+                if place["role"] != "acknowledgement":
+                    place["text"] = place["source"]
+            return
+
+
+def _with_source(frame: Frame) -> dict[str, Any]:
+    lines = source.context(frame.file, frame.line) if frame.file and frame.belongs_to_user else None
+    return {**frame.record(), "source": lines} if lines else frame.record()
+
+
+def _apart(culprits: Culprits | None, view: TraceView, ours: frozenset[tuple[str, ...]]) -> bool:
+    """Whether culprits are known, and what they lose is none of `ours`."""
+    if culprits is None:
+        return False
+    lost = _paths(culprits.first, view) or _paths(culprits.second, view)
+    return bool(lost) and not lost & ours
+
+
+def _mends(attempt: _Attempt, culprits: Culprits) -> bool:
+    """Whether an attempt after which the finding is gone has mended it.
+
+    Where A is only what the program stores next, to store it first moves findings about: nothing is mended as long as
+    any finding remains.
+    """
+    return culprits.first_role == "store" or attempt.run["verdict"] == "consistent"
+
+
+def _paths(stores: Iterable[Culprit], view: TraceView) -> frozenset[tuple[str, ...]]:
+    """What the culprits are called when they are compared; those of recovery are other ones."""
+    return frozenset(
+        ("recovery", str(store.record.get("site")))
+        if isinstance(store, RecoveryStore)
+        else view.place(store.stack).path
+        for store in stores
+    )

@@ -1,0 +1,44 @@
+"""Whether a finding has the cause of another one: a cheap check in place of a second search.
+
+A cause of kind `order` whose B is a store says that B was lost. A finding that blames the same store has this cause
+when it lost B, at the same place of the source, and is right once B is there. That takes two images and one start of
+the engine; the search that found the cause took hundreds. Where it says no, or the cause is of another kind, nothing is
+known of the finding's cause, and it gets none.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from powercut.cause.images import VISIBLE, Image, Judge, ending_of, of_finding
+from powercut.symbols.place_identity import told
+
+_LINE = 64
+
+
+def shared(finding: dict[str, Any], other: dict[str, Any], *, engine_path: Path) -> dict[str, Any] | None:
+    """The cause of `other` as that of `finding`, of a target's run; None where the check does not show it.
+
+    The fix was tried on the other finding, so its re-check stays there.
+    """
+    cause = other.get("cause") or {}
+    first = cause.get("first") or {}
+    trace = Path(finding.get("trace") or "")
+    if cause.get("kind") != "order" or first.get("role") != "store" or not trace.is_file():
+        return None
+    place = told(first.get("identity"))
+    lost = {
+        store["offset"] // _LINE * _LINE
+        for store in finding["stores"]
+        if store["fate"] != "persisted" and told(store.get("identity")) == place
+    }
+    if not lost or finding["nested_image"]:
+        return None
+    image = of_finding(finding)
+    there = Image(crash_point=image.crash_point, level=image.level.with_lines(dict.fromkeys(lost, VISIBLE)))
+    made = finding["engine"]
+    judge = Judge(engine_path=engine_path, trace=trace, model=made["model"], atoms=made["atoms"])
+    symptom = (finding.get("underlying") or finding["invariant"], finding["query"]["text"], ending_of(finding))
+    was, now = judge.ask([image, there])
+    if symptom not in was.symptoms or not now.legal or symptom in now.symptoms:
+        return None
+    return {**cause, "recheck": None, "shared_with": other["fingerprint"]}

@@ -1,0 +1,1 @@
+"""What people type and see: the command line, one module a command, progress and output."""

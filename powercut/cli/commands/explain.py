@@ -1,0 +1,54 @@
+"""`powercut explain`: the smallest case, the root cause and a fix that was tried, of findings on disk."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from powercut.base import paths
+from powercut.cause import explain as explaining
+from powercut.cli import output
+from powercut.cli.commands import shared
+from powercut.findings import run_records
+from powercut.runs import runner
+from powercut_reports import text
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(explain)
+
+
+def explain(
+    finding: Annotated[
+        list[Path],
+        typer.Argument(metavar="FINDING.json…", help="Findings that 'powercut run' wrote.", show_default=False),
+    ],
+    json: shared.Json = False,
+    trust: shared.Trust = False,
+) -> None:
+    """Minimise findings, and look for their root cause.
+
+    For each: the fewest operations that show it, the two stores whose order is missing, and a flush, a fence or an
+    order that mends it, tried on the trace. Where no order can, it says so. The findings' files keep the answer,
+    and 'powercut report' shows it.
+
+    Exit code: 0 all were explained, 2 one cannot be, 3 powercut itself failed.
+    """
+    records = [_one(file, trusted=trust) for file in finding]
+    if json:
+        output.print_json(
+            [{name: record[name] for name in ("fingerprint", "file", "minimal", "cause")} for record in records]
+        )
+    else:
+        for file, record in zip(finding, records, strict=True):
+            with run_records.as_written(file, "this finding", next_step="Find it again with 'powercut run'."):
+                print(text.render_finding(record, color=output.colored()))
+
+
+def _one(file: Path, *, trusted: bool) -> dict[str, object]:
+    # Where the finding lies: OUT/findings/<fingerprint>.json, with the traces of minimal cases in OUT/minimal.
+    with (
+        run_records.as_written(file, "this finding", next_step="Find it again with 'powercut run'."),
+        runner.open_context(paths.engine(), file.resolve().parent.parent) as context,
+    ):
+        return explaining.explain_file(file, context=context, trusted=trusted)

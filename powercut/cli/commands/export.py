@@ -1,0 +1,56 @@
+"""`powercut export`: traces for other tools."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from powercut.base.errors import UsageError
+from powercut.cli import output
+from powercut.cli.commands import shared
+from powercut.program import pmemcheck
+
+
+def register(app: typer.Typer) -> None:
+    group = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+    group.callback()(_about)
+    group.command("pmemcheck")(export_pmemcheck)
+    app.add_typer(group, name="export")
+
+
+def _about() -> None:
+    """Write a trace as another tool reads it."""
+
+
+def export_pmemcheck(
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="The trace to read.")],
+    output_file: Annotated[Path, typer.Option("-o", "--output", metavar="LOG", help="The log to write.")],
+    pools: Annotated[
+        Path | None,
+        typer.Option(
+            "--pools",
+            metavar="DIR",
+            show_default=False,
+            help="Write the pools as they were before the run into this folder; the log then names these files.",
+        ),
+    ] = None,
+    stacks: Annotated[bool, typer.Option("--stacks/--no-stacks", help="Write the call stack of every store.")] = True,
+    json: shared.Json = False,
+) -> None:
+    """Write a trace as a pmemcheck store log, which pmreorder replays.
+
+    pmreorder works on the files that the log names, and needs their bytes from before the run: let --pools make them.
+    """
+    if output_file.is_dir():
+        raise UsageError("this is a folder", where=str(output_file), next_step="Name the log's file with -o.")
+    done = pmemcheck.export_log(trace, output_file.absolute(), stacks=stacks, pools=pools)
+    if json:
+        output.print_json(done.model_dump(exclude={"event": True, "pools": {"__all__": {"content_known"}}}))
+        return
+    output.say(f"{output_file}: {done.entries} entries for {', '.join(pool.path for pool in done.pools)}.")
+    if pools is None:
+        output.say(
+            "Before pmreorder runs, these files must hold what they held before the run; --pools DIR makes them."
+        )
+    if done.threads > 1:
+        output.say(f"A log knows no threads: the fence of one of the {done.threads} counts for the flushes of all.")

@@ -1,0 +1,95 @@
+"""`powercut faults`: media errors, bit flips, failing allocations, stale contents."""
+
+from typing import Annotated, Any
+
+import typer
+
+from powercut.base import paths
+from powercut.base.errors import UsageError, unknown_name
+from powercut.base.exit_codes import worst
+from powercut.cli import fault_text, output, progress
+from powercut.cli.commands import shared
+from powercut.engine import options
+from powercut.runs import faults as injection
+from powercut.runs import requests
+from powercut.runs.applicability import sentences, summary
+from powercut.runs.runner import open_context
+from powercut.scenarios import targets
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(faults)
+
+
+def faults(
+    target: Annotated[
+        list[str] | None, typer.Argument(metavar="TARGET[:VARIANT]", show_default=False, help="What to judge.")
+    ] = None,
+    scenario: shared.Scenarios = None,
+    fault: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fault",
+            metavar="KIND",
+            show_default=False,
+            help=f"Kinds of faults, of: {', '.join(injection.KINDS)}; may be repeated.  [default: all]",
+        ),
+    ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            "--budget",
+            metavar="LIMIT",
+            show_default=False,
+            help="Executions of recovery for each scenario and kind (20000x). A run that reaches it is sampled.",
+        ),
+    ] = None,
+    seed: shared.Seed = options.DEFAULT_SEED,
+    jobs: shared.Jobs = None,
+    out: shared.Out = shared.DEFAULT_OUT,
+    json: shared.Json = False,
+) -> None:
+    """Inject faults into recorded scenarios, and judge what the target makes of them.
+
+    Every case is harmless (all answers are right), detected (an error instead of an answer), crashed, or
+    silent (a wrong answer and no error). Silent and crashed cases are findings: for bit flips only where
+    the target claims to detect damage, for stale contents unless it says that it needs a zeroed pool.
+
+    Exit code: 0 no finding and every case judged, 1 findings, 2 usage, 3 incomplete or unknown.
+    """
+    chosen = injection.FaultOptions(kinds=_kinds(fault or []), budget=_executions(budget), seed=seed)
+    selections = targets.select(target or [])
+    wanted = requests.for_run(
+        selections, scenario or [], options=options.ExploreOptions(seed=seed), explicit=bool(target)
+    )
+
+    def show(run: dict[str, Any]) -> None:
+        if not json:
+            print(fault_text.render(run), flush=True)
+
+    with progress.shown(len(wanted)) as listener, open_context(paths.engine(), out, listener=listener) as context:
+        outcome = injection.run_all(wanted, chosen, context, jobs=jobs or shared.default_jobs(), on_run=show)
+    if json:
+        output.print_json({"faults": injection.FAULTS_VERSION, "runs": outcome.runs, **summary(outcome.aside)})
+    for line in sentences(outcome.aside):
+        output.say(line)
+    for error in outcome.errors:
+        output.say_error(error)
+    raise typer.Exit(worst([*map(injection.exit_code, outcome.runs), *(error.exit_code for error in outcome.errors)]))
+
+
+def _kinds(given: list[str]) -> tuple[str, ...]:
+    names = [word.strip() for value in given for word in value.split(",") if word.strip()]
+    for name in names:
+        if name not in injection.KINDS:
+            raise unknown_name("fault", name, injection.KINDS, list_command="powercut faults --help")
+    return tuple(dict.fromkeys(names)) or tuple(injection.KINDS)
+
+
+def _executions(text: str | None) -> int | None:
+    budget = options.parse_budget(text)
+    if budget.seconds is not None:
+        raise UsageError(
+            f"'{text}' is a time", where="--budget", next_step="Write a number of executions, such as 20000x."
+        )
+    return budget.executions

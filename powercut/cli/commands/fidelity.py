@@ -1,0 +1,94 @@
+"""`powercut fidelity`: the papers' figures beside ours."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from powercut.base.exit_codes import ExitCode
+from powercut.cli import companions, output
+from powercut.cli.commands import shared
+from powercut.cost import costs
+from powercut.cost import fidelity as figures
+from powercut.findings.findings import write_json
+from powercut.runs.runner import prepare_out
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(fidelity)
+
+
+def fidelity(
+    scheme: Annotated[
+        str | None, typer.Argument(metavar="SCHEME", show_default=False, help="Only the figures of this scheme.")
+    ] = None,
+    json: shared.Json = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            show_default=False,
+            help="Write fidelity.json there, for the HTML report.",
+        ),
+    ] = None,
+) -> None:
+    """Measure the papers' figures that depend on no machine.
+
+    Each is shown beside the paper's number; then what the operations of each scheme cost, and a model of their
+    latency on persistent memory.
+
+    Exit code: 0 all reproduced, 1 one was not, 3 a measurement failed.
+    """
+    rows = figures.measure(scheme)
+    measured = costs.measure(scheme)
+    table = {"figures": rows, **costs.as_json(measured)}
+    if out is not None:
+        prepare_out(out)
+        write_json(out / companions.FIDELITY_REPORT, table)
+    if json:
+        output.print_json(table)
+    else:
+        _print(rows)
+        _print_costs(measured)
+    raise typer.Exit(ExitCode.CLEAN if all(row["reproduced"] for row in rows) else ExitCode.FINDINGS)
+
+
+def _print(rows: list[dict[str, Any]]) -> None:
+    titles = ("scheme", "figure", "paper", "ours", "unit", "reproduced", "note")
+    output.print_table(titles, [_cells(row) for row in rows])
+
+
+def _print_costs(measured: list[costs.Cost]) -> None:
+    counts = ("stores", "nt_stores", "lines", "blocks", "flushes", "fences", "lines_read")
+    titles = ("scheme", "operation", *(name.replace("_", " ") for name in counts), "ns at writes of 200/600/1000 ns")
+    output.print_table(
+        titles,
+        [
+            (
+                f"{cost.scheme}:{cost.variant}",
+                cost.operation,
+                *(f"{getattr(cost, name):.2f}" for name in counts),
+                " ".join(f"{cost.latency(ns):.0f}" for ns in costs.WRITE_NS),
+            )
+            for cost in measured
+        ],
+    )
+    rows = [
+        (row["scheme"], row["operation"], row["paper"], " ".join(f"{ratio:.2f}" for ratio in row["ratios"]))
+        for row in costs.ratios(measured)
+    ]
+    if rows:
+        output.print_table(("scheme", "operation", "slower than Level: paper", "model at 200/600/1000 ns"), rows)
+
+
+def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+    reproduced = "yes" if row["reproduced"] else "NO"
+    figures = (_text(row["paper"]), _text(row["measured"]))
+    return (row["scheme"], row["figure"], *figures, row["unit"], reproduced, row["note"])
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

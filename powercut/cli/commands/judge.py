@@ -1,0 +1,154 @@
+"""What `run` and `explore` share: carry out requests, print results as they come, write the reports."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from powercut.base import paths
+from powercut.base.errors import PowercutError
+from powercut.base.exit_codes import ExitCode
+from powercut.cause.explain import DEFAULT_MOST, DEFAULT_MOST_OF_VARIANT, Explainer
+from powercut.cli import output, progress
+from powercut.cli.stats import TITLES, rows
+from powercut.findings import failures
+from powercut.gate import canary
+from powercut.gate.gate import Gate
+from powercut.runs import batch, run_cache
+from powercut.runs.applicability import sentences, summary
+from powercut.runs.runner import Context, Request, open_context
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gating:
+    """What a command line says of being a gate."""
+
+    #: None: where the command is a gate.
+    canary: bool | None = None
+    since: str | None = None
+    baseline: bool = False
+
+    def is_gate(self, formats: frozenset[str]) -> bool:
+        """True where people let a machine decide by the result."""
+        return bool(formats & output.GATE_FORMATS) or self.baseline or self.since is not None
+
+    def wants_canary(self, formats: frozenset[str]) -> bool:
+        return self.is_gate(formats) if self.canary is None else self.canary
+
+
+def _explainer(explain: int | None, requests: Sequence[Request], context: Context, jobs: int) -> Explainer:
+    """A budget of time is for all that the command does, and exploring comes first."""
+    if explain is not None:
+        return Explainer(context=context, most=explain, jobs=jobs)
+    timed = any(request.options.budget.seconds is not None for request in requests)
+    most = 0 if timed else DEFAULT_MOST
+    return Explainer(context=context, most=most, most_of_variant=DEFAULT_MOST_OF_VARIANT, jobs=jobs)
+
+
+@contextmanager
+def errors_reported(out: Path, formats: frozenset[str], *, as_json: bool) -> Iterator[None]:
+    """What fails before there is a run is in the reports that machines read as well: none of them may be missing."""
+    try:
+        yield
+    except PowercutError as error:
+        with suppress(PowercutError):  # a folder that cannot be written has its own message
+            output.write_gate_reports([], out, formats, fail_on=frozenset(), errors=[error])
+        output.print_annotations([], formats, fail_on=frozenset(), errors=[error], as_json=as_json)
+        raise
+
+
+def judge(
+    requests: Sequence[Request],
+    *,
+    jobs: int,
+    out: Path,
+    formats: frozenset[str],
+    as_json: bool,
+    fail_on: frozenset[str],
+    gate: Gate,
+    title: str,
+    resume: bool,
+    stats: bool,
+    replay: bool,
+    gating: Gating,
+    explain: int | None,
+) -> ExitCode:
+    """Carries out the requests and returns the exit code of all of them."""
+    engine_path = paths.engine()
+    kept = None
+    if gating.is_gate(formats):
+        kept = run_cache.open_cache(out, engine_path=engine_path, since=gating.since, warn=output.say)
+    bird = canary.check(requests[0], engine_path=engine_path, formats=formats) if gating.wants_canary(formats) else None
+    if bird and not bird.found:
+        kept = None  # nothing that this engine says is worth keeping
+
+    def mark(run: dict[str, Any]) -> None:
+        gate.mark(run)
+        if bird:
+            bird.mark(run)
+
+    with (
+        progress.shown(len(requests)) as listener,
+        open_context(
+            engine_path,
+            out,
+            listener=listener,
+            checkpoints=True,
+            resume=resume,
+            mark=mark,
+            cache=kept,
+            database=failures.of_folder(out, replay=replay),
+        ) as context,
+    ):
+        explainer = _explainer(explain, requests, context, jobs)
+        lost: OSError | None = None
+
+        def show(run: dict[str, Any]) -> None:
+            nonlocal lost
+            explainer.run(run)
+            if kept:
+                kept.explained(run)
+            try:
+                if "text" in formats and not as_json and lost is None:
+                    with listener.paused():
+                        output.print_run(run)
+                        if stats:
+                            output.print_table(TITLES, rows(run))
+                            print(flush=True)
+                listener.reported(run)
+            except OSError as gone:
+                # Nobody reads on. What was found is kept, and reported in files, as at Ctrl-C.
+                lost = gone
+                context.interrupt.request()
+
+        outcome = batch.run_all(requests, context, jobs=jobs, on_run=show)
+    if kept:
+        kept.close()
+    if bird and (missed := bird.error()):
+        outcome.errors.append(missed)
+    # All files come before the screen, which may be gone.
+    written: list[Path] = []
+    try:
+        if outcome.runs:
+            written += output.write_reports(outcome.runs, out, formats, title=title, gate=gate)
+        written += output.write_gate_reports(outcome.runs, out, formats, fail_on=fail_on, errors=outcome.errors)
+    except PowercutError as unwritable:
+        outcome.errors.append(unwritable)
+    if lost is not None:
+        raise lost
+    if as_json:
+        output.print_json({**output.runs_object(outcome.runs, gate=gate), **summary(outcome.aside)})
+    elif "text" in formats:
+        output.print_closing(outcome.runs)
+        output.print_gate(gate, outcome.runs)
+    output.print_annotations(outcome.runs, formats, fail_on=fail_on, errors=outcome.errors, as_json=as_json)
+    for line in sentences(outcome.aside):
+        output.say(line)
+    for paragraph in dict.fromkeys(error.paragraph() for error in outcome.errors):  # many runs, one library
+        output.say(f"powercut: {paragraph}")
+    for path in written:
+        output.say(f"Report: {path}")
+    if outcome.interrupted:
+        output.say("Interrupted: what was found so far is kept; coverage is marked as sampled.")
+    return outcome.exit_code(fail_on=fail_on)

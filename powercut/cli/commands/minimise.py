@@ -1,0 +1,161 @@
+"""`powercut minimise`: the smallest case that shows a finding's bug."""
+
+import shlex
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from powercut import minimise
+from powercut.base import paths
+from powercut.base.errors import UsageError
+from powercut.base.exit_codes import ExitCode
+from powercut.cli import output
+from powercut.cli.commands import shared
+from powercut.engine import options
+from powercut.findings import findings, run_records
+from powercut.minimise import scenario_text, show
+from powercut.runs import reproduce, runner
+from powercut_reports import text
+
+SaveScenario = Annotated[
+    Path | None,
+    typer.Option(
+        "--save-scenario",
+        metavar="FILE.toml",
+        help="Write the minimal case as a scenario: a regression test.",
+        show_default=False,
+    ),
+]
+
+
+def register(app: typer.Typer) -> None:
+    app.command("minimise")(minimise_finding)
+
+
+def minimise_finding(
+    finding: Annotated[Path, typer.Argument(metavar="FINDING.json", help="A finding that 'powercut run' wrote.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            show_default=False,
+            help="Keep the minimal case there: its finding, its trace and its scenario.",
+        ),
+    ] = None,
+    save_scenario: SaveScenario = None,
+    limit: Annotated[
+        str | None,
+        typer.Option(
+            "--limit",
+            metavar="LIMIT",
+            show_default=False,
+            help="End after so many candidates (500) or this time (30s, 5m), with the smallest case so far.",
+        ),
+    ] = None,
+    json: shared.Json = False,
+    trust: shared.Trust = False,
+) -> None:
+    """Find the smallest workload, table and crash that still show a finding's bug.
+
+    Smaller plans are recorded and explored: fewer operations first, then a smaller configuration, a shorter trace, an
+    earlier crash point and fewer lost stores. The bug is the same while it violates the same invariant and what is lost
+    is lost at the same places of the source.
+
+    Exit code: 1 when the bug shows, 0 when the finding's plan does not show it any more, 2 when it cannot be
+    minimised, 3 when powercut itself failed.
+    """
+    content = reproduce.load(finding, trusted=trust)
+    with (
+        run_records.as_written(finding, "this finding", next_step="Find it again with 'powercut run'."),
+        kept_in(out) as folder,
+    ):
+        minimal = minimal_of(content, limits=parse_limit(limit), folder=folder)
+        if minimal is None:
+            if json:
+                output.print_json({"fingerprint": content["fingerprint"], "minimal": None})
+            output.say("The finding's plan does not show it any more: 'powercut run' tells whether it is clean now.")
+            raise typer.Exit(ExitCode.CLEAN)
+        if out is not None:
+            minimal = _kept(minimal, out)
+    value = minimal.as_json()
+    if json:
+        output.print_json({"fingerprint": content["fingerprint"], "minimal": value})
+    else:
+        print(show.summary(value, content["fingerprint"]))
+        print(text.render_finding(minimal.finding, color=output.colored()))
+    if save_scenario is not None:
+        save(value["scenario"], save_scenario)
+    raise typer.Exit(ExitCode.FINDINGS)
+
+
+@contextmanager
+def kept_in(out: Path | None) -> Iterator[Path]:
+    """The folder of the minimal case's trace: in `out`, or one that is gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="powercut-") as folder:
+        yield (out / "traces") if out is not None else Path(folder)
+
+
+def minimal_of(content: dict[str, Any], *, limits: minimise.Limits, folder: Path) -> minimise.Minimal | None:
+    """Minimises a finding record, with a bar on a terminal."""
+    minimise.refuse_without_plan(content)
+    name = f"{content['target']}:{content['variant']} {content['invariant']}"
+    with (
+        tempfile.TemporaryDirectory(prefix="powercut-") as scratch,
+        runner.open_context(paths.engine(), Path(scratch)) as context,
+        show.bar(name, limits) as on_progress,
+    ):
+        runner.prepare_out(folder)
+        return minimise.minimise(content, context=context, folder=folder, limits=limits, on_progress=on_progress)
+
+
+def parse_limit(value: str | None) -> minimise.Limits:
+    """`500` candidates, or a time as in `--budget`."""
+    if value is None:
+        return minimise.Limits()
+    if value.isascii() and value.isdigit() and int(value) > 0:
+        return minimise.Limits(considered=int(value))
+    try:
+        seconds = options.parse_budget(value).seconds
+    except UsageError:
+        seconds = None
+    if seconds is None:
+        raise UsageError(
+            f"'{value}' is not a limit",
+            where="--limit",
+            next_step="Write a number of candidates such as 500, or a time such as 30s or 5m.",
+        )
+    return minimise.Limits(considered=None, seconds=seconds)
+
+
+def save(scenario: str, path: Path) -> None:
+    """Writes a scenario under the name that its file has."""
+    if path.suffix != ".toml" or not path.stem:
+        raise UsageError(
+            "a scenario is a .toml file", where=str(path), next_step=f"Write {path.with_suffix('.toml')}, for example."
+        )
+    findings.write_text(path, scenario_text.renamed(scenario, path))
+    output.say(f"Scenario: {path}")
+
+
+def _kept(minimal: minimise.Minimal, out: Path) -> minimise.Minimal:
+    """Puts finding, trace and scenario into `out`, where `powercut reproduce` finds them."""
+    name = minimal.finding["fingerprint"]
+    trace = minimal.trace.with_name(f"minimal-{name}.pct")
+    minimal.trace.replace(trace)
+    file = out / "findings" / f"{name}.json"
+    finding = {
+        **minimal.finding,
+        "trace": str(trace),
+        "file": str(file),
+        "reproduce": f"powercut reproduce {shlex.quote(str(file))}",
+    }
+    findings.write_json(file, finding)
+    scenario = out / "scenarios" / f"minimal-{name}.toml"
+    findings.write_text(scenario, scenario_text.renamed(minimal.scenario, scenario))
+    return replace(minimal, trace=trace, finding=finding)

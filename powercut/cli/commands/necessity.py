@@ -1,0 +1,137 @@
+"""`powercut necessity`: which flushes and fences are needed."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from powercut import necessity as analysing
+from powercut.base import paths
+from powercut.base.exit_codes import ExitCode
+from powercut.cli import necessity_text, output
+from powercut.cli.commands import shared
+from powercut.engine import options
+from powercut.necessity.record import NECESSITY_VERSION, command_line
+from powercut.runs import requests
+from powercut.runs.applicability import SetAside, sentences
+from powercut.runs.runner import open_context
+from powercut.scenarios import targets
+
+#: Without a flush a run can have so many more crash states that one exploration would take hours.
+DEFAULT_BUDGET = "60s"
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(necessity)
+
+
+def necessity(
+    target: Annotated[list[str], typer.Argument(metavar="TARGET[:VARIANT]...", help="What to analyse.")],
+    scenario: shared.Scenarios = None,
+    model: shared.Model = options.DEFAULT_MODEL,
+    nested: shared.Nested = options.DEFAULT_NESTED,
+    budget: Annotated[
+        str,
+        typer.Option(
+            "--budget",
+            metavar="LIMIT",
+            help="Limit of each exploration: a time (60s, 5m, 1h) or executions (20000x). One that reaches it proves "
+            "nothing but its findings.",
+        ),
+    ] = DEFAULT_BUDGET,
+    jobs: shared.Jobs = None,
+    seed: shared.Seed = options.DEFAULT_SEED,
+    atoms: shared.Atoms = options.DEFAULT_ATOMS,
+    out: shared.Out = shared.DEFAULT_OUT,
+    json: shared.Json = False,
+) -> None:
+    """Drop each flush and each fence in turn, explore again, and tell which are needed.
+
+    A site is necessary when a run without it has a finding that no run with it has, redundant when every run that
+    reaches it provably has the same crash states without it, and otherwise not shown by this workload
+    (docs/necessity.md). Scenarios are chosen as for 'powercut run'. Each necessary site comes with the finding that
+    proves it, which 'powercut reproduce' replays.
+
+    The record goes to OUT/necessity, and 'powercut report OUT' shows it.
+
+    Exit code: 0 every site was judged completely, 2 usage, 3 incomplete or interrupted.
+    """
+    chosen = shared.explore_options(
+        model=model,
+        strategy=options.DEFAULT_STRATEGY,
+        atoms=atoms,
+        nested=nested,
+        budget=budget,
+        seed=seed,
+        paranoid=False,
+    )
+    work = [
+        (item, requests.for_run([item], scenario or [], options=chosen, explicit=True))
+        for item in targets.select(target)
+    ]
+    console = Console(highlight=False, no_color=bool(os.environ.get("NO_COLOR")))
+    records: list[dict[str, Any]] = []
+    with open_context(paths.engine(), out) as context:
+        for item, wanted in work:
+            header = {
+                "target": item.target.name,
+                "variant": item.variant,
+                "paper": item.target.description.paper,
+                **chosen.described(),
+                "command": command_line(item.target.spelling, item.variant, scenario or [], chosen.described()),
+            }
+            with _bar(f"{item.target.name}:{item.variant}") as progress:
+                made = analysing.analyse(
+                    wanted,
+                    header=header,
+                    context=context,
+                    jobs=jobs or shared.default_jobs(),
+                    progress=progress,
+                )
+            records.append(made)
+            if not json:
+                necessity_text.render(made, console)
+                for line in sentences([SetAside(**item) for item in made.get("not_applicable", ())]):
+                    output.say(line)
+                console.print()
+            if context.interrupt.requested:
+                output.say("Interrupted: what was judged is kept.")
+                break
+    if json:
+        output.print_json({"necessity": NECESSITY_VERSION, "records": records})
+    complete = len(records) == len(work) and all(record["complete"] for record in records)
+    raise typer.Exit(ExitCode.CLEAN if complete else ExitCode.INCOMPLETE)
+
+
+class _Bar:
+    """One bar on stderr: first the runs as they are, then the sites."""
+
+    def __init__(self, bars: Progress, name: str) -> None:
+        self._bars = bars
+        self._name = name
+        self._task: TaskID | None = None
+
+    def stage(self, name: str, of: int) -> None:
+        if self._task is not None:
+            self._bars.remove_task(self._task)
+        self._task = self._bars.add_task(f"{self._name}: {name}", total=of)
+
+    def advanced(self) -> None:
+        if self._task is not None:
+            self._bars.advance(self._task)
+
+
+@contextmanager
+def _bar(name: str) -> Iterator[analysing.Progress]:
+    if not sys.stderr.isatty():
+        with nullcontext(analysing.Silent()) as silent:
+            yield silent
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        yield _Bar(bars, name)

@@ -1,0 +1,39 @@
+"""`powercut new-target`: the beginning of a target of one's own."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from powercut.cli import output
+from powercut.cli.commands import shared
+from powercut.new_target.new_target import LANGUAGES, generate
+
+
+def register(app: typer.Typer) -> None:
+    app.command("new-target")(new_target)
+
+
+def new_target(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the target: lower case letters, digits, '_'.")],
+    dir: Annotated[
+        Path | None,
+        typer.Option("--dir", metavar="DIR", show_default=False, help="Folder to make.  [default: NAME]"),
+    ] = None,
+    language: Annotated[
+        str, typer.Option("--language", metavar="L", help=f"Language of the adapter: {' or '.join(LANGUAGES)}.")
+    ] = "c",
+    json: shared.Json = False,
+) -> None:
+    """Write an adapter for a library of yours, with a scenario and a test.
+
+    The folder works as it is, on a small map that stands in for the library; its README.md says how to
+    build and run it, and what to replace. An existing folder is left alone.
+    """
+    folder = dir or Path(name)
+    written = generate(name, folder, language=language)
+    if json:
+        output.print_json({"folder": str(folder), "files": [str(path.relative_to(folder)) for path in written]})
+    else:
+        output.say(f"{folder}: {', '.join(str(path.relative_to(folder)) for path in written)}.")
+        output.say(f"Next: cd {folder} && make && powercut run ./lib{name}.so")

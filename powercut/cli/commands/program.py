@@ -1,0 +1,274 @@
+"""The options of program mode, shared by `run`, `record` and `explore`."""
+
+import shlex
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from powercut.base import trust
+from powercut.base.errors import UsageError
+from powercut.engine.options import ExploreOptions
+from powercut.program import program
+from powercut.program import tracers as program_tracers
+from powercut.program.program import Program
+from powercut.runs import runner
+from powercut.runs.runner import Request
+
+Record = Annotated[
+    str | None,
+    typer.Option(
+        "--record",
+        metavar="CMD",
+        show_default=False,
+        help="Program mode: the command to record, which uses the pool files. No shell is involved.",
+    ),
+]
+Recover = Annotated[
+    str | None,
+    typer.Option(
+        "--recover",
+        metavar="CMD",
+        show_default=False,
+        help="Program mode: the command that recovers from a pool and ends with status 0 when it is good. "
+        "The pool's path in it, or {image}, becomes the crash image's.",
+    ),
+]
+Pool = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--pool",
+        metavar="FILE",
+        show_default=False,
+        help="Program mode: a file that the program maps; may be repeated.",
+    ),
+]
+Check = Annotated[
+    str | None,
+    typer.Option(
+        "--check",
+        metavar="CMD",
+        show_default=False,
+        help="Program mode: a consistency checker, run on what recovery left.",
+    ),
+]
+Dump = Annotated[
+    str | None,
+    typer.Option(
+        "--dump",
+        metavar="CMD",
+        show_default=False,
+        help="Program mode: prints the contents after recovery; compared with what the marked operations allow.",
+    ),
+]
+Ordered = Annotated[
+    bool,
+    typer.Option(
+        "--ordered", help="Program mode: the order counts in which --dump prints its lines, as in a queue or a list."
+    ),
+]
+Ops = Annotated[
+    str | None,
+    typer.Option(
+        "--ops",
+        metavar="CMD",
+        show_default=False,
+        help="Program mode: a driver that runs beside the recorded command; what it prints is the command's input.",
+    ),
+]
+Tracer = Annotated[
+    str | None,
+    typer.Option(
+        "--tracer",
+        metavar="T",
+        show_default=False,
+        help=f"What records: {', '.join(program_tracers.TRACERS)}.  [default: llvm for what was built with it, "
+        "else valgrind]",
+    ),
+]
+Timeout = Annotated[
+    str, typer.Option("--timeout", metavar="TIME", help="Program mode: the time of one recovery, check or dump.")
+]
+Images = Annotated[
+    int,
+    typer.Option(
+        "--images",
+        metavar="N",
+        min=2,
+        help="Program mode: crash images that are tried of a crash point where not all can be.",
+    ),
+]
+RecordTimeout = Annotated[
+    str, typer.Option("--record-timeout", metavar="TIME", help="Program mode: the time of the recorded command.")
+]
+AllowExit = Annotated[
+    list[int] | None,
+    typer.Option(
+        "--allow-exit",
+        metavar="N",
+        min=0,
+        max=255,
+        show_default=False,
+        help="Program mode: an exit status of the recorded command that is no failure; may be repeated.",
+    ),
+]
+Name = Annotated[
+    str | None,
+    typer.Option(
+        "--name", metavar="NAME", show_default=False, help="Program mode: what reports call it.  [default: its file]"
+    ),
+]
+Keep = Annotated[
+    bool, typer.Option("--keep", help="Program mode: keep the raw recording and copies of the pools before it.")
+]
+KeepPool = Annotated[
+    bool,
+    typer.Option(
+        "--keep-pool",
+        help="Program mode: leave the pools as the recorded command left them, not as they were before it.",
+    ),
+]
+Cwd = Annotated[
+    Path | None,
+    typer.Option(
+        "--cwd",
+        metavar="DIR",
+        show_default=False,
+        help="Program mode: the folder that the commands run in, and that file names are relative to.",
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProgramOptions:
+    """The values of one command line."""
+
+    record: str | None = None
+    recover: str | None = None
+    pool: list[str] | None = None
+    check: str | None = None
+    dump: str | None = None
+    ordered: bool = False
+    ops: str | None = None
+    tracer: str | None = None
+    timeout: str = program.DEFAULT_TIMEOUT
+    images: int = program.DEFAULT_IMAGES
+    record_timeout: str = program.DEFAULT_RECORD_TIMEOUT
+    allow_exit: list[int] | None = None
+    name: str | None = None
+    keep: bool = False
+    keep_pool: bool = False
+    cwd: Path | None = None
+
+    def named(self) -> list[str]:
+        """The options of program mode that were given."""
+        given = {
+            "--record": self.record,
+            "--recover": self.recover,
+            "--pool": self.pool,
+            "--check": self.check,
+            "--dump": self.dump,
+            "--ordered": self.ordered,
+            "--ops": self.ops,
+            "--allow-exit": self.allow_exit,
+            "--name": self.name,
+            "--keep": self.keep,
+            "--keep-pool": self.keep_pool,
+            "--cwd": self.cwd,
+        }
+        return [option for option, value in given.items() if value]
+
+    def recording(self) -> program.Recording:
+        """What is to be recorded."""
+        if self.record is None:
+            raise UsageError(
+                f"{', '.join(self.named())} belong to program mode, which needs a command to record",
+                where="--record",
+                next_step="Name it, such as --record './prog run POOL'; or name a TARGET of powercut's own instead.",
+            )
+        return program.recording(
+            record=self.record,
+            ops=self.ops,
+            pools=self.pool or [],
+            cwd=self.cwd,
+            tracer=self.tracer,
+            timeout=self.record_timeout,
+            allow_exit=self.allow_exit or [],
+            keep=self.keep,
+            keep_pool=self.keep_pool,
+        )
+
+    def recovery(self) -> program.Recovery:
+        """How images are judged."""
+        made = program.recovery(
+            recover=self.recover,
+            check=self.check,
+            dump=self.dump,
+            ordered=self.ordered,
+            timeout=self.timeout,
+            images=self.images,
+            cwd=self.cwd,
+        )
+        # A finding's record names them again.
+        trust.remember(trust.command(words, made.cwd) for words in (made.recover, made.check, made.dump) if words)
+        return made
+
+    def refuse_with(self, **others: object) -> None:
+        """UsageError for options that program mode has no use for."""
+        if wrong := [
+            f"--{option.replace('_', '-')}" if option != "target" else "TARGET"
+            for option, value in others.items()
+            if value
+        ]:
+            raise UsageError(
+                f"{', '.join(wrong)} cannot be combined with --record or --recover",
+                where="program mode",
+                next_step="Leave it out: a recorded program has neither targets nor scenarios nor a cache, "
+                "and is not resumed.",
+            )
+
+
+def run_request(given: ProgramOptions, chosen: ExploreOptions) -> Request:
+    """The run of `powercut run --record …`."""
+    recording = given.recording()
+    name = given.name or program.default_name(recording.command)
+    made = Program(name=name, recording=recording, recovery=replace(given.recovery(), pools=recording.pools))
+    words = ["powercut", "run", "--record", given.record or "", *_recovery_words(given)]
+    for pool in given.pool or []:
+        words += ["--pool", pool]
+    for option, value in (("--ops", given.ops), ("--tracer", recording.tracer), ("--name", given.name)):
+        words += [option, value] if value else []
+    return _request(made, chosen, scenario=shlex.join(recording.command), words=words)
+
+
+def explore_request(given: ProgramOptions, chosen: ExploreOptions, trace: Path) -> Request:
+    """The run of `powercut explore TRACE --recover …`."""
+    made = Program(name=given.name or program.default_name([trace.stem]), recovery=given.recovery())
+    words = ["powercut", "explore", str(trace), *_recovery_words(given)]
+    return replace(_request(made, chosen, scenario=trace.name, words=words), trace=trace.absolute())
+
+
+def _recovery_words(given: ProgramOptions) -> list[str]:
+    words = ["--recover", given.recover or ""]
+    for option, value in (("--check", given.check), ("--dump", given.dump), ("--cwd", given.cwd)):
+        words += [option, str(value)] if value else []
+    words += ["--ordered"] if given.ordered else []
+    return [*words, "--timeout", given.timeout, "--images", str(given.images)]
+
+
+def _request(made: Program, chosen: ExploreOptions, *, scenario: str, words: list[str]) -> Request:
+    words += ["--model", chosen.model, "--atoms", chosen.atoms, "--seed", str(chosen.seed)]
+    header: dict[str, Any] = {
+        "target": made.name,
+        "scenario": scenario,
+        "command": shlex.join(words),
+        "program": {"name": made.name, **made.recovery.described()},
+    }
+    return Request(
+        name=f"{made.name} {scenario}",
+        slug=runner.slug(made.name, "program"),
+        options=chosen,
+        program=made,
+        header=header,
+    )

@@ -1,0 +1,128 @@
+"""`powercut record`: only record, for exploring later or elsewhere."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from powercut.base import paths
+from powercut.base.errors import UsageError
+from powercut.cli import output
+from powercut.cli.commands import program as modes
+from powercut.cli.commands import shared
+from powercut.engine import engine, options
+from powercut.findings import findings
+from powercut.program import program
+from powercut.program import record as program_record
+from powercut.runs import batch, runner
+from powercut.scenarios import catalog, plan, targets
+from powercut.symbols.symbolize import Symbolizer
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(record)
+
+
+def record(
+    output_file: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The trace to write.")],
+    target: Annotated[
+        str | None, typer.Argument(metavar="TARGET[:VARIANT]", show_default=False, help="What to record.")
+    ] = None,
+    scenario: Annotated[
+        str | None,
+        typer.Option("--scenario", metavar="S", show_default=False, help="One scenario, by name, path or file."),
+    ] = None,
+    seed: shared.Seed = options.DEFAULT_SEED,
+    json: shared.Json = False,
+    command: modes.Record = None,
+    pool: modes.Pool = None,
+    ops: modes.Ops = None,
+    tracer: modes.Tracer = None,
+    record_timeout: modes.RecordTimeout = program.DEFAULT_RECORD_TIMEOUT,
+    allow_exit: modes.AllowExit = None,
+    name: modes.Name = None,
+    keep: modes.Keep = False,
+    keep_pool: modes.KeepPool = False,
+    cwd: modes.Cwd = None,
+) -> None:
+    """Record one scenario on one target into a trace; or, in program mode, a command.
+
+    FILE is replaced only when the recording is complete.
+    """
+    path = output_file.absolute()
+    if path.is_dir():
+        raise UsageError("this is a folder", where=str(output_file), next_step="Name the trace's file with -o.")
+    given = modes.ProgramOptions(
+        record=command,
+        pool=pool,
+        ops=ops,
+        tracer=tracer,
+        record_timeout=record_timeout,
+        allow_exit=allow_exit,
+        name=name,
+        keep=keep,
+        keep_pool=keep_pool,
+        cwd=cwd,
+    )
+    if given.named():
+        given.refuse_with(target=target, scenario=scenario)
+        recorded = _program(given, path)
+        hint = f"powercut explore {output_file} --recover CMD"
+    else:
+        recorded = _scenario(target, scenario, path, seed=seed, tracer=tracer)
+        hint = f"powercut explore {output_file}"
+    if json:
+        output.print_json({**{key: value for key, value in recorded.items() if key != "event"}, "trace": str(path)})
+    else:
+        output.say(f"{output_file}: {recorded['events']} events of {recorded.get('operations', 0)} operations.")
+        for note in [*recorded.get("unseen", []), *(recorded.get("program") or {}).get("notes", [])]:
+            output.say(f"Note: {note}.")
+        output.say(f"Explore it with '{hint}'.")
+
+
+def _program(given: modes.ProgramOptions, path: Path) -> dict[str, Any]:
+    """Records a command; Ctrl-C ends it and all that it has started."""
+    recording = given.recording()
+    interrupt = engine.Interrupt()
+    try:
+        with batch.stopped_by_signals(interrupt.request):
+            called = given.name or program.default_name(recording.command)
+            return program_record.record(recording, path, name=called, interrupt=interrupt)
+    except engine.Interrupted:
+        raise KeyboardInterrupt from None
+
+
+def _scenario(target: str | None, scenario: str | None, path: Path, *, seed: int, tracer: str | None) -> dict[str, Any]:
+    """Records a scenario on a target."""
+    if target is None or scenario is None:
+        raise UsageError(
+            "nothing to record",
+            where="powercut record",
+            next_step="Name a TARGET and a --scenario, or a command and its pool with --record CMD --pool FILE.",
+        )
+    (selection,) = targets.select([target])
+    found = catalog.matching(scenario, beside=catalog.own(selection.target.library) or [])
+    fitting = [item for item in found if item.fits(selection.target.name)] or found
+    if len(fitting) > 1:
+        raise UsageError(
+            f"'{scenario}' names {len(fitting)} scenarios: {', '.join(item.place for item in fitting[:5])}",
+            where="--scenario",
+            next_step="Name one, by its name or its file.",
+        )
+    bug = fitting[0].content.known_bug
+    wanted = plan.build(
+        selection.target,
+        variant=selection.variant,
+        scenario=fitting[0],
+        seed=seed,
+        toggle=bug.toggle if bug else None,
+    )
+    with Symbolizer() as symbolizer:
+        context = runner.Context(
+            engine_path=paths.engine(),
+            out=path.parent,
+            store=findings.FindingStore(path.parent),
+            symbolizer=symbolizer,
+        )
+        runner.refuse_unknown_tracer(tracer)
+        return runner.record(wanted, path, context=context, tracer=tracer or runner.DEFAULT_TRACER)

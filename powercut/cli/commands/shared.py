@@ -1,0 +1,183 @@
+"""Options that several verbs share, with one wording."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from powercut.engine import options
+
+DEFAULT_OUT = Path(".powercut")
+
+
+def default_jobs() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+Scenarios = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--scenario", metavar="GLOB", show_default=False, help="Scenarios by name, path or file; may be repeated."
+    ),
+]
+Model = Annotated[str, typer.Option("--model", metavar="M", help="Persistency model: adr or eadr.")]
+Strategy = Annotated[
+    str, typer.Option("--strategy", metavar="S", help="How crash states are covered; see 'powercut list strategies'.")
+]
+Atoms = Annotated[
+    str,
+    typer.Option(
+        "--atoms", metavar="A", help="How a wide store may be torn: any order, ascending, or byte by byte (mem* calls)."
+    ),
+]
+Nested = Annotated[int, typer.Option("--nested", metavar="N", min=0, help="Power cuts inside recovery; 0 is none.")]
+StepBudget = Annotated[
+    int | None,
+    typer.Option(
+        "--step-budget",
+        metavar="N",
+        min=1,
+        help="Loop turns and calls after which one execution of target code is given up, and the verdict is unknown. "
+        "A loop that repeats itself is found much earlier.  [default: 4 million, and 4 for each byte of the pool]",
+        show_default=False,
+    ),
+]
+BudgetText = Annotated[
+    str | None,
+    typer.Option(
+        "--budget",
+        metavar="LIMIT",
+        help="A time for the whole command (60s, 5m, 1h), which its runs share fairly, or executions of each run "
+        "(20000x). A run that reaches its limit is sampled.",
+        show_default=False,
+    ),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option("--jobs", "-j", metavar="N", min=1, help="Parallel workers.  [default: cores]", show_default=False),
+]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of mixes and of the random strategy.")]
+Paranoid = Annotated[bool, typer.Option("--paranoid", help="Hash everything after each reset of the executor.")]
+Resume = Annotated[
+    bool,
+    typer.Option("--resume", help="Go on with a run that was killed, from what it has left in the output folder."),
+]
+NoReplay = Annotated[
+    bool, typer.Option("--no-replay", help="Do not begin with the findings of earlier runs (OUT/failures).")
+]
+Explain = Annotated[
+    int | None,
+    typer.Option(
+        "--explain",
+        metavar="N",
+        min=0,
+        help="Findings of each run to minimise and to look for the root cause of, with a fix that is tried. "
+        "[default: 3, and 4 of one variant in all; with a --budget of time, 0]",
+        show_default=False,
+    ),
+]
+Stats = Annotated[bool, typer.Option("--stats", help="Print where the time of each run went.")]
+Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of traces, findings and reports.")]
+Format = Annotated[
+    str,
+    typer.Option(
+        "--format",
+        metavar="LIST",
+        help="What to make of the runs, of: text, html, pages, json, sarif, junit, github, markdown.",
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]
+Baseline = Annotated[
+    Path | None,
+    typer.Option(
+        "--baseline",
+        metavar="FILE",
+        help="Findings that are known: only new ones fail. 'powercut baseline update' writes the file.",
+        show_default=False,
+    ),
+]
+Suppressions = Annotated[
+    Path | None,
+    typer.Option(
+        "--suppressions",
+        metavar="FILE",
+        help="Findings that are set aside for a time.  [default: powercut-suppressions.toml, if it is there]",
+        show_default=False,
+    ),
+]
+Since = Annotated[
+    str | None,
+    typer.Option(
+        "--since",
+        metavar="REV",
+        help="Explore only what changed since a git revision that a gate has judged: compiled code, scenario, options. "
+        "All else comes from the cache.",
+        show_default=False,
+    ),
+]
+Watchdog = Annotated[
+    float | None,
+    typer.Option(
+        "--watchdog",
+        metavar="SECONDS",
+        min=0.1,
+        max=86400,
+        help="Wall-clock limit of one recovery or query. What exceeds it is blocked: the run ends, and its verdict is "
+        "unknown.  [default: 60]",
+        show_default=False,
+    ),
+]
+Trust = Annotated[
+    bool,
+    typer.Option(
+        "--trust",
+        help="Run the library or the commands that the file names, though you never gave them to powercut yourself.",
+    ),
+]
+Canary = Annotated[
+    bool | None,
+    typer.Option(
+        "--canary/--no-canary",
+        help="Also find a planted bug on the same way, or no verdict is clean.  [default: with a format for CI, "
+        "--baseline or --since]",
+        show_default=False,
+    ),
+]
+FailOn = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fail-on",
+        metavar="KIND",
+        help="What counts as findings too: redundant-flush, redundant-fence, never-persisted, claims (that fail). "
+        "Repeat it, or separate them by commas.",
+        show_default=False,
+    ),
+]
+
+
+def explore_options(
+    *,
+    model: str,
+    strategy: str,
+    atoms: str,
+    nested: int,
+    budget: str | None,
+    seed: int,
+    paranoid: bool,
+    watchdog: float | None = None,
+    step_budget: int | None = None,
+) -> options.ExploreOptions:
+    """The validated options of a command line; `jobs` is set when the runs are known."""
+    return options.ExploreOptions(
+        model=model,
+        strategy=strategy,
+        atoms=atoms,
+        nested=nested,
+        seed=seed,
+        budget=options.parse_budget(budget),
+        paranoid=paranoid,
+        watchdog=watchdog,
+        step_budget=step_budget,
+    )

@@ -1,0 +1,42 @@
+"""What other commands left in an output folder for the HTML report: fidelity, audit, necessity and costs.
+
+One that cannot be read is left out, and said with the command that makes it again; the report stands without it.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from powercut.base.user_files import json_of
+from powercut_reports.html import Companions
+
+#: What `powercut fidelity --out` writes.
+FIDELITY_REPORT = "fidelity.json"
+#: What `powercut audit` writes into its own output folder, which is `audit` in that of the runs unless it was named.
+AUDIT_REPORT = "audit.json"
+
+
+def load(out: Path, *, say: Callable[[str], None]) -> Companions:
+    """All that is there; `say` gets one line for each file that cannot be read."""
+
+    def read(path: Path, command: str) -> dict[str, Any] | None:
+        try:
+            content = json_of(path)
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            say(f"{path}: left out of the report, since it cannot be read ({error}). Run '{command}'.")
+            return None
+        return content if isinstance(content, dict) else None
+
+    def read_all(folder: str, command: str) -> list[dict[str, Any]]:
+        found = (read(path, command) for path in sorted((out / folder).glob("*.json")))
+        return [record for record in found if record is not None]
+
+    again = f"powercut audit --out {out / 'audit'}"
+    return Companions(
+        fidelity=read(out / FIDELITY_REPORT, f"powercut fidelity --out {out}"),
+        audit=read(out / "audit" / AUDIT_REPORT, again) or read(out / AUDIT_REPORT, again),
+        necessity=read_all("necessity", f"powercut necessity --out {out}"),
+        costs=read_all("costs", f"powercut cost --out {out}"),
+    )

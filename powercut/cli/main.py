@@ -1,0 +1,188 @@
+"""The command line: the verbs put together, and the border at which every failure becomes one paragraph.
+
+No failure leaves a traceback behind except a defect of powercut itself, which says so. Exit codes are
+`powercut.base.exit_codes.ExitCode`.
+"""
+
+import errno
+import io
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from powercut import __version__
+from powercut.base.errors import PowercutError
+from powercut.base.exit_codes import ExitCode
+from powercut.cli import output
+from powercut.cli.commands import (
+    audit,
+    baseline,
+    compile,
+    cost,
+    doctor,
+    explain,
+    explore,
+    export,
+    faults,
+    fidelity,
+    import_,
+    known_bugs,
+    list_,
+    litmus,
+    minimise,
+    necessity,
+    new_target,
+    record,
+    report,
+    reproduce,
+    run,
+)
+from powercut.engine import orphans
+
+
+class _Border(TyperGroup):
+    """Turns what a verb raises into a message and an exit code."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except PowercutError as error:
+            output.say_error(error)
+            raise typer.Exit(error.exit_code) from None
+        except KeyboardInterrupt:
+            output.say("powercut: interrupted. Nothing was judged.")
+            raise typer.Exit(ExitCode.INCOMPLETE) from None
+        except OSError as error:
+            if error.errno not in _NOBODY_READS:
+                raise
+            # Caught here: Typer's own handler would leave with 1, which means findings.
+            _drop_stdout()
+            raise typer.Exit(ExitCode.INCOMPLETE) from None
+
+
+app = typer.Typer(
+    cls=_Border,
+    name="powercut",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 100},
+)
+
+
+#: What printing fails with when the reader has gone: of a pipe, or with the terminal.
+_NOBODY_READS = frozenset({errno.EPIPE, errno.EIO})
+
+
+def _show_any_path() -> None:
+    """The name of a file need not be UTF-8 text. Messages then show its bytes, and never fail for them."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _drop_stdout() -> None:
+    """The reader of our output has gone. Python flushes stdout once more at exit, so it must lead somewhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"powercut {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def powercut(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    """Find every moment at which a power cut loses or corrupts data.
+
+    powercut records the stores, flushes and fences of a program that keeps data in persistent memory,
+    works out every image that a power cut may leave behind, runs the program's own recovery on each, and
+    checks what survived against what had been acknowledged.
+    """
+
+
+for _verb in (
+    list_,
+    run,
+    record,
+    import_,
+    export,
+    explore,
+    reproduce,
+    explain,
+    minimise,
+    faults,
+    report,
+    baseline,
+    known_bugs,
+    litmus,
+    audit,
+    fidelity,
+    cost,
+    necessity,
+    doctor,
+    compile,
+    new_target,
+):
+    _verb.register(app)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command line and returns its exit code. Without `argv` it is that of this process."""
+    if argv is not None:
+        return _main(list(argv))
+    _show_any_path()
+    with orphans.ended():
+        return _main(sys.argv[1:])
+
+
+def _main(arguments: list[str]) -> int:
+    try:
+        code = _dispatch(arguments)
+        sys.stdout.flush()
+        return code
+    except OSError as error:
+        if error.errno not in _NOBODY_READS:
+            return _defect()
+        _drop_stdout()
+        return ExitCode.INCOMPLETE
+    except KeyboardInterrupt:
+        output.say("powercut: interrupted.")
+        return ExitCode.INCOMPLETE
+    except PowercutError as error:
+        output.say_error(error)
+        return error.exit_code
+    except (UnicodeEncodeError, UnicodeDecodeError) as error:
+        output.say(
+            f"powercut: a path or a name here is not UTF-8 text ({error.reason}). Rename it, or work in another folder."
+        )
+        return ExitCode.USAGE
+    except Exception:
+        return _defect()
+
+
+def _defect() -> int:
+    traceback.print_exc()
+    output.say("powercut: this is a defect of powercut itself, not of the code under test. Please report it.")
+    return ExitCode.INCOMPLETE
+
+
+def _dispatch(arguments: list[str]) -> int:
+    if arguments and arguments[0] in compile.NAMES and arguments[1:] != ["--help"]:
+        return compile.forward(arguments[0], arguments[1:])
+    try:
+        app(args=arguments, prog_name="powercut")
+    except SystemExit as leaving:
+        return leaving.code if isinstance(leaving.code, int) else ExitCode.CLEAN
+    return ExitCode.CLEAN

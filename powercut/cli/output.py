@@ -1,0 +1,184 @@
+"""Where results go: data on stdout, talk on stderr, reports in the output folder."""
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from powercut.base.errors import PowercutError, UsageError, nearest
+from powercut.cli import places
+from powercut.cli.companions import load
+from powercut.findings.findings import counts, unwritable, write_json, write_text
+from powercut.gate import canary
+from powercut.gate.gate import Gate
+from powercut.runs import replays, run_cache
+from powercut_reports import closing, github, html, json_report, junit, markdown, sarif, text
+
+FORMATS = ("text", "html", "pages", "json", "sarif", "junit", "github", "markdown")
+JSON_REPORT = "report.json"
+_NAMED_TARGETS = 4
+#: Formats that machines decide by.
+GATE_FORMATS = frozenset({"sarif", "junit", "github", "markdown"})
+#: One file, or a page a run (powercut_reports.html).
+HTML_FORMS: tuple[tuple[str, Callable[..., Path]], ...] = (("html", html.write_report), ("pages", html.write_pages))
+#: For a CI gate (powercut_reports.ci): the format, its file, and what renders it.
+CI_REPORTS: tuple[tuple[str, str, Callable[..., str]], ...] = (
+    ("sarif", "report.sarif", sarif.render),
+    ("junit", "report.junit.xml", junit.render),
+    ("markdown", "summary.md", markdown.render),
+)
+
+
+def parse_formats(value: str) -> frozenset[str]:
+    """The formats of `--format text,html,json`."""
+    formats = [word.strip() for word in value.split(",") if word.strip()]
+    for name in formats:
+        if name not in FORMATS:
+            close = nearest(name, FORMATS)
+            hint = f"Did you mean {' or '.join(repr(word) for word in close)}? " if close else ""
+            raise UsageError(f"unknown format '{name}'", next_step=f"{hint}There are {', '.join(FORMATS)}.")
+    if not formats:
+        raise UsageError("no format was named", where="--format", next_step=f"Name some of {', '.join(FORMATS)}.")
+    return frozenset(formats)
+
+
+def say(message: str) -> None:
+    """A line for people, on stderr; nothing where that is gone, as it is with a terminal that was closed."""
+    with suppress(OSError):
+        print(message, file=sys.stderr, flush=True)
+
+
+def say_error(error: PowercutError) -> None:
+    """One paragraph for people, on stderr."""
+    say(f"powercut: {error.paragraph()}")
+
+
+def print_json(value: object) -> None:
+    """One JSON object on stdout."""
+    print(json.dumps(value, indent=2, ensure_ascii=False), flush=True)
+
+
+def colored() -> bool:
+    """True when stdout is a terminal whose user wants colours (https://no-color.org)."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+
+def print_run(run: dict[str, Any]) -> None:
+    """The bugs of a run and its summary, as text on stdout. What a gate accepts has a line in the summary only.
+
+    What the run assumes is for `print_closing` to say.
+    """
+    color = colored()
+    for told in text.render_bugs(list(filter(counts, run["findings"])), color=color):
+        print(told, end="\n\n")
+    print(text.render_run(run, color=color, assumptions=False))
+    if earlier := replays.sentence(run):
+        print(f"  Earlier findings: {earlier}")
+        for row in run["replayed"]:
+            if row["note"]:
+                print(f"    {row['invariant']}  {row['site'] or ''}  {row['state']}: {row['note']}")
+    if run["error"]:
+        error = run["error"]
+        print(f"  Harness failed: {error['where']}: {error['what']}. {error['next']}")
+    print(flush=True)
+
+
+def print_closing(runs: Sequence[dict[str, Any]]) -> None:
+    """A table for each target, and what the verdicts stand on."""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    if words := closing.render(runs, color=colored(), width=width):
+        print(words, flush=True)
+
+
+def print_gate(gate: Gate, runs: Sequence[dict[str, Any]]) -> None:
+    """How the findings of the runs stand to the baseline and the suppressions, what was cached, and the canary."""
+    for line in [*gate.lines(runs), *run_cache.sentences(runs), *canary.sentences(runs)]:
+        print(line, flush=True)
+
+
+def print_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table on stdout: framed on a terminal, else plain columns of full width that grep and cut can read."""
+    if sys.stdout.isatty():
+        table = Table(*titles, box=box.SIMPLE)
+        for row in rows:
+            table.add_row(*(escape(cell) for cell in row))
+        Console().print(table)
+        return
+    lines = [titles, *rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(titles))]
+    for line in lines:
+        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def report_title(targets: Sequence[str]) -> str:
+    """Of a report: the targets, or how many of them."""
+    return f"powercut: {', '.join(targets) if len(targets) <= _NAMED_TARGETS else f'{len(targets)} targets'}"
+
+
+def write_reports(
+    runs: Sequence[dict[str, Any]], out: Path, formats: frozenset[str], *, title: str, gate: Gate
+) -> list[Path]:
+    """Writes the files of the formats that have files, and returns their paths."""
+    written: list[Path] = []
+    forms = [write for name, write in HTML_FORMS if name in formats]
+    companions = load(out, say=say) if forms else None
+    for write in forms:
+        try:
+            written.append(write(list(runs), out, title=title, companions=companions))
+        except OSError as error:
+            raise unwritable(out, error) from error
+    if "json" in formats:
+        path = out / JSON_REPORT
+        write_json(path, runs_object(runs, gate=gate))
+        written.append(path)
+    return written
+
+
+def write_gate_reports(
+    runs: Sequence[dict[str, Any]],
+    out: Path,
+    formats: frozenset[str],
+    *,
+    fail_on: frozenset[str],
+    errors: Sequence[PowercutError] = (),
+) -> list[Path]:
+    """Writes the files that a CI gate reads, and returns the paths; `errors` are of requests that came to no run."""
+    said = [error.paragraph() for error in errors]
+    placed = places.in_repository(runs) if "sarif" in formats else []
+    written: list[Path] = []
+    for name, file, render in CI_REPORTS:
+        if name in formats:
+            path = out / file
+            write_text(path, render(placed if name == "sarif" else runs, fail_on=fail_on, errors=said))
+            written.append(path)
+    return written
+
+
+def print_annotations(
+    runs: Sequence[dict[str, Any]],
+    formats: frozenset[str],
+    *,
+    fail_on: frozenset[str],
+    errors: Sequence[PowercutError] = (),
+    as_json: bool = False,
+) -> None:
+    """Prints the format `github`: on stderr, where a workflow finds it too, when stdout is for JSON alone."""
+    if "github" in formats:
+        said = [error.paragraph() for error in errors]
+        commands = github.render(places.in_repository(runs), fail_on=fail_on, errors=said)
+        print(commands, end="", file=sys.stderr if as_json else sys.stdout, flush=True)
+
+
+def runs_object(runs: Sequence[dict[str, Any]], *, gate: Gate) -> dict[str, Any]:
+    """The object that --json prints."""
+    around = {**run_cache.summary(runs), **canary.summary(runs)}
+    return {**json_report.runs_object(list(runs)), **gate.summary(runs), **around}

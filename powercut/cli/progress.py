@@ -1,0 +1,282 @@
+"""How runs get on, on stderr: bars on a terminal, elsewhere a plain line now and then; and findings as they come.
+
+A run's report is printed when the run ends and those before it are printed. A finding that waits longer than `PATIENCE`
+for that is told in one line: whoever looks on, or reads the log of a run that was killed, knows of it. Its file is on
+disk before.
+"""
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from powercut.engine import events
+from powercut.runs.runner import Listener
+from powercut_reports import closing
+
+#: Seconds between two lines without a terminal.
+EVERY = 10.0
+#: Seconds that a finding waits for the report of its run before it is told by itself.
+PATIENCE = 2.0
+_TICK = 0.5
+_NAMED = 2
+
+
+def compact(number: int) -> str:
+    """A count of any size in a few characters: 987, 12.3k, 4.5M, 1.2e40."""
+    for limit, unit in ((10**3, ""), (10**6, "k"), (10**9, "M"), (10**12, "G")):
+        if number < limit:
+            return str(number) if not unit else f"{number * 1000 / limit:.1f}{unit}"
+    digits = str(number)
+    return f"{digits[0]}.{digits[1]}e{len(digits) - 1}"
+
+
+class Shown(Listener, Protocol):
+    """A listener that shares the terminal with the reports of the runs."""
+
+    def paused(self) -> Any: ...
+    def reported(self, run: dict[str, Any]) -> None: ...
+
+
+class _Early:
+    """Findings of runs without a report so far, each told once, when it has waited long enough."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._waiting: list[tuple[float, tuple[str, ...], str]] = []
+        self._seen: set[str] = set()
+
+    def add(self, finding: dict[str, Any]) -> None:
+        if finding["fingerprint"] not in self._seen:
+            self._seen.add(finding["fingerprint"])
+            self._waiting.append((self._clock() + PATIENCE, _run_of(finding), closing.render_line(finding)))
+
+    def reported(self, run: dict[str, Any]) -> None:
+        self._waiting = [item for item in self._waiting if item[1] != _run_of(run)]
+
+    def due(self) -> list[str]:
+        now = self._clock()
+        lines = [line for at, _, line in self._waiting if at <= now]
+        self._waiting = [item for item in self._waiting if item[0] > now]
+        return lines
+
+
+def _run_of(record: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(str(record.get(name)) for name in ("target", "variant", "scenario"))
+
+
+class _Ticking:
+    """Runs a function twice a second, until the end of the block."""
+
+    def __init__(self, tick: Callable[[], None]) -> None:
+        self._tick = tick
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._over.wait(_TICK):
+            with suppress(OSError):  # a terminal that is gone is no reason to stop
+                self._tick()
+
+
+class Bars:
+    """One bar for every run in progress: crash points done, states a second, findings, time left."""
+
+    def __init__(self) -> None:
+        self._bars = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]} states/s"),
+            TextColumn("{task.fields[found]}"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._tasks: dict[int, TaskID] = {}
+        self._lock = threading.Lock()
+        self._early = _Early(time.monotonic)
+        self._ticking = _Ticking(self._tick)
+
+    def __enter__(self) -> "Bars":
+        self._bars.start()
+        self._ticking.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ticking.stop()
+        with suppress(OSError):
+            self._bars.stop()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Takes the bars off the terminal while something is printed."""
+        self._bars.stop()
+        try:
+            yield
+        finally:
+            self._bars.start()
+
+    def started(self, order: int, name: str) -> None:
+        with self._lock:
+            self._tasks[order] = self._bars.add_task(name, total=None, rate="-", found="")
+
+    def progressed(self, order: int, progress: events.Progress, found: int) -> None:
+        rate = int(progress.crash_states) * 1000 // max(1, int(progress.seconds * 1000))
+        with self._lock:
+            self._bars.update(
+                self._tasks[order],
+                completed=progress.crash_points,
+                total=progress.of,
+                rate=compact(rate),
+                found=f"{found} findings" if found else "",
+            )
+
+    def ended(self, order: int) -> None:
+        with self._lock:
+            task = self._tasks.pop(order, None)
+            if task is not None:
+                self._bars.remove_task(task)
+
+    def found(self, order: int, finding: dict[str, Any]) -> None:
+        del order
+        with self._lock:
+            self._early.add(finding)
+
+    def reported(self, run: dict[str, Any]) -> None:
+        """The report of the run, with its findings, was printed."""
+        with self._lock:
+            self._early.reported(run)
+
+    def announced(self, order: int, sentence: str) -> None:
+        del order
+        self._print(sentence)
+
+    def _tick(self) -> None:
+        with self._lock:
+            lines = self._early.due()
+        for line in lines:
+            self._print(line)
+
+    def _print(self, line: str) -> None:
+        self._bars.console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+@dataclass
+class _Underway:
+    name: str
+    progress: events.Progress | None = None
+    found: int = 0
+
+
+class Lines:
+    """Without a terminal: a line every `EVERY` seconds, for whoever reads the log while it grows."""
+
+    def __init__(
+        self,
+        *,
+        of: int | None = None,
+        say: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._of = of
+        self._say = say
+        self._clock = clock
+        self._began = clock()
+        self._next = self._began + EVERY
+        self._underway: dict[int, _Underway] = {}
+        self._ended: set[int] = set()
+        self._found = 0
+        self._lock = threading.Lock()
+        self._early = _Early(clock)
+        self._ticking = _Ticking(self.tick)
+
+    def __enter__(self) -> "Lines":
+        self._ticking.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ticking.stop()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Lines need no terminal for themselves."""
+        yield
+
+    def started(self, order: int, name: str) -> None:
+        with self._lock:
+            self._underway[order] = _Underway(name)
+            self._ended.discard(order)  # a run with a budget of time is begun several times
+
+    def progressed(self, order: int, progress: events.Progress, found: int) -> None:
+        with self._lock:
+            if order in self._underway:
+                self._underway[order].progress, self._underway[order].found = progress, found
+
+    def ended(self, order: int) -> None:
+        with self._lock:
+            if run := self._underway.pop(order, None):
+                self._found += run.found
+                self._ended.add(order)
+
+    def found(self, order: int, finding: dict[str, Any]) -> None:
+        del order
+        with self._lock:
+            self._early.add(finding)
+
+    def reported(self, run: dict[str, Any]) -> None:
+        """The report of the run, with its findings, was printed."""
+        with self._lock:
+            self._early.reported(run)
+
+    def announced(self, order: int, sentence: str) -> None:
+        del order
+        self._say(sentence)
+
+    def tick(self) -> None:
+        """Says what is due."""
+        with self._lock:
+            lines = self._early.due()
+            now = self._clock()
+            if now >= self._next and self._underway:
+                lines.append(self._line(now))
+                self._next = now + EVERY
+        for line in lines:
+            self._say(line)
+
+    def _line(self, now: float) -> str:
+        done = f"{len(self._ended)} done"
+        if self._of is not None:  # explanations have orders beyond those of the runs, and are not counted
+            done = f"{sum(order < self._of for order in self._ended)} of {self._of} runs done"
+        runs = list(self._underway.values())
+        named = [f"{run.name}{_reached(run.progress)}" for run in runs[:_NAMED]]
+        more = f" and {len(runs) - _NAMED} more" if len(runs) > _NAMED else ""
+        found = self._found + sum(run.found for run in runs)
+        told = f", {found} finding{'s' * (found != 1)} so far" if found else ""
+        return f"powercut: {now - self._began:.0f} s, {done}; under way: {', '.join(named)}{more}{told}"
+
+
+def _reached(progress: events.Progress | None) -> str:
+    if progress is None:
+        return ""
+    return f" ({progress.crash_points} of {progress.of} crash points, {compact(int(progress.crash_states))} states)"
+
+
+@contextmanager
+def shown(of: int | None = None) -> Iterator[Shown]:
+    """A listener for `of` runs: bars when stderr is a terminal, lines otherwise."""
+    with Bars() if sys.stderr.isatty() else Lines(of=of) as listener:
+        yield listener

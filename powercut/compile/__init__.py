@@ -1,0 +1,1 @@
+"""`powercut cc` and `powercut c++`: the user's compiler with the pass."""

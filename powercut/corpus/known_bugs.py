@@ -1,0 +1,288 @@
+"""The gallery: every known bug must be found, its fixed twin and every known-good pattern must be clean.
+
+This is how powercut itself is tested: a bug that is not found means a checker that misses bugs, a twin
+that is not clean means a checker that cries wolf.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from powercut import minimise
+from powercut.base.errors import UsageError, unknown_name
+from powercut.base.exit_codes import ExitCode
+from powercut.base.user_files import json_of
+from powercut.cause.explain import explained
+from powercut.engine.options import ExploreOptions
+from powercut.findings.findings import write_json
+from powercut.runs import batch, requests, runner
+from powercut.runs.runner import Context, Request
+from powercut.scenarios import catalog, targets
+from powercut.scenarios.scenario import Scenario
+from powercut.scenarios.schema import KnownBug
+from powercut.symbols import source
+
+Role = Literal["bug", "twin", "good"]
+
+#: Of the search for a smaller case: no clock ends it, so that each run of the gallery comes to the same.
+LIMITS = minimise.Limits(considered=300)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One run of the gallery and what is expected of it."""
+
+    role: Role
+    scenario: Scenario
+    request: Request
+
+
+@dataclass(kw_only=True)
+class Verdict:
+    """What the gallery showed."""
+
+    bugs: list[dict[str, Any]] = field(default_factory=list)
+    known_good: list[dict[str, Any]] = field(default_factory=list)
+    outcome: batch.Outcome
+
+    def as_json(self) -> dict[str, Any]:
+        """The object that `powercut known-bugs --json` prints."""
+        return {"bugs": self.bugs, "known_good": self.known_good}
+
+    def exit_code(self) -> ExitCode:
+        """CLEAN when the whole gallery is as expected and every run was complete."""
+        if any(error.exit_code is ExitCode.USAGE for error in self.outcome.errors):
+            return ExitCode.USAGE
+        expected = all(bug["found"] and bug["site_shown"] and bug["twin_clean"] for bug in self.bugs)
+        expected &= all(item["cause_shown"] is not False for bug in self.bugs for item in bug.get("explained", ()))
+        if self.outcome.interrupted or any(run["verdict"] == "unknown" for run in self.outcome.runs):
+            return ExitCode.INCOMPLETE
+        return ExitCode.CLEAN if expected and all(item["clean"] for item in self.known_good) else ExitCode.FINDINGS
+
+
+def cases(scheme: str | None, *, options: ExploreOptions) -> list[Case]:
+    """Every run of the gallery, or of the part that is about `scheme`.
+
+    The self-tests (one target that violates each invariant in turn) run only when theirs is named.
+    """
+    self_tests = catalog.self_tests()
+    bugs = [*catalog.known_bugs(), *(item for item in self_tests if _scheme(item) == scheme)]
+    schemes = sorted({_scheme(item) for item in [*bugs, *self_tests]})
+    if scheme is not None and scheme not in schemes:
+        raise unknown_name("scheme", scheme, schemes, list_command="powercut list known-bugs")
+    chosen: list[Case] = []
+    for item in bugs:
+        bug = item.content.known_bug
+        assert bug is not None
+        if scheme in (None, _scheme(item)):
+            selection = _selection(_scheme(item), bug.variant)
+            chosen.append(_case("bug", item, selection, options))
+            chosen.append(_case("twin", item, selection, options))
+    for item in catalog.known_good():
+        for name in item.content.targets:
+            if name in targets.libraries() and scheme in (None, name):
+                target = targets.find(name)
+                selection = targets.Selection(target=target, variant=target.default_variants[0])
+                chosen.append(_case("good", item, selection, options))
+    if not chosen:
+        raise UsageError("the gallery is empty", where="scenarios/known_bugs", next_step="Add a scenario to it.")
+    return chosen
+
+
+def _scheme(item: Scenario) -> str:
+    bug = item.content.known_bug
+    assert bug is not None
+    return bug.id.partition("/")[0]
+
+
+def _selection(scheme: str, variant: str) -> targets.Selection:
+    target = targets.find(scheme)
+    return targets.Selection(target=target, variant=targets.check_variant(target, variant))
+
+
+def _case(role: Role, item: Scenario, selection: targets.Selection, options: ExploreOptions) -> Case:
+    request = requests.one(selection, item, options=options, with_bug=role == "bug")
+    bug = item.content.known_bug
+    label = runner.slug(bug.id if bug else "known_good", item.name, role)
+    return Case(role=role, scenario=item, request=replace(request, slug=label, name=f"{request.name} ({role})"))
+
+
+def run(
+    chosen: Sequence[Case],
+    context: Context,
+    *,
+    jobs: int,
+    on_run: Callable[[dict[str, Any]], None] = lambda run: None,
+    explain: bool = False,
+) -> Verdict:
+    """Carries out the cases and compares each with what is expected; with `explain`, causes as well."""
+    outcome = batch.run_all([case.request for case in chosen], context, jobs=jobs, on_run=on_run)
+    verdict = Verdict(outcome=outcome)
+    if outcome.errors:
+        return verdict  # Runs and cases no longer correspond; nothing may be called found or clean.
+    rows: dict[str, dict[str, Any]] = {}
+    for case, result in zip(chosen, outcome.runs, strict=True):
+        if case.role == "good":
+            verdict.known_good.append(
+                {
+                    "scenario": case.scenario.name,
+                    "target": result["target"],
+                    "clean": clean(result),
+                    "findings": invariants(result),
+                }
+            )
+        else:
+            _judge(rows, case, result)
+    verdict.bugs = list(rows.values())
+    if explain:
+        _explain(chosen, rows, context, jobs=jobs)
+    return verdict
+
+
+def _explain(chosen: Sequence[Case], rows: dict[str, dict[str, Any]], context: Context, *, jobs: int) -> None:
+    """Adds to each bug's row what its telling finding comes to: `operations`, `cause`, `cause_shown` and `fix_held`."""
+
+    def one(case: Case) -> dict[str, Any] | None:
+        bug = case.scenario.content.known_bug
+        assert bug is not None
+        folder = context.out / "findings"
+        run_file = context.out / "runs" / f"{case.request.slug}-{case.request.options.model}.json"
+        found = json_of(run_file)["findings"]
+        record = telling(bug, found)
+        if record is None:
+            return None  # A bug of hygiene alone.
+        fields = explained({**record, "plan": case.request.plan}, context=context, limits=LIMITS)
+        write_json(folder / f"{record['fingerprint']}.json", {**record, "plan": case.request.plan, **fields})
+        cause, minimal = fields["cause"], fields["minimal"]
+        return {
+            "operations": len(minimal["operations"]) if minimal else None,
+            "cause": cause["kind"] if cause else None,
+            "first": (cause or {}).get("first") and cause["first"]["site"],
+            "second": (cause or {}).get("second") and (cause["second"]["site"] or cause["second"]["text"]),
+            "cause_shown": shows_cause(bug, cause) if cause and bug.cause else None,
+            "fix_held": cause["recheck"]["held"] if cause and cause["fix"] else None,
+        }
+
+    bugs = [case for case in chosen if case.role == "bug"]
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        for case, answer in zip(bugs, pool.map(one, bugs), strict=True):
+            bug = case.scenario.content.known_bug
+            assert bug is not None
+            if answer is not None:
+                rows[bug.id].setdefault("explained", []).append({"scenario": case.scenario.name, **answer})
+
+
+def telling(bug: KnownBug, found: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    """Of a bug's findings, the earliest that the gallery expects, and one that shows its line where there is one.
+
+    For a functional bug, findings that need no power cut come first.
+    """
+    functional = bug.cause is not None and bug.cause.kind == "functional"
+
+    def place(record: dict[str, Any]) -> tuple[bool, int, int, str]:
+        cut = record["crash_point"]
+        return functional and record["needs_power_cut"] is not False, cut["depth"], cut["index"], record["fingerprint"]
+
+    expected = [item for item in found if set(bug.expected) & {item["invariant"], item.get("underlying")}]
+    shown = [item for item in expected if shows_site(bug, [item])]
+    return min(shown or expected, key=place, default=None)
+
+
+def shows_cause(bug: KnownBug, cause: dict[str, Any]) -> bool:
+    """Whether a root cause is of the kind, and names the two lines, that the gallery expects."""
+    wanted = bug.cause
+    if wanted is None:
+        return True
+    if cause["kind"] != wanted.kind:
+        return False
+    places = [(cause["first"], cause["second"])]
+    if wanted.kind == "atomicity":
+        places.append((cause["second"], cause["first"]))  # neither comes before the other
+    return any(_leads_through(a, wanted.first) and _leads_through(b, wanted.second) for a, b in places)
+
+
+def _leads_through(place: dict[str, Any] | None, line: str | None) -> bool:
+    """Whether the calls of a place pass the line; "acknowledgement" is the end of an operation."""
+    if line is None:
+        return True
+    if place is None:
+        return False
+    if line == "acknowledgement":
+        return bool(place["role"] == line)
+    return any(_is_line(frame, line) for frame in place["stack"] or ())
+
+
+def _is_line(frame: dict[str, Any], line: str) -> bool:
+    file, text = line.split(": ", 1)
+    return (frame["file"] or "").endswith(file) and text in source.line(frame["file"], frame["line"])
+
+
+def _judge(rows: dict[str, dict[str, Any]], case: Case, result: dict[str, Any]) -> None:
+    """Adds one run to its bug's row. A bug counts as found when every scenario of it finds it."""
+    bug = case.scenario.content.known_bug
+    assert bug is not None
+    row = rows.setdefault(
+        bug.id,
+        {
+            "id": bug.id,
+            "scheme": _scheme(case.scenario),
+            "expected": list(bug.expected),
+            "found": True,
+            "site_shown": True,
+            "twin_clean": True,
+            "invariants": [],
+            "scenarios": [],
+        },
+    )
+    # Hygiene is no violation by itself; it counts where the bug is one of hygiene.
+    untidy = {item["kind"] for item in result["hygiene"]} & set(bug.expected)
+    if case.role == "twin":
+        row["twin_clean"] = row["twin_clean"] and clean(result) and not untidy
+        return
+    seen = [*invariants(result), *sorted(untidy)]
+    row["found"] = row["found"] and any(name in bug.expected for name in seen)
+    row["site_shown"] = row["site_shown"] and shows_site(bug, [*result["findings"], *result["hygiene"]])
+    row["expected"] = sorted({*row["expected"], *bug.expected})
+    row["invariants"] = sorted({*row["invariants"], *seen})
+    row["scenarios"].append(case.scenario.name)
+
+
+def shows_site(bug: KnownBug, records: Sequence[dict[str, Any]]) -> bool:
+    """Whether a finding or hygiene record of an expected kind shows the line of source that the bug names."""
+    if bug.site is None:
+        return True
+    kinds = set(bug.expected)
+    return any(
+        _is_line(frame, bug.site)
+        for record in records
+        if kinds & {record.get("invariant"), record.get("underlying"), record.get("kind")}
+        for frame in _frames(record)
+    )
+
+
+def _frames(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Of all that people see with a line of source.
+
+    Stores that decide (where none does, those that recovery has read), faults, the last store before the cut, and how
+    lines came to their state.
+    """
+    stores = record.get("stores") or []
+    places = [store for store in stores if store["decisive"]] or list(stores)
+    places += [store for nested in record.get("nested_image") or [] for store in nested["recovery_stores"]]
+    places += [event for line in (record.get("timeline") or {}).get("lines") or [] for event in line["events"]]
+    places += [record[name] for name in ("fault", "last_store") if record.get(name)]
+    places += [record] if "kind" in record else []
+    for place in places:
+        yield from place["stack"]
+
+
+def clean(result: dict[str, Any]) -> bool:
+    """Consistent, and complete: a twin that was only sampled shows nothing."""
+    return result["verdict"] == "consistent" and runner.is_complete(result)
+
+
+def invariants(result: dict[str, Any]) -> list[str]:
+    """The invariants that a run violated, and for a second cut those underneath, sorted."""
+    names = {item["invariant"] for item in result["findings"]}
+    return sorted(names | {item["underlying"] for item in result["findings"] if item.get("underlying")})

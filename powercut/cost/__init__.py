@@ -1,0 +1,1 @@
+"""What operations cost, and whether it is what a paper says."""

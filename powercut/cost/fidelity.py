@@ -1,0 +1,66 @@
+"""The papers' figures that do not depend on a machine, measured on our implementations."""
+
+import json
+import subprocess
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from powercut.base import paths
+from powercut.base.errors import HarnessError, UsageError, unknown_name
+from powercut.scenarios import targets
+
+_PREFIX = "powercut-fidelity-"
+
+
+class Figure(BaseModel):
+    """One figure of a paper beside ours."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    scheme: str
+    figure: str
+    paper: str | float | None
+    measured: str | float | None
+    unit: str
+    reproduced: bool
+    note: str = ""
+
+
+class _Answer(BaseModel):
+    figures: list[Figure]
+
+
+def schemes() -> list[str]:
+    """The schemes that have a fidelity program in the build."""
+    folder = paths.build_dir() / "bin"
+    return sorted(path.name.removeprefix(_PREFIX) for path in folder.glob(f"{_PREFIX}*"))
+
+
+def measure(scheme: str | None) -> list[dict[str, Any]]:
+    """The figures of one scheme, or of all."""
+    known = schemes()
+    if not known:
+        raise UsageError("no fidelity program was built", where=str(paths.build_dir()), next_step=paths.BUILD_STEP)
+    if scheme is not None and scheme not in known:
+        if scheme in targets.libraries():
+            return []  # it has costs and no figures of a paper
+        raise unknown_name("scheme", scheme, known, list_command="powercut list targets")
+    return [figure for name in known if scheme in (None, name) for figure in _measure(name)]
+
+
+def _measure(scheme: str) -> list[dict[str, Any]]:
+    program = paths.tool(_PREFIX + scheme)
+    done = subprocess.run([str(program)], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    again = "Run it by hand to see more."
+    if done.returncode != 0:
+        said = " | ".join(done.stderr.strip().splitlines()[-3:]) or "it said nothing"
+        raise HarnessError(f"exit status {done.returncode} ({said})", where=str(program), next_step=again)
+    try:
+        answer = _Answer.model_validate(json.loads(done.stdout))
+    except (ValueError, ValidationError) as error:
+        first = str(error).splitlines()[0]
+        raise HarnessError(
+            f"its output is not a table of figures ({first})", where=str(program), next_step=again
+        ) from error
+    return [figure.model_dump() for figure in answer.figures]

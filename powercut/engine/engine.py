@@ -1,0 +1,242 @@
+"""Starts the native engine and yields its event stream.
+
+The engine is always started with an argument list, in a process group of its own: a Ctrl-C in the
+terminal reaches this process alone, which then stops every engine in order (`Interrupt`) and keeps what
+they had found. A stream that stops without `end` is a `HarnessError`, whatever the exit status says:
+an engine that died has judged nothing.
+"""
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from powercut.base.errors import EngineDied, HarnessError, NotApplicable, UsageError
+from powercut.engine import events
+
+#: Seconds between asking an engine to stop and killing it.
+GRACE_SECONDS = 5.0
+_STDERR_LINES = 5
+#: Seconds in which an engine ends that was asked to end at once.
+_ENDING_SECONDS = 3.0
+#: Seconds between two looks whether a silent engine still lives.
+_SECONDS_PER_LOOK = 0.2
+
+StreamItem = tuple[events.Event, dict[str, Any]]
+
+
+class Interrupted(Exception):
+    """The user asked to stop; the stream ended early because of that."""
+
+
+class Interrupt:
+    """Stops every running engine once, from any thread. Engines started afterwards stop at once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: set[subprocess.Popen[str]] = set()
+        self._requested = False
+
+    @property
+    def requested(self) -> bool:
+        """True from the first `request` on."""
+        return self._requested
+
+    def add(self, process: subprocess.Popen[str]) -> None:
+        """Puts a running engine under this switch."""
+        with self._lock:
+            self._running.add(process)
+            if self._requested:
+                process.terminate()
+
+    def discard(self, process: subprocess.Popen[str]) -> None:
+        """The engine has ended."""
+        with self._lock:
+            self._running.discard(process)
+
+    def request(self) -> None:
+        """Asks every engine to stop, and kills those that have not after `GRACE_SECONDS`."""
+        with self._lock:
+            self._requested = True
+            for process in self._running:
+                process.terminate()
+        timer = threading.Timer(GRACE_SECONDS, self._kill)
+        timer.daemon = True
+        timer.start()
+
+    def _kill(self) -> None:
+        with self._lock:
+            running = list(self._running)
+        for process in running:
+            end_at_once(process)
+
+
+def end_at_once(process: "subprocess.Popen[str]") -> None:
+    """Ends an engine that need not finish anything. SIGHUP: it takes along what its target has started."""
+    process.send_signal(signal.SIGHUP)
+    try:
+        process.wait(_ENDING_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+
+
+def stream(
+    engine: Path,
+    arguments: Sequence[str],
+    *,
+    interrupt: Interrupt | None = None,
+    under: tuple[Sequence[str], Mapping[str, str]] | None = None,
+    cwd: Path | None = None,
+) -> Iterator[StreamItem]:
+    """Runs `engine arguments…` and yields `(event, raw object)` as lines arrive. `under` is what starts it, with
+    the environment: a command that takes another one (`powercut.program.valgrind`).
+
+    Raises UsageError or HarnessError for the engine's own `error` event, HarnessError when the stream
+    ends without `end`, and Interrupted when `interrupt` was requested meanwhile. Closing the generator
+    kills the engine.
+    """
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as diagnostics:
+        process = _start(engine, arguments, diagnostics, under, cwd)
+        if interrupt:
+            interrupt.add(process)
+        try:
+            for line in _lines(process):
+                if not line.strip():
+                    continue
+                try:
+                    event, raw = events.parse(line)
+                except events.ProtocolError:
+                    # A line cut short by the stop that we asked for is no protocol violation.
+                    if interrupt and interrupt.requested:
+                        raise Interrupted from None
+                    raise
+                if isinstance(event, events.EngineErrorEvent):
+                    raise _reported(event)
+                yield event, raw
+                if isinstance(event, events.End):
+                    if under:
+                        # What looks on from outside has its own files to complete.
+                        with contextlib.suppress(subprocess.TimeoutExpired):
+                            process.wait(GRACE_SECONDS * 12)
+                    return
+            status = process.wait()
+            if interrupt and interrupt.requested:
+                raise Interrupted
+            raise _died(arguments, status, diagnostics)
+        finally:
+            if interrupt:
+                interrupt.discard(process)
+            if process.poll() is None:
+                end_at_once(process)
+            if process.stdout is not None:
+                process.stdout.close()
+            process.wait()
+
+
+def _lines(process: "subprocess.Popen[str]") -> Iterator[str]:
+    """The lines that a process writes, until it has ended.
+
+    The pipe alone does not tell when: a process that the target has started may hold it open after the engine was
+    killed. Once the engine is seen to be dead, all that it wrote is in the pipe.
+    """
+    assert process.stdout is not None
+    pipe = process.stdout.fileno()
+    rest: list[bytes] = []  # of a line that may be long
+    while True:
+        dead = process.poll() is not None
+        ready, _, _ = select.select([pipe], [], [], 0 if dead else _SECONDS_PER_LOOK)
+        chunk = os.read(pipe, 1 << 16) if ready else b""
+        rest.append(chunk)
+        if b"\n" in chunk:
+            *lines, last = b"".join(rest).split(b"\n")
+            rest = [last]
+            for line in lines:
+                yield line.decode("utf-8", "replace")
+        if not chunk and (ready or dead):
+            break
+    yield b"".join(rest).decode("utf-8", "replace")
+
+
+def single(
+    engine: Path,
+    arguments: Sequence[str],
+    kind: type[events.Event],
+    *,
+    interrupt: Interrupt | None = None,
+    environment: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+) -> StreamItem:
+    """Runs a command that answers with one event of type `kind`, and returns that event."""
+    answer: StreamItem | None = None
+    under = ((), environment) if environment is not None else None
+    for event, raw in stream(engine, arguments, interrupt=interrupt, under=under, cwd=cwd):
+        if isinstance(event, kind):
+            answer = (event, raw)
+    if answer is None:
+        raise HarnessError(
+            f"the engine ended without answering '{arguments[0]}'",
+            where=str(engine),
+            next_step="Engine and CLI are probably of different builds: run 'make build' again.",
+        )
+    return answer
+
+
+def _start(
+    engine: Path,
+    arguments: Sequence[str],
+    diagnostics: IO[str],
+    under: tuple[Sequence[str], Mapping[str, str]] | None,
+    cwd: Path | None,
+) -> subprocess.Popen[str]:
+    before, environment = under or ((), None)
+    try:
+        return subprocess.Popen(
+            [*before, os.fspath(engine), *arguments],
+            env=environment,
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=diagnostics,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            process_group=0,
+        )
+    except OSError as error:
+        raise UsageError(
+            f"the engine does not start ({error.strerror})",
+            where=str(engine),
+            next_step="Run 'make build' again, or 'powercut doctor' to see what is missing.",
+        ) from error
+
+
+def _reported(event: events.EngineErrorEvent) -> UsageError | HarnessError:
+    if event.kind == "usage" and event.needs:
+        return NotApplicable(event.what, where=event.where, next_step=event.next, needs=event.needs)
+    if event.kind == "usage":
+        return UsageError(event.what, where=event.where, next_step=event.next)
+    return HarnessError(event.what, where=event.where, next_step=event.next or "Please report this.")
+
+
+def _died(arguments: Sequence[str], status: int, diagnostics: IO[str]) -> EngineDied:
+    how = f"exit status {status}"
+    if status < 0:
+        try:
+            how = f"signal {signal.Signals(-status).name}"
+        except ValueError:
+            how = f"signal {-status}"
+    diagnostics.seek(0)
+    tail = " | ".join(line.strip() for line in diagnostics.readlines()[-_STDERR_LINES:] if line.strip())
+    said = f"; it said: {tail}" if tail else ""
+    return EngineDied(
+        f"the engine died ({how}) before it finished '{arguments[0]}'{said}",
+        where="powercut-engine",
+        next_step="What it had found is kept; the verdict is unknown. Run it again with --jobs 1, and report this.",
+        how=how,
+    )

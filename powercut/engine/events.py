@@ -1,0 +1,513 @@
+"""The engine's event stream (reports/EVENTS.md) as typed, immutable values.
+
+`parse` turns one line into one event. Unknown events become `Unknown`, and unknown fields are dropped
+from the typed view: a newer engine of the same version stays readable. What is not JSON, or lacks a
+field that this version promises, is a `ProtocolError`: a broken harness, never a finding.
+Numbers that can outgrow 53 bits stay decimal strings (`Decimal`).
+"""
+
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
+
+from powercut.base.errors import HarnessError
+
+EVENTS_VERSION = 2
+
+Verdict = Literal["consistent", "inconsistent", "unknown"]
+
+
+def _as_text(value: object) -> object:
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+Decimal = Annotated[str, BeforeValidator(_as_text), StringConstraints(pattern=r"^\d+$")]
+#: A text that the engine may leave out or set to null.
+Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
+#: `[module, offset]` pairs, innermost first.
+RawStack = list[tuple[int, int]]
+
+
+class ProtocolError(HarnessError):
+    """The engine wrote something that this version of the stream does not allow."""
+
+    def __init__(self, what: str, line: str) -> None:
+        shown = line if len(line) <= 120 else line[:117] + "..."
+        super().__init__(
+            f"{what}: {shown}",
+            where="powercut-engine",
+            next_step="Engine and CLI are probably of different builds: run 'make build' again.",
+        )
+
+
+class _Event(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Hello(_Event):
+    event: Literal["hello"]
+    version: int
+    engine: str = ""
+    command: str = ""
+
+
+class Module(_Event):
+    path: str
+    build_id: str = ""
+
+
+class Modules(_Event):
+    event: Literal["modules"]
+    modules: list[Module]
+
+
+class Recorded(_Event):
+    event: Literal["recorded"]
+    trace: str
+    events: int
+    operations: int = 0
+    bytes: int = 0
+    marks: dict[str, int] = Field(default_factory=dict)
+    marks_missing: list[str] = Field(default_factory=list)
+    externals: list[str] = Field(default_factory=list)
+    seconds: float = 0.0
+    counters: dict[str, dict[str, float]] = Field(default_factory=dict)
+    lines_read: dict[str, int] = Field(default_factory=dict)
+
+
+class Driven(_Event):
+    event: Literal["driven"]
+    marks: dict[str, int] = Field(default_factory=dict)
+
+
+class StreamPool(_Event):
+    path: str
+    offset: int
+    size: int
+    address: int = 0
+    mapped: bool = False
+
+
+class StreamNote(_Event):
+    kind: str
+    text: str
+
+
+class Converted(_Event):
+    event: Literal["converted"]
+    trace: str
+    events: int
+    operations: int = 0
+    bytes: int = 0
+    stores: int = 0
+    pools: list[StreamPool] = Field(default_factory=list)
+    #: {"status": n} or {"signal": n}; None: the program was killed, and the stream stops where it was.
+    exit: dict[str, int] | None = None
+    notes: list[StreamNote] = Field(default_factory=list)
+    #: Changes of the pools that the trace has no stores for.
+    unseen: list[str] = Field(default_factory=list)
+    counters: dict[str, dict[str, float]] = Field(default_factory=dict)
+    seconds: float = 0.0
+
+
+class ImageRun(_Event):
+    step: Literal["recover", "check", "dump"]
+    kind: Literal["ok", "exit", "signal", "timeout"]
+    code: int
+    shown: str
+
+
+class Imaged(_Event):
+    """What a program's commands made of one image."""
+
+    event: Literal["imaged"]
+    runs: list[ImageRun]
+    files: list[str]
+    same: bool
+    #: Changes of the pools that the trace has no stores for.
+    unseen: list[str] = Field(default_factory=list)
+
+
+class RunStarted(_Event):
+    event: Literal["run"]
+    target: str
+    variant: str
+    scenario: str
+    model: str
+    strategy: str
+    seed: int
+    nested: int = 0
+    jobs: int = 1
+    atoms: str = "any"
+    events: int
+    #: The plan that the trace was recorded from, when the engine repeats it.
+    plan: dict[str, Any] | None = None
+
+
+class Progress(_Event):
+    event: Literal["progress"]
+    crash_points: int
+    of: int
+    crash_states: Decimal = "0"
+    executions: int = 0
+    findings: int = 0
+    seconds: float = 0.0
+
+
+class FindingOperation(_Event):
+    index: int = 0
+    kind: str
+    key: str | None = None
+    text: str | None = None
+
+
+class FindingQuery(_Event):
+    kind: str
+    key: str | None = None
+    region: int | str | None = None
+    text: str | None = None
+
+
+class FindingStore(_Event):
+    event: int
+    offset: int
+    size: int
+    fate: Literal["persisted", "lost", "torn"]
+    decisive: bool = False
+    stack: RawStack = Field(default_factory=list)
+
+
+class Finding(_Event):
+    """The fields that Python itself uses; `parse` returns the whole object beside it for the record."""
+
+    event: Literal["finding"]
+    key: str
+    invariant: str
+    underlying: str | None = None
+    message: str
+    needs_power_cut: bool = True
+    operation: FindingOperation
+    query: FindingQuery | None = None
+    stores: list[FindingStore] = Field(default_factory=list)
+
+
+class Hygiene(_Event):
+    event: Literal["hygiene"]
+    kind: str
+    count: int = 1
+    stack: RawStack = Field(default_factory=list)
+    message: str = ""
+
+
+class Coverage(_Event):
+    kind: Literal["complete", "sampled"]
+    covered: Decimal
+    total: Decimal | None = None
+    nested_complete: bool | int | None = None
+    reason: str | None = None
+
+
+class Result(_Event):
+    event: Literal["result"]
+    verdict: Verdict
+    #: The findings that were announced do not stand.
+    withdrawn: bool = False
+    events: int
+    crash_points: int
+    crash_states: Decimal
+    executions: int
+    #: Answers asked for, and those that had to be computed by running target code.
+    queries: int = 0
+    query_runs: int = 0
+    loads: int = 0
+    leaves: int = 0
+    #: The most of something that any crash state showed, and where.
+    maxima: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    seconds: float = 0.0
+    #: Inside crash points, summed over the workers.
+    exploring_seconds: float = 0.0
+    #: Where the time went: "run" is the engine's own process, "workers" the sum over them; seconds by name.
+    stats: dict[str, dict[str, float]] = Field(default_factory=dict)
+    coverage: Coverage
+    assumptions: list[str] = Field(default_factory=list)
+    not_checked: dict[str, Any] = Field(default_factory=dict)
+
+
+class EngineErrorEvent(_Event):
+    event: Literal["error"]
+    kind: Literal["usage", "harness"]
+    what: str
+    where: str = ""
+    next: str = ""
+    #: What the scenario needs and the target lacks, where nothing else is wrong.
+    needs: str = ""
+
+
+class End(_Event):
+    event: Literal["end"]
+    exit: int = 0
+
+
+class TargetDescription(_Event):
+    name: str
+    summary: Text = ""
+    paper: Text = ""
+    variants: list[str] = Field(min_length=1)
+    options: list[str] = Field(default_factory=list)
+    commands: list[str] = Field(default_factory=list)
+    traits: Any = None
+    #: Bytes of keys and values that it declares, the preferred ones first; empty where it declares none.
+    sizes: list[tuple[int, int]] = Field(default_factory=list)
+
+
+#: How modules begin that are no files: frames of a pmemcheck log, "pmemcheck:main (a.c:9)".
+LOG_MODULE = "pmemcheck:"
+
+
+class LogPool(_Event):
+    """A pool file that a pmemcheck log registers."""
+
+    path: str
+    size: int
+    address: int
+    #: Of an import: its bytes from before the run were given.
+    content_known: bool = False
+
+
+class Imported(_Event):
+    event: Literal["imported"]
+    trace: str
+    events: int
+    entries: int
+    markers: int
+    stores_outside: int
+    flushes_outside: int
+    unnamed_frames: int
+    pools: list[LogPool]
+
+
+class Exported(_Event):
+    event: Literal["exported"]
+    log: str
+    entries: int
+    threads: int
+    content_bytes: int
+    pools: list[LogPool]
+
+
+class StoreFrames(_Event):
+    event: Literal["store_frames"]
+    modules: list[Module]
+    frames: RawStack
+
+
+class MeasuredAt(_Event):
+    event: int
+    stack: RawStack = Field(default_factory=list)
+
+
+class Measured(_Event):
+    """What the operations of a trace did, and which of them is furthest from what is claimed."""
+
+    event: Literal["measured"]
+    id: int
+    operations: int = 0
+    #: None: no operation was one that the measure is about, or `unknown` names what nobody counted.
+    value: float | None = None
+    at: MeasuredAt | None = None
+    unknown: str | None = None
+
+
+class Described(_Event):
+    event: Literal["described"]
+    target: TargetDescription
+
+
+class Reproduced(_Event):
+    event: Literal["reproduced"]
+    held: bool
+    finding: dict[str, Any] | None = None
+    drawing: dict[str, Any] | None = None
+
+
+class Edited(_Event):
+    """A trace that `edit` wrote (checker/EDITS.md)."""
+
+    event: Literal["edited"]
+    trace: str
+    events: int
+    dropped: int
+    inserted: int
+    moved: int
+
+
+class Violation(_Event):
+    invariant: str
+    underlying: str | None = None
+    query: str
+    message: str
+    expected: list[str] = Field(default_factory=list)
+    found: str
+    fault: list[tuple[str, int]] | None = None
+
+
+class Judged(_Event):
+    """What recovery and all queries made of one image that was asked for."""
+
+    event: Literal["judged"]
+    id: Any
+    crash_point: int
+    crash_event: int
+    when: str
+    legal: bool
+    why: str | None = None
+    violations: list[Violation]
+
+
+class RecoverySite(_Event):
+    """A flush or fence that recovery executed in an exploration, by its call stack."""
+
+    event: Literal["recovery_site"]
+    kind: Literal["flush", "fence"]
+    name: str
+    count: int
+    stack: RawStack
+
+
+class Difference(_Event):
+    """An answer of an audited image that was not predicted; `parse` returns the whole object beside it."""
+
+    event: Literal["difference"]
+    crash_point: int
+    query: str
+    predicted: list[str]
+    actual: str
+
+
+class Audited(_Event):
+    event: Literal["audited"]
+    images: int
+    differences: int
+
+
+class FaultFinding(_Event):
+    """One thing that went wrong under a fault; `count` cases show it."""
+
+    event: Literal["fault_finding"]
+    fault: str
+    invariant: str
+    message: str
+    subject: str
+    offset: int | None = None
+    operation: str = ""
+    operation_index: int = 0
+    query: str = ""
+    expected: list[str] = Field(default_factory=list)
+    found: str = ""
+    stack: RawStack = Field(default_factory=list)
+    count: int = 1
+
+
+class FaultTrace(_Event):
+    """The trace of a run in which an allocation failed, to be explored."""
+
+    event: Literal["fault_trace"]
+    trace: str
+    subject: str
+
+
+class FaultResult(_Event):
+    event: Literal["fault_result"]
+    fault: str
+    cases: int
+    cases_of: int
+    effects: dict[str, int]
+    findings: int
+    complete: bool
+    reason: str | None = None
+
+
+class Unknown(_Event):
+    event: str
+
+
+Event = (
+    Hello
+    | Modules
+    | Recorded
+    | Driven
+    | Converted
+    | Imaged
+    | RunStarted
+    | Progress
+    | Finding
+    | Hygiene
+    | Result
+    | EngineErrorEvent
+    | End
+    | Described
+    | Reproduced
+    | Edited
+    | Judged
+    | RecoverySite
+    | Difference
+    | Audited
+    | FaultFinding
+    | FaultTrace
+    | FaultResult
+    | Imported
+    | Exported
+    | StoreFrames
+    | Measured
+    | Unknown
+)
+
+_TYPES: dict[str, type[_Event]] = {
+    "imported": Imported,
+    "exported": Exported,
+    "store_frames": StoreFrames,
+    "measured": Measured,
+    "hello": Hello,
+    "modules": Modules,
+    "recorded": Recorded,
+    "driven": Driven,
+    "converted": Converted,
+    "imaged": Imaged,
+    "run": RunStarted,
+    "progress": Progress,
+    "finding": Finding,
+    "hygiene": Hygiene,
+    "result": Result,
+    "error": EngineErrorEvent,
+    "end": End,
+    "described": Described,
+    "reproduced": Reproduced,
+    "edited": Edited,
+    "judged": Judged,
+    "recovery_site": RecoverySite,
+    "difference": Difference,
+    "audited": Audited,
+    "fault_finding": FaultFinding,
+    "fault_trace": FaultTrace,
+    "fault_result": FaultResult,
+}
+
+
+def parse(line: str) -> tuple[Event, dict[str, Any]]:
+    """One line of the stream: the typed event and the object as it was written."""
+    try:
+        raw = json.loads(line)
+    except ValueError as error:
+        raise ProtocolError("this line of the event stream is not JSON", line) from error
+    if not isinstance(raw, dict) or not isinstance(raw.get("event"), str):
+        raise ProtocolError("this line of the event stream has no 'event'", line)
+    try:
+        event = _TYPES.get(raw["event"], Unknown).model_validate(raw)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise ProtocolError(f"event '{raw['event']}' has a bad field '{place}' ({first['msg']})", line) from error
+    if isinstance(event, Hello) and event.version != EVENTS_VERSION:
+        raise ProtocolError(f"event stream version {event.version}, this build reads {EVENTS_VERSION}", line)
+    return event, raw  # type: ignore[return-value]  # every value of _TYPES is a member of Event

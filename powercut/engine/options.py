@@ -1,0 +1,133 @@
+"""What a run is explored with: one immutable value from the command line to the engine's arguments."""
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any
+
+from powercut.base.errors import UsageError, unknown_name
+
+#: Persistency models, and what each assumes about the hardware.
+MODELS = {
+    "adr": "caches are volatile: a line is durable once it was flushed and fenced (the default)",
+    "eadr": "caches are inside the persistence domain: stores persist in the order in which they became visible",
+}
+#: Exploration strategies, and what each covers.
+STRATEGIES = {
+    "read-driven": "every legal crash state; images that recovery cannot tell apart run once (the default)",
+    "exhaustive": "every legal crash state, one execution each: the reference, for small scenarios",
+    "prefix": "program order only, one image per crash point: a first smoke test",
+    "random": "a seeded sample of the legal images of every crash point",
+}
+#: How a wide or unaligned store may be torn.
+ATOMS = ("any", "ascending", "byte")
+HYGIENE_KINDS = ("redundant-flush", "redundant-fence", "never-persisted")
+#: Claims that fail; beside the hygiene kinds in `--fail-on`.
+CLAIMS = "claims"
+DEFAULT_MODEL = "adr"
+DEFAULT_STRATEGY = "read-driven"
+DEFAULT_ATOMS = "any"
+#: Cuts inside recovery that are explored unless --nested says otherwise.
+DEFAULT_NESTED = 1
+DEFAULT_SEED = 1
+
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """A limit on one run: the user sets at most one of the two."""
+
+    seconds: float | None = None
+    executions: int | None = None
+
+
+def parse_budget(text: str | None) -> Budget:
+    """`60s`, `5m`, `1h`, `500ms`, or `20000x` executions (which keeps results independent of the machine)."""
+    if text is None:
+        return Budget()
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h|x)", text.strip())
+    amount = float(match[1]) if match else 0.0
+    if match is None or amount <= 0 or (match[2] == "x" and amount != int(amount)):
+        raise UsageError(
+            f"'{text}' is not a budget",
+            where="--budget",
+            next_step="Write a time such as 60s, 5m or 1h, or a number of executions such as 20000x.",
+        )
+    if match[2] == "x":
+        return Budget(executions=int(amount))
+    return Budget(seconds=amount * _SECONDS[match[2]])
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExploreOptions:
+    """Everything that decides what is explored; `jobs` decides only how fast."""
+
+    model: str = DEFAULT_MODEL
+    strategy: str = DEFAULT_STRATEGY
+    atoms: str = DEFAULT_ATOMS
+    nested: int = DEFAULT_NESTED
+    seed: int = DEFAULT_SEED
+    jobs: int = 1
+    budget: Budget = Budget()
+    paranoid: bool = False
+    #: Seconds that one execution of target code may take; None: the engine's own limit.
+    watchdog: float | None = None
+    #: Loop turns and calls after which one execution of target code is given up; None: by the pool's size.
+    step_budget: int | None = None
+
+    def __post_init__(self) -> None:
+        _one_of("model", self.model, MODELS, list_command="powercut list models")
+        _one_of("strategy", self.strategy, STRATEGIES, list_command="powercut list strategies")
+        _one_of("atom policy", self.atoms, ATOMS, list_command="powercut run --help")
+        given: object = self.step_budget
+        if given is not None and (not isinstance(given, int) or isinstance(given, bool) or given < 1):
+            raise UsageError(
+                f"{given!r} is not a step budget",
+                where="--step-budget",
+                next_step="Write a number of loop turns and calls from 1 on, such as 100000000.",
+            )
+
+    def with_jobs(self, jobs: int) -> "ExploreOptions":
+        """The same exploration with other parallelism."""
+        return replace(self, jobs=jobs)
+
+    def arguments(self) -> list[str]:
+        """The engine's command line, after `explore --trace FILE`."""
+        words = ["--strategy", self.strategy, "--model", self.model, "--atoms", self.atoms]
+        words += ["--nested", str(self.nested), "--jobs", str(self.jobs), "--seed", str(self.seed)]
+        if self.budget.seconds is not None:
+            words += ["--budget-seconds", f"{self.budget.seconds:g}"]
+        if self.budget.executions is not None:
+            words += ["--budget-executions", str(self.budget.executions)]
+        if self.watchdog is not None:
+            words += ["--watchdog-seconds", f"{self.watchdog:g}"]
+        words += step_words(self.step_budget)
+        return [*words, "--paranoid"] if self.paranoid else words
+
+    def described(self) -> dict[str, Any]:
+        """The fields that a run record repeats."""
+        return {
+            "model": self.model,
+            "strategy": self.strategy,
+            "seed": self.seed,
+            "nested": self.nested,
+            "atoms": self.atoms,
+        }
+
+
+def step_words(step_budget: int | None) -> list[str]:
+    """The engine's arguments for a step budget."""
+    return [] if step_budget is None else ["--step-budget", str(step_budget)]
+
+
+def _one_of(kind: str, name: str, choices: dict[str, str] | tuple[str, ...], *, list_command: str) -> None:
+    if name not in choices:
+        raise unknown_name(kind, name, choices, list_command=list_command)
+
+
+def parse_fail_on(values: list[str]) -> frozenset[str]:
+    """The hygiene kinds of `--fail-on`, and `claims`, given several times or separated by commas."""
+    kinds = [word.strip() for value in values for word in value.split(",") if word.strip()]
+    for kind in kinds:
+        _one_of("kind", kind, (*HYGIENE_KINDS, CLAIMS), list_command="powercut run --help")
+    return frozenset(kinds)

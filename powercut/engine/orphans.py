@@ -1,0 +1,33 @@
+"""What a killed engine leaves behind comes to the command, which ends it.
+
+An engine ends all that it, or the code that it ran, has started. Only one that died of SIGKILL cannot; what had put
+itself into a session of its own then goes to the next subreaper above.
+"""
+
+import contextlib
+import ctypes
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from powercut.engine import supervisor
+
+_PR_SET_CHILD_SUBREAPER = 36
+_SECONDS = 2.0
+
+
+@contextmanager
+def ended() -> Iterator[None]:
+    """Around a command that has this process for itself: when the body ends, no descendant is left."""
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    try:
+        yield
+    finally:
+        deadline = time.monotonic() + _SECONDS
+        while (left := supervisor.descendants()) and time.monotonic() < deadline:
+            for pid in left:
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(0.01)

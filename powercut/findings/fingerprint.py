@@ -1,0 +1,65 @@
+"""The name of a finding that survives rebuilds and edits beside it.
+
+Two findings are the same when they violate the same invariant of the same scheme, during the same kind
+of operation, shown by the same kind of query, by persisting and losing the same stores of the source.
+Addresses, offsets, keys, crash points, event numbers and line numbers are left out: they change when the code around
+the bug does. A store is named by its function, the text of its statement and which of that function's statements with
+this text it is (`place_identity`): an edit of the statement gives the finding a new name, an edit beside it does not.
+A finding counted twice is preferred over two findings counted as one.
+
+The stores are those of the *least image* that shows the finding (replayer/EXPLORER.md, "The least image"), so the name
+does not depend on how an exploration came to it.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from typing import Any
+
+from powercut.symbols.function_names import function_name
+from powercut.symbols.place_identity import told
+
+DIGITS = 12
+#: Raised when the same finding gets another name than before: baselines and suppressions name findings by it.
+FINGERPRINT_VERSION = 2
+_LOST_FIRST = ("lost", "torn", "persisted")
+
+
+def store_sites(stores: Iterable[dict[str, Any]]) -> list[str]:
+    """`fate function file:line` of every decisive store of a finding record, those that were lost first, each once."""
+    sites = {
+        (store["fate"], f"{function_name(store.get('function') or '??')} {store.get('site') or '?'}")
+        for store in stores
+        if store.get("decisive")
+    }
+    return [f"{fate} {place}" for fate, place in sorted(sites, key=lambda site: (_rank(site[0]), site[1]))]
+
+
+def _rank(fate: str) -> int:
+    return _LOST_FIRST.index(fate) if fate in _LOST_FIRST else len(_LOST_FIRST)
+
+
+def store_identities(stores: Iterable[dict[str, Any]]) -> list[str]:
+    """`fate file function text #ordinal` of every decisive store of a finding record, sorted, each once."""
+    return sorted({f"{store['fate']} {told(store.get('identity'))}" for store in stores if store.get("decisive")})
+
+
+def fingerprint(record: dict[str, Any]) -> str:
+    """The fingerprint of a finding record whose stores carry `identity`: 12 hex digits."""
+    query = record.get("query") or {}
+    parts = [
+        record["invariant"],
+        record.get("underlying") or "",
+        record["target"],
+        record["operation"]["kind"],
+        query.get("kind") or "",
+        *store_identities(record.get("stores", [])),
+        *_fault(record.get("fault")),
+    ]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:DIGITS]
+
+
+def _fault(fault: dict[str, Any] | None) -> list[str]:
+    """A crash of recovery is named by its signal and the place, not by its address."""
+    if not fault:
+        return []
+    return [str(fault.get("signal") or ""), told(fault.get("identity")) if fault.get("identity") else ""]

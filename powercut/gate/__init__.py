@@ -1,0 +1,1 @@
+"""Whether a build passes: baseline, suppressions, and the canary that shows that findings would be seen."""

@@ -1,0 +1,250 @@
+"""The findings that a project knows of and lives with: `--baseline FILE` and `powercut baseline update`.
+
+A finding is *known* when the baseline holds its fingerprint for the same target, variant and model, in whatever
+scenario: a bug that a second scenario shows as well is no new bug, but one that reaches a hardened variant is.
+(A finding that no site of the source names is known in its own scenario only.) Every other finding is *new*.
+
+An entry is *fixed* when a run of its target, variant, scenario and model was made and could have shown it again,
+and no run of its target, variant and model did. A run could have shown it when it was complete, with the entry's
+seed and atom policy, to the entry's depth of nested cuts. Nothing is said of the entries of other runs: what was not
+looked at, or only sampled, is neither there nor gone.
+
+The file is JSON, sorted, a finding a line, so that differences and merges of two branches read well:
+
+    {"powercut_baseline": 2, "findings": [
+    {"fingerprint": "7f3a…", "target": "level", "variant": "published", "scenario": "update", "model": "adr", …},
+    {…}
+    ]}
+
+In version 1 the fingerprints held line numbers, so none of them is found again. Such a file is only read to be written
+anew, from runs that answer for all of its entries: nothing that was known is forgotten in silence.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from powercut.base.errors import UsageError
+from powercut.base.user_files import parse_json, read_text
+from powercut.findings import findings
+from powercut.findings.fingerprint import store_sites
+from powercut.runs.runner import is_complete
+from powercut.symbols.place_identity import CODE, LINE, SOURCE
+
+BASELINE_VERSION = 2
+_WITH_LINES = 1
+NEW, KNOWN = "new", "known"
+_HOW_TO_WRITE = "'powercut baseline update FILE' writes one from the runs of an output folder."
+
+#: Target, variant, scenario and model.
+RunKey = tuple[str, str, str, str]
+
+
+class Entry(BaseModel):
+    """An accepted finding. `depth`: how many power cuts inside recovery it takes."""
+
+    model_config = ConfigDict(frozen=True, strict=True)
+
+    fingerprint: str
+    target: str
+    variant: str
+    scenario: str
+    model: str
+    invariant: str
+    sites: tuple[str, ...] = ()
+    message: str = ""
+    depth: int = 0
+    atoms: str = ""
+    seed: int = 0
+    #: What names its places in an edited source: "source", "line" or "code" (place_identity.py).
+    named_by: str = SOURCE
+
+    @property
+    def run(self) -> RunKey:
+        """The run that shows it."""
+        return self.target, self.variant, self.scenario, self.model
+
+    @property
+    def bug(self) -> tuple[str, str, str, str, str]:
+        """What makes another finding this one. Without sites a fingerprint says too little to leave its scenario."""
+        return self.fingerprint, self.target, self.variant, self.model, "" if self.places else self.scenario
+
+    @property
+    def places(self) -> list[str]:
+        """Its sites as `file:line`, each once; of a store of unknown place, nothing."""
+        return [place for place in dict.fromkeys(site.rpartition(" ")[2] for site in self.sites) if place != "?"]
+
+    def __str__(self) -> str:
+        target = f"{self.target}:{self.variant}" if self.variant else self.target
+        return (
+            f"{self.invariant} {', '.join(self.places)}".rstrip()
+            + f"  ({target}, scenario {self.scenario}, {self.model})"
+        )
+
+
+def run_key(run: dict[str, Any]) -> RunKey:
+    """What names the run of a run record."""
+    return run["target"], run["variant"], run["scenario"], run["model"]
+
+
+def entries_of(run: dict[str, Any]) -> list[Entry]:
+    """An entry for every finding of a run record."""
+    target, variant, scenario, model = run_key(run)
+    return [
+        Entry(
+            fingerprint=finding["fingerprint"],
+            target=target,
+            variant=variant,
+            scenario=scenario,
+            model=model,
+            invariant=finding["invariant"],
+            sites=(*store_sites(finding.get("stores") or []), *_fault_site(finding.get("fault"))),
+            message=str(finding.get("message") or ""),
+            depth=int((finding.get("crash_point") or {}).get("depth") or 0),
+            atoms=str(run.get("atoms") or ""),
+            seed=int(run.get("seed") or 0),
+            named_by=_named_by(finding),
+        )
+        for finding in run["findings"]
+    ]
+
+
+def _named_by(finding: dict[str, Any]) -> str:
+    """The weakest of what names the places of a finding."""
+    placed = [store for store in finding.get("stores") or [] if store.get("decisive")]
+    placed += [fault] if (fault := finding.get("fault")) else []
+    said = {(item.get("identity") or {}).get("by") for item in placed}
+    return next((by for by in (CODE, LINE) if by in said), SOURCE)
+
+
+def _fault_site(fault: dict[str, Any] | None) -> list[str]:
+    return [f"fault {fault['site']}"] if fault and fault.get("site") else []
+
+
+@dataclass(frozen=True, kw_only=True)
+class Baseline:
+    """The entries of a file."""
+
+    path: Path
+    entries: tuple[Entry, ...] = ()
+    version: int = BASELINE_VERSION
+
+    def mark(self, run: dict[str, Any]) -> None:
+        """Writes `baseline`, new or known, into every finding of a run record."""
+        known = {entry.bug for entry in self.entries}
+        for finding, entry in zip(run["findings"], entries_of(run), strict=True):
+            finding["baseline"] = KNOWN if entry.bug in known else NEW
+
+    def fixed(self, runs: Sequence[dict[str, Any]]) -> list[Entry]:
+        """The entries that `runs` show to be gone."""
+        shown = {entry.bug for run in runs for entry in entries_of(run)}
+        return [entry for entry in self.entries if entry.bug not in shown and _answered(entry, runs)]
+
+    def updated(self, runs: Sequence[dict[str, Any]]) -> "Baseline":
+        """With the findings of `runs` in place of the entries that these runs could have shown again.
+
+        Suppressed findings are left out: as known ones they would outlive their suppression.
+        """
+        kept = [entry for entry in self.entries if not _answered(entry, runs)]
+        if kept and self.version == _WITH_LINES:
+            raise UsageError(
+                f"no run of the folder answers for {kept[0]}"
+                + (f" and {len(kept) - 1} more" if len(kept) > 1 else "")
+                + "; written anew, the baseline of version 1 would lose it",
+                where=str(self.path),
+                next_step="Run these to their end as well, without --baseline, and update again; or delete the file.",
+            )
+        found = [
+            entry
+            for run in runs
+            for finding, entry in zip(run["findings"], entries_of(run), strict=True)
+            if not findings.is_suppressed(finding)
+        ]
+        # What was found now describes an entry better than what was kept of it.
+        merged = {(entry.bug, entry.scenario): entry for entry in [*kept, *found]}
+        return Baseline(path=self.path, entries=tuple(sorted(merged.values(), key=_order)))
+
+    def write(self) -> None:
+        """Writes the file as a whole: a reader sees the old one or the new one."""
+        findings.write_text(self.path, render(self.entries))
+
+
+def could_show(run: dict[str, Any], entry: Entry) -> bool:
+    """True when this run would have found the entry's bug, were it still there."""
+    same = run_key(run) == entry.run and (run.get("atoms") or "", run.get("seed") or 0) == (entry.atoms, entry.seed)
+    return same and int(run.get("nested") or 0) >= entry.depth and is_complete(run)
+
+
+def _answered(entry: Entry, runs: Sequence[dict[str, Any]]) -> bool:
+    """True when `runs` say whether the entry's bug is there. Scenarios of two folders may share a name: all must."""
+    answers = [could_show(run, entry) for run in runs if run_key(run) == entry.run]
+    return bool(answers) and all(answers)
+
+
+def _order(entry: Entry) -> tuple[str, ...]:
+    return (*entry.run, entry.invariant, entry.fingerprint)
+
+
+def render(entries: Iterable[Entry]) -> str:
+    """The text of a baseline file."""
+    lines = [json.dumps(entry.model_dump(), ensure_ascii=False) for entry in sorted(entries, key=_order)]
+    head = f'{{"powercut_baseline": {BASELINE_VERSION}, "findings": ['
+    return "\n".join([head, ",\n".join(lines), "]}", ""]) if lines else f"{head}]}}\n"
+
+
+def load(path: Path, *, to_update: bool = False) -> Baseline:
+    """Reads a baseline; UsageError for a file that is missing, malformed or of another version.
+
+    `to_update`: one of version 1 is read too, since it is about to be written anew.
+    """
+    if not path.exists():
+        raise UsageError("there is no such baseline", where=str(path), next_step=_HOW_TO_WRITE)
+    text = read_text(path, "this baseline", next_step=_HOW_TO_WRITE)
+    try:
+        content = parse_json(text)
+    except ValueError as error:
+        line = error.lineno if isinstance(error, json.JSONDecodeError) else 1
+        raise UsageError(
+            f"malformed baseline ({error})",
+            where=f"{path}:{line}",
+            next_step="Correct this line (of a merge, perhaps), or take an earlier version of the file.",
+        ) from error
+    version = content.get("powercut_baseline") if isinstance(content, dict) else None
+    if version is None or not isinstance(content.get("findings"), list):
+        raise UsageError("this is no baseline", where=str(path), next_step=_HOW_TO_WRITE)
+    if version == _WITH_LINES and not to_update:
+        raise UsageError(
+            "this baseline is of version 1, whose fingerprints changed with every line above a finding",
+            where=str(path),
+            next_step="Write it anew: run what it is for without --baseline, see that nothing is new to you, and type "
+            f"'powercut baseline update {path}'.",
+        )
+    if version not in (BASELINE_VERSION, _WITH_LINES):
+        raise UsageError(
+            f"baseline version {version!r}, this build reads {BASELINE_VERSION}",
+            where=str(path),
+            next_step="Write it anew with 'powercut baseline update', or use the powercut that wrote it.",
+        )
+    return Baseline(
+        path=path,
+        entries=tuple(_entry(raw, path, number) for number, raw in enumerate(content["findings"])),
+        version=version,
+    )
+
+
+def _entry(raw: Any, path: Path, number: int) -> Entry:
+    try:
+        # From JSON text: in strict mode a list is no tuple in Python, but it is in JSON.
+        return Entry.model_validate_json(json.dumps(raw))
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"])
+        raise UsageError(
+            f"malformed baseline: finding {number + 1}: {field or 'it'}: {first['msg']}",
+            where=str(path),
+            next_step="Correct the entry, or take an earlier version of the file.",
+        ) from error

@@ -1,0 +1,204 @@
+"""The canary: beside the runs of a gate, a planted bug goes the same way, and must be found.
+
+A gate that is green because the engine, the tracer or a report is broken is worse than none. So a command that people
+gate on first records and explores something small that is known to be wrong: with the same engine, tracer, model,
+strategy, atom policy, nested depth and seed, and looks for the finding in what the formats of the command make of it.
+If it is not there, no verdict of the command is worth anything: each run that found nothing becomes `unknown`, with
+an error that says so, and the exit code is 3. What was found stays found: a finding stands on its own evidence.
+
+Which bug: where lines can be lost (`adr`, with a strategy that looks beyond the order of the program), one that only an
+image shows which is *not* a prefix of the program; else two stores that belong together, which a cut tears apart under
+every model. A recorded program is accompanied by a program, everything else by the target `patterns`.
+
+Known inaccuracies: the canary is explored to its end, without a budget, and says nothing about how far a budget
+reaches. Baseline and suppressions are those of the project and are not applied to it.
+"""
+
+import shlex
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from powercut.base import paths
+from powercut.base.errors import HarnessError, PowercutError
+from powercut.base.exit_codes import ExitCode
+from powercut.engine.options import Budget, ExploreOptions
+from powercut.program import program
+from powercut.program.program import Program
+from powercut.runs import requests, runner
+from powercut.runs.runner import Request
+from powercut.scenarios import scenario, targets
+from powercut_reports import ci, github, junit, markdown, sarif, text
+
+_SCENARIOS = Path(__file__).parent / "canary_scenarios"
+PROGRAM = "powercut-canary"
+#: What the formats make of a run: a run without findings must not look like one with findings in any of them.
+_FORMATS: dict[str, Callable[..., str]] = {
+    "sarif": sarif.render,
+    "junit": junit.render,
+    "markdown": markdown.render,
+    "github": github.render,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Canary:
+    """What became of it. `why` is empty when the bug was found."""
+
+    bug: str
+    invariants: tuple[str, ...]
+    model: str
+    strategy: str
+    seconds: float
+    why: str = ""
+
+    @property
+    def found(self) -> bool:
+        return not self.why
+
+    def described(self) -> dict[str, Any]:
+        """`canary` of run records and of the JSON report."""
+        return {
+            "found": self.found,
+            "bug": self.bug,
+            "invariants": list(self.invariants),
+            "model": self.model,
+            "strategy": self.strategy,
+            "seconds": round(self.seconds, 3),
+            "why": self.why,
+        }
+
+    def error(self) -> HarnessError | None:
+        """The failure of the gate; None when the canary was found."""
+        if self.found:
+            return None
+        return HarnessError(
+            f"a planted bug was not found again ({self.bug}, model {self.model}, strategy {self.strategy}): "
+            f"{self.why}. No clean verdict of this command can be trusted",
+            where="canary",
+            next_step="See 'powercut doctor', run 'make build' again, and report this if it stays.",
+        )
+
+    def mark(self, run: dict[str, Any]) -> None:
+        """Writes into a run record how the canary fared; a clean run beside a lost canary is `unknown`."""
+        run["canary"] = self.described()
+        error = self.error()
+        if error is None:
+            return
+        if run["error"] is None:
+            run["error"] = error.described()
+        if not run["findings"]:
+            run["verdict"] = "unknown"
+
+
+def summary(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """`canary` of the JSON report; empty where none was sent."""
+    return next(({"canary": run["canary"]} for run in runs if run.get("canary")), {})
+
+
+def sentences(runs: Sequence[dict[str, Any]]) -> list[str]:
+    """The same for people."""
+    told = summary(runs).get("canary")
+    if not told:
+        return []
+    if told["found"]:
+        return [f"Canary: the planted {'/'.join(told['invariants'])} was found again ({told['bug']}, {told['model']})"]
+    return [f"Canary: NOT FOUND, so nothing here is clean: {told['why']}"]
+
+
+def check(beside: Request, *, engine_path: Path, formats: frozenset[str] = frozenset()) -> Canary:
+    """Looks for the planted bug the way that `beside` goes. A failure of any kind is in the answer."""
+    started = time.monotonic()
+    options = replace(beside.options, jobs=1, budget=Budget())
+    made = Canary(
+        bug=_name(beside),
+        invariants=_expected(beside),
+        model=options.model,
+        strategy=options.strategy if beside.program is None else "program mode",
+        seconds=0.0,
+    )
+    try:
+        with tempfile.TemporaryDirectory(prefix="powercut-canary.") as folder:
+            request = _request(beside, options, Path(folder))
+            with runner.open_context(engine_path, Path(folder) / "out", checkpoints=True) as context:
+                run = runner.run_one(request, context)
+        why = _missing(run, made.invariants, formats=formats)
+    except PowercutError as error:
+        why = error.paragraph().rstrip(".")
+    except OSError as error:
+        why = f"no folder for it can be made ({error.strerror})"
+    return replace(made, seconds=time.monotonic() - started, why=why)
+
+
+def _needs_lost_lines(beside: Request) -> bool:
+    """Whether the exploration looks at images in which an earlier store is lost and a later one is not."""
+    return beside.options.model == "adr" and (beside.program is not None or beside.options.strategy != "prefix")
+
+
+def _name(beside: Request) -> str:
+    if beside.program is not None:
+        return f"{PROGRAM} {'order' if _needs_lost_lines(beside) else 'pair'}"
+    return f"patterns/canary_{'order' if _needs_lost_lines(beside) else 'copies'}"
+
+
+def _expected(beside: Request) -> tuple[str, ...]:
+    if beside.program is not None:
+        return ("recovery-failed",)
+    return ("lost-item",) if _needs_lost_lines(beside) else ("duplicate-bound",)
+
+
+def _request(beside: Request, options: ExploreOptions, folder: Path) -> Request:
+    name = _name(beside)
+    if beside.program is not None:
+        return _program(beside.program, options, folder, bug=name.partition(" ")[2])
+    item = scenario.load(_SCENARIOS / f"{name.partition('/')[2]}.toml")
+    bug = item.content.known_bug
+    assert bug is not None
+    target = targets.find("patterns")
+    selection = targets.Selection(target=target, variant=targets.check_variant(target, bug.variant))
+    return replace(requests.one(selection, item, options=options), tracer=beside.tracer)
+
+
+def _program(beside: Program, options: ExploreOptions, folder: Path, *, bug: str) -> Request:
+    binary, pool = paths.tool(PROGRAM), folder / "pool"
+    recording = program.recording(
+        record=shlex.join([str(binary), bug, str(pool)]),
+        ops=None,
+        pools=[str(pool)],
+        cwd=folder,
+        tracer=beside.recording.tracer if beside.recording else None,
+        timeout=program.DEFAULT_RECORD_TIMEOUT,
+        allow_exit=(),
+        keep=False,
+    )
+    recovery = program.recovery(
+        recover=shlex.join([str(binary), "check", str(pool)]),
+        check=None,
+        dump=None,
+        timeout=program.DEFAULT_TIMEOUT,
+        images=program.DEFAULT_IMAGES,
+        cwd=folder,
+    )
+    made = Program(name=PROGRAM, recording=recording, recovery=replace(recovery, pools=recording.pools))
+    header = {"target": PROGRAM, "scenario": bug, "program": {"name": PROGRAM, **made.recovery.described()}}
+    return Request(name=f"{PROGRAM} {bug}", slug=PROGRAM, options=options, program=made, header=header)
+
+
+def _missing(run: dict[str, Any], invariants: Sequence[str], *, formats: frozenset[str]) -> str:
+    """Why the planted bug counts as not found; empty when it was, and every format says so."""
+    if run["error"]:
+        return f"{run['error']['where']}: {run['error']['what']}"
+    found = [finding for finding in run["findings"] if finding["invariant"] in invariants]
+    if not found:
+        seen = ", ".join(sorted({finding["invariant"] for finding in run["findings"]}))
+        return f"powercut judged it {run['verdict']}" + (f" ({seen})" if seen else "")
+    results = ci.results([run])
+    if runner.exit_code(run) is not ExitCode.FINDINGS or ci.outcome(results.runs[0], results) != ci.FINDINGS:
+        return "it was found, but the run does not count as one with findings"
+    told = {name: render([run]) for name, render in _FORMATS.items() if name in formats}
+    told["text"] = "\n".join(text.render_finding(finding, color=False) for finding in found)
+    silent = [name for name, said in told.items() if found[0]["invariant"] not in said]
+    return f"it was found, but not shown as {', '.join(silent)}" if silent else ""

@@ -1,0 +1,1 @@
+"""Litmus tests of the persistency models."""

@@ -1,0 +1,145 @@
+"""`powercut litmus`: holds the engine's persistency models to the litmus suite.
+
+Each test is asked of the engine and of the brute-force reference (`replayer/reference`); both must give the exact
+set of outcomes in the file. Tests that need store buffering are listed as out of scope and counted nowhere else.
+
+Exit status: 0 all passed, 1 a test failed, 2 the suite is malformed or the engine missing, 3 a judge broke down.
+"""
+
+from __future__ import annotations
+
+import json as json_format
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from powercut.base import paths
+from powercut.base.errors import HarnessError, PowercutError
+from powercut.base.exit_codes import ExitCode
+from powercut.litmus.program import LitmusTest, Outcome, Request, load
+
+REFERENCE = [sys.executable, "-m", "replayer.reference"]
+TIMEOUT_SECONDS = 120
+
+Answer = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    test: str
+    judge: str
+    message: str
+
+
+def run(json: bool, *, suite: Path | None = None) -> int:
+    """Runs the suite, prints the result, and returns the exit status."""
+    try:
+        tests = load(suite or suite_dir())
+        scope = [test for test in tests if test.needs is None]
+        judges = {"engine": [str(paths.engine()), "model"], "reference": REFERENCE}
+        failures = [failure for name, command in judges.items() for failure in check(scope, name, command)]
+    except PowercutError as error:
+        print(error.paragraph(), file=sys.stderr)
+        return error.exit_code
+    out_of_scope = [test.name for test in tests if test.needs is not None]
+    failed = {failure.test for failure in failures}
+    for failure in failures:
+        print(f"FAILED {failure.test} ({failure.judge}): {failure.message}", file=sys.stderr)
+    if json:
+        result = {
+            "passed": len(scope) - len(failed),
+            "failed": len(failed),
+            "out_of_scope": out_of_scope,
+            "failures": [asdict(failure) for failure in failures],
+        }
+        print(json_format.dumps(result))
+    else:
+        for name in out_of_scope:
+            print(f"out of scope (needs store buffering): {name}", file=sys.stderr)
+        print(f"litmus: {len(scope) - len(failed)} passed, {len(failed)} failed, {len(out_of_scope)} out of scope")
+    return ExitCode.FINDINGS if failed else ExitCode.CLEAN
+
+
+def suite_dir() -> Path:
+    return paths.home() / "replayer" / "litmus"
+
+
+def check(tests: Sequence[LitmusTest], judge: str, command: Sequence[str]) -> list[Failure]:
+    """Asks one judge all tests in one process."""
+    requests: list[Request] = []
+    slots: list[tuple[int, int, int | None]] = []  # per test: where its plain, probed and whole answers stand
+    for test in tests:
+        whole = test.whole()
+        first = len(requests)
+        requests += [test.plain(), test.probed(), *([whole] if whole is not None else [])]
+        slots.append((first, first + 1, first + 2 if whole is not None else None))
+    answers = ask(judge, command, requests)
+    failures = []
+    for test, (plain, probed, whole_at) in zip(tests, slots, strict=True):
+        whole_answer = answers[whole_at] if whole_at is not None else None
+        message = judge_one(test, answers[plain], answers[probed], whole_answer)
+        if message is not None:
+            failures.append(Failure(test.name, judge, message))
+    return failures
+
+
+def ask(judge: str, command: Sequence[str], requests: Sequence[Request]) -> list[Answer]:
+    """One answer per request, in order. A judge that breaks down is a harness error: nothing passed."""
+    where, by_hand = f"litmus {judge}", f"Run '{' '.join(command)}' by hand; it reads programs as JSON lines."
+    text = "".join(json_format.dumps(request) + "\n" for request in requests)
+    try:
+        process = subprocess.run(
+            command, input=text, capture_output=True, text=True, check=False, cwd=paths.home(), timeout=TIMEOUT_SECONDS
+        )
+        answers: list[Answer] = [json_format.loads(line) for line in process.stdout.splitlines()]
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        raise HarnessError(f"no readable answer: {error}", where=where, next_step=by_hand) from error
+    if process.returncode != 0 or len(answers) != len(requests):
+        what = f"exit status {process.returncode}, {len(answers)} answers to {len(requests)} programs"
+        message = process.stderr.strip() or "no message"
+        raise HarnessError(f"{what} ({message})", where=where, next_step=by_hand)
+    return answers
+
+
+def judge_one(test: LitmusTest, plain: Answer, probed: Answer, whole: Answer | None) -> str | None:
+    """Why the answers are wrong, or None when they are right."""
+    try:
+        at_cut = _point(test, plain, "after", len(test.plain()["events"]) - 1)
+        seen = test.project(at_cut)
+        if seen != test.allowed:
+            return _difference(test.allowed, seen)
+        behind_probes = test.project(_point(test, probed, "after", len(test.probed()["events"]) - 1))
+        if behind_probes != test.allowed:
+            return f"with a probe in every line: {_difference(test.allowed, behind_probes)}"
+        if test.states is not None and at_cut["states"] != str(test.states):
+            return f"{at_cut['states']} states, expected {test.states}"
+        for point in whole["crash_points"] if whole is not None else []:
+            if point.get("before") == test.cut and (again := test.project(point)) != test.allowed:
+                return f"as crash point 'before {test.cut}' of the whole program: {_difference(test.allowed, again)}"
+    except (KeyError, TypeError, ValueError) as error:
+        return f"cannot read the answer ({type(error).__name__}: {error}): {plain}"
+    return None
+
+
+def _point(test: LitmusTest, answer: Answer, side: str, index: int) -> Mapping[str, Any]:
+    """The cut is the last crash point; in flight, the first one with its index."""
+    points: list[Mapping[str, Any]] = [point for point in answer["crash_points"] if point.get(side) == index]
+    if not points:
+        raise ValueError(f"no crash point {side} event {index}")
+    return points[0] if test.in_flight else points[-1]
+
+
+def _difference(expected: frozenset[Outcome], seen: frozenset[Outcome]) -> str:
+    parts = []
+    if missed := expected - seen:
+        parts.append(f"legal but missed: {_show(missed)}")
+    if illegal := seen - expected:
+        parts.append(f"reported but illegal: {_show(illegal)}")
+    return "; ".join(parts)
+
+
+def _show(outcomes: frozenset[Outcome]) -> str:
+    return ", ".join(" ".join(f"{name}={value:#x}" for name, value in outcome) for outcome in sorted(outcomes))

@@ -1,0 +1,156 @@
+"""Asks the engine about a case: can it be recorded, how long is its trace, and does it show the bug.
+
+A candidate is explored by one worker and only until the bug shows, so most cost two starts of the engine. One that
+cannot be recorded (a configuration that the target refuses, a full table, a crash without any power cut) or explored is
+not interesting, whoever is at fault.
+"""
+
+import contextlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from powercut.base.errors import PowercutError
+from powercut.engine import engine, events
+from powercut.engine.options import Budget, ExploreOptions
+from powercut.findings.findings import make_record
+from powercut.minimise.case import Case, plan_of
+from powercut.minimise.same_bug import same_bug
+from powercut.runs.runner import Context
+from powercut.scenarios.plan import BUG_OPTION
+
+#: Seconds after which an operation of a candidate counts as hanging.
+_OPERATION_SECONDS = 10
+#: Seconds that exploring a candidate may take, far above what any does that is simpler: one whose recovery runs wild is
+#: given up, on any machine. What a slower one gives up it would have found too late to be of use.
+_CANDIDATE_SECONDS = 15.0
+#: How the engine names the step that does not fit, in `where` of its error.
+_STEP = re.compile(r", phase '(?P<phase>.*)', step (?P<step>\d+)$")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """What came of one case."""
+
+    #: Length of its trace; None: it could not be recorded.
+    events: int | None = None
+    #: The finding that shows the bug; None: it does not show.
+    finding: dict[str, Any] | None = None
+    #: Number of the operation that the engine refused, where there is one.
+    refused: int | None = None
+
+
+class Examiner:
+    """Records and explores cases of one finding, in a folder of its own."""
+
+    def __init__(self, finding: dict[str, Any], *, context: Context, folder: Path, executions: int | None) -> None:
+        self.finding = finding
+        self.template: dict[str, Any] = finding["plan"]
+        self.toggle: str | None = self.template["target"]["options"].get(BUG_OPTION)
+        self._context = context
+        self._folder = folder
+        self._executions = executions
+
+    def options_within(self, executions: int | None) -> ExploreOptions:
+        """How candidates are explored: as the finding was, with one worker, no deeper than it was found.
+
+        The strategy is `read-driven`, which sees all that the others see.
+        """
+        used = self.finding["engine"]
+        return ExploreOptions(
+            model=used["model"],
+            atoms=used["atoms"],
+            nested=int(self.finding["crash_point"].get("depth") or 0),
+            seed=used["seed"],
+            budget=Budget(executions=executions, seconds=None if executions is None else _CANDIDATE_SECONDS),
+        )
+
+    def plan(self, case: Case) -> dict[str, Any]:
+        """The plan of `case`, for the engine."""
+        return plan_of(case, self.template, toggle=self.toggle, bug_option=BUG_OPTION)
+
+    def record(self, plan: dict[str, Any], trace: Path) -> events.Recorded:
+        """Records a plan; PowercutError when it cannot be recorded."""
+        file = self._folder / "plan.json"
+        file.write_text(json.dumps(plan), encoding="utf-8")
+        words = ["record", "--plan", str(file), "--trace", str(trace), "--operation-timeout", str(_OPERATION_SECONDS)]
+        recorded, _ = engine.single(
+            self._context.engine_path, words, events.Recorded, interrupt=self._context.interrupt
+        )
+        assert isinstance(recorded, events.Recorded)
+        return recorded
+
+    def findings(self, trace: Path, options: ExploreOptions) -> Iterator[dict[str, Any]]:
+        """Finding records of a trace as they are made; closing the iterator ends the exploration."""
+        modules: list[events.Module] = []
+        run: dict[str, Any] = {}
+        words = ["explore", "--trace", str(trace), *options.arguments()]
+        if options.budget.seconds is not None:
+            words += ["--crash-point-seconds", f"{options.budget.seconds:g}"]  # a budget does not end a crash point
+        stream = engine.stream(self._context.engine_path, words, interrupt=self._context.interrupt)
+        with contextlib.closing(stream) as items:  # type: ignore[type-var]  # a generator, which can be closed
+            for event, raw in items:
+                if isinstance(event, events.Modules):
+                    modules = event.modules
+                elif isinstance(event, events.RunStarted):
+                    run = {name: raw[name] for name in _RUN_FIELDS}
+                elif isinstance(event, events.Finding) and self._may_be(raw):
+                    yield make_record(raw, modules, self._context.symbolizer, run=run)
+
+    def _may_be(self, raw: dict[str, Any]) -> bool:
+        """Whether a finding need be looked at: symbolising is what costs."""
+        return bool(
+            raw["invariant"] == self.finding["invariant"]
+            and raw.get("underlying") == self.finding.get("underlying")
+            and raw.get("needs_power_cut", True) == self.finding.get("needs_power_cut", True)
+        )
+
+    def shown(self, trace: Path, options: ExploreOptions) -> dict[str, Any] | None:
+        """The first finding of the bug that exploring `trace` makes, or None."""
+        with contextlib.closing(self.findings(trace, options)) as found:  # type: ignore[type-var]  # a generator
+            return next((record for record in found if same_bug(record, self.finding)), None)
+
+    def __call__(self, case: Case) -> Seen:
+        """Records and explores `case`."""
+        return self._asked(case, self.options_within(self._executions))
+
+    def unhurried(self, case: Case) -> Seen:
+        """The same without a budget: for the case that is known to show the bug."""
+        return self._asked(case, self.options_within(None))
+
+    def _asked(self, case: Case, options: ExploreOptions) -> Seen:
+        trace = self._folder / "candidate.pct"
+        try:
+            length = self.record(self.plan(case), trace).events
+        except PowercutError as error:
+            self._raise_if_absent(error)
+            return Seen(refused=_refused(error, case))
+        try:
+            return Seen(events=length, finding=self.shown(trace, options))
+        except PowercutError as error:
+            self._raise_if_absent(error)
+            return Seen(events=length)
+
+    def _raise_if_absent(self, error: PowercutError) -> None:
+        """An engine that does not start says nothing about a case."""
+        if error.where == str(self._context.engine_path):
+            raise error
+
+
+_RUN_FIELDS = ("target", "variant", "scenario", "model", "strategy", "atoms", "nested", "seed")
+
+
+def _refused(error: PowercutError, case: Case) -> int | None:
+    """The number of the operation that the engine's error names."""
+    match = _STEP.search(error.where)
+    if match is None:
+        return None
+    before = 0
+    for phase in case.phases:
+        if phase.name == match["phase"]:
+            return before + int(match["step"]) - 1
+        before += len(phase.operations)
+    return None

@@ -1,0 +1,65 @@
+"""Whether a finding of a smaller case shows the bug that is being minimised.
+
+The rule:
+
+- The invariant is the same, and for a cut inside recovery the one underneath. Target and known bug are the same by
+  construction: no candidate changes them.
+- Both need a power cut, or neither does: what goes wrong without one is another bug.
+- Where recovery or a query dies, it dies at the same place by the same signal. That is enough: which stores led
+  there changes with the workload.
+- Else the stores that decide are at the same places of the source (function and line, as in the fingerprint). What is
+  missing (lost or torn) must be missing at places where the original misses something, and something must be; and
+  of what persisted, one place at least must be one of the original's.
+- Where nothing is missing and no place is shared because one of the two has none (all that matters was durable: the
+  code is wrong without any reordering), the kinds of operation and of query are the same.
+
+Why not the fingerprint itself: it also names the kind of operation and of query, and *every* decisive store. In a
+smaller table fewer stores are pending, and a lookup may show what a walk did; with so strict a rule hardly anything
+shrinks. Why not the invariant alone: a scheme with two bugs would hand in the one that is easier to show, and the fix
+of the original would then be checked against another bug. What the stores that persisted say is weaker than what the
+missing ones say, since more of them are pending by accident; so these may differ as long as they meet.
+"""
+
+from typing import Any
+
+from powercut.symbols.function_names import function_name
+
+_MISSING = frozenset({"lost", "torn"})
+_KEPT = frozenset({"persisted"})
+
+
+def same_bug(found: dict[str, Any], original: dict[str, Any]) -> bool:
+    """True when finding record `found` shows the bug of finding record `original`."""
+    if found["invariant"] != original["invariant"] or found.get("underlying") != original.get("underlying"):
+        return False
+    if found.get("needs_power_cut", True) != original.get("needs_power_cut", True):
+        return False
+    fault, before = _fault(found), _fault(original)
+    if fault or before:
+        return fault == before
+    missing, missing_before = _places(found, _MISSING), _places(original, _MISSING)
+    kept, kept_before = _places(found, _KEPT), _places(original, _KEPT)
+    if not missing <= missing_before or bool(missing) != bool(missing_before):
+        return False
+    if kept and kept_before:
+        return bool(kept & kept_before)
+    return bool(missing) or _asked(found) == _asked(original)
+
+
+def _asked(record: dict[str, Any]) -> tuple[str, str]:
+    """The kinds of operation and of query."""
+    return str((record.get("operation") or {}).get("kind")), str((record.get("query") or {}).get("kind"))
+
+
+def _fault(record: dict[str, Any]) -> tuple[str, str] | None:
+    fault = record.get("fault")
+    return (str(fault.get("signal") or ""), str(fault.get("site") or "")) if fault else None
+
+
+def _places(record: dict[str, Any], fates: frozenset[str]) -> frozenset[str]:
+    """`function file:line` of the decisive stores that met one of these fates."""
+    return frozenset(
+        f"{function_name(store.get('function') or '??')} {store.get('site') or '?'}"
+        for store in record.get("stores") or []
+        if store.get("decisive") and store["fate"] in fates
+    )

@@ -1,0 +1,117 @@
+"""A case as a scenario file: a regression test that can be committed (scenarios/SCHEMA.md)."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from powercut.base import paths
+from powercut.minimise.case import Case, Operation, Phase
+from powercut.minimise.order import is_number
+from powercut.scenarios.plan import BUG_OPTION
+
+_NAME = re.compile(r"^name = .*$", re.MULTILINE)
+_COMMAND = re.compile(r"^(# Shows it again: powercut run \S+ --scenario )\S+", re.MULTILINE)
+_WIDTH = 116
+
+
+def scenario_text(case: Case, *, finding: dict[str, Any], original: dict[str, Any], toggle: str | None) -> str:
+    """The TOML of `case`, which shows `finding`; `original` is the finding that was minimised."""
+    name = f"minimal-{original['fingerprint']}"
+    lines = [
+        *_comment(f"Regression test of finding {original['fingerprint']}, minimised by powercut: {_what(original)}."),
+        *_comment(finding["message"]),
+        f"# Shows it again: {_command(original, name, depth=int(finding['crash_point'].get('depth') or 0))}",
+        "schema = 1",
+        f"name = {_quoted(name)}",
+        f"summary = {_quoted(_summary(original))}",
+        f"targets = [{_quoted(original['target'])}]",
+        "",
+    ]
+    options = [*case.options, *([(BUG_OPTION, toggle)] if toggle is not None else [])]
+    if options:
+        values = [f"{key} = {value if is_number(value) else _quoted(value)}" for key, value in options]
+        lines += ["[config]", *values, ""]
+    lines += ["[pool]", f"size = {_quoted(_size(case.pool_size))}", ""]
+    lines += ["[data]", f"key_size = {case.key_size}", f"value_size = {case.value_size}"]
+    for phase in case.phases:
+        lines += ["", "[[phase]]", *_phase(phase)]
+    return "\n".join([*lines, ""])
+
+
+def renamed(text: str, path: Path) -> str:
+    """The same scenario for the file `path`: a scenario is named as its file is."""
+    text = _NAME.sub(lambda _: f"name = {_quoted(path.stem)}", text, count=1)
+    return _COMMAND.sub(lambda match: f"{match[1]}{path.name}", text, count=1)
+
+
+def _what(original: dict[str, Any]) -> str:
+    return f"{original['invariant']} in {original['target']}:{original['variant']}, scenario {original['scenario']}"
+
+
+def _summary(original: dict[str, Any]) -> str:
+    return f"The smallest workload known to show finding {original['fingerprint']} ({original['invariant']})."
+
+
+def _command(original: dict[str, Any], name: str, *, depth: int) -> str:
+    """`powercut run` with what decides whether the finding shows."""
+    used, library = original["engine"], Path(original["plan"]["target"]["library"])
+    of_the_build = library.parent.resolve() == paths.library_dir().resolve()
+    target = original["target"] if of_the_build else library.name
+    words = ["powercut", "run", f"{target}:{original['variant']}", "--scenario", f"{name}.toml"]
+    words += ["--model", used["model"], "--atoms", used["atoms"], "--nested", str(depth)]
+    return " ".join(words)
+
+
+def _comment(text: str) -> list[str]:
+    """`text` as lines of a comment."""
+    lines, line = [], "#"
+    for word in text.split():
+        if len(line) + 1 + len(word) > _WIDTH and line != "#":
+            lines.append(line)
+            line = "#"
+        line = f"{line} {word}"
+    return [*lines, line]
+
+
+def _phase(phase: Phase) -> list[str]:
+    lines = [f"name = {_quoted(phase.name)}"]
+    if not phase.explore:
+        lines.append("explore = false")
+    if phase.cut_at is not None:
+        lines.append(f"cut_at = {_quoted(phase.cut_at)}")
+    return [*lines, "steps = [", *(f"  {{ {_fields(step)} }}," for step in _steps(phase)), "]"]
+
+
+def _steps(phase: Phase) -> list[dict[str, Any]]:
+    """Neighbours of one kind become one step, but where a cut may drop the rest of a step."""
+    groups: list[list[Operation]] = []
+    for operation in phase.operations:
+        joins = groups and phase.cut_at is None and operation.key is not None and operation.kind == groups[-1][0].kind
+        if joins:
+            groups[-1].append(operation)
+        else:
+            groups.append([operation])
+    return [
+        {**group[0].step(), "keys": [item.key for item in group]} if group[0].key is not None else group[0].step()
+        for group in groups
+    ]
+
+
+def _fields(step: dict[str, Any]) -> str:
+    return ", ".join(f"{key} = {_value(value)}" for key, value in step.items())
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(_value(item) for item in value)}]"
+    return str(value) if isinstance(value, int) else _quoted(value)
+
+
+def _quoted(text: str) -> str:
+    # A basic string of TOML escapes what a string of JSON does, and 0x7f.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _size(size: int) -> str:
+    return f"{size >> 20}MiB" if size % (1 << 20) == 0 else f"{size >> 10}KiB"

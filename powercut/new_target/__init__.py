@@ -1,0 +1,1 @@
+"""`powercut new-target`: an adapter for a foreign library, from templates."""

@@ -1,0 +1,208 @@
+"""Program mode: any program with a command that uses a pool and a command that recovers from it.
+
+A `Program` is what the command line said, checked: words instead of text, files instead of names. How it is
+recorded is in `program_record.py`, what a pool file must be in `program_pools.py`.
+"""
+
+import os
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from powercut.base.errors import UsageError
+from powercut.program import binary as program_binary
+from powercut.program import pools as program_pools
+from powercut.program import tracers as program_tracers
+from powercut.program.binary import Binary
+
+DEFAULT_TIMEOUT = "5s"
+DEFAULT_RECORD_TIMEOUT = "10m"
+DEFAULT_IMAGES = 4096
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recovery:
+    """How crash images are judged."""
+
+    #: Exit status 0: it recovered. Words that name a pool are replaced by the image's file.
+    recover: tuple[str, ...]
+    #: Run after recovery; exit status 0: what it left is consistent.
+    check: tuple[str, ...] = ()
+    #: Run after recovery; what it prints is compared with what the history allows.
+    dump: tuple[str, ...] = ()
+    #: Whether the order counts in which `dump` prints its lines.
+    ordered: bool = False
+    #: Seconds that each of the three may take.
+    timeout: float
+    #: Crash images of one crash point that are tried where not all can be.
+    images: int = DEFAULT_IMAGES
+    cwd: Path
+    #: As in `Recording`; empty for a trace, which knows its pools.
+    pools: tuple[Path, ...] = ()
+
+    def described(self) -> dict[str, Any]:
+        """As it stands in records."""
+        return {
+            "recover": list(self.recover),
+            "check": list(self.check),
+            "dump": list(self.dump),
+            "ordered": self.ordered,
+            "timeout": self.timeout,
+            "images": self.images,
+            "cwd": os.fspath(self.cwd),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recording:
+    """What is recorded, and how."""
+
+    command: tuple[str, ...]
+    binary: Binary
+    #: Its standard output feeds the command.
+    ops: tuple[str, ...] = ()
+    #: Absolute, links resolved, in the order of the command line.
+    pools: tuple[Path, ...]
+    cwd: Path
+    tracer: str
+    timeout: float | None
+    #: Exit statuses that are no failure.
+    allowed: frozenset[int] = frozenset({0})
+    keep: bool = False
+    #: Whether the pools stay as the program leaves them.
+    keep_pool: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Program:
+    """A run in program mode. `recording` is None for a trace that was recorded before."""
+
+    name: str
+    recording: Recording | None = None
+    recovery: Recovery
+    notes: tuple[str, ...] = field(default=())
+
+
+def words(text: str | None, *, option: str) -> tuple[str, ...]:
+    """A command as words; no shell is involved. Empty for None."""
+    if text is None:
+        return ()
+    try:
+        found = shlex.split(text)
+    except ValueError as error:
+        raise UsageError(
+            f"cannot be split into words ({str(error).lower()})",
+            where=f"{option} {text}",
+            next_step="Close the quote; for a shell's own syntax write sh -c '…'.",
+        ) from error
+    if not found:
+        raise UsageError("an empty command", where=option, next_step="Name a program and its arguments.")
+    shell = next((word for word in found if re.fullmatch(r"[0-9]?(>>?|<)|\|\|?|&&?|;|.*;", word)), None)
+    if shell is not None and os.path.basename(found[0]) not in program_tracers.STARTERS:
+        raise UsageError(
+            f"'{shell}' would be an argument: commands run without a shell",
+            where=f"{option} {text}",
+            next_step="Write sh -c '…' around a command that needs one.",
+        )
+    return tuple(found)
+
+
+def duration(text: str, *, option: str) -> float:
+    """Seconds of "500ms", "5s", "2m", "1h"."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h)", text.strip())
+    seconds = float(match[1]) * {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}[match[2]] if match else 0.0
+    if seconds <= 0:
+        raise UsageError(f"'{text}' is not a time", where=option, next_step="Write a time such as 500ms, 5s or 2m.")
+    return seconds
+
+
+def recovery(
+    *,
+    recover: str | None,
+    check: str | None,
+    dump: str | None,
+    ordered: bool = False,
+    timeout: str,
+    images: int,
+    cwd: Path | None,
+) -> Recovery:
+    """The commands that judge an image. UsageError when one of them cannot be run."""
+    folder = working_folder(cwd)
+    if recover is None:
+        raise UsageError(
+            "a recorded program needs a command that recovers from its pool",
+            where="--recover",
+            next_step="Name one, such as --recover './prog check POOL'; it ends with status 0 when the pool is good.",
+        )
+    made = Recovery(
+        recover=words(recover, option="--recover"),
+        check=words(check, option="--check"),
+        dump=words(dump, option="--dump"),
+        ordered=ordered,
+        timeout=duration(timeout, option="--timeout"),
+        images=images,
+        cwd=folder,
+    )
+    for option, command in (("--recover", made.recover), ("--check", made.check), ("--dump", made.dump)):
+        if command:
+            program_binary.find(command[0], cwd=folder, option=option)
+    return made
+
+
+def recording(
+    *,
+    record: str,
+    ops: str | None,
+    pools: Sequence[str],
+    cwd: Path | None,
+    tracer: str | None,
+    timeout: str,
+    allow_exit: Sequence[int],
+    keep: bool,
+    keep_pool: bool = False,
+) -> Recording:
+    """What is to be recorded. UsageError when it cannot be."""
+    folder = working_folder(cwd)
+    command = words(record, option="--record")
+    driver = words(ops, option="--ops")
+    binary = program_binary.find(command[0], cwd=folder, option="--record")
+    if driver:
+        program_binary.find(driver[0], cwd=folder, option="--ops")
+    if not pools:
+        raise UsageError(
+            "no pool file was named",
+            where="--pool",
+            next_step="Name the file that the program maps: --pool FILE; repeat it for several.",
+        )
+    chosen = program_tracers.choose(tracer, binary, command=command)
+    files = tuple(program_pools.examine(name, cwd=folder) for name in pools)
+    if twice := next((file for file in files if files.count(file) > 1), None):
+        raise UsageError("this pool is named twice", where=f"--pool {twice}", next_step="Name every pool once.")
+    return Recording(
+        command=command,
+        binary=binary,
+        ops=driver,
+        pools=files,
+        cwd=folder,
+        tracer=chosen,
+        timeout=duration(timeout, option="--record-timeout"),
+        allowed=frozenset({0, *allow_exit}),
+        keep=keep,
+        keep_pool=keep_pool,
+    )
+
+
+def working_folder(cwd: Path | None) -> Path:
+    """The folder in which the commands run; relative names are relative to it."""
+    folder = (cwd or Path.cwd()).absolute()
+    if not folder.is_dir():
+        raise UsageError("no such folder", where=f"--cwd {cwd}", next_step="Name the folder that the commands run in.")
+    return folder
+
+
+def default_name(command: Sequence[str]) -> str:
+    """What a program is called in reports: its file's name."""
+    return os.path.basename(command[0])

@@ -1,0 +1,257 @@
+"""Records a program: it runs under a tracer with its own files, and what it did to its pools becomes a trace."""
+
+import os
+import shlex
+import shutil
+import signal
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from powercut.base import paths
+from powercut.base.errors import UsageError
+from powercut.engine import engine, events
+from powercut.engine.engine import Interrupt
+from powercut.engine.supervise import Ended, Output, StartError, status_text, supervised
+from powercut.findings import findings
+from powercut.program import pin, pmemcheck, valgrind
+from powercut.program import pools as program_pools
+from powercut.program.program import Recording
+
+#: Variables of the runtime: what they say is meant for another recording.
+_OURS = ("POWERCUT_TRACE", "POWERCUT_STREAM", "POWERCUT_POOL_FILES", "POWERCUT_POOL_BASE", "POWERCUT_POOL_SIZE")
+_STREAM = "stream"
+_UNKNOWN_INSTRUCTION = (
+    "Valgrind may not know one of its instructions (AVX-512, for instance): build it without, or with 'powercut cc'."
+)
+
+
+def environment() -> dict[str, str]:
+    """What recorded programs and recoveries see: libpmem takes any file for persistent memory."""
+    kept = {name: value for name, value in os.environ.items() if name not in _OURS}
+    return {"PMEM_IS_PMEM_FORCE": "1", **kept}
+
+
+def record(recording: Recording, trace: Path, *, name: str, interrupt: Interrupt | None = None) -> dict[str, Any]:
+    """Records into `trace` and returns what is known of it. A failure leaves an older trace alone.
+
+    The program works on the pool files themselves. Afterwards they are as they were before, so that the next run of the
+    same command finds what this one has found; with `keep_pool` they stay as the program left them.
+    """
+    trace = trace.absolute()  # the program may run in another folder
+    try:
+        trace.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=trace.parent, prefix=".record.") as folder:
+            return _record(recording, trace, name=name, scratch=Path(folder), interrupt=interrupt)
+    except OSError as error:
+        raise findings.unwritable(trace, error) from error
+
+
+def _record(
+    recording: Recording, trace: Path, *, name: str, scratch: Path, interrupt: Interrupt | None
+) -> dict[str, Any]:
+    with program_pools.put_back(recording.pools, scratch, keep=recording.keep, changed=recording.keep_pool):
+        recorded = _traced(recording, trace, name=name, scratch=scratch, interrupt=interrupt)
+    if recording.keep:
+        _keep(scratch, trace)
+    return recorded
+
+
+def _traced(
+    recording: Recording, trace: Path, *, name: str, scratch: Path, interrupt: Interrupt | None
+) -> dict[str, Any]:
+    part = scratch / trace.name
+    run = _pmemcheck if recording.tracer == "pmemcheck" else _stream
+    try:
+        ended, raw = run(recording, part, name=name, scratch=scratch, interrupt=interrupt)
+    except StartError as error:
+        raise _not_started(error) from error
+    _refuse_unused(recording, raw)
+    part.replace(trace)
+    return {
+        **{key: value for key, value in raw.items() if key != "event"},
+        "trace": os.fspath(trace),
+        "program": {**_described(recording, ended, name=name), "notes": _notes(recording, ended, raw, scratch)},
+    }
+
+
+def _stream(
+    recording: Recording, part: Path, *, name: str, scratch: Path, interrupt: Interrupt | None
+) -> tuple[Ended, dict[str, Any]]:
+    """Records into a stream, and makes a trace of it."""
+    stream = scratch / _STREAM
+    variables = environment()
+    command: Sequence[str] = recording.command
+    if recording.tracer == "llvm":
+        if colon := next((path for path in recording.pools if ":" in os.fspath(path)), None):
+            raise UsageError(
+                "the llvm tracer cannot name a pool whose path has a colon",
+                where=f"--pool {colon}",
+                next_step="Use another path, or --tracer valgrind.",
+            )
+        files = ":".join(map(os.fspath, recording.pools))
+        variables |= {"POWERCUT_STREAM": os.fspath(stream), "POWERCUT_POOL_FILES": files}
+    else:
+        tool = pin if recording.tracer == "pin" else valgrind
+        command, variables = tool.command(command, stream=stream, pools=recording.pools, env=variables)
+    with supervised(
+        command,
+        cwd=recording.cwd,
+        environment=variables,
+        timeout=recording.timeout,
+        driver=recording.ops,
+        scratch=scratch,
+        interrupt=interrupt,
+    ) as ended:
+        _refuse_failure(recording, ended)
+        if not stream.exists():
+            # It begins when the program does something with a pool.
+            return ended, {"pools": [], "notes": []}
+        file = scratch / "metadata.json"
+        findings.write_json(file, {"program": _described(recording, ended, name=name)})
+        arguments = ["convert", "--stream", str(stream), "--trace", str(part), "--metadata", str(file)]
+        _, raw = engine.single(paths.engine(), arguments, events.Converted)
+        if raw.get("exit") is None:
+            raise UsageError(
+                "the recording has no end: the program replaced itself by another one, or was ended from outside",
+                where=_where(recording),
+                next_step="Record the program that works on the pool itself.",
+            )
+        return ended, raw
+
+
+def _pmemcheck(
+    recording: Recording, part: Path, *, name: str, scratch: Path, interrupt: Interrupt | None
+) -> tuple[Ended, dict[str, Any]]:
+    """Records into a log of pmemcheck, and makes a trace of it."""
+    del name, scratch, interrupt
+    recorded = pmemcheck.record(
+        recording.command,
+        recording.pools,
+        part,
+        cwd=recording.cwd,
+        environment=environment(),
+        timeout=recording.timeout,
+    )
+    _refuse_failure(recording, recorded.ended)
+    raw = recorded.trace.model_dump()
+    return recorded.ended, {**raw, "pools": [{**pool, "mapped": True} for pool in raw["pools"]], "notes": []}
+
+
+def _described(recording: Recording, ended: Ended, *, name: str) -> dict[str, Any]:
+    """The program as it stands in the trace's metadata and in the run record."""
+    return {
+        "name": name,
+        "command": list(recording.command),
+        "ops": list(recording.ops),
+        "cwd": os.fspath(recording.cwd),
+        "tracer": recording.tracer,
+        "exit": {"signal": -ended.status} if ended.status < 0 else {"status": ended.status},
+        "seconds": ended.seconds,
+        "output": {"stdout": ended.stdout.shown(), "stderr": ended.stderr.shown()},
+    }
+
+
+def _where(recording: Recording) -> str:
+    return f"--record {shlex.join(recording.command)}"
+
+
+def _refuse_failure(recording: Recording, ended: Ended) -> None:
+    where = _where(recording)
+    said = _said(ended.stdout, ended.stderr)
+    if ended.stopped == "timeout":
+        raise UsageError(
+            f"the program did not end within {recording.timeout:g} s, and was ended with all its processes{said}",
+            where=where,
+            next_step="Let it end by itself, or give it more time with --record-timeout.",
+        )
+    if ended.status not in recording.allowed:
+        raise UsageError(
+            f"the program ended with {status_text(ended.status)} while it was recorded{said}",
+            where=where,
+            next_step=(
+                f"Mend it, or the command. If this status is no failure, say --allow-exit {ended.status}."
+                if ended.status > 0
+                else _UNKNOWN_INSTRUCTION
+                if ended.status == -signal.SIGILL and recording.tracer != "llvm"
+                else "Mend it first: what a program that crashes has stored says nothing about power cuts."
+            ),
+        )
+    if recording.ops and ended.driver_status not in (0, None, -13):
+        raise UsageError(
+            f"the driver ended with {status_text(ended.driver_status)}{_said(ended.driver_stderr)}",
+            where=f"--ops {' '.join(recording.ops)}",
+            next_step="Mend it, or run its command by hand.",
+        )
+
+
+def _said(*outputs: Output) -> str:
+    lines = [line for output in outputs for line in output.shown()]
+    return f"; it printed: {' | '.join(lines)}" if lines else "; it printed nothing"
+
+
+def _not_started(error: StartError) -> UsageError:
+    return UsageError(
+        f"cannot be started ({error.reason})",
+        where=error.file,
+        next_step="Correct the command, or run it by hand to see what is wrong.",
+    )
+
+
+def _refuse_unused(recording: Recording, raw: Mapping[str, Any]) -> None:
+    """A program that never touched a pool was not recorded, whatever else it did."""
+    pools = {pool["path"]: pool for pool in raw["pools"]}
+    used = [pool for pool in pools.values() if pool["mapped"]]
+    named = " or ".join(os.fspath(path) for path in recording.pools)
+    if not used:
+        private = any(note["kind"] == "private-mapping" for note in raw["notes"])
+        forked = any(note["kind"] == "fork" for note in raw["notes"])
+        why = ""
+        step = "Name the file that it maps (shared) with --pool, and see that the command uses it."
+        if private:
+            why = ", but for private mappings (MAP_PRIVATE), whose stores never reach the file"
+        elif forked:
+            why = "; it started other processes, which are not recorded"
+            step = "Record the program that works on the pool itself, not a script or a server that starts it."
+        raise UsageError(
+            f"the program never mapped {named}{why}",
+            where=_where(recording),
+            next_step=step,
+        )
+
+
+def _notes(recording: Recording, ended: Ended, raw: Mapping[str, Any], scratch: Path) -> list[str]:
+    """What the recording did not see, one sentence each."""
+    notes = []
+    kinds = [note["kind"] for note in raw["notes"]]
+    if forks := kinds.count("fork"):
+        many = "once" if forks == 1 else f"{forks} times"
+        notes.append(f"the program forked {many} while it was recorded: what its children did is not in the trace")
+    notes += [f"{note['text']}" for note in raw["notes"] if note["kind"] in ("exec", "other")]
+    private = {note["text"] for note in raw["notes"] if note["kind"] == "private-mapping"}
+    notes += [f"private mappings of {path} are not persistent and were not recorded" for path in sorted(private)]
+    others = scratch / f"{_STREAM}.unrecorded"
+    if others.exists():
+        lines = others.read_text(encoding="utf-8", errors="replace").splitlines()
+        notes.append(f"other processes used the pool and were not recorded: {'; '.join(lines[:3])}")
+    if ended.left:
+        notes.append(f"the program left processes behind, which were ended: {'; '.join(ended.left[:3])}")
+    unmapped = [pool["path"] for pool in raw["pools"] if not pool["mapped"]]
+    if unmapped:
+        notes.append(f"never mapped while it was recorded: {', '.join(unmapped)}")
+    if recording.tracer == "llvm" and recording.binary.other_libraries:
+        names = ", ".join(recording.binary.other_libraries)
+        notes.append(
+            f"what {names} did to the pool was seen only if built with 'powercut cc'; --tracer valgrind sees all of it"
+        )
+    return notes
+
+
+def _keep(scratch: Path, trace: Path) -> None:
+    kept = trace.with_suffix(".kept")
+    shutil.rmtree(kept, ignore_errors=True)
+    kept.mkdir()
+    for file in scratch.iterdir():
+        if file.name != trace.name:
+            shutil.move(file, kept / file.name)

@@ -1,0 +1,198 @@
+"""Explores the trace of a program: the engine runs the user's recovery on crash images as files."""
+
+import json
+import os
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from powercut.base.errors import UsageError
+from powercut.engine import engine, events
+from powercut.engine.engine import Interrupt, StreamItem
+from powercut.engine.options import ExploreOptions
+from powercut.engine.supervise import status_text
+from powercut.program import record as program_record
+from powercut.program import valgrind
+from powercut.program.program import Program, Recovery
+
+#: Names the folder in which crash images are made; /dev/shm without it.
+WORK = "POWERCUT_WORK"
+
+
+def record(program: Program, trace: Path, *, interrupt: Interrupt | None) -> dict[str, Any]:
+    """Records the program's run; the fields of the run record that say how."""
+    assert program.recording is not None
+    return program_record.record(program.recording, trace, name=program.name, interrupt=interrupt)
+
+
+def explore(
+    program: Program, trace: Path, *, options: ExploreOptions, engine_path: Path, interrupt: Interrupt | None = None
+) -> Iterator[StreamItem]:
+    """The events of the exploration. UsageError when the recovery cannot judge: it fails where nothing was lost."""
+    trace = trace.absolute()  # the engine works in the folder of the commands
+    _refuse_useless(program.recovery, trace, engine_path=engine_path, interrupt=interrupt)
+    arguments = ["program", "--trace", str(trace), *commands(program.recovery)]
+    arguments += ["--model", options.model, "--atoms", options.atoms]
+    arguments += ["--jobs", str(options.jobs), "--seed", str(options.seed), "--images", str(program.recovery.images)]
+    arguments += _read_sets()
+    if options.budget.seconds is not None:
+        arguments += ["--budget-seconds", f"{options.budget.seconds:g}"]
+    if options.budget.executions is not None:
+        arguments += ["--budget-executions", str(options.budget.executions)]
+    yield from engine.stream(
+        engine_path,
+        arguments,
+        interrupt=interrupt,
+        under=((), program_record.environment()),
+        cwd=program.recovery.cwd,
+    )
+
+
+def image(
+    recovery: Recovery,
+    trace: Path,
+    *,
+    engine_path: Path,
+    finding: Path | None = None,
+    out: Path | None = None,
+    runs: int = 1,
+    interrupt: Interrupt | None = None,
+) -> events.Imaged:
+    """Runs the commands on the image of a finding, or on the one that the program left at its end."""
+    arguments = ["program-image", "--trace", str(trace.absolute()), "--runs", str(runs), *commands(recovery)]
+    if finding:
+        arguments += ["--finding", str(finding.absolute())]
+    if out:
+        arguments += ["--out", str(out.absolute())]
+    environment = program_record.environment()
+    answer, _ = engine.single(
+        engine_path, arguments, events.Imaged, interrupt=interrupt, environment=environment, cwd=recovery.cwd
+    )
+    assert isinstance(answer, events.Imaged)
+    return answer
+
+
+def _refuse_useless(recovery: Recovery, trace: Path, *, engine_path: Path, interrupt: Interrupt | None) -> None:
+    answer = image(recovery, trace, engine_path=engine_path, runs=2, interrupt=interrupt)
+    first, second = answer.runs
+    step = next((run.step for run in answer.runs if run.kind != "ok"), first.step)
+    words = {"recover": recovery.recover, "check": recovery.check, "dump": recovery.dump}[step]
+    where = f"--{step} {shlex.join(words)}"
+    if not answer.same:
+        raise UsageError(
+            "run twice on the same pool, this came to two different ends, so it cannot judge: "
+            f"{_end(first)}, then {_end(second)}",
+            where=where,
+            next_step="Make it depend on the pool alone: no times, addresses, random numbers or counters of its own.",
+        )
+    # Where the trace lacks stores the image is not what the program has left, and the run will say so.
+    if first.kind != "ok" and not answer.unseen:
+        raise UsageError(
+            f"this does not accept the pool as the program left it, where nothing was lost: {_end(first)}. "
+            "Every verdict would be meaningless",
+            where=where,
+            next_step="Say --keep-pool and run it by hand on the pool that is left; it must end with status 0.",
+        )
+
+
+def _end(run: events.ImageRun) -> str:
+    """ "exit status 1, printing: bad header" """
+    how = (
+        "no end within --timeout"
+        if run.kind == "timeout"
+        else status_text(-run.code if run.kind == "signal" else run.code)
+    )
+    shown = " | ".join(line for line in run.shown.splitlines() if line.strip())
+    return f"{how}, printing: {shown}" if shown else f"{how}, printing nothing"
+
+
+def _read_sets() -> list[str]:
+    """The engine's option for tracing what recovery reads, which spares images that it cannot tell apart.
+
+    Empty where the Valgrind tool is missing: then every image is run.
+    """
+    try:
+        command, variables = valgrind.command(
+            [], stream=Path("/{stream}"), pools=[Path("/{image}")], loads=True, env={}
+        )
+    except UsageError:
+        return []
+    words = [word.replace("/{", "{") for word in command]
+    return ["--trace-prefix", json.dumps({"command": words, "environment": variables})]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replayed:
+    """What a finding's image shows now."""
+
+    held: bool
+    invariant: str
+    message: str
+    files: tuple[str, ...]
+
+
+def reproduce(
+    content: Mapping[str, Any], finding: Path, trace: Path, *, engine_path: Path, out: Path | None = None
+) -> Replayed:
+    """Runs the commands of a finding's record on its image; `out` is a file for the image."""
+    answer = image(of_finding(content).recovery, trace, engine_path=engine_path, finding=finding, out=out)
+    (run,) = answer.runs
+    invariant = str(content["invariant"])
+    if run.kind != "ok":
+        held = True
+        invariant = "recovery-hang" if run.kind == "timeout" else "recovery-failed"
+        if run.step == "check" and run.kind == "exit":
+            invariant = "structure"
+    else:
+        # The output is wrong where no legal one is like it; other findings are of commands that failed.
+        order = list if content["program"].get("ordered", False) else sorted
+        printed = order(run.shown.splitlines())
+        held = (
+            run.step == "dump"
+            and _of_dump(content)
+            and all(printed != order(legal.splitlines()) for legal in content["expected"])
+        )
+    return Replayed(held=held, invariant=invariant, message=f"{run.step}: {_end(run)}", files=tuple(answer.files))
+
+
+def of_finding(content: Mapping[str, Any]) -> Program:
+    """The program of a finding's record, whose trace is there already."""
+    described = content["program"]
+    recovery = Recovery(
+        recover=tuple(described["recover"]),
+        check=tuple(described["check"]),
+        dump=tuple(described["dump"]),
+        ordered=bool(described.get("ordered", False)),
+        timeout=float(described["timeout"]),
+        images=int(described["images"]),
+        cwd=Path(described["cwd"]),
+        pools=tuple(Path(pool["path"]) for pool in described.get("pools", [])),
+    )
+    return Program(name=described["name"], recovery=recovery)
+
+
+def _of_dump(content: Mapping[str, Any]) -> bool:
+    """Whether a finding is of what a dump printed, not of how it ended."""
+    return str((content.get("query") or {}).get("text") or "").startswith("dump:") and content["expected"] != [
+        "exit status 0"
+    ]
+
+
+def commands(recovery: Recovery) -> list[str]:
+    """The engine's options for the commands that judge an image."""
+    arguments = ["--timeout", f"{recovery.timeout:g}", *(["--ordered"] if recovery.ordered else [])]
+    if folder := os.environ.get(WORK):
+        arguments += ["--work", os.path.abspath(folder)]
+    for option, command in (("recover", recovery.recover), ("check", recovery.check), ("dump", recovery.dump)):
+        if command:
+            arguments += [f"--{option}", json.dumps(_with_real_paths(command, recovery))]
+    return arguments
+
+
+def _with_real_paths(command: Sequence[str], recovery: Recovery) -> list[str]:
+    """Words that are a pool's file under another name, such as a link, as that file: the engine knows only one name."""
+    known = {os.fspath(pool) for pool in recovery.pools}
+    first, *rest = command
+    return [first, *(real if (real := os.path.realpath(recovery.cwd / word)) in known else word for word in rest)]

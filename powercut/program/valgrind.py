@@ -1,0 +1,117 @@
+"""Running a program under the Valgrind tool (`tracer/valgrind`): the command line and the environment.
+
+The tool is found by `VALGRIND_LIB`, which names a folder of our build with links to the distribution's files:
+the user's own Valgrind is not touched. `POWERCUT_VALGRIND` names another launcher.
+"""
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from powercut.base import paths
+from powercut.base.errors import UsageError
+from powercut.engine import engine, events
+
+_TOOL = "powercut-amd64-linux"
+#: Set for the launcher by distributions' wrapper scripts; we start the launcher itself.
+_LAUNCHERS = ("valgrind.bin", "valgrind")
+
+
+def tool_folder() -> Path:
+    """Folder of the tool, for `VALGRIND_LIB`. UsageError if it was not built."""
+    folder = paths.library_dir() / "valgrind"
+    if not (folder / _TOOL).is_file():
+        raise UsageError(
+            "the Valgrind tool was not built",
+            where=str(folder / _TOOL),
+            next_step="Install the 'valgrind' package ('make setup' does), then run 'make build' again.",
+        )
+    return folder
+
+
+def launcher() -> str:
+    """The `valgrind` executable. UsageError if there is none."""
+    chosen = os.environ.get("POWERCUT_VALGRIND")
+    candidates = (chosen,) if chosen else _LAUNCHERS
+    for name in candidates:
+        if found := shutil.which(name):
+            return found
+    raise UsageError(
+        "valgrind is not installed",
+        where=chosen or "valgrind",
+        next_step="Install the 'valgrind' package ('make setup' does), or set POWERCUT_VALGRIND to its path.",
+    )
+
+
+def command(
+    argv: Sequence[str],
+    *,
+    stream: Path,
+    pools: Sequence[Path],
+    loads: bool = False,
+    env: Mapping[str, str] | None = None,
+) -> tuple[list[str], dict[str, str]]:
+    """`argv` under the tool: what to start, and its whole environment.
+
+    `stream` is written anew (`tracer/stream/STREAM.md`); `powercut-engine convert` makes a trace of it. `pools` are the
+    files whose mappings count; without any, those that the program registers by client requests. The program's own
+    exit status is that of the command.
+    """
+    arguments = [launcher(), "--tool=powercut", "-q", f"--stream={stream.absolute()}"]
+    arguments += [f"--pool={_real(pool)}" for pool in pools]
+    if loads:
+        arguments.append("--loads=yes")
+    # Threads take turns fairly: a thread that spins must not starve the one that it waits for.
+    arguments.append("--fair-sched=try")
+    environment = dict(os.environ if env is None else env)
+    environment["VALGRIND_LIB"] = str(tool_folder())
+    # Lazy binding would put the dynamic linker into call stacks and into the first call of everything.
+    environment["LD_BIND_NOW"] = "1"
+    return [*arguments, *argv], environment
+
+
+def record_plan(
+    engine_path: Path,
+    plan: Path,
+    trace: Path,
+    *,
+    interrupt: engine.Interrupt | None = None,
+    under: Callable[..., tuple[list[str], dict[str, str]]] = command,
+) -> dict[str, Any]:
+    """Records a target's plan by the tool; the plain library runs. Returns the `recorded` event.
+
+    The stream and the metadata lie beside `trace` until it is complete.
+    """
+    stream, metadata = trace.with_suffix(".stream"), trace.with_suffix(".json")
+    begin, environment = under([], stream=stream, pools=[])
+    drive = ["drive", "--plan", str(plan), "--metadata", str(metadata)]
+    marks: dict[str, int] = {}
+    started = time.monotonic()
+    try:
+        for _, raw in engine.stream(engine_path, drive, interrupt=interrupt, under=(begin, environment)):
+            if raw.get("event") == "driven":
+                marks = raw["marks"]
+        convert = ["convert", "--stream", str(stream), "--trace", str(trace), "--metadata", str(metadata)]
+        convert += ["--driver", os.path.realpath(engine_path)]
+        _, converted = engine.single(engine_path, convert, events.Converted)
+    finally:
+        stream.unlink(missing_ok=True)
+        metadata.unlink(missing_ok=True)
+    kept = ("events", "operations", "bytes", "counters", "counters_explored")
+    return {
+        "event": "recorded",
+        "trace": str(trace),
+        **{name: converted[name] for name in kept},
+        "marks": marks,
+        "marks_missing": [],
+        "externals": [],  # everything that ran was seen
+        "seconds": time.monotonic() - started,
+    }
+
+
+def _real(pool: Path) -> Path:
+    """The pool's path without links, also when the file itself does not exist yet."""
+    return Path(os.path.realpath(pool))

@@ -1,0 +1,1 @@
+"""A run from its request to its records: recording, exploring in rounds, the cache, audit, faults, reproducing."""

@@ -1,0 +1,94 @@
+"""Scenarios that come for every map, and a target that is no such map: it has no update, or takes other sizes.
+
+That is no mistake of anybody's. The engine says what the scenario needs and the target lacks (`NotApplicable`); a
+scenario that nobody named is set aside then, and said in one line. Two things stay errors: a scenario that the user
+named, and a target for which no scenario is left, since nothing of it was judged.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from powercut.base.errors import NotApplicable, PowercutError, UsageError
+from powercut.runs.runner import Request
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetAside:
+    """A run that its target cannot do, and what it lacks."""
+
+    target: str
+    variant: str
+    scenario: str
+    needs: str
+
+    def described(self) -> dict[str, str]:
+        """As `--json` prints it."""
+        return {"target": self.target, "variant": self.variant, "scenario": self.scenario, "needs": self.needs}
+
+
+@dataclass(kw_only=True)
+class WithoutRuns:
+    """The requests of a command that came to no run."""
+
+    errors: list[PowercutError] = field(default_factory=list)
+    #: That their targets cannot do; neither clean nor wrong.
+    aside: list[SetAside] = field(default_factory=list)
+
+    def failed(self, request: Request, error: PowercutError) -> None:
+        """There is no run of this request: it does not apply, or is an error."""
+        if isinstance(error, NotApplicable) and (item := set_aside(request, error)):
+            self.aside.append(item)
+        else:
+            self.errors.append(error)
+
+
+def set_aside(request: Request, error: NotApplicable) -> SetAside | None:
+    """The run as one that does not apply; None where the user asked for this scenario."""
+    if not request.optional:
+        return None
+    where = {name: str(request.header[name]) for name in ("target", "variant", "scenario")}
+    return SetAside(**where, needs=error.needs)
+
+
+def sentences(aside: Sequence[SetAside]) -> list[str]:
+    """One line a target: "2 built-in scenarios do not apply to ledger:default: map_update, map_churn need update."."""
+    return [
+        f"{len(items)} built-in scenario{'s do' if len(items) > 1 else ' does'} not apply to {name}: {_reasons(items)}."
+        for name, items in _grouped(aside).items()
+    ]
+
+
+def unjudged(requests: Sequence[Request], aside: Sequence[SetAside]) -> list[UsageError]:
+    """An error for each target of which every run was set aside: it must not end as clean."""
+    # The header of a trace or a program names no target: such a run is never set aside.
+    names = [f"{item.header.get('target')}:{item.header.get('variant')}" for item in requests]
+    return [
+        UsageError(
+            f"no built-in scenario applies to this target, so nothing was judged: {_reasons(items)}",
+            where=name,
+            next_step="Write one that fits (scenarios/SCHEMA.md) into a folder 'scenarios' beside the library; "
+            "a target of fixed sizes declares them (targets/ABI.md).",
+        )
+        for name, items in _grouped(aside).items()
+        if names.count(name) == len(items)
+    ]
+
+
+def summary(aside: Sequence[SetAside]) -> dict[str, Any]:
+    """What a command's JSON says of them; nothing where there are none."""
+    return {"not_applicable": [item.described() for item in aside]} if aside else {}
+
+
+def _grouped(aside: Sequence[SetAside]) -> dict[str, list[SetAside]]:
+    groups: dict[str, list[SetAside]] = {}
+    for item in aside:
+        groups.setdefault(f"{item.target}:{item.variant}", []).append(item)
+    return groups
+
+
+def _reasons(items: Sequence[SetAside]) -> str:
+    lacking: dict[str, list[str]] = {}
+    for item in items:
+        lacking.setdefault(item.needs, []).append(item.scenario)
+    return "; ".join(f"{', '.join(names)} need{'s' * (len(names) == 1)} {needs}" for needs, names in lacking.items())

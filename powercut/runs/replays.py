@@ -1,0 +1,183 @@
+"""Looks first at where earlier runs went wrong: replays the failure database on a fresh trace.
+
+Every entry that fits the run is replayed by the engine's `reproduce`, one start each, before the exploration begins. A
+finding that still holds is on disk and announced at once, so that a reader sees an old bug in the first second of a
+run that takes minutes.
+
+The exploration decides all the same. A complete one has seen the replayed images as well, so its findings are the
+run's findings, and an entry that it did not find again is forgotten. Where it was stopped (a budget, an interruption)
+a replayed finding stands on its own evidence and joins those of the run. A complete exploration that is clean although
+a replay held contradicts it: one of the two is wrong, and the verdict is `unknown`.
+"""
+
+import json
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from powercut.base.errors import HarnessError, UsageError
+from powercut.engine import engine, events
+from powercut.engine.options import step_words
+from powercut.findings.failures import Failure, Failures, entry
+from powercut.findings.findings import contradict, make_record
+
+if TYPE_CHECKING:
+    from powercut.runs.runner import Context, Request
+
+STILL_THERE = "still there"
+GONE = "gone"
+UNDECIDED = "undecided"
+#: Wall-clock limit of one step of a replay; what takes longer is left to the exploration.
+_WATCHDOG_SECONDS = 30
+
+
+@dataclass(kw_only=True)
+class _Replay:
+    failure: Failure
+    #: None: this trace does not have the crash state, or the replay broke; `note` says which.
+    held: bool | None
+    note: str = ""
+    record: dict[str, Any] | None = None
+
+
+@dataclass
+class Replays:
+    """The replays of one run: `begin` once its trace is there, `settle` once it is explored."""
+
+    request: "Request"
+    context: "Context"
+    order: int
+    #: Of the run in the database.
+    name: str
+    _done: list[_Replay] = field(default_factory=list)
+
+    def begin(self, trace: Path) -> None:
+        """Replays what the database holds of this run. Only an interruption ends it early."""
+        database, plan = self._database(), self.request.plan
+        if database is None or plan is None or not database.replay:
+            return
+        loaded = database.load(self.name)
+        for warning in loaded.warnings:
+            self._say(warning, database)
+        options = self.request.options
+        fitting = [one for one in loaded.failures if one.is_of(plan, atoms=options.atoms, nested=options.nested)]
+        for failure in fitting:
+            done = self._replay(failure, trace)
+            self._done.append(done)
+            if done.record is not None:
+                self._say(self._announcement(done.record), database)
+
+    def _say(self, sentence: str, database: Failures) -> None:
+        if database.is_news(sentence):
+            self.context.listener.announced(self.order, sentence)
+
+    def settle(self, run: dict[str, Any], *, complete: bool) -> None:
+        """Writes `replayed` into the run record, and the run's findings into the database."""
+        if self._done:
+            self._decide(run, complete=complete)
+        database, plan = self._database(), self.request.plan
+        if database is None or plan is None:
+            return
+        for row in run["replayed"] or []:
+            if row["state"] == GONE or row.get("now"):
+                database.forget(self.name, row["fingerprint"])
+        for finding in run["findings"]:
+            if kept := entry(finding, plan):
+                database.keep(self.name, kept)
+
+    def _database(self) -> Failures | None:
+        """None for a trace of the user's, and in program mode: what is recorded again need not be the same there."""
+        return self.context.failures if self.request.slug and self.request.program is None else None
+
+    def _replay(self, failure: Failure, trace: Path) -> _Replay:
+        modules: list[events.Module] = []
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".json", dir=trace.parent) as file:
+            json.dump(failure.model_dump(), file)
+            file.flush()
+            arguments = ["reproduce", "--trace", str(trace), "--finding", file.name]
+            arguments += ["--watchdog-seconds", str(_WATCHDOG_SECONDS)]
+            arguments += step_words(self.request.options.step_budget)
+            try:
+                for event, raw in engine.stream(self.context.engine_path, arguments, interrupt=self.context.interrupt):
+                    if isinstance(event, events.Modules):
+                        modules = event.modules
+                    elif isinstance(event, events.Reproduced):
+                        record = self._record(raw["finding"], modules, trace) if event.held else None
+                        return _Replay(failure=failure, held=event.held, record=record)
+            except UsageError:
+                return _Replay(failure=failure, held=None, note="the trace does not have this crash state any more")
+            except HarnessError as error:
+                return _Replay(failure=failure, held=None, note=f"it could not be replayed: {error.what}")
+        return _Replay(failure=failure, held=None, note="it could not be replayed: the engine gave no answer")
+
+    def _record(self, raw: dict[str, Any] | None, modules: list[events.Module], trace: Path) -> dict[str, Any] | None:
+        """The finding as it shows now, on disk."""
+        if raw is None:
+            return None
+        run = {**self.request.options.described(), **self.request.header}
+        record = make_record({"event": "finding", **raw}, modules, self.context.symbolizer, run=run)
+        record.update(trace=str(trace), plan=self.request.plan)
+        return self.context.store.put(record, order=self.order)
+
+    def _announcement(self, record: dict[str, Any]) -> str:
+        site = record["lost_site"] or record["store_site"] or (record["fault"] or {}).get("site")
+        where = f" at {site}" if site else ""
+        return f"{self.request.name}: an earlier finding holds: {record['invariant']}{where}  {record['file']}"
+
+    def _decide(self, run: dict[str, Any], *, complete: bool) -> None:
+        found = {finding["fingerprint"]: finding for finding in run["findings"]}
+        identities = {
+            kept.identity: kept.fingerprint
+            for finding in run["findings"]
+            if (kept := entry(finding, self.request.plan or {}))
+        }
+        run["replayed"] = [self._row(done, found, identities, complete=complete) for done in self._done]
+        held = {done.record["fingerprint"]: done.record for done in self._done if done.record}
+        missed = [record for name, record in held.items() if name not in found]
+        if not complete:
+            run["findings"] += [_shown(record) for record in missed]
+            run["verdict"] = "inconsistent" if run["findings"] else run["verdict"]
+            return
+        if missed and not found:
+            contradict(run, "the exploration is clean, but an earlier finding holds on its trace", missed)
+            return
+        for record in missed:  # the exploration tells of the same states under other names
+            self.context.store.withdraw(record["fingerprint"], order=self.order)
+
+    def _row(
+        self, done: _Replay, found: dict[str, Any], identities: dict[tuple[str, ...], str], *, complete: bool
+    ) -> dict[str, Any]:
+        """One item of the run record's `replayed`."""
+        failure = done.failure
+        now = None if failure.fingerprint in found else identities.get(failure.identity)
+        again = failure.fingerprint in found or now is not None
+        state = STILL_THERE if done.held or again else GONE if complete else UNDECIDED
+        note = done.note
+        if state == UNDECIDED and not note:
+            note = "its crash image is clean now, but the run did not cover the rest"
+        sites = failure.sites
+        return {
+            "fingerprint": failure.fingerprint,
+            "invariant": failure.invariant,
+            "site": sites[0].rpartition(" ")[2] if sites else None,
+            "state": state,
+            "replay": "held" if done.held else "not replayed" if done.held is None else "did not hold",
+            "now": now,
+            "note": "" if state == STILL_THERE else note,
+        }
+
+
+def sentence(run: dict[str, Any]) -> str:
+    """ "replayed 3 earlier findings: 2 still there, 1 gone"; empty where there were none."""
+    rows = run.get("replayed") or []
+    if not rows:
+        return ""
+    states = [row["state"] for row in rows]
+    counts = [f"{states.count(state)} {state}" for state in (STILL_THERE, GONE, UNDECIDED) if state in states]
+    return f"replayed {len(rows)} earlier finding{'s' if len(rows) > 1 else ''}: {', '.join(counts)}"
+
+
+def _shown(record: dict[str, Any]) -> dict[str, Any]:
+    """A finding record as it stands in a run record."""
+    return {name: value for name, value in record.items() if name not in ("plan", "program")}

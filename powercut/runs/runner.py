@@ -1,0 +1,404 @@
+"""One run: record a scenario (unless a trace is given), explore the trace, and keep what was found."""
+
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from powercut.base.errors import HarnessError, UsageError, unknown_name
+from powercut.base.exit_codes import ExitCode
+from powercut.claims.run import RunClaims, loads_file
+from powercut.engine import engine, events
+from powercut.engine.options import CLAIMS, ExploreOptions
+from powercut.findings import checkpoints, findings
+from powercut.findings.collector import Collector, blank_run
+from powercut.findings.failures import Failures
+from powercut.program import pin, valgrind
+from powercut.program import run as program_run
+from powercut.program.program import Program
+from powercut.runs import replays
+from powercut.scenarios.scenario import Scenario
+from powercut.symbols.symbolize import Symbolizer
+
+DEFAULT_TRACER = "llvm"
+
+
+class Listener(Protocol):
+    """Hears how the runs get on; called from several threads."""
+
+    def started(self, order: int, name: str) -> None: ...
+    def progressed(self, order: int, progress: events.Progress, found: int) -> None: ...
+    def found(self, order: int, finding: dict[str, Any]) -> None: ...
+    def ended(self, order: int) -> None: ...
+    def announced(self, order: int, sentence: str) -> None: ...
+
+
+class Silent:
+    """A listener that says nothing."""
+
+    def started(self, order: int, name: str) -> None:
+        pass
+
+    def progressed(self, order: int, progress: events.Progress, found: int) -> None:
+        pass
+
+    def found(self, order: int, finding: dict[str, Any]) -> None:
+        pass
+
+    def ended(self, order: int) -> None:
+        pass
+
+    def announced(self, order: int, sentence: str) -> None:
+        pass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What one run does: `plan` or `program` is recorded and explored, or `trace`, with the recovery of `program`."""
+
+    name: str  # for people: "level:hardened insert"
+    #: For file names, unique within a command; of an explored trace, None: its names are in the trace.
+    slug: str | None
+    options: ExploreOptions
+    plan: dict[str, Any] | None = None
+    #: That the plan is made of, where it is one: it may make claims of its own.
+    scenario: Scenario | None = None
+    program: Program | None = None
+    trace: Path | None = None
+    #: That nobody named: it may turn out not to fit (`applicability`).
+    optional: bool = False
+    #: Whether what is claimed of the target is checked as well.
+    claims: bool = True
+    #: What records `plan`: one of `TRACERS`.
+    tracer: str = DEFAULT_TRACER
+    #: Fields of the run record that are known beforehand.
+    header: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Context:
+    """What the runs of one command share."""
+
+    engine_path: Path
+    out: Path
+    store: findings.FindingStore
+    symbolizer: Symbolizer
+    interrupt: engine.Interrupt = field(default_factory=engine.Interrupt)
+    listener: Listener = field(default_factory=Silent)
+    #: Whether runs keep what is finished on disk, and whether they begin with what an earlier command kept.
+    checkpoints: bool = False
+    resume: bool = False
+    #: Adds to a run record before it is written; called from several threads.
+    mark: Callable[[dict[str, Any]], None] = lambda run: None
+    #: Where earlier runs went wrong; None: neither replayed nor kept.
+    failures: Failures | None = None
+    #: What was judged before, for --since; None: nothing is kept or taken.
+    cache: "Cache | None" = None
+    #: False: a recording is kept for --resume, but no finished chunks of the exploration.
+    chunks: bool = True
+
+
+class Cache(Protocol):
+    """Keeps complete runs by what decided them (`run_cache`); called from several threads."""
+
+    def recall(self, request: Request) -> tuple[dict[str, Any] | None, dict[str, Any] | None]: ...
+    def settled(self, request: Request, run: dict[str, Any]) -> None: ...
+
+
+@contextmanager
+def open_context(
+    engine_path: Path,
+    out: Path,
+    *,
+    listener: Listener | None = None,
+    checkpoints: bool = False,
+    resume: bool = False,
+    mark: Callable[[dict[str, Any]], None] = lambda run: None,
+    database: Failures | None = None,
+    cache: Cache | None = None,
+) -> Iterator[Context]:
+    """A context whose output folder exists and can be written; nothing in it was touched."""
+    prepare_out(out)
+    with Symbolizer() as symbolizer:
+        yield Context(
+            engine_path=engine_path,
+            out=out,
+            store=findings.FindingStore(out),
+            symbolizer=symbolizer,
+            listener=listener or Silent(),
+            checkpoints=checkpoints,
+            resume=resume,
+            mark=mark,
+            failures=database,
+            cache=cache,
+        )
+
+
+def prepare_out(out: Path) -> None:
+    """Makes the output folder; UsageError when it cannot be written."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=out, prefix=".write-test."):
+            pass
+    except OSError as error:
+        raise findings.unwritable(out, error) from error
+
+
+def slug(*parts: str) -> str:
+    """A file name of the parts, joined by '-', with everything unusual replaced."""
+    return re.sub(r"[^\w.-]+", "_", "-".join(parts))
+
+
+def run_one(request: Request, context: Context, *, order: int = 0) -> dict[str, Any]:
+    """Carries out one run and returns its record, which lies in `runs/` as well.
+
+    Raises UsageError when the request is at fault (nothing is written then). Every other failure
+    becomes part of the record.
+    """
+    return settle(explore(request, context, order=order), request, context)
+
+
+def explore(request: Request, context: Context, *, order: int = 0) -> dict[str, Any]:
+    """Carries out one run, or takes it from the cache. Its record is not settled yet; errors as of `run_one`."""
+    held, since = _looked_up(request, context, order=order)
+    if held is not None:
+        return held
+    made = RunClaims(request.plan, request.scenario, model=request.options.model)
+    context.listener.started(order, request.name)
+    header = {**request.options.described(), **request.header, "since": since}
+    collector = Collector(
+        {**header, "trace": str(request.trace) if request.trace else None},
+        plan=request.plan,
+        order=order,
+        store=context.store,
+        symbolizer=context.symbolizer,
+    )
+    error: HarnessError | None = None
+    interrupted = False
+    trace = request.trace
+    checkpoint = _checkpoint(request, context)
+    earlier = replays.Replays(request, context, order, name=f"{request.slug}-{slug(request.options.model)}")
+    try:
+        if trace is None:
+            trace = context.out / "traces" / f"{request.slug}.pct"
+            collector.recorded(_recorded(request, trace, made, context=context, checkpoint=checkpoint), trace)
+            earlier.begin(trace)
+        for event, raw in _explored(request, trace, context=context, checkpoint=checkpoint):
+            collector.add(event, raw)
+            if isinstance(event, events.Finding):
+                context.listener.found(order, collector.finding(event))
+            if isinstance(event, events.Progress):
+                context.listener.progressed(order, event, collector.finding_count)
+    except engine.Interrupted:
+        interrupted = True
+    except HarnessError as failure:
+        error = failure
+    finally:
+        context.listener.ended(order)
+    run = collector.finish(error=error, interrupted=interrupted or context.interrupt.requested)
+    if request.claims:
+        run["claims"] = made.check(
+            run,
+            collector.plan,
+            engine_path=context.engine_path,
+            symbolizer=context.symbolizer,
+            interrupt=context.interrupt,
+        )
+    earlier.settle(run, complete=is_complete(run))
+    return run
+
+
+def recalled(request: Request, context: Context, *, order: int) -> dict[str, Any] | None:
+    """The run as it is in the cache; None where it is not, or without --since."""
+    return _looked_up(request, context, order=order)[0]
+
+
+def _looked_up(
+    request: Request, context: Context, *, order: int
+) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+    """A run of the cache as the run of this command, its findings in files again; and `since` of the run's record."""
+    held, since = context.cache.recall(request) if context.cache else (None, None)
+    if held is None:
+        return None, since
+    trace = held.get("trace")
+    there = {"trace": trace if trace and Path(trace).is_file() else None}
+    kept = [context.store.put({**finding, **there}, order=order) for finding in held["findings"]]
+    run = blank_run({**held, **request.header, **there, "since": since})
+    run["findings"] = [{name: value for name, value in finding.items() if name != "plan"} for finding in kept]
+    return run, since
+
+
+def settle(run: dict[str, Any], request: Request, context: Context) -> dict[str, Any]:
+    """Marks a run record, and puts it into `runs/` and into the cache."""
+    name = request.slug or slug(run["target"], run["variant"], run["scenario"])
+    run["file"] = str(context.out / "runs" / f"{name}-{slug(run['model'])}.json")
+    if context.cache:
+        context.cache.settled(request, run)
+    context.mark(run)
+    findings.write_json(Path(run["file"]), run)
+    return run
+
+
+def _explored(
+    request: Request, trace: Path, *, context: Context, checkpoint: checkpoints.Checkpoint | None
+) -> Iterator[engine.StreamItem]:
+    if request.program is not None:
+        return program_run.explore(
+            request.program,
+            trace,
+            options=request.options,
+            engine_path=context.engine_path,
+            interrupt=context.interrupt,
+        )
+    arguments = ["explore", "--trace", str(trace), *request.options.arguments()]
+    if checkpoint is not None and context.chunks:
+        arguments += ["--checkpoint", str(checkpoint.chunks)]
+    if context.resume and context.chunks:
+        arguments.append("--resume")
+    return engine.stream(context.engine_path, arguments, interrupt=context.interrupt)
+
+
+def _checkpoint(request: Request, context: Context) -> checkpoints.Checkpoint | None:
+    if not context.checkpoints or request.program is not None:
+        return None
+    name = request.slug or slug(request.trace.stem if request.trace else "trace")
+    found = checkpoints.of_run(context.out, f"{name}-{slug(request.options.model)}")
+    if not context.resume:
+        found.begin()
+    return found
+
+
+def _recorded(
+    request: Request, trace: Path, made: RunClaims, *, context: Context, checkpoint: checkpoints.Checkpoint | None
+) -> dict[str, Any]:
+    """Records, unless there is a run to go on with that has recorded the same."""
+    if request.program is not None:
+        return program_run.record(request.program, trace, interrupt=context.interrupt)
+    assert request.plan is not None
+    if checkpoint is None:
+        return record(request.plan, trace, context=context, tracer=request.tracer, loads=made.needs_lines_read)
+    # Two tracers make two traces of one plan.
+    key = request.plan if request.tracer == DEFAULT_TRACER else {**request.plan, "tracer": request.tracer}
+    if context.resume and (earlier := checkpoint.recorded(key, trace)):
+        return earlier
+    checkpoint.begin()
+    checkpoint.chunks.unlink(missing_ok=True)  # of another trace than the one that is recorded now
+    answer = record(request.plan, trace, context=context, tracer=request.tracer, loads=made.needs_lines_read)
+    checkpoint.keep_recording(key, answer)
+    return answer
+
+
+def record(
+    plan: dict[str, Any], trace: Path, *, context: Context, tracer: str = DEFAULT_TRACER, loads: bool = False
+) -> dict[str, Any]:
+    """Records `plan` into `trace` and returns the `recorded` event. A failure leaves an older trace alone.
+
+    `loads`: the lines that each operation reads are counted too, by a tracer that can, into the file beside the trace.
+    """
+    try:
+        trace.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=trace.parent, prefix=".record.") as folder:
+            plan_file, part = Path(folder) / "plan.json", Path(folder) / trace.name
+            findings.write_json(plan_file, plan)
+            answer = TRACERS[tracer](plan_file, part, context, loads)
+            event = events.Recorded.model_validate(answer)
+            _refuse_missing_marks(event, plan)
+            if not part.is_file():
+                raise _no_recording()
+            part.replace(trace)
+            loads_file(trace).unlink(missing_ok=True)  # of the trace that was there before
+            if loads_file(part).is_file():
+                loads_file(part).replace(loads_file(trace))
+            return {**answer, "trace": str(trace)}
+    except OSError as error:
+        raise findings.unwritable(trace, error) from error
+
+
+def _with_llvm(plan: Path, trace: Path, context: Context, loads: bool) -> dict[str, Any]:
+    """The instrumented library tells the engine, which runs it, of everything."""
+    arguments = ["record", "--plan", str(plan), "--trace", str(trace)]
+    arguments += ["--count-loads", "--loads", str(loads_file(trace))] if loads else []
+    answer: dict[str, Any] | None = None
+    for event, raw in engine.stream(context.engine_path, arguments, interrupt=context.interrupt):
+        if isinstance(event, events.Recorded):
+            answer = raw
+    if answer is None:
+        raise _no_recording()
+    return answer
+
+
+def _with_valgrind(plan: Path, trace: Path, context: Context, loads: bool) -> dict[str, Any]:
+    """The plain library, as it would be shipped, under the Valgrind tool, which counts no loads."""
+    del loads
+    return valgrind.record_plan(context.engine_path, plan, trace, interrupt=context.interrupt)
+
+
+def _with_pin(plan: Path, trace: Path, context: Context, loads: bool) -> dict[str, Any]:
+    """The same under the Pintool."""
+    del loads
+    return valgrind.record_plan(context.engine_path, plan, trace, interrupt=context.interrupt, under=pin.command)
+
+
+#: What can record a target: the compiler pass, or a tool that needs no special build.
+TRACERS: dict[str, Callable[[Path, Path, Context, bool], dict[str, Any]]] = {
+    "llvm": _with_llvm,
+    "valgrind": _with_valgrind,
+    "pin": _with_pin,
+}
+
+
+def with_tracer(requests: Sequence[Request], tracer: str | None) -> list[Request]:
+    """The same runs, recorded by `tracer`; None is the default."""
+    if tracer is None:
+        return list(requests)
+    refuse_unknown_tracer(tracer)
+    return [replace(request, tracer=tracer) for request in requests]
+
+
+def refuse_unknown_tracer(tracer: str | None) -> None:
+    """UsageError for a tracer that cannot record targets; None is the default."""
+    if tracer is not None and tracer not in TRACERS:
+        raise unknown_name("tracer of targets", tracer, TRACERS, list_command="powercut run --help")
+    if tracer == "pin":
+        pin.require()  # said once, and not by every run
+
+
+def _no_recording() -> HarnessError:
+    return HarnessError(
+        "the engine ended without a recording",
+        where="powercut-engine",
+        next_step="Engine and CLI are probably of different builds: run 'make build' again.",
+    )
+
+
+def _refuse_missing_marks(event: events.Recorded, plan: dict[str, Any]) -> None:
+    if event.marks_missing:
+        names = ", ".join(event.marks_missing)
+        raise UsageError(
+            f"the explored phases never reach {names}",
+            where=f"scenario {plan['scenario']['name']}",
+            next_step="Change its steps or its [config] until they do, or correct 'expect_marks'.",
+        )
+
+
+def exit_code(run: dict[str, Any], *, fail_on: frozenset[str] = frozenset()) -> ExitCode:
+    """What one run record means for the exit status. Findings that a gate accepts do not count."""
+    if (
+        any(findings.counts(item) for item in run["findings"])
+        or any(item.get("kind") in fail_on for item in run["hygiene"])
+        or (CLAIMS in fail_on and any(item.get("holds") is False for item in run.get("claims") or []))
+    ):
+        return ExitCode.FINDINGS
+    return ExitCode.CLEAN if is_complete(run) else ExitCode.INCOMPLETE
+
+
+def is_complete(run: dict[str, Any]) -> bool:
+    """True when the run was judged, over all states, to the depth that was asked for."""
+    coverage, nested = run["coverage"], run["coverage"].get("nested_complete")
+    # `nested_complete` is a depth or a yes/no; None means that the question does not arise.
+    deep = nested is not False if nested is None or isinstance(nested, bool) else nested >= run["nested"]
+    judged = run["verdict"] != "unknown" and run["error"] is None
+    return bool(judged and coverage["kind"] == "complete" and deep)

@@ -1,0 +1,155 @@
+"""Finds scenarios: all of them, those of a target, those that a glob names, and the gallery of known bugs."""
+
+import fnmatch
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from powercut.base import paths
+from powercut.base.errors import UsageError, unknown_name
+from powercut.scenarios import scenario
+from powercut.scenarios.scenario import Scenario
+
+GALLERY = "known_bugs"
+SELF_TEST = "self_test"
+KNOWN_GOOD = "known_good"
+#: Beside a target library that lies outside the build.
+OWN_FOLDER = "scenarios"
+
+
+@cache
+def _files(root: Path) -> tuple[Path, ...]:
+    if not root.is_dir():
+        raise UsageError(
+            "there is no folder of scenarios",
+            where=str(root),
+            next_step="Set POWERCUT_HOME to the project's folder, or name a scenario by its path.",
+        )
+    return tuple(sorted(root.rglob("*.toml")))
+
+
+@cache
+def _as_it_was(path: Path, changed: int) -> Scenario:
+    del changed  # part of the key: a file that was written again is read again
+    return scenario.load(path)
+
+
+def _load(path: Path) -> Scenario:
+    """A file of the scenarios' folder, read once: a collection of tests asks for all of them many times."""
+    try:
+        changed = path.stat().st_mtime_ns
+    except OSError:
+        return scenario.load(path)  # says what is wrong
+    return _as_it_was(path, changed)
+
+
+def forget() -> None:
+    """Looks at the folder anew; for tests and long-lived processes."""
+    _files.cache_clear()
+    _as_it_was.cache_clear()
+
+
+def everything() -> list[Scenario]:
+    """Every scenario outside the gallery, by path."""
+    root = paths.scenario_dir()
+    return [_load(path) for path in _files(root) if path.relative_to(root).parts[0] != GALLERY]
+
+
+def known_bugs() -> list[Scenario]:
+    """Every scenario of the gallery, by path."""
+    return _with_bug(GALLERY)
+
+
+def self_tests() -> list[Scenario]:
+    """One scenario for every invariant, on a target made to violate it; by path."""
+    return _with_bug(SELF_TEST)
+
+
+def _with_bug(folder: str) -> list[Scenario]:
+    root = paths.scenario_dir()
+    found = [_load(path) for path in _files(root) if path.relative_to(root).parts[0] == folder]
+    for item in found:
+        if item.content.known_bug is None:
+            raise UsageError(
+                "a scenario of this folder has no [known_bug]",
+                where=item.place,
+                next_step=f"Add the table (scenarios/SCHEMA.md), or move the file out of {folder}/.",
+            )
+    return found
+
+
+def known_good() -> list[Scenario]:
+    """Patterns on which powercut must stay quiet."""
+    root = paths.scenario_dir() / KNOWN_GOOD
+    return [_load(path) for path in _files(root)] if root.is_dir() else []
+
+
+def own(library: Path) -> list[Scenario] | None:
+    """The scenarios in the folder beside a target library; None for a library without one, or of the build."""
+    folder = library.resolve().parent / OWN_FOLDER
+    if library.resolve().parent == paths.library_dir().resolve() or folder == paths.scenario_dir():
+        return None
+    return [_load(path) for path in sorted(folder.rglob("*.toml"))] if folder.is_dir() else None
+
+
+def core(target: str, library: Path | None = None) -> list[Scenario]:
+    """The scenarios that `powercut run TARGET` runs: its library's own, where there are such, else the project's."""
+    beside = own(library) if library is not None else None
+    pool = everything() if beside is None else beside
+    return [item for item in pool if item.content.core and item.fits(target)]
+
+
+def spelling(item: Scenario) -> str:
+    """What names a scenario on any command line: its name, or its file where the name would not lead to it."""
+    root = paths.scenario_dir()
+    if not item.path.is_relative_to(root):
+        return paths.relative(item.path, root=Path.cwd())
+    return item.place if item.path.relative_to(root).parts[0] in (GALLERY, KNOWN_GOOD) else item.name
+
+
+def matching(pattern: str, *, beside: Sequence[Scenario] = (), measurements: bool = False) -> list[Scenario]:
+    """The scenarios that a glob or a file names.
+
+    A pattern without '/' is compared with the names outside the gallery; one with '/' with the paths of
+    all files, relative to the scenarios' folder or to the project. An existing file is taken as it is.
+    `beside`: scenarios that belong to the targets in question, which can be named as well. A glob leaves measurements
+    out, unless it names nothing else or `measurements` are what is asked for.
+    """
+    path = Path(pattern)
+    if path.suffix == ".toml" and path.is_file():
+        return [scenario.load(path.resolve())]
+    if "/" not in pattern:
+        pool = [*beside, *everything()]
+        found = [item for item in pool if fnmatch.fnmatchcase(item.name, pattern)]
+    else:
+        pool = [*beside, *everything(), *known_bugs()]
+        found = [item for item in pool if any(fnmatch.fnmatchcase(name, pattern) for name in _spellings(item))]
+    if not found:
+        raise unknown_name("scenario", pattern, [item.name for item in pool], list_command="powercut list scenarios")
+    if is_glob(pattern) and not measurements:
+        return [item for item in found if not item.is_measurement] or found
+    return found
+
+
+def is_glob(pattern: str) -> bool:
+    """True for a pattern that leaves the choice to what there is."""
+    return any(character in pattern for character in "*?[")
+
+
+def is_optional(item: Scenario, patterns: Sequence[str]) -> bool:
+    """True of a scenario for every map that came without being named, so that it need not fit the target."""
+    named = [pattern for pattern in patterns if not is_glob(pattern) or Path(pattern).is_file()]
+    names = [item.name, str(item.path), *_spellings(item)]
+    return item.is_for_every_map and not any(
+        fnmatch.fnmatchcase(name, pattern) or Path(pattern).absolute() == item.path
+        for pattern in named
+        for name in names
+    )
+
+
+def _spellings(item: Scenario) -> list[str]:
+    try:
+        inside = item.path.relative_to(paths.scenario_dir())
+    except ValueError:
+        return [item.place]
+    return [item.place, str(inside), str(inside.with_suffix("")), str(inside.parent)]

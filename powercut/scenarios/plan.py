@@ -1,0 +1,116 @@
+"""What the engine is asked to record: a target's library, its options, and a scenario (scenarios/SCHEMA.md)."""
+
+import os
+from typing import Any
+
+from powercut.base.errors import UsageError
+from powercut.engine.events import TargetDescription
+from powercut.scenarios.scenario import Scenario
+from powercut.scenarios.schema import KeyStep
+from powercut.scenarios.targets import Target
+
+PLAN_VERSION = 1
+#: The option of a target that switches one of its known bugs on.
+BUG_OPTION = "bug"
+
+
+def build(target: Target, *, variant: str, scenario: Scenario, seed: int, toggle: str | None = None) -> dict[str, Any]:
+    """The plan of one run. `toggle` switches a known bug on; without it the target is as it should be."""
+    content = scenario.content
+    if not scenario.fits(target.name):
+        raise UsageError(
+            f"the scenario is for {', '.join(content.targets)}, not for '{target.name}'",
+            where=scenario.place,
+            next_step=f"'powercut list scenarios' shows what fits '{target.name}'.",
+        )
+    refuse_oversized_pool(scenario)
+    known = option_values(target.description)
+    key_size, value_size = data_sizes(target, scenario)
+    options = {key: option_text(value, known.get(key, [])) for key, value in content.config.items()}
+    if toggle is not None:
+        options[BUG_OPTION] = toggle
+    return {
+        "plan": PLAN_VERSION,
+        "target": {
+            "library": str(target.library),
+            "name": target.name,
+            "variant": variant,
+            "options": options,
+        },
+        "scenario": {
+            "name": scenario.name,
+            "pool_size": content.pool.size,
+            "key_size": key_size,
+            "value_size": value_size,
+            "expect_marks": list(content.expect_marks),
+            "phases": [
+                {
+                    "name": phase.name,
+                    "explore": phase.explore,
+                    "cut_at": phase.cut_at,
+                    "steps": [_step(step) for step in phase.steps],
+                }
+                for phase in content.phases
+            ],
+        },
+        "seed": seed,
+    }
+
+
+def data_sizes(target: Target, scenario: Scenario) -> tuple[int, int]:
+    """Bytes of keys and values of a run: those of the scenario; or, of one that is for every map, the first that the
+    target declares, unless it declares the scenario's as well."""
+    own = scenario.content.data.key_size, scenario.content.data.value_size
+    declared = target.description.sizes
+    return declared[0] if scenario.is_for_every_map and declared and own not in declared else own
+
+
+def _step(step: Any) -> dict[str, Any]:
+    """A step as the engine reads it: defaults filled in, absent alternatives left out."""
+    values: dict[str, Any] = step.model_dump(by_alias=True)
+    if isinstance(step, KeyStep):
+        return {key: value for key, value in values.items() if value is not None}
+    return values
+
+
+def option_values(description: TargetDescription) -> dict[str, list[str]]:
+    """The values of each option line "key=default|other|…: what it does"; empty where any value goes."""
+    values: dict[str, list[str]] = {}
+    for line in description.options:
+        key, separator, rest = line.partition("=")
+        if separator:
+            values[key.strip()] = [word.strip() for word in rest.split(":")[0].split("|")]
+    return values
+
+
+def option_text(value: str | bool | int | float, allowed: list[str]) -> str:
+    """An option's value as text. A TOML boolean takes the spelling that the target lists, else true or false."""
+    if not isinstance(value, bool):
+        return str(value)
+    for yes, no in (("true", "false"), ("on", "off"), ("yes", "no"), ("1", "0")):
+        if yes in allowed or no in allowed:
+            return yes if value else no
+    return "true" if value else "false"
+
+
+def available_memory() -> int:
+    """Bytes that a process can still get without swapping (`MemAvailable`)."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as table:
+            for line in table:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def refuse_oversized_pool(scenario: Scenario) -> None:
+    """UsageError when the pool cannot fit; the engine keeps two copies of it (current and durable)."""
+    size, memory = scenario.content.pool.size, available_memory()
+    if 2 * size > memory:
+        raise UsageError(
+            f"a pool of {size >> 20} MiB needs {2 * size >> 20} MiB of memory; {memory >> 20} MiB are available",
+            where=scenario.place,
+            next_step="Make [pool] size smaller, or free memory.",
+        )

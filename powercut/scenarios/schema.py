@@ -1,0 +1,254 @@
+"""The shape of a scenario file, version 1 (scenarios/SCHEMA.md), as strict pydantic models.
+
+An unknown key is an error everywhere. `scenario.py` reads files and words the errors.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Annotated, Literal, Union, get_args
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
+
+from powercut.base.errors import nearest
+from powercut.scenarios.tables import ClaimTable, Definition, Name
+
+DEFAULT_POOL_BYTES = 1 << 20
+_PAGE = 4096
+_UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+
+KeyOp = Literal["insert", "update", "erase", "lookup"]
+#: The keys whose bytes are all 0x00 and all 0xFF.
+NamedKey = Literal["zeros", "ones"]
+Invariant = Literal[
+    "lost-item",
+    "phantom-item",
+    "torn-value",
+    "stale-value",
+    "duplicate-bound",
+    "structure",
+    "recovery-failed",
+    "recovery-hang",
+    "not-idempotent",
+    "unusable",
+    "leak",
+    "unpersisted-read",
+    "wild-store",
+    # Reported under `hygiene`; a self-test may expect them like a finding.
+    "redundant-flush",
+    "redundant-fence",
+    "never-persisted",
+]
+
+
+def parse_size(text: object) -> object:
+    """Bytes of a size such as "256KiB"; anything that is no such text is left to the validator."""
+    if not isinstance(text, str):
+        return text
+    match = re.fullmatch(r"(\d+)\s*(KiB|MiB|GiB)", text.strip())
+    if not match:
+        raise ValueError(f"'{text}' is not a size; write a number and KiB, MiB or GiB, such as '256KiB'")
+    return int(match[1]) * _UNITS[match[2]]
+
+
+def parse_key(key: object) -> object:
+    """A key of a list as it is: a number, or the name of a key that has one; ValueError for anything else."""
+    names = get_args(NamedKey)
+    if isinstance(key, str) and key not in names:
+        close = nearest(key, names)
+        raise ValueError(f"'{key}' is no key; " + (f"did you mean '{close[0]}'?" if close else "write a number"))
+    if not isinstance(key, str) and (not isinstance(key, int) or isinstance(key, bool) or key < 1):
+        raise ValueError(f"{key} is no key; write a number from 1 on, 'zeros' or 'ones'")
+    return key
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+class KeyStep(_Strict):
+    """insert, update, erase or lookup of `from`..`to`, or of a list of keys."""
+
+    op: KeyOp
+    first: int | None = Field(default=None, alias="from", ge=1)
+    last: int | None = Field(default=None, alias="to", ge=1)
+    keys: list[Annotated[int | NamedKey, BeforeValidator(parse_key)]] | None = None
+
+    @model_validator(mode="after")
+    def _one_way_to_name_keys(self) -> "KeyStep":
+        if (self.keys is None) == (self.first is None and self.last is None):
+            raise ValueError("name the keys once: either 'from' and 'to', or 'keys'")
+        if self.keys is None and (self.first is None or self.last is None):
+            raise ValueError("'from' and 'to' go together")
+        if self.first is not None and self.last is not None and self.last < self.first:
+            raise ValueError(f"'to' ({self.last}) is below 'from' ({self.first})")
+        if self.keys is not None and not self.keys:
+            raise ValueError("'keys' is empty")
+        return self
+
+
+class MaintainStep(_Strict):
+    op: Literal["maintain"]
+    command: str
+
+
+class FillStep(_Strict):
+    op: Literal["fill"]
+    limit: int = Field(ge=1)
+
+
+class UntilStep(_Strict):
+    op: Literal["until"]
+    mark: str
+    limit: int = Field(ge=1)
+
+
+class MixStep(_Strict):
+    op: Literal["mix"]
+    operations: int = Field(ge=1)
+    read: float = Field(default=0.0, ge=0, le=1)
+    update: float = Field(default=0.0, ge=0, le=1)
+    insert: float = Field(default=0.0, ge=0, le=1)
+    erase: float = Field(default=0.0, ge=0, le=1)
+    rmw: float = Field(default=0.0, ge=0, le=1)
+    distribution: Literal["zipfian", "uniform", "latest"] = "zipfian"
+    theta: float = Field(default=0.99, gt=0, lt=1)
+
+    @model_validator(mode="after")
+    def _shares_add_up(self) -> "MixStep":
+        total = self.read + self.update + self.insert + self.erase + self.rmw
+        if abs(total - 1.0) > 1e-9:
+            raise ValueError(f"the shares read, update, insert, erase and rmw add up to {total:g}, not 1")
+        return self
+
+
+STEPS: dict[str, type[_Strict]] = {
+    **dict.fromkeys(get_args(KeyOp), KeyStep),
+    "maintain": MaintainStep,
+    "fill": FillStep,
+    "until": UntilStep,
+    "mix": MixStep,
+}
+
+
+def _step_kind(value: object) -> str:
+    op = value.get("op") if isinstance(value, dict) else getattr(value, "op", None)
+    if not isinstance(op, str) or op not in STEPS:
+        raise ValueError(_unknown_op(op))
+    return STEPS[op].__name__
+
+
+def _unknown_op(op: object) -> str:
+    if op is None:
+        return "a step has no 'op'"
+    close = nearest(str(op), STEPS)
+    hint = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(STEPS)}"
+    return f"unknown op '{op}'; {hint}"
+
+
+def _known_op(value: object) -> object:
+    _step_kind(value)  # Raised here, so that pydantic reports our sentence and not the discriminator's.
+    return value
+
+
+Step = Annotated[
+    Union[  # noqa: UP007  # Annotated members need the spelled form
+        Annotated[KeyStep, Tag("KeyStep")],
+        Annotated[MaintainStep, Tag("MaintainStep")],
+        Annotated[FillStep, Tag("FillStep")],
+        Annotated[UntilStep, Tag("UntilStep")],
+        Annotated[MixStep, Tag("MixStep")],
+    ],
+    Discriminator(_step_kind),
+    BeforeValidator(_known_op),
+]
+
+
+class Pool(_Strict):
+    size: Annotated[int, BeforeValidator(parse_size)] = DEFAULT_POOL_BYTES
+
+    @model_validator(mode="after")
+    def _whole_pages(self) -> "Pool":
+        if self.size < _PAGE or self.size % _PAGE:
+            raise ValueError(f"a pool of {self.size} bytes is not a whole number of {_PAGE}-byte pages")
+        return self
+
+
+class Data(_Strict):
+    # Below 8 bytes two key ids or two value serials could coincide.
+    key_size: int = Field(default=16, ge=8, le=4096)
+    value_size: int = Field(default=15, ge=8, le=65536)
+
+
+class Phase(_Strict):
+    name: str = Field(min_length=1)
+    explore: bool = True
+    cut_at: str | None = None
+    steps: list[Step] = Field(min_length=1)
+
+
+#: A line of source: the end of its file's path, and a part of its text.
+SourceLine = Annotated[str, Field(pattern=r"^[\w./-]+: \S")]
+
+
+class ExpectedCause(_Strict):
+    """The root cause that powercut must name: `first` (B) has to be durable before `second` (A)."""
+
+    kind: Literal["order", "atomicity", "recovery", "functional"]
+    first: SourceLine | None = None
+    #: "acknowledgement": the end of the operation.
+    second: SourceLine | Literal["acknowledgement"] | None = None
+
+
+class KnownBug(_Strict):
+    id: str = Field(pattern=r"^[\w.-]+/[\w.-]+$")
+    toggle: str
+    variant: str = "hardened"
+    expected: list[Invariant] = Field(min_length=1)
+    #: A line that a finding must show.
+    site: SourceLine | None = None
+    cause: ExpectedCause | None = None
+    source: str
+
+
+class ScenarioFile(_Strict):
+    """The content of one scenario file."""
+
+    schema_version: Literal[1] = Field(alias="schema")
+    name: str = Field(min_length=1)
+    summary: str = Field(min_length=1)
+    targets: list[str] = Field(min_length=1)
+    core: bool = False
+    #: "measurement": to be counted (`powercut cost`); judged only where it is named.
+    purpose: Literal["judgement", "measurement"] = "judgement"
+    expect_marks: list[str] = Field(default_factory=list)
+    config: dict[str, str | bool | int | float] = Field(default_factory=dict)
+    pool: Pool = Field(default_factory=Pool)
+    data: Data = Field(default_factory=Data)
+    phases: list[Phase] = Field(alias="phase", min_length=1)
+    known_bug: KnownBug | None = None
+    #: Claims about what this scenario runs, beside those of the scheme (checker/CLAIMS.md).
+    define: dict[Name, Definition] = Field(default_factory=dict)
+    claim: list[ClaimTable] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _something_is_explored(self) -> "ScenarioFile":
+        if self.core and self.purpose == "measurement":
+            raise ValueError("a measurement is no core scenario: leave out 'core' or 'purpose'")
+        if not any(phase.explore for phase in self.phases):
+            raise ValueError("every phase has 'explore = false': nothing would be judged")
+        names = [phase.name for phase in self.phases]
+        if len(set(names)) != len(names):
+            raise ValueError("two phases have the same name")
+        return self
+
+
+def keys_at(location: Sequence[int | str]) -> list[str]:
+    """The keys that the model at `location` knows, under the names of the file."""
+    tables: dict[str, type[BaseModel]] = {"pool": Pool, "data": Data, "phase": Phase, "known_bug": KnownBug}
+    tables |= {"define": Definition, "claim": ClaimTable}
+    model: type[BaseModel] = ScenarioFile
+    for part in location:
+        if isinstance(part, str):
+            steps: dict[str, type[BaseModel]] = {kind.__name__: kind for kind in STEPS.values()}
+            model = tables.get(part) or steps.get(part) or model
+    return [field.alias or name for name, field in model.model_fields.items()]

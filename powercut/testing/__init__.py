@@ -1,0 +1,1 @@
+"""powercut in tests: `powercut.check`, operations, the pytest plugin, Hypothesis."""

@@ -1,0 +1,95 @@
+"""Examples of a property-based test that are not the last one: judged fast, and nothing of them is kept.
+
+Hypothesis runs a test some hundred times, and more while it shrinks what failed. All of these share one scratch folder,
+one symboliser and no failure database; an example then costs two starts of the engine. Only the run of the final,
+smallest example goes to the output folder, by the usual way.
+
+A table that answers FULL, or that refuses a drawn configuration, has not failed: the example is rejected, and
+Hypothesis draws another.
+"""
+
+import atexit
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from powercut.base import paths
+from powercut.base.errors import HarnessError, UsageError
+from powercut.engine import engine, events
+from powercut.findings import findings
+from powercut.findings.collector import blank_run
+from powercut.runs import runner
+from powercut.runs.runner import Request
+from powercut.symbols.symbolize import Symbolizer
+
+#: What the engine says of a workload or a configuration that the target cannot take.
+_REFUSALS = (
+    "answered FULL",
+    "answered UNSUPPORTED",
+    "refuses the configuration",
+    "refuses this configuration",
+    "pool is too small",
+)
+
+
+def in_progress() -> bool:
+    """True inside an example of Hypothesis, unless it is the last run of the smallest one that fails."""
+    control: Any = sys.modules.get("hypothesis.control")
+    return bool(control and control.currently_in_test_context() and not control.current_build_context().is_final)
+
+
+def in_example() -> bool:
+    """True inside any example of Hypothesis."""
+    control: Any = sys.modules.get("hypothesis.control")
+    return bool(control and control.currently_in_test_context())
+
+
+def judge(request: Request) -> dict[str, Any]:
+    """A run record without what only a report needs: it ends at the first finding, which it has by name.
+
+    Rejects the example when the target cannot take it.
+    """
+    import hypothesis
+
+    try:
+        return _explored(request, _bench())
+    except UsageError as error:
+        if is_refusal(error):
+            hypothesis.reject()
+        raise
+
+
+def _explored(request: Request, context: runner.Context) -> dict[str, Any]:
+    assert request.plan is not None
+    run = blank_run({**request.options.described(), **request.header})
+    trace = context.out / "example.pct"
+    try:
+        runner.record(request.plan, trace, context=context)
+        arguments = ["explore", "--trace", str(trace), *request.options.arguments()]
+        for event, raw in engine.stream(context.engine_path, arguments):
+            if isinstance(event, events.Finding):
+                named = {name: raw[name] for name in ("invariant", "underlying", "message")}
+                return {**run, "verdict": "inconsistent", "findings": [named]}
+            if isinstance(event, events.Result):
+                run.update(verdict=event.verdict, coverage=event.coverage.model_dump())
+    except HarnessError as error:
+        run["error"] = error.described()
+    return run
+
+
+def is_refusal(error: UsageError) -> bool:
+    """True when the request was understood, and the target cannot take the workload."""
+    return any(words in error.what for words in _REFUSALS)
+
+
+@cache
+def _bench() -> runner.Context:
+    """The scratch folder and the symboliser of this process, until it ends."""
+    folder = tempfile.TemporaryDirectory(prefix="powercut-examples-")
+    symbolizer = Symbolizer()
+    atexit.register(folder.cleanup)
+    atexit.register(symbolizer.close)
+    out = Path(folder.name)
+    return runner.Context(engine_path=paths.engine(), out=out, store=findings.FindingStore(out), symbolizer=symbolizer)

@@ -1,0 +1,159 @@
+"""A scenario made in Python: what `powercut.check` runs.
+
+It is a scenario like any other, and lies in `OUT/scenarios/` as a file, so that the command which a report names runs
+it again. What the engine would refuse without saying where (an option or a command that the target does not have) is
+refused here, with the nearest right name.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from powercut.base import paths
+from powercut.base.errors import PowercutError, UsageError, nearest, unknown_name
+from powercut.engine import engine, events
+from powercut.findings import findings
+from powercut.scenarios import toml_text as scenario_toml
+from powercut.scenarios.plan import option_text, option_values
+from powercut.scenarios.scenario import SCHEMA_VERSION, Scenario
+from powercut.scenarios.schema import Data, MaintainStep, ScenarioFile
+from powercut.scenarios.targets import Selection, Target
+from powercut.testing import operations
+from powercut.testing.operations import Step
+
+FOLDER = "scenarios"
+_LONGEST_NAME = 100
+_WORD = 8
+#: Of a list of values: others are allowed as well.
+_OTHERS = "..."
+Config = Mapping[str, str | bool | int | float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workload:
+    """What happens to an empty table: a warm-up that is not explored, then operations that are."""
+
+    operations: Iterable[object]
+    warmup: Iterable[object] = ()
+    config: Config | None = None
+    #: Cut the power when the explored operations first reach this mark, and go on after recovery.
+    cut_at: str | None = None
+    #: Marks that the explored operations must reach.
+    expect_marks: tuple[str, ...] = ()
+    #: Bytes, or a text such as "256KiB"; None: what scenario files have.
+    pool: int | str | None = None
+    key_size: int | None = None
+    value_size: int | None = None
+
+
+def build(selection: Selection, workload: Workload, *, name: str, folder: Path) -> Scenario:
+    """The scenario of a workload, to lie in `folder`; UsageError for what is wrong with it."""
+    target, where = selection.target, "powercut.check"
+    warmup = operations.steps(workload.warmup, where=f"{where}: warmup")
+    explored = operations.steps(workload.operations, where=f"{where}: operations")
+    if not explored:
+        raise UsageError("there are no operations, so nothing would be judged", where=where, next_step="Add one.")
+    _refuse_unknown_commands(target, [*warmup, *explored], where)
+    config = checked_config(target, workload.config or {}, where=where)
+    phases: list[dict[str, Any]] = [{"name": "warm-up", "explore": False, "steps": warmup}] if warmup else []
+    phases.append({"name": "operations", "cut_at": workload.cut_at, "steps": explored})
+    sizes = {"key_size": workload.key_size, "value_size": workload.value_size}
+    if workload.key_size is None and workload.value_size is None:
+        declared = tuple(target.description.sizes)
+        sizes = fitting_sizes(target.library, selection.variant, tuple(config.items()), declared)
+    content: dict[str, Any] = {
+        "schema": SCHEMA_VERSION,
+        "name": file_name(name),
+        "summary": f"Operations of {name}.",
+        "targets": [target.name],
+        "expect_marks": list(workload.expect_marks),
+        "config": config,
+        "data": {key: size for key, size in sizes.items() if size is not None},
+        "phase": phases,
+    }
+    if workload.pool is not None:
+        content["pool"] = {"size": workload.pool}
+    try:
+        made = ScenarioFile.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        what = first["msg"].removeprefix("Value error, ")
+        raise UsageError(
+            f"{place}: {what}", where=where, next_step="scenarios/SCHEMA.md says what each of them may be."
+        ) from error
+    return Scenario(path=folder / f"{made.name}.toml", content=made)
+
+
+@cache
+def fitting_sizes(
+    library: Path, variant: str, config: tuple[tuple[str, str], ...], declared: tuple[tuple[int, int], ...]
+) -> dict[str, int | None]:
+    """Bytes of keys and values that a target takes in a configuration: declared ones, the usual ones, those of a word.
+
+    None, which is the usual, where it takes neither: the engine then says why.
+    """
+    arguments = ["describe", "--library", str(library), "--variant", variant]
+    for key, value in config:
+        arguments += ["--option", f"{key}={value}"]
+    usual = Data()
+    for key_size, value_size in (*declared, (usual.key_size, usual.value_size), (_WORD, _WORD)):
+        sizes = ["--key-size", str(key_size), "--value-size", str(value_size)]
+        try:
+            engine.single(paths.engine(), [*arguments, *sizes], events.Described)
+        except PowercutError:
+            continue
+        return {"key_size": key_size, "value_size": value_size}
+    return {"key_size": None, "value_size": None}
+
+
+def write(scenario: Scenario, *, comment: str = "") -> None:
+    """Puts the scenario where its path says."""
+    findings.write_text(scenario.path, scenario_toml.render(scenario.content, comment=comment))
+
+
+def file_name(text: str) -> str:
+    """`text` as the name of a scenario, which is that of its file as well."""
+    name = re.sub(r"[^A-Za-z0-9_.-]+", "_", text).strip("._-") or "inline"
+    if len(name) <= _LONGEST_NAME:
+        return name
+    return f"{name[:_LONGEST_NAME]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def checked_config(target: Target, config: Config, *, where: str) -> dict[str, str]:
+    """The options as the target spells them; UsageError for one that it does not have."""
+    known = option_values(target.description)
+    if not isinstance(config, Mapping):
+        raise UsageError(
+            f"config is a dictionary, and not {config!r}", where=where, next_step='Write config={"top": 2}.'
+        )
+    for key, value in config.items():
+        if key not in known:
+            raise unknown_name(f"option of '{target.name}'", str(key), known, list_command="powercut list targets")
+        if not isinstance(value, str | bool | int | float):
+            raise UsageError(
+                f"the option '{key}' is {value!r}", where=where, next_step="Give it a text, a number or a boolean."
+            )
+        allowed = known[key]
+        text = option_text(value, allowed)
+        if allowed and _OTHERS not in allowed and text not in allowed:
+            close = nearest(text, allowed, limit=1)
+            hint = f"Did you mean '{close[0]}'?" if close else f"There are {', '.join(allowed)}."
+            raise UsageError(f"'{text}' is no value of the option '{key}'", where=where, next_step=hint)
+    return {key: option_text(value, known[key]) for key, value in config.items()}
+
+
+def _refuse_unknown_commands(target: Target, steps: list[Step], where: str) -> None:
+    commands = target.description.commands
+    for step in steps:
+        if isinstance(step, MaintainStep) and step.command not in commands:
+            close = nearest(step.command, commands, limit=1)
+            known = f"There are {', '.join(commands)}." if commands else "It has none."
+            hint = f"Did you mean '{close[0]}'?" if close else known
+            raise UsageError(f"'{target.name}' has no command '{step.command}'", where=where, next_step=hint)

@@ -1,0 +1,31 @@
+"""Which session `powercut.check` uses: the test that runs says so, by the pytest plugin.
+
+Apart from `powercut.testing.api` because the plugin is loaded in every project that has powercut installed, and must
+not import what only crash tests need.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from powercut.testing.api import Session
+
+_MAKER: ContextVar["Callable[[], Session] | None"] = ContextVar("powercut session", default=None)
+
+
+@contextmanager
+def made_by(maker: "Callable[[], Session]") -> Iterator[None]:
+    """Has `maker` called for the session that checks in this context use."""
+    token = _MAKER.set(maker)
+    try:
+        yield
+    finally:
+        _MAKER.reset(token)
+
+
+def given() -> "Session | None":
+    """The session of the test that runs; None elsewhere."""
+    maker = _MAKER.get()
+    return maker() if maker else None

@@ -1,0 +1,221 @@
+"""The smaller verbs: list, known-bugs, litmus, fidelity, doctor, cc, and the generated reference."""
+
+import json
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from powercut.base.exit_codes import ExitCode, worst
+from powercut.cli import doctor
+from powercut.cli.main import main
+from powercut.cost import costs
+from tools import docs
+
+
+def test_lists(house: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    house.scenario("clean")
+    house.known_bug("buggy")
+    expected = {
+        "targets": ["level", "patterns", "(published, hardened)", "top=4|2|8: buckets"],
+        "scenarios": ["clean", "[level; core]"],
+        "models": ["adr", "eadr"],
+        "strategies": ["read-driven", "exhaustive", "prefix", "random"],
+        "known-bugs": ["level/swap", "lost-item"],
+    }
+    for what, words in expected.items():
+        assert main(["list", what]) == ExitCode.CLEAN
+        printed = capsys.readouterr().out
+        assert all(word in printed for word in words), printed
+        assert main(["list", what, "--json"]) == ExitCode.CLEAN
+        assert list(json.loads(capsys.readouterr().out)) == [what.replace("-", "_")]
+
+
+def test_gallery_as_it_should_be(house: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    house.known_bug("buggy")
+    house.scenario("clean_pattern", folder="known_good", targets='["patterns"]')
+    assert main(["known-bugs", "--json"]) == ExitCode.CLEAN
+    printed = json.loads(capsys.readouterr().out)
+    (bug,) = printed["bugs"]
+    assert {name: bug[name] for name in ("id", "scheme", "expected", "found", "twin_clean")} == {
+        "id": "level/swap",
+        "scheme": "level",
+        "expected": ["lost-item"],
+        "found": True,
+        "twin_clean": True,
+    }
+    assert printed["known_good"] == [{"scenario": "clean_pattern", "target": "patterns", "clean": True, "findings": []}]
+    assert main(["known-bugs", "level"]) == ExitCode.CLEAN
+    assert "level/swap" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "expected", "code", "found", "twin"),
+    [
+        ("clean", '["lost-item"]', ExitCode.FINDINGS, False, True),  # the bug is missed
+        ("lost", '["lost-item"]', ExitCode.FINDINGS, True, False),  # the twin is accused
+        ("buggy", '["leak"]', ExitCode.FINDINGS, False, True),  # found, but as something else
+        ("buggy_sampled", '["lost-item"]', ExitCode.FINDINGS, True, False),  # a sampled twin shows nothing
+        ("broken", '["lost-item"]', ExitCode.INCOMPLETE, False, False),
+    ],
+)
+def test_gallery_that_is_not(
+    house: Any, capsys: pytest.CaptureFixture[str], name: str, expected: str, code: ExitCode, found: bool, twin: bool
+) -> None:
+    house.known_bug(name, expected=expected)
+    assert main(["known-bugs", "--json"]) == code
+    (bug,) = json.loads(capsys.readouterr().out)["bugs"]
+    assert (bug["found"], bug["twin_clean"]) == (found, twin)
+
+
+def test_a_bug_must_be_found_in_each_of_its_scenarios(house: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    house.known_bug("buggy")
+    house.known_bug("clean")
+    assert main(["known-bugs", "--json"]) == ExitCode.FINDINGS
+    (bug,) = json.loads(capsys.readouterr().out)["bugs"]
+    assert not bug["found"]
+    assert bug["scenarios"] == ["buggy", "clean"]
+
+
+def test_self_tests_run_when_their_target_is_named(house: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    house.known_bug("buggy")
+    table = '[known_bug]\nid = "patterns/{0}"\ntoggle = "{1}"\nexpected = ["redundant-flush"]\nsource = "x"\n'
+    for name in ("untidy_bug", "hygiene"):
+        text = table.format(name, name)
+        house.scenario(name, folder="self_test", targets='["patterns"]', core=False, extra=text)
+    assert main(["known-bugs", "--json"]) == ExitCode.CLEAN
+    assert [bug["id"] for bug in json.loads(capsys.readouterr().out)["bugs"]] == ["level/swap"]
+    assert main(["known-bugs", "patterns", "--json"]) == ExitCode.FINDINGS
+    bugs = {bug["scenarios"][0]: bug for bug in json.loads(capsys.readouterr().out)["bugs"]}
+    assert (bugs["untidy_bug"]["found"], bugs["untidy_bug"]["twin_clean"]) == (True, True)
+    assert (bugs["hygiene"]["found"], bugs["hygiene"]["twin_clean"]) == (True, False)
+
+
+def test_a_scenario_of_the_gallery_goes_by_its_folder(house: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    house.known_bug("scenario", bug="buggy_swap")
+    assert main(["known-bugs", "--json"]) == ExitCode.CLEAN
+    assert json.loads(capsys.readouterr().out)["bugs"][0]["scenarios"] == ["buggy_swap"]
+    assert main(["run", "level", "--scenario", "known_bugs/level/*", "--json"]) == ExitCode.FINDINGS
+    assert json.loads(capsys.readouterr().out)["runs"][0]["scenario"] == "buggy_swap"
+
+
+def fidelity_program(house: Any, text: str, *, status: int = 0) -> None:
+    folder = house.root / "build" / "bin"
+    folder.mkdir(parents=True, exist_ok=True)
+    program = folder / "powercut-fidelity-level"
+    program.write_text(f"#!/bin/sh\ncat <<'END'\n{text}\nEND\nexit {status}\n")
+    program.chmod(0o755)
+
+
+FIGURE = {
+    "scheme": "level", "figure": "maximum load factor", "paper": "> 90", "measured": 91.5, "unit": "%",
+    "reproduced": True, "note": "4 slots",
+}  # fmt: skip
+
+
+COST: dict[str, Any] = {
+    "scheme": "level", "variant": "hardened", "scenario": "map_costs", "operation": "insert", "count": 10,
+    "stores": 3.0, "nt_stores": 0.0, "lines": 2.0, "blocks": 1.0, "flushes": 2.0, "fences": 2.0, "lines_read": 3.0,
+}  # fmt: skip
+
+
+def test_fidelity(house: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = costs.Cost(**COST | {"scheme": "pfht", "flushes": 4.0})
+    monkeypatch.setattr(costs, "measure", lambda scheme: [costs.Cost(**COST), slow])
+    fidelity_program(house, json.dumps({"figures": [FIGURE]}))
+    assert main(["fidelity", "level", "--json"]) == ExitCode.CLEAN
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["figures"] == [FIGURE]
+    assert answer["costs"][0] == COST | {"latency_ns": {"200": 1000, "600": 1800, "1000": 2600}}
+    ratio = {"operation": "insert", "scheme": "pfht", "paper": "1.4 to 3.0", "ratios": [1.4, 1.67, 1.77]}
+    assert answer["ratios"] == [ratio]
+    assert main(["fidelity"]) == ExitCode.CLEAN
+    printed = capsys.readouterr().out
+    assert all(word in printed for word in ("maximum load factor", "> 90", "91.5", "yes"))
+    fidelity_program(house, json.dumps({"figures": [FIGURE | {"reproduced": False}]}))
+    assert main(["fidelity", "level"]) == ExitCode.FINDINGS
+    assert main(["fidelity", "levle"]) == ExitCode.USAGE
+
+
+@pytest.mark.parametrize(("text", "status"), [("no table", 0), ('{"figures": [{}]}', 0), ("{}", 3)])
+def test_fidelity_program_that_fails(house: Any, capsys: pytest.CaptureFixture[str], text: str, status: int) -> None:
+    fidelity_program(house, text, status=status)
+    assert main(["fidelity", "level"]) == ExitCode.INCOMPLETE
+    assert "powercut-fidelity-level" in capsys.readouterr().err
+
+
+def test_doctor_names_what_is_missing(
+    house: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PIN_ROOT", raising=False)
+    assert main(["doctor"]) == ExitCode.USAGE
+    printed = capsys.readouterr().out
+    assert "missing  compiler pass" in printed
+    assert "Run 'make build'." in printed
+    assert "(powercut-engine 0.1.0 (fake))" in printed
+    for name in (
+        "clang-19",
+        "clang-16",
+        "runtime",
+        "engine",
+        "CPU clwb",
+        "CPU clflushopt",
+        "CPU avx512",
+        "chromium",
+        "pmemcheck",
+    ):
+        assert name in printed
+    assert "Intel Pin" in printed and "PIN_ROOT is not set" in printed
+    for name in ("libpowercut_pass.so", "libpowercut_pass_16.so", "libpowercut_rt.so"):
+        (house.root / "build" / "lib" / name).touch()
+    required = {check.name: check.ok for check in doctor.examine() if check.required}
+    assert main(["doctor", "--json"]) == (ExitCode.CLEAN if all(required.values()) else ExitCode.USAGE)
+    assert required["compiler pass for clang 19"] and required["compiler pass for clang 16"] and required["targets"]
+
+
+def test_cpu_flags() -> None:
+    assert doctor.cpu_flags("processor: 0\nflags\t\t: fpu clwb\n") == {"fpu", "clwb"}
+    assert doctor.cpu_flags("") == frozenset()
+
+
+def test_compiler_wrappers_hand_everything_on(house: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[str, list[str]]] = []
+    wrapper = types.ModuleType("powercut.compile.cc")
+    wrapper.main_cc = lambda argv: seen.append(("cc", argv)) or 7  # type: ignore[attr-defined]
+    wrapper.main_cxx = lambda argv: seen.append(("c++", argv)) or 0  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "powercut.compile.cc", wrapper)
+    monkeypatch.setattr("powercut.compile.cc", wrapper, raising=False)
+    assert main(["cc", "-c", "x.c", "--version", "-o", "x.o", "--", "--help"]) == 7
+    assert main(["c++"]) == 0
+    assert seen == [("cc", ["-c", "x.c", "--version", "-o", "x.o", "--", "--help"]), ("c++", [])]
+
+
+def test_litmus_hands_on_its_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    from powercut.litmus import litmus
+
+    monkeypatch.setattr(litmus, "run", lambda json: 1 if json else 0)
+    assert main(["litmus"]) == 0
+    assert main(["litmus", "--json"]) == 1
+
+
+def test_reference_is_what_the_commands_say() -> None:
+    page = Path(__file__).parents[2] / "docs" / "cli.md"
+    assert page.read_text(encoding="utf-8") == docs.render(), "docs/cli.md is stale: run 'make docs'"
+
+
+def test_every_command_and_option_is_described(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == ExitCode.CLEAN
+    commands = capsys.readouterr().out.partition("Commands:")[2].split("\n")
+    assert all(len(line.split()) > 1 for line in commands if line.strip())
+    assert main(["--version"]) == ExitCode.CLEAN
+    assert capsys.readouterr().out.startswith("powercut ")
+
+
+def test_worst_exit_code() -> None:
+    clean, findings, usage, incomplete = ExitCode.CLEAN, ExitCode.FINDINGS, ExitCode.USAGE, ExitCode.INCOMPLETE
+    assert worst([]) == clean
+    assert worst([clean, incomplete]) == incomplete
+    assert worst([incomplete, findings, clean]) == findings
+    assert worst([findings, usage, incomplete]) == usage

@@ -1,0 +1,63 @@
+"""The pages of docs/examples, typed as they stand: what the commands print, and how they end."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from powercut.base import paths
+from tests.docs.typed_pages import assert_shown, indented_steps, shell_environment, words
+
+EXAMPLES = paths.home() / "docs" / "examples"
+#: Some thousand images of 8 MiB, twice.
+LONG = ("libpmemobj",)
+
+
+def typed(example: str, folder: Path) -> None:
+    """Types the commands of a page in a copy of its folder; every one must print what the page shows."""
+    place = folder / "docs" / "examples" / example
+    shutil.copytree(EXAMPLES / example, place)
+    (folder / "targets").symlink_to(paths.home() / "targets")
+    environment = shell_environment({})
+    status = 0
+    for step in indented_steps((place / "README.md").read_text()):
+        if step.command == "echo $?":
+            assert [words(line) for line in step.shown] == [str(status)], step
+            continue
+        if step.command.startswith("export "):
+            name, _, value = step.command.removeprefix("export ").partition("=")
+            environment[name] = value
+            continue
+        done = subprocess.run(
+            ["bash", "-c", step.command], cwd=place, env=environment, capture_output=True, text=True, timeout=900
+        )
+        status = done.returncode
+        assert_shown(step, done.stdout)
+        assert status == 0 or step.command.startswith("powercut run"), f"{step.command}\n{done.stdout}{done.stderr}"
+
+
+def pages() -> list[object]:
+    names = sorted(page.parent.name for page in EXAMPLES.glob("*/README.md"))
+    return [pytest.param(name, marks=pytest.mark.long) if name in LONG else name for name in names]
+
+
+@pytest.mark.parametrize("example", pages())
+def test_page_does_what_it_says(example: str, tmp_path: Path) -> None:
+    typed(example, tmp_path)
+
+
+@pytest.mark.parametrize("example", ["binary-only", "libpmem", "libpmemobj", "raw-intrinsics"])
+def test_page_shows_a_clean_run_and_a_finding(example: str) -> None:
+    page = indented_steps((EXAMPLES / example / "README.md").read_text())
+    runs = [step for step in page if step.command.startswith("powercut run")]
+    assert any("consistent, complete" in " ".join(step.shown) for step in runs)
+    assert any("ERROR: powercut:" in " ".join(step.shown) for step in runs)
+    # Between two runs the pool is made anew: the recorded command has changed it.
+    commands = [step.command for step in page]
+    for run in runs:
+        assert " create " in commands[commands.index(run.command) - 1]
+    (source,) = (EXAMPLES / example).glob("*.c")
+    assert len(source.read_text().splitlines()) <= 120

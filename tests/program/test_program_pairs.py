@@ -1,0 +1,175 @@
+"""Pairs of programs: one with a planted bug, which never ends as clean, and its correct twin, which always does.
+
+The programs are `programs/pairs/*.c`, compiled with `BUG` 1 and 0. `powercut run` judges both by their own check and
+dump, with the compiler's tracer and, where the tracers differ in what they see, with Valgrind too.
+"""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from powercut.compile import cc
+from tests.program.program_mode import _INCLUDE, Answer, Kv
+
+SOURCES = Path(__file__).parent / "programs" / "pairs"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """What becomes of the bug under each tracer: 1, it is found; 3, powercut has not seen all and says so."""
+
+    llvm: int = 1
+    valgrind: int | None = None
+    #: A sentence of the report on the bug.
+    says: str = ""
+    #: The commands besides --recover; a dump shows what exit status does not.
+    dump: bool = True
+    #: The program runs once by itself before.
+    earlier: bool = False
+    more: tuple[str, ...] = ()
+
+
+PAIRS = {
+    "far_apart_lines": Pair(),
+    "uninstrumented_library": Pair(llvm=3, valgrind=1, says="not built with 'powercut cc': libarena.so"),
+    "kernel_read": Pair(valgrind=1),
+    "kernel_pwrite": Pair(valgrind=1),
+    "kernel_proc_mem": Pair(llvm=3, valgrind=3, says="without a recorded store"),
+    "child_process": Pair(llvm=3, valgrind=3, says="without a recorded store"),
+    "recreated_file": Pair(valgrind=1),
+    "earlier_run": Pair(valgrind=1, earlier=True),
+    "random_recovery": Pair(llvm=3, says="it depends on something other than the bytes of its pools", dump=False),
+    "address_in_recovery": Pair(llvm=3, says="it depends on something other than the bytes of its pools", dump=False),
+    "slot_order_dump": Pair(),
+    "no_power_cut": Pair(says="No power cut needed"),
+    "blocked_recovery": Pair(more=("--timeout", "500ms"), says="did not end within --timeout"),
+}
+
+
+@functools.cache
+def _library(instrumented: bool, folder: Path) -> Path:
+    folder = folder / ("traced" if instrumented else "plain")
+    folder.mkdir()
+    words = ["-O1", "-g", "-shared", "-fPIC", str(SOURCES / "arena_library.c"), "-o", str(folder / "libarena.so")]
+    subprocess.run(cc.build_command(words, cxx=False) if instrumented else ["clang-19", *words], check=True)
+    return folder
+
+
+def _build(kv: Kv, name: str, *, bug: bool, tracer: str, instrumented: bool) -> None:
+    words = [
+        "-O1",
+        "-gdwarf-4",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        _INCLUDE,
+        f"-DBUG={int(bug)}",
+        str(SOURCES / f"{name}.c"),
+    ]
+    words += ["-o", str(kv.folder / "prog")]
+    if name == "uninstrumented_library":
+        library = _library(instrumented, kv.folder)
+        words += [f"-L{library}", "-larena", f"-Wl,-rpath,{library}"]
+    subprocess.run(cc.build_command(words, cxx=False) if tracer == "llvm" else ["clang-19", *words], check=True)
+
+
+def _judge(kv: Kv, pair: Pair, tracer: str) -> Answer:
+    if pair.earlier and not kv.pool.exists():
+        subprocess.run(["./prog", "run", "pool"], cwd=kv.folder, check=True)
+    words = ["--record", "./prog run pool", "--recover", "./prog check pool", "--pool", "pool", "--format", "text"]
+    words += ["--dump", "./prog dump pool"] if pair.dump else []
+    # Twice: what the first run leaves must not change what the second one says.
+    first, second = (kv.cli("run", *words, "--tracer", tracer, "--explain", "0", *pair.more, "--json") for _ in "12")
+    assert (first.code, first.run["verdict"]) == (second.code, second.run["verdict"]), (first, second)
+    return second
+
+
+def _told(answer: Answer) -> str:
+    """All sentences of a run that may say what was wrong."""
+    run = answer.run
+    return "\n".join(
+        [*run["not_checked"]["notes"], str(run["coverage"]["reason"]), *(item["message"] for item in run["findings"])]
+    )
+
+
+CASES = [
+    pytest.param(name, tracer, id=f"{name}-{tracer}")
+    for name, pair in PAIRS.items()
+    for tracer in ("llvm", "valgrind")
+    if getattr(pair, tracer) is not None
+]
+
+
+@pytest.mark.parametrize(("name", "tracer"), CASES)
+def test_the_bug_is_not_clean(kv: Kv, name: str, tracer: str) -> None:
+    pair = PAIRS[name]
+    _build(kv, name, bug=True, tracer=tracer, instrumented=False)
+    answer = _judge(kv, pair, tracer)
+    told = _told(answer)
+    assert answer.code == getattr(pair, tracer), told
+    assert answer.run["verdict"] == ("inconsistent" if answer.code == 1 else "unknown"), told
+    # `uninstrumented_library` says it under one tracer, and is found under the other.
+    assert answer.code != pair.llvm or pair.says in told, told
+
+
+@pytest.mark.parametrize(("name", "tracer"), CASES)
+def test_the_twin_is_clean(kv: Kv, name: str, tracer: str) -> None:
+    _build(kv, name, bug=False, tracer=tracer, instrumented=tracer == "llvm")
+    answer = _judge(kv, PAIRS[name], tracer)
+    assert answer.code == 0, _told(answer)
+    run = answer.run
+    assert (run["verdict"], run["coverage"]["kind"], run["findings"]) == ("consistent", "complete", [])
+
+
+def test_stores_of_a_library_that_was_not_instrumented_are_named_with_their_operation(kv: Kv) -> None:
+    _build(kv, "uninstrumented_library", bug=False, tracer="llvm", instrumented=False)
+    told = _told(_judge(kv, PAIRS["uninstrumented_library"], "llvm"))
+    assert f"byte 8 of {kv.pool} changed between the start of operation 1 and the end of operation 1" in told
+    assert "(not built with 'powercut cc': libarena.so; called by code that was built with it: arena_slot)" in told
+    assert "Build what stored there with 'powercut cc', or record with --tracer valgrind" in told
+
+
+def test_findings_that_may_be_made_of_unseen_stores_are_withdrawn(kv: Kv) -> None:
+    """The item that the trace lacks is missing from every image; a finding would blame the program's count for it."""
+    _build(kv, "kernel_proc_mem", bug=True, tracer="llvm", instrumented=False)
+    answer = _judge(kv, PAIRS["kernel_proc_mem"], "llvm")
+    assert (answer.code, answer.run["findings"]) == (3, [])
+    assert "finding(s) were withdrawn" in _told(answer)
+    assert not list((kv.folder / ".powercut" / "findings").glob("*.json"))
+
+
+def test_duplicate_bound_the_order_of_a_dump_counts_where_the_user_says_so(kv: Kv) -> None:
+    _build(kv, "slot_order_dump", bug=False, tracer="llvm", instrumented=True)
+    assert "--dump printed the right lines in another order" in _told(_judge(kv, Pair(), "llvm"))
+    answer = _judge(kv, Pair(more=("--ordered",)), "llvm")
+    assert answer.code == 1
+    assert {item["invariant"] for item in answer.run["findings"]} == {"structure"}
+    # It is shown again in the same sense.
+    assert kv.cli("reproduce", answer.run["findings"][0]["file"]).code == 1
+
+
+def test_random_recovery_the_assumptions_say_how_often_it_was_repeated(kv: Kv) -> None:
+    _build(kv, "random_recovery", bug=False, tracer="llvm", instrumented=True)
+    (sentence,) = (text for text in _judge(kv, Pair(), "llvm").run["assumptions"] if "function of its pool" in text)
+    assert "300 runs or more were repeated, half of them at other addresses" in sentence
+    assert "differs in 1 % of its runs" in sentence
+
+
+def test_no_power_cut_the_finding_blames_no_store(kv: Kv) -> None:
+    _build(kv, "no_power_cut", bug=True, tracer="llvm", instrumented=True)
+    findings = _judge(kv, PAIRS["no_power_cut"], "llvm").run["findings"]
+    assert [item["message"] for item in findings if "No power cut needed" in item["message"]]
+    assert all("the same after insert" in item["message"] for item in findings)
+
+
+def test_blocked_recovery_is_not_waited_for_again_and_again(kv: Kv) -> None:
+    _build(kv, "blocked_recovery", bug=True, tracer="llvm", instrumented=True)
+    run = _judge(kv, Pair(more=("--timeout", "5s")), "llvm").run
+    assert {item["invariant"] for item in run["findings"]} == {"recovery-hang"}
+    assert run["coverage"]["kind"] == "sampled"
+    assert run["seconds"] < 60

@@ -1,0 +1,188 @@
+"""What the tests of the real engine share: recording a scenario, exploring the trace, reading what came of it."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from powercut.base import paths
+from powercut.base.errors import PowercutError
+from powercut.engine import engine
+from powercut.engine.events import Module
+from powercut.findings.findings import make_record, symbolised
+from powercut.scenarios import catalog, plan, targets
+from powercut.scenarios.scenario import Scenario
+from powercut.symbols.symbolize import Symbolizer
+
+Json = dict[str, Any]
+#: Fields of events that say how long something took, or how much of it there was to do at some moment.
+WALL_CLOCK = frozenset({"seconds", "exploring_seconds", "stats"})
+VARIANTS = ("published", "hardened")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """One recorded run: a scenario on a target. A `variant` of None is the target's first."""
+
+    scenario: Scenario
+    target: str
+    variant: str | None
+    toggle: str | None = None
+
+    @property
+    def id(self) -> str:
+        return "-".join(part for part in (self.scenario.name, self.variant, self.toggle) if part)
+
+    def without_toggle(self) -> Subject:
+        return replace(self, toggle=None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exploration:
+    """What `powercut-engine explore` answered."""
+
+    events: list[Json]
+    dump: str | None = None
+
+    @property
+    def result(self) -> Json:
+        return next(event for event in self.events if event["event"] == "result")
+
+    @property
+    def findings(self) -> list[Json]:
+        """The findings, each key once, as it was told last (at its earliest crash point)."""
+        return list({event["key"]: event for event in self.events if event["event"] == "finding"}.values())
+
+    def located(self, symbolizer: Symbolizer) -> list[Json]:
+        """Findings and hygiene as records, with their lines of source."""
+        (*_, last) = (event["modules"] for event in self.events if event["event"] == "modules")
+        modules = [Module.model_validate(module) for module in last]
+        (run,) = (event for event in self.events if event["event"] == "run")
+        hygiene = [event for event in self.events if event["event"] == "hygiene"]
+        return [
+            *(make_record(event, modules, symbolizer, run=run) for event in self.findings),
+            *(symbolised(event, modules, symbolizer) for event in hygiene),
+        ]
+
+    @property
+    def invariants(self) -> set[str]:
+        names = {event["invariant"] for event in self.findings}
+        return names | {event["underlying"] for event in self.findings if event.get("underlying")}
+
+    def stable(self, *, ignoring: frozenset[str] = frozenset()) -> list[Json]:
+        """Events without progress and times, which differ from run to run; findings in the order of their keys."""
+        kept = [event for event in self.events if event["event"] not in ("progress", "finding")]
+        kept += sorted(self.findings, key=lambda event: str(event["key"]))
+        return [{k: v for k, v in event.items() if k not in WALL_CLOCK | ignoring} for event in kept]
+
+
+def require_engine() -> None:
+    try:
+        paths.engine()
+    except PowercutError as error:
+        pytest.skip(f"powercut-engine: {error.paragraph()}")
+
+
+def record(subject: Subject, folder: Path) -> Path:
+    """Records the run into `folder` and returns the trace."""
+    target = targets.find(subject.target)
+    variant = subject.variant or target.default_variants[0]
+    content = plan.build(target, variant=variant, scenario=subject.scenario, seed=1, toggle=subject.toggle)
+    plan_file, trace = folder / f"{subject.id}.json", folder / f"{subject.id}.pct"
+    plan_file.write_text(json.dumps(content), encoding="utf-8")
+    _run(["record", "--plan", str(plan_file), "--trace", str(trace)])
+    return trace
+
+
+def explore(trace: Path, *arguments: str, strategy: str = "read-driven", dump: bool = False) -> Exploration:
+    """Explores a trace. With `dump`, every distinct (crash point, depth, query, result) is kept as a line."""
+    given = ["explore", "--trace", str(trace), "--strategy", strategy, *arguments]
+    if not dump:
+        return Exploration(events=list(_run(given)))
+    path = trace.with_suffix(f".{strategy}.results")
+    events = list(_run([*given, "--dump-results", str(path)]))
+    text = path.read_text(encoding="utf-8")
+    path.unlink()
+    return Exploration(events=events, dump=text)
+
+
+@dataclass(frozen=True, order=True, kw_only=True)
+class BadAnswer:
+    """A line of --dump-violations, without the version of the obligation."""
+
+    query: str
+    result: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class BadAnswers:
+    """What a run found bad, by the versions of the obligation: after one power cut, and after one or more."""
+
+    first: dict[BadAnswer, set[int]]
+    any: dict[BadAnswer, set[int]]
+
+
+def bad_answers(trace: Path, *arguments: str, strategy: str = "read-driven") -> BadAnswers:
+    """Explores a trace and collects every distinct bad answer, before the oracle leaves out repeated ones.
+
+    Unlike a dump of all results, this leaves the explorer free to ask only what is new.
+    """
+    path = trace.with_suffix(f".{strategy}.violations")
+    path.unlink(missing_ok=True)
+    list(_run(["explore", "--trace", str(trace), "--strategy", strategy, *arguments, "--dump-violations", str(path)]))
+    found = BadAnswers(first={}, any={})
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
+        match = re.fullmatch(r"(first|nested) (.*) (\d+) ([0-9a-f]*)", line)
+        assert match is not None, line
+        depth, query, version, result = match.groups()
+        bad = BadAnswer(query=query, result=result)
+        found.any.setdefault(bad, set()).add(int(version))
+        if depth == "first":
+            found.first.setdefault(bad, set()).add(int(version))
+    path.unlink(missing_ok=True)
+    return found
+
+
+def trace_events(trace: Path) -> list[Json]:
+    """The records of a trace, in order."""
+    events = _lines(["dump", "--format", "json", "--trace", str(trace)])
+    return [event for event in events if event["event"] == "trace_event"]
+
+
+def _run(arguments: list[str]) -> list[Json]:
+    return [raw for _, raw in engine.stream(paths.engine(), arguments)]
+
+
+def _lines(arguments: list[str]) -> list[Json]:
+    """For commands whose events are no part of the package's own vocabulary."""
+    done = subprocess.run([paths.engine(), *arguments], capture_output=True, text=True, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def level_scenarios() -> Iterator[Scenario]:
+    """The core scenarios of Level hashing, without those for every map."""
+    for item in catalog.core("level"):
+        if item.content.targets == ["level"]:
+            yield item
+
+
+def gallery() -> Iterator[Subject]:
+    """Every planted bug in its own scenario: the gallery's, then the self-tests'."""
+    for item in [*catalog.known_bugs(), *catalog.self_tests()]:
+        bug = item.content.known_bug
+        assert bug is not None
+        target = bug.id.partition("/")[0]
+        yield Subject(scenario=item, target=target, variant=bug.variant, toggle=bug.toggle)
+
+
+def known_good() -> Iterator[Subject]:
+    for item in catalog.known_good():
+        for target in item.content.targets:
+            yield Subject(scenario=item, target=target, variant=None)

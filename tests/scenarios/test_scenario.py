@@ -1,0 +1,148 @@
+"""Scenario files: what is accepted, and that every mistake is named with its file and line."""
+
+from pathlib import Path
+
+import pytest
+
+from powercut.base.errors import UsageError
+from powercut.engine import events
+from powercut.scenarios import plan, scenario
+from powercut.scenarios.plan import option_text, option_values
+from powercut.scenarios.schema import MixStep
+from powercut.scenarios.targets import Target
+
+GOOD = """\
+schema = 1
+name = "x"
+summary = "One line."
+targets = ["level"]
+expect_marks = ["update.logged"]
+
+[config]
+top = 4
+hardened = true
+
+[pool]
+size = "2MiB"
+
+[[phase]]
+name = "warm-up"
+explore = false
+steps = [{ op = "insert", from = 1, to = 12 }]
+
+[[phase]]
+name = "update"
+cut_at = "move.copied"
+steps = [
+  { op = "update", keys = [5, 9] },
+  { op = "maintain", command = "expand" },
+  { op = "fill", limit = 200 },
+  { op = "until", mark = "move.top", limit = 200 },
+  { op = "mix", operations = 100, read = 0.5, update = 0.5 },
+]
+"""
+
+
+def load(folder: Path, text: str) -> scenario.Scenario:
+    path = folder / "x.toml"
+    path.write_text(text)
+    return scenario.load(path)
+
+
+def mistake(folder: Path, old: str, new: str) -> str:
+    assert old in GOOD
+    with pytest.raises(UsageError) as caught:
+        load(folder, GOOD.replace(old, new))
+    return str(caught.value)
+
+
+def test_everything_that_the_schema_shows_is_read(tmp_path: Path) -> None:
+    content = load(tmp_path, GOOD).content
+    assert content.pool.size == 2 << 20
+    assert (content.data.key_size, content.data.value_size) == (16, 15)
+    assert content.phases[1].cut_at == "move.copied"
+    mix = content.phases[1].steps[-1]
+    assert isinstance(mix, MixStep)
+    assert (mix.distribution, mix.theta) == ("zipfian", 0.99)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "message"),
+    [
+        ("summary =", "sumary =", 3, "unknown key 'sumary'. Did you mean 'summary'?"),
+        ("size = ", "sizes = ", 12, "unknown key 'sizes' in 'pool'. Did you mean 'size'?"),
+        ("cut_at", "cutat", 21, "unknown key 'cutat' in 'phase.1'. Did you mean 'cut_at'?"),
+        ('limit = 200 },\n  { op = "until"', 'limt = 200 },\n  { op = "until"', 25, "Did you mean 'limit'?"),
+        ("from = 1,", "form = 1,", 17, "unknown key 'form' in 'phase.0.steps.0'. Did you mean 'from'?"),
+        ('op = "maintain"', 'op = "maintian"', 24, "unknown op 'maintian'; did you mean 'maintain'?"),
+        ('"maintain", ', '"maintain", x = 1, ', 24, "unknown key 'x'"),
+        ("read = 0.5", "read = 0.6", 27, "add up to 1.1, not 1"),
+        ("to = 12", "to = 0", 17, "greater than or equal to 1"),
+        ("from = 1, to = 12", "from = 5, to = 3", 17, "'to' (3) is below 'from' (5)"),
+        ("from = 1, to = 12", "from = 5", 17, "'from' and 'to' go together"),
+        ("keys = [5, 9]", "keys = [5], from = 1, to = 2", 23, "name the keys once"),
+        ('["update.logged"]', '["update.logged", 7]', 5, "expect_marks.1: Input should be a valid string"),
+        ("keys = [5, 9]", "keys = [5, 0]", 23, "0 is no key; write a number from 1 on, 'zeros' or 'ones'"),
+        ("keys = [5, 9]", "keys = [true]", 23, "True is no key"),
+        ("keys = [5, 9]", 'keys = [5, "zeroes"]', 23, "'zeroes' is no key; did you mean 'zeros'?"),
+        ("keys = [5, 9]", 'keys = ["5"]', 23, "'5' is no key; write a number"),
+        ('"2MiB"', '"2MB"', 12, "'2MB' is not a size"),
+        ('"2MiB"', "5000", 11, "not a whole number of 4096-byte pages"),
+        ("schema = 1", "schema = 2", 1, "scenario version 2, this build reads 1"),
+        ("explore = false", "explore = 3", 16, "explore: "),
+        ('name = "update"', 'name = "warm-up"', 1, "two phases have the same name"),
+        ('name = "x"', 'name = "y"', 2, "named 'y', its file 'x'"),
+        ('summary = "One line."\n', "", 1, "the key 'summary' is missing"),
+        ("top = 4", "top = ", 8, "malformed TOML"),
+    ],
+)
+def test_mistakes_are_named_with_their_line(tmp_path: Path, old: str, new: str, line: int, message: str) -> None:
+    said = mistake(tmp_path, old, new)
+    assert message in said
+    assert f"x.toml:{line}: " in said
+
+
+def test_not_utf8_and_missing(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(UsageError, match="not UTF-8"):
+        scenario.load(tmp_path / "x.toml")
+    with pytest.raises(UsageError, match="No such file"):
+        scenario.load(tmp_path / "y.toml")
+
+
+def test_plan_fills_in_defaults_and_spells_booleans_as_the_target_does(tmp_path: Path) -> None:
+    description = events.TargetDescription(
+        name="level", variants=["hardened"], options=["hardened=off|on: x", "top=4|...: y"]
+    )
+    target = Target(library=Path("/lib/x.so"), description=description)
+    made = plan.build(target, variant="hardened", scenario=load(tmp_path, GOOD), seed=7, toggle="swap")
+    assert made["target"]["options"] == {"top": "4", "hardened": "on", "bug": "swap"}
+    assert made["seed"] == 7
+    first, second = made["scenario"]["phases"]
+    assert first == {
+        "name": "warm-up", "explore": False, "cut_at": None, "steps": [{"op": "insert", "from": 1, "to": 12}],
+    }  # fmt: skip
+    assert second["steps"][0] == {"op": "update", "keys": [5, 9]}
+    assert second["steps"][4]["distribution"] == "zipfian"
+
+
+def test_plan_carries_the_names_of_keys(tmp_path: Path) -> None:
+    target = Target(
+        library=Path("/lib/x.so"), description=events.TargetDescription(name="level", variants=["hardened"], options=[])
+    )
+    given = load(tmp_path, GOOD.replace("keys = [5, 9]", 'keys = ["zeros", "ones", 5]'))
+    made = plan.build(target, variant="hardened", scenario=given, seed=1)
+    assert made["scenario"]["phases"][1]["steps"][0] == {"op": "update", "keys": ["zeros", "ones", 5]}
+
+
+@pytest.mark.parametrize(
+    ("allowed", "text"),
+    [(["on", "off"], "on"), (["0", "1"], "1"), (["yes", "no"], "yes"), (["true"], "true"), ([], "true")],
+)
+def test_booleans(allowed: list[str], text: str) -> None:
+    assert option_text(True, allowed) == text
+
+
+def test_option_lines() -> None:
+    description = events.TargetDescription(name="x", variants=["a"], options=["top=4|2|...: buckets: many", "strange"])
+    assert option_values(description) == {"top": ["4", "2", "..."]}

@@ -1,0 +1,1 @@
+"""Benchmarks: what `make bench` measures, and the page that it writes (`docs/performance.md`)."""

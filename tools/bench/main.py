@@ -1,0 +1,142 @@
+"""`make bench`: measures and writes docs/performance.md. `python -m tools.bench [--only SECTION]… [--full]`.
+
+Each section is a module with `measure` and `markdown`; those about growth draw a chart as well. What is measured
+stands between markers on the page, and the rest of the page is written by people.
+"""
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from powercut.base import paths
+from powercut.base.errors import PowercutError
+from powercut.cli import output
+from tools.bench import (
+    behaviours as bench_behaviours,
+)
+from tools.bench import (
+    bugs as bench_bugs,
+)
+from tools.bench import (
+    capture as bench_capture,
+)
+from tools.bench import (
+    execution as bench_execution,
+)
+from tools.bench import (
+    length as bench_length,
+)
+from tools.bench import (
+    machine as bench_machine,
+)
+from tools.bench import (
+    page as bench_page,
+)
+from tools.bench import (
+    pending as bench_pending,
+)
+from tools.bench import (
+    program_mode as bench_program_mode,
+)
+from tools.bench import (
+    rate as bench_rate,
+)
+from tools.bench import (
+    schemes as bench_schemes,
+)
+from tools.bench import (
+    valgrind as bench_valgrind,
+)
+
+Values = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """One part of the page."""
+
+    measure: Callable[[argparse.Namespace], Values]
+    markdown: Callable[[Values], str]
+    chart: Callable[[Values], str] | None = None
+
+
+def _capture_table(values: Values) -> str:
+    return bench_page.table(["figure", "measured"], [[name.replace("_", " "), value] for name, value in values.items()])
+
+
+SECTIONS = {
+    "length": Section(
+        measure=lambda given: bench_length.measure(full=given.full, jobs=given.jobs),
+        markdown=bench_length.markdown,
+        chart=bench_length.chart,
+    ),
+    "pending": Section(
+        measure=lambda given: bench_pending.measure(jobs=given.jobs),
+        markdown=bench_pending.markdown,
+        chart=bench_pending.chart,
+    ),
+    "schemes": Section(
+        measure=lambda given: bench_schemes.measure(jobs=given.jobs),
+        markdown=bench_schemes.markdown,
+        chart=bench_schemes.chart,
+    ),
+    "behaviours": Section(
+        measure=lambda given: bench_behaviours.measure(jobs=given.jobs), markdown=bench_behaviours.markdown
+    ),
+    "execution": Section(
+        measure=lambda given: bench_execution.measure(repeat=given.repeat), markdown=bench_execution.markdown
+    ),
+    "capture": Section(
+        measure=lambda given: bench_capture.measure(
+            operations=bench_capture.OPERATIONS if given.full else bench_capture.OPERATIONS // 10, repeat=given.repeat
+        ),
+        markdown=_capture_table,
+    ),
+    "rate": Section(measure=lambda given: bench_rate.measure(repeat=given.repeat), markdown=bench_rate.markdown),
+    "program": Section(
+        measure=lambda given: bench_program_mode.measure(repeat=given.repeat), markdown=bench_program_mode.markdown
+    ),
+    "valgrind": Section(
+        measure=lambda given: bench_valgrind.measure(repeat=given.repeat), markdown=bench_valgrind.markdown
+    ),
+    "bugs": Section(
+        measure=lambda given: bench_bugs.measure(given.bug_operations, jobs=given.jobs), markdown=bench_bugs.markdown
+    ),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tools.bench", description="Measures, writes the page.")
+    parser.add_argument("--only", action="append", choices=SECTIONS, help="this section (default all)")
+    parser.add_argument("--full", action="store_true", help="the workloads of 10^6 operations as well")
+    parser.add_argument("--jobs", type=int, default=2, help="worker processes (default 2)")
+    parser.add_argument("--repeat", type=int, default=3, help="repetitions of short measurements; the fastest counts")
+    parser.add_argument("--bug-operations", type=int, default=10_000, help="length of the runs with planted bugs")
+    parser.add_argument("--page", type=Path, default=None, help="page to write (default docs/performance.md)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    given = parser.parse_args(argv)
+    given.repeat = max(given.repeat, 1)
+    page = given.page or paths.home() / "docs" / "performance.md"
+    all_values: Values = {"machine": bench_machine.sentence()}
+    try:
+        for name in given.only or SECTIONS:
+            section = SECTIONS[name]
+            values = all_values[name] = section.measure(given)
+            content = f"Measured on {all_values['machine']}.\n\n{section.markdown(values)}"
+            bench_page.write_section(page, name, content)
+            if section.chart is not None:
+                bench_page.write_file(page.with_name(f"{page.stem}-{name}.svg"), section.chart(values))
+            if not given.json:
+                print(f"{name}\n\n{section.markdown(values)}\n", flush=True)
+    except PowercutError as error:
+        output.say_error(error)
+        return error.exit_code
+    if given.json:
+        output.print_json(all_values)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,53 @@
+"""docs/performance.md: what people wrote stays, what was measured stands between markers, a pair for each section."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from powercut.base.errors import UsageError
+from powercut.findings.findings import unwritable
+
+
+def cell(value: object) -> str:
+    """A value as a table shows it: digits grouped, three significant ones of a fraction."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    return str(value).replace("|", "\\|")
+
+
+def table(titles: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """A Markdown table; columns of numbers are aligned to the right."""
+    first = rows[0] if rows else ()
+    right = [isinstance(value, int | float) and not isinstance(value, bool) for value in first]
+    rule = ["---:" if number else "---" for number in right] if rows else ["---"] * len(titles)
+    lines = [titles, rule, *[[cell(value) for value in row] for row in rows]]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def write_section(page: Path, name: str, content: str) -> None:
+    """Replaces what stands between the markers of the section `name`."""
+    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+    try:
+        text = page.read_text(encoding="utf-8")
+        before, found, rest = text.partition(begin)
+        _, closed, after = rest.partition(end)
+        if not (found and closed):
+            raise UsageError(
+                f"the page has no place for '{name}'",
+                where=str(page),
+                next_step=f"Add the lines '{begin}' and '{end}'.",
+            )
+        page.write_text(f"{before}{begin}\n{content}\n{end}{after}", encoding="utf-8")
+    except OSError as error:
+        raise unwritable(page, error) from error
+
+
+def write_file(path: Path, content: str) -> None:
+    """Writes a chart beside the page."""
+    try:
+        path.write_text(content, encoding="utf-8")
+    except OSError as error:
+        raise unwritable(path, error) from error

@@ -1,0 +1,59 @@
+"""Writes docs/cli.md from the `--help` of every command: `python -m tools.docs [FILE]`.
+
+A test fails when the file does not say what the commands say, so no option stays undocumented.
+"""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from powercut.base import paths
+from powercut.cli.main import app
+
+_HEADER = """\
+# The command line
+
+Written from `--help` by `make docs`; do not edit.
+
+Exit codes of every command: 0 clean and complete, 1 findings, 2 usage or configuration, 3 incomplete or
+unknown. Of several runs the worst counts, in the order 2, 1, 3, 0. Data goes to stdout; messages and
+progress go to stderr; `NO_COLOR` is honoured.
+"""
+_WIDTH = 100
+
+
+def render() -> str:
+    """The whole page."""
+    root: Any = typer.main.get_command(app)
+    return "\n".join([_HEADER, *_sections(root, "powercut", parent=None)])
+
+
+def _sections(command: Any, name: str, *, parent: Any) -> list[str]:
+    """The command's own section, and those of its commands."""
+    options = {"terminal_width": _WIDTH, "max_content_width": _WIDTH, "color": False}
+    # resilient_parsing: nothing is run, and required arguments may be absent.
+    with command.make_context(name, [], parent=parent, resilient_parsing=True, **options) as context:
+        text = "\n".join(line.rstrip() for line in command.get_help(context).rstrip().splitlines())
+        sections = [f"## {context.command_path}\n\n```text\n{text}\n```\n"]
+        for inner in command.list_commands(context) if hasattr(command, "list_commands") else ():
+            sections += _sections(command.get_command(context, inner), inner, parent=context)
+    return sections
+
+
+def page() -> Path:
+    """Where the page lies."""
+    return paths.home() / "docs" / "cli.md"
+
+
+def main() -> int:
+    path = Path(sys.argv[1]) if len(sys.argv) > 1 else page()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(render(), encoding="utf-8")
+    print(path)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
