@@ -13,7 +13,7 @@ PYTHON := .venv/bin/python
 # The conformance programs stay as they are: their goldens name lines.
 CPP_FILES = $(shell git ls-files '*.cc' '*.h' '*.c' '*.cpp' ':!tracer/llvm/tests/programs')
 
-.PHONY: help setup build run test test-fast test-long mutants fuzz litmus goldens bench pin coverage lint typecheck check format docs screenshots clean
+.PHONY: help setup build run test test-fast test-long mutants fuzz litmus goldens bench pin coverage lint tidy typecheck check format docs screenshots clean
 
 help:  ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -77,16 +77,18 @@ coverage: setup build  ## Lines of each scheme's protocol that its core scenario
 	@ninja -C $(BUILD) -j $(JOBS) powercut_coverage
 	@$(PYTHON) -m tools.coverage
 
-lint: setup build  ## Run ruff, clang-format and clang-tidy
+lint: setup  ## Run ruff and clang-format
 	@$(PYTHON) -m ruff check .
 	@$(PYTHON) -m ruff format --check .
 	@clang-format-19 --dry-run -Werror $(CPP_FILES)
+
+tidy: setup build  ## Run clang-tidy over the C++ sources (half an hour)
 	@tools/tidy.sh $(BUILD) $(JOBS)
 
 typecheck: setup  ## Run mypy --strict
 	@$(PYTHON) -m mypy
 
-check: lint typecheck test  ## Everything that must pass before a commit
+check: lint typecheck test  ## Everything that must pass before a commit, and what continuous integration runs
 
 format: setup  ## Format and mend what ruff and clang-format can mend
 	@$(PYTHON) -m ruff check --fix --quiet . || true

@@ -21,7 +21,7 @@ from powercut.necessity import drop, record
 from powercut.necessity.baseline import Baseline, prepare
 from powercut.necessity.sites import Site
 from powercut.necessity.verdict import Shown, judge
-from powercut.runs import batch
+from powercut.runs import stopping
 from powercut.runs.applicability import SetAside, set_aside, summary, unjudged
 from powercut.runs.runner import Context, Request
 
@@ -113,7 +113,7 @@ class _Analysis:
     def _carry_out(self, tasks: Sequence[Callable[[], dict[str, Any]]], *, jobs: int) -> list[Future[dict[str, Any]]]:
         if not tasks or self._context.interrupt.requested:
             return []
-        with batch.stoppable(tasks, jobs=jobs, stop=self._context.interrupt.request) as futures:
+        with stopping.stoppable(tasks, jobs=jobs, stop=self._context.interrupt.request) as futures:
             for future in futures:
                 # Waits. A mistake of the user's ends everything here.
                 with contextlib.suppress(CancelledError, Interrupted, HarnessError):

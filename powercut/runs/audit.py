@@ -14,7 +14,7 @@ from typing import Any
 from powercut.base.errors import HarnessError, PowercutError
 from powercut.base.exit_codes import ExitCode, worst
 from powercut.engine import engine, events
-from powercut.runs import batch
+from powercut.runs import stopping
 from powercut.runs.applicability import WithoutRuns, summary, unjudged
 from powercut.runs.runner import Context, Request, record
 
@@ -83,7 +83,7 @@ def run_all(
         outcome.interrupted = True
         context.interrupt.request()
 
-    with batch.stoppable(tasks, jobs=jobs, stop=stop) as futures:
+    with stopping.stoppable(tasks, jobs=jobs, stop=stop) as futures:
         for (request, _), future in zip(wanted, futures, strict=True):
             _take(request, future, outcome, on_audit)
     outcome.errors += unjudged([request for request, _ in wanted], outcome.aside)

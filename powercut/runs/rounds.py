@@ -17,17 +17,16 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from powercut.base.errors import PowercutError
 from powercut.engine.options import Budget
 from powercut.findings.findings import contradict
 from powercut.runs import runner
+from powercut.runs.outcome import Outcome, unstarted
 from powercut.runs.runner import Context, Request
+from powercut.runs.stopping import stoppable
 from powercut.runs.time_shares import TimeShares
-
-if TYPE_CHECKING:
-    from powercut.runs.batch import Outcome
 
 SMOKE = "prefix"
 #: Shorter parts are not worth the start of an engine, in seconds.
@@ -64,7 +63,7 @@ class _State:
 def run_all(
     requests: Sequence[Request],
     context: Context,
-    outcome: "Outcome",
+    outcome: Outcome,
     *,
     seconds: float,
     jobs: int,
@@ -72,8 +71,6 @@ def run_all(
     on_run: Callable[[dict[str, Any]], None],
 ) -> None:
     """Carries out the requests within `seconds`, and puts their records into the outcome, in their order."""
-    from powercut.runs.batch import stoppable  # which calls this function
-
     slots = max(1, min(jobs, len(requests)))
     states = [_State(order=order, request=request) for order, request in enumerate(requests)]
     whole = TimeShares(0.0, slots)
@@ -181,14 +178,12 @@ def _is_cached(run: dict[str, Any]) -> bool:
 def _hand_over(
     state: _State,
     context: Context,
-    outcome: "Outcome",
+    outcome: Outcome,
     on_run: Callable[[dict[str, Any]], None],
     *,
     seconds: float,
     of: int,
 ) -> None:
-    from powercut.runs.batch import unstarted
-
     run = state.run or unstarted(state.request)
     _join(run, state, context)
     run["smoke"] = state.smoke

@@ -12,8 +12,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "replayer/crash_points.h"
-#include "replayer/frontier.h"
+#include "replayer/crash_points/crash_points.h"
+#include "replayer/crash_points/frontier.h"
 
 namespace powercut {
 namespace {

@@ -29,8 +29,6 @@
 
 namespace powercut {
 
-inline constexpr uint64_t kLineSize = 64;
-
 // How a store that is more than one aligned word may be torn.
 enum class AtomPolicy : uint8_t {
   kAny,        // 8-byte pieces persist in any order; those of mem* calls are cut where its moves are

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "boost/multiprecision/cpp_int.hpp"
-#include "replayer/executor.h"
+#include "replayer/executor/executor.h"
 
 namespace powercut {
 

@@ -2,7 +2,7 @@
 
 A valid input is changed in its bytes or in its structure, and given to the code of the command that reads it. It must
 be taken or be refused with a PowercutError; anything else that is raised is a traceback for somebody. The same seed
-gives the same mutants. What the engine reads is mutated by `powercut-mutants` (checker/native/fuzz).
+gives the same mutants. What the engine reads is mutated by `powercut-mutants` (engine/fuzz).
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""What the engine's executable offers to the libraries that it loads (checker/native/exports.map)."""
+"""What the engine's executable offers to the libraries that it loads (engine/exports.map)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import subprocess
 
 from powercut.base import paths
 
-#: The C++ library asks the processor itself for these (replayer/virtual_world.cc).
+#: The C++ library asks the processor itself for these (tracer/world/virtual_world.cc).
 STAND_INS = {"_ZNSt13random_device9_M_getvalEv"}
 
 

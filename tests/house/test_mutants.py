@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -63,241 +64,241 @@ MUTANTS = (
     ),
     Mutant(
         name="frontier-does-not-tell-of-growth",
-        file="replayer/frontier.cc",
+        file="replayer/crash_points/frontier.cc",
         old="changes_.push_back({.line = set.line, .grew = true,",
         new="if (false) changes_.push_back({.line = set.line, .grew = true,",
     ),
     Mutant(
         name="store-does-not-hide-the-medium",
-        file="replayer/executor.cc",
+        file="replayer/executor/executor.cc",
         old="u.diff &= ~mask;",
         new="",
     ),
     Mutant(
         name="deciding-overwrites-what-was-stored",
-        file="replayer/executor.cc",
+        file="replayer/executor/executor.cc",
         old="  u.diff = diff & ~u.written;\n  write_line(u.set->line, first, ~u.written);",
         new="  u.diff = diff & ~u.written;\n  write_line(u.set->line, first, ~uint64_t{0});",
     ),
     Mutant(
         name="undo-keeps-decisions",
-        file="replayer/executor.cc",
+        file="replayer/executor/executor.cc",
         old="undecided_[decided_.back().index] = decided_.back().old;",
         new="",
     ),
     Mutant(
         name="journal-not-undone",
-        file="replayer/executor.cc",
+        file="replayer/executor/executor.cc",
         old="std::memcpy(reinterpret_cast<void*>(words_.back().address), &words_.back().old, 8);",
         new="",
     ),
     Mutant(
         name="choice-keeps-all-candidates",
-        file="replayer/executor.cc",
+        file="replayer/executor/executor.cc",
         old="== value) alive.push_back(index);",
         new="== value || true) alive.push_back(index);",
     ),
     Mutant(
         name="narrowing-keeps-all-candidates",
-        file="replayer/executor.cc",
+        file="replayer/executor/executor.cc",
         old="if (std::binary_search(keep.begin(), keep.end(), alive_at(u, i))) alive.push_back(alive_at(u, i));",
         new="alive.push_back(alive_at(u, i));",
     ),
     Mutant(
         name="narrowing-keeps-the-old-contents",
-        file="replayer/executor.cc",
+        file="replayer/executor/executor.cc",
         old="if (std::binary_search(keep.begin(), keep.end(), alive_at(u, i)))",
         new="if (!std::binary_search(keep.begin(), keep.end(), alive_at(u, i)))",
     ),
     Mutant(
         name="heap-of-a-leaf-not-restored",
-        file="replayer/executor.cc",
+        file="replayer/executor/executor.cc",
         old="std::memcpy(reinterpret_cast<void*>(arena.begin), heap.data(), heap.size());",
         new="",
     ),
     Mutant(
         name="stores-count-as-reads-of-the-medium",
-        file="replayer/executor.cc",
+        file="replayer/executor/executor.cc",
         old="if (follows_path()) first_seen(line, line_mask(offset % kLineSize, length));",
         new="",
     ),
     Mutant(
         name="trie-ignores-values",
-        file="replayer/recovery_trie.cc",
+        file="replayer/explorer/recovery_trie.cc",
         old="if (!place.branch || node.child == 0 || node.value == place.value) return node.child;",
         new="return node.child;",
     ),
     Mutant(
         name="contradiction-not-noticed",
-        file="replayer/recovery_trie.cc",
+        file="replayer/explorer/recovery_trie.cc",
         old="(kind == Kind::kStore && node.extra != extra);",
         new="(kind == Kind::kStore && node.extra != extra);\n    contradicted_ = false;",
     ),
     Mutant(
         name="trie-does-not-replay-stores",
-        file="replayer/trie_explorer.cc",
+        file="replayer/explorer/trie_explorer.cc",
         old="        executor_->replay_store(step.at, step.stored);\n        if (executor_",
         new="        if (executor_",
     ),
     Mutant(
         name="trie-forgets-flushes",
-        file="replayer/trie_explorer.cc",
+        file="replayer/explorer/trie_explorer.cc",
         old="way->pending.flush(0, step.at, step.flush);",
         new="",
     ),
     Mutant(
         name="no-cut-before-a-fence",
-        file="replayer/trie_explorer.cc",
+        file="replayer/explorer/trie_explorer.cc",
         old="!way->pending.raised_by_fence(0).empty()) cut();",
         new="!way->pending.raised_by_fence(0).empty()) {}",
     ),
     Mutant(
         name="no-cut-after-recovery",
-        file="replayer/trie_explorer.cc",
+        file="replayer/explorer/trie_explorer.cc",
         old="if (depth < options_.nested && !way.stores.empty()) {",
         new="if (false && depth < options_.nested && !way.stores.empty()) {",
     ),
     Mutant(
         name="every-cut-taken-for-known",
-        file="replayer/trie_explorer.cc",
+        file="replayer/explorer/trie_explorer.cc",
         old="if (!added && known->second <= depth) return false;",
         new="if (!added) return false;",
     ),
     Mutant(
         name="media-of-cuts-not-told-apart",
-        file="replayer/trie_explorer.cc",
+        file="replayer/explorer/trie_explorer.cc",
         old="for (const LineSet* set : sets) medium_[set->line] = digest_of(*set);",
         new="for (const LineSet* set : sets) medium_[set->line] = set->contents.size();",
     ),
     Mutant(
         name="globals-of-a-leaf-not-restored",
-        file="replayer/trie_explorer.cc",
+        file="replayer/explorer/trie_explorer.cc",
         old="for (const auto& [address, value] : state.globals) executor_->set_word(address, value);",
         new="",
     ),
     Mutant(
         name="steady-never-cleared",
-        file="replayer/trie_explorer.cc",
+        file="replayer/explorer/trie_explorer.cc",
         old="steady_ = steady_ && !concerns_steady(change);",
         new="",
     ),
     Mutant(
         name="steady-in-spite-of-branches",
-        file="replayer/trie_explorer.cc",
+        file="replayer/explorer/trie_explorer.cc",
         old="steady_ = usable && !way.branched &&",
         new="steady_ = usable &&",
     ),
     Mutant(
         name="trace-changes-not-told-to-views",
-        file="replayer/trie_explorer.cc",
+        file="replayer/explorer/trie_explorer.cc",
         old="        leaf_queries_.trace_changed(change);",
         new="",
     ),
     Mutant(
         name="a-second-change-forgets-the-first",
-        file="replayer/leaf_queries.cc",
+        file="replayer/explorer/leaf_queries.cc",
         old="    if (added) {\n      if (change.grew) {",
         new="    since = {};\n    {\n      if (change.grew) {",
     ),
     Mutant(
         name="prefix-of-a-line-not-kept",
-        file="replayer/leaf_queries.cc",
+        file="replayer/explorer/leaf_queries.cc",
         old="since.contents.assign(old.begin(), old.begin() + since.prefix);",
         new="since.contents.assign(old.begin(), old.end());",
     ),
     Mutant(
         name="own-lines-not-compared",
-        file="replayer/leaf_queries.cc",
+        file="replayer/explorer/leaf_queries.cc",
         old="for (const auto& [line, contents] : own_) compare(line);",
         new="",
     ),
     Mutant(
         name="own-lines-of-the-view-not-compared",
-        file="replayer/leaf_queries.cc",
+        file="replayer/explorer/leaf_queries.cc",
         old="for (const auto& [line, contents] : view.own) compare(line);",
         new="",
     ),
     Mutant(
         name="narrowing-two-lines-at-once",
-        file="replayer/leaf_queries.cc",
+        file="replayer/explorer/leaf_queries.cc",
         old="      state.narrow = false;\n    }\n  };",
         new="    }\n  };",
     ),
     Mutant(
         name="tightened-obligations-ignored",
-        file="replayer/leaf_queries.cc",
+        file="replayer/explorer/leaf_queries.cc",
         old="if (first_leaf_) whole.insert(obliged_.begin(), obliged_.end());",
         new="",
     ),
     Mutant(
         name="views-kept-in-spite-of-obligations",
-        file="replayer/leaf_queries.cc",
+        file="replayer/explorer/leaf_queries.cc",
         old="if (!obliged_.empty()) views_.resize(1);",
         new="",
     ),
     Mutant(
         name="obligations-do-not-wait-for-a-leaf",
-        file="replayer/leaf_queries.cc",
+        file="replayer/explorer/leaf_queries.cc",
         old="if (!first_leaf_) obliged_.clear();",
         new="obliged_.clear();",
     ),
     Mutant(
         name="new-groups-not-asked",
-        file="replayer/leaf_queries.cc",
+        file="replayer/explorer/leaf_queries.cc",
         old="for (uint32_t i = view.groups[kind]; i < count_[kind]; ++i) {",
         new="for (uint32_t i = count_[kind]; i < count_[kind]; ++i) {",
     ),
     Mutant(
         name="changed-heap-not-noticed",
-        file="replayer/leaf_queries.cc",
+        file="replayer/explorer/leaf_queries.cc",
         old="if (view.state != state_ && was != is && !heap_followed_) {",
         new="if (false) {",
     ),
     Mutant(
         name="changed-globals-not-noticed",
-        file="replayer/leaf_queries.cc",
+        file="replayer/explorer/leaf_queries.cc",
         old=" || view.state->globals != state_->globals) {",
         new=") {",
     ),
     Mutant(
         name="views-that-only-look-alike",
-        file="replayer/leaf_queries.cc",
+        file="replayer/explorer/leaf_queries.cc",
         old="    lines += XXH3",
         new="    if (line > 0) continue;\n    lines += XXH3",
     ),
     Mutant(
         name="novelty-ignores-the-mask",
-        file="replayer/novelty.cc",
+        file="replayer/executor/novelty.cc",
         old="if ((any_ & mask) == 0) return false;",
         new="if (any_ == 0 || (mask & 1) == 0) return false;",
     ),
     Mutant(
         name="novelty-compares-with-one-content",
-        file="replayer/novelty.cc",
+        file="replayer/executor/novelty.cc",
         old="if (!fresh) break;\n",
         new="break;\n",
     ),
     Mutant(
         name="novelty-passes-over-what-is-gone",
-        file="replayer/novelty.cc",
+        file="replayer/executor/novelty.cc",
         old="if (both) compare(now, before);",
         new="",
     ),
     Mutant(
         name="read-index-keeps-the-first-mask",
-        file="replayer/read_index.cc",
+        file="replayer/explorer/read_index.cc",
         old="reader.low = static_cast<uint32_t>(known_mask);",
         new="",
     ),
     Mutant(
         name="read-index-drops-readers",
-        file="replayer/read_index.cc",
+        file="replayer/explorer/read_index.cc",
         old="readers.any |= mask;\n  if (readers.everyone) return;",
         new="readers.any |= mask;\n  if (readers.everyone || readers.groups.size() > 1) return;",
     ),
     Mutant(
         name="everyone-is-nobody",
-        file="replayer/read_index.cc",
+        file="replayer/explorer/read_index.cc",
         old="readers.everyone = true;",
         new="",
     ),
@@ -309,126 +310,127 @@ MUTANTS = (
     ),
     Mutant(
         name="truncated-set-is-complete",
-        file="checker/native/exploration.cc",
+        file="checker/exploration/exploration.cc",
         old="if (follower_->frontier().truncated() || executor_.truncated()) result_.counts.complete = false;",
         new="",
     ),
     Mutant(
         name="truncated-set-of-a-nested-cut-is-complete",
-        file="replayer/executor.cc",
+        file="replayer/executor/executor.cc",
         old="truncated_ = truncated_ || set.truncated;\n    if (set.contents.size() == 1",
         new="if (set.contents.size() == 1",
     ),
     Mutant(
         name="intruder-has-no-wake",
-        file="replayer/leaf_queries.cc",
+        file="replayer/explorer/leaf_queries.cc",
         old="if (taken_ != nullptr) taken_->add(executor_->take_writes(leaf_));",
         new="if (taken_ != nullptr) executor_->take_writes(leaf_);",
     ),
     Mutant(
         name="wake-only-of-what-changed",
-        file="replayer/executor.cc",
+        file="replayer/executor/executor.cc",
         old="if (const uint64_t kept = mask & (changed | ~loaded)) (*lines)[line] = kept;",
         new="if (const uint64_t kept = mask & changed) (*lines)[line] = kept;",
     ),
     Mutant(
         name="wake-of-the-view-forgotten-when-narrowed",
-        file="replayer/leaf_queries.cc",
+        file="replayer/explorer/leaf_queries.cc",
         old="all->add(*left);",
         new="*all = *left;",
     ),
     Mutant(
         name="bystanders-only-when-the-intruder-is-asked",
-        file="replayer/leaf_queries.cc",
+        file="replayer/explorer/leaf_queries.cc",
         old="in_either(here, in_both(all, hits[i].keys))",
         new="here",
     ),
     Mutant(
         name="bystanders-only-when-their-key-is-hit",
-        file="replayer/leaf_queries.cc",
+        file="replayer/explorer/leaf_queries.cc",
         old="if (hits[i].intruder) here =",
         new="if (false) here =",
     ),
     Mutant(
         name="lookups-that-write-disturb-nobody",
-        file="replayer/leaf_queries.cc",
+        file="replayer/explorer/leaf_queries.cc",
         old="if (!own.empty()) restless_.insert(group.index);",
         new="",
     ),
     Mutant(
         name="a-functional-bug-in-the-middle-of-an-operation",
-        file="checker/native/functional_check.cc",
+        file="checker/findings/functional_check.cc",
         old="if (follower_->history().in_flight()) {",
         new="if (false) {",
     ),
     Mutant(
         name="unfinished-operations-must-have-happened",
-        file="checker/native/history.cc",
+        file="checker/oracle/history.cc",
         old="key.possible = kAbsent;",
         new="key.acknowledged = kAbsent;",
     ),
     Mutant(
         name="lost-items-are-legal",
-        file="checker/native/invariants.cc",
+        file="checker/oracle/invariants.cc",
         old="if (key.legal(kAbsent)) return std::nullopt;",
         new="return std::nullopt;",
     ),
     Mutant(
         name="one-copy-too-many-is-legal",
-        file="checker/native/invariants.cc",
+        file="checker/oracle/invariants.cc",
         old="if (copies.size() > traits.copy_bound) {",
         new="if (copies.size() > traits.copy_bound + 1) {",
     ),
     Mutant(
         name="judge-takes-any-bytes",
-        file="checker/native/level_contents.cc",
+        file="replayer/executor/level_contents.cc",
         old="std::find(contents.begin(), contents.end(), content) == contents.end()",
         new="false",
     ),
     Mutant(
         name="judge-takes-the-floor-for-visible",
-        file="checker/native/level_contents.cc",
+        file="replayer/executor/level_contents.cc",
         old="set.contents[take == Take::kVisible ? set.visible : 0]",
         new="set.contents[0]",
     ),
     Mutant(
         name="judge-ends-a-range-early",
-        file="checker/native/judge_requests.cc",
+        file="checker/replay/judge_requests.cc",
         old="here <= request->last",
         new="here < request->last",
     ),
     Mutant(
         name="judge-takes-a-nested-cut-for-a-first",
-        file="checker/native/image_judge.cc",
+        file="checker/replay/image_judge.cc",
         old="violations(recovered, !request.image.nested.empty())",
         new="violations(recovered, false)",
     ),
     Mutant(
         name="edit-loses-inserts-behind-moved-events",
-        file="checker/native/trace_editor.cc",
+        file="checker/edit/trace_editor.cc",
         old="append_known(find(moved)->view());\n        append_inserts(moved);",
         new="append_known(find(moved)->view());",
     ),
     Mutant(
         name="edit-moves-past-the-same-bytes",
-        file="checker/native/trace_editor.cc",
+        file="checker/edit/trace_editor.cc",
         old="if (overlaps) {",
         new="if (false) {",
     ),
     Mutant(
         name="edit-moves-past-the-end-of-an-operation",
-        file="checker/native/trace_editor.cc",
+        file="checker/edit/trace_editor.cc",
         old="if (holds_up(passed, event.thread)) {",
         new="if (false) {",
     ),
     Mutant(
         name="edit-flushes-all-lines-but-the-last",
-        file="checker/native/trace_editor.cc",
+        file="checker/edit/trace_editor.cc",
         old="line <= last_line(*insert->flush); ++line",
         new="line < last_line(*insert->flush); ++line",
     ),
 )
-PROGRAMS = ("bin/powercut-engine", "bin/powercut_replayer_test", "bin/powercut_checker_test")
+ROOMS = ("base", "world", "record", "view", "replayer", "checker", "commands")  # those whose tests run in seconds
+PROGRAMS = ("bin/powercut-engine", *(f"bin/powercut_{room}_test" for room in ROOMS))
 SUITES = ("gtests", "edits", "gallery", "litmus", "agreement")  # the quick ones first
 
 
@@ -470,6 +472,9 @@ def make(mutant: Mutant, build: Path, out: Path) -> None:
     compiled = mutated.with_suffix(".o")
     database = json.loads(_run(["ninja", "-C", str(build), "-t", "compdb"]))
     command = next(shlex.split(e["command"]) for e in database if e["file"] == str(source) and " -c " in e["command"])
+    room = re.search(r"/(powercut_\w+)\.dir/", command[command.index("-o") + 1])
+    assert room is not None, command
+    library = f"lib/lib{room[1]}.a"
     # A mutant may leave a variable or parameter unused.
     _run([*_given(command, {"-o": str(compiled), "-c": str(mutated)}), "-Wno-error"], folder=build)
     (out / "bin").mkdir()
@@ -477,7 +482,6 @@ def make(mutant: Mutant, build: Path, out: Path) -> None:
     for program in PROGRAMS:
         text = _run(["ninja", "-C", str(build), "-t", "commands", "-s", program]).strip().splitlines()[-1]
         words = shlex.split(text.split("&&")[1])
-        library = f"lib/libpowercut_{Path(mutant.file).parts[0]}.a"
         if library not in words:  # the replayer knows nothing of the checker
             shutil.copy2(build / program, out / program)
             continue

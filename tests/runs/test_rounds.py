@@ -10,6 +10,7 @@ from powercut.base.exit_codes import ExitCode
 from powercut.cli.main import main
 from powercut.engine.options import Budget, ExploreOptions
 from powercut.runs import batch, rounds, runner
+from powercut.runs.outcome import unstarted
 from powercut.runs.runner import Request
 from powercut.runs.time_shares import TimeShares
 from tests.real_engine import require_engine
@@ -118,7 +119,7 @@ class Engine:
 
     def __call__(self, asked: Request, context: Any, *, order: int = 0) -> dict[str, Any]:
         self.asked.append((asked.name, asked.options.strategy))
-        run = batch.unstarted(asked)
+        run = unstarted(asked)
         run.update(interrupted=False, **self.said[asked.name].pop(0))
         run["findings"] = [context.store.put(dict(item), order=order) for item in run["findings"]]
         return run

@@ -25,7 +25,7 @@ class TraceReader {
   uint64_t total_events() const;        // from the footer
   uint64_t raw_bytes() const;           // of all records before compression, from the footer
   // From the next pass on, an event that does not keep to the rules ends the reader with an error. Call it before the
-  // first next(). Whoever acts on addresses or sizes of a trace reads under rules (checker/native/open_trace.h).
+  // first next(). Whoever acts on addresses or sizes of a trace reads under rules (tracer/view/open_trace.h).
   void hold_to(TraceRules rules);
   // Decodes the next event into `out`; false at the end or on an error (then error() is set).
   bool next(Event* out);

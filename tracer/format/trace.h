@@ -11,6 +11,8 @@ namespace powercut {
 
 inline constexpr uint32_t kTraceVersion = 2;
 
+inline constexpr uint64_t kLineSize = 64;  // of a cache line, in bytes
+
 enum class EventKind : uint8_t {
   kStore = 1,    // addr (pool-relative), value, flags
   kNtStore = 2,  // the same, non-temporal

@@ -48,7 +48,7 @@ std::string one_line(llvm::StringRef text) {
 void Externals::note_call(const llvm::CallBase& call) {
   const auto* callee = llvm::dyn_cast<llvm::Function>(call.getCalledOperand()->stripPointerCasts());
   // Through a pointer: nobody knows here what is called. The list of externals is for people; what such a function does
-  // to a watched pool faults and is seen (replayer/pool_traps.h).
+  // to a watched pool faults and is seen (tracer/world/pool_traps.h).
   if (callee == nullptr || !callee->isDeclaration()) return;
   const llvm::StringRef name = callee->getName();
   if (name.starts_with("__powercut_") || name.starts_with("powercut_")) return;

@@ -1,5 +1,5 @@
 // The instruction stays; the hook is given what it said, and answers what the program is told. In a program that runs
-// on its own that is the same; under the engine it is the virtual world's (replayer/virtual_world.h).
+// on its own that is the same; under the engine it is the virtual world's (tracer/world/virtual_world.h).
 #include "tracer/llvm/world_sources.h"
 
 #include <llvm/IR/InlineAsm.h>

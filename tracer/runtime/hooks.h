@@ -29,7 +29,7 @@ typedef struct powercut_window {
 extern powercut_window __powercut_store_window;
 extern powercut_window __powercut_load_window;
 // A pool whose bytes are kept at `delta` above the addresses that the program knows. [base, base + span) itself is not
-// accessible, so that what does not come through a hook faults (replayer/pool_traps.h). {0,0,0}: there is none; a
+// accessible, so that what does not come through a hook faults (tracer/world/pool_traps.h). {0,0,0}: there is none; a
 // program of the user's never has one.
 typedef struct powercut_alias {
   uint64_t base;

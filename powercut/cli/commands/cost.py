@@ -14,7 +14,7 @@ from powercut.cost import latency
 from powercut.cost import records as cost_records
 from powercut.engine import options
 from powercut.engine.engine import Interrupt, Interrupted
-from powercut.runs import batch
+from powercut.runs import stopping
 from powercut.runs.runner import prepare_out
 from powercut.scenarios import targets
 
@@ -65,7 +65,7 @@ def cost(
     interrupt = Interrupt()
     records: list[dict[str, Any]] = []
     interrupted = False
-    with batch.stopped_by_signals(interrupt.request):
+    with stopping.stopped_by_signals(interrupt.request):
         for selection, one in wanted:
             try:
                 record = cost_records.measure(

@@ -14,7 +14,7 @@ from powercut.engine import engine, options
 from powercut.findings import findings
 from powercut.program import program
 from powercut.program import record as program_record
-from powercut.runs import batch, runner
+from powercut.runs import runner, stopping
 from powercut.scenarios import catalog, plan, targets
 from powercut.symbols.symbolize import Symbolizer
 
@@ -85,7 +85,7 @@ def _program(given: modes.ProgramOptions, path: Path) -> dict[str, Any]:
     recording = given.recording()
     interrupt = engine.Interrupt()
     try:
-        with batch.stopped_by_signals(interrupt.request):
+        with stopping.stopped_by_signals(interrupt.request):
             called = given.name or program.default_name(recording.command)
             return program_record.record(recording, path, name=called, interrupt=interrupt)
     except engine.Interrupted:

@@ -1,0 +1,110 @@
+#include "checker/exploration/explore_result.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "tracer/world/virtual_world.h"
+
+namespace powercut {
+namespace {
+
+// Written, and never looked at: nothing is said about what a power cut does to these lines.
+uint64_t lines_never_read(const Explored& explored) {
+  const auto was_read = [&](uint64_t line) {
+    return line / 64 < explored.read_lines.size() && (explored.read_lines[line / 64] >> (line % 64) & 1) != 0;
+  };
+  const std::vector<uint64_t>& written = explored.survey.written_lines;
+  return static_cast<uint64_t>(std::count_if(written.begin(), written.end(), std::not_fn(was_read)));
+}
+
+std::vector<std::string> uninstrumented_calls() {
+  const char* names[256];
+  const uint32_t count = powercut_externals(names, 256);
+  return {names, names + std::min(count, 256u)};
+}
+
+}  // namespace
+
+std::vector<std::string> assumptions(const std::string& model, const std::string& atoms, const std::string& judged,
+                                     double budget_seconds) {
+  std::vector<std::string> out = {
+      "persistency model " + model,
+      atoms == "any"
+          ? "aligned 8-byte pieces of a store persist whole, in any order; mem* calls are cut where their moves begin"
+      : atoms == "ascending"
+          ? "aligned 8-byte pieces of a store persist whole, from low to high addresses (assumes ascending)"
+          : "bytes of mem* calls persist in any order; 8-byte pieces of other stores whole, in any order",
+      "a line is written back whole",
+      "wide vector stores persist as whole words, by custom of processors",
+      "visibility is sequentially consistent",
+      judged};
+  if (budget_seconds > 0) out.push_back("a budget in seconds: another run may get further");
+  return out;
+}
+
+Json hygiene_event(const HygieneRow& row, const TraceReader& stacks) {
+  Json stack = Json::array();
+  for (const Frame& frame : stacks.stack(row.stack)) stack.push_back(Json::array({frame.module, frame.offset}));
+  const std::string message = row.kind == "never-persisted"   ? "no store of this site was certainly durable at the end"
+                              : row.kind == "redundant-flush" ? "this flush had nothing to make durable"
+                                                              : "this fence had nothing to wait for";
+  return {{"event", "hygiene"},   {"kind", row.kind},         {"count", row.count}, {"stack", stack},
+          {"offset", row.offset}, {"first_event", row.event}, {"message", message}};
+}
+
+Json result_event(const Session& session, const ExploreOptions& options, const Explored& explored, double seconds) {
+  const Survey& survey = explored.survey;
+  const bool complete = explored.sum.complete && explored.sum.crash_points == survey.crash_points;
+  std::vector<std::string> notes = explored.troubles;
+  notes.insert(notes.end(), explored.notes.begin(), explored.notes.end());
+  notes.push_back("a nested crash is cut at recovery's own crash points; deeper cuts than " +
+                  std::to_string(options.nested) + " are not tried");
+  const bool samples = options.strategy == "prefix" || options.strategy == "random";
+  const char* verdict = !explored.findings.empty()   ? "inconsistent"
+                        : !explored.troubles.empty() ? "unknown"
+                                                     : "consistent";
+  Json maxima = Json::object();
+  for (const auto& [name, most] : explored.maxima) {
+    maxima[name] = {{"value", most.value}};
+    maxima[name].update(most.where);
+  }
+  const auto exploring = explored.sum.seconds.find("exploring");
+  std::vector<std::string> assumed = assumptions(
+      options.model, options.atoms, "the instrumented build is judged: its stores are those of the shipped build",
+      options.budget_seconds);
+  if (explored.sources != 0) {
+    assumed.push_back("what recovery does with " + names_of_sources(explored.sources) +
+                      " changes nothing: it did the same with every value that was tried");
+  }
+  return {{"event", "result"},
+          {"verdict", verdict},
+          {"events", session.events},
+          {"crash_points", survey.crash_points},
+          {"crash_states", survey.crash_states.str()},
+          {"executions", explored.sum.executions},
+          {"queries", explored.sum.query_answers},
+          {"query_runs", explored.sum.query_runs},
+          {"loads", explored.sum.loads},
+          {"leaves", explored.leaves},
+          {"maxima", maxima},
+          {"seconds", seconds},
+          {"exploring_seconds", exploring == explored.sum.seconds.end() ? 0.0 : exploring->second},
+          {"stats", {{"run", explored.seconds}, {"workers", explored.sum.seconds}}},
+          {"coverage",
+           {{"kind", complete ? "complete" : "sampled"},
+            {"covered", complete ? survey.crash_states.str() : explored.sum.covered.str()},
+            {"total", explored.surveyed ? Json(survey.crash_states.str()) : Json(nullptr)},
+            {"nested_complete", complete ? options.nested : 0},
+            {"reason", complete ? Json(nullptr)
+                                : Json(reason_of(explored, options,
+                                                 samples ? "strategy " + options.strategy + " samples" : ""))}}},
+          {"assumptions", assumed},
+          {"not_checked",
+           {{"lines_never_read", lines_never_read(explored)},
+            {"flush_sites_never_reached", nullptr},
+            {"uninstrumented_calls", uninstrumented_calls()},
+            {"atoms", options.atoms},
+            {"notes", notes}}}};
+}
+
+}  // namespace powercut

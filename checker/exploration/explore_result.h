@@ -1,0 +1,34 @@
+// What an exploration came to, as the events that say so: `hygiene` for each site, then `result`.
+#ifndef POWERCUT_CHECKER_EXPLORATION_EXPLORE_RESULT_H_
+#define POWERCUT_CHECKER_EXPLORATION_EXPLORE_RESULT_H_
+
+#include "base/event_stream.h"
+#include "checker/exploration/workers.h"
+
+namespace powercut {
+
+// `stacks` has read the whole trace.
+Json hygiene_event(const HygieneRow& row, const TraceReader& stacks);
+Json result_event(const Session& session, const ExploreOptions& options, const Explored& explored, double seconds);
+
+// Of the result of program mode too:
+
+// What a verdict rests on. `judged`: of the build or the recovery that runs on the images.
+std::vector<std::string> assumptions(const std::string& model, const std::string& atoms, const std::string& judged,
+                                     double budget_seconds);
+// Why not all crash states were looked at. `sampled`: where it was on purpose; else empty.
+template <typename AnyExplored, typename AnyOptions>
+std::string reason_of(const AnyExplored& explored, const AnyOptions& options, const std::string& sampled) {
+  if (explored.interrupted) return "interrupted";
+  if (explored.out_of_time) {
+    return "the budget of " + std::to_string(static_cast<uint64_t>(options.budget_seconds)) + " s was used up";
+  }
+  if (explored.out_of_executions) {
+    return "the budget of " + std::to_string(options.budget_executions) + " executions was used up";
+  }
+  if (!explored.troubles.empty()) return explored.troubles.front();
+  return sampled.empty() ? "some line has more candidates than are explored" : sampled;
+}
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_EXPLORATION_EXPLORE_RESULT_H_

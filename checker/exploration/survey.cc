@@ -1,0 +1,121 @@
+#include "checker/exploration/survey.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace powercut {
+namespace {
+
+void count(HygieneRow* row, const char* kind, const Event& event) {
+  if (row->count++ == 0) *row = {kind, 1, event.stack, event.addr, event.index};
+}
+
+}  // namespace
+
+Hygiene::Hygiene(const TraceReader& reader, uint64_t lines) : reader_(reader), sites_(1), dirty_(lines) {}
+
+size_t Hygiene::site_of(uint32_t stack) {
+  const auto [known, is_new] = by_stack_.try_emplace(stack, 0);
+  if (!is_new) return known->second;
+  const std::span<const Frame> frames = reader_.stack(stack);
+  if (frames.empty()) return 0;
+  const auto [site, first] = by_place_.try_emplace({frames[0].module, frames[0].offset}, sites_.size());
+  if (first) sites_.emplace_back();
+  return known->second = site->second;
+}
+
+void Hygiene::apply(const Event& event) {
+  switch (event.kind) {
+    case EventKind::kStore:
+    case EventKind::kNtStore:
+      count(&sites_[site_of(event.stack)].stores, "never-persisted", event);
+      if (event.kind == EventKind::kNtStore) {
+        waiting_.insert(event.thread);
+        return;
+      }
+      for (uint64_t line = event.addr / 64; line <= (event.addr + event.size - 1) / 64; ++line) {
+        if (line < dirty_.size()) dirty_[line] = true;
+      }
+      return;
+    case EventKind::kFlush: {
+      const uint64_t line = event.addr / 64;
+      if (line < dirty_.size() && dirty_[line]) {
+        dirty_[line] = false;
+        waiting_.insert(event.thread);
+      } else {
+        count(&sites_[site_of(event.stack)].flushes, "redundant-flush", event);
+      }
+      return;
+    }
+    case EventKind::kFence: {
+      const auto kind = static_cast<FenceKind>(event.code);
+      const bool had = waiting_.erase(event.thread) > 0;
+      // A locked instruction and a lock's fence are there for visibility.
+      if (!had && (kind == FenceKind::kSfence || kind == FenceKind::kMfence)) {
+        count(&sites_[site_of(event.stack)].fences, "redundant-fence", event);
+      }
+      return;
+    }
+    default:
+      return;
+  }
+}
+
+std::vector<HygieneRow> Hygiene::finish(const Model& model) {
+  // A store that crosses lines may be pending in several of them.
+  std::vector<std::pair<size_t, uint64_t>> pending;  // site, event
+  for (const auto& [line, log] : model.pending().lines()) {
+    for (const PendingStore& store : log.stores()) pending.emplace_back(site_of(store.stack), store.event);
+  }
+  std::sort(pending.begin(), pending.end());
+  pending.erase(std::unique(pending.begin(), pending.end()), pending.end());
+  std::vector<uint64_t> not_durable(sites_.size());
+  for (const auto& [site, event] : pending) ++not_durable[site];
+
+  std::vector<HygieneRow> out;
+  for (size_t i = 0; i < sites_.size(); ++i) {
+    const Site& site = sites_[i];
+    if (site.flushes.count > 0) out.push_back(site.flushes);
+    if (site.fences.count > 0) out.push_back(site.fences);
+    if (site.stores.count > 0 && not_durable[i] == site.stores.count) out.push_back(site.stores);
+  }
+  std::sort(out.begin(), out.end(), [](const HygieneRow& a, const HygieneRow& b) {
+    return std::tie(a.kind, a.event) < std::tie(b.kind, b.event);
+  });
+  return out;
+}
+
+Surveyor::Surveyor(const TraceFollower* follower, uint64_t lines)
+    : follower_(follower), hygiene_(follower->reader(), lines), written_(lines) {}
+
+void Surveyor::saw(const Event& event) {
+  hygiene_.apply(event);
+  if (event.kind != EventKind::kStore && event.kind != EventKind::kNtStore) return;
+  for (uint64_t line = event.addr / 64; line <= (event.addr + event.size - 1) / 64; ++line) {
+    if (line < written_.size()) written_[line] = true;
+  }
+}
+
+Survey Surveyor::finish() {
+  survey_.crash_points = follower_->crash_points();
+  survey_.hygiene = hygiene_.finish(follower_->model());
+  for (uint64_t line = 0; line < written_.size(); ++line) {
+    if (written_[line]) survey_.written_lines.push_back(line);
+  }
+  return std::move(survey_);
+}
+
+Result<Survey> survey(const Session& session, const ExploreOptions& options) {
+  auto reader = open_trace(options.trace);
+  if (!reader) return reader.error();
+  TraceFollower follower(session, options.model, options.policy(), std::move(*reader), nullptr);
+  Surveyor surveyor(&follower, session.plan.scenario.pool_size / kLineSize);
+  while (follower.next([&](const Event& event) { surveyor.saw(event); })) {
+    follower.follow();
+    surveyor.count_states();
+  }
+  if (follower.reader().error()) return usage_error(*follower.reader().error());
+  return surveyor.finish();
+}
+
+}  // namespace powercut

@@ -1,0 +1,85 @@
+// What a walk over the trace tells with the model alone: how many crash points and crash states there are, which
+// lines were written, and the hygiene of flushes and fences.
+#ifndef POWERCUT_CHECKER_EXPLORATION_SURVEY_H_
+#define POWERCUT_CHECKER_EXPLORATION_SURVEY_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "checker/session/explore_options.h"
+#include "checker/session/trace_follower.h"
+
+namespace powercut {
+
+// One site's useless flushes or fences, or its stores when none of them became durable. A site is an instruction,
+// whatever called it.
+struct HygieneRow {
+  std::string kind;  // redundant-flush, redundant-fence, never-persisted
+  uint64_t count = 0;
+  uint32_t stack = 0;              // of the first
+  uint64_t offset = 0, event = 0;  // of the first
+};
+
+struct Survey {
+  uint64_t crash_points = 0;
+  BigInt crash_states = 0;
+  std::vector<HygieneRow> hygiene;
+  std::vector<uint64_t> written_lines;  // ascending
+};
+
+// redundant-flush: the line holds nothing that this flush could make durable (clean, or flushed since its last
+// store). redundant-fence: an sfence or mfence with no flush and no non-temporal store of its thread to wait
+// for. never-persisted: a store site of which no store was durable as a whole when the trace ended.
+//
+// Known inaccuracies: a line that another thread flushed, but has not fenced, counts as flushed; a flush that is
+// needed for the fence of its own thread is then called redundant.
+class Hygiene {
+ public:
+  Hygiene(const TraceReader& reader, uint64_t lines);
+
+  void apply(const Event& event);
+  // By kind, then in the order of the run.
+  std::vector<HygieneRow> finish(const Model& model);
+
+ private:
+  // The instruction that stores, flushes or fences: the innermost frame, whoever called. Stacks that are not known
+  // share site 0.
+  struct Site {
+    HygieneRow stores, flushes, fences;  // as the rows that they may become; those with a count are
+  };
+  size_t site_of(uint32_t stack);
+
+  const TraceReader& reader_;
+  std::vector<Site> sites_;
+  absl::flat_hash_map<std::pair<uint32_t, uint64_t>, size_t> by_place_;  // module and offset
+  absl::flat_hash_map<uint32_t, size_t> by_stack_;
+  std::vector<bool> dirty_;  // by line
+  absl::flat_hash_set<uint32_t> waiting_;
+};
+
+// Takes the survey beside a walk that somebody leads: tell it of every event and every crash point.
+class Surveyor {
+ public:
+  // `follower` outlives this.
+  Surveyor(const TraceFollower* follower, uint64_t lines);
+  void saw(const Event& event);
+  // The follower stands at a crash point that it has followed the model to.
+  void count_states() { survey_.crash_states += follower_->frontier().states(); }
+  const BigInt& crash_states() const { return survey_.crash_states; }
+  // At the end of the walk.
+  Survey finish();
+
+ private:
+  const TraceFollower* follower_;
+  Hygiene hygiene_;
+  std::vector<bool> written_;
+  Survey survey_;
+};
+
+// A whole walk for nothing but the survey.
+Result<Survey> survey(const Session& session, const ExploreOptions& options);
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_EXPLORATION_SURVEY_H_

@@ -1,0 +1,442 @@
+#include "checker/exploration/workers.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <deque>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <set>
+#include <stdexcept>
+
+#include "absl/container/flat_hash_set.h"
+#include "checker/exploration/worker_process.h"
+
+namespace powercut {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// After an interruption workers may end their crash point, and the walk count what is left of the trace, for so long.
+constexpr double kPatienceAfterInterrupt = 2;  // seconds
+// Events between two looks at the clock, and seconds between two looks at the workers.
+constexpr uint64_t kEventsPerLook = 1024;
+constexpr double kSecondsPerLook = 0.02;
+constexpr double kSecondsPerProgress = 0.25;
+// Deaths at one crash point: after the second it is passed over, after so many the chunk is given up. The worker
+// then dies of something else than the crash point.
+constexpr int kDeathsPerCrashPoint = 2, kDeathsPerChunk = 4;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+volatile sig_atomic_t interrupted = 0;
+
+// SIGINT and SIGTERM ask for an orderly end, as long as this lives.
+class StopSignals {
+ public:
+  StopSignals() {
+    interrupted = 0;
+    struct sigaction action{};
+    action.sa_handler = [](int) { interrupted = 1; };
+    sigaction(SIGINT, &action, &old_int_);
+    sigaction(SIGTERM, &action, &old_term_);
+    signal(SIGPIPE, SIG_IGN);
+  }
+  ~StopSignals() {
+    sigaction(SIGINT, &old_int_, nullptr);
+    sigaction(SIGTERM, &old_term_, nullptr);
+  }
+
+ private:
+  struct sigaction old_int_{}, old_term_{};
+};
+
+class Leader {
+ public:
+  Leader(const Session& session, const ExploreOptions& options, TraceFollower* follower, Checkpoint* checkpoint,
+         const ExploreListener& listener)
+      : session_(session),
+        options_(options),
+        follower_(follower),
+        checkpoint_(checkpoint),
+        listener_(listener),
+        surveyor_(follower, session.plan.scenario.pool_size / kLineSize),
+        chunk_events_(chunk_events(options, session.events)) {
+    const auto jobs = static_cast<size_t>(std::max(1, options.jobs));
+    void* slots = mmap(nullptr, sizeof(WorkerSlot) * jobs, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (slots == MAP_FAILED) throw std::runtime_error("no memory to share with workers");
+    slots_ = static_cast<WorkerSlot*>(slots);
+    for (size_t i = 0; i < jobs; ++i) {
+      workers_.push_back(std::make_unique<WorkerProcess>(slots_ + i));
+      everyone_.push_back(workers_.back().get());
+    }
+  }
+  ~Leader() {
+    workers_.clear();
+    munmap(slots_, sizeof(WorkerSlot) * everyone_.size());
+  }
+  Leader(const Leader&) = delete;
+  Leader& operator=(const Leader&) = delete;
+
+  Result<Explored> run() {
+    const StopSignals signals;
+    walk();
+    if (follower_->reader().error()) return usage_error(*follower_->reader().error());
+    while (!again_.empty() || any_running()) {
+      hand_out_again();
+      wait();
+    }
+    finish();
+    return std::move(out_);
+  }
+
+ private:
+  struct Work {
+    Chunk chunk;
+    std::vector<Json> findings;
+    std::vector<std::string> troubles;
+    int deaths = 0;
+    std::optional<uint64_t> dump_size;  // of --dump-results when the chunk was begun first
+  };
+
+  // ---- the walk --------------------------------------------------------------------------------
+
+  void walk() {
+    Clock::time_point since = Clock::now();
+    const auto saw = [&](const Event& event) {
+      surveyor_.saw(event);
+      ++events_;
+      if (events_ % kEventsPerLook != 0 || seconds_since(looked_) < kSecondsPerLook) return;
+      out_.seconds["walk"] += seconds_since(since);
+      look();
+      since = Clock::now();
+    };
+    bool more = true;
+    while (!out_of_patience() && (more = follower_->next(saw))) {
+      if (follower_->instant().event >= next_chunk_) {
+        out_.seconds["walk"] += seconds_since(since);
+        begin_chunk();
+        since = Clock::now();
+      }
+      follower_->follow();
+      surveyor_.count_states();
+    }
+    out_.surveyed = !more && !follower_->reader().error();
+    out_.survey = surveyor_.finish();
+    out_.seconds["walk"] += seconds_since(since);
+  }
+
+  bool out_of_patience() const { return out_.interrupted && seconds_since(interrupted_at_) > kPatienceAfterInterrupt; }
+
+  // The follower stands at the first crash point of a chunk, and has not followed the model to it.
+  void begin_chunk() {
+    const Chunk chunk{chunks_++, follower_->instant().ordinal, follower_->instant().event + chunk_events_};
+    next_chunk_ = chunk.end_event;
+    if (checkpoint_ != nullptr) {
+      const auto finished = checkpoint_->finished().find(chunk.number);
+      if (finished != checkpoint_->finished().end()) {
+        take(finished->second);
+        return;
+      }
+    }
+    for (hand_out_again(); !stopping_ && !idle_worker(); hand_out_again()) wait();
+    if (stopping_) return;
+    Work& work = works_[chunk.number];
+    work.chunk = chunk;
+    start(work, follower_);
+  }
+
+  // ---- workers ---------------------------------------------------------------------------------
+
+  WorkerProcess* idle_worker() const {
+    for (WorkerProcess* worker : everyone_) {
+      if (!worker->running()) return worker;
+    }
+    return nullptr;
+  }
+  bool any_running() const {
+    return std::any_of(everyone_.begin(), everyone_.end(), [](const WorkerProcess* w) { return w->running(); });
+  }
+
+  void hand_out_again() {
+    while (!again_.empty() && idle_worker() != nullptr) {
+      const uint64_t number = again_.front();
+      again_.pop_front();
+      start(works_[number], nullptr);
+    }
+  }
+
+  void start(Work& work, TraceFollower* follower) {
+    if (!options_.dump_results.empty()) keep_dump(work);
+    const auto begun = Clock::now();
+    idle_worker()->start({session_, options_, skip_, work.chunk, follower}, everyone_);
+    out_.seconds["fork"] += seconds_since(begun);
+  }
+
+  // A chunk that is done again writes its results once.
+  void keep_dump(Work& work) const {
+    std::error_code ignored;
+    if (!work.dump_size) work.dump_size = std::filesystem::file_size(options_.dump_results, ignored);
+    std::filesystem::resize_file(options_.dump_results, *work.dump_size, ignored);
+  }
+
+  void wait() {
+    const auto begun = Clock::now();
+    std::vector<pollfd> polled;
+    for (const WorkerProcess* worker : everyone_) {
+      if (worker->running()) polled.push_back({worker->messages(), POLLIN, 0});
+    }
+    if (!polled.empty()) poll(polled.data(), polled.size(), 50);
+    out_.seconds["wait"] += seconds_since(begun);
+    look();
+  }
+
+  // Hears the workers, watches over them, and tells the listener.
+  void look() {
+    looked_ = Clock::now();
+    for (WorkerProcess* worker : everyone_) {
+      if (worker->running()) listen(*worker);
+    }
+    if (interrupted && !out_.interrupted) {
+      out_.interrupted = true;
+      interrupted_at_ = Clock::now();
+      stop_all();
+    }
+    if (options_.budget_seconds > 0 && seconds_since(start_) > options_.budget_seconds && !out_.out_of_time) {
+      out_.out_of_time = true;
+      stop_all();
+    }
+    for (WorkerProcess* worker : everyone_) {
+      if (!worker->running()) continue;
+      if (out_of_patience()) {
+        worker->end();
+        lose(works_[worker->chunk().number]);
+      } else {
+        worker->watch(options_.watchdog_seconds, options_.crash_point_seconds);
+      }
+    }
+    if (seconds_since(reported_) > kSecondsPerProgress) {
+      reported_ = Clock::now();
+      listener_.progressed(so_far());
+    }
+  }
+
+  void stop_all() {
+    stopping_ = true;
+    for (uint64_t number : again_) lose(works_[number]);
+    again_.clear();
+    for (WorkerProcess* worker : everyone_) worker->slot().stop = true;
+  }
+
+  void listen(WorkerProcess& worker) {
+    const bool more_to_come = worker.read_some();
+    Work& work = works_[worker.chunk().number];
+    while (auto packet = worker.next_packet()) {
+      if (packet->kind == "finding") {
+        Json finding = Json::parse(packet->payload);
+        // Under a budget in executions a finding counts only once its chunk does.
+        if (options_.budget_executions == 0) announce(finding);
+        work.findings.push_back(std::move(finding));
+      } else if (auto result = decode_chunk_result(packet->payload)) {
+        worker.end();
+        if (worker.slot().forked) {
+          work.troubles.push_back("recovery or a query started a process: what it stores is not seen");
+        }
+        if (result->distrust.empty()) {
+          finished(work, std::move(*result));
+        } else {
+          work.troubles.push_back(result->distrust);
+          skip_.insert(worker.slot().ordinal);
+          do_again(work);
+        }
+        return;
+      }
+    }
+    if (!more_to_come) died(worker, work);
+  }
+
+  void finished(Work& work, ChunkResult result) {
+    result.findings = std::move(work.findings);
+    result.troubles.insert(result.troubles.begin(), work.troubles.begin(), work.troubles.end());
+    works_.erase(result.number);
+    if (checkpoint_ != nullptr && !result.stopped) {
+      if (auto wrong = checkpoint_->append(result)) {
+        out_.notes.push_back("the rest of this run is not in the checkpoint: " + wrong->message());
+      }
+    }
+    take(std::move(result));
+  }
+
+  void died(WorkerProcess& worker, Work& work) {
+    const uint64_t at = worker.slot().ordinal;
+    const bool blocked = worker.blocked();
+    const std::string how = worker.end();
+    ++work.deaths;
+    if (blocked) {
+      // It would block again, at this crash point and most likely at all that come: each time for as long.
+      work.troubles.push_back("crash point " + std::to_string(at) + " was given up, and with it the rest: a worker " +
+                              how + " there. A longer --watchdog helps where it was only slow");
+      stop_all();
+      lose(work);
+      return;
+    }
+    if (++deaths_[at] == kDeathsPerCrashPoint) {
+      skip_.insert(at);
+      work.troubles.push_back("crash point " + std::to_string(at) + " was given up: a worker " + how + " there, twice");
+    } else if (deaths_[at] >= kDeathsPerChunk) {
+      ChunkResult nothing;
+      nothing.number = work.chunk.number;
+      nothing.counts.complete = false;
+      work.troubles.push_back("the crash points from " + std::to_string(work.chunk.first) +
+                              " on were given up: every worker " + how + " there");
+      finished(work, std::move(nothing));
+      return;
+    }
+    do_again(work);
+  }
+
+  void do_again(Work& work) {
+    work.findings.clear();
+    if (stopping_) {
+      lose(work);
+    } else {
+      again_.push_back(work.chunk.number);
+    }
+  }
+
+  // What went wrong in a chunk is told even when it is not done again.
+  void lose(const Work& work) { tell(work.troubles); }
+
+  // What several chunks say is said once.
+  void tell(const std::vector<std::string>& troubles) {
+    for (const std::string& trouble : troubles) {
+      if (std::find(out_.troubles.begin(), out_.troubles.end(), trouble) == out_.troubles.end()) {
+        out_.troubles.push_back(trouble);
+      }
+    }
+  }
+
+  // ---- results ---------------------------------------------------------------------------------
+
+  void take(ChunkResult result) {
+    if (options_.budget_executions == 0) {
+      for (const Json& finding : result.findings) announce(finding);
+    }
+    done_[result.number] = std::move(result);
+    merge();
+  }
+
+  // Adds finished chunks in their order.
+  void merge() {
+    for (auto next = done_.find(merged_); next != done_.end() && !spent_; next = done_.find(merged_)) {
+      const ChunkResult& result = next->second;
+      out_.sum.add(result.counts);
+      leaves_.insert(result.leaves.begin(), result.leaves.end());
+      for (const auto& [name, most] : result.maxima) {
+        const auto [at, is_new] = out_.maxima.try_emplace(name, most);
+        if (!is_new && most.value > at->second.value) at->second = most;
+      }
+      for (const auto& [site, count] : result.recovery_sites) out_.recovery_sites[site] += count;
+      out_.read_lines.resize(std::max(out_.read_lines.size(), result.read_lines.size()));
+      for (size_t i = 0; i < result.read_lines.size(); ++i) out_.read_lines[i] |= result.read_lines[i];
+      for (const Json& finding : result.findings) announce(finding);
+      tell(result.troubles);
+      out_.sources |= result.sources;
+      done_.erase(next);
+      ++merged_;
+      if (options_.budget_executions > 0 && out_.sum.executions >= options_.budget_executions) {
+        spent_ = true;  // chunks past the budget do not count, whoever was quick
+        stop_all();
+      }
+    }
+  }
+
+  void announce(const Json& finding) {
+    auto& known = out_.findings[finding["key"].get<std::string>()];
+    const bool earlier = known.is_null() || finding["crash_point"]["index"].get<uint64_t>() <
+                                                known["crash_point"]["index"].get<uint64_t>();
+    if (!earlier) return;
+    known = finding;
+    listener_.found(finding);
+  }
+
+  SoFar so_far() const {
+    SoFar out{.crash_points = out_.sum.crash_points,
+              .of = follower_->crash_points(),
+              .covered = out_.sum.covered,
+              .executions = out_.sum.executions,
+              .findings = out_.findings.size()};
+    for (const auto& [number, result] : done_) {
+      out.crash_points += result.counts.crash_points;
+      out.covered += result.counts.covered;
+      out.executions += result.counts.executions;
+    }
+    for (const WorkerProcess* worker : everyone_) {
+      if (!worker->running()) continue;
+      const WorkerSlot& slot = worker->slot();
+      out.crash_points += slot.crash_points;
+      out.executions += slot.executions;
+      if (const double covered = slot.covered; std::isfinite(covered)) out.covered += BigInt(covered);
+    }
+    if (!out_.surveyed && events_ > 0) {
+      const double part = static_cast<double>(events_) / static_cast<double>(std::max(events_, session_.events));
+      out.of = std::max(out.of, static_cast<uint64_t>(static_cast<double>(out.of) / part));
+    }
+    return out;
+  }
+
+  void finish() {
+    // A chunk that was stopped half way, or was behind one, is not part of the sum.
+    const bool all = merged_ == chunks_ && out_.surveyed;
+    out_.out_of_executions = spent_ && (!all || out_.sum.crash_points < out_.survey.crash_points);
+    out_.sum.complete = out_.sum.complete && all;
+    out_.leaves = leaves_.size();
+    for (const auto& [number, result] : done_) {
+      if (!spent_) tell(result.troubles);
+    }
+  }
+
+  const Session& session_;
+  const ExploreOptions& options_;
+  TraceFollower* follower_;
+  Checkpoint* checkpoint_;
+  const ExploreListener& listener_;
+  Surveyor surveyor_;
+
+  const uint64_t chunk_events_;
+  uint64_t events_ = 0;      // walked over
+  uint64_t next_chunk_ = 0;  // a crash point at this event or after it begins a chunk
+  uint64_t chunks_ = 0;      // begun
+  bool stopping_ = false;    // no chunk is begun any more
+
+  WorkerSlot* slots_ = nullptr;
+  std::vector<std::unique_ptr<WorkerProcess>> workers_;
+  std::vector<WorkerProcess*> everyone_;
+  std::map<uint64_t, Work> works_;        // chunks begun and not finished, by number
+  std::deque<uint64_t> again_;            // of these, those that wait for another worker
+  std::set<uint64_t> skip_;               // crash points that were given up
+  std::map<uint64_t, int> deaths_;        // by crash point
+  std::map<uint64_t, ChunkResult> done_;  // finished, not yet merged
+  uint64_t merged_ = 0;                   // chunks below are merged
+  bool spent_ = false;                    // the budget in executions
+  absl::flat_hash_set<uint64_t> leaves_;
+  Explored out_;
+
+  const Clock::time_point start_ = Clock::now();
+  Clock::time_point looked_ = start_, reported_ = start_, interrupted_at_ = start_;
+};
+
+}  // namespace
+
+Result<Explored> explore_all(const Session& session, const ExploreOptions& options, TraceFollower* follower,
+                             Checkpoint* checkpoint, const ExploreListener& listener) {
+  return Leader(session, options, follower, checkpoint, listener).run();
+}
+
+}  // namespace powercut

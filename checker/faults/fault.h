@@ -1,0 +1,109 @@
+// Faults on top of power cuts (replayer/FAULTS.md): what one of them came to, how that is counted, and which of
+// them are findings.
+#ifndef POWERCUT_CHECKER_FAULTS_FAULT_H_
+#define POWERCUT_CHECKER_FAULTS_FAULT_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checker/oracle/invariants.h"
+#include "checker/session/session.h"
+#include "replayer/executor/process_modules.h"
+
+namespace powercut {
+
+enum class FaultKind : uint8_t { kMedia, kBitFlip, kAllocation, kStale };
+const char* name_of(FaultKind kind);  // as in the CLI: media, bitflip, alloc, stale
+std::optional<FaultKind> fault_kind(const std::string& name);
+
+struct FaultOptions {
+  std::string trace;
+  FaultKind kind{};
+  uint64_t budget = 0;      // executions of recovery; 0: none
+  uint64_t seed = 1;        // of noise
+  uint64_t noises = 3;      // fills of a fresh pool: all ones, then seeded noise
+  int64_t step_budget = 0;  // 0: by the pool's size
+  std::string traces;       // folder for the traces of runs with a failing allocation
+};
+
+// What became of one case, worst last. A case (a flipped bit, a poisoned block, ...) is as bad as its worst answer.
+enum class FaultEffect : uint8_t {
+  kHarmless,  // every answer was legal
+  kDetected,  // open or an operation answered an error, or the process died of the SIGBUS or of an abort of its own
+  kCrashed,   // it died in another way, hung, or stored outside of what it owns
+  kSilent,    // an illegal answer, and no error
+};
+const char* name_of(FaultEffect effect);
+
+// One answer under a fault.
+struct FaultAnswer {
+  FaultEffect effect = FaultEffect::kHarmless;
+  std::string how;      // detected and crashed: "open answers CORRUPT", "lookup died of SIGSEGV"
+  Violation violation;  // crashed and silent
+};
+// "died of SIGSEGV"
+std::string ending_of(const Outcome& outcome);
+FaultAnswer weigh_recovery(const Outcome& outcome, std::string_view result);
+FaultAnswer weigh_query(const History& history, const powercut_traits& traits, QueryId query, const Outcome& outcome,
+                        std::string_view result);
+
+struct FaultFinding {
+  Violation violation;
+  std::string subject;             // "bit 3 of the byte at offset 424"
+  std::optional<uint64_t> offset;  // in the pool
+  std::string operation;           // the last one before the fault, or the one that met it
+  uint64_t operation_index = 0;    // in the history
+  std::string query;               // "lookup(17)"; empty where the operation itself went wrong
+  std::vector<uint64_t> stack;     // return addresses: the load, the allocation, or where it died
+};
+
+struct FaultTally {
+  uint64_t points = 0, points_of = 0;  // images or runs that were looked at, and that there are
+  uint64_t cases = 0, cases_of = 0;    // judged, and that there are at the points looked at
+  uint64_t not_read = 0;               // of `cases`: nothing reads it, so it was not run; harmless
+  uint64_t effects[4] = {};            // by FaultEffect; adds up to `cases`
+  uint64_t seen_by_verify = 0;         // silent ones that the scheme's own verify reports
+  uint64_t executions = 0, query_runs = 0;
+  std::map<std::string, uint64_t> how;                 // detected and crashed cases
+  std::map<std::string, uint64_t> invariants;          // silent and crashed cases
+  uint64_t images_left_out = 0, answers_left_out = 0;  // wrong without any fault
+  std::vector<std::string> notes;
+
+  bool complete() const { return points == points_of && cases == cases_of; }
+};
+
+// Collects what a command says: each distinct finding once, with how often it was seen.
+class FaultReport {
+ public:
+  FaultReport(const Session& session, const FaultOptions& options) : session_(session), options_(options) {}
+
+  FaultTally tally;
+
+  // Adds one case; `answers` are those of recovery and queries, in order.
+  void add_case(const FaultAnswer& worst, bool seen_by_verify);
+  void add_finding(FaultFinding finding);
+  size_t findings() const { return findings_.size(); }
+
+  // `modules` and then every `fault_finding`, then the `fault_result`.
+  std::vector<Json> events(double seconds, bool claimed);
+
+ private:
+  struct Known {
+    FaultFinding finding;
+    uint64_t count = 0;
+  };
+  const Session& session_;
+  const FaultOptions& options_;
+  std::map<std::string, Known> findings_;  // by what makes two of them the same
+  std::vector<std::string> order_;
+};
+
+// "after update of key 17"
+std::string describe_operation(const History& history);
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_FAULTS_FAULT_H_

@@ -1,0 +1,304 @@
+#include "checker/faults/fault_images.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "checker/exploration/exploration.h"
+#include "checker/oracle/queries.h"
+
+namespace powercut {
+namespace {
+
+// Every image is asked all its queries once before anything is damaged: a budget goes to as many images as this pays.
+constexpr uint64_t kLeastForAnImage = 64;
+constexpr uint64_t kLinesOfBlock = kMediaBlock / kLineSize;
+
+bool ends_operation(const Instant& instant, const History& history) { return !instant.before && !history.in_flight(); }
+
+uint64_t word_at(uint64_t address) {
+  uint64_t word;
+  std::memcpy(&word, reinterpret_cast<const void*>(address), sizeof word);
+  return word;
+}
+
+}  // namespace
+
+ImageFaults::ImageFaults(const Session& session, const FaultOptions& options, uint64_t points,
+                         std::unique_ptr<TraceReader> reader, FaultReport* report, Progress* progress)
+    : session_(session),
+      options_(options),
+      points_(points),
+      reader_(std::move(reader)),
+      model_(make_model("adr", AtomPolicy::kAny, session.plan.scenario.pool_size)),
+      walk_(reader_.get(), model_.get(), session.explored_at_start()),
+      executor_(executor_options(session, "adr", AtomPolicy::kAny, options.step_budget)),
+      frontier_(executor_.pool()),
+      oracle_(session.library->target(), *session.config, session.traits,
+              {executor_.pool_address(), session.plan.scenario.pool_size}, &walk_.history(), [](const Exposure&) {}),
+      report_(report),
+      progress_(progress) {
+  report_->tally.points_of = points;
+}
+
+Result<uint64_t> ImageFaults::count_points(const Session& session) {
+  auto reader = open_trace(session.trace);
+  if (!reader) return reader.error();
+  const auto model = make_model("adr", AtomPolicy::kAny, session.plan.scenario.pool_size);
+  TraceWalk walk(reader->get(), model.get(), session.explored_at_start());
+  uint64_t count = 0;
+  while (walk.advance([&](const Instant& instant) { count += ends_operation(instant, walk.history()) ? 1 : 0; },
+                      [](const Event&) {})) {
+  }
+  if ((*reader)->error()) return usage_error(*(*reader)->error());
+  return count;
+}
+
+std::optional<EngineError> ImageFaults::run() {
+  const auto visit = [this](const Instant& instant) {
+    if (ends_operation(instant, walk_.history())) this->visit();
+  };
+  const auto saw = [this](const Event& event) {
+    if (event.kind != EventKind::kStore && event.kind != EventKind::kNtStore) return;
+    for (uint64_t line = event.addr / kLineSize; line <= (event.addr + event.size - 1) / kLineSize; ++line) {
+      written_.insert(line);
+    }
+  };
+  while (walk_.advance(visit, saw)) {
+  }
+  if (reader_->error()) return usage_error(*reader_->error());
+  return std::nullopt;
+}
+
+void ImageFaults::visit() {
+  FaultTally& tally = report_->tally;
+  frontier_.follow(model_.get());
+  const uint64_t passed = passed_++;
+  uint64_t allowed = ~uint64_t{0};
+  if (options_.budget > 0) {
+    const uint64_t images = std::clamp<uint64_t>(options_.budget / kLeastForAnImage, 1, points_);
+    if ((passed + 1) * images / points_ == passed * images / points_) return;
+    // What was not spent on earlier images is left for this one and those after it.
+    const uint64_t rest = options_.budget - std::min(options_.budget, tally.executions);
+    allowed = rest / (images - std::min(images - 1, tally.points));
+    if (allowed == 0) return;
+  }
+  std::vector<LineSet> visible;
+  for (const LineSet* set : frontier_.sets()) {
+    visible.push_back(
+        {.line = set->line, .contents = {set->contents[set->visible]}, .base = {}, .visible = 0, .diff = 0});
+  }
+  LineSets sets;
+  for (const LineSet& set : visible) sets.push_back(&set);
+  executor_.install(sets);
+  ++tally.points;
+  if (learn()) {
+    const std::vector<Case> all = cases();
+    const uint64_t unread = options_.kind == FaultKind::kBitFlip
+                                ? [&] {
+                                    uint64_t bytes = 0;
+                                    for (uint64_t line : written_) bytes += 64 - std::popcount(read_by_all(line));
+                                    return bytes * 8;
+                                  }()
+                                : session_.plan.scenario.pool_size / kMediaBlock - all.size();
+    tally.cases_of += unread + all.size();
+    tally.cases += unread;
+    tally.not_read += unread;
+    tally.effects[static_cast<size_t>(FaultEffect::kHarmless)] += unread;
+    // Evenly spread over all of them when the budget is too small.
+    const uint64_t chosen = std::min<uint64_t>(allowed, all.size());
+    for (uint64_t i = 0; i < chosen; ++i) {
+      const Case& damage = all[i * all.size() / chosen];
+      if (options_.kind == FaultKind::kBitFlip) {
+        flip(damage);
+      } else {
+        poison(damage);
+      }
+    }
+  }
+  executor_.uninstall();
+}
+
+uint64_t ImageFaults::read_by_all(uint64_t line) const {
+  const auto at = read_.find(line);
+  return at == read_.end() ? 0 : at->second;
+}
+
+bool ImageFaults::learn() {
+  known_.clear();
+  wrong_.clear();
+  read_.clear();
+  progress_->start("recovery", session_.library->path());
+  const Executor::Mark start = executor_.mark();
+  Decisions decisions;
+  buffer_.clear();
+  executor_.begin_reads(start);
+  ++report_->tally.executions;
+  const Outcome outcome = executor_.run_recovery(&decisions, nullptr, [&] { oracle_.recover(&buffer_); });
+  bool good = weigh_recovery(outcome, buffer_.view()).effect == FaultEffect::kHarmless;
+  for (uint64_t line : executor_.reads().lines) read_[line] = executor_.read_mask(line);
+  read_by_recovery_ = read_;
+  if (good) {
+    const Executor::Mark leaf = executor_.mark();
+    opened_ = oracle_.opened();
+    globals_ = executor_.globals_signature();
+    for (QueryId query : all_queries(&oracle_)) {
+      progress_->start("a query", session_.library->path());
+      executor_.begin_reads(leaf);
+      Decisions none;
+      buffer_.clear();
+      ++report_->tally.query_runs;
+      const Outcome ended = executor_.run(&none, [&] { oracle_.run(query, &buffer_); });
+      if (!ended.returned()) oracle_.ended(query, ended, &buffer_);
+      const FaultAnswer answer = weigh_query(walk_.history(), session_.traits, query, ended, buffer_.view());
+      executor_.undo(leaf);
+      if (answer.effect != FaultEffect::kHarmless) {
+        wrong_.insert(query);
+        continue;
+      }
+      Known& known = known_.emplace_back();
+      known.query = query;
+      for (uint64_t line : executor_.reads().lines) {
+        const uint64_t mask = executor_.read_mask(line);
+        read_[line] |= mask;
+        Known::Bytes& bytes = known.lines.emplace_back(Known::Bytes{line, mask, {}});
+        std::memcpy(bytes.content.bytes.data(), executor_.pool() + line * kLineSize, kLineSize);
+      }
+      for (uint64_t word : executor_.reads().words) {
+        known.heap.push_back({word, executor_.read_bits(word), word_at(word)});
+      }
+    }
+  }
+  executor_.undo(start);
+  if (!good) ++report_->tally.images_left_out;
+  report_->tally.answers_left_out += wrong_.size();
+  return good;
+}
+
+std::vector<ImageFaults::Case> ImageFaults::cases() const {
+  std::vector<Case> out;
+  if (options_.kind == FaultKind::kBitFlip) {
+    for (const auto& [line, mask] : read_) {
+      if (!written_.contains(line)) continue;
+      for (uint64_t rest = mask; rest != 0; rest &= rest - 1) {
+        for (unsigned bit = 0; bit < 8; ++bit) out.push_back({line, rest & -rest, bit});
+      }
+    }
+    return out;
+  }
+  for (const auto& [line, mask] : read_) {
+    if (!out.empty() && out.back().line / kLinesOfBlock == line / kLinesOfBlock) continue;
+    out.push_back({line, mask, 0});
+  }
+  return out;
+}
+
+void ImageFaults::flip(const Case& damage) {
+  const auto byte = static_cast<uint64_t>(std::countr_zero(damage.mask));
+  LineSet set;
+  set.line = damage.line;
+  Content& content = set.contents.emplace_back();
+  std::memcpy(content.bytes.data(), executor_.pool() + damage.line * kLineSize, kLineSize);
+  content.bytes[byte] ^= static_cast<uint8_t>(1u << damage.bit);
+  const LineSets sets{&set};
+  executor_.install(sets);
+  const auto at = read_by_recovery_.find(damage.line);
+  const uint64_t offset = damage.line * kLineSize + byte;
+  judge(absl::StrCat("bit ", damage.bit, " of the byte at offset ", offset), offset,
+        at != read_by_recovery_.end() && (at->second & damage.mask) != 0, [&](const Known& known) {
+          return std::any_of(known.lines.begin(), known.lines.end(), [&](const Known::Bytes& bytes) {
+            return bytes.line == damage.line && (bytes.mask & damage.mask) != 0;
+          });
+        });
+  executor_.uninstall();
+}
+
+void ImageFaults::poison(const Case& damage) {
+  const uint64_t block = damage.line / kLinesOfBlock;
+  const auto in_block = [&](uint64_t line) { return line / kLinesOfBlock == block; };
+  const uint64_t offset = block * kMediaBlock;
+  media_.poison({kPoolBase + offset, kPoolBase + offset + kMediaBlock});
+  judge(
+      absl::StrCat("the block at offset ", offset), offset,
+      std::any_of(read_by_recovery_.begin(), read_by_recovery_.end(), [&](const auto& e) { return in_block(e.first); }),
+      [&](const Known& known) {
+        return std::any_of(known.lines.begin(), known.lines.end(),
+                           [&](const Known::Bytes& bytes) { return in_block(bytes.line); });
+      });
+  media_.heal();
+}
+
+bool ImageFaults::differs(const Known& known) const {
+  for (const Known::Bytes& bytes : known.lines) {
+    const uint8_t* at = executor_.pool() + bytes.line * kLineSize;
+    for (uint64_t rest = bytes.mask; rest != 0; rest &= rest - 1) {
+      const int i = std::countr_zero(rest);
+      if (at[i] != bytes.content.bytes[static_cast<size_t>(i)]) return true;
+    }
+  }
+  return std::any_of(known.heap.begin(), known.heap.end(),
+                     [](const Known::Word& word) { return ((word_at(word.address) ^ word.value) & word.bits) != 0; });
+}
+
+// A poisoned block must end in an error. A flipped bit need not be noticed, unless the target says that it is.
+bool ImageFaults::is_finding(const FaultAnswer& answer, uint64_t survived) const {
+  if (answer.effect != FaultEffect::kSilent && answer.effect != FaultEffect::kCrashed) return false;
+  return options_.kind == FaultKind::kMedia ? survived > 0 : session_.traits.detects_damage != 0;
+}
+
+void ImageFaults::judge(const std::string& subject, uint64_t offset, bool recovery_reads,
+                        const std::function<bool(const Known&)>& reads) {
+  FaultTally& tally = report_->tally;
+  progress_->start(subject, session_.library->path());
+  FaultAnswer worst;
+  bool seen_by_verify = false;
+  const auto weigh = [&](const FaultAnswer& answer, const std::string& query, const Outcome& outcome) {
+    if (is_finding(answer, media_.hits())) {
+      report_->add_finding({.violation = answer.violation,
+                            .subject = subject,
+                            .offset = offset,
+                            .operation = describe_operation(walk_.history()),
+                            .operation_index = walk_.history().operation().index,
+                            .query = query,
+                            .stack = options_.kind == FaultKind::kMedia ? media_.stack() : outcome.stack});
+    }
+    if (answer.effect > worst.effect) worst = answer;
+  };
+  const Executor::Mark start = executor_.mark();
+  Decisions decisions;
+  buffer_.clear();
+  executor_.begin_reads(start);
+  ++tally.executions;
+  const Outcome outcome = executor_.run_recovery(&decisions, nullptr, [&] { oracle_.recover(&buffer_); });
+  weigh(weigh_recovery(outcome, buffer_.view()), "open", outcome);
+  if (outcome.returned() && oracle_.usable()) {
+    const Executor::Mark leaf = executor_.mark();
+    // A recovery that did not meet the damage left what it left without it, so only readers of the damage can tell.
+    const bool all = recovery_reads && !(oracle_.opened() == opened_ && executor_.globals_signature() == globals_);
+    const auto ask = [&](QueryId query) {
+      Decisions none;
+      buffer_.clear();
+      ++tally.query_runs;
+      const Outcome ended = executor_.run(&none, [&] { oracle_.run(query, &buffer_); });
+      if (!ended.returned()) oracle_.ended(query, ended, &buffer_);
+      const FaultAnswer answer = weigh_query(walk_.history(), session_.traits, query, ended, buffer_.view());
+      if (kind_of(query) == QueryKind::kVerify && answer.effect == FaultEffect::kDetected) seen_by_verify = true;
+      weigh(answer, describe_query(walk_.history(), query), ended);
+      executor_.undo(leaf);
+    };
+    if (all) {
+      for (QueryId query : all_queries(&oracle_)) {
+        if (!wrong_.contains(query)) ask(query);
+      }
+    } else {
+      for (const Known& known : known_) {
+        if (reads(known) || (recovery_reads && differs(known))) ask(known.query);
+      }
+    }
+  }
+  executor_.undo(start);
+  report_->add_case(worst, seen_by_verify);
+}
+
+}  // namespace powercut

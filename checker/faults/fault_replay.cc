@@ -1,0 +1,125 @@
+#include "checker/faults/fault_replay.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace powercut {
+namespace {
+
+// Room beyond the value's size, so that a value that is too long shows as one.
+constexpr size_t kLookupSlack = 64;
+constexpr size_t kLongestValue = 65536;
+
+std::string text_of(std::span<const uint8_t> bytes) { return {bytes.begin(), bytes.end()}; }
+powercut_bytes bytes_of(const std::string& text) { return {text.data(), text.size()}; }
+
+}  // namespace
+
+Result<std::vector<RecordedOperation>> operations_of(const Session& session) {
+  auto reader = open_trace(session.trace);
+  if (!reader) return reader.error();
+  std::vector<RecordedOperation> out;
+  uint64_t marks = 0;
+  Event event;
+  while ((*reader)->next(&event)) {
+    switch (event.kind) {
+      case EventKind::kOpBegin:
+        out.push_back({.kind = static_cast<OpKind>(event.code),
+                       .key = text_of(event.key),
+                       .value = text_of(event.value),
+                       .text = std::string(event.text)});
+        marks = 0;
+        break;
+      case EventKind::kMarker:
+        ++marks;
+        break;
+      case EventKind::kCut:
+        if (!out.empty()) out.back().marks_to_cut = marks;
+        break;
+      default:
+        break;
+    }
+  }
+  if ((*reader)->error()) return usage_error(*(*reader)->error());
+  return out;
+}
+
+FaultReplay::FaultReplay(const Session& session, Executor* executor)
+    : session_(session),
+      target_(session.library->target()),
+      executor_(executor),
+      value_(session.plan.scenario.value_size + kLookupSlack) {}
+
+void FaultReplay::on_mark(const char*) {
+  // Leaves the target's frames as a power cut would: nothing of them runs any more.
+  if (marks_left_ == 0) return;
+  --marks_left_;
+  if (marks_left_ == 0) siglongjmp(leave_, 1);
+}
+
+FaultReplay::Done FaultReplay::run(const RecordedOperation& operation) {
+  Done done;
+  marks_left_ = operation.marks_to_cut;
+  value_size_ = 0;
+  Decisions decisions;
+  // Static storage: the body may be left by a jump.
+  static powercut_status status;
+  static bool cut;
+  status = POWERCUT_OK;
+  cut = false;
+  done.outcome = executor_->run(&decisions, [&] {
+    if (sigsetjmp(leave_, 0) != 0) {
+      cut = true;
+      return;
+    }
+    status = call(operation);
+  });
+  marks_left_ = 0;
+  done.status = status;
+  done.cut = cut;
+  if (cut) table_ = nullptr;
+  if (operation.kind == OpKind::kLookup && status == POWERCUT_OK && done.outcome.returned()) {
+    done.value = text_of({value_.data(), std::min(value_size_, value_.size())});
+  }
+  return done;
+}
+
+powercut_status FaultReplay::call(const RecordedOperation& operation) {
+  const powercut_pool pool{executor_->pool_address(), executor_->pool_size()};
+  switch (operation.kind) {
+    case OpKind::kFormat:
+      return target_.format(pool, session_.config->get());
+    case OpKind::kOpen: {
+      powercut_table* table = nullptr;
+      const powercut_status status = target_.open(pool, session_.config->get(), &table);
+      table_ = status == POWERCUT_OK ? table : nullptr;
+      return status;
+    }
+    case OpKind::kInsert:
+      return target_.insert(table_, bytes_of(operation.key), bytes_of(operation.value));
+    case OpKind::kUpdate:
+      return target_.update(table_, bytes_of(operation.key), bytes_of(operation.value));
+    case OpKind::kErase:
+      return target_.erase(table_, bytes_of(operation.key));
+    case OpKind::kLookup: {
+      // On the stack: the target may not store to the engine's heap.
+      std::array<uint8_t, kLongestValue + kLookupSlack> value;
+      size_t size = 0;
+      const powercut_status status =
+          target_.lookup(table_, bytes_of(operation.key), value.data(), std::min(value_.size(), value.size()), &size);
+      value_size_ = std::min(size, value_.size());
+      std::memcpy(value_.data(), value.data(), std::min(value_size_, value.size()));
+      return status;
+    }
+    case OpKind::kMaintain:
+      return target_.maintain == nullptr ? POWERCUT_UNSUPPORTED : target_.maintain(table_, operation.text.c_str());
+    case OpKind::kClose:
+      target_.close(table_);
+      table_ = nullptr;
+      return POWERCUT_OK;
+  }
+  return POWERCUT_UNSUPPORTED;
+}
+
+}  // namespace powercut

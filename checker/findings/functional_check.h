@@ -1,0 +1,79 @@
+// Whether a finding needs a power cut. What goes wrong is asked again on the image that has lost nothing: every store
+// that was made is durable, and recovery is not cut. If the same query goes wrong there in the same way, no order of
+// flushes and fences is at fault: the operation stores the wrong thing, or recovery and queries misread it.
+//
+// In the middle of an operation that is not enough. An operation that is not atomic is seen half done there without any
+// loss, and still takes a crash to be seen. So such a finding waits for the end of its operation, where nothing is half
+// done, and is asked once more.
+//
+// Of a scenario that cuts the power itself every finding counts as one that needs it: what that cut lost is gone from
+// then on.
+#ifndef POWERCUT_CHECKER_FINDINGS_FUNCTIONAL_CHECK_H_
+#define POWERCUT_CHECKER_FINDINGS_FUNCTIONAL_CHECK_H_
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "checker/findings/finding.h"
+#include "checker/session/session.h"
+#include "checker/session/trace_follower.h"
+
+namespace powercut {
+
+class FunctionalCheck {
+ public:
+  using Report = std::function<void(const Json& finding)>;
+
+  // All arguments outlive this. `report` gets each finding once it is known whether it needs a power cut.
+  FunctionalCheck(const Session& session, AtomPolicy policy, Executor* executor, Oracle* oracle,
+                  const TraceFollower* follower, FrameResolver* frames, Report report)
+      : session_(session),
+        policy_(policy),
+        executor_(executor),
+        oracle_(oracle),
+        follower_(follower),
+        frames_(frames),
+        report_(std::move(report)),
+        was_cut_(std::any_of(session.plan.scenario.phases.begin(), session.plan.scenario.phases.end(),
+                             [](const Phase& phase) { return !phase.cut_at.empty(); })) {}
+
+  // What exploring the crash point at hand has shown. Preconditions: the follower has followed the model to it, and
+  // nothing of it is installed in the executor but the lines of the first cut.
+  // `trusted`: false when the executor does not hold what it should, so that nothing may be run any more.
+  void judge(const std::vector<Exposure>& exposures, bool trusted = true);
+  // Whether findings wait for the end of their operation, and a crash point at which they can be settled.
+  bool waiting() const { return !waiting_.empty(); }
+  bool settles_here() const { return !follower_->history().in_flight(); }
+  // Settles what waits: here, or, where the trace has ended, as findings that need a power cut.
+  void settle();
+  void give_up();
+
+ private:
+  struct Waiting {
+    QueryId query;
+    std::string symptom;
+    Json with_cut, without_cut;  // the finding in the one case and in the other
+  };
+
+  // What goes wrong with each of the queries when nothing is lost; nothing where all is as it must be.
+  std::vector<std::optional<Exposure>> ask(const std::vector<QueryId>& queries);
+  Json event(const Exposure& exposure) const;
+
+  const Session& session_;
+  const AtomPolicy policy_;
+  Executor* executor_;
+  Oracle* oracle_;
+  const TraceFollower* follower_;
+  FrameResolver* frames_;
+  Report report_;
+  const bool was_cut_;  // by the scenario itself
+  ResultBuffer buffer_;
+  std::vector<Waiting> waiting_;
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_FINDINGS_FUNCTIONAL_CHECK_H_

@@ -1,0 +1,109 @@
+// The least image that shows a wrong answer: what a finding tells of, and is named by.
+//
+// An exploration meets a wrong answer on some image, and which one depends on the strategy. This search depends on
+// nothing but the crash point, the query and the answer, so that a finding is the same whoever found it:
+//   1. the fewest lines lost (that is, not as the program saw them), and of these sets the one with the highest lines:
+//      roots and headers lie low, and say least;
+//   2. of each lost line, from the highest down, the last content that still shows the answer: later contents hold more
+//      stores;
+//   3. under a second cut: 1 and 2 for what the first cut left, then the first instant of recovery at which a cut shows
+//      the answer, then 1 and 2 for what that cut left, and so on inwards.
+// A line is `decided` in it when the answer needs it: it is lost, or the answer is not given once it is lost as well.
+//
+// Sets are not tried one by one. A question is "do the images in which these lines are open and the others as the
+// program saw them show the answer?"; one execution that branches by what it reads answers it for all of these images
+// (EXPLORER.md). More open lines have more images, so the question is monotone, and a binary search gives the same as
+// asking line by line.
+//
+// Known limits, each of them the same for every strategy: with more than kLinesTriedAlone pending lines, or three of
+// many lost, 1. finds a set from which no line can be left out, which need not be the smallest; a question that takes
+// more than kMostExecutions counts as "no".
+#ifndef POWERCUT_CHECKER_FINDINGS_LEAST_IMAGE_H_
+#define POWERCUT_CHECKER_FINDINGS_LEAST_IMAGE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "checker/oracle/oracle.h"
+#include "replayer/executor/executor.h"
+#include "replayer/executor/image.h"
+
+namespace powercut {
+
+class LeastImage {
+ public:
+  static constexpr size_t kLinesTriedAlone = 64;
+  static constexpr size_t kMostPairs = 512;
+  static constexpr uint64_t kMostExecutions = 4096;
+
+  struct Question {
+    int depth = 0;  // how many cuts inside recovery
+    QueryId query = kRecoveryQuery;
+    std::string result;    // the wrong answer
+    uint64_t died_at = 0;  // and of recovery where it died, as of died_at()
+  };
+  struct Shown {
+    Image image;
+    Outcome outcome;  // of recovery, or of the query, that gave the answer
+  };
+
+  // Both outlive this. Nothing may be installed or running when find() is called, and nothing is left behind.
+  LeastImage(Executor* executor, Oracle* oracle) : executor_(executor), oracle_(oracle) {}
+
+  // `legal`: the lines that are pending at the crash point, with all their candidates. Nothing when the search found no
+  // image within its limits.
+  std::optional<Shown> find(const Question& question, const LineSets& legal);
+  // What another query answers on the image that find() found last; empty when it cannot be asked there.
+  std::string answer(QueryId query);
+
+ private:
+  // The contents of a line that are tried, as indices [first, end), without the visible one where `lost`.
+  struct Range {
+    uint32_t first = 0, end = 0;
+    bool lost = false;
+  };
+  using Open = absl::flat_hash_map<uint64_t, Range>;  // by line; every other line is as the program saw it
+  struct Level {
+    std::vector<LineSet> legal;        // on the way that was found last; not of the first level
+    std::optional<Open> open;          // nothing: every line is open
+    std::optional<size_t> cut;         // the only cut of its recovery that is followed
+    size_t found_cut = 0;              // the one on the way that was found last,
+    Image::Nested nested;              // and what it is
+    std::vector<uint64_t> lines_read;  // by its recovery, on that way
+  };
+
+  size_t last() const { return levels_.size() - 1; }
+  LineSets legal(size_t depth) const;
+  // Whether some image of what the levels leave open gives the answer.
+  bool shown();
+  bool shown_from(size_t depth, const LineSets& legal);
+  bool inwards(size_t depth, const std::vector<Cut>& cuts, const std::vector<Executor::NestedStore>& stores);
+  bool gives_answer(const Outcome& recovered);
+  bool askable(QueryId query) const;
+
+  // 1. and 2. for one level; those above it are settled.
+  void settle(size_t depth);
+  bool shown_with_open(size_t depth, const std::vector<size_t>& lines);
+  std::vector<size_t> fewest_lost(size_t depth);
+  std::vector<size_t> none_needless(size_t depth);
+  void choose_content(size_t depth, size_t line);
+  Shown taken();
+  bool needed(size_t depth, const LineSet& set);
+
+  Executor* executor_;
+  Oracle* oracle_;
+  ResultBuffer buffer_;
+  const Question* question_ = nullptr;
+  const LineSets* first_ = nullptr;
+  std::vector<Level> levels_;
+  uint64_t executions_ = 0;       // for the question at hand
+  Outcome outcome_;               // of what gave the answer
+  std::optional<QueryId> other_;  // asked in place of the question
+  std::string other_answer_;
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_FINDINGS_LEAST_IMAGE_H_

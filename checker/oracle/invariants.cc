@@ -1,0 +1,261 @@
+#include "checker/oracle/invariants.h"
+
+#include <string.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "checker/oracle/new_keys.h"
+#include "tracer/format/trace_names.h"
+
+namespace powercut {
+namespace {
+
+std::string describe_state(const KeyHistory& key, int32_t state) {
+  return state == kAbsent ? "absent" : "value " + describe_value(key.written[state]);
+}
+
+std::string failure_text(const Answer& answer) { return ending_text(answer.kind, answer.signal); }
+
+Violation failed_query(const std::string& what, const Answer& answer) {
+  const bool wild = answer.kind == Outcome::Kind::kWildStore;
+  return {wild ? "wild-store" : "unusable",
+          absl::StrCat(what, " after recovery ", failure_text(answer), "."),
+          {"an answer"},
+          failure_text(answer)};
+}
+
+// The key's state that these bytes stand for; nothing when nobody wrote them to the key.
+std::optional<int32_t> state_of(const KeyHistory& key, std::string_view value) {
+  for (size_t i = key.written.size(); i-- > 0;) {
+    if (key.written[i] == value) return static_cast<int32_t>(i);
+  }
+  return std::nullopt;
+}
+
+bool only_absent(const KeyHistory& key) {
+  return key.acknowledged == kAbsent && (!key.possible || *key.possible == kAbsent);
+}
+
+// A value found under a key, wherever; nothing when it is legal.
+std::optional<Violation> judge_value(const KeyHistory& key, std::string_view value) {
+  const auto state = state_of(key, value);
+  if (state && key.legal(*state)) return std::nullopt;
+  Violation v{"", "", legal_states(key), "value " + describe_value(value)};
+  if (only_absent(key)) {
+    v.invariant = "phantom-item";
+    v.message = key.written.empty() ? absl::StrCat("Key ", name_of(key), " is there, but was never inserted.")
+                                    : absl::StrCat("Key ", name_of(key), " is there, but must be absent.");
+  } else if (state) {
+    v.invariant = "stale-value";
+    v.message = absl::StrCat("Key ", name_of(key), " has an older value than the acknowledged one.");
+  } else {
+    v.invariant = "torn-value";
+    v.message = absl::StrCat("Key ", name_of(key), " has a value that nobody wrote to it.");
+  }
+  return v;
+}
+
+std::optional<Violation> judge_lookup(const KeyHistory& key, const Answer& answer) {
+  if (answer.status == POWERCUT_OK) return judge_value(key, answer.rest);
+  if (answer.status == POWERCUT_NOT_FOUND) {
+    if (key.legal(kAbsent)) return std::nullopt;
+    return Violation{"lost-item", absl::StrCat("Key ", name_of(key), " was acknowledged and is gone."),
+                     legal_states(key), "absent"};
+  }
+  return Violation{"unusable", absl::StrCat("lookup(", name_of(key), ") answers ", status_name(answer.status), "."),
+                   legal_states(key), status_name(answer.status)};
+}
+
+// A key that a lookup has found as it may be, and that is another one when others were inserted. Also where both states
+// are legal, since what a lookup has returned has happened.
+std::optional<Violation> judge_bystander(const KeyHistory& key, std::string_view result) {
+  const auto noticed = parse_bystander(result);
+  if (!noticed) return std::nullopt;
+  const Answer before = parse_answer(QueryKind::kLookup, noticed->before);
+  const Answer after = parse_answer(QueryKind::kLookup, noticed->after);
+  if (judge_lookup(key, before)) return std::nullopt;  // the lookup tells of it
+  const auto shown = [](const Answer& answer) {
+    return answer.status == POWERCUT_OK          ? "value " + describe_value(answer.rest)
+           : answer.status == POWERCUT_NOT_FOUND ? std::string("absent")
+                                                 : std::string(status_name(answer.status));
+  };
+  const char* invariant = "torn-value";
+  const char* what = "has another value";
+  if (after.status == POWERCUT_NOT_FOUND) {
+    invariant = "lost-item", what = "is gone";
+  } else if (after.status != POWERCUT_OK) {
+    invariant = "unusable", what = "cannot be looked up";
+  } else if (before.status == POWERCUT_NOT_FOUND) {
+    invariant = "phantom-item", what = "is there";
+  } else if (state_of(key, after.rest)) {
+    invariant = "stale-value";
+  }
+  return Violation{invariant,
+                   absl::StrCat("Key ", name_of(key), " ", what, " as soon as new keys are inserted after recovery."),
+                   {shown(before)},
+                   shown(after)};
+}
+
+std::optional<Violation> judge_copies(const KeyHistory& key, const powercut_traits& traits, const Answer& answer) {
+  const std::vector<Item> copies = parse_items(answer.rest);
+  if (copies.size() > traits.copy_bound) {
+    return Violation{"duplicate-bound",
+                     absl::StrCat("Key ", name_of(key), " has ", copies.size(), " valid copies."),
+                     {absl::StrCat("at most ", traits.copy_bound)},
+                     absl::StrCat(copies.size(), " copies")};
+  }
+  for (const Item& copy : copies) {
+    if (!state_of(key, copy.value)) return judge_value(key, copy.value);
+    if (traits.copies_may_differ == 0 && copy.value != copies[0].value) {
+      return Violation{"duplicate-bound",
+                       absl::StrCat("The valid copies of key ", name_of(key), " differ."),
+                       {"equal copies"},
+                       absl::StrCat(describe_value(copies[0].value), " and ", describe_value(copy.value))};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Violation> judge_walk(const History& history, const Answer& answer) {
+  for (const Item& item : parse_items(answer.rest)) {
+    const auto index = history.find(item.key);
+    if (!index) {
+      return Violation{"phantom-item",
+                       "The table holds a key that was never inserted.",
+                       {"keys of the history"},
+                       "key " + describe_value(item.key)};
+    }
+    // A lost update of this key is judged by lookup; a walk shows items that no lookup reaches.
+    if (auto violation = judge_value(history.keys()[*index], item.value)) {
+      violation->key = index;
+      return violation;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string ending_text(Outcome::Kind kind, int signal) {
+  switch (kind) {
+    case Outcome::Kind::kSignal: {
+      const char* name = sigabbrev_np(signal);
+      return absl::StrCat("died of SIG", name == nullptr ? "?" : name);
+    }
+    case Outcome::Kind::kAbort:
+      return "aborted";
+    case Outcome::Kind::kException:
+      return "threw an exception";
+    case Outcome::Kind::kSteps:
+      return "never ends: it repeats itself";
+    case Outcome::Kind::kWildStore:
+      return "tried to store outside pool, heap, stack and globals";
+    case Outcome::Kind::kUnknown:
+      return "could not be followed to its end";
+    case Outcome::Kind::kReturned:
+      break;
+  }
+  return "returned";
+}
+
+std::vector<std::string> legal_states(const KeyHistory& key) {
+  std::vector<std::string> out{describe_state(key, key.acknowledged)};
+  if (key.possible && *key.possible != key.acknowledged) out.push_back(describe_state(key, *key.possible));
+  return out;
+}
+
+std::string describe_query(const History& history, QueryId query) {
+  const uint64_t argument = argument_of(query);
+  switch (kind_of(query)) {
+    case QueryKind::kRecovery:
+      return "recovery";
+    case QueryKind::kBlocks:
+    case QueryKind::kInsertProbe:
+      return name_of(kind_of(query));
+    case QueryKind::kWalk:
+    case QueryKind::kVerify:
+      return absl::StrCat(name_of(kind_of(query)), "(region ", argument, ")");
+    default:
+      return absl::StrCat(name_of(kind_of(query)), "(", name_of(history.keys()[argument]), ")");
+  }
+}
+
+std::optional<Violation> judge_recovery(const History& history, const Answer& answer, const std::string& detail) {
+  // Neither good nor bad: the executor has noted why the verdict is `unknown`.
+  if (answer.unknown()) return std::nullopt;
+  if (answer.failed) {
+    const char* invariant = answer.kind == Outcome::Kind::kSteps       ? "recovery-hang"
+                            : answer.kind == Outcome::Kind::kWildStore ? "wild-store"
+                                                                       : "recovery-failed";
+    return Violation{invariant,
+                     absl::StrCat("Recovery ", failure_text(answer), detail.empty() ? "" : ": ", detail, "."),
+                     {"recovery ends"},
+                     failure_text(answer)};
+  }
+  if (answer.status == POWERCUT_OK) return std::nullopt;
+  if (answer.status == POWERCUT_NOT_FORMATTED && !history.formatted()) return std::nullopt;
+  return Violation{"recovery-failed",
+                   absl::StrCat("open answers ", status_name(answer.status), "."),
+                   {"OK"},
+                   status_name(answer.status)};
+}
+
+std::optional<Violation> judge_query(const History& history, const powercut_traits& traits, QueryId query,
+                                     std::string_view result) {
+  const QueryKind kind = kind_of(query);
+  const Answer answer = parse_answer(kind, result);
+  if (answer.unknown()) return std::nullopt;
+  if (answer.failed) return failed_query(describe_query(history, query), answer);
+  switch (kind) {
+    case QueryKind::kRecovery:
+      return std::nullopt;
+    case QueryKind::kLookup:
+      return judge_lookup(history.keys()[argument_of(query)], answer);
+    case QueryKind::kCopies:
+      return judge_copies(history.keys()[argument_of(query)], traits, answer);
+    case QueryKind::kWalk:
+      return judge_walk(history, answer);
+    case QueryKind::kVerify:
+      if (answer.status == POWERCUT_OK || answer.status == POWERCUT_UNSUPPORTED) return std::nullopt;
+      return Violation{"structure",
+                       absl::StrCat("The scheme's own check of region ", argument_of(query), " fails: ",
+                                    answer.rest.empty() ? std::string("no message") : std::string(answer.rest), "."),
+                       {"OK"},
+                       std::string(answer.rest)};
+    case QueryKind::kBlocks: {
+      const size_t count = answer.rest.size() / 16;
+      if (count <= traits.leak_bound) return std::nullopt;
+      uint64_t offset = 0;
+      std::memcpy(&offset, answer.rest.data(), 8);
+      return Violation{"leak",
+                       absl::StrCat(count, " allocated block", count == 1 ? " is" : "s are",
+                                    " reached by nothing; the first lies at offset ", offset, "."),
+                       {absl::StrCat("at most ", traits.leak_bound)},
+                       absl::StrCat(count, " blocks")};
+    }
+    case QueryKind::kBystander:
+      return judge_bystander(history.keys()[argument_of(query)], result);
+    case QueryKind::kInsertProbe: {
+      if (parse_insert_probe(result, /*with_text=*/false).good) return std::nullopt;
+      return Violation{"unusable",
+                       "Operations on new keys misbehave after recovery.",
+                       {"each step as asked"},
+                       parse_insert_probe(result).text};
+    }
+    case QueryKind::kProbe:
+    case QueryKind::kEraseProbe: {
+      if (parse_probe(result, /*with_text=*/false).good) return std::nullopt;
+      const ProbeResult probe = parse_probe(result);
+      return Violation{
+          "unusable",
+          absl::StrCat("Operations on key ", name_of(history.keys()[argument_of(query)]), " misbehave after recovery."),
+          {"each step as asked"},
+          probe.text};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace powercut

@@ -1,0 +1,56 @@
+// What a user does next with other keys than those of the history, and whether the keys of the history notice.
+//
+//   insert-probe    new keys: insert and look up two, erase the first, insert a third, look up what is left. So a block
+//                   is taken, another one while it is taken, and one that was freed
+//   bystander(k)    lookup of k, the insert probe, lookup of k again
+//
+// An allocator that has forgotten a block, a slot that looks free and is not: the next insert overwrites an item whose
+// own lookup, and whose own probes, find nothing wrong.
+#ifndef POWERCUT_CHECKER_ORACLE_NEW_KEYS_H_
+#define POWERCUT_CHECKER_ORACLE_NEW_KEYS_H_
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "checker/oracle/queries.h"
+
+namespace powercut {
+
+class NewKeys {
+ public:
+  static constexpr size_t kKeys = 3;
+  // What a bystander answers that notices nothing.
+  static constexpr std::string_view kUndisturbed = "=";
+
+  // Keys and values of the scenario's sizes, and of no scenario.
+  NewKeys(uint32_t key_size, uint32_t value_size);
+
+  // [target] Runs kInsertProbe or kBystander on an open table.
+  void run(const powercut_target& target, powercut_table* table, QueryId id, const std::vector<KeyHistory>& keys,
+           ResultBuffer* out);
+  // The result of an execution of the query that run() did not return from. The insert probe tells of its own end; a
+  // bystander tells only of what ends its second lookup.
+  void ended(QueryId id, const Outcome& outcome, ResultBuffer* out) const;
+
+ private:
+  std::array<std::string, kKeys> keys_, values_;
+  bool looking_again_ = false;  // the execution at hand has come to the bystander's second lookup
+};
+
+// Whether all steps of an insert probe went as they must, and them as text where it is wanted.
+ProbeResult parse_insert_probe(std::string_view result, bool with_text = true);
+
+// The two answers of a bystander that has noticed something, as those of lookups; nothing for one that has not.
+struct Noticed {
+  std::string_view before, after;
+};
+std::optional<Noticed> parse_bystander(std::string_view result);
+
+// Whether the target itself reports damage in the result of a probe, an insert probe or a bystander.
+bool says_corrupt(QueryKind kind, std::string_view result);
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_ORACLE_NEW_KEYS_H_

@@ -1,0 +1,213 @@
+#include "checker/oracle/oracle.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tracer/record/key_bytes.h"
+
+namespace powercut {
+namespace {
+
+// Values of probes come from the far end of the serial numbers, which no scenario reaches.
+constexpr uint64_t kProbeSerial = kMaxKeyId - 1;
+
+// Violations told per kind and chunk of work: they differ in the stores involved, and those name the finding.
+constexpr int kToldOfAKind = 24;
+
+std::string text_of(const std::vector<uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
+
+}  // namespace
+
+// Where a loop is when its steps are used up, and what libc calls to abort, says nothing.
+uint64_t died_at(const Outcome& outcome) {
+  const bool placed = outcome.kind == Outcome::Kind::kSignal || outcome.kind == Outcome::Kind::kWildStore;
+  return placed && !outcome.stack.empty() ? outcome.stack.front() : 0;
+}
+
+Oracle::Oracle(const powercut_target& target, const TargetConfig& config, const powercut_traits& traits,
+               powercut_pool pool, const History* history, Report report)
+    : target_(target),
+      config_(config),
+      traits_(traits),
+      pool_(pool),
+      history_(history),
+      report_(std::move(report)),
+      new_keys_(config.get()->key_size, config.get()->value_size) {
+  tightened_ = history->tightened().size();
+  probe_one_ = text_of(value_bytes(kProbeSerial, config.get()->value_size));
+  probe_two_ = text_of(value_bytes(kProbeSerial + 1, config.get()->value_size));
+}
+
+void Oracle::recover(ResultBuffer* result) {
+  opened_ = {};
+  powercut_table* table = nullptr;
+  const powercut_status status = target_.open(pool_, config_.get(), &table);
+  result->put_byte(static_cast<uint8_t>(status));
+  if (status != POWERCUT_OK || table == nullptr) return;
+  opened_ = {reinterpret_cast<uint64_t>(table), target_.regions != nullptr ? target_.regions(table) : 0, true};
+}
+
+std::array<uint32_t, Group::kKinds> Oracle::groups() const {
+  const bool asks_regions = target_.walk != nullptr || target_.verify != nullptr;
+  const bool asks_whole = target_.blocks != nullptr && target_.owner != nullptr;
+  const auto keys = static_cast<uint32_t>(history_->keys().size());
+  return {keys, asks_regions ? static_cast<uint32_t>(opened_.regions) : 0, asks_whole ? 1u : 0u, 1 + keys};
+}
+
+bool Oracle::can_ask(QueryId query) const {
+  const std::array<uint32_t, Group::kKinds> counts = groups();
+  const QueryKind kind = kind_of(query);
+  if (kind == QueryKind::kInsertProbe) return true;
+  return argument_of(query) < counts[asks_key(kind) ? 0 : kind == QueryKind::kBlocks ? 2 : 1];
+}
+
+// Kinds of groups: 0 keys, 1 regions, 2 the table, 3 new keys and who may notice them.
+std::span<const QueryId> Oracle::members(Group group) {
+  members_.clear();
+  const auto add = [&](QueryKind kind, bool offered = true) {
+    if (offered) members_.push_back(query_id(kind, group.index));
+  };
+  switch (group.kind) {
+    case 0:
+      add(QueryKind::kLookup);
+      add(QueryKind::kCopies, target_.copies != nullptr);
+      add(QueryKind::kProbe);
+      add(QueryKind::kEraseProbe, target_.erase != nullptr);
+      break;
+    case 1:
+      add(QueryKind::kWalk, target_.walk != nullptr);
+      add(QueryKind::kVerify, target_.verify != nullptr);
+      break;
+    case 2:
+      add(QueryKind::kBlocks);
+      break;
+    default:
+      members_.push_back(group.index == 0 ? query_id(QueryKind::kInsertProbe, 0)
+                                          : query_id(QueryKind::kBystander, group.index - 1));
+  }
+  return members_;
+}
+
+// Keys whose obligation was tightened, and the regions whose walks showed them.
+const std::vector<Group>& Oracle::obliged() {
+  obliged_.clear();
+  const std::vector<uint32_t>& tightened = history_->tightened();
+  for (; tightened_ < tightened.size(); ++tightened_) {
+    const uint32_t key = tightened[tightened_];
+    obliged_.push_back({0, key});
+    if (key >= shown_in_.size()) continue;
+    for (uint32_t region : shown_in_[key]) obliged_.push_back({1, region});
+  }
+  return obliged_;
+}
+
+void Oracle::run(QueryId query, ResultBuffer* result) {
+  const QueryKind kind = kind_of(query);
+  if (kind == QueryKind::kInsertProbe || kind == QueryKind::kBystander) {
+    new_keys_.run(target_, table(), query, history_->keys(), result);
+  } else {
+    run_query(target_, table(), query, history_->keys(), probe_one_, probe_two_, result);
+  }
+}
+
+void Oracle::ended(QueryId query, const Outcome& outcome, ResultBuffer* result) {
+  const QueryKind kind = kind_of(query);
+  if (kind == QueryKind::kInsertProbe || kind == QueryKind::kBystander) {
+    new_keys_.ended(query, outcome, result);
+  } else {
+    put_failure(outcome, result);
+  }
+}
+
+std::string Oracle::kind_key(const Violation& violation, int depth, QueryId query) const {
+  const OperationInfo& operation = history_->operation();
+  return absl::StrCat(violation.invariant, "/", static_cast<int>(operation.kind), "/", operation.text, "/",
+                      static_cast<int>(kind_of(query)), "/", depth > 0);
+}
+
+Subject::Judgement Oracle::weigh(int depth, QueryId query, std::string_view result, std::optional<Violation> violation,
+                                 uint64_t died_at) {
+  const QueryKind kind = kind_of(query);
+  const bool key_level = asks_key(kind);
+  if (collecting_) {
+    collected_.insert(absl::StrCat(depth, " ", describe_query(*history_, query), " ",
+                                   hex({reinterpret_cast<const uint8_t*>(result.data()), result.size()})));
+  }
+  if (!violation) return Judgement::kGood;
+  if (collecting_violations_) {
+    const uint64_t legal = key_level ? history_->keys()[argument_of(query)].version : 0;
+    violations_.insert(absl::StrCat(depth > 0 ? "nested " : "first ", describe_query(*history_, query), " ", legal, " ",
+                                    hex({reinterpret_cast<const uint8_t*>(result.data()), result.size()})));
+  }
+  const uint64_t obligation = key_level ? history_->keys()[argument_of(query)].tightenings : 0;
+  if (!reported_.insert(absl::StrCat(query, "/", obligation, "/", depth > 0, "/", died_at, "/", std::string(result)))
+           .second) {
+    return Judgement::kBad;
+  }
+  const std::string key = kind_key(*violation, depth, query);
+  if (depth == 0) seen_after_one_cut_.insert(key);
+  exposures_.push_back({std::move(*violation), "", depth, query, {}, {}, std::string(result), died_at});
+  // The image that it was met on is only told of where the search for the least one gives up.
+  return ++images_[key] > kToldOfAKind ? Judgement::kBad : Judgement::kExplain;
+}
+
+void Oracle::tell() {
+  std::vector<Exposure> met = std::exchange(exposures_, {});
+  // As many of a kind as are told, the same ones whatever order they were met in.
+  std::sort(met.begin(), met.end(), [](const Exposure& a, const Exposure& b) {
+    return std::tie(a.depth, a.query, a.result, a.died_at) < std::tie(b.depth, b.query, b.result, b.died_at);
+  });
+  for (Exposure& exposure : met) {
+    if (exposure.depth > 0 && seen_after_one_cut_.contains(kind_key(exposure.violation, 0, exposure.query))) continue;
+    if (++told_[kind_key(exposure.violation, exposure.depth, exposure.query)] > kToldOfAKind) continue;
+    if (exposure.depth > 0) exposure.underlying = std::exchange(exposure.violation.invariant, "not-idempotent");
+    report_(exposure);
+  }
+}
+
+Subject::Judgement Oracle::recovered(int depth, const Outcome& outcome, std::string_view result) {
+  return weigh(depth, kRecoveryQuery, result,
+               judge_recovery(*history_, parse_answer(QueryKind::kRecovery, result), outcome.text), died_at(outcome));
+}
+
+void Oracle::note_most(QueryId query, std::string_view result) {
+  const QueryKind kind = kind_of(query);
+  if (kind != QueryKind::kCopies && kind != QueryKind::kBlocks) return;
+  const Answer answer = parse_answer(kind, result);
+  if (answer.failed) return;
+  if (kind == QueryKind::kBlocks) {
+    most_.asked_leaks = true;
+    most_.leaks = std::max<uint64_t>(most_.leaks, answer.rest.size() / 16);
+    return;
+  }
+  const uint64_t copies = count_items(answer.rest);
+  most_.asked_copies = true;
+  if (copies <= most_.copies) return;
+  most_.copies = copies;
+  most_.key = static_cast<uint32_t>(argument_of(query));
+}
+
+Subject::Judgement Oracle::answered(int depth, QueryId query, std::string_view result) {
+  note_most(query, result);
+  if (kind_of(query) == QueryKind::kWalk) {
+    if (shown_in_.size() < history_->keys().size()) shown_in_.resize(history_->keys().size());
+    const auto region = static_cast<uint32_t>(argument_of(query));
+    for (const Item& item : parse_items(parse_answer(QueryKind::kWalk, result).rest)) {
+      const auto key = history_->find(item.key);
+      if (!key) continue;
+      std::vector<uint32_t>& regions = shown_in_[*key];
+      if (std::find(regions.begin(), regions.end(), region) == regions.end()) regions.push_back(region);
+    }
+  }
+  return weigh(depth, query, result, judge_query(*history_, traits_, query, result));
+}
+
+void Oracle::explained(int, QueryId, std::string_view, const Outcome* outcome, const Image& image) {
+  Exposure& exposure = exposures_.back();
+  if (outcome != nullptr) exposure.outcome = *outcome;
+  exposure.image = image;
+}
+
+}  // namespace powercut

@@ -1,0 +1,126 @@
+// The Subject of exploration: opens the target on a crash image, asks the queries, judges the answers.
+//
+// A violation is reported once: neither again for the same answer under the same obligation, or a wider one (an item
+// that is gone stays gone at later crash points), nor as not-idempotent when the same thing goes wrong after one cut
+// already. Which answers these are does not depend on how an exploration came to them: every way meets each answer that
+// is wrong at the same crash point for the first time.
+#ifndef POWERCUT_CHECKER_ORACLE_ORACLE_H_
+#define POWERCUT_CHECKER_ORACLE_ORACLE_H_
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "checker/oracle/invariants.h"
+#include "checker/oracle/new_keys.h"
+#include "checker/oracle/trace_walk.h"
+#include "replayer/explorer/explorer.h"
+#include "tracer/record/target_library.h"
+
+namespace powercut {
+
+// A violation with the image that shows it.
+struct Exposure {
+  Violation violation;  // invariant "not-idempotent" when depth > 0; `underlying` has the original
+  std::string underlying;
+  int depth = 0;
+  QueryId query = kRecoveryQuery;
+  Outcome outcome;  // kReturned unless the execution was stopped
+  Image image;
+  std::string result = {};      // the wrong answer,
+  uint64_t died_at = 0;         // and of recovery where it died, as of died_at()
+  bool needs_power_cut = true;  // false: the same goes wrong when nothing is lost (functional_check.h)
+};
+
+// The address of the instruction at which recovery died; 0 for every other ending. Two crashes in two places are two
+// findings.
+uint64_t died_at(const Outcome& outcome);
+
+class Oracle final : public Subject {
+ public:
+  using Report = std::function<void(const Exposure&)>;
+  Oracle(const powercut_target& target, const TargetConfig& config, const powercut_traits& traits, powercut_pool pool,
+         const History* history, Report report);
+
+  // Reports the violations of the crash point at hand that are to be told, in an order of their own; call it when the
+  // crash point is explored. Beyond the first ones of a kind they come without an image.
+  void tell();
+
+  void recover(ResultBuffer* result) override;
+  Opened opened() const override { return opened_; }
+  void reopen(const Opened& opened) override { opened_ = opened; }
+  bool usable() const { return opened_.usable; }
+  // Whether the open table has what the query asks about.
+  bool can_ask(QueryId query) const;
+  std::array<uint32_t, Group::kKinds> groups() const override;
+  std::span<const QueryId> members(Group group) override;
+  const std::vector<Group>& obliged() override;
+  bool wants_all() const override { return collecting_; }
+  void run(QueryId query, ResultBuffer* result) override;
+  void ended(QueryId query, const Outcome& outcome, ResultBuffer* result) override;
+  std::string_view undisturbed() const override { return NewKeys::kUndisturbed; }
+  Judgement recovered(int depth, const Outcome& outcome, std::string_view result) override;
+  Judgement answered(int depth, QueryId query, std::string_view result) override;
+  void explained(int depth, QueryId query, std::string_view result, const Outcome* outcome,
+                 const Image& image) override;
+
+  // Collects every distinct (depth, query, result) of a crash point, for comparing strategies. Call it before the
+  // explorer is made.
+  void collect(bool on) { collecting_ = on; }
+  std::set<std::string> take_collected() { return std::move(collected_); }
+  // Collects every distinct violation of the run as (after one cut or more, query, obligation, result).
+  void collect_violations(bool on) { collecting_violations_ = on; }
+  const std::set<std::string>& violations() const { return violations_; }
+
+  // The most copies of one key that any recovered state held, and whose they are; the most blocks that nothing reaches.
+  //
+  // They are the most over all crash states: the explorer asks `copies` wherever it can answer something that it has
+  // not answered in this run (leaf_queries.h), and every answer comes by here, good or bad.
+  struct Most {
+    uint64_t copies = 0, leaks = 0;
+    uint32_t key = 0;  // of `copies`
+    bool asked_copies = false, asked_leaks = false;
+  };
+  const Most& most() const { return most_; }
+
+ private:
+  void note_most(QueryId query, std::string_view result);
+  // `died_at`: as of died_at().
+  Judgement weigh(int depth, QueryId query, std::string_view result, std::optional<Violation> violation,
+                  uint64_t died_at = 0);
+  std::string kind_key(const Violation& violation, int depth, QueryId query) const;
+
+  const powercut_target& target_;
+  const TargetConfig& config_;
+  const powercut_traits& traits_;
+  const powercut_pool pool_;
+  const History* history_;
+  Report report_;
+  std::string probe_one_, probe_two_;
+  NewKeys new_keys_;
+
+  powercut_table* table() const { return reinterpret_cast<powercut_table*>(opened_.table); }
+
+  Opened opened_;
+  std::vector<QueryId> members_;
+  size_t tightened_ = 0;                         // of the history's, how many were handed on
+  std::vector<std::vector<uint32_t>> shown_in_;  // per key: the regions whose walks showed it
+  std::vector<Group> obliged_;
+
+  std::vector<Exposure> exposures_;                      // of the crash point at hand; the last may wait for its image
+  absl::flat_hash_set<std::string> reported_;            // answer under obligation
+  absl::flat_hash_map<std::string, int> images_;         // kind of violation -> images asked for
+  absl::flat_hash_map<std::string, int> told_;           // kind of violation -> exposures handed over
+  absl::flat_hash_set<std::string> seen_after_one_cut_;  // kinds of violation at depth 0
+  Most most_;
+  bool collecting_ = false;
+  std::set<std::string> collected_;
+  bool collecting_violations_ = false;
+  std::set<std::string> violations_;
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_ORACLE_ORACLE_H_

@@ -1,0 +1,153 @@
+#include "checker/program/behaviours.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <cstring>
+#include <map>
+
+namespace powercut {
+namespace {
+
+constexpr uint64_t kLines = 5;
+
+// A recovery: what it does next depends on the bytes that it has read. A tree by depth and values, made of a seed.
+struct Recovery {
+  uint64_t seed;
+  // Runs on an image; says what it read.
+  Behaviour run(const std::vector<Content>& image) const {
+    std::map<uint64_t, uint64_t> masks;
+    uint64_t state = seed;
+    const auto next = [&] { return state = state * 6364136223846793005 + 1442695040888963407; };
+    const uint64_t steps = next() >> 60;
+    for (uint64_t step = 0; step < steps; ++step) {
+      const uint64_t line = (next() >> 33) % kLines, byte = (next() >> 33) % 3;
+      masks[line] |= uint64_t{1} << byte;
+      state ^= uint64_t{image[line].bytes[byte]} << 20;
+    }
+    Behaviour out;
+    out.outcome = static_cast<uint32_t>(next() >> 40) % 7;
+    for (const auto& [line, mask] : masks) out.reads.push_back({line, mask, image[line]});
+    return out;
+  }
+};
+
+struct CrashPoint {
+  std::vector<LineSet> lines;
+  std::vector<uint8_t> pool = std::vector<uint8_t>(kLines * kLineSize);
+  LineSets sets() const {
+    LineSets out;
+    for (const LineSet& line : lines) out.push_back(&line);
+    return out;
+  }
+  std::vector<Content> image(const std::vector<uint32_t>& choice) const {
+    std::vector<Content> out(kLines);
+    for (uint64_t line = 0; line < kLines; ++line) {
+      std::memcpy(out[line].bytes.data(), pool.data() + line * kLineSize, kLineSize);
+    }
+    for (size_t i = 0; i < lines.size(); ++i) out[lines[i].line] = lines[i].contents[choice[i]];
+    return out;
+  }
+};
+
+CrashPoint draw_crash_point() {
+  CrashPoint out;
+  for (uint8_t& byte : out.pool) byte = *rc::gen::inRange<uint8_t>(0, 2);
+  for (uint64_t line = 0; line < kLines; ++line) {
+    const auto contents = *rc::gen::inRange<size_t>(1, 5);
+    if (contents == 1) continue;
+    LineSet& set = out.lines.emplace_back();
+    set.line = line;
+    for (size_t i = 0; i < contents; ++i) {
+      Content& content = set.contents.emplace_back();
+      for (size_t byte = 0; byte < 3; ++byte) content.bytes[byte] = *rc::gen::inRange<uint8_t>(0, 3);
+      content.bytes[63] = static_cast<uint8_t>(i);  // never read: contents are distinct
+    }
+  }
+  return out;
+}
+
+template <typename Visit>
+void for_each(const Box& box, const Visit& visit) {
+  std::vector<size_t> at(box.size());
+  for (;;) {
+    std::vector<uint32_t> choice;
+    for (size_t i = 0; i < box.size(); ++i) choice.push_back(box[i][at[i]]);
+    visit(choice);
+    size_t i = 0;
+    while (i < box.size() && ++at[i] == box[i].size()) at[i++] = 0;
+    if (i == box.size()) return;
+  }
+}
+
+// Running one member of every rest until there is none covers each image once, with the outcome that it has.
+TEST(Behaviours, CoverEveryImageOnceAndRightly) {
+  rc::check([] {
+    const Recovery recovery = {*rc::gen::arbitrary<uint64_t>()};
+    Behaviours known;
+    // Several crash points: what is known of one serves the next.
+    for (int point = 0; point < 3; ++point) {
+      const CrashPoint crash = draw_crash_point();
+      const LineSets sets = crash.sets();
+      std::vector<Behaviours::Answered> answered;
+      std::vector<Box> rest;
+      known.cover(sets, crash.pool.data(), whole_box(sets), 0, &answered, &rest);
+      while (!rest.empty()) {
+        const Box box = rest.back();
+        rest.pop_back();
+        std::vector<uint32_t> member;
+        for (const auto& contents : box) member.push_back(contents.front());
+        const size_t number = known.add(recovery.run(crash.image(member)));
+        const size_t before = answered.size();
+        known.cover(sets, crash.pool.data(), box, number, &answered, &rest);
+        RC_ASSERT(answered.size() > before);
+      }
+      std::map<std::vector<uint32_t>, int> seen;
+      BigInt total = 0;
+      for (const auto& [box, behaviour] : answered) {
+        total += size_of(box);
+        for_each(box, [&](const std::vector<uint32_t>& choice) {
+          ++seen[choice];
+          RC_ASSERT(known[behaviour].outcome == recovery.run(crash.image(choice)).outcome);
+        });
+      }
+      RC_ASSERT(total == state_count(sets));
+      RC_ASSERT(BigInt(seen.size()) == total);
+      for (const auto& [choice, times] : seen) RC_ASSERT(times == 1);
+    }
+  });
+}
+
+TEST(Behaviours, OneThatReadsNothingAnswersForEverything) {
+  LineSet set;
+  set.line = 3;
+  set.contents.resize(100);
+  for (size_t i = 0; i < 100; ++i) set.contents[i].bytes[0] = static_cast<uint8_t>(i);
+  Behaviours known;
+  known.add({});
+  std::vector<Behaviours::Answered> answered;
+  std::vector<Box> rest;
+  known.cover({&set}, nullptr, whole_box({&set}), 0, &answered, &rest);
+  ASSERT_EQ(answered.size(), 1u);
+  EXPECT_EQ(size_of(answered[0].box), 100);
+  EXPECT_TRUE(rest.empty());
+}
+
+TEST(Behaviours, ALineThatIsDefiniteMustAgree) {
+  std::vector<uint8_t> pool(128);
+  Behaviours known;
+  ReadLine read = {1, 1, {}};
+  read.content.bytes[0] = 5;
+  known.add({{read}, 0});
+  std::vector<Behaviours::Answered> answered;
+  std::vector<Box> rest;
+  known.cover({}, pool.data(), {}, 0, &answered, &rest);
+  EXPECT_TRUE(answered.empty());
+  EXPECT_EQ(rest.size(), 1u);
+  pool[64] = 5;
+  known.cover({}, pool.data(), {}, 0, &answered, &rest);
+  EXPECT_EQ(answered.size(), 1u);
+}
+
+}  // namespace
+}  // namespace powercut

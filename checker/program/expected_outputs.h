@@ -1,0 +1,50 @@
+// Output equivalence: what the dump may print after a power cut. The state after a prefix of the marked history is
+// known by its dump: recovery and dump are run on the visible image at the end of every operation, with no other in
+// flight. At a crash point inside operation k the legal outputs are those after k - 1 and after k, outside of one that
+// after the last.
+//
+// Before the first operation begins, and where operations of several threads overlap, no prefix is known: there only
+// exit status counts.
+#ifndef POWERCUT_CHECKER_PROGRAM_EXPECTED_OUTPUTS_H_
+#define POWERCUT_CHECKER_PROGRAM_EXPECTED_OUTPUTS_H_
+
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "checker/program/lane.h"
+#include "checker/program/operations.h"
+#include "tracer/format/reader.h"
+
+namespace powercut {
+
+class ExpectedOutputs {
+ public:
+  // Runs recovery and dump on the visible image that it is given, as lines that changed since the last call.
+  using Observe = std::function<Result<ProgramOutcome>(const std::vector<std::pair<uint64_t, Content>>&)>;
+
+  // Reads the whole trace from the reader's first event. `space`: size of the offset space.
+  static Result<ExpectedOutputs> take(TraceReader* reader, uint64_t space, const Observe& observe);
+
+  // The legal outputs at an instant; nothing when only exit status counts.
+  std::vector<const ProgramOutcome*> legal(const Operations& operations) const;
+  // The output of an earlier prefix than the legal ones that this one equals, as the number of the operation after
+  // which it was right (0: before the first).
+  std::optional<uint64_t> earlier(const Operations& operations, const ProgramOutcome& outcome, bool ordered) const;
+  // Whether the same goes wrong with everything durable at the end of the operation that runs, or did at that of the
+  // one before it.
+  bool fails_at_the_end(const Operations& operations, const ProgramOutcome& outcome) const;
+  bool failed_before(const Operations& operations, const ProgramOutcome& outcome) const;
+  uint64_t observed() const { return after_.size(); }
+
+ private:
+  // Of the operation `index`.
+  bool failed_after(uint64_t index, const ProgramOutcome& outcome) const;
+
+  // By how many operations the prefix has: 0 is the state when the first one began.
+  std::map<uint64_t, ProgramOutcome> after_;
+  std::map<uint64_t, ProgramOutcome> failed_;  // there, with nothing lost
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_PROGRAM_EXPECTED_OUTPUTS_H_

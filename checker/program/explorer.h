@@ -1,0 +1,139 @@
+// Program mode's exploration: every legal crash image of a trace is given to the recovery command.
+//
+// A crash point whose states are few is enumerated; images that were seen at an earlier crash point are known. With a
+// tracer a large one is covered by behaviours (behaviours.h): one image is run under the tracer, and answers for all
+// that recovery cannot tell from it. A traced run costs as much as some thousand native ones, so boxes that are smaller
+// than that are enumerated, and a crash point where traced runs answer for little is given up.
+//
+// A recovery must be a function of its image, and only repeating it tells. So the images are run twice, the second time
+// by processes at other addresses: all of the first thousand, some of the others, and in short runs several times,
+// until there are so many repetitions that a recovery which fails at random in a hundredth of its runs would have
+// shown. The image of a finding is run some times more before it is told of. At the first difference nothing is
+// believed any more.
+//
+// Where there are too many images, the floor, the visible image, every single line lost or persisted and a seeded
+// random draw are tried, and the coverage says `sampled`.
+#ifndef POWERCUT_CHECKER_PROGRAM_EXPLORER_H_
+#define POWERCUT_CHECKER_PROGRAM_EXPLORER_H_
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "checker/program/behaviours.h"
+#include "checker/program/image_memo.h"
+#include "checker/program/judge.h"
+#include "checker/program/program_options.h"
+#include "checker/session/trace_follower.h"
+
+namespace powercut {
+
+// Everything that exploring came to.
+struct ProgramExplored {
+  uint64_t crash_points = 0;
+  BigInt states = 0, covered = 0;
+  bool truncated = false;               // some line has more candidates than are kept
+  uint64_t sampled_points = 0;          // crash points with more states than were looked at
+  uint64_t executions = 0, traced = 0;  // runs on an image; of these, under the tracer
+  uint64_t behaviours = 0;              // that traced runs told of
+  std::string untraced_because;         // why the tracer was given up; empty when it was not
+  uint64_t outcomes = 0;                // distinct ones
+  uint64_t repeats = 0;                 // runs of images that had been run; all came to the same, unless unrepeatable
+  uint64_t reordered = 0;               // images whose dump had the right lines in another order
+  uint64_t timeouts = 0;                // runs that did not end
+  uint64_t unjudged_outputs = 0;        // crash points where only exit status counted although there is a dump
+  std::map<std::string, Json> findings;
+  bool left_processes = false;
+  bool interrupted = false, out_of_time = false, out_of_executions = false;
+  bool hung = false;                  // so much time went into runs that do not end that the rest was given up
+  bool unrepeatable = false;          // recovery depends on more than its pools: no finding is to be trusted
+  std::vector<std::string> troubles;  // failures of the harness: the verdict is unknown at best
+};
+
+struct ProgramListener {
+  std::function<void(const Json&)> found;
+  std::function<void(const ProgramExplored&)> progressed;  // after a part of the work; often
+  std::function<bool()> interrupted;
+};
+
+class ProgramExplorer {
+ public:
+  // All of them outlive it. `follower` stands at the start of the trace over `pool`.
+  ProgramExplorer(const ProgramOptions& options, const ProgramCommands& commands, TraceFollower* follower,
+                  const uint8_t* pool, Lanes* lanes, const ExpectedOutputs* expected, const ProgramListener& listener);
+
+  ProgramExplored explore();
+
+ private:
+  // An image, and what it, or the whole box of images that it stands for, came to.
+  struct Judged {
+    Choice choice;
+    ImageMemo::Id outcome;
+  };
+  void crash_point();
+  // Looks at all images of the box, or a sample of `most`. False when the exploration has to end.
+  bool look_at(const Box& box, uint64_t most, std::vector<Judged>* judged);
+  bool cover_by_behaviours(std::vector<Judged>* judged);
+  // Traces an image of the box and remembers its behaviour. False when nothing came of it.
+  bool trace(const Box& box);
+  void answer(const Behaviours::Answered& answered, std::vector<Judged>* judged);
+  std::vector<Choice> sample(const Box& box, uint64_t most) const;
+  // The member of the box with as little lost as possible.
+  Choice least_lost(const Box& box) const;
+  // Runs what is not known. False when the exploration has to end.
+  bool run(const std::vector<Choice>& choices, std::vector<ImageMemo::Id>* outcomes);
+  // Runs images that were run before, `rounds` times. False when the exploration has to end.
+  bool repeat(const std::vector<Choice>& choices, int rounds);
+  // The share of what `ran` came to, and more of it as long as there are few repetitions.
+  bool repeat_some(const std::vector<Choice>& ran, const std::vector<ProgramOutcome>& outcomes);
+  // Whether there should be more repetitions than one an image.
+  bool wants_repeats() const;
+  double seconds() const;
+  void not_repeatable(const ProgramOutcome& once, const ProgramOutcome& again);
+  std::optional<ImageMemo::Id> outcome_of(const Choice& choice);
+  bool stopped();
+  // A violating image of the crash point becomes a finding, unless it is one already.
+  void explain(const Choice& choice, const ProgramViolation& violation);
+  bool shows(const Choice& choice, const ProgramViolation& violation);
+  Choice minimised(Choice choice, const ProgramViolation& violation);
+  std::vector<bool> decisive(const Choice& choice, const ProgramViolation& violation);
+  std::optional<ProgramViolation> judged(ImageMemo::Id outcome) const;
+
+  const ProgramOptions& options_;
+  const ProgramCommands& commands_;
+  TraceFollower* follower_;
+  const uint8_t* pool_;
+  Lanes* lanes_;
+  const ExpectedOutputs* expected_;
+  const ProgramListener& listener_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+
+  Operations operations_;
+  ImageNames names_;
+  ImageMemo memo_;
+  Behaviours behaviours_;
+  bool tracing_;
+  uint64_t images_ = 0;          // that were run
+  bool elsewhere_ = false;       // where the last repetition was
+  double repeat_seconds_ = 0;    // of those beyond one an image
+  size_t portion_ = 1;           // images that are run at once
+  bool stored_outside_ = false;  // since the last marked operation ended
+  uint32_t last_store_ = 0;      // of the trace, before the crash point at hand: its stack
+  uint64_t checked_ = 0;         // images that a behaviour answered for and that were run all the same
+  ProgramExplored out_;
+  // Of the crash point at hand.
+  LineSets sets_;
+  std::vector<const ProgramOutcome*> legal_;
+  struct Explained {
+    std::string kind;
+    std::vector<std::pair<size_t, uint32_t>> lost;  // index in sets_ and content
+  };
+  std::vector<Explained> explained_;
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_PROGRAM_EXPLORER_H_

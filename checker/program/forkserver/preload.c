@@ -1,0 +1,37 @@
+/* libpowercut_fork.so, preloaded into a recovery program: stops it before main and serves runs from there, so that
+ * loading, relocating and constructing are paid for once.
+ *
+ * Known inaccuracies: what constructors did (threads that they started, files that they read, a random number that they
+ * drew) is the same for all runs; threads of theirs do not exist in a run; processes of theirs are killed. A program
+ * that does not start through __libc_start_main never serves: the engine notices and starts it for each run. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "checker/program/forkserver/serve.h"
+
+typedef int main_function(int, char**, char**);
+typedef int start_function(main_function*, int, char**, void (*)(void), void (*)(void), void (*)(void), void*);
+
+static main_function* real_main;
+
+static int main_of_a_run(int argc, char** argv, char** environment) {
+  const char* number = getenv(POWERCUT_FORK_FD);
+  if (number != NULL) {
+    const int socket = atoi(number);
+    /* A program that the recovery starts is no server. */
+    unsetenv(POWERCUT_FORK_FD);
+    powercut_serve(socket);
+  }
+  return real_main(argc, argv, environment);
+}
+
+__attribute__((visibility("default"))) int __libc_start_main(main_function* main, int argc, char** argv,
+                                                             void (*init)(void), void (*fini)(void),
+                                                             void (*rtld_fini)(void), void* stack_end) {
+  start_function* start = (start_function*)dlsym(RTLD_NEXT, "__libc_start_main");
+  if (start == NULL) _exit(127);
+  real_main = main;
+  return start(main_of_a_run, argc, argv, init, fini, rtld_fini, stack_end);
+}

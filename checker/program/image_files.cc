@@ -1,0 +1,166 @@
+#include "checker/program/image_files.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+namespace powercut {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+constexpr mode_t kMode = 0600;
+
+EngineError broken(const std::string& what, const std::string& where) {
+  return harness_error(what + " (" + std::strerror(errno) + ")", where,
+                       "Crash images need room for each worker: free some, or name another folder with --work.");
+}
+
+// Everything in the folder but `kept`.
+void clear_folder(const std::string& folder, const std::string& kept) {
+  DIR* listing = opendir(folder.c_str());
+  if (listing == nullptr) return;
+  std::vector<std::string> strangers;
+  while (const dirent* entry = readdir(listing)) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != ".." && name != kept) strangers.emplace_back(folder + "/" + entry->d_name);
+  }
+  closedir(listing);
+  std::error_code ignored;
+  for (const std::string& stranger : strangers) std::filesystem::remove_all(stranger, ignored);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ImageFiles>> ImageFiles::create(const std::string& folder, const TracePools& pools) {
+  std::unique_ptr<ImageFiles> out(new ImageFiles);
+  out->space_ = (pools.space + kPage - 1) / kPage * kPage;
+  void* expected =
+      mmap(nullptr, out->space_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (expected == MAP_FAILED) return broken("no memory for the pools' bytes", folder);
+  out->expected_ = static_cast<uint8_t*>(expected);
+  out->written_.resize(out->space_ / kPage / 64 + 1);
+  for (size_t i = 0; i < pools.windows.size(); ++i) {
+    const PoolWindow& window = pools.windows[i];
+    File& file = out->files_.emplace_back();
+    // A folder each: two pools may have the same name, and what recovery puts beside its pool is not another's.
+    file.folder = folder + "/" + std::to_string(i);
+    file.name = std::filesystem::path(window.path).filename().string();
+    file.offset = window.offset;
+    file.size = window.size;
+    if (mkdir(file.folder.c_str(), 0700) != 0) return broken("cannot be made", file.folder);
+    if (auto wrong = out->open(&file)) return *wrong;
+    out->paths_.push_back(file.folder + "/" + file.name);
+  }
+  return out;
+}
+
+ImageFiles::~ImageFiles() {
+  for (const File& file : files_) {
+    if (file.mapped != nullptr) munmap(file.mapped, file.size);
+    if (file.fd >= 0) close(file.fd);
+  }
+  if (expected_ != nullptr) munmap(expected_, space_);
+}
+
+std::optional<EngineError> ImageFiles::open(File* file) {
+  const std::string path = file->folder + "/" + file->name;
+  file->fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, kMode);
+  struct stat status{};
+  if (file->fd < 0 || ftruncate(file->fd, static_cast<off_t>(file->size)) != 0 || fstat(file->fd, &status) != 0) {
+    return broken("a crash image of " + std::to_string(file->size) + " bytes cannot be made", path);
+  }
+  file->inode = status.st_ino;
+  void* mapped = mmap(nullptr, file->size, PROT_READ | PROT_WRITE, MAP_SHARED, file->fd, 0);
+  if (mapped == MAP_FAILED) return broken("cannot be mapped", path);
+  file->mapped = static_cast<uint8_t*>(mapped);
+  return std::nullopt;
+}
+
+// The run deleted the file, or put another in its place.
+std::optional<EngineError> ImageFiles::make_anew(File* file) {
+  munmap(file->mapped, file->size);
+  close(file->fd);
+  file->mapped = nullptr;
+  clear_folder(file->folder, "");
+  if (auto wrong = open(file)) return wrong;
+  compare(*file, 0, file->size);
+  return std::nullopt;
+}
+
+void ImageFiles::put(uint64_t line, const Content& content) {
+  const uint64_t at = line * kLineSize;
+  uint8_t* expected = expected_ + at;
+  if (std::memcmp(expected, content.bytes.data(), kLineSize) == 0) return;
+  std::memcpy(expected, content.bytes.data(), kLineSize);
+  const bool first = !written(at / kPage);
+  written_[at / kPage / 64] |= uint64_t{1} << (at / kPage % 64);
+  for (const File& file : files_) {
+    if (at < file.offset || at >= file.offset + file.size) continue;
+    const uint64_t within = at - file.offset;
+    const uint64_t size = std::min<uint64_t>(kLineSize, file.size - within);
+    if (!first) {
+      std::memcpy(file.mapped + within, content.bytes.data(), size);
+    } else if (pwrite(file.fd, content.bytes.data(), size, static_cast<off_t>(within)) != static_cast<ssize_t>(size)) {
+      // A store to a page that a full file system cannot give would be a SIGBUS.
+      full_ = broken("no room for a crash image", file.folder + "/" + file.name);
+    }
+    return;
+  }
+}
+
+// Makes [begin, end) of the file what it should be; returns in how many pages it was not.
+uint64_t ImageFiles::compare(const File& file, uint64_t begin, uint64_t end) {
+  uint64_t changed = 0;
+  for (uint64_t at = begin / kPage * kPage; at < end; at += kPage) {
+    const uint64_t size = std::min(kPage, file.size - at);
+    const uint8_t* expected = expected_ + file.offset + at;
+    if (std::memcmp(file.mapped + at, expected, size) == 0) continue;
+    std::memcpy(file.mapped + at, expected, size);
+    ++changed;
+  }
+  return changed;
+}
+
+Result<uint64_t> ImageFiles::restore() {
+  uint64_t changed = 0;
+  for (File& file : files_) {
+    const std::string path = file.folder + "/" + file.name;
+    struct stat status{};
+    if (chmod(file.folder.c_str(), 0700) != 0 || lstat(path.c_str(), &status) != 0 || status.st_ino != file.inode) {
+      std::filesystem::create_directories(file.folder);
+      if (auto wrong = make_anew(&file)) return *wrong;
+      ++changed;
+      continue;
+    }
+    clear_folder(file.folder, file.name);
+    if ((status.st_mode & 07777) != kMode) fchmod(file.fd, kMode);
+    if (static_cast<uint64_t>(status.st_size) != file.size) {
+      // Before the mapping is looked at: behind the end of the file it has no pages.
+      if (ftruncate(file.fd, static_cast<off_t>(file.size)) != 0) return broken("cannot be restored", path);
+      ++changed;
+    }
+    uint64_t done = 0;
+    while (done < file.size) {
+      const off_t data = lseek(file.fd, static_cast<off_t>(done), SEEK_DATA);
+      const uint64_t begin = data < 0 ? file.size : std::min<uint64_t>(file.size, static_cast<uint64_t>(data));
+      // Holes: what the run took away.
+      for (uint64_t at = done / kPage * kPage; at < begin; at += kPage) {
+        if (written((file.offset + at) / kPage)) changed += compare(file, at, std::min(begin, at + kPage));
+      }
+      if (begin == file.size) break;
+      const off_t hole = lseek(file.fd, static_cast<off_t>(begin), SEEK_HOLE);
+      done = hole < 0 ? file.size : std::min<uint64_t>(file.size, static_cast<uint64_t>(hole));
+      changed += compare(file, begin, done);
+    }
+  }
+  return changed;
+}
+
+}  // namespace powercut

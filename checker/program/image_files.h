@@ -1,0 +1,67 @@
+// The files that recovery is given: one for each pool, with the bytes of the crash image at hand. A run may change,
+// truncate, rename or delete them and leave others beside them; restore() undoes all of it.
+//
+// What a run changed is found by comparing the pages that the files have data in with the expected bytes: a store
+// through a shared mapping leaves no other trace that can be relied on. Pages that nobody ever touched are holes and
+// cost nothing.
+//
+// Not restored: times, owner and extended attributes.
+#ifndef POWERCUT_CHECKER_PROGRAM_IMAGE_FILES_H_
+#define POWERCUT_CHECKER_PROGRAM_IMAGE_FILES_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "checker/program/trace_pools.h"
+#include "replayer/models/line_log.h"
+
+namespace powercut {
+
+class ImageFiles {
+ public:
+  // Makes the files, all zeros, in `folder`, which must be empty and stays the caller's.
+  static Result<std::unique_ptr<ImageFiles>> create(const std::string& folder, const TracePools& pools);
+  ~ImageFiles();
+  ImageFiles(const ImageFiles&) = delete;
+  ImageFiles& operator=(const ImageFiles&) = delete;
+
+  // One for each window of the pools, in their order.
+  const std::vector<std::string>& paths() const { return paths_; }
+  // The line's content in the image from now on. Only between restore() and the next run: see full().
+  void put(uint64_t line, const Content& content);
+  const Content& at(uint64_t line) const { return *reinterpret_cast<const Content*>(expected_ + line * kLineSize); }
+  // Set when the image at hand is not what put() made it.
+  const std::optional<EngineError>& full() const { return full_; }
+  // After a run and all its processes have ended. Returns how many pages it had changed.
+  Result<uint64_t> restore();
+
+ private:
+  struct File {
+    std::string folder;  // that it lies in alone
+    std::string name;
+    uint64_t offset = 0, size = 0;
+    int fd = -1;
+    uint64_t inode = 0;
+    uint8_t* mapped = nullptr;
+  };
+  ImageFiles() = default;
+  std::optional<EngineError> open(File* file);
+  std::optional<EngineError> make_anew(File* file);
+  uint64_t compare(const File& file, uint64_t begin, uint64_t end);
+  // Whether the page of the expected image, by its number in the space, ever held anything but zeros.
+  bool written(uint64_t page) const { return (written_[page / 64] >> (page % 64) & 1) != 0; }
+
+  std::vector<File> files_;
+  std::vector<std::string> paths_;
+  uint64_t space_ = 0;
+  uint8_t* expected_ = nullptr;  // the whole offset space
+  std::vector<uint64_t> written_;
+  std::optional<EngineError> full_;
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_PROGRAM_IMAGE_FILES_H_

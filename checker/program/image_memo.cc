@@ -1,0 +1,76 @@
+#include "checker/program/image_memo.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "xxhash.h"
+
+namespace powercut {
+
+ImageName name_of_line(uint64_t line, const Content& content) {
+  static const Content kZeros;
+  if (content == kZeros) return {};
+  const XXH128_hash_t hash = XXH3_128bits_withSeed(content.bytes.data(), kLineSize, line);
+  return {hash.low64, hash.high64};
+}
+
+void ImageNames::follow(uint64_t line, const LineSet* set) {
+  if (const auto old = lines_.find(line); old != lines_.end()) {
+    definite_ = definite_ - old->second;
+    lines_.erase(old);
+  }
+  if (set != nullptr) {
+    std::vector<ImageName>& names = pending_[line];
+    names.clear();
+    for (const Content& content : set->contents) names.push_back(name_of_line(line, content));
+    return;
+  }
+  pending_.erase(line);
+  Content content;
+  std::memcpy(content.bytes.data(), pool_ + line * kLineSize, kLineSize);
+  const ImageName name = name_of_line(line, content);
+  if (name == ImageName{}) return;
+  definite_ = definite_ + name;
+  lines_[line] = name;
+}
+
+ImageName ImageNames::of(const LineSets& sets, const Choice& choice) const {
+  ImageName out = definite_;
+  for (size_t i = 0; i < sets.size(); ++i) out = out + pending_.find(sets[i]->line)->second[choice[i]];
+  return out;
+}
+
+void follow_images(TraceFollower* follower, const uint8_t* pool, ImageNames* names, Lanes* lanes) {
+  for (const Frontier::Change& change : follower->follow()) {
+    names->follow(change.line, follower->frontier().find(change.line));
+    Content first;
+    std::memcpy(first.bytes.data(), pool + change.line * kLineSize, kLineSize);
+    lanes->base(change.line, first);
+  }
+}
+
+std::optional<ImageMemo::Id> ImageMemo::find(const ImageName& name) const {
+  const auto at = known_.find(name);
+  if (at == known_.end()) return std::nullopt;
+  return at->second;
+}
+
+ImageMemo::Id ImageMemo::intern(ProgramOutcome outcome) {
+  const Identity identity = {outcome.kind,   outcome.step,      outcome.code,
+                             outcome.dumped, outcome.digest[0], outcome.digest[1]};
+  const auto [at, added] = ids_.try_emplace(identity, static_cast<Id>(outcomes_.size()));
+  if (added) {
+    outcomes_.push_back(std::move(outcome));
+  } else {
+    outcomes_[at->second].left_processes = outcomes_[at->second].left_processes || outcome.left_processes;
+  }
+  return at->second;
+}
+
+ImageMemo::Id ImageMemo::add(const ImageName& name, ProgramOutcome outcome) {
+  const Id id = intern(std::move(outcome));
+  known_[name] = id;
+  return id;
+}
+
+}  // namespace powercut

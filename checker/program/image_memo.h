@@ -1,0 +1,80 @@
+// What recovery came to on whole images, for the whole trace: the outcome of an image that was run once is known.
+//
+// An image is named by the sum of a 128-bit hash of each of its lines that is not all zeros, so that the name follows a
+// change of a line in constant time. Two images that differ have the same name with a chance of 2^-128.
+#ifndef POWERCUT_CHECKER_PROGRAM_IMAGE_MEMO_H_
+#define POWERCUT_CHECKER_PROGRAM_IMAGE_MEMO_H_
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "checker/program/lanes.h"
+#include "checker/session/trace_follower.h"
+
+namespace powercut {
+
+struct ImageName {
+  uint64_t low = 0, high = 0;
+  bool operator==(const ImageName&) const = default;
+  ImageName operator+(const ImageName& other) const { return {low + other.low, high + other.high}; }
+  ImageName operator-(const ImageName& other) const { return {low - other.low, high - other.high}; }
+  template <typename H>
+  friend H AbslHashValue(H h, const ImageName& name) {
+    return H::combine(std::move(h), name.low, name.high);
+  }
+};
+// A line's part in the name of its image.
+ImageName name_of_line(uint64_t line, const Content& content);
+
+// The names of the images of a crash point, as a frontier moves from one to the next.
+class ImageNames {
+ public:
+  // `pool`: the frontier's. Tell it of every change of a line.
+  explicit ImageNames(const uint8_t* pool) : pool_(pool) {}
+  void follow(uint64_t line, const LineSet* set);
+  // `sets`: the frontier's now; follow() heard of all of them.
+  ImageName of(const LineSets& sets, const Choice& choice) const;
+
+ private:
+  const uint8_t* pool_;
+  ImageName definite_;                                             // of the lines that are not pending
+  absl::flat_hash_map<uint64_t, ImageName> lines_;                 // definite lines that are not all zeros
+  absl::flat_hash_map<uint64_t, std::vector<ImageName>> pending_;  // by content
+};
+
+// Brings the frontier to the follower's crash point, and names and lanes along with it. `pool`: the follower's.
+void follow_images(TraceFollower* follower, const uint8_t* pool, ImageNames* names, Lanes* lanes);
+
+// Outcomes, each distinct one once, and which images have which.
+class ImageMemo {
+ public:
+  using Id = uint32_t;
+  std::optional<Id> find(const ImageName& name) const;
+  Id add(const ImageName& name, ProgramOutcome outcome);
+  Id intern(ProgramOutcome outcome);
+  const ProgramOutcome& operator[](Id id) const { return outcomes_[id]; }
+  size_t images() const { return known_.size(); }
+  size_t outcomes() const { return outcomes_.size(); }
+
+ private:
+  struct Identity {
+    ProgramOutcome::Kind kind;
+    ProgramOutcome::Step step;
+    int code;
+    uint64_t dumped, low, high;
+    bool operator==(const Identity&) const = default;
+    template <typename H>
+    friend H AbslHashValue(H h, const Identity& i) {
+      return H::combine(std::move(h), i.kind, i.step, i.code, i.dumped, i.low, i.high);
+    }
+  };
+  std::vector<ProgramOutcome> outcomes_;
+  absl::flat_hash_map<Identity, Id> ids_;
+  absl::flat_hash_map<ImageName, Id> known_;
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_PROGRAM_IMAGE_MEMO_H_

@@ -1,0 +1,35 @@
+// Whether an outcome is right at a crash point.
+#ifndef POWERCUT_CHECKER_PROGRAM_JUDGE_H_
+#define POWERCUT_CHECKER_PROGRAM_JUDGE_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checker/program/expected_outputs.h"
+
+namespace powercut {
+
+struct ProgramViolation {
+  std::string invariant;
+  std::string kind;  // what distinguishes it from others of the invariant: step, status, signal
+  std::string message;
+  std::vector<std::string> expected;
+  std::string found;
+};
+
+// `legal`: the outputs that are right here; when there are none only how the commands ended counts.
+// A dump that prints the right lines in another order is right, unless `ordered`. A checker that refuses is
+// `structure`, whatever else ends a command by itself `recovery-failed`.
+std::optional<ProgramViolation> judge(const ProgramOutcome& outcome, const std::vector<const ProgramOutcome*>& legal,
+                                      const ExpectedOutputs& expected, const Operations& operations, bool ordered);
+
+// At most `most` bytes of a text, in one piece, for a message.
+std::string shortened(const std::string& text, size_t most);
+// The first line in which two outputs differ, as "line 3: 'b' instead of 'a'".
+std::string first_difference(const std::string& expected, const std::string& found);
+// The first lines that one has and the other has not, wherever they stand.
+std::string missing_lines(const std::string& expected, const std::string& found);
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_PROGRAM_JUDGE_H_

@@ -1,0 +1,166 @@
+#include "checker/program/lane.h"
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "checker/program/forkserver/serve.h"
+
+namespace powercut {
+namespace {
+
+// Under a tracer a command takes so many times as long, and so many seconds to start.
+constexpr double kTracedSlower = 100, kLeastTraced = 60;
+constexpr size_t kShown = 400;
+
+std::string redirects(const TracePools& pools, const std::vector<std::string>& images) {
+  std::string out;
+  for (size_t i = 0; i < images.size(); ++i) {
+    if (i > 0) out += POWERCUT_FORK_RS;
+    out += pools.windows[i].path + POWERCUT_FORK_US + images[i];
+  }
+  return out;
+}
+
+ProgramOutcome outcome_of(ProgramOutcome::Step step, const RunEnd& end) {
+  ProgramOutcome out;
+  out.step = step;
+  out.left_processes = end.left_processes;
+  if (end.timed_out) {
+    out.kind = ProgramOutcome::Kind::kTimeout;
+  } else if (WIFSIGNALED(end.status)) {
+    out.kind = ProgramOutcome::Kind::kSignal;
+    out.code = WTERMSIG(end.status);
+  } else if (WEXITSTATUS(end.status) != 0) {
+    out.kind = ProgramOutcome::Kind::kExit;
+    out.code = WEXITSTATUS(end.status);
+  }
+  if (!out.ok()) {
+    out.text = end.err.total > 0 ? end.err.text() : end.out.text();
+  } else if (step == ProgramOutcome::Step::kDump) {
+    out.dumped = end.out.total;
+    out.digest = end.out.digest;
+    out.lines = end.out.lines;
+    out.text = end.out.text();
+  }
+  return out;
+}
+
+}  // namespace
+
+const char* name_of(ProgramOutcome::Step step) {
+  switch (step) {
+    case ProgramOutcome::Step::kRecover:
+      return "recover";
+    case ProgramOutcome::Step::kCheck:
+      return "check";
+    case ProgramOutcome::Step::kDump:
+      return "dump";
+  }
+  return "?";
+}
+
+Result<std::unique_ptr<Lane>> Lane::create(const std::string& folder, const TracePools& pools,
+                                           const ProgramCommands& commands, Guardian* guardian,
+                                           const std::atomic<bool>* cancel) {
+  if (mkdir(folder.c_str(), 0700) != 0) {
+    return harness_error(std::string("cannot be made (") + std::strerror(errno) + ")", folder,
+                         "Name another folder with --work.");
+  }
+  std::unique_ptr<Lane> out(new Lane);
+  auto files = ImageFiles::create(folder, pools);
+  if (!files) return files.error();
+  out->files_ = std::move(*files);
+  out->pools_ = &pools;
+  out->commands_ = &commands;
+  out->guardian_ = guardian;
+  out->stream_ = folder + "/stream";
+  out->steps_ = out->make_steps(cancel, How::kUsual);
+  out->elsewhere_steps_ = out->make_steps(cancel, How::kElsewhere);
+  if (commands.tracer) out->traced_steps_ = out->make_steps(cancel, How::kTraced);
+  return out;
+}
+
+std::vector<Lane::Step> Lane::make_steps(const std::atomic<bool>* cancel, How how) const {
+  std::vector<Step> out;
+  const auto add = [&](ProgramOutcome::Step step, const Command& command) {
+    RunServer::Spec spec = {.command = &command,
+                            .words = command.words_for(*pools_, files_->paths()),
+                            .redirects = redirects(*pools_, files_->paths()),
+                            .timeout = commands_->timeout,
+                            .prefix = {},
+                            .environment = {},
+                            .elsewhere = how == How::kElsewhere,
+                            .cancel = cancel};
+    if (how == How::kTraced) {
+      spec.timeout = std::max(kLeastTraced, commands_->timeout * kTracedSlower);
+      spec.prefix = commands_->tracer->words_for(stream_, files_->paths());
+      spec.environment = commands_->tracer->environment;
+    }
+    out.push_back({step, &command, std::make_unique<RunServer>(std::move(spec), guardian_)});
+  };
+  add(ProgramOutcome::Step::kRecover, commands_->recover);
+  if (commands_->check) add(ProgramOutcome::Step::kCheck, *commands_->check);
+  if (commands_->dump) add(ProgramOutcome::Step::kDump, *commands_->dump);
+  return out;
+}
+
+Result<ProgramOutcome> Lane::run_steps(std::vector<Step>& steps, const std::function<void()>& after) {
+  ProgramOutcome outcome;
+  bool left_processes = false;
+  for (Step& step : steps) {
+    auto end = step.server->run();
+    if (!end) return end.error();
+    after();
+    left_processes = left_processes || end->left_processes;
+    outcome = outcome_of(step.step, *end);
+    if (!outcome.ok()) break;
+  }
+  outcome.left_processes = left_processes;
+  return outcome;
+}
+
+Result<Lane::Traced> Lane::trace() {
+  if (files_->full()) return *files_->full();
+  Traced out;
+  out.reads.emplace();
+  auto outcome = run_steps(traced_steps_, [&] {
+    if (auto why = out.reads ? out.reads->follow(stream_, *pools_, files_->paths()) : std::nullopt) {
+      out.why = *why;
+      out.reads.reset();
+    }
+    unlink(stream_.c_str());
+  });
+  auto restored = files_->restore();
+  if (!outcome) return outcome.error();
+  if (!restored) return restored.error();
+  if (!out.reads && !outcome->text.empty()) out.why += "; the tracer says: " + outcome->text.substr(0, kShown);
+  out.outcome = std::move(*outcome);
+  return out;
+}
+
+Result<ProgramOutcome> Lane::run(bool elsewhere) {
+  if (files_->full()) return *files_->full();
+  auto outcome = run_steps(elsewhere ? elsewhere_steps_ : steps_, [] {});
+  auto restored = files_->restore();
+  if (outcome && !restored) return restored.error();
+  return outcome;
+}
+
+std::vector<std::string> Lane::notes() const {
+  std::vector<std::string> out;
+  for (const Step& step : steps_) {
+    const std::string why =
+        step.server->fell_back() ? "does not come by the C library's start of main" : step.command->plain_because;
+    if (why.empty()) continue;
+    out.push_back("'" + step.command->given + "' " + why +
+                  ": it was started anew for each image, without the fork server, which is slower");
+  }
+  return out;
+}
+
+}  // namespace powercut

@@ -1,0 +1,101 @@
+// One worker of program mode: its image files and the commands that are run on them, one image after another.
+#ifndef POWERCUT_CHECKER_PROGRAM_LANE_H_
+#define POWERCUT_CHECKER_PROGRAM_LANE_H_
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "checker/program/image_files.h"
+#include "checker/program/read_set.h"
+#include "checker/program/run_server.h"
+#include "replayer/executor/executor.h"
+
+namespace powercut {
+
+// The commands of a run of program mode; all work on the same pools.
+struct ProgramCommands {
+  Command recover;
+  std::optional<Command> check, dump;
+  double timeout = 10;   // seconds, of each
+  bool ordered = false;  // the order of a dump's lines counts
+  std::optional<TracePrefix> tracer;
+};
+
+// What an image came to. Equal outcomes (same()) are one behaviour.
+struct ProgramOutcome {
+  enum class Kind : uint8_t { kOk, kExit, kSignal, kTimeout };
+  enum class Step : uint8_t { kRecover, kCheck, kDump };
+  Kind kind = Kind::kOk;
+  Step step = Step::kRecover;  // the last one that was run
+  int code = 0;                // exit status or signal
+  // What the dump printed; zero when there is none, or it did not get there.
+  uint64_t dumped = 0;
+  std::array<uint64_t, 2> digest = {};
+  std::array<uint64_t, 2> lines = {};  // of its lines, whatever their order
+  std::string text;                    // what the dump printed, or what the failing step said
+  bool left_processes = false;         // some step left processes behind
+
+  bool ok() const { return kind == Kind::kOk; }
+  bool same(const ProgramOutcome& other) const {
+    return kind == other.kind && step == other.step && code == other.code && dumped == other.dumped &&
+           digest == other.digest;
+  }
+  // The same but for the order in which the dump printed its lines, unless that counts.
+  bool alike(const ProgramOutcome& other, bool ordered) const {
+    if (ordered) return same(other);
+    return kind == other.kind && step == other.step && code == other.code && lines == other.lines;
+  }
+};
+
+const char* name_of(ProgramOutcome::Step step);  // "recover", "check", "dump"
+
+class Lane {
+ public:
+  // `folder` is made. All that is pointed to outlives it; once `cancel` is set, runs end early with an
+  // error.
+  static Result<std::unique_ptr<Lane>> create(const std::string& folder, const TracePools& pools,
+                                              const ProgramCommands& commands, Guardian* guardian,
+                                              const std::atomic<bool>* cancel);
+  ImageFiles& files() { return *files_; }
+  // Runs the commands on the image that files() hold, and restores it. With `elsewhere` the processes have other
+  // addresses: an outcome that depends on the image alone is the same.
+  Result<ProgramOutcome> run(bool elsewhere = false);
+  // The same under commands.tracer: the bytes of the image that the outcome depends on. Nothing when the trace does not
+  // tell, with the reason in `why`.
+  struct Traced {
+    ProgramOutcome outcome;
+    std::optional<ReadSet> reads;
+    std::string why;
+  };
+  Result<Traced> trace();
+  // Sentences about how the commands are run, for the result.
+  std::vector<std::string> notes() const;
+
+ private:
+  struct Step {
+    ProgramOutcome::Step step;
+    const Command* command;
+    std::unique_ptr<RunServer> server;
+  };
+  Lane() = default;
+  // Runs the steps until one fails; `after` hears of the end of each.
+  static Result<ProgramOutcome> run_steps(std::vector<Step>& steps, const std::function<void()>& after);
+  enum class How { kUsual, kElsewhere, kTraced };
+  std::vector<Step> make_steps(const std::atomic<bool>* cancel, How how) const;
+
+  std::unique_ptr<ImageFiles> files_;
+  const TracePools* pools_ = nullptr;
+  const ProgramCommands* commands_ = nullptr;
+  Guardian* guardian_ = nullptr;
+  std::string stream_;  // file that a tracer writes
+  std::vector<Step> steps_, elsewhere_steps_, traced_steps_;
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_PROGRAM_LANE_H_

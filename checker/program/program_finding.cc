@@ -1,0 +1,99 @@
+#include "checker/program/program_finding.h"
+
+#include <cstring>
+
+#include "tracer/format/trace_names.h"
+
+namespace powercut {
+namespace {
+
+constexpr size_t kShown = 4096;
+
+// A key as text where it is one.
+std::string key_text(const std::string& key) {
+  for (const char byte : key) {
+    if (byte < 0x20 || byte == 0x7f) return describe_value(key);
+  }
+  return key;
+}
+
+Json operation_json(const Operations& operations) {
+  if (!operations.current()) {
+    return {{"index", 0}, {"kind", "run"}, {"key", nullptr}, {"text", ""}, {"in_flight", true}};
+  }
+  const MarkedOperation& operation = *operations.current();
+  return {{"index", operation.index},
+          {"kind", name_of(operation.kind)},
+          {"key", operation.key.empty() ? Json(nullptr) : Json(key_text(operation.key))},
+          {"text", operation.text},
+          {"in_flight", !operations.in_flight().empty()}};
+}
+
+std::string command_text(const Command& command) {
+  std::string out = command.given;
+  for (size_t i = 1; i < command.words.size(); ++i) out += " " + command.words[i];
+  return out;
+}
+
+const Command& command_of(const ProgramCommands& commands, ProgramOutcome::Step step) {
+  if (step == ProgramOutcome::Step::kCheck) return *commands.check;
+  if (step == ProgramOutcome::Step::kDump) return *commands.dump;
+  return commands.recover;
+}
+
+Json fault_json(const ProgramOutcome& outcome) {
+  if (outcome.kind != ProgramOutcome::Kind::kSignal && outcome.kind != ProgramOutcome::Kind::kTimeout) return nullptr;
+  const char* signal = outcome.kind == ProgramOutcome::Kind::kSignal ? sigabbrev_np(outcome.code) : nullptr;
+  return {{"signal", signal == nullptr ? Json(nullptr) : Json(std::string("SIG") + signal)},
+          {"address", "0x0"},  // of another process: not known
+          {"text", shortened(outcome.text, kShown)},
+          {"stack", Json::array()}};
+}
+
+}  // namespace
+
+std::string query_text(ProgramOutcome::Step step, const ProgramCommands& commands) {
+  return std::string(name_of(step)) + ": " + command_text(command_of(commands, step));
+}
+
+Json program_finding(const ProgramViolation& violation, const ProgramOutcome& outcome,
+                     const std::vector<Image::Line>& lines, const Operations& operations,
+                     const ProgramCommands& commands, bool needs_power_cut, const FindingContext& context) {
+  StoreFates fates;
+  for (const Image::Line& line : lines) add_line(line, context, &fates);
+  std::string key = "program/" + violation.invariant + "/" + violation.kind;
+  for (const std::string& site : fates.decisive) key += "/" + site;
+  std::string message = violation.message;
+  if (!needs_power_cut) {
+    const std::string operation = name_of(operations.current()->kind);
+    key += "/no power cut/" + operation;
+    message += " No power cut needed: with every store durable, it is the same after " + operation + ".";
+  }
+
+  Json event = {{"event", "finding"}, {"key", finding_key(key)}, {"invariant", violation.invariant}};
+  event["underlying"] = nullptr;
+  event["message"] = message;
+  event["needs_power_cut"] = needs_power_cut;
+  event["operation"] = operation_json(operations);
+  event["query"] = {
+      {"kind", "program"}, {"key", nullptr}, {"region", nullptr}, {"text", query_text(outcome.step, commands)}};
+  event["expected"] = violation.expected;
+  event["found"] = violation.found;
+  event["crash_point"] = {{"index", context.instant.ordinal},
+                          {"event", context.instant.event},
+                          {"when", context.instant.when},
+                          {"depth", 0},
+                          {"nested_event", nullptr}};
+  event["fault"] = fault_json(outcome);
+  event["image"] = image_json(lines, context, true);
+  event["nested_image"] = Json::array();
+  event["stores"] = fates.stores;
+  event["timeline"] = timeline_json(lines, context);
+  Json expected = Json::array(), actual = Json::array();
+  for (const std::string& legal : violation.expected) expected.push_back(Json::array({name_of(outcome.step), legal}));
+  actual.push_back(Json::array({name_of(outcome.step), violation.found}));
+  event["contents"] = {{"expected", expected}, {"actual", actual}};
+  return event;
+}
+
+}  // namespace powercut

@@ -1,0 +1,19 @@
+// A finding of program mode as the event of reports/EVENTS.md.
+#ifndef POWERCUT_CHECKER_PROGRAM_PROGRAM_FINDING_H_
+#define POWERCUT_CHECKER_PROGRAM_PROGRAM_FINDING_H_
+
+#include "checker/findings/finding_parts.h"
+#include "checker/program/judge.h"
+
+namespace powercut {
+
+// "recover: ./prog check": the step that showed it, as the field `query` of findings names it.
+std::string query_text(ProgramOutcome::Step step, const ProgramCommands& commands);
+// `lines`: every pending line with the content that the finding needs. Without `needs_power_cut` no store is at fault:
+// it is the same with all of them durable once the operation has ended.
+Json program_finding(const ProgramViolation& violation, const ProgramOutcome& outcome,
+                     const std::vector<Image::Line>& lines, const Operations& operations,
+                     const ProgramCommands& commands, bool needs_power_cut, const FindingContext& context);
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_PROGRAM_PROGRAM_FINDING_H_

@@ -1,0 +1,33 @@
+// What an exploration in program mode was asked for.
+#ifndef POWERCUT_CHECKER_PROGRAM_PROGRAM_OPTIONS_H_
+#define POWERCUT_CHECKER_PROGRAM_PROGRAM_OPTIONS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "checker/session/session.h"
+
+namespace powercut {
+
+struct ProgramOptions {
+  std::string trace;
+  std::string recover, check, dump;  // JSON lists of words; the last two may be empty
+  std::string tracer;                // parse_trace_prefix(); may be empty
+  std::string model = "adr";
+  std::string atoms = "any";
+  std::string pool_path;  // of a trace that does not name its pool
+  std::string work;       // folder for crash images; empty: /dev/shm
+  bool ordered = false;   // the order of the dump's lines counts
+  double timeout = 10;    // seconds, of one run of one command
+  int jobs = 1;
+  uint64_t seed = 1;
+  uint64_t images = 4096;          // that a crash point's states are looked at one by one; above, they are sampled
+  uint64_t native_box = 256;       // with a tracer, boxes up to this are run one by one: a traced run takes as long
+  double budget_seconds = 0;       // 0: none
+  uint64_t budget_executions = 0;  // 0: none
+
+  AtomPolicy policy() const { return *atom_policy(atoms); }
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_PROGRAM_PROGRAM_OPTIONS_H_

@@ -1,0 +1,113 @@
+#include "checker/program/program_result.h"
+
+#include "checker/exploration/explore_result.h"
+
+namespace powercut {
+
+namespace {
+
+// What to do about changes that the recording has no stores for.
+std::string what_to_do(const TracePools& pools) {
+  const bool compiled = pools.program.is_object() && pools.program.value("tracer", Json()) == "llvm";
+  return compiled ? "Build what stored there with 'powercut cc', or record with --tracer valgrind"
+                  : "Let nothing but the recorded process store to the pool while it is recorded";
+}
+
+// How far it was looked whether recovery depends on nothing but its pools.
+std::string repeated(const ProgramExplored& explored) {
+  const std::string is = "recovery is a function of its pool files: ";
+  if (explored.unrepeatable) return "recovery is a function of its pool files, which it is not";
+  if (explored.repeats == 0) return is + "no run of it was repeated";
+  // How many there were depends on the time that they took: the sentence does not, where it can.
+  uint64_t told = explored.repeats;
+  for (const uint64_t least : {300, 1000, 3000, 10000, 30000, 100000}) {
+    if (explored.repeats >= least) told = least;
+  }
+  // The rule of three: with n repetitions that agree, more than 3/n would have shown in 95 of 100 cases.
+  const uint64_t hundredths = (30000 + told - 1) / told;
+  std::string bound = std::to_string(hundredths / 100);
+  if (hundredths % 100 != 0) bound += (hundredths % 100 < 10 ? ".0" : ".") + std::to_string(hundredths % 100);
+  return is + std::to_string(told) + (told >= 300 ? " runs or more" : " runs") +
+         " were repeated, half of them at other addresses, and came to the same; one that differs in " + bound +
+         " % of its runs would have shown, with a certainty of 95 %";
+}
+
+}  // namespace
+
+Json program_result(const ProgramRun& run) {
+  const ProgramExplored& explored = run.explored;
+  // Findings may be made of what the trace lacks, and so may their absence.
+  const bool unseen = !run.pools.unseen.empty();
+  const bool withdrawn = (unseen || explored.unrepeatable) && !explored.findings.empty();
+  const bool complete = !explored.interrupted && !explored.truncated && explored.troubles.empty() && !unseen &&
+                        explored.covered == explored.states;
+  const std::string sampled =
+      explored.hung
+          ? std::to_string(explored.timeouts) + " runs did not end within --timeout; the rest was not waited for"
+      : explored.sampled_points == 0 ? ""
+                                     : std::to_string(explored.sampled_points) + " crash point(s) have more than " +
+                                           std::to_string(run.options.images) + " images (--images)";
+  std::vector<std::string> notes = explored.troubles;
+  for (const std::string& sentence : run.pools.unseen) {
+    notes.push_back(sentence + ". The images lack it, so there is no verdict. " + what_to_do(run.pools));
+  }
+  if (withdrawn) {
+    notes.push_back(std::to_string(explored.findings.size()) +
+                    " finding(s) were withdrawn: for the reason above nothing can be told from them");
+  }
+  notes.insert(notes.end(), run.notes.begin(), run.notes.end());
+  notes.push_back("recovery itself is not cut: program mode looks at crashes of the recorded program alone");
+  if (run.commands.dump && run.expected.observed() == 0) {
+    notes.push_back("the trace has no marked operations, so --dump only had to end with status 0");
+  } else if (explored.unjudged_outputs > 0) {
+    notes.push_back("at " + std::to_string(explored.unjudged_outputs) + " of " + std::to_string(explored.crash_points) +
+                    " crash points the output of --dump was not judged: before the first operation, or where "
+                    "operations of several threads overlap");
+  }
+  if (explored.reordered > 0) {
+    notes.push_back("on " + std::to_string(explored.reordered) +
+                    " images --dump printed the right lines in another order, which counts as right: say --ordered "
+                    "where the order means something");
+  }
+  if (!explored.untraced_because.empty()) {
+    notes.push_back("images were not pruned by what recovery reads: " + explored.untraced_because);
+  }
+  if (explored.left_processes) {
+    notes.push_back("recovery ends before processes that it starts: they were killed with it");
+  }
+  return {
+      {"event", "result"},
+      {"verdict", explored.unrepeatable || unseen ? "unknown"
+                  : !explored.findings.empty()    ? "inconsistent"
+                  : !explored.troubles.empty()    ? "unknown"
+                                                  : "consistent"},
+      {"withdrawn", withdrawn},
+      {"events", run.events},
+      {"crash_points", explored.crash_points},
+      {"crash_states", explored.states.str()},
+      {"executions", explored.executions},
+      {"queries", 0},
+      {"loads", 0},
+      {"leaves", explored.outcomes},
+      {"traced", explored.traced},
+      {"repeats", explored.repeats},
+      {"behaviours", explored.behaviours},
+      {"seconds", run.seconds},
+      {"coverage",
+       {{"kind", complete ? "complete" : "sampled"},
+        {"covered", explored.covered.str()},
+        {"total", explored.interrupted ? Json(nullptr) : Json(explored.states.str())},
+        {"nested_complete", 0},
+        {"reason", complete ? Json(nullptr)
+                            : Json(unseen ? run.pools.unseen.front() : reason_of(explored, run.options, sampled))}}},
+      {"assumptions",
+       assumptions(run.options.model, run.options.atoms, repeated(explored), run.options.budget_seconds)},
+      {"not_checked",
+       {{"lines_never_read", nullptr},
+        {"flush_sites_never_reached", nullptr},
+        {"uninstrumented_calls", Json::array()},
+        {"atoms", run.options.atoms},
+        {"notes", notes}}}};
+}
+
+}  // namespace powercut

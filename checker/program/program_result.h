@@ -1,0 +1,23 @@
+// What an exploration in program mode came to, as the `result` event.
+#ifndef POWERCUT_CHECKER_PROGRAM_PROGRAM_RESULT_H_
+#define POWERCUT_CHECKER_PROGRAM_PROGRAM_RESULT_H_
+
+#include "checker/program/explorer.h"
+
+namespace powercut {
+
+struct ProgramRun {
+  const ProgramOptions& options;
+  const ProgramCommands& commands;
+  const ProgramExplored& explored;
+  const ExpectedOutputs& expected;
+  uint64_t events = 0;  // of the trace
+  double seconds = 0;
+  std::vector<std::string> notes;  // of the lanes
+  const TracePools& pools;
+};
+
+Json program_result(const ProgramRun& run);
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_PROGRAM_PROGRAM_RESULT_H_

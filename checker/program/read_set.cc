@@ -1,0 +1,117 @@
+#include "checker/program/read_set.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "replayer/models/line_log.h"
+#include "tracer/stream/stream_reader.h"
+
+namespace powercut {
+namespace {
+
+struct Mapping {
+  uint64_t begin, end;
+  int window;  // -1: of no pool of ours
+  uint64_t offset;
+};
+
+// Every mapping of a stream's pools, as it goes on.
+class Mappings {
+ public:
+  void map(const Mapping& mapping) {
+    unmap(mapping.begin, mapping.end);
+    list_.push_back(mapping);
+  }
+  void unmap(uint64_t begin, uint64_t end) {
+    std::vector<Mapping> kept;
+    for (const Mapping& m : list_) {
+      if (m.begin < std::min(m.end, begin)) kept.push_back({m.begin, std::min(m.end, begin), m.window, m.offset});
+      if (std::max(m.begin, end) < m.end) {
+        const uint64_t from = std::max(m.begin, end);
+        kept.push_back({from, m.end, m.window, m.offset + (from - m.begin)});
+      }
+    }
+    list_ = std::move(kept);
+  }
+  // Calls `visit(window, offset in its file, size)` for every part of the access that lies in a pool.
+  template <typename Visit>
+  void parts(uint64_t address, uint64_t size, const Visit& visit) const {
+    for (const Mapping& m : list_) {
+      const uint64_t begin = std::max(m.begin, address), end = std::min(m.end, address + size);
+      if (begin < end && m.window >= 0) visit(m.window, m.offset + (begin - m.begin), end - begin);
+    }
+  }
+
+ private:
+  std::vector<Mapping> list_;
+};
+
+}  // namespace
+
+void ReadSet::mark(uint64_t offset, uint64_t size, bool written) {
+  for (uint64_t at = offset, end = offset + size; at < end;) {
+    const uint64_t within = at % kLineSize, part = std::min(kLineSize - within, end - at);
+    const uint64_t mask = (part == kLineSize ? ~uint64_t{0} : (uint64_t{1} << part) - 1) << within;
+    uint64_t& overwritten = written_[at / kLineSize];
+    if (written) {
+      overwritten |= mask;
+    } else if (const uint64_t initial = mask & ~overwritten) {
+      read_[at / kLineSize] |= initial;
+    }
+    at += part;
+  }
+}
+
+std::optional<std::string> ReadSet::follow(const std::string& stream, const TracePools& pools,
+                                           const std::vector<std::string>& images) {
+  TraceError error;
+  auto reader = StreamReader::open(stream, &error);
+  if (reader == nullptr) return error.what;
+  std::vector<int> windows;  // of the stream's pools
+  Mappings mappings;
+  bool ended = false;
+  const auto within = [&](int window, uint64_t offset, uint64_t size, bool written) {
+    const PoolWindow& pool = pools.windows[static_cast<size_t>(window)];
+    if (offset >= pool.size) return;  // behind the end of the file there is nothing of the image
+    mark(pool.offset + offset, std::min(size, pool.size - offset), written);
+  };
+  StreamRecord record;
+  while (reader->next(&record)) {
+    switch (record.type) {
+      case kPowercutPool: {
+        const auto image = std::find(images.begin(), images.end(), std::string(record.text));
+        windows.push_back(image == images.end() ? -1 : static_cast<int>(image - images.begin()));
+        break;
+      }
+      case kPowercutMap:
+        mappings.map({record.address, record.address + record.length, windows[record.pool], record.offset});
+        break;
+      case kPowercutUnmap:
+        mappings.unmap(record.address, record.address + record.length);
+        break;
+      case kPowercutLoad:
+        mappings.parts(record.address, record.length,
+                       [&](int window, uint64_t offset, uint64_t size) { within(window, offset, size, false); });
+        break;
+      case kPowercutStore:
+        mappings.parts(record.address, record.bytes.size(),
+                       [&](int window, uint64_t offset, uint64_t size) { within(window, offset, size, true); });
+        break;
+      case kPowercutFileWrite:
+        if (windows[record.pool] >= 0) within(windows[record.pool], record.address, record.bytes.size(), true);
+        break;
+      case kPowercutNote:
+        return std::string(record.text);
+      case kPowercutEnd:
+        ended = true;
+        break;
+      default:
+        break;
+    }
+  }
+  if (reader->error()) return reader->error()->what;
+  if (!ended) return "the traced run was killed";
+  return std::nullopt;
+}
+
+}  // namespace powercut

@@ -1,0 +1,246 @@
+#include "checker/program/run_server.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/personality.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+
+#include "checker/program/forkserver/serve.h"
+
+namespace powercut {
+namespace {
+
+// The server's end of the socket: above the numbers that programs count on.
+constexpr int kServerSocket = 198;
+// A server answers a run that was killed at its time limit at once; this is for machines that are busy.
+constexpr double kGrace = 20;
+
+// How often a wait looks whether it is wanted any more.
+constexpr double kLook = 0.1;
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+std::string beside_engine(const std::string& relative) {
+  std::error_code ignored;
+  return (std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / relative)
+      .lexically_normal()
+      .string();
+}
+
+std::string text_of(int fd) {
+  char text[2048];
+  const ssize_t size = pread(fd, text, sizeof text, 0);
+  return size <= 0 ? "" : std::string(text, static_cast<size_t>(size));
+}
+
+// One line of what a program said, for a sentence.
+std::string one_line(std::string text) {
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+}  // namespace
+
+std::string RunOutput::text() const {
+  if (total <= head.size() + tail.size()) return head + tail;
+  return head + "\n[… " + std::to_string(total - head.size() - tail.size()) + " bytes …]\n" + tail;
+}
+
+RunServer::RunServer(Spec spec, Guardian* guardian)
+    : spec_(std::move(spec)),
+      guardian_(guardian),
+      plain_(spec_.command->kind == ProgramKind::kPlain || !spec_.prefix.empty()) {}
+
+RunServer::~RunServer() {
+  stop();
+  if (said_ >= 0) close(said_);
+}
+
+EngineError RunServer::trouble(const std::string& what) const {
+  const std::string said = said_ < 0 ? "" : one_line(text_of(said_));
+  return harness_error(what + (said.empty() ? "" : ": " + said), spec_.command->option + " " + spec_.command->given,
+                       "Run the command by hand on a copy of the pool; does it work?");
+}
+
+std::optional<EngineError> RunServer::spawn(bool plain) {
+  const Command& command = *spec_.command;
+  // Where the words name the image there is no need to, and a program that does not start with it starts without.
+  const bool traced = !spec_.prefix.empty();
+  const bool preload = !plain || (command.preloads && !((fell_back_ || traced) && command.named));
+  const std::string library = beside_engine("../lib/libpowercut_fork.so");
+  const std::string server = beside_engine("powercut-run-server");
+  for (const std::string& file : {library, server}) {
+    if (access(file.c_str(), R_OK) != 0) return harness_error("is not there", file, "Run 'make build'.");
+  }
+  std::vector<std::string> words = spec_.words, environment;
+  words.insert(words.begin(), spec_.prefix.begin(), spec_.prefix.end());
+  if (plain) words.insert(words.begin(), {server, std::to_string(kServerSocket)});
+  std::string preloaded = library;
+  for (char** at = environ; *at != nullptr; ++at) {
+    const std::string_view variable = *at;
+    if (variable.starts_with("POWERCUT_FORK_")) continue;
+    if (variable.starts_with("LD_PRELOAD=") && preload) {
+      preloaded += ":" + std::string(variable.substr(11));
+      continue;
+    }
+    environment.emplace_back(variable);
+  }
+  if (preload) environment.push_back("LD_PRELOAD=" + preloaded);
+  if (preload) environment.push_back(std::string(POWERCUT_FORK_POOLS) + "=" + spec_.redirects);
+  if (!plain) environment.push_back(std::string(POWERCUT_FORK_FD) + "=" + std::to_string(kServerSocket));
+
+  environment.insert(environment.end(), spec_.environment.begin(), spec_.environment.end());
+
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return trouble(std::strerror(errno));
+  if (said_ >= 0) close(said_);
+  said_ = memfd_create("powercut-said", MFD_CLOEXEC);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], kServerSocket);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, said_, STDERR_FILENO);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t all, none;
+  sigfillset(&all);
+  sigemptyset(&none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  // A session of its own: the terminal's Ctrl-C is for the engine, which ends its servers.
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
+  std::vector<char*> argv, envp;
+  for (std::string& word : words) argv.push_back(word.data());
+  for (std::string& variable : environment) envp.push_back(variable.data());
+  argv.push_back(nullptr);
+  envp.push_back(nullptr);
+  // The engine's own addresses are fixed, and what it starts would inherit that.
+  const int fixed = spec_.elsewhere ? personality(0xFFFFFFFF) : -1;
+  if (fixed >= 0) personality(static_cast<unsigned long>(fixed) & ~static_cast<unsigned long>(ADDR_NO_RANDOMIZE));
+  const int wrong = posix_spawn(&process_, words[0].c_str(), &actions, &attributes, argv.data(), envp.data());
+  if (fixed >= 0) personality(static_cast<unsigned long>(fixed));
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  close(ends[1]);
+  socket_ = ends[0];
+  if (wrong == 0) {
+    guardian_->watch(process_);
+    return std::nullopt;
+  }
+  process_ = -1;
+  return usage_error(std::string("cannot be started (") + std::strerror(wrong) + ")",
+                     command.option + " " + command.given, "Give a program that this machine can execute.");
+}
+
+bool RunServer::receive(void* data, size_t size, double seconds) {
+  auto* at = static_cast<char*>(data);
+  const double until = now() + seconds;
+  while (size > 0) {
+    const ssize_t done = recv(socket_, at, size, MSG_DONTWAIT);
+    if (done > 0) {
+      at += done;
+      size -= static_cast<size_t>(done);
+      continue;
+    }
+    if (done == 0 || (errno != EAGAIN && errno != EINTR)) return false;
+    const double rest = until - now();
+    if (rest <= 0 || cancelled()) return false;
+    pollfd polled = {socket_, POLLIN, 0};
+    poll(&polled, 1, static_cast<int>(std::min(rest, kLook) * 1000) + 1);
+  }
+  return true;
+}
+
+bool RunServer::ready() {
+  uint32_t magic = 0;
+  return receive(&magic, sizeof magic, spec_.timeout + kGrace) && magic == POWERCUT_FORK_MAGIC;
+}
+
+std::optional<EngineError> RunServer::start() {
+  if (socket_ >= 0) return std::nullopt;
+  if (auto wrong = spawn(plain_)) return wrong;
+  if (ready()) return std::nullopt;
+  stop();
+  if (cancelled()) return trouble("interrupted");
+  if (WIFEXITED(status_) && WEXITSTATUS(status_) == 127) {
+    EngineError error = trouble("cannot be loaded");
+    error.kind = ErrorKind::kUsage;
+    return error;
+  }
+  if (plain_) return trouble("no run could be started");
+  plain_ = fell_back_ = true;
+  if (auto wrong = spawn(true)) return wrong;
+  if (ready()) return std::nullopt;
+  stop();
+  return trouble("no run could be started");
+}
+
+void RunServer::stop() {
+  if (socket_ >= 0) close(socket_);
+  socket_ = -1;
+  if (process_ > 0) {
+    // It ends by itself at the end of the socket, and takes its run along.
+    const int ends = static_cast<int>(syscall(SYS_pidfd_open, process_, 0));
+    pollfd polled = {ends, POLLIN, 0};
+    poll(&polled, 1, 2000);
+    close(ends);
+    kill(-process_, SIGKILL);
+    waitpid(process_, &status_, 0);
+    guardian_->forget(process_);
+    process_ = -1;
+  }
+}
+
+std::optional<RunEnd> RunServer::ask() {
+  const powercut_fork_request request = {.magic = POWERCUT_FORK_MAGIC,
+                                         .timeout_ms = static_cast<uint32_t>(spec_.timeout * 1000)};
+  if (send(socket_, &request, sizeof request, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof request))
+    return std::nullopt;
+  powercut_fork_reply reply{};
+  if (!receive(&reply, sizeof reply, spec_.timeout + kGrace) || reply.magic != POWERCUT_FORK_MAGIC) return std::nullopt;
+  RunEnd out;
+  const auto take = [&](const powercut_fork_output& told, RunOutput* output) {
+    output->total = told.total;
+    output->digest = {told.digest[0], told.digest[1]};
+    output->lines = {told.lines[0], told.lines[1]};
+    if (told.kept == 0) return true;
+    if (told.kept > POWERCUT_FORK_KEPT || told.head > told.kept) return false;
+    output->head.resize(told.head);
+    output->tail.resize(told.kept - told.head);
+    return receive(output->head.data(), output->head.size(), kGrace) &&
+           receive(output->tail.data(), output->tail.size(), kGrace);
+  };
+  if (!take(reply.out, &out.out) || !take(reply.err, &out.err)) return std::nullopt;
+  if ((reply.flags & POWERCUT_FORK_FAILED) != 0) return std::nullopt;
+  out.status = reply.status;
+  out.timed_out = (reply.flags & POWERCUT_FORK_TIMED_OUT) != 0;
+  out.left_processes = (reply.flags & POWERCUT_FORK_LEFT_PROCESSES) != 0;
+  out.seconds = reply.microseconds / 1e6;
+  return out;
+}
+
+Result<RunEnd> RunServer::run() {
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    if (auto wrong = start()) return *wrong;
+    if (auto end = ask()) return std::move(*end);
+    stop();
+    if (cancelled()) return trouble("interrupted");
+  }
+  return trouble("the process that its runs are copies of died twice in one run");
+}
+
+}  // namespace powercut

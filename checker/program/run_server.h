@@ -1,0 +1,85 @@
+// The process that a command's runs are copies of: the engine's half of forkserver/serve.h.
+#ifndef POWERCUT_CHECKER_PROGRAM_RUN_SERVER_H_
+#define POWERCUT_CHECKER_PROGRAM_RUN_SERVER_H_
+
+#include <sys/types.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "checker/program/command.h"
+#include "checker/program/guardian.h"
+
+namespace powercut {
+
+// What a run printed on one of its outputs.
+struct RunOutput {
+  uint64_t total = 0;                   // bytes
+  std::array<uint64_t, 2> digest = {};  // of all of them
+  std::array<uint64_t, 2> lines = {};   // of the same lines in any order
+  std::string head, tail;               // what was kept; between them bytes are missing unless they are all
+  // The kept bytes as a text, with a note where some are missing.
+  std::string text() const;
+};
+
+struct RunEnd {
+  int status = 0;  // as waitpid() gives it
+  bool timed_out = false;
+  bool left_processes = false;  // they were killed
+  double seconds = 0;
+  RunOutput out, err;
+};
+
+class RunServer {
+ public:
+  struct Spec {
+    const Command* command;
+    std::vector<std::string> words;             // words_for() its images
+    std::string redirects;                      // value of POWERCUT_FORK_POOLS
+    double timeout = 10;                        // seconds, of one run
+    std::vector<std::string> prefix;            // a tracer to run the command under, with its words
+    std::vector<std::string> environment;       // "NAME=value", on top of this process's
+    bool elsewhere = false;                     // at other addresses than all others, drawn anew for each server
+    const std::atomic<bool>* cancel = nullptr;  // once set, a run ends at once with an error; may be null
+  };
+  // `guardian` outlives it.
+  RunServer(Spec spec, Guardian* guardian);
+  ~RunServer();
+  RunServer(const RunServer&) = delete;
+  RunServer& operator=(const RunServer&) = delete;
+
+  // Starts the process, when there is none. Harness error when it does not get ready.
+  std::optional<EngineError> start();
+  // A program that was to serve its runs from before main never did: each run starts it anew.
+  bool fell_back() const { return fell_back_; }
+  // Runs the command once. A server that died is replaced, once for each run.
+  Result<RunEnd> run();
+
+ private:
+  bool cancelled() const { return spec_.cancel != nullptr && *spec_.cancel; }
+  bool receive(void* data, size_t size, double seconds);
+  // Starts the process in one of the two ways.
+  std::optional<EngineError> spawn(bool plain);
+  // Whether it came to serve.
+  bool ready();
+  void stop();
+  std::optional<RunEnd> ask();
+  EngineError trouble(const std::string& what) const;
+
+  Spec spec_;
+  Guardian* guardian_;
+  bool plain_;
+  bool fell_back_ = false;
+  pid_t process_ = -1;
+  int socket_ = -1;
+  int said_ = -1;   // file of what the process itself said: a program before main
+  int status_ = 0;  // of a process that ended
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_PROGRAM_RUN_SERVER_H_

@@ -1,0 +1,137 @@
+#include "checker/program/session.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "checker/program/command.h"
+
+namespace powercut {
+namespace {
+
+std::string work_folder(const ProgramOptions& options) {
+  if (!options.work.empty()) return options.work;
+  return access("/dev/shm", W_OK) == 0 ? "/dev/shm" : std::filesystem::temp_directory_path().string();
+}
+
+Result<ProgramCommands> parse_commands(const ProgramOptions& options, const TracePools& pools) {
+  ProgramCommands out;
+  out.timeout = options.timeout;
+  out.ordered = options.ordered;
+  auto recover = parse_command(options.recover, "--recover", pools);
+  if (!recover) return recover.error();
+  out.recover = std::move(*recover);
+  for (const auto& [json, option, to] :
+       {std::tuple{&options.check, "--check", &out.check}, std::tuple{&options.dump, "--dump", &out.dump}}) {
+    if (json->empty()) continue;
+    auto command = parse_command(*json, option, pools);
+    if (!command) return command.error();
+    *to = std::move(*command);
+  }
+  if (!options.tracer.empty()) {
+    auto tracer = parse_trace_prefix(options.tracer, "--trace-prefix");
+    if (!tracer) return tracer.error();
+    out.tracer = std::move(*tracer);
+  }
+  return out;
+}
+
+}  // namespace
+
+void add_recovery_options(CLI::App* command, ProgramOptions* options) {
+  command->add_option("--trace", options->trace, "Trace file")->required();
+  command->add_option("--recover", options->recover, "Recovery command, a JSON list of words; {image} is the pool")
+      ->required();
+  command->add_option("--check", options->check, "Consistency checker, run on what recovery left");
+  command->add_option("--dump", options->dump, "Prints the contents; compared with those after every prefix");
+  command->add_flag("--ordered", options->ordered, "The order in which the dump prints its lines counts");
+  command->add_option("--timeout", options->timeout, "Seconds that one run of one command may take")
+      ->check(CLI::Range(0.001, 86400.0));
+  command->add_option("--pool-path", options->pool_path, "Pool of a trace that does not name it");
+  command->add_option("--work", options->work, "Folder for the crash images (default /dev/shm)");
+}
+
+Result<std::unique_ptr<ProgramSession>> ProgramSession::open(const ProgramOptions& options) {
+  auto reader = open_trace(options.trace);
+  if (!reader) return reader.error();
+  auto pools = pools_of_trace((*reader)->metadata(), options.trace, options.pool_path);
+  if (!pools) return pools.error();
+  auto commands = parse_commands(options, *pools);
+  if (!commands) return commands.error();
+  auto out = std::make_unique<ProgramSession>();
+  out->trace_ = options.trace;
+  out->pools_ = std::move(*pools);
+  out->commands_ = std::move(*commands);
+  out->events_ = (*reader)->total_events();
+  // Module definitions stand anywhere before their first use.
+  Event event;
+  while ((*reader)->next(&event)) {
+    // With phases, what comes before the first one that is explored only prepares.
+    if (event.kind == EventKind::kPhase) out->explored_at_start_ = false;
+    const bool store = event.kind == EventKind::kStore || event.kind == EventKind::kNtStore;
+    const uint64_t space = out->pools_.space;
+    if (store && (event.addr > space || event.value.size() > space - event.addr)) {
+      return usage_error("event " + std::to_string(event.index) + " stores outside of the recorded pools",
+                         options.trace, "Record it again with 'powercut record'.");
+    }
+  }
+  if ((*reader)->error()) return usage_error(*(*reader)->error());
+  out->modules_ = (*reader)->modules();
+
+  // Recoveries that crash by the thousand must not leave a core file each.
+  const rlimit none = {0, 0};
+  setrlimit(RLIMIT_CORE, &none);
+  signal(SIGPIPE, SIG_IGN);
+  auto guardian = Guardian::start(work_folder(options));
+  if (!guardian) return guardian.error();
+  out->guardian_ = std::move(*guardian);
+  return out;
+}
+
+Result<std::unique_ptr<Lane>> ProgramSession::lane(const std::string& name, const std::atomic<bool>* cancel) const {
+  return Lane::create(folder() + "/" + name, pools_, commands_, guardian_.get(), cancel);
+}
+
+Result<std::vector<std::unique_ptr<Lane>>> ProgramSession::lanes(int jobs, const std::atomic<bool>* cancel) const {
+  std::vector<std::unique_ptr<Lane>> out;
+  for (int i = 0; i < jobs; ++i) {
+    auto made = lane(std::to_string(i), cancel);
+    if (!made) return made.error();
+    out.push_back(std::move(*made));
+  }
+  return out;
+}
+
+Result<ExpectedOutputs> ProgramSession::expected(const std::atomic<bool>* cancel, uint64_t* executions) const {
+  if (!commands_.dump) return ExpectedOutputs{};
+  auto reader = open_trace(trace_);
+  if (!reader) return reader.error();
+  auto made = lane("dump", cancel);
+  if (!made) return made.error();
+  return ExpectedOutputs::take(reader->get(), pools_.space, [&](const auto& lines) {
+    ++*executions;
+    for (const auto& [line, content] : lines) (*made)->files().put(line, content);
+    return (*made)->run();
+  });
+}
+
+Result<std::unique_ptr<TraceFollower>> ProgramSession::follower(const std::string& model, AtomPolicy policy,
+                                                                uint8_t* pool) const {
+  auto reader = open_trace(trace_);
+  if (!reader) return reader.error();
+  return std::make_unique<TraceFollower>(pools_.space, explored_at_start_, model, policy, std::move(*reader), pool);
+}
+
+Result<uint8_t*> ProgramSession::memory() const {
+  void* pool = mmap(nullptr, pools_.space, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (pool == MAP_FAILED) {
+    return harness_error("no memory for " + std::to_string(pools_.space) + " bytes of pools", trace_,
+                         "Free some memory.");
+  }
+  return static_cast<uint8_t*>(pool);
+}
+
+}  // namespace powercut

@@ -1,0 +1,56 @@
+// What every command of program mode begins with: the trace, the user's commands, a folder for images.
+#ifndef POWERCUT_CHECKER_PROGRAM_SESSION_H_
+#define POWERCUT_CHECKER_PROGRAM_SESSION_H_
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "checker/program/expected_outputs.h"
+#include "checker/program/guardian.h"
+#include "checker/program/lanes.h"
+#include "checker/program/program_options.h"
+#include "checker/session/trace_follower.h"
+
+namespace powercut {
+
+// Options of the trace and of the commands that judge an image.
+void add_recovery_options(CLI::App* command, ProgramOptions* options);
+
+class ProgramSession {
+ public:
+  // Reads the trace once and starts the guardian: call it before the process has threads. From here on a command that
+  // crashes leaves no core file.
+  static Result<std::unique_ptr<ProgramSession>> open(const ProgramOptions& options);
+
+  const TracePools& pools() const { return pools_; }
+  const ProgramCommands& commands() const { return commands_; }
+  const std::vector<TraceModule>& modules() const { return modules_; }
+  uint64_t events() const { return events_; }
+  const std::string& folder() const { return guardian_->folder(); }
+
+  // A worker, with images of zeros. `cancel` may be null.
+  Result<std::unique_ptr<Lane>> lane(const std::string& name, const std::atomic<bool>* cancel) const;
+  // As many as `jobs`, named by number.
+  Result<std::vector<std::unique_ptr<Lane>>> lanes(int jobs, const std::atomic<bool>* cancel) const;
+  // What the dump prints after every prefix; nothing without a dump. Adds to `executions` how often it was run.
+  Result<ExpectedOutputs> expected(const std::atomic<bool>* cancel, uint64_t* executions) const;
+  // The trace's crash points, from the first one on, with crash images made in `pool`: null to make none.
+  Result<std::unique_ptr<TraceFollower>> follower(const std::string& model, AtomPolicy policy, uint8_t* pool) const;
+  // Zeroed memory for follower(); it stays until the process ends.
+  Result<uint8_t*> memory() const;
+
+ private:
+  std::string trace_;
+  TracePools pools_;
+  ProgramCommands commands_;
+  std::vector<TraceModule> modules_;
+  uint64_t events_ = 0;
+  bool explored_at_start_ = true;
+  std::unique_ptr<Guardian> guardian_;
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_PROGRAM_SESSION_H_

@@ -1,0 +1,34 @@
+// The pool files of a program trace: which file each part of the trace's offset space is.
+#ifndef POWERCUT_CHECKER_PROGRAM_TRACE_POOLS_H_
+#define POWERCUT_CHECKER_PROGRAM_TRACE_POOLS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/event_stream.h"
+#include "base/result.h"
+
+namespace powercut {
+
+struct PoolWindow {
+  std::string path;      // as recorded, absolute
+  uint64_t offset = 0;   // of its first byte in the offset space; a multiple of 4096
+  uint64_t size = 0;     // of the file
+  uint64_t address = 0;  // where it was mapped, 0: not known
+};
+
+struct TracePools {
+  std::vector<PoolWindow> windows;  // ascending by offset, disjoint
+  uint64_t space = 0;               // size of the offset space: a multiple of the line, at least one
+  Json program;                     // metadata "program", or null
+  // Changes of the pools that the trace has no stores for, one sentence each: its images are not all that there are.
+  std::vector<std::string> unseen;
+};
+
+// Reads a trace's metadata. A trace that names no files (a program built with `powercut cc` that recorded itself) has
+// one pool, whose path is `pool_path`; then it may not be empty.
+Result<TracePools> pools_of_trace(const std::string& metadata, const std::string& trace, const std::string& pool_path);
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_PROGRAM_TRACE_POOLS_H_

@@ -1,0 +1,107 @@
+#include "checker/replay/image_judge.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "checker/oracle/invariants.h"
+#include "checker/oracle/queries.h"
+#include "checker/session/explore_options.h"
+
+namespace powercut {
+namespace {
+
+Json violation_json(const Violation& violation, const std::string& query, bool nested, Json fault) {
+  return {{"invariant", nested ? "not-idempotent" : violation.invariant},
+          {"underlying", nested ? Json(violation.invariant) : Json(nullptr)},
+          {"query", query},
+          {"message", violation.message},
+          {"expected", violation.expected},
+          {"found", violation.found},
+          {"fault", std::move(fault)}};
+}
+
+}  // namespace
+
+ImageJudge::ImageJudge(const Session& session, const std::string& model, AtomPolicy policy, int64_t step_budget,
+                       std::unique_ptr<TraceReader> reader, Progress* progress)
+    : session_(session),
+      executor_(executor_options(session, model, policy, step_budget)),
+      follower_(session, model, policy, std::move(reader), executor_.pool()),
+      oracle_(session.library->target(), *session.config, session.traits,
+              {executor_.pool_address(), session.plan.scenario.pool_size}, &follower_.history(),
+              [](const Exposure&) {}),
+      progress_(progress),
+      replay_(&executor_, &oracle_, &buffer_),
+      frames_({}, process_modules()) {
+  executor_.want_heap_reads(false);  // nobody asks what was read of the heap
+}
+
+std::optional<EngineError> ImageJudge::run(const std::vector<JudgeRequest>& requests, const std::string& path,
+                                           const std::function<void(const Json&)>& emit) {
+  RequestQueue queue(requests);
+  const auto step = [this](const Event&) { progress_->steps.fetch_add(1, std::memory_order_relaxed); };
+  while (!queue.done(follower_.crash_points()) && follower_.next(step)) {
+    const uint64_t here = follower_.instant().ordinal;
+    const std::vector<const JudgeRequest*> wanted = queue.at(here);
+    if (wanted.empty()) continue;
+    follower_.follow();
+    const LineSets legal = follower_.frontier().sets();
+    progress_->start("recovery and queries at crash point " + std::to_string(here), session_.library->path());
+    for (const JudgeRequest* request : wanted) emit(judged(*request, legal));
+  }
+  if (follower_.reader().error()) return usage_error(*follower_.reader().error());
+  return queue.left_over(follower_.crash_points(), path);
+}
+
+Json ImageJudge::judged(const JudgeRequest& request, const LineSets& legal) {
+  progress_->steps.fetch_add(1, std::memory_order_relaxed);
+  const Instant& instant = follower_.instant();
+  Json wrong = Json::array();
+  const auto refused = replay_.run(request.image, legal, [&](const Outcome& recovered) {
+    wrong = violations(recovered, !request.image.nested.empty());
+  });
+  return {{"event", "judged"},
+          {"id", request.id},
+          {"crash_point", instant.ordinal},
+          {"crash_event", instant.event},
+          {"when", instant.when},
+          {"legal", !refused},
+          {"why", refused ? Json(*refused) : Json(nullptr)},
+          {"violations", std::move(wrong)}};
+}
+
+Json ImageJudge::violations(const Outcome& recovered, bool nested) {
+  const History& history = follower_.history();
+  Json out = Json::array();
+  const Answer answer = parse_answer(QueryKind::kRecovery, buffer_.view());
+  if (const auto violation = judge_recovery(history, answer, recovered.text)) {
+    out.push_back(violation_json(*violation, describe_query(history, kRecoveryQuery), nested, fault(recovered)));
+    return out;
+  }
+  if (!oracle_.usable()) return out;
+  Decisions decisions;
+  const Executor::Mark leaf = executor_.mark();
+  for (QueryId query : all_queries(&oracle_)) {
+    buffer_.clear();
+    const Outcome outcome = executor_.run(&decisions, [&] { oracle_.run(query, &buffer_); });
+    if (!outcome.returned()) oracle_.ended(query, outcome, &buffer_);
+    if (const auto violation = judge_query(history, session_.traits, query, buffer_.view())) {
+      out.push_back(violation_json(*violation, describe_query(history, query), nested, fault(outcome)));
+    }
+    executor_.undo(leaf);
+  }
+  return out;
+}
+
+Json ImageJudge::fault(const Outcome& outcome) {
+  // Where a loop is when its steps are used up, or what libc calls to abort, tells no bug from another.
+  if (outcome.returned() || outcome.kind == Outcome::Kind::kSteps || outcome.kind == Outcome::Kind::kAbort)
+    return nullptr;
+  Json out = Json::array();
+  for (const Frame& frame : frames_.resolve(outcome.stack)) {
+    out.push_back({std::filesystem::path(frames_.modules()[frame.module].path).filename().string(), frame.offset});
+  }
+  return out;
+}
+
+}  // namespace powercut

@@ -1,0 +1,187 @@
+#include "checker/replay/reproduction.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "checker/oracle/queries.h"
+#include "checker/session/explore_options.h"
+
+namespace powercut {
+namespace {
+
+constexpr const char* kNext =
+    "Name the trace that the finding was made on; after a change of the target, 'powercut run' tells whether it is "
+    "still there.";
+
+LevelContents contents_of(const std::vector<FindingRecord::Line>& lines) {
+  LevelContents out;
+  for (const FindingRecord::Line& line : lines) {
+    out.lines.push_back({line.line, LevelContents::Take::kBytes, line.content, line.decided});
+  }
+  return out;
+}
+
+ConcreteImage image_of(const FindingRecord& record) {
+  ConcreteImage out{contents_of(record.image), {}};
+  for (const FindingRecord::Nested& nested : record.nested) {
+    out.nested.push_back({nested.after_return, nested.stores, contents_of(nested.lines)});
+  }
+  return out;
+}
+
+}  // namespace
+
+Reproduction::Reproduction(const Session& session, const FindingRecord& record, int64_t step_budget,
+                           std::unique_ptr<TraceReader> reader, Progress* progress)
+    : session_(session),
+      record_(record),
+      policy_(*atom_policy(record.atoms)),
+      executor_(executor_options(session, record.model, policy_, step_budget)),
+      follower_(session, record.model, policy_, std::move(reader), executor_.pool()),
+      frames_(session.modules, session.loaded),
+      oracle_(session.library->target(), *session.config, session.traits,
+              {executor_.pool_address(), session.plan.scenario.pool_size}, &follower_.history(),
+              [](const Exposure&) {}),
+      progress_(progress),
+      replay_(&executor_, &oracle_, &buffer_) {}
+
+EngineError Reproduction::elsewhere(const std::string& what) const { return usage_error(what, session_.trace, kNext); }
+
+Result<Reproduction::Shown> Reproduction::run() {
+  const auto differs = [](const std::string& ours, const std::string& theirs) {
+    return !ours.empty() && ours != theirs;
+  };
+  const Plan& plan = session_.plan;
+  if (differs(record_.target, plan.target.name) || differs(record_.variant, plan.target.variant) ||
+      differs(record_.scenario, plan.scenario.name)) {
+    return elsewhere("the trace is of " + plan.target.name + ":" + plan.target.variant + ", scenario " +
+                     plan.scenario.name + ", the finding of " + record_.target + ":" + record_.variant + ", scenario " +
+                     record_.scenario);
+  }
+  progress_->start("walking to crash point " + std::to_string(record_.crash_point), session_.trace);
+  bool there = false;
+  while (!there && follower_.next([this](const Event&) { progress_->steps.fetch_add(1, std::memory_order_relaxed); })) {
+    there = follower_.instant().ordinal == record_.crash_point;
+  }
+  if (follower_.reader().error()) return usage_error(*follower_.reader().error());
+  if (!there) {
+    return elsewhere("the finding is at crash point " + std::to_string(record_.crash_point) + ", and the trace has " +
+                     std::to_string(follower_.crash_points()) + " of them: it is of another build or plan");
+  }
+  return replay(follower_.instant());
+}
+
+Result<Reproduction::Shown> Reproduction::replay(const Instant& instant) {
+  if (instant.event != record_.event || instant.when != record_.when) {
+    const auto place = [](const std::string& when, uint64_t event) {
+      return when + " at event " + std::to_string(event);
+    };
+    return elsewhere("crash point " + std::to_string(record_.crash_point) + " of the trace is " +
+                     place(instant.when, instant.event) + ", that of the finding is " +
+                     place(record_.when, record_.event) + ": the trace is of another build or plan");
+  }
+  follower_.follow();
+  if (drawing_) draw_visible();
+  progress_->start("recovery", session_.library->path());
+  std::optional<EngineError> error;
+  const auto refused = replay_.run(image_of(record_), follower_.frontier().sets(),
+                                   [&](const Outcome& recovered) { error = judge(recovered); });
+  if (refused) return usage_error(*refused, record_.path, kNext);
+  if (error) return *error;
+  return told();
+}
+
+Reproduction::Shown Reproduction::told() {
+  Shown out;
+  if (!shown_) return out;
+  FunctionalCheck check(session_, policy_, &executor_, &oracle_, &follower_, &frames_,
+                        [&out](const Json& finding) { out = finding; });
+  progress_->start("recovery with nothing lost", session_.library->path());
+  check.judge({*shown_});
+  while (check.waiting() && follower_.next()) {
+    progress_->steps.fetch_add(1, std::memory_order_relaxed);
+    if (!check.settles_here()) continue;
+    follower_.follow();
+    check.settle();
+  }
+  check.give_up();
+  return out;
+}
+
+std::optional<EngineError> Reproduction::judge(const Outcome& recovered) {
+  const Answer answer = parse_answer(QueryKind::kRecovery, buffer_.view());
+  if (auto violation = judge_recovery(follower_.history(), answer, recovered.text)) {
+    replay_.note_reads();
+    show(*violation, kRecoveryQuery, recovered);
+    return std::nullopt;
+  }
+  if (drawing_ && oracle_.usable()) draw_into(&after_);
+  if (record_.query == describe_query(follower_.history(), kRecoveryQuery) || !oracle_.usable()) return std::nullopt;
+
+  const std::vector<QueryId> queries = all_queries(&oracle_);
+  const auto query = std::find_if(queries.begin(), queries.end(), [&](QueryId candidate) {
+    return describe_query(follower_.history(), candidate) == record_.query;
+  });
+  if (query == queries.end()) {
+    return usage_error("the recovered table cannot be asked " + record_.query, record_.path, kNext);
+  }
+  if (asks_key(kind_of(*query))) focus_.key = follower_.history().keys()[argument_of(*query)].bytes;
+  progress_->start(record_.query, session_.library->path());
+  buffer_.clear();
+  Decisions decisions;
+  const Outcome outcome = executor_.run(&decisions, [&] { oracle_.run(*query, &buffer_); });
+  if (!outcome.returned()) oracle_.ended(*query, outcome, &buffer_);
+  const auto violation = judge_query(follower_.history(), session_.traits, *query, buffer_.view());
+  if (!violation) return std::nullopt;
+  replay_.note_reads();
+  show(*violation, *query, outcome);
+  return std::nullopt;
+}
+
+void Reproduction::draw_visible() {
+  const OperationInfo& operation = follower_.history().operation();
+  if (operation.has_key) focus_.key = follower_.history().keys()[operation.key].bytes;
+  for (const LineSet* set : follower_.frontier().sets()) {
+    const Content& seen = set->contents[set->visible];
+    visible_.push_back({.line = set->line, .contents = {seen}, .base = {}, .visible = 0, .diff = 0});
+    const auto listed = std::find_if(record_.image.begin(), record_.image.end(),
+                                     [&](const FindingRecord::Line& line) { return line.line == set->line; });
+    if (listed != record_.image.end() && !(listed->content == seen)) focus_.lines.insert(set->line);
+  }
+  LineSets sets;
+  for (const LineSet& set : visible_) sets.push_back(&set);
+  executor_.install(sets);
+  Decisions decisions;
+  const Executor::Mark start = executor_.mark();
+  buffer_.clear();
+  const Outcome outcome = executor_.run_recovery(&decisions, nullptr, [&] { oracle_.recover(&buffer_); });
+  if (outcome.returned() && oracle_.usable()) draw_into(&before_);
+  executor_.undo(start);
+  executor_.uninstall();
+}
+
+// A drawing that does not return, or fails, is none; what it did is taken back.
+void Reproduction::draw_into(std::optional<std::vector<DrawnCells::Cell>>* out) {
+  DrawnCells cells;
+  const Executor::Mark start = executor_.mark();
+  Decisions decisions;
+  powercut_status status = POWERCUT_UNSUPPORTED;
+  auto* table = reinterpret_cast<powercut_table*>(oracle_.opened().table);
+  const Outcome outcome = executor_.run(
+      &decisions, [&] { status = cells.draw(session_.library->draw(), table, executor_.pool_address()); });
+  executor_.undo(start);
+  if (outcome.returned() && status == POWERCUT_OK) *out = cells.cells();
+}
+
+Json Reproduction::drawing() const {
+  if (!before_) return nullptr;
+  return drawing_json(*before_, after_ ? &*after_ : nullptr, follower_.history(), focus_);
+}
+
+void Reproduction::show(const Violation& violation, QueryId query, const Outcome& outcome) {
+  const auto depth = static_cast<int>(record_.nested.size());
+  shown_ = {violation, "", depth, query, outcome, replay_.image()};
+  if (depth > 0) shown_->underlying = std::exchange(shown_->violation.invariant, "not-idempotent");
+}
+
+}  // namespace powercut

@@ -1,0 +1,73 @@
+// Replays one finding on its trace: memo-free and concrete (concrete_replay.h), recovery once for each cut, and then
+// the one query. The crash point must be the same instant of the same trace.
+#ifndef POWERCUT_CHECKER_REPLAY_REPRODUCTION_H_
+#define POWERCUT_CHECKER_REPLAY_REPRODUCTION_H_
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/supervisor.h"
+#include "checker/findings/finding_record.h"
+#include "checker/findings/functional_check.h"
+#include "checker/findings/table_drawing.h"
+#include "checker/replay/concrete_replay.h"
+#include "checker/session/session.h"
+#include "checker/session/trace_follower.h"
+
+namespace powercut {
+
+class Reproduction {
+ public:
+  // What still goes wrong on the finding's image, as the event of a finding; nothing when all is as it must be.
+  using Shown = std::optional<Json>;
+
+  // All arguments outlive this. `step_budget`: as for executor_options().
+  Reproduction(const Session& session, const FindingRecord& record, int64_t step_budget,
+               std::unique_ptr<TraceReader> reader, Progress* progress);
+
+  // Usage errors: the record is of another trace, or its image is not legal there.
+  Result<Shown> run();
+  // Why nothing may be known of the finding, though it did not show.
+  const std::vector<std::string>& doubts() const { return executor_.doubts(); }
+
+  // Draws the table on the way, where the target can: on the image with everything persisted, and on the finding's.
+  // Call it before run().
+  void draw_tables() { drawing_ = session_.library->draw() != nullptr; }
+  // The `Drawing` of reports/EVENTS.md; null where there is none.
+  Json drawing() const;
+
+ private:
+  Result<Shown> replay(const Instant& instant);
+  // The recovered table, asked what the finding was shown by: what is wrong with it goes into `shown_`.
+  std::optional<EngineError> judge(const Outcome& recovered);
+  // What was shown as an event, when it is known whether it needs a power cut.
+  Shown told();
+  // Recovery of the image with everything persisted, drawn. Precondition: nothing is installed.
+  void draw_visible();
+  // The table that recovery has just opened.
+  void draw_into(std::optional<std::vector<DrawnCells::Cell>>* out);
+  void show(const Violation& violation, QueryId query, const Outcome& outcome);
+  EngineError elsewhere(const std::string& what) const;
+
+  const Session& session_;
+  const FindingRecord& record_;
+  const AtomPolicy policy_;
+  Executor executor_;
+  TraceFollower follower_;
+  FrameResolver frames_;
+  Oracle oracle_;
+  Progress* progress_;
+
+  ResultBuffer buffer_;
+  ConcreteReplay replay_;
+  std::optional<Exposure> shown_;
+
+  bool drawing_ = false;
+  std::vector<LineSet> visible_;
+  DrawingFocus focus_;
+  std::optional<std::vector<DrawnCells::Cell>> before_, after_;
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_REPLAY_REPRODUCTION_H_

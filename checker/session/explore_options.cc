@@ -1,0 +1,105 @@
+#include "checker/session/explore_options.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <vector>
+
+#include "xxhash.h"
+
+namespace powercut {
+namespace {
+
+// A chunk begins with nothing remembered: its first crash point asks every query of every key. Large chunks make that
+// rare; chunks of an eighth of a long trace still keep a few workers busy until the end, and lose little to a kill.
+constexpr uint64_t kLeastEvents = 8192;
+constexpr uint64_t kChunks = 8;
+// Under a budget in executions whole chunks count, in order. Small ones end near the budget.
+constexpr uint64_t kEventsUnderBudget = 1024;
+
+// Digest of a file's bytes; empty when it cannot be read.
+std::string digest_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::vector<char> buffer(1 << 20);
+  XXH3_state_t* state = XXH3_createState();
+  XXH3_128bits_reset(state);
+  while (file.read(buffer.data(), static_cast<std::streamsize>(buffer.size())) || file.gcount() > 0) {
+    XXH3_128bits_update(state, buffer.data(), static_cast<size_t>(file.gcount()));
+  }
+  const XXH128_hash_t digest = XXH3_128bits_digest(state);
+  XXH3_freeState(state);
+  char text[33];
+  std::snprintf(text, sizeof text, "%016lx%016lx", digest.high64, digest.low64);
+  return file.eof() ? text : "";
+}
+
+std::string build_id_at(const Session& session, const std::string& path) {
+  const ProcessModule* module = module_at(session.loaded, path);
+  return module == nullptr ? "" : module->module.build_id;
+}
+
+}  // namespace
+
+int64_t step_budget(int64_t given, uint64_t pool_size) {
+  return given > 0 ? given : 4'000'000 + 4 * static_cast<int64_t>(pool_size);
+}
+
+Executor::Options executor_options(const Session& session, const std::string& model, AtomPolicy policy,
+                                   int64_t budget) {
+  const uint64_t pool_size = session.plan.scenario.pool_size;
+  return {.pool_size = pool_size,
+          .policy = policy,
+          .caches_persist = model == "eadr",
+          .step_budget = step_budget(budget, pool_size),
+          .globals = session.globals,
+          .own_code = executable_code(),
+          .pool_is_mapped = false,
+          .edits = session.edits};
+}
+
+void add_step_options(CLI::App* command, int64_t* step_budget, double* watchdog_seconds) {
+  command->add_option("--step-budget", *step_budget, "Loop turns and calls that one execution may take");
+  command->add_option("--watchdog-seconds", *watchdog_seconds, "Wall-clock limit of one step")
+      ->check(CLI::PositiveNumber);
+}
+
+void add_model_options(CLI::App* command, std::string* model, std::string* atoms) {
+  command->add_option("--model", *model, "adr or eadr");
+  command->add_option("--atoms", *atoms, "How a wide store may be torn: any, ascending or byte");
+}
+
+std::optional<EngineError> check_model(const std::string& model, const std::string& atoms, const std::string& command) {
+  if (!make_model(model, AtomPolicy::kAny, kLineSize)) {
+    return usage_error("unknown model '" + model + "'", command, "Use one of: adr, eadr.");
+  }
+  if (!atom_policy(atoms)) {
+    return usage_error("unknown atom policy '" + atoms + "'", command, "Use one of: any, ascending, byte.");
+  }
+  return std::nullopt;
+}
+
+uint64_t chunk_events(const ExploreOptions& options, uint64_t events) {
+  if (options.chunk_events > 0) return options.chunk_events;
+  return options.budget_executions > 0 ? kEventsUnderBudget : std::max(kLeastEvents, (events + kChunks - 1) / kChunks);
+}
+
+Json identity_of(const Session& session, const ExploreOptions& options) {
+  return {{"trace", digest_of(options.trace)},
+          {"engine", session.loaded.empty() ? "" : session.loaded[0].module.build_id},
+          {"target", build_id_at(session, session.library->resolved_path())},
+          {"strategy", options.strategy},
+          {"model", options.model},
+          {"atoms", options.atoms},
+          {"nested", options.nested},
+          {"seed", options.seed},
+          {"samples", options.samples},
+          {"budget_executions", options.budget_executions},
+          {"step_budget", options.step_budget},
+          {"paranoid", options.paranoid},
+          {"list_recovery_sites", options.list_recovery_sites},
+          {"remember", options.remember},
+          {"chunk_events", chunk_events(options, session.events)}};
+}
+
+}  // namespace powercut

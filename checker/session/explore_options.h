@@ -1,0 +1,64 @@
+// What an exploration was asked for.
+#ifndef POWERCUT_CHECKER_SESSION_EXPLORE_OPTIONS_H_
+#define POWERCUT_CHECKER_SESSION_EXPLORE_OPTIONS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "checker/session/session.h"
+#include "replayer/executor/executor.h"
+
+namespace CLI {
+class App;
+}
+
+namespace powercut {
+
+struct ExploreOptions {
+  std::string trace;
+  std::string strategy = "read-driven";
+  std::string model = "adr";
+  std::string atoms = "any";
+  int nested = 1;
+  int jobs = 1;
+  uint64_t seed = 1;
+  uint64_t samples = 16;
+  double budget_seconds = 0;       // 0: none
+  uint64_t budget_executions = 0;  // 0: none
+  int64_t step_budget = 0;         // 0: by the pool's size
+  double watchdog_seconds = 60;    // wall clock for one execution of target code
+  double crash_point_seconds = 0;  // and for one crash point; 0: none
+  bool paranoid = false;
+  bool list_recovery_sites = false;
+  bool remember = true;         // off: every query is run at every leaf
+  std::string dump_results;     // file, or empty
+  std::string dump_violations;  // file, or empty
+  std::string checkpoint;       // file, or empty
+  bool resume = false;          // take over what the checkpoint holds
+  uint64_t chunk_events = 0;    // 0: by the length of the trace
+
+  AtomPolicy policy() const { return *atom_policy(atoms); }
+};
+
+// Loop turns and calls that one execution may take: `given`, or when that is 0 what lets recovery pass over the
+// whole pool a few times, byte by byte. Loops that repeat themselves end long before.
+int64_t step_budget(int64_t given, uint64_t pool_size);
+
+// How the session's target is run under a model. `budget`: as for step_budget().
+Executor::Options executor_options(const Session& session, const std::string& model, AtomPolicy policy, int64_t budget);
+
+// Options of a command that runs the target in a child.
+void add_step_options(CLI::App* command, int64_t* step_budget, double* watchdog_seconds);
+// Options that say which images are legal.
+void add_model_options(CLI::App* command, std::string* model, std::string* atoms);
+// Nothing when both exist.
+std::optional<EngineError> check_model(const std::string& model, const std::string& atoms, const std::string& command);
+
+// How many events of the trace a chunk has at least.
+uint64_t chunk_events(const ExploreOptions& options, uint64_t events);
+
+// Everything that the result of a chunk depends on, for a checkpoint. Not --jobs, nor a budget in seconds.
+Json identity_of(const Session& session, const ExploreOptions& options);
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_SESSION_EXPLORE_OPTIONS_H_

@@ -1,0 +1,39 @@
+// A trace made ready for exploration: its plan, its target as built now, its configuration and traits.
+#ifndef POWERCUT_CHECKER_SESSION_SESSION_H_
+#define POWERCUT_CHECKER_SESSION_SESSION_H_
+
+#include <memory>
+
+#include "checker/session/recovery_rules.h"
+#include "replayer/executor/process_modules.h"
+#include "replayer/models/model.h"
+#include "tracer/format/reader.h"
+#include "tracer/record/plan.h"
+#include "tracer/record/target_library.h"
+#include "tracer/view/open_trace.h"
+
+namespace powercut {
+
+struct Session {
+  std::string trace;
+  Plan plan;
+  Json metadata;
+  std::unique_ptr<TargetLibrary> library;
+  std::unique_ptr<TargetConfig> config;
+  powercut_traits traits{};
+  std::vector<TraceModule> modules;  // the trace's, then what else is loaded here
+  std::vector<ProcessModule> loaded;
+  std::vector<MemoryRange> globals;  // the target's writable data
+  std::vector<CodeEdit> edits;       // of recovery, when the trace was edited
+  uint64_t events = 0;
+
+  bool explored_at_start() const { return !plan.scenario.phases.empty() && plan.scenario.phases[0].explore; }
+};
+
+// Reads the trace's header and loads the target. A trace that another build of the target recorded is a usage
+// error: its call stacks and its behaviour would not be this library's.
+Result<std::unique_ptr<Session>> open_session(const std::string& trace);
+std::optional<AtomPolicy> atom_policy(const std::string& name);
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_SESSION_SESSION_H_

@@ -1,0 +1,44 @@
+# powercut_add_room(<name> [FOLDERS <folder>...] [LIBRARIES <library>...] [TEST_LIBRARIES <library>...]
+#                   [TEST_PROPERTIES <property> <value>...])
+#
+# Builds the static library powercut_<name> of all sources below FOLDERS (here, unless named) and the test program
+# powercut_<name>_test of their *_test.cc; a new file needs no line. LIBRARIES are linked publicly.
+#
+# Half of the time that files of the engine take to compile goes into headers of libraries: they are compiled once.
+set(POWERCUT_PRECOMPILED
+    <nlohmann/json.hpp> <algorithm> <filesystem> <fstream> <functional> <map> <memory> <optional> <set> <span> <string>
+    <vector> <absl/container/btree_map.h> <absl/container/flat_hash_map.h> <absl/container/flat_hash_set.h>
+    <absl/strings/str_cat.h>)
+
+function(powercut_add_room name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "FOLDERS;LIBRARIES;TEST_LIBRARIES;TEST_PROPERTIES")
+  if(NOT arg_FOLDERS)
+    set(arg_FOLDERS .)
+  endif()
+  list(TRANSFORM arg_FOLDERS APPEND "/*.cc" OUTPUT_VARIABLE patterns)
+  file(GLOB sources CONFIGURE_DEPENDS ${patterns})
+  set(tests ${sources})
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "(_test|/main)\\.cc$")
+  add_library(powercut_${name} STATIC ${sources})
+  target_link_libraries(powercut_${name} PUBLIC ${arg_LIBRARIES} nlohmann_json::nlohmann_json absl::flat_hash_map
+                        absl::flat_hash_set absl::btree absl::inlined_vector absl::strings)
+  target_precompile_headers(powercut_${name} PRIVATE ${POWERCUT_PRECOMPILED})
+
+  if(POWERCUT_BUILD_TESTS AND tests)
+    add_executable(powercut_${name}_test ${tests})
+    target_link_libraries(powercut_${name}_test PRIVATE powercut_${name} ${arg_TEST_LIBRARIES} GTest::gtest_main
+                          GTest::gmock)
+    target_precompile_headers(powercut_${name}_test PRIVATE ${POWERCUT_PRECOMPILED} <gmock/gmock.h> <gtest/gtest.h>)
+    # Tests that compare addresses or map the pool need the same fixed addresses as the engine.
+    set_target_properties(powercut_${name}_test PROPERTIES ENABLE_EXPORTS ON)
+    target_compile_definitions(powercut_${name}_test PRIVATE
+                               POWERCUT_TEST_LIBRARIES="${PROJECT_BINARY_DIR}/lib/test"
+                               POWERCUT_TEST_ENGINE="${PROJECT_BINARY_DIR}/bin/powercut-engine")
+    set(properties ${arg_TEST_PROPERTIES})
+    if(properties)
+      list(PREPEND properties PROPERTIES)
+    endif()
+    gtest_discover_tests(powercut_${name}_test DISCOVERY_TIMEOUT 60 ${properties})
+  endif()
+endfunction()

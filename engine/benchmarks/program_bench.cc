@@ -1,0 +1,150 @@
+// `powercut-bench-program`: how many recovery runs program mode makes a second on one core, as one JSON object.
+//
+// Each image differs from the one before it in one line, and recovery changes two pages, so a run is: write a line, run
+// the command, find and restore what it changed. `dense`: every page of the pool has data; `sparse`: one in sixteen.
+// `forked` runs come from the fork server, `started` ones are executed anew. Everything, runs included, is on one core,
+// and its processor time counts, of all processes: other work on the machine does not. The best of the repetitions is
+// told, since noise only slows down.
+#include <sched.h>
+#include <sys/resource.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "base/repeatable_process.h"
+#include "checker/program/lane.h"
+
+namespace powercut {
+namespace {
+
+struct Options {
+  uint64_t runs = 2000;
+  int repeat = 3;
+  std::string tracer;
+};
+
+struct Case {
+  const char* name;
+  uint64_t size;
+  uint64_t every;  // page that has data
+  bool plain;
+};
+constexpr Case kCases[] = {{"forked_1_mib_dense", 1 << 20, 1, false},
+                           {"forked_8_mib_sparse", 8 << 20, 16, false},
+                           {"forked_8_mib_dense", 8 << 20, 1, false},
+                           {"started_1_mib_dense", 1 << 20, 1, true}};
+
+Content line_of(uint64_t number) {
+  Content out;
+  std::memcpy(out.bytes.data(), &number, sizeof number);
+  out.bytes[63] = 1;
+  return out;
+}
+
+// Processor time of this process and of all that it has waited for.
+double processor_seconds() {
+  double out = 0;
+  for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage used{};
+    getrusage(who, &used);
+    for (const timeval& part : {used.ru_utime, used.ru_stime}) {
+      out += static_cast<double>(part.tv_sec) + static_cast<double>(part.tv_usec) / 1e6;
+    }
+  }
+  return out;
+}
+
+// Seconds of `runs` runs.
+Result<double> measure(const Options& options, const Case& what, uint64_t runs, bool traced) {
+  TracePools pools;
+  pools.windows.push_back({.path = "/nowhere/pool", .offset = 0, .size = what.size, .address = 0});
+  pools.space = what.size;
+  auto guardian = Guardian::start("/dev/shm");
+  if (!guardian) return guardian.error();
+  const std::string program =
+      std::filesystem::read_symlink("/proc/self/exe").parent_path().string() + "/powercut-bench-pool-check";
+  ProgramCommands commands;
+  auto recover = parse_command(Json({program, "{image}"}).dump(), "recovery", pools);
+  if (!recover) return recover.error();
+  commands.recover = std::move(*recover);
+  if (what.plain) commands.recover.kind = ProgramKind::kPlain;
+  if (traced) {
+    auto tracer = parse_trace_prefix(options.tracer, "--trace-prefix");
+    if (!tracer) return tracer.error();
+    commands.tracer = std::move(*tracer);
+  }
+  auto lane = Lane::create((*guardian)->folder() + "/0", pools, commands, guardian->get(), nullptr);
+  if (!lane) return lane.error();
+  for (uint64_t page = 0; page < what.size / 4096; page += what.every) (*lane)->files().put(page * 64 + 1, line_of(1));
+
+  const auto run = [&](uint64_t number) -> std::optional<EngineError> {
+    (*lane)->files().put(number % 64 * 64 + 2, line_of(number));
+    ProgramOutcome outcome;
+    if (traced) {
+      auto made = (*lane)->trace();
+      if (!made) return made.error();
+      if (!made->reads) return harness_error(made->why, "--trace-prefix", "Run the tracer by hand.");
+      outcome = made->outcome;
+    } else {
+      auto made = (*lane)->run();
+      if (!made) return made.error();
+      outcome = *made;
+    }
+    if (!outcome.ok()) return harness_error("recovery failed: " + outcome.text, program, "Run 'make build' again.");
+    return std::nullopt;
+  };
+  const double start = processor_seconds();
+  for (uint64_t i = 0; i < runs; ++i) {
+    if (auto wrong = run(i)) return *wrong;
+  }
+  // The runs' time is known once their server has ended.
+  lane->reset();
+  return processor_seconds() - start;
+}
+
+int measure_all(const Options& options) {
+  cpu_set_t one;
+  sched_getaffinity(0, sizeof one, &one);
+  int core = CPU_SETSIZE - 1;
+  while (core > 0 && !CPU_ISSET(core, &one)) --core;
+  CPU_ZERO(&one);
+  CPU_SET(core, &one);
+  sched_setaffinity(0, sizeof one, &one);
+  Json out = Json::object();
+  const auto best = [&](const std::string& name, const Case& what, uint64_t runs, bool traced) {
+    double fastest = 0;
+    for (int i = 0; i < options.repeat; ++i) {
+      auto seconds = measure(options, what, runs, traced);
+      if (!seconds) {
+        std::fprintf(stderr, "powercut-bench-program: %s\n", seconds.error().message().c_str());
+        return false;
+      }
+      fastest = std::max(fastest, static_cast<double>(runs) / *seconds);
+    }
+    out[name] = fastest;
+    return true;
+  };
+  for (const Case& what : kCases) {
+    if (!best(what.name, what, what.plain ? options.runs / 4 : options.runs, false)) return kExitUnknown;
+  }
+  if (!options.tracer.empty() && !best("traced_1_mib_dense", kCases[0], 5, true)) return kExitUnknown;
+  std::puts(out.dump().c_str());
+  return kExitOk;
+}
+
+}  // namespace
+}  // namespace powercut
+
+int main(int argc, char** argv) {
+  CLI::App app("Measures recovery runs of program mode.", "powercut-bench-program");
+  powercut::Options options;
+  app.add_option("--runs", options.runs, "Runs of one measurement")->check(CLI::Range(4, 10'000'000));
+  app.add_option("--repeat", options.repeat, "Repetitions")->check(CLI::Range(1, 1000));
+  app.add_option("--trace-prefix", options.tracer, "As of powercut-engine program; traced runs are measured as well");
+  CLI11_PARSE(app, argc, argv);
+  powercut::make_repeatable();
+  return powercut::measure_all(options);
+}

@@ -1,0 +1,211 @@
+// `powercut-engine convert`: makes a trace of what a binary tracer wrote (tracer/stream/STREAM.md).
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+
+#include "base/event_stream.h"
+#include "base/user_file.h"
+#include "engine/commands.h"
+#include "tracer/stream/converter.h"
+#include "tracer/stream/pool_shadow.h"
+#include "tracer/stream/stream.h"
+#include "tracer/view/open_trace.h"
+#include "tracer/view/trace_stats.h"
+
+namespace powercut {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct ConvertOptions {
+  std::string stream, trace, metadata, driver, tracer = "valgrind";
+};
+
+Json pools_json(const StreamSurvey& survey) {
+  Json pools = Json::array();
+  for (const StreamPool& pool : survey.pools) {
+    pools.push_back({{"path", pool.path},
+                     {"offset", pool.offset},
+                     {"size", pool.used ? pool.size : 0},
+                     {"address", pool.address},
+                     {"mapped", pool.mapped}});
+  }
+  return pools;
+}
+
+Json exit_json(const StreamSurvey& survey) {
+  if (!survey.end) return nullptr;
+  return {{survey.end->signalled ? "signal" : "status", survey.end->status}};
+}
+
+Json notes_json(const StreamSurvey& survey) {
+  constexpr const char* kKinds[] = {"other", "fork", "exec", "private-mapping", "other", "unseen"};
+  Json notes = Json::array();
+  for (const StreamNote& note : survey.notes) {
+    notes.push_back({{"kind", kKinds[note.kind < std::size(kKinds) ? note.kind : 0]}, {"text", note.text}});
+  }
+  return notes;
+}
+
+// What the program stores where it says that there is no persistent memory is its own affair.
+void take_as_stored(const StreamPool& pool, uint32_t number, PoolShadow* shadow) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(pool.path, ignored)) return;  // and a pipe would be waited for
+  std::ifstream file(pool.path, std::ios::binary);
+  std::array<char, PoolShadow::kPage> bytes;
+  for (const auto& [begin, end] : pool.disowned) {
+    file.clear();
+    file.seekg(static_cast<std::streamoff>(begin));
+    for (uint64_t at = begin; file && at < std::min(end, pool.window); at += bytes.size()) {
+      file.read(bytes.data(), static_cast<std::streamsize>(std::min(bytes.size(), std::min(end, pool.window) - at)));
+      shadow->store(number, at, {reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<size_t>(file.gcount())});
+    }
+  }
+}
+
+// Sentences about changes of the pools that are not in the trace: those that the tracer noticed, and what the files
+// hold now although no store of the trace, which `reader` is at the start of, put it there.
+std::vector<std::string> unseen_changes(const StreamSurvey& survey, const std::string& stream, TraceReader* reader) {
+  std::vector<std::string> out;
+  for (const StreamNote& note : survey.notes) {
+    if (note.kind == kPowercutNoteUnseen) out.push_back(note.text);
+  }
+  std::ifstream others(stream + ".unrecorded");
+  if (std::string command; std::getline(others, command)) {
+    out.push_back("another process used the pool and was not recorded: " + command);
+  }
+  if (!out.empty()) return out;
+  PoolShadow shadow;
+  Event event;
+  while (reader->next(&event)) {
+    if (event.kind != EventKind::kStore && event.kind != EventKind::kNtStore) continue;
+    for (uint32_t i = 0; i < survey.pools.size(); ++i) {
+      const uint64_t offset = event.addr - survey.pools[i].offset;
+      if (offset < survey.pools[i].window) shadow.store(i, offset, event.value);
+    }
+  }
+  for (uint32_t i = 0; i < survey.pools.size(); ++i) {
+    const StreamPool& pool = survey.pools[i];
+    if (pool.path.empty() || !pool.used) continue;
+    take_as_stored(pool, i, &shadow);
+    PoolDifference difference;
+    switch (compare_file(pool.path, i, &shadow, &difference)) {
+      case FileComparison::kGone:  // the program has removed it: nothing could differ
+        break;
+      case FileComparison::kUnreadable:
+        out.push_back(pool.path + " cannot be read as a regular file, to be compared with the recorded stores");
+        break;
+      case FileComparison::kDone:
+        if (difference.bytes == 0) break;
+        out.push_back(difference.text() + " of " + pool.path + " changed during the run without a recorded store");
+    }
+  }
+  return out;
+}
+
+// What the caller gave, completed by what only the stream knows. A target's metadata has a plan and says all itself.
+Result<Json> metadata_of(const ConvertOptions& options, const StreamSurvey& survey) {
+  Json metadata = Json::object();
+  if (!options.metadata.empty()) {
+    const Result<std::string> text =
+        read_user_file(options.metadata, "Give --metadata the file that the recording wrote.");
+    if (!text) return text.error();
+    metadata = parse_json(*text);
+    if (!metadata.is_object()) {
+      return usage_error("not a readable file with one JSON object", options.metadata,
+                         "Give --metadata the file that the recording wrote.");
+    }
+  }
+  if (!metadata.contains("plan")) {
+    Json& program = metadata["program"];
+    if (!program.is_object()) program = Json::object();
+    if (!program.contains("tracer")) program["tracer"] = options.tracer;
+    if (!program.contains("exit")) program["exit"] = exit_json(survey);
+    program["pools"] = Json::array();
+    for (Json& pool : pools_json(survey)) {
+      if (pool["size"] != 0) program["pools"].push_back(pool);
+    }
+  }
+  if (!metadata.contains("pool")) {
+    uint64_t base = 0;
+    for (const StreamPool& pool : survey.pools) {
+      if (pool.mapped && base == 0) base = pool.address;
+    }
+    metadata["pool"] = {{"base", base}, {"size", survey.size}};
+  }
+  return metadata;
+}
+
+std::optional<EngineError> write_trace(const ConvertOptions& options, const StreamSurvey& survey,
+                                       const Json& metadata) {
+  TraceError error;
+  const std::unique_ptr<TraceWriter> writer =
+      TraceWriter::create(options.trace, metadata.dump(-1, ' ', false, Json::error_handler_t::replace), &error);
+  if (writer == nullptr) return usage_error(error);
+  if (const auto wrong = convert_stream(options.stream, survey, options.driver, *writer)) return usage_error(*wrong);
+  if (const auto wrong = writer->finish()) return usage_error(*wrong);
+  return std::nullopt;
+}
+
+Result<Json> convert(const ConvertOptions& options) {
+  const Clock::time_point start = Clock::now();
+  TraceError error;
+  const std::optional<StreamSurvey> survey = survey_stream(options.stream, &error);
+  if (!survey) return usage_error(error);
+  Result<Json> metadata = metadata_of(options, *survey);
+  if (!metadata) return metadata.error();
+  if (const auto wrong = write_trace(options, *survey, *metadata)) return *wrong;
+  std::unique_ptr<TraceReader> reader = TraceReader::open(options.trace, &error);
+  if (reader == nullptr) return harness_error(error.what, error.where, error.next);
+  const std::vector<std::string> unseen = unseen_changes(*survey, options.stream, reader.get());
+  if (!unseen.empty() && metadata->contains("program")) {
+    // The metadata stand in front: the trace is written anew.
+    (*metadata)["program"]["unseen"] = unseen;
+    if (const auto wrong = write_trace(options, *survey, *metadata)) return *wrong;
+  }
+
+  // Counted from the file: what is reported is what was written.
+  const auto written = open_trace(options.trace);
+  if (!written) return written.error();
+  const Result<TraceStats> stats = stats_of(**written);
+  if (!stats) return stats.error();
+  return Json{{"event", "converted"},
+              {"trace", options.trace},
+              {"events", stats->events()},
+              {"operations", stats->operations()},
+              {"bytes", std::filesystem::file_size(options.trace)},
+              {"stores", survey->stores},
+              {"pools", pools_json(*survey)},
+              {"exit", exit_json(*survey)},
+              {"notes", notes_json(*survey)},
+              {"unseen", unseen},
+              {"counters", TraceStats::json(stats->all())},
+              {"counters_explored", TraceStats::json(stats->explored())},
+              {"seconds", std::chrono::duration<double>(Clock::now() - start).count()}};
+}
+
+int run_convert(const ConvertOptions& options) {
+  EventStream events = EventStream::standard_output();
+  events.hello("convert");
+  const Result<Json> converted = convert(options);
+  if (!converted) return events.error(converted.error());
+  events.emit(*converted);
+  return events.end(kExitOk);
+}
+
+}  // namespace
+
+void add_convert_command(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand("convert", "Make a trace of a binary tracer's stream.");
+  auto options = std::make_shared<ConvertOptions>();
+  command->add_option("--stream", options->stream, "Stream to read (tracer/stream/STREAM.md)")->required();
+  command->add_option("--trace", options->trace, "Trace to write")->required();
+  command->add_option("--metadata", options->metadata, "File with the JSON object that becomes the trace's metadata");
+  command->add_option("--driver", options->driver, "Executable at which call stacks end, as Linux names it");
+  command->add_option("--tracer", options->tracer, "Name of the tracer for the metadata")->capture_default_str();
+  command->callback([options, &exit_code] { exit_code = run_convert(*options); });
+}
+
+}  // namespace powercut

@@ -1,0 +1,105 @@
+// `powercut-engine describe`: what a target library offers.
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/event_stream.h"
+#include "engine/commands.h"
+#include "tracer/record/target_library.h"
+
+namespace powercut {
+
+namespace {
+
+struct DescribeOptions {
+  std::string library, variant;
+  std::vector<std::string> options;       // key=value
+  uint32_t key_size = 0, value_size = 0;  // 0: whatever the target takes
+};
+
+// Of keys and values, tried in turn where neither the command line nor the target names any.
+constexpr powercut_sizes kUsualSizes[] = {{16, 15}, {8, 8}};
+
+Json list_of(const char* const* texts) {
+  Json list = Json::array();
+  for (; texts != nullptr && *texts != nullptr; ++texts) list.push_back(*texts);
+  return list;
+}
+
+Json sizes_json(const std::vector<powercut_sizes>& sizes) {
+  Json list = Json::array();
+  for (const powercut_sizes& each : sizes) list.push_back({each.key_size, each.value_size});
+  return list;
+}
+
+std::string text_of(const char* text) { return text == nullptr ? "" : text; }
+
+Result<Json> describe(const DescribeOptions& asked) {
+  std::vector<std::pair<std::string, std::string>> options;
+  for (const std::string& option : asked.options) {
+    size_t equals = option.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return usage_error("'" + option + "' is not an option", "--option", "Write --option key=value.");
+    }
+    options.emplace_back(option.substr(0, equals), option.substr(equals + 1));
+  }
+  Result<TargetLibrary> library = TargetLibrary::load(asked.library);
+  if (!library) return library.error();
+  const powercut_target& target = library->target();
+  const std::string variant = asked.variant.empty() ? target.variants[0] : asked.variant;
+  std::vector<powercut_sizes> tried = library->sizes();
+  if (tried.empty()) tried.assign(std::begin(kUsualSizes), std::end(kUsualSizes));
+  std::optional<EngineError> refused;
+  Json traits;
+  for (const auto& [key_size, value_size] : tried) {
+    TargetConfig config(variant, options, asked.key_size != 0 ? asked.key_size : key_size,
+                        asked.value_size != 0 ? asked.value_size : value_size);
+    Result<powercut_traits> answer = library->configure("", config);
+    if (answer) {
+      traits = traits_json(*answer);
+      break;
+    }
+    if (!refused) refused = answer.error();
+  }
+  // Sizes that we made up and the target does not take are no fault of its: a scenario will have the right ones.
+  const bool guessed = asked.key_size == 0 && asked.value_size == 0 && library->sizes().empty();
+  if (traits.is_null() && !(guessed && refused && !refused->needs.empty())) return *refused;
+  return Json{{"event", "described"},
+              {"target",
+               {{"name", target.name},
+                {"summary", text_of(target.summary)},
+                {"paper", text_of(target.paper)},
+                {"library", library->resolved_path()},
+                {"variant", variant},
+                {"variants", list_of(target.variants)},
+                {"options", list_of(target.options)},
+                {"commands", list_of(target.commands)},
+                {"sizes", sizes_json(library->sizes())},
+                {"traits", traits}}}};
+}
+
+int run_describe(const DescribeOptions& asked) {
+  EventStream events = EventStream::standard_output();
+  events.hello("describe");
+  Result<Json> described = describe(asked);
+  if (!described) return events.error(described.error());
+  events.emit(*described);
+  return events.end(kExitOk);
+}
+
+}  // namespace
+
+void add_describe_command(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand("describe", "Load a target library and say what it offers.");
+  auto asked = std::make_shared<DescribeOptions>();
+  command->add_option("--library", asked->library, "Shared library of the target")->required();
+  command->add_option("--variant", asked->variant, "Variant (default: the target's first)");
+  command->add_option("--option", asked->options, "Option of the target, key=value; may be given again")
+      ->allow_extra_args(false);
+  command->add_option("--key-size", asked->key_size, "Bytes of a key (default: what the target takes)");
+  command->add_option("--value-size", asked->value_size, "Bytes of a value (default: what the target takes)");
+  command->callback([asked, &exit_code] { exit_code = run_describe(*asked); });
+}
+
+}  // namespace powercut

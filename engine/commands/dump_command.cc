@@ -1,0 +1,202 @@
+// `powercut-engine dump`: a trace as people (text), programs (json) or the conformance suite (--normal) read it.
+// Text goes to standard output as it is, without an event stream around it; json is an event stream with one
+// "trace_event" a record and a last "dumped".
+#include <absl/strings/str_cat.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "base/event_stream.h"
+#include "base/user_file.h"
+#include "engine/commands.h"
+#include "tracer/format/reader.h"
+#include "tracer/format/trace_names.h"
+#include "tracer/pmemcheck/frames.h"
+#include "tracer/record/target_library.h"
+#include "tracer/view/normal_form.h"
+#include "tracer/view/open_trace.h"
+
+namespace powercut {
+
+namespace {
+
+std::string flags_text(uint8_t flags) {
+  std::string text;
+  if (flags & kStoreAtomic) text += " atomic";
+  if (flags & kStoreMemcall) text += " memcall";
+  if (flags & kStoreRmw) text += " locked";
+  if (flags & kStoreContinues) text += " continues";
+  return text;
+}
+
+std::string detail(const Event& event) {
+  switch (event.kind) {
+    case EventKind::kStore:
+    case EventKind::kNtStore:
+      return absl::StrCat("0x", absl::Hex(event.addr), " ", event.size, event.size == 1 ? " byte " : " bytes ",
+                          hex(event.value), flags_text(event.flags));
+    case EventKind::kFlush:
+      return absl::StrCat("0x", absl::Hex(event.addr), " ", name_of(static_cast<FlushKind>(event.code)));
+    case EventKind::kFence:
+      return name_of(static_cast<FenceKind>(event.code));
+    case EventKind::kOpBegin: {
+      std::string text = name_of(static_cast<OpKind>(event.code));
+      if (!event.text.empty()) absl::StrAppend(&text, " '", std::string(event.text), "'");
+      if (!event.key.empty()) absl::StrAppend(&text, " key ", hex(event.key));
+      if (!event.value.empty()) absl::StrAppend(&text, " value ", hex(event.value));
+      return text;
+    }
+    case EventKind::kOpEnd:
+      return absl::StrCat(status_name(static_cast<powercut_status>(event.code)), event.value.empty() ? "" : " value ",
+                          hex(event.value));
+    case EventKind::kAllocate:
+      return absl::StrCat("0x", absl::Hex(event.addr), " ", event.size, " bytes");
+    case EventKind::kFree:
+      return absl::StrCat("0x", absl::Hex(event.addr));
+    case EventKind::kMarker:
+      return std::string(event.text);
+    case EventKind::kPhase:
+      return absl::StrCat("'", std::string(event.text), "'", event.code == 1 ? " explored" : " not explored");
+    case EventKind::kThreadStart:
+    case EventKind::kThreadEnd:
+    case EventKind::kCut:
+      return "";
+  }
+  return "";
+}
+
+std::string stack_text(const TraceReader& reader, uint32_t id) {
+  std::string text;
+  for (const Frame& frame : reader.stack(id)) {
+    const std::string& path = reader.modules()[frame.module].path;
+    absl::StrAppend(&text, text.empty() ? "  @ " : " < ");
+    if (std::string_view(path).starts_with(pmemcheck::kFrameModule)) {
+      absl::StrAppend(&text, pmemcheck::frame_text(path, frame.offset));
+    } else {
+      absl::StrAppend(&text, path.substr(path.rfind('/') + 1), "+0x", absl::Hex(frame.offset));
+    }
+  }
+  return text;
+}
+
+Json event_json(const TraceReader& reader, const Event& event) {
+  Json json = {
+      {"event", "trace_event"}, {"index", event.index}, {"kind", name_of(event.kind)}, {"thread", event.thread}};
+  switch (event.kind) {
+    case EventKind::kStore:
+    case EventKind::kNtStore:
+      json["offset"] = event.addr;
+      json["bytes"] = hex(event.value);
+      json["flags"] = event.flags;
+      break;
+    case EventKind::kFlush:
+      json["offset"] = event.addr;
+      json["code"] = name_of(static_cast<FlushKind>(event.code));
+      break;
+    case EventKind::kFence:
+      json["code"] = name_of(static_cast<FenceKind>(event.code));
+      break;
+    case EventKind::kOpBegin:
+      json["code"] = name_of(static_cast<OpKind>(event.code));
+      json["key"] = hex(event.key);
+      json["value"] = hex(event.value);
+      json["text"] = event.text;
+      break;
+    case EventKind::kOpEnd:
+      json["code"] = status_name(static_cast<powercut_status>(event.code));
+      json["value"] = hex(event.value);
+      break;
+    case EventKind::kAllocate:
+      json["offset"] = event.addr;
+      json["size"] = event.size;
+      break;
+    case EventKind::kFree:
+      json["offset"] = event.addr;
+      break;
+    case EventKind::kMarker:
+      json["text"] = event.text;
+      break;
+    case EventKind::kPhase:
+      json["text"] = event.text;
+      json["explore"] = event.code == 1;
+      break;
+    case EventKind::kThreadStart:
+    case EventKind::kThreadEnd:
+    case EventKind::kCut:
+      break;
+  }
+  Json stack = Json::array();
+  for (const Frame& frame : reader.stack(event.stack)) stack.push_back({frame.module, frame.offset});
+  json["stack"] = stack;
+  return json;
+}
+
+int fail_in_text(const EngineError& error) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "powercut-engine: %s\n", error.message().c_str());
+  return error.exit_code();
+}
+
+int dump_text(const std::string& trace, bool normal) {
+  auto opened = open_trace(trace);
+  if (!opened) return fail_in_text(opened.error());
+  TraceReader* reader = opened->get();
+  NormalForm form;
+  Event event;
+  while (reader->next(&event)) {
+    std::string line =
+        normal ? form.add(event)
+               : absl::StrCat(absl::Dec(event.index, absl::kSpacePad8), " t", event.thread, " ", name_of(event.kind),
+                              " ", detail(event), stack_text(*reader, event.stack), "\n");
+    std::fwrite(line.data(), 1, line.size(), stdout);
+  }
+  if (reader->error()) return fail_in_text(usage_error(*reader->error()));
+  if (std::fflush(stdout) != 0) {
+    return fail_in_text(usage_error("cannot write the dump", "standard output", "Free some space and try again."));
+  }
+  return kExitOk;
+}
+
+int dump_json(const std::string& trace) {
+  EventStream events = EventStream::standard_output();
+  events.hello("dump");
+  auto opened = open_trace(trace);
+  if (!opened) return events.error(opened.error());
+  TraceReader* reader = opened->get();
+  Event event;
+  while (reader->next(&event)) events.emit(event_json(*reader, event));
+  if (reader->error()) return events.error(usage_error(*reader->error()));
+  Json modules = Json::array();
+  for (const TraceModule& module : reader->modules()) {
+    modules.push_back({{"path", module.path}, {"build_id", module.build_id}});
+  }
+  events.emit({{"event", "modules"}, {"modules", modules}});
+  Json metadata = parse_json(reader->metadata());
+  events.emit({{"event", "dumped"},
+               {"trace", trace},
+               {"events", reader->total_events()},
+               {"metadata", metadata.is_discarded() ? Json() : metadata}});
+  return events.end(kExitOk);
+}
+
+}  // namespace
+
+void add_dump_command(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand("dump", "Print a trace.");
+  struct Options {
+    std::string trace, format = "text";
+    bool normal = false;
+  };
+  auto asked = std::make_shared<Options>();
+  command->add_option("--trace", asked->trace, "Trace to read")->required();
+  command->add_option("--format", asked->format, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  command->add_flag("--normal", asked->normal, "The normal form that all tracers agree on (text)");
+  command->callback([asked, &exit_code] {
+    exit_code =
+        asked->format == "json" && !asked->normal ? dump_json(asked->trace) : dump_text(asked->trace, asked->normal);
+  });
+}
+
+}  // namespace powercut

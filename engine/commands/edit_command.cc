@@ -1,0 +1,45 @@
+// `powercut-engine edit`: a trace as another program would have left it.
+#include <memory>
+
+#include "base/event_stream.h"
+#include "checker/edit/trace_editor.h"
+#include "engine/commands.h"
+
+namespace powercut {
+namespace {
+
+struct EditOptions {
+  std::string trace, edits, out;
+};
+
+int edit(const EditOptions& options, EventStream& events) {
+  const Result<TraceEdits> edits = read_edits(options.edits);
+  if (!edits) return events.error(edits.error());
+  events.hello("edit");
+  const Result<EditedTrace> edited = edit_trace(options.trace, *edits, options.out);
+  if (!edited) return events.error(edited.error());
+  events.emit({{"event", "edited"},
+               {"trace", options.out},
+               {"events", edited->events},
+               {"dropped", edited->dropped},
+               {"inserted", edited->inserted},
+               {"moved", edited->moved}});
+  return events.end(kExitOk);
+}
+
+}  // namespace
+
+void add_edit_command(CLI::App& app, int& exit_code) {
+  CLI::App* command =
+      app.add_subcommand("edit", "Write a trace with flushes, fences and stores dropped, added or moved");
+  auto options = std::make_shared<EditOptions>();
+  command->add_option("--trace", options->trace, "Trace to edit")->required();
+  command->add_option("--edits", options->edits, "What to change (checker/EDITS.md)")->required();
+  command->add_option("--out", options->out, "Trace to write")->required();
+  command->callback([options, &exit_code] {
+    EventStream events = EventStream::standard_output();
+    exit_code = edit(*options, events);
+  });
+}
+
+}  // namespace powercut

@@ -1,0 +1,134 @@
+// `powercut-engine explore`: every legal crash state of a recorded run, and the verdict.
+#include <chrono>
+#include <fstream>
+
+#include "base/repeatable_process.h"
+#include "checker/exploration/explore_result.h"
+#include "checker/findings/finding.h"
+#include "engine/commands.h"
+
+namespace powercut {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::optional<EngineError> check(const ExploreOptions& options) {
+  if (!make_strategy(options.strategy, {})) {
+    return usage_error("unknown strategy '" + options.strategy + "'", "explore",
+                       "Use one of: read-driven, exhaustive, prefix, random.");
+  }
+  if (auto wrong = check_model(options.model, options.atoms, "explore")) return wrong;
+  if (!options.dump_results.empty() && !std::ofstream(options.dump_results, std::ios::trunc)) {
+    return usage_error("cannot be written", options.dump_results, "Choose a folder that exists and may be written to.");
+  }
+  if (options.resume && options.checkpoint.empty()) {
+    return usage_error("there is no checkpoint to resume from", "--resume", "Name it with --checkpoint FILE.");
+  }
+  if (!options.dump_results.empty() && !options.checkpoint.empty()) {
+    return usage_error("a checkpoint does not hold single results", "--dump-results", "Leave out --checkpoint.");
+  }
+  return std::nullopt;
+}
+
+int explore(const ExploreOptions& options, EventStream& events) {
+  if (auto wrong = check(options)) return events.error(*wrong);
+  const auto start = Clock::now();
+  const auto seconds = [&start] { return std::chrono::duration<double>(Clock::now() - start).count(); };
+  auto opened = open_session(options.trace);
+  if (!opened) return events.error(opened.error());
+  const Session& session = **opened;
+  std::unique_ptr<Checkpoint> checkpoint;
+  if (!options.checkpoint.empty()) {
+    auto file = Checkpoint::open(options.checkpoint, identity_of(session, options), options.resume);
+    if (!file) return events.error(file.error());
+    checkpoint = std::move(*file);
+  }
+  auto reader = open_trace(options.trace);
+  if (!reader) return events.error(reader.error());
+  events.hello("explore");
+  events.emit(modules_event(session.modules));
+  events.emit({{"event", "run"},
+               {"target", session.plan.target.name},
+               {"variant", session.plan.target.variant},
+               {"scenario", session.plan.scenario.name},
+               {"model", options.model},
+               {"strategy", options.strategy},
+               {"seed", options.seed},
+               {"nested", options.nested},
+               {"jobs", options.jobs},
+               {"atoms", options.atoms},
+               {"events", session.events},
+               {"plan", session.plan.json}});
+
+  const uint64_t pool_size = session.plan.scenario.pool_size;
+  map_pool(pool_size);
+  TraceFollower follower(session, options.model, options.policy(), std::move(*reader), pool_bytes());
+  const double opening = seconds();
+  const ExploreListener listener = {.found = [&events](const Json& finding) { events.emit(finding); },
+                                    .progressed =
+                                        [&](const SoFar& so_far) {
+                                          events.emit({{"event", "progress"},
+                                                       {"crash_points", so_far.crash_points},
+                                                       {"of", so_far.of},
+                                                       {"crash_states", so_far.covered.str()},
+                                                       {"executions", so_far.executions},
+                                                       {"findings", so_far.findings},
+                                                       {"seconds", seconds()}});
+                                        }};
+  auto explored = explore_all(session, options, &follower, checkpoint.get(), listener);
+  if (!explored) return events.error(explored.error());
+  explored->seconds["open"] = opening;
+  for (const HygieneRow& row : explored->survey.hygiene) events.emit(hygiene_event(row, follower.reader()));
+  for (const auto& [site, count] : explored->recovery_sites) {
+    Json event = {{"event", "recovery_site"}};
+    event.update(Json::parse(site));
+    event["count"] = count;
+    events.emit(event);
+  }
+  const Json result = result_event(session, options, *explored, seconds());
+  events.emit(result);
+  const bool complete = result["coverage"]["kind"] == "complete";
+  return events.end(!explored->findings.empty()              ? kExitFindings
+                    : complete && explored->troubles.empty() ? kExitOk
+                                                             : kExitUnknown);
+}
+
+}  // namespace
+
+void add_explore_command(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand("explore", "Explore the crash states of a recorded trace");
+  auto options = std::make_shared<ExploreOptions>();
+  command->add_option("--trace", options->trace, "Trace file")->required();
+  command->add_option("--strategy", options->strategy, "read-driven, exhaustive, prefix or random");
+  add_model_options(command, &options->model, &options->atoms);
+  command->add_option("--nested", options->nested, "Cuts inside recovery")->check(CLI::Range(0, 8));
+  command->add_option("--jobs", options->jobs, "Worker processes")->check(CLI::Range(1, 1024));
+  command->add_option("--seed", options->seed, "Seed of strategy random");
+  command->add_option("--samples", options->samples, "Images a crash point, for strategy random");
+  command->add_option("--budget-seconds", options->budget_seconds, "Stop after this time");
+  command->add_option("--budget-executions", options->budget_executions, "Stop after this many runs of recovery");
+  command->add_option("--step-budget", options->step_budget,
+                      "Loop turns and calls after which an execution is given up");
+  command->add_option("--watchdog-seconds", options->watchdog_seconds, "Wall-clock limit of one execution")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--crash-point-seconds", options->crash_point_seconds, "Wall-clock limit of one crash point");
+  command->add_flag("--paranoid", options->paranoid, "Hash pool, heap and globals after each reset");
+  command->add_flag("--list-recovery-sites", options->list_recovery_sites,
+                    "Tell of every flush and fence that recovery executed");
+  command->add_flag("!--no-remember", options->remember, "Run every query at every leaf");
+  command->add_option("--dump-results", options->dump_results, "Write every (crash point, query, result) to this file");
+  command->add_option("--checkpoint", options->checkpoint, "Keep every finished chunk in this file");
+  command->add_option("--chunk-events", options->chunk_events,
+                      "Events that a worker is given at a time; 0: by the trace");
+  command->add_flag("--resume", options->resume, "Go on from what the checkpoint holds");
+  command->add_option("--dump-violations", options->dump_violations,
+                      "Append every distinct (query, obligation, result) that is wrong to this file");
+  command->callback([options, &exit_code] {
+    make_repeatable();
+    if (!options->dump_results.empty() || !options->dump_violations.empty()) options->jobs = 1;
+    EventStream events = EventStream::standard_output();
+    exit_code = explore(*options, events);
+  });
+}
+
+}  // namespace powercut

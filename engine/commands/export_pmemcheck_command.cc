@@ -1,0 +1,94 @@
+// `powercut-engine export-pmemcheck`: a trace becomes a store log that pmreorder replays.
+#include <memory>
+
+#include "base/event_stream.h"
+#include "base/user_file.h"
+#include "checker/findings/finding.h"
+#include "engine/commands.h"
+#include "tracer/pmemcheck/exporter.h"
+#include "tracer/pmemcheck/mapped_file.h"
+
+namespace powercut {
+
+namespace {
+
+struct ExportCommand {
+  std::string trace, log, pools, symbols;
+  bool no_stacks = false, frames = false;
+};
+
+// [[module, offset, ["main (a.c:9)", …]], …]
+std::optional<EngineError> read_symbols(const std::string& path, pmemcheck::FrameTexts* texts) {
+  TraceError error;
+  const auto file = pmemcheck::MappedFile::open(path, &error);
+  if (file == nullptr) return usage_error(error);
+  const Json symbols = parse_json(file->bytes());
+  try {
+    if (!symbols.is_array())
+      return usage_error("this is no list of [module, offset, [text, …]]", path, "Leave --symbols out.");
+    for (const Json& frame : symbols) {
+      (*texts)[{frame.at(0).get<uint32_t>(), frame.at(1).get<uint64_t>()}] =
+          frame.at(2).get<std::vector<std::string>>();
+    }
+  } catch (const Json::exception&) {
+    return usage_error("this is no list of [module, offset, [text, …]]", path, "Leave --symbols out.");
+  }
+  return std::nullopt;
+}
+
+int print_frames(const std::string& trace, EventStream& events) {
+  std::variant<pmemcheck::StoreFrames, TraceError> found = pmemcheck::store_frames(trace);
+  if (const TraceError* error = std::get_if<TraceError>(&found)) return events.error(usage_error(*error));
+  const auto& frames = std::get<pmemcheck::StoreFrames>(found);
+  Json list = Json::array();
+  for (const Frame& frame : frames.frames) list.push_back({frame.module, frame.offset});
+  Json event = modules_event(frames.modules);
+  event["event"] = "store_frames";
+  event["frames"] = list;
+  events.emit(event);
+  return events.end(kExitOk);
+}
+
+int run_export(const ExportCommand& asked) {
+  EventStream events = EventStream::standard_output();
+  events.hello("export-pmemcheck");
+  if (asked.frames) return print_frames(asked.trace, events);
+  if (asked.log.empty()) {
+    return events.error(usage_error("no log to write", "--log", "Name one, or ask for --frames."));
+  }
+  pmemcheck::ExportOptions options{
+      .trace = asked.trace, .log = asked.log, .stacks = !asked.no_stacks, .pool_folder = asked.pools};
+  if (!asked.symbols.empty()) {
+    if (std::optional<EngineError> error = read_symbols(asked.symbols, &options.texts)) return events.error(*error);
+  }
+  std::variant<pmemcheck::ExportResult, TraceError> done = pmemcheck::export_log(options);
+  if (const TraceError* error = std::get_if<TraceError>(&done)) return events.error(usage_error(*error));
+  const auto& result = std::get<pmemcheck::ExportResult>(done);
+  Json pools = Json::array();
+  for (const pmemcheck::PoolFile& pool : result.pools) {
+    pools.push_back({{"path", pool.path}, {"size", pool.size}, {"address", pool.address}});
+  }
+  events.emit({{"event", "exported"},
+               {"log", asked.log},
+               {"entries", result.entries},
+               {"threads", result.threads},
+               {"content_bytes", result.content_bytes},
+               {"pools", pools}});
+  return events.end(kExitOk);
+}
+
+}  // namespace
+
+void add_export_pmemcheck_command(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand("export-pmemcheck", "Write a trace as a store log of pmemcheck.");
+  auto asked = std::make_shared<ExportCommand>();
+  command->add_option("--trace", asked->trace, "Trace to read")->required();
+  command->add_option("--log", asked->log, "Log to write");
+  command->add_option("--pools", asked->pools, "Folder for the pools as they were before the run; the log names these");
+  command->add_option("--symbols", asked->symbols, "JSON file of [module, offset, [text, …]]: what stacks say");
+  command->add_flag("--no-stacks", asked->no_stacks, "Leave the stacks of stores out");
+  command->add_flag("--frames", asked->frames, "Only list the frames of the stores' stacks");
+  command->callback([asked, &exit_code] { exit_code = run_export(*asked); });
+}
+
+}  // namespace powercut

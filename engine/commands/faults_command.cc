@@ -1,0 +1,94 @@
+// `powercut-engine faults`: media errors, bit flips, failing allocations and stale contents on a recorded run.
+// Exit code: 1 findings, 0 none and every case was judged, 3 none but the budget left some out.
+#include <chrono>
+#include <memory>
+
+#include "base/repeatable_process.h"
+#include "base/supervisor.h"
+#include "checker/faults/fault_allocations.h"
+#include "checker/faults/fault_images.h"
+#include "checker/faults/fault_stale.h"
+#include "checker/session/explore_options.h"
+#include "engine/commands.h"
+
+namespace powercut {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Runs in the child.
+std::optional<EngineError> inject(const Session& session, const FaultOptions& options, FaultReport* report,
+                                  Progress* progress, EventStream* events) {
+  if (options.kind == FaultKind::kAllocation) {
+    AllocationFaults faults(session, options, report, progress,
+                            [events](const std::string& trace, const std::string& subject) {
+                              events->emit({{"event", "fault_trace"}, {"trace", trace}, {"subject", subject}});
+                            });
+    return faults.run();
+  }
+  if (options.kind == FaultKind::kStale) return StaleFaults(session, options, report, progress).run();
+  const Result<uint64_t> points = ImageFaults::count_points(session);
+  if (!points) return points.error();
+  auto reader = open_trace(options.trace);
+  if (!reader) return reader.error();
+  ImageFaults faults(session, options, *points, std::move(*reader), report, progress);
+  return faults.run();
+}
+
+int run_faults(const FaultOptions& options, double watchdog_seconds, EventStream& events) {
+  auto opened = open_session(options.trace);
+  if (!opened) return events.error(opened.error());
+  const Session& session = **opened;
+  events.hello("faults");
+  const Clock::time_point start = Clock::now();
+  const EngineError broke = harness_error("the faults could not be judged", session.library->path(),
+                                          "Report this if the target is not at fault.");
+  return answer_in_child(watchdog_seconds, broke, events, [&](Progress& progress) {
+    FaultReport report(session, options);
+    if (auto error = inject(session, options, &report, &progress, &events)) return events.error(*error);
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    const bool claimed = options.kind == FaultKind::kBitFlip ? session.traits.detects_damage != 0
+                         : options.kind == FaultKind::kStale ? session.traits.needs_zeroed_pool == 0
+                                                             : true;
+    for (const Json& event : report.events(seconds, claimed)) events.emit(event);
+    return events.end(report.findings() > 0 ? kExitFindings : report.tally.complete() ? kExitOk : kExitUnknown);
+  });
+}
+
+}  // namespace
+
+void add_faults_command(CLI::App& app, int& exit_code) {
+  CLI::App* command =
+      app.add_subcommand("faults", "Inject faults into a recorded run and judge what the target makes of them");
+  struct Given {
+    FaultOptions options;
+    std::string kind;
+    double watchdog_seconds = 120;
+  };
+  auto given = std::make_shared<Given>();
+  command->add_option("--trace", given->options.trace, "Trace file")->required();
+  command->add_option("--fault", given->kind, "media, bitflip, alloc or stale")->required();
+  command->add_option("--budget-executions", given->options.budget, "Stop after this many runs of recovery");
+  command->add_option("--traces", given->options.traces, "Folder for the traces of alloc, which exists");
+  command->add_option("--seed", given->options.seed, "Seed of the noise in a fresh pool");
+  add_step_options(command, &given->options.step_budget, &given->watchdog_seconds);
+  command->callback([given, &exit_code] {
+    make_repeatable();
+    EventStream events = EventStream::standard_output();
+    const auto kind = fault_kind(given->kind);
+    if (!kind) {
+      exit_code = events.error(
+          usage_error("unknown fault '" + given->kind + "'", "--fault", "Use one of: media, bitflip, alloc, stale."));
+      return;
+    }
+    given->options.kind = *kind;
+    if (*kind == FaultKind::kAllocation && given->options.traces.empty()) {
+      exit_code = events.error(usage_error("a failing allocation leaves a trace of its run", "--traces",
+                                           "Name the folder that these traces go to."));
+      return;
+    }
+    exit_code = run_faults(given->options, given->watchdog_seconds, events);
+  });
+}
+
+}  // namespace powercut

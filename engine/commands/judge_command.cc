@@ -1,0 +1,61 @@
+// `powercut-engine judge`: what recovery and all queries make of given crash images.
+// Exit code: 0 when every request was answered, whatever the answers are; 2 for a request that makes no sense, 3 when
+// the target broke the process.
+#include <memory>
+
+#include "base/repeatable_process.h"
+#include "base/supervisor.h"
+#include "checker/replay/image_judge.h"
+#include "checker/session/explore_options.h"
+#include "engine/commands.h"
+
+namespace powercut {
+namespace {
+
+struct JudgeOptions {
+  std::string trace, requests, model = "adr", atoms = "any";
+  int64_t step_budget = 0;
+  double watchdog_seconds = 120;
+};
+
+int judge(const JudgeOptions& options, EventStream& events) {
+  const Result<std::vector<JudgeRequest>> requests = read_requests(options.requests);
+  if (!requests) return events.error(requests.error());
+  auto opened = open_session(options.trace);
+  if (!opened) return events.error(opened.error());
+  const Session& session = **opened;
+  auto reader = open_trace(options.trace);
+  if (!reader) return events.error(reader.error());
+  events.hello("judge");
+
+  const EngineError broke = harness_error("judging broke; the images before this one stand", session.library->path(),
+                                          "Run 'powercut run', and report this if the target is not at fault.");
+  return answer_in_child(options.watchdog_seconds, broke, events, [&](Progress& progress) {
+    ImageJudge judge(session, options.model, *atom_policy(options.atoms), options.step_budget, std::move(*reader),
+                     &progress);
+    const auto wrong = judge.run(*requests, options.requests, [&events](const Json& judged) { events.emit(judged); });
+    return wrong ? events.error(*wrong) : events.end(kExitOk);
+  });
+}
+
+}  // namespace
+
+void add_judge_command(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand("judge", "Run recovery and all queries on given crash images of a trace");
+  auto options = std::make_shared<JudgeOptions>();
+  command->add_option("--trace", options->trace, "Trace that the images are of")->required();
+  command->add_option("--requests", options->requests, "Images, one JSON object a line (reports/EVENTS.md)")
+      ->required();
+  command->add_option("--model", options->model, "Persistency model: adr or eadr")
+      ->check(CLI::IsMember({"adr", "eadr"}));
+  command->add_option("--atoms", options->atoms, "Order of a wide store's atoms: any, ascending or byte")
+      ->check(CLI::IsMember({"any", "ascending", "byte"}));
+  add_step_options(command, &options->step_budget, &options->watchdog_seconds);
+  command->callback([options, &exit_code] {
+    make_repeatable();
+    EventStream events = EventStream::standard_output();
+    exit_code = judge(*options, events);
+  });
+}
+
+}  // namespace powercut

@@ -1,0 +1,118 @@
+// `powercut-engine program`: every legal crash state of a recorded program, given to its recovery command as files.
+#include <signal.h>
+
+#include <chrono>
+#include <filesystem>
+
+#include "base/repeatable_process.h"
+#include "checker/findings/finding.h"
+#include "checker/program/explorer.h"
+#include "checker/program/program_result.h"
+#include "checker/program/session.h"
+#include "checker/session/explore_options.h"
+#include "engine/commands.h"
+
+namespace powercut {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::atomic<bool> interrupted = false;
+static_assert(std::atomic<bool>::is_always_lock_free);  // a signal handler sets it
+
+int explore(const ProgramOptions& options, EventStream& events) {
+  if (auto wrong = check_model(options.model, options.atoms, "program")) return events.error(*wrong);
+  const auto start = Clock::now();
+  const auto seconds = [&start] { return std::chrono::duration<double>(Clock::now() - start).count(); };
+  struct sigaction stop{};
+  stop.sa_handler = [](int) { interrupted = true; };
+  sigaction(SIGINT, &stop, nullptr);
+  sigaction(SIGTERM, &stop, nullptr);
+  sigaction(SIGHUP, &stop, nullptr);
+  auto opened = ProgramSession::open(options);
+  if (!opened) return events.error(opened.error());
+  const ProgramSession& session = **opened;
+  const ProgramCommands& commands = session.commands();
+  events.end_when_unheard();
+  auto workers = session.lanes(options.jobs, &interrupted);
+  if (!workers) return events.error(workers.error());
+
+  events.hello("program");
+  events.emit(modules_event(session.modules()));
+  events.emit({{"event", "run"},
+               {"target", std::filesystem::path(commands.recover.given).filename()},
+               {"variant", ""},
+               {"scenario", "program"},
+               {"model", options.model},
+               {"strategy", "program"},
+               {"seed", options.seed},
+               {"nested", 0},
+               {"jobs", options.jobs},
+               {"atoms", options.atoms},
+               {"events", session.events()}});
+
+  uint64_t observed = 0;
+  auto expected = session.expected(&interrupted, &observed);
+  if (!expected && interrupted) return events.end(kExitUnknown);
+  if (!expected) return events.error(expected.error());
+  auto pool = session.memory();
+  if (!pool) return events.error(pool.error());
+  auto follower = session.follower(options.model, options.policy(), *pool);
+  if (!follower) return events.error(follower.error());
+  Lanes lanes(std::move(*workers));
+  double told = 0;
+  const ProgramListener listener = {.found = [&events](const Json& finding) { events.emit(finding); },
+                                    .progressed =
+                                        [&](const ProgramExplored& so_far) {
+                                          if (seconds() < told + 0.25) return;
+                                          told = seconds();
+                                          events.emit({{"event", "progress"},
+                                                       {"crash_points", so_far.crash_points},
+                                                       {"of", so_far.crash_points},
+                                                       {"crash_states", so_far.covered.str()},
+                                                       {"executions", so_far.executions},
+                                                       {"findings", so_far.findings.size()},
+                                                       {"seconds", told}});
+                                        },
+                                    .interrupted = [] { return interrupted.load(); }};
+  ProgramExplorer explorer(options, commands, follower->get(), *pool, &lanes, &*expected, listener);
+  ProgramExplored explored = explorer.explore();
+  explored.executions += observed;
+  const Json result = program_result({.options = options,
+                                      .commands = commands,
+                                      .explored = explored,
+                                      .expected = *expected,
+                                      .events = session.events(),
+                                      .seconds = seconds(),
+                                      .notes = lanes.first().notes(),
+                                      .pools = session.pools()});
+  events.emit(result);
+  const bool complete = result["coverage"]["kind"] == "complete";
+  if (result["verdict"] == "unknown") return events.end(kExitUnknown);
+  return events.end(!explored.findings.empty() ? kExitFindings : complete ? kExitOk : kExitUnknown);
+}
+
+}  // namespace
+
+void add_program_command(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand("program", "Explore a recorded program's crash states with its own recovery");
+  auto options = std::make_shared<ProgramOptions>();
+  add_recovery_options(command, options.get());
+  add_model_options(command, &options->model, &options->atoms);
+  command->add_option("--jobs", options->jobs, "Recoveries at a time")->check(CLI::Range(1, 1024));
+  command->add_option("--seed", options->seed, "Seed of the images where not all are tried");
+  command->add_option("--images", options->images, "Images that are tried at a crash point at most")
+      ->check(CLI::Range(uint64_t{2}, uint64_t{1} << 24));
+  command->add_option("--budget-seconds", options->budget_seconds, "Stop after this time");
+  command->add_option("--budget-executions", options->budget_executions, "Stop after this many runs of recovery");
+  command->add_option("--trace-prefix", options->tracer,
+                      "JSON: command and environment that run a command under a tracer that records loads");
+  command->add_option("--native-box", options->native_box, "With a tracer, sets of so many images are run one by one");
+  command->callback([options, &exit_code] {
+    make_repeatable();
+    EventStream events = EventStream::standard_output();
+    exit_code = explore(*options, events);
+  });
+}
+
+}  // namespace powercut

@@ -1,0 +1,169 @@
+// `powercut-engine program-image`: one image of a recorded program's pools, and what its recovery makes of it. The
+// image is that of a finding, or the one that the program left behind at its end.
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <map>
+
+#include "base/repeatable_process.h"
+#include "checker/findings/finding_record.h"
+#include "checker/program/judge.h"
+#include "checker/program/session.h"
+#include "engine/commands.h"
+
+namespace powercut {
+namespace {
+
+constexpr size_t kShown = 400;  // bytes of an output, as findings show them
+
+struct ImageOptions {
+  ProgramOptions program;
+  std::string finding, out;
+  int runs = 1;
+};
+
+using Lines = std::map<uint64_t, Content>;
+
+// What the program could read at the end of the trace.
+Result<Lines> last_image(TraceReader* reader, uint64_t space) {
+  Lines lines;
+  Event event;
+  while (reader->next(&event)) {
+    if (event.kind != EventKind::kStore && event.kind != EventKind::kNtStore) continue;
+    for (size_t i = 0; i < event.value.size() && event.addr + i < space;) {
+      const uint64_t at = event.addr + i;
+      const size_t size = std::min<size_t>(kLineSize - at % kLineSize, event.value.size() - i);
+      std::memcpy(lines[at / kLineSize].bytes.data() + at % kLineSize, event.value.data() + i, size);
+      i += size;
+    }
+  }
+  if (reader->error()) return usage_error(*reader->error());
+  return lines;
+}
+
+// Calls `saw(line)` for each line that a store reaches.
+template <typename Saw>
+void lines_of(const Event& event, uint64_t space, const Saw& saw) {
+  if (event.kind != EventKind::kStore && event.kind != EventKind::kNtStore) return;
+  const uint64_t end = std::min(event.addr + event.value.size(), space);
+  for (uint64_t line = event.addr / kLineSize; line * kLineSize < end; ++line) saw(line);
+}
+
+// The image of a finding: what is definite at its crash point, and in every pending line the content that it names,
+// which must be one that the line may have there.
+Result<Lines> image_of(const FindingRecord& record, const std::string& trace, const ProgramSession& session) {
+  const auto elsewhere = [&](const std::string& what) {
+    return usage_error(what, trace,
+                       "Name the trace that the finding was made on; 'powercut run' tells whether it is still there.");
+  };
+  const std::optional<AtomPolicy> policy = atom_policy(record.atoms);
+  if (!policy || !make_model(record.model, *policy, kLineSize)) return elsewhere("the finding names an unknown model");
+  auto walk = session.follower(record.model, *policy, nullptr);
+  if (!walk) return walk.error();
+  TraceFollower& follower = **walk;
+  Lines lines;
+  const uint64_t space = session.pools().space;
+  const auto saw = [&](const Event& event) { lines_of(event, space, [&](uint64_t line) { lines[line]; }); };
+  bool there = false;
+  while (!there && follower.next(saw)) there = follower.instant().ordinal == record.crash_point;
+  if (follower.reader().error()) return usage_error(*follower.reader().error());
+  if (!there || follower.instant().event != record.event || follower.instant().when != record.when) {
+    return elsewhere("the trace has no crash point " + std::to_string(record.crash_point) + " '" + record.when +
+                     "' at event " + std::to_string(record.event));
+  }
+  for (auto& [line, content] : lines) content = follower.model().floor(line);
+  for (const FindingRecord::Line& listed : record.image) {
+    const std::vector<Content> legal = follower.model().candidates(listed.line).contents;
+    if (std::ranges::find(legal, listed.content) == legal.end()) {
+      return elsewhere("the line at offset " + std::to_string(listed.line * kLineSize) +
+                       " cannot hold what the finding says");
+    }
+    lines[listed.line] = listed.content;
+  }
+  return lines;
+}
+
+Json run_json(const ProgramOutcome& outcome) {
+  constexpr const char* kKinds[] = {"ok", "exit", "signal", "timeout"};
+  return {{"step", name_of(outcome.step)},
+          {"kind", kKinds[static_cast<size_t>(outcome.kind)]},
+          {"code", outcome.code},
+          {"shown", shortened(outcome.text, kShown)}};
+}
+
+// Copies the images out: to `out` itself, or to out.0, out.1, … where there are several pools.
+std::optional<EngineError> copy_out(const std::vector<std::string>& images, const std::string& out, Json* files) {
+  for (size_t i = 0; i < images.size(); ++i) {
+    const std::string to = images.size() == 1 ? out : out + "." + std::to_string(i);
+    std::error_code wrong;
+    std::filesystem::copy_file(images[i], to, std::filesystem::copy_options::overwrite_existing, wrong);
+    if (wrong) return usage_error("cannot be written (" + wrong.message() + ")", to, "Name another file.");
+    files->push_back(to);
+  }
+  return std::nullopt;
+}
+
+Result<Json> run_image(const ImageOptions& options, const EventStream& events) {
+  auto opened = ProgramSession::open(options.program);
+  if (!opened) return opened.error();
+  const ProgramSession& session = **opened;
+  Result<Lines> lines = Lines{};
+  if (options.finding.empty()) {
+    auto reader = open_trace(options.program.trace);
+    if (!reader) return reader.error();
+    lines = last_image(reader->get(), session.pools().space);
+  } else {
+    auto record = read_finding(options.finding);
+    if (!record) return record.error();
+    lines = image_of(*record, options.program.trace, session);
+  }
+  if (!lines) return lines.error();
+
+  events.end_when_unheard();
+  auto lane = session.lane("image", nullptr);
+  if (!lane) return lane.error();
+  for (const auto& [line, content] : *lines) (*lane)->files().put(line, content);
+  Json event = {{"event", "imaged"}, {"runs", Json::array()}, {"files", Json::array()}};
+  if (!options.out.empty()) {
+    if (auto wrong = copy_out((*lane)->files().paths(), options.out, &event["files"])) return *wrong;
+  }
+  bool same = true;
+  std::optional<ProgramOutcome> first;
+  for (int i = 0; i < options.runs; ++i) {
+    auto outcome = (*lane)->run();
+    if (!outcome) return outcome.error();
+    event["runs"].push_back(run_json(*outcome));
+    same = same && (!first || first->alike(*outcome, options.program.ordered));
+    if (!first) first = std::move(*outcome);
+  }
+  event["same"] = same;
+  event["unseen"] = session.pools().unseen;
+  return event;
+}
+
+int image(const ImageOptions& options) {
+  EventStream events = EventStream::standard_output();
+  events.hello("program-image");
+  const Result<Json> done = run_image(options, events);
+  if (!done) return events.error(done.error());
+  events.emit(*done);
+  return events.end(kExitOk);
+}
+
+}  // namespace
+
+void add_program_image_command(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand("program-image", "Run a program's recovery on one image of its pools");
+  auto options = std::make_shared<ImageOptions>();
+  add_recovery_options(command, &options->program);
+  command->add_option("--finding", options->finding, "Finding whose image it is (default: the last one of the trace)");
+  command->add_option("--runs", options->runs, "Times that the commands are run, each on the same image")
+      ->check(CLI::Range(1, 100));
+  command->add_option("--out", options->out, "File to which the image is copied");
+  command->callback([options, &exit_code] {
+    make_repeatable();
+    exit_code = image(*options);
+  });
+}
+
+}  // namespace powercut

@@ -1,0 +1,85 @@
+// `powercut-engine program-judge`: what a program's recovery makes of given crash images of its trace.
+// Exit code: 0 when every request was answered, whatever the answers are; 2 for a request that makes no sense, 3 when
+// it took too long or a command could not be run.
+#include <signal.h>
+#include <sys/time.h>
+
+#include <cmath>
+
+#include "base/repeatable_process.h"
+#include "checker/program/image_judge.h"
+#include "checker/session/explore_options.h"
+#include "engine/commands.h"
+
+namespace powercut {
+namespace {
+
+std::atomic<bool> late = false;
+static_assert(std::atomic<bool>::is_always_lock_free);  // a signal handler sets it
+
+struct JudgeOptions {
+  ProgramOptions program;
+  std::string requests;
+};
+
+void be_late_after(double seconds) {
+  if (seconds <= 0) return;
+  struct sigaction ring{};
+  ring.sa_handler = [](int) { late = true; };
+  sigaction(SIGALRM, &ring, nullptr);
+  itimerval timer{};
+  timer.it_value.tv_sec = static_cast<time_t>(seconds);
+  timer.it_value.tv_usec = static_cast<suseconds_t>(std::fmod(seconds, 1.0) * 1e6);
+  setitimer(ITIMER_REAL, &timer, nullptr);
+}
+
+std::optional<EngineError> judge(const JudgeOptions& options, EventStream& events) {
+  const ProgramOptions& program = options.program;
+  if (auto wrong = check_model(program.model, program.atoms, "program-judge")) return wrong;
+  const Result<std::vector<JudgeRequest>> requests = read_requests(options.requests);
+  if (!requests) return requests.error();
+  auto opened = ProgramSession::open(program);
+  if (!opened) return opened.error();
+  const ProgramSession& session = **opened;
+  be_late_after(program.budget_seconds);  // not the guardian, which was started before
+  events.end_when_unheard();
+  uint64_t observed = 0;
+  auto expected = session.expected(&late, &observed);
+  if (!expected) return expected.error();
+  auto pool = session.memory();
+  if (!pool) return pool.error();
+  auto follower = session.follower(program.model, program.policy(), *pool);
+  if (!follower) return follower.error();
+  auto workers = session.lanes(program.jobs, &late);
+  if (!workers) return workers.error();
+  events.hello("program-judge");
+  Lanes lanes(std::move(*workers));
+  ProgramImageJudge judge(session, follower->get(), *pool, &lanes, &*expected);
+  return judge.run(*requests, options.requests, [&events](const Json& judged) { events.emit(judged); });
+}
+
+}  // namespace
+
+void add_program_judge_command(CLI::App& app, int& exit_code) {
+  CLI::App* command =
+      app.add_subcommand("program-judge", "Run a program's recovery on given crash images of its trace");
+  auto options = std::make_shared<JudgeOptions>();
+  add_recovery_options(command, &options->program);
+  add_model_options(command, &options->program.model, &options->program.atoms);
+  command->add_option("--jobs", options->program.jobs, "Recoveries at a time")->check(CLI::Range(1, 1024));
+  command->add_option("--requests", options->requests, "Images, one JSON object a line (reports/EVENTS.md)")
+      ->required();
+  command->add_option("--budget-seconds", options->program.budget_seconds, "Give up after this time");
+  command->callback([options, &exit_code] {
+    make_repeatable();
+    EventStream events = EventStream::standard_output();
+    auto wrong = judge(*options, events);
+    if (wrong && late) {
+      wrong = harness_error("judging took longer than it may", options->requests,
+                            "Give it more time, or make recovery faster.");
+    }
+    exit_code = wrong ? events.error(*wrong) : events.end(kExitOk);
+  });
+}
+
+}  // namespace powercut

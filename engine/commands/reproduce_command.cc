@@ -1,0 +1,69 @@
+// `powercut-engine reproduce`: one finding again, on its trace.
+// Exit code: 1 when its image still violates an invariant, 0 when not, 2 when it cannot be replayed here, 3 when
+// the replay itself broke.
+#include <memory>
+
+#include "base/repeatable_process.h"
+#include "base/supervisor.h"
+#include "checker/replay/reproduction.h"
+#include "checker/session/explore_options.h"
+#include "engine/commands.h"
+
+namespace powercut {
+namespace {
+
+struct ReproduceOptions {
+  std::string trace, finding;
+  int64_t step_budget = 0;
+  double watchdog_seconds = 120;
+  bool draw = false;
+};
+
+int reproduce(const ReproduceOptions& options, EventStream& events) {
+  const Result<FindingRecord> record = read_finding(options.finding);
+  if (!record) return events.error(record.error());
+  auto opened = open_session(options.trace);
+  if (!opened) return events.error(opened.error());
+  const Session& session = **opened;
+  auto reader = open_trace(options.trace);
+  if (!reader) return events.error(reader.error());
+  events.hello("reproduce");
+  events.emit(modules_event(session.modules));
+
+  const EngineError broke =
+      harness_error("the replay broke, so nothing is known of the finding", session.library->path(),
+                    "Run 'powercut run', and report this if the target is not at fault.");
+  return answer_in_child(options.watchdog_seconds, broke, events, [&](Progress& progress) {
+    Reproduction reproduction(session, *record, options.step_budget, std::move(*reader), &progress);
+    if (options.draw) reproduction.draw_tables();
+    const Result<Reproduction::Shown> shown = reproduction.run();
+    if (!shown) return events.error(shown.error());
+    const bool held = shown->has_value();
+    if (!held && !reproduction.doubts().empty()) {
+      return events.error(harness_error("nothing is known of the finding: " + reproduction.doubts()[0], options.finding,
+                                        "Look there, or raise --step-budget."));
+    }
+    Json event = {{"event", "reproduced"}, {"held", held}, {"finding", held ? **shown : Json(nullptr)}};
+    if (options.draw) event["drawing"] = reproduction.drawing();
+    events.emit(event);
+    return events.end(held ? kExitFindings : kExitOk);
+  });
+}
+
+}  // namespace
+
+void add_reproduce_command(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand("reproduce", "Replay one finding on its trace");
+  auto options = std::make_shared<ReproduceOptions>();
+  command->add_option("--trace", options->trace, "Trace that the finding was made on")->required();
+  command->add_option("--finding", options->finding, "Finding record (JSON)")->required();
+  command->add_flag("--draw", options->draw, "Draw the table, with everything persisted and on the finding's image");
+  add_step_options(command, &options->step_budget, &options->watchdog_seconds);
+  command->callback([options, &exit_code] {
+    make_repeatable();
+    EventStream events = EventStream::standard_output();
+    exit_code = reproduce(*options, events);
+  });
+}
+
+}  // namespace powercut

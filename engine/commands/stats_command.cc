@@ -1,0 +1,46 @@
+// `powercut-engine stats`: how much a trace holds, by kind of operation.
+#include <filesystem>
+#include <memory>
+
+#include "engine/commands.h"
+#include "tracer/view/open_trace.h"
+#include "tracer/view/trace_stats.h"
+
+namespace powercut {
+
+namespace {
+
+int run_stats(const std::string& trace) {
+  EventStream events = EventStream::standard_output();
+  events.hello("stats");
+  auto opened = open_trace(trace);
+  if (!opened) return events.error(opened.error());
+  TraceReader* reader = opened->get();
+  Result<TraceStats> stats = stats_of(*reader);
+  if (!stats) return events.error(stats.error());
+  uint64_t count = stats->events();
+  uint64_t raw = reader->raw_bytes();
+  events.emit({{"event", "stats"},
+               {"trace", trace},
+               {"events", count},
+               {"operations", stats->operations()},
+               {"bytes", std::filesystem::file_size(trace)},
+               {"raw_bytes", raw},
+               {"raw_bytes_per_record", count == 0 ? 0.0 : static_cast<double>(raw) / static_cast<double>(count)},
+               {"kinds", stats->events_by_kind()},
+               {"marks", stats->marks()},
+               {"counters", TraceStats::json(stats->all())},
+               {"counters_explored", TraceStats::json(stats->explored())}});
+  return events.end(kExitOk);
+}
+
+}  // namespace
+
+void add_stats_command(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand("stats", "Count what a trace holds, by kind of operation.");
+  auto trace = std::make_shared<std::string>();
+  command->add_option("--trace", *trace, "Trace to read")->required();
+  command->callback([trace, &exit_code] { exit_code = run_stats(*trace); });
+}
+
+}  // namespace powercut

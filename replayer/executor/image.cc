@@ -1,0 +1,50 @@
+#include "replayer/executor/image.h"
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_map.h"
+
+namespace powercut {
+
+Image Frames::image(const Executor& executor) const {
+  Image out;
+  out.levels.resize(frames_.size());
+  // What a deeper level's choice makes of the line at the nearest cut above that left it open.
+  struct Fixed {
+    uint32_t content;
+    bool decided;
+  };
+  absl::flat_hash_map<uint64_t, Fixed> fixed;
+  const size_t last = frames_.size() - 1;
+  for (size_t f = frames_.size(); f-- > 0;) {
+    const Frame& frame = frames_[f];
+    if (f > 0) out.nested.insert(out.nested.begin(), frame.nested);
+    for (const LineSet* set : frame.sets) {
+      uint32_t index = 0;
+      bool decided = false;
+      if (const auto given = fixed.find(set->line); given != fixed.end()) {
+        index = given->second.content;
+        decided = given->second.decided;
+      } else if (const auto known = executor.alive_of(set->line); known && known->set == set) {
+        const std::vector<uint32_t>& alive = known->alive;
+        index = std::find(alive.begin(), alive.end(), set->visible) != alive.end() ? set->visible : alive.back();
+        const bool narrowed = alive.size() != set->contents.size();
+        // A line that only the innermost recovery observed was decided there, though an outer cut left it open.
+        if (narrowed && f < last) {
+          out.levels[last].push_back(
+              {set->line, set->contents[index], static_cast<uint32_t>(set->contents.size()), true});
+        }
+        decided = narrowed && f == last;
+      }
+      out.levels[f].push_back({set->line, set->contents[index], static_cast<uint32_t>(set->contents.size()), decided});
+      if (set->base.empty()) {
+        fixed.erase(set->line);
+        continue;
+      }
+      fixed[set->line] = {set->base[index], set->observed};
+    }
+  }
+  return out;
+}
+
+}  // namespace powercut

@@ -1,0 +1,49 @@
+// One concrete crash image, and the stack of cuts that leads to it.
+#ifndef POWERCUT_REPLAYER_EXECUTOR_IMAGE_H_
+#define POWERCUT_REPLAYER_EXECUTOR_IMAGE_H_
+
+#include <vector>
+
+#include "replayer/executor/executor.h"
+
+namespace powercut {
+
+// A content for every line that the cuts left open, level by level down to the one at hand.
+struct Image {
+  struct Line {
+    uint64_t line = 0;
+    Content content;
+    uint32_t candidates = 0;
+    bool decided = false;  // the execution observed something that singles out some candidates
+  };
+  std::vector<std::vector<Line>> levels;  // [0]: the first cut; [d]: the cut inside the d-th recovery
+  struct Nested {
+    uint64_t stores_seen = 0;
+    bool after_return = false;
+    std::vector<Executor::NestedStore> stores;
+  };
+  std::vector<Nested> nested;  // one for each level but the first
+};
+
+// The cuts that the exploration is under, outermost first.
+class Frames {
+ public:
+  // `nested` says how the level came to be; nothing for the first.
+  void push(LineSets sets, Image::Nested nested) { frames_.push_back({std::move(sets), std::move(nested)}); }
+  void pop() { frames_.pop_back(); }
+  void replace_first(LineSets sets) { frames_.front().sets = std::move(sets); }
+
+  // An image that the execution at hand cannot tell from any other that is still alive: for every line a content
+  // with as little lost as possible; a nested level's choice fixes what its line had at the cut before.
+  Image image(const Executor& executor) const;
+
+ private:
+  struct Frame {
+    LineSets sets;
+    Image::Nested nested;
+  };
+  std::vector<Frame> frames_;
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_REPLAYER_EXECUTOR_IMAGE_H_

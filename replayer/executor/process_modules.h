@@ -1,0 +1,50 @@
+// The binaries loaded in this process, to turn addresses into (module, offset) frames like a trace's.
+#ifndef POWERCUT_REPLAYER_EXECUTOR_PROCESS_MODULES_H_
+#define POWERCUT_REPLAYER_EXECUTOR_PROCESS_MODULES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "replayer/executor/executor.h"
+#include "tracer/format/trace.h"
+
+namespace powercut {
+
+struct ProcessModule {
+  TraceModule module;  // absolute path, build id in hex
+  uint64_t bias = 0;   // address - offset in the file image
+  std::vector<MemoryRange> segments;
+  std::vector<MemoryRange> writable;
+  MemoryRange thread_local_data;  // this thread's, empty when the module has none
+};
+
+// Makes the thread-local data of every module exist: the dynamic linker allocates it when it is used first, and what a
+// first use inside an execution allocates would be gone with it.
+std::vector<ProcessModule> process_modules();
+const ProcessModule* module_at(const std::vector<ProcessModule>& modules, const std::string& path);
+
+// What the target may store to outside the pool, its heap and its stack: data and thread-local data of its library and
+// of those that came with it (they are not in `before`), what they allocated while they were loaded, the C++ library's
+// data, which its headers store to, and errno. Ranges that share a page with memory of the engine are left out when
+// `whole_pages` are asked for.
+std::vector<MemoryRange> target_globals(const std::vector<ProcessModule>& before,
+                                        const std::vector<ProcessModule>& loaded, const ProcessModule& own,
+                                        bool whole_pages = false);
+
+// Assigns trace-wide module numbers, starting from a trace's own table.
+class FrameResolver {
+ public:
+  FrameResolver(std::vector<TraceModule> known, std::vector<ProcessModule> loaded)
+      : modules_(std::move(known)), loaded_(std::move(loaded)) {}
+  // `stack`: return addresses, innermost first; each resolves to the call before it.
+  std::vector<Frame> resolve(const std::vector<uint64_t>& stack);
+  const std::vector<TraceModule>& modules() const { return modules_; }
+
+ private:
+  std::vector<TraceModule> modules_;
+  std::vector<ProcessModule> loaded_;
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_REPLAYER_EXECUTOR_PROCESS_MODULES_H_

@@ -1,0 +1,157 @@
+// The reference: every crash state that the strategy names is run, again at every crash point, with every query on
+// every recovered state, and nothing is remembered. Slow and obvious; the other explorer is compared with it.
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "replayer/explorer/explorer.h"
+#include "tracer/world/virtual_world.h"
+
+namespace powercut {
+namespace {
+
+class EagerExplorer final : public Explorer {
+ public:
+  EagerExplorer(Executor* executor, Strategy* strategy, Subject* subject, const Options& options)
+      : executor_(executor), strategy_(strategy), subject_(subject), options_(options) {}
+
+  BigInt crash_point(const Frontier& frontier, const std::vector<Frontier::Change>&, uint64_t ordinal) override {
+    subject_->obliged();
+    BigInt covered = 0;
+    level(0, frontier.sets(), ordinal, {}, &covered);
+    return covered;
+  }
+  void forget() override {}
+
+ private:
+  void level(int depth, const LineSets& sets, uint64_t ordinal, const Image::Nested& nested, BigInt* covered) {
+    const BigInt count = strategy_->visit(sets, ordinal, [&](const LineSets& start) {
+      if (!distrust_.empty()) return;
+      frames_.push(start, nested);
+      executor_->install(start);
+      search(depth, ordinal);
+      executor_->uninstall();
+      frames_.pop();
+    });
+    if (covered != nullptr) *covered = count;
+  }
+
+  // Depth-first over recovery's decisions: none where the strategy names concrete images.
+  void search(int depth, uint64_t ordinal) {
+    Decisions decisions;
+    std::vector<Cut> cuts;
+    const Executor::Mark start = executor_->mark();
+    const uint64_t before = options_.paranoid ? executor_->digest() : 0;
+    do {
+      cuts.clear();
+      buffer_.clear();
+      executor_->begin_reads(start);
+      Outcome outcome = executor_->run_recovery(&decisions, depth < options_.nested ? &cuts : nullptr,
+                                                [&] { subject_->recover(&buffer_); });
+      ++counts_.executions;
+      counts_.leaves.insert(executor_->path());
+      finish_answer(executor_, &outcome, &buffer_);
+      const std::string result(buffer_.view());
+      if (subject_->recovered(depth, outcome, result) == Subject::Judgement::kExplain) {
+        subject_->explained(depth, kRecoveryQuery, result, outcome.returned() ? nullptr : &outcome,
+                            frames_.image(*executor_));
+      }
+      if (outcome.returned()) {
+        if (subject_->opened().usable) ask_all(depth);
+        if (depth < options_.nested) {
+          if (auto cut = executor_->cut_after_recovery()) cuts.push_back(std::move(*cut));
+        }
+      }
+      const std::vector<Executor::NestedStore> stores =
+          cuts.empty() ? std::vector<Executor::NestedStore>{} : executor_->recovery_stores();
+      executor_->undo(start);
+      if (options_.paranoid) check_reset(*executor_, before, "recovery");
+      const uint32_t sources = std::exchange(virtual_world.used, 0);
+      if (outcome.kind != Outcome::Kind::kUnknown && (sources != 0 || std::has_single_bit(counts_.executions))) {
+        run_again(decisions, result, start, sources);
+      }
+      for (const Cut& cut : cuts) {
+        const std::vector<LineSet> lines = executor_->child(cut);
+        LineSets sets;
+        for (const LineSet& line : lines) sets.push_back(&line);
+        level(depth + 1, sets, ordinal,
+              {cut.stores_seen,
+               cut.after_return,
+               {stores.begin(), stores.begin() + static_cast<ptrdiff_t>(cut.stores_seen)}},
+              nullptr);
+      }
+      if (!distrust_.empty()) return;
+    } while (decisions.advance());
+  }
+
+  // Recovery once more, in another world (second_run.h): this reference takes a sample.
+  void run_again(Decisions decisions, const std::string& first, const Executor::Mark& start, uint32_t sources) {
+    const uint64_t path = executor_->path();
+    buffer_.clear();
+    executor_->begin_reads(start);  // what it reads is counted for itself
+    executor_->set_variant(counts_.executions);
+    Outcome outcome = executor_->run_recovery(&decisions, nullptr, [this] { subject_->recover(&buffer_); });
+    executor_->set_variant(0);
+    finish_answer(executor_, &outcome, &buffer_);
+    executor_->undo(start);
+    sources |= std::exchange(virtual_world.used, 0);
+    executor_->note_sources(sources);
+    if (outcome.kind == Outcome::Kind::kUnknown || (buffer_.view() == first && executor_->path() == path)) return;
+    executor_->doubt("recovery is not a function of the image: it ran twice on the same one, and did not do the same" +
+                     (sources == 0 ? "" : "; it asks for " + names_of_sources(sources)));
+  }
+
+  void ask_all(int depth) {
+    const Executor::Mark leaf = executor_->mark();
+    const uint64_t before = options_.paranoid ? executor_->digest() : 0;
+    const std::array<uint32_t, Group::kKinds> counts = subject_->groups();
+    for (uint8_t kind = 0; kind < Group::kKinds; ++kind) {
+      for (uint32_t i = 0; i < counts[kind]; ++i) {
+        const std::span<const QueryId> members = subject_->members({kind, i});
+        for (QueryId query : std::vector<QueryId>(members.begin(), members.end())) {
+          ++counts_.query_answers;
+          ask(depth, query, leaf);
+          if (options_.paranoid) check_reset(*executor_, before, "a query");
+          if (!distrust_.empty()) return;
+        }
+      }
+    }
+  }
+
+  void ask(int depth, QueryId query, const Executor::Mark& leaf) {
+    std::vector<std::string> results;
+    executor_->begin_reads(leaf);
+    Decisions decisions;
+    do {
+      buffer_.clear();
+      ++counts_.query_runs;
+      Outcome outcome = executor_->run(&decisions, [&] { subject_->run(query, &buffer_); });
+      finish_answer(executor_, &outcome, &buffer_);
+      if (!outcome.returned()) subject_->ended(query, outcome, &buffer_);
+      const std::string result(buffer_.view());
+      if (std::find(results.begin(), results.end(), result) == results.end()) {
+        results.push_back(result);
+        if (subject_->answered(depth, query, result) == Subject::Judgement::kExplain) {
+          subject_->explained(depth, query, result, outcome.returned() ? nullptr : &outcome, frames_.image(*executor_));
+        }
+      }
+      executor_->undo(leaf);
+    } while (decisions.advance());
+  }
+
+  Executor* executor_;
+  Strategy* strategy_;
+  Subject* subject_;
+  const Options options_;
+  Frames frames_;
+  ResultBuffer buffer_;
+};
+
+}  // namespace
+
+std::unique_ptr<Explorer> make_eager_explorer(Executor* executor, Strategy* strategy, Subject* subject,
+                                              const Explorer::Options& options) {
+  return std::make_unique<EagerExplorer>(executor, strategy, subject, options);
+}
+
+}  // namespace powercut

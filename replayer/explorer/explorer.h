@@ -1,0 +1,79 @@
+// Explores crash points: recovery on every crash state, queries on every recovered state, cuts inside recovery, to
+// the depth asked for. EXPLORER.md has the argument. Two implementations behind one interface:
+//   trie_explorer.cc   executes only what no execution of the run has shown yet
+//   eager_explorer.cc  executes everything, again at every crash point: the reference
+#ifndef POWERCUT_REPLAYER_EXPLORER_EXPLORER_H_
+#define POWERCUT_REPLAYER_EXPLORER_EXPLORER_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "replayer/crash_points/frontier.h"
+#include "replayer/explorer/stopwatch.h"
+#include "replayer/explorer/subject.h"
+#include "replayer/strategies/strategy.h"
+
+namespace powercut {
+
+struct RecoveredState;
+
+struct ExplorerCounts {
+  uint64_t executions = 0;               // runs of recovery
+  uint64_t query_runs = 0;               // executions of queries
+  uint64_t query_answers = 0;            // queries asked: all of them at every leaf, executed or not
+  absl::flat_hash_set<uint64_t> leaves;  // distinct behaviours of recovery
+};
+
+class Explorer {
+ public:
+  struct Options {
+    int nested = 1;                 // cuts inside recovery
+    bool paranoid = false;          // hash everything after each reset
+    bool visible_only = false;      // of every line the content with everything persisted (strategy prefix)
+    size_t trie_bytes = 256 << 20;  // what is remembered of recoveries; beyond it the trie is begun anew
+    bool keep_answers = false;      // for recall(): the answers themselves, and not only that they were judged
+  };
+  virtual ~Explorer() = default;
+
+  // Explores the crash point that `frontier` stands at; `changes` are those since the crash point before. Returns
+  // how many of its crash states are covered.
+  virtual BigInt crash_point(const Frontier& frontier, const std::vector<Frontier::Change>& changes,
+                             uint64_t ordinal) = 0;
+  // Forgets everything, so that work can be split at fixed places with the same counts. The next crash point is
+  // taken as it stands, whatever its `changes`.
+  virtual void forget() = 0;
+
+  const ExplorerCounts& counts() const { return counts_; }
+  const Stopwatch& stopwatch() const { return stopwatch_; }
+  // Set when a reset did not restore the state (--paranoid), or recovery did not do the same thing twice: this
+  // process is not to be trusted any more.
+  const std::string& distrust() const { return distrust_; }
+
+ protected:
+  // --paranoid: `before` is the executor's digest before something was run and undone.
+  void check_reset(const Executor& executor, uint64_t before, const char* what);
+
+  ExplorerCounts counts_;
+  Stopwatch stopwatch_;
+  std::string distrust_;
+};
+
+// What an explorer that remembers can say of an image without running anything.
+class MemoExplorer : public Explorer {
+ public:
+  // What recovery does on one image of the crash point at hand, by what was executed so far; null when it would have
+  // to be executed. `image` has one content for each undecided line.
+  virtual std::shared_ptr<const RecoveredState> recall(const LineSets& image) = 0;
+  // Every answer of the query that was judged under the obligations in force, on whatever image. With keep_answers.
+  virtual const std::vector<std::string>& answers(QueryId query) const = 0;
+};
+
+std::unique_ptr<MemoExplorer> make_trie_explorer(Executor* executor, Subject* subject,
+                                                 const Explorer::Options& options);
+std::unique_ptr<Explorer> make_eager_explorer(Executor* executor, Strategy* strategy, Subject* subject,
+                                              const Explorer::Options& options);
+
+}  // namespace powercut
+#endif  // POWERCUT_REPLAYER_EXPLORER_EXPLORER_H_

@@ -1,0 +1,41 @@
+// Which groups of queries have read which bytes: from a line that changed to the groups that may answer otherwise.
+#ifndef POWERCUT_REPLAYER_EXPLORER_READ_INDEX_H_
+#define POWERCUT_REPLAYER_EXPLORER_READ_INDEX_H_
+
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "replayer/explorer/subject.h"
+
+namespace powercut {
+
+// A group as one number, for tables.
+inline uint32_t code_of(Group group) { return uint32_t{group.kind} << 30 | group.index; }
+inline Group group_of(uint32_t code) { return {static_cast<uint8_t>(code >> 30), code & ((1u << 30) - 1)}; }
+
+class ReadIndex {
+ public:
+  struct Reader {
+    uint32_t group;
+    uint32_t low, high;  // halves of the mask, so that an entry takes 12 bytes
+    uint64_t mask() const { return uint64_t{high} << 32 | low; }
+  };
+  struct Readers {
+    uint64_t any = 0;       // bytes that some group has read
+    bool everyone = false;  // more groups than are listed: all of them count as readers of `any`
+    std::vector<Reader> groups;
+  };
+  // What one group has read; kept by the caller with the group.
+  using Reads = absl::InlinedVector<std::pair<uint64_t, uint64_t>, 6>;  // line, mask
+
+  void note(Group group, Reads* reads, uint64_t line, uint64_t mask);
+  // Null when nobody has read the line.
+  const Readers* find(uint64_t line) const;
+
+ private:
+  absl::flat_hash_map<uint64_t, Readers> lines_;
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_REPLAYER_EXPLORER_READ_INDEX_H_

@@ -1,0 +1,69 @@
+#include "replayer/explorer/read_index.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace powercut {
+namespace {
+
+TEST(ReadIndex, CodesAreGroups) {
+  for (const Group group : {Group{0, 0}, Group{1, 7}, Group{2, (1u << 30) - 1}}) {
+    EXPECT_EQ(group_of(code_of(group)), group);
+  }
+  EXPECT_LT(code_of({0, 1000}), code_of({1, 0}));  // kinds first
+}
+
+TEST(ReadIndex, KnowsWhoHasReadWhichBytes) {
+  ReadIndex index;
+  ReadIndex::Reads one, two;
+  EXPECT_EQ(index.find(5), nullptr);
+  index.note({0, 1}, &one, 5, 0xff);
+  index.note({0, 2}, &two, 5, uint64_t{0xff} << 56);
+  index.note({0, 1}, &one, 6, 1);
+  const ReadIndex::Readers* readers = index.find(5);
+  ASSERT_NE(readers, nullptr);
+  EXPECT_EQ(readers->any, 0xff | uint64_t{0xff} << 56);
+  ASSERT_EQ(readers->groups.size(), 2u);
+  EXPECT_EQ(readers->groups[0].group, code_of({0, 1}));
+  EXPECT_EQ(readers->groups[0].mask(), 0xffu);
+  EXPECT_EQ(readers->groups[1].mask(), uint64_t{0xff} << 56);
+  EXPECT_EQ(index.find(6)->groups.size(), 1u);
+}
+
+TEST(ReadIndex, WhatAGroupReadOnceItMayReadAgain) {
+  ReadIndex index;
+  ReadIndex::Reads reads;
+  index.note({1, 3}, &reads, 5, 0x0f);
+  index.note({1, 3}, &reads, 5, 0xf0);
+  index.note({1, 3}, &reads, 5, 0x01);
+  const ReadIndex::Readers* readers = index.find(5);
+  ASSERT_EQ(readers->groups.size(), 1u);
+  EXPECT_EQ(readers->groups[0].mask(), 0xffu);
+  EXPECT_EQ(readers->any, 0xffu);
+}
+
+// However many groups read a line, each of them is found when a byte that it read changes.
+TEST(ReadIndex, ALineThatAllReadLosesNobody) {
+  constexpr uint32_t kMany = 10000;
+  ReadIndex index;
+  std::vector<ReadIndex::Reads> reads(kMany);
+  for (uint32_t i = 0; i < kMany; ++i) index.note({0, i}, &reads[i], 5, uint64_t{1} << (i % 64));
+  const auto hit = [&](uint32_t group, uint64_t byte) {
+    const ReadIndex::Readers* readers = index.find(5);
+    if (readers->everyone) return (readers->any >> byte & 1) != 0;
+    return std::any_of(readers->groups.begin(), readers->groups.end(), [&](const ReadIndex::Reader& reader) {
+      return reader.group == code_of({0, group}) && (reader.mask() >> byte & 1) != 0;
+    });
+  };
+  for (uint32_t i = 0; i < kMany; ++i) ASSERT_TRUE(hit(i, i % 64)) << i;
+  // Also by what they read from now on.
+  index.note({0, 3}, &reads[3], 5, uint64_t{1} << 50);
+  index.note({0, kMany - 1}, &reads[kMany - 1], 5, uint64_t{1} << 51);
+  EXPECT_TRUE(hit(3, 50));
+  EXPECT_TRUE(hit(kMany - 1, 51));
+}
+
+}  // namespace
+}  // namespace powercut

@@ -1,0 +1,49 @@
+// Compares a run of recovery with what the trie has of the same one.
+//
+// The trie's premise is that recovery is a function of what it reads of the medium. Each way through recovery is
+// therefore run once more when it is new, in another world (virtual_world.h), with its heap elsewhere and with other
+// bytes in memory that nobody has initialised. It must read the same, store the same, flush and fence at the same
+// places, and come to the same result. Addresses of its own heap that it stores in the pool differ by as much as the
+// heap has moved.
+#ifndef POWERCUT_REPLAYER_EXPLORER_SECOND_RUN_H_
+#define POWERCUT_REPLAYER_EXPLORER_SECOND_RUN_H_
+
+#include <string>
+#include <vector>
+
+#include "replayer/explorer/recovery_trie.h"
+
+namespace powercut {
+
+class SecondRun final : public PathListener {
+ public:
+  SecondRun(const RecoveryTrie* trie, MemoryRange heap) : trie_(trie), heap_(heap) {}
+  void read(uint64_t word, uint8_t bytes, uint64_t value) override;
+  void store(uint64_t offset, std::span<const uint8_t> bytes, uint32_t flags, const void* pc,
+             const void* frame) override;
+  void flush(uint64_t offset, FlushKind kind) override;
+  void fence() override;
+  void finish(const Outcome& outcome, std::string_view result);
+
+  // The first difference: "it reads offset 64 where it read offset 128". Empty: there is none.
+  const std::string& difference() const { return difference_; }
+  // Where; return addresses, innermost first.
+  const std::vector<uint64_t>& stack() const { return stack_; }
+
+ private:
+  using Kind = RecoveryTrie::Kind;
+  // The step that the first run took here. Null after the first difference.
+  const RecoveryTrie::Step* next();
+  void differs(const std::string& now);
+  bool same_bytes(std::span<const uint8_t> then, std::span<const uint8_t> now) const;
+
+  const RecoveryTrie* trie_;
+  MemoryRange heap_;
+  RecoveryTrie::Place place_;
+  RecoveryTrie::Step step_;
+  std::string difference_;
+  std::vector<uint64_t> stack_;
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_REPLAYER_EXPLORER_SECOND_RUN_H_

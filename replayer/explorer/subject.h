@@ -1,0 +1,104 @@
+// What is run on crash images, and who judges it. The explorers know nothing of schemes: a Subject opens a table,
+// answers queries, and says what the answers mean.
+#ifndef POWERCUT_REPLAYER_EXPLORER_SUBJECT_H_
+#define POWERCUT_REPLAYER_EXPLORER_SUBJECT_H_
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "replayer/executor/image.h"
+
+namespace powercut {
+
+using QueryId = uint64_t;
+// The pseudo-query of recovery itself.
+inline constexpr QueryId kRecoveryQuery = 0;
+
+// Queries that are asked together, since they read much the same: all about one key, or all about one region.
+//
+// The *intruder*, {3, 0}, does something to the table that no key may notice. The *bystander* {3, 1 + k} asks whether
+// key k does: the first query of {0, k}, what the intruder does, and the first query again, in one execution.
+struct Group {
+  static constexpr size_t kKinds = 4;
+  uint8_t kind = 0;  // 0: keys, 1: regions, 2: the table as a whole, 3: intruder and bystanders
+  uint32_t index = 0;
+  bool operator==(const Group&) const = default;
+};
+
+// Where target code leaves a result: fixed memory, since the target's heap is dropped after each execution. It is
+// committed as it is used: a walk may show a region of long values.
+class ResultBuffer {
+ public:
+  explicit ResultBuffer(size_t most = size_t{256} << 20);
+  ~ResultBuffer();
+  ResultBuffer(const ResultBuffer&) = delete;
+  ResultBuffer& operator=(const ResultBuffer&) = delete;
+  void clear() { size_ = 0, overflow_ = false; }
+  void put(const void* data, size_t size);
+  void put_byte(uint8_t byte) { put(&byte, 1); }
+  void put_u32(uint32_t value) { put(&value, 4); }
+  std::string_view view() const { return {bytes_, size_}; }
+  bool overflow() const { return overflow_; }
+
+ private:
+  char* bytes_;
+  size_t most_, size_ = 0;
+  bool overflow_ = false;
+};
+
+// The result of an execution that did not return: '!', how it ended, the signal.
+void put_failure(const Outcome& outcome, ResultBuffer* buffer);
+// The same for an execution that may have returned: its result is what it left in the buffer, if that was long enough.
+void finish_answer(Executor* executor, Outcome* outcome, ResultBuffer* buffer);
+
+// Calls marked [target] happen inside target code's guard: they may not allocate outside the result buffer.
+class Subject {
+ public:
+  virtual ~Subject() = default;
+
+  // [target] Opens the table; the result tells how.
+  virtual void recover(ResultBuffer* result) = 0;
+  // What recover() left in the subject, so that a recovery need not run again to be asked.
+  struct Opened {
+    uint64_t table = 0;  // address of the handle: part of what queries depend on
+    uint64_t regions = 0;
+    bool usable = false;  // whether queries make sense
+    bool operator==(const Opened&) const = default;
+  };
+  virtual Opened opened() const = 0;
+  virtual void reopen(const Opened& opened) = 0;
+
+  // How many groups of each kind there are on the table that is open. Those of keys only grow.
+  virtual std::array<uint32_t, Group::kKinds> groups() const = 0;
+  // The queries of a group, in the order in which they are asked; valid until the next call.
+  virtual std::span<const QueryId> members(Group group) = 0;
+  // Groups of which an answer that was legal may no longer be, since the last call. (One that becomes legal needs
+  // no second look, unless it was found wrong before.)
+  virtual const std::vector<Group>& obliged() = 0;
+  // Whether answered() wants every query at every leaf, changed or not.
+  virtual bool wants_all() const = 0;
+
+  // [target] Runs one query.
+  virtual void run(QueryId query, ResultBuffer* result) = 0;
+  // Writes down the result of a query's execution that did not return.
+  virtual void ended(QueryId, const Outcome& outcome, ResultBuffer* result) { put_failure(outcome, result); }
+  // What a bystander answers when its key notices nothing, or when the intruder does not return.
+  virtual std::string_view undisturbed() const { return {}; }
+
+  // Judges. kExplain: give me the image that shows it, through explained().
+  enum class Judgement : uint8_t { kGood, kBad, kExplain };
+  virtual Judgement recovered(int depth, const Outcome& outcome, std::string_view result) = 0;
+  virtual Judgement answered(int depth, QueryId query, std::string_view result) = 0;
+  // `outcome` is null when the execution returned.
+  virtual void explained(int depth, QueryId query, std::string_view result, const Outcome* outcome,
+                         const Image& image) = 0;
+};
+
+// Every query that the open table can be asked, group by group.
+std::vector<QueryId> all_queries(Subject* subject);
+
+}  // namespace powercut
+#endif  // POWERCUT_REPLAYER_EXPLORER_SUBJECT_H_

@@ -1,0 +1,442 @@
+// The explorer that executes only what no execution of the run has shown yet: recoveries through the trie
+// (recovery_trie.h), queries through views (leaf_queries.h). The arguments: EXPLORER.md.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/container/btree_map.h"
+#include "replayer/explorer/explorer.h"
+#include "replayer/explorer/leaf_queries.h"
+#include "replayer/explorer/recovery_trie.h"
+#include "replayer/explorer/second_run.h"
+#include "tracer/world/virtual_world.h"
+#include "xxhash.h"
+
+namespace powercut {
+namespace {
+
+// The same contents in the same order.
+uint64_t digest_of(const LineSet& set) {
+  return XXH3_64bits_withSeed(set.contents.data(), set.contents.size() * sizeof(Content), set.line + 1);
+}
+
+class TrieExplorer final : public MemoExplorer {
+ public:
+  TrieExplorer(Executor* executor, Subject* subject, const Options& options)
+      : executor_(executor),
+        subject_(subject),
+        options_(options),
+        leaf_queries_(executor, subject, &counts_, &stopwatch_,
+                      {.all_definite = options.visible_only, .keep_answers = options.keep_answers},
+                      [this] { return image(); }) {
+    frames_.push({}, {});
+  }
+
+  BigInt crash_point(const Frontier& frontier, const std::vector<Frontier::Change>& changes, uint64_t) override {
+    frontier_ = &frontier;
+    stopwatch_.start();
+    if (fresh_) {
+      executor_->clear_base();
+      for (const LineSet* set : frontier.sets()) set_base(set->line);
+      fresh_ = false;
+    } else {
+      if (options_.visible_only) follow_visible(changes);
+      for (const Frontier::Change& change : changes) {
+        if (options_.visible_only) break;
+        steady_ = steady_ && !concerns_steady(change);
+        set_base(change.line);
+        leaf_queries_.trace_changed(change);
+      }
+    }
+    if (trie_.bytes() > options_.trie_bytes) {
+      trie_.clear();
+      steady_ = false;
+    }
+    leaf_queries_.begin_crash_point(frontier);
+    asked_levels_.clear();
+    if (steady_) {
+      // It was found good when it was reached, and what is legal of recovery itself never becomes less.
+      const Executor::Mark start = executor_->mark();
+      if (subject_->wants_all()) subject_->recovered(0, steady_leaf_->outcome, steady_leaf_->result);
+      reach(*steady_leaf_);
+      leaf_queries_.visit(0, steady_leaf_, /*untouched=*/true);
+      executor_->undo(start);
+    } else {
+      search(0);
+    }
+    stopwatch_.lap(Stopwatch::kUndo);
+    return options_.visible_only ? BigInt(1) : frontier.states();
+  }
+
+  void forget() override {
+    asking_ways_ = 0;
+    trie_.clear();
+    leaf_queries_.forget();
+    steady_ = false;
+    fresh_ = true;
+  }
+
+  std::shared_ptr<const RecoveredState> recall(const LineSets& image) override {
+    executor_->install(image);
+    RecoveryTrie::Place place;
+    RecoveryTrie::Step step;
+    for (; (step = trie_.step(place)).kind != RecoveryTrie::Kind::kNothing;) {
+      if (step.kind == RecoveryTrie::Kind::kLeaf) break;
+      if (step.kind == RecoveryTrie::Kind::kStore) executor_->replay_store(step.at, step.stored);
+      const bool read = step.kind == RecoveryTrie::Kind::kRead;
+      place = trie_.after(place, read ? executor_->peek(step.at, step.bytes) : 0);
+    }
+    executor_->uninstall();
+    return step.leaf == nullptr ? nullptr : *step.leaf;
+  }
+  const std::vector<std::string>& answers(QueryId query) const override { return leaf_queries_.answers(query); }
+
+ private:
+  struct Choice {
+    uint64_t word;
+    uint8_t bytes;
+    uint64_t value;
+  };
+  // What one way through recovery has done so far, as far as cuts need it.
+  struct Way {
+    std::vector<Choice> choices;
+    PendingLines pending;
+    std::vector<Executor::NestedStore> stores;
+    std::vector<Cut> cuts;
+    bool branched = false;
+  };
+
+  // ---- the first cut -----------------------------------------------------------------------------
+  void set_base(uint64_t line) {
+    const LineSet* set = frontier_->find(line);
+    if (!options_.visible_only) {
+      executor_->set_base(line, set);
+      return;
+    }
+    shown_.erase(line);
+    if (set == nullptr) return;  // the pool holds it
+    const Content& visible = set->contents[set->visible];
+    shown_.emplace(line, visible);
+    std::memcpy(executor_->pool() + line * kLineSize, visible.bytes.data(), kLineSize);
+  }
+
+  // With visible_only a line always has one content, the visible one. All open lines are looked at, since the frontier
+  // puts floors into the pool, and says nothing of a set whose visible content alone is another.
+  void follow_visible(const std::vector<Frontier::Change>& changes) {
+    absl::btree_map<uint64_t, Content> before;
+    for (const Frontier::Change& change : changes) {
+      before.emplace(change.line, change.grew ? frontier_->find(change.line)->contents[0] : change.before.contents[0]);
+    }
+    for (const auto& [line, content] : shown_) before.insert_or_assign(line, content);
+    for (const auto& [line, content] : before) {
+      set_base(line);
+      const auto* now = reinterpret_cast<const Content*>(executor_->pool() + line * kLineSize);
+      const auto read = steady_reads_.find(line);
+      const uint64_t difference = differing_bytes(content, *now);
+      if (difference == 0) continue;
+      steady_ = steady_ && (read == steady_reads_.end() || (difference & read->second) == 0);
+      Frontier::Change mine{.line = line, .grew = false, .old_count = 0, .before = {}};
+      mine.before.contents = {content};
+      leaf_queries_.trace_changed(mine);
+    }
+  }
+
+  // A crash point at which recovery has one behaviour, which stores nothing and observes no undecided byte, is
+  // *steady*: as long as the bytes that it reads stay as they are, the next crash point has the same one.
+  bool concerns_steady(const Frontier::Change& change) const {
+    const auto read = steady_reads_.find(change.line);
+    if (read == steady_reads_.end()) return false;
+    const LineSet* now = frontier_->find(change.line);
+    const Content* was = change.grew ? now->contents.data() : change.before.contents.data();
+    if (now == nullptr) {
+      const auto* held = reinterpret_cast<const Content*>(executor_->pool() + change.line * kLineSize);
+      return (differing_bytes(*was, *held) & read->second) != 0;
+    }
+    const size_t first = change.grew ? change.old_count : 0;
+    return std::any_of(now->contents.begin() + static_cast<ptrdiff_t>(first), now->contents.end(),
+                       [&](const Content& content) { return (differing_bytes(*was, content) & read->second) != 0; });
+  }
+
+  // ---- recovery ----------------------------------------------------------------------------------
+  void search(int depth) {
+    Decisions decisions;
+    const Executor::Mark start = executor_->mark();
+    const uint64_t before = options_.paranoid ? executor_->digest() : 0;
+    do {
+      Way way{{}, PendingLines(executor_->options().policy), {}, {}, false};
+      const std::shared_ptr<const RecoveredState> state = follow(depth, start, &decisions, &way);
+      if (state == nullptr) return;
+      visit(depth, start, state, way);
+      executor_->undo(start);
+      if (options_.paranoid) check_reset(*executor_, before, "the queries");
+      for (const Cut& cut : way.cuts) {
+        if (!distrust_.empty()) return;
+        descend(depth, cut, way.stores);
+      }
+      if (!distrust_.empty()) return;
+    } while (decisions.advance());
+  }
+
+  // Follows the trie with the decisions' values, and runs recovery where nobody has been. On return the executor is
+  // where recovery ends; null when this process is not to be trusted any more.
+  std::shared_ptr<const RecoveredState> follow(int depth, const Executor::Mark& start, Decisions* decisions, Way* way) {
+    using Kind = RecoveryTrie::Kind;
+    for (;;) {
+      decisions->restart();
+      *way = {{}, PendingLines(executor_->options().policy), {}, {}, false};
+      path_reads_.clear();
+      RecoveryTrie::Place place;
+      for (;;) {
+        const RecoveryTrie::Step step = trie_.step(place);
+        if (step.kind == Kind::kNothing) break;
+        if (step.kind == Kind::kLeaf) return *step.leaf;
+        uint64_t value = 0;
+        if (step.kind == Kind::kRead) {
+          value = decide(step, decisions, way);
+        } else {
+          replay(step, depth, *decisions, start, way);
+        }
+        place = trie_.after(place, value);
+      }
+      executor_->undo(start);
+      execute(way->choices, start);
+      if (!distrust_.empty()) return nullptr;
+    }
+  }
+
+  uint64_t decide(const RecoveryTrie::Step& step, Decisions* decisions, Way* way) {
+    path_reads_.emplace_back(step.at, step.bytes);
+    if (executor_->definite(step.at, step.bytes)) return executor_->peek(step.at, step.bytes);
+    executor_->values(step.at, step.bytes, &values_);
+    const uint64_t value =
+        values_.size() == 1 ? values_[0] : values_[decisions->choose(static_cast<uint32_t>(values_.size()))];
+    way->branched = true;
+    executor_->choose(step.at, step.bytes, value);
+    way->choices.push_back({step.at, step.bytes, value});
+    return value;
+  }
+
+  // What recovery did between its reads, and the power cuts there (Executor::run_recovery has the same order).
+  void replay(const RecoveryTrie::Step& step, int depth, const Decisions& decisions, const Executor::Mark& start,
+              Way* way) {
+    const auto cut = [&] {
+      if (depth >= options_.nested || !decisions.fresh()) return;
+      way->cuts.push_back({way->pending, executor_->narrowed(start.decided), way->stores.size(), false});
+    };
+    switch (step.kind) {
+      case RecoveryTrie::Kind::kStore: {
+        const StoreTraits traits = StoreTraits::of((step.flags & POWERCUT_STORE_NT) != 0, step.flags);
+        if (executor_->options().caches_persist && !traits.continues) land(way);
+        way->pending.store(way->stores.size(), 0, 0, traits, step.at, step.stored);
+        way->stores.push_back({step.at, step.stored.size(), trie_.stack(step.stack)});
+        executor_->replay_store(step.at, step.stored);
+        if (executor_->options().caches_persist) cut();
+        return;
+      }
+      case RecoveryTrie::Kind::kFlush:
+        if (executor_->options().caches_persist) return;
+        if (step.flush == FlushKind::kClflush && way->pending.raised_by_clflush(step.at)) cut();
+        way->pending.flush(0, step.at, step.flush);
+        return;
+      case RecoveryTrie::Kind::kFence:
+        if (!executor_->options().caches_persist && !way->pending.raised_by_fence(0).empty()) cut();
+        way->pending.fence(0);
+        return;
+      default:
+        return;
+    }
+  }
+
+  static void land(Way* way) {
+    for (uint64_t line : way->pending.take_changed()) way->pending.settle_chain(line);
+  }
+
+  // Runs recovery on the images that `choices` leave, along one way, and enters that way into the trie.
+  void execute(const std::vector<Choice>& choices, const Executor::Mark& start) {
+    const uint64_t before = options_.paranoid ? executor_->digest() : 0;
+    stopwatch_.lap(Stopwatch::kFollow);
+    for (const Choice& choice : choices) executor_->choose(choice.word, choice.bytes, choice.value);
+    auto state = std::make_shared<RecoveredState>();
+    RecoveryTrie::Recorder recorder(&trie_);
+    buffer_.clear();
+    executor_->begin_reads(start);
+    state->outcome = executor_->run_listened(&recorder, [this] { subject_->recover(&buffer_); });
+    ++counts_.executions;
+    finish_answer(executor_, &state->outcome, &buffer_);
+    state->result = std::string(buffer_.view());
+    state->path = executor_->path();
+    if (state->outcome.returned()) {
+      state->opened = subject_->opened();
+      const std::span<const uint8_t> heap = executor_->heap();
+      state->heap.assign(heap.begin(), heap.end());
+      state->globals = executor_->changed_globals(start);
+    }
+    const uint32_t sources = std::exchange(virtual_world.used, 0);
+    counts_.leaves.insert(state->path);
+    const bool followed = state->outcome.kind != Outcome::Kind::kUnknown;
+    recorder.finish(std::move(state));
+    executor_->undo(start);
+    stopwatch_.lap(Stopwatch::kExecute);
+    if (recorder.contradicted()) {
+      distrust_ =
+          "recovery read the same twice and did not do the same: it depends on something besides pool, heap and "
+          "globals";
+    }
+    if (options_.paranoid) check_reset(*executor_, before, "recovery");
+    if (followed && distrust_.empty()) run_again(choices, start, sources);
+    stopwatch_.lap(Stopwatch::kExecute);
+  }
+
+  // The same way in other worlds (second_run.h): once, and more often where recovery asked for something that a world
+  // gives it. It is the first ways of a chunk that tell most.
+  void run_again(const std::vector<Choice>& choices, const Executor::Mark& start, uint32_t sources) {
+    const uint64_t first = 1 + asking_ways_ * kManyWorlds;  // no world is tried twice
+    const uint64_t worlds = sources == 0 ? 1 : asking_ways_++ < kWaysInManyWorlds ? kManyWorlds : kSomeWorlds;
+    for (uint64_t world = first; world < first + worlds; ++world) {
+      for (const Choice& choice : choices) executor_->choose(choice.word, choice.bytes, choice.value);
+      SecondRun second(&trie_, {executor_->heap_begin(), executor_->heap_begin() + kArenaSize});
+      buffer_.clear();
+      executor_->set_variant(world);
+      executor_->begin_reads(start);
+      Outcome outcome = executor_->run_listened(&second, [this] { subject_->recover(&buffer_); });
+      executor_->set_variant(0);
+      finish_answer(executor_, &outcome, &buffer_);
+      if (outcome.kind != Outcome::Kind::kUnknown) second.finish(outcome, buffer_.view());
+      executor_->undo(start);
+      sources |= std::exchange(virtual_world.used, 0);
+      if (second.difference().empty()) continue;
+      executor_->doubt("recovery is not a function of the image. It ran twice on the same one, " +
+                       (sources == 0 ? "with its heap elsewhere and other bytes in memory that it has not initialised"
+                                     : "with other values of " + names_of_sources(sources)) +
+                       ", and the second time " + second.difference() + executor_->place_of(second.stack()) +
+                       ". A crash state has more results than were looked at");
+      return;
+    }
+    if (sources != 0) executor_->note_sources(sources);
+  }
+
+  void reach(const RecoveredState& state) {
+    executor_->set_heap(state.heap);
+    for (const auto& [address, value] : state.globals) executor_->set_word(address, value);
+    subject_->reopen(state.opened);
+  }
+
+  // ---- a leaf ------------------------------------------------------------------------------------
+  void visit(int depth, const Executor::Mark& start, const std::shared_ptr<const RecoveredState>& state, Way& way) {
+    const bool usable = state->outcome.returned() && state->opened.usable;
+    stopwatch_.lap(Stopwatch::kFollow);
+    const Subject::Judgement judgement = subject_->recovered(depth, state->outcome, state->result);
+    if (judgement == Subject::Judgement::kExplain) {
+      subject_->explained(depth, kRecoveryQuery, state->result, state->outcome.returned() ? nullptr : &state->outcome,
+                          image());
+    }
+    if (state->outcome.returned()) {
+      if (depth < options_.nested && !way.stores.empty()) {
+        if (executor_->options().caches_persist) land(&way);
+        way.cuts.push_back({way.pending, executor_->narrowed(start.decided), way.stores.size(), true});
+      }
+      if (usable) {
+        reach(*state);
+        leaf_queries_.visit(depth, state, /*untouched=*/false);
+      }
+    }
+    if (depth > 0) return;
+    steady_ = usable && !way.branched && way.stores.empty() && judgement == Subject::Judgement::kGood;
+    if (!steady_) return;
+    steady_leaf_ = state;
+    steady_reads_.clear();
+    for (const auto& [word, bytes] : path_reads_) {
+      steady_reads_[word / kLineSize] |= uint64_t{bytes} << (word % kLineSize);
+    }
+  }
+
+  // ---- nested cuts -------------------------------------------------------------------------------
+  void descend(int depth, const Cut& cut, const std::vector<Executor::NestedStore>& stores) {
+    const std::vector<LineSet> lines = executor_->child(cut);
+    LineSets sets;
+    for (const LineSet& line : lines) sets.push_back(&line);
+    std::vector<LineSet> visible;
+    if (options_.visible_only) visible_parts(&sets, &visible);
+    // The same medium after a cut is explored once at each crash point: it has the same recoveries and answers.
+    const absl::btree_map<uint64_t, uint64_t> above = medium_;
+    for (const LineSet* set : sets) medium_[set->line] = digest_of(*set);
+    if (first_at(depth + 1)) {
+      frames_.push(sets, {cut.stores_seen,
+                          cut.after_return,
+                          {stores.begin(), stores.begin() + static_cast<ptrdiff_t>(cut.stores_seen)}});
+      executor_->install(sets);
+      search(depth + 1);
+      executor_->uninstall();
+      frames_.pop();
+    }
+    medium_ = above;
+  }
+
+  // Whether the medium at hand has not been explored at this crash point with as many cuts to come.
+  bool first_at(int depth) {
+    uint64_t digest = subject_->wants_all() ? static_cast<uint64_t>(depth) : 0;
+    for (const auto& [line, contents] : medium_) {
+      const std::array<uint64_t, 3> parts = {digest, line, contents};
+      digest = XXH3_64bits(parts.data(), sizeof parts);
+    }
+    const auto [known, added] = asked_levels_.try_emplace(digest, depth);
+    if (!added && known->second <= depth) return false;
+    known->second = depth;
+    return true;
+  }
+
+  static void visible_parts(LineSets* sets, std::vector<LineSet>* out) {
+    out->reserve(sets->size());
+    for (const LineSet*& set : *sets) {
+      LineSet& part = out->emplace_back();
+      part.line = set->line;
+      part.contents = {set->contents[set->visible]};
+      if (!set->base.empty()) part.base = {set->base[set->visible]};
+      part.observed = set->observed;
+      set = &part;
+    }
+  }
+
+  Image image() {
+    LineSets sets = frontier_->sets();
+    std::vector<LineSet> visible;
+    if (options_.visible_only) visible_parts(&sets, &visible);
+    frames_.replace_first(sets);
+    return frames_.image(*executor_);
+  }
+
+  Executor* executor_;
+  Subject* subject_;
+  const Options options_;
+  const Frontier* frontier_ = nullptr;
+  Frames frames_;
+  RecoveryTrie trie_;
+  LeafQueries leaf_queries_;
+  ResultBuffer buffer_;
+  bool fresh_ = true;
+
+  absl::flat_hash_map<uint64_t, Content> shown_;  // visible_only: what the pool shows of undecided lines
+
+  // Worlds for a way through recovery that asked for something of the world: for the first ways of a chunk, and for
+  // others.
+  static constexpr uint64_t kManyWorlds = 128, kSomeWorlds = 4, kWaysInManyWorlds = 4;
+  uint64_t asking_ways_ = 0;
+
+  bool steady_ = false;
+  std::shared_ptr<const RecoveredState> steady_leaf_;
+  absl::flat_hash_map<uint64_t, uint64_t> steady_reads_;  // line -> bytes
+
+  std::vector<std::pair<uint64_t, uint8_t>> path_reads_;  // words of the way that was followed last
+  std::vector<uint64_t> values_;
+  absl::btree_map<uint64_t, uint64_t> medium_;       // lines of nested cuts -> digest of their contents
+  absl::flat_hash_map<uint64_t, int> asked_levels_;  // digest of a medium -> least depth
+};
+
+}  // namespace
+
+std::unique_ptr<MemoExplorer> make_trie_explorer(Executor* executor, Subject* subject,
+                                                 const Explorer::Options& options) {
+  return std::make_unique<TrieExplorer>(executor, subject, options);
+}
+
+}  // namespace powercut

@@ -1,0 +1,158 @@
+"""Which room may use which: what a file includes or imports stands in its own room or in one before it."""
+
+import ast
+import re
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+NATIVE = (
+    "targets/include",
+    "base",
+    "tracer/format",
+    "tracer/stream",
+    "tracer/pmemcheck",
+    "tracer/runtime",
+    "tracer/llvm",
+    "tracer/valgrind",
+    "tracer/pin",
+    "targets",
+    "tracer/world",
+    "tracer/record",
+    "tracer/view",
+    "replayer/models",
+    "replayer/executor",
+    "replayer/strategies",
+    "replayer/crash_points",
+    "replayer/explorer",
+    "replayer/faults",
+    "checker/oracle",
+    "checker/session",
+    "checker/findings",
+    "checker/replay",
+    "checker/exploration",
+    "checker/audit",
+    "checker/faults",
+    "checker/edit",
+    "checker/program/forkserver",
+    "checker/program",
+    "engine",
+)
+PYTHON = (
+    "base",
+    "engine",
+    "symbols",
+    "scenarios",
+    "findings",
+    "claims",
+    "program",
+    "runs",
+    "minimise",
+    "cause",
+    "corpus",
+    "necessity",
+    "cost",
+    "compile",
+    "litmus",
+    "new_target",
+    "gate",
+    "testing",
+    "cli",
+)
+# The rooms that put reports together or show parts of them.
+SHOWS = ("gate", "testing", "cli")
+
+
+def native_room(path: str) -> str:
+    return max((room for room in NATIVE if path.startswith(room + "/")), key=len, default="")
+
+
+def included(path: Path) -> Iterator[str]:
+    for name in re.findall(r'^#include "([^"]+)"', path.read_text(encoding="utf-8"), re.MULTILINE):
+        if name.startswith("powercut/"):
+            yield f"targets/include/{name}"
+        elif (ROOT / name).is_file():
+            yield name
+
+
+def native_files() -> Iterator[Path]:
+    for top in sorted({room.split("/")[0] for room in NATIVE}):
+        for path in sorted((ROOT / top).rglob("*")):
+            name = path.relative_to(ROOT).as_posix()
+            is_test = re.search(r"_test\.cc$|/test_\w+\.h$|/tests/|/testdata/|/regression/|bench", name)
+            if path.suffix in (".c", ".cc", ".h") and not is_test:
+                yield path
+
+
+def test_native_files_use_rooms_below_them() -> None:
+    seen = 0
+    for path in native_files():
+        name = path.relative_to(ROOT).as_posix()
+        room = native_room(name)
+        for other in included(path):
+            below = native_room(other)
+            assert below, f"{other} stands in no room of this list"
+            seen += 1
+            assert NATIVE.index(below) <= NATIVE.index(room), f"{name} of {room} includes {other} of {below}"
+    assert seen > 500
+
+
+def modules(package: Path) -> dict[str, Path]:
+    out = {}
+    for path in sorted(package.rglob("*.py")):
+        parts = path.relative_to(package.parent).with_suffix("").parts
+        out[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return out
+
+
+def imports(path: Path, known: dict[str, Path]) -> set[str]:
+    """Of modules, also inside functions; not those for types alone."""
+    out = set()
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            node.body = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            out |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            out |= {name if name in known else node.module for name in names}
+    return out
+
+
+def test_python_rooms_use_rooms_below_them() -> None:
+    known = modules(ROOT / "powercut")
+    for name, path in known.items():
+        parts = name.split(".")
+        if len(parts) < 2 or parts[1] not in PYTHON:  # powercut itself, __main__, stateful: the public face
+            assert len(parts) < 2 or path.parent == ROOT / "powercut", f"{name} is in no room of this list"
+            continue
+        for other in imports(path, known):
+            if other.split(".")[0] == "powercut_reports":
+                assert parts[1] in SHOWS, f"{name} imports {other}"
+            if other.split(".")[0] == "tools":
+                raise AssertionError(f"{name} imports {other}, which no user has")
+            if other in known and "." in other and other.split(".")[1] in PYTHON:
+                below = other.split(".")[1]
+                assert PYTHON.index(below) <= PYTHON.index(parts[1]), f"{name} imports {other}"
+
+
+@pytest.mark.parametrize("package", ["powercut", "reports/powercut_reports"])
+def test_no_module_needs_itself(package: str) -> None:
+    known = modules(ROOT / package)
+    graph = {name: {other for other in imports(path, known) if other in known} - {name} for name, path in known.items()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        raise AssertionError(f"a circle: {' → '.join(error.args[1])}") from None
+
+
+def test_reports_know_nothing_of_powercut() -> None:
+    known = modules(ROOT / "reports" / "powercut_reports")
+    for name, path in known.items():
+        assert not {other for other in imports(path, known) if other.split(".")[0] == "powercut"}, name

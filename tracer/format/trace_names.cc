@@ -1,0 +1,96 @@
+#include "tracer/format/trace_names.h"
+
+namespace powercut {
+
+const char* name_of(EventKind kind) {
+  switch (kind) {
+    case EventKind::kStore:
+      return "store";
+    case EventKind::kNtStore:
+      return "nt-store";
+    case EventKind::kFlush:
+      return "flush";
+    case EventKind::kFence:
+      return "fence";
+    case EventKind::kOpBegin:
+      return "op-begin";
+    case EventKind::kOpEnd:
+      return "op-end";
+    case EventKind::kThreadStart:
+      return "thread-start";
+    case EventKind::kThreadEnd:
+      return "thread-end";
+    case EventKind::kAllocate:
+      return "allocate";
+    case EventKind::kFree:
+      return "free";
+    case EventKind::kMarker:
+      return "marker";
+    case EventKind::kPhase:
+      return "phase";
+    case EventKind::kCut:
+      return "cut";
+  }
+  return "unknown";
+}
+
+const char* name_of(OpKind kind) {
+  switch (kind) {
+    case OpKind::kFormat:
+      return "format";
+    case OpKind::kOpen:
+      return "open";
+    case OpKind::kInsert:
+      return "insert";
+    case OpKind::kUpdate:
+      return "update";
+    case OpKind::kErase:
+      return "erase";
+    case OpKind::kLookup:
+      return "lookup";
+    case OpKind::kMaintain:
+      return "maintain";
+    case OpKind::kClose:
+      return "close";
+  }
+  return "unknown";
+}
+
+const char* name_of(FlushKind kind) {
+  switch (kind) {
+    case FlushKind::kClwb:
+      return "clwb";
+    case FlushKind::kClflushopt:
+      return "clflushopt";
+    case FlushKind::kClflush:
+      return "clflush";
+  }
+  return "unknown";
+}
+
+const char* name_of(FenceKind kind) {
+  switch (kind) {
+    case FenceKind::kSfence:
+      return "sfence";
+    case FenceKind::kMfence:
+      return "mfence";
+    case FenceKind::kRmw:
+      return "locked";
+    case FenceKind::kLock:
+      return "lock";
+  }
+  return "unknown";
+}
+
+std::string hex(std::span<const uint8_t> bytes) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  text.reserve(2 * bytes.size());
+  for (uint8_t byte : bytes) {
+    text.push_back(kDigits[byte >> 4]);
+    text.push_back(kDigits[byte & 15]);
+  }
+  return text;
+}
+
+}  // namespace powercut

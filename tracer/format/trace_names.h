@@ -1,0 +1,19 @@
+// The words for what a trace holds, one spelling for events, dumps and messages.
+#ifndef POWERCUT_TRACER_FORMAT_TRACE_NAMES_H_
+#define POWERCUT_TRACER_FORMAT_TRACE_NAMES_H_
+
+#include <span>
+#include <string>
+
+#include "tracer/format/trace.h"
+
+namespace powercut {
+
+const char* name_of(EventKind kind);  // "store", "nt-store", "op-begin", ...
+const char* name_of(OpKind kind);     // "insert", ...
+const char* name_of(FlushKind kind);  // "clwb", ...
+const char* name_of(FenceKind kind);  // "sfence", "mfence", "locked", "lock"
+std::string hex(std::span<const uint8_t> bytes);
+
+}  // namespace powercut
+#endif  // POWERCUT_TRACER_FORMAT_TRACE_NAMES_H_

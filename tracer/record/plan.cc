@@ -1,0 +1,288 @@
+#include "tracer/record/plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
+#include <optional>
+#include <set>
+
+#include "base/user_file.h"
+#include "tracer/format/layout.h"
+#include "tracer/record/key_bytes.h"
+
+namespace powercut {
+
+namespace {
+
+constexpr int kPlanVersion = 1;
+constexpr const char* kNext = "scenarios/SCHEMA.md describes the plan.";
+constexpr uint64_t kPage = 4096;
+constexpr uint64_t kMaxPool = 1ull << 40;
+
+// Thrown by the readers below and caught by parse_plan(): parsing descends too deep for results to be
+// handed up by hand at every field.
+struct PlanProblem {
+  std::string at, what;
+};
+
+// One JSON object: fields are taken by name, and what was not taken is unknown.
+class Object {
+ public:
+  Object(const Json& json, std::string at) : json_(json), at_(std::move(at)) {
+    if (!json.is_object()) throw PlanProblem{at_.empty() ? "plan" : at_, "this must be an object"};
+  }
+
+  std::string path(const std::string& key) const { return at_.empty() ? key : at_ + "." + key; }
+  bool has(const std::string& key) const { return json_.contains(key) && !json_[key].is_null(); }
+
+  const Json& take(const std::string& key) {
+    taken_.insert(key);
+    if (!json_.contains(key)) throw PlanProblem{path(key), "this field is missing"};
+    return json_[key];
+  }
+  std::string text(const std::string& key) {
+    const Json& value = take(key);
+    if (!value.is_string()) throw PlanProblem{path(key), "this must be a text"};
+    // Names travel on as C strings and as texts of trace records.
+    const std::string& result = value.get_ref<const std::string&>();
+    if (result.find('\0') != std::string::npos) throw PlanProblem{path(key), "this text holds a zero byte"};
+    if (result.size() > layout::kMaxText) throw PlanProblem{path(key), "this text is longer than 4096 bytes"};
+    return result;
+  }
+  uint64_t number(const std::string& key, uint64_t least, uint64_t most) {
+    return number_of(take(key), path(key), least, most);
+  }
+  double real(const std::string& key, double least, double most) {
+    const Json& value = take(key);
+    if (!value.is_number()) throw PlanProblem{path(key), "this must be a number"};
+    double result = value.get<double>();
+    if (!(result >= least && result <= most)) {
+      throw PlanProblem{path(key), "this must be between " + Json(least).dump() + " and " + Json(most).dump()};
+    }
+    return result;
+  }
+  bool boolean(const std::string& key) {
+    const Json& value = take(key);
+    if (!value.is_boolean()) throw PlanProblem{path(key), "this must be true or false"};
+    return value.get<bool>();
+  }
+  const Json& array(const std::string& key, bool may_be_empty) {
+    const Json& value = take(key);
+    if (!value.is_array()) throw PlanProblem{path(key), "this must be a list"};
+    if (value.empty() && !may_be_empty) throw PlanProblem{path(key), "this list must not be empty"};
+    return value;
+  }
+  Object object(const std::string& key) { return Object(take(key), path(key)); }
+
+  // Called last.
+  void nothing_else() const {
+    for (const auto& [key, value] : json_.items()) {
+      if (!taken_.contains(key)) throw PlanProblem{path(key), "unknown key"};
+    }
+  }
+  void allow(const std::string& key) { taken_.insert(key); }
+
+  static uint64_t number_of(const Json& value, const std::string& at, uint64_t least, uint64_t most) {
+    if (!value.is_number_integer()) throw PlanProblem{at, "this must be a whole number"};
+    bool negative = !value.is_number_unsigned() && value.get<int64_t>() < 0;
+    uint64_t result = negative ? 0 : value.get<uint64_t>();
+    if (negative || result < least || result > most) {
+      throw PlanProblem{at, "this must be between " + std::to_string(least) + " and " + std::to_string(most)};
+    }
+    return result;
+  }
+
+ private:
+  const Json& json_;
+  std::string at_;
+  std::set<std::string> taken_;
+};
+
+std::vector<std::string> texts(Object& object, const std::string& key) {
+  std::vector<std::string> result;
+  for (const Json& value : object.array(key, true)) {
+    if (!value.is_string()) throw PlanProblem{object.path(key), "every element must be a text"};
+    result.push_back(value.get<std::string>());
+  }
+  return result;
+}
+
+TargetSpec parse_target(Object object) {
+  TargetSpec target;
+  target.library = object.text("library");
+  target.name = object.text("name");
+  target.variant = object.text("variant");
+  const Json& options = object.take("options");
+  if (!options.is_object()) throw PlanProblem{object.path("options"), "this must be an object of texts"};
+  for (const auto& [key, value] : options.items()) {
+    if (!value.is_string()) throw PlanProblem{object.path("options") + "." + key, "this must be a text"};
+    target.options.emplace_back(key, value.get<std::string>());
+  }
+  object.nothing_else();
+  return target;
+}
+
+uint64_t parse_key(const Json& key, const std::string& at) {
+  if (!key.is_string()) return Object::number_of(key, at, 1, kMaxNumberedKey);
+  const std::optional<uint64_t> named = named_key(key.get_ref<const std::string&>());
+  if (!named) throw PlanProblem{at, "unknown key '" + key.get<std::string>() + "'; a number, \"zeros\" or \"ones\""};
+  return *named;
+}
+
+void parse_keys(Object& object, Step& step) {
+  if (object.has("keys")) {
+    const Json& keys = object.array("keys", false);
+    for (size_t i = 0; i < keys.size(); ++i) {
+      step.keys.push_back(parse_key(keys[i], object.path("keys") + "[" + std::to_string(i) + "]"));
+    }
+    if (object.has("from") || object.has("to")) {
+      throw PlanProblem{object.path("keys"), "name the keys once: either by 'keys' or by 'from' and 'to'"};
+    }
+    return;
+  }
+  step.from = object.number("from", 1, kMaxNumberedKey);
+  step.to = object.number("to", step.from, kMaxNumberedKey);
+}
+
+Mix parse_mix(Object& object) {
+  Mix mix;
+  mix.operations = object.number("operations", 1, 1ull << 40);
+  for (auto [key, share] : {std::pair{"read", &mix.read},
+                            {"update", &mix.update},
+                            {"insert", &mix.insert},
+                            {"erase", &mix.erase},
+                            {"rmw", &mix.rmw}}) {
+    if (object.has(key)) *share = object.real(key, 0, 1);
+  }
+  double total = mix.read + mix.update + mix.insert + mix.erase + mix.rmw;
+  if (std::abs(total - 1) > 1e-6) {
+    throw PlanProblem{object.path("read"),
+                      "the shares read, update, insert, erase and rmw add up to " + Json(total).dump() + ", not 1"};
+  }
+  if (object.has("distribution")) {
+    std::string name = object.text("distribution");
+    if (name == "uniform") {
+      mix.distribution = Distribution::kUniform;
+    } else if (name == "latest") {
+      mix.distribution = Distribution::kLatest;
+    } else if (name != "zipfian") {
+      throw PlanProblem{object.path("distribution"), "unknown distribution '" + name + "'; zipfian, uniform, latest"};
+    }
+  }
+  if (object.has("theta")) {
+    mix.theta = object.real("theta", 0, 1);
+    // Gray's formula divides by 1 - theta.
+    if (mix.theta <= 0 || mix.theta >= 1) throw PlanProblem{object.path("theta"), "this must lie between 0 and 1"};
+  }
+  return mix;
+}
+
+Step parse_step(Object object) {
+  Step step;
+  std::string op = object.text("op");
+  if (op == "insert" || op == "update" || op == "erase" || op == "lookup") {
+    step.kind = op == "insert"   ? StepKind::kInsert
+                : op == "update" ? StepKind::kUpdate
+                : op == "erase"  ? StepKind::kErase
+                                 : StepKind::kLookup;
+    for (const char* key : {"keys", "from", "to"}) object.allow(key);
+    parse_keys(object, step);
+  } else if (op == "maintain") {
+    step.kind = StepKind::kMaintain;
+    step.text = object.text("command");
+  } else if (op == "fill") {
+    step.kind = StepKind::kFill;
+    step.limit = object.number("limit", 1, kMaxNumberedKey);
+  } else if (op == "until") {
+    step.kind = StepKind::kUntil;
+    step.text = object.text("mark");
+    step.limit = object.number("limit", 1, kMaxNumberedKey);
+  } else if (op == "mix") {
+    step.kind = StepKind::kMix;
+    for (const char* key : {"read", "update", "insert", "erase", "rmw", "distribution", "theta"}) object.allow(key);
+    step.mix = parse_mix(object);
+  } else {
+    throw PlanProblem{object.path("op"),
+                      "unknown op '" + op + "'; insert, update, erase, lookup, maintain, fill, until, mix"};
+  }
+  object.nothing_else();
+  return step;
+}
+
+Phase parse_phase(Object object) {
+  Phase phase;
+  phase.name = object.text("name");
+  phase.explore = object.boolean("explore");
+  object.allow("cut_at");
+  if (object.has("cut_at")) phase.cut_at = object.text("cut_at");
+  const Json& steps = object.array("steps", false);
+  for (size_t i = 0; i < steps.size(); ++i) {
+    phase.steps.push_back(parse_step(Object(steps[i], object.path("steps") + "[" + std::to_string(i) + "]")));
+  }
+  object.nothing_else();
+  return phase;
+}
+
+Scenario parse_scenario(Object object) {
+  Scenario scenario;
+  scenario.name = object.text("name");
+  scenario.pool_size = object.number("pool_size", kPage, kMaxPool);
+  if (scenario.pool_size % kPage != 0) {
+    throw PlanProblem{object.path("pool_size"), "this must be a multiple of 4096 bytes"};
+  }
+  // Eight bytes tell every key, and every value, from every other: mix() is a bijection of 64 bits.
+  scenario.key_size = static_cast<uint32_t>(object.number("key_size", kMinIdentityBytes, layout::kMaxOperationBytes));
+  scenario.value_size =
+      static_cast<uint32_t>(object.number("value_size", kMinIdentityBytes, layout::kMaxOperationBytes));
+  scenario.expect_marks = texts(object, "expect_marks");
+  const Json& phases = object.array("phases", false);
+  for (size_t i = 0; i < phases.size(); ++i) {
+    scenario.phases.push_back(parse_phase(Object(phases[i], object.path("phases") + "[" + std::to_string(i) + "]")));
+  }
+  object.nothing_else();
+  return scenario;
+}
+
+}  // namespace
+
+Result<Plan> parse_plan(const std::string& text, const std::string& where) {
+  Plan plan;
+  try {
+    plan.json = parse_json(text);
+    if (plan.json.is_discarded()) {
+      return usage_error("the plan is not well-formed JSON, or nests deeper than 100 levels", where, kNext);
+    }
+    Object object(plan.json, "");
+    object.number("plan", kPlanVersion, kPlanVersion);
+    plan.target = parse_target(object.object("target"));
+    plan.scenario = parse_scenario(object.object("scenario"));
+    plan.seed = object.number("seed", 0, UINT64_MAX);
+    object.nothing_else();
+  } catch (const PlanProblem& problem) {
+    std::string what = problem.at == "plan" && problem.what.starts_with("this must be between")
+                           ? "the plan has another version than 1, the one that this build reads"
+                           : problem.at + ": " + problem.what;
+    return usage_error(what, where, kNext);
+  } catch (const Json::exception& wrong) {
+    return usage_error(std::string("the plan is not well-formed JSON (") + wrong.what() + ")", where, kNext);
+  }
+  return plan;
+}
+
+Result<Plan> read_plan(const std::string& path) {
+  const Result<std::string> text = read_user_file(path, "'powercut record' writes a plan and passes it on.");
+  if (!text) return text.error();
+  return parse_plan(*text, path);
+}
+
+Result<Plan> plan_of_trace(const std::string& metadata, const std::string& trace) {
+  const char* next = "Record it again with 'powercut record'.";
+  const Json json = parse_json(metadata);
+  if (json.is_discarded()) return usage_error("the trace's metadata is not JSON", trace, next);
+  if (!json.is_object() || !json.contains("plan")) {
+    return usage_error("the trace holds no plan: another tool recorded it", trace, next);
+  }
+  return parse_plan(json["plan"].dump(), trace);
+}
+
+}  // namespace powercut

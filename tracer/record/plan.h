@@ -1,0 +1,75 @@
+// The plan of scenarios/SCHEMA.md: which target to load and what to do with it.
+// Parsing is strict: an unknown key, a missing one or a value out of range is a usage error that names
+// the place in the plan ("scenario.phases[1].steps[0].from").
+#ifndef POWERCUT_TRACER_RECORD_PLAN_H_
+#define POWERCUT_TRACER_RECORD_PLAN_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/event_stream.h"
+#include "base/result.h"
+
+namespace powercut {
+
+struct TargetSpec {
+  std::string library;  // path of the shared library
+  std::string name;     // the target's own name; empty: whatever the library says
+  std::string variant;
+  std::vector<std::pair<std::string, std::string>> options;
+};
+
+// What a mix draws keys by.
+enum class Distribution { kUniform, kZipfian, kLatest };
+
+struct Mix {
+  uint64_t operations = 0;
+  // Shares of the operations, each in [0, 1]; they add up to 1.
+  double read = 0, update = 0, insert = 0, erase = 0, rmw = 0;
+  Distribution distribution = Distribution::kZipfian;
+  double theta = 0.99;  // in (0, 1); skew of zipfian and latest
+};
+
+enum class StepKind { kInsert, kUpdate, kErase, kLookup, kMaintain, kFill, kUntil, kMix };
+
+struct Step {
+  StepKind kind{};
+  std::vector<uint64_t> keys;  // insert, update, erase, lookup: these keys, or ...
+  uint64_t from = 0, to = 0;   // ... this closed range, when `keys` is empty
+  std::string text;            // maintain: the command; until: the mark
+  uint64_t limit = 0;          // fill, until: most inserts
+  Mix mix;
+};
+
+struct Phase {
+  std::string name;
+  bool explore = true;
+  std::string cut_at;  // a mark, or empty
+  std::vector<Step> steps;
+};
+
+struct Scenario {
+  std::string name;
+  uint64_t pool_size = 0;  // bytes; a multiple of 4096
+  uint32_t key_size = 0, value_size = 0;
+  std::vector<std::string> expect_marks;
+  std::vector<Phase> phases;
+};
+
+struct Plan {
+  TargetSpec target;
+  Scenario scenario;
+  uint64_t seed = 0;
+  Json json;  // as it was given: it becomes the trace's metadata
+};
+
+// `where` names the source in messages.
+Result<Plan> parse_plan(const std::string& text, const std::string& where);
+Result<Plan> read_plan(const std::string& path);
+// The plan in a trace's metadata.
+Result<Plan> plan_of_trace(const std::string& metadata, const std::string& trace);
+
+}  // namespace powercut
+#endif  // POWERCUT_TRACER_RECORD_PLAN_H_

@@ -1,0 +1,49 @@
+// The persistent pool as the engine maps it: zeroed memory at one fixed address, so that pointers that a target keeps
+// in it mean the same in every run.
+#ifndef POWERCUT_TRACER_RECORD_POOL_H_
+#define POWERCUT_TRACER_RECORD_POOL_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/result.h"
+#include "powercut/target.h"
+#include "tracer/world/pool_memory.h"
+
+namespace powercut {
+
+class Pool {
+ public:
+  // `where` names the scenario in messages. Usage error when `size` bytes are more than the machine has.
+  static Result<Pool> map(uint64_t size, const std::string& where);
+  // The same, watched (tracer/world/pool_memory.h): what no hook announces faults.
+  static Result<Pool> map_watched(uint64_t size, const std::string& where);
+  Pool(Pool&& other) noexcept
+      : base_(std::exchange(other.base_, nullptr)), size_(other.size_), watched_(other.watched_) {}
+  Pool& operator=(Pool&&) = delete;
+  ~Pool();
+
+  // The address that the target is told.
+  uint8_t* base() const { return base_; }
+  // The bytes, for the engine.
+  const uint8_t* bytes() const { return watched_ ? pool_bytes() : base_; }
+  bool watched() const { return watched_; }
+  uint64_t size() const { return size_; }
+  powercut_pool view() const { return {base_, size_}; }
+
+ private:
+  Pool(uint8_t* base, uint64_t size, bool watched) : base_(base), size_(size), watched_(watched) {}
+  uint8_t* base_;
+  uint64_t size_;
+  bool watched_;
+};
+
+// Usage error when a pool of `size` bytes is larger than the machine's memory.
+std::optional<EngineError> check_pool_size(uint64_t size, const std::string& where);
+// Bytes that this process may use at most: the machine's memory, or less in a limited control group.
+uint64_t memory_limit();
+
+}  // namespace powercut
+#endif  // POWERCUT_TRACER_RECORD_POOL_H_

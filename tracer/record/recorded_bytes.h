@@ -1,0 +1,42 @@
+// What a pool must hold if the recorded stores are all that wrote to it.
+//
+// Code that did not go through the pass works as well as any, and leaves no trace of it: recovery would then be judged
+// on images that lack its stores. So the pool itself is the witness.
+#ifndef POWERCUT_TRACER_RECORD_RECORDED_BYTES_H_
+#define POWERCUT_TRACER_RECORD_RECORDED_BYTES_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "tracer/format/trace.h"
+#include "tracer/record/pool.h"
+
+namespace powercut {
+
+class RecordedBytes {
+ public:
+  explicit RecordedBytes(uint64_t pool_size);
+
+  // The events of the trace, in order.
+  void add(const Event& event);
+
+  // An error if the pool holds other bytes. `externals`: the calls into code that was not instrumented.
+  std::optional<EngineError> unrecorded(const Pool& pool, const std::string& library,
+                                        const std::vector<std::string>& externals) const;
+
+ private:
+  struct Unmap {
+    uint64_t size;
+    void operator()(uint8_t* bytes) const;
+  };
+  bool any_store_ = false;
+  // Mapped, so that a large pool costs only the pages that were written.
+  std::unique_ptr<uint8_t[], Unmap> bytes_;
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_TRACER_RECORD_RECORDED_BYTES_H_

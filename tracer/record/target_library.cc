@@ -1,0 +1,192 @@
+#include "tracer/record/target_library.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+
+#include "tracer/world/arena.h"
+#include "tracer/world/virtual_world.h"
+
+namespace powercut {
+
+namespace {
+constexpr const char* kEntry = "powercut_target_entry";
+constexpr const char* kSizes = "powercut_target_sizes";
+constexpr const char* kAbiNext = "targets/ABI.md shows what a target library exports.";
+// Of a list that lacks its end.
+constexpr size_t kMostSizes = 64;
+
+// What a map answers that has no such operation.
+powercut_status no_update(powercut_table*, powercut_bytes, powercut_bytes) { return POWERCUT_UNSUPPORTED; }
+powercut_status no_erase(powercut_table*, powercut_bytes) { return POWERCUT_UNSUPPORTED; }
+}  // namespace
+
+TargetConfig::TargetConfig(std::string variant, std::vector<std::pair<std::string, std::string>> options,
+                           uint32_t key_size, uint32_t value_size)
+    : variant_(std::move(variant)), texts_(std::move(options)) {
+  for (const auto& [key, value] : texts_) options_.push_back({key.c_str(), value.c_str()});
+  config_ = {.variant = variant_.c_str(),
+             .options = options_.data(),
+             .option_count = options_.size(),
+             .key_size = key_size,
+             .value_size = value_size,
+             .error = error_,
+             .error_size = sizeof error_};
+}
+
+std::string TargetConfig::problem() const { return {error_, strnlen(error_, sizeof error_)}; }
+
+Result<TargetLibrary> TargetLibrary::load(const std::string& path) {
+  TargetLibrary library;
+  library.path_ = path;
+  if (access(path.c_str(), R_OK) != 0) {
+    return usage_error(std::string("cannot read the target library: ") + std::strerror(errno), path,
+                       "Run 'make build' for the targets that come with powercut, or name the right file.");
+  }
+  // With a slash the name is a path; without one dlopen would search the system's folders.
+  char absolute[PATH_MAX];
+  library.resolved_ = realpath(path.c_str(), absolute) != nullptr ? absolute : path;
+  give_world_to_hooks();
+  // What its constructors allocate is its own, as its globals are.
+  std::optional<LoadingTarget> loading(std::in_place);
+  void* handle = dlopen(library.resolved_.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) {
+    return usage_error(std::string("cannot load the target library: ") + dlerror(), path,
+                       "Build it with 'powercut c++ -shared -fPIC' and link everything that it needs.");
+  }
+  auto entry = reinterpret_cast<powercut_target_entry_fn>(dlsym(handle, kEntry));
+  if (entry == nullptr) {
+    return usage_error(std::string("the library does not export ") + kEntry + ": it is not a powercut target", path,
+                       kAbiNext);
+  }
+  const powercut_target* offered = entry(POWERCUT_TARGET_ABI);
+  loading.reset();
+  library.draw_ = reinterpret_cast<powercut_target_draw_fn>(dlsym(handle, "powercut_target_draw"));
+  std::string version = std::to_string(POWERCUT_TARGET_ABI);
+  if (offered == nullptr) {
+    return usage_error("the target does not serve ABI version " + version + ", the one of this build", path,
+                       "Build it again with this version's powercut/target.h.");
+  }
+  const powercut_target& target = *offered;
+  if (target.abi != POWERCUT_TARGET_ABI) {
+    return usage_error("the target has ABI version " + std::to_string(target.abi) + ", this build speaks " + version,
+                       path, "Build it again with this version's powercut/target.h.");
+  }
+  if (target.name == nullptr || target.name[0] == '\0' || target.variants == nullptr || target.variants[0] == nullptr) {
+    return usage_error("the target has no name or no variant", path, kAbiNext);
+  }
+  std::string missing;
+  auto require = [&missing](bool present, const char* name) {
+    if (!present) missing += (missing.empty() ? "" : ", ") + std::string(name);
+  };
+  require(target.traits != nullptr, "traits");
+  require(target.format != nullptr, "format");
+  require(target.open != nullptr, "open");
+  require(target.insert != nullptr, "insert");
+  require(target.lookup != nullptr, "lookup");
+  require(target.copies != nullptr, "copies");
+  require(target.close != nullptr, "close");
+  if (!missing.empty()) {
+    return usage_error("the target lacks required functions: " + missing, path,
+                       "Add them; only update, erase, maintain and the inspection beside copies may be null.");
+  }
+  auto complete = std::make_shared<powercut_target>(target);
+  if (complete->update == nullptr) complete->update = no_update;
+  if (complete->erase == nullptr) complete->erase = no_erase;
+  library.target_ = std::move(complete);
+  if (auto declared = reinterpret_cast<powercut_target_sizes_fn>(dlsym(handle, kSizes)); declared != nullptr) {
+    const powercut_sizes* sizes = declared();
+    for (; sizes != nullptr && sizes->key_size != 0 && library.sizes_.size() < kMostSizes; ++sizes) {
+      library.sizes_.push_back(*sizes);
+    }
+    if (library.sizes_.empty() || library.sizes_.size() == kMostSizes) {
+      return usage_error(
+          std::string(kSizes) + " declares " + (library.sizes_.empty() ? "no sizes" : "a list without end"), path,
+          "End the list with {0, 0}, or do not export the function.");
+    }
+  }
+  return library;
+}
+
+Result<powercut_traits> TargetLibrary::configure(const std::string& expected_name, TargetConfig& config) const {
+  if (!expected_name.empty() && expected_name != target_->name) {
+    return usage_error("this is the target '" + std::string(target_->name) + "', not '" + expected_name + "'", path_,
+                       "Name the library of the target that you mean.");
+  }
+  std::string known;
+  bool found = false;
+  for (const char* const* variant = target_->variants; *variant != nullptr; ++variant) {
+    found = found || std::strcmp(*variant, config.get()->variant) == 0;
+    known += (known.empty() ? "" : ", ") + std::string(*variant);
+  }
+  if (!found) {
+    return usage_error("the target has no variant '" + std::string(config.get()->variant) + "'", path_,
+                       "Take one of these: " + known + ".");
+  }
+  powercut_traits traits{};
+  config.clear_problem();
+  std::optional<LoadingTarget> loading(std::in_place);
+  powercut_status status = target_->traits(config.get(), &traits);
+  loading.reset();
+  if (status != POWERCUT_OK) {
+    // Both sizes, since a target that takes but one of them says no more than that it does not take these.
+    const std::string sizes = "keys of " + std::to_string(config.get()->key_size) + " bytes and values of " +
+                              std::to_string(config.get()->value_size) + " bytes";
+    const std::string sentence = config.problem();
+    EngineError error =
+        usage_error("the target refuses this configuration, with " + sizes + ": " +
+                        (sentence.empty() ? std::string("traits answered ") + status_name(status) : sentence),
+                    path_,
+                    "Set [data] key_size and value_size of the scenario, or its [config], to what the target takes; "
+                    "'powercut-engine "
+                    "describe --library " +
+                        path_ + "' lists its options and the sizes that it declares.");
+    // Of the defaults there is nothing but the sizes to refuse.
+    if (config.get()->option_count == 0) error.needs = sizes;
+    return error;
+  }
+  return traits;
+}
+
+const char* status_name(powercut_status status) {
+  switch (status) {
+    case POWERCUT_OK:
+      return "OK";
+    case POWERCUT_NOT_FOUND:
+      return "NOT_FOUND";
+    case POWERCUT_FULL:
+      return "FULL";
+    case POWERCUT_NOT_FORMATTED:
+      return "NOT_FORMATTED";
+    case POWERCUT_CORRUPT:
+      return "CORRUPT";
+    case POWERCUT_UNSUPPORTED:
+      return "UNSUPPORTED";
+    case POWERCUT_BAD_CONFIG:
+      return "BAD_CONFIG";
+    case POWERCUT_EXISTS:
+      return "EXISTS";
+  }
+  return "an unknown status";
+}
+
+Json traits_json(const powercut_traits& traits) {
+  auto text = [](const char* value) { return value == nullptr ? Json() : Json(value); };
+  return {{"copy_bound", traits.copy_bound},
+          {"copies_may_differ", traits.copies_may_differ != 0},
+          {"leak_bound", traits.leak_bound},
+          {"thread_safe", traits.thread_safe != 0},
+          {"buffered", traits.buffered != 0},
+          {"checks_exists", traits.checks_exists != 0},
+          {"copy_citation", text(traits.copy_citation)},
+          {"leak_citation", text(traits.leak_citation)},
+          {"notes", text(traits.notes)},
+          {"detects_damage", traits.detects_damage != 0},
+          {"needs_zeroed_pool", traits.needs_zeroed_pool != 0}};
+}
+
+}  // namespace powercut

@@ -1,0 +1,70 @@
+// Loads the program under test: a shared library that speaks targets/include/powercut/target.h.
+#ifndef POWERCUT_TRACER_RECORD_TARGET_LIBRARY_H_
+#define POWERCUT_TRACER_RECORD_TARGET_LIBRARY_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "powercut/draw.h"
+#include "powercut/target.h"
+#include "tracer/record/plan.h"
+
+namespace powercut {
+
+// Owns the texts behind a powercut_config.
+class TargetConfig {
+ public:
+  TargetConfig(std::string variant, std::vector<std::pair<std::string, std::string>> options, uint32_t key_size,
+               uint32_t value_size);
+  TargetConfig(const TargetConfig&) = delete;
+  TargetConfig& operator=(const TargetConfig&) = delete;
+
+  const powercut_config* get() const { return &config_; }
+  // The target's sentence about the configuration, empty if it gave none.
+  std::string problem() const;
+  void clear_problem() { error_[0] = '\0'; }
+
+ private:
+  std::string variant_;
+  std::vector<std::pair<std::string, std::string>> texts_;
+  std::vector<powercut_option> options_;
+  char error_[512] = {};
+  powercut_config config_{};
+};
+
+class TargetLibrary {
+ public:
+  // Opens `path` and checks the whole interface; every problem is one usage error. The library stays
+  // loaded until the process ends: its threads and destructors are not ours to know.
+  static Result<TargetLibrary> load(const std::string& path);
+
+  // All functions that are not optional are there: a map without update or erase answers UNSUPPORTED.
+  const powercut_target& target() const { return *target_; }
+  // The sizes that the target declares, the one it likes best first; empty where it declares none.
+  const std::vector<powercut_sizes>& sizes() const { return sizes_; }
+  const std::string& path() const { return path_; }
+  // What draws a table for people (powercut/draw.h), or null: it is optional.
+  powercut_target_draw_fn draw() const { return draw_; }
+  // Absolute path of the loaded file.
+  const std::string& resolved_path() const { return resolved_; }
+
+  // Checks name and variant and asks the target for its traits, which also checks the configuration.
+  Result<powercut_traits> configure(const std::string& expected_name, TargetConfig& config) const;
+
+ private:
+  TargetLibrary() = default;
+  std::string path_, resolved_;
+  std::shared_ptr<const powercut_target> target_;  // at one address, wherever the library is moved to
+  std::vector<powercut_sizes> sizes_;
+  powercut_target_draw_fn draw_ = nullptr;
+};
+
+// "OK", "NOT_FOUND", ...
+const char* status_name(powercut_status status);
+Json traits_json(const powercut_traits& traits);
+
+}  // namespace powercut
+#endif  // POWERCUT_TRACER_RECORD_TARGET_LIBRARY_H_

@@ -1,0 +1,79 @@
+#include "tracer/view/open_trace.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/json_field.h"
+#include "base/user_file.h"
+
+namespace powercut {
+namespace {
+
+constexpr const char* kAgain = "Record it again with 'powercut record'.";
+
+uint64_t place(const JsonField& field) {
+  const uint64_t out = field.number();
+  if (out > TraceRules::kMostSpace / 2) throw field.wrong("a place that a machine of today can map");
+  return out;
+}
+
+// Whole lines: a store may reach into the last one of a file of any size.
+uint64_t lines_up(uint64_t size) { return (size + kLineSize - 1) / kLineSize * kLineSize; }
+
+// The parts that commands take fields of by name, with the types that they take them for granted to have.
+void check_shape(const JsonField& metadata) {
+  // A field that is there and null is none of these, either.
+  const auto there = [](const JsonField& object, const char* name) { return object.json().contains(name); };
+  for (const char* part : {"plan", "target", "pool", "program", "edits"}) {
+    if (there(metadata, part) && !metadata[part].json().is_object()) throw metadata[part].wrong("an object");
+  }
+  if (there(metadata, "target") && there(metadata["target"], "build_id")) metadata["target"]["build_id"].text();
+  if (there(metadata, "pool") && there(metadata["pool"], "size")) metadata["pool"]["size"].number();
+  if (!there(metadata, "edits")) return;
+  const JsonField edits = metadata["edits"];
+  edits.only({"edits", "dropped", "inserted", "moved", "recovery"});
+  for (const char* count : {"edits", "dropped", "inserted", "moved"}) {
+    if (there(edits, count)) edits[count].number();
+  }
+  if (there(edits, "recovery")) edits["recovery"].items();
+}
+
+TraceRules rules_of(const JsonField& metadata) {
+  check_shape(metadata);
+  std::optional<uint64_t> space;
+  if (metadata.has("pool") && metadata["pool"].has("size")) space = lines_up(place(metadata["pool"]["size"]));
+  if (metadata.has("plan")) {
+    const JsonField scenario = metadata["plan"]["scenario"];
+    const JsonField size = scenario["pool_size"];
+    if (space && *space != lines_up(place(size))) throw size.wrong("the size of 'pool', " + std::to_string(*space));
+    return TraceRules(place(size), RecordSizes{scenario["key_size"].number(), scenario["value_size"].number()});
+  }
+  if (metadata.has("program") && metadata["program"].has("pools")) {
+    for (const JsonField& pool : metadata["program"]["pools"].items()) {
+      space = std::max(space.value_or(0), place(pool["offset"]) + lines_up(place(pool["size"])));
+    }
+  }
+  return TraceRules(space.value_or(TraceRules::kMostSpace));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<TraceReader>> open_trace(const std::string& trace) {
+  TraceError error;
+  auto reader = TraceReader::open(trace, &error);
+  if (reader == nullptr) return usage_error(error);
+  const Json metadata = parse_json(reader->metadata());
+  // What other tools write need not be ours to understand.
+  if (!metadata.is_object()) {
+    reader->hold_to(TraceRules(TraceRules::kMostSpace));
+    return reader;
+  }
+  try {
+    reader->hold_to(rules_of(JsonField(metadata, "")));
+  } catch (const Malformed& malformed) {
+    return usage_error("the trace's metadata: " + malformed.at + ": " + malformed.what, trace, kAgain);
+  }
+  return reader;
+}
+
+}  // namespace powercut

@@ -1,0 +1,20 @@
+// The one way from a file to the events of a trace.
+#ifndef POWERCUT_TRACER_VIEW_OPEN_TRACE_H_
+#define POWERCUT_TRACER_VIEW_OPEN_TRACE_H_
+
+#include <memory>
+#include <string>
+
+#include "base/event_stream.h"
+#include "base/result.h"
+#include "tracer/format/reader.h"
+
+namespace powercut {
+
+// A reader at the first event; each process has its own. It is held to what its metadata say of pool, keys and values
+// (tracer/format/trace_rules.h): no event that it yields names a byte outside of the pool. Metadata that contradict
+// themselves are a usage error; those that name no pool leave addresses free, and only printing takes such a trace.
+Result<std::unique_ptr<TraceReader>> open_trace(const std::string& trace);
+
+}  // namespace powercut
+#endif  // POWERCUT_TRACER_VIEW_OPEN_TRACE_H_
