@@ -24,8 +24,8 @@ from powercut.cause.shared_cause import shared
 from powercut.engine import drawing, engine
 from powercut.findings import findings, run_records
 from powercut.findings.bugs import bug_keys
-from powercut.runs import runner
 from powercut.runs.reproduce import load, trace_of_program
+from powercut.runs.run_request import Context
 
 #: Findings that are explained unless --explain says otherwise: of each run, and of one variant of a target.
 DEFAULT_MOST = 3
@@ -58,7 +58,7 @@ class Name:
 class Explainer:
     """Explains the findings of one command's runs: `most` of each, and no more than `most_of_variant` of a variant."""
 
-    context: runner.Context
+    context: Context
     most: int
     most_of_variant: int | None = None
     jobs: int = 1
@@ -166,7 +166,7 @@ def _write_again(file: Path, fields: dict[str, Any]) -> None:
         findings.write_json(file, {**record, **fields})
 
 
-def explained(record: dict[str, Any], *, context: runner.Context, limits: minimise.Limits = LIMITS) -> dict[str, Any]:
+def explained(record: dict[str, Any], *, context: Context, limits: minimise.Limits = LIMITS) -> dict[str, Any]:
     """The fields `minimal` and `cause` of a finding record with its plan. What cannot be had is null or says why."""
     minimal = _minimal(record, context, limits)
     whole = Path(record["trace"]) if record.get("trace") else None
@@ -188,7 +188,7 @@ def explained(record: dict[str, Any], *, context: runner.Context, limits: minimi
     return {"minimal": _drawn(minimal, context) if minimal else None, "cause": cause}
 
 
-def _drawn(minimal: minimise.Minimal, context: runner.Context) -> dict[str, Any]:
+def _drawn(minimal: minimise.Minimal, context: Context) -> dict[str, Any]:
     """The field `minimal`, with the table of its finding."""
     content = minimal.as_json()
     shown = content.get("finding")
@@ -197,7 +197,7 @@ def _drawn(minimal: minimise.Minimal, context: runner.Context) -> dict[str, Any]
     return {**content, "finding": shown}
 
 
-def _minimal(record: dict[str, Any], context: runner.Context, limits: minimise.Limits) -> minimise.Minimal | None:
+def _minimal(record: dict[str, Any], context: Context, limits: minimise.Limits) -> minimise.Minimal | None:
     """A case that does not shrink, or shows something else when it is recorded again, is left as it is."""
     folder = context.out / FOLDER / record["fingerprint"]
     try:
@@ -207,7 +207,7 @@ def _minimal(record: dict[str, Any], context: runner.Context, limits: minimise.L
         return None
 
 
-def explain_file(file: Path, *, context: runner.Context, trusted: bool = False) -> dict[str, Any]:
+def explain_file(file: Path, *, context: Context, trusted: bool = False) -> dict[str, Any]:
     """Explains a finding that lies on disk, and writes it again, as well as the run records beside it."""
     record = load(file, trusted=trusted)
     asked = record

@@ -21,6 +21,7 @@ from powercut.engine.options import Budget, ExploreOptions
 from powercut.findings.findings import FindingStore
 from powercut.program import run as program_run
 from powercut.runs import runner
+from powercut.runs.run_request import Context, Request, Silent
 from powercut.symbols import source
 from powercut.symbols.function_names import function_name
 from powercut.symbols.symbolize import Frame
@@ -82,7 +83,7 @@ def find_cause(
     record: dict[str, Any],
     trace: Path,
     *,
-    context: runner.Context,
+    context: Context,
     folder: Path,
     whole: Path | None = None,
     seconds: float | None = None,
@@ -116,15 +117,13 @@ def _of_no_store(kind: Kind, why: str) -> dict[str, Any]:
 
 
 class _Search:
-    def __init__(
-        self, record: dict[str, Any], trace: Path, context: runner.Context, folder: Path, deadline: Deadline
-    ) -> None:
+    def __init__(self, record: dict[str, Any], trace: Path, context: Context, folder: Path, deadline: Deadline) -> None:
         self.record = record
         self.deadline = deadline
         self.trace = trace
         self.folder = folder
         self.context = replace(
-            context, out=folder, store=FindingStore(folder), listener=runner.Silent(), checkpoints=False, resume=False,
+            context, out=folder, store=FindingStore(folder), listener=Silent(), checkpoints=False, resume=False,
             mark=lambda run: None,
         )  # fmt: skip
         self.program = program_run.of_finding(record) if record.get("program") else None
@@ -321,7 +320,7 @@ class _Search:
         # so the answer does not depend on the machine.
         seconds = self.deadline.left() if self.program else self.deadline.share(SHARE)
         options = replace(options, budget=Budget(executions=BUDGET, seconds=seconds))
-        request = runner.Request(
+        request = Request(
             name="fix",
             slug=f"explored-{self.count}",
             options=options,

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from powercut.engine import events
-from powercut.runs.runner import Listener
+from powercut.runs.run_request import Listener
 from powercut_reports import closing
 
 #: Seconds between two lines without a terminal.

@@ -18,7 +18,7 @@ from powercut.engine.options import ExploreOptions
 from powercut.findings.findings import write_json
 from powercut.runs import batch, requests, runner
 from powercut.runs import outcome as outcomes
-from powercut.runs.runner import Context, Request
+from powercut.runs.run_request import Context, Request
 from powercut.scenarios import catalog, targets
 from powercut.scenarios.scenario import Scenario
 from powercut.scenarios.schema import KnownBug

@@ -29,7 +29,7 @@ from powercut.engine.options import Budget, ExploreOptions
 from powercut.program import program
 from powercut.program.program import Program
 from powercut.runs import requests, runner
-from powercut.runs.runner import Request
+from powercut.runs.run_request import Request
 from powercut.scenarios import scenario, targets
 from powercut_reports import ci, github, junit, markdown, sarif, text
 

@@ -19,7 +19,7 @@ from powercut.engine.options import Budget, ExploreOptions
 from powercut.findings.findings import make_record
 from powercut.minimise.case import Case, plan_of
 from powercut.minimise.same_bug import same_bug
-from powercut.runs.runner import Context
+from powercut.runs.run_request import Context
 from powercut.scenarios.plan import BUG_OPTION
 
 #: Seconds after which an operation of a candidate counts as hanging.

@@ -26,7 +26,7 @@ from powercut.minimise.passes.substitute import substitute
 from powercut.minimise.passes.truncate import truncate
 from powercut.minimise.scenario_text import scenario_text
 from powercut.minimise.search import Search
-from powercut.runs.runner import Context
+from powercut.runs.run_request import Context
 from powercut.scenarios import targets
 from powercut.scenarios.plan import BUG_OPTION, option_values
 

@@ -23,7 +23,7 @@ from powercut.necessity.sites import Site
 from powercut.necessity.verdict import Shown, judge
 from powercut.runs import stopping
 from powercut.runs.applicability import SetAside, set_aside, summary, unjudged
-from powercut.runs.runner import Context, Request
+from powercut.runs.run_request import Context, Request
 
 
 class Progress(Protocol):

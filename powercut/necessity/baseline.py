@@ -10,7 +10,8 @@ from powercut.engine import engine, events, trace_events
 from powercut.findings.findings import make_record
 from powercut.necessity.effects import idle_events
 from powercut.necessity.sites import Finder, Occurrences, Site, in_trace
-from powercut.runs.runner import Context, Request, is_complete, record
+from powercut.runs.run_request import Context, Request
+from powercut.runs.runner import is_complete, record
 
 #: The engine's own limit of one crash point.
 _WATCHDOG_SECONDS = 120.0

@@ -13,7 +13,7 @@ from powercut.findings.findings import canonical_order
 from powercut.necessity.baseline import Baseline, Explored, explore
 from powercut.necessity.effects import unchanged
 from powercut.necessity.sites import Occurrences, Prefix, Site
-from powercut.runs.runner import Context
+from powercut.runs.run_request import Context
 
 _NOWHERE = Occurrences()
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from powercut.base.errors import NotApplicable, PowercutError, UsageError
-from powercut.runs.runner import Request
+from powercut.runs.run_request import Request
 
 
 @dataclass(frozen=True, kw_only=True)

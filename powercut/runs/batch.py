@@ -15,7 +15,8 @@ from powercut.base.errors import PowercutError
 from powercut.runs import rounds
 from powercut.runs.applicability import unjudged
 from powercut.runs.outcome import Outcome, unstarted
-from powercut.runs.runner import Context, Request, run_one
+from powercut.runs.run_request import Context, Request
+from powercut.runs.runner import run_one
 from powercut.runs.stopping import stoppable
 
 

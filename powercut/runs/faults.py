@@ -17,7 +17,7 @@ from powercut.engine import engine, events, options
 from powercut.findings import findings
 from powercut.runs import runner
 from powercut.runs.applicability import WithoutRuns, unjudged
-from powercut.runs.runner import Context, Request
+from powercut.runs.run_request import Context, Request, Silent
 
 FAULTS_VERSION = 1
 #: The kinds of faults, and what each does.
@@ -135,7 +135,7 @@ def _one(
 
 def _explore(traces: Sequence[str], request: Request, context: Context, *, order: int) -> list[dict[str, Any]]:
     """The crash states of the runs whose traces these are, each judged like any other run."""
-    silent = replace(context, listener=runner.Silent())
+    silent = replace(context, listener=Silent())
     return [
         runner.run_one(
             Request(

@@ -6,7 +6,8 @@ from typing import Any
 from powercut.base.exit_codes import ExitCode, worst
 from powercut.findings.collector import INTERRUPTED, blank_run
 from powercut.runs.applicability import WithoutRuns
-from powercut.runs.runner import Request, exit_code
+from powercut.runs.run_request import Request
+from powercut.runs.runner import exit_code
 
 
 @dataclass(kw_only=True)

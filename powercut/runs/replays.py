@@ -14,16 +14,14 @@ import json
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from powercut.base.errors import HarnessError, UsageError
 from powercut.engine import engine, events
 from powercut.engine.options import step_words
 from powercut.findings.failures import Failure, Failures, entry
 from powercut.findings.findings import contradict, make_record
-
-if TYPE_CHECKING:
-    from powercut.runs.runner import Context, Request
+from powercut.runs.run_request import Context, Request
 
 STILL_THERE = "still there"
 GONE = "gone"
@@ -45,8 +43,8 @@ class _Replay:
 class Replays:
     """The replays of one run: `begin` once its trace is there, `settle` once it is explored."""
 
-    request: "Request"
-    context: "Context"
+    request: Request
+    context: Context
     order: int
     #: Of the run in the database.
     name: str

@@ -19,7 +19,8 @@ from powercut.engine import engine, events
 from powercut.engine.options import step_words
 from powercut.findings.findings import FINDING_VERSION
 from powercut.program import run as program_run
-from powercut.runs.runner import Context, record
+from powercut.runs.run_request import Context
+from powercut.runs.runner import record
 
 
 class _Shape(BaseModel):

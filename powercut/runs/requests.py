@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from powercut.base.errors import UsageError
 from powercut.engine.options import ExploreOptions
-from powercut.runs.runner import Request, slug
+from powercut.runs.run_request import Request
+from powercut.runs.runner import slug
 from powercut.scenarios import catalog, plan
 from powercut.scenarios.scenario import Scenario
 from powercut.scenarios.targets import Selection, Target

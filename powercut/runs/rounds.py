@@ -24,7 +24,7 @@ from powercut.engine.options import Budget
 from powercut.findings.findings import contradict
 from powercut.runs import runner
 from powercut.runs.outcome import Outcome, unstarted
-from powercut.runs.runner import Context, Request
+from powercut.runs.run_request import Context, Request
 from powercut.runs.stopping import stoppable
 from powercut.runs.time_shares import TimeShares
 

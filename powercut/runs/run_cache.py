@@ -30,7 +30,8 @@ from powercut.base.user_files import parse_json, text_of
 from powercut.findings.collector import RUN_VERSION
 from powercut.findings.findings import write_text
 from powercut.runs.run_keys import Key, key_of
-from powercut.runs.runner import Request, is_complete
+from powercut.runs.run_request import Request
+from powercut.runs.runner import is_complete
 
 CACHE_VERSION = 1
 LIMIT_BYTES = 256 << 20

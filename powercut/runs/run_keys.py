@@ -14,7 +14,7 @@ from pathlib import Path
 
 from powercut.claims.sheet import applicable, of_run
 from powercut.engine import elf_code
-from powercut.runs.runner import DEFAULT_TRACER, Request
+from powercut.runs.run_request import DEFAULT_TRACER, Request
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,108 +4,23 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from powercut.base.errors import HarnessError, UsageError, unknown_name
 from powercut.base.exit_codes import ExitCode
 from powercut.claims.run import RunClaims, loads_file
 from powercut.engine import engine, events
-from powercut.engine.options import CLAIMS, ExploreOptions
+from powercut.engine.options import CLAIMS
 from powercut.findings import checkpoints, findings
 from powercut.findings.collector import Collector, blank_run
 from powercut.findings.failures import Failures
 from powercut.program import pin, valgrind
 from powercut.program import run as program_run
-from powercut.program.program import Program
 from powercut.runs import replays
-from powercut.scenarios.scenario import Scenario
+from powercut.runs.run_request import DEFAULT_TRACER, Cache, Context, Listener, Request, Silent
 from powercut.symbols.symbolize import Symbolizer
-
-DEFAULT_TRACER = "llvm"
-
-
-class Listener(Protocol):
-    """Hears how the runs get on; called from several threads."""
-
-    def started(self, order: int, name: str) -> None: ...
-    def progressed(self, order: int, progress: events.Progress, found: int) -> None: ...
-    def found(self, order: int, finding: dict[str, Any]) -> None: ...
-    def ended(self, order: int) -> None: ...
-    def announced(self, order: int, sentence: str) -> None: ...
-
-
-class Silent:
-    """A listener that says nothing."""
-
-    def started(self, order: int, name: str) -> None:
-        pass
-
-    def progressed(self, order: int, progress: events.Progress, found: int) -> None:
-        pass
-
-    def found(self, order: int, finding: dict[str, Any]) -> None:
-        pass
-
-    def ended(self, order: int) -> None:
-        pass
-
-    def announced(self, order: int, sentence: str) -> None:
-        pass
-
-
-@dataclass(frozen=True, kw_only=True)
-class Request:
-    """What one run does: `plan` or `program` is recorded and explored, or `trace`, with the recovery of `program`."""
-
-    name: str  # for people: "level:hardened insert"
-    #: For file names, unique within a command; of an explored trace, None: its names are in the trace.
-    slug: str | None
-    options: ExploreOptions
-    plan: dict[str, Any] | None = None
-    #: That the plan is made of, where it is one: it may make claims of its own.
-    scenario: Scenario | None = None
-    program: Program | None = None
-    trace: Path | None = None
-    #: That nobody named: it may turn out not to fit (`applicability`).
-    optional: bool = False
-    #: Whether what is claimed of the target is checked as well.
-    claims: bool = True
-    #: What records `plan`: one of `TRACERS`.
-    tracer: str = DEFAULT_TRACER
-    #: Fields of the run record that are known beforehand.
-    header: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Context:
-    """What the runs of one command share."""
-
-    engine_path: Path
-    out: Path
-    store: findings.FindingStore
-    symbolizer: Symbolizer
-    interrupt: engine.Interrupt = field(default_factory=engine.Interrupt)
-    listener: Listener = field(default_factory=Silent)
-    #: Whether runs keep what is finished on disk, and whether they begin with what an earlier command kept.
-    checkpoints: bool = False
-    resume: bool = False
-    #: Adds to a run record before it is written; called from several threads.
-    mark: Callable[[dict[str, Any]], None] = lambda run: None
-    #: Where earlier runs went wrong; None: neither replayed nor kept.
-    failures: Failures | None = None
-    #: What was judged before, for --since; None: nothing is kept or taken.
-    cache: "Cache | None" = None
-    #: False: a recording is kept for --resume, but no finished chunks of the exploration.
-    chunks: bool = True
-
-
-class Cache(Protocol):
-    """Keeps complete runs by what decided them (`run_cache`); called from several threads."""
-
-    def recall(self, request: Request) -> tuple[dict[str, Any] | None, dict[str, Any] | None]: ...
-    def settled(self, request: Request, run: dict[str, Any]) -> None: ...
 
 
 @contextmanager

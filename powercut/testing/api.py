@@ -19,6 +19,7 @@ from powercut.base.errors import PowercutError, UsageError
 from powercut.engine import options
 from powercut.findings import failures
 from powercut.runs import applicability, batch, requests, runner
+from powercut.runs.run_request import Request
 from powercut.scenarios import targets
 from powercut.testing import drafts, inline, session
 from powercut_reports import text
@@ -253,7 +254,7 @@ class Session:
             step_budget=self.step_budget if step_budget is None else step_budget,
         )
 
-    def _judge(self, wanted: Sequence[runner.Request]) -> Result:
+    def _judge(self, wanted: Sequence[Request]) -> Result:
         distinct = [replace(request, slug=f"{request.slug}{suffix(request.options)}") for request in wanted]
         database = failures.of_folder(self.cache_folder, replay=self.replay)
         with runner.open_context(paths.engine(), self.out, database=database) as context:
@@ -350,7 +351,8 @@ def suffix(used: options.ExploreOptions) -> str:
 
 def current() -> Session:
     """The session of the test that runs; elsewhere, one in `.powercut/`."""
-    return session.given() or Session(out=Path(".powercut"))
+    given: Session | None = session.given()
+    return given or Session(out=Path(".powercut"))
 
 
 def check(target: str, operations: Iterable[object], **chosen: Unpack[CheckOptions]) -> Result:

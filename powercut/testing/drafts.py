@@ -21,7 +21,7 @@ from powercut.engine import engine, events
 from powercut.findings import findings
 from powercut.findings.collector import blank_run
 from powercut.runs import runner
-from powercut.runs.runner import Request
+from powercut.runs.run_request import Context, Request
 from powercut.symbols.symbolize import Symbolizer
 
 #: What the engine says of a workload or a configuration that the target cannot take.
@@ -61,7 +61,7 @@ def judge(request: Request) -> dict[str, Any]:
         raise
 
 
-def _explored(request: Request, context: runner.Context) -> dict[str, Any]:
+def _explored(request: Request, context: Context) -> dict[str, Any]:
     assert request.plan is not None
     run = blank_run({**request.options.described(), **request.header})
     trace = context.out / "example.pct"
@@ -85,11 +85,11 @@ def is_refusal(error: UsageError) -> bool:
 
 
 @cache
-def _bench() -> runner.Context:
+def _bench() -> Context:
     """The scratch folder and the symboliser of this process, until it ends."""
     folder = tempfile.TemporaryDirectory(prefix="powercut-examples-")
     symbolizer = Symbolizer()
     atexit.register(folder.cleanup)
     atexit.register(symbolizer.close)
     out = Path(folder.name)
-    return runner.Context(engine_path=paths.engine(), out=out, store=findings.FindingStore(out), symbolizer=symbolizer)
+    return Context(engine_path=paths.engine(), out=out, store=findings.FindingStore(out), symbolizer=symbolizer)

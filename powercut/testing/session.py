@@ -7,16 +7,13 @@ not import what only crash tests need.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from typing import Any
 
-if TYPE_CHECKING:
-    from powercut.testing.api import Session
-
-_MAKER: ContextVar["Callable[[], Session] | None"] = ContextVar("powercut session", default=None)
+_MAKER: ContextVar[Callable[[], Any] | None] = ContextVar("powercut session", default=None)
 
 
 @contextmanager
-def made_by(maker: "Callable[[], Session]") -> Iterator[None]:
+def made_by(maker: Callable[[], Any]) -> Iterator[None]:
     """Has `maker` called for the session that checks in this context use."""
     token = _MAKER.set(maker)
     try:
@@ -25,7 +22,7 @@ def made_by(maker: "Callable[[], Session]") -> Iterator[None]:
         _MAKER.reset(token)
 
 
-def given() -> "Session | None":
-    """The session of the test that runs; None elsewhere."""
+def given() -> Any:
+    """The `Session` of the test that runs; None elsewhere."""
     maker = _MAKER.get()
     return maker() if maker else None

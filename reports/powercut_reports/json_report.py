@@ -30,8 +30,7 @@ from dataclasses import asdict
 from typing import Any
 
 from powercut_reports.bugs import Bug, bugs
-from powercut_reports.explained import Cause
-from powercut_reports.model import Finding, Hygiene, Run
+from powercut_reports.model import Cause, Finding, Hygiene, Run
 from powercut_reports.parse import parse_run
 from powercut_reports.story import summary_site
 

@@ -9,23 +9,28 @@ from __future__ import annotations
 import shlex
 
 from powercut_reports.drawing import parse_drawing
-from powercut_reports.explained import Cause, Fix, Minimal, MinimalOperation, Place, Recheck
 from powercut_reports.model import (
     VERDICTS,
+    Cause,
     Claim,
     Coverage,
     CrashPoint,
     Fault,
     Finding,
+    Fix,
     Frame,
     Hygiene,
     ImageLine,
+    Minimal,
+    MinimalOperation,
     NestedImage,
     NestedStore,
     NotChecked,
     Operation,
+    Place,
     Pool,
     Program,
+    Recheck,
     Run,
     SourceLine,
     Store,

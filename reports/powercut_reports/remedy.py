@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from powercut_reports import format as fmt
 from powercut_reports import story
 from powercut_reports.drawing import DrawingView, drawing_view
-from powercut_reports.explained import Cause, Fix, Minimal, MinimalOperation, Place, Recheck
 from powercut_reports.film import Film, film, snippet
-from powercut_reports.model import Finding, SourceLine
+from powercut_reports.model import Cause, Finding, Fix, Minimal, MinimalOperation, Place, Recheck, SourceLine
 from powercut_reports.parse import own_frame
 
 _ROLES = {

@@ -11,8 +11,7 @@ from itertools import groupby
 from string import ascii_uppercase
 
 from powercut_reports import format as fmt
-from powercut_reports.explained import Cause
-from powercut_reports.model import Claim, Coverage, CrashPoint, Fault, Finding, NotChecked, Program, Run, Store
+from powercut_reports.model import Cause, Claim, Coverage, CrashPoint, Fault, Finding, NotChecked, Program, Run, Store
 from powercut_reports.parse import own_frame
 
 #: What was lost is what a finding is about, so it comes first.

@@ -17,6 +17,7 @@ from powercut.cause.words import explanation, fix_sentence, sentence
 from powercut.corpus import known_bugs
 from powercut.engine.options import ExploreOptions
 from powercut.runs import runner
+from powercut.runs.run_request import Context, Request
 from powercut.symbols.symbolize import Symbolizer
 from tests.real_engine import require_engine
 
@@ -24,13 +25,13 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(name="context")
-def _context(tmp_path: Path) -> Iterator[runner.Context]:
+def _context(tmp_path: Path) -> Iterator[Context]:
     require_engine()
     with runner.open_context(paths.engine(), tmp_path) as context:
         yield context
 
 
-def finding_of(bug: str, context: runner.Context) -> dict[str, Any]:
+def finding_of(bug: str, context: Context) -> dict[str, Any]:
     """The telling finding of a bug of the gallery, with its plan."""
     scheme = bug.partition("/")[0]
     case = next(
@@ -45,7 +46,7 @@ def finding_of(bug: str, context: runner.Context) -> dict[str, Any]:
     return {**record, "plan": case.request.plan}
 
 
-def cause_of(record: dict[str, Any], context: runner.Context) -> dict[str, Any]:
+def cause_of(record: dict[str, Any], context: Context) -> dict[str, Any]:
     return find_cause(record, Path(record["trace"]), context=context, folder=context.out / "fixed")
 
 
@@ -64,9 +65,7 @@ def cause_of(record: dict[str, Any], context: runner.Context) -> dict[str, Any]:
         ("smartcuckoo/move-forward", "reorder", "smartcuckoo/insert.cc", "smartcuckoo/insert.cc"),
     ],
 )
-def test_a_missing_order_is_named_and_mended(
-    bug: str, fix: str, first: str, second: str, context: runner.Context
-) -> None:
+def test_a_missing_order_is_named_and_mended(bug: str, fix: str, first: str, second: str, context: Context) -> None:
     cause = cause_of(finding_of(bug, context), context)
     assert cause["kind"] == "order"
     assert cause["fix"]["kind"] == fix
@@ -82,7 +81,7 @@ def test_a_missing_order_is_named_and_mended(
 @pytest.mark.parametrize(
     "bug", ["level/log-free-update-two-writes", "level/shrink-two-pointers", "level/undo-log-not-replayed"]
 )
-def test_what_no_flush_can_mend_gets_no_fix(bug: str, context: runner.Context) -> None:
+def test_what_no_flush_can_mend_gets_no_fix(bug: str, context: Context) -> None:
     cause = cause_of(finding_of(bug, context), context)
     assert cause["kind"] == "atomicity"
     assert cause["fix"] is None
@@ -94,9 +93,7 @@ def test_what_no_flush_can_mend_gets_no_fix(bug: str, context: runner.Context) -
     "bug",
     ["level/update-leaves-duplicate", "pfht/erase-first-copy"],
 )
-def test_a_state_that_is_wrong_with_everything_persisted_is_no_matter_of_order(
-    bug: str, context: runner.Context
-) -> None:
+def test_a_state_that_is_wrong_with_everything_persisted_is_no_matter_of_order(bug: str, context: Context) -> None:
     cause = cause_of(finding_of(bug, context), context)
     assert (cause["kind"], cause["first"], cause["fix"]) == ("recovery", None, None)
 
@@ -112,14 +109,14 @@ def test_a_state_that_is_wrong_with_everything_persisted_is_no_matter_of_order(
         ("dash/leaked-segment", "allocator_.Allocate("),
     ],
 )
-def test_the_first_of_two_steps_is_named_to_its_store(bug: str, second: str, context: runner.Context) -> None:
+def test_the_first_of_two_steps_is_named_to_its_store(bug: str, second: str, context: Context) -> None:
     cause = cause_of(finding_of(bug, context), context)
     assert cause["kind"] == "atomicity"
     lines = [line["text"] for frame in cause["second"]["stack"] for line in frame.get("source", ()) if line["focus"]]
     assert any(second in line for line in lines)
 
 
-def test_a_fix_is_judged_by_its_finding_and_not_by_its_invariant(context: runner.Context) -> None:
+def test_a_fix_is_judged_by_its_finding_and_not_by_its_invariant(context: Context) -> None:
     """Two bugs share `recovery-failed`; one `persist` mends the first, and it was called atomicity."""
     library = paths.library_dir() / "regression" / "two_recovery_failures-bug.so"
     session = powercut.Session(out=context.out, nested=0)
@@ -138,21 +135,21 @@ def test_a_fix_is_judged_by_its_finding_and_not_by_its_invariant(context: runner
     assert counts["kind"] == "atomicity" and counts["fix"] is None
 
 
-def test_no_cause_is_stated_from_a_sampled_recheck(context: runner.Context, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_cause_is_stated_from_a_sampled_recheck(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(root_cause, "BUDGET", 1)
     cause = cause_of(finding_of("level/insert-top-token-first", context), context)
     assert (cause["kind"], cause["first"], cause["fix"], cause["recheck"]) == ("unexplained", None, None, None)
     assert "not complete" in cause["explanation"]
 
 
-def test_wrong_from_the_first_crash_point_on_the_operation_that_stored_it_has_returned(context: runner.Context) -> None:
+def test_wrong_from_the_first_crash_point_on_the_operation_that_stored_it_has_returned(context: Context) -> None:
     """The insert lies in a phase that is not explored."""
     cause = cause_of(finding_of("cmap/head-not-flushed", context), context)
     assert (cause["kind"], cause["second"]["role"]) == ("order", "acknowledgement")
     assert cause["second"]["text"] == "an earlier insert returns"
 
 
-def test_a_fix_that_does_not_mend_is_not_believed(context: runner.Context, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fix_that_does_not_mend_is_not_believed(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
     """The fix is judged by exploring the trace with it, whatever the search for the culprits says."""
     record = finding_of("level/insert-top-token-first", context)
 
@@ -166,7 +163,7 @@ def test_a_fix_that_does_not_mend_is_not_believed(context: runner.Context, monke
     assert cause["fix"] is None
 
 
-def test_the_record_keeps_cause_and_minimal_case(context: runner.Context) -> None:
+def test_the_record_keeps_cause_and_minimal_case(context: Context) -> None:
     fields = explain.explained(finding_of("level/header-never-flushed", context), context=context)
     assert fields["cause"]["kind"] == "order"
     assert fields["cause"]["recheck"]["whole"]["held"]
@@ -182,9 +179,7 @@ def test_the_record_keeps_cause_and_minimal_case(context: runner.Context) -> Non
         ("bcht/freed-early", 1),
     ],
 )
-def test_what_mends_the_minimal_case_is_followed_up_on_the_whole_run(
-    bug: str, steps: int, context: runner.Context
-) -> None:
+def test_what_mends_the_minimal_case_is_followed_up_on_the_whole_run(bug: str, steps: int, context: Context) -> None:
     cause = explain.explained(finding_of(bug, context), context=context)["cause"]
     assert cause["kind"] == "order"
     assert cause["fix"]["steps"] == steps
@@ -192,7 +187,7 @@ def test_what_mends_the_minimal_case_is_followed_up_on_the_whole_run(
     assert cause["recheck"]["whole"]["held"]
 
 
-def test_a_cause_that_cannot_be_looked_for_says_why(context: runner.Context, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cause_that_cannot_be_looked_for_says_why(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> dict[str, Any]:
         raise HarnessError("the engine died", where="powercut-engine", next_step="Report this.")
 
@@ -251,7 +246,7 @@ def test_sentences_name_the_end_of_an_operation() -> None:
     assert "told that it is safe" in explanation("order", PLACE, RETURNS, None)
 
 
-def test_a_fix_that_is_not_enough_is_said_to_be(context: runner.Context) -> None:
+def test_a_fix_that_is_not_enough_is_said_to_be(context: Context) -> None:
     del context
     assert "does not mend it" in explanation("order", PLACE, PLACE, {"held": False})
 
@@ -266,12 +261,12 @@ def test_classes_tell_findings_apart_by_what_a_reader_would_call_them() -> None:
     assert root_cause.class_of(record) == ("lost-item", "lookup", "insert", "")
 
 
-def test_no_exploration_takes_all_the_time(context: runner.Context, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_exploration_takes_all_the_time(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
     """A minimal case with thousands of behaviours of one query held up a run for six minutes."""
     asked: list[float | None] = []
     run_one = runner.run_one
 
-    def heard(request: runner.Request, given: runner.Context) -> dict[str, Any]:
+    def heard(request: Request, given: Context) -> dict[str, Any]:
         asked.append(request.options.budget.seconds)
         return run_one(request, given)
 

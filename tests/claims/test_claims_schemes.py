@@ -13,6 +13,7 @@ from powercut.claims.judge import check
 from powercut.claims.run import loads_file
 from powercut.engine.options import ExploreOptions
 from powercut.runs import requests, runner
+from powercut.runs.run_request import Request
 from powercut.scenarios import catalog, plan, targets
 from powercut.scenarios.scenario import Scenario
 from powercut.scenarios.tables import ClaimTable
@@ -90,7 +91,7 @@ def test_a_claim_of_a_scenario_is_checked_and_names_the_fence_too_many(tmp_path:
 def test_an_explored_trace_knows_the_claims_of_its_scheme(tmp_path: Path) -> None:
     (scenario,) = catalog.matching("map_erase")
     first = _run(scenario, "level", "hardened", tmp_path / "run")
-    request = runner.Request(name="trace", slug=None, options=ExploreOptions(), trace=Path(first["trace"]))
+    request = Request(name="trace", slug=None, options=ExploreOptions(), trace=Path(first["trace"]))
     with runner.open_context(paths.engine(), tmp_path / "explore") as context:
         second = runner.run_one(request, context)
     assert second["claims"] == first["claims"] != []

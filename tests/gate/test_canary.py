@@ -15,7 +15,7 @@ from powercut.engine.options import MODELS, STRATEGIES, ExploreOptions
 from powercut.gate import canary
 from powercut.program import program
 from powercut.program.program import Program
-from powercut.runs.runner import Request
+from powercut.runs.run_request import Request
 from tests.real_engine import require_engine
 
 GATE = "text,sarif,junit,github,markdown,json,html"

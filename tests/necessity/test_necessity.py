@@ -20,7 +20,8 @@ from powercut.necessity.effects import idle_events
 from powercut.necessity.sites import Occurrences, Site
 from powercut.necessity.verdict import NECESSARY, NOT_SHOWN, REDUNDANT, Shown, judge
 from powercut.runs import requests
-from powercut.runs.runner import Request, open_context
+from powercut.runs.run_request import Request
+from powercut.runs.runner import open_context
 from powercut.scenarios import catalog, targets
 from tests.real_engine import require_engine
 

@@ -11,7 +11,7 @@ from powercut.cli.main import main
 from powercut.engine.options import Budget, ExploreOptions
 from powercut.runs import batch, rounds, runner
 from powercut.runs.outcome import unstarted
-from powercut.runs.runner import Request
+from powercut.runs.run_request import Request
 from powercut.runs.time_shares import TimeShares
 from tests.real_engine import require_engine
 

@@ -23,7 +23,7 @@ from powercut.cli import output
 from powercut.corpus import known_bugs
 from powercut.engine import options
 from powercut.runs import runner
-from powercut.runs.runner import Request
+from powercut.runs.run_request import Request
 from powercut.scenarios import catalog, plan, targets
 from powercut.scenarios.scenario import Scenario
 from powercut.scenarios.schema import KnownBug, ScenarioFile

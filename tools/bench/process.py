@@ -22,7 +22,7 @@ from powercut.base.errors import HarnessError
 from powercut.engine import engine, events
 from powercut.engine.options import ExploreOptions
 from powercut.runs import runner
-from powercut.runs.runner import Request
+from powercut.runs.run_request import Request
 
 _SAMPLE_SECONDS = 0.1
 _MOST_SHARE = 0.05

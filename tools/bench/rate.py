@@ -14,7 +14,7 @@ from powercut.base import paths
 from powercut.base.errors import HarnessError
 from powercut.engine import options
 from powercut.runs import runner
-from powercut.runs.runner import Request
+from powercut.runs.run_request import Request
 from powercut.scenarios import plan, targets
 from powercut.scenarios.scenario import Scenario
 from powercut.scenarios.schema import ScenarioFile

@@ -14,7 +14,7 @@ from powercut.cli.commands.judge import Gating, errors_reported, judge
 from powercut.engine import options
 from powercut.gate.gate import open_gate
 from powercut.program import program
-from powercut.runs.runner import Request
+from powercut.runs.run_request import Request
 
 
 def register(app: typer.Typer) -> None:

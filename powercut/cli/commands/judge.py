@@ -17,7 +17,8 @@ from powercut.gate import canary
 from powercut.gate.gate import Gate
 from powercut.runs import batch, run_cache
 from powercut.runs.applicability import sentences, summary
-from powercut.runs.runner import Context, Request, open_context
+from powercut.runs.run_request import Context, Request
+from powercut.runs.runner import open_context
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from powercut.program import program
 from powercut.program import tracers as program_tracers
 from powercut.program.program import Program
 from powercut.runs import runner
-from powercut.runs.runner import Request
+from powercut.runs.run_request import Request
 
 Record = Annotated[
     str | None,

@@ -15,6 +15,7 @@ from powercut.findings import findings
 from powercut.program import program
 from powercut.program import record as program_record
 from powercut.runs import runner, stopping
+from powercut.runs.run_request import DEFAULT_TRACER, Context
 from powercut.scenarios import catalog, plan, targets
 from powercut.symbols.symbolize import Symbolizer
 
@@ -118,11 +119,11 @@ def _scenario(target: str | None, scenario: str | None, path: Path, *, seed: int
         toggle=bug.toggle if bug else None,
     )
     with Symbolizer() as symbolizer:
-        context = runner.Context(
+        context = Context(
             engine_path=paths.engine(),
             out=path.parent,
             store=findings.FindingStore(path.parent),
             symbolizer=symbolizer,
         )
         runner.refuse_unknown_tracer(tracer)
-        return runner.record(wanted, path, context=context, tracer=tracer or runner.DEFAULT_TRACER)
+        return runner.record(wanted, path, context=context, tracer=tracer or DEFAULT_TRACER)

@@ -1,0 +1,98 @@
+"""What one run is asked to do, what the runs of a command share, and who hears how they get on."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from powercut.engine import engine, events
+from powercut.engine.options import ExploreOptions
+from powercut.findings import findings
+from powercut.findings.failures import Failures
+from powercut.program.program import Program
+from powercut.scenarios.scenario import Scenario
+from powercut.symbols.symbolize import Symbolizer
+
+DEFAULT_TRACER = "llvm"
+
+
+class Listener(Protocol):
+    """Hears how the runs get on; called from several threads."""
+
+    def started(self, order: int, name: str) -> None: ...
+    def progressed(self, order: int, progress: events.Progress, found: int) -> None: ...
+    def found(self, order: int, finding: dict[str, Any]) -> None: ...
+    def ended(self, order: int) -> None: ...
+    def announced(self, order: int, sentence: str) -> None: ...
+
+
+class Silent:
+    """A listener that says nothing."""
+
+    def started(self, order: int, name: str) -> None:
+        pass
+
+    def progressed(self, order: int, progress: events.Progress, found: int) -> None:
+        pass
+
+    def found(self, order: int, finding: dict[str, Any]) -> None:
+        pass
+
+    def ended(self, order: int) -> None:
+        pass
+
+    def announced(self, order: int, sentence: str) -> None:
+        pass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What one run does: `plan` or `program` is recorded and explored, or `trace`, with the recovery of `program`."""
+
+    name: str  # for people: "level:hardened insert"
+    #: For file names, unique within a command; of an explored trace, None: its names are in the trace.
+    slug: str | None
+    options: ExploreOptions
+    plan: dict[str, Any] | None = None
+    #: That the plan is made of, where it is one: it may make claims of its own.
+    scenario: Scenario | None = None
+    program: Program | None = None
+    trace: Path | None = None
+    #: That nobody named: it may turn out not to fit (`applicability`).
+    optional: bool = False
+    #: Whether what is claimed of the target is checked as well.
+    claims: bool = True
+    #: What records `plan`: one of `TRACERS`.
+    tracer: str = DEFAULT_TRACER
+    #: Fields of the run record that are known beforehand.
+    header: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Context:
+    """What the runs of one command share."""
+
+    engine_path: Path
+    out: Path
+    store: findings.FindingStore
+    symbolizer: Symbolizer
+    interrupt: engine.Interrupt = field(default_factory=engine.Interrupt)
+    listener: Listener = field(default_factory=Silent)
+    #: Whether runs keep what is finished on disk, and whether they begin with what an earlier command kept.
+    checkpoints: bool = False
+    resume: bool = False
+    #: Adds to a run record before it is written; called from several threads.
+    mark: Callable[[dict[str, Any]], None] = lambda run: None
+    #: Where earlier runs went wrong; None: neither replayed nor kept.
+    failures: Failures | None = None
+    #: What was judged before, for --since; None: nothing is kept or taken.
+    cache: "Cache | None" = None
+    #: False: a recording is kept for --resume, but no finished chunks of the exploration.
+    chunks: bool = True
+
+
+class Cache(Protocol):
+    """Keeps complete runs by what decided them (`run_cache`); called from several threads."""
+
+    def recall(self, request: Request) -> tuple[dict[str, Any] | None, dict[str, Any] | None]: ...
+    def settled(self, request: Request, run: dict[str, Any]) -> None: ...
