@@ -184,7 +184,7 @@ TEST(Format, LongStoresAreSplitAtLineBoundaries) {
     EXPECT_EQ(piece.flags, i == 0 ? kStoreMemcall : kStoreMemcall | kStoreContinues) << "one store still";
     at += piece.size;
     if (at != 10100) {
-      EXPECT_EQ(at % layout::kLine, 0u);
+      EXPECT_EQ(at % kLineSize, 0u);
     }
     joined.insert(joined.end(), piece.value.begin(), piece.value.end());
   }

@@ -35,7 +35,6 @@ inline constexpr size_t kMaxStackDepth = 256;
 inline constexpr size_t kMaxModules = 1u << 16;
 inline constexpr size_t kMaxStacks = 1u << 24;
 inline constexpr size_t kMaxStackFrames = 1u << 25;  // summed over all stacks
-inline constexpr size_t kLine = 64;
 // The largest record, rounded up: an operation with key, value and command.
 inline constexpr size_t kMaxRecord = 2 * kMaxOperationBytes + 4 * kMaxText;
 

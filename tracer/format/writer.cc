@@ -261,7 +261,7 @@ void TraceWriter::append(const Event& event) {
   std::span<const uint8_t> rest = event.value;
   while (!rest.empty()) {
     size_t size = rest.size();
-    if (size > kMaxStoreBytes) size = kMaxStoreBytes - (part.addr + kMaxStoreBytes) % kLine;
+    if (size > kMaxStoreBytes) size = kMaxStoreBytes - (part.addr + kMaxStoreBytes) % kLineSize;
     part.value = rest.first(size);
     part.size = size;
     add(part);

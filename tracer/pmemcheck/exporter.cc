@@ -97,7 +97,7 @@ class Export {
       case EventKind::kNtStore:
         return store(event);
       case EventKind::kFlush:
-        return flush(event.addr / kLine * kLine, static_cast<FlushKind>(event.code) == FlushKind::kClflush);
+        return flush(event.addr / kLineSize * kLineSize, static_cast<FlushKind>(event.code) == FlushKind::kClflush);
       case EventKind::kFence:
         add("|FENCE");
         return std::nullopt;
@@ -167,7 +167,8 @@ class Export {
       add(absl::StrCat("|STORE;0x", absl::Hex(base + addr), ";0x", absl::Hex(value), ";0x", absl::Hex(piece), stack));
       done += piece;
     }
-    for (uint64_t line = event.addr / kLine; line <= (event.addr + size - 1) / kLine; ++line) unsaved_.insert(line);
+    for (uint64_t line = event.addr / kLineSize; line <= (event.addr + size - 1) / kLineSize; ++line)
+      unsaved_.insert(line);
     // A non-temporal store needs no flush, but a log has no other way to say that the next fence makes it durable.
     if (event.kind == EventKind::kNtStore) {
       add(absl::StrCat("|FLUSH;0x", absl::Hex(base + event.addr), ";0x", absl::Hex(size)));
@@ -178,7 +179,7 @@ class Export {
   std::optional<std::string> flush(uint64_t offset, bool at_once) {
     const PoolFile* pool = pool_at(offset, 1);
     if (pool == nullptr) return absl::StrCat("a flush at offset 0x", absl::Hex(offset), ", outside every pool");
-    add(absl::StrCat("|FLUSH;0x", absl::Hex(pool->address + (offset - pool->offset)), ";0x", absl::Hex(kLine)));
+    add(absl::StrCat("|FLUSH;0x", absl::Hex(pool->address + (offset - pool->offset)), ";0x", absl::Hex(kLineSize)));
     // As pmemcheck logs clflush, which waits for no fence.
     if (at_once) add("|FENCE");
     return std::nullopt;
@@ -187,7 +188,7 @@ class Export {
   // Everything visible becomes durable.
   std::optional<std::string> cut() {
     for (uint64_t line : unsaved_) {
-      if (std::optional<std::string> wrong = flush(line * kLine, false)) return wrong;
+      if (std::optional<std::string> wrong = flush(line * kLineSize, false)) return wrong;
     }
     if (!unsaved_.empty()) add("|FENCE");
     unsaved_.clear();

@@ -39,7 +39,7 @@ class Import {
       // none.
       const size_t last = page.find_last_not_of('\0');
       if (last == std::string_view::npos) continue;
-      page = page.substr(0, (last / kLine + 1) * kLine);
+      page = page.substr(0, (last / kLineSize + 1) * kLineSize);
       Event event;
       event.kind = EventKind::kStore;
       event.addr = window + at;
@@ -97,7 +97,7 @@ class Import {
         event.addr = *piece.offset;
         event.value = std::span(entry.value).subspan(done, piece.size);
         writer_->append(event);
-        for (uint64_t line = event.addr / kLine; line <= (event.addr + piece.size - 1) / kLine; ++line) {
+        for (uint64_t line = event.addr / kLineSize; line <= (event.addr + piece.size - 1) / kLineSize; ++line) {
           stored_.insert(line);
         }
       }
@@ -114,7 +114,7 @@ class Import {
       const AddressSpace::Piece piece = space_.piece(entry.address + done, size - done);
       if (piece.offset) {
         inside = true;
-        lines(*piece.offset / kLine, (*piece.offset + piece.size - 1) / kLine);
+        lines(*piece.offset / kLineSize, (*piece.offset + piece.size - 1) / kLineSize);
       }
       done += piece.size;
     }
@@ -133,7 +133,7 @@ class Import {
     Event event;
     event.kind = EventKind::kFlush;
     event.code = static_cast<uint8_t>(FlushKind::kClwb);
-    event.addr = line * kLine;
+    event.addr = line * kLineSize;
     writer_->append(event);
   }
 

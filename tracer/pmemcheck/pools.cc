@@ -18,7 +18,7 @@ std::optional<std::string> PoolTable::add(const Entry& entry) {
                         " with the file's offset 0x", absl::Hex(entry.offset));
   }
   // Lines of the file must be lines of memory.
-  if (entry.address % kLine != entry.offset % kLine || entry.address < entry.offset) {
+  if (entry.address % kLineSize != entry.offset % kLineSize || entry.address < entry.offset) {
     return absl::StrCat("a mapping at 0x", absl::Hex(entry.address), " with the file's offset 0x",
                         absl::Hex(entry.offset), ", which splits cache lines");
   }

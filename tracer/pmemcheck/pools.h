@@ -13,7 +13,7 @@
 
 namespace powercut::pmemcheck {
 
-inline constexpr uint64_t kLine = 64, kPage = 4096;
+inline constexpr uint64_t kPage = 4096;
 
 // One file and its window of the trace's offsets, which begins with the first byte of the file.
 struct PoolFile {

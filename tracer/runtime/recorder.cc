@@ -9,7 +9,6 @@
 namespace powercut {
 namespace {
 
-constexpr uint64_t kLine = 64;
 constexpr uint32_t kFlagMask = kStoreAtomic | kStoreMemcall | kStoreRmw | kStoreContinues;
 
 }  // namespace
@@ -67,12 +66,12 @@ void Recorder::store(uint64_t addr, uint64_t size, uint32_t flags, const void* v
   if (offset >= size_) return;
   size = std::min(size, size_ - offset);
   const uint32_t id = stack(pc, frame);
-  if (size <= kLine) {
+  if (size <= kLineSize) {
     append_store(addr, size, flags, bytes, id);
     return;
   }
   while (size != 0) {
-    const uint64_t piece = std::min(size, kLine - addr % kLine);
+    const uint64_t piece = std::min(size, kLineSize - addr % kLineSize);
     append_store(addr, piece, flags, bytes, id);
     flags |= POWERCUT_STORE_CONTINUES;
     addr += piece;
@@ -83,15 +82,15 @@ void Recorder::store(uint64_t addr, uint64_t size, uint32_t flags, const void* v
 
 void Recorder::flush(uint64_t addr, uint32_t kind, const void* pc, const void* frame) {
   // The line, not the byte: a flush of an address before the pool may still be of its first line.
-  const uint64_t line = addr & ~(kLine - 1);
-  if (line + kLine <= base_ || line >= base_ + size_) return;
+  const uint64_t line = addr & ~(kLineSize - 1);
+  if (line + kLineSize <= base_ || line >= base_ + size_) return;
   Event event;
   event.kind = EventKind::kFlush;
   event.code = static_cast<uint8_t>(kind);
   event.thread = thread_;
   event.stack = stack(pc, frame);
   event.addr = line < base_ ? 0 : line - base_;
-  event.size = kLine;
+  event.size = kLineSize;
   append(event);
 }
 
@@ -158,7 +157,7 @@ powercut_sink Recorder::sink() {
 }
 
 powercut_window Recorder::store_window() const {
-  const uint64_t before = std::min(base_, kLine - 1);
+  const uint64_t before = std::min(base_, kLineSize - 1);
   return {base_ - before, size_ + before};
 }
 

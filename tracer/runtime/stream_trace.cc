@@ -13,7 +13,6 @@
 namespace powercut::runtime {
 namespace {
 
-constexpr uint64_t kLine = 64;
 constexpr size_t kBuffer = 1 << 20;
 // More would say nothing new.
 constexpr uint32_t kMostTold = 4;
@@ -67,7 +66,7 @@ StreamTrace::StreamTrace(std::string path, std::string_view pool_files)
 powercut_window StreamTrace::window() const {
   if (ranges_->span == 0) return {0, 0};
   // A store that begins before the first range may reach into it.
-  const uint64_t before = std::min(ranges_->low, kLine - 1);
+  const uint64_t before = std::min(ranges_->low, kLineSize - 1);
   return {ranges_->low - before, ranges_->span + before};
 }
 
@@ -169,7 +168,7 @@ void StreamTrace::rmw_end(uint64_t addr, uint64_t size, uint32_t stored, const v
 
 void StreamTrace::flush(uint64_t addr, uint32_t kind, const void* pc, const void* frame) {
   uint64_t begin = 0;
-  if (powercut_ranges_clip(ranges_.get(), addr & ~(kLine - 1), kLine, &begin) == 0) return;
+  if (powercut_ranges_clip(ranges_.get(), addr & ~(kLineSize - 1), kLineSize, &begin) == 0) return;
   powercut_stream_flush_line(&stream_, site(pc, frame), kind, addr);
 }
 

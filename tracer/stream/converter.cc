@@ -13,7 +13,7 @@
 namespace powercut {
 namespace {
 
-constexpr uint64_t kLine = 64, kPage = 4096;
+constexpr uint64_t kPage = 4096;
 
 uint64_t pages(uint64_t size) { return (size + kPage - 1) & ~(kPage - 1); }
 
@@ -29,8 +29,8 @@ class Converter {
   void content(const StreamRecord& record) {
     if (!survey_.pools[record.pool].used) return;
     // By lines, those of zeros left out: the pool is zeroed.
-    for (size_t at = 0; at < record.bytes.size(); at += kLine) {
-      const std::span<const uint8_t> line = record.bytes.subspan(at, std::min(kLine, record.bytes.size() - at));
+    for (size_t at = 0; at < record.bytes.size(); at += kLineSize) {
+      const std::span<const uint8_t> line = record.bytes.subspan(at, std::min(kLineSize, record.bytes.size() - at));
       if (std::ranges::all_of(line, [](uint8_t byte) { return byte == 0; })) continue;
       store_at(record.pool, record.address + at, line, {}, 0);
     }
@@ -81,7 +81,7 @@ class Converter {
   // Rounds of a string instruction are gathered here until a line is full or something else happens.
   bool joins(uint64_t at, const StreamRecord& record) const {
     return !piece_.empty() && (record.flags & kPowercutStoreContinues) != 0 &&
-           record.site.thread == piece_site_.thread && at == piece_at_ + piece_.size() && at % kLine != 0;
+           record.site.thread == piece_site_.thread && at == piece_at_ + piece_.size() && at % kLineSize != 0;
   }
   void append(const Event& event) {
     last_ = event.kind;
@@ -118,7 +118,7 @@ void Converter::append_store(uint64_t at, std::span<const uint8_t> bytes, powerc
   event.size = bytes.size();
   event.value = bytes;
   append(event);
-  for (uint64_t line = at / kLine; line <= (at + bytes.size() - 1) / kLine; ++line) {
+  for (uint64_t line = at / kLineSize; line <= (at + bytes.size() - 1) / kLineSize; ++line) {
     if (survey_.has_syncs) unsynced_.insert(line);
     if (survey_.has_shrinks) written_.insert(line);
   }
@@ -126,12 +126,12 @@ void Converter::append_store(uint64_t at, std::span<const uint8_t> bytes, powerc
 
 void Converter::store(uint64_t at, std::span<const uint8_t> bytes, powercut_site site, uint16_t flags) {
   if (bytes.empty()) return;
-  if (bytes.size() <= kLine) {
+  if (bytes.size() <= kLineSize) {
     append_store(at, bytes, site, flags);
     return;
   }
   while (!bytes.empty()) {
-    const size_t piece = std::min<uint64_t>(bytes.size(), kLine - at % kLine);
+    const size_t piece = std::min<uint64_t>(bytes.size(), kLineSize - at % kLineSize);
     append_store(at, bytes.first(piece), site, flags);
     flags |= kPowercutStoreContinues;
     at += piece;
@@ -148,8 +148,8 @@ void Converter::write_piece() {
 void Converter::flush_at(uint64_t at, powercut_site site, uint8_t kind) {
   Event event = event_of(EventKind::kFlush, site);
   event.code = kind;
-  event.addr = at / kLine * kLine;
-  event.size = kLine;
+  event.addr = at / kLineSize * kLineSize;
+  event.size = kLineSize;
   append(event);
 }
 
@@ -163,9 +163,9 @@ void Converter::sync(const StreamRecord& record) {
   const StreamPool& pool = survey_.pools[record.pool];
   const uint64_t most = pool.window - std::min(pool.window, record.address);
   const uint64_t begin = pool.offset + record.address, end = begin + std::min(most, record.length);
-  auto line = unsynced_.lower_bound(begin / kLine);
-  while (line != unsynced_.end() && *line * kLine < end) {
-    flush_at(*line * kLine, record.site, kPowercutClwb);
+  auto line = unsynced_.lower_bound(begin / kLineSize);
+  while (line != unsynced_.end() && *line * kLineSize < end) {
+    flush_at(*line * kLineSize, record.site, kPowercutClwb);
     line = unsynced_.erase(line);
   }
   fence(record.site, kPowercutSfence);
@@ -176,21 +176,21 @@ void Converter::resize(const StreamRecord& record) {
   if (record.address >= before) return;
   const StreamPool& pool = survey_.pools[record.pool];
   const uint64_t begin = pool.offset + record.address, end = pool.offset + pool.window;
-  static constexpr std::array<uint8_t, kLine> kZeros{};
+  static constexpr std::array<uint8_t, kLineSize> kZeros{};
   std::vector<uint64_t> lines;
-  for (auto line = written_.lower_bound(begin / kLine); line != written_.end() && *line * kLine < end; ++line) {
+  for (auto line = written_.lower_bound(begin / kLineSize); line != written_.end() && *line * kLineSize < end; ++line) {
     lines.push_back(*line);
   }
   if (lines.empty()) return;
   // A crash leaves the file as it was, stores of its own that were on their way included, or without what was cut off;
   // no file system leaves a mixture of both. So the last crash point before is here, where the first of these flushes
   // takes something away (the later ones see fewer images of the same), and none comes before all lines are zeros.
-  for (const uint64_t line : lines) flush_at(line * kLine, record.site, kPowercutClflush);
+  for (const uint64_t line : lines) flush_at(line * kLineSize, record.site, kPowercutClflush);
   if (!survey_.has_phases) phase("the file is cut off", false);
   for (const uint64_t line : lines) {
-    const uint64_t from = std::max(begin, line * kLine);
-    append_store(from, std::span(kZeros).first((line + 1) * kLine - from), record.site, 0);
-    flush_at(line * kLine, record.site, kPowercutClflush);
+    const uint64_t from = std::max(begin, line * kLineSize);
+    append_store(from, std::span(kZeros).first((line + 1) * kLineSize - from), record.site, 0);
+    flush_at(line * kLineSize, record.site, kPowercutClflush);
   }
   if (!survey_.has_phases) phase("run", true);
 }
@@ -244,9 +244,9 @@ void Converter::add(const StreamRecord& record) {
       powercut_ranges_unmap(ranges_.get(), record.address, record.length);
       break;
     case kPowercutFlush: {
-      const uint64_t line = record.address & ~(kLine - 1);
+      const uint64_t line = record.address & ~(kLineSize - 1);
       uint64_t begin = 0;
-      if (powercut_ranges_clip(ranges_.get(), line, kLine, &begin) == 0) break;
+      if (powercut_ranges_clip(ranges_.get(), line, kLineSize, &begin) == 0) break;
       flush_at(*place(begin), record.site, record.code);
       break;
     }

@@ -10,33 +10,33 @@ void NormalForm::store(const Event& event) {
   ++order_;
   for (size_t i = 0; i < event.value.size(); ++i) {
     uint64_t addr = event.addr + i;
-    uint64_t base = addr / kLine * kLine;
+    uint64_t base = addr / kLineSize * kLineSize;
     Line& line = lines_[base];
     Byte byte{order_, event.value[i]};
-    line.visible[addr % kLine] = byte;
+    line.visible[addr % kLineSize] = byte;
     if (event.kind == EventKind::kNtStore) {
       threads_[event.thread].streamed.emplace_back(addr, byte);
     } else {
-      line.cached[addr % kLine] = byte;
+      line.cached[addr % kLineSize] = byte;
     }
     changed_.insert(base);
   }
 }
 
 void NormalForm::raise(uint64_t addr, const Byte& byte) {
-  Byte& floor = lines_[addr / kLine * kLine].floor[addr % kLine];
+  Byte& floor = lines_[addr / kLineSize * kLineSize].floor[addr % kLineSize];
   // Floors only rise: a fence never un-persists.
   if (byte.order <= floor.order) return;
   floor = byte;
-  changed_.insert(addr / kLine * kLine);
+  changed_.insert(addr / kLineSize * kLineSize);
 }
 
 void NormalForm::raise(uint64_t line, const Content& content) {
-  for (uint64_t i = 0; i < kLine; ++i) raise(line + i, content[i]);
+  for (uint64_t i = 0; i < kLineSize; ++i) raise(line + i, content[i]);
 }
 
 void NormalForm::flush(const Event& event) {
-  uint64_t base = event.addr / kLine * kLine;
+  uint64_t base = event.addr / kLineSize * kLineSize;
   auto line = lines_.find(base);
   if (line == lines_.end()) return;
   // Copied: raise() looks the line up again.
@@ -58,9 +58,9 @@ void NormalForm::fence(uint32_t thread) {
 std::string NormalForm::changes() {
   std::string text;
   for (uint64_t base : changed_) {
-    std::array<uint8_t, kLine> visible, floor;
+    std::array<uint8_t, kLineSize> visible, floor;
     const Line& line = lines_[base];
-    for (uint64_t i = 0; i < kLine; ++i) {
+    for (uint64_t i = 0; i < kLineSize; ++i) {
       visible[i] = line.visible[i].value;
       floor[i] = line.floor[i].value;
     }

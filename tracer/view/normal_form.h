@@ -33,13 +33,12 @@ class NormalForm {
   std::string add(const Event& event);
 
  private:
-  static constexpr uint64_t kLine = 64;
   // `order` is the number of the store that wrote a byte; 0 is the zeroed pool.
   struct Byte {
     uint64_t order = 0;
     uint8_t value = 0;
   };
-  using Content = std::array<Byte, kLine>;
+  using Content = std::array<Byte, kLineSize>;
   struct Line {
     Content visible, cached, floor;  // cached: visible without non-temporal stores, which no flush covers
   };
