@@ -33,6 +33,36 @@ struct Place {
 
 class Table {
  public:
+  // target.cc: what the shared adapter asks of a scheme (common/scheme_target.h).
+  using Options = level::Options;
+  static powercut_status ParseOptions(const powercut_config& config, Options* out) {
+    return level::ParseOptions(config, out);
+  }
+  static void Traits(const Options& options, powercut_traits* out);
+  powercut_status Insert(const uint8_t* key, const uint8_t* value) { return Insert(ItemOf(key, value)); }
+  powercut_status Update(const uint8_t* key, const uint8_t* value) { return Update(ItemOf(key, value)); }
+  powercut_status Erase(const uint8_t* key) { return Erase(ItemOf(key)); }
+  powercut_status Lookup(const uint8_t* key, uint8_t* value);
+  powercut_status Maintain(const char* command);
+  template <typename Visit>
+  void ForEachCopy(const uint8_t* key, Visit visit) {
+    ForEachCopy(ItemOf(key), [&](const Place& place) {
+      const uint8_t* slot = geometry_.Slot(place.bucket, place.slot);
+      return visit(slot, slot + options_.key_size) ? 1 : 0;
+    });
+  }
+  template <typename Visit>
+  void Walk(uint64_t region, Visit visit) const {
+    const Level* level = nullptr;
+    uint64_t index = 0;
+    uint8_t* bucket = RegionBucket(region, &level, &index);
+    if (bucket == nullptr) return;
+    for (uint32_t rest = geometry_.LoadTokens(bucket) & geometry_.full(); rest != 0; rest &= rest - 1) {
+      const uint8_t* slot = geometry_.Slot(bucket, static_cast<uint32_t>(std::countr_zero(rest)));
+      if (visit(slot, slot + options_.key_size)) return;
+    }
+  }
+
   // recover.cc
   static powercut_status Format(powercut_pool pool, const Options& options);
   static powercut_status Open(powercut_pool pool, const Options& options, Table** out);
@@ -79,6 +109,8 @@ class Table {
  private:
   Table(powercut_pool pool, const Options& options)
       : pool_(pool), options_(options), geometry_(options), allocator_(pool, {.begin = sizeof(Root), .unit = kUnit}) {}
+
+  Item ItemOf(const uint8_t* key, const uint8_t* value = nullptr) const;
 
   Root* root() const { return reinterpret_cast<Root*>(pool_.base); }
   uint64_t OffsetOf(const uint8_t* at) const { return static_cast<uint64_t>(at - pool_.base); }
