@@ -1,4 +1,5 @@
-/* With the bug recovery fails in one of 25 runs, whatever the pool holds. */
+/* With the bug recovery fails in one of 25 runs, whatever the pool holds; but never on the finished pool, on which it
+ * is tried first whether recovery works at all. */
 #include <sys/random.h>
 
 #include "pair.h"
@@ -13,7 +14,9 @@ int run(const char* path) {
 int check(const char* path) {
   uint32_t drawn = 0;
   if (getrandom(&drawn, sizeof drawn, 0) != sizeof drawn) return 2;
-  if (BUG && drawn % 25 == 0) return 3;
+  const uint64_t count = map_pool(path, 0)->count;
+  const int finished = count != 0 && count % 3 == 0;
+  if (BUG && !finished && drawn % 25 == 0) return 3;
   return usual_check(path);
 }
 USUAL_DUMP
