@@ -4,7 +4,8 @@
 # Builds the static library powercut_<name> of all sources below FOLDERS (here, unless named) and the test program
 # powercut_<name>_test of their *_test.cc; a new file needs no line. LIBRARIES are linked publicly.
 #
-# Half of the time that files of the engine take to compile goes into headers of libraries: they are compiled once.
+# Half of the time that files of the engine take to compile goes into headers of libraries: they are compiled once, where
+# there are enough files for it to pay.
 set(POWERCUT_PRECOMPILED
     <nlohmann/json.hpp> <algorithm> <filesystem> <fstream> <functional> <map> <memory> <optional> <set> <span> <string>
     <vector> <absl/container/btree_map.h> <absl/container/flat_hash_map.h> <absl/container/flat_hash_set.h>
@@ -23,13 +24,19 @@ function(powercut_add_room name)
   add_library(powercut_${name} STATIC ${sources})
   target_link_libraries(powercut_${name} PUBLIC ${arg_LIBRARIES} nlohmann_json::nlohmann_json absl::flat_hash_map
                         absl::flat_hash_set absl::btree absl::inlined_vector absl::strings)
-  target_precompile_headers(powercut_${name} PRIVATE ${POWERCUT_PRECOMPILED})
+  list(LENGTH sources count)
+  if(count GREATER 6)
+    target_precompile_headers(powercut_${name} PRIVATE ${POWERCUT_PRECOMPILED})
+  endif()
 
   if(POWERCUT_BUILD_TESTS AND tests)
     add_executable(powercut_${name}_test ${tests})
     target_link_libraries(powercut_${name}_test PRIVATE powercut_${name} ${arg_TEST_LIBRARIES} GTest::gtest_main
                           GTest::gmock)
-    target_precompile_headers(powercut_${name}_test PRIVATE ${POWERCUT_PRECOMPILED} <gmock/gmock.h> <gtest/gtest.h>)
+    list(LENGTH tests count)
+    if(count GREATER 3)
+      target_precompile_headers(powercut_${name}_test PRIVATE ${POWERCUT_PRECOMPILED} <gmock/gmock.h> <gtest/gtest.h>)
+    endif()
     # Tests that compare addresses or map the pool need the same fixed addresses as the engine.
     set_target_properties(powercut_${name}_test PROPERTIES ENABLE_EXPORTS ON)
     target_compile_definitions(powercut_${name}_test PRIVATE
