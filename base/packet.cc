@@ -38,10 +38,12 @@ std::optional<Packet> PacketParser::next() {
   const std::string_view line = rest.substr(0, end);
   const size_t first = line.find(' '), last = line.rfind(' ');
   uint64_t size = 0;
-  const auto size_is_good = [&] {
-    return std::from_chars(line.data() + first + 1, line.data() + last, size).ptr == line.data() + last;
-  };
-  if (first == last || !size_is_good()) {
+  bool good = first != last;
+  if (good) {
+    const char* size_end = line.data() + last;
+    good = std::from_chars(line.data() + first + 1, size_end, size).ptr == size_end;
+  }
+  if (!good) {
     damaged_ = true;
     return std::nullopt;
   }

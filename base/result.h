@@ -33,7 +33,7 @@ inline EngineError usage_error(std::string what, std::string where, std::string 
 inline EngineError harness_error(std::string what, std::string where, std::string next) {
   return {ErrorKind::kHarness, std::move(what), std::move(where), std::move(next)};
 }
-// Of an error of a room below, which knows no exit codes.
+// For errors of rooms that know no exit codes, such as TraceError.
 template <typename Error>
 EngineError usage_error(const Error& error) {
   return usage_error(error.what, error.where, error.next);

@@ -42,10 +42,6 @@ function(powercut_add_room name)
     target_compile_definitions(powercut_${name}_test PRIVATE
                                POWERCUT_TEST_LIBRARIES="${PROJECT_BINARY_DIR}/lib/test"
                                POWERCUT_TEST_ENGINE="${PROJECT_BINARY_DIR}/bin/powercut-engine")
-    set(properties ${arg_TEST_PROPERTIES})
-    if(properties)
-      list(PREPEND properties PROPERTIES)
-    endif()
-    gtest_discover_tests(powercut_${name}_test DISCOVERY_TIMEOUT 60 ${properties})
+    gtest_discover_tests(powercut_${name}_test DISCOVERY_TIMEOUT 60 PROPERTIES ${arg_TEST_PROPERTIES})
   endif()
 endfunction()

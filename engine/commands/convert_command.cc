@@ -58,8 +58,9 @@ void take_as_stored(const StreamPool& pool, uint32_t number, PoolShadow* shadow)
   for (const auto& [begin, end] : pool.disowned) {
     file.clear();
     file.seekg(static_cast<std::streamoff>(begin));
-    for (uint64_t at = begin; file && at < std::min(end, pool.window); at += bytes.size()) {
-      file.read(bytes.data(), static_cast<std::streamsize>(std::min(bytes.size(), std::min(end, pool.window) - at)));
+    const uint64_t last = std::min(end, pool.window);
+    for (uint64_t at = begin; file && at < last; at += bytes.size()) {
+      file.read(bytes.data(), static_cast<std::streamsize>(std::min(bytes.size(), last - at)));
       shadow->store(number, at, {reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<size_t>(file.gcount())});
     }
   }

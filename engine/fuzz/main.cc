@@ -56,8 +56,8 @@ std::string content_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Exploration that ends soon, whatever the trace holds: what one mutant in a hundred could do for seconds, on and on, a
-// thousand others do in that time.
+// An exploration that ends soon, whatever the trace holds. One mutant in a hundred would branch for seconds; the others
+// need that time.
 std::vector<std::string> briefly(const std::string& command, const std::string& trace) {
   // clang-format off
   return {command, "--trace", trace, "--jobs", "1", "--nested", "1",

@@ -17,7 +17,7 @@ from powercut.cause.explain import explained
 from powercut.engine.options import ExploreOptions
 from powercut.findings.findings import write_json
 from powercut.runs import batch, requests, runner
-from powercut.runs import outcome as outcomes
+from powercut.runs.outcome import Outcome
 from powercut.runs.run_request import Context, Request
 from powercut.scenarios import catalog, targets
 from powercut.scenarios.scenario import Scenario
@@ -45,7 +45,7 @@ class Verdict:
 
     bugs: list[dict[str, Any]] = field(default_factory=list)
     known_good: list[dict[str, Any]] = field(default_factory=list)
-    outcome: outcomes.Outcome
+    outcome: Outcome
 
     def as_json(self) -> dict[str, Any]:
         """The object that `powercut known-bugs --json` prints."""

@@ -135,9 +135,9 @@ def test_a_blocked_recovery_is_waited_for_once(tmp_path: Path) -> None:
     """It took 120 s for each crash point, twice."""
     import powercut
 
-    heard: list[powercut.testing.api.Result] = []
+    heard: list[powercut.Result] = []
     session = powercut.Session(out=tmp_path, heard=heard.append, watchdog=1.0)
     begun = time.monotonic()
-    with pytest.raises(powercut.testing.api.UnknownError, match="given up"):
+    with pytest.raises(powercut.UnknownError, match="given up"):
         session.check(str(library("recovery_blocks")), [("insert", key) for key in range(1, 11)])
     assert time.monotonic() - begun < 40

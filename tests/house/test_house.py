@@ -114,7 +114,8 @@ def test_links_and_paths_in_documents_exist(document: str) -> None:
         assert ((ROOT / document).parent / link).exists(), f"{document}: dead link {link}"
     # Paths in backticks with a folder and a suffix, without placeholders.
     for path in re.findall(
-        r"`((?:tracer|targets|replayer|checker|powercut|tests|scenarios|reports|tools|docs)/[\w./-]+\.\w+)`", text
+        r"`((?:base|tracer|targets|replayer|checker|engine|powercut|tests|scenarios|reports|tools|docs)/[\w./-]+\.\w+)`",
+        text,
     ):
         headers = ROOT / "targets" / "include"  # `powercut/target.h` is named as one includes it
         assert (ROOT / path).exists() or (headers / path).exists(), f"{document}: {path} does not exist"

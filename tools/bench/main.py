@@ -136,7 +136,3 @@ def main(argv: Sequence[str] | None = None) -> int:
     if given.json:
         output.print_json(all_values)
     return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
