@@ -1,7 +1,9 @@
 // `powercut-engine export-pmemcheck`: a trace becomes a store log that pmreorder replays.
+#include <limits>
 #include <memory>
 
 #include "base/event_stream.h"
+#include "base/json_field.h"
 #include "base/user_file.h"
 #include "checker/findings/finding.h"
 #include "engine/commands.h"
@@ -24,14 +26,17 @@ std::optional<EngineError> read_symbols(const std::string& path, pmemcheck::Fram
   if (file == nullptr) return usage_error(error);
   const Json symbols = parse_json(file->bytes());
   try {
-    if (!symbols.is_array())
-      return usage_error("this is no list of [module, offset, [text, …]]", path, "Leave --symbols out.");
-    for (const Json& frame : symbols) {
-      (*texts)[{frame.at(0).get<uint32_t>(), frame.at(1).get<uint64_t>()}] =
-          frame.at(2).get<std::vector<std::string>>();
+    for (const JsonField& symbol : JsonField(symbols, "").items()) {
+      const std::vector<JsonField> parts = symbol.items();
+      if (parts.size() != 3 || parts[0].number() > std::numeric_limits<uint32_t>::max()) {
+        throw symbol.wrong("[module, offset, [text, …]]");
+      }
+      std::vector<std::string>& texts_here = (*texts)[{static_cast<uint32_t>(parts[0].number()), parts[1].number()}];
+      texts_here.clear();
+      for (const JsonField& text : parts[2].items()) texts_here.push_back(text.text());
     }
-  } catch (const Json::exception&) {
-    return usage_error("this is no list of [module, offset, [text, …]]", path, "Leave --symbols out.");
+  } catch (const Malformed& malformed) {
+    return usage_error("no list of symbols: " + malformed.at + ": " + malformed.what, path, "Leave --symbols out.");
   }
   return std::nullopt;
 }

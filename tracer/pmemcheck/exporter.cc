@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/json_field.h"
+#include "base/user_file.h"
 #include "tracer/format/reader.h"
 #include "tracer/pmemcheck/frames.h"
 #include "tracer/pmemcheck/log_writer.h"
@@ -30,24 +31,28 @@ const char* name_of(OpKind kind) {
 bool is_store(const Event& event) { return event.kind == EventKind::kStore || event.kind == EventKind::kNtStore; }
 
 // Of the metadata: the files of a program trace; for a trace of a target, one pool without a path.
-std::variant<std::vector<PoolFile>, TraceError> pools_of(const TraceReader& reader, const std::string& trace) {
-  using Json = nlohmann::json;
+std::vector<PoolFile> pools_in(const JsonField& metadata) {
   std::vector<PoolFile> pools;
-  const Json metadata = Json::parse(reader.metadata(), nullptr, false);
+  if (!metadata.has("program")) {
+    const JsonField pool = metadata["pool"];
+    return {{.size = pool["size"].number(), .address = pool["base"].number()}};
+  }
+  for (const JsonField& pool : metadata["program"]["pools"].items()) {
+    pools.push_back({.path = pool["path"].text(),
+                     .offset = pool["offset"].number(),
+                     .size = pool["size"].number(),
+                     .address = pool["address"].number()});
+  }
+  return pools;
+}
+
+std::variant<std::vector<PoolFile>, TraceError> pools_of(const TraceReader& reader, const std::string& trace) {
+  const Json metadata = parse_json(reader.metadata());
+  std::vector<PoolFile> pools;
   try {
-    if (metadata.contains("program")) {
-      for (const Json& pool : metadata.at("program").at("pools")) {
-        pools.push_back({.path = pool.at("path").get<std::string>(),
-                         .offset = pool.at("offset").get<uint64_t>(),
-                         .size = pool.at("size").get<uint64_t>(),
-                         .address = pool.at("address").get<uint64_t>()});
-      }
-    } else {
-      const Json& pool = metadata.at("pool");
-      pools.push_back({.size = pool.at("size").get<uint64_t>(), .address = pool.at("base").get<uint64_t>()});
-    }
-  } catch (const Json::exception&) {
-    return TraceError{"the trace does not say where its pools lie", trace,
+    pools = pools_in({metadata, ""});
+  } catch (const Malformed& malformed) {
+    return TraceError{"the trace does not say where its pools lie: " + malformed.at + ": " + malformed.what, trace,
                       "Record it again with this version of powercut."};
   }
   for (const PoolFile& pool : pools) {

@@ -1,5 +1,6 @@
 // log → trace → log, over generated logs: with and without stacks, and with markers.
 #include <absl/strings/str_cat.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -15,6 +16,7 @@ using testing::events_of;
 using testing::exported;
 using testing::Folder;
 using testing::import_text;
+using ::testing::HasSubstr;
 
 constexpr uint64_t kBase = 0x5400000, kSize = 0x3000;
 
@@ -107,11 +109,11 @@ TEST(RoundTrip, OtherFormsBecomeTheNormalForm) {
 class ExportTest : public ::testing::Test {
  protected:
   // A trace with these events, of two pools.
-  void trace(const std::vector<OwnedEvent>& events) {
+  void trace(const std::vector<OwnedEvent>& events,
+             const std::string& metadata =
+                 R"({"program": {"pools": [{"path": "/a/pool", "offset": 0, "size": 8192, "address": 65536},)"
+                 R"({"path": "/b/pool", "offset": 8192, "size": 100, "address": 1048576}]}})") {
     TraceError error;
-    const std::string metadata =
-        R"({"program": {"pools": [{"path": "/a/pool", "offset": 0, "size": 8192, "address": 65536},)"
-        R"({"path": "/b/pool", "offset": 8192, "size": 100, "address": 1048576}]}})";
     auto writer = TraceWriter::create(folder_.file("trace"), metadata, &error);
     ASSERT_NE(writer, nullptr) << error.message();
     writer->stack(std::vector<Frame>{{writer->module({"/bin/prog", "00"}), 0x1234}});
@@ -136,6 +138,19 @@ class ExportTest : public ::testing::Test {
   const std::string files_ = "START|REGISTER_FILE;/a/pool;0x10000;0x2000;0x0|REGISTER_FILE;/b/pool;0x100000;0x64;0x0";
   Folder folder_;
 };
+
+TEST_F(ExportTest, MetadataThatDoNotFitAreRefusedWithTheirPlace) {
+  trace({}, R"({"pool": {"size": 1e308, "base": 0}})");
+  EXPECT_THAT(exported(folder_), HasSubstr("pool.size: this must be a natural number"));
+  trace({}, R"({"pool": {"size": 4096}})");
+  EXPECT_THAT(exported(folder_), HasSubstr("pool.base: this field is missing"));
+  trace({}, R"({"program": {"pools": [{"path": "/a", "offset": 0, "size": -1, "address": 0}]}})");
+  EXPECT_THAT(exported(folder_), HasSubstr("program.pools[0].size: this must be a natural number"));
+  trace({}, R"({"program": []})");
+  EXPECT_THAT(exported(folder_), HasSubstr("program.pools: this field is missing"));
+  trace({}, R"({"pool": {"size": 18446744073709551615, "base": 0}})");
+  EXPECT_THAT(exported(folder_), HasSubstr("lies where none can"));
+}
 
 TEST_F(ExportTest, EveryKindOfEvent) {
   trace({bytes(8, {1}), simple(EventKind::kFlush, 2, 8), simple(EventKind::kFence, 3),
