@@ -59,9 +59,9 @@ class House:
         path.write_text(text + extra)
         return path
 
-    def known_bug(self, name: str, *, expected: str = '["lost-item"]', bug: str = "swap") -> Path:
-        table = f'[known_bug]\nid = "level/{bug}"\ntoggle = "{bug}"\nexpected = {expected}\nsource = "a test"\n'
-        return self.scenario(name, folder=f"known_bugs/level/{bug}", core=False, extra=table)
+    def known_bug(self, name: str, *, expected: str = '["lost-item"]') -> Path:
+        table = f'[known_bug]\ntoggle = "{name}"\nexpected = {expected}\nsource = "a test"\n'
+        return self.scenario(name, folder="known_bugs/level", core=False, extra=table)
 
 
 def engine_program(folder: Path) -> Path:

@@ -173,13 +173,10 @@ def level_scenarios() -> Iterator[Scenario]:
             yield item
 
 
-def gallery() -> Iterator[Subject]:
-    """Every planted bug in its own scenario: the gallery's, then the self-tests'."""
+def planted_bugs() -> Iterator[Subject]:
+    """Every planted bug in its own scenario: the bug corpus's, then the self-tests'."""
     for item in [*catalog.known_bugs(), *catalog.self_tests()]:
-        bug = item.content.known_bug
-        assert bug is not None
-        target = bug.id.partition("/")[0]
-        yield Subject(scenario=item, target=target, variant=bug.variant, toggle=bug.toggle)
+        yield Subject(scenario=item, target=item.scheme, variant=item.bug.variant, toggle=item.bug.toggle)
 
 
 def known_good() -> Iterator[Subject]:

@@ -78,9 +78,8 @@ def measure(scheme: str) -> tuple[Lines, ...]:
                 wanted = plan.build(target, variant=variant, scenario=item, seed=1)
                 _run(wanted, library, folder, f"{number}-{variant}")
         for number, item in enumerate(catalog.known_bugs()):
-            bug = item.content.known_bug
-            if bug is not None and bug.id.startswith(f"{target.name}/"):
-                wanted = plan.build(target, variant=bug.variant, scenario=item, seed=1, toggle=bug.toggle)
+            if item.scheme == target.name:
+                wanted = plan.build(target, variant=item.bug.variant, scenario=item, seed=1, toggle=item.bug.toggle)
                 _record(wanted, library, folder, f"bug-{number}")
         profile = folder / "all.profdata"
         _tool(_TOOLS[0], "merge", "-o", str(profile), *map(str, folder.glob("*.profraw")))

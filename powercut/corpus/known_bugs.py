@@ -1,4 +1,4 @@
-"""The gallery: every known bug must be found, its fixed twin and every known-good pattern must be clean.
+"""The bug corpus: every known bug must be found, its fixed twin and every known-good pattern must be clean.
 
 This is how powercut itself is tested: a bug that is not found means a checker that misses bugs, a twin
 that is not clean means a checker that cries wolf.
@@ -26,13 +26,13 @@ from powercut.symbols import source
 
 Role = Literal["bug", "twin", "good"]
 
-#: Of the search for a smaller case: no clock ends it, so that each run of the gallery comes to the same.
+#: Of the search for a smaller case: no clock ends it, so that each run of the bug corpus comes to the same.
 LIMITS = minimise.Limits(considered=300)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """One run of the gallery and what is expected of it."""
+    """One run of the bug corpus and what is expected of it."""
 
     role: Role
     scenario: Scenario
@@ -41,7 +41,7 @@ class Case:
 
 @dataclass(kw_only=True)
 class Verdict:
-    """What the gallery showed."""
+    """What the bug corpus showed."""
 
     bugs: list[dict[str, Any]] = field(default_factory=list)
     known_good: list[dict[str, Any]] = field(default_factory=list)
@@ -52,7 +52,7 @@ class Verdict:
         return {"bugs": self.bugs, "known_good": self.known_good}
 
     def exit_code(self) -> ExitCode:
-        """CLEAN when the whole gallery is as expected and every run was complete."""
+        """CLEAN when the whole bug corpus is as expected and every run was complete."""
         if any(error.exit_code is ExitCode.USAGE for error in self.outcome.errors):
             return ExitCode.USAGE
         expected = all(bug["found"] and bug["site_shown"] and bug["twin_clean"] for bug in self.bugs)
@@ -63,21 +63,19 @@ class Verdict:
 
 
 def cases(scheme: str | None, *, options: ExploreOptions) -> list[Case]:
-    """Every run of the gallery, or of the part that is about `scheme`.
+    """Every run of the bug corpus, or of the part that is about `scheme`.
 
     The self-tests (one target that violates each invariant in turn) run only when theirs is named.
     """
     self_tests = catalog.self_tests()
-    bugs = [*catalog.known_bugs(), *(item for item in self_tests if _scheme(item) == scheme)]
-    schemes = sorted({_scheme(item) for item in [*bugs, *self_tests]})
+    bugs = [*catalog.known_bugs(), *(item for item in self_tests if item.scheme == scheme)]
+    schemes = sorted({item.scheme for item in [*bugs, *self_tests]})
     if scheme is not None and scheme not in schemes:
         raise unknown_name("scheme", scheme, schemes, list_command="powercut list known-bugs")
     chosen: list[Case] = []
     for item in bugs:
-        bug = item.content.known_bug
-        assert bug is not None
-        if scheme in (None, _scheme(item)):
-            selection = _selection(_scheme(item), bug.variant)
+        if scheme in (None, item.scheme):
+            selection = _selection(item.scheme, item.bug.variant)
             chosen.append(_case("bug", item, selection, options))
             chosen.append(_case("twin", item, selection, options))
     for item in catalog.known_good():
@@ -87,14 +85,8 @@ def cases(scheme: str | None, *, options: ExploreOptions) -> list[Case]:
                 selection = targets.Selection(target=target, variant=target.default_variants[0])
                 chosen.append(_case("good", item, selection, options))
     if not chosen:
-        raise UsageError("the gallery is empty", where="scenarios/known_bugs", next_step="Add a scenario to it.")
+        raise UsageError("the bug corpus is empty", where="scenarios/known_bugs", next_step="Add a scenario to it.")
     return chosen
-
-
-def _scheme(item: Scenario) -> str:
-    bug = item.content.known_bug
-    assert bug is not None
-    return bug.id.partition("/")[0]
 
 
 def _selection(scheme: str, variant: str) -> targets.Selection:
@@ -104,8 +96,8 @@ def _selection(scheme: str, variant: str) -> targets.Selection:
 
 def _case(role: Role, item: Scenario, selection: targets.Selection, options: ExploreOptions) -> Case:
     request = requests.one(selection, item, options=options, with_bug=role == "bug")
-    bug = item.content.known_bug
-    label = runner.slug(bug.id if bug else "known_good", item.name, role)
+    folder = item.scheme if item.content.known_bug else "known_good"
+    label = runner.slug(folder, item.name, role)
     return Case(role=role, scenario=item, request=replace(request, slug=label, name=f"{request.name} ({role})"))
 
 
@@ -145,8 +137,7 @@ def _explain(chosen: Sequence[Case], rows: dict[str, dict[str, Any]], context: C
     """Adds to each bug's row what its telling finding comes to: `operations`, `cause`, `cause_shown` and `fix_held`."""
 
     def one(case: Case) -> dict[str, Any] | None:
-        bug = case.scenario.content.known_bug
-        assert bug is not None
+        bug = case.scenario.bug
         folder = context.out / "findings"
         run_file = context.out / "runs" / f"{case.request.slug}-{case.request.options.model}.json"
         found = json_of(run_file)["findings"]
@@ -168,14 +159,12 @@ def _explain(chosen: Sequence[Case], rows: dict[str, dict[str, Any]], context: C
     bugs = [case for case in chosen if case.role == "bug"]
     with ThreadPoolExecutor(max_workers=jobs) as pool:
         for case, answer in zip(bugs, pool.map(one, bugs), strict=True):
-            bug = case.scenario.content.known_bug
-            assert bug is not None
             if answer is not None:
-                rows[bug.id].setdefault("explained", []).append({"scenario": case.scenario.name, **answer})
+                rows[case.scenario.bug_id]["explained"] = [{"scenario": case.scenario.name, **answer}]
 
 
 def telling(bug: KnownBug, found: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
-    """Of a bug's findings, the earliest that the gallery expects, and one that shows its line where there is one.
+    """Of a bug's findings, the earliest that the bug corpus expects, and one that shows its line where there is one.
 
     For a functional bug, findings that need no power cut come first.
     """
@@ -191,7 +180,7 @@ def telling(bug: KnownBug, found: Sequence[dict[str, Any]]) -> dict[str, Any] | 
 
 
 def shows_cause(bug: KnownBug, cause: dict[str, Any]) -> bool:
-    """Whether a root cause is of the kind, and names the two lines, that the gallery expects."""
+    """Whether a root cause is of the kind, and names the two lines, that the bug corpus expects."""
     wanted = bug.cause
     if wanted is None:
         return True
@@ -220,33 +209,30 @@ def _is_line(frame: dict[str, Any], line: str) -> bool:
 
 
 def _judge(rows: dict[str, dict[str, Any]], case: Case, result: dict[str, Any]) -> None:
-    """Adds one run to its bug's row. A bug counts as found when every scenario of it finds it."""
-    bug = case.scenario.content.known_bug
-    assert bug is not None
+    """Adds one run to its bug's row."""
+    item, expected = case.scenario, case.scenario.bug.expected
     row = rows.setdefault(
-        bug.id,
+        item.bug_id,
         {
-            "id": bug.id,
-            "scheme": _scheme(case.scenario),
-            "expected": list(bug.expected),
+            "id": item.bug_id,
+            "scheme": item.scheme,
+            "expected": sorted(expected),
             "found": True,
             "site_shown": True,
             "twin_clean": True,
             "invariants": [],
-            "scenarios": [],
+            "scenarios": [item.name],
         },
     )
     # Hygiene is no violation by itself; it counts where the bug is one of hygiene.
-    untidy = {item["kind"] for item in result["hygiene"]} & set(bug.expected)
+    untidy = {item["kind"] for item in result["hygiene"]} & set(expected)
     if case.role == "twin":
-        row["twin_clean"] = row["twin_clean"] and clean(result) and not untidy
+        row["twin_clean"] = clean(result) and not untidy
         return
     seen = [*invariants(result), *sorted(untidy)]
-    row["found"] = row["found"] and any(name in bug.expected for name in seen)
-    row["site_shown"] = row["site_shown"] and shows_site(bug, [*result["findings"], *result["hygiene"]])
-    row["expected"] = sorted({*row["expected"], *bug.expected})
-    row["invariants"] = sorted({*row["invariants"], *seen})
-    row["scenarios"].append(case.scenario.name)
+    row["found"] = any(name in expected for name in seen)
+    row["site_shown"] = shows_site(item.bug, [*result["findings"], *result["hygiene"]])
+    row["invariants"] = sorted(seen)
 
 
 def shows_site(bug: KnownBug, records: Sequence[dict[str, Any]]) -> bool:

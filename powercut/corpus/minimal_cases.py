@@ -2,9 +2,10 @@
 
     python -m powercut.corpus.minimal_cases [SCHEME[/BUG]…] [--jobs N] [--out DIR] [--write]
 
-The gallery is how the minimiser is judged: each bug should come to at most `FEW` operations, or there must be a reason
-why not, in `scenarios/known_bugs/MINIMAL.md`. Of a bug's findings the first that the gallery expects is minimised, one
-that shows the line it names where there is one. `--write` writes that page, with the reasons that it has.
+The bug corpus is how the minimiser is judged: each bug should come to at most `FEW` operations, or there must be a
+reason why not, in `scenarios/known_bugs/MINIMAL.md`. Of a bug's findings the first that the corpus expects is
+minimised, one that shows the line it names where there is one. `--write` writes that page, with the reasons that it
+has.
 """
 
 import argparse
@@ -31,7 +32,7 @@ _ROW = re.compile(
 _HEADER = f"""\
 # The known bugs, minimised
 
-Written by `python -m powercut.corpus.minimal_cases --write`, but for the last column; a test holds it to the gallery.
+Written by `python -m powercut.corpus.minimal_cases --write`, but for the last column; a test holds it to the corpus.
 *Before* is what the bug's scenario does, *after* what `powercut minimise` makes of its finding, in operations of all
 phases. A case of more than {FEW} operations has its reason in the last column, with a smaller one that was made by hand
 where the passes end above it.
@@ -57,22 +58,21 @@ class Row:
 
 
 def minimised(case: known_bugs.Case, *, limits: Limits) -> Row:
-    """Runs one scenario of the gallery and minimises its finding."""
-    bug = case.scenario.content.known_bug
-    assert bug is not None
+    """Runs one scenario of the bug corpus and minimises its finding."""
+    bug = case.scenario.bug_id
     with (
-        tempfile.TemporaryDirectory(prefix="powercut-gallery-") as folder,
+        tempfile.TemporaryDirectory(prefix="powercut-corpus-") as folder,
         runner.open_context(paths.engine(), Path(folder)) as context,
     ):
         runner.run_one(case.request, context)
         records = [json.loads(path.read_text()) for path in sorted((Path(folder) / "findings").glob("*.json"))]
-        finding = known_bugs.telling(bug, records)
-        assert finding is not None, f"{bug.id}: it is not found"
+        finding = known_bugs.telling(case.scenario.bug, records)
+        assert finding is not None, f"{bug}: it is not found"
         result = minimise(finding, context=context, folder=Path(folder) / "minimal", limits=limits)
-    assert result is not None, f"{bug.id}: its finding does not show again"
+    assert result is not None, f"{bug}: its finding does not show again"
     value = result.as_json()
     return Row(
-        bug=bug.id,
+        bug=bug,
         invariant=result.finding["invariant"],
         before=result.operations_before,
         after=len(value["operations"]),
@@ -87,13 +87,7 @@ def minimised(case: known_bugs.Case, *, limits: Limits) -> Row:
 def cases(names: Sequence[str]) -> list[known_bugs.Case]:
     """The runs with a bug: of schemes, of single bugs (`level/leaked-level`), or of all."""
     found = [case for case in known_bugs.cases(None, options=ExploreOptions()) if case.role == "bug"]
-    return [case for case in found if not names or {bug_of(case), bug_of(case).partition("/")[0]} & set(names)]
-
-
-def bug_of(case: known_bugs.Case) -> str:
-    bug = case.scenario.content.known_bug
-    assert bug is not None
-    return bug.id
+    return [case for case in found if not names or {case.scenario.bug_id, case.scenario.scheme} & set(names)]
 
 
 def page() -> Path:
@@ -162,7 +156,7 @@ def main() -> int:
     given = parser.parse_args()
     rows = kept(given.rows) if given.rows else []
     done = {row.bug for row in rows}
-    left = [case for case in cases(given.names) if bug_of(case) not in done]
+    left = [case for case in cases(given.names) if case.scenario.bug_id not in done]
     for row in run(left, jobs=given.jobs, limits=Limits(considered=given.considered)):
         rows.append(row)
         print(f"{row.bug:45} {row.before:4} → {row.after:3}  {row.considered:5} {row.seconds:7.1f} s", flush=True)

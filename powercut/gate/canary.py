@@ -155,10 +155,8 @@ def _request(beside: Request, options: ExploreOptions, folder: Path) -> Request:
     if beside.program is not None:
         return _program(beside.program, options, folder, bug=name.partition(" ")[2])
     item = scenario.load(_SCENARIOS / f"{name.partition('/')[2]}.toml")
-    bug = item.content.known_bug
-    assert bug is not None
     target = targets.find("patterns")
-    selection = targets.Selection(target=target, variant=targets.check_variant(target, bug.variant))
+    selection = targets.Selection(target=target, variant=targets.check_variant(target, item.bug.variant))
     return replace(requests.one(selection, item, options=options), tracer=beside.tracer)
 
 

@@ -5,7 +5,7 @@
 `case.py` what may shrink · `order.py` what is simpler · `same_bug.py` what must stay · `search.py` the one
 `consider`, `ledger.py` what was asked and how much may be · `passes/` what is tried · `examine.py` asks the engine ·
 `shrink.py` puts it together · `choose.py` the crash that is shown · `scenario_text.py` the regression test ·
-`gallery.py` all known bugs.
+`powercut.corpus.minimal_cases` all known bugs.
 
 Known limits: it finds a local minimum under its order: no operation can be missed and no setting lowered, but another
 workload may be shorter still. Findings of recorded programs are not minimised, since their workload is not a plan.

@@ -19,7 +19,7 @@ def for_run(
 ) -> list[Request]:
     """The runs of `powercut run`: each target with its core scenarios, or with those that the globs name.
 
-    A scenario of the gallery runs as it is there: with its bug switched on. With `explicit`, a target for
+    A scenario of the bug corpus runs as it is there: with its bug switched on. With `explicit`, a target for
     which nothing is left is an error; otherwise it is skipped.
     """
     beside = [item for selection in selections for item in catalog.own(selection.target.library) or []]
@@ -62,7 +62,7 @@ def _nothing_fits(target: Target, patterns: Sequence[str]) -> UsageError:
 def one(
     selection: Selection, scenario: Scenario, *, options: ExploreOptions, with_bug: bool = True, command: str = ""
 ) -> Request:
-    """The run of one scenario on one target; `with_bug=False` is the fixed twin of a scenario of the gallery."""
+    """The run of one scenario on one target; `with_bug=False` is the fixed twin of a scenario of the bug corpus."""
     target, variant = selection.target, selection.variant
     bug = scenario.content.known_bug
     toggle = bug.toggle if bug and with_bug else None

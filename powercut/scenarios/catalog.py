@@ -1,4 +1,4 @@
-"""Finds scenarios: all of them, those of a target, those that a glob names, and the gallery of known bugs."""
+"""Finds scenarios: all of them, those of a target, those that a glob names, and the bug corpus."""
 
 import fnmatch
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from powercut.base.errors import UsageError, unknown_name
 from powercut.scenarios import scenario
 from powercut.scenarios.scenario import Scenario
 
-GALLERY = "known_bugs"
+CORPUS = "known_bugs"
 SELF_TEST = "self_test"
 KNOWN_GOOD = "known_good"
 #: Beside a target library that lies outside the build.
@@ -50,14 +50,14 @@ def forget() -> None:
 
 
 def everything() -> list[Scenario]:
-    """Every scenario outside the gallery, by path."""
+    """Every scenario outside the bug corpus, by path."""
     root = paths.scenario_dir()
-    return [_load(path) for path in _files(root) if path.relative_to(root).parts[0] != GALLERY]
+    return [_load(path) for path in _files(root) if path.relative_to(root).parts[0] != CORPUS]
 
 
 def known_bugs() -> list[Scenario]:
-    """Every scenario of the gallery, by path."""
-    return _with_bug(GALLERY)
+    """Every scenario of the bug corpus, by path."""
+    return _with_bug(CORPUS)
 
 
 def self_tests() -> list[Scenario]:
@@ -104,13 +104,13 @@ def spelling(item: Scenario) -> str:
     root = paths.scenario_dir()
     if not item.path.is_relative_to(root):
         return paths.relative(item.path, root=Path.cwd())
-    return item.place if item.path.relative_to(root).parts[0] in (GALLERY, KNOWN_GOOD) else item.name
+    return item.place if item.path.relative_to(root).parts[0] in (CORPUS, KNOWN_GOOD) else item.name
 
 
 def matching(pattern: str, *, beside: Sequence[Scenario] = (), measurements: bool = False) -> list[Scenario]:
     """The scenarios that a glob or a file names.
 
-    A pattern without '/' is compared with the names outside the gallery; one with '/' with the paths of
+    A pattern without '/' is compared with the names outside the bug corpus; one with '/' with the paths of
     all files, relative to the scenarios' folder or to the project. An existing file is taken as it is.
     `beside`: scenarios that belong to the targets in question, which can be named as well. A glob leaves measurements
     out, unless it names nothing else or `measurements` are what is asked for.

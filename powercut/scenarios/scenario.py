@@ -13,11 +13,9 @@ from powercut.base import paths
 from powercut.base.errors import UsageError, nearest
 from powercut.base.toml_lines import locate, tables
 from powercut.base.user_files import read_text
-from powercut.scenarios.schema import STEPS, ScenarioFile, keys_at
+from powercut.scenarios.schema import STEPS, KnownBug, ScenarioFile, keys_at
 
 SCHEMA_VERSION = 1
-#: Name of the one scenario of a folder of the gallery.
-FOLDER_FILE = "scenario"
 #: Instead of the name of a scheme.
 EVERY_MAP = "*"
 MEASUREMENT = "measurement"
@@ -32,8 +30,25 @@ class Scenario:
 
     @property
     def name(self) -> str:
-        """Its name; a file called `scenario.toml` goes by the name of its folder."""
-        return self.path.parent.name if self.content.name == FOLDER_FILE else self.content.name
+        """Its name, which is its file's."""
+        return self.content.name
+
+    @property
+    def bug(self) -> KnownBug:
+        """The known bug that it shows; only of a scenario that has one."""
+        bug = self.content.known_bug
+        assert bug is not None, self.place
+        return bug
+
+    @property
+    def bug_id(self) -> str:
+        """`<scheme>/<bug>`; only of a scenario with a known bug."""
+        return f"{self.scheme}/{self.name}"
+
+    @property
+    def scheme(self) -> str:
+        """The scheme that a known bug is about."""
+        return self.content.targets[0]
 
     @property
     def place(self) -> str:
@@ -67,7 +82,7 @@ def load(path: Path) -> Scenario:
             next_step="Bring the file to this version (scenarios/SCHEMA.md), or use the powercut it was written for.",
         )
     try:
-        content = ScenarioFile.model_validate(table)
+        content = ScenarioFile.model_validate({"name": path.stem, **table})
     except ValidationError as error:
         raise _explain(error, text, place) from error
     if content.name != path.stem:

@@ -200,7 +200,8 @@ class ExpectedCause(_Strict):
 
 
 class KnownBug(_Strict):
-    id: str = Field(pattern=r"^[\w.-]+/[\w.-]+$")
+    #: Of defect, in the literature's words: "ordering: …", "missing flush: …".
+    defect_class: str = Field("", alias="class")
     toggle: str
     variant: str = "hardened"
     expected: list[Invariant] = Field(min_length=1)
@@ -214,6 +215,7 @@ class ScenarioFile(_Strict):
     """The content of one scenario file."""
 
     schema_version: Literal[1] = Field(alias="schema")
+    #: The file's, which may be left out.
     name: str = Field(min_length=1)
     summary: str = Field(min_length=1)
     targets: list[str] = Field(min_length=1)

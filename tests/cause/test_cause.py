@@ -32,16 +32,14 @@ def _context(tmp_path: Path) -> Iterator[Context]:
 
 
 def finding_of(bug: str, context: Context) -> dict[str, Any]:
-    """The telling finding of a bug of the gallery, with its plan."""
+    """The telling finding of a bug of the bug corpus, with its plan."""
     scheme = bug.partition("/")[0]
     case = next(
         case
         for case in known_bugs.cases(scheme, options=ExploreOptions())
-        if case.role == "bug" and case.scenario.content.known_bug and case.scenario.content.known_bug.id == bug
+        if case.role == "bug" and case.scenario.bug_id == bug
     )
-    known = case.scenario.content.known_bug
-    assert known is not None
-    record = known_bugs.telling(known, runner.run_one(case.request, context)["findings"])
+    record = known_bugs.telling(case.scenario.bug, runner.run_one(case.request, context)["findings"])
     assert record is not None
     return {**record, "plan": case.request.plan}
 

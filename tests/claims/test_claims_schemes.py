@@ -27,9 +27,7 @@ pytestmark = pytest.mark.usefixtures("real_engine")
 
 
 def _bug(toggle: str, scheme: str) -> Scenario:
-    found = [
-        item for item in catalog.known_bugs() if item.content.known_bug and item.content.known_bug.toggle == toggle
-    ]
+    found = [item for item in catalog.known_bugs() if item.bug.toggle == toggle]
     return next(item for item in found if item.fits(scheme))
 
 

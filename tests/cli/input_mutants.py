@@ -307,11 +307,9 @@ def write_engine_seeds(folder: Path) -> None:
     """Valid inputs of the engine, for `powercut-mutants`: one file for each of its kinds."""
     folder.mkdir(parents=True, exist_ok=True)
     engine_path, trace = paths.engine(), folder / "trace"
-    bug = scenario.load(SCENARIOS / "self_test" / "lost_item.toml")
-    known = bug.content.known_bug
-    assert known is not None
+    lost = scenario.load(SCENARIOS / "self_test" / "lost_item.toml")
     target = targets.find("patterns")
-    content = plan.build(target, variant=known.variant, scenario=bug, seed=1, toggle=known.toggle)
+    content = plan.build(target, variant=lost.bug.variant, scenario=lost, seed=1, toggle=lost.bug.toggle)
     (folder / "plan").write_text(json.dumps(content))
     engine.single(engine_path, ["record", "--plan", str(folder / "plan"), "--trace", str(trace)], events.Recorded)
     explored = ["explore", "--trace", str(trace), "--jobs", "1", "--checkpoint", str(folder / "checkpoint")]

@@ -12,7 +12,7 @@ import pytest
 from powercut.base import paths
 from powercut.engine import drawing, engine, events
 from powercut.symbols import source
-from tests.real_engine import Json, explore, gallery, record
+from tests.real_engine import Json, explore, planted_bugs, record
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("real_engine")]
 
@@ -55,7 +55,7 @@ def items(drawn: Json, when: str) -> set[tuple[str, int, str, str]]:
 
 @pytest.mark.parametrize(("bug", "target"), BUGS.items())
 def test_a_finding_is_drawn_and_replays_as_without(bug: str, target: str, tmp_path: Path) -> None:
-    subject = next(s for s in gallery() if s.scenario.name == bug and s.target == target)
+    subject = next(s for s in planted_bugs() if s.scenario.name == bug and s.target == target)
     trace = record(subject, tmp_path)
     findings = explore(trace).findings
     assert findings

@@ -16,7 +16,7 @@ import pytest
 from powercut.base import paths
 from powercut.base.errors import UsageError
 from powercut.engine import engine, events
-from tests.real_engine import Exploration, Json, Subject, explore, gallery, record, trace_events
+from tests.real_engine import Exploration, Json, Subject, explore, planted_bugs, record, trace_events
 
 LINE = 64
 TOGGLE = "insert_top_unordered"
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("real_engine")
 
 @pytest.fixture(scope="module")
 def bug() -> Subject:
-    return next(subject for subject in gallery() if subject.target == "level" and subject.toggle == TOGGLE)
+    return next(subject for subject in planted_bugs() if subject.target == "level" and subject.toggle == TOGGLE)
 
 
 @pytest.fixture(scope="module")
@@ -318,7 +318,7 @@ def test_bad_requests_are_refused(broken: Path, requests: list[Json], what: str)
 @pytest.fixture(scope="module")
 def logged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run whose recovery stores: it puts the values of an undo log back."""
-    subject = next(subject for subject in gallery() if subject.toggle == "log_not_replayed")
+    subject = next(subject for subject in planted_bugs() if subject.toggle == "log_not_replayed")
     return record(subject.without_toggle(), tmp_path_factory.mktemp("logged"))
 
 

@@ -25,9 +25,9 @@ from tests.real_engine import (
     Subject,
     bad_answers,
     explore,
-    gallery,
     known_good,
     level_scenarios,
+    planted_bugs,
     record,
 )
 
@@ -81,7 +81,7 @@ def subjects() -> Iterator[Subject]:
     for item in level_scenarios():
         for variant in VARIANTS:
             yield Subject(scenario=item, target="level", variant=variant)
-    yield from (subject for subject in gallery() if subject.target in ELABORATE)
+    yield from (subject for subject in planted_bugs() if subject.target in ELABORATE)
     yield from known_good()
 
 
@@ -94,7 +94,7 @@ def others() -> Iterator[pytest.param]:
             subject = Subject(scenario=item, target=name, variant="hardened")
             generic = item.content.targets == ["*"]
             yield pytest.param(subject, id=f"{name}-{subject.id}", marks=() if generic else pytest.mark.long)
-        for subject in gallery():
+        for subject in planted_bugs():
             if subject.target == name:
                 yield pytest.param(subject, id=f"{name}-{subject.id}", marks=pytest.mark.long)
 
@@ -238,14 +238,14 @@ def assert_repeatable(trace: Path, *options: str) -> Exploration:
     return first
 
 
-@pytest.mark.parametrize("subject", [s for s in gallery() if s.toggle in SHORT_TOGGLES], ids=lambda s: s.id)
+@pytest.mark.parametrize("subject", [s for s in planted_bugs() if s.toggle in SHORT_TOGGLES], ids=lambda s: s.id)
 def test_jobs_runs_and_paranoia_change_nothing(subject: Subject, tmp_path: Path) -> None:
     assert assert_repeatable(record(subject, tmp_path)).findings
 
 
 def test_no_symbol_is_bound_while_a_target_runs(tmp_path: Path) -> None:
     """Late binding leaves vector registers on the stack, which uninitialised padding of a target would show."""
-    trace = record(next(s for s in gallery() if s.toggle == "not_idempotent"), tmp_path)
+    trace = record(next(s for s in planted_bugs() if s.toggle == "not_idempotent"), tmp_path)
     debug = {"LD_DEBUG": "bindings", "LD_DEBUG_OUTPUT": str(tmp_path / "bindings")}
     command = [paths.engine(), "explore", "--trace", str(trace), "--jobs", "1"]
     assert subprocess.run(command, env=os.environ | debug, stdout=subprocess.DEVNULL, check=False).returncode == 1
@@ -283,7 +283,7 @@ def test_samples_are_called_samples_and_find_no_more(subject: Subject, strategy:
 
 
 def test_random_depends_on_its_seed_alone(tmp_path: Path) -> None:
-    subject = next(s for s in gallery() if s.toggle == "update_two_writes")
+    subject = next(s for s in planted_bugs() if s.toggle == "update_two_writes")
     trace = record(subject, tmp_path)
     runs = [explore(trace, "--seed", seed, "--samples", "2", strategy="random", dump=True) for seed in "112"]
     assert runs[0].dump == runs[1].dump

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from powercut.scenarios import catalog
-from tests.real_engine import Subject, explore, gallery, record
+from tests.real_engine import Subject, explore, planted_bugs, record
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("real_engine")]
 
@@ -20,11 +20,10 @@ WAYS = (("--jobs", "4"), ("--no-remember",), ("exhaustive",))
 
 def subjects() -> list[Subject]:
     made = [
-        Subject(scenario=item, target="patterns", variant=bug.variant, toggle=bug.toggle)
+        Subject(scenario=item, target="patterns", variant=item.bug.variant, toggle=item.bug.toggle)
         for item in catalog.self_tests()
-        if (bug := item.content.known_bug) is not None
     ]
-    return made + [subject for subject in gallery() if subject.target == "level" and subject.toggle in LEVEL]
+    return made + [subject for subject in planted_bugs() if subject.target == "level" and subject.toggle in LEVEL]
 
 
 def stories(trace: Path, *way: str) -> list[str]:

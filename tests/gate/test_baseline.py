@@ -233,9 +233,8 @@ def test_a_planted_bug_is_new_and_then_fixed(
     require_engine()
     monkeypatch.chdir(tmp_path)
     catalog.forget()
-    source = paths.scenario_dir() / "known_bugs" / "level" / "insert-top-token-first" / "scenario.toml"
-    buggy, _, _ = source.read_text().replace('name = "scenario"', 'name = "planted"', 1).partition("[known_bug]")
-    table = source.read_text().replace('"hardened"', '"published"').partition("[known_bug]")[2]
+    source = paths.scenario_dir() / "known_bugs" / "level" / "insert-top-token-first.toml"
+    buggy, _, table = source.read_text().partition("[known_bug]\n")
     scenario = tmp_path / "planted.toml"
     judged = ["level:published", "--scenario", "duplicates_*", "--scenario", "./planted.toml"]
 
@@ -247,7 +246,7 @@ def test_a_planted_bug_is_new_and_then_fixed(
     assert code == ExitCode.CLEAN
     assert set(states(answer)) == {"known"}
 
-    scenario.write_text(f"{buggy}[known_bug]{table}")
+    scenario.write_text(f'{buggy}[known_bug]\nvariant = "published"\n{table}')
     catalog.forget()
     code, answer = run_json(capsys, *judged, "--baseline", FILE)
     assert code == ExitCode.FINDINGS

@@ -431,7 +431,7 @@ MUTANTS = (
 )
 ROOMS = ("base", "world", "record", "view", "replayer", "checker", "commands")  # those whose tests run in seconds
 PROGRAMS = ("bin/powercut-engine", *(f"bin/powercut_{room}_test" for room in ROOMS))
-SUITES = ("gtests", "edits", "gallery", "litmus", "agreement")  # the quick ones first
+SUITES = ("gtests", "edits", "corpus", "litmus", "agreement")  # the quick ones first
 
 
 @pytest.fixture(scope="session")
@@ -515,7 +515,7 @@ def _failure(suite: str, out: Path) -> str | None:
     }
     pytest_files = {
         "edits": ["tests/engine/test_edit.py"],
-        "gallery": ["tests/corpus/test_gallery.py"],
+        "corpus": ["tests/corpus/test_known_bugs.py"],
         "litmus": ["replayer/tests/test_litmus.py", "replayer/tests/test_engine_agrees.py"],
         "agreement": ["tests/engine/test_strategies_agree.py"],
     }

@@ -103,21 +103,15 @@ def holds(candidate: Case, needed: Iterable[str]) -> bool:
     return all(word in left for word in needed)
 
 
-def gallery_case(bug: str) -> known_bugs.Case:
+def corpus_case(bug: str) -> known_bugs.Case:
     """The run of a known bug, such as `level/leaked-level`."""
     chosen = known_bugs.cases(bug.partition("/")[0], options=ExploreOptions())
-    return next(item for item in chosen if item.role == "bug" and _id(item) == bug)
-
-
-def _id(item: known_bugs.Case) -> str:
-    known = item.scenario.content.known_bug
-    assert known is not None
-    return known.id
+    return next(item for item in chosen if item.role == "bug" and item.scenario.bug_id == bug)
 
 
 def findings_of(bug: str, out: Path) -> list[Json]:
     """The findings of a known bug's run, complete, the earliest first."""
     with runner.open_context(paths.engine(), out) as context:
-        runner.run_one(gallery_case(bug).request, context)
+        runner.run_one(corpus_case(bug).request, context)
     records = [json.loads(path.read_text()) for path in sorted((out / "findings").glob("*.json"))]
     return sorted(records, key=lambda record: (record["crash_point"]["depth"], record["crash_point"]["index"]))

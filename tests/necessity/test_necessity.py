@@ -231,7 +231,7 @@ def test_a_necessary_site_comes_with_a_finding_that_replays(tmp_path: Path, caps
 def test_lines_that_the_gallery_leaves_out_are_necessary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Known bugs of Level hashing that leave a persist out, or make it too short: its line is necessary."""
     made = analysed(capsys, tmp_path, "level:hardened", "--scenario", "update_full_bucket", "--scenario", "insert")
-    bugs = {bug.toggle: bug for item in catalog.known_bugs() if (bug := item.content.known_bug) and "level" in bug.id}
+    bugs = {item.bug.toggle: item.bug for item in catalog.known_bugs() if item.scheme == "level"}
     for toggle in ("log_unordered", "log_cleared_early", "flush_first_line"):
         switch = f"Bug::k{toggle.title().replace('_', '')}"
         sites = [site for site in made["sites"] if switch in site["source"]]

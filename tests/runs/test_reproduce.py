@@ -20,13 +20,13 @@ from powercut.base.errors import HarnessError, UsageError
 from powercut.base.exit_codes import ExitCode
 from powercut.cli.main import main
 from powercut.engine import engine
-from tests.real_engine import Exploration, Json, Subject, explore, gallery, record
+from tests.real_engine import Exploration, Json, Subject, explore, planted_bugs, record
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("real_engine")]
 
 
 def named(name: str) -> Subject:
-    return next(subject for subject in gallery() if subject.scenario.name == name)
+    return next(subject for subject in planted_bugs() if subject.scenario.name == name)
 
 
 def replay(trace: Path, finding: Json) -> Json:
@@ -73,11 +73,11 @@ def assert_all_replay(trace: Path, exploration: Exploration, **options: str) -> 
         assert story(answer["finding"]) == story(finding)
 
 
-@pytest.mark.parametrize("subject", list(gallery()), ids=lambda subject: subject.scenario.name)
+@pytest.mark.parametrize("subject", list(planted_bugs()), ids=lambda subject: subject.scenario.name)
 def test_every_finding_of_the_gallery_replays(subject: Subject, tmp_path: Path) -> None:
     trace = record(subject, tmp_path)
     exploration = explore(trace)
-    if exploration.findings:  # the gallery's own tests say which bugs must have some
+    if exploration.findings:  # the bug corpus's own tests say which bugs must have some
         assert_all_replay(trace, exploration)
 
 

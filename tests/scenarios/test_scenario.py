@@ -102,6 +102,20 @@ def test_mistakes_are_named_with_their_line(tmp_path: Path, old: str, new: str, 
     assert f"x.toml:{line}: " in said
 
 
+def test_a_scenario_without_a_name_has_its_files(tmp_path: Path) -> None:
+    file = tmp_path / "token-first.toml"
+    file.write_text("""schema = 1
+summary = "x"
+targets = ["level"]
+phase = [{ name = "a", steps = [{ op = "insert", from = 1, to = 2 }] }]
+known_bug = { class = "ordering", toggle = "t", expected = ["leak"], source = "x" }
+""")
+    item = scenario.load(file)
+    assert (item.name, item.bug_id, item.bug.defect_class, item.bug.variant) == (
+        "token-first", "level/token-first", "ordering", "hardened",
+    )  # fmt: skip
+
+
 def test_not_utf8_and_missing(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(UsageError, match="not UTF-8"):

@@ -26,12 +26,10 @@ CASES = {
         f"self_test/{name}.toml" for name in ("lost_item", "torn_value", "structure", "wild_store", "not_idempotent")
     ],
     "level": [
-        f"known_bugs/level/{name}/scenario.toml"
+        f"known_bugs/level/{name}.toml"
         for name in ("update-token-first", "undo-log-unordered", "move-token-first", "log-free-update-two-writes")
     ],
-    "pfht": [
-        f"known_bugs/pfht/{name}/scenario.toml" for name in ("insert-token-first", "log-unordered", "move-clear-first")
-    ],
+    "pfht": [f"known_bugs/pfht/{name}.toml" for name in ("insert-token-first", "log-unordered", "move-clear-first")],
 }
 
 
@@ -55,7 +53,7 @@ class Sources:
         config = f'[config]\nbug = "{toggle[1]}"\n'
         text = text.replace("[config]\n", config) if "[config]" in text else text.replace("[pool]", f"{config}\n[pool]")
         copy = self.folder / f"{toggle[1]}.toml"
-        copy.write_text(re.sub(r'^name = "\w+"$', f'name = "{toggle[1]}"', text, count=1, flags=re.M))
+        copy.write_text(re.sub(r'\A(schema = 1\n)name = "\w+"\n', r"\1", text))
         return copy
 
     def build(self) -> None:

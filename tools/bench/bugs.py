@@ -4,8 +4,8 @@ Each toggle of Level hashing is switched on in one run of N operations, explored
 operations meet the bug, the run is a churn of inserts, updates, erases and reads on a table that stays nearly
 full, so that movements, logged updates and the bottom level all take part. A bug of resizing, of opening, or of
 what an earlier cut left needs a state that such a run never comes to: there the phases of the bug's scenario in
-the gallery come first, and the rest of the run is updates and reads of what they left. A bug counts as found
-when the run reports an invariant that the gallery expects, and the same run without it is clean.
+the bug corpus come first, and the rest of the run is updates and reads of what they left. A bug counts as found
+when the run reports an invariant that the bug corpus expects, and the same run without it is clean.
 """
 
 import argparse
@@ -69,18 +69,13 @@ class LongBug:
 
 def long_bugs(operations: int, *, only: Sequence[str] = ()) -> list[LongBug]:
     """One long run for each toggle, or for those named."""
-    gallery: dict[str, tuple[Scenario, KnownBug]] = {}
-    for item in catalog.known_bugs():
-        bug = item.content.known_bug
-        assert bug is not None
-        if bug.id.startswith(f"{SCHEME}/"):
-            gallery[bug.toggle] = (item, bug)
+    bugs = {item.bug.toggle: item for item in catalog.known_bugs() if item.scheme == SCHEME}
     for toggle in only:
-        if toggle not in gallery:
-            raise unknown_name("toggle", toggle, sorted(gallery), list_command="powercut list known-bugs")
+        if toggle not in bugs:
+            raise unknown_name("toggle", toggle, sorted(bugs), list_command="powercut list known-bugs")
     return [
-        LongBug(bug=bug, scenario=_long(item, bug, operations))
-        for toggle, (item, bug) in sorted(gallery.items())
+        LongBug(bug=item.bug, scenario=_long(item, item.bug, operations))
+        for toggle, item in sorted(bugs.items())
         if not only or toggle in only
     ]
 

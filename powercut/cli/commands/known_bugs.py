@@ -1,4 +1,4 @@
-"""`powercut known-bugs`: run the gallery."""
+"""`powercut known-bugs`: run the bug corpus."""
 
 from typing import Annotated, Any
 
@@ -7,7 +7,7 @@ import typer
 from powercut.base import paths
 from powercut.cli import output, progress
 from powercut.cli.commands import shared
-from powercut.corpus import known_bugs as gallery
+from powercut.corpus import known_bugs as corpus
 from powercut.engine import options
 from powercut.runs.runner import open_context
 
@@ -32,7 +32,7 @@ def known_bugs(
         bool, typer.Option("--explain", help="Minimise each bug, and hold its root cause against the one expected.")
     ] = False,
 ) -> None:
-    """Run the gallery of known bugs.
+    """Run the bug corpus: every known bug and its fixed twin.
 
     Each bug must be found, with the line of source that it names; its fixed twin and the known-good patterns must
     be clean.
@@ -43,9 +43,9 @@ def known_bugs(
         model=model, strategy=strategy, atoms=options.DEFAULT_ATOMS, nested=nested, budget=budget, seed=seed,
         paranoid=False,
     )  # fmt: skip
-    cases = gallery.cases(scheme, options=chosen)
+    cases = corpus.cases(scheme, options=chosen)
     with progress.shown() as listener, open_context(paths.engine(), out, listener=listener) as context:
-        verdict = gallery.run(cases, context, jobs=jobs or shared.default_jobs(), explain=explain)
+        verdict = corpus.run(cases, context, jobs=jobs or shared.default_jobs(), explain=explain)
     for error in verdict.outcome.errors:
         output.say_error(error)
     if json:
@@ -53,11 +53,11 @@ def known_bugs(
     else:
         _print(verdict)
     if verdict.outcome.interrupted:
-        output.say("Interrupted: this is no verdict on the gallery.")
+        output.say("Interrupted: this is no verdict on the bug corpus.")
     raise typer.Exit(verdict.exit_code())
 
 
-def _print(verdict: gallery.Verdict) -> None:
+def _print(verdict: corpus.Verdict) -> None:
     rows = []
     for bug in verdict.bugs:
         found = ", ".join(bug["invariants"]) or "nothing"

@@ -77,14 +77,14 @@ def _scenarios() -> list[dict[str, Any]]:
 def _known_bugs() -> list[dict[str, Any]]:
     return [
         {
-            "name": bug.id,
+            "name": item.bug_id,
             "summary": item.content.summary,
-            "expected": bug.expected,
-            "source": bug.source,
+            "class": item.bug.defect_class,
+            "expected": item.bug.expected,
+            "source": item.bug.source,
             "scenario": item.place,
         }
         for item in catalog.known_bugs()
-        if (bug := item.content.known_bug) is not None
     ]
 
 
