@@ -29,14 +29,14 @@ class ExecutorPredictor final : public Predictor {
   void image(const std::vector<uint32_t>& contents) override {
     level_.emplace(*sets_);
     for (size_t i = 0; i < contents.size(); ++i) level_->choose(i, contents[i]);
-    executor_.install(level_->sets());
+    executor_.memory().install(level_->sets());
     Decisions none;  // every line has one content, so that nothing branches
     buffer_.clear();
     keep(kRecoveryQuery, executor_.run_recovery(&none, nullptr, [this] { oracle_->recover(&buffer_); }));
     const bool usable = !results_.at(kRecoveryQuery)[0].starts_with('!') && oracle_->usable();
     asked_ = usable ? all_queries(&*oracle_) : std::vector<QueryId>{};
     std::sort(asked_.begin(), asked_.end());
-    leaf_ = executor_.mark();
+    leaf_ = executor_.memory().mark();
   }
 
   const std::vector<QueryId>& asked() override { return asked_; }
@@ -48,12 +48,12 @@ class ExecutorPredictor final : public Predictor {
     Decisions none;
     buffer_.clear();
     keep(query, executor_.run(&none, [&] { oracle_->run(query, &buffer_); }));
-    executor_.undo(leaf_);
+    executor_.memory().undo(leaf_);
     return results_.at(query);
   }
 
   void done() override {
-    executor_.uninstall();
+    executor_.memory().uninstall();
     results_.clear();
   }
 
@@ -69,7 +69,7 @@ class ExecutorPredictor final : public Predictor {
   const LineSets* sets_ = nullptr;
   ResultBuffer buffer_;
   std::optional<ConcreteLevel> level_;
-  Executor::Mark leaf_{};
+  UndecidedMemory::Mark leaf_{};
   const std::vector<std::string> unknown_;
   std::vector<QueryId> asked_;
   absl::node_hash_map<QueryId, std::vector<std::string>> results_;  // node: references stay good

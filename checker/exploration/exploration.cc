@@ -75,7 +75,7 @@ void Exploration::note_maxima(const Instant& instant) {
                    {"stack", stack != nullptr ? frames_json(frames_.resolve(*stack))
                                               : frames_json(follower_->reader().stack(follower_->last_store()))}}};
   };
-  const Executor::RecoveryPeaks& peaks = executor_.recovery_peaks();
+  const RecoveryPeaks& peaks = executor_.recovery().peaks();
   note("recovery.stores", peaks.stores.value, &peaks.stores.stack, std::nullopt);
   note("recovery.flushes", peaks.flushes.value, &peaks.flushes.stack, std::nullopt);
   note("recovery.fences", peaks.fences.value, &peaks.fences.stack, std::nullopt);
@@ -96,7 +96,7 @@ void Exploration::visit(const Instant& instant, const Watch& watch) {
   result_.distrust = explorer_->distrust();
   tell(watch);
   note_maxima(instant);
-  if (follower_->frontier().truncated() || executor_.truncated()) result_.counts.complete = false;
+  if (follower_->frontier().truncated() || executor_.memory().truncated()) result_.counts.complete = false;
   if (dump_.is_open()) {
     for (const std::string& line : oracle_.take_collected()) dump_ << instant.ordinal << ' ' << line << '\n';
     dump_.flush();
@@ -150,7 +150,7 @@ void Exploration::tell(const Watch& watch) {
 void Exploration::settle_findings() {
   // What the executor remembers of the lines ends with exploring. The follower stands at a crash point that it has not
   // followed the model to, or at the end of the trace.
-  if (functional_.waiting()) executor_.clear_base();
+  if (functional_.waiting()) executor_.memory().clear_base();
   for (bool more = true; more && functional_.waiting(); more = follower_->next()) {
     if (!functional_.settles_here()) continue;
     follower_->follow();
@@ -183,13 +183,13 @@ ChunkResult Exploration::explore(const Chunk& chunk, const std::set<uint64_t>& s
   } while (result_.distrust.empty() && follower_->next());
 
   settle_findings();
-  result_.troubles = executor_.doubts();
+  result_.troubles = executor_.runner().doubts();
   if (pool_was_written_around(session_.plan.scenario.pool_size)) {
     result_.troubles.push_back(
         "the pool was written to by the kernel, around every instruction: what it wrote is not seen");
   }
   counts.complete = counts.complete && result_.troubles.empty();
-  result_.sources = executor_.sources();
+  result_.sources = executor_.runner().sources();
   write_violations();
   counts.executions = sums.executions;
   counts.query_runs = sums.query_runs;
@@ -200,7 +200,7 @@ ChunkResult Exploration::explore(const Chunk& chunk, const std::set<uint64_t>& s
     counts.seconds[Stopwatch::kNames[part]] = explorer_->stopwatch().seconds(static_cast<Stopwatch::Part>(part));
   }
   counts.complete = counts.complete && strategy_->complete() && !result_.stopped && !out_of_budget;
-  for (const auto& [site, count] : executor_.recovery_sites()) {
+  for (const auto& [site, count] : executor_.recovery().sites()) {
     const Json place = {
         {"kind", site.fence ? "fence" : "flush"},
         {"name", site.fence ? name_of(static_cast<FenceKind>(site.code)) : name_of(static_cast<FlushKind>(site.code))},
@@ -212,7 +212,7 @@ ChunkResult Exploration::explore(const Chunk& chunk, const std::set<uint64_t>& s
   const uint64_t lines = session_.plan.scenario.pool_size / kLineSize;
   result_.read_lines.resize((lines + 63) / 64);
   for (uint64_t line = 0; line < lines; ++line) {
-    result_.read_lines[line / 64] |= uint64_t{executor_.ever_read(line)} << (line % 64);
+    result_.read_lines[line / 64] |= uint64_t{executor_.reads().ever(line)} << (line % 64);
   }
   return std::move(result_);
 }

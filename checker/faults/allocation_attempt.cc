@@ -167,14 +167,14 @@ void AllocationAttempt::ask_everything() {
   if (failure_ && !allocation_fault.failed) return;
   const uint64_t count = allocation_fault.count;  // of the run, without what queries allocate
   const powercut_target& target = session_.library->target();
-  const Executor::Mark mark = executor_->mark();
+  const UndecidedMemory::Mark mark = executor_->memory().mark();
   for (QueryId query : live_queries(target, replay_.table(), history_.keys().size())) {
     Decisions none;
     buffer_.clear();
     const Outcome outcome =
         executor_->run(&none, [&] { run_query(target, replay_.table(), query, history_.keys(), "", "", &buffer_); });
     ++report_->tally.query_runs;
-    executor_->undo(mark);
+    executor_->memory().undo(mark);
     if (!outcome.returned()) {
       if (failure_) died(outcome);
     } else if (auto violation = judge_query(history_, session_.traits, query, buffer_.view())) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 
 #include "absl/strings/str_cat.h"
 #include "checker/findings/finding.h"

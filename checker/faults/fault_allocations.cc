@@ -23,11 +23,11 @@ std::optional<EngineError> AllocationFaults::run() {
   Result<std::vector<RecordedOperation>> operations = operations_of(session_);
   if (!operations) return operations.error();
   operations_ = std::move(*operations);
-  const Executor::Mark start = executor_.mark();
+  const UndecidedMemory::Mark start = executor_.memory().mark();
   const std::vector<size_t> made_in =
       AllocationAttempt(session_, &executor_, report_, progress_, std::nullopt, &excused_, nullptr, nullptr)
           .run(operations_);
-  executor_.undo(start);
+  executor_.memory().undo(start);
   FaultTally& tally = report_->tally;
   tally.points = tally.points_of = 1;
   tally.cases_of = made_in.size();
@@ -49,7 +49,7 @@ std::optional<EngineError> AllocationFaults::fail(AllocationAttempt::Failure fai
   TraceError error;
   std::unique_ptr<TraceWriter> writer = TraceWriter::create(path, metadata.dump(), &error);
   if (writer == nullptr) return usage_error(error);
-  const Executor::Mark start = executor_.mark();
+  const UndecidedMemory::Mark start = executor_.memory().mark();
   std::string subject;
   {
     Recorder recorder(*writer, kPoolBase, executor_.pool_size());
@@ -59,7 +59,7 @@ std::optional<EngineError> AllocationFaults::fail(AllocationAttempt::Failure fai
     subject = attempt.subject();
   }
   ++report_->tally.executions;
-  executor_.undo(start);
+  executor_.memory().undo(start);
   if (std::optional<TraceError> wrong = writer->finish()) return usage_error(*wrong);
   wrote_(path, subject);
   return std::nullopt;

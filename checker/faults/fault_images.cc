@@ -91,7 +91,7 @@ void ImageFaults::visit() {
   }
   LineSets sets;
   for (const LineSet& set : visible) sets.push_back(&set);
-  executor_.install(sets);
+  executor_.memory().install(sets);
   ++tally.points;
   if (learn()) {
     const std::vector<Case> all = cases();
@@ -117,7 +117,7 @@ void ImageFaults::visit() {
       }
     }
   }
-  executor_.uninstall();
+  executor_.memory().uninstall();
 }
 
 uint64_t ImageFaults::read_by_all(uint64_t line) const {
@@ -130,47 +130,47 @@ bool ImageFaults::learn() {
   wrong_.clear();
   read_.clear();
   progress_->start("recovery", session_.library->path());
-  const Executor::Mark start = executor_.mark();
+  const UndecidedMemory::Mark start = executor_.memory().mark();
   Decisions decisions;
   buffer_.clear();
-  executor_.begin_reads(start);
+  executor_.reads().begin(start.arena);
   ++report_->tally.executions;
   const Outcome outcome = executor_.run_recovery(&decisions, nullptr, [&] { oracle_.recover(&buffer_); });
   bool good = weigh_recovery(outcome, buffer_.view()).effect == FaultEffect::kHarmless;
-  for (uint64_t line : executor_.reads().lines) read_[line] = executor_.read_mask(line);
+  for (uint64_t line : executor_.reads().lines()) read_[line] = executor_.reads().mask(line);
   read_by_recovery_ = read_;
   if (good) {
-    const Executor::Mark leaf = executor_.mark();
+    const UndecidedMemory::Mark leaf = executor_.memory().mark();
     opened_ = oracle_.opened();
-    globals_ = executor_.globals_signature();
+    globals_ = executor_.memory().globals_signature();
     for (QueryId query : all_queries(&oracle_)) {
       progress_->start("a query", session_.library->path());
-      executor_.begin_reads(leaf);
+      executor_.reads().begin(leaf.arena);
       Decisions none;
       buffer_.clear();
       ++report_->tally.query_runs;
       const Outcome ended = executor_.run(&none, [&] { oracle_.run(query, &buffer_); });
       if (!ended.returned()) oracle_.ended(query, ended, &buffer_);
       const FaultAnswer answer = weigh_query(walk_.history(), session_.traits, query, ended, buffer_.view());
-      executor_.undo(leaf);
+      executor_.memory().undo(leaf);
       if (answer.effect != FaultEffect::kHarmless) {
         wrong_.insert(query);
         continue;
       }
       Known& known = known_.emplace_back();
       known.query = query;
-      for (uint64_t line : executor_.reads().lines) {
-        const uint64_t mask = executor_.read_mask(line);
+      for (uint64_t line : executor_.reads().lines()) {
+        const uint64_t mask = executor_.reads().mask(line);
         read_[line] |= mask;
         Known::Bytes& bytes = known.lines.emplace_back(Known::Bytes{line, mask, {}});
         std::memcpy(bytes.content.bytes.data(), executor_.pool() + line * kLineSize, kLineSize);
       }
-      for (uint64_t word : executor_.reads().words) {
-        known.heap.push_back({word, executor_.read_bits(word), word_at(word)});
+      for (uint64_t word : executor_.reads().words()) {
+        known.heap.push_back({word, executor_.reads().bits(word), word_at(word)});
       }
     }
   }
-  executor_.undo(start);
+  executor_.memory().undo(start);
   if (!good) ++report_->tally.images_left_out;
   report_->tally.answers_left_out += wrong_.size();
   return good;
@@ -202,7 +202,7 @@ void ImageFaults::flip(const Case& damage) {
   std::memcpy(content.bytes.data(), executor_.pool() + damage.line * kLineSize, kLineSize);
   content.bytes[byte] ^= static_cast<uint8_t>(1u << damage.bit);
   const LineSets sets{&set};
-  executor_.install(sets);
+  executor_.memory().install(sets);
   const auto at = read_by_recovery_.find(damage.line);
   const uint64_t offset = damage.line * kLineSize + byte;
   judge(absl::StrCat("bit ", damage.bit, " of the byte at offset ", offset), offset,
@@ -211,7 +211,7 @@ void ImageFaults::flip(const Case& damage) {
             return bytes.line == damage.line && (bytes.mask & damage.mask) != 0;
           });
         });
-  executor_.uninstall();
+  executor_.memory().uninstall();
 }
 
 void ImageFaults::poison(const Case& damage) {
@@ -265,17 +265,18 @@ void ImageFaults::judge(const std::string& subject, uint64_t offset, bool recove
     }
     if (answer.effect > worst.effect) worst = answer;
   };
-  const Executor::Mark start = executor_.mark();
+  const UndecidedMemory::Mark start = executor_.memory().mark();
   Decisions decisions;
   buffer_.clear();
-  executor_.begin_reads(start);
+  executor_.reads().begin(start.arena);
   ++tally.executions;
   const Outcome outcome = executor_.run_recovery(&decisions, nullptr, [&] { oracle_.recover(&buffer_); });
   weigh(weigh_recovery(outcome, buffer_.view()), "open", outcome);
   if (outcome.returned() && oracle_.usable()) {
-    const Executor::Mark leaf = executor_.mark();
+    const UndecidedMemory::Mark leaf = executor_.memory().mark();
     // A recovery that did not meet the damage left what it left without it, so only readers of the damage can tell.
-    const bool all = recovery_reads && !(oracle_.opened() == opened_ && executor_.globals_signature() == globals_);
+    const bool all =
+        recovery_reads && !(oracle_.opened() == opened_ && executor_.memory().globals_signature() == globals_);
     const auto ask = [&](QueryId query) {
       Decisions none;
       buffer_.clear();
@@ -285,7 +286,7 @@ void ImageFaults::judge(const std::string& subject, uint64_t offset, bool recove
       const FaultAnswer answer = weigh_query(walk_.history(), session_.traits, query, ended, buffer_.view());
       if (kind_of(query) == QueryKind::kVerify && answer.effect == FaultEffect::kDetected) seen_by_verify = true;
       weigh(answer, describe_query(walk_.history(), query), ended);
-      executor_.undo(leaf);
+      executor_.memory().undo(leaf);
     };
     if (all) {
       for (QueryId query : all_queries(&oracle_)) {
@@ -297,7 +298,7 @@ void ImageFaults::judge(const std::string& subject, uint64_t offset, bool recove
       }
     }
   }
-  executor_.undo(start);
+  executor_.memory().undo(start);
   report_->add_case(worst, seen_by_verify);
 }
 

@@ -152,7 +152,7 @@ StaleFaults::Ran StaleFaults::attempt(std::span<const uint64_t> lines, std::opti
     }
   };
   if (noise) fill(true);
-  const Executor::Mark start = executor_.mark();
+  const UndecidedMemory::Mark start = executor_.memory().mark();
   Ran ran;
   {
     UnwrittenLoads loads({kPoolBase, kPoolBase + pool.size()});
@@ -211,7 +211,7 @@ StaleFaults::Ran StaleFaults::attempt(std::span<const uint64_t> lines, std::opti
     }
     ran.unwritten = loads.lines();
   }
-  executor_.undo(start);
+  executor_.memory().undo(start);
   if (noise) fill(false);
   return ran;
 }
@@ -228,14 +228,14 @@ void StaleFaults::recover(const History& history, Oracle* oracle, UnwrittenLoads
     entry.shown = shown_result(kind, outcome, entry.weighed.violation.found, bytes);
   };
   loads->begin_undone();
-  const Executor::Mark mark = executor_.mark();
+  const UndecidedMemory::Mark mark = executor_.memory().mark();
   Decisions decisions;
   buffer_.clear();
   const Outcome opened = executor_.run_recovery(&decisions, nullptr, [&] { oracle->recover(&buffer_); });
   if (!opened.returned()) put_failure(opened, &buffer_);
   add(QueryKind::kRecovery, "open", opened, weigh_recovery(opened, buffer_.view()));
   if (opened.returned() && oracle->usable()) {
-    const Executor::Mark leaf = executor_.mark();
+    const UndecidedMemory::Mark leaf = executor_.memory().mark();
     for (QueryId query : all_queries(oracle)) {
       Decisions none;
       buffer_.clear();
@@ -244,10 +244,10 @@ void StaleFaults::recover(const History& history, Oracle* oracle, UnwrittenLoads
       if (!ended.returned()) oracle->ended(query, ended, &buffer_);
       FaultAnswer weighed = weigh_query(history, session_.traits, query, ended, buffer_.view());
       add(kind_of(query), describe_query(history, query), ended, std::move(weighed));
-      executor_.undo(leaf);
+      executor_.memory().undo(leaf);
     }
   }
-  executor_.undo(mark);
+  executor_.memory().undo(mark);
   loads->end_undone();
 }
 

@@ -12,7 +12,7 @@ Json nested_json(const Exposure& exposure, const FindingContext& context) {
   for (size_t d = 1; d < exposure.image.levels.size(); ++d) {
     const Image::Nested& nested = exposure.image.nested[d - 1];
     Json stores = Json::array();
-    for (const Executor::NestedStore& store : nested.stores) {
+    for (const NestedStore& store : nested.stores) {
       stores.push_back({{"offset", store.offset},
                         {"size", store.size},
                         {"stack", frames_json(context.frames->resolve(store.stack))}});

@@ -29,17 +29,17 @@ std::vector<std::optional<Exposure>> FunctionalCheck::ask(const std::vector<Quer
   }
   LineSets sets;
   for (const LineSet& set : visible) sets.push_back(&set);
-  executor_->install(sets);
+  executor_->memory().install(sets);
 
   std::vector<std::optional<Exposure>> out;
   Decisions none;  // every line has one content, so that nothing branches
   buffer_.clear();
-  executor_->begin_reads(executor_->mark());
+  executor_->reads().begin(executor_->memory().mark().arena);
   const Outcome recovered = executor_->run_recovery(&none, nullptr, [this] { oracle_->recover(&buffer_); });
   if (!recovered.returned()) put_failure(recovered, &buffer_);
   const auto failed = judge_recovery(history, parse_answer(QueryKind::kRecovery, buffer_.view()), recovered.text);
   const bool usable = recovered.returned() && oracle_->usable();
-  const Executor::Mark leaf = executor_->mark();
+  const UndecidedMemory::Mark leaf = executor_->memory().mark();
   for (QueryId query : queries) {
     std::optional<Exposure>& answer = out.emplace_back();
     if (query == kRecoveryQuery) {
@@ -53,9 +53,9 @@ std::vector<std::optional<Exposure>> FunctionalCheck::ask(const std::vector<Quer
     if (auto violation = judge_query(history, session_.traits, query, buffer_.view())) {
       answer = {std::move(*violation), "", 0, query, outcome, image};
     }
-    executor_->undo(leaf);
+    executor_->memory().undo(leaf);
   }
-  executor_->uninstall();
+  executor_->memory().uninstall();
   return out;
 }
 

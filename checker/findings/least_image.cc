@@ -81,42 +81,42 @@ bool LeastImage::shown_from(size_t depth, const LineSets& legal) {
     if (parts.back().contents.empty()) return false;
     sets.push_back(&parts.back());
   }
-  executor_->install(sets);
+  executor_->memory().install(sets);
   bool found = false;
   Decisions decisions;
   std::vector<Cut> cuts;
-  const Executor::Mark start = executor_->mark();
+  const UndecidedMemory::Mark start = executor_->memory().mark();
   do {
     if (++executions_ > kMostExecutions) break;
     cuts.clear();
     buffer_.clear();
-    executor_->begin_reads(start);
+    executor_->reads().begin(start.arena);
     const Outcome outcome =
         executor_->run_recovery(&decisions, depth < last() ? &cuts : nullptr, [&] { oracle_->recover(&buffer_); });
     if (!outcome.returned()) put_failure(outcome, &buffer_);
     if (depth == last()) {
       found = gives_answer(outcome);
-      if (found) level.lines_read = executor_->reads().lines;
-      executor_->undo(start);
+      if (found) level.lines_read = executor_->reads().lines();
+      executor_->memory().undo(start);
       continue;
     }
-    std::vector<uint64_t> read = executor_->reads().lines;
+    std::vector<uint64_t> read = executor_->reads().lines();
     if (outcome.returned()) {
-      if (auto cut = executor_->cut_after_recovery()) cuts.push_back(std::move(*cut));
+      if (auto cut = executor_->recovery().cut_after()) cuts.push_back(std::move(*cut));
     }
-    const std::vector<Executor::NestedStore> stores = executor_->recovery_stores();
-    executor_->undo(start);
+    const std::vector<NestedStore> stores = executor_->recovery().stores();
+    executor_->memory().undo(start);
     found = inwards(depth, cuts, stores);
     if (found) level.lines_read = std::move(read);
   } while (!found && decisions.advance());
-  executor_->uninstall();
+  executor_->memory().uninstall();
   return found;
 }
 
-bool LeastImage::inwards(size_t depth, const std::vector<Cut>& cuts, const std::vector<Executor::NestedStore>& stores) {
+bool LeastImage::inwards(size_t depth, const std::vector<Cut>& cuts, const std::vector<NestedStore>& stores) {
   Level& level = levels_[depth];
   for (size_t i = level.cut.value_or(0); i < (level.cut ? std::min(*level.cut + 1, cuts.size()) : cuts.size()); ++i) {
-    std::vector<LineSet> children = executor_->child(cuts[i]);
+    std::vector<LineSet> children = executor_->memory().child(cuts[i]);
     std::sort(children.begin(), children.end(), [](const LineSet& a, const LineSet& b) { return a.line < b.line; });
     if (!shown_from(depth + 1, pointers(children))) continue;
     const auto seen = stores.begin() + static_cast<ptrdiff_t>(cuts[i].stores_seen);
@@ -140,7 +140,7 @@ bool LeastImage::gives_answer(const Outcome& recovered) {
   if (!recovered.returned() || !askable(query)) return false;
   bool found = false;
   Decisions decisions;
-  const Executor::Mark leaf = executor_->mark();
+  const UndecidedMemory::Mark leaf = executor_->memory().mark();
   do {
     if (++executions_ > kMostExecutions) break;
     buffer_.clear();
@@ -148,7 +148,7 @@ bool LeastImage::gives_answer(const Outcome& recovered) {
     if (!outcome_.returned()) oracle_->ended(query, outcome_, &buffer_);
     if (other_) other_answer_ = std::string(buffer_.view());
     found = other_ || buffer_.view() == question_->result;
-    executor_->undo(leaf);
+    executor_->memory().undo(leaf);
   } while (!found && decisions.advance());
   return found;
 }

@@ -80,7 +80,7 @@ class LeastImage {
   // Whether some image of what the levels leave open gives the answer.
   bool shown();
   bool shown_from(size_t depth, const LineSets& legal);
-  bool inwards(size_t depth, const std::vector<Cut>& cuts, const std::vector<Executor::NestedStore>& stores);
+  bool inwards(size_t depth, const std::vector<Cut>& cuts, const std::vector<NestedStore>& stores);
   bool gives_answer(const Outcome& recovered);
   bool askable(QueryId query) const;
 

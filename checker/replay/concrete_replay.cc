@@ -5,7 +5,7 @@
 namespace powercut {
 namespace {
 
-bool same_place(const Cut& cut, const ConcreteImage::Nested& wanted, const std::vector<Executor::NestedStore>& stores) {
+bool same_place(const Cut& cut, const ConcreteImage::Nested& wanted, const std::vector<NestedStore>& stores) {
   return cut.after_return == wanted.after_return && cut.stores_seen == wanted.stores.size() &&
          std::equal(wanted.stores.begin(), wanted.stores.end(), stores.begin(),
                     [](const auto& w, const auto& s) { return w.first == s.offset && w.second == s.size; });
@@ -37,9 +37,9 @@ std::optional<std::string> ConcreteReplay::enter(size_t depth, const LineSets& l
   }
   LineSets sets;
   for (const LineSet& set : definite) sets.push_back(&set);
-  executor_->install(sets);
+  executor_->memory().install(sets);
   auto wrong = recover(depth);
-  executor_->uninstall();
+  executor_->memory().uninstall();
   return wrong;
 }
 
@@ -47,31 +47,31 @@ std::optional<std::string> ConcreteReplay::recover(size_t depth) {
   const bool last = depth == wanted_->nested.size();
   std::vector<Cut> cuts;
   Decisions decisions;
-  const Executor::Mark start = executor_->mark();
+  const UndecidedMemory::Mark start = executor_->memory().mark();
   buffer_->clear();
-  executor_->begin_reads(start);
+  executor_->reads().begin(start.arena);
   const Outcome outcome =
       executor_->run_recovery(&decisions, last ? nullptr : &cuts, [&] { oracle_->recover(buffer_); });
   if (last) {
     if (!outcome.returned()) put_failure(outcome, buffer_);
     (*then_)(outcome);
-    executor_->undo(start);
+    executor_->memory().undo(start);
     return std::nullopt;
   }
-  const std::vector<uint64_t>& read = executor_->reads().lines;
+  const std::vector<uint64_t>& read = executor_->reads().lines();
   reads_.insert(reads_.end(), read.begin(), read.end());
   if (outcome.returned()) {
-    if (auto cut = executor_->cut_after_recovery()) cuts.push_back(std::move(*cut));
+    if (auto cut = executor_->recovery().cut_after()) cuts.push_back(std::move(*cut));
   }
-  const std::vector<Executor::NestedStore> stores = executor_->recovery_stores();
-  executor_->undo(start);
+  const std::vector<NestedStore> stores = executor_->recovery().stores();
+  executor_->memory().undo(start);
   return descend(depth, cuts, stores);
 }
 
 // Fences between which recovery stored nothing share the number of stores; they differ in what is durable. The
 // image is of the first of them that allows it: what follows depends on the image alone.
 std::optional<std::string> ConcreteReplay::descend(size_t depth, const std::vector<Cut>& cuts,
-                                                   const std::vector<Executor::NestedStore>& stores) {
+                                                   const std::vector<NestedStore>& stores) {
   const ConcreteImage::Nested& wanted = wanted_->nested[depth];
   std::optional<std::string> refused;
   for (const Cut& cut : cuts) {
@@ -79,7 +79,7 @@ std::optional<std::string> ConcreteReplay::descend(size_t depth, const std::vect
     const auto seen = stores.begin() + static_cast<ptrdiff_t>(cut.stores_seen);
     image_.nested.resize(depth);
     image_.nested.push_back({cut.stores_seen, cut.after_return, {stores.begin(), seen}});
-    const std::vector<LineSet> lines = executor_->child(cut);
+    const std::vector<LineSet> lines = executor_->memory().child(cut);
     LineSets legal;
     for (const LineSet& line : lines) legal.push_back(&line);
     auto wrong = enter(depth + 1, legal);
@@ -97,7 +97,7 @@ std::optional<std::string> ConcreteReplay::descend(size_t depth, const std::vect
 // only. These read whole contents, so they can confirm that, not find it out.
 void ConcreteReplay::note_reads() {
   std::vector<uint64_t> read = reads_;
-  read.insert(read.end(), executor_->reads().lines.begin(), executor_->reads().lines.end());
+  read.insert(read.end(), executor_->reads().lines().begin(), executor_->reads().lines().end());
   std::sort(read.begin(), read.end());
   for (std::vector<Image::Line>& level : image_.levels) {
     for (Image::Line& line : level) {

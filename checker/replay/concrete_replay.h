@@ -56,7 +56,7 @@ class ConcreteReplay {
   // Runs recovery on the level that is installed and what follows: the next cut, or `then`.
   std::optional<std::string> recover(size_t depth);
   std::optional<std::string> descend(size_t depth, const std::vector<Cut>& cuts,
-                                     const std::vector<Executor::NestedStore>& stores);
+                                     const std::vector<NestedStore>& stores);
 
   Executor* executor_;
   Oracle* oracle_;

@@ -33,7 +33,7 @@ ImageJudge::ImageJudge(const Session& session, const std::string& model, AtomPol
       progress_(progress),
       replay_(&executor_, &oracle_, &buffer_),
       frames_({}, process_modules()) {
-  executor_.want_heap_reads(false);  // nobody asks what was read of the heap
+  executor_.reads().want_heap(false);  // nobody asks what was read of the heap
 }
 
 std::optional<EngineError> ImageJudge::run(const std::vector<JudgeRequest>& requests, const std::string& path,
@@ -80,7 +80,7 @@ Json ImageJudge::violations(const Outcome& recovered, bool nested) {
   }
   if (!oracle_.usable()) return out;
   Decisions decisions;
-  const Executor::Mark leaf = executor_.mark();
+  const UndecidedMemory::Mark leaf = executor_.memory().mark();
   for (QueryId query : all_queries(&oracle_)) {
     buffer_.clear();
     const Outcome outcome = executor_.run(&decisions, [&] { oracle_.run(query, &buffer_); });
@@ -88,7 +88,7 @@ Json ImageJudge::violations(const Outcome& recovered, bool nested) {
     if (const auto violation = judge_query(history, session_.traits, query, buffer_.view())) {
       out.push_back(violation_json(*violation, describe_query(history, query), nested, fault(outcome)));
     }
-    executor_.undo(leaf);
+    executor_.memory().undo(leaf);
   }
   return out;
 }

@@ -150,26 +150,26 @@ void Reproduction::draw_visible() {
   }
   LineSets sets;
   for (const LineSet& set : visible_) sets.push_back(&set);
-  executor_.install(sets);
+  executor_.memory().install(sets);
   Decisions decisions;
-  const Executor::Mark start = executor_.mark();
+  const UndecidedMemory::Mark start = executor_.memory().mark();
   buffer_.clear();
   const Outcome outcome = executor_.run_recovery(&decisions, nullptr, [&] { oracle_.recover(&buffer_); });
   if (outcome.returned() && oracle_.usable()) draw_into(&before_);
-  executor_.undo(start);
-  executor_.uninstall();
+  executor_.memory().undo(start);
+  executor_.memory().uninstall();
 }
 
 // A drawing that does not return, or fails, is none; what it did is taken back.
 void Reproduction::draw_into(std::optional<std::vector<DrawnCells::Cell>>* out) {
   DrawnCells cells;
-  const Executor::Mark start = executor_.mark();
+  const UndecidedMemory::Mark start = executor_.memory().mark();
   Decisions decisions;
   powercut_status status = POWERCUT_UNSUPPORTED;
   auto* table = reinterpret_cast<powercut_table*>(oracle_.opened().table);
   const Outcome outcome = executor_.run(
       &decisions, [&] { status = cells.draw(session_.library->draw(), table, executor_.pool_address()); });
-  executor_.undo(start);
+  executor_.memory().undo(start);
   if (outcome.returned() && status == POWERCUT_OK) *out = cells.cells();
 }
 

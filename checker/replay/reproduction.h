@@ -29,7 +29,7 @@ class Reproduction {
   // Usage errors: the record is of another trace, or its image is not legal there.
   Result<Shown> run();
   // Why nothing may be known of the finding, though it did not show.
-  const std::vector<std::string>& doubts() const { return executor_.doubts(); }
+  const std::vector<std::string>& doubts() const { return executor_.runner().doubts(); }
 
   // Draws the table on the way, where the target can: on the image with everything persisted, and on the finding's.
   // Call it before run().

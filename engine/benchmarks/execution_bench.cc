@@ -172,27 +172,27 @@ class EngineSide : public Side {
                    .globals = std::move(globals),
                    .own_code = executable_code(),
                    .pool_is_mapped = true}),
-        empty_(executor_.mark()) {
-    executor_.want_heap_reads(false);  // as an exploration does, until the heap differs between two recoveries
+        empty_(executor_.memory().mark()) {
+    executor_.reads().want_heap(false);  // as an exploration does, until the heap differs between two recoveries
   }
 
  protected:
   void recover() override {
     executor_.run_recovery(&decisions_, nullptr, [this] { open(); });
-    leaf_ = executor_.mark();
-    executor_.begin_reads(leaf_);
+    leaf_ = executor_.memory().mark();
+    executor_.reads().begin(leaf_.arena);
   }
-  void forget() override { executor_.undo(empty_); }
+  void forget() override { executor_.memory().undo(empty_); }
   void ask(QueryId query) override {
     query_ = query;
     executor_.run(&decisions_, body_);
-    executor_.undo(leaf_);
+    executor_.memory().undo(leaf_);
   }
 
  private:
   Executor executor_;
   Decisions decisions_;
-  Executor::Mark empty_, leaf_{};
+  UndecidedMemory::Mark empty_, leaf_{};
   QueryId query_ = 0;
   std::function<void()> body_ = [this] { run(query_); };
 };

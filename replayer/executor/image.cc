@@ -25,7 +25,7 @@ Image Frames::image(const Executor& executor) const {
       if (const auto given = fixed.find(set->line); given != fixed.end()) {
         index = given->second.content;
         decided = given->second.decided;
-      } else if (const auto known = executor.alive_of(set->line); known && known->set == set) {
+      } else if (const auto known = executor.memory().alive_of(set->line); known && known->set == set) {
         const std::vector<uint32_t>& alive = known->alive;
         index = std::find(alive.begin(), alive.end(), set->visible) != alive.end() ? set->visible : alive.back();
         const bool narrowed = alive.size() != set->contents.size();

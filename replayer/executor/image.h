@@ -20,7 +20,7 @@ struct Image {
   struct Nested {
     uint64_t stores_seen = 0;
     bool after_return = false;
-    std::vector<Executor::NestedStore> stores;
+    std::vector<NestedStore> stores;
   };
   std::vector<Nested> nested;  // one for each level but the first
 };

@@ -14,11 +14,11 @@ class ImageTest : public ::testing::Test {
  protected:
   ImageTest() : executor_({.pool_size = 4096, .step_budget = 1000, .globals = {}, .own_code = {}}) {}
   ~ImageTest() override {
-    for (; levels_ > 0; --levels_) executor_.uninstall();
+    for (; levels_ > 0; --levels_) executor_.memory().uninstall();
   }
 
   void cut(LineSets sets, Image::Nested nested = {}) {
-    executor_.install(sets);
+    executor_.memory().install(sets);
     ++levels_;
     frames_.push(std::move(sets), std::move(nested));
   }
@@ -43,7 +43,7 @@ TEST_F(ImageTest, ShowsAsLittleLostAsTheExecutionAllows) {
   EXPECT_FALSE(find(untouched.levels[0], 0)->decided);
   EXPECT_EQ(find(untouched.levels[0], 0)->candidates, 3u);
 
-  executor_.choose(0, 0xff, 1);
+  executor_.memory().choose(0, 0xff, 1);
   const Image observed = frames_.image(executor_);
   EXPECT_EQ(find(observed.levels[0], 0)->content, content({1}));
   EXPECT_TRUE(find(observed.levels[0], 0)->decided);
@@ -59,7 +59,7 @@ TEST_F(ImageTest, ANestedChoiceFixesTheCutBefore) {
   for (const bool seen : {false, true}) {
     child.observed = seen;
     cut({&child}, {.stores_seen = 1, .after_return = true, .stores = {{.offset = 8, .size = 8, .stack = {}}}});
-    executor_.choose(0, 0xff, 2);
+    executor_.memory().choose(0, 0xff, 2);
     const Image image = frames_.image(executor_);
     ASSERT_EQ(image.levels.size(), 2u);
     EXPECT_EQ(find(image.levels[1], 0)->content, content({2, 9}));
@@ -69,7 +69,7 @@ TEST_F(ImageTest, ANestedChoiceFixesTheCutBefore) {
     ASSERT_EQ(image.nested.size(), 1u);
     EXPECT_EQ(image.nested[0].stores_seen, 1u);
     EXPECT_TRUE(image.nested[0].after_return);
-    executor_.uninstall();
+    executor_.memory().uninstall();
     --levels_;
     frames_.pop();
   }
@@ -87,7 +87,7 @@ TEST_F(ImageTest, AChoiceReachesTheNearestCutThatLeftTheLineOpen) {
   LineSet child = line_set(0, {content({1, 9}), content({3, 9})});
   child.base = {0, 2};
   cut({&child});
-  executor_.choose(0, 0xff, 1);
+  executor_.memory().choose(0, 0xff, 1);
   const Image image = frames_.image(executor_);
   EXPECT_EQ(find(image.levels[2], 0)->content, content({1, 9}));
   EXPECT_EQ(find(image.levels[1], 0), nullptr);
@@ -100,7 +100,7 @@ TEST_F(ImageTest, WhatTheLastRecoveryObservedWasDecidedThere) {
   LineSet child = line_set(0, {content({4})});
   child.base = {2};
   cut({&child});
-  executor_.choose(kLineSize, 0xff, 5);
+  executor_.memory().choose(kLineSize, 0xff, 5);
   const Image image = frames_.image(executor_);
   EXPECT_EQ(find(image.levels[0], 1)->content, content({5}));
   EXPECT_FALSE(find(image.levels[0], 1)->decided);

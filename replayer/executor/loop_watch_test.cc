@@ -21,9 +21,9 @@ class LoopWatchTest : public ::testing::Test {
 
   Outcome run(const std::function<void()>& body) {
     Decisions decisions;
-    const Executor::Mark start = executor_.mark();
+    const UndecidedMemory::Mark start = executor_.memory().mark();
     Outcome outcome = executor_.run(&decisions, body);
-    executor_.undo(start);
+    executor_.memory().undo(start);
     return outcome;
   }
 
@@ -36,7 +36,7 @@ TEST_F(LoopWatchTest, ALockThatIsLeftHeldRepeatsItself) {
     while (exchange(0, 1) != 0) step();
   });
   EXPECT_EQ(outcome.kind, Outcome::Kind::kSteps);
-  EXPECT_TRUE(executor_.doubts().empty());
+  EXPECT_TRUE(executor_.runner().doubts().empty());
 }
 
 TEST_F(LoopWatchTest, ARepeatingLoopIsFoundLongBeforeTheBudget) {
@@ -60,8 +60,8 @@ TEST_F(LoopWatchTest, ALoopThatCountsIsNotKnownToGoOn) {
     for (volatile uint64_t i = 0;; i = i + 1) step();
   });
   EXPECT_EQ(outcome.kind, Outcome::Kind::kUnknown);
-  ASSERT_EQ(executor_.doubts().size(), 1u);
-  EXPECT_NE(executor_.doubts()[0].find("--step-budget"), std::string::npos);
+  ASSERT_EQ(executor_.runner().doubts().size(), 1u);
+  EXPECT_NE(executor_.runner().doubts()[0].find("--step-budget"), std::string::npos);
 }
 
 TEST_F(LoopWatchTest, ALoopThatCountsInThePoolIsNotKnownToGoOn) {

@@ -28,7 +28,7 @@ size_t (*volatile length)(const char*) = std::strlen;
 struct Heard : PathListener {
   std::vector<std::string> lines;
   void read(uint64_t word, uint8_t, uint64_t) override { lines.push_back("read " + std::to_string(word)); }
-  void store(uint64_t offset, std::span<const uint8_t> bytes, uint32_t flags, const void*, const void*) override {
+  void store(uint64_t offset, std::span<const uint8_t> bytes, uint32_t flags, CodePlace) override {
     lines.push_back("store " + std::to_string(offset) + " " + std::to_string(bytes.size()) +
                     ((flags & POWERCUT_STORE_NT) != 0 ? " nt" : "") +
                     ((flags & POWERCUT_STORE_RMW) != 0 ? " rmw" : ""));
@@ -46,12 +46,12 @@ class PoolTraps : public ::testing::Test {
   std::vector<uint64_t> paths(const Body& body) {
     Decisions decisions;
     std::vector<uint64_t> out;
-    const Executor::Mark start = executor_.mark();
+    const UndecidedMemory::Mark start = executor_.memory().mark();
     do {
       uint64_t seen = 0;
       const Outcome outcome = executor_.run(&decisions, [&] { seen = body(); });
       EXPECT_TRUE(outcome.returned()) << outcome.text;
-      executor_.undo(start);
+      executor_.memory().undo(start);
       out.push_back(seen);
     } while (decisions.advance());
     return out;
@@ -72,7 +72,7 @@ class PoolTraps : public ::testing::Test {
 
 TEST_F(PoolTraps, LibcThroughAPointerBranchesOnUndecidedBytes) {
   const LineSet set = line_set(0, {content({1, 7}), content({1, 8}), content({2, 8})});
-  executor_.install({&set});
+  executor_.memory().install({&set});
   const uint64_t wanted[2] = {1, 8};
   const auto found = paths([&] { return static_cast<uint64_t>(compare(at(0), wanted, 16) == 0); });
   EXPECT_EQ(std::count(found.begin(), found.end(), 1), 1);
@@ -83,22 +83,22 @@ TEST_F(PoolTraps, LibcThroughAPointerBranchesOnUndecidedBytes) {
               return out;
             }),
             (std::vector<uint64_t>{1, 2}));
-  executor_.uninstall();
+  executor_.memory().uninstall();
 }
 
 TEST_F(PoolTraps, StringsAndPlainLoadsAreSeen) {
   const LineSet set = line_set(1, {content({0x6161}), content({0x616161})});
-  executor_.install({&set});
+  executor_.memory().install({&set});
   EXPECT_EQ(paths([] { return length(reinterpret_cast<const char*>(at(64))); }), (std::vector<uint64_t>{2, 3}));
   EXPECT_EQ(paths([] { return *reinterpret_cast<volatile uint64_t*>(at(64)); }),
             (std::vector<uint64_t>{0x6161, 0x616161}));
-  executor_.uninstall();
+  executor_.memory().uninstall();
 }
 
 TEST_F(PoolTraps, StoresOfAllSizesAreSeenAndUndone) {
   for (const size_t size : {1, 2, 3, 7, 8, 15, 16, 31, 33, 64, 100, 255, 1000, 5000}) {
     SCOPED_TRACE(size);
-    const Executor::Mark start = executor_.mark();
+    const UndecidedMemory::Mark start = executor_.memory().mark();
     std::vector<uint8_t> value(size);
     for (size_t i = 0; i < size; ++i) value[i] = static_cast<uint8_t>(i * 7 + 1);
     EXPECT_TRUE(run([&] { copy(at(4093), value.data(), size); }).returned());
@@ -109,7 +109,7 @@ TEST_F(PoolTraps, StoresOfAllSizesAreSeenAndUndone) {
     for (size_t i = 0; i < size; ++i) EXPECT_EQ(executor_.pool()[4095 + i], 9);
     EXPECT_TRUE(run([&] { copy(at(9000), at(4095), size); }).returned());
     EXPECT_EQ(std::memcmp(executor_.pool() + 9000, executor_.pool() + 4095, size), 0);
-    executor_.undo(start);
+    executor_.memory().undo(start);
     EXPECT_TRUE(std::all_of(executor_.pool(), executor_.pool() + 65536, [](uint8_t byte) { return byte == 0; }));
   }
   EXPECT_FALSE(pool_was_written_around(65536));
@@ -173,7 +173,7 @@ TEST_F(PoolTraps, AMutexThatIsTakenIsWaitedForForEver) {
 }
 
 TEST_F(PoolTraps, WhatCannotBeFollowedIsUnknownAndLeavesNothing) {
-  const Executor::Mark start = executor_.mark();
+  const UndecidedMemory::Mark start = executor_.memory().mark();
   const Outcome outcome = run([] {
     store_to(reinterpret_cast<uint64_t*>(at(0)), uint64_t{5});
     alignas(64) static uint8_t area[512];
@@ -182,8 +182,8 @@ TEST_F(PoolTraps, WhatCannotBeFollowedIsUnknownAndLeavesNothing) {
   });
   EXPECT_EQ(outcome.kind, Outcome::Kind::kUnknown);
   EXPECT_NE(outcome.text.find("fxsave"), std::string::npos) << outcome.text;
-  EXPECT_FALSE(executor_.doubts().empty());
-  executor_.undo(start);
+  EXPECT_FALSE(executor_.runner().doubts().empty());
+  executor_.memory().undo(start);
   EXPECT_FALSE(pool_was_written_around(65536));
   EXPECT_EQ(executor_.pool()[0], 0);
   EXPECT_TRUE(run([] { copy(at(0), "x", 1); }).returned()) << "the next execution is as good as ever";

@@ -28,9 +28,9 @@ class EagerExplorer final : public Explorer {
     const BigInt count = strategy_->visit(sets, ordinal, [&](const LineSets& start) {
       if (!distrust_.empty()) return;
       frames_.push(start, nested);
-      executor_->install(start);
+      executor_->memory().install(start);
       search(depth, ordinal);
-      executor_->uninstall();
+      executor_->memory().uninstall();
       frames_.pop();
     });
     if (covered != nullptr) *covered = count;
@@ -40,16 +40,16 @@ class EagerExplorer final : public Explorer {
   void search(int depth, uint64_t ordinal) {
     Decisions decisions;
     std::vector<Cut> cuts;
-    const Executor::Mark start = executor_->mark();
-    const uint64_t before = options_.paranoid ? executor_->digest() : 0;
+    const UndecidedMemory::Mark start = executor_->memory().mark();
+    const uint64_t before = options_.paranoid ? executor_->memory().digest() : 0;
     do {
       cuts.clear();
       buffer_.clear();
-      executor_->begin_reads(start);
+      executor_->reads().begin(start.arena);
       Outcome outcome = executor_->run_recovery(&decisions, depth < options_.nested ? &cuts : nullptr,
                                                 [&] { subject_->recover(&buffer_); });
       ++counts_.executions;
-      counts_.leaves.insert(executor_->path());
+      counts_.leaves.insert(executor_->recovery().path());
       finish_answer(executor_, &outcome, &buffer_);
       const std::string result(buffer_.view());
       if (subject_->recovered(depth, outcome, result) == Subject::Judgement::kExplain) {
@@ -59,19 +59,19 @@ class EagerExplorer final : public Explorer {
       if (outcome.returned()) {
         if (subject_->opened().usable) ask_all(depth);
         if (depth < options_.nested) {
-          if (auto cut = executor_->cut_after_recovery()) cuts.push_back(std::move(*cut));
+          if (auto cut = executor_->recovery().cut_after()) cuts.push_back(std::move(*cut));
         }
       }
-      const std::vector<Executor::NestedStore> stores =
-          cuts.empty() ? std::vector<Executor::NestedStore>{} : executor_->recovery_stores();
-      executor_->undo(start);
+      const std::vector<NestedStore> stores =
+          cuts.empty() ? std::vector<NestedStore>{} : executor_->recovery().stores();
+      executor_->memory().undo(start);
       if (options_.paranoid) check_reset(*executor_, before, "recovery");
       const uint32_t sources = std::exchange(virtual_world.used, 0);
       if (outcome.kind != Outcome::Kind::kUnknown && (sources != 0 || std::has_single_bit(counts_.executions))) {
         run_again(decisions, result, start, sources);
       }
       for (const Cut& cut : cuts) {
-        const std::vector<LineSet> lines = executor_->child(cut);
+        const std::vector<LineSet> lines = executor_->memory().child(cut);
         LineSets sets;
         for (const LineSet& line : lines) sets.push_back(&line);
         level(depth + 1, sets, ordinal,
@@ -85,25 +85,27 @@ class EagerExplorer final : public Explorer {
   }
 
   // Recovery once more, in another world (second_run.h): this reference takes a sample.
-  void run_again(Decisions decisions, const std::string& first, const Executor::Mark& start, uint32_t sources) {
-    const uint64_t path = executor_->path();
+  void run_again(Decisions decisions, const std::string& first, const UndecidedMemory::Mark& start, uint32_t sources) {
+    const uint64_t path = executor_->recovery().path();
     buffer_.clear();
-    executor_->begin_reads(start);  // what it reads is counted for itself
-    executor_->set_variant(counts_.executions);
+    executor_->reads().begin(start.arena);  // what it reads is counted for itself
+    executor_->runner().set_variant(counts_.executions);
     Outcome outcome = executor_->run_recovery(&decisions, nullptr, [this] { subject_->recover(&buffer_); });
-    executor_->set_variant(0);
+    executor_->runner().set_variant(0);
     finish_answer(executor_, &outcome, &buffer_);
-    executor_->undo(start);
+    executor_->memory().undo(start);
     sources |= std::exchange(virtual_world.used, 0);
-    executor_->note_sources(sources);
-    if (outcome.kind == Outcome::Kind::kUnknown || (buffer_.view() == first && executor_->path() == path)) return;
-    executor_->doubt("recovery is not a function of the image: it ran twice on the same one, and did not do the same" +
-                     (sources == 0 ? "" : "; it asks for " + names_of_sources(sources)));
+    executor_->runner().note_sources(sources);
+    if (outcome.kind == Outcome::Kind::kUnknown || (buffer_.view() == first && executor_->recovery().path() == path))
+      return;
+    executor_->runner().doubt(
+        "recovery is not a function of the image: it ran twice on the same one, and did not do the same" +
+        (sources == 0 ? "" : "; it asks for " + names_of_sources(sources)));
   }
 
   void ask_all(int depth) {
-    const Executor::Mark leaf = executor_->mark();
-    const uint64_t before = options_.paranoid ? executor_->digest() : 0;
+    const UndecidedMemory::Mark leaf = executor_->memory().mark();
+    const uint64_t before = options_.paranoid ? executor_->memory().digest() : 0;
     const std::array<uint32_t, Group::kKinds> counts = subject_->groups();
     for (uint8_t kind = 0; kind < Group::kKinds; ++kind) {
       for (uint32_t i = 0; i < counts[kind]; ++i) {
@@ -118,9 +120,9 @@ class EagerExplorer final : public Explorer {
     }
   }
 
-  void ask(int depth, QueryId query, const Executor::Mark& leaf) {
+  void ask(int depth, QueryId query, const UndecidedMemory::Mark& leaf) {
     std::vector<std::string> results;
-    executor_->begin_reads(leaf);
+    executor_->reads().begin(leaf.arena);
     Decisions decisions;
     do {
       buffer_.clear();
@@ -135,7 +137,7 @@ class EagerExplorer final : public Explorer {
           subject_->explained(depth, query, result, outcome.returned() ? nullptr : &outcome, frames_.image(*executor_));
         }
       }
-      executor_->undo(leaf);
+      executor_->memory().undo(leaf);
     } while (decisions.advance());
   }
 

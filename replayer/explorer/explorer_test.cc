@@ -162,24 +162,24 @@ std::optional<std::string> replay(Executor* executor, const Scheme& scheme, cons
     return out;
   };
   levels.push_back(level_of(shown.image.levels[0]));
-  executor->install(pointers(levels[0]));
+  executor->memory().install(pointers(levels[0]));
   size_t installed = 1;
   for (size_t d = 1; d < shown.image.levels.size() && found; ++d) {
     // The cut inside this level's recovery that the image names.
     const Image::Nested& nested = shown.image.nested[d - 1];
     Decisions decisions;
     std::vector<Cut> cuts;
-    const Executor::Mark start = executor->mark();
+    const UndecidedMemory::Mark start = executor->memory().mark();
     const Outcome outcome = executor->run_recovery(&decisions, &cuts, [&] { subject.recover(&buffer); });
     if (outcome.returned()) {
-      if (auto last = executor->cut_after_recovery()) cuts.push_back(std::move(*last));
+      if (auto last = executor->recovery().cut_after()) cuts.push_back(std::move(*last));
     }
-    executor->undo(start);
+    executor->memory().undo(start);
     levels.push_back(level_of(shown.image.levels[d]));
     // Lines that the child of the concrete level knows must offer the content; the others must not have changed.
     found = std::any_of(cuts.begin(), cuts.end(), [&](const Cut& cut) {
       if (cut.stores_seen != nested.stores_seen || cut.after_return != nested.after_return) return false;
-      const std::vector<LineSet> children = executor->child(cut);
+      const std::vector<LineSet> children = executor->memory().child(cut);
       return std::all_of(levels[d].begin(), levels[d].end(), [&](const LineSet& line) {
         for (const LineSet& child : children) {
           if (child.line == line.line) {
@@ -189,7 +189,7 @@ std::optional<std::string> replay(Executor* executor, const Scheme& scheme, cons
         return std::memcmp(pool_bytes() + line.line * kLineSize, line.contents[0].bytes.data(), kLineSize) == 0;
       });
     });
-    executor->install(pointers(levels[d]));
+    executor->memory().install(pointers(levels[d]));
     ++installed;
   }
   if (found) {
@@ -204,7 +204,7 @@ std::optional<std::string> replay(Executor* executor, const Scheme& scheme, cons
     if (!outcome.returned() && shown.query != kRecoveryQuery) subject.ended(shown.query, outcome, &buffer);
     got = std::string(buffer.view());
   }
-  for (; installed > 0; --installed) executor->uninstall();
+  for (; installed > 0; --installed) executor->memory().uninstall();
   const auto numbers = [](const std::string& bytes) {
     std::string out;
     for (char byte : bytes) out += std::to_string(static_cast<uint8_t>(byte)) + " ";

@@ -49,7 +49,7 @@ LeafQueries::LeafQueries(Executor* executor, Subject* subject, ExplorerCounts* c
       image_(std::move(image)),
       exact_(subject->wants_all()),
       body_([this] { subject_->run(query_, &buffer_); }) {
-  executor->want_heap_reads(false);
+  executor->reads().want_heap(false);
 }
 
 void LeafQueries::forget() {
@@ -66,7 +66,7 @@ void LeafQueries::forget() {
   heap_followed_ = false;
   ran_ = {};
   asking_runs_ = 0;
-  executor_->want_heap_reads(false);
+  executor_->reads().want_heap(false);
 }
 
 LeafQueries::GroupState& LeafQueries::state_of(uint32_t code) {
@@ -133,9 +133,9 @@ void LeafQueries::take_view(const std::shared_ptr<const RecoveredState>& state, 
   state_ = state;
   count_ = subject_->groups();
   if (untouched) return;
-  for (const Executor::Touched& touched : executor_->touched()) {
+  for (const UndecidedMemory::Touched& touched : executor_->memory().touched()) {
     before_.emplace(touched.line, touched.before);
-    own_.emplace(touched.line, executor_->contents(touched.line));
+    own_.emplace(touched.line, executor_->memory().contents(touched.line));
   }
 }
 
@@ -258,7 +258,7 @@ void LeafQueries::keep_view(int depth) {
 // ---- asking --------------------------------------------------------------------------------------
 
 void LeafQueries::visit(int depth, const std::shared_ptr<const RecoveredState>& state, bool untouched) {
-  leaf_ = executor_->mark();
+  leaf_ = executor_->memory().mark();
   take_view(state, untouched);
   for (uint8_t kind = 0; kind < Group::kKinds; ++kind) {
     counts_->query_answers += uint64_t{count_[kind]} * (count_[kind] == 0 ? 0 : subject_->members({kind, 0}).size());
@@ -280,7 +280,7 @@ void LeafQueries::visit(int depth, const std::shared_ptr<const RecoveredState>& 
     codes = differ(views_[0]);
     if (heap_differs_) {
       heap_followed_ = true;
-      executor_->want_heap_reads(true);
+      executor_->reads().want_heap(true);
       views_.clear();  // nobody knows what of the heap was read in them
     } else {
       hits.push_back(hits_of(views_[0], codes, depth));
@@ -383,7 +383,7 @@ bool LeafQueries::ask_intruder(const absl::flat_hash_set<uint32_t>& whole, int d
       std::any_of(left->lines.begin(), left->lines.end(), [](const auto& entry) { return entry.first >= kHeapLine; });
   if (heap && !heap_followed_) {
     heap_followed_ = true;
-    executor_->want_heap_reads(true);
+    executor_->reads().want_heap(true);
     views_.clear();
     return false;
   }
@@ -464,7 +464,7 @@ void LeafQueries::ask(std::vector<uint32_t> codes, const absl::flat_hash_set<uin
     tasks.push_back({group_of(code).kind, narrow, narrow ? state_of(code).line : 0, code});
   }
   std::sort(tasks.begin(), tasks.end());
-  const Executor::Mark leaf = leaf_;
+  const UndecidedMemory::Mark leaf = leaf_;
   for (size_t i = 0; i < tasks.size();) {
     if (!tasks[i].narrow) {
       ask_group(tasks[i++].code, depth, true);
@@ -477,22 +477,22 @@ void LeafQueries::ask(std::vector<uint32_t> codes, const absl::flat_hash_set<uin
     const bool narrowed = !keep.empty() && keep.size() < base(line).size();
     if (narrowed) {
       narrowing_ = {line, std::move(keep), leaf};
-      executor_->keep_only(line, narrowing_->keep);
-      leaf_ = executor_->mark();
+      executor_->memory().keep_only(line, narrowing_->keep);
+      leaf_ = executor_->memory().mark();
     }
     for (; i < tasks.size() && tasks[i].narrow && tasks[i].line == line; ++i) {
       ask_group(tasks[i].code, depth, !narrowed);
     }
     narrowing_.reset();
     leaf_ = leaf;
-    executor_->undo(leaf);
+    executor_->memory().undo(leaf);
   }
 }
 
 void LeafQueries::ask_group(uint32_t code, int depth, bool whole) {
   const Group group = group_of(code);
   bool good = true;
-  executor_->begin_reads(leaf_);
+  executor_->reads().begin(leaf_.arena);
   const std::span<const QueryId> members = subject_->members(group);
   const std::vector<QueryId> queries(members.begin(), members.end());
   for (QueryId query : queries) {
@@ -514,13 +514,13 @@ void LeafQueries::ask_group(uint32_t code, int depth, bool whole) {
 }
 
 void LeafQueries::note_reads(ReadIndex* index, Group group, ReadIndex::Reads* reads) {
-  const Executor::Reads& done = executor_->reads();
-  for (uint64_t line : done.lines) index->note(group, reads, line, executor_->read_mask(line));
+  const ReadLog& done = executor_->reads();
+  for (uint64_t line : done.lines()) index->note(group, reads, line, done.mask(line));
   absl::InlinedVector<std::pair<uint64_t, uint64_t>, 8> heap;  // line, mask
-  for (uint64_t word : done.words) {
-    const uint64_t offset = word - executor_->heap_begin();
+  for (uint64_t word : done.words()) {
+    const uint64_t offset = word - executor_->memory().heap_begin();
     const uint64_t line = kHeapLine + offset / kLineSize;
-    const uint64_t bits = executor_->read_bits(word);
+    const uint64_t bits = done.bits(word);
     auto at = std::find_if(heap.begin(), heap.end(), [line](const auto& entry) { return entry.first == line; });
     if (at == heap.end()) at = heap.insert(heap.end(), {line, 0});
     for (unsigned i = 0; i < 8; ++i) at->second |= uint64_t{(bits >> (8 * i) & 0xff) != 0} << (offset % kLineSize + i);
@@ -535,22 +535,23 @@ void LeafQueries::run_again(uint64_t digest, uint32_t sources) {
   for (uint64_t world = 1; world <= worlds; ++world) {
     Decisions same = decisions_;
     second_buffer_.clear();
-    executor_->set_variant(world);
+    executor_->runner().set_variant(world);
     Outcome outcome = executor_->run(&same, [this] { subject_->run(query_, &second_buffer_); });
-    executor_->set_variant(0);
-    executor_->undo(leaf_);
+    executor_->runner().set_variant(0);
+    executor_->memory().undo(leaf_);
     finish_answer(executor_, &outcome, &second_buffer_);
     if (!outcome.returned()) subject_->ended(query_, outcome, &second_buffer_);
     sources |= std::exchange(virtual_world.used, 0);
     const std::string_view answer = second_buffer_.view();
     if (outcome.kind == Outcome::Kind::kUnknown || XXH3_64bits(answer.data(), answer.size()) == digest) continue;
-    executor_->doubt("an operation after recovery is not a function of the image. It ran twice on the same one, " +
-                     (sources == 0 ? "with its heap elsewhere and other bytes in memory that it has not initialised"
-                                   : "with other values of " + names_of_sources(sources)) +
-                     ", and gave another answer the second time. A crash state has more results than were looked at");
+    executor_->runner().doubt(
+        "an operation after recovery is not a function of the image. It ran twice on the same one, " +
+        (sources == 0 ? "with its heap elsewhere and other bytes in memory that it has not initialised"
+                      : "with other values of " + names_of_sources(sources)) +
+        ", and gave another answer the second time. A crash state has more results than were looked at");
     return;
   }
-  executor_->note_sources(sources);
+  executor_->runner().note_sources(sources);
 }
 
 // Runs the query down all its branches. The judgement is kGood when all its answers are.
@@ -562,9 +563,9 @@ Subject::Judgement LeafQueries::run(QueryId query, int depth, std::vector<std::s
   do {
     buffer_.clear();
     ++counts_->query_runs;
-    if (taken_ != nullptr) executor_->begin_writes();
+    if (taken_ != nullptr) executor_->writes().begin();
     Outcome outcome = executor_->run(&decisions_, body_);
-    if (taken_ != nullptr) taken_->add(executor_->take_writes(leaf_));
+    if (taken_ != nullptr) taken_->add(executor_->writes().take(leaf_));
     stopwatch_->lap(Stopwatch::kQuery);
     finish_answer(executor_, &outcome, &buffer_);
     if (!outcome.returned()) subject_->ended(query_, outcome, &buffer_);
@@ -589,7 +590,7 @@ Subject::Judgement LeafQueries::run(QueryId query, int depth, std::vector<std::s
       }
     }
     stopwatch_->lap(Stopwatch::kJudge);
-    executor_->undo(leaf_);
+    executor_->memory().undo(leaf_);
     const bool followed = outcome.kind != Outcome::Kind::kUnknown;
     const bool in_the_sample = std::has_single_bit(++ran_[query >> 56]);
     if (followed && (sources != 0 || in_the_sample)) run_again(digest, sources);
@@ -634,7 +635,7 @@ void LeafQueries::explain(int depth, QueryId query, const std::string& wanted) {
     virtual_world.used = 0;
     const bool found = buffer_.view() == wanted;
     if (found) subject_->explained(depth, query, wanted, outcome.returned() ? nullptr : &outcome, image_());
-    executor_->undo(leaf_);
+    executor_->memory().undo(leaf_);
     if (found) return;
   } while (decisions.advance());
 }
@@ -642,10 +643,10 @@ void LeafQueries::explain(int depth, QueryId query, const std::string& wanted) {
 // What the narrowing took away was not observed by the query: the image must not say so.
 void LeafQueries::explain_widely(int depth, QueryId query, const std::string& wanted) {
   leaf_ = narrowing_->leaf;
-  executor_->undo(leaf_);
+  executor_->memory().undo(leaf_);
   explain(depth, query, wanted);
-  executor_->keep_only(narrowing_->line, narrowing_->keep);
-  leaf_ = executor_->mark();
+  executor_->memory().keep_only(narrowing_->line, narrowing_->keep);
+  leaf_ = executor_->memory().mark();
 }
 
 }  // namespace powercut

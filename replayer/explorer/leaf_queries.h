@@ -164,12 +164,12 @@ class LeafQueries {
   Wake* taken_ = nullptr;                          // where what the query at hand leaves is gathered; null: nowhere
   absl::flat_hash_map<uint64_t, Novelty> new_in_;  // line -> what is new in it, for narrowing
   uint32_t stamp_ = 0;
-  Executor::Mark leaf_{};
+  UndecidedMemory::Mark leaf_{};
   // The line that is narrowed for the groups at hand, to which contents; and the leaf without that.
   struct Narrowing {
     uint64_t line;
     std::vector<uint32_t> keep;
-    Executor::Mark leaf;
+    UndecidedMemory::Mark leaf;
   };
   std::optional<Narrowing> narrowing_;
 

@@ -95,8 +95,7 @@ void RecoveryTrie::Recorder::read(uint64_t word, uint8_t bytes, uint64_t value) 
   follow(Kind::kRead, word, bytes, value, 0);
 }
 
-void RecoveryTrie::Recorder::store(uint64_t offset, std::span<const uint8_t> bytes, uint32_t flags, const void* pc,
-                                   const void* frame) {
+void RecoveryTrie::Recorder::store(uint64_t offset, std::span<const uint8_t> bytes, uint32_t flags, CodePlace place) {
   const auto size = static_cast<uint32_t>(bytes.size());
   if (const uint32_t known = trie_->child(place_); known != 0) {
     const Node& node = trie_->nodes_[known];
@@ -106,9 +105,7 @@ void RecoveryTrie::Recorder::store(uint64_t offset, std::span<const uint8_t> byt
     follow(Kind::kStore, offset, static_cast<uint8_t>(flags), 0, size);
     return;
   }
-  std::array<uint64_t, 24> frames;
-  const uint32_t count = powercut_stack(pc, frame, frames.data(), frames.size());
-  const uint32_t stack = trie_->stack_number({frames.begin(), frames.begin() + count});
+  const uint32_t stack = trie_->stack_number(place.stack());
   std::vector<uint8_t>& blob = trie_->blob_;
   const uint64_t begin = blob.size();
   blob.resize(begin + sizeof stack + size);

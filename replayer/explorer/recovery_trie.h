@@ -68,8 +68,7 @@ class RecoveryTrie {
    public:
     explicit Recorder(RecoveryTrie* trie) : trie_(trie) {}
     void read(uint64_t word, uint8_t bytes, uint64_t value) override;
-    void store(uint64_t offset, std::span<const uint8_t> bytes, uint32_t flags, const void* pc,
-               const void* frame) override;
+    void store(uint64_t offset, std::span<const uint8_t> bytes, uint32_t flags, CodePlace place) override;
     void flush(uint64_t offset, FlushKind kind) override;
     void fence() override;
     void finish(std::shared_ptr<const RecoveredState> state);

@@ -18,7 +18,7 @@ class RecoveryTrieTest : public ::testing::Test {
     return state;
   }
   static void store(RecoveryTrie::Recorder* recorder, uint64_t offset, std::vector<uint8_t> bytes, uint32_t flags = 0) {
-    recorder->store(offset, bytes, flags, nullptr, nullptr);
+    recorder->store(offset, bytes, flags, {});
   }
   // Follows the trie; reads take the values in turn. Returns what was passed, and the leaf's result.
   std::vector<RecoveryTrie::Step> follow(std::vector<uint64_t> values) {

@@ -49,7 +49,7 @@ bool SecondRun::same_bytes(std::span<const uint8_t> then, std::span<const uint8_
     uint64_t was = 0, is = 0;
     std::memcpy(&was, &then[i], size);
     std::memcpy(&is, &now[i], size);
-    const bool address_in_heap = size == 8 && heap_.holds(was, 1) && is - was == Executor::kHeapShift;
+    const bool address_in_heap = size == 8 && heap_.holds(was, 1) && is - was == TargetRunner::kHeapShift;
     if (was != is && !address_in_heap) return false;
   }
   return true;
@@ -65,7 +65,7 @@ void SecondRun::read(uint64_t word, uint8_t bytes, uint64_t value) {
   place_ = trie_->after(place_, value);
 }
 
-void SecondRun::store(uint64_t offset, std::span<const uint8_t> bytes, uint32_t, const void*, const void*) {
+void SecondRun::store(uint64_t offset, std::span<const uint8_t> bytes, uint32_t, CodePlace) {
   const RecoveryTrie::Step* step = next();
   if (step == nullptr) return;
   if (step->kind != Kind::kStore || step->at != offset || step->stored.size() != bytes.size()) {

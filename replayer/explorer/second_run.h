@@ -19,8 +19,7 @@ class SecondRun final : public PathListener {
  public:
   SecondRun(const RecoveryTrie* trie, MemoryRange heap) : trie_(trie), heap_(heap) {}
   void read(uint64_t word, uint8_t bytes, uint64_t value) override;
-  void store(uint64_t offset, std::span<const uint8_t> bytes, uint32_t flags, const void* pc,
-             const void* frame) override;
+  void store(uint64_t offset, std::span<const uint8_t> bytes, uint32_t flags, CodePlace place) override;
   void flush(uint64_t offset, FlushKind kind) override;
   void fence() override;
   void finish(const Outcome& outcome, std::string_view result);

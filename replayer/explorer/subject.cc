@@ -17,7 +17,7 @@ void put_failure(const Outcome& outcome, ResultBuffer* buffer) {
 void finish_answer(Executor* executor, Outcome* outcome, ResultBuffer* buffer) {
   if (outcome->returned() && buffer->overflow()) {
     outcome->kind = Outcome::Kind::kUnknown;
-    executor->doubt("target code showed more in one answer than the engine can hold (256 MiB)");
+    executor->runner().doubt("target code showed more in one answer than the engine can hold (256 MiB)");
   }
   if (!outcome->returned()) put_failure(*outcome, buffer);
 }

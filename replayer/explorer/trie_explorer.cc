@@ -36,7 +36,7 @@ class TrieExplorer final : public MemoExplorer {
     frontier_ = &frontier;
     stopwatch_.start();
     if (fresh_) {
-      executor_->clear_base();
+      executor_->memory().clear_base();
       for (const LineSet* set : frontier.sets()) set_base(set->line);
       fresh_ = false;
     } else {
@@ -56,11 +56,11 @@ class TrieExplorer final : public MemoExplorer {
     asked_levels_.clear();
     if (steady_) {
       // It was found good when it was reached, and what is legal of recovery itself never becomes less.
-      const Executor::Mark start = executor_->mark();
+      const UndecidedMemory::Mark start = executor_->memory().mark();
       if (subject_->wants_all()) subject_->recovered(0, steady_leaf_->outcome, steady_leaf_->result);
       reach(*steady_leaf_);
       leaf_queries_.visit(0, steady_leaf_, /*untouched=*/true);
-      executor_->undo(start);
+      executor_->memory().undo(start);
     } else {
       search(0);
     }
@@ -77,16 +77,16 @@ class TrieExplorer final : public MemoExplorer {
   }
 
   std::shared_ptr<const RecoveredState> recall(const LineSets& image) override {
-    executor_->install(image);
+    executor_->memory().install(image);
     RecoveryTrie::Place place;
     RecoveryTrie::Step step;
     for (; (step = trie_.step(place)).kind != RecoveryTrie::Kind::kNothing;) {
       if (step.kind == RecoveryTrie::Kind::kLeaf) break;
-      if (step.kind == RecoveryTrie::Kind::kStore) executor_->replay_store(step.at, step.stored);
+      if (step.kind == RecoveryTrie::Kind::kStore) executor_->memory().replay_store(step.at, step.stored);
       const bool read = step.kind == RecoveryTrie::Kind::kRead;
-      place = trie_.after(place, read ? executor_->peek(step.at, step.bytes) : 0);
+      place = trie_.after(place, read ? executor_->memory().peek(step.at, step.bytes) : 0);
     }
-    executor_->uninstall();
+    executor_->memory().uninstall();
     return step.leaf == nullptr ? nullptr : *step.leaf;
   }
   const std::vector<std::string>& answers(QueryId query) const override { return leaf_queries_.answers(query); }
@@ -100,17 +100,18 @@ class TrieExplorer final : public MemoExplorer {
   // What one way through recovery has done so far, as far as cuts need it.
   struct Way {
     std::vector<Choice> choices;
-    PendingLines pending;
-    std::vector<Executor::NestedStore> stores;
+    NestedCuts nested;
     std::vector<Cut> cuts;
     bool branched = false;
   };
+
+  Way new_way() const { return {{}, NestedCuts(executor_->options().policy, executor_->options().caches_persist), {}}; }
 
   // ---- the first cut -----------------------------------------------------------------------------
   void set_base(uint64_t line) {
     const LineSet* set = frontier_->find(line);
     if (!options_.visible_only) {
-      executor_->set_base(line, set);
+      executor_->memory().set_base(line, set);
       return;
     }
     shown_.erase(line);
@@ -160,18 +161,18 @@ class TrieExplorer final : public MemoExplorer {
   // ---- recovery ----------------------------------------------------------------------------------
   void search(int depth) {
     Decisions decisions;
-    const Executor::Mark start = executor_->mark();
-    const uint64_t before = options_.paranoid ? executor_->digest() : 0;
+    const UndecidedMemory::Mark start = executor_->memory().mark();
+    const uint64_t before = options_.paranoid ? executor_->memory().digest() : 0;
     do {
-      Way way{{}, PendingLines(executor_->options().policy), {}, {}, false};
+      Way way = new_way();
       const std::shared_ptr<const RecoveredState> state = follow(depth, start, &decisions, &way);
       if (state == nullptr) return;
       visit(depth, start, state, way);
-      executor_->undo(start);
+      executor_->memory().undo(start);
       if (options_.paranoid) check_reset(*executor_, before, "the queries");
       for (const Cut& cut : way.cuts) {
         if (!distrust_.empty()) return;
-        descend(depth, cut, way.stores);
+        descend(depth, cut, way.nested.stores());
       }
       if (!distrust_.empty()) return;
     } while (decisions.advance());
@@ -179,11 +180,12 @@ class TrieExplorer final : public MemoExplorer {
 
   // Follows the trie with the decisions' values, and runs recovery where nobody has been. On return the executor is
   // where recovery ends; null when this process is not to be trusted any more.
-  std::shared_ptr<const RecoveredState> follow(int depth, const Executor::Mark& start, Decisions* decisions, Way* way) {
+  std::shared_ptr<const RecoveredState> follow(int depth, const UndecidedMemory::Mark& start, Decisions* decisions,
+                                               Way* way) {
     using Kind = RecoveryTrie::Kind;
     for (;;) {
       decisions->restart();
-      *way = {{}, PendingLines(executor_->options().policy), {}, {}, false};
+      *way = new_way();
       path_reads_.clear();
       RecoveryTrie::Place place;
       for (;;) {
@@ -198,7 +200,7 @@ class TrieExplorer final : public MemoExplorer {
         }
         place = trie_.after(place, value);
       }
-      executor_->undo(start);
+      executor_->memory().undo(start);
       execute(way->choices, start);
       if (!distrust_.empty()) return nullptr;
     }
@@ -206,76 +208,66 @@ class TrieExplorer final : public MemoExplorer {
 
   uint64_t decide(const RecoveryTrie::Step& step, Decisions* decisions, Way* way) {
     path_reads_.emplace_back(step.at, step.bytes);
-    if (executor_->definite(step.at, step.bytes)) return executor_->peek(step.at, step.bytes);
-    executor_->values(step.at, step.bytes, &values_);
+    if (executor_->memory().definite(step.at, step.bytes)) return executor_->memory().peek(step.at, step.bytes);
+    executor_->memory().values(step.at, step.bytes, &values_);
     const uint64_t value =
         values_.size() == 1 ? values_[0] : values_[decisions->choose(static_cast<uint32_t>(values_.size()))];
     way->branched = true;
-    executor_->choose(step.at, step.bytes, value);
+    executor_->memory().choose(step.at, step.bytes, value);
     way->choices.push_back({step.at, step.bytes, value});
     return value;
   }
 
-  // What recovery did between its reads, and the power cuts there (Executor::run_recovery has the same order).
-  void replay(const RecoveryTrie::Step& step, int depth, const Decisions& decisions, const Executor::Mark& start,
+  // What recovery did between its reads, and the power cuts there.
+  void replay(const RecoveryTrie::Step& step, int depth, const Decisions& decisions, const UndecidedMemory::Mark& start,
               Way* way) {
     const auto cut = [&] {
       if (depth >= options_.nested || !decisions.fresh()) return;
-      way->cuts.push_back({way->pending, executor_->narrowed(start.decided), way->stores.size(), false});
+      way->cuts.push_back(way->nested.cut(executor_->memory().narrowed(start.decided)));
     };
     switch (step.kind) {
       case RecoveryTrie::Kind::kStore: {
         const StoreTraits traits = StoreTraits::of((step.flags & POWERCUT_STORE_NT) != 0, step.flags);
-        if (executor_->options().caches_persist && !traits.continues) land(way);
-        way->pending.store(way->stores.size(), 0, 0, traits, step.at, step.stored);
-        way->stores.push_back({step.at, step.stored.size(), trie_.stack(step.stack)});
-        executor_->replay_store(step.at, step.stored);
-        if (executor_->options().caches_persist) cut();
+        executor_->memory().replay_store(step.at, step.stored);
+        way->nested.store(traits, step.at, step.stored, trie_.stack(step.stack), cut);
         return;
       }
       case RecoveryTrie::Kind::kFlush:
-        if (executor_->options().caches_persist) return;
-        if (step.flush == FlushKind::kClflush && way->pending.raised_by_clflush(step.at)) cut();
-        way->pending.flush(0, step.at, step.flush);
+        way->nested.flush(step.at, step.flush, cut);
         return;
       case RecoveryTrie::Kind::kFence:
-        if (!executor_->options().caches_persist && !way->pending.raised_by_fence(0).empty()) cut();
-        way->pending.fence(0);
+        way->nested.fence(cut);
         return;
       default:
         return;
     }
   }
 
-  static void land(Way* way) {
-    for (uint64_t line : way->pending.take_changed()) way->pending.settle_chain(line);
-  }
-
   // Runs recovery on the images that `choices` leave, along one way, and enters that way into the trie.
-  void execute(const std::vector<Choice>& choices, const Executor::Mark& start) {
-    const uint64_t before = options_.paranoid ? executor_->digest() : 0;
+  void execute(const std::vector<Choice>& choices, const UndecidedMemory::Mark& start) {
+    const uint64_t before = options_.paranoid ? executor_->memory().digest() : 0;
     stopwatch_.lap(Stopwatch::kFollow);
-    for (const Choice& choice : choices) executor_->choose(choice.word, choice.bytes, choice.value);
+    for (const Choice& choice : choices) executor_->memory().choose(choice.word, choice.bytes, choice.value);
     auto state = std::make_shared<RecoveredState>();
     RecoveryTrie::Recorder recorder(&trie_);
     buffer_.clear();
-    executor_->begin_reads(start);
+    executor_->reads().begin(start.arena);
     state->outcome = executor_->run_listened(&recorder, [this] { subject_->recover(&buffer_); });
     ++counts_.executions;
     finish_answer(executor_, &state->outcome, &buffer_);
     state->result = std::string(buffer_.view());
-    state->path = executor_->path();
+    state->path = executor_->recovery().path();
     if (state->outcome.returned()) {
       state->opened = subject_->opened();
-      const std::span<const uint8_t> heap = executor_->heap();
+      const std::span<const uint8_t> heap = executor_->memory().heap();
       state->heap.assign(heap.begin(), heap.end());
-      state->globals = executor_->changed_globals(start);
+      state->globals = executor_->memory().changed_globals(start);
     }
     const uint32_t sources = std::exchange(virtual_world.used, 0);
     counts_.leaves.insert(state->path);
     const bool followed = state->outcome.kind != Outcome::Kind::kUnknown;
     recorder.finish(std::move(state));
-    executor_->undo(start);
+    executor_->memory().undo(start);
     stopwatch_.lap(Stopwatch::kExecute);
     if (recorder.contradicted()) {
       distrust_ =
@@ -289,40 +281,42 @@ class TrieExplorer final : public MemoExplorer {
 
   // The same way in other worlds (second_run.h): once, and more often where recovery asked for something that a world
   // gives it. It is the first ways of a chunk that tell most.
-  void run_again(const std::vector<Choice>& choices, const Executor::Mark& start, uint32_t sources) {
+  void run_again(const std::vector<Choice>& choices, const UndecidedMemory::Mark& start, uint32_t sources) {
     const uint64_t first = 1 + asking_ways_ * kManyWorlds;  // no world is tried twice
     const uint64_t worlds = sources == 0 ? 1 : asking_ways_++ < kWaysInManyWorlds ? kManyWorlds : kSomeWorlds;
     for (uint64_t world = first; world < first + worlds; ++world) {
-      for (const Choice& choice : choices) executor_->choose(choice.word, choice.bytes, choice.value);
-      SecondRun second(&trie_, {executor_->heap_begin(), executor_->heap_begin() + kArenaSize});
+      for (const Choice& choice : choices) executor_->memory().choose(choice.word, choice.bytes, choice.value);
+      SecondRun second(&trie_, {executor_->memory().heap_begin(), executor_->memory().heap_begin() + kArenaSize});
       buffer_.clear();
-      executor_->set_variant(world);
-      executor_->begin_reads(start);
+      executor_->runner().set_variant(world);
+      executor_->reads().begin(start.arena);
       Outcome outcome = executor_->run_listened(&second, [this] { subject_->recover(&buffer_); });
-      executor_->set_variant(0);
+      executor_->runner().set_variant(0);
       finish_answer(executor_, &outcome, &buffer_);
       if (outcome.kind != Outcome::Kind::kUnknown) second.finish(outcome, buffer_.view());
-      executor_->undo(start);
+      executor_->memory().undo(start);
       sources |= std::exchange(virtual_world.used, 0);
       if (second.difference().empty()) continue;
-      executor_->doubt("recovery is not a function of the image. It ran twice on the same one, " +
-                       (sources == 0 ? "with its heap elsewhere and other bytes in memory that it has not initialised"
-                                     : "with other values of " + names_of_sources(sources)) +
-                       ", and the second time " + second.difference() + executor_->place_of(second.stack()) +
-                       ". A crash state has more results than were looked at");
+      executor_->runner().doubt(
+          "recovery is not a function of the image. It ran twice on the same one, " +
+          (sources == 0 ? "with its heap elsewhere and other bytes in memory that it has not initialised"
+                        : "with other values of " + names_of_sources(sources)) +
+          ", and the second time " + second.difference() + executor_->runner().place_of(second.stack()) +
+          ". A crash state has more results than were looked at");
       return;
     }
-    if (sources != 0) executor_->note_sources(sources);
+    if (sources != 0) executor_->runner().note_sources(sources);
   }
 
   void reach(const RecoveredState& state) {
-    executor_->set_heap(state.heap);
-    for (const auto& [address, value] : state.globals) executor_->set_word(address, value);
+    executor_->memory().set_heap(state.heap);
+    for (const auto& [address, value] : state.globals) executor_->memory().set_word(address, value);
     subject_->reopen(state.opened);
   }
 
   // ---- a leaf ------------------------------------------------------------------------------------
-  void visit(int depth, const Executor::Mark& start, const std::shared_ptr<const RecoveredState>& state, Way& way) {
+  void visit(int depth, const UndecidedMemory::Mark& start, const std::shared_ptr<const RecoveredState>& state,
+             Way& way) {
     const bool usable = state->outcome.returned() && state->opened.usable;
     stopwatch_.lap(Stopwatch::kFollow);
     const Subject::Judgement judgement = subject_->recovered(depth, state->outcome, state->result);
@@ -331,9 +325,9 @@ class TrieExplorer final : public MemoExplorer {
                           image());
     }
     if (state->outcome.returned()) {
-      if (depth < options_.nested && !way.stores.empty()) {
-        if (executor_->options().caches_persist) land(&way);
-        way.cuts.push_back({way.pending, executor_->narrowed(start.decided), way.stores.size(), true});
+      if (depth < options_.nested) {
+        std::optional<Cut> after = way.nested.cut_after(executor_->memory().narrowed(start.decided));
+        if (after) way.cuts.push_back(std::move(*after));
       }
       if (usable) {
         reach(*state);
@@ -341,7 +335,7 @@ class TrieExplorer final : public MemoExplorer {
       }
     }
     if (depth > 0) return;
-    steady_ = usable && !way.branched && way.stores.empty() && judgement == Subject::Judgement::kGood;
+    steady_ = usable && !way.branched && way.nested.stores().empty() && judgement == Subject::Judgement::kGood;
     if (!steady_) return;
     steady_leaf_ = state;
     steady_reads_.clear();
@@ -351,8 +345,8 @@ class TrieExplorer final : public MemoExplorer {
   }
 
   // ---- nested cuts -------------------------------------------------------------------------------
-  void descend(int depth, const Cut& cut, const std::vector<Executor::NestedStore>& stores) {
-    const std::vector<LineSet> lines = executor_->child(cut);
+  void descend(int depth, const Cut& cut, const std::vector<NestedStore>& stores) {
+    const std::vector<LineSet> lines = executor_->memory().child(cut);
     LineSets sets;
     for (const LineSet& line : lines) sets.push_back(&line);
     std::vector<LineSet> visible;
@@ -364,9 +358,9 @@ class TrieExplorer final : public MemoExplorer {
       frames_.push(sets, {cut.stores_seen,
                           cut.after_return,
                           {stores.begin(), stores.begin() + static_cast<ptrdiff_t>(cut.stores_seen)}});
-      executor_->install(sets);
+      executor_->memory().install(sets);
       search(depth + 1);
-      executor_->uninstall();
+      executor_->memory().uninstall();
       frames_.pop();
     }
     medium_ = above;

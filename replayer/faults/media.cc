@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "tracer/runtime/system_call.h"
+#include "tracer/world/quiet_heap.h"
 
 namespace powercut {
 

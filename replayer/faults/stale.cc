@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tracer/world/quiet_heap.h"
+
 namespace powercut {
 namespace {
 

@@ -17,8 +17,9 @@
 #include "tracer/runtime/system_call.h"
 #include "tracer/runtime/watch_hooks.h"
 #include "tracer/world/arena.h"
+#include "tracer/world/code_place.h"
 #include "tracer/world/pool_memory.h"
-#include "tracer/world/sink_in_front.h"
+#include "tracer/world/quiet_heap.h"
 #include "tracer/world/trapped_access.h"
 
 namespace powercut {
@@ -103,14 +104,12 @@ const CodePlace& place() {
 }
 
 // ---- announcing ------------------------------------------------------------------------------------
-// The listener may switch the target's heap on again when it is done.
 
 template <typename Say>
 void announce(const Say& say) {
   powercut_sink sink;
   powercut_get_sink(&sink);
   say(sink);
-  arena_active = false;
 }
 
 bool overlaps(const powercut_window& window, const Range& range) {

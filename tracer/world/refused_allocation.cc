@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "tracer/world/sink_in_front.h"
+#include "tracer/runtime/hooks.h"
+#include "tracer/world/arena.h"
 
 namespace powercut {
 

@@ -1,14 +1,6 @@
 #include "tracer/world/sink_in_front.h"
 
-#include <array>
-
 namespace powercut {
-
-std::vector<uint64_t> CodePlace::stack() const {
-  std::array<uint64_t, 24> out;
-  const uint32_t count = powercut_stack(pc, frame, out.data(), out.size());
-  return {out.begin(), out.begin() + count};
-}
 
 // Loads come without a place. This frame's own caller is the hook, or the target where the hook ends in a jump.
 void SinkInFront::hear_load(void* self, uint64_t address, uint64_t size) {

@@ -2,38 +2,16 @@
 // added to an execution that way, without the executor knowing of them.
 //
 // While it lives nobody else may install a listener. Its callbacks run inside target code's guard: they may not
-// allocate, unless arena_active is off meanwhile (QuietHeap).
+// allocate, except in the scope of a QuietHeap.
 #ifndef POWERCUT_TRACER_WORLD_SINK_IN_FRONT_H_
 #define POWERCUT_TRACER_WORLD_SINK_IN_FRONT_H_
 
 #include <cstdint>
-#include <span>
-#include <vector>
 
 #include "tracer/runtime/hooks.h"
-#include "tracer/world/arena.h"
+#include "tracer/world/code_place.h"
 
 namespace powercut {
-
-// Allocations in this scope are the engine's own, though target code is on the stack.
-class QuietHeap {
- public:
-  QuietHeap() : before_(arena_active) { arena_active = false; }
-  ~QuietHeap() { arena_active = before_; }
-  QuietHeap(const QuietHeap&) = delete;
-  QuietHeap& operator=(const QuietHeap&) = delete;
-
- private:
-  const bool before_;
-};
-
-// Where target code stood: a return address and the frame that it returns into.
-struct CodePlace {
-  const void* pc = nullptr;
-  const void* frame = nullptr;
-  // Return addresses, innermost first. Allocates.
-  std::vector<uint64_t> stack() const;
-};
 
 class SinkInFront {
  public:

@@ -1,0 +1,66 @@
+// What the lines of a crash state may hold.
+#ifndef POWERCUT_REPLAYER_EXECUTOR_LINE_SET_H_
+#define POWERCUT_REPLAYER_EXECUTOR_LINE_SET_H_
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "replayer/models/model.h"
+
+namespace powercut {
+
+// The contents that a line may have at the start of a level (a crash state before recovery runs).
+struct LineSet {
+  uint64_t line = 0;
+  std::vector<Content> contents;  // distinct; never empty
+  std::vector<uint32_t> base;     // nested levels: index into the parent's alive contents
+  uint32_t visible = 0;           // the content with everything persisted
+  uint64_t diff = 0;              // bytes in which the contents differ
+  bool observed = false;          // nested levels: the recovery that was cut had observed the line
+  void compute_diff();
+};
+
+using LineSets = std::vector<const LineSet*>;
+
+// An undecided line of which an execution has observed something: the candidates that are still possible.
+struct Narrowed {
+  const LineSet* set = nullptr;
+  std::vector<uint32_t> alive;
+};
+
+// A 128-bit digest of what a line holds or may hold.
+struct Signature {
+  uint64_t low = 0, high = 0;
+  bool operator==(const Signature&) const = default;
+};
+
+// Bytes as masks: bit i of a mask is byte i of a line, or of an aligned word.
+
+// The bytes [in_line, in_line + size) of a line.
+inline uint64_t line_mask(uint64_t in_line, uint64_t size) {
+  const uint64_t ones = size >= 64 ? ~uint64_t{0} : (uint64_t{1} << size) - 1;
+  return ones << in_line;
+}
+
+inline uint64_t load_word(const uint8_t* at) {
+  uint64_t word;
+  std::memcpy(&word, at, 8);
+  return word;
+}
+
+inline constexpr std::array<uint64_t, 256> kSpread = [] {
+  std::array<uint64_t, 256> table{};
+  for (unsigned bits = 0; bits < 256; ++bits) {
+    for (unsigned i = 0; i < 8; ++i) {
+      if (bits >> i & 1) table[bits] |= uint64_t{0xff} << (8 * i);
+    }
+  }
+  return table;
+}();
+// Each of 8 bits becomes a byte of ones.
+inline uint64_t spread(uint8_t bits) { return kSpread[bits]; }
+
+}  // namespace powercut
+#endif  // POWERCUT_REPLAYER_EXECUTOR_LINE_SET_H_

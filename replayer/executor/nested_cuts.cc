@@ -1,0 +1,34 @@
+#include "replayer/executor/nested_cuts.h"
+
+namespace powercut {
+
+void NestedCuts::store(const StoreTraits& traits, uint64_t offset, std::span<const uint8_t> bytes,
+                       std::vector<uint64_t> stack, AtCrashPoint at_crash_point) {
+  if (caches_persist_ && !traits.continues) land();
+  pending_.store(stores_.size(), 0, 0, traits, offset, bytes);
+  stores_.push_back({offset, bytes.size(), std::move(stack)});
+  if (caches_persist_) at_crash_point();
+}
+
+void NestedCuts::flush(uint64_t offset, FlushKind kind, AtCrashPoint at_crash_point) {
+  if (caches_persist_) return;
+  if (kind == FlushKind::kClflush && pending_.raised_by_clflush(offset)) at_crash_point();
+  pending_.flush(0, offset, kind);
+}
+
+void NestedCuts::fence(AtCrashPoint at_crash_point) {
+  if (!caches_persist_ && !pending_.raised_by_fence(0).empty()) at_crash_point();
+  pending_.fence(0);
+}
+
+std::optional<Cut> NestedCuts::cut_after(std::vector<Narrowed> narrowed) {
+  if (stores_.empty()) return std::nullopt;
+  if (caches_persist_) land();
+  return Cut{pending_, std::move(narrowed), stores_.size(), true};
+}
+
+void NestedCuts::land() {
+  for (uint64_t line : pending_.take_changed()) pending_.settle_chain(line);
+}
+
+}  // namespace powercut

@@ -1,0 +1,61 @@
+// The rules of power cuts inside recovery: recovery's own stores as the model sees them, and the crash points between
+// them. Whoever runs a recovery and whoever follows one in the trie ask here, so that the rules stand once
+// (replayer/EXPLORER.md).
+#ifndef POWERCUT_REPLAYER_EXECUTOR_NESTED_CUTS_H_
+#define POWERCUT_REPLAYER_EXECUTOR_NESTED_CUTS_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "replayer/executor/line_set.h"
+#include "replayer/models/model.h"
+
+namespace powercut {
+
+// A power cut inside (or right after) recovery: what later recoveries may find.
+struct Cut {
+  PendingLines stores{AtomPolicy::kAny};  // recovery's own stores above the undecided bases
+  std::vector<Narrowed> narrowed;         // lines that recovery had observed; all others are as they were
+  uint64_t stores_seen = 0;               // how many stores recovery had made
+  bool after_return = false;
+};
+
+// A store of recovery's; nested findings name it.
+struct NestedStore {
+  uint64_t offset, size;
+  std::vector<uint64_t> stack;  // return addresses, innermost first
+};
+
+class NestedCuts {
+ public:
+  // `caches_persist`: eadr, where each store is a crash point with that store in flight, and durable from the next one
+  // on (the crash points of eadr.cc). Under adr a crash point precedes each fence and `clflush` that makes a store
+  // durable (those of adr.cc).
+  NestedCuts(AtomPolicy policy, bool caches_persist) : caches_persist_(caches_persist), pending_(policy) {}
+
+  // What recovery does next. `at_crash_point` is called where the power may fail: cut() is what is left then.
+  using AtCrashPoint = absl::FunctionRef<void()>;
+  void store(const StoreTraits& traits, uint64_t offset, std::span<const uint8_t> bytes, std::vector<uint64_t> stack,
+             AtCrashPoint at_crash_point);
+  void flush(uint64_t offset, FlushKind kind, AtCrashPoint at_crash_point);
+  void fence(AtCrashPoint at_crash_point);
+
+  Cut cut(std::vector<Narrowed> narrowed) const { return {pending_, std::move(narrowed), stores_.size(), false}; }
+  // The cut right after recovery has returned; nothing when it has stored nothing.
+  std::optional<Cut> cut_after(std::vector<Narrowed> narrowed);
+  const std::vector<NestedStore>& stores() const { return stores_; }
+
+ private:
+  void land();
+
+  bool caches_persist_;
+  PendingLines pending_;
+  std::vector<NestedStore> stores_;
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_REPLAYER_EXECUTOR_NESTED_CUTS_H_

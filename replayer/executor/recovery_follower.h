@@ -1,0 +1,141 @@
+// Follows a recovery while it runs: what it reads of the medium, stores, flushes and fences, in order.
+//
+// What a recovery does is a function of what it reads of the medium, word by word, each byte once: bytes that it has
+// read or stored before are left out, since the execution determines them. A listener enters these steps into the trie;
+// the eager way collects the cuts among them instead. Edits of the code (CodeEdit) are made here, above everything that
+// follows recovery, so that no way of following it can disagree.
+#ifndef POWERCUT_REPLAYER_EXECUTOR_RECOVERY_FOLLOWER_H_
+#define POWERCUT_REPLAYER_EXECUTOR_RECOVERY_FOLLOWER_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "replayer/executor/nested_cuts.h"
+#include "replayer/executor/undecided_memory.h"
+#include "tracer/runtime/hooks.h"
+#include "tracer/world/code_place.h"
+
+namespace powercut {
+
+// A change of what target code does, at accesses to the pool whose call stack begins with `stack`: as if the code had
+// been compiled without that flush or fence, or with some more after that store (checker/EDITS.md).
+struct CodeEdit {
+  static constexpr size_t kMostFrames = 256;
+  std::vector<uint64_t> stack;        // return addresses, innermost first; not empty
+  bool drop = false;                  // of a flush or fence: it is ignored
+  bool flush = false, fence = false;  // else, after a store: `clwb` of its lines, `sfence`
+};
+
+// A place of recovery's code that flushed or fenced.
+struct FlushSite {
+  bool fence = false;
+  uint8_t code = 0;             // FenceKind or FlushKind
+  std::vector<uint64_t> stack;  // return addresses, innermost first, without the engine's own
+  auto operator<=>(const FlushSite&) const = default;
+};
+
+// Hears what recovery does to the pool, in order.
+class PathListener {
+ public:
+  virtual ~PathListener() = default;
+  // `word`: offset of an aligned 8-byte word; `bytes`: which of its bytes; `value`: theirs, the others zero.
+  virtual void read(uint64_t word, uint8_t bytes, uint64_t value) = 0;
+  virtual void store(uint64_t offset, std::span<const uint8_t> bytes, uint32_t flags, CodePlace place) = 0;
+  virtual void flush(uint64_t offset, FlushKind kind) = 0;
+  virtual void fence() = 0;
+};
+
+// The most that one recovery did, and the call stack of what took it there.
+//
+// It is the most over all crash states, though not every state has an execution of its own: what a recovery does is a
+// function of what it reads, and a way that the trie follows instead of running it was run before
+// (RecoveryTrie::clear() forgets ways, never these numbers).
+struct RecoveryPeaks {
+  struct Peak {
+    uint64_t value = 0;
+    std::vector<uint64_t> stack;  // return addresses, innermost first
+  };
+  Peak stores, flushes, fences, lines_read;
+};
+
+class RecoveryFollower {
+ public:
+  struct Options {
+    AtomPolicy policy = AtomPolicy::kAny;
+    bool caches_persist = false;
+    std::vector<CodeEdit> edits = {};
+    bool list_sites = false;
+    MemoryRange own_code = {};
+  };
+  // Both outlive this.
+  RecoveryFollower(const Options& options, UndecidedMemory* memory, LineTable* lines)
+      : options_(options), memory_(memory), lines_(lines) {}
+
+  // An execution of recovery begins. Cuts at its crash points that are fresh (Decisions) go to `cuts`, if not null.
+  void begin(Decisions* decisions, std::vector<Cut>* cuts);
+  // The same, for a listener instead.
+  void begin(Decisions* decisions, PathListener* listener);
+  void end();
+  bool active() const { return decisions_ != nullptr; }
+
+  // The cut right after the recovery that ran last; nothing when it stored nothing.
+  std::optional<Cut> cut_after();
+  // The recovery's stores so far.
+  const std::vector<NestedStore>& stores() const { return nested_->stores(); }
+  // Digest of what the last recovery read of the medium, in order: its leaf in the recovery trie.
+  uint64_t path() const { return path_; }
+  const RecoveryPeaks& peaks() const { return peaks_; }
+  // Flushes of the pool and fences that recovery made, with their numbers; with `list_sites`.
+  const absl::btree_map<FlushSite, uint64_t>& sites() const { return sites_; }
+
+  // ---- for the hooks, while it is active -----------------------------------------------------------
+  // Bytes of a line are loaded. What of them is undecided is decided.
+  void read(uint64_t line, uint64_t mask);
+  // It has loaded from so many lines.
+  void lines_read(uint64_t number, CodePlace place);
+  // Bytes of the pool are stored; memory may show them already, or only when the hook has returned.
+  void store(uint64_t offset, std::span<const uint8_t> bytes, uint32_t flags, CodePlace place);
+  void flush(uint64_t offset, FlushKind kind, CodePlace place);
+  void fence(FenceKind kind, CodePlace place);
+
+ private:
+  // The bytes of `mask` that this recovery has not read or stored before; they are noted.
+  uint64_t first_seen(uint64_t line, uint64_t mask);
+  void begin_path(Decisions* decisions);
+  void cut();
+  // One more of what a recovery does. Only a number that none has reached yet costs anything.
+  void count(uint64_t* of_this_recovery, RecoveryPeaks::Peak* peak, CodePlace place) {
+    if (++*of_this_recovery > peak->value) [[unlikely]]
+      *peak = {*of_this_recovery, place.stack()};
+  }
+  // What the edits of the code say of an access.
+  CodeEdit edits_at(CodePlace place) const;
+  void note_site(bool fence, uint8_t code, CodePlace place);
+  // A flush of the pool or a fence, by the target's code or an edit of it.
+  void make_flush(uint64_t offset, FlushKind kind, CodePlace place);
+  void make_fence(CodePlace place);
+  // The return addresses that are not the engine's.
+  std::vector<uint64_t> foreign(std::vector<uint64_t> stack) const;
+
+  Options options_;
+  UndecidedMemory* memory_;
+  LineTable* lines_;
+  Decisions* decisions_ = nullptr;
+  PathListener* listener_ = nullptr;
+  std::vector<Cut>* cuts_ = nullptr;
+  std::optional<NestedCuts> nested_;  // not with a listener, which has its own
+  size_t decided_before_ = 0;         // decisions before the recovery at hand
+  uint32_t path_epoch_ = 0;
+  uint64_t path_ = 0;
+  struct {
+    uint64_t stores, flushes, fences;
+  } done_{};  // by the recovery at hand
+  RecoveryPeaks peaks_;
+  absl::btree_map<FlushSite, uint64_t> sites_;
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_REPLAYER_EXECUTOR_RECOVERY_FOLLOWER_H_

@@ -1,0 +1,253 @@
+#include "replayer/executor/target_runner.h"
+
+#include <cxxabi.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <ucontext.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <utility>
+
+#include "tracer/runtime/hooks.h"
+#include "tracer/world/pool_traps.h"
+#include "tracer/world/quiet_heap.h"
+#include "tracer/world/virtual_world.h"
+
+// Defined by the linker.
+extern "C" const char __executable_start[];
+extern "C" const char etext[];
+
+namespace powercut {
+namespace {
+
+TargetRunner* current = nullptr;
+
+MemoryRange own_stack() {
+  pthread_attr_t attributes;
+  void* begin = nullptr;
+  size_t size = 0;
+  pthread_getattr_np(pthread_self(), &attributes);
+  pthread_attr_getstack(&attributes, &begin, &size);
+  pthread_attr_destroy(&attributes);
+  const auto at = reinterpret_cast<uint64_t>(begin);
+  return {at, at + size};
+}
+
+[[gnu::noinline]] void fill_stack_below(uint8_t fill) {
+  std::array<char, 8 * 1024> area;
+  std::memset(area.data(), fill, area.size());
+  asm volatile("" : : "r"(area.data()) : "memory");
+}
+
+// What the C++ runtime keeps of a thread's exceptions (Itanium C++ ABI, 2.2.2): those caught, and how many are not yet.
+struct ExceptionState {
+  void* caught;
+  unsigned uncaught;
+};
+ExceptionState exception_state() {
+  ExceptionState out;
+  std::memcpy(&out, abi::__cxa_get_globals(), sizeof out);
+  return out;
+}
+void set_exception_state(const ExceptionState& state) { std::memcpy(abi::__cxa_get_globals(), &state, sizeof state); }
+
+// What memory holds that a variant of an execution has not initialised.
+constexpr uint8_t kOtherFill = 0xA7;
+
+// Sentences beyond these say nothing new to anyone.
+constexpr size_t kMostDoubts = 16;
+
+// Signals that a fault of target code raises. Any other signal, and one of these outside an execution, is ours.
+// So is a fault of an instruction of the engine while target code runs (a hook, a query's own code): taken for
+// the target's, it would be a finding that nobody can fix. The process dies, and its parent says `unknown`.
+constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
+
+void on_signal(int signal, siginfo_t* info, void* context) {
+  const auto* machine = static_cast<const ucontext_t*>(context);
+  const bool ours = current == nullptr || !current->running() ||
+                    current->owns_code(static_cast<uint64_t>(machine->uc_mcontext.gregs[REG_RIP]));
+  if (ours) {
+    ::signal(signal, SIG_DFL);
+    raise(signal);
+    return;
+  }
+  const QuietHeap quiet;  // the outcome outlives the target's heap
+  const auto reg = [machine](int name) { return static_cast<uint64_t>(machine->uc_mcontext.gregs[name]); };
+  const CodePlace place{reinterpret_cast<void*>(reg(REG_RIP) + 1), reinterpret_cast<void*>(reg(REG_RBP))};
+  Outcome outcome;
+  outcome.kind = signal == SIGABRT ? Outcome::Kind::kAbort : Outcome::Kind::kSignal;
+  outcome.signal = signal;
+  outcome.address = signal == SIGABRT ? 0 : reinterpret_cast<uint64_t>(info->si_addr);
+  outcome.stack = place.stack();
+  current->stop(std::move(outcome));
+}
+
+bool runs_target_code(uint64_t pc) { return current != nullptr && current->running() && !current->owns_code(pc); }
+
+void cannot_follow(const std::string& what, const void* pc, const void* frame) {
+  const QuietHeap quiet;
+  current->give_up(what, {pc, frame});
+}
+
+void blocked(const void* pc, const void* frame) { current->hang({pc, frame}); }
+
+void install_signal_handlers() {
+  static bool done = false;
+  if (done) return;
+  done = true;
+  stack_t alternate{};
+  alternate.ss_size = 256 * 1024;
+  alternate.ss_sp = std::malloc(alternate.ss_size);
+  sigaltstack(&alternate, nullptr);
+  for (int signal : kFaults) {
+    struct sigaction action{};
+    action.sa_sigaction = on_signal;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+    sigaction(signal, &action, nullptr);
+  }
+}
+
+}  // namespace
+
+MemoryRange executable_code() {
+  return {reinterpret_cast<uint64_t>(__executable_start), reinterpret_cast<uint64_t>(etext)};
+}
+
+TargetRunner::TargetRunner(const Options& options, UndecidedMemory* memory)
+    : options_(options), memory_(memory), stack_(own_stack()) {
+  install_signal_handlers();
+  watch_traps(memory->pool_size(), {.running = runs_target_code, .cannot_follow = cannot_follow, .blocked = blocked});
+  current = this;
+}
+
+TargetRunner::~TargetRunner() { current = nullptr; }
+
+void TargetRunner::clear_stack_below() const { fill_stack_below(variant_ == 0 ? 0 : kOtherFill); }
+
+Outcome TargetRunner::run(bool heap_loads, const std::function<void()>& body) {
+  outcome_ = Outcome{};
+  // Call stacks end here: the engine's own frames say nothing about the program.
+  powercut_stack_range(reinterpret_cast<const void*>(stack_.begin), __builtin_frame_address(0));
+  __powercut_store_window = {0, ~uint64_t{0}};
+  __powercut_load_window = {kPoolBase, memory_->pool_size() + (heap_loads ? kArenaSize : 0)};
+  __powercut_real_flush = 0;
+  const bool watches_more = traps_ever();
+  if (watches_more) other_memory_.keep(*memory_);
+  begin_traps();
+  __powercut_steps = loop_.begin(options_.step_budget) - 1;
+  stack_end_ = static_cast<const uint64_t*>(__builtin_frame_address(0));
+  virtual_world.variant = variant_;
+  arena_events.fill = variant_ == 0 ? 0 : kOtherFill;
+  memory_->begin_execution(variant_ == 0 ? 0 : kHeapShift);
+  // What an exception left by a jump has counted would be met by the next one.
+  const ExceptionState exceptions = exception_state();
+  errno = 0;
+  // The one place that switches the target's heap on. Nothing below is unwound when the target is left by a jump.
+  if (sigsetjmp(escape_, 0) == 0) {
+    running_ = true;
+    arena_active = true;
+    try {
+      body();
+    } catch (const std::exception& error) {
+      outcome_.kind = Outcome::Kind::kException;
+      arena_active = false;
+      outcome_.text = error.what();
+    } catch (...) {
+      outcome_.kind = Outcome::Kind::kException;
+    }
+  }
+  arena_active = false;
+  running_ = false;
+  __powercut_store_window = {0, 0};
+  __powercut_load_window = {0, 0};
+  if (watches_more) other_memory_.note_changes(memory_);
+  if (options_.after_each) options_.after_each();
+  virtual_world.variant = 0;
+  arena_events.fill = 0;
+  set_exception_state(exceptions);
+  if (outcome_.kind == Outcome::Kind::kUnknown) {
+    doubt("target code was not followed to its end" + place_of(outcome_.stack) + ": " + outcome_.text);
+  }
+  return std::move(outcome_);
+}
+
+void TargetRunner::stop(Outcome outcome) {
+  leave_trap();
+  running_ = false;
+  arena_active = false;
+  outcome_ = std::move(outcome);
+  siglongjmp(escape_, 1);
+}
+
+void TargetRunner::give_up(std::string sentence, CodePlace place) {
+  const QuietHeap quiet;
+  Outcome outcome;
+  outcome.kind = Outcome::Kind::kUnknown;
+  outcome.text = std::move(sentence);
+  outcome.stack = place.stack();
+  stop(std::move(outcome));
+}
+
+void TargetRunner::hang(CodePlace place) {
+  const QuietHeap quiet;
+  Outcome outcome;
+  outcome.kind = Outcome::Kind::kSteps;
+  outcome.stack = place.stack();
+  stop(std::move(outcome));
+}
+
+void TargetRunner::doubt(std::string sentence) {
+  if (doubts_.size() < kMostDoubts && std::find(doubts_.begin(), doubts_.end(), sentence) == doubts_.end()) {
+    doubts_.push_back(std::move(sentence));
+  }
+}
+
+std::string TargetRunner::place_of(const std::vector<uint64_t>& stack) const {
+  for (uint64_t address : stack) {
+    Dl_info info{};
+    const auto* place = reinterpret_cast<const void*>(address - 1);
+    if (options_.own_code.holds(address, 1) || dladdr(place, &info) == 0 || info.dli_fname == nullptr) continue;
+    const std::string_view path = info.dli_fname;
+    const std::string_view name = path.substr(path.rfind('/') + 1);
+    if (name.starts_with("libpowercut_rt") || name.starts_with("libc.") || name.starts_with("libstdc++")) continue;
+    char offset[32];
+    std::snprintf(offset, sizeof offset, "+0x%lx", address - 1 - reinterpret_cast<uint64_t>(info.dli_fbase));
+    const std::string function = info.dli_sname == nullptr ? "" : std::string(" (") + info.dli_sname + ")";
+    return " at " + std::string(name) + offset + function;
+  }
+  return "";
+}
+
+void TargetRunner::on_steps(LiveState live) {
+  const QuietHeap quiet;
+  const bool looked = loop_.looking();
+  int64_t granted = 0;
+  // Sleeping is not a change, until somebody looks at the clock; that is one.
+  const auto slept = reinterpret_cast<uint64_t>(&virtual_world.state.slept);
+  const LoopWatch::Found found = loop_.step(
+      live, stack_end_,
+      [this] {
+        heap_at_look_ = arena.top;
+        return memory_->mark().words;
+      },
+      [&](uint64_t words) { return arena.top == heap_at_look_ && memory_->unchanged_since(words, slept); }, &granted);
+  const CodePlace place{live.pc(), live.frame()};
+  if (found == LoopWatch::Found::kRepeats) hang(place);
+  if (found == LoopWatch::Found::kSpent) {
+    give_up("it took " + std::to_string(loop_.steps()) +
+                " loop turns and calls, and its state did not repeat: raise --step-budget",
+            place);
+  }
+  // Stores to what this execution has allocated need no undoing, and are kept only to be compared.
+  if (looked != loop_.looking()) memory_->keep_fresh(/*all=*/loop_.looking());
+  __powercut_steps = granted - 1;
+}
+
+}  // namespace powercut

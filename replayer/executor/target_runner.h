@@ -1,0 +1,92 @@
+// Runs target code inside the engine, and comes back whatever it does.
+//
+// A signal, an exception, an abort, a loop that never ends or a spent step budget ends an execution as an Outcome: the
+// runner jumps out of target code, over frames that are never unwound, since all that they hold lives in the target's
+// heap. What uninstrumented code has changed of heap and globals is found by comparison and joins the journal.
+#ifndef POWERCUT_REPLAYER_EXECUTOR_TARGET_RUNNER_H_
+#define POWERCUT_REPLAYER_EXECUTOR_TARGET_RUNNER_H_
+
+#include <csetjmp>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "replayer/executor/loop_watch.h"
+#include "replayer/executor/other_memory.h"
+#include "replayer/executor/outcome.h"
+#include "replayer/executor/undecided_memory.h"
+#include "tracer/world/code_place.h"
+#include "tracer/world/memory_range.h"
+
+namespace powercut {
+
+// The code of this process's executable, without the libraries that it loads.
+MemoryRange executable_code();
+
+class TargetRunner {
+ public:
+  struct Options {
+    int64_t step_budget = 0;
+    // Code that is not the target's: a fault in here is a failure of the harness and kills the process.
+    MemoryRange own_code = {};
+    // Called when an execution has ended, in every process in which it did: target code may have forked.
+    std::function<void()> after_each = {};
+  };
+  // One per process: signal handlers and traps are process-wide. `memory` outlives this.
+  TargetRunner(const Options& options, UndecidedMemory* memory);
+  ~TargetRunner();
+  TargetRunner(const TargetRunner&) = delete;
+  TargetRunner& operator=(const TargetRunner&) = delete;
+
+  // Calls `body` with hooks on; those for loads of the heap only if they are wanted.
+  Outcome run(bool heap_loads, const std::function<void()>& body);
+  bool running() const { return running_; }
+
+  // While `variant` is not 0, target code runs in another world (virtual_world.h), its heap begins elsewhere, and
+  // memory that it has not initialised holds something else. Call it between executions.
+  static constexpr uint64_t kHeapShift = uint64_t{1} << 16;
+  void set_variant(uint64_t variant) { variant_ = variant; }
+  // What earlier calls left on the stack would be found in the padding of objects that recovery copies to its heap. Two
+  // heaps that differ in nothing else are to be the same.
+  void clear_stack_below() const;
+
+  // Why results so far are not all that target code can do: a sentence each, few and distinct, in the order in which
+  // they came up. The verdict is `unknown` then, unless there are findings.
+  const std::vector<std::string>& doubts() const { return doubts_; }
+  void doubt(std::string sentence);
+  // " at <library>+0x<offset>" of the target's innermost frame of a stack; empty when it has none.
+  std::string place_of(const std::vector<uint64_t>& stack) const;
+  // Target code asked for these WorldSources, and did the same in every world that was tried.
+  void note_sources(uint32_t sources) { sources_ |= sources; }
+  uint32_t sources() const { return sources_; }
+
+  // ---- for hooks and signal handlers -----------------------------------------------------------------
+  // Ends the execution.
+  [[noreturn]] void stop(Outcome outcome);
+  // The same: it did what the engine does not model. `sentence` says what.
+  [[noreturn]] void give_up(std::string sentence, CodePlace place);
+  // The same: it does nothing new any more.
+  [[noreturn]] void hang(CodePlace place);
+  void on_steps(LiveState live);
+  bool owns_code(uint64_t pc) const { return options_.own_code.holds(pc, 1); }
+  bool on_stack(uint64_t address, uint64_t size) const { return stack_.holds(address, size); }
+
+ private:
+  Options options_;
+  UndecidedMemory* memory_;
+  MemoryRange stack_;
+  bool running_ = false;
+  uint64_t variant_ = 0;
+  uint32_t sources_ = 0;
+  LoopWatch loop_;
+  const uint64_t* stack_end_ = nullptr;  // of target code, in the execution at hand
+  uint64_t heap_at_look_ = 0;
+  OtherMemory other_memory_;
+  std::vector<std::string> doubts_;
+  Outcome outcome_;
+  sigjmp_buf escape_;
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_REPLAYER_EXECUTOR_TARGET_RUNNER_H_
