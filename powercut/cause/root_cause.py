@@ -6,6 +6,7 @@ is still wrong gets a root cause of its own, and a fix on top, a few times. Wher
 next one A before B, no order is right: the two must become durable together, which no flush can do.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -68,6 +69,8 @@ class _Attempt:
     fixes: list[Fix] = field(default_factory=list)
     run: dict[str, Any] = field(default_factory=dict)
     remaining: list[dict[str, Any]] = field(default_factory=list)
+    #: How many findings of other classes there were without any fix.
+    others: Counter[Class] = field(default_factory=Counter)
     note: str = ""
 
     @property
@@ -135,6 +138,7 @@ class _Search:
             seed=made["seed"],
         )
         self.count = 0
+        self.others: Counter[Class] = Counter()  # of the trace at hand, as in _Attempt
 
     def cause(self, whole: Path | None) -> dict[str, Any]:
         view = self.view(self.trace)
@@ -244,7 +248,7 @@ class _Search:
 
     def tried(self, trace: Path, applied: list[Fix], known: set[Class]) -> _Attempt:
         """Explores a trace with fixes. Stores of recovery stay in their order (`NOT_IN_RECOVERY`)."""
-        attempt = _Attempt(trace=trace, fixes=applied, run=self.explored(trace))
+        attempt = _Attempt(trace=trace, fixes=applied, run=self.explored(trace), others=self.others)
         attempt.remaining = [item for item in attempt.run["findings"] if class_of(item) not in known]
         reordered = {path[0] for fix in applied if fix.kind == "reorder" for path in fix.second}
         if attempt.remaining and all(_repeats(item, reordered) for item in attempt.remaining):
@@ -266,6 +270,7 @@ class _Search:
         # The minimal case may get there by another operation.
         ours = {mine} if mine in classes else {item for item in classes if item[:2] == mine[:2]}
         known = known | classes - ours
+        self.others = Counter(class_of(item) for item in before["findings"] if class_of(item) not in ours)
         attempt = self.all_of(wanted, whole, known)
         if attempt is None:
             # By other calls, too: they are mended where they are.
@@ -466,9 +471,12 @@ def _mends(attempt: _Attempt, culprits: Culprits) -> bool:
     """Whether an attempt after which the finding is gone has mended it.
 
     Where A is only what the program stores next, to store it first moves findings about: nothing is mended as long as
-    any finding remains.
+    there are findings of a class that had fewer before.
     """
-    return culprits.first_role == "store" or attempt.run["verdict"] == "consistent"
+    if culprits.first_role == "store":
+        return True
+    left = Counter(class_of(item) for item in attempt.run["findings"])
+    return attempt.run["verdict"] != "unknown" and left <= attempt.others
 
 
 def _paths(stores: Iterable[Culprit], view: TraceView) -> frozenset[tuple[str, ...]]:

@@ -81,6 +81,15 @@ def test_the_cause_of_a_bug_is_the_expected_one(bug: str, tmp_path: Path) -> Non
     assert cause["kind"] != "order" or cause["recheck"]["held"]
 
 
+@pytest.mark.slow
+def test_an_order_is_no_less_one_where_other_bugs_remain(tmp_path: Path) -> None:
+    """The same run frees a table twice, before the fix and after it: another class of finding, and no more of it."""
+    bug = "pclht/oldest-table-freed-twice"
+    rows = explained(cases([bug]), tmp_path)
+    assert differing(rows) == set()
+    assert [row["cause"] for row in rows[bug]] == ["order"]
+
+
 @pytest.mark.long
 def test_causes_of_all_bugs_are_the_expected_ones(tmp_path: Path) -> None:
     rows = explained(cases(), tmp_path)
