@@ -1,5 +1,6 @@
 """`powercut audit`: does the engine predict what really happens?"""
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -7,7 +8,7 @@ import typer
 from powercut.base import paths
 from powercut.cli import companions, output, progress
 from powercut.cli.commands import shared
-from powercut.engine import options
+from powercut.cli.commands.grouped import Only, grouped
 from powercut.findings.findings import write_json
 from powercut.runs import audit as auditing
 from powercut.runs import requests
@@ -23,6 +24,7 @@ def register(app: typer.Typer) -> None:
     app.command()(audit)
 
 
+@grouped
 def audit(
     target: Annotated[
         list[str] | None, typer.Argument(metavar="TARGET[:VARIANT]", show_default=False, help="What to audit.")
@@ -31,9 +33,8 @@ def audit(
     images: Annotated[
         int, typer.Option("--images", metavar="K", min=1, help="Crash images in all, split equally over the scenarios.")
     ] = auditing.DEFAULT_IMAGES,
-    model: shared.Model = options.DEFAULT_MODEL,
-    atoms: shared.Atoms = options.DEFAULT_ATOMS,
-    seed: shared.Seed = options.DEFAULT_SEED,
+    *,
+    exploring: Annotated[shared.Exploring, Only("model", "atoms", "seed")],
     jobs: shared.Jobs = None,
     out: shared.Out = shared.DEFAULT_OUT / "audit",
     json: shared.Json = False,
@@ -49,9 +50,7 @@ def audit(
     Exit code: 0 no difference, 1 differences (a defect of powercut, or of the target's determinism), 2 usage,
     3 it could not be carried out.
     """
-    chosen = shared.explore_options(
-        model=model, strategy=options.DEFAULT_STRATEGY, atoms=atoms, nested=0, budget=None, seed=seed, paranoid=False
-    )
+    chosen = replace(exploring.options(), nested=0)
     wanted = requests.for_run(targets.select(target or []), scenario or [], options=chosen, explicit=bool(target))
     with progress.shown(len(wanted)) as listener, open_context(paths.engine(), out, listener=listener) as context:
 

@@ -1,5 +1,6 @@
 """`powercut explore`: judge a recorded trace."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -7,13 +8,10 @@ import typer
 
 from powercut.base import trust as trusting
 from powercut.base.errors import UsageError
-from powercut.cli import output
 from powercut.cli.commands import program as modes
 from powercut.cli.commands import shared
-from powercut.cli.commands.judge import Gating, errors_reported, judge
-from powercut.engine import options
-from powercut.gate.gate import open_gate
-from powercut.program import program
+from powercut.cli.commands.grouped import Only, Without, grouped
+from powercut.cli.commands.judge import Judging, judge
 from powercut.runs.run_request import Request
 
 
@@ -21,36 +19,15 @@ def register(app: typer.Typer) -> None:
     app.command()(explore)
 
 
+@grouped
 def explore(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A trace that 'powercut record' wrote.")],
-    model: shared.Model = options.DEFAULT_MODEL,
-    strategy: shared.Strategy = options.DEFAULT_STRATEGY,
-    nested: shared.Nested = options.DEFAULT_NESTED,
-    budget: shared.BudgetText = None,
-    step_budget: shared.StepBudget = None,
-    jobs: shared.Jobs = None,
-    seed: shared.Seed = options.DEFAULT_SEED,
-    out: shared.Out = shared.DEFAULT_OUT,
-    format: shared.Format = "text,html",
-    json: shared.Json = False,
-    fail_on: shared.FailOn = None,
-    baseline: shared.Baseline = None,
-    suppressions: shared.Suppressions = None,
-    canary: shared.Canary = None,
-    atoms: shared.Atoms = options.DEFAULT_ATOMS,
-    paranoid: shared.Paranoid = False,
-    resume: shared.Resume = False,
-    stats: shared.Stats = False,
-    explain: shared.Explain = None,
-    recover: modes.Recover = None,
-    check: modes.Check = None,
-    dump: modes.Dump = None,
-    ordered: modes.Ordered = False,
-    timeout: modes.Timeout = program.DEFAULT_TIMEOUT,
-    images: modes.Images = program.DEFAULT_IMAGES,
-    name: modes.Name = None,
-    cwd: modes.Cwd = None,
-    watchdog: shared.Watchdog = None,
+    *,
+    exploring: shared.Exploring,
+    judging: Annotated[Judging, Without("since", "no_replay")],
+    given: Annotated[
+        modes.ProgramOptions, Only("recover", "check", "dump", "ordered", "timeout", "images", "name", "cwd")
+    ],
     trust: shared.Trust = False,
 ) -> None:
     """Explore every legal crash state of a recorded trace, and report.
@@ -59,31 +36,16 @@ def explore(
     recorded with. The trace of a program needs its recovery: --recover CMD (docs/program-mode.md).
     Exit codes are those of 'powercut run'.
     """
-    chosen = shared.explore_options(
-        model=model,
-        strategy=strategy,
-        atoms=atoms,
-        nested=nested,
-        budget=budget,
-        seed=seed,
-        paranoid=paranoid,
-        watchdog=watchdog,
-        step_budget=step_budget,
-    )
-    formats, kinds = output.parse_formats(format), options.parse_fail_on(fail_on or [])
-    with errors_reported(out, formats, as_json=json):
-        gate = open_gate(baseline, suppressions)
+    chosen = exploring.options()
+    with judging.errors_reported() as gate:
         if not file.is_file():
             raise UsageError(
                 "no such trace",
                 where=str(file),
                 next_step="Record one with 'powercut record TARGET --scenario S -o FILE'.",
             )
-        given = modes.ProgramOptions(
-            recover=recover, check=check, dump=dump, ordered=ordered, timeout=timeout, images=images, name=name, cwd=cwd
-        )
         if given.named():
-            given.refuse_with(resume=resume)
+            given.refuse_with(resume=judging.resume)
             request = modes.explore_request(given, chosen, file)
         else:
             trusting.require(trusting.of_trace(file), file=file, granted=trust)
@@ -94,19 +56,5 @@ def explore(
                 trace=file.absolute(),
                 header={"command": f"powercut explore {file}"},
             )
-        code = judge(
-            [request],
-            jobs=jobs or shared.default_jobs(),
-            out=out,
-            formats=formats,
-            as_json=json,
-            fail_on=kinds,
-            gate=gate,
-            resume=resume,
-            stats=stats,
-            replay=False,
-            explain=explain,
-            gating=Gating(canary=canary, baseline=baseline is not None),
-            title=f"powercut: {file.name}",
-        )
+        code = judge([request], replace(judging, no_replay=True), gate=gate, title=f"powercut: {file.name}")
     raise typer.Exit(code)

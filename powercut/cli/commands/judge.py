@@ -11,10 +11,12 @@ from powercut.base.errors import PowercutError
 from powercut.base.exit_codes import ExitCode
 from powercut.cause.explain import DEFAULT_MOST, DEFAULT_MOST_OF_VARIANT, Explainer
 from powercut.cli import output, progress
+from powercut.cli.commands import shared
 from powercut.cli.stats import TITLES, rows
+from powercut.engine import options
 from powercut.findings import failures
 from powercut.gate import canary
-from powercut.gate.gate import Gate
+from powercut.gate.gate import Gate, open_gate
 from powercut.runs import batch, run_cache
 from powercut.runs.applicability import sentences, summary
 from powercut.runs.run_request import Context, Request
@@ -22,20 +24,52 @@ from powercut.runs.runner import open_context
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gating:
-    """What a command line says of being a gate."""
+class Judging:
+    """What becomes of the runs: where they go, what counts as a failure, what is made of findings."""
 
-    #: None: where the command is a gate.
-    canary: bool | None = None
-    since: str | None = None
-    baseline: bool = False
+    jobs: shared.Jobs = None
+    out: shared.Out = shared.DEFAULT_OUT
+    format: shared.Format = "text,html"
+    json: shared.Json = False
+    fail_on: shared.FailOn = None
+    baseline: shared.Baseline = None
+    suppressions: shared.Suppressions = None
+    since: shared.Since = None
+    canary: shared.Canary = None
+    resume: shared.Resume = False
+    no_replay: shared.NoReplay = False
+    stats: shared.Stats = False
+    explain: shared.Explain = None
 
-    def is_gate(self, formats: frozenset[str]) -> bool:
+    @property
+    def formats(self) -> frozenset[str]:
+        """Those of --format."""
+        return output.parse_formats(self.format)
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """Those of --fail-on."""
+        return options.parse_fail_on(self.fail_on or [])
+
+    def is_gate(self) -> bool:
         """True where people let a machine decide by the result."""
-        return bool(formats & output.GATE_FORMATS) or self.baseline or self.since is not None
+        return bool(self.formats & output.GATE_FORMATS) or self.baseline is not None or self.since is not None
 
-    def wants_canary(self, formats: frozenset[str]) -> bool:
-        return self.is_gate(formats) if self.canary is None else self.canary
+    def wants_canary(self) -> bool:
+        """True where a planted bug is to be found on the same way."""
+        return self.is_gate() if self.canary is None else self.canary
+
+    @contextmanager
+    def errors_reported(self) -> Iterator[Gate]:
+        """The gate. What fails before there is a run is in the reports that machines read as well."""
+        formats, _ = self.formats, self.kinds  # a mistake in them is told before anything else
+        try:
+            yield open_gate(self.baseline, self.suppressions)
+        except PowercutError as error:
+            with suppress(PowercutError):  # a folder that cannot be written has its own message
+                output.write_gate_reports([], self.out, formats, fail_on=frozenset(), errors=[error])
+            output.print_annotations([], formats, fail_on=frozenset(), errors=[error], as_json=self.json)
+            raise
 
 
 def _explainer(explain: int | None, requests: Sequence[Request], context: Context, jobs: int) -> Explainer:
@@ -47,40 +81,15 @@ def _explainer(explain: int | None, requests: Sequence[Request], context: Contex
     return Explainer(context=context, most=most, most_of_variant=DEFAULT_MOST_OF_VARIANT, jobs=jobs)
 
 
-@contextmanager
-def errors_reported(out: Path, formats: frozenset[str], *, as_json: bool) -> Iterator[None]:
-    """What fails before there is a run is in the reports that machines read as well: none of them may be missing."""
-    try:
-        yield
-    except PowercutError as error:
-        with suppress(PowercutError):  # a folder that cannot be written has its own message
-            output.write_gate_reports([], out, formats, fail_on=frozenset(), errors=[error])
-        output.print_annotations([], formats, fail_on=frozenset(), errors=[error], as_json=as_json)
-        raise
-
-
-def judge(
-    requests: Sequence[Request],
-    *,
-    jobs: int,
-    out: Path,
-    formats: frozenset[str],
-    as_json: bool,
-    fail_on: frozenset[str],
-    gate: Gate,
-    title: str,
-    resume: bool,
-    stats: bool,
-    replay: bool,
-    gating: Gating,
-    explain: int | None,
-) -> ExitCode:
+def judge(requests: Sequence[Request], judging: Judging, *, gate: Gate, title: str) -> ExitCode:
     """Carries out the requests and returns the exit code of all of them."""
     engine_path = paths.engine()
+    out, formats, fail_on, as_json = judging.out, judging.formats, judging.kinds, judging.json
+    jobs = judging.jobs or shared.default_jobs()
     kept = None
-    if gating.is_gate(formats):
-        kept = run_cache.open_cache(out, engine_path=engine_path, since=gating.since, warn=output.say)
-    bird = canary.check(requests[0], engine_path=engine_path, formats=formats) if gating.wants_canary(formats) else None
+    if judging.is_gate():
+        kept = run_cache.open_cache(out, engine_path=engine_path, since=judging.since, warn=output.say)
+    bird = canary.check(requests[0], engine_path=engine_path, formats=formats) if judging.wants_canary() else None
     if bird and not bird.found:
         kept = None  # nothing that this engine says is worth keeping
 
@@ -96,13 +105,13 @@ def judge(
             out,
             listener=listener,
             checkpoints=True,
-            resume=resume,
+            resume=judging.resume,
             mark=mark,
             cache=kept,
-            database=failures.of_folder(out, replay=replay),
+            database=failures.of_folder(out, replay=not judging.no_replay),
         ) as context,
     ):
-        explainer = _explainer(explain, requests, context, jobs)
+        explainer = _explainer(judging.explain, requests, context, jobs)
         lost: OSError | None = None
 
         def show(run: dict[str, Any]) -> None:
@@ -114,7 +123,7 @@ def judge(
                 if "text" in formats and not as_json and lost is None:
                     with listener.paused():
                         output.print_run(run)
-                        if stats:
+                        if judging.stats:
                             output.print_table(TITLES, rows(run))
                             print(flush=True)
                 listener.reported(run)

@@ -7,8 +7,8 @@ import typer
 from powercut.base import paths
 from powercut.cli import output, progress
 from powercut.cli.commands import shared
+from powercut.cli.commands.grouped import Only, grouped
 from powercut.corpus import known_bugs as corpus
-from powercut.engine import options
 from powercut.runs.runner import open_context
 
 
@@ -16,17 +16,15 @@ def register(app: typer.Typer) -> None:
     app.command("known-bugs")(known_bugs)
 
 
+@grouped
 def known_bugs(
     scheme: Annotated[
         str | None, typer.Argument(metavar="SCHEME", show_default=False, help="Only the bugs of this scheme.")
     ] = None,
     json: shared.Json = False,
-    model: shared.Model = options.DEFAULT_MODEL,
-    strategy: shared.Strategy = options.DEFAULT_STRATEGY,
-    nested: shared.Nested = options.DEFAULT_NESTED,
-    budget: shared.BudgetText = None,
+    *,
+    exploring: Annotated[shared.Exploring, Only("model", "strategy", "nested", "budget", "seed")],
     jobs: shared.Jobs = None,
-    seed: shared.Seed = options.DEFAULT_SEED,
     out: shared.Out = shared.DEFAULT_OUT / "known-bugs",
     explain: Annotated[
         bool, typer.Option("--explain", help="Minimise each bug, and hold its root cause against the one expected.")
@@ -39,11 +37,7 @@ def known_bugs(
 
     Exit code: 0 all as expected, 1 a bug was missed or something clean was accused, 3 incomplete.
     """
-    chosen = shared.explore_options(
-        model=model, strategy=strategy, atoms=options.DEFAULT_ATOMS, nested=nested, budget=budget, seed=seed,
-        paranoid=False,
-    )  # fmt: skip
-    cases = corpus.cases(scheme, options=chosen)
+    cases = corpus.cases(scheme, options=exploring.options())
     with progress.shown() as listener, open_context(paths.engine(), out, listener=listener) as context:
         verdict = corpus.run(cases, context, jobs=jobs or shared.default_jobs(), explain=explain)
     for error in verdict.outcome.errors:

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -15,7 +16,7 @@ from powercut.base import paths
 from powercut.base.exit_codes import ExitCode
 from powercut.cli import necessity_text, output
 from powercut.cli.commands import shared
-from powercut.engine import options
+from powercut.cli.commands.grouped import Only, grouped
 from powercut.necessity.record import NECESSITY_VERSION, command_line
 from powercut.runs import requests
 from powercut.runs.applicability import SetAside, sentences
@@ -30,11 +31,12 @@ def register(app: typer.Typer) -> None:
     app.command()(necessity)
 
 
+@grouped
 def necessity(
     target: Annotated[list[str], typer.Argument(metavar="TARGET[:VARIANT]...", help="What to analyse.")],
     scenario: shared.Scenarios = None,
-    model: shared.Model = options.DEFAULT_MODEL,
-    nested: shared.Nested = options.DEFAULT_NESTED,
+    *,
+    exploring: Annotated[shared.Exploring, Only("model", "nested", "seed", "atoms")],
     budget: Annotated[
         str,
         typer.Option(
@@ -45,8 +47,6 @@ def necessity(
         ),
     ] = DEFAULT_BUDGET,
     jobs: shared.Jobs = None,
-    seed: shared.Seed = options.DEFAULT_SEED,
-    atoms: shared.Atoms = options.DEFAULT_ATOMS,
     out: shared.Out = shared.DEFAULT_OUT,
     json: shared.Json = False,
 ) -> None:
@@ -61,15 +61,7 @@ def necessity(
 
     Exit code: 0 every site was judged completely, 2 usage, 3 incomplete or interrupted.
     """
-    chosen = shared.explore_options(
-        model=model,
-        strategy=options.DEFAULT_STRATEGY,
-        atoms=atoms,
-        nested=nested,
-        budget=budget,
-        seed=seed,
-        paranoid=False,
-    )
+    chosen = replace(exploring, budget=budget).options()
     work = [
         (item, requests.for_run([item], scenario or [], options=chosen, explicit=True))
         for item in targets.select(target)

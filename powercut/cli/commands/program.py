@@ -142,24 +142,24 @@ Cwd = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class ProgramOptions:
-    """The values of one command line."""
+    """The options of program mode."""
 
-    record: str | None = None
-    recover: str | None = None
-    pool: list[str] | None = None
-    check: str | None = None
-    dump: str | None = None
-    ordered: bool = False
-    ops: str | None = None
-    tracer: str | None = None
-    timeout: str = program.DEFAULT_TIMEOUT
-    images: int = program.DEFAULT_IMAGES
-    record_timeout: str = program.DEFAULT_RECORD_TIMEOUT
-    allow_exit: list[int] | None = None
-    name: str | None = None
-    keep: bool = False
-    keep_pool: bool = False
-    cwd: Path | None = None
+    record: Record = None
+    recover: Recover = None
+    pool: Pool = None
+    check: Check = None
+    dump: Dump = None
+    ordered: Ordered = False
+    ops: Ops = None
+    tracer: Tracer = None
+    timeout: Timeout = program.DEFAULT_TIMEOUT
+    images: Images = program.DEFAULT_IMAGES
+    record_timeout: RecordTimeout = program.DEFAULT_RECORD_TIMEOUT
+    allow_exit: AllowExit = None
+    name: Name = None
+    keep: Keep = False
+    keep_pool: KeepPool = False
+    cwd: Cwd = None
 
     def named(self) -> list[str]:
         """The options of program mode that were given."""

@@ -10,6 +10,7 @@ from powercut.base.errors import UsageError
 from powercut.cli import output
 from powercut.cli.commands import program as modes
 from powercut.cli.commands import shared
+from powercut.cli.commands.grouped import Without, grouped
 from powercut.engine import engine, options
 from powercut.findings import findings
 from powercut.program import program
@@ -24,6 +25,7 @@ def register(app: typer.Typer) -> None:
     app.command()(record)
 
 
+@grouped
 def record(
     output_file: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The trace to write.")],
     target: Annotated[
@@ -33,18 +35,10 @@ def record(
         str | None,
         typer.Option("--scenario", metavar="S", show_default=False, help="One scenario, by name, path or file."),
     ] = None,
+    *,
     seed: shared.Seed = options.DEFAULT_SEED,
     json: shared.Json = False,
-    command: modes.Record = None,
-    pool: modes.Pool = None,
-    ops: modes.Ops = None,
-    tracer: modes.Tracer = None,
-    record_timeout: modes.RecordTimeout = program.DEFAULT_RECORD_TIMEOUT,
-    allow_exit: modes.AllowExit = None,
-    name: modes.Name = None,
-    keep: modes.Keep = False,
-    keep_pool: modes.KeepPool = False,
-    cwd: modes.Cwd = None,
+    given: Annotated[modes.ProgramOptions, Without("recover", "check", "dump", "ordered", "timeout", "images")],
 ) -> None:
     """Record one scenario on one target into a trace; or, in program mode, a command.
 
@@ -53,24 +47,12 @@ def record(
     path = output_file.absolute()
     if path.is_dir():
         raise UsageError("this is a folder", where=str(output_file), next_step="Name the trace's file with -o.")
-    given = modes.ProgramOptions(
-        record=command,
-        pool=pool,
-        ops=ops,
-        tracer=tracer,
-        record_timeout=record_timeout,
-        allow_exit=allow_exit,
-        name=name,
-        keep=keep,
-        keep_pool=keep_pool,
-        cwd=cwd,
-    )
     if given.named():
         given.refuse_with(target=target, scenario=scenario)
         recorded = _program(given, path)
         hint = f"powercut explore {output_file} --recover CMD"
     else:
-        recorded = _scenario(target, scenario, path, seed=seed, tracer=tracer)
+        recorded = _scenario(target, scenario, path, seed=seed, tracer=given.tracer)
         hint = f"powercut explore {output_file}"
     if json:
         output.print_json({**{key: value for key, value in recorded.items() if key != "event"}, "trace": str(path)})

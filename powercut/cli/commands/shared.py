@@ -1,6 +1,7 @@
 """Options that several verbs share, with one wording."""
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -157,27 +158,20 @@ FailOn = Annotated[
 ]
 
 
-def explore_options(
-    *,
-    model: str,
-    strategy: str,
-    atoms: str,
-    nested: int,
-    budget: str | None,
-    seed: int,
-    paranoid: bool,
-    watchdog: float | None = None,
-    step_budget: int | None = None,
-) -> options.ExploreOptions:
-    """The validated options of a command line; `jobs` is set when the runs are known."""
-    return options.ExploreOptions(
-        model=model,
-        strategy=strategy,
-        atoms=atoms,
-        nested=nested,
-        seed=seed,
-        budget=options.parse_budget(budget),
-        paranoid=paranoid,
-        watchdog=watchdog,
-        step_budget=step_budget,
-    )
+@dataclass(frozen=True, kw_only=True)
+class Exploring:
+    """How crash states are explored."""
+
+    model: Model = options.DEFAULT_MODEL
+    strategy: Strategy = options.DEFAULT_STRATEGY
+    nested: Nested = options.DEFAULT_NESTED
+    budget: BudgetText = None
+    step_budget: StepBudget = None
+    seed: Seed = options.DEFAULT_SEED
+    atoms: Atoms = options.DEFAULT_ATOMS
+    paranoid: Paranoid = False
+    watchdog: Watchdog = None
+
+    def options(self) -> options.ExploreOptions:
+        """The same, validated; `jobs` is set when the runs are known."""
+        return options.ExploreOptions(**{**vars(self), "budget": options.parse_budget(self.budget)})

@@ -1,0 +1,68 @@
+"""Options that several commands share, as one object: a dataclass whose fields are options.
+
+    @grouped
+    def explore(file: File, *, exploring: Exploring, judging: Annotated[Judging, Without("since")]) -> None: ...
+
+Typer sees one option for each field, in the order of the parameters; the command is given the objects. A field's type
+says how its option is spelt (`Annotated[..., typer.Option(...)]`), its default is the option's.
+"""
+
+import dataclasses
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+
+class Only:
+    """The fields of a group that a command has; the others keep their defaults."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+
+    def chosen(self, names: list[str]) -> list[str]:
+        """Those of all fields that are options; an unknown name is a mistake in the command."""
+        assert set(self.names) <= set(names), set(self.names) - set(names)
+        return [name for name in names if name in self.names]
+
+
+class Without(Only):
+    """The fields of a group that a command does not have."""
+
+    def chosen(self, names: list[str]) -> list[str]:
+        """The fields that are not named here."""
+        super().chosen(names)
+        return [name for name in names if name not in self.names]
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with one parameter for each option of its groups."""
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, tuple[Any, list[str]]] = {}
+    parameters: list[inspect.Parameter] = []
+    for parameter in inspect.signature(command).parameters.values():
+        hint = hints[parameter.name]
+        bare, *rest = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+        if not dataclasses.is_dataclass(bare):
+            parameters.append(parameter.replace(annotation=hint, kind=inspect.Parameter.KEYWORD_ONLY))
+            continue
+        fields = {field.name: field for field in dataclasses.fields(bare)}
+        choice = next((item for item in rest if isinstance(item, Only)), Without())
+        types = get_type_hints(bare, include_extras=True)
+        names = choice.chosen(list(fields))
+        groups[parameter.name] = (bare, names)
+        for name in names:
+            parameters.append(
+                inspect.Parameter(
+                    name, inspect.Parameter.KEYWORD_ONLY, default=fields[name].default, annotation=types[name]
+                )
+            )
+
+    @functools.wraps(command)
+    def wrapper(**given: Any) -> None:
+        objects = {key: made(**{name: given.pop(name) for name in names}) for key, (made, names) in groups.items()}
+        command(**given, **objects)
+
+    wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return wrapper
