@@ -1,5 +1,5 @@
 // A fault in the engine's own executable is a failure of the harness: the process dies of it, and no target is
-// accused. (Target code that faults: executor_test.cc.)
+// accused. (Target code that faults: target_runner_test.cc.)
 #include <gtest/gtest.h>
 
 #include "replayer/executor/executor.h"
