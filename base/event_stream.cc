@@ -13,7 +13,7 @@
 namespace powercut {
 
 namespace {
-constexpr int kEventsVersion = 2;
+constexpr int kEventsVersion = 3;
 }
 
 EventStream EventStream::standard_output() {

@@ -6,11 +6,11 @@ A target is an empty file named libpowercut-<name>.so; `record` copies the plan 
     clean           consistent and complete            lost        one lost-item finding
     twice           one finding, replaced by a better  sampled     consistent, budget reached
     dies            a finding, then SIGKILL            garbage     a line that is not JSON
-    slow            a finding, then sleeps             hygiene     consistent, a redundant flush
+    slow            a finding, then sleeps             redundant   consistent, a redundant flush
     refused         a usage error                      broken      a harness error
     marks           record misses a mark               silent      stops without `end`
     unfit           record: the target has no update
-    buggy, untidy   a finding, or hygiene, only when the plan switches a bug on
+    buggy, untidy   a finding, or a redundant flush, only when the plan switches a bug on
     canary_…        the planted bug of a gate
 
 With FAKE_BLIND in the environment it judges everything clean.
@@ -153,8 +153,16 @@ def explore() -> None:
         os.kill(os.getpid(), signal.SIGKILL)
     if "slow" in name:
         time.sleep(60)
-    if "hygiene" in name or ("untidy" in name and bug != "none"):
-        emit(event="hygiene", kind="redundant-flush", count=3, stack=[[0, 16]], offset=64, first_event=7, message="m")
+    if "redundant" in name or ("untidy" in name and bug != "none"):
+        emit(
+            event="performance_bug",
+            kind="redundant-flush",
+            count=3,
+            stack=[[0, 16]],
+            offset=64,
+            first_event=7,
+            message="m",
+        )
     if "silent" in name:
         return
     sampled = "sampled" in name
@@ -245,7 +253,7 @@ def main() -> None:
     if sys.argv[1] == "--version":
         print("powercut-engine 0.1.0 (fake)")
         return
-    emit(event="hello", version=2, engine="fake", command=sys.argv[1])
+    emit(event="hello", version=3, engine="fake", command=sys.argv[1])
     command = sys.argv[1]
     known = {"describe": describe, "record": record, "explore": explore, "audit": audit, "reproduce": reproduce}
     known[command]()

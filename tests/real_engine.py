@@ -61,14 +61,14 @@ class Exploration:
         return list({event["key"]: event for event in self.events if event["event"] == "finding"}.values())
 
     def located(self, symbolizer: Symbolizer) -> list[Json]:
-        """Findings and hygiene as records, with their lines of source."""
+        """Findings and performance bugs as records, with their lines of source."""
         (*_, last) = (event["modules"] for event in self.events if event["event"] == "modules")
         modules = [Module.model_validate(module) for module in last]
         (run,) = (event for event in self.events if event["event"] == "run")
-        hygiene = [event for event in self.events if event["event"] == "hygiene"]
+        performance_bugs = [event for event in self.events if event["event"] == "performance_bug"]
         return [
             *(make_record(event, modules, symbolizer, run=run) for event in self.findings),
-            *(symbolised(event, modules, symbolizer) for event in hygiene),
+            *(symbolised(event, modules, symbolizer) for event in performance_bugs),
         ]
 
     @property

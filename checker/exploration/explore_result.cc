@@ -42,14 +42,14 @@ std::vector<std::string> assumptions(const std::string& model, const std::string
   return out;
 }
 
-Json hygiene_event(const HygieneRow& row, const TraceReader& stacks) {
+Json performance_bug_event(const PerformanceBug& row, const TraceReader& stacks) {
   Json stack = Json::array();
   for (const Frame& frame : stacks.stack(row.stack)) stack.push_back(Json::array({frame.module, frame.offset}));
   const std::string message = row.kind == "never-persisted"   ? "no store of this site was certainly durable at the end"
                               : row.kind == "redundant-flush" ? "this flush had nothing to make durable"
                                                               : "this fence had nothing to wait for";
-  return {{"event", "hygiene"},   {"kind", row.kind},         {"count", row.count}, {"stack", stack},
-          {"offset", row.offset}, {"first_event", row.event}, {"message", message}};
+  return {{"event", "performance_bug"}, {"kind", row.kind},         {"count", row.count}, {"stack", stack},
+          {"offset", row.offset},       {"first_event", row.event}, {"message", message}};
 }
 
 Json result_event(const Session& session, const ExploreOptions& options, const Explored& explored, double seconds) {

@@ -1,4 +1,4 @@
-// What an exploration came to, as the events that say so: `hygiene` for each site, then `result`.
+// What an exploration came to, as the events that say so: `performance_bug` for each site, then `result`.
 #ifndef POWERCUT_CHECKER_EXPLORATION_EXPLORE_RESULT_H_
 #define POWERCUT_CHECKER_EXPLORATION_EXPLORE_RESULT_H_
 
@@ -8,7 +8,7 @@
 namespace powercut {
 
 // `stacks` has read the whole trace.
-Json hygiene_event(const HygieneRow& row, const TraceReader& stacks);
+Json performance_bug_event(const PerformanceBug& row, const TraceReader& stacks);
 Json result_event(const Session& session, const ExploreOptions& options, const Explored& explored, double seconds);
 
 // Of the result of program mode too:

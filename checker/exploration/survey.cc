@@ -6,15 +6,16 @@
 namespace powercut {
 namespace {
 
-void count(HygieneRow* row, const char* kind, const Event& event) {
+void count(PerformanceBug* row, const char* kind, const Event& event) {
   if (row->count++ == 0) *row = {kind, 1, event.stack, event.addr, event.index};
 }
 
 }  // namespace
 
-Hygiene::Hygiene(const TraceReader& reader, uint64_t lines) : reader_(reader), sites_(1), dirty_(lines) {}
+PerformanceBugs::PerformanceBugs(const TraceReader& reader, uint64_t lines)
+    : reader_(reader), sites_(1), dirty_(lines) {}
 
-size_t Hygiene::site_of(uint32_t stack) {
+size_t PerformanceBugs::site_of(uint32_t stack) {
   const auto [known, is_new] = by_stack_.try_emplace(stack, 0);
   if (!is_new) return known->second;
   const std::span<const Frame> frames = reader_.stack(stack);
@@ -24,7 +25,7 @@ size_t Hygiene::site_of(uint32_t stack) {
   return known->second = site->second;
 }
 
-void Hygiene::apply(const Event& event) {
+void PerformanceBugs::apply(const Event& event) {
   switch (event.kind) {
     case EventKind::kStore:
     case EventKind::kNtStore:
@@ -61,7 +62,7 @@ void Hygiene::apply(const Event& event) {
   }
 }
 
-std::vector<HygieneRow> Hygiene::finish(const Model& model) {
+std::vector<PerformanceBug> PerformanceBugs::finish(const Model& model) {
   // A store that crosses lines may be pending in several of them.
   std::vector<std::pair<size_t, uint64_t>> pending;  // site, event
   for (const auto& [line, log] : model.pending().lines()) {
@@ -72,24 +73,24 @@ std::vector<HygieneRow> Hygiene::finish(const Model& model) {
   std::vector<uint64_t> not_durable(sites_.size());
   for (const auto& [site, event] : pending) ++not_durable[site];
 
-  std::vector<HygieneRow> out;
+  std::vector<PerformanceBug> out;
   for (size_t i = 0; i < sites_.size(); ++i) {
     const Site& site = sites_[i];
     if (site.flushes.count > 0) out.push_back(site.flushes);
     if (site.fences.count > 0) out.push_back(site.fences);
     if (site.stores.count > 0 && not_durable[i] == site.stores.count) out.push_back(site.stores);
   }
-  std::sort(out.begin(), out.end(), [](const HygieneRow& a, const HygieneRow& b) {
+  std::sort(out.begin(), out.end(), [](const PerformanceBug& a, const PerformanceBug& b) {
     return std::tie(a.kind, a.event) < std::tie(b.kind, b.event);
   });
   return out;
 }
 
 Surveyor::Surveyor(const TraceFollower* follower, uint64_t lines)
-    : follower_(follower), hygiene_(follower->reader(), lines), written_(lines) {}
+    : follower_(follower), performance_bugs_(follower->reader(), lines), written_(lines) {}
 
 void Surveyor::saw(const Event& event) {
-  hygiene_.apply(event);
+  performance_bugs_.apply(event);
   if (event.kind != EventKind::kStore && event.kind != EventKind::kNtStore) return;
   for (uint64_t line = event.addr / 64; line <= (event.addr + event.size - 1) / 64; ++line) {
     if (line < written_.size()) written_[line] = true;
@@ -98,7 +99,7 @@ void Surveyor::saw(const Event& event) {
 
 Survey Surveyor::finish() {
   survey_.crash_points = follower_->crash_points();
-  survey_.hygiene = hygiene_.finish(follower_->model());
+  survey_.performance_bugs = performance_bugs_.finish(follower_->model());
   for (uint64_t line = 0; line < written_.size(); ++line) {
     if (written_[line]) survey_.written_lines.push_back(line);
   }

@@ -1,5 +1,5 @@
 // What a walk over the trace tells with the model alone: how many crash points and crash states there are, which
-// lines were written, and the hygiene of flushes and fences.
+// lines were written, and performance bugs.
 #ifndef POWERCUT_CHECKER_EXPLORATION_SURVEY_H_
 #define POWERCUT_CHECKER_EXPLORATION_SURVEY_H_
 
@@ -15,7 +15,7 @@ namespace powercut {
 
 // One site's useless flushes or fences, or its stores when none of them became durable. A site is an instruction,
 // whatever called it.
-struct HygieneRow {
+struct PerformanceBug {
   std::string kind;  // redundant-flush, redundant-fence, never-persisted
   uint64_t count = 0;
   uint32_t stack = 0;              // of the first
@@ -25,7 +25,7 @@ struct HygieneRow {
 struct Survey {
   uint64_t crash_points = 0;
   BigInt crash_states = 0;
-  std::vector<HygieneRow> hygiene;
+  std::vector<PerformanceBug> performance_bugs;
   std::vector<uint64_t> written_lines;  // ascending
 };
 
@@ -35,19 +35,19 @@ struct Survey {
 //
 // Known inaccuracies: a line that another thread flushed, but has not fenced, counts as flushed; a flush that is
 // needed for the fence of its own thread is then called redundant.
-class Hygiene {
+class PerformanceBugs {
  public:
-  Hygiene(const TraceReader& reader, uint64_t lines);
+  PerformanceBugs(const TraceReader& reader, uint64_t lines);
 
   void apply(const Event& event);
   // By kind, then in the order of the run.
-  std::vector<HygieneRow> finish(const Model& model);
+  std::vector<PerformanceBug> finish(const Model& model);
 
  private:
   // The instruction that stores, flushes or fences: the innermost frame, whoever called. Stacks that are not known
   // share site 0.
   struct Site {
-    HygieneRow stores, flushes, fences;  // as the rows that they may become; those with a count are
+    PerformanceBug stores, flushes, fences;  // as the rows that they may become; those with a count are
   };
   size_t site_of(uint32_t stack);
 
@@ -59,7 +59,7 @@ class Hygiene {
   absl::flat_hash_set<uint32_t> waiting_;
 };
 
-// Takes the survey beside a walk that somebody leads: tell it of every event and every crash point.
+// Takes the survey beside a walk over the trace: call it for every event and every crash point.
 class Surveyor {
  public:
   // `follower` outlives this.
@@ -73,7 +73,7 @@ class Surveyor {
 
  private:
   const TraceFollower* follower_;
-  Hygiene hygiene_;
+  PerformanceBugs performance_bugs_;
   std::vector<bool> written_;
   Survey survey_;
 };

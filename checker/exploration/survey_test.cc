@@ -1,4 +1,4 @@
-// Hygiene rows of traces written by hand, and the counts that the survey hands to the exploration.
+// Performance bugs of traces written by hand, and the counts that the survey hands to the exploration.
 #include "checker/exploration/survey.h"
 
 #include <gmock/gmock.h>
@@ -84,13 +84,13 @@ class Tape {
 // "kind count first-event" of each row.
 std::vector<std::string> rows(const Survey& survey) {
   std::vector<std::string> out;
-  for (const HygieneRow& row : survey.hygiene) {
+  for (const PerformanceBug& row : survey.performance_bugs) {
     out.push_back(row.kind + " " + std::to_string(row.count) + " " + std::to_string(row.event));
   }
   return out;
 }
 
-TEST(Survey, CleanTraceHasNoHygieneRow) {
+TEST(Survey, CleanTraceHasNoPerformanceBug) {
   EXPECT_THAT(rows(Tape().store(1, 0x10).flush(1, 0x20).fence(0x30).survey()), ::testing::IsEmpty());
 }
 

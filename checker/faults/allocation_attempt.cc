@@ -101,7 +101,7 @@ void AllocationAttempt::step(const RecordedOperation& operation) {
   judge(operation, done, was_present, fails_here);
   append(EventKind::kOpEnd, static_cast<uint8_t>(done.status), nullptr, done.value, {});
   if (operation.kind == OpKind::kFormat && done.status != POWERCUT_OK) going_ = false;
-  // Where a failing run is asked, this one is: what is wrong here is no matter of the failure.
+  // Where a failing run is asked, this one is: what is wrong here is not the fault of the failed allocation.
   if (!failure_ && allocation_fault.count > before.count && replay_.has_table()) ask_everything();
   if (!fails_here) return;
   // The failure was for once: whoever opens again gets a table.

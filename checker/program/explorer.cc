@@ -210,7 +210,7 @@ bool ProgramExplorer::trace(const Box& box) {
   if (!traced) return give_up(traced.error().message());
   if (!traced->reads) return give_up(traced->why);
   if (!traced->outcome.alike(memo_[*outcome], options_.ordered)) {
-    return give_up("under the tracer recovery does not come to the same as without it");
+    return give_up("recovery gives another result under the tracer than without it");
   }
   Behaviour behaviour;
   behaviour.outcome = *outcome;

@@ -78,7 +78,8 @@ int explore(const ExploreOptions& options, EventStream& events) {
   auto explored = explore_all(session, options, &follower, checkpoint.get(), listener);
   if (!explored) return events.error(explored.error());
   explored->seconds["open"] = opening;
-  for (const HygieneRow& row : explored->survey.hygiene) events.emit(hygiene_event(row, follower.reader()));
+  for (const PerformanceBug& row : explored->survey.performance_bugs)
+    events.emit(performance_bug_event(row, follower.reader()));
   for (const auto& [site, count] : explored->recovery_sites) {
     Json event = {{"event", "recovery_site"}};
     event.update(Json::parse(site));

@@ -9,7 +9,7 @@ class ExitCode(IntEnum):
 
     #: Nothing was found, and the whole state space was covered.
     CLEAN = 0
-    #: At least one finding (or a hygiene kind named by --fail-on).
+    #: At least one finding (or a kind of performance bug named by --fail-on).
     FINDINGS = 1
     #: The command line, a scenario, a target or the installation is at fault. Nothing was judged.
     USAGE = 2

@@ -26,7 +26,7 @@ from powercut.symbols import source
 
 Role = Literal["bug", "twin", "good"]
 
-#: Of the search for a smaller case: no clock ends it, so that each run of the bug corpus comes to the same.
+#: Of the search for a smaller case: no clock ends it, so that every run of the corpus gives the same.
 LIMITS = minimise.Limits(considered=300)
 
 
@@ -143,7 +143,7 @@ def _explain(chosen: Sequence[Case], rows: dict[str, dict[str, Any]], context: C
         found = json_of(run_file)["findings"]
         record = telling(bug, found)
         if record is None:
-            return None  # A bug of hygiene alone.
+            return None  # A performance bug alone.
         fields = explained({**record, "plan": case.request.plan}, context=context, limits=LIMITS)
         write_json(folder / f"{record['fingerprint']}.json", {**record, "plan": case.request.plan, **fields})
         cause, minimal = fields["cause"], fields["minimal"]
@@ -224,19 +224,19 @@ def _judge(rows: dict[str, dict[str, Any]], case: Case, result: dict[str, Any]) 
             "scenarios": [item.name],
         },
     )
-    # Hygiene is no violation by itself; it counts where the bug is one of hygiene.
-    untidy = {item["kind"] for item in result["hygiene"]} & set(expected)
+    # A performance bug is no violation by itself; it counts where the known bug is one.
+    untidy = {item["kind"] for item in result["performance_bugs"]} & set(expected)
     if case.role == "twin":
         row["twin_clean"] = clean(result) and not untidy
         return
     seen = [*invariants(result), *sorted(untidy)]
     row["found"] = any(name in expected for name in seen)
-    row["site_shown"] = shows_site(item.bug, [*result["findings"], *result["hygiene"]])
+    row["site_shown"] = shows_site(item.bug, [*result["findings"], *result["performance_bugs"]])
     row["invariants"] = sorted(seen)
 
 
 def shows_site(bug: KnownBug, records: Sequence[dict[str, Any]]) -> bool:
-    """Whether a finding or hygiene record of an expected kind shows the line of source that the bug names."""
+    """Whether a finding or performance bug of an expected kind shows the line of source that the bug names."""
     if bug.site is None:
         return True
     kinds = set(bug.expected)

@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 
 from powercut.base.errors import HarnessError
 
-EVENTS_VERSION = 2
+EVENTS_VERSION = 3
 
 Verdict = Literal["consistent", "inconsistent", "unknown"]
 
@@ -192,8 +192,8 @@ class Finding(_Event):
     stores: list[FindingStore] = Field(default_factory=list)
 
 
-class Hygiene(_Event):
-    event: Literal["hygiene"]
+class PerformanceBug(_Event):
+    event: Literal["performance_bug"]
     kind: str
     count: int = 1
     stack: RawStack = Field(default_factory=list)
@@ -442,7 +442,7 @@ Event = (
     | RunStarted
     | Progress
     | Finding
-    | Hygiene
+    | PerformanceBug
     | Result
     | EngineErrorEvent
     | End
@@ -477,7 +477,7 @@ _TYPES: dict[str, type[_Event]] = {
     "run": RunStarted,
     "progress": Progress,
     "finding": Finding,
-    "hygiene": Hygiene,
+    "performance_bug": PerformanceBug,
     "result": Result,
     "error": EngineErrorEvent,
     "end": End,

@@ -20,8 +20,8 @@ STRATEGIES = {
 }
 #: How a wide or unaligned store may be torn.
 ATOMS = ("any", "ascending", "byte")
-HYGIENE_KINDS = ("redundant-flush", "redundant-fence", "never-persisted")
-#: Claims that fail; beside the hygiene kinds in `--fail-on`.
+PERFORMANCE_BUGS = ("redundant-flush", "redundant-fence", "never-persisted")
+#: Claims that fail; beside the kinds of performance bugs in `--fail-on`.
 CLAIMS = "claims"
 DEFAULT_MODEL = "adr"
 DEFAULT_STRATEGY = "read-driven"
@@ -126,8 +126,8 @@ def _one_of(kind: str, name: str, choices: dict[str, str] | tuple[str, ...], *, 
 
 
 def parse_fail_on(values: list[str]) -> frozenset[str]:
-    """The hygiene kinds of `--fail-on`, and `claims`, given several times or separated by commas."""
+    """The kinds of performance bugs of `--fail-on`, and `claims`, given several times or separated by commas."""
     kinds = [word.strip() for value in values for word in value.split(",") if word.strip()]
     for kind in kinds:
-        _one_of("kind", kind, (*HYGIENE_KINDS, CLAIMS), list_command="powercut run --help")
+        _one_of("kind", kind, (*PERFORMANCE_BUGS, CLAIMS), list_command="powercut run --help")
     return frozenset(kinds)

@@ -9,7 +9,7 @@ from powercut.findings import bugs
 from powercut.findings.findings import FindingStore, canonical_order, make_record, symbolised
 from powercut.symbols.symbolize import Symbolizer
 
-RUN_VERSION = 1
+RUN_VERSION = 2
 INTERRUPTED = "interrupted"
 
 
@@ -48,7 +48,7 @@ def blank_run(header: dict[str, Any]) -> dict[str, Any]:
         "canary": None,
         "since": None,
         "smoke": None,
-        "hygiene": [],
+        "performance_bugs": [],
         "claims": [],
         "program": None,
         "recorded": None,
@@ -115,9 +115,9 @@ class Collector:
             self._progress = event
         elif isinstance(event, events.Finding):
             self._found(event, raw)
-        elif isinstance(event, events.Hygiene):
+        elif isinstance(event, events.PerformanceBug):
             item = symbolised(raw, self._modules, self._symbolizer)
-            self._run["hygiene"].append({name: value for name, value in item.items() if name != "event"})
+            self._run["performance_bugs"].append({name: value for name, value in item.items() if name != "event"})
         elif isinstance(event, events.Result):
             self._result = event
 

@@ -8,7 +8,7 @@ sequence does in Hypothesis' example database (https://hypothesis.readthedocs.io
 
 It is a cache. Deleting it, or a part of it, loses nothing but time; entries of another version are left out with a
 sentence, damaged ones with a warning, and the oldest go when there are too many. Commands that run at once may share
-it: an entry is written beside its place and renamed, and one that has gone meanwhile is none.
+it: an entry is written beside its place and renamed, and one that is no longer there is passed over.
 
 Known inaccuracy: recency is the file's time of change, so a copied database has lost it.
 """

@@ -27,7 +27,7 @@ class _Shape(BaseModel):
     nested: int
     coverage: _Coverage
     findings: list[dict[str, Any]]
-    hygiene: list[dict[str, Any]]
+    performance_bugs: list[dict[str, Any]]
     error: dict[str, Any] | None
 
 

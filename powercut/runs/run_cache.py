@@ -6,8 +6,9 @@
 A *key* hashes everything that a run depends on (`run_keys`): the same key is the same run. `--since REV` takes a run
 from here when REV was judged and the key is here; that is how "changed since REV" is exact.
 
-Line numbers are not in a key, so an edited comment explores nothing again. But findings and hygiene name lines, and
-their fingerprints hold them: a record with either is only taken while the debug information is the same as well.
+Line numbers are not in a key, so an edited comment explores nothing again. But findings and performance bugs name
+lines, and their fingerprints hold them: a record with either is only taken while the debug information is the
+same as well.
 
 Never believed: a file whose checksum is wrong, a record of another version, a run that was not complete, one that does
 not fit the request. Each is explored again, with a warning. It is a cache: delete it at any time. What was not used for
@@ -208,7 +209,7 @@ def _fits(run: dict[str, Any], request: Request) -> bool:
 
 def _names_lines(run: dict[str, Any]) -> bool:
     claims = run.get("claims") or []
-    return bool(run["findings"] or run["hygiene"] or any(claim.get("site") for claim in claims))
+    return bool(run["findings"] or run["performance_bugs"] or any(claim.get("site") for claim in claims))
 
 
 def prune(folder: Path, *, limit: int = LIMIT_BYTES, revisions_kept: int = MOST_REVISIONS) -> None:

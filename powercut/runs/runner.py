@@ -303,7 +303,7 @@ def exit_code(run: dict[str, Any], *, fail_on: frozenset[str] = frozenset()) -> 
     """What one run record means for the exit status. Findings that a gate accepts do not count."""
     if (
         any(findings.counts(item) for item in run["findings"])
-        or any(item.get("kind") in fail_on for item in run["hygiene"])
+        or any(item.get("kind") in fail_on for item in run["performance_bugs"])
         or (CLAIMS in fail_on and any(item.get("holds") is False for item in run.get("claims") or []))
     ):
         return ExitCode.FINDINGS

@@ -33,7 +33,7 @@ Invariant = Literal[
     "leak",
     "unpersisted-read",
     "wild-store",
-    # Reported under `hygiene`; a self-test may expect them like a finding.
+    # Reported under `performance_bugs`; a self-test may expect them like a finding.
     "redundant-flush",
     "redundant-fence",
     "never-persisted",

@@ -1,5 +1,5 @@
 // Random small schemes: recovery and queries are random programs over three lines, run on the crash images of a
-// random trace. The clever explorer and the eager reference must come to the same results at every crash point,
+// random trace. The clever explorer and the eager reference must give the same results at every crash point,
 // and every image that the explorer shows for a result must lead to that result when it is run as it stands.
 #include "replayer/explorer/explorer.h"
 

@@ -3,7 +3,7 @@
 // The trie's premise is that recovery is a function of what it reads of the medium. Each way through recovery is
 // therefore run once more when it is new, in another world (virtual_world.h), with its heap elsewhere and with other
 // bytes in memory that nobody has initialised. It must read the same, store the same, flush and fence at the same
-// places, and come to the same result. Addresses of its own heap that it stores in the pool differ by as much as the
+// places, and reach the same result. Addresses of its own heap that it stores in the pool differ by as much as the
 // heap has moved.
 #ifndef POWERCUT_REPLAYER_EXPLORER_SECOND_RUN_H_
 #define POWERCUT_REPLAYER_EXPLORER_SECOND_RUN_H_

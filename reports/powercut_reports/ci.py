@@ -12,11 +12,11 @@ from typing import Any
 
 from powercut_reports import story
 from powercut_reports.format import printable
-from powercut_reports.model import Finding, Hygiene, Run
+from powercut_reports.model import Finding, PerformanceBug, Run
 from powercut_reports.parse import parse_run
 from powercut_reports.remedy import cause_sentences, recheck_words
 
-#: Claims that fail are told like hygiene, of this kind: they fail a gate only where --fail-on names it.
+#: Claims that fail are told like performance bugs, of this kind: they fail a gate only where --fail-on names it.
 CLAIMS = "claims"
 #: Of a run, best first.
 CLEAN, INCOMPLETE, FINDINGS = "clean", "incomplete", "findings"
@@ -32,12 +32,12 @@ class Place:
 
 @dataclass(frozen=True)
 class Rule:
-    """An invariant or a kind of hygiene: a sentence for a list, and what to do about it."""
+    """An invariant or a kind of performance bug: a sentence for a list, and what to do about it."""
 
     id: str
     summary: str
     help: str
-    hygiene: bool = False
+    performance: bool = False
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Results:
     runs: tuple[Run, ...]  # with the findings that count
     accepted: tuple[tuple[Accepted, ...], ...]  # beside `runs`: those that do not
     raw: tuple[dict[str, Any], ...]  # beside `runs`
-    fail_on: frozenset[str]  # hygiene kinds that count as findings
+    fail_on: frozenset[str]  # kinds of performance bugs that count as findings
     errors: tuple[str, ...]  # of requests that came to no run
 
 
@@ -69,7 +69,7 @@ def results(
         reasons = [_accepted(finding) for finding in findings_of(raw)]
         pairs = list(zip(run.findings, findings_of(raw), reasons, strict=True))
         kept = tuple(finding for finding, _, reason in pairs if not reason)
-        parsed.append(replace(run, findings=kept, hygiene=run.hygiene + _failed_claims(run)))
+        parsed.append(replace(run, findings=kept, performance_bugs=run.performance_bugs + _failed_claims(run)))
         accepted.append(
             tuple(
                 Accepted(finding, held.get("baseline") == "known", reason) for finding, held, reason in pairs if reason
@@ -78,10 +78,12 @@ def results(
     return Results(tuple(parsed), tuple(accepted), tuple(runs), fail_on, tuple(errors))
 
 
-def _failed_claims(run: Run) -> tuple[Hygiene, ...]:
+def _failed_claims(run: Run) -> tuple[PerformanceBug, ...]:
     """At the line that exceeded the claim, else where the claim is written down."""
     return tuple(
-        Hygiene(CLAIMS, 1, claim.site or claim.place, None, None, f"A claim fails: {story.claim_sentence(claim)}.")
+        PerformanceBug(
+            CLAIMS, 1, claim.site or claim.place, None, None, f"A claim fails: {story.claim_sentence(claim)}."
+        )
         for claim in run.claims
         if claim.holds is False
     )
@@ -152,7 +154,7 @@ _INVARIANTS = (
         "Recovery must make its own stores durable in an order from which it can begin again.",
     ),
 )
-_HYGIENE = (
+_PERFORMANCE_BUGS = (
     Rule("redundant-flush", "A line is flushed that is clean.", "Drop the flush, where it is never needed.", True),
     Rule("redundant-fence", "A fence has no flush to wait for.", "Drop the fence, where it is never needed.", True),
     Rule(
@@ -163,12 +165,12 @@ _HYGIENE = (
     ),
     Rule("never-persisted", "A store is never flushed.", "Flush and fence it, or keep it in volatile memory.", True),
 )
-RULES = (*_INVARIANTS, *_HYGIENE)
+RULES = (*_INVARIANTS, *_PERFORMANCE_BUGS)
 
 
-def unknown_rule(name: str, *, hygiene: bool) -> Rule:
+def unknown_rule(name: str, *, performance: bool) -> Rule:
     """For a name of a newer engine."""
-    return Rule(name, f"{name} is violated.", "See the message of the result.", hygiene)
+    return Rule(name, f"{name} is violated.", "See the message of the result.", performance)
 
 
 def place(site: str) -> Place | None:
@@ -197,14 +199,14 @@ def remedy(finding: Finding) -> str:
     return printable(words)
 
 
-def counts(hygiene: Hygiene, results: Results) -> bool:
-    """True for hygiene that --fail-on makes a finding."""
-    return hygiene.kind in results.fail_on
+def counts(row: PerformanceBug, results: Results) -> bool:
+    """True for performance bugs that --fail-on makes a finding."""
+    return row.kind in results.fail_on
 
 
 def outcome(run: Run, results: Results) -> str:
     """CLEAN, INCOMPLETE or FINDINGS, as the exit code of the run."""
-    if run.findings or any(counts(row, results) for row in run.hygiene):
+    if run.findings or any(counts(row, results) for row in run.performance_bugs):
         return FINDINGS
     depth = run.coverage.nested_complete
     deep = depth is not False if depth is None or isinstance(depth, bool) else depth >= (run.nested or 0)

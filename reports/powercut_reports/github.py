@@ -17,7 +17,7 @@ from powercut_reports import ci, story
 from powercut_reports import format as fmt
 from powercut_reports.ci import Place, Results
 from powercut_reports.format import printable
-from powercut_reports.model import Finding, Hygiene, Run
+from powercut_reports.model import Finding, PerformanceBug, Run
 
 
 def render(runs: Sequence[dict[str, Any]], *, fail_on: frozenset[str] = frozenset(), errors: Sequence[str] = ()) -> str:
@@ -35,10 +35,10 @@ def _lines(results: Results) -> Iterator[str]:
             yield _command("error", "powercut: unknown", f"{ci.subject(run)}: {ci.verdict_words(run)}")
         elif run.coverage.kind != "complete" or ci.outcome(run, results) == ci.INCOMPLETE:
             warnings.append(_command("warning", "powercut: sampled", f"{ci.subject(run)}: {ci.verdict_words(run)}"))
-    hygiene = list(_hygiene(results))
-    yield from (line for counted, line in hygiene if counted)
+    rows = list(_performance_bugs(results))
+    yield from (line for counted, line in rows if counted)
     yield from warnings
-    yield from (line for counted, line in hygiene if not counted)
+    yield from (line for counted, line in rows if not counted)
 
 
 def _findings(results: Results) -> Iterator[str]:
@@ -59,11 +59,11 @@ def _seen_in(run: Run, times: int) -> str:
     return ci.subject(run) + (f" and {fmt.plural(times - 1, 'more run')}" if times > 1 else "")
 
 
-def _hygiene(results: Results) -> Iterator[tuple[bool, str]]:
-    first: dict[tuple[str, str, str], tuple[Run, Hygiene]] = {}
+def _performance_bugs(results: Results) -> Iterator[tuple[bool, str]]:
+    first: dict[tuple[str, str, str], tuple[Run, PerformanceBug]] = {}
     seen = Counter[tuple[str, str, str]]()
     for run in results.runs:
-        for row in run.hygiene:
+        for row in run.performance_bugs:
             key = (row.kind, row.site, row.message)
             first.setdefault(key, (run, row))
             seen[key] += 1

@@ -4,7 +4,7 @@
                executions, leaves, verdict, coverage: {kind, covered, total, nested_complete, reason},
                assumptions, not_checked, seconds,
                findings: [{fingerprint, invariant, operation, query, store_site, lost_site, message, file}],
-               hygiene: [{kind, count, site, offset, first_event, message}],
+               performance_bugs: [{kind, count, site, offset, first_event, message}],
                claims: [{claim, cites, place, holds, measured, operation, site, note}]}],
      "bugs": [{id, target, variant, invariants, site, symptoms, findings: [fingerprint], file, cause}]}
 
@@ -30,7 +30,7 @@ from dataclasses import asdict
 from typing import Any
 
 from powercut_reports.bugs import Bug, bugs
-from powercut_reports.model import Cause, Finding, Hygiene, Run
+from powercut_reports.model import Cause, Finding, PerformanceBug, Run
 from powercut_reports.parse import parse_run
 from powercut_reports.story import summary_site
 
@@ -88,7 +88,7 @@ def _run(raw: dict[str, Any], run: Run) -> dict[str, Any]:
         "not_checked": dict(raw.get("not_checked") or {}),
         "seconds": run.seconds,
         "findings": [_finding(finding) for finding in run.findings],
-        "hygiene": [_hygiene(row) for row in run.hygiene],
+        "performance_bugs": [_performance_bug(row) for row in run.performance_bugs],
         "claims": [{name: value if value != "" else None for name, value in asdict(row).items()} for row in run.claims],
     }
 
@@ -121,7 +121,7 @@ def _cause(cause: Cause) -> dict[str, Any]:
     }
 
 
-def _hygiene(row: Hygiene) -> dict[str, Any]:
+def _performance_bug(row: PerformanceBug) -> dict[str, Any]:
     return {
         "kind": row.kind,
         "count": row.count,

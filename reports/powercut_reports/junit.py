@@ -1,7 +1,7 @@
 """JUnit XML: one test case a target, model and scenario, in the shape that Jenkins, GitLab and GitHub actions read.
 
-A case fails for findings (and hygiene that --fail-on names). It has an error, and so is never green, when the run was
-not judged or did not cover all crash states: where a command exits with 3, no case passes in silence.
+A case fails for findings (and performance bugs that --fail-on names). It has an error, and so is never green, when the
+run was not judged or did not cover all crash states: where a command exits with 3, no case passes in silence.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _case(suite: Xml.Element, run: Run, raw: dict[str, Any], results: Results) -
     case = Xml.SubElement(suite, "testcase", classname=_classname(run), name=name, time=seconds)
     outcome = ci.outcome(run, results)
     if outcome == ci.FINDINGS:
-        names = [f.invariant for f in run.findings] + [h.kind for h in run.hygiene if ci.counts(h, results)]
+        names = [f.invariant for f in run.findings] + [h.kind for h in run.performance_bugs if ci.counts(h, results)]
         failure = Xml.SubElement(case, "failure", type=printable(names[0]), message=_message(run, names))
         failure.text = _reports(run, raw, results)
     elif outcome == ci.INCOMPLETE:
@@ -90,5 +90,7 @@ def _reports(run: Run, raw: dict[str, Any], results: Results) -> str:
         for bug in bugs(run.findings)[_REPORTS_SHOWN:]
     ]
     del shown[_REPORTS_SHOWN:]
-    rows = [printable(f"{row.kind}  {row.site}  {row.message}") for row in run.hygiene if ci.counts(row, results)]
+    rows = [
+        printable(f"{row.kind}  {row.site}  {row.message}") for row in run.performance_bugs if ci.counts(row, results)
+    ]
     return "\n\n".join([*shown, *("\n".join(part) for part in (rest, rows) if part)])

@@ -48,10 +48,10 @@ def render(
     found = bugs(finding for run in ordered for finding in run.findings)
     parts += _within(room, (_bug(bug, subjects) for bug in found), "bug", prefix="\n")
     room = limit - _RESERVE - _size(parts)
-    hygiene = list(_hygiene(results))
-    if hygiene:
-        parts.append("\n### Hygiene\n\n| kind | times | site | message |\n|---|---|---|---|\n")
-        parts += _within(room, hygiene, "site", prefix="| … | ", suffix=" | | |")
+    rows = list(_performance_bugs(results))
+    if rows:
+        parts.append("\n### Performance bugs\n\n| kind | times | site | message |\n|---|---|---|---|\n")
+        parts += _within(room, rows, "site", prefix="| … | ", suffix=" | | |")
     return "".join(parts)
 
 
@@ -76,10 +76,10 @@ def _within(room: int, blocks: Iterable[str], noun: str, *, prefix: str = "", su
 def _verdict(results: Results) -> str:
     outcomes = Counter(ci.outcome(run, results) for run in results.runs)
     found = bugs(finding for run in results.runs for finding in run.findings)
-    marked = sum(ci.counts(row, results) for run in results.runs for row in run.hygiene)
+    marked = sum(ci.counts(row, results) for run in results.runs for row in run.performance_bugs)
     if found or marked:
         said = [counted(found)] if found else []
-        bold = f"❌ {' and '.join([*said, *([fmt.plural(marked, 'hygiene finding')] if marked else [])])}"
+        bold = f"❌ {' and '.join([*said, *([fmt.plural(marked, 'performance bug')] if marked else [])])}"
     elif outcomes[ci.INCOMPLETE] or results.errors or not results.runs:
         bold = "⚠️ No finding, but not everything was judged"
     else:
@@ -140,10 +140,10 @@ def _bug(bug: Bug, runs: Mapping[int, Run]) -> str:
     return "\n".join(rows) + "\n"
 
 
-def _hygiene(results: Results) -> Iterable[str]:
+def _performance_bugs(results: Results) -> Iterable[str]:
     times = Counter[tuple[bool, str, str, str]]()
     for run in results.runs:
-        for row in run.hygiene:
+        for row in run.performance_bugs:
             times[(not ci.counts(row, results), row.kind, row.site, row.message)] += max(row.count, 1)
     for (_, kind, site, message), count in sorted(times.items()):
         yield f"| {_plain(kind)} | {fmt.grouped(count)} | {_plain(site)} | {_plain(message)} |\n"

@@ -190,7 +190,7 @@ class NotChecked:
 
 
 @dataclass(frozen=True)
-class Hygiene:
+class PerformanceBug:
     kind: str
     count: int
     site: str
@@ -208,7 +208,7 @@ class Pool:
 
 @dataclass(frozen=True)
 class Program:
-    """What was recorded and how it was judged, in program mode. Commands as one would type them."""
+    """What was recorded and how it was judged, in program mode. Commands as they are typed."""
 
     command: str  # empty for a trace that was recorded before
     ops: str
@@ -257,7 +257,7 @@ class Run:
     not_checked: NotChecked
     seconds: float | None
     findings: tuple[Finding, ...]
-    hygiene: tuple[Hygiene, ...]
+    performance_bugs: tuple[PerformanceBug, ...]
     claims: tuple[Claim, ...]
     summary: str  # the scenario's, in one line
     error: str  # why powercut itself could not finish, else empty

@@ -19,7 +19,6 @@ from powercut_reports.model import (
     Finding,
     Fix,
     Frame,
-    Hygiene,
     ImageLine,
     Minimal,
     MinimalOperation,
@@ -27,6 +26,7 @@ from powercut_reports.model import (
     NestedStore,
     NotChecked,
     Operation,
+    PerformanceBug,
     Place,
     Pool,
     Program,
@@ -355,8 +355,8 @@ def _origin(since: Raw, smoke: Raw) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def parse_hygiene(raw: Raw) -> Hygiene:
-    return Hygiene(
+def parse_performance_bug(raw: Raw) -> PerformanceBug:
+    return PerformanceBug(
         as_text(raw.get("kind")),
         as_int(raw.get("count")) or 0,
         _site_of(raw),
@@ -440,7 +440,7 @@ def parse_run(raw: Raw) -> Run:
         ),
         seconds=as_float(raw.get("seconds")),
         findings=tuple(parse_finding(finding, raw) for finding in _dicts(raw.get("findings"))),
-        hygiene=tuple(parse_hygiene(row) for row in _dicts(raw.get("hygiene"))),
+        performance_bugs=tuple(parse_performance_bug(row) for row in _dicts(raw.get("performance_bugs"))),
         claims=tuple(_claim(claim) for claim in _dicts(raw.get("claims"))),
         summary=as_text(raw.get("summary")),
         error=_error(_dict(raw.get("error"))),

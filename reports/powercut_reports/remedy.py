@@ -127,7 +127,7 @@ _ADDED = {
 
 
 def _patch(finding: Finding, fix: Fix) -> tuple[FixLine, ...]:
-    """What the fix adds behind its line, as one would write it; empty for a fix that moves a store."""
+    """What the fix adds behind its line, as source code; empty for a fix that moves a store."""
     added = _ADDED.get(fix.kind, ())
     first = finding.cause.first if finding.cause else None
     around = _source(finding, first) if first and first.site == fix.site else snippet(finding, fix.site)

@@ -1,4 +1,4 @@
-"""SARIF 2.1.0, for code scanning: a result for each finding and each site of hygiene.
+"""SARIF 2.1.0, for code scanning: a result for each finding and each place of a performance bug.
 
 One SARIF run for a command, with an invocation for each exploration; `provenance.invocationIndex` of a result says
 which one it is of. A finding's code flow is what happened to the lines that the failing recovery looked at (store,
@@ -28,7 +28,7 @@ from powercut_reports import format as fmt
 from powercut_reports.bugs import Bug, bugs
 from powercut_reports.ci import Accepted, Place, Results, Rule
 from powercut_reports.format import printable
-from powercut_reports.model import Finding, Hygiene, Run, TimelineEvent, TimelineLine
+from powercut_reports.model import Finding, PerformanceBug, Run, TimelineEvent, TimelineLine
 from powercut_reports.parse import own_frame
 
 Json = dict[str, Any]
@@ -53,12 +53,12 @@ def log(results: Results) -> Json:
     """The SARIF log as JSON's own types."""
     rules = {rule.id: rule for rule in ci.RULES}
     for run in results.runs:
-        for row in run.hygiene:
-            rules.setdefault(row.kind, ci.unknown_rule(row.kind, hygiene=True))
+        for row in run.performance_bugs:
+            rules.setdefault(row.kind, ci.unknown_rule(row.kind, performance=True))
     for finding in (finding for run in results.runs for finding in run.findings):
-        rules.setdefault(finding.invariant, ci.unknown_rule(finding.invariant, hygiene=False))
+        rules.setdefault(finding.invariant, ci.unknown_rule(finding.invariant, performance=False))
     for item in (item for items in results.accepted for item in items):
-        rules.setdefault(item.finding.invariant, ci.unknown_rule(item.finding.invariant, hygiene=False))
+        rules.setdefault(item.finding.invariant, ci.unknown_rule(item.finding.invariant, performance=False))
     index = {name: number for number, name in enumerate(rules)}
     found: list[Json] = []
     owners = {id(finding): number for number, run in enumerate(results.runs) for finding in run.findings}
@@ -69,7 +69,7 @@ def log(results: Results) -> Json:
     for number, run in enumerate(results.runs):
         members = of_run[number]
         members += [_accepted(item, run) for item in results.accepted[number]]
-        members += [_hygiene(row, run, results) for row in run.hygiene]
+        members += [_performance_bug(row, run, results) for row in run.performance_bugs]
         found += [
             {"ruleId": item["ruleId"], "ruleIndex": index[item["ruleId"]], **item, "provenance": _provenance(number)}
             for item in members
@@ -104,8 +104,10 @@ def _rule(rule: Rule, results: Results) -> Json:
         "shortDescription": _text(rule.summary),
         "fullDescription": _text(rule.summary),
         "help": _text(rule.help),
-        "defaultConfiguration": {"level": "warning" if rule.hygiene and rule.id not in results.fail_on else "error"},
-        "properties": {"tags": ["persistent-memory", "hygiene" if rule.hygiene else "crash-consistency"]},
+        "defaultConfiguration": {
+            "level": "warning" if rule.performance and rule.id not in results.fail_on else "error"
+        },
+        "properties": {"tags": ["persistent-memory", "performance" if rule.performance else "crash-consistency"]},
     }
 
 
@@ -207,7 +209,7 @@ def _accepted(item: Accepted, run: Run) -> Json:
     return {**_finding(item.finding, run), **state, "suppressions": [held]}
 
 
-def _hygiene(row: Hygiene, run: Run, results: Results) -> Json:
+def _performance_bug(row: PerformanceBug, run: Run, results: Results) -> Json:
     # By source line: two runs of one target that meet the same flush tell of the same thing.
     name = sha256("\0".join((run.name, row.kind, row.site)).encode("utf-8", "replace")).hexdigest()[:12]
     return {

@@ -186,12 +186,12 @@ def _run(run: Run, paint: Painter, *, assumptions: bool) -> str:
     for title, sentences in (("Not checked", story.not_checked(run.not_checked)), ("Assumes", assumed)):
         if sentences:
             rows.append(f"  {title}: " + "; ".join(printable(sentence) for sentence in sentences))
-    if run.hygiene:
+    if run.performance_bugs:
         kinds = Counter[str]()
-        for row in run.hygiene:
+        for row in run.performance_bugs:
             kinds[row.kind] += max(row.count, 1)
         tallies = [f"{fmt.grouped(count)} {printable(kind)}" for kind, count in sorted(kinds.items())]
-        rows.append("  Hygiene: " + ", ".join(tallies))
+        rows.append("  Performance bugs: " + ", ".join(tallies))
     rows += _claims(run, paint)
     if run.findings:
         found = bugs(run.findings)

@@ -68,7 +68,7 @@ def test_text_tells_of_each_bug_once(runs: list[Raw]) -> None:
 def test_markdown_tells_of_each_bug_once(runs: list[Raw]) -> None:
     told = markdown.render(runs)
     assert "**❌ 3 bugs, 5 symptoms**" in told
-    assert told.count("\n### ") - told.count("\n### Hygiene") == 3
+    assert told.count("\n### ") - told.count("\n### Performance bugs") == 3
     assert "The same bug shows in 2 more findings:" in told
     assert "- lost-item: Symptom 2. " in told
 

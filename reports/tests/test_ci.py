@@ -34,7 +34,7 @@ def hostile(sample_runs: list[Raw]) -> list[Raw]:
     run = sample_runs[3]
     for name in ("message", "found", "reproduce", "lost_site", "invariant"):
         run["findings"][0][name] = HOSTILE
-    run["hygiene"][0]["message"] = run["target"] = run["scenario"] = HOSTILE
+    run["performance_bugs"][0]["message"] = run["target"] = run["scenario"] = HOSTILE
     return sample_runs
 
 
@@ -133,7 +133,7 @@ def test_sarif_of_odd_findings_is_valid(hostile: list[Raw], validator: Draft4Val
     place = found["newer-rule"]["locations"][0]["physicalLocation"]
     assert place["artifactLocation"] == {"uri": "file:///elsewhere/a%20b%23.cc"}
     assert_valid(validator, sarif.render([]))
-    assert_valid(validator, sarif.render([{"findings": [{}], "hygiene": [{}]}]))
+    assert_valid(validator, sarif.render([{"findings": [{}], "performance_bugs": [{}]}]))
 
 
 def test_sarif_shortens_the_flow_of_a_hot_line(sample_runs: list[Raw], validator: Draft4Validator) -> None:
@@ -188,7 +188,7 @@ def test_junit_never_passes_what_was_not_covered(sample_runs: list[Raw]) -> None
     assert kinds == {"ycsb_a": "incomplete", "shrink": "unknown", "error 1": "error"}
 
 
-def test_junit_fails_for_hygiene_that_counts(sample_runs: list[Raw]) -> None:
+def test_junit_fails_for_performance_bugs_that_count(sample_runs: list[Raw]) -> None:
     root = assert_junit_shape(junit.render(sample_runs[2:3], fail_on=frozenset({"redundant-flush"})))
     (failure,) = root.iter("failure")
     assert failure.get("type") == "redundant-flush" and "targets/level/update.cc:86" in (failure.text or "")
@@ -245,7 +245,7 @@ def test_github_escapes(hostile: list[Raw]) -> None:
     assert any("forged %250A" in message for _, _, message in found)
 
 
-def test_github_counts_hygiene_that_fails(sample_runs: list[Raw]) -> None:
+def test_github_counts_performance_bugs_that_fail(sample_runs: list[Raw]) -> None:
     found = commands(github.render(sample_runs[2:3], fail_on=frozenset({"redundant-fence"})))
     assert [(level, properties["title"]) for level, properties, _ in found] == [
         ("error", "powercut%3A redundant-fence"),

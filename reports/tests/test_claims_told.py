@@ -20,7 +20,7 @@ def _run(*claims: dict[str, Any]) -> dict[str, Any]:
     return {
         "target": "level", "variant": "published", "scenario": "insert", "model": "adr", "nested": 1,
         "verdict": "consistent", "coverage": {"kind": "complete", "covered": "1", "total": "1", "nested_complete": 1},
-        "findings": [], "hygiene": [], "claims": list(claims), "error": None,
+        "findings": [], "performance_bugs": [], "claims": list(claims), "error": None,
     }  # fmt: skip
 
 
@@ -63,4 +63,4 @@ def test_the_json_has_every_claim_with_what_it_measured() -> None:
 
 def test_a_claim_without_a_line_is_placed_where_it_is_written_down() -> None:
     (run,) = ci.results([_run({**FAILS, "site": None})]).runs
-    assert [row.site for row in run.hygiene] == [FAILS["place"]]
+    assert [row.site for row in run.performance_bugs] == [FAILS["place"]]

@@ -94,7 +94,7 @@ def test_an_older_report_survives_a_failed_write(
     assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("runs", [[], [{}], [{"findings": [{}], "hygiene": [{}], "coverage": None}]])
+@pytest.mark.parametrize("runs", [[], [{}], [{"findings": [{}], "performance_bugs": [{}], "coverage": None}]])
 def test_runs_that_say_nothing_still_render(runs: list[Raw]) -> None:
     page = html.render(runs, title="Empty")
     assert ("Nothing was run." in page) == (not runs)

@@ -8,7 +8,8 @@ from powercut_reports import json_report
 RUN = {
     "target": str, "variant": str, "scenario": str, "model": str, "strategy": str, "seed": int, "events": int,
     "crash_points": int, "crash_states": str, "executions": int, "leaves": int, "verdict": str, "coverage": dict,
-    "assumptions": list, "not_checked": dict, "seconds": float, "findings": list, "hygiene": list, "claims": list,
+    "assumptions": list, "not_checked": dict, "seconds": float, "findings": list, "performance_bugs": list,
+    "claims": list,
 }  # fmt: skip
 COVERAGE = ["kind", "covered", "total", "nested_complete", "reason"]
 FINDING = ["fingerprint", "invariant", "operation", "query", "store_site", "lost_site", "message", "file"]
@@ -37,7 +38,7 @@ def test_values(sample_runs: list[dict[str, Any]]) -> None:
         "message": "An acknowledged update of key 17 is gone.",
         "file": ".powercut/findings/7f3a91c2.json",
     }
-    assert run["hygiene"][0]["site"] == "targets/level/update.cc:86"
+    assert run["performance_bugs"][0]["site"] == "targets/level/update.cc:86"
 
 
 def test_a_cause_in_short(sample_runs: list[dict[str, Any]]) -> None:

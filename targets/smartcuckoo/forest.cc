@@ -134,7 +134,7 @@ void Forest::Colour(uint32_t v, uint32_t with, uint32_t rest) {
 }
 
 // The vertices whose paths lead to `v` become a tree with the vacancy v; what is left keeps its vacancy or its cycle.
-// The edge of a cycle separates nothing: then all paths lead to v. A vertex without any edge left is none any more.
+// The edge of a cycle separates nothing: then all paths lead to v. A vertex without any edge left is no longer one.
 bool Forest::Unlink(uint32_t v) {
   const uint32_t backup = vertex_[v].edge - 1;
   ReserveIds(2);

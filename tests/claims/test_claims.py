@@ -235,7 +235,7 @@ def test_words_for_operations() -> None:
 
 def test_claims_count_for_the_exit_code_only_when_they_are_named() -> None:
     coverage = {"kind": "complete", "nested_complete": 1}
-    run = {"findings": [], "hygiene": [], "claims": [{"holds": False}], "coverage": coverage, "nested": 1,
+    run = {"findings": [], "performance_bugs": [], "claims": [{"holds": False}], "coverage": coverage, "nested": 1,
            "verdict": "consistent", "error": None}  # fmt: skip
     assert runner.exit_code(run) == ExitCode.CLEAN
     assert runner.exit_code(run, fail_on=parse_fail_on(["claims"])) == ExitCode.FINDINGS

@@ -54,9 +54,9 @@ def test_gate_goes_by_the_exit_codes() -> None:
         ([], [{"kind": "redundant-flush"}], [{"kind": "redundant-fence"}]),
     )
     fail_on = frozenset({"redundant-fence"})
-    for verdict, kind, depth, error, findings, hygiene in every:
+    for verdict, kind, depth, error, findings, performance_bugs in every:
         run = {"verdict": verdict, "coverage": {"kind": kind, "nested_complete": depth}, "error": error, "nested": 1}
-        run |= {"findings": findings, "hygiene": hygiene}
+        run |= {"findings": findings, "performance_bugs": performance_bugs}
         results = ci.results([run], fail_on=fail_on)
         assert ci.outcome(results.runs[0], results) == names[exit_code(run, fail_on=fail_on)], run
 

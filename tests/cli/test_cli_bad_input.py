@@ -163,7 +163,7 @@ def test_finding_of_another_version_or_without_trace(house: Any, capsys: pytest.
     assert "its trace is gone (gone.pct)" in refused(capsys, "reproduce", "f.json")
 
 
-@pytest.mark.parametrize("content", ["", "{}", '{"run": 1}', '{"run": 2}', "[]"])
+@pytest.mark.parametrize("content", ["", "{}", '{"run": 2}', '{"run": 1}', "[]"])
 def test_bad_run_record(house: Any, capsys: pytest.CaptureFixture[str], content: str) -> None:
     folder = house.root / "out" / "runs"
     folder.mkdir(parents=True)

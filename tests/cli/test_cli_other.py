@@ -81,7 +81,7 @@ def test_one_missed_bug_of_two_is_no_success(house: Any, capsys: pytest.CaptureF
 def test_self_tests_run_when_their_target_is_named(house: Any, capsys: pytest.CaptureFixture[str]) -> None:
     house.known_bug("buggy")
     table = '[known_bug]\ntoggle = "{0}"\nexpected = ["redundant-flush"]\nsource = "x"\n'
-    for name in ("untidy_bug", "hygiene"):
+    for name in ("untidy_bug", "redundant"):
         text = table.format(name)
         house.scenario(name, folder="self_test", targets='["patterns"]', core=False, extra=text)
     assert main(["known-bugs", "--json"]) == ExitCode.CLEAN
@@ -89,7 +89,7 @@ def test_self_tests_run_when_their_target_is_named(house: Any, capsys: pytest.Ca
     assert main(["known-bugs", "patterns", "--json"]) == ExitCode.FINDINGS
     bugs = {bug["scenarios"][0]: bug for bug in json.loads(capsys.readouterr().out)["bugs"]}
     assert (bugs["untidy_bug"]["found"], bugs["untidy_bug"]["twin_clean"]) == (True, True)
-    assert (bugs["hygiene"]["found"], bugs["hygiene"]["twin_clean"]) == (True, False)
+    assert (bugs["redundant"]["found"], bugs["redundant"]["twin_clean"]) == (True, False)
 
 
 def test_a_known_bug_goes_by_its_file(house: Any, capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,7 +26,7 @@ RUN_KEYS = [
     "not_checked",
     "seconds",
     "findings",
-    "hygiene",
+    "performance_bugs",
     "claims",
 ]
 FINDING_KEYS = ["fingerprint", "invariant", "operation", "query", "store_site", "lost_site", "message", "file", "cause"]
@@ -90,7 +90,7 @@ def test_finding_record_holds_what_reproduce_needs(house: Any, capsys: pytest.Ca
         ("garbage", ExitCode.INCOMPLETE, "unknown", "sampled"),
         ("broken", ExitCode.INCOMPLETE, "unknown", "sampled"),
         ("silent", ExitCode.INCOMPLETE, "unknown", "sampled"),
-        ("hygiene", ExitCode.CLEAN, "consistent", "complete"),
+        ("redundant", ExitCode.CLEAN, "consistent", "complete"),
     ],
 )
 def test_verdicts_and_exit_codes(
@@ -111,11 +111,11 @@ def test_engine_that_dies_says_what_it_said(house: Any, capsys: pytest.CaptureFi
     assert (house.root / record["findings"][0]["file"]).is_file()
 
 
-def test_fail_on_hygiene(house: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    house.scenario("hygiene")
+def test_fail_on_performance_bugs(house: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    house.scenario("redundant")
     code, runs = run_json(capsys, "level:published", "--fail-on", "never-persisted,redundant-flush")
     assert code == ExitCode.FINDINGS
-    assert runs[0]["hygiene"][0]["kind"] == "redundant-flush"
+    assert runs[0]["performance_bugs"][0]["kind"] == "redundant-flush"
     assert main(["run", "level:published", "--fail-on", "redundant-fence"]) == ExitCode.CLEAN
 
 

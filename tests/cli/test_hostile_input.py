@@ -72,7 +72,7 @@ def test_what_is_no_input_is_refused_by_every_reader(
         ("findings", [1]),
         ("findings", [{}]),
         ("findings", [{"fingerprint": 3}]),
-        ("hygiene", [{"kind": 3}]),
+        ("performance_bugs", [{"kind": 3}]),
         ("coverage", {"kind": "complete", "covered": []}),
         ("not_checked", []),
         ("not_checked", {"notes": 3}),

@@ -105,13 +105,13 @@ def test_every_known_bug_names_its_line() -> None:
 def test_bug_is_found_and_its_twin_is_clean(subject: Subject, tmp_path: Path, symbolizer: Symbolizer) -> None:
     bug = subject.scenario.bug
     found = explore(record(subject, tmp_path))
-    untidy = {event["kind"] for event in found.events if event["event"] == "hygiene"}
+    untidy = {event["kind"] for event in found.events if event["event"] == "performance_bug"}
     assert (found.invariants | untidy) & set(bug.expected), f"only {found.invariants | untidy}"
     assert shows_site(bug, found.located(symbolizer)), f"no finding shows {bug.site}"
     twin = explore(record(subject.without_toggle(), tmp_path))
     assert twin.result["verdict"] == "consistent", twin.invariants
     assert twin.result["coverage"]["kind"] == "complete"
-    assert not {event["kind"] for event in twin.events if event["event"] == "hygiene"} & set(bug.expected)
+    assert not {event["kind"] for event in twin.events if event["event"] == "performance_bug"} & set(bug.expected)
 
 
 @pytest.mark.parametrize("subject", list(known_good()), ids=lambda s: s.id)

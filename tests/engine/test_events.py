@@ -16,7 +16,7 @@ def test_unknown_events_and_fields_are_ignored() -> None:
     event, raw = events.parse(line(event="tomorrow", x=1))
     assert isinstance(event, events.Unknown)
     assert raw["x"] == 1
-    event, raw = events.parse(line(event="hello", version=2, engine="e", command="c", more=[1]))
+    event, raw = events.parse(line(event="hello", version=3, engine="e", command="c", more=[1]))
     assert isinstance(event, events.Hello)
     assert raw["more"] == [1]
 

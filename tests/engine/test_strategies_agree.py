@@ -1,4 +1,4 @@
-"""Every way of exploring comes to the same results.
+"""Every way of exploring gives the same results.
 
 `exhaustive` shares nothing between images and is obvious; `read-driven` is clever. Both write down every
 distinct (crash point, depth, query, result), and the two files must be the same bytes. So a branch that the

@@ -228,7 +228,7 @@ def test_a_necessary_site_comes_with_a_finding_that_replays(tmp_path: Path, caps
 
 
 @pytest.mark.slow
-def test_lines_that_the_gallery_leaves_out_are_necessary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lines_that_the_corpus_leaves_out_are_necessary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Known bugs of Level hashing that leave a persist out, or make it too short: its line is necessary."""
     made = analysed(capsys, tmp_path, "level:hardened", "--scenario", "update_full_bucket", "--scenario", "insert")
     bugs = {item.bug.toggle: item.bug for item in catalog.known_bugs() if item.scheme == "level"}
@@ -306,17 +306,17 @@ def test_an_interruption_keeps_what_is_judged(tmp_path: Path) -> None:
 def test_nothing_is_redundant_that_the_survey_does_not_call_so(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Two ways to the same answer: the engine's hygiene of each trace, and our drops of whole sites.
+    """Two ways to the same answer: the engine's performance bugs of each trace, and our drops of whole sites.
 
-    Hygiene does not know that a line holds already what is flushed to it (zeros, on a new pool), nor that a later flush
-    does the work. `test_necessity_effects` holds that part of the proof against the reference of the models.
+    Performance bugs do not know that a line holds already what is flushed to it (zeros, on a new pool), nor that a
+    later flush does the work. `test_necessity_effects` holds that part of the proof against the models' reference.
     """
     require_engine()
     variant = targets.find(name).default_variants[0]
     made = analysed(capsys, tmp_path, f"{name}:{variant}")
     main(["run", f"{name}:{variant}", "--out", str(tmp_path / "run"), "--format", "json", "--no-replay"])
     runs = [json.loads(path.read_text()) for path in (tmp_path / "run" / "runs").glob("*.json")]
-    said = {(row["kind"], row["site"]) for run in runs for row in run["hygiene"]}
+    said = {(row["kind"], row["site"]) for run in runs for row in run["performance_bugs"]}
     for site in (site for site in made["sites"] if site["result"] == REDUNDANT):
         assert site["idle"] < site["count"] or (f"redundant-{site['kind']}", site["site"]) in said, site
     assert made["complete"] and made["totals"][NECESSARY]

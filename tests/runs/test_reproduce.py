@@ -74,7 +74,7 @@ def assert_all_replay(trace: Path, exploration: Exploration, **options: str) -> 
 
 
 @pytest.mark.parametrize("subject", list(planted_bugs()), ids=lambda subject: subject.scenario.name)
-def test_every_finding_of_the_gallery_replays(subject: Subject, tmp_path: Path) -> None:
+def test_every_finding_of_the_corpus_replays(subject: Subject, tmp_path: Path) -> None:
     trace = record(subject, tmp_path)
     exploration = explore(trace)
     if exploration.findings:  # the bug corpus's own tests say which bugs must have some
