@@ -69,7 +69,7 @@ class _Attempt:
     fixes: list[Fix] = field(default_factory=list)
     run: dict[str, Any] = field(default_factory=dict)
     remaining: list[dict[str, Any]] = field(default_factory=list)
-    #: How many findings of other classes there were without any fix.
+    #: How many findings of other invariants there were without any fix, by class.
     others: Counter[Class] = field(default_factory=Counter)
     note: str = ""
 
@@ -270,7 +270,8 @@ class _Search:
         # The minimal case may get there by another operation.
         ours = {mine} if mine in classes else {item for item in classes if item[:2] == mine[:2]}
         known = known | classes - ours
-        self.others = Counter(class_of(item) for item in before["findings"] if class_of(item) not in ours)
+        # One that breaks the same invariant may be this one, moved.
+        self.others = Counter(class_of(item) for item in before["findings"] if class_of(item)[0] != mine[0])
         attempt = self.all_of(wanted, whole, known)
         if attempt is None:
             # By other calls, too: they are mended where they are.
