@@ -92,7 +92,30 @@ class _Ticking:
                 self._tick()
 
 
-class Bars:
+class _Announcing:
+    """What a listener says in lines, whatever else it shows: findings before their run's report, and sentences."""
+
+    def __init__(self, say: Callable[[str], None], clock: Callable[[], float]) -> None:
+        self._say = say
+        self._lock = threading.Lock()
+        self._early = _Early(clock)
+
+    def found(self, order: int, finding: dict[str, Any]) -> None:
+        del order
+        with self._lock:
+            self._early.add(finding)
+
+    def reported(self, run: dict[str, Any]) -> None:
+        """The report of the run, with its findings, was printed."""
+        with self._lock:
+            self._early.reported(run)
+
+    def announced(self, order: int, sentence: str) -> None:
+        del order
+        self._say(sentence)
+
+
+class Bars(_Announcing):
     """One bar for every run in progress: crash points done, states a second, findings, time left."""
 
     def __init__(self) -> None:
@@ -107,8 +130,7 @@ class Bars:
             transient=True,
         )
         self._tasks: dict[int, TaskID] = {}
-        self._lock = threading.Lock()
-        self._early = _Early(time.monotonic)
+        super().__init__(self._print, time.monotonic)
         self._ticking = _Ticking(self._tick)
 
     def __enter__(self) -> "Bars":
@@ -151,25 +173,11 @@ class Bars:
             if task is not None:
                 self._bars.remove_task(task)
 
-    def found(self, order: int, finding: dict[str, Any]) -> None:
-        del order
-        with self._lock:
-            self._early.add(finding)
-
-    def reported(self, run: dict[str, Any]) -> None:
-        """The report of the run, with its findings, was printed."""
-        with self._lock:
-            self._early.reported(run)
-
-    def announced(self, order: int, sentence: str) -> None:
-        del order
-        self._print(sentence)
-
     def _tick(self) -> None:
         with self._lock:
             lines = self._early.due()
         for line in lines:
-            self._print(line)
+            self._say(line)
 
     def _print(self, line: str) -> None:
         self._bars.console.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -182,7 +190,7 @@ class _Underway:
     found: int = 0
 
 
-class Lines:
+class Lines(_Announcing):
     """Without a terminal: a line every `EVERY` seconds, for whoever reads the log while it grows."""
 
     def __init__(
@@ -192,16 +200,14 @@ class Lines:
         say: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        super().__init__(say, clock)
         self._of = of
-        self._say = say
         self._clock = clock
         self._began = clock()
         self._next = self._began + EVERY
         self._underway: dict[int, _Underway] = {}
         self._ended: set[int] = set()
         self._found = 0
-        self._lock = threading.Lock()
-        self._early = _Early(clock)
         self._ticking = _Ticking(self.tick)
 
     def __enter__(self) -> "Lines":
@@ -231,20 +237,6 @@ class Lines:
             if run := self._underway.pop(order, None):
                 self._found += run.found
                 self._ended.add(order)
-
-    def found(self, order: int, finding: dict[str, Any]) -> None:
-        del order
-        with self._lock:
-            self._early.add(finding)
-
-    def reported(self, run: dict[str, Any]) -> None:
-        """The report of the run, with its findings, was printed."""
-        with self._lock:
-            self._early.reported(run)
-
-    def announced(self, order: int, sentence: str) -> None:
-        del order
-        self._say(sentence)
 
     def tick(self) -> None:
         """Says what is due."""

@@ -16,10 +16,10 @@ inline uint64_t target_global = 5;
 
 class ExecutorFixture : public ::testing::Test {
  protected:
-  ExecutorFixture()
+  explicit ExecutorFixture(int64_t step_budget = 1000)
       : executor_(
             {.pool_size = 65536,
-             .step_budget = 1000,
+             .step_budget = step_budget,
              .globals = {{reinterpret_cast<uint64_t>(&target_global), reinterpret_cast<uint64_t>(&target_global + 1)}},
              .own_code = {}}) {}
 
@@ -32,7 +32,7 @@ class ExecutorFixture : public ::testing::Test {
     do {
       uint64_t seen = 0;
       const Outcome outcome = executor_.run(&decisions, [&] { seen = body(); });
-      EXPECT_TRUE(outcome.returned());
+      EXPECT_TRUE(outcome.returned()) << outcome.text;
       executor_.memory().undo(start);
       out.push_back(seen);
     } while (decisions.advance());

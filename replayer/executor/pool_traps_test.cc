@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "replayer/executor/test_hooks.h"
+#include "replayer/executor/executor_fixture.h"
 #include "tracer/runtime/watch_hooks.h"
 
 namespace powercut {
@@ -37,37 +37,16 @@ struct Heard : PathListener {
   void fence() override { lines.push_back("fence"); }
 };
 
-class PoolTraps : public ::testing::Test {
+class PoolTraps : public testing::ExecutorFixture {
  protected:
-  PoolTraps() : executor_({.pool_size = 65536, .step_budget = 1'000'000, .globals = {}, .own_code = {}}) {}
+  PoolTraps() : ExecutorFixture(1'000'000) {}
 
-  // What `body` answers on each path; everything is undone in between.
-  template <typename Body>
-  std::vector<uint64_t> paths(const Body& body) {
-    Decisions decisions;
-    std::vector<uint64_t> out;
-    const UndecidedMemory::Mark start = executor_.memory().mark();
-    do {
-      uint64_t seen = 0;
-      const Outcome outcome = executor_.run(&decisions, [&] { seen = body(); });
-      EXPECT_TRUE(outcome.returned()) << outcome.text;
-      executor_.memory().undo(start);
-      out.push_back(seen);
-    } while (decisions.advance());
-    return out;
-  }
   std::vector<std::string> heard(const std::function<void()>& body) {
     Heard listener;
     const Outcome outcome = executor_.run_listened(&listener, body);
     EXPECT_TRUE(outcome.returned()) << outcome.text;
     return listener.lines;
   }
-  Outcome run(const std::function<void()>& body) {
-    Decisions decisions;
-    return executor_.run(&decisions, body);
-  }
-
-  Executor executor_;
 };
 
 TEST_F(PoolTraps, LibcThroughAPointerBranchesOnUndecidedBytes) {
