@@ -36,7 +36,7 @@ def test_big_numbers_stay_exact() -> None:
         ('{"event": 3}', "has no 'event'"),
         ('{"event": "progress", "of": 2}', "bad field 'crash_points'"),
         ('{"event": "progress", "crash_points": 1, "of": 2, "crash_states": "1e9"}', "bad field 'crash_states'"),
-        ('{"event": "hello", "version": 3}', "event stream version 3, this build reads 2"),
+        ('{"event": "hello", "version": 4}', "event stream version 4, this build reads 3"),
     ],
 )
 def test_what_this_version_does_not_allow_is_a_harness_error(text: str, message: str) -> None:
