@@ -15,8 +15,8 @@ using powercut::testing::OwnedEvent;
 using testing::events_of;
 using testing::exported;
 using testing::Folder;
-using testing::import_text;
 using ::testing::HasSubstr;
+using testing::import_text;
 
 constexpr uint64_t kBase = 0x5400000, kSize = 0x3000;
 
