@@ -22,6 +22,8 @@ from powercut.gate import canary
 from powercut.gate.gate import Gate
 from powercut.runs import replays, run_cache
 from powercut_reports import closing, github, html, json_report, junit, markdown, sarif, text
+from powercut_reports.records.finding import FindingRecord
+from powercut_reports.records.run import RunRecord
 
 FORMATS = ("text", "html", "pages", "json", "sarif", "junit", "github", "markdown")
 JSON_REPORT = "report.json"
@@ -78,9 +80,9 @@ def print_run(run: dict[str, Any]) -> None:
     What the run assumes is for `print_closing` to say.
     """
     color = colored()
-    for told in text.render_bugs(list(filter(counts, run["findings"])), color=color):
+    for told in text.render_bugs(map(FindingRecord.model_validate, filter(counts, run["findings"])), color=color):
         print(told, end="\n\n")
-    print(text.render_run(run, color=color, assumptions=False))
+    print(text.render_run(RunRecord.model_validate(run), color=color, assumptions=False))
     if earlier := replays.sentence(run):
         print(f"  Earlier findings: {earlier}")
         for row in run["replayed"]:
@@ -95,7 +97,7 @@ def print_run(run: dict[str, Any]) -> None:
 def print_closing(runs: Sequence[dict[str, Any]]) -> None:
     """A table for each target, and what the verdicts stand on."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    if words := closing.render(runs, color=colored(), width=width):
+    if words := closing.render(_typed(runs), color=colored(), width=width):
         print(words, flush=True)
 
 
@@ -133,7 +135,7 @@ def write_reports(
     companions = load(out, say=say) if forms else None
     for write in forms:
         try:
-            written.append(write(list(runs), out, title=title, companions=companions))
+            written.append(write(_typed(runs), out, title=title, companions=companions))
         except OSError as error:
             raise unwritable(out, error) from error
     if "json" in formats:
@@ -158,7 +160,14 @@ def write_gate_reports(
     for name, file, render in CI_REPORTS:
         if name in formats:
             path = out / file
-            write_text(path, render(placed if name == "sarif" else runs, fail_on=fail_on, errors=said))
+            write_text(
+                path,
+                render(
+                    _typed(placed if name == "sarif" else runs),
+                    fail_on=fail_on,
+                    errors=said,
+                ),
+            )
             written.append(path)
     return written
 
@@ -174,11 +183,15 @@ def print_annotations(
     """Prints the format `github`: on stderr, where a workflow finds it too, when stdout is for JSON alone."""
     if "github" in formats:
         said = [error.paragraph() for error in errors]
-        commands = github.render(places.in_repository(runs), fail_on=fail_on, errors=said)
+        commands = github.render(_typed(places.in_repository(runs)), fail_on=fail_on, errors=said)
         print(commands, end="", file=sys.stderr if as_json else sys.stdout, flush=True)
 
 
 def runs_object(runs: Sequence[dict[str, Any]], *, gate: Gate) -> dict[str, Any]:
     """The object that --json prints."""
     around = {**run_cache.summary(runs), **canary.summary(runs)}
-    return {**json_report.runs_object(list(runs)), **gate.summary(runs), **around}
+    return {**json_report.runs_object(_typed(runs)), **gate.summary(runs), **around}
+
+
+def _typed(runs: Sequence[dict[str, Any]]) -> list[RunRecord]:
+    return [RunRecord.model_validate(run) for run in runs]

@@ -19,6 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from powercut.engine import events
 from powercut.runs.run_request import Listener
 from powercut_reports import closing
+from powercut_reports.records.finding import FindingRecord
 
 #: Seconds between two lines without a terminal.
 EVERY = 10.0
@@ -55,7 +56,9 @@ class _Early:
     def add(self, finding: dict[str, Any]) -> None:
         if finding["fingerprint"] not in self._seen:
             self._seen.add(finding["fingerprint"])
-            self._waiting.append((self._clock() + PATIENCE, _run_of(finding), closing.render_line(finding)))
+            self._waiting.append(
+                (self._clock() + PATIENCE, _run_of(finding), closing.render_line(FindingRecord.model_validate(finding)))
+            )
 
     def reported(self, run: dict[str, Any]) -> None:
         self._waiting = [item for item in self._waiting if item[1] != _run_of(run)]

@@ -32,6 +32,8 @@ from powercut.runs import requests, runner
 from powercut.runs.run_request import Request
 from powercut.scenarios import scenario, targets
 from powercut_reports import ci, github, junit, markdown, sarif, text
+from powercut_reports.records.finding import FindingRecord
+from powercut_reports.records.run import RunRecord
 
 _SCENARIOS = Path(__file__).parent / "canary_scenarios"
 PROGRAM = "powercut-canary"
@@ -193,10 +195,12 @@ def _missing(run: dict[str, Any], invariants: Sequence[str], *, formats: frozens
     if not found:
         seen = ", ".join(sorted({finding["invariant"] for finding in run["findings"]}))
         return f"powercut judged it {run['verdict']}" + (f" ({seen})" if seen else "")
-    results = ci.results([run])
+    results = ci.results([RunRecord.model_validate(run)])
     if runner.exit_code(run) is not ExitCode.FINDINGS or ci.outcome(results.runs[0], results) != ci.FINDINGS:
         return "it was found, but the run does not count as one with findings"
-    told = {name: render([run]) for name, render in _FORMATS.items() if name in formats}
-    told["text"] = "\n".join(text.render_finding(finding, color=False) for finding in found)
+    told = {name: render([RunRecord.model_validate(run)]) for name, render in _FORMATS.items() if name in formats}
+    told["text"] = "\n".join(
+        text.render_finding(FindingRecord.model_validate(finding), color=False) for finding in found
+    )
     silent = [name for name, said in told.items() if found[0]["invariant"] not in said]
     return f"it was found, but not shown as {', '.join(silent)}" if silent else ""

@@ -23,6 +23,8 @@ from powercut.runs.run_request import Request
 from powercut.scenarios import targets
 from powercut.testing import drafts, inline, session
 from powercut_reports import text
+from powercut_reports.records.finding import FindingRecord
+from powercut_reports.records.run import RunRecord
 
 
 class InconsistentError(AssertionError):
@@ -66,8 +68,8 @@ class Result:
 
     def report(self) -> str:
         """The findings and the summaries, as `powercut run` prints them."""
-        parts = text.render_bugs(self.findings, color=False)
-        parts += [text.render_run(run, color=False) for run in self.runs]
+        parts = text.render_bugs(map(FindingRecord.model_validate, self.findings), color=False)
+        parts += [text.render_run(RunRecord.model_validate(run), color=False) for run in self.runs]
         parts += [
             f"powercut failed: {error['where']}: {error['what']}. {error['next']}"
             for run in self.runs

@@ -16,7 +16,7 @@ from powercut.base.user_files import json_of, parse_json, text_of
 from powercut.findings import findings
 from powercut.testing.api import Result
 from powercut_reports import html, story
-from powercut_reports.parse import parse_run
+from powercut_reports.records.run import RunRecord
 
 WORKERS = "workers"
 RUN_PROPERTY = "powercut.run"
@@ -35,7 +35,7 @@ def properties(results: Iterable[Result], out: Path) -> list[tuple[str, str]]:
                 ("powercut.scenario", run["scenario"]),
                 ("powercut.model", run["model"]),
                 ("powercut.verdict", run["verdict"]),
-                ("powercut.coverage", story.coverage_sentence(parse_run(run).coverage)),
+                ("powercut.coverage", story.coverage_sentence(RunRecord.model_validate(run))),
                 (RUN_PROPERTY, str(file)),
             ]
             seen |= {item["fingerprint"]: item for item in run["findings"]}
@@ -99,7 +99,8 @@ def summary(tests: int, files: Sequence[Path], out: Path) -> list[str]:
         )
     counts = [f"{tests} crash test{'s' if tests != 1 else ''}", f"{len(seen)} finding{'s' if len(seen) != 1 else ''}"]
     try:
-        report = f"report: {html.write_report(runs, out, title='powercut: pytest')}"
+        told = [RunRecord.model_validate(run) for run in runs]
+        report = f"report: {html.write_report(told, out, title='powercut: pytest')}"
     except Exception as error:  # whatever it is, the tests' own results must be told
         report = f"no report ({type(error).__name__}: {error}); 'powercut report {out}' makes it again"
     return [*lines, f"powercut: {', '.join(counts)}, {report}"]

@@ -1,7 +1,7 @@
 """What people read of a powercut run: text, JSON and one self-contained HTML page.
 
-Input is plain dicts: the objects of the event stream (EVENTS.md), which the caller has joined into one
-`run` dict per exploration and enriched with symbolised `frames`. Nothing here knows the engine.
+Input is run records and finding records (`powercut_reports.records`), which `powercut` puts together from the engine's
+events (EVENTS.md) and writes to disk (checker/RUN.md). Nothing here knows the engine.
 """
 
 __all__ = ["__version__"]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from powercut_reports import format as fmt
-from powercut_reports.model import Run
+from powercut_reports.records.run import RunRecord
 
 NONE = "No audit was run: nothing compared the engine's predictions with plain runs. 'powercut audit' does."
 
@@ -32,7 +32,7 @@ class Audits:
 
     by_run: dict[tuple[str, ...], dict[str, Any]]
 
-    def of(self, run: Run) -> Audit:
+    def of(self, run: RunRecord) -> Audit:
         found = self.by_run.get(_key_of_run(run))
         if found is None:
             return Audit("none", "none", "This run was not audited." if self.by_run else NONE)
@@ -77,5 +77,5 @@ def _key(item: dict[str, Any]) -> tuple[str, ...]:
     return tuple(str(item.get(name, "")) for name in _PARTS)
 
 
-def _key_of_run(run: Run) -> tuple[str, ...]:
-    return (run.target, run.variant, run.scenario, run.model, run.not_checked.atoms, run.seed)
+def _key_of_run(run: RunRecord) -> tuple[str, ...]:
+    return (run.target, run.variant, run.scenario, run.model, run.not_checked.atoms, str(run.seed))

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from powercut_reports import format as fmt
-from powercut_reports.model import Finding
+from powercut_reports.records.finding import FindingRecord
 
 
 @dataclass(frozen=True)
@@ -20,14 +20,14 @@ class Bug:
     """`findings` in their order, but the one to tell of first: the first with a cause that was looked for in it."""
 
     id: str
-    findings: tuple[Finding, ...]
+    findings: tuple[FindingRecord, ...]
 
     @property
-    def told(self) -> Finding:
+    def told(self) -> FindingRecord:
         return self.findings[0]
 
     @property
-    def others(self) -> tuple[Finding, ...]:
+    def others(self) -> tuple[FindingRecord, ...]:
         return self.findings[1:]
 
     @property
@@ -36,28 +36,28 @@ class Bug:
         return len({(finding.target, finding.variant, finding.fingerprint) for finding in self.findings})
 
 
-def bugs(findings: Iterable[Finding]) -> tuple[Bug, ...]:
+def bugs(findings: Iterable[FindingRecord]) -> tuple[Bug, ...]:
     """The bugs, in the order of their first findings."""
     every = list(findings)
     causes: dict[str, set[str]] = defaultdict(set)
     for finding in every:
-        if finding.bug_cause and finding.bug_store:
-            causes[finding.bug_store].add(finding.bug_cause)
-    groups: dict[str, list[Finding]] = {}
+        if finding.bug.cause and finding.bug.store:
+            causes[finding.bug.store].add(finding.bug.cause)
+    groups: dict[str, list[FindingRecord]] = {}
     for finding in every:
-        groups.setdefault(_bug_of(finding, causes.get(finding.bug_store, set())), []).append(finding)
+        groups.setdefault(_bug_of(finding, causes.get(finding.bug.store, set())), []).append(finding)
     return tuple(Bug(name, _told_first(members)) for name, members in groups.items())
 
 
-def _bug_of(finding: Finding, causes: set[str]) -> str:
-    if finding.bug_cause:
-        return finding.bug_cause
-    if finding.bug_store:
-        return next(iter(causes)) if len(causes) == 1 else finding.bug_store
+def _bug_of(finding: FindingRecord, causes: set[str]) -> str:
+    if finding.bug.cause:
+        return finding.bug.cause
+    if finding.bug.store:
+        return next(iter(causes)) if len(causes) == 1 else finding.bug.store
     return f"{finding.target}:{finding.variant}:{finding.fingerprint}"
 
 
-def _told_first(members: Sequence[Finding]) -> tuple[Finding, ...]:
+def _told_first(members: Sequence[FindingRecord]) -> tuple[FindingRecord, ...]:
     first = next((f for f in members if f.cause and not f.cause.shared_with), None) or next(
         (f for f in members if f.cause), members[0]
     )
@@ -69,7 +69,7 @@ def counted(found: Sequence[Bug]) -> str:
     return f"{fmt.plural(len(found), 'bug')}, {fmt.plural(sum(bug.symptoms for bug in found), 'symptom')}"
 
 
-def symptom_words(finding: Finding) -> str:
+def symptom_words(finding: FindingRecord) -> str:
     """One line for a symptom that is not told of by itself: what is wrong, and with which operation."""
     operation = f" ({'during' if finding.operation.in_flight else 'after'} {finding.operation})"
     return f"{finding.invariant}: {finding.message or finding.query}" + (operation if str(finding.operation) else "")

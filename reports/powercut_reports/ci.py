@@ -6,14 +6,14 @@ A gate is red for findings and for what was not covered, so both are told apart 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from powercut_reports import story
 from powercut_reports.format import printable
-from powercut_reports.model import Finding, PerformanceBug, Run
-from powercut_reports.parse import parse_run
+from powercut_reports.records.base import changed
+from powercut_reports.records.finding import FindingRecord
+from powercut_reports.records.run import PerformanceBug, RunRecord
 from powercut_reports.remedy import cause_sentences, recheck_words
 
 #: Claims that fail are told like performance bugs, of this kind: they fail a gate only where --fail-on names it.
@@ -44,7 +44,7 @@ class Rule:
 class Accepted:
     """A finding that the project's baseline knows or a suppression sets aside, and why."""
 
-    finding: Finding
+    finding: FindingRecord
     known: bool
     reason: str
 
@@ -53,58 +53,52 @@ class Accepted:
 class Results:
     """Everything that one command has to say to a gate."""
 
-    runs: tuple[Run, ...]  # with the findings that count
+    runs: tuple[RunRecord, ...]  # with the findings that count
     accepted: tuple[tuple[Accepted, ...], ...]  # beside `runs`: those that do not
-    raw: tuple[dict[str, Any], ...]  # beside `runs`
+    whole: tuple[RunRecord, ...]  # beside `runs`: as they are in their records
     fail_on: frozenset[str]  # kinds of performance bugs that count as findings
     errors: tuple[str, ...]  # of requests that came to no run
 
 
-def results(
-    runs: Sequence[dict[str, Any]], *, fail_on: frozenset[str] = frozenset(), errors: Sequence[str] = ()
-) -> Results:
-    parsed, accepted = [], []
-    for raw in runs:
-        run = parse_run(raw)
-        reasons = [_accepted(finding) for finding in findings_of(raw)]
-        pairs = list(zip(run.findings, findings_of(raw), reasons, strict=True))
-        kept = tuple(finding for finding, _, reason in pairs if not reason)
-        parsed.append(replace(run, findings=kept, performance_bugs=run.performance_bugs + _failed_claims(run)))
-        accepted.append(
-            tuple(
-                Accepted(finding, held.get("baseline") == "known", reason) for finding, held, reason in pairs if reason
-            )
+def results(runs: Sequence[RunRecord], *, fail_on: frozenset[str] = frozenset(), errors: Sequence[str] = ()) -> Results:
+    judged = tuple(
+        changed(
+            run,
+            findings=[finding for finding in run.findings if finding.counts],
+            performance_bugs=run.performance_bugs + _failed_claims(run),
         )
-    return Results(tuple(parsed), tuple(accepted), tuple(runs), fail_on, tuple(errors))
+        for run in runs
+    )
+    accepted = tuple(
+        tuple(
+            Accepted(finding, finding.baseline == "known", _reason(finding))
+            for finding in run.findings
+            if not finding.counts
+        )
+        for run in runs
+    )
+    return Results(judged, accepted, tuple(runs), fail_on, tuple(errors))
 
 
-def _failed_claims(run: Run) -> tuple[PerformanceBug, ...]:
+def _failed_claims(run: RunRecord) -> list[PerformanceBug]:
     """At the line that exceeded the claim, else where the claim is written down."""
-    return tuple(
+    return [
         PerformanceBug(
-            CLAIMS, 1, claim.site or claim.place, None, None, f"A claim fails: {story.claim_sentence(claim)}."
+            kind=CLAIMS,
+            count=1,
+            site=claim.site or claim.place,
+            message=f"A claim fails: {story.claim_sentence(claim)}.",
         )
         for claim in run.claims
         if claim.holds is False
-    )
+    ]
 
 
-def findings_of(raw: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The findings of a run record."""
-    return [finding for finding in raw.get("findings") or [] if isinstance(finding, Mapping)]
-
-
-def counted(raw: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Those that fail a gate."""
-    return [finding for finding in findings_of(raw) if not _accepted(finding)]
-
-
-def _accepted(finding: Mapping[str, Any]) -> str:
-    """Why a finding does not count; empty when it does."""
-    held = finding.get("suppressed")
-    if isinstance(held, Mapping) and held.get("expired") is not True:
-        return f"suppressed: {held.get('reason') or 'no reason was given'}"
-    return "known to the baseline" if finding.get("baseline") == "known" else ""
+def _reason(finding: FindingRecord) -> str:
+    """Why a finding does not count."""
+    if finding.suppressed and finding.is_suppressed:
+        return f"suppressed: {finding.suppressed.reason or 'no reason was given'}"
+    return "known to the baseline"
 
 
 _ORDER = "Flush the line of the store that was lost and fence, before the store that depends on it."
@@ -179,16 +173,17 @@ def place(site: str) -> Place | None:
     return Place(file, int(line)) if file and colon and line.isascii() and line.isdigit() and len(line) < 10 else None
 
 
-def finding_place(finding: Finding) -> Place | None:
+def finding_place(finding: FindingRecord) -> Place | None:
     """The line to look at: of the store that was lost, else of one that persisted, else of where recovery died, else of
     the last store before the cut."""
     cause = finding.cause
     told = [side.site for side in (cause.first, cause.second) if side] if cause else []
-    sites = (finding.lost_site, finding.store_site, story.summary_site(finding), finding.last_site, *told)
+    before = finding.last_store.site if finding.last_store else ""
+    sites = (finding.lost_site, finding.store_site, story.summary_site(finding), before, *told)
     return next((found for site in sites if (found := place(site))), None)
 
 
-def remedy(finding: Finding) -> str:
+def remedy(finding: FindingRecord) -> str:
     """What is missing and what became of it with the fix, in sentences; empty where nobody looked for the cause."""
     cause = finding.cause
     if cause is None:
@@ -204,7 +199,7 @@ def counts(row: PerformanceBug, results: Results) -> bool:
     return row.kind in results.fail_on
 
 
-def outcome(run: Run, results: Results) -> str:
+def outcome(run: RunRecord, results: Results) -> str:
     """CLEAN, INCOMPLETE or FINDINGS, as the exit code of the run."""
     if run.findings or any(counts(row, results) for row in run.performance_bugs):
         return FINDINGS
@@ -214,12 +209,12 @@ def outcome(run: Run, results: Results) -> str:
     return CLEAN if judged and run.coverage.kind == "complete" and deep else INCOMPLETE
 
 
-def verdict_words(run: Run) -> str:
+def verdict_words(run: RunRecord) -> str:
     """ "consistent, complete: all 96 crash states; …", and why powercut itself failed where it did."""
-    words = f"{run.verdict}, {story.coverage_sentence(run.coverage)}"
+    words = f"{run.verdict}, {story.coverage_sentence(run)}"
     return printable(words + (f". {run.error}" if run.error else ""))
 
 
-def subject(run: Run) -> str:
+def subject(run: RunRecord) -> str:
     """ "level:published update_full_bucket (adr)" """
     return printable(" ".join((run.name, run.scenario)) + (f" ({run.model})" if run.model else ""))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from powercut_reports.model import Claim, Run
+from powercut_reports.records.run import Claim, RunRecord
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class ClaimsView:
     silent: int
 
 
-def claims_view(runs: Sequence[Run]) -> ClaimsView | None:
-    groups: dict[tuple[str, str, str], list[tuple[Run, Claim]]] = {}
+def claims_view(runs: Sequence[RunRecord]) -> ClaimsView | None:
+    groups: dict[tuple[str, str, str], list[tuple[RunRecord, Claim]]] = {}
     for run in runs:
         for claim in run.claims:
             groups.setdefault((run.name, claim.claim, claim.cites), []).append((run, claim))
@@ -48,7 +48,7 @@ def claims_view(runs: Sequence[Run]) -> ClaimsView | None:
     return ClaimsView(rows, *count)
 
 
-def _row(name: str, members: Sequence[tuple[Run, Claim]]) -> ClaimRow:
+def _row(name: str, members: Sequence[tuple[RunRecord, Claim]]) -> ClaimRow:
     first = members[0][1]
     numbers = [claim.measured for _, claim in members if claim.measured is not None]
     low, high = (min(numbers), max(numbers)) if numbers else (None, None)

@@ -15,14 +15,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 from powercut_reports import format as fmt
 from powercut_reports import story
 from powercut_reports.bugs import bugs
 from powercut_reports.format import printable
-from powercut_reports.model import Run
-from powercut_reports.parse import parse_finding, parse_run
+from powercut_reports.records.finding import FindingRecord
+from powercut_reports.records.run import RunRecord
 from powercut_reports.text import VERDICT_STYLE, Painter
 
 _TITLES = ("scenario", "verdict", "bugs", "findings", "crash states", "time")
@@ -30,28 +29,25 @@ _LEAST_NAME = 12
 _ORDER = ("consistent", "inconsistent", "unknown")
 
 
-def render_line(finding: dict[str, Any]) -> str:
+def render_line(finding: FindingRecord) -> str:
     """One finding in one line, for before its run is over; ends without a newline."""
-    parsed = parse_finding(finding)
-    target = f"{parsed.target}:{parsed.variant}" if parsed.variant else parsed.target
-    words = [f"FOUND: powercut: {parsed.invariant} {story.summary_site(parsed)}".rstrip()]
-    words += [f"({' '.join(part for part in (target, parsed.scenario) if part)})"]
-    return printable("  ".join([*words, parsed.file]).rstrip())
+    words = [f"FOUND: powercut: {finding.invariant} {story.summary_site(finding)}".rstrip()]
+    words += [f"({' '.join(part for part in (finding.subject, finding.scenario) if part)})"]
+    return printable("  ".join([*words, finding.file]).rstrip())
 
 
-def render(runs: Sequence[dict[str, Any]], *, color: bool, width: int | None = None) -> str:
+def render(runs: Sequence[RunRecord], *, color: bool, width: int | None = None) -> str:
     """The closing summary of several runs; of one, what it assumes. `width`: of the terminal, None for any."""
-    parsed = [parse_run(run) for run in runs]
     rows: list[str] = []
-    if len(parsed) > 1:
-        rows += _tables(parsed, Painter(color=color), width)
-        rows.append(_total(parsed, runs))
-    if parsed and (assumed := _assumptions(parsed)):
+    if len(runs) > 1:
+        rows += _tables(runs, Painter(color=color), width)
+        rows.append(_total(runs))
+    if runs and (assumed := _assumptions(runs)):
         rows.append("Assumes: " + "; ".join(assumed))
     return "\n".join(rows)
 
 
-def _tables(runs: list[Run], paint: Painter, width: int | None) -> list[str]:
+def _tables(runs: Sequence[RunRecord], paint: Painter, width: int | None) -> list[str]:
     lines = [(run, _cells(run)) for run in runs]
     widths = [max(len(cells[i]) for cells in [_TITLES, *(cells for _, cells in lines)]) for i in range(len(_TITLES))]
     if width is not None:
@@ -69,7 +65,7 @@ def _tables(runs: list[Run], paint: Painter, width: int | None) -> list[str]:
     return rows
 
 
-def _cells(run: Run) -> tuple[str, ...]:
+def _cells(run: RunRecord) -> tuple[str, ...]:
     covered = "" if run.verdict == "unknown" else f", {story.coverage_words(run.coverage)}{_depth(run)}"
     power = fmt.power_of_ten(run.crash_states)
     states = f"{power.mantissa} × 10^{power.exponent}" if power else fmt.grouped(run.crash_states)
@@ -78,7 +74,7 @@ def _cells(run: Run) -> tuple[str, ...]:
     return printable(run.scenario), f"{run.verdict}{covered}", *counts, states, fmt.seconds(run.seconds)
 
 
-def _depth(run: Run) -> str:
+def _depth(run: RunRecord) -> str:
     """What `complete` does not say where cuts inside recovery were asked for."""
     depth = run.coverage.nested_complete
     if run.coverage.kind != "complete" or depth is None:
@@ -94,20 +90,20 @@ def _row(cells: Sequence[str], widths: list[int]) -> str:
     return "  ".join(words)
 
 
-def _total(runs: list[Run], raw: Sequence[dict[str, Any]]) -> str:
-    verdicts = Counter(run.verdict for run in runs)
+def _total(runs: Sequence[RunRecord]) -> str:
+    verdicts = Counter[str](run.verdict for run in runs)
     every = bugs(finding for run in runs for finding in run.findings)
     found = {(run.name, finding.fingerprint) for run in runs for finding in run.findings}
     counted = ", ".join(f"{verdicts[name]} {name}" for name in _ORDER if verdicts[name])
     seconds = sum(run.seconds or 0.0 for run in runs)
     words = [f"{fmt.plural(len({run.name for run in runs}), 'target')}, {fmt.plural(len(runs), 'run')}: {counted}"]
     words += [f"{fmt.plural(len(every), 'bug')}, {fmt.plural(len(found), 'finding')}", fmt.seconds(seconds)]
-    interrupted = sum(bool(run.get("interrupted")) for run in raw)
+    interrupted = sum(run.interrupted for run in runs)
     words += [f"{interrupted} interrupted"] if interrupted else []
     return "; ".join(words)
 
 
-def _assumptions(runs: list[Run]) -> list[str]:
+def _assumptions(runs: Sequence[RunRecord]) -> list[str]:
     """Each sentence once; one that not every run stands on says how many do."""
     told = Counter(sentence for run in runs for sentence in dict.fromkeys(run.assumptions))
     judged = sum(bool(run.assumptions) for run in runs)

@@ -6,74 +6,13 @@ the two states of a bucket become two rows, slot under slot, and what differs is
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from powercut_reports import format as fmt
-from powercut_reports.raw import Raw, as_dict, as_dicts, as_int, as_text
+from powercut_reports.records.drawing import Bucket, Cell, CellState, Drawing, Group
 
 _SAID = 8  # differences in words
-
-
-@dataclass(frozen=True)
-class CellState:
-    kind: str  # item, empty or word
-    offset: int
-    size: int
-    text: str
-    key: str
-    value: str
-    write: int | None  # which of the values written to the key, from 1; 0: nobody wrote it
-
-    @property
-    def shown(self) -> str:
-        """ "17 v2", "empty", "1101" """
-        if self.kind == "item":
-            return f"{_clipped(self.key)} {self.version}".strip()
-        return self.text if self.kind == "word" else ""
-
-    @property
-    def version(self) -> str:
-        return "" if self.write is None else f"v{self.write}" if self.write else "torn"
-
-    @property
-    def said(self) -> str:
-        """In a sentence."""
-        if self.kind == "word":
-            return self.text or "nothing"
-        if self.kind != "item":
-            return f"empty ({self.text})" if self.text else "empty"
-        if self.write == 0:
-            known = self.key.isalnum() and not self.key.startswith("0x")
-            return f"key {self.key} with a value that nobody wrote" if known else "an item with bytes that are no key"
-        which = f" with the {_ordinal(self.write)} value written to it" if self.write else ""
-        return f"key {self.key}{which}"
-
-
-@dataclass(frozen=True)
-class Cell:
-    name: str  # number of the slot, or name of the word
-    before: CellState | None
-    after: CellState | None
-
-
-@dataclass(frozen=True)
-class Bucket:
-    number: int
-    cells: tuple[Cell, ...]
-
-
-@dataclass(frozen=True)
-class Group:
-    name: str
-    buckets: tuple[Bucket, ...]
-
-
-@dataclass(frozen=True)
-class Drawing:
-    groups: tuple[Group, ...]
-    has_after: bool  # false: recovery gave no table
-    left_out: int
-    differing_left_out: int
 
 
 @dataclass(frozen=True)
@@ -116,59 +55,6 @@ class DrawingView:
     differing_left_out: int
 
 
-def parse_drawing(value: object) -> Drawing | None:
-    """None where nothing was drawn."""
-    raw = as_dict(value)
-    groups = tuple(_group(group) for group in as_dicts(raw.get("groups")))
-    if not groups:
-        return None
-    return Drawing(
-        groups,
-        raw.get("after") is not False,
-        as_int(raw.get("left_out")) or 0,
-        as_int(raw.get("differing_left_out")) or 0,
-    )
-
-
-def _group(raw: Raw) -> Group:
-    return Group(
-        as_text(raw.get("name")),
-        tuple(
-            Bucket(
-                as_int(bucket.get("bucket")) or 0,
-                tuple(
-                    Cell(as_text(cell.get("name")), _state(cell.get("before")), _state(cell.get("after")))
-                    for cell in as_dicts(bucket.get("cells"))
-                ),
-            )
-            for bucket in as_dicts(raw.get("buckets"))
-        ),
-    )
-
-
-def _state(value: object) -> CellState | None:
-    raw = as_dict(value)
-    if not raw:
-        return None
-    return CellState(
-        as_text(raw.get("kind")),
-        as_int(raw.get("offset")) or 0,
-        as_int(raw.get("size")) or 0,
-        as_text(raw.get("text")),
-        as_text(raw.get("key")),
-        as_text(raw.get("value")),
-        as_int(raw.get("write")),
-    )
-
-
-def _clipped(key: str) -> str:
-    return key if len(key) <= 10 else f"{key[:8]}…"
-
-
-def _ordinal(number: int | None) -> str:
-    return {1: "first", 2: "second", 3: "third"}.get(number or 0, f"{number}th")
-
-
 def _differs(cell: Cell) -> bool:
     a, b = cell.before, cell.after
     if a is None or b is None:
@@ -203,7 +89,7 @@ def _drawn(state: CellState | None, status: str, lost: list[tuple[int, int]]) ->
     return DrawnCell(state, status, hit, f"{title}; value {state.value}" if state.value else title)
 
 
-def _row(label: str, cells: tuple[Cell, ...], *, after: bool, has_after: bool, lost: list[tuple[int, int]]) -> Row:
+def _row(label: str, cells: Sequence[Cell], *, after: bool, has_after: bool, lost: list[tuple[int, int]]) -> Row:
     def state(cell: Cell) -> CellState | None:
         return cell.after if after else cell.before
 
@@ -223,7 +109,7 @@ def _row(label: str, cells: tuple[Cell, ...], *, after: bool, has_after: bool, l
 
 def drawing_view(drawing: Drawing | None, lost: list[tuple[int, int]]) -> DrawingView | None:
     """`lost`: the bytes, as (begin, end), that stores were to change and that the power cut took."""
-    if drawing is None:
+    if drawing is None or not drawing.groups:
         return None
     groups, said = [], []
     for group in drawing.groups:
@@ -232,22 +118,20 @@ def drawing_view(drawing: Drawing | None, lost: list[tuple[int, int]]) -> Drawin
             cells = tuple(
                 sorted(bucket.cells, key=lambda c: (not _is_word(c), int(c.name) if c.name.isdecimal() else 0))
             )
-            differing = [cell for cell in cells if _differs(cell)] if drawing.has_after else []
+            differing = [cell for cell in cells if _differs(cell)] if drawing.after else []
             labels = (
                 [("before", False), ("after", True)]
                 if differing
-                else [("both" if drawing.has_after else "before", drawing.has_after)]
+                else [("both" if drawing.after else "before", drawing.after)]
             )
-            rows = tuple(
-                _row(label, cells, after=after, has_after=drawing.has_after, lost=lost) for label, after in labels
-            )
-            buckets.append(BucketView(bucket.number, rows))
+            rows = tuple(_row(label, cells, after=after, has_after=drawing.after, lost=lost) for label, after in labels)
+            buckets.append(BucketView(bucket.bucket, rows))
             said += [_difference(group, bucket, cell) for cell in differing if not _is_word(cell)]
         widest = max((len(row.slots) for bucket in buckets for row in bucket.rows), default=0)
         groups.append(GroupView(group.name, widest, tuple(buckets)))
     return DrawingView(
         tuple(groups),
-        drawing.has_after,
+        drawing.after,
         tuple(said[:_SAID]),
         max(0, len(said) - _SAID),
         drawing.left_out,
@@ -258,4 +142,4 @@ def drawing_view(drawing: Drawing | None, lost: list[tuple[int, int]]) -> Drawin
 def _difference(group: Group, bucket: Bucket, cell: Cell) -> str:
     before = cell.before.said if cell.before else "nothing"
     after = cell.after.said if cell.after else "nothing"
-    return f"{group.name}, bucket {bucket.number}, slot {cell.name}: {before}; after recovery {after}."
+    return f"{group.name}, bucket {bucket.bucket}, slot {cell.name}: {before}; after recovery {after}."

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from powercut_reports import format as fmt
 from powercut_reports import story, timeline
-from powercut_reports.model import Finding, SourceLine, TimelineEvent
-from powercut_reports.parse import own_frame
+from powercut_reports.records.finding import FindingRecord, TimelineEvent
+from powercut_reports.records.places import SourceLine, own_frame
 
 _AROUND = 3  # lines of source before and after a step's
 
@@ -64,19 +64,19 @@ class Film:
     start: int  # the step that is shown at first: the power cut
 
 
-def snippet(finding: Finding, site: str) -> tuple[SourceLine, ...]:
+def snippet(finding: FindingRecord, site: str) -> tuple[SourceLine, ...]:
     """The source around "file:line"; empty when the record does not have it."""
     file, _, number = site.rpartition(":")
     rows = finding.sources.get(file, {})
     if number.isdecimal() and int(number) in rows:
         at = int(number)
         near = range(at - _AROUND, at + _AROUND + 1)
-        return tuple(SourceLine(line, rows[line], line == at) for line in near if line in rows)
+        return tuple(SourceLine(line=line, text=rows[line], focus=line == at) for line in near if line in rows)
     # Records of earlier versions have the source of stores and faults only, in their frames.
-    for frames in [store.frames for store in finding.stores] + ([finding.fault.frames] if finding.fault else []):
+    for frames in [store.stack for store in finding.stores] + ([finding.fault.stack] if finding.fault else []):
         frame = own_frame(frames, site)
         if frame and frame.site == site and frame.source:
-            return frame.source
+            return tuple(frame.source)
     return ()
 
 
@@ -89,7 +89,7 @@ def short_name(function: str) -> str:
 class _Sources:
     """Each site once, in the order of the steps."""
 
-    def __init__(self, finding: Finding) -> None:
+    def __init__(self, finding: FindingRecord) -> None:
         self._finding = finding
         self._index: dict[str, int] = {}
         self.found: list[Source] = []
@@ -103,7 +103,7 @@ class _Sources:
         return self._index[site]
 
 
-def film(finding: Finding) -> Film | None:
+def film(finding: FindingRecord) -> Film | None:
     """None when the finding has no timeline."""
     chart = timeline.build(finding)
     if chart is None:
@@ -115,7 +115,7 @@ def film(finding: Finding) -> Film | None:
     return Film(chart, tuple(steps), tuple(sources.found), start)
 
 
-def _events(finding: Finding, chart: timeline.Timeline, sources: _Sources) -> list[Step]:
+def _events(finding: FindingRecord, chart: timeline.Timeline, sources: _Sources) -> list[Step]:
     by_number: dict[int, list[tuple[int, TimelineEvent]]] = {}
     states = ["" for _ in chart.lanes]
     for lane, line in enumerate(chart.lines):
@@ -138,9 +138,9 @@ def _events(finding: Finding, chart: timeline.Timeline, sources: _Sources) -> li
                 kind=shape,
                 what=_what(shape, members, letters.get(number, "")),
                 event=fmt.grouped(number),
-                site=first.site,
+                site=first.place,
                 function=short_name(first.function),
-                source=sources.of(first.site),
+                source=sources.of(first.place),
                 lines=tuple(LineState(state, lane in touched) for lane, state in enumerate(states)),
                 fate=fates.get(number, ""),
             )
@@ -157,7 +157,9 @@ def _what(shape: str, members: list[tuple[int, TimelineEvent]], letter: str) -> 
     return f"{how} of {fmt.plural(sum(sizes), 'byte')}" if sizes else how
 
 
-def _after(finding: Finding, chart: timeline.Timeline, sources: _Sources, last: tuple[LineState, ...]) -> list[Step]:
+def _after(
+    finding: FindingRecord, chart: timeline.Timeline, sources: _Sources, last: tuple[LineState, ...]
+) -> list[Step]:
     """The power cut and what came after it."""
     before = last or (LineState("", False),) * len(chart.lanes)
     left = tuple(
@@ -165,23 +167,23 @@ def _after(finding: Finding, chart: timeline.Timeline, sources: _Sources, last: 
         for lane, line in zip(chart.lanes, before, strict=True)
     )
     still = tuple(LineState(line.state, False) for line in left)
-    lost = finding.lost_site or next((s.site for s in finding.stores if s.fate == "lost" and s.decisive), "")
+    lost = finding.lost_site or next((s.place for s in finding.stores if s.fate == "lost" and s.decisive), "")
 
     def step(x: int, kind: str, what: str, lines: tuple[LineState, ...], site: str, function: str = "") -> Step:
         return Step(x, kind, what, "", site, short_name(function), sources.of(site), lines, "")
 
-    steps = [step(chart.crash_x, "cut", f"the power is cut {story.cut_sentence(finding.crash)}", left, lost)]
+    steps = [step(chart.crash_x, "cut", f"the power is cut {story.cut_sentence(finding.crash_point)}", left, lost)]
     site = ""
     for later in chart.later:
         if later.store is None:
             when = "right after recovery" if later.after_return else "again, inside recovery"
             steps.append(step(later.x, "cut", f"the power is cut {when}", still, site))
             continue
-        site = later.store.site
+        site = later.store.place
         missing = f" (after {fmt.plural(later.folded, 'earlier store')})" if later.folded else ""
         what = f"recovery stores {fmt.plural(later.store.size, 'byte')} at {fmt.offset(later.store.offset)}{missing}"
         lines = tuple(LineState(line.state, lane == later.lane) for lane, line in enumerate(still))
         steps.append(step(later.x, "recovery", what, lines, site, later.store.function))
-    frame = own_frame(finding.fault.frames) if finding.fault else None
+    frame = own_frame(finding.fault.stack) if finding.fault else None
     where = (frame.site, frame.function) if frame else ("", "")
     return [*steps, step(chart.end_x, "answer", story.answer_sentence(finding), still, *where)]

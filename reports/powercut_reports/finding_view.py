@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from powercut_reports import drawing, film, image, remedy, story
-from powercut_reports.model import Finding, NestedImage
+from powercut_reports.records.finding import FindingRecord, NestedImage
 from powercut_reports.story import Involved
 
 
 @dataclass(frozen=True)
 class FindingView:
     id: str
-    finding: Finding
+    finding: FindingRecord
     headline: str
     story: str
     site: str
@@ -27,8 +27,8 @@ class FindingView:
     agreeing_keys: int
 
 
-def finding_view(identifier: str, finding: Finding) -> FindingView:
-    expected, actual = dict(finding.contents_expected), dict(finding.contents_actual)
+def finding_view(identifier: str, finding: FindingRecord) -> FindingView:
+    expected, actual = dict(finding.contents.expected), dict(finding.contents.actual)
     keys = list(dict.fromkeys([*expected, *actual]))
     pairs = [(key, expected.get(key, "absent"), actual.get(key, "absent")) for key in keys]
     differing = tuple(pair for pair in pairs if pair[1] != pair[2])
@@ -41,7 +41,7 @@ def finding_view(identifier: str, finding: Finding) -> FindingView:
         stores=story.involved(finding),
         lines=tuple(image.line_view(line) for line in finding.image),
         nested_images=tuple(
-            (nested, tuple(image.nested_view(line) for line in nested.lines)) for nested in finding.nested_images
+            (nested, tuple(image.nested_view(line) for line in nested.lines)) for nested in finding.nested_image
         ),
         film=film.film(finding),
         drawing=drawing.drawing_view(finding.drawing, remedy.lost_bytes(finding)),

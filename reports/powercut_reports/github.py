@@ -11,16 +11,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from powercut_reports import ci, story
 from powercut_reports import format as fmt
 from powercut_reports.ci import Place, Results
 from powercut_reports.format import printable
-from powercut_reports.model import Finding, PerformanceBug, Run
+from powercut_reports.records.finding import FindingRecord
+from powercut_reports.records.run import PerformanceBug, RunRecord
 
 
-def render(runs: Sequence[dict[str, Any]], *, fail_on: frozenset[str] = frozenset(), errors: Sequence[str] = ()) -> str:
+def render(runs: Sequence[RunRecord], *, fail_on: frozenset[str] = frozenset(), errors: Sequence[str] = ()) -> str:
     """The commands, each with its newline; empty when there is nothing to annotate."""
     results = ci.results(runs, fail_on=fail_on, errors=errors)
     return "".join(f"{line}\n" for line in _lines(results))
@@ -42,7 +42,7 @@ def _lines(results: Results) -> Iterator[str]:
 
 
 def _findings(results: Results) -> Iterator[str]:
-    groups: dict[tuple[str, Place | None], list[tuple[Finding, Run]]] = {}
+    groups: dict[tuple[str, Place | None], list[tuple[FindingRecord, RunRecord]]] = {}
     for run in results.runs:
         for finding in run.findings:
             groups.setdefault((finding.fingerprint, ci.finding_place(finding)), []).append((finding, run))
@@ -55,16 +55,16 @@ def _findings(results: Results) -> Iterator[str]:
         yield _command("error", f"powercut: {finding.invariant}", message, found)
 
 
-def _seen_in(run: Run, times: int) -> str:
+def _seen_in(run: RunRecord, times: int) -> str:
     return ci.subject(run) + (f" and {fmt.plural(times - 1, 'more run')}" if times > 1 else "")
 
 
 def _performance_bugs(results: Results) -> Iterator[tuple[bool, str]]:
-    first: dict[tuple[str, str, str], tuple[Run, PerformanceBug]] = {}
+    first: dict[tuple[str, str, str], tuple[RunRecord, PerformanceBug]] = {}
     seen = Counter[tuple[str, str, str]]()
     for run in results.runs:
         for row in run.performance_bugs:
-            key = (row.kind, row.site, row.message)
+            key = (row.kind, row.place, row.message)
             first.setdefault(key, (run, row))
             seen[key] += 1
     for key, (run, row) in first.items():
@@ -72,7 +72,7 @@ def _performance_bugs(results: Results) -> Iterator[tuple[bool, str]]:
         counted = ci.counts(row, results)
         yield (
             counted,
-            _command("error" if counted else "warning", f"powercut: {row.kind}", message, ci.place(row.site)),
+            _command("error" if counted else "warning", f"powercut: {row.kind}", message, ci.place(row.place)),
         )
 
 

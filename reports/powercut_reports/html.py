@@ -33,10 +33,11 @@ from powercut_reports import json_report, overview, research, story
 from powercut_reports.audit import Audits, parse_audits
 from powercut_reports.bugs import bugs
 from powercut_reports.finding_view import finding_view
-from powercut_reports.model import VERDICTS, Run
 from powercut_reports.overview import RunView
 from powercut_reports.pack import deflated, pack
-from powercut_reports.parse import own_frame, parse_run
+from powercut_reports.records.finding import VERDICTS
+from powercut_reports.records.places import own_frame
+from powercut_reports.records.run import RunRecord
 from powercut_reports.research import Section
 
 REPORT_NAME = "report.html"
@@ -83,9 +84,7 @@ class _Links:
         return f"{self.pages[owner]}#{identifier}" if self.paged and owner != self.here else f"#{identifier}"
 
 
-def write_report(
-    runs: list[dict[str, Any]], out_dir: Path, *, title: str, companions: Companions | None = None
-) -> Path:
+def write_report(runs: Sequence[RunRecord], out_dir: Path, *, title: str, companions: Companions | None = None) -> Path:
     """Writes `report.html` in `out_dir` (made if missing) and returns its path. Same records, same bytes.
 
     Raises OSError when the folder cannot be written; an older report is then untouched, since the new one
@@ -103,7 +102,7 @@ def write_report(
     return path
 
 
-def write_pages(runs: list[dict[str, Any]], out_dir: Path, *, title: str, companions: Companions | None = None) -> Path:
+def write_pages(runs: Sequence[RunRecord], out_dir: Path, *, title: str, companions: Companions | None = None) -> Path:
     """Writes `report/index.html` with a page a run beside it, and returns the path of the index.
 
     Raises OSError as `write_report`; the folder of an older report is replaced only by a whole new one.
@@ -126,13 +125,13 @@ def write_pages(runs: list[dict[str, Any]], out_dir: Path, *, title: str, compan
     return folder / "index.html"
 
 
-def render(runs: list[dict[str, Any]], *, title: str, companions: Companions | None = None) -> str:
+def render(runs: Sequence[RunRecord], *, title: str, companions: Companions | None = None) -> str:
     """The one file as a string."""
     report = _Report(runs, title, companions or Companions())
     return report.page("report.html.j2", _Links({}), report.views, data=report.data)
 
 
-def render_pages(runs: list[dict[str, Any]], *, title: str, companions: Companions | None = None) -> dict[str, str]:
+def render_pages(runs: Sequence[RunRecord], *, title: str, companions: Companions | None = None) -> dict[str, str]:
     """The pages by file name, style and scripts among them."""
     report = _Report(runs, title, companions or Companions())
     names = _page_names(report.views, [section.id for section in report.sections])
@@ -154,12 +153,12 @@ def render_pages(runs: list[dict[str, Any]], *, title: str, companions: Companio
 class _Report:
     """What all pages of a report share."""
 
-    def __init__(self, runs: list[dict[str, Any]], title: str, companions: Companions) -> None:
+    def __init__(self, runs: Sequence[RunRecord], title: str, companions: Companions) -> None:
         audits = parse_audits(companions.audit)
-        self.views = tuple(run_view(index, parse_run(raw), audits) for index, raw in enumerate(runs))
-        self.data = json_report.runs_object(runs, parsed=[view.run for view in self.views])
+        self.views = tuple(run_view(index, run, audits) for index, run in enumerate(runs))
+        self.data = json_report.runs_object(runs)
         self.sections = research.sections(
-            [view.run for view in self.views],
+            runs,
             fidelity=companions.fidelity,
             necessity=companions.necessity,
             costs=companions.costs,
@@ -291,7 +290,7 @@ def _embedded_json(value: object) -> Markup:
     return Markup(text)
 
 
-def run_view(index: int, run: Run, audits: Audits) -> RunView:
+def run_view(index: int, run: RunRecord, audits: Audits) -> RunView:
     findings = tuple(finding_view(f"run-{index + 1}-{n + 1}", finding) for n, finding in enumerate(run.findings))
     return RunView(
         id=f"run-{index + 1}",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from powercut_reports import format as fmt
-from powercut_reports.model import ImageLine
+from powercut_reports.records.finding import ImageLine
 
 _ROW = 16  # bytes
 _MISSING = "··"
@@ -72,7 +72,7 @@ def _ranges(statuses: list[str], wanted: str, base: int) -> list[str]:
 
 
 def line_view(line: ImageLine) -> LineView:
-    columns = [_bytes(line.floor), _bytes(line.image), _bytes(line.visible)]
+    columns = [_bytes(line.floor), _bytes(line.bytes), _bytes(line.visible)]
     size = max(map(len, columns))
     floor, image, visible = ([*column, *[_MISSING] * (size - len(column))] for column in columns)
     statuses = [_status(*at) for at in zip(floor, image, visible, strict=True)]
@@ -96,8 +96,8 @@ def line_view(line: ImageLine) -> LineView:
 def nested_view(line: ImageLine) -> LineView:
     """The same, for a cut whose floor and visible content nobody kept: then the bytes stand alone."""
     view = line_view(line)
-    if view.rows or not line.image:
+    if view.rows or not line.bytes:
         return view
-    cells = _bytes(line.image)
+    cells = _bytes(line.bytes)
     contents = ((line.offset + at, " ".join(cells[at : at + _ROW])) for at in range(0, len(cells), _ROW))
     return LineView(line, (), 0, "as the cut left it", tuple(contents))

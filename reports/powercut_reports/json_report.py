@@ -26,32 +26,23 @@ are text such as "update(17)" and "lookup(17)"; the whole finding is in `file`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 from powercut_reports.bugs import Bug, bugs
-from powercut_reports.model import Cause, Finding, PerformanceBug, Run
-from powercut_reports.parse import parse_run
+from powercut_reports.records.finding import Cause, FindingRecord
+from powercut_reports.records.run import PerformanceBug, RunRecord
 from powercut_reports.story import summary_site
 
 _COPIED = ("target", "variant", "scenario", "model", "strategy", "seed", "events", "crash_points")
 _PROGRAM = ("command", "recover", "check", "dump", "tracer", "pools")
-_COUNTED = ("executions", "leaves")
+_COUNTED = ("crash_states", "executions", "leaves")
 _COVERAGE = ("kind", "covered", "total", "nested_complete", "reason")
-_BIG = ("covered", "total")
 
 
-def runs_object(runs: list[dict[str, Any]], *, parsed: Sequence[Run] = ()) -> dict[str, Any]:
-    """The object for `runs`, in their order. The values are JSON's own types; nothing of `runs` is shared.
-
-    `parsed`: the same runs, of a caller that has read them already.
-    """
-    read = list(parsed) or [parse_run(raw) for raw in runs]
-    found = bugs(finding for run in read for finding in run.findings)
-    return {
-        "runs": [_run(raw, run) for raw, run in zip(runs, read, strict=True)],
-        "bugs": [_bug(bug) for bug in found],
-    }
+def runs_object(runs: Sequence[RunRecord]) -> dict[str, Any]:
+    """The object for `runs`, in their order. The values are JSON's own types; nothing of `runs` is shared."""
+    found = bugs(finding for run in runs for finding in run.findings)
+    return {"runs": [_run(run) for run in runs], "bugs": [_bug(bug) for bug in found]}
 
 
 def _bug(bug: Bug) -> dict[str, Any]:
@@ -70,42 +61,38 @@ def _bug(bug: Bug) -> dict[str, Any]:
     }
 
 
-def _big(value: object) -> str | None:
-    return None if value is None else str(value)
-
-
-def _run(raw: dict[str, Any], run: Run) -> dict[str, Any]:
+def _run(run: RunRecord) -> dict[str, Any]:
+    raw = run.as_json()
     coverage = raw.get("coverage") or {}
     return {
         **{name: raw.get(name) for name in _COPIED},
         **({"program": {name: program.get(name) for name in _PROGRAM}} if (program := raw.get("program")) else {}),
-        **{name: dict(raw[name]) for name in ("since", "smoke") if isinstance(raw.get(name), dict)},
-        "crash_states": _big(raw.get("crash_states")),
+        **{name: raw[name] for name in ("since", "smoke") if raw.get(name)},
         **{name: raw.get(name) for name in _COUNTED},
         "verdict": run.verdict,
-        "coverage": {name: _big(coverage.get(name)) if name in _BIG else coverage.get(name) for name in _COVERAGE},
-        "assumptions": list(run.assumptions),
-        "not_checked": dict(raw.get("not_checked") or {}),
+        "coverage": {name: coverage.get(name) for name in _COVERAGE},
+        "assumptions": run.assumptions,
+        "not_checked": raw.get("not_checked") or {},
         "seconds": run.seconds,
         "findings": [_finding(finding) for finding in run.findings],
         "performance_bugs": [_performance_bug(row) for row in run.performance_bugs],
-        "claims": [{name: value if value != "" else None for name, value in asdict(row).items()} for row in run.claims],
+        "claims": [row.as_json() for row in run.claims],
     }
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def _finding(finding: FindingRecord) -> dict[str, Any]:
     return {
         "fingerprint": finding.fingerprint,
         "invariant": finding.invariant,
         "operation": str(finding.operation),
-        "query": finding.query,
+        "query": str(finding.query),
         "store_site": finding.store_site or summary_site(finding) or None,
         "lost_site": finding.lost_site or None,
         "message": finding.message,
         "file": finding.file or None,
         **({"cause": _cause(finding.cause)} if finding.cause else {}),
         **({"baseline": finding.baseline} if finding.baseline else {}),
-        **({"suppressed": asdict(finding.suppressed)} if finding.suppressed else {}),
+        **({"suppressed": finding.suppressed.as_json()} if finding.suppressed else {}),
     }
 
 
@@ -125,7 +112,7 @@ def _performance_bug(row: PerformanceBug) -> dict[str, Any]:
     return {
         "kind": row.kind,
         "count": row.count,
-        "site": row.site or None,
+        "site": row.place or None,
         "offset": row.offset,
         "first_event": row.first_event,
         "message": row.message,

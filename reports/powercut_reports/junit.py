@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Any
 from xml.etree import ElementTree as Xml
 
 from powercut_reports import ci, text
@@ -17,21 +16,21 @@ from powercut_reports import format as fmt
 from powercut_reports.bugs import bugs, counted
 from powercut_reports.ci import Results
 from powercut_reports.format import printable
-from powercut_reports.model import Run
+from powercut_reports.records.run import RunRecord
 
 # A case with more bugs names the others in one line each: viewers load all of a failure's text at once.
 _REPORTS_SHOWN = 20
 
 
-def render(runs: Sequence[dict[str, Any]], *, fail_on: frozenset[str] = frozenset(), errors: Sequence[str] = ()) -> str:
+def render(runs: Sequence[RunRecord], *, fail_on: frozenset[str] = frozenset(), errors: Sequence[str] = ()) -> str:
     """The file's text. `errors` are of requests that came to no run: each is a case of its own."""
     results = ci.results(runs, fail_on=fail_on, errors=errors)
     root = Xml.Element("testsuites", name="powercut")
-    pairs = sorted(zip(results.runs, results.raw, strict=True), key=lambda pair: _classname(pair[0]))
+    pairs = sorted(zip(results.runs, results.whole, strict=True), key=lambda pair: _classname(pair[0]))
     for name, members in groupby(pairs, key=lambda pair: _classname(pair[0])):
         suite = Xml.SubElement(root, "testsuite", name=name)
-        for run, raw in members:
-            _case(suite, run, raw, results)
+        for run, whole in members:
+            _case(suite, run, whole, results)
     if errors:
         suite = Xml.SubElement(root, "testsuite", name="powercut")
         for number, message in enumerate(errors, 1):
@@ -44,7 +43,7 @@ def render(runs: Sequence[dict[str, Any]], *, fail_on: frozenset[str] = frozense
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{Xml.tostring(root, encoding="unicode")}\n'
 
 
-def _classname(run: Run) -> str:
+def _classname(run: RunRecord) -> str:
     return printable(":".join(part for part in (run.name, run.model) if part)) or "unknown"
 
 
@@ -59,21 +58,21 @@ def _count(element: Xml.Element, within: Xml.Element) -> None:
     element.set("time", f"{seconds:.3f}")
 
 
-def _case(suite: Xml.Element, run: Run, raw: dict[str, Any], results: Results) -> None:
+def _case(suite: Xml.Element, run: RunRecord, whole: RunRecord, results: Results) -> None:
     name, seconds = printable(run.scenario) or "unknown", f"{run.seconds or 0:.3f}"
     case = Xml.SubElement(suite, "testcase", classname=_classname(run), name=name, time=seconds)
     outcome = ci.outcome(run, results)
     if outcome == ci.FINDINGS:
         names = [f.invariant for f in run.findings] + [h.kind for h in run.performance_bugs if ci.counts(h, results)]
         failure = Xml.SubElement(case, "failure", type=printable(names[0]), message=_message(run, names))
-        failure.text = _reports(run, raw, results)
+        failure.text = _reports(run, results)
     elif outcome == ci.INCOMPLETE:
         kind = "unknown" if run.verdict == "unknown" or run.error else "incomplete"
         Xml.SubElement(case, "error", type=kind, message=ci.verdict_words(run)).text = ci.verdict_words(run)
-    Xml.SubElement(case, "system-out").text = text.render_run(raw, color=False)
+    Xml.SubElement(case, "system-out").text = text.render_run(whole, color=False)
 
 
-def _message(run: Run, names: list[str]) -> str:
+def _message(run: RunRecord, names: list[str]) -> str:
     if len(names) == 1 and run.findings:
         return printable(f"{names[0]}: {run.findings[0].message}")
     kinds = ", ".join(f"{count} {name}" for name, count in Counter(names).items())
@@ -81,16 +80,15 @@ def _message(run: Run, names: list[str]) -> str:
     return printable(f"{found}: {kinds}")
 
 
-def _reports(run: Run, raw: dict[str, Any], results: Results) -> str:
+def _reports(run: RunRecord, results: Results) -> str:
     """The text report of each bug."""
-    owner = {name: raw.get(name) for name in ("target", "variant", "scenario")}
-    shown = text.render_bugs([{**finding, **owner} for finding in ci.counted(raw)], color=False)
+    shown = text.render_bugs(run.findings, color=False)
     rest = [
         f"{printable(bug.told.invariant)}  {printable(bug.told.file or bug.told.reproduce)}"
         for bug in bugs(run.findings)[_REPORTS_SHOWN:]
     ]
     del shown[_REPORTS_SHOWN:]
     rows = [
-        printable(f"{row.kind}  {row.site}  {row.message}") for row in run.performance_bugs if ci.counts(row, results)
+        printable(f"{row.kind}  {row.place}  {row.message}") for row in run.performance_bugs if ci.counts(row, results)
     ]
     return "\n\n".join([*shown, *("\n".join(part) for part in (rest, rows) if part)])

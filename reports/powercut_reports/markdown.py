@@ -9,14 +9,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from powercut_reports import ci, story
 from powercut_reports import format as fmt
 from powercut_reports.bugs import Bug, bugs, counted, symptom_words
 from powercut_reports.ci import Results
 from powercut_reports.format import printable
-from powercut_reports.model import Run
+from powercut_reports.records.run import RunRecord
 
 #: Bytes; below GitHub's limit, with room for what a workflow adds.
 LIMIT = 1_000_000
@@ -28,7 +27,7 @@ _ORDER = (ci.FINDINGS, ci.INCOMPLETE, ci.CLEAN)
 
 
 def render(
-    runs: Sequence[dict[str, Any]],
+    runs: Sequence[RunRecord],
     *,
     fail_on: frozenset[str] = frozenset(),
     errors: Sequence[str] = (),
@@ -96,22 +95,22 @@ def _verdict(results: Results) -> str:
 def _around(results: Results) -> list[str]:
     """How much was taken from a cache, and that a planted bug was found on the same way."""
     said = []
-    known = [raw["since"] for raw in results.raw if isinstance(raw.get("since"), dict)]
+    known = [run.since for run in results.runs if run.since]
     if known:
-        cached = sum(since.get("cached") is True for since in known)
-        said.append(f"{fmt.grouped(cached)} unchanged since {_code(str(known[0].get('revision')))}, from the cache.")
-    if any(isinstance(raw.get("canary"), dict) and raw["canary"].get("found") is True for raw in results.raw):
+        cached = sum(since.cached for since in known)
+        said.append(f"{fmt.grouped(cached)} unchanged since {_code(known[0].revision)}, from the cache.")
+    if any(run.canary and run.canary.found for run in results.runs):
         said.append("The planted bug (canary) was found again.")
     return said
 
 
-def _row(run: Run) -> str:
-    coverage = story.coverage_sentence(run.coverage) + (f". {run.error}" if run.error else "")
+def _row(run: RunRecord) -> str:
+    coverage = story.coverage_sentence(run) + (f". {run.error}" if run.error else "")
     cells = (run.name, run.scenario, run.model, run.verdict, coverage, fmt.grouped(len(run.findings)))
     return "| " + " | ".join(_plain(cell) for cell in cells) + " |\n"
 
 
-def _bug(bug: Bug, runs: Mapping[int, Run]) -> str:
+def _bug(bug: Bug, runs: Mapping[int, RunRecord]) -> str:
     """The finding that stands for it, and the others in a line each."""
     finding, run = bug.told, runs[id(bug.told)]
     place = story.summary_site(finding)
@@ -144,7 +143,7 @@ def _performance_bugs(results: Results) -> Iterable[str]:
     times = Counter[tuple[bool, str, str, str]]()
     for run in results.runs:
         for row in run.performance_bugs:
-            times[(not ci.counts(row, results), row.kind, row.site, row.message)] += max(row.count, 1)
+            times[(not ci.counts(row, results), row.kind, row.place, row.message)] += max(row.count, 1)
     for (_, kind, site, message), count in sorted(times.items()):
         yield f"| {_plain(kind)} | {fmt.grouped(count)} | {_plain(site)} | {_plain(message)} |\n"
 

@@ -14,7 +14,7 @@ from powercut_reports import story
 from powercut_reports.audit import Audit, Audits
 from powercut_reports.bugs import bugs, counted
 from powercut_reports.finding_view import FindingView
-from powercut_reports.model import Run
+from powercut_reports.records.run import RunRecord
 
 _MOST_COLUMNS, _MOST_LABELLED = 40, 40
 
@@ -22,7 +22,7 @@ _MOST_COLUMNS, _MOST_LABELLED = 40, 40
 @dataclass(frozen=True)
 class RunView:
     id: str
-    run: Run
+    run: RunRecord
     scenario: str  # without the target's prefix
     findings: tuple[FindingView, ...]
     not_checked: tuple[str, ...]
@@ -99,7 +99,7 @@ class Filter:
     values: tuple[str, ...]
 
 
-def short_scenario(run: Run) -> str:
+def short_scenario(run: RunRecord) -> str:
     prefix = f"{run.target}_"
     rest = run.scenario.removeprefix(prefix)
     return rest or run.scenario
@@ -147,7 +147,7 @@ def common(views: Sequence[RunView], audits: Audits) -> Common:
     )
 
 
-def _shared(lists: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+def _shared(lists: Sequence[Sequence[str]]) -> tuple[str, ...]:
     return tuple(text for text in lists[0] if all(text in others for others in lists))
 
 

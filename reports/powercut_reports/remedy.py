@@ -13,8 +13,8 @@ from powercut_reports import format as fmt
 from powercut_reports import story
 from powercut_reports.drawing import DrawingView, drawing_view
 from powercut_reports.film import Film, film, snippet
-from powercut_reports.model import Cause, Finding, Fix, Minimal, MinimalOperation, Place, Recheck, SourceLine
-from powercut_reports.parse import own_frame
+from powercut_reports.records.finding import Cause, FindingRecord, Fix, Minimal, MinimalOperation, Place, Recheck
+from powercut_reports.records.places import SourceLine, own_frame
 
 _ROLES = {
     "store": "store",
@@ -76,7 +76,7 @@ class MinimalView:
     drawing: DrawingView | None
 
 
-def cause_view(finding: Finding) -> CauseView | None:
+def cause_view(finding: FindingRecord) -> CauseView | None:
     cause = finding.cause
     if cause is None:
         return None
@@ -98,7 +98,7 @@ def cause_view(finding: Finding) -> CauseView | None:
     )
 
 
-def _place(label: str, place: Place | None, finding: Finding) -> PlaceView | None:
+def _place(label: str, place: Place | None, finding: FindingRecord) -> PlaceView | None:
     if place is None:
         return None
     parts = []
@@ -109,14 +109,18 @@ def _place(label: str, place: Place | None, finding: Finding) -> PlaceView | Non
     return PlaceView(label, _ROLES.get(place.role, place.role), place, ", ".join(parts), _source(finding, place))
 
 
-def _source(finding: Finding, place: Place) -> tuple[SourceLine, ...]:
-    frame = own_frame(place.frames, place.site)
+def _source(finding: FindingRecord, place: Place) -> tuple[SourceLine, ...]:
+    frame = own_frame(place.stack, place.site)
     if frame and frame.source:
-        return frame.source
+        return tuple(frame.source)
     if found := snippet(finding, place.site):
         return found
     number = place.site.rpartition(":")[2]
-    return (SourceLine(int(number), place.source, True),) if place.source and number.isdecimal() else ()
+    return (
+        (SourceLine(line=int(number), text=place.source.strip(), focus=True),)
+        if place.source and number.isdecimal()
+        else ()
+    )
 
 
 _ADDED = {
@@ -126,7 +130,7 @@ _ADDED = {
 }
 
 
-def _patch(finding: Finding, fix: Fix) -> tuple[FixLine, ...]:
+def _patch(finding: FindingRecord, fix: Fix) -> tuple[FixLine, ...]:
     """What the fix adds behind its line, as source code; empty for a fix that moves a store."""
     added = _ADDED.get(fix.kind, ())
     first = finding.cause.first if finding.cause else None
@@ -174,7 +178,7 @@ def cause_sentences(cause: Cause) -> str:
     return " ".join(part for part in (cause.sentence, fix) if part)
 
 
-def minimal_view(finding: Finding) -> MinimalView | None:
+def minimal_view(finding: FindingRecord) -> MinimalView | None:
     minimal = finding.minimal
     if minimal is None:
         return None
@@ -194,14 +198,14 @@ def minimal_view(finding: Finding) -> MinimalView | None:
             (name, kept.get(name, "default"), old if (old := before.get(name, "default")) != kept.get(name) else "")
             for name in names
         ),
-        cut=story.cut_sentence(minimal.crash),
+        cut=story.cut_sentence(minimal.crash_point),
         film=film(minimal.finding) if minimal.finding else None,
         drawing=drawing_view(minimal.finding.drawing, lost_bytes(minimal.finding)) if minimal.finding else None,
         save=f"{finding.reproduce} --save-scenario FILE.toml" if finding.reproduce and minimal.scenario else "",
     )
 
 
-def lost_bytes(finding: Finding) -> list[tuple[int, int]]:
+def lost_bytes(finding: FindingRecord) -> list[tuple[int, int]]:
     """What the power cut took: of the stores that recovery or the query missed, else of all."""
     stores = [store for store in finding.stores if store.fate in ("lost", "torn")]
     stores = [store for store in stores if store.decisive] or stores
@@ -220,7 +224,7 @@ def _shrunk(minimal: Minimal) -> list[str]:
 
 def minimal_words(minimal: Minimal) -> str:
     """ "4 operations of 57: insert(1), insert(2), update(1)", for one line of text."""
-    shown = [operation.text for operation in minimal.operations[:8]]
+    shown = [str(operation) for operation in minimal.operations[:8]]
     more = ["…"] if len(minimal.operations) > len(shown) else []
     of = f" of {fmt.grouped(minimal.operations_before)}" if minimal.operations_before is not None else ""
     return f"{fmt.plural(len(minimal.operations), 'operation')}{of}: {', '.join(shown + more)}"

@@ -9,8 +9,8 @@ from typing import Any
 from powercut_reports.claims import claims_view
 from powercut_reports.costs import costs_view
 from powercut_reports.fidelity import fidelity_view
-from powercut_reports.model import Run
 from powercut_reports.necessity import necessity_view
+from powercut_reports.records.run import RunRecord
 from powercut_reports.states import states_view
 
 
@@ -26,7 +26,7 @@ class Section:
 
 
 def sections(
-    runs: Sequence[Run],
+    runs: Sequence[RunRecord],
     *,
     fidelity: Mapping[str, Any] | None,
     necessity: Sequence[Mapping[str, Any]],

@@ -28,8 +28,9 @@ from powercut_reports import format as fmt
 from powercut_reports.bugs import Bug, bugs
 from powercut_reports.ci import Accepted, Place, Results, Rule
 from powercut_reports.format import printable
-from powercut_reports.model import Finding, PerformanceBug, Run, TimelineEvent, TimelineLine
-from powercut_reports.parse import own_frame
+from powercut_reports.records.finding import FindingRecord, TimelineEvent, TimelineLine
+from powercut_reports.records.places import own_frame
+from powercut_reports.records.run import PerformanceBug, RunRecord
 
 Json = dict[str, Any]
 
@@ -43,7 +44,7 @@ _FLOW_STEPS, _RELATED = 24, 12
 _LINE_BYTES = 64
 
 
-def render(runs: Sequence[dict[str, Any]], *, fail_on: frozenset[str] = frozenset(), errors: Sequence[str] = ()) -> str:
+def render(runs: Sequence[RunRecord], *, fail_on: frozenset[str] = frozenset(), errors: Sequence[str] = ()) -> str:
     """The file's text. `errors` are of requests that came to no run: each is a failed invocation."""
     # Without indentation: a thousand findings are written in C and stay small.
     return json.dumps(log(ci.results(runs, fail_on=fail_on, errors=errors))) + "\n"
@@ -74,7 +75,7 @@ def log(results: Results) -> Json:
             {"ruleId": item["ruleId"], "ruleIndex": index[item["ruleId"]], **item, "provenance": _provenance(number)}
             for item in members
         ]
-    invocations = [_invocation(run, raw) for run, raw in zip(results.runs, results.raw, strict=True)]
+    invocations = [_invocation(run) for run in results.runs]
     invocations += [_failed(message) for message in results.errors]
     about = {"name": "powercut", "version": __version__, "informationUri": INFORMATION}
     driver = {**about, "rules": [_rule(rule, results) for rule in rules.values()]}
@@ -115,26 +116,25 @@ def _provenance(number: int) -> Json:
     return {"invocationIndex": number}
 
 
-def _properties(run: Run) -> Json:
+def _properties(run: RunRecord) -> Json:
     return {
         "target": run.name,
         "scenario": run.scenario,
         "model": run.model,
         "verdict": run.verdict,
-        "cached": any(note.startswith("cached") for note in run.coverage.notes),
-        "coverage": story.coverage_sentence(run.coverage),
+        "cached": any(note.startswith("cached") for note in run.origin),
+        "coverage": story.coverage_sentence(run),
     }
 
 
-def _invocation(run: Run, raw: Json) -> Json:
+def _invocation(run: RunRecord) -> Json:
     unknown = run.verdict == "unknown" or bool(run.error)
     told = []
     if unknown or run.coverage.kind != "complete":
         message = f"{ci.subject(run)}: {ci.verdict_words(run)}"
         told = [{"level": "error" if unknown else "warning", "message": _text(message)}]
-    command = raw.get("command")
     return {
-        **({"commandLine": printable(command)} if isinstance(command, str) and command else {}),
+        **({"commandLine": printable(run.command)} if run.command else {}),
         "executionSuccessful": not unknown,
         "toolExecutionNotifications": told,
         "properties": _properties(run),
@@ -162,7 +162,7 @@ def _physical(place: Place | None) -> Json:
     return {"physicalLocation": {"artifactLocation": _uri(place.file), **region}}
 
 
-def _location(place: Place | None, run: Run, site: str = "") -> Json:
+def _location(place: Place | None, run: RunRecord, site: str = "") -> Json:
     """`site` is of code without line numbers: "queue+0x12ab"."""
     named = {"fullyQualifiedName": printable(f"{run.name}/{run.scenario}")}
     module, plus, address = site.rpartition("+0x")
@@ -172,7 +172,7 @@ def _location(place: Place | None, run: Run, site: str = "") -> Json:
     return _physical(place) or {"logicalLocations": [named]}
 
 
-def _bug(bug: Bug, run: Run) -> Json:
+def _bug(bug: Bug, run: RunRecord) -> Json:
     """The finding that stands for the bug, and what else it shows in."""
     result = _finding(bug.told, run)
     if bug.others:
@@ -186,7 +186,7 @@ def _bug(bug: Bug, run: Run) -> Json:
     return result
 
 
-def _finding(finding: Finding, run: Run) -> Json:
+def _finding(finding: FindingRecord, run: RunRecord) -> Json:
     message = [part for part in (story.headline(finding), story.story(finding), ci.remedy(finding)) if part]
     if finding.reproduce:
         message.append(f"Reproduce: {finding.reproduce}")
@@ -202,28 +202,28 @@ def _finding(finding: Finding, run: Run) -> Json:
     }
 
 
-def _accepted(item: Accepted, run: Run) -> Json:
+def _accepted(item: Accepted, run: RunRecord) -> Json:
     """With the suppression that keeps a viewer from raising an alert."""
     state = {"baselineState": "unchanged"} if item.known else {}
     held = {"kind": "external", "status": "accepted", "justification": printable(item.reason)}
     return {**_finding(item.finding, run), **state, "suppressions": [held]}
 
 
-def _performance_bug(row: PerformanceBug, run: Run, results: Results) -> Json:
+def _performance_bug(row: PerformanceBug, run: RunRecord, results: Results) -> Json:
     # By source line: two runs of one target that meet the same flush tell of the same thing.
-    name = sha256("\0".join((run.name, row.kind, row.site)).encode("utf-8", "replace")).hexdigest()[:12]
+    name = sha256("\0".join((run.name, row.kind, row.place)).encode("utf-8", "replace")).hexdigest()[:12]
     return {
         "ruleId": row.kind,
         "level": "error" if ci.counts(row, results) else "warning",
         "message": _text(f"{row.message} ({fmt.plural(row.count, 'time')} in {ci.subject(run)})"),
-        "locations": [_location(ci.place(row.site), run)],
+        "locations": [_location(ci.place(row.place), run)],
         "partialFingerprints": {FINGERPRINT: name},
         "occurrenceCount": max(row.count, 1),
         "properties": _properties(run),
     }
 
 
-def _related(finding: Finding) -> list[Json]:
+def _related(finding: FindingRecord) -> list[Json]:
     """Where the stores are that the finding is about."""
     groups = story.involved(finding)
     placed = [(group, found) for group in groups if (found := ci.place(group.site))]
@@ -233,7 +233,7 @@ def _related(finding: Finding) -> list[Json]:
     ]
 
 
-def _flow(finding: Finding) -> Json:
+def _flow(finding: FindingRecord) -> Json:
     """From the first store to the cut, and to where recovery died of it."""
     steps = _steps(finding)
     shown = steps[-_FLOW_STEPS:]
@@ -241,15 +241,15 @@ def _flow(finding: Finding) -> Json:
     fates = {store.event: store.fate for store in finding.stores}
     locations: list[Json] = [
         {
-            "location": {"message": _text(_words(event, line, fates)), **_physical(ci.place(event.site))},
+            "location": {"message": _text(_words(event, line, fates)), **_physical(ci.place(event.place))},
             "kinds": [event.kind],
             "state": {fmt.offset(line.offset): _text(event.state)},
             "importance": "essential" if event.event in decisive else "important",
         }
         for event, line in shown
     ]
-    last = next((found for event, _ in reversed(shown) if (found := ci.place(event.site))), None)
-    cut = ", ".join(part for part in (story.cut_sentence(finding.crash), story.nested_sentence(finding.crash)) if part)
+    last = next((found for event, _ in reversed(shown) if (found := ci.place(event.place))), None)
+    cut = ", ".join(part for part in (story.cut_sentence(finding.crash_point), story.nested_sentence(finding)) if part)
     locations.append(
         {
             "location": {
@@ -260,7 +260,7 @@ def _flow(finding: Finding) -> Json:
             "importance": "essential",
         }
     )
-    fault = own_frame(finding.fault.frames) if finding.fault else None
+    fault = own_frame(finding.fault.stack) if finding.fault else None
     if fault:
         locations.append(
             {
@@ -276,10 +276,12 @@ def _flow(finding: Finding) -> Json:
     return {"threadFlows": [{**before, "locations": locations}]}
 
 
-def _steps(finding: Finding) -> list[tuple[TimelineEvent, TimelineLine]]:
+def _steps(finding: FindingRecord) -> list[tuple[TimelineEvent, TimelineLine]]:
     """Events of the lines with decisive stores, in the order of the trace; a fence of several lines is one."""
     decisive = {store.offset // _LINE_BYTES for store in finding.stores if store.decisive}
-    lines = [line for line in finding.timeline if line.offset // _LINE_BYTES in decisive] or list(finding.timeline)
+    lines = [line for line in finding.timeline.lines if line.offset // _LINE_BYTES in decisive] or list(
+        finding.timeline.lines
+    )
     steps: dict[tuple[int, str], tuple[TimelineEvent, TimelineLine]] = {}
     for line in lines:
         for event in line.events:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from powercut_reports import format as fmt
 from powercut_reports.charts import VERDICT_COLORS, Chart, draw
-from powercut_reports.model import Run
+from powercut_reports.records.run import RunRecord
 
 #: Fewer runs than this are better read as they stand.
 _FEWEST = 4
@@ -45,17 +45,17 @@ def log10(digits: str | None) -> float | None:
     return math.log10(int(text[:15])) + max(0, len(text) - 15)
 
 
-def states_view(runs: Sequence[Run]) -> StatesView | None:
+def states_view(runs: Sequence[RunRecord]) -> StatesView | None:
     counted = [run for run in runs if log10(run.crash_states) is not None and run.executions and run.crash_points]
     if len(counted) < _FEWEST:
         return None
-    groups: dict[tuple[str, str], list[Run]] = {}
+    groups: dict[tuple[str, str], list[RunRecord]] = {}
     for run in counted:
         groups.setdefault((run.name, run.model), []).append(run)
     return StatesView(tuple(_row(*key, group) for key, group in groups.items()), _charts(counted), len(counted))
 
 
-def _row(name: str, model: str, runs: list[Run]) -> StatesRow:
+def _row(name: str, model: str, runs: list[RunRecord]) -> StatesRow:
     largest = max(runs, key=lambda run: log10(run.crash_states) or 0)
     executions = sum(run.executions or 0 for run in runs)
     # The largest run alone decides the power of the sum.
@@ -72,7 +72,7 @@ def _row(name: str, model: str, runs: list[Run]) -> StatesRow:
     )
 
 
-def _charts(runs: Sequence[Run]) -> tuple[Chart, ...]:
+def _charts(runs: Sequence[RunRecord]) -> tuple[Chart, ...]:
     import altair as alt
 
     # Most runs have thousands of states, some have 10^100: the root of the power shows both.

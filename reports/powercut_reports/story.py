@@ -11,8 +11,10 @@ from itertools import groupby
 from string import ascii_uppercase
 
 from powercut_reports import format as fmt
-from powercut_reports.model import Cause, Claim, Coverage, CrashPoint, Fault, Finding, NotChecked, Program, Run, Store
-from powercut_reports.parse import own_frame
+from powercut_reports.records.finding import Cause, Coverage, CrashPoint, Fault, FindingRecord, Store
+from powercut_reports.records.places import own_frame
+from powercut_reports.records.program import Program
+from powercut_reports.records.run import Claim, NotChecked, RunRecord
 
 #: What was lost is what a finding is about, so it comes first.
 _FATES = ("lost", "torn", "persisted")
@@ -36,12 +38,12 @@ class Involved:
 
     @property
     def site(self) -> str:
-        return self.first.site
+        return self.first.place
 
     @property
     def what(self) -> str:
         """The source line, or the bytes when the source is not at hand."""
-        frame = own_frame(self.first.frames, self.site)
+        frame = own_frame(self.first.stack, self.site)
         focus = next((line.text.strip() for line in frame.source if line.focus), "") if frame else ""
         return focus or self.extent
 
@@ -58,7 +60,7 @@ def _labels() -> Iterator[str]:
         yield from (prefix + letter for letter in ascii_uppercase)
 
 
-def involved(finding: Finding) -> tuple[Involved, ...]:
+def involved(finding: FindingRecord) -> tuple[Involved, ...]:
     """Stores grouped by source line and fate: decisive ones first, those lost before those that persisted.
 
     Where the cause is known, A and B are its stores: B what must be durable before A.
@@ -66,8 +68,8 @@ def involved(finding: Finding) -> tuple[Involved, ...]:
 
     def rank(store: Store) -> tuple[bool, int, bool, str]:
         fate = _FATES.index(store.fate) if store.fate in _FATES else len(_FATES)
-        named = store.site in (finding.store_site, finding.lost_site)
-        return (not store.decisive, fate, not named, store.site)
+        named = store.place in (finding.store_site, finding.lost_site)
+        return (not store.decisive, fate, not named, store.place)
 
     ranked = groupby(sorted(finding.stores, key=lambda s: (*rank(s), s.event)), key=rank)
     groups = [(not key[0], tuple(members)) for key, members in ranked]
@@ -88,7 +90,7 @@ def _named_by(cause: Cause, groups: Sequence[tuple[Store, ...]]) -> dict[int, st
     """Which groups are A and B of the cause; decisive groups come first, so an index is one of all groups."""
     named: dict[int, str] = {}
     for letter, place, fates in (("B", cause.first, ("lost", "torn")), ("A", cause.second, ("persisted",))):
-        fits = [i for i, stores in enumerate(groups) if place and place.site and stores[0].site == place.site]
+        fits = [i for i, stores in enumerate(groups) if place and place.site and stores[0].place == place.site]
         best = [i for i in fits if groups[i][0].fate in fates] or fits
         if left := [i for i in best if i not in named]:
             named[left[0]] = letter
@@ -118,19 +120,20 @@ def cut_sentence(crash: CrashPoint) -> str:
     return ", ".join(parts) + point
 
 
-def without_cut(finding: Finding) -> str:
+def without_cut(finding: FindingRecord) -> str:
     """That a finding takes no power cut, and where it shows; empty for one that does."""
     if finding.needs_power_cut:
         return ""
-    where = f"after {finding.operation}" if str(finding.operation) else cut_sentence(finding.crash)
+    where = f"after {finding.operation}" if str(finding.operation) else cut_sentence(finding.crash_point)
     return f"none needed: {where}, with every store durable"
 
 
-def nested_sentence(crash: CrashPoint) -> str:
+def nested_sentence(finding: FindingRecord) -> str:
     """When it was cut again inside recovery; empty when it was not."""
+    crash = finding.crash_point
     if crash.depth < 1:
         return ""
-    if crash.after_return:
+    if finding.after_return:
         return "then again right after recovery"
     stores = f", after {fmt.plural(crash.nested_event, 'store')} of it" if crash.nested_event is not None else ""
     return f"then again inside recovery{stores}"
@@ -141,9 +144,9 @@ def fault_address(fault: Fault) -> str:
     return f" at address {fault.address}" if fault.signal and fault.address else ""
 
 
-def answer_sentence(finding: Finding) -> str:
+def answer_sentence(finding: FindingRecord) -> str:
     """What recovery or the query did wrong."""
-    asked = finding.query
+    asked = str(finding.query)
     if finding.fault:
         doing = asked if asked and asked != "recovery" else "recovery"
         did = finding.found or f"ended with {finding.fault.signal or 'a fault'}"
@@ -158,15 +161,15 @@ def answer_sentence(finding: Finding) -> str:
     return f"{asked} then {found}{legal}"
 
 
-def story(finding: Finding) -> str:
+def story(finding: FindingRecord) -> str:
     """The finding in one sentence."""
     if not finding.needs_power_cut:
         after = f"After {finding.operation}" if str(finding.operation) else "In this run"
         return f"{after}, with every store durable and no power cut, {answer_sentence(finding)}."
     when = "During" if finding.operation.in_flight else "After"
     during = f"{when} {finding.operation}" if str(finding.operation) else "During this run"
-    cut = f"{during} the power was cut {cut_sentence(finding.crash)}"
-    nested = nested_sentence(finding.crash)
+    cut = f"{during} the power was cut {cut_sentence(finding.crash_point)}"
+    nested = nested_sentence(finding)
     groups = [group for group in involved(finding) if group.label] or list(involved(finding))
     fates = []
     for fate, words in (("persisted", "had persisted"), ("torn", "had persisted in part"), ("lost", "lost")):
@@ -194,11 +197,11 @@ def _why(cause: Cause) -> str:
     return f"nothing makes {first} durable before that at {second}"
 
 
-def headline(finding: Finding) -> str:
+def headline(finding: FindingRecord) -> str:
     return finding.message or f"{finding.invariant} is violated."
 
 
-def summary_site(finding: Finding) -> str:
+def summary_site(finding: FindingRecord) -> str:
     """The source line that names the finding in one-line summaries: of the store that was lost, where one was.
 
     Where no store is to blame it is where recovery died, else the last store of the operation, else the newest one that
@@ -207,13 +210,14 @@ def summary_site(finding: Finding) -> str:
     if finding.lost_site or finding.store_site:
         return finding.lost_site or finding.store_site
     decisive = next((group.site for group in involved(finding) if group.label and group.site), "")
-    frame = own_frame(finding.fault.frames) if finding.fault else None
+    frame = own_frame(finding.fault.stack) if finding.fault else None
     newest = max(finding.stores, key=lambda store: store.event, default=None)
-    last = finding.last_site or finding.last_function or (newest.site if newest else "")
+    before = finding.last_store
+    last = (before.site or before.function if before else "") or (newest.place if newest else "")
     return decisive or (frame.site if frame else "") or last
 
 
-def standing(finding: Finding) -> str:
+def standing(finding: FindingRecord) -> str:
     """How a project's baseline and suppressions see the finding, such as "known"; empty without either."""
     held = finding.suppressed
     words = [finding.baseline] if finding.baseline else []
@@ -230,8 +234,9 @@ def coverage_words(coverage: Coverage) -> str:
     return coverage.kind
 
 
-def coverage_sentence(coverage: Coverage) -> str:
-    """The coverage exactly, and to which depth of nested crashes it holds."""
+def coverage_sentence(run: RunRecord) -> str:
+    """The coverage exactly, to which depth of nested crashes it holds, and where the result comes from."""
+    coverage = run.coverage
     total = fmt.count_in_a_sentence(coverage.total)
     if coverage.kind == "complete":
         words = f"complete: all {total} crash states" if coverage.total else "complete"
@@ -247,10 +252,10 @@ def coverage_sentence(coverage: Coverage) -> str:
     elif nested is not None:
         words += f"; cuts inside recovery complete to depth {nested}" if nested else "; no cuts inside recovery"
     words += f" ({coverage.reason})" if coverage.reason else ""
-    return "; ".join((words, *coverage.notes))
+    return "; ".join((words, *run.origin))
 
 
-def verdict_sentence(run: Run) -> str:
+def verdict_sentence(run: RunRecord) -> str:
     """What the verdict does and does not claim."""
     if run.verdict == "inconsistent":
         return f"{fmt.plural(len(run.findings), 'way')} found in which a power cut loses or corrupts data."
@@ -266,15 +271,15 @@ def program_rows(program: Program) -> tuple[tuple[str, str], ...]:
     pools = "; ".join(
         pool.path + (f" ({fmt.plural(pool.size, 'byte')})" if pool.size is not None else "") for pool in program.pools
     )
-    recorded = f"{program.command} (with {program.tracer}, {program.ended})" if program.command else ""
+    recorded = f"{program.shown('command')} (with {program.tracer}, {program.ended})" if program.command else ""
     rows = (
         ("Recorded", recorded),
-        ("Driver", program.ops),
-        ("Recovery", program.recover),
-        ("Checker", program.check),
-        ("Dump", program.dump),
+        ("Driver", program.shown("ops")),
+        ("Recovery", program.shown("recover")),
+        ("Checker", program.shown("check")),
+        ("Dump", program.shown("dump")),
         ("Pools", pools),
-        ("Folder", program.folder),
+        ("Folder", program.cwd),
     )
     return tuple(row for row in rows if row[1])
 
@@ -292,8 +297,7 @@ def not_checked(missed: NotChecked) -> tuple[str, ...]:
     if missed.lines_never_read:
         rows.append(f"{fmt.plural(missed.lines_never_read, 'persistent line')} never read by recovery or a query")
     if missed.flush_sites_never_reached:
-        sites = f": {', '.join(missed.flush_sites)}" if missed.flush_sites else ""
-        rows.append(f"{fmt.plural(missed.flush_sites_never_reached, 'flush site')} never reached{sites}")
+        rows.append(f"{fmt.plural(missed.flush_sites_never_reached, 'flush site')} never reached")
     if missed.uninstrumented_calls:
         count = fmt.plural(len(missed.uninstrumented_calls), "uninstrumented function")
         rows.append(f"{count} called: {', '.join(missed.uninstrumented_calls)}")

@@ -14,15 +14,15 @@ The last line is for tools: one finding, one line, no padding. Everything foreig
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from powercut_reports import format as fmt
 from powercut_reports import story
 from powercut_reports.bugs import bugs, counted, symptom_words
 from powercut_reports.format import printable
-from powercut_reports.model import Finding, Run
-from powercut_reports.parse import own_frame, parse_finding, parse_run
+from powercut_reports.records.finding import FindingRecord
+from powercut_reports.records.places import own_frame
+from powercut_reports.records.run import RunRecord
 from powercut_reports.remedy import cause_sentences, minimal_words, recheck_words
 
 _STORES_SHOWN = 6
@@ -43,30 +43,30 @@ class Painter:
         return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if self._color and style in _STYLES else text
 
 
-def render_finding(finding: dict[str, Any], *, color: bool) -> str:
+def render_finding(finding: FindingRecord, *, color: bool) -> str:
     """One finding; ends without a newline. `target`, `variant` and `scenario` are named where given."""
-    return _finding(parse_finding(finding), Painter(color=color))
+    return _finding(finding, Painter(color=color))
 
 
-def render_bugs(findings: Sequence[dict[str, Any]], *, color: bool) -> list[str]:
+def render_bugs(findings: Iterable[FindingRecord], *, color: bool) -> list[str]:
     """A report for each bug that the findings come to: its first finding, and a line for each other symptom."""
     paint = Painter(color=color)
-    return [_finding(bug.told, paint, bug.others) for bug in bugs(map(parse_finding, findings))]
+    return [_finding(bug.told, paint, bug.others) for bug in bugs(findings)]
 
 
-def render_run(run: dict[str, Any], *, color: bool, assumptions: bool = True) -> str:
+def render_run(run: RunRecord, *, color: bool, assumptions: bool = True) -> str:
     """The summary of one run, without its findings' details; ends without a newline.
 
     Without `assumptions` it says nothing of them: `closing` does, once for all runs.
     """
-    return _run(parse_run(run), Painter(color=color), assumptions=assumptions)
+    return _run(run, Painter(color=color), assumptions=assumptions)
 
 
 def _clip(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def _finding(finding: Finding, paint: Painter, others: Sequence[Finding] = ()) -> str:
+def _finding(finding: FindingRecord, paint: Painter, others: Sequence[FindingRecord] = ()) -> str:
     target = f"{finding.target}:{finding.variant}" if finding.variant else finding.target
     where = [f"target {target}"] if target else []
     where += [f"scenario {finding.scenario}"] if finding.scenario else []
@@ -85,11 +85,11 @@ def _finding(finding: Finding, paint: Painter, others: Sequence[Finding] = ()) -
     rows += _stores(finding, paint)
     rows += _cause(finding, paint)
     if finding.fault:
-        frame = own_frame(finding.fault.frames)
+        frame = own_frame(finding.fault.stack)
         fault = (finding.fault.signal or finding.found or "no signal") + story.fault_address(finding.fault)
         fault += f" ({finding.fault.text})" if finding.fault.text else ""
         rows.append("  Fault: " + printable(f"{fault} in {frame.function} {frame.site}" if frame else fault))
-    cuts = [story.cut_sentence(finding.crash), story.nested_sentence(finding.crash)]
+    cuts = [story.cut_sentence(finding.crash_point), story.nested_sentence(finding)]
     when = "during" if finding.operation.in_flight else "after"
     during = f"{when} {finding.operation}" if str(finding.operation) else ""
     cut = story.without_cut(finding) or ", ".join(part for part in (during, *cuts) if part)
@@ -103,7 +103,7 @@ def _finding(finding: Finding, paint: Painter, others: Sequence[Finding] = ()) -
     return "\n".join(rows)
 
 
-def _symptoms(others: Sequence[Finding]) -> list[str]:
+def _symptoms(others: Sequence[FindingRecord]) -> list[str]:
     """The other findings of a bug, a line each."""
     if not others:
         return []
@@ -113,7 +113,7 @@ def _symptoms(others: Sequence[Finding]) -> list[str]:
     return [*rows, f"    and {fmt.grouped(left_out)} more"] if left_out > 0 else rows
 
 
-def _cause(finding: Finding, paint: Painter) -> list[str]:
+def _cause(finding: FindingRecord, paint: Painter) -> list[str]:
     """What is missing, and what became of it with the fix."""
     cause = finding.cause
     if cause is None:
@@ -129,7 +129,7 @@ def _cause(finding: Finding, paint: Painter) -> list[str]:
     return rows
 
 
-def _stores(finding: Finding, paint: Painter) -> list[str]:
+def _stores(finding: FindingRecord, paint: Painter) -> list[str]:
     groups = story.involved(finding)
     groups = tuple(group for group in groups if group.label) or groups
     shown = groups[:_STORES_SHOWN]
@@ -149,7 +149,7 @@ def _stores(finding: Finding, paint: Painter) -> list[str]:
     return rows
 
 
-def _other_places(finding: Finding, shown: set[str]) -> list[tuple[str, str, str, str, str]]:
+def _other_places(finding: FindingRecord, shown: set[str]) -> list[tuple[str, str, str, str, str]]:
     """A and B of the cause where they are no stores of the image: an acknowledgement, a store still to come."""
     rows = []
     cause = finding.cause
@@ -163,15 +163,14 @@ def _other_places(finding: Finding, shown: set[str]) -> list[tuple[str, str, str
     return rows
 
 
-def _run(run: Run, paint: Painter, *, assumptions: bool) -> str:
+def _run(run: RunRecord, paint: Painter, *, assumptions: bool) -> str:
     settings = [f"model {run.model}", f"strategy {run.strategy}", f"seed {run.seed}"]
     rows = [f"{paint(printable(run.name), 'bold')}  {printable(run.scenario)}  ({printable(', '.join(settings))})"]
     if run.program:
         # The scenario is the recorded command already.
         rows += [f"  {title}: {printable(words)}" for title, words in story.program_rows(run.program)]
     rows.append(
-        f"  Verdict: {paint(run.verdict, VERDICT_STYLE[run.verdict])}"
-        f", {printable(story.coverage_sentence(run.coverage))}"
+        f"  Verdict: {paint(run.verdict, VERDICT_STYLE[run.verdict])}, {printable(story.coverage_sentence(run))}"
     )
     counts = [
         fmt.plural(run.events, "event"),
@@ -207,7 +206,7 @@ def _run(run: Run, paint: Painter, *, assumptions: bool) -> str:
     return "\n".join(rows)
 
 
-def _claims(run: Run, paint: Painter) -> list[str]:
+def _claims(run: RunRecord, paint: Painter) -> list[str]:
     """How many claims hold, and each that fails; nothing where the run had nothing to measure."""
     held = sum(claim.holds is True for claim in run.claims)
     failed = [claim for claim in run.claims if claim.holds is False]

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from powercut_reports import format as fmt
-from powercut_reports.model import Finding, NestedStore, Store, TimelineEvent, TimelineLine
+from powercut_reports.records.finding import FindingRecord, RecoveryStore, Store, TimelineEvent, TimelineLine
 
 _MAX_COLUMNS, _MAX_LANES, _MAX_RECOVERY = 40, 12, 16
 _LABEL, _FATE, _TOP, _LANE, _BAR, _AXIS = 92, 150, 30, 38, 14, 26
@@ -58,7 +58,7 @@ class Later:
     """After the power cut: a store of recovery, or the next cut."""
 
     x: int
-    store: NestedStore | None  # None: a cut
+    store: RecoveryStore | None  # None: a cut
     lane: int  # of the store's line; -1: it is not drawn
     after_return: bool  # of a cut: recovery had returned
     folded: int  # stores of recovery before this one that are not drawn
@@ -82,12 +82,12 @@ class Timeline:
     end_x: int  # of the last cut
 
 
-def _line_size(finding: Finding) -> int:
+def _line_size(finding: FindingRecord) -> int:
     """64 bytes, or the sector of a block medium, read off the image."""
-    return max((len(line.image) // 2 for line in finding.image), default=0) or _LINE_BYTES
+    return max((len(line.bytes) // 2 for line in finding.image), default=0) or _LINE_BYTES
 
 
-def _stores_in(line: TimelineLine, finding: Finding, size: int) -> list[Store]:
+def _stores_in(line: TimelineLine, finding: FindingRecord, size: int) -> list[Store]:
     return [s for s in finding.stores if s.offset < line.offset + size and s.offset + max(s.size, 1) > line.offset]
 
 
@@ -106,14 +106,14 @@ def _title(event: TimelineEvent) -> str:
     # "clwb" and "sfence" say more than "flush" and "fence"; "8 bytes" does not.
     named = event.kind in ("flush", "fence") and event.detail
     words = [event.detail] if named else [event.kind, event.detail]
-    parts = [f"event {fmt.grouped(event.event)}: {words[0]}", *words[1:], event.site]
+    parts = [f"event {fmt.grouped(event.event)}: {words[0]}", *words[1:], event.place]
     return ", ".join(part for part in parts if part) + (f"; the line is now {event.state}" if event.state else "")
 
 
-def build(finding: Finding) -> Timeline | None:
+def build(finding: FindingRecord) -> Timeline | None:
     """None when the finding has no timeline."""
     size = _line_size(finding)
-    lines = [line for line in finding.timeline if line.events]
+    lines = [line for line in finding.timeline.lines if line.events]
     if not lines:
         return None
 
@@ -127,7 +127,7 @@ def build(finding: Finding) -> Timeline | None:
     folded = numbers[: max(0, len(numbers) - _MAX_COLUMNS)]
     kept = numbers[len(folded) :]
     # Column 0 stands for everything folded away, or for the time before the first event.
-    after = sum(min(len(nested.stores), _MAX_RECOVERY) + 1 for nested in finding.nested_images)
+    after = sum(min(len(nested.recovery_stores), _MAX_RECOVERY) + 1 for nested in finding.nested_image)
     slot = max(_MIN_SLOT, min(_MAX_SLOT, (_WIDTH - _LABEL - _FATE) // (len(kept) + 1 + after)))
     column = {number: _LABEL + slot * (index + 1) for index, number in enumerate(kept)}
     crash_x = _LABEL + slot * (len(kept) + 1)
@@ -175,18 +175,18 @@ def build(finding: Finding) -> Timeline | None:
     )
 
 
-def _touched_by_recovery(finding: Finding, known: set[int], size: int) -> list[TimelineLine]:
-    stores = [store for nested in finding.nested_images for store in nested.stores]
+def _touched_by_recovery(finding: FindingRecord, known: set[int], size: int) -> list[TimelineLine]:
+    stores = [store for nested in finding.nested_image for store in nested.recovery_stores]
     offsets = dict.fromkeys(store.offset - store.offset % size for store in stores)
-    return [TimelineLine(offset, ()) for offset in offsets if offset not in known]
+    return [TimelineLine(offset=offset) for offset in offsets if offset not in known]
 
 
-def _later(finding: Finding, shown: list[TimelineLine], size: int, crash_x: int, slot: int) -> tuple[Later, ...]:
+def _later(finding: FindingRecord, shown: list[TimelineLine], size: int, crash_x: int, slot: int) -> tuple[Later, ...]:
     later: list[Later] = []
     x = crash_x
-    for nested in finding.nested_images:
-        folded = max(0, len(nested.stores) - _MAX_RECOVERY)
-        for store in nested.stores[folded:]:
+    for nested in finding.nested_image:
+        folded = max(0, len(nested.recovery_stores) - _MAX_RECOVERY)
+        for store in nested.recovery_stores[folded:]:
             x += slot
             lane = next((n for n, line in enumerate(shown) if 0 <= store.offset - line.offset < size), -1)
             later.append(Later(x, store, lane, False, folded))

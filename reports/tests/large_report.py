@@ -14,6 +14,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from reports.tests.typed import runs_of
+
 Raw = dict[str, Any]
 REAL = Path(__file__).parent / "data" / "real_findings.json.xz"
 _BYTES = {"bytes", "floor", "visible", "image"}
@@ -70,7 +72,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         made = runs(count)
         before = time.monotonic()
-        path = html.write_report(made, Path(folder), title=f"{count} findings")
+        path = html.write_report(runs_of(made), Path(folder), title=f"{count} findings")
         print(f"{count} findings in {len(made)} runs: {path.stat().st_size / 1e6:.2f} MB", end=", ")
         print(f"written in {time.monotonic() - before:.1f} s")
         chromium = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--headless", "--no-sandbox"])

@@ -12,7 +12,7 @@ import pytest
 
 from powercut_reports import html, json_report, junit, markdown, sarif, text
 from powercut_reports.bugs import bugs, counted
-from powercut_reports.parse import parse_finding
+from reports.tests.typed import finding_of, findings_of, run_of, runs_of
 
 Raw = dict[str, Any]
 
@@ -22,7 +22,7 @@ def finding(name: str, cause: str | None = None, store: str = "s", **fields: Any
 
 
 def groups(*raw: Raw) -> list[list[str]]:
-    return [[member.fingerprint for member in bug.findings] for bug in bugs(map(parse_finding, raw))]
+    return [[member.fingerprint for member in bug.findings] for bug in bugs(map(finding_of, raw))]
 
 
 def test_findings_with_one_cause_are_one_bug() -> None:
@@ -58,15 +58,15 @@ def runs(sample_runs: list[Raw]) -> list[Raw]:
 
 
 def test_text_tells_of_each_bug_once(runs: list[Raw]) -> None:
-    told = text.render_bugs(runs[0]["findings"], color=False)
+    told = text.render_bugs(findings_of(runs[0]["findings"]), color=False)
     assert len(told) == 2
     assert "The same bug shows in 2 more findings:\n    lost-item: Symptom 1. (during update(17))" in told[0]
-    assert "Findings: 2 bugs, 4 symptoms" in text.render_run(runs[0], color=False)
-    assert counted(bugs(map(parse_finding, runs[0]["findings"]))) == "2 bugs, 4 symptoms"
+    assert "Findings: 2 bugs, 4 symptoms" in text.render_run(run_of(runs[0]), color=False)
+    assert counted(bugs(map(finding_of, runs[0]["findings"]))) == "2 bugs, 4 symptoms"
 
 
 def test_markdown_tells_of_each_bug_once(runs: list[Raw]) -> None:
-    told = markdown.render(runs)
+    told = markdown.render(runs_of(runs))
     assert "**❌ 3 bugs, 5 symptoms**" in told
     assert told.count("\n### ") - told.count("\n### Performance bugs") == 3
     assert "The same bug shows in 2 more findings:" in told
@@ -74,14 +74,14 @@ def test_markdown_tells_of_each_bug_once(runs: list[Raw]) -> None:
 
 
 def test_junit_tells_of_each_bug_once(runs: list[Raw]) -> None:
-    failure = Xml.fromstring(junit.render(runs)).find(".//failure")
+    failure = Xml.fromstring(junit.render(runs_of(runs))).find(".//failure")
     assert failure is not None
     assert failure.get("message", "").startswith("2 bugs, 4 symptoms: ")
     assert (failure.text or "").count("ERROR: powercut:") == 2
 
 
 def test_html_tells_of_each_bug_once(runs: list[Raw]) -> None:
-    page = html.render(runs, title="t")
+    page = html.render(runs_of(runs), title="t")
     assert page.count('<div class="bug">') == 3
     assert "2 more symptoms of the same bug" in page
     assert re.search(r"<dt>bugs</dt><dd>3</dd>", page)
@@ -89,13 +89,13 @@ def test_html_tells_of_each_bug_once(runs: list[Raw]) -> None:
 
 
 def test_json_has_the_bugs(runs: list[Raw]) -> None:
-    told = json_report.runs_object(runs)["bugs"]
+    told = json_report.runs_object(runs_of(runs))["bugs"]
     assert [(bug["symptoms"], len(bug["findings"])) for bug in told] == [(3, 3), (1, 1), (1, 1)]
     assert told[0]["invariants"] == ["lost-item"]
 
 
 def results(runs: list[Raw]) -> list[Raw]:
-    log = json.loads(sarif.render(runs))
+    log = json.loads(sarif.render(runs_of(runs)))
     assert log["runs"][0]["tool"]["driver"]["informationUri"].startswith("https://")
     return [result for result in log["runs"][0]["results"] if result["level"] == "error"]
 
@@ -121,5 +121,5 @@ def test_every_result_of_sarif_has_a_physical_location(runs: list[Raw], left: Ra
     place = results(runs)[0]["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uri"] == uri
     assert place.get("region") == {"startLine": 17} or place["address"]["relativeAddress"] == 0x12AB
-    everywhere = json.loads(sarif.render(runs))["runs"][0]["results"]
+    everywhere = json.loads(sarif.render(runs_of(runs)))["runs"][0]["results"]
     assert all("physicalLocation" in result["locations"][0] for result in everywhere)

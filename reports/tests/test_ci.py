@@ -16,6 +16,7 @@ import pytest
 from jsonschema import Draft4Validator
 
 from powercut_reports import ci, github, junit, markdown, sarif
+from reports.tests.typed import runs_of
 
 Raw = dict[str, Any]
 HOSTILE = 'gone\x1b[2J\n::error::forged %0A ]]> </failure> | `x` ``` <script> "&\u202e\ud800,:'
@@ -56,11 +57,11 @@ def assert_valid(validator: Draft4Validator, text: str) -> Raw:
 
 
 def test_outcome_of_each_sample(sample_runs: list[Raw]) -> None:
-    results = ci.results(sample_runs)
+    results = ci.results(runs_of(sample_runs))
     assert [ci.outcome(run, results) for run in results.runs] == [
         *("clean", "clean", "clean", "findings", "clean", "findings", "incomplete", "incomplete")
     ]
-    strict = ci.results(sample_runs, fail_on=frozenset({"redundant-fence"}))
+    strict = ci.results(runs_of(sample_runs), fail_on=frozenset({"redundant-fence"}))
     assert ci.outcome(strict.runs[2], strict) == "findings"
 
 
@@ -83,7 +84,7 @@ def test_place(site: str, expected: ci.Place | None) -> None:
 
 
 def test_sarif_is_valid_and_complete(sample_runs: list[Raw], validator: Draft4Validator) -> None:
-    run = assert_valid(validator, sarif.render(sample_runs))
+    run = assert_valid(validator, sarif.render(runs_of(sample_runs)))
     results = run["results"]
     assert [item["ruleId"] for item in results] == [
         *("redundant-flush", "redundant-fence", "lost-item", "not-idempotent", "redundant-flush", "recovery-failed")
@@ -104,7 +105,7 @@ def test_sarif_is_valid_and_complete(sample_runs: list[Raw], validator: Draft4Va
 
 
 def test_sarif_flow_goes_from_store_over_flush_to_the_crash(sample_runs: list[Raw]) -> None:
-    run = json.loads(sarif.render(sample_runs[3:4]))["runs"][0]
+    run = json.loads(sarif.render(runs_of(sample_runs[3:4])))["runs"][0]
     (flow,) = run["results"][0]["codeFlows"]
     (thread,) = flow["threadFlows"]
     steps = thread["locations"]
@@ -118,7 +119,7 @@ def test_sarif_flow_goes_from_store_over_flush_to_the_crash(sample_runs: list[Ra
 
 
 def test_sarif_says_what_was_not_judged(sample_runs: list[Raw], validator: Draft4Validator) -> None:
-    run = assert_valid(validator, sarif.render(sample_runs, errors=["engine: it died. Report it."]))
+    run = assert_valid(validator, sarif.render(runs_of(sample_runs), errors=["engine: it died. Report it."]))
     told = [[note["level"] for note in item["toolExecutionNotifications"]] for item in run["invocations"]]
     assert told == [[]] * 6 + [["warning"], ["error"], ["error"]]
     assert [item["executionSuccessful"] for item in run["invocations"]] == [True] * 7 + [False] * 2
@@ -127,19 +128,19 @@ def test_sarif_says_what_was_not_judged(sample_runs: list[Raw], validator: Draft
 
 def test_sarif_of_odd_findings_is_valid(hostile: list[Raw], validator: Draft4Validator) -> None:
     hostile[5]["findings"][0].update(lost_site="/elsewhere/a b#.cc:9", invariant="newer-rule", stores=[], timeline={})
-    hostile[3]["findings"][1].update(lost_site=None, store_site=None, stores=[], timeline=None, fault=None)
-    run = assert_valid(validator, sarif.render(hostile))
+    hostile[3]["findings"][1].update(lost_site=None, store_site=None, stores=[], timeline={}, fault=None)
+    run = assert_valid(validator, sarif.render(runs_of(hostile)))
     found = {item["ruleId"]: item for item in run["results"]}
     place = found["newer-rule"]["locations"][0]["physicalLocation"]
     assert place["artifactLocation"] == {"uri": "file:///elsewhere/a%20b%23.cc"}
-    assert_valid(validator, sarif.render([]))
-    assert_valid(validator, sarif.render([{"findings": [{}], "performance_bugs": [{}]}]))
+    assert_valid(validator, sarif.render(runs_of([])))
+    assert_valid(validator, sarif.render(runs_of([{"findings": [{}], "performance_bugs": [{}]}])))
 
 
 def test_sarif_shortens_the_flow_of_a_hot_line(sample_runs: list[Raw], validator: Draft4Validator) -> None:
     line = sample_runs[3]["findings"][0]["timeline"]["lines"][-1]
     line["events"] = [{**line["events"][1], "event": number} for number in range(5000)]
-    run = assert_valid(validator, sarif.render(sample_runs))
+    run = assert_valid(validator, sarif.render(runs_of(sample_runs)))
     flow = next(item for item in run["results"] if item["level"] == "error")["codeFlows"][0]["threadFlows"][0]
     assert len(flow["locations"]) == 25 and flow["message"]["text"].endswith("before these left out")
 
@@ -170,7 +171,7 @@ def assert_junit_shape(text: str) -> Xml.Element:
 
 
 def test_junit_has_a_case_for_each_run(sample_runs: list[Raw]) -> None:
-    root = assert_junit_shape(junit.render(sample_runs))
+    root = assert_junit_shape(junit.render(runs_of(sample_runs)))
     cases = {(case.get("classname"), case.get("name")): case for case in root.iter("testcase")}
     assert len(cases) == len(sample_runs)
     failed = cases["level:published:adr", "update_full_bucket"]
@@ -183,19 +184,19 @@ def test_junit_has_a_case_for_each_run(sample_runs: list[Raw]) -> None:
 
 
 def test_junit_never_passes_what_was_not_covered(sample_runs: list[Raw]) -> None:
-    root = assert_junit_shape(junit.render(sample_runs, errors=["engine: it died."]))
+    root = assert_junit_shape(junit.render(runs_of(sample_runs), errors=["engine: it died."]))
     kinds = {case.get("name"): error.get("type") for case in root.iter("testcase") for error in case.findall("error")}
     assert kinds == {"ycsb_a": "incomplete", "shrink": "unknown", "error 1": "error"}
 
 
 def test_junit_fails_for_performance_bugs_that_count(sample_runs: list[Raw]) -> None:
-    root = assert_junit_shape(junit.render(sample_runs[2:3], fail_on=frozenset({"redundant-flush"})))
+    root = assert_junit_shape(junit.render(runs_of(sample_runs[2:3]), fail_on=frozenset({"redundant-flush"})))
     (failure,) = root.iter("failure")
     assert failure.get("type") == "redundant-flush" and "targets/level/update.cc:86" in (failure.text or "")
 
 
 def test_junit_of_a_hostile_target(hostile: list[Raw]) -> None:
-    root = assert_junit_shape(junit.render(hostile))
+    root = assert_junit_shape(junit.render(runs_of(hostile)))
     assert len(list(root.iter("failure"))) == 2
 
 
@@ -215,7 +216,7 @@ def commands(text: str) -> list[tuple[str, dict[str, str], str]]:
 
 
 def test_github_annotates_the_lines(sample_runs: list[Raw]) -> None:
-    found = commands(github.render(sample_runs))
+    found = commands(github.render(runs_of(sample_runs)))
     assert [(level, properties["title"].removeprefix("powercut%3A ")) for level, properties, _ in found] == [
         ("error", "lost-item"),
         ("error", "not-idempotent"),
@@ -234,19 +235,19 @@ def test_github_annotates_the_lines(sample_runs: list[Raw]) -> None:
 
 def test_github_annotates_a_finding_of_several_runs_once(sample_runs: list[Raw]) -> None:
     again = {**deepcopy(sample_runs[3]), "scenario": "another"}
-    found = [item for item in commands(github.render([sample_runs[3], again])) if item[0] == "error"]
+    found = [item for item in commands(github.render(runs_of([sample_runs[3], again]))) if item[0] == "error"]
     assert len(found) == 2
     assert all("update_full_bucket (adr) and 1 more run%0A" in message for _, _, message in found)
 
 
 def test_github_escapes(hostile: list[Raw]) -> None:
-    found = commands(github.render(hostile, errors=[HOSTILE]))
+    found = commands(github.render(runs_of(hostile), errors=[HOSTILE]))
     assert all("\x1b" not in message and "\u202e" not in message for _, _, message in found)
     assert any("forged %250A" in message for _, _, message in found)
 
 
 def test_github_counts_performance_bugs_that_fail(sample_runs: list[Raw]) -> None:
-    found = commands(github.render(sample_runs[2:3], fail_on=frozenset({"redundant-fence"})))
+    found = commands(github.render(runs_of(sample_runs[2:3]), fail_on=frozenset({"redundant-fence"})))
     assert [(level, properties["title"]) for level, properties, _ in found] == [
         ("error", "powercut%3A redundant-fence"),
         ("warning", "powercut%3A redundant-flush"),
@@ -254,14 +255,14 @@ def test_github_counts_performance_bugs_that_fail(sample_runs: list[Raw]) -> Non
 
 
 def test_github_says_nothing_of_a_clean_run(sample_runs: list[Raw]) -> None:
-    assert github.render(sample_runs[:2]) == ""
+    assert github.render(runs_of(sample_runs[:2])) == ""
 
 
 # Markdown.
 
 
 def test_markdown_says_verdict_runs_and_findings(sample_runs: list[Raw]) -> None:
-    text = markdown.render(sample_runs)
+    text = markdown.render(runs_of(sample_runs))
     lines = text.splitlines()
     assert lines[2] == "**❌ 3 bugs, 3 symptoms** in 8 runs: 2 with findings, 2 unknown or not complete, 4 clean."
     rows = [line for line in lines if line.startswith("| level")]
@@ -283,11 +284,11 @@ def test_markdown_says_verdict_runs_and_findings(sample_runs: list[Raw]) -> None
     ],
 )
 def test_markdown_verdict(sample_runs: list[Raw], chosen: slice, verdict: str) -> None:
-    assert f"**{verdict}**" in markdown.render(sample_runs[chosen])
+    assert f"**{verdict}**" in markdown.render(runs_of(sample_runs[chosen]))
 
 
 def test_markdown_of_a_hostile_target(hostile: list[Raw]) -> None:
-    text = markdown.render(hostile, errors=[HOSTILE])
+    text = markdown.render(runs_of(hostile), errors=[HOSTILE])
     assert "<script>" not in re.sub(r"(`+).*?\1", "", text, flags=re.S)
     assert "\x1b" not in text and "\u202e" not in text
     assert not [line for line in text.splitlines() if line.startswith("::")]
@@ -298,7 +299,7 @@ def test_markdown_of_a_hostile_target(hostile: list[Raw]) -> None:
 @pytest.mark.parametrize("limit", [4_000, 20_000, 200_000])
 def test_markdown_keeps_its_limit_and_counts_what_it_leaves_out(sample_runs: list[Raw], limit: int) -> None:
     runs = many(sample_runs, 1000) + [deepcopy(sample_runs[0]) for _ in range(1000)]
-    text = markdown.render(runs, limit=limit)
+    text = markdown.render(runs_of(runs), limit=limit)
     assert len(text.encode()) <= limit
     left = re.search(r"^([\d,]+) more bugs left out", text, re.M)
     assert left and text.count("\n### lost-item") + int(left[1].replace(",", "")) == 1000
@@ -312,24 +313,26 @@ def test_markdown_keeps_its_limit_and_counts_what_it_leaves_out(sample_runs: lis
 def test_accepted_findings_do_not_fail(sample_runs: list[Raw], accepted: Raw, validator: Draft4Validator) -> None:
     run = sample_runs[3]
     run["findings"] = [{**finding, **accepted} for finding in run["findings"]]
-    assert "::error" not in github.render([run])
-    assert not list(assert_junit_shape(junit.render([run])).iter("failure"))
-    assert "✅ No new finding" in markdown.render([run]) and "2 findings known or suppressed" in markdown.render([run])
-    shown = assert_valid(validator, sarif.render([run]))["results"]
+    assert "::error" not in github.render(runs_of([run]))
+    assert not list(assert_junit_shape(junit.render(runs_of([run]))).iter("failure"))
+    assert "✅ No new finding" in markdown.render(
+        runs_of([run])
+    ) and "2 findings known or suppressed" in markdown.render(runs_of([run]))
+    shown = assert_valid(validator, sarif.render(runs_of([run])))["results"]
     assert [bool(item.get("suppressions")) for item in shown] == [True, True, False]
 
 
 def test_expired_suppressions_fail(sample_runs: list[Raw]) -> None:
     run = sample_runs[3]
     run["findings"][0]["suppressed"] = {"reason": "later", "expired": True}
-    assert github.render([run]).count("::error") == 2
+    assert github.render(runs_of([run])).count("::error") == 2
 
 
 @pytest.mark.parametrize("render", RENDERERS)
 def test_a_thousand_findings_are_quick(sample_runs: list[Raw], render: Callable[..., str]) -> None:
     runs = many(sample_runs, 1000)
     began = time.perf_counter()
-    text = render(runs)
+    text = render(runs_of(runs))
     assert time.perf_counter() - began < 5
     assert len(text.encode()) < 25_000_000
 
@@ -339,7 +342,7 @@ def test_the_input_is_left_alone_and_the_same_input_gives_the_same_bytes(
     sample_runs: list[Raw], render: Callable[..., str]
 ) -> None:
     before = deepcopy(sample_runs)
-    assert render(sample_runs) == render(sample_runs)
+    assert render(runs_of(sample_runs)) == render(runs_of(sample_runs))
     assert sample_runs == before
 
 
@@ -352,8 +355,8 @@ def test_the_fix_and_its_re_check_are_said_where_people_read(
 ) -> None:
     run = sample_runs[3]
     run["findings"] = [explained]
-    text = render([run])
+    text = render(runs_of([run]))
     assert "Missing order: B before A." in text
     assert "Re-checked with the fix: consistent" in text
     run["findings"] = [{**explained, "cause": None}]
-    assert "Missing order" not in render([run])
+    assert "Missing order" not in render(runs_of([run]))

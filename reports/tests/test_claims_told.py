@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from powercut_reports import ci, github, json_report, junit, markdown, sarif, text
+from reports.tests.typed import run_of, runs_of
 
 SITE = "targets/level/insert.cc:88"
 FAILS = {
@@ -29,32 +30,32 @@ SILENT = {**FAILS, "claim": "leaks == 0", "holds": None, "measured": None}
 
 
 def test_the_text_counts_and_names_those_that_fail() -> None:
-    shown = text.render_run(_run(FAILS, HOLDS, HOLDS, SILENT), color=False)
+    shown = text.render_run(run_of(_run(FAILS, HOLDS, HOLDS, SILENT)), color=False)
     assert f"  Claims: 2 hold, 1 fails\n    {SENTENCE}" in shown
-    assert "  Claims: 1 holds" in text.render_run(_run(HOLDS), color=False)
-    assert "Claims" not in text.render_run(_run(SILENT), color=False)
-    assert "Claims" not in text.render_run(_run(), color=False)
+    assert "  Claims: 1 holds" in text.render_run(run_of(_run(HOLDS)), color=False)
+    assert "Claims" not in text.render_run(run_of(_run(SILENT)), color=False)
+    assert "Claims" not in text.render_run(run_of(_run()), color=False)
 
 
 @pytest.mark.parametrize(
     ("fail_on", "outcome"), [(frozenset(), ci.CLEAN), (frozenset({"claims"}), ci.FINDINGS)], ids=["quiet", "red"]
 )
 def test_a_gate_is_red_only_when_it_asks(fail_on: frozenset[str], outcome: str) -> None:
-    results = ci.results([_run(FAILS, HOLDS)], fail_on=fail_on)
+    results = ci.results(runs_of([_run(FAILS, HOLDS)]), fail_on=fail_on)
     assert ci.outcome(results.runs[0], results) == outcome
     red = outcome == ci.FINDINGS
-    (result,) = json.loads(sarif.render([_run(FAILS, HOLDS)], fail_on=fail_on))["runs"][0]["results"]
+    (result,) = json.loads(sarif.render(runs_of([_run(FAILS, HOLDS)]), fail_on=fail_on))["runs"][0]["results"]
     place = result["locations"][0]["physicalLocation"]
     assert (result["ruleId"], result["level"]) == ("claims", "error" if red else "warning")
     assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == ("targets/level/insert.cc", 88)
-    assert ("<failure" in junit.render([_run(FAILS)], fail_on=fail_on)) == red
-    line = next(line for line in github.render([_run(FAILS)], fail_on=fail_on).splitlines() if "claim" in line)
+    assert ("<failure" in junit.render(runs_of([_run(FAILS)]), fail_on=fail_on)) == red
+    line = next(line for line in github.render(runs_of([_run(FAILS)]), fail_on=fail_on).splitlines() if "claim" in line)
     assert line.startswith("::error" if red else "::warning")
-    assert "insert.fences" in markdown.render([_run(FAILS)], fail_on=fail_on)
+    assert "insert.fences" in markdown.render(runs_of([_run(FAILS)]), fail_on=fail_on)
 
 
 def test_the_json_has_every_claim_with_what_it_measured() -> None:
-    (run,) = json_report.runs_object([_run(FAILS, SILENT)])["runs"]
+    (run,) = json_report.runs_object(runs_of([_run(FAILS, SILENT)]))["runs"]
     assert [(row["claim"], row["holds"], row["measured"], row["site"]) for row in run["claims"]] == [
         ("insert.fences <= 2", False, 3, SITE),
         ("leaks == 0", None, None, SITE),
@@ -62,5 +63,5 @@ def test_the_json_has_every_claim_with_what_it_measured() -> None:
 
 
 def test_a_claim_without_a_line_is_placed_where_it_is_written_down() -> None:
-    (run,) = ci.results([_run({**FAILS, "site": None})]).runs
+    (run,) = ci.results(runs_of([_run({**FAILS, "site": None})])).runs
     assert [row.site for row in run.performance_bugs] == [FAILS["place"]]

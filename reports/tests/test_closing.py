@@ -3,6 +3,7 @@
 from typing import Any
 
 from powercut_reports import closing
+from reports.tests.typed import runs_of
 
 ASSUMED = ["sequentially consistent visibility", "a line persists as a whole"]
 
@@ -38,7 +39,7 @@ def test_a_table_for_each_target() -> None:
         run("update", variant="hardened", verdict="inconsistent", findings=hardened),
         run("erase", variant="hardened", verdict="unknown", interrupted=True),
     ]
-    assert closing.render(runs, color=False) == (
+    assert closing.render(runs_of(runs), color=False) == (
         "level:published\n"
         "  scenario  verdict                  bugs  findings  crash states        time\n"
         "  insert    consistent, complete        0         0         1,234      400 ms\n"
@@ -54,13 +55,13 @@ def test_a_table_for_each_target() -> None:
 
 
 def test_one_run_has_no_table() -> None:
-    assert closing.render([run("insert")], color=False) == f"Assumes: {'; '.join(ASSUMED)}"
-    assert closing.render([], color=False) == ""
+    assert closing.render(runs_of([run("insert")]), color=False) == f"Assumes: {'; '.join(ASSUMED)}"
+    assert closing.render(runs_of([]), color=False) == ""
 
 
 def test_what_only_some_runs_assume() -> None:
     runs = [run("a"), run("b", assumptions=ASSUMED[:1]), run("c", assumptions=[])]
-    last = closing.render(runs, color=False).splitlines()[-1]
+    last = closing.render(runs_of(runs), color=False).splitlines()[-1]
     assert last == "Assumes: sequentially consistent visibility; a line persists as a whole (1 of 2 runs)"
 
 
@@ -68,20 +69,20 @@ def test_complete_says_where_recovery_was_not_cut() -> None:
     shallow = {"kind": "complete", "covered": "1", "total": "1"}
     for depth, told in ((0, True), (False, True), (1, False), (True, False), (None, False)):
         coverage = {**shallow, "nested_complete": depth}
-        shown = closing.render([run("a", coverage=coverage), run("b")], color=False)
+        shown = closing.render(runs_of([run("a", coverage=coverage), run("b")]), color=False)
         assert ("consistent, complete without cuts inside recovery" in shown) is told
 
 
 def test_a_narrow_terminal() -> None:
     runs = [run("a_scenario_with_a_very_long_name_indeed"), run("b")]
     for width in (80, 84, 110):
-        lines = closing.render(runs, color=False, width=width).splitlines()[:4]
+        lines = closing.render(runs_of(runs), color=False, width=width).splitlines()[:4]
         assert max(map(len, lines)) <= width
     assert "a_scenario_with_a_very_long_name_indeed" in "\n".join(lines)
 
 
 def test_colour_and_foreign_names() -> None:
     runs = [run("a\x1b[31m"), run("b", verdict="inconsistent")]
-    plain, painted = closing.render(runs, color=False), closing.render(runs, color=True)
+    plain, painted = closing.render(runs_of(runs), color=False), closing.render(runs_of(runs), color=True)
     assert "\x1b" not in plain
     assert "\x1b[1;31minconsistent, complete\x1b[0m" in painted

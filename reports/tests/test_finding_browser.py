@@ -9,6 +9,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from powercut_reports import html
+from reports.tests.typed import runs_of
 
 pytestmark = pytest.mark.browser
 
@@ -24,7 +25,7 @@ def open_finding(browser: Any, tmp_path: Path, sample_runs: list[Raw], explained
 
     def open_report(**options: Any) -> Any:
         run = next(run for run in sample_runs if run["findings"])
-        path = html.write_report([{**run, "findings": [explained]}], tmp_path / "out", title="One finding")
+        path = html.write_report(runs_of([{**run, "findings": [explained]}]), tmp_path / "out", title="One finding")
         context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, **options})
         contexts.append(context)
         page = context.new_page()

@@ -6,17 +6,18 @@ from typing import Any
 import pytest
 
 from powercut_reports import story, text
-from powercut_reports.drawing import drawing_view, parse_drawing
+from powercut_reports.drawing import drawing_view
 from powercut_reports.film import Film, film, short_name, snippet
 from powercut_reports.finding_view import finding_view
-from powercut_reports.parse import parse_finding
+from powercut_reports.records.drawing import Drawing
 from powercut_reports.remedy import cause_view, lost_bytes, minimal_view
+from reports.tests.typed import finding_of
 
 Raw = dict[str, Any]
 
 
 def film_of(raw: Raw) -> Film:
-    found = film(parse_finding(raw))
+    found = film(finding_of(raw))
     assert found is not None
     return found
 
@@ -85,7 +86,7 @@ def test_functions_are_named_in_short(function: str, short: str) -> None:
 
 
 def test_records_without_sources_show_those_of_their_stores(lost_item: Raw) -> None:
-    finding = parse_finding(lost_item)
+    finding = finding_of(lost_item)
     assert finding.sources == {} and finding.cause is None and finding.minimal is None and finding.drawing is None
     assert any(line.focus for line in snippet(finding, "targets/level/update.cc:80"))
     assert snippet(finding, "elsewhere.cc:1") == ()
@@ -108,7 +109,7 @@ def test_a_second_cut_goes_on_with_recoverys_stores(sample_runs: list[Raw]) -> N
 
 
 def test_two_states_of_a_bucket_are_two_rows(explained: Raw) -> None:
-    finding = parse_finding(explained)
+    finding = finding_of(explained)
     view = drawing_view(finding.drawing, lost_bytes(finding))
     assert view is not None
     first, second = view.groups[0].buckets
@@ -128,20 +129,20 @@ def test_two_states_of_a_bucket_are_two_rows(explained: Raw) -> None:
 
 def test_without_a_recovered_table_only_before_is_drawn(explained: Raw) -> None:
     drawing = {**explained["drawing"], "after": False}
-    view = drawing_view(parse_drawing(drawing), [])
+    view = drawing_view(Drawing.model_validate(drawing), [])
     assert view is not None and not view.has_after and view.differences == ()
     assert [row.label for bucket in view.groups[0].buckets for row in bucket.rows] == ["before"] * 2
     shown = [cell.state.shown for cell in view.groups[0].buckets[0].rows[0].slots if cell.state]
     assert shown == ["12 v2", "", "17 v3", "9 v1"]
 
 
-@pytest.mark.parametrize("nothing", [None, {}, [], {"groups": []}, {"groups": "x"}, 7])
-def test_no_drawing_no_picture(nothing: object) -> None:
-    assert drawing_view(parse_drawing(nothing), []) is None
+@pytest.mark.parametrize("nothing", [None, Drawing(), Drawing(groups=[])])
+def test_no_drawing_no_picture(nothing: Drawing | None) -> None:
+    assert drawing_view(nothing, []) is None
 
 
 def test_the_cause_names_two_lines_and_the_fix_between_them(explained: Raw) -> None:
-    view = cause_view(parse_finding(explained))
+    view = cause_view(finding_of(explained))
     assert view is not None and view.first is not None and view.second is not None
     assert (view.first.label, view.first.place.site) == ("B", "targets/level/update.cc:80")
     assert [line.text.strip() for line in view.first.source if line.focus] == [
@@ -160,57 +161,57 @@ def test_a_fix_goes_behind_the_whole_statement(explained: Raw) -> None:
     lines |= {"80": "  pc_memcpy(slot.value,", "81": "            value.data, value.size);"}
     for store in explained["stores"]:
         store["frames"] = []
-    view = cause_view(parse_finding(explained))
+    view = cause_view(finding_of(explained))
     assert view is not None
     assert [line.number for line in view.patch] == [79, 80, 81, 0, 0, 82]
 
 
 def test_what_no_flush_can_mend_has_no_patch(explained: Raw) -> None:
     explained["cause"] |= {"kind": "atomicity", "fix": None, "recheck": None, "explanation": "two words"}
-    view = cause_view(parse_finding(explained))
+    view = cause_view(finding_of(explained))
     assert view is not None and view.patch == () and view.rechecks == () and view.explanation == "Two words"
 
 
 def test_stores_bear_the_letters_of_the_cause(explained: Raw) -> None:
-    groups = {group.label: group for group in story.involved(parse_finding(explained)) if group.label}
+    groups = {group.label: group for group in story.involved(finding_of(explained)) if group.label}
     assert groups["A"].site == "targets/level/update.cc:85" and groups["B"].site == "targets/level/update.cc:80"
     swapped = deepcopy(explained)
     swapped["cause"] |= {"first": explained["cause"]["second"], "second": explained["cause"]["first"]}
-    groups = {group.label: group for group in story.involved(parse_finding(swapped)) if group.label}
+    groups = {group.label: group for group in story.involved(finding_of(swapped)) if group.label}
     assert groups["B"].site == "targets/level/update.cc:85" and groups["A"].site == "targets/level/update.cc:80"
 
 
 def test_the_story_says_why(explained: Raw, lost_item: Raw) -> None:
-    told = story.story(parse_finding(explained))
+    told = story.story(finding_of(explained))
     assert told.endswith(
         "; nothing makes the store at targets/level/update.cc:80 durable before that at targets/level/update.cc:85."
     )
     explained["cause"]["second"] |= {"role": "acknowledgement", "text": "update(17) returns", "site": None}
-    assert story.story(parse_finding(explained)).endswith("durable before update(17) returns.")
+    assert story.story(finding_of(explained)).endswith("durable before update(17) returns.")
     explained["cause"]["kind"] = "unexplained"
-    assert story.story(parse_finding(explained)) == story.story(parse_finding(lost_item))
+    assert story.story(finding_of(explained)) == story.story(finding_of(lost_item))
 
 
 def test_the_text_report_names_the_order_and_the_recheck(explained: Raw) -> None:
-    rows = text.render_finding(explained, color=False).splitlines()
+    rows = text.render_finding(finding_of(explained), color=False).splitlines()
     assert "  Missing order: B before A. Flush the line of B and fence before A." in rows
     assert "  Re-checked with the fix: consistent (complete, 412 states, 9 executions)" in rows
     assert "  Smallest case: 3 operations of 57: insert(1), insert(17), update(17)" in rows
     explained["cause"]["second"] |= {"role": "acknowledgement", "text": "update(17) returns", "site": None}
-    rows = text.render_finding(explained, color=False).splitlines()
+    rows = text.render_finding(finding_of(explained), color=False).splitlines()
     assert [row.split()[:2] for row in rows if row.startswith("    ")][:2] == [["step", "A"], ["store", "B"]]
     assert any("update(17) returns" in row and row.endswith("acknowledged") for row in rows)
 
 
 def test_a_fix_that_leaves_other_bugs_says_so(explained: Raw) -> None:
     explained["cause"]["recheck"] |= {"verdict": "inconsistent"}
-    assert "this finding is gone, others are not" in text.render_finding(explained, color=False)
+    assert "this finding is gone, others are not" in text.render_finding(finding_of(explained), color=False)
     explained["cause"]["recheck"] |= {"held": False, "remaining": ["lost-item"]}
-    assert "still violated: lost-item" in text.render_finding(explained, color=False)
+    assert "still violated: lost-item" in text.render_finding(finding_of(explained), color=False)
 
 
 def test_the_smallest_case(explained: Raw) -> None:
-    view = minimal_view(parse_finding(explained))
+    view = minimal_view(finding_of(explained))
     assert view is not None
     assert view.shrunk == ("57 → 3 operations", "9 → 1 lost store")
     assert [(name, explored, len(members)) for name, explored, members in view.phases] == [
@@ -237,5 +238,5 @@ def names(value: Any) -> set[str]:
 def test_any_field_may_be_missing(explained: Raw) -> None:
     parts = {name: explained[name] for name in ("cause", "minimal", "drawing", "sources", "timeline")}
     for name in sorted(names({**parts, "minimal": {**parts["minimal"], "finding": None}})):
-        finding_view("run-1-1", parse_finding({**explained, **broken(parts, name)}))
-        text.render_finding({**explained, **broken(parts, name)}, color=False)
+        finding_view("run-1-1", finding_of({**explained, **broken(parts, name)}))
+        text.render_finding(finding_of({**explained, **broken(parts, name)}), color=False)

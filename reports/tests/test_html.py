@@ -10,6 +10,7 @@ import pytest
 
 from powercut_reports import html
 from powercut_reports.pack import inflated, unpack
+from reports.tests.typed import runs_of
 
 large_report = runpy.run_path(str(Path(__file__).parent / "large_report.py"))["runs"]
 Raw = dict[str, Any]
@@ -17,33 +18,40 @@ PACKAGE = Path(html.__file__).parent
 
 
 def test_the_file_needs_nothing_else(sample_runs: list[Raw], tmp_path: Path) -> None:
-    path = html.write_report(sample_runs, tmp_path / "new" / "folder", title="Self-contained")
+    path = html.write_report(runs_of(sample_runs), tmp_path / "new" / "folder", title="Self-contained")
     page = path.read_text(encoding="utf-8")
     assert path.name == "report.html" and list(path.parent.iterdir()) == [path]
-    assert re.findall(r"(?:https?:)?//[a-z][\w.]+", re.sub(r"^\s*//.*$", "", page, flags=re.MULTILINE)) == []
+    # Base64 has slashes as well; it names nothing.
+    markup = re.sub(r'(id="powercut-data">).*?(?=</script>)', r"\1", page, flags=re.DOTALL)
+    assert len(markup) < len(page)
+    assert re.findall(r"(?:https?:)?//[a-z][\w.]+", re.sub(r"^\s*//.*$", "", markup, flags=re.MULTILINE)) == []
     assert re.findall(r"\ssrc=|@import|<link(?! rel=\"icon\" href=\"data:,\")", page) == []
 
 
 def test_the_same_runs_give_the_same_bytes(sample_runs: list[Raw]) -> None:
-    assert html.render(sample_runs, title="x") == html.render(json.loads(json.dumps(sample_runs)), title="x")
+    assert html.render(runs_of(sample_runs), title="x") == html.render(
+        runs_of(json.loads(json.dumps(sample_runs))), title="x"
+    )
 
 
 def test_the_embedded_data_is_the_json_report(sample_runs: list[Raw]) -> None:
     sample_runs[0]["scenario"] = "</script><!-- & \u2028"
-    page = html.render(sample_runs, title="x")
+    page = html.render(runs_of(sample_runs), title="x")
     found = re.search(r'id="powercut-data">(.*?)</script>', page, re.DOTALL)
-    assert found and json.loads(inflated(json.loads(found[1])["report"])) == html.json_report.runs_object(sample_runs)
+    assert found and json.loads(inflated(json.loads(found[1])["report"])) == html.json_report.runs_object(
+        runs_of(sample_runs)
+    )
     assert not set("<>&\u2028") & set(found[1])
 
 
 def test_pages_are_the_same_report_cut_up(sample_runs: list[Raw], tmp_path: Path) -> None:
-    index = html.write_pages(sample_runs, tmp_path, title="Pages")
+    index = html.write_pages(runs_of(sample_runs), tmp_path, title="Pages")
     folder = index.parent
     assert index == tmp_path / "report" / "index.html" and list(tmp_path.iterdir()) == [folder]
     names = {path.name for path in folder.iterdir()}
     assert {"report.css", "report.js", "theme.js", "states.html", "level-published-expand-adr.html"} <= names
     assert len(names) == 5 + len(sample_runs)
-    whole = html.render(sample_runs, title="Pages")
+    whole = html.render(runs_of(sample_runs), title="Pages")
     run = (folder / "level-published-update_full_bucket-adr.html").read_text(encoding="utf-8")
     for start in ('<p class="story">', '<div class="run-columns">', '<ol class="stores">'):
         part = run[run.index(start) :][:400]
@@ -51,14 +59,14 @@ def test_pages_are_the_same_report_cut_up(sample_runs: list[Raw], tmp_path: Path
     targets = {link for page in folder.glob("*.html") for link in re.findall(r'href="([^"#:]+)', page.read_text())}
     assert targets - {"data"} <= names, "links are relative and lead somewhere"
 
-    html.write_pages(sample_runs[:2], tmp_path, title="Fewer")
+    html.write_pages(runs_of(sample_runs[:2]), tmp_path, title="Fewer")
     assert len(list(folder.iterdir())) == 4 + 2, "pages of runs that are gone are gone"
     assert list(tmp_path.iterdir()) == [folder]
 
 
 def test_every_run_has_a_page_of_its_own() -> None:
     odd = [{"target": "../x y", "scenario": "a/b"}, {"target": "..-x-y", "scenario": "a-b"}, {}, {"target": "index"}]
-    pages = html.render_pages(odd, title="x")
+    pages = html.render_pages(runs_of(odd), title="x")
     names = [name for name in pages if name.endswith(".html")]
     assert len(names) == 5 and all(re.fullmatch(r"[\w-][\w.-]*", name) for name in names)
 
@@ -68,7 +76,7 @@ def test_every_run_has_a_page_of_its_own() -> None:
 )
 def test_a_thousand_findings_stay_below_ten_megabytes(count: int, tmp_path: Path) -> None:
     runs = large_report(count)
-    path = html.write_report(runs, tmp_path, title="Large")
+    path = html.write_report(runs_of(runs), tmp_path, title="Large")
     assert path.stat().st_size <= 10_000 * count
     page = path.read_text(encoding="utf-8")
     # What stands in the page as it is: the headline, the story and the command of each.
@@ -82,7 +90,7 @@ def test_a_thousand_findings_stay_below_ten_megabytes(count: int, tmp_path: Path
 def test_an_older_report_survives_a_failed_write(
     sample_runs: list[Raw], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = html.write_report(sample_runs, tmp_path, title="old")
+    path = html.write_report(runs_of(sample_runs), tmp_path, title="old")
     before = path.read_bytes()
 
     def full(*_: object, **__: object) -> None:
@@ -90,25 +98,25 @@ def test_an_older_report_survives_a_failed_write(
 
     monkeypatch.setattr(Path, "replace", full)
     with pytest.raises(OSError, match="No space left"):
-        html.write_report(sample_runs, tmp_path, title="new")
+        html.write_report(runs_of(sample_runs), tmp_path, title="new")
     assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("runs", [[], [{}], [{"findings": [{}], "performance_bugs": [{}], "coverage": None}]])
+@pytest.mark.parametrize("runs", [[], [{}], [{"findings": [{}], "performance_bugs": [{}], "coverage": {}}]])
 def test_runs_that_say_nothing_still_render(runs: list[Raw]) -> None:
-    page = html.render(runs, title="Empty")
+    page = html.render(runs_of(runs), title="Empty")
     assert ("Nothing was run." in page) == (not runs)
 
 
 def test_a_run_without_a_verdict_is_not_called_clean(sample_runs: list[Raw]) -> None:
     unknown = [run for run in sample_runs if run["verdict"] == "unknown"]
-    page = html.render(unknown, title="x")
+    page = html.render(runs_of(unknown), title="x")
     assert "ended without a verdict" in page and "1 run did not cover every legal crash state" in page
 
 
 def test_a_failure_of_powercut_itself_is_shown_as_such(sample_runs: list[Raw]) -> None:
     error = {"kind": "harness", "what": "the engine died", "where": "powercut-engine", "next": "Run it again."}
-    page = html.render([{**sample_runs[0], "verdict": "unknown", "error": error}], title="x")
+    page = html.render(runs_of([{**sample_runs[0], "verdict": "unknown", "error": error}]), title="x")
     assert "powercut itself failed.</strong> powercut-engine: the engine died. Run it again." in page
 
 
@@ -148,8 +156,8 @@ FIDELITY: Raw = {
 
 
 def test_fidelity_has_a_section(sample_runs: list[Raw]) -> None:
-    page = html.render(sample_runs, title="x", companions=html.Companions(fidelity=FIDELITY))
+    page = html.render(runs_of(sample_runs), title="x", companions=html.Companions(fidelity=FIDELITY))
     for text in ("1 of 2 figures reproduced", "maximum &lt;load&gt;", "0.93", "not reproduced", "1.4 to 3.0", "1.5, 2"):
         assert text in page, text
     assert "ns, writes 600 ns" in page and "2200" in page
-    assert 'id="fidelity"' not in html.render(sample_runs, title="x")
+    assert 'id="fidelity"' not in html.render(runs_of(sample_runs), title="x")

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from powercut_reports import html
+from reports.tests.typed import runs_of
 
 pytestmark = pytest.mark.browser
 
@@ -38,7 +39,7 @@ def open_page(browser: Any, tmp_path: Path) -> Iterator[Open]:
     contexts = []
 
     def open_report(runs: list[Raw], fragment: str = "", **options: Any) -> Any:
-        path = html.write_report(runs, tmp_path / "out", title="Report under test")
+        path = html.write_report(runs_of(runs), tmp_path / "out", title="Report under test")
         context = browser.new_context(viewport={"width": 1200, "height": 800}, **options)
         contexts.append(context)
         page = context.new_page()
@@ -303,7 +304,7 @@ def test_hostile_text_is_inert_wherever_it_stands(open_page: Open, sample_runs: 
 
 def test_the_policy_stops_even_markup_that_slipped_through(browser: Any, tmp_path: Path) -> None:
     page = browser.new_page()  # Not `open_page`: Chromium reports the violation on the console.
-    page.goto(html.write_report([], tmp_path, title="Empty").as_uri())
+    page.goto(html.write_report(runs_of([]), tmp_path, title="Empty").as_uri())
     page.evaluate(
         """() => {
             const script = document.createElement('script');

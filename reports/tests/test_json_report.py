@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from powercut_reports import json_report
+from reports.tests.typed import runs_of
 
 RUN = {
     "target": str, "variant": str, "scenario": str, "model": str, "strategy": str, "seed": int, "events": int,
@@ -16,7 +17,7 @@ FINDING = ["fingerprint", "invariant", "operation", "query", "store_site", "lost
 
 
 def test_fields_and_types(sample_runs: list[dict[str, Any]]) -> None:
-    report = json_report.runs_object(sample_runs)
+    report = json_report.runs_object(runs_of(sample_runs))
     assert list(report) == ["runs", "bugs"] and len(report["runs"]) == len(sample_runs)
     for run in report["runs"]:
         assert list(run) == list(RUN)
@@ -27,7 +28,7 @@ def test_fields_and_types(sample_runs: list[dict[str, Any]]) -> None:
 
 
 def test_values(sample_runs: list[dict[str, Any]]) -> None:
-    run = json_report.runs_object(sample_runs)["runs"][3]
+    run = json_report.runs_object(runs_of(sample_runs))["runs"][3]
     assert run["findings"][0] == {
         "fingerprint": "7f3a91c2",
         "invariant": "lost-item",
@@ -53,7 +54,7 @@ def test_a_cause_in_short(sample_runs: list[dict[str, Any]]) -> None:
         "fix": {"kind": "fence", "sentence": "Fence before A.", "site": "a.cc:1", "steps": 1},
         "recheck": {"held": True, "verdict": "consistent", "coverage": {"kind": "complete"}, "executions": 3},
     }
-    answer = json_report.runs_object(sample_runs)["runs"][3]["findings"][0]
+    answer = json_report.runs_object(runs_of(sample_runs))["runs"][3]["findings"][0]
     assert list(answer) == [*FINDING, "cause"]
     assert answer["cause"] == {
         "kind": "order",
@@ -64,17 +65,17 @@ def test_a_cause_in_short(sample_runs: list[dict[str, Any]]) -> None:
         "held": True,
     }
     finding["cause"] |= {"kind": "atomicity", "second": None, "fix": None, "recheck": None}
-    answer = json_report.runs_object(sample_runs)["runs"][3]["findings"][0]["cause"]
+    answer = json_report.runs_object(runs_of(sample_runs))["runs"][3]["findings"][0]["cause"]
     assert (answer["second"], answer["fix"], answer["held"]) == (None, None, None)
 
 
 def test_counts_of_states_are_text_even_when_the_caller_has_integers(sample_runs: list[dict[str, Any]]) -> None:
     sample_runs[0]["crash_states"] = sample_runs[0]["coverage"]["total"] = 2**70
-    run = json_report.runs_object(sample_runs)["runs"][0]
+    run = json_report.runs_object(runs_of(sample_runs))["runs"][0]
     assert run["crash_states"] == run["coverage"]["total"] == str(2**70)
 
 
 def test_the_input_is_left_alone(sample_runs: list[dict[str, Any]]) -> None:
     before = json.dumps(sample_runs)
-    json_report.runs_object(sample_runs)["runs"][0]["not_checked"]["notes"] = "changed"
+    json_report.runs_object(runs_of(sample_runs))["runs"][0]["not_checked"]["notes"] = "changed"
     assert json.dumps(sample_runs) == before

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from powercut_reports import html
+from reports.tests.typed import runs_of
 
 pytestmark = pytest.mark.browser
 
@@ -61,7 +62,7 @@ def moved(one: list[int], other: list[int]) -> float:
 def shoot(browser: Any, sample_runs: list[Raw], tmp_path: Path) -> Callable[..., bytes]:
     def picture(view: str, *, styled: bool = True) -> bytes:
         fragment, scheme, (width, height) = VIEWS[view]
-        path = html.write_report(sample_runs, tmp_path, title="powercut: level")
+        path = html.write_report(runs_of(sample_runs), tmp_path, title="powercut: level")
         page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
         page.goto(path.as_uri() + fragment)
         if not styled:

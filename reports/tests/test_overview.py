@@ -8,14 +8,14 @@ import pytest
 from powercut_reports import html, overview
 from powercut_reports.audit import NONE, parse_audits
 from powercut_reports.overview import RunView
-from powercut_reports.parse import parse_run
+from reports.tests.typed import run_of, runs_of
 
 Raw = dict[str, Any]
 
 
 def views(runs: list[Raw], audit: Raw | None = None) -> tuple[RunView, ...]:
     audits = parse_audits(audit)
-    return tuple(html.run_view(index, parse_run(run), audits) for index, run in enumerate(runs))
+    return tuple(html.run_view(index, run_of(run), audits) for index, run in enumerate(runs))
 
 
 def run(target: str, scenario: str, **more: Any) -> Raw:
@@ -52,7 +52,7 @@ def test_what_all_runs_assume_stands_once(sample_runs: list[Raw]) -> None:
     runs[0]["assumptions"].append("assumes ascending")
     seen = views(runs)
     assert overview.common(seen, parse_audits(None)).assumptions == ("model adr", "sequential")
-    page = html.render(runs, title="x")
+    page = html.render(runs_of(runs), title="x")
     assert page.count("assumes ascending") == 2, "beside the run's verdict, and in its details"
     assert overview.common(seen[:1], parse_audits(None)).assumptions == (), "one run has nothing in common with itself"
 
@@ -78,7 +78,7 @@ def test_the_audit_stands_beside_the_verdict(audit: Raw | None, judged: Raw, sta
     (view,) = views([judged], {"audits": [audit]} if audit else None)
     assert view.audit.state == state and words in view.audit.sentence
     companions = html.Companions(audit={"audits": [audit]} if audit else None)
-    page = html.render([judged], title="x", companions=companions)
+    page = html.render(runs_of([judged]), title="x", companions=companions)
     assert f'<span class="audit {state}"><b>Audit</b> ' in page
     assert (NONE.replace("'", "&#39;") in page) == (audit is None)
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from powercut_reports import html
+from reports.tests.typed import runs_of
 
 pytestmark = pytest.mark.browser
 
@@ -40,7 +41,7 @@ def new_page(browser: Any) -> Iterator[Open]:
 
 
 def written(runs: list[Raw], folder: Path, **more: Any) -> str:
-    return html.write_report(runs, folder, title="Report under test", **more).as_uri()
+    return html.write_report(runs_of(runs), folder, title="Report under test", **more).as_uri()
 
 
 def shown(page: Any) -> list[str]:
@@ -209,7 +210,7 @@ def test_without_javascript_a_packed_report_still_says_what_happened(
 def test_pages_lead_from_the_index_to_a_finding_and_back(
     new_page: Open, sample_runs: list[Raw], tmp_path: Path
 ) -> None:
-    index = html.write_pages(sample_runs, tmp_path, title="Pages under test")
+    index = html.write_pages(runs_of(sample_runs), tmp_path, title="Pages under test")
     page = new_page(index.as_uri())
     page.select_option("select[name=variant]", "published")
     page.click('#matrix .tile[data-run="run-4"]')
@@ -233,7 +234,7 @@ def test_pages_lead_from_the_index_to_a_finding_and_back(
 
 def test_pages_admit_no_script_of_anyone_else(browser: Any, sample_runs: list[Raw], tmp_path: Path) -> None:
     page = browser.new_page()  # Not `new_page`: Chromium reports the violation on the console.
-    page.goto(html.write_pages(sample_runs[:1], tmp_path, title="Pages").as_uri())
+    page.goto(html.write_pages(runs_of(sample_runs[:1]), tmp_path, title="Pages").as_uri())
     page.evaluate(
         """() => new Promise((resolve) => {
             document.addEventListener('securitypolicyviolation', resolve);
@@ -276,8 +277,8 @@ def violations(page: Any) -> list[str]:
 def test_axe_finds_nothing(
     new_page: Open, sample_runs: list[Raw], tmp_path: Path, name: str, scheme: str, width: int
 ) -> None:
-    html.write_report(sample_runs, tmp_path, title="Report under test")
-    html.write_pages(sample_runs, tmp_path, title="Report under test")
+    html.write_report(runs_of(sample_runs), tmp_path, title="Report under test")
+    html.write_pages(runs_of(sample_runs), tmp_path, title="Report under test")
     page = new_page((tmp_path / name).as_uri(), color_scheme=scheme, viewport={"width": width, "height": 800})
     assert violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width, "the page does not scroll sideways"

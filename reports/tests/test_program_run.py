@@ -4,8 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from powercut_reports import html, json_report, text
+from reports.tests.typed import run_of, runs_of
 
 
 def program_run(**program: Any) -> dict[str, Any]:
@@ -44,7 +46,7 @@ def program_run(**program: Any) -> dict[str, Any]:
 
 
 def test_text_names_commands_tracer_and_pools() -> None:
-    rows = text.render_run(program_run(), color=False).splitlines()
+    rows = text.render_run(run_of(program_run()), color=False).splitlines()
     assert "  Recorded: ./kv run pool 'two words' (with valgrind, exit status 0)" in rows
     assert "  Recovery: ./kv check pool" in rows
     assert "  Dump: ./kv dump '<pool>'" in rows
@@ -56,13 +58,13 @@ def test_text_names_commands_tracer_and_pools() -> None:
 def test_a_trace_that_was_recorded_before_has_its_recovery_only() -> None:
     run = program_run()
     run["program"] = {name: run["program"][name] for name in ("name", "recover", "check", "dump", "cwd")}
-    rows = text.render_run(run, color=False).splitlines()
+    rows = text.render_run(run_of(run), color=False).splitlines()
     assert "  Recovery: ./kv check pool" in rows
     assert not any(row.startswith(("  Recorded", "  Pools")) for row in rows)
 
 
 def test_html_shows_the_program_and_nothing_of_it_as_markup(tmp_path: Path) -> None:
-    page = html.write_report([program_run()], tmp_path, title="a test").read_text()
+    page = html.write_report(runs_of([program_run()]), tmp_path, title="a test").read_text()
     assert "./kv run pool &#39;two words&#39; (with valgrind, exit status 0)" in page
     assert "./kv dump &#39;&lt;pool&gt;&#39;" in page
     assert "/srv/pool (8,192 bytes)" in page
@@ -71,12 +73,14 @@ def test_html_shows_the_program_and_nothing_of_it_as_markup(tmp_path: Path) -> N
 
 
 def test_json_has_the_commands_as_words() -> None:
-    (run,) = json_report.runs_object([program_run()])["runs"]
+    (run,) = json_report.runs_object(runs_of([program_run()]))["runs"]
     assert run["program"]["command"] == ["./kv", "run", "pool", "two words"]
     assert run["program"]["tracer"] == "valgrind"
-    assert "program" not in json_report.runs_object([{**program_run(), "program": None}])["runs"][0]
+    assert "program" not in json_report.runs_object(runs_of([{**program_run(), "program": None}]))["runs"][0]
 
 
 @pytest.mark.parametrize("broken", [{"command": None}, {"pools": "none"}, {"exit": 7}, {"output": []}])
-def test_what_is_broken_is_left_out(broken: dict[str, Any]) -> None:
-    assert "my log" in text.render_run(program_run(**broken), color=False)
+def test_what_is_broken_is_refused_by_its_name(broken: dict[str, Any]) -> None:
+    (name,) = broken
+    with pytest.raises(ValidationError, match=f"program.{name}"):
+        run_of(program_run(**broken))

@@ -9,8 +9,8 @@ from powercut_reports import html
 from powercut_reports.claims import claims_view
 from powercut_reports.costs import costs_view
 from powercut_reports.necessity import necessity_view
-from powercut_reports.parse import parse_run
 from powercut_reports.states import log10, states_view
+from reports.tests.typed import run_of, runs_of
 
 Raw = dict[str, Any]
 
@@ -55,21 +55,21 @@ def test_a_claim_is_as_good_as_its_worst_run(sample_runs: list[Raw]) -> None:
     for run, claim in zip(published, (CLAIM, worse, silent, CLAIM), strict=False):
         run["claims"] = [claim]
     sample_runs[0]["claims"] = [CLAIM]
-    view = claims_view([parse_run(run) for run in sample_runs])
+    view = claims_view([run_of(run) for run in sample_runs])
     assert view is not None and (view.held, view.failed, view.silent) == (1, 1, 0)
     first = view.rows[0]
     assert (first.name, first.state, first.measured) == ("level:published", "fails", "2 to 5")
     assert (first.held, first.failed, first.silent) == (2, 1, 1)
-    page = html.render(sample_runs, title="x")
+    page = html.render(runs_of(sample_runs), title="x")
     assert "insert.fences &lt;= 2" in page and 'insert(17), <span class="site">level/insert.cc:9' in page
-    assert claims_view([parse_run({})]) is None
+    assert claims_view([run_of({})]) is None
 
 
 def test_necessity_names_what_proves_it() -> None:
     view = necessity_view([NECESSITY])
     assert view is not None and view.analyses[0].counts == (1, 1, 1)
     assert [site.result for site in view.analyses[0].sites] == ["necessary", "redundant", "not shown by this workload"]
-    page = html.render([], title="x", companions=html.Companions(necessity=[NECESSITY]))
+    page = html.render(runs_of([]), title="x", companions=html.Companions(necessity=[NECESSITY]))
     for text in (
         "1 necessary, 1 redundant, 1 not shown",
         "flush(&lt;x&gt;);",
@@ -77,7 +77,7 @@ def test_necessity_names_what_proves_it() -> None:
         "f, in recovery",
     ):
         assert text in page, text
-    assert 'id="necessity"' not in html.render([], title="x")
+    assert 'id="necessity"' not in html.render(runs_of([]), title="x")
 
 
 def test_costs_are_compared_where_several_schemes_have_the_operation() -> None:
@@ -91,14 +91,14 @@ def test_costs_are_compared_where_several_schemes_have_the_operation() -> None:
 
 
 def test_the_state_space_needs_runs_with_numbers(sample_runs: list[Raw]) -> None:
-    view = states_view([parse_run(run) for run in sample_runs])
+    view = states_view([run_of(run) for run in sample_runs])
     assert view is not None and {row.name for row in view.rows} == {"level:hardened", "level:published"}
-    assert states_view([parse_run(run) for run in sample_runs[:3]]) is None
+    assert states_view([run_of(run) for run in sample_runs[:3]]) is None
 
 
 def test_charts_belong_to_the_page(sample_runs: list[Raw]) -> None:
     companions = html.Companions(necessity=[NECESSITY], costs=[cost("level", 2), cost("bch", 4)])
-    page = html.render(sample_runs, title="x", companions=companions)
+    page = html.render(runs_of(sample_runs), title="x", companions=companions)
     charts = re.findall(r'<svg class="plot".*?</svg>', page, re.DOTALL)
     assert len(charts) == 6
     for chart in charts:
@@ -109,9 +109,11 @@ def test_charts_belong_to_the_page(sample_runs: list[Raw]) -> None:
         }  # fmt: skip
     identifiers = re.findall(r'\sid="([^"]+)"', page)
     assert len(identifiers) == len(set(identifiers))
-    assert page == html.render(sample_runs, title="x", companions=companions), "same records, same bytes"
+    assert page == html.render(runs_of(sample_runs), title="x", companions=companions), "same records, same bytes"
 
 
 def test_nothing_is_drawn_for_nothing(monkeypatch: pytest.MonkeyPatch, sample_runs: list[Raw]) -> None:
     monkeypatch.setitem(__import__("sys").modules, "altair", None)  # importing it would now fail
-    assert "plot" not in re.sub(r"<style>.*?</style>", "", html.render(sample_runs[:2], title="x"), flags=re.DOTALL)
+    assert "plot" not in re.sub(
+        r"<style>.*?</style>", "", html.render(runs_of(sample_runs[:2]), title="x"), flags=re.DOTALL
+    )

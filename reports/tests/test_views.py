@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 
 from powercut_reports import image, story, timeline
-from powercut_reports.model import ImageLine
-from powercut_reports.parse import parse_finding
+from powercut_reports.records.finding import ImageLine
+from reports.tests.typed import finding_of
 
 Raw = dict[str, Any]
 
 
 def _line(floor: str, actual: str, visible: str) -> ImageLine:
-    return ImageLine(0x1000, actual, floor, visible, "4", True)
+    return ImageLine(offset=0x1000, bytes=actual, floor=floor, visible=visible, candidates="4", decided=True)
 
 
 def test_bytes_are_judged_against_floor_and_visible() -> None:
@@ -35,7 +35,7 @@ def test_contents_of_different_length_do_not_break_the_view() -> None:
 
 
 def test_lanes_end_at_the_cut_and_say_what_became_of_them(lost_item: Raw) -> None:
-    chart = timeline.build(parse_finding(lost_item))
+    chart = timeline.build(finding_of(lost_item))
     assert chart is not None
     assert [(lane.label, lane.fate, lane.decisive) for lane in chart.lanes] == [
         ("0x1040", "persisted", True), ("0x1080", "lost", True), ("0x200", "lost", False),
@@ -51,7 +51,7 @@ def test_a_hot_line_is_folded_and_many_lines_are_counted(lost_item: Raw) -> None
     event = lost_item["timeline"]["lines"][0]["events"][0]
     hot = [{**event, "event": n, "state": ("dirty", "durable")[n % 2]} for n in range(500)]
     lost_item["timeline"]["lines"] = [{"offset": 64 * n, "events": hot} for n in range(30)]
-    chart = timeline.build(parse_finding(lost_item))
+    chart = timeline.build(finding_of(lost_item))
     assert chart is not None and (chart.folded_events, chart.hidden_lanes, len(chart.lanes)) == (460, 18, 12)
     first = chart.lanes[0].segments[0]
     assert first.x == chart.start_x and first.state == "durable", "the state that the folded events left"
@@ -59,20 +59,20 @@ def test_a_hot_line_is_folded_and_many_lines_are_counted(lost_item: Raw) -> None
 
 @pytest.mark.parametrize("lines", [[], [{"offset": 0, "events": []}]])
 def test_no_events_no_chart(lost_item: Raw, lines: list[Raw]) -> None:
-    assert timeline.build(parse_finding({**lost_item, "timeline": {"lines": lines}})) is None
+    assert timeline.build(finding_of({**lost_item, "timeline": {"lines": lines}})) is None
 
 
 def test_a_sector_is_one_lane(lost_item: Raw) -> None:
     lost_item["image"] = [{"offset": 0, "bytes": "00" * 512}]
     lost_item["timeline"]["lines"] = [{"offset": 0x1000, "events": lost_item["timeline"]["lines"][1]["events"]}]
-    chart = timeline.build(parse_finding(lost_item))
+    chart = timeline.build(finding_of(lost_item))
     assert chart is not None and chart.lanes[0].fate == "torn", "stores at 0x1040 (kept) and 0x10a0 (lost) share it"
 
 
 def test_stores_of_one_place_and_fate_are_one_entry(lost_item: Raw) -> None:
     stores = lost_item["stores"]
     stores += [{**stores[2], "event": 1227, "offset": 0x10A8}, {**stores[2], "event": 1228, "fate": "persisted"}]
-    groups = story.involved(parse_finding(lost_item))
+    groups = story.involved(finding_of(lost_item))
     assert [(g.label, g.fate, len(g.stores)) for g in groups if g.label] == [
         ("A", "lost", 2), ("B", "persisted", 1), ("C", "persisted", 1),
     ]  # fmt: skip
@@ -93,7 +93,7 @@ def test_a_second_cut_is_told(sample_runs: list[Raw], after_return: bool, words:
     finding["nested_image"][0]["after_return"] = after_return
     assert (
         f"After update(9) the power was cut before sfence, at event 1,391 (crash point 112), {words};"
-        in story.story(parse_finding(finding))
+        in story.story(finding_of(finding))
     )
 
 
@@ -101,4 +101,4 @@ def test_a_fault_without_a_signal_has_no_address(sample_runs: list[Raw]) -> None
     finding = next(f for run in sample_runs for f in run["findings"] if f["fault"])
     finding["fault"] |= {"signal": None, "address": "0x0", "text": "std::bad_alloc"}
     finding["found"] = "threw an exception"
-    assert story.story(parse_finding(finding)).endswith("recovery then threw an exception (std::bad_alloc).")
+    assert story.story(finding_of(finding)).endswith("recovery then threw an exception (std::bad_alloc).")

@@ -34,6 +34,7 @@ from powercut.runs import reproduce
 from powercut.scenarios import plan, scenario, targets
 from powercut.scenarios.toml_text import toml_value
 from powercut_reports import text
+from reports.tests.typed import finding_of
 
 DATA = Path(__file__).resolve().parents[2] / "reports" / "tests" / "data"
 SCENARIOS = Path(__file__).resolve().parents[2] / "scenarios"
@@ -189,7 +190,7 @@ def _read_run(path: Path, number: int) -> None:
 def _read_finding(path: Path, number: int) -> None:
     content = reproduce.load(path, trusted=True)
     with run_records.as_written(path, "this finding", next_step="."):
-        text.render_finding(content, color=False)
+        text.render_finding(finding_of(content), color=False)
 
 
 def _read_events(path: Path, number: int) -> None:

@@ -12,6 +12,7 @@ from powercut.base.exit_codes import ExitCode
 from powercut.cli.main import main
 from powercut.runs.runner import exit_code
 from powercut_reports import ci
+from reports.tests.typed import runs_of
 from tests.real_engine import require_engine
 
 GATE = "sarif,junit,github,markdown"
@@ -57,7 +58,7 @@ def test_gate_goes_by_the_exit_codes() -> None:
     for verdict, kind, depth, error, findings, performance_bugs in every:
         run = {"verdict": verdict, "coverage": {"kind": kind, "nested_complete": depth}, "error": error, "nested": 1}
         run |= {"findings": findings, "performance_bugs": performance_bugs}
-        results = ci.results([run], fail_on=fail_on)
+        results = ci.results(runs_of([run]), fail_on=fail_on)
         assert ci.outcome(results.runs[0], results) == names[exit_code(run, fail_on=fail_on)], run
 
 

@@ -12,6 +12,7 @@ from powercut.cli.commands import shared
 from powercut.findings import run_records
 from powercut.runs import runner
 from powercut_reports import text
+from powercut_reports.records.finding import FindingRecord
 
 
 def register(app: typer.Typer) -> None:
@@ -42,7 +43,7 @@ def explain(
     else:
         for file, record in zip(finding, records, strict=True):
             with run_records.as_written(file, "this finding", next_step="Find it again with 'powercut run'."):
-                print(text.render_finding(record, color=output.colored()))
+                print(text.render_finding(FindingRecord.model_validate(record), color=output.colored()))
 
 
 def _one(file: Path, *, trusted: bool) -> dict[str, object]:

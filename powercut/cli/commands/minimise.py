@@ -21,6 +21,7 @@ from powercut.findings import findings, run_records
 from powercut.minimise import scenario_text, show
 from powercut.runs import reproduce, runner
 from powercut_reports import text
+from powercut_reports.records.finding import FindingRecord
 
 SaveScenario = Annotated[
     Path | None,
@@ -88,7 +89,7 @@ def minimise_finding(
         output.print_json({"fingerprint": content["fingerprint"], "minimal": value})
     else:
         print(show.summary(value, content["fingerprint"]))
-        print(text.render_finding(minimal.finding, color=output.colored()))
+        print(text.render_finding(FindingRecord.model_validate(minimal.finding), color=output.colored()))
     if save_scenario is not None:
         save(value["scenario"], save_scenario)
     raise typer.Exit(ExitCode.FINDINGS)

@@ -15,6 +15,7 @@ from powercut.findings import run_records
 from powercut.runs import reproduce as replay
 from powercut.runs import runner
 from powercut_reports import text
+from powercut_reports.records.finding import FindingRecord
 
 
 def register(app: typer.Typer) -> None:
@@ -75,7 +76,7 @@ def reproduce(
         )
     elif result.held:
         with run_records.as_written(finding, "this finding", next_step="Find it again with 'powercut run'."):
-            print(text.render_finding(result.finding, color=output.colored()))
+            print(text.render_finding(FindingRecord.model_validate(result.finding), color=output.colored()))
     for file in result.files:
         output.say(f"Crash image: {file}")
     if result.fresh_trace:

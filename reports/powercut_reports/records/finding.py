@@ -1,0 +1,285 @@
+"""The finding record: one violation, with what led to it and what was made of it afterwards."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from powercut_reports.records.base import Name, Record, Text
+from powercut_reports.records.drawing import Drawing
+from powercut_reports.records.places import Placed
+from powercut_reports.records.program import Program
+
+VERDICTS = ("inconsistent", "unknown", "consistent")
+Verdict = Literal["inconsistent", "unknown", "consistent"]
+
+
+class Operation(Record):
+    """That was cut, or was the last before the cut."""
+
+    index: int | None = None
+    kind: Text = ""
+    key: Name = ""
+    text: Text = ""  # command of a maintain
+    in_flight: bool = True  # false: it was acknowledged before the cut
+
+    def __str__(self) -> str:
+        argument = self.key or self.text
+        return f"{self.kind}({argument})" if self.kind and argument else self.kind or argument
+
+
+class Query(Record):
+    kind: Text = ""
+    key: Name = ""
+    region: int | str | None = None
+    text: Text = ""
+
+    def __str__(self) -> str:
+        argument = self.key or str(self.region or "")
+        return self.text or (f"{self.kind}({argument})" if argument else self.kind)
+
+
+class CrashPoint(Record):
+    index: int | None = None
+    event: int | None = None
+    when: Text = ""
+    depth: int = 0
+    nested_event: int | None = None  # stores that recovery had made
+
+
+class Fault(Placed):
+    signal: Name = ""  # empty: an exception, an abort, a hang or a wild store
+    address: Text = ""
+    text: Text = ""
+
+
+class ImageLine(Record):
+    """One pending line; the three contents are hex strings of the whole line."""
+
+    offset: int = 0
+    bytes: Text = ""
+    floor: Text = ""
+    visible: Text = ""
+    candidates: Text = ""
+    decided: bool = True
+
+
+class Store(Placed):
+    event: int = 0
+    offset: int = 0
+    size: int = 0
+    bytes: Text = ""
+    fate: Text = "unknown"  # persisted, lost or torn
+    decisive: bool = False
+    kind: Text = "store"
+
+
+class RecoveryStore(Placed):
+    offset: int = 0
+    size: int = 0
+
+
+class NestedImage(Record):
+    """What a cut inside or right after recovery left behind."""
+
+    depth: int = 0
+    after_return: bool = False
+    recovery_stores: list[RecoveryStore] = []
+    lines: list[ImageLine] = []
+
+
+class TimelineEvent(Placed):
+    event: int = 0
+    kind: Text = ""
+    detail: Text = ""
+    state: Text = ""  # of the line after the event: dirty, flushed or durable
+
+
+class TimelineLine(Record):
+    offset: int = 0
+    events: list[TimelineEvent] = []
+
+
+class Timeline(Record):
+    crash_event: int | None = None
+    lines: list[TimelineLine] = []
+
+
+class Contents(Record):
+    """Keys and values, as far as they are known."""
+
+    expected: list[tuple[Text, Text]] = []
+    actual: list[tuple[Text, Text]] = []
+
+
+class BugKeys(Record):
+    """Which findings are one bug: a digest of the cause, and one of the store that the finding blames."""
+
+    cause: Name = ""
+    store: Name = ""
+
+
+class Suppression(Record):
+    reason: Text = ""
+    expires: Text = ""  # its last day, such as 2027-01-31
+    expired: bool = False
+    rule: Text = ""  # file:line
+
+
+class EngineOptions(Record):
+    """What the finding was found with."""
+
+    model: Text = ""
+    strategy: Text = ""
+    atoms: Text = ""
+    nested: int = 0
+    seed: int = 0
+
+
+class Place(Placed):
+    """One side of a missing order: a store, an acknowledgement, a step of recovery."""
+
+    role: Text = ""
+    text: Text = ""
+    event: int | None = None
+    source: Text = ""
+    offset: int | None = None
+    size: int | None = None
+    bytes: Name = ""
+    count: int = 1  # stores that it stands for
+
+
+class Fix(Record):
+    kind: Text = ""  # fence, flush-and-fence or reorder
+    sentence: Text = ""
+    site: Name = ""
+    steps: int = 1  # fixes on top of each other
+
+
+class Coverage(Record):
+    kind: Literal["complete", "sampled", "unknown"] = "unknown"
+    covered: Text = ""
+    total: Name = ""
+    nested_complete: bool | int | None = None
+    reason: Name = ""
+
+
+class Recheck(Record):
+    """What the exploration says with the fix applied to the trace."""
+
+    held: bool = False  # the bug is gone; the trace may have others
+    verdict: Verdict = "unknown"
+    coverage: Coverage = Coverage()
+    crash_states: Text = ""
+    executions: int | None = None
+    remaining: list[Text] = []  # invariants that are still violated by this bug
+    note: Text = ""
+    whole: Recheck | None = None  # the same for the whole run
+
+
+class Cause(Record):
+    kind: Text = "unexplained"  # order, atomicity, recovery, functional or unexplained
+    first: Place | None = None  # what must be durable, or happen, first: the store that was lost
+    second: Place | None = None  # what must not persist, or be acknowledged, before
+    sentence: Text = ""
+    explanation: Text = ""
+    fix: Fix | None = None
+    recheck: Recheck | None = None
+    shared_with: Text = ""  # the finding that it was looked for in; empty: this one
+
+
+class MinimalOperation(Record):
+    index: int | None = None
+    phase: Text = ""
+    explored: bool = True
+    kind: Text = ""
+    key: Name = ""
+    text: Text = ""
+
+    def __str__(self) -> str:
+        return self.text or (f"{self.kind}({self.key})" if self.key else self.kind)
+
+
+class Minimal(Record):
+    """The smallest workload, table and crash that still show the bug."""
+
+    operations: list[MinimalOperation] = []
+    operations_before: int | None = None
+    config: dict[str, Text] = {}
+    config_before: dict[str, Text] = {}
+    crash_point: CrashPoint = CrashPoint()
+    lost: int | None = None  # decisive stores that are lost or torn in the image
+    lost_before: int | None = None
+    considered: int | None = None
+    seconds: float | None = None
+    complete: bool = True  # false: a limit ended the search
+    note: Text = ""
+    scenario: Text = ""  # the text of its scenario file
+    finding: FindingRecord | None = None
+
+
+class FindingRecord(Record):
+    finding: int = 1  # the version of this record
+    fingerprint: Text = ""
+    key: Text = ""  # of the engine
+    target: Text = ""
+    variant: Text = ""
+    scenario: Text = ""
+    model: Text = ""
+    invariant: Text = "unknown"
+    underlying: Name = ""
+    message: Text = ""
+    needs_power_cut: bool = True  # false: the same goes wrong with every store durable
+    operation: Operation = Operation()
+    query: Query = Query()
+    expected: list[Text] = []
+    found: Text = ""
+    crash_point: CrashPoint = CrashPoint()
+    fault: Fault | None = None
+    image: list[ImageLine] = []
+    nested_image: list[NestedImage] = []
+    stores: list[Store] = []
+    timeline: Timeline = Timeline()
+    last_store: Placed | None = None  # before the cut
+    contents: Contents = Contents()
+    store_site: Name = ""
+    lost_site: Name = ""
+    blamed: Name = ""
+    bug: BugKeys = BugKeys()
+    file: Text = ""
+    reproduce: Text = ""
+    engine: EngineOptions = EngineOptions()
+    trace: Name = ""
+    program: Program | None = None
+    plan: dict[str, Any] | None = None
+    sources: dict[str, dict[int, str]] = {}  # by file and line: around every site of the story
+    drawing: Drawing | None = None
+    cause: Cause | None = None
+    minimal: Minimal | None = None
+    baseline: Text = ""  # new or known; empty without a baseline
+    suppressed: Suppression | None = None
+    without: dict[str, Any] | None = None  # the flush or fence that was left out
+
+    @property
+    def subject(self) -> str:
+        """ "level:published" """
+        return f"{self.target}:{self.variant}" if self.variant else self.target
+
+    @property
+    def decisive(self) -> list[Store]:
+        """The stores that the wrong answer needs, persisted or not."""
+        return [store for store in self.stores if store.decisive]
+
+    @property
+    def after_return(self) -> bool:
+        """The last cut came right after recovery returned."""
+        return bool(self.nested_image) and self.nested_image[-1].after_return
+
+    @property
+    def is_suppressed(self) -> bool:
+        """A suppression that has not expired sets it aside."""
+        return self.suppressed is not None and not self.suppressed.expired
+
+    @property
+    def counts(self) -> bool:
+        """It fails a gate: it is neither in the baseline nor suppressed."""
+        return self.baseline != "known" and not self.is_suppressed

@@ -1,0 +1,49 @@
+"""What was recorded and how it was judged, in program mode."""
+
+from __future__ import annotations
+
+import shlex
+
+from powercut_reports.records.base import Record, Text
+
+
+class Pool(Record):
+    path: Text = ""
+    size: int | None = None
+    address: int | None = None  # of its first mapping
+
+
+class Program(Record):
+    """Commands are lists of words."""
+
+    name: Text = ""
+    command: list[Text] = []  # empty for a trace that was recorded before
+    ops: list[Text] = []
+    recover: list[Text] = []
+    check: list[Text] = []
+    dump: list[Text] = []
+    cwd: Text = ""
+    tracer: Text = ""
+    exit: dict[str, int] | None = None
+    pools: list[Pool] = []
+    output: dict[str, list[Text]] = {}  # stdout and stderr
+    notes: list[Text] = []  # what was not recorded
+
+    @property
+    def ended(self) -> str:
+        """ "exit status 0" """
+        if not self.exit:
+            return ""
+        return f"signal {self.exit['signal']}" if "signal" in self.exit else f"exit status {self.exit.get('status')}"
+
+    @property
+    def stdout(self) -> list[str]:
+        return self.output.get("stdout", [])
+
+    @property
+    def stderr(self) -> list[str]:
+        return self.output.get("stderr", [])
+
+    def shown(self, command: str) -> str:
+        """One of the commands as it is typed."""
+        return shlex.join(getattr(self, command))
