@@ -40,10 +40,11 @@ class _Floors:
     def flush(self, record: dict[str, Any]) -> bool:
         """Whether the flush had anything to do."""
         line, mine = record["offset"] >> LINE_SHIFT, self.flushed[record["thread"]]
-        mark = self.stored[line]
-        if mark <= max(self.durable[line], mine.get(line, 0)):
+        mark, at_once = self.stored[line], record["code"] == "clflush"
+        # What clwb has taken waits for a fence still: clflush does not.
+        if mark <= max(self.durable[line], 0 if at_once else mine.get(line, 0)):
             return False
-        if record["code"] == "clflush":
+        if at_once:
             self.durable[line] = mark
         else:
             mine[line] = mark

@@ -112,6 +112,15 @@ def test_equal_numbers_of_states_are_no_proof() -> None:
     assert unchanged(records(events), frozenset({6, 7}), model="adr"), "the line was durable before"
 
 
+def test_clflush_does_what_a_clwb_before_it_has_not_done() -> None:
+    """Without a fence the line is not durable yet: dropping clflush loses it."""
+    clwb, clflush = (Event(op="flush", kind=kind) for kind in ("clwb", "clflush"))
+    events = [Event(op="store", data=b"\1"), clwb, clflush, Event(op="end")]
+    assert idle_events(records(events), model="adr") == frozenset()
+    assert not unchanged(records(events), frozenset({2}), model="adr")
+    assert unchanged(records(events), frozenset({1}), model="adr")
+
+
 def test_work_that_the_next_one_does_changes_nothing() -> None:
     flush, fence = Event(op="flush", kind="clwb"), Event(op="fence", kind="sfence")
     twice = [Event(op="store", data=b"\1"), flush, fence, flush, fence, Event(op="end")]
