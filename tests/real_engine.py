@@ -20,6 +20,8 @@ from powercut.findings.findings import make_record, symbolised
 from powercut.scenarios import catalog, plan, targets
 from powercut.scenarios.scenario import Scenario
 from powercut.symbols.symbolize import Symbolizer
+from powercut_reports.records.finding import FindingRecord
+from powercut_reports.records.run import PerformanceBug, RunRecord
 
 Json = dict[str, Any]
 #: Fields of events that say how long something took, or how much of it there was to do at some moment.
@@ -60,15 +62,15 @@ class Exploration:
         """The findings, each key once, as it was told last (at its earliest crash point)."""
         return list({event["key"]: event for event in self.events if event["event"] == "finding"}.values())
 
-    def located(self, symbolizer: Symbolizer) -> list[Json]:
+    def located(self, symbolizer: Symbolizer) -> list[FindingRecord | PerformanceBug]:
         """Findings and performance bugs as records, with their lines of source."""
         (*_, last) = (event["modules"] for event in self.events if event["event"] == "modules")
         modules = [Module.model_validate(module) for module in last]
         (run,) = (event for event in self.events if event["event"] == "run")
         performance_bugs = [event for event in self.events if event["event"] == "performance_bug"]
         return [
-            *(make_record(event, modules, symbolizer, run=run) for event in self.findings),
-            *(symbolised(event, modules, symbolizer) for event in performance_bugs),
+            *(make_record(event, modules, symbolizer, run=RunRecord.model_validate(run)) for event in self.findings),
+            *(PerformanceBug.model_validate(symbolised(event, modules, symbolizer)) for event in performance_bugs),
         ]
 
     @property

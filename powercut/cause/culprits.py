@@ -25,10 +25,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, islice
-from typing import Any, Literal
+from typing import Literal
 
 from powercut.cause.images import FLOOR, VISIBLE, Answer, Image, Judge, Level, Nested, Symptom, of_finding
 from powercut.cause.trace_view import LINE, TraceEvent, TraceView
+from powercut_reports.records import finding
+from powercut_reports.records.finding import FindingRecord
 
 #: Most lines of a set, and most images of one question.
 LARGEST_SET = 3
@@ -43,15 +45,15 @@ Role = Literal["store", "next-store", "recovery-store", "acknowledgement"]
 class RecoveryStore:
     """A store that recovery made before a cut inside it: a record of `nested_image[].recovery_stores`."""
 
-    record: dict[str, Any]
+    record: finding.RecoveryStore
 
     @property
     def offset(self) -> int:
-        return int(self.record["offset"])
+        return self.record.offset
 
     @property
     def size(self) -> int:
-        return int(self.record["size"])
+        return self.record.size
 
     def lines(self) -> range:
         return range(self.offset // LINE, (self.offset + max(self.size, 1) - 1) // LINE + 1)
@@ -76,10 +78,10 @@ class Culprits:
         return self.first_role == "recovery-store"
 
 
-def find(record: dict[str, Any], view: TraceView, judge: Judge) -> Culprits | None:
+def find(record: FindingRecord, view: TraceView, judge: Judge) -> Culprits | None:
     """The culprits of a finding of the trace; None when its image does not show it (any more)."""
     image = of_finding(record)
-    wanted = (record.get("underlying") or record["invariant"], record["query"]["text"])
+    wanted = (record.underlying or record.invariant, record.query.text)
     shown = judge.ask([image])[0]
     symptom = next((symptom for symptom in shown.symptoms if symptom[:2] == wanted), None)
     if symptom is None:
@@ -91,7 +93,7 @@ def find(record: dict[str, Any], view: TraceView, judge: Judge) -> Culprits | No
 class _Search:
     def __init__(
         self,
-        record: dict[str, Any],
+        record: FindingRecord,
         view: TraceView,
         judge: Judge,
         image: Image,
@@ -135,9 +137,9 @@ class _Search:
     # --- a cut of the program ---------------------------------------------------------------------
 
     def in_trace(self) -> Culprits:
-        lost = [line for line in self.record["image"] if line["bytes"] != line["visible"]]
-        lost.sort(key=lambda line: not line["decided"])
-        offsets = [line["offset"] for line in lost]
+        lost = [line for line in self.record.image if line.bytes != line.visible]
+        lost.sort(key=lambda line: not line.decided)
+        offsets = [line.offset for line in lost]
 
         def returned(lines: Sequence[int]) -> Image:
             return self._with(dict.fromkeys(lines, VISIBLE))
@@ -156,7 +158,7 @@ class _Search:
 
     def _both_ways(self, lost: Sequence[int], second: Sequence[TraceEvent]) -> bool | None:
         """Whether the image is wrong, too, with B there and A lost."""
-        lines = {line["offset"] for line in self.record["image"] if line["visible"] != line["floor"]}
+        lines = {line.offset for line in self.record.image if line.visible != line.floor}
         ahead = {line * LINE for event in second for line in event.lines()}
         if not ahead or not ahead <= lines - set(lost):
             return None
@@ -173,22 +175,22 @@ class _Search:
         stores = sorted(
             (
                 store
-                for store in self.record["stores"]
-                if store["offset"] // LINE * LINE == line and store["fate"] != "persisted"
+                for store in self.record.stores
+                if store.offset // LINE * LINE == line and store.fate != "persisted"
             ),
-            key=lambda store: int(store["event"]),
+            key=lambda store: store.event,
         )
         if len(stores) < 2:
-            return [self.view.events[store["event"]] for store in stores]
+            return [self.view.events[store.event] for store in stores]
         content = bytearray.fromhex(str(self.image.level.lines[line]))
         images = []
         for store in stores:
-            at = store["offset"] - line
-            content[at : at + store["size"]] = bytes.fromhex(store["bytes"])
+            at = store.offset - line
+            content[at : at + store.size] = bytes.fromhex(store.bytes)
             images.append(self._with({line: content.hex()}))
         answers = self.judge.ask(images)
         last = next((number for number, answer in enumerate(answers) if self.helps(answer)), len(stores) - 1)
-        return [self.view.events[stores[last]["event"]]]
+        return [self.view.events[stores[last].event]]
 
     def _next_store(self) -> Culprits:
         """Everything visible at the cut is wrong as well: what the program writes next is missing."""
@@ -261,22 +263,22 @@ class _Search:
         if len(lost) != 1:
             return ()
         (line,) = lost
-        there = next(item for item in self.record["image"] if item["offset"] == line)
+        there = next(item for item in self.record.image if item.offset == line)
         kept = sorted(
-            (s for s in self.record["stores"] if s["offset"] // LINE * LINE == line and s["fate"] == "persisted"),
-            key=lambda store: int(store["event"]),
+            (s for s in self.record.stores if s.offset // LINE * LINE == line and s.fate == "persisted"),
+            key=lambda store: store.event,
         )
-        content = bytearray.fromhex(there["floor"])
+        content = bytearray.fromhex(there.floor)
         images = [self._with({line: content.hex()})]
         for store in kept:
-            at = store["offset"] - line
-            content[at : at + store["size"]] = bytes.fromhex(store["bytes"])
+            at = store.offset - line
+            content[at : at + store.size] = bytes.fromhex(store.bytes)
             images.append(self._with({line: content.hex()}))
         answers = self.judge.ask(images)
         if not self.helps(answers[0]):
             return ()
         wrong = next((n for n, answer in enumerate(answers) if answer.legal and not self.helps(answer)), None)
-        return () if wrong is None else (self.view.events[kept[wrong - 1]["event"]],)
+        return () if wrong is None else (self.view.events[kept[wrong - 1].event],)
 
     def _content(self, line: int) -> str:
         return str(self.image.level.lines.get(line, FLOOR))
@@ -314,24 +316,20 @@ class _Search:
 
     def _ahead_here(self, lost: Sequence[int]) -> tuple[TraceEvent, ...]:
         """A among what is pending at the cut itself: the lines that persisted and should not have."""
-        there = [
-            line["offset"]
-            for line in self.record["image"]
-            if line["bytes"] != line["floor"] and line["offset"] not in lost
-        ]
+        there = [line.offset for line in self.record.image if line.bytes != line.floor and line.offset not in lost]
         chosen = self.smallest(there, lambda lines: self._with(dict.fromkeys(lines, FLOOR)))
         events = [
-            self.view.events[store["event"]]
-            for store in self.record["stores"]
-            if store["offset"] // LINE * LINE in chosen and store["fate"] != "lost"
+            self.view.events[store.event]
+            for store in self.record.stores
+            if store.offset // LINE * LINE in chosen and store.fate != "lost"
         ]
         return tuple(sorted(events, key=lambda event: event.index))
 
     # --- a cut of recovery ------------------------------------------------------------------------
 
     def in_recovery(self) -> Culprits:
-        nested = self.record["nested_image"][-1]
-        stores = [RecoveryStore(record=store) for store in nested["recovery_stores"]]
+        nested = self.record.nested_image[-1]
+        stores = [RecoveryStore(record=store) for store in nested.recovery_stores]
         touched = list(dict.fromkeys(line * LINE for store in stores for line in store.lines()))
 
         def last_level(lines: dict[int, str], rest: str | None = None) -> Image:

@@ -26,6 +26,9 @@ from powercut.findings import findings, run_records
 from powercut.findings.bugs import bug_keys
 from powercut.runs.reproduce import load, trace_of_program
 from powercut.runs.run_request import Context
+from powercut_reports.records.base import changed
+from powercut_reports.records.finding import Cause, FindingRecord, Minimal
+from powercut_reports.records.run import RunRecord
 
 #: Findings that are explained unless --explain says otherwise: of each run, and of one variant of a target.
 DEFAULT_MOST = 3
@@ -54,6 +57,18 @@ class Name:
         return self.target, self.variant_name
 
 
+@dataclass(frozen=True, kw_only=True)
+class Explanation:
+    """What cannot be had is None, or says why."""
+
+    minimal: Minimal | None = None
+    cause: Cause | None = None
+
+    def fields(self) -> dict[str, Any]:
+        """As a finding record has them."""
+        return {"minimal": self.minimal, "cause": self.cause}
+
+
 @dataclass(kw_only=True)
 class Explainer:
     """Explains the findings of one command's runs: `most` of each, and no more than `most_of_variant` of a variant."""
@@ -62,31 +77,31 @@ class Explainer:
     most: int
     most_of_variant: int | None = None
     jobs: int = 1
-    _known: dict[Name, dict[str, Any]] = field(default_factory=dict)
+    _known: dict[Name, Explanation] = field(default_factory=dict)
     #: The explained finding of each group of findings that blame one store, under each model.
-    _told: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    _told: dict[tuple[str, str], FindingRecord] = field(default_factory=dict)
     _count: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def run(self, run: dict[str, Any]) -> None:
+    def run(self, run: RunRecord) -> None:
         """Explains and draws findings of a run record, and writes them and the record again.
 
         Left alone are those that do not count. A program's workload is not ours to shorten, and its pool not to draw.
         """
-        if run["interrupted"] or self.most == 0:
+        if run.interrupted or self.most == 0:
             return
-        counting = [finding for finding in run["findings"] if findings.counts(finding)]
-        changed = not run["program"] and self._draw(counting[: drawing.MOST], run)
+        counting = [finding for finding in run.findings if finding.counts]
+        news = not run.program and self._draw(counting[: drawing.MOST], run)
         # One of the cache is explained already.
-        changed |= not run["program"] and self._share(counting)
+        news |= not run.program and self._share(counting)
         first = {_group(finding): finding for finding in reversed(counting)}
         chosen = [finding for finding in counting if first[_group(finding)] is finding][: self.most]
-        changed |= self._explain([finding for finding in chosen if not finding.get("cause")])
-        self._told |= {_group(finding): finding for finding in chosen if finding.get("cause")}
-        changed |= not run["program"] and self._share(counting)
-        if changed:
-            findings.write_json(Path(run["file"]), run)
+        news |= self._explain([finding for finding in chosen if not finding.cause])
+        self._told |= {_group(finding): finding for finding in chosen if finding.cause}
+        news |= not run.program and self._share(counting)
+        if news:
+            findings.write_record(Path(run.file), run)
 
-    def _explain(self, chosen: Sequence[dict[str, Any]]) -> bool:
+    def _explain(self, chosen: Sequence[FindingRecord]) -> bool:
         new = {_name(finding): finding for finding in chosen if _name(finding) not in self._known}
         for name in list(new):
             if self.most_of_variant is not None and self._count[name.variant] >= self.most_of_variant:
@@ -97,13 +112,13 @@ class Explainer:
             self._known |= zip(new, pool.map(self._explained, range(len(new)), new.values()), strict=True)
         known = [finding for finding in chosen if _name(finding) in self._known]
         for finding in known:
-            _put(finding, self._known[_name(finding)])
+            _put(finding, **self._known[_name(finding)].fields())
         return bool(known)
 
-    def _share(self, counting: Sequence[dict[str, Any]]) -> bool:
+    def _share(self, counting: Sequence[FindingRecord]) -> bool:
         """Gives findings the cause of the one that was explained for their group, where a check shows it."""
-        open_ = [finding for finding in counting if not finding.get("cause") and _group(finding) in self._told]
-        changed = False
+        open_ = [finding for finding in counting if not finding.cause and _group(finding) in self._told]
+        news = False
         for finding in open_[:MOST_SHARED]:
             other = self._told[_group(finding)]
             if other is finding or self.context.interrupt.requested:
@@ -113,93 +128,96 @@ class Explainer:
             except PowercutError:
                 continue  # nothing is known of its cause, then
             if cause is not None:
-                _put(finding, {"cause": cause})
-                changed = True
-        return changed
+                _put(finding, cause=cause)
+                news = True
+        return news
 
-    def _draw(self, chosen: Sequence[dict[str, Any]], run: dict[str, Any]) -> bool:
-        new = [finding for finding in chosen if "drawing" not in finding] if run["trace"] else []
-        trace, engine_path = Path(run["trace"] or ""), self.context.engine_path
+    def _draw(self, chosen: Sequence[FindingRecord], run: RunRecord) -> bool:
+        new = [finding for finding in chosen if "drawing" not in finding.model_fields_set] if run.trace else []
+        trace, engine_path = Path(run.trace), self.context.engine_path
         with ThreadPoolExecutor(max_workers=self.jobs) as pool:
             drawings = pool.map(lambda finding: drawing.draw(finding, trace, engine_path=engine_path), new)
             for finding, drawn in zip(new, drawings, strict=True):
-                finding["drawing"] = drawn
-                _write_again(Path(finding["file"]), {"drawing": drawn})
+                finding.drawing = drawn
+                _write_again(Path(finding.file), drawing=drawn)
         return bool(new)
 
-    def _explained(self, number: int, finding: dict[str, Any]) -> dict[str, Any]:
+    def _explained(self, number: int, finding: FindingRecord) -> Explanation:
         order = _ORDER + number
-        self.context.listener.started(order, f"explaining {finding['fingerprint']}")
+        self.context.listener.started(order, f"explaining {finding.fingerprint}")
         try:
-            record = json_of(Path(finding["file"]))
-            return explained(record, context=self.context)
+            return explained(_on_disk(Path(finding.file)), context=self.context)
         except engine.Interrupted:
-            return {"minimal": None, "cause": None}
+            return Explanation()
         finally:
             self.context.listener.ended(order)
 
 
-def _name(finding: dict[str, Any]) -> Name:
+def _name(finding: FindingRecord) -> Name:
     return Name(
-        fingerprint=finding["fingerprint"],
-        target=finding["target"],
-        variant_name=finding["variant"],
-        model=finding["model"],
+        fingerprint=finding.fingerprint,
+        target=finding.target,
+        variant_name=finding.variant,
+        model=finding.model,
     )
 
 
-def _group(finding: dict[str, Any]) -> tuple[str, str]:
+def _group(finding: FindingRecord) -> tuple[str, str]:
     """The findings that blame one store; each finding by itself in a record of before there were groups."""
-    return str((finding.get("bug") or {}).get("store") or finding["fingerprint"]), str(finding["model"])
+    return finding.bug.store or finding.fingerprint, finding.model
 
 
-def _put(finding: dict[str, Any], fields: dict[str, Any]) -> None:
+def _put(finding: FindingRecord, **fields: Any) -> None:
     """Completes a finding of a run record, and its own record on disk."""
-    finding |= fields
-    finding["bug"] = bug_keys(finding)
-    _write_again(Path(finding["file"]), {**fields, "bug": finding["bug"]})
+    for name, value in fields.items():
+        setattr(finding, name, value)
+    finding.bug = bug_keys(finding)
+    _write_again(Path(finding.file), **fields, bug=finding.bug)
 
 
-def _write_again(file: Path, fields: dict[str, Any]) -> None:
-    record = json_of(file)
-    if any(record.get(name) != value for name, value in fields.items()):
-        findings.write_json(file, {**record, **fields})
+def _on_disk(file: Path) -> FindingRecord:
+    return FindingRecord.model_validate(json_of(file))
 
 
-def explained(record: dict[str, Any], *, context: Context, limits: minimise.Limits = LIMITS) -> dict[str, Any]:
-    """The fields `minimal` and `cause` of a finding record with its plan. What cannot be had is null or says why."""
-    minimal = _minimal(record, context, limits)
-    whole = Path(record["trace"]) if record.get("trace") else None
-    shown, trace = (minimal.finding, minimal.trace) if minimal else (record, whole)
+def _write_again(file: Path, **fields: Any) -> None:
+    record = _on_disk(file)
+    if any(getattr(record, name) != value for name, value in fields.items()):
+        findings.write_record(file, changed(record, **fields))
+
+
+def explained(record: FindingRecord, *, context: Context, limits: minimise.Limits = LIMITS) -> Explanation:
+    """The smallest case and the cause of a finding record with its plan."""
+    found = _minimal(record, context, limits)
+    whole = Path(record.trace) if record.trace else None
+    shown, trace = (found.finding, found.trace) if found else (record, whole)
     with tempfile.TemporaryDirectory(prefix="powercut-explain-") as folder:
         try:
             if trace is None or not trace.is_file():
-                return {"minimal": None, "cause": None}
+                return Explanation()
             cause = find_cause(
                 shown,
                 trace,
                 context=context,
                 folder=Path(folder),
-                whole=whole if minimal and whole != trace else None,
+                whole=whole if found and whole != trace else None,
                 seconds=limits.seconds,
             )
         except PowercutError as error:
             cause = unexplained(f"It could not be looked for: {error.what}.")
-    return {"minimal": _drawn(minimal, context) if minimal else None, "cause": cause}
+    return Explanation(minimal=_drawn(found, context) if found else None, cause=cause)
 
 
-def _drawn(minimal: minimise.Minimal, context: Context) -> dict[str, Any]:
+def _drawn(found: minimise.Minimal, context: Context) -> Minimal:
     """The field `minimal`, with the table of its finding."""
-    content = minimal.as_json()
-    shown = content.get("finding")
-    if shown and minimal.trace is not None:
-        shown = {**shown, "drawing": drawing.draw(shown, Path(minimal.trace), engine_path=context.engine_path)}
-    return {**content, "finding": shown}
+    minimal = found.record()
+    if minimal.finding is not None:
+        minimal.finding.drawing = drawing.draw(minimal.finding, found.trace, engine_path=context.engine_path)
+    return minimal
 
 
-def _minimal(record: dict[str, Any], context: Context, limits: minimise.Limits) -> minimise.Minimal | None:
+def _minimal(record: FindingRecord, context: Context, limits: minimise.Limits) -> minimise.Minimal | None:
     """A case that does not shrink, or shows something else when it is recorded again, is left as it is."""
-    folder = context.out / FOLDER / record["fingerprint"]
+    folder = context.out / FOLDER / record.fingerprint
     try:
         return minimise.minimise(record, context=context, folder=folder, limits=limits)
     except PowercutError:
@@ -207,22 +225,23 @@ def _minimal(record: dict[str, Any], context: Context, limits: minimise.Limits) 
         return None
 
 
-def explain_file(file: Path, *, context: Context, trusted: bool = False) -> dict[str, Any]:
+def explain_file(file: Path, *, context: Context, trusted: bool = False) -> FindingRecord:
     """Explains a finding that lies on disk, and writes it again, as well as the run records beside it."""
     record = load(file, trusted=trusted)
     asked = record
-    if record.get("program"):
-        asked = {**record, "trace": str(trace_of_program(record, file))}
+    if record.program:
+        asked = changed(record, trace=str(trace_of_program(record, file)))
     else:
         minimise.refuse_without_plan(record)
-    fields = explained(asked, context=context, limits=minimise.Limits())
-    fields["bug"] = bug_keys({**record, **fields})
-    findings.write_json(file, {**record, **fields})
+    fields = explained(asked, context=context, limits=minimise.Limits()).fields()
+    record = changed(record, **fields)
+    record.bug = bug_keys(record)
+    findings.write_record(file, record)
     for path in sorted((context.out / "runs").glob("*.json")):
         run = run_records.load(path)
-        same = [item for item in run["findings"] if _name(item) == _name(record)]
+        same = [item for item in run.findings if _name(item) == _name(record)]
         for item in same:
-            item |= fields
+            item.minimal, item.cause, item.bug = record.minimal, record.cause, record.bug
         if same:
-            findings.write_json(path, run)
-    return {**record, **fields}
+            findings.write_record(path, run)
+    return record

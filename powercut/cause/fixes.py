@@ -23,7 +23,8 @@ from powercut.cause.culprits import Culprit, Culprits, RecoveryStore
 from powercut.cause.trace_view import RawStack, TraceEvent, TraceView
 from powercut.engine import engine
 from powercut.engine.events import Module
-from powercut.symbols.symbolize import Frame
+from powercut.symbols.symbolize import of_record
+from powercut_reports.records import places as records
 
 FixKind = Literal["fence", "flush-and-fence", "reorder"]
 
@@ -57,7 +58,7 @@ class Fix:
     first: tuple[tuple[str, ...], ...]
     second: tuple[tuple[str, ...], ...] = ()
     #: Stacks of recovery's stores, as frames of a finding record.
-    recovery: tuple[tuple[dict[str, Any], ...], ...] = ()
+    recovery: tuple[tuple[records.Frame, ...], ...] = ()
     #: Of `reorder`: A is moved with all that follows until its bytes are stored to for the last time.
     block: bool = False
 
@@ -182,30 +183,26 @@ def _durable(group: Sequence[TraceEvent]) -> dict[str, Any]:
     }
 
 
-def _physical(stack: Sequence[dict[str, Any]], modules: Sequence[Module]) -> list[list[int]]:
+def _physical(stack: Sequence[records.Frame], modules: Sequence[Module]) -> list[list[int]]:
     """The frames of a symbolised stack as (module, offset) of the trace, innermost first, out to the user's code."""
     numbers = {Path(module.path).name: number for number, module in enumerate(modules)}
     frames: list[list[int]] = []
     for frame in stack:
-        number = numbers.get(frame["module"])
+        number = numbers.get(frame.module)
         if number is None:
             return []
-        if [number, frame["offset"]] not in frames[-1:]:
-            frames.append([number, frame["offset"]])
-        if Frame(**{name: frame[name] for name in FRAME}).belongs_to_user:
+        if [number, frame.offset] not in frames[-1:]:
+            frames.append([number, frame.offset])
+        if of_record(frame).belongs_to_user:
             break
     return frames
-
-
-#: Of a frame in a finding record, what `Frame` has.
-FRAME = ("function", "file", "line", "column", "module", "offset", "inlined")
 
 
 def candidates(culprits: Culprits, view: TraceView) -> list[Fix]:
     """The fixes to try, the smallest first; none where no flush, fence or order can help."""
     first = _paths(culprits.first, view)
     if culprits.in_recovery:
-        stacks = tuple(tuple(s.record["stack"]) for s in culprits.first if isinstance(s, RecoveryStore))
+        stacks = tuple(tuple(s.record.stack) for s in culprits.first if isinstance(s, RecoveryStore))
         # What recovery does, the program may do by the same code.
         return [Fix(kind="flush-and-fence", first=(), recovery=stacks)] if stacks else []
     if not first:

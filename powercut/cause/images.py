@@ -12,6 +12,7 @@ from powercut.engine import engine
 from powercut.program import record as program_record
 from powercut.program import run as program_run
 from powercut.program.program import Recovery
+from powercut_reports.records.finding import FindingRecord
 
 #: A line as the program last wrote it, or with no more than what is certainly durable.
 VISIBLE: Literal["visible"] = "visible"
@@ -177,14 +178,14 @@ def _answer(raw: dict[str, Any]) -> Answer:
     )
 
 
-def ending_of(record: dict[str, Any]) -> str:
+def ending_of(record: FindingRecord) -> str:
     """How recovery or the query of a finding record ended, as in a symptom."""
-    fault = record.get("fault")
+    fault = record.fault
     places = None
-    if fault and (fault["signal"] or fault.get("text") or record["invariant"] == "wild-store"):
+    if fault and (fault.signal or fault.text or record.invariant == "wild-store"):
         # One return address may be several inlined frames.
-        places = list(dict.fromkeys((frame["module"], frame["offset"]) for frame in fault["stack"]))
-    return _ending(record["query"].get("text") or "", record.get("found") or "", places)
+        places = list(dict.fromkeys((frame.module, frame.offset) for frame in fault.stack))
+    return _ending(record.query.text, record.found, places)
 
 
 def _ending(query: str, found: str, fault: Iterable[Sequence[Any]] | None) -> str:
@@ -193,17 +194,17 @@ def _ending(query: str, found: str, fault: Iterable[Sequence[Any]] | None) -> st
     return found if query == RECOVERY else ""
 
 
-def of_finding(record: dict[str, Any]) -> Image:
+def of_finding(record: FindingRecord) -> Image:
     """The image that shows a finding."""
     return Image(
-        crash_point=record["crash_point"]["index"],
-        level=Level(lines={line["offset"]: line["bytes"] for line in record["image"]}),
+        crash_point=record.crash_point.index or 0,
+        level=Level(lines={line.offset: line.bytes for line in record.image}),
         nested=tuple(
             Nested(
-                after_return=nested["after_return"],
-                stores=tuple((store["offset"], store["size"]) for store in nested["recovery_stores"]),
-                level=Level(lines={line["offset"]: line["bytes"] for line in nested["lines"]}),
+                after_return=nested.after_return,
+                stores=tuple((store.offset, store.size) for store in nested.recovery_stores),
+                level=Level(lines={line.offset: line.bytes for line in nested.lines}),
             )
-            for nested in record.get("nested_image") or []
+            for nested in record.nested_image
         ),
     )

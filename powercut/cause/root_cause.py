@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from powercut.base.errors import UsageError
 from powercut.cause.culprits import Culprit, Culprits, RecoveryStore, find
-from powercut.cause.fixes import FRAME, Fix, apply, candidates, stored_first
+from powercut.cause.fixes import Fix, apply, candidates, stored_first
 from powercut.cause.images import Deadline, Judge, ending_of
 from powercut.cause.trace_view import TraceEvent, TraceView, read
 from powercut.cause.words import explanation, fix_sentence, sentence
@@ -25,7 +25,12 @@ from powercut.runs import runner
 from powercut.runs.run_request import Context, Request, Silent
 from powercut.symbols import source
 from powercut.symbols.function_names import function_name
-from powercut.symbols.symbolize import Frame
+from powercut.symbols.symbolize import Frame, of_record
+from powercut_reports.records import finding as records
+from powercut_reports.records import places
+from powercut_reports.records.base import changed
+from powercut_reports.records.finding import Cause, FindingRecord, Place, Recheck
+from powercut_reports.records.run import RunRecord
 
 #: Fixes that are put on top of each other before the search gives up.
 ROUNDS = 8
@@ -51,12 +56,12 @@ Kind = Literal["order", "atomicity", "recovery", "functional", "unexplained"]
 Class = tuple[str, str, str, str]
 
 
-def class_of(record: dict[str, Any]) -> Class:
+def class_of(record: FindingRecord) -> Class:
     """Invariant, kind of query, kind of operation, and where recovery or the query died, if it did."""
     return (
-        record.get("underlying") or record["invariant"],
-        record["query"]["kind"],
-        record["operation"]["kind"],
+        record.underlying or record.invariant,
+        record.query.kind,
+        record.operation.kind,
         ending_of(record),
     )
 
@@ -67,15 +72,15 @@ class _Attempt:
 
     trace: Path
     fixes: list[Fix] = field(default_factory=list)
-    run: dict[str, Any] = field(default_factory=dict)
-    remaining: list[dict[str, Any]] = field(default_factory=list)
+    run: RunRecord = field(default_factory=RunRecord)
+    remaining: list[FindingRecord] = field(default_factory=list)
     #: How many findings of other invariants there were without any fix, by class.
     others: Counter[Class] = field(default_factory=Counter)
     note: str = ""
 
     @property
     def complete(self) -> bool:
-        return runner.is_complete({**self.run, "verdict": "consistent"})
+        return runner.is_complete(changed(self.run, verdict="consistent"))
 
     @property
     def held(self) -> bool:
@@ -83,44 +88,44 @@ class _Attempt:
 
 
 def find_cause(
-    record: dict[str, Any],
+    record: FindingRecord,
     trace: Path,
     *,
     context: Context,
     folder: Path,
     whole: Path | None = None,
     seconds: float | None = None,
-) -> dict[str, Any]:
-    """The `cause` of a finding of `trace`, as JSON. Traces with fixes are left in `folder`.
+) -> Cause:
+    """The `cause` of a finding of `trace`. Traces with fixes are left in `folder`.
 
     `whole`: the trace of the whole run that the finding was minimised from; the fix is tried on it too.
     `seconds`: that it may take where the commands of a program judge; HarnessError when they are not enough. Where a
     target is judged, one exploration may take `SHARE` of them.
     """
-    if record.get("needs_power_cut") is False:
+    if not record.needs_power_cut:
         return _of_no_store("functional", explanation("functional", None, None, None))
     return _Search(record, trace, context, folder, Deadline(seconds=seconds)).cause(whole)
 
 
-def unexplained(why: str) -> dict[str, Any]:
+def unexplained(why: str) -> Cause:
     """The `cause` of a finding whose cause could not be looked for."""
     return _of_no_store("unexplained", why)
 
 
-def _of_no_store(kind: Kind, why: str) -> dict[str, Any]:
-    return {
-        "kind": kind,
-        "first": None,
-        "second": None,
-        "sentence": sentence(kind, None, None),
-        "explanation": why,
-        "fix": None,
-        "recheck": None,
-    }
+def _of_no_store(kind: Kind, why: str) -> Cause:
+    return Cause(
+        kind=kind,
+        first=None,
+        second=None,
+        sentence=sentence(kind, None, None),
+        explanation=why,
+        fix=None,
+        recheck=None,
+    )
 
 
 class _Search:
-    def __init__(self, record: dict[str, Any], trace: Path, context: Context, folder: Path, deadline: Deadline) -> None:
+    def __init__(self, record: FindingRecord, trace: Path, context: Context, folder: Path, deadline: Deadline) -> None:
         self.record = record
         self.deadline = deadline
         self.trace = trace
@@ -129,21 +134,21 @@ class _Search:
             context, out=folder, store=FindingStore(folder), listener=Silent(), checkpoints=False, resume=False,
             mark=lambda run: None,
         )  # fmt: skip
-        self.program = program_run.of_finding(record) if record.get("program") else None
-        made = record["engine"]
+        self.program = program_run.of_finding(record) if record.program else None
+        made = record.engine
         self.options = ExploreOptions(
-            model=made["model"],
-            atoms=made["atoms"],
-            nested=made["nested"],
-            seed=made["seed"],
+            model=made.model,
+            atoms=made.atoms,
+            nested=made.nested,
+            seed=made.seed,
         )
         self.count = 0
         self.others: Counter[Class] = Counter()  # of the trace at hand, as in _Attempt
 
-    def cause(self, whole: Path | None) -> dict[str, Any]:
+    def cause(self, whole: Path | None) -> Cause:
         view = self.view(self.trace)
         base = self.explored(self.trace)
-        known = {class_of(item) for item in base["findings"]} - {class_of(self.record)}
+        known = {class_of(item) for item in base.findings} - {class_of(self.record)}
         culprits = find(self.record, view, self.judge(self.trace))
         if culprits is None or not (culprits.first or culprits.second):
             return self.described("unexplained", Culprits(), view, None, None)
@@ -151,7 +156,7 @@ class _Search:
         if not attempt.held and (alone := self.mended_alone(culprits, view, known, base)):
             kind, attempt = "order", alone
         if attempt.fixes and not attempt.complete and not attempt.remaining:
-            return unexplained(NOT_COMPLETE.format(reason=attempt.run["coverage"]["reason"]))
+            return unexplained(NOT_COMPLETE.format(reason=attempt.run.coverage.reason))
         recheck = rechecked(attempt) if attempt.fixes else None
         if recheck is not None and whole is not None and kind == "order":
             kind, there = self.on_whole(attempt.fixes, whole, known)
@@ -160,7 +165,7 @@ class _Search:
             if kind != "order":
                 recheck = rechecked(there) if there else None
             elif there is not None:
-                attempt, recheck["whole"] = there, rechecked(there)
+                attempt, recheck.whole = there, rechecked(there)
         return self.described(kind, culprits, view, attempt, recheck)
 
     def mended(self, culprits: Culprits, view: TraceView, known: set[Class], best: _Attempt) -> tuple[Kind, _Attempt]:
@@ -201,9 +206,7 @@ class _Search:
         mended = best.fixes and class_of(self.record) not in {class_of(item) for item in best.remaining}
         return ("order" if mended else "unexplained"), best
 
-    def mended_alone(
-        self, culprits: Culprits, view: TraceView, known: set[Class], base: dict[str, Any]
-    ) -> _Attempt | None:
+    def mended_alone(self, culprits: Culprits, view: TraceView, known: set[Class], base: RunRecord) -> _Attempt | None:
         """A fix after which this finding is gone, and all that remains are other bugs of its kind; None without one.
 
         Another bug was there before, and loses other stores. What only the fix has brought, or what loses a store that
@@ -212,13 +215,13 @@ class _Search:
         """
         if culprits.first_role != "store" or not stored_first(culprits):
             return None
-        before = {item["fingerprint"] for item in base["findings"]} - {self.record["fingerprint"]}
+        before = {item.fingerprint for item in base.findings} - {self.record.fingerprint}
         ours = _paths(culprits.first, view) | _paths(culprits.second, view)
         for fix in candidates(culprits, view):
             attempt = self.all_of([fix], self.trace, known)
             if attempt is None or not attempt.complete or len(attempt.remaining) > MOST_OTHERS:
                 continue
-            if any(item["fingerprint"] not in before for item in attempt.remaining):
+            if any(item.fingerprint not in before for item in attempt.remaining):
                 continue
             now = self.view(attempt.trace)
             judge = self.judge(attempt.trace)
@@ -249,11 +252,11 @@ class _Search:
     def tried(self, trace: Path, applied: list[Fix], known: set[Class]) -> _Attempt:
         """Explores a trace with fixes. Stores of recovery stay in their order (`NOT_IN_RECOVERY`)."""
         attempt = _Attempt(trace=trace, fixes=applied, run=self.explored(trace), others=self.others)
-        attempt.remaining = [item for item in attempt.run["findings"] if class_of(item) not in known]
+        attempt.remaining = [item for item in attempt.run.findings if class_of(item) not in known]
         reordered = {path[0] for fix in applied if fix.kind == "reorder" for path in fix.second}
         if attempt.remaining and all(_repeats(item, reordered) for item in attempt.remaining):
             attempt.run = self.explored(trace, nested=0)
-            attempt.remaining = [item for item in attempt.run["findings"] if class_of(item) not in known]
+            attempt.remaining = [item for item in attempt.run.findings if class_of(item) not in known]
             attempt.note = NOT_IN_RECOVERY
         return attempt
 
@@ -263,19 +266,19 @@ class _Search:
         A case of one item may be mended by an order that loses another item as soon as there are two.
         """
         before = self.explored(whole)
-        if before["coverage"]["kind"] != "complete":
+        if before.coverage.kind != "complete":
             return "order", None
         mine = class_of(self.record)
-        classes = {class_of(item) for item in before["findings"]}
+        classes = {class_of(item) for item in before.findings}
         # The minimal case may get there by another operation.
         ours = {mine} if mine in classes else {item for item in classes if item[:2] == mine[:2]}
         known = known | classes - ours
         # One that breaks the same invariant may be this one, moved.
-        self.others = Counter(class_of(item) for item in before["findings"] if class_of(item)[0] != mine[0])
+        self.others = Counter(class_of(item) for item in before.findings if class_of(item)[0] != mine[0])
         attempt = self.all_of(wanted, whole, known)
         if attempt is None:
             # By other calls, too: they are mended where they are.
-            attempt = _Attempt(trace=whole, remaining=[item for item in before["findings"] if class_of(item) in ours])
+            attempt = _Attempt(trace=whole, remaining=[item for item in before.findings if class_of(item) in ours])
         if attempt.remaining:
             view = self.view(attempt.trace)
             culprits = find(attempt.remaining[0], view, self.judge(attempt.trace))
@@ -319,7 +322,7 @@ class _Search:
         self.count += 1
         return self.folder / f"fixed-{self.count}.pct"
 
-    def explored(self, trace: Path, *, nested: int | None = None) -> dict[str, Any]:
+    def explored(self, trace: Path, *, nested: int | None = None) -> RunRecord:
         self.count += 1
         options = self.options if nested is None else replace(self.options, nested=nested)
         # An exploration of a target may take a fixed time, whatever the others took. It nearly always takes much less,
@@ -342,122 +345,111 @@ class _Search:
         culprits: Culprits,
         view: TraceView,
         attempt: _Attempt | None,
-        recheck: dict[str, Any] | None,
-    ) -> dict[str, Any]:
+        recheck: Recheck | None,
+    ) -> Cause:
         first = self.place(culprits.first, culprits.first_role, view)
         second = self.place(culprits.second, culprits.second_role, view)
         _tell_apart(first, second)
-        chosen = attempt.fixes[0] if attempt and attempt.fixes and kind == "order" else None
-        return {
-            "kind": kind,
-            "first": first,
-            "second": second,
-            "sentence": sentence(kind, first, second),
-            "explanation": explanation(kind, first, second, recheck),
-            "fix": {
-                "kind": chosen.kind,
-                "sentence": fix_sentence(chosen.kind, first, second),
-                "site": (first or {}).get("site"),
-                "steps": len(attempt.fixes) if attempt else 0,
-            }
-            if chosen
-            else None,
-            "recheck": recheck,
-        }
+        fix = None
+        if attempt and attempt.fixes and kind == "order":
+            kept = attempt.fixes[0].kind
+            site = first.site if first else ""
+            fix = records.Fix(
+                kind=kept, sentence=fix_sentence(kept, first, second), site=site, steps=len(attempt.fixes)
+            )
+        return Cause(
+            kind=kind,
+            first=first,
+            second=second,
+            sentence=sentence(kind, first, second),
+            explanation=explanation(kind, first, second, recheck),
+            fix=fix,
+            recheck=recheck,
+        )
 
-    def place(self, stores: Sequence[Culprit], role: str, view: TraceView) -> dict[str, Any] | None:
+    def place(self, stores: Sequence[Culprit], role: str, view: TraceView) -> Place | None:
         """One of several stores stands for all: the one that decides last."""
         if not stores:
             return None
         store = stores[-1]
         if isinstance(store, RecoveryStore):
-            found = {name: store.record.get(name) for name in _OF_STORE}
-            frames = store.record["stack"]
-            event, data = None, ""
-            text = next((line["text"].strip() for f in frames for line in f.get("source", ()) if line["focus"]), "")
+            found = Place.model_validate({name: getattr(store.record, name) for name in _OF_STORE})
+            found.event, found.bytes = None, ""
+            found.text = next((line.text.strip() for f in found.stack for line in f.source if line.focus), "")
         else:
             place = view.place(store.stack)
-            frames = [_with_source(frame) for frame in place.frames]
-            event, data, text = store.index, store.bytes, place.text
-            found = {"site": place.site, "function": place.function, "stack": frames}
-            found["identity"] = place.identity.record() if place.identity else None
-            found |= {"offset": store.offset, "size": store.size} if store.stores else {"offset": None, "size": None}
-        line = text
+            found = Place(
+                site=place.site or "",
+                function=place.function,
+                stack=[_with_source(frame) for frame in place.frames],
+                identity=place.identity.record() if place.identity else None,
+                event=store.index,
+                bytes=store.bytes,
+                text=place.text,
+                offset=store.offset if store.stores else None,
+                size=store.size if store.stores else None,
+            )
+        found.role, found.source, found.count = role, found.text, len(stores)
         if role == "acknowledgement" and isinstance(store, TraceEvent):
-            text = f"{self.operation(store, view)} returns"
-        return {
-            "role": role,
-            "text": text,
-            "event": event,
-            "source": line,
-            "bytes": data,
-            **found,
-            "count": len(stores),
-        }
+            found.text = f"{self.operation(store, view)} returns"
+        return found
 
     def operation(self, end: TraceEvent, view: TraceView) -> str:
         begin = view.events[max(view.operation_of(end.index - 1)[0], 0)]
-        asked = self.record["operation"]
-        if self.record["crash_point"]["event"] > end.index + 1:
+        asked = self.record.operation
+        if (self.record.crash_point.event or 0) > end.index + 1:
             return f"an earlier {begin.code}"
-        if begin.code == asked["kind"]:
-            argument = asked.get("key") or asked.get("text") or ""
-            return f"{asked['kind']}({argument})" if argument else str(asked["kind"])
-        return begin.code or "the operation"
+        return str(asked) if begin.code == asked.kind else begin.code or "the operation"
 
 
-def rechecked(attempt: _Attempt) -> dict[str, Any]:
+def rechecked(attempt: _Attempt) -> Recheck:
     """`recheck`: what exploring the trace with all fixes showed."""
     run = attempt.run
-    return {
-        "held": attempt.held,
-        "verdict": run["verdict"],
-        "coverage": run["coverage"],
-        "crash_states": run["crash_states"],
-        "executions": run["executions"],
-        "remaining": sorted({item["invariant"] for item in attempt.remaining}),
-        "note": attempt.note,
-        "whole": None,
-    }
-
-
-def _repeats(record: dict[str, Any], paths: set[str]) -> bool:
-    """Whether a finding is of a cut inside recovery that had made a store at one of these places."""
-    return any(
-        f"{function_name(frame['function'])} {Frame(**{n: frame[n] for n in FRAME}).place}" in paths
-        for nested in record.get("nested_image") or []
-        for store in nested["recovery_stores"]
-        for frame in store["stack"]
+    return Recheck(
+        held=attempt.held,
+        verdict=run.verdict,
+        coverage=run.coverage,
+        crash_states=run.crash_states,
+        executions=run.executions,
+        remaining=sorted({item.invariant for item in attempt.remaining}),
+        note=attempt.note,
+        whole=None,
     )
 
 
-def _tell_apart(first: dict[str, Any] | None, second: dict[str, Any] | None) -> None:
+def _repeats(record: FindingRecord, paths: set[str]) -> bool:
+    """Whether a finding is of a cut inside recovery that had made a store at one of these places."""
+    return any(
+        f"{function_name(frame.function)} {of_record(frame).place}" in paths
+        for nested in record.nested_image
+        for store in nested.recovery_stores
+        for frame in store.stack
+    )
+
+
+def _tell_apart(first: Place | None, second: Place | None) -> None:
     """Two stores of one helper are told by their callers: by the outermost lines of the program that differ."""
-    if first is None or second is None or first["site"] is None or first["site"] != second["site"]:
+    if first is None or second is None or not first.site or first.site != second.site:
         return
     # Not by those of whoever drives it, which differ when the two are of two operations.
     ours, theirs = (
-        [
-            frame
-            for frame in place["stack"]
-            if frame["module"] == place["stack"][0]["module"] and Frame(**{n: frame[n] for n in FRAME}).belongs_to_user
-        ]
+        [frame for frame in place.stack if frame.module == place.stack[0].module and of_record(frame).belongs_to_user]
         for place in (first, second)
     )
     for one, other in zip(reversed(ours), reversed(theirs), strict=False):
-        if (one["file"], one["line"]) != (other["file"], other["line"]):
+        if (one.file, one.line) != (other.file, other.line):
             for place, frame in ((first, one), (second, other)):
-                place["site"] = f"{frame['file']}:{frame['line']}"
-                place["function"] = function_name(frame["function"])
-                place["source"] = source.line(frame["file"], frame["line"]).strip()
-                if place["role"] != "acknowledgement":
-                    place["text"] = place["source"]
+                place.site = f"{frame.file}:{frame.line}"
+                place.function = function_name(frame.function)
+                place.source = source.line(frame.file, frame.line).strip()
+                if place.role != "acknowledgement":
+                    place.text = place.source
             return
 
 
-def _with_source(frame: Frame) -> dict[str, Any]:
+def _with_source(frame: Frame) -> places.Frame:
     lines = source.context(frame.file, frame.line) if frame.file and frame.belongs_to_user else None
-    return {**frame.record(), "source": lines} if lines else frame.record()
+    return places.Frame.model_validate({**frame.record(), "source": lines} if lines else frame.record())
 
 
 def _apart(culprits: Culprits | None, view: TraceView, ours: frozenset[tuple[str, ...]]) -> bool:
@@ -476,15 +468,13 @@ def _mends(attempt: _Attempt, culprits: Culprits) -> bool:
     """
     if culprits.first_role == "store":
         return True
-    left = Counter(class_of(item) for item in attempt.run["findings"])
-    return attempt.run["verdict"] != "unknown" and left <= attempt.others
+    left = Counter(class_of(item) for item in attempt.run.findings)
+    return attempt.run.verdict != "unknown" and left <= attempt.others
 
 
 def _paths(stores: Iterable[Culprit], view: TraceView) -> frozenset[tuple[str, ...]]:
     """What the culprits are called when they are compared; those of recovery are other ones."""
     return frozenset(
-        ("recovery", str(store.record.get("site")))
-        if isinstance(store, RecoveryStore)
-        else view.place(store.stack).path
+        ("recovery", store.record.site) if isinstance(store, RecoveryStore) else view.place(store.stack).path
         for store in stores
     )

@@ -7,38 +7,37 @@ known of the finding's cause, and it gets none.
 """
 
 from pathlib import Path
-from typing import Any
 
 from powercut.cause.images import VISIBLE, Image, Judge, ending_of, of_finding
 from powercut.symbols.place_identity import told
+from powercut_reports.records.base import changed
+from powercut_reports.records.finding import Cause, FindingRecord
 
 _LINE = 64
 
 
-def shared(finding: dict[str, Any], other: dict[str, Any], *, engine_path: Path) -> dict[str, Any] | None:
+def shared(finding: FindingRecord, other: FindingRecord, *, engine_path: Path) -> Cause | None:
     """The cause of `other` as that of `finding`, of a target's run; None where the check does not show it.
 
     The fix was tried on the other finding, so its re-check stays there.
     """
-    cause = other.get("cause") or {}
-    first = cause.get("first") or {}
-    trace = Path(finding.get("trace") or "")
-    if cause.get("kind") != "order" or first.get("role") != "store" or not trace.is_file():
+    cause, trace = other.cause, Path(finding.trace)
+    if not cause or cause.kind != "order" or not cause.first or cause.first.role != "store" or not trace.is_file():
         return None
-    place = told(first.get("identity"))
+    place = told(cause.first.identity)
     lost = {
-        store["offset"] // _LINE * _LINE
-        for store in finding["stores"]
-        if store["fate"] != "persisted" and told(store.get("identity")) == place
+        store.offset // _LINE * _LINE
+        for store in finding.stores
+        if store.fate != "persisted" and told(store.identity) == place
     }
-    if not lost or finding["nested_image"]:
+    if not lost or finding.nested_image:
         return None
     image = of_finding(finding)
     there = Image(crash_point=image.crash_point, level=image.level.with_lines(dict.fromkeys(lost, VISIBLE)))
-    made = finding["engine"]
-    judge = Judge(engine_path=engine_path, trace=trace, model=made["model"], atoms=made["atoms"])
-    symptom = (finding.get("underlying") or finding["invariant"], finding["query"]["text"], ending_of(finding))
+    made = finding.engine
+    judge = Judge(engine_path=engine_path, trace=trace, model=made.model, atoms=made.atoms)
+    symptom = (finding.underlying or finding.invariant, finding.query.text, ending_of(finding))
     was, now = judge.ask([image, there])
     if symptom not in was.symptoms or not now.legal or symptom in now.symptoms:
         return None
-    return {**cause, "recheck": None, "shared_with": other["fingerprint"]}
+    return changed(cause, recheck=None, shared_with=other.fingerprint)

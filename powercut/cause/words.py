@@ -1,11 +1,9 @@
 """A root cause in sentences, the same in the text report, in HTML and in SARIF. B is `first`, A is `second`."""
 
-from typing import Any
-
-Place = dict[str, Any] | None
+from powercut_reports.records.finding import Place, Recheck
 
 
-def sentence(kind: str, first: Place, second: Place) -> str:
+def sentence(kind: str, first: Place | None, second: Place | None) -> str:
     """The cause in one line."""
     if kind == "order":
         before = "it" if second is None else _until(second)
@@ -21,19 +19,19 @@ def sentence(kind: str, first: Place, second: Place) -> str:
     return "No pair of stores was found whose order explains this."
 
 
-def explanation(kind: str, first: Place, second: Place, recheck: dict[str, Any] | None) -> str:
+def explanation(kind: str, first: Place | None, second: Place | None, recheck: Recheck | None) -> str:
     """What it means, in one or two sentences."""
     if kind == "order" and first is not None:
         lost = _named("B", first)
         if second is None:
             text = f"{lost} can be lost."
-        elif second["role"] == "acknowledgement":
-            text = f"{lost} can still be lost when {second['text']}: its caller was told that it is safe."
-        elif first["role"] == "next-store":
+        elif second.role == "acknowledgement":
+            text = f"{lost} can still be lost when {second.text}: its caller was told that it is safe."
+        elif first.role == "next-store":
             text = f"{_named('A', second)} can be durable while {lost} has not been made yet."
         else:
             text = f"{_named('A', second)} can be durable while {lost} is lost."
-        if recheck is not None and not recheck["held"]:
+        if recheck is not None and not recheck.held:
             text += " The suggested order alone does not mend it."
         return text
     if kind == "atomicity":
@@ -48,7 +46,7 @@ def explanation(kind: str, first: Place, second: Place, recheck: dict[str, Any] 
     if kind == "recovery":
         since = "" if second is None else f" from {_named('A', second)} on"
         if second is not None and _acknowledges(second):
-            since = f" from the moment when {second['text']}"
+            since = f" from the moment when {second.text}"
         return (
             f"With every store persisted the state is wrong{since}, and no later store of this run mends it. Order is "
             "not what is missing: what the code stores is wrong, or recovery does not cope with it."
@@ -61,25 +59,25 @@ def explanation(kind: str, first: Place, second: Place, recheck: dict[str, Any] 
     return "The finding stands on its image; its cause has to be found by hand."
 
 
-def fix_sentence(kind: str, first: Place, second: Place) -> str:
+def fix_sentence(kind: str, first: Place | None, second: Place | None) -> str:
     """What to do about it."""
     if kind == "reorder":
         return "Store B first, flush its line and fence; then store A, flush it and fence."
-    until = "it goes on" if second is None else f"{second['text']}" if _acknowledges(second) else "A"
+    until = "it goes on" if second is None else f"{second.text}" if _acknowledges(second) else "A"
     if kind == "fence":
         return f"The line of B is flushed, but no fence waits for it: fence before {until}."
     return f"Flush the line of B and fence before {until}."
 
 
-def _acknowledges(place: dict[str, Any]) -> bool:
-    return bool(place["role"] == "acknowledgement")
+def _acknowledges(place: Place) -> bool:
+    return place.role == "acknowledgement"
 
 
-def _until(place: dict[str, Any]) -> str:
-    return str(place["text"]) if _acknowledges(place) else "A"
+def _until(place: Place) -> str:
+    return place.text if _acknowledges(place) else "A"
 
 
-def _named(label: str, place: dict[str, Any] | None) -> str:
+def _named(label: str, place: Place | None) -> str:
     if place is None:
         return label
-    return f"store {label} ({place['site']})" if place.get("site") else f"store {label}"
+    return f"store {label} ({place.site})" if place.site else f"store {label}"

@@ -21,6 +21,9 @@ from powercut.engine import engine, events
 from powercut.engine.events import Module
 from powercut.scenarios.tables import Definition
 from powercut.symbols.symbolize import Symbolizer, site_frame
+from powercut_reports.records import run as records
+from powercut_reports.records.base import changed
+from powercut_reports.records.run import RunRecord
 
 _NOT_DONE = {
     "lines_read": "the lines that operations read were not counted: only the compiler pass records them",
@@ -33,21 +36,21 @@ _SAMPLED = "over the crash states that were explored; not all were"
 def check(
     sheet: Sheet,
     claims: Sequence[Claim],
-    run: Mapping[str, Any],
+    run: RunRecord,
     *,
     engine_path: Path,
     symbolizer: Symbolizer,
     loads: Path | None = None,
     interrupt: engine.Interrupt | None = None,
-) -> list[dict[str, Any]]:
+) -> list[records.Claim]:
     """The field `claims` of a run record (checker/RUN.md), in the order of the claims."""
     measured: list[dict[str, Any] | None] = [None] * len(claims)
     places = [number for number, claim in enumerate(claims) if not claim.expression.quantity.state]
     failure = ""
-    if places and run.get("trace"):
+    if places and run.trace:
         try:
             answers = _measure(
-                sheet, [claims[number] for number in places], Path(run["trace"]),
+                sheet, [claims[number] for number in places], Path(run.trace),
                 engine_path=engine_path, symbolizer=symbolizer, loads=loads, interrupt=interrupt,
             )  # fmt: skip
             for number, answer in zip(places, answers, strict=True):
@@ -60,37 +63,37 @@ def check(
     ]
 
 
-def _row(claim: Claim) -> dict[str, Any]:
-    return {
-        "claim": str(claim.expression),
-        "cites": claim.table.cites,
-        "place": claim.place,
-        "holds": None,
-        "measured": None,
-        "operation": None,
-        "site": None,
-        "note": claim.table.note,
-    }
+def _row(claim: Claim) -> records.Claim:
+    return records.Claim(
+        claim=str(claim.expression),
+        cites=claim.table.cites,
+        place=claim.place,
+        holds=None,
+        measured=None,
+        operation="",
+        site="",
+        note=claim.table.note,
+    )
 
 
-def _with_note(row: dict[str, Any], note: str) -> dict[str, Any]:
-    return {**row, "note": f"{row['note']}; {note}" if row["note"] else note}
+def _with_note(row: records.Claim, note: str) -> records.Claim:
+    return changed(row, note=f"{row.note}; {note}" if row.note else note)
 
 
 def _number(value: float) -> float | int:
     return int(value) if value == int(value) else round(value, 4)
 
 
-def _state(claim: Claim, run: Mapping[str, Any]) -> dict[str, Any]:
+def _state(claim: Claim, run: RunRecord) -> records.Claim:
     row = _row(claim)
-    most = (run.get("maxima") or {}).get(claim.expression.quantity.name)
+    most = run.maxima.get(claim.expression.quantity.name)
     if most is None:
         return _with_note(row, _NO_STATE)
-    row["measured"] = most["value"]
-    row["holds"] = claim.expression.holds(most["value"])
-    row["operation"] = state_words(most)
-    row["site"] = most.get("site")
-    if row["holds"] and run["coverage"]["kind"] != "complete":
+    row.measured = most["value"]
+    row.holds = claim.expression.holds(most["value"])
+    row.operation = state_words(most)
+    row.site = most.get("site") or ""
+    if row.holds and run.coverage.kind != "complete":
         return _with_note(row, _SAMPLED)
     return row
 
@@ -112,16 +115,16 @@ def operation_words(operation: Mapping[str, Any]) -> str:
     return str(operation.get("text") or operation["kind"])
 
 
-def _operation(claim: Claim, measured: Mapping[str, Any] | None, failure: str) -> dict[str, Any]:
+def _operation(claim: Claim, measured: Mapping[str, Any] | None, failure: str) -> records.Claim:
     row = _row(claim)
     if measured is None:
         return _with_note(row, failure or "there is no trace to measure")
     if measured["value"] is None:
         return _with_note(row, _NOT_DONE.get(measured["unknown"] or "", NO_OPERATION))
-    row["measured"] = _number(measured["value"])
-    row["holds"] = claim.expression.holds(measured["value"])
-    row["operation"] = operation_words(measured["operation"])
-    row["site"] = measured["site"]
+    row.measured = _number(measured["value"])
+    row.holds = claim.expression.holds(measured["value"])
+    row.operation = operation_words(measured["operation"])
+    row.site = measured["site"] or ""
     return row
 
 

@@ -8,6 +8,8 @@ from powercut.claims.sheet import Claim, Sheet, applicable, needs_lines_read, of
 from powercut.engine import engine
 from powercut.scenarios.scenario import Scenario
 from powercut.symbols.symbolize import Symbolizer
+from powercut_reports.records import run as records
+from powercut_reports.records.run import RunRecord
 
 
 def loads_file(trace: Path) -> Path:
@@ -32,22 +34,22 @@ class RunClaims:
 
     def check(
         self,
-        run: dict[str, Any],
+        run: RunRecord,
         plan: dict[str, Any] | None,
         *,
         engine_path: Path,
         symbolizer: Symbolizer,
         interrupt: engine.Interrupt,
-    ) -> list[dict[str, Any]]:
+    ) -> list[records.Claim]:
         """The field `claims` of the run record. `plan`: what the trace says that it was recorded from."""
-        if run["error"] is not None or run["interrupted"]:
+        if run.error is not None or run.interrupted:
             return []
-        if not self._known and plan is not None and run["program"] is None:
+        if not self._known and plan is not None and run.program is None:
             self._sheet = of_run(plan, scenario_of(plan))
             self._claims = applicable(self._sheet, plan, model=self._model)
         if not self._claims:
             return []
-        loads = loads_file(Path(run["trace"]))
+        loads = loads_file(Path(run.trace))
         return check(
             self._sheet, self._claims, run,
             engine_path=engine_path, symbolizer=symbolizer, loads=loads if loads.is_file() else None,

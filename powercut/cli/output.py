@@ -17,12 +17,11 @@ from rich.table import Table
 from powercut.base.errors import PowercutError, UsageError, nearest
 from powercut.cli import places
 from powercut.cli.companions import load
-from powercut.findings.findings import counts, unwritable, write_json, write_text
+from powercut.findings.findings import unwritable, write_json, write_text
 from powercut.gate import canary
 from powercut.gate.gate import Gate
 from powercut.runs import replays, run_cache
 from powercut_reports import closing, github, html, json_report, junit, markdown, sarif, text
-from powercut_reports.records.finding import FindingRecord
 from powercut_reports.records.run import RunRecord
 
 FORMATS = ("text", "html", "pages", "json", "sarif", "junit", "github", "markdown")
@@ -74,34 +73,34 @@ def colored() -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
-def print_run(run: dict[str, Any]) -> None:
+def print_run(run: RunRecord) -> None:
     """The bugs of a run and its summary, as text on stdout. What a gate accepts has a line in the summary only.
 
     What the run assumes is for `print_closing` to say.
     """
     color = colored()
-    for told in text.render_bugs(map(FindingRecord.model_validate, filter(counts, run["findings"])), color=color):
+    for told in text.render_bugs([finding for finding in run.findings if finding.counts], color=color):
         print(told, end="\n\n")
-    print(text.render_run(RunRecord.model_validate(run), color=color, assumptions=False))
+    print(text.render_run(run, color=color, assumptions=False))
     if earlier := replays.sentence(run):
         print(f"  Earlier findings: {earlier}")
-        for row in run["replayed"]:
-            if row["note"]:
-                print(f"    {row['invariant']}  {row['site'] or ''}  {row['state']}: {row['note']}")
-    if run["error"]:
-        error = run["error"]
-        print(f"  Harness failed: {error['where']}: {error['what']}. {error['next']}")
+        for row in run.replayed or []:
+            if row.note:
+                print(f"    {row.invariant}  {row.site}  {row.state}: {row.note}")
+    if run.error:
+        error = run.error
+        print(f"  Harness failed: {error.where}: {error.what}. {error.next}")
     print(flush=True)
 
 
-def print_closing(runs: Sequence[dict[str, Any]]) -> None:
+def print_closing(runs: Sequence[RunRecord]) -> None:
     """A table for each target, and what the verdicts stand on."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    if words := closing.render(_typed(runs), color=colored(), width=width):
+    if words := closing.render(runs, color=colored(), width=width):
         print(words, flush=True)
 
 
-def print_gate(gate: Gate, runs: Sequence[dict[str, Any]]) -> None:
+def print_gate(gate: Gate, runs: Sequence[RunRecord]) -> None:
     """How the findings of the runs stand to the baseline and the suppressions, what was cached, and the canary."""
     for line in [*gate.lines(runs), *run_cache.sentences(runs), *canary.sentences(runs)]:
         print(line, flush=True)
@@ -127,7 +126,7 @@ def report_title(targets: Sequence[str]) -> str:
 
 
 def write_reports(
-    runs: Sequence[dict[str, Any]], out: Path, formats: frozenset[str], *, title: str, gate: Gate
+    runs: Sequence[RunRecord], out: Path, formats: frozenset[str], *, title: str, gate: Gate
 ) -> list[Path]:
     """Writes the files of the formats that have files, and returns their paths."""
     written: list[Path] = []
@@ -135,7 +134,7 @@ def write_reports(
     companions = load(out, say=say) if forms else None
     for write in forms:
         try:
-            written.append(write(_typed(runs), out, title=title, companions=companions))
+            written.append(write(runs, out, title=title, companions=companions))
         except OSError as error:
             raise unwritable(out, error) from error
     if "json" in formats:
@@ -146,7 +145,7 @@ def write_reports(
 
 
 def write_gate_reports(
-    runs: Sequence[dict[str, Any]],
+    runs: Sequence[RunRecord],
     out: Path,
     formats: frozenset[str],
     *,
@@ -163,7 +162,7 @@ def write_gate_reports(
             write_text(
                 path,
                 render(
-                    _typed(placed if name == "sarif" else runs),
+                    placed if name == "sarif" else runs,
                     fail_on=fail_on,
                     errors=said,
                 ),
@@ -173,7 +172,7 @@ def write_gate_reports(
 
 
 def print_annotations(
-    runs: Sequence[dict[str, Any]],
+    runs: Sequence[RunRecord],
     formats: frozenset[str],
     *,
     fail_on: frozenset[str],
@@ -183,15 +182,11 @@ def print_annotations(
     """Prints the format `github`: on stderr, where a workflow finds it too, when stdout is for JSON alone."""
     if "github" in formats:
         said = [error.paragraph() for error in errors]
-        commands = github.render(_typed(places.in_repository(runs)), fail_on=fail_on, errors=said)
+        commands = github.render(places.in_repository(runs), fail_on=fail_on, errors=said)
         print(commands, end="", file=sys.stderr if as_json else sys.stdout, flush=True)
 
 
-def runs_object(runs: Sequence[dict[str, Any]], *, gate: Gate) -> dict[str, Any]:
+def runs_object(runs: Sequence[RunRecord], *, gate: Gate) -> dict[str, Any]:
     """The object that --json prints."""
     around = {**run_cache.summary(runs), **canary.summary(runs)}
-    return {**json_report.runs_object(_typed(runs)), **gate.summary(runs), **around}
-
-
-def _typed(runs: Sequence[dict[str, Any]]) -> list[RunRecord]:
-    return [RunRecord.model_validate(run) for run in runs]
+    return {**json_report.runs_object(runs), **gate.summary(runs), **around}

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from powercut.base import revisions
+from powercut_reports.records.run import RunRecord
 
 _SITES = frozenset({"site", "store_site", "lost_site", "place"})
 
@@ -24,10 +25,10 @@ def prefix() -> str:
     return f"{here.relative_to(top.resolve())}/"
 
 
-def in_repository(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def in_repository(runs: Sequence[RunRecord]) -> Sequence[RunRecord]:
     """The records with files as the repository names them; the same records where they are so already."""
     before = prefix()
-    return [_moved(run, before, {}) for run in runs] if before else list(runs)
+    return [RunRecord.model_validate(_moved(run.as_json(), before, {})) for run in runs] if before else runs
 
 
 def _moved(value: Any, before: str, known: dict[str, bool]) -> Any:

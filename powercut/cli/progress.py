@@ -20,6 +20,7 @@ from powercut.engine import events
 from powercut.runs.run_request import Listener
 from powercut_reports import closing
 from powercut_reports.records.finding import FindingRecord
+from powercut_reports.records.run import RunRecord
 
 #: Seconds between two lines without a terminal.
 EVERY = 10.0
@@ -42,7 +43,7 @@ class Shown(Listener, Protocol):
     """A listener that shares the terminal with the reports of the runs."""
 
     def paused(self) -> Any: ...
-    def reported(self, run: dict[str, Any]) -> None: ...
+    def reported(self, run: RunRecord) -> None: ...
 
 
 class _Early:
@@ -53,14 +54,12 @@ class _Early:
         self._waiting: list[tuple[float, tuple[str, ...], str]] = []
         self._seen: set[str] = set()
 
-    def add(self, finding: dict[str, Any]) -> None:
-        if finding["fingerprint"] not in self._seen:
-            self._seen.add(finding["fingerprint"])
-            self._waiting.append(
-                (self._clock() + PATIENCE, _run_of(finding), closing.render_line(FindingRecord.model_validate(finding)))
-            )
+    def add(self, finding: FindingRecord) -> None:
+        if finding.fingerprint not in self._seen:
+            self._seen.add(finding.fingerprint)
+            self._waiting.append((self._clock() + PATIENCE, _run_of(finding), closing.render_line(finding)))
 
-    def reported(self, run: dict[str, Any]) -> None:
+    def reported(self, run: RunRecord) -> None:
         self._waiting = [item for item in self._waiting if item[1] != _run_of(run)]
 
     def due(self) -> list[str]:
@@ -70,8 +69,8 @@ class _Early:
         return lines
 
 
-def _run_of(record: dict[str, Any]) -> tuple[str, ...]:
-    return tuple(str(record.get(name)) for name in ("target", "variant", "scenario"))
+def _run_of(record: FindingRecord | RunRecord) -> tuple[str, ...]:
+    return record.target, record.variant, record.scenario
 
 
 class _Ticking:
@@ -103,12 +102,12 @@ class _Announcing:
         self._lock = threading.Lock()
         self._early = _Early(clock)
 
-    def found(self, order: int, finding: dict[str, Any]) -> None:
+    def found(self, order: int, finding: FindingRecord) -> None:
         del order
         with self._lock:
             self._early.add(finding)
 
-    def reported(self, run: dict[str, Any]) -> None:
+    def reported(self, run: RunRecord) -> None:
         """The report of the run, with its findings, was printed."""
         with self._lock:
             self._early.reported(run)

@@ -4,7 +4,7 @@ This is how powercut itself is tested: a bug that is not found means a checker t
 that is not clean means a checker that cries wolf.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -12,10 +12,10 @@ from typing import Any, Literal
 from powercut import minimise
 from powercut.base.errors import UsageError, unknown_name
 from powercut.base.exit_codes import ExitCode
-from powercut.base.user_files import json_of
 from powercut.cause.explain import explained
 from powercut.engine.options import ExploreOptions
-from powercut.findings.findings import write_json
+from powercut.findings import run_records
+from powercut.findings.findings import write_record
 from powercut.runs import batch, requests, runner
 from powercut.runs.outcome import Outcome
 from powercut.runs.run_request import Context, Request
@@ -23,6 +23,10 @@ from powercut.scenarios import catalog, targets
 from powercut.scenarios.scenario import Scenario
 from powercut.scenarios.schema import KnownBug
 from powercut.symbols import source
+from powercut_reports.records.base import changed
+from powercut_reports.records.finding import Cause, FindingRecord, Place
+from powercut_reports.records.places import Frame, Placed
+from powercut_reports.records.run import PerformanceBug, RunRecord
 
 Role = Literal["bug", "twin", "good"]
 
@@ -57,7 +61,7 @@ class Verdict:
             return ExitCode.USAGE
         expected = all(bug["found"] and bug["site_shown"] and bug["twin_clean"] for bug in self.bugs)
         expected &= all(item["cause_shown"] is not False for bug in self.bugs for item in bug.get("explained", ()))
-        if self.outcome.interrupted or any(run["verdict"] == "unknown" for run in self.outcome.runs):
+        if self.outcome.interrupted or any(run.verdict == "unknown" for run in self.outcome.runs):
             return ExitCode.INCOMPLETE
         return ExitCode.CLEAN if expected and all(item["clean"] for item in self.known_good) else ExitCode.FINDINGS
 
@@ -106,7 +110,7 @@ def run(
     context: Context,
     *,
     jobs: int,
-    on_run: Callable[[dict[str, Any]], None] = lambda run: None,
+    on_run: Callable[[RunRecord], None] = lambda run: None,
     explain: bool = False,
 ) -> Verdict:
     """Carries out the cases and compares each with what is expected; with `explain`, causes as well."""
@@ -120,7 +124,7 @@ def run(
             verdict.known_good.append(
                 {
                     "scenario": case.scenario.name,
-                    "target": result["target"],
+                    "target": result.target,
                     "clean": clean(result),
                     "findings": invariants(result),
                 }
@@ -139,21 +143,21 @@ def _explain(chosen: Sequence[Case], rows: dict[str, dict[str, Any]], context: C
     def one(case: Case) -> dict[str, Any] | None:
         bug = case.scenario.bug
         folder = context.out / "findings"
-        run_file = context.out / "runs" / f"{case.request.slug}-{case.request.options.model}.json"
-        found = json_of(run_file)["findings"]
-        record = telling(bug, found)
-        if record is None:
+        run = run_records.load(context.out / "runs" / f"{case.request.slug}-{case.request.options.model}.json")
+        found = telling(bug, run.findings)
+        if found is None:
             return None  # A performance bug alone.
-        fields = explained({**record, "plan": case.request.plan}, context=context, limits=LIMITS)
-        write_json(folder / f"{record['fingerprint']}.json", {**record, "plan": case.request.plan, **fields})
-        cause, minimal = fields["cause"], fields["minimal"]
+        record = changed(found, plan=case.request.plan)
+        told = explained(record, context=context, limits=LIMITS)
+        write_record(folder / f"{record.fingerprint}.json", changed(record, **told.fields()))
+        cause, minimal = told.cause, told.minimal
         return {
-            "operations": len(minimal["operations"]) if minimal else None,
-            "cause": cause["kind"] if cause else None,
-            "first": (cause or {}).get("first") and cause["first"]["site"],
-            "second": (cause or {}).get("second") and (cause["second"]["site"] or cause["second"]["text"]),
+            "operations": len(minimal.operations) if minimal else None,
+            "cause": cause.kind if cause else None,
+            "first": cause.first.site or None if cause and cause.first else None,
+            "second": cause.second.site or cause.second.text if cause and cause.second else None,
             "cause_shown": shows_cause(bug, cause) if cause and bug.cause else None,
-            "fix_held": cause["recheck"]["held"] if cause and cause["fix"] else None,
+            "fix_held": cause.recheck.held if cause and cause.fix and cause.recheck else None,
         }
 
     bugs = [case for case in chosen if case.role == "bug"]
@@ -163,52 +167,52 @@ def _explain(chosen: Sequence[Case], rows: dict[str, dict[str, Any]], context: C
                 rows[case.scenario.bug_id]["explained"] = [{"scenario": case.scenario.name, **answer}]
 
 
-def telling(bug: KnownBug, found: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+def telling(bug: KnownBug, found: Sequence[FindingRecord]) -> FindingRecord | None:
     """Of a bug's findings, the earliest that the bug corpus expects, and one that shows its line where there is one.
 
     For a functional bug, findings that need no power cut come first.
     """
     functional = bug.cause is not None and bug.cause.kind == "functional"
 
-    def place(record: dict[str, Any]) -> tuple[bool, int, int, str]:
-        cut = record["crash_point"]
-        return functional and record["needs_power_cut"] is not False, cut["depth"], cut["index"], record["fingerprint"]
+    def place(record: FindingRecord) -> tuple[bool, int, int, str]:
+        cut = record.crash_point
+        return functional and record.needs_power_cut, cut.depth, cut.index or 0, record.fingerprint
 
-    expected = [item for item in found if set(bug.expected) & {item["invariant"], item.get("underlying")}]
+    expected = [item for item in found if set(bug.expected) & {item.invariant, item.underlying}]
     shown = [item for item in expected if shows_site(bug, [item])]
     return min(shown or expected, key=place, default=None)
 
 
-def shows_cause(bug: KnownBug, cause: dict[str, Any]) -> bool:
+def shows_cause(bug: KnownBug, cause: Cause) -> bool:
     """Whether a root cause is of the kind, and names the two lines, that the bug corpus expects."""
     wanted = bug.cause
     if wanted is None:
         return True
-    if cause["kind"] != wanted.kind:
+    if cause.kind != wanted.kind:
         return False
-    places = [(cause["first"], cause["second"])]
+    places = [(cause.first, cause.second)]
     if wanted.kind == "atomicity":
-        places.append((cause["second"], cause["first"]))  # neither comes before the other
+        places.append((cause.second, cause.first))  # neither comes before the other
     return any(_leads_through(a, wanted.first) and _leads_through(b, wanted.second) for a, b in places)
 
 
-def _leads_through(place: dict[str, Any] | None, line: str | None) -> bool:
+def _leads_through(place: Place | None, line: str | None) -> bool:
     """Whether the calls of a place pass the line; "acknowledgement" is the end of an operation."""
     if line is None:
         return True
     if place is None:
         return False
     if line == "acknowledgement":
-        return bool(place["role"] == line)
-    return any(_is_line(frame, line) for frame in place["stack"] or ())
+        return place.role == line
+    return any(_is_line(frame, line) for frame in place.stack)
 
 
-def _is_line(frame: dict[str, Any], line: str) -> bool:
+def _is_line(frame: Frame, line: str) -> bool:
     file, text = line.split(": ", 1)
-    return (frame["file"] or "").endswith(file) and text in source.line(frame["file"], frame["line"])
+    return frame.file.endswith(file) and text in source.line(frame.file, frame.line)
 
 
-def _judge(rows: dict[str, dict[str, Any]], case: Case, result: dict[str, Any]) -> None:
+def _judge(rows: dict[str, dict[str, Any]], case: Case, result: RunRecord) -> None:
     """Adds one run to its bug's row."""
     item, expected = case.scenario, case.scenario.bug.expected
     row = rows.setdefault(
@@ -225,51 +229,53 @@ def _judge(rows: dict[str, dict[str, Any]], case: Case, result: dict[str, Any]) 
         },
     )
     # A performance bug is no violation by itself; it counts where the known bug is one.
-    untidy = {item["kind"] for item in result["performance_bugs"]} & set(expected)
+    untidy = {item.kind for item in result.performance_bugs} & set(expected)
     if case.role == "twin":
         row["twin_clean"] = clean(result) and not untidy
         return
     seen = [*invariants(result), *sorted(untidy)]
     row["found"] = any(name in expected for name in seen)
-    row["site_shown"] = shows_site(item.bug, [*result["findings"], *result["performance_bugs"]])
+    row["site_shown"] = shows_site(item.bug, [*result.findings, *result.performance_bugs])
     row["invariants"] = sorted(seen)
 
 
-def shows_site(bug: KnownBug, records: Sequence[dict[str, Any]]) -> bool:
+def shows_site(bug: KnownBug, records: Sequence[FindingRecord | PerformanceBug]) -> bool:
     """Whether a finding or performance bug of an expected kind shows the line of source that the bug names."""
     if bug.site is None:
         return True
-    kinds = set(bug.expected)
     return any(
         _is_line(frame, bug.site)
         for record in records
-        if kinds & {record.get("invariant"), record.get("underlying"), record.get("kind")}
-        for frame in _frames(record)
+        if set(bug.expected) & _kinds(record)
+        for place in _places(record)
+        for frame in place.stack
     )
 
 
-def _frames(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Of all that people see with a line of source.
+def _kinds(record: FindingRecord | PerformanceBug) -> set[str]:
+    return {record.kind} if isinstance(record, PerformanceBug) else {record.invariant, record.underlying}
+
+
+def _places(record: FindingRecord | PerformanceBug) -> list[Placed]:
+    """All that people see with a line of source.
 
     Stores that decide (where none does, those that recovery has read), faults, the last store before the cut, and how
     lines came to their state.
     """
-    stores = record.get("stores") or []
-    places = [store for store in stores if store["decisive"]] or list(stores)
-    places += [store for nested in record.get("nested_image") or [] for store in nested["recovery_stores"]]
-    places += [event for line in (record.get("timeline") or {}).get("lines") or [] for event in line["events"]]
-    places += [record[name] for name in ("fault", "last_store") if record.get(name)]
-    places += [record] if "kind" in record else []
-    for place in places:
-        yield from place["stack"]
+    if isinstance(record, PerformanceBug):
+        return [record]
+    places: list[Placed] = [*(record.decisive or record.stores)]
+    places += [store for nested in record.nested_image for store in nested.recovery_stores]
+    places += [event for line in record.timeline.lines for event in line.events]
+    return [*places, *(place for place in (record.fault, record.last_store) if place)]
 
 
-def clean(result: dict[str, Any]) -> bool:
+def clean(run: RunRecord) -> bool:
     """Consistent, and complete: a twin that was only sampled shows nothing."""
-    return result["verdict"] == "consistent" and runner.is_complete(result)
+    return run.verdict == "consistent" and runner.is_complete(run)
 
 
-def invariants(result: dict[str, Any]) -> list[str]:
+def invariants(run: RunRecord) -> list[str]:
     """The invariants that a run violated, and for a second cut those underneath, sorted."""
-    names = {item["invariant"] for item in result["findings"]}
-    return sorted(names | {item["underlying"] for item in result["findings"] if item.get("underlying")})
+    names = {finding.invariant for finding in run.findings}
+    return sorted(names | {finding.underlying for finding in run.findings if finding.underlying})

@@ -24,6 +24,7 @@ from powercut.engine.options import ExploreOptions
 from powercut.minimise import Limits, minimise
 from powercut.minimise.order import FEW
 from powercut.runs import runner
+from powercut_reports.records.finding import FindingRecord
 
 _PAGE = "MINIMAL.md"
 _ROW = re.compile(
@@ -65,19 +66,20 @@ def minimised(case: known_bugs.Case, *, limits: Limits) -> Row:
         runner.open_context(paths.engine(), Path(folder)) as context,
     ):
         runner.run_one(case.request, context)
-        records = [json.loads(path.read_text()) for path in sorted((Path(folder) / "findings").glob("*.json"))]
+        files = sorted((Path(folder) / "findings").glob("*.json"))
+        records = [FindingRecord.model_validate(json.loads(path.read_text())) for path in files]
         finding = known_bugs.telling(case.scenario.bug, records)
         assert finding is not None, f"{bug}: it is not found"
         result = minimise(finding, context=context, folder=Path(folder) / "minimal", limits=limits)
     assert result is not None, f"{bug}: its finding does not show again"
-    value = result.as_json()
+    value = result.record()
     return Row(
         bug=bug,
-        invariant=result.finding["invariant"],
+        invariant=result.finding.invariant,
         before=result.operations_before,
-        after=len(value["operations"]),
-        operations=[item["text"] for item in value["operations"]],
-        config=value["config"],
+        after=len(value.operations),
+        operations=[item.text for item in value.operations],
+        config=value.config,
         considered=result.considered,
         seconds=result.seconds,
         complete=result.complete,

@@ -8,27 +8,29 @@ worth one start of the engine, so a run has a limit of them; one that cannot be 
 import json
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from powercut.base.errors import PowercutError
 from powercut.engine import engine, events
+from powercut_reports.records.drawing import Drawing
+from powercut_reports.records.finding import FindingRecord
 
 #: Findings of a run that are drawn; the page of one further down has its stores and bytes only.
 MOST = 20
 _WATCHDOG_SECONDS = 30
 
 
-def draw(record: dict[str, Any], trace: Path, *, engine_path: Path) -> dict[str, Any] | None:
+def draw(record: FindingRecord, trace: Path, *, engine_path: Path) -> Drawing | None:
     """The `drawing` of a finding record on its trace; None where the target draws nothing or the replay fails."""
-    if record.get("program") or not trace.is_file():
+    if record.program or not trace.is_file():
         return None
     with tempfile.TemporaryDirectory(prefix="powercut-draw-") as folder:
         file = Path(folder) / "finding.json"
-        file.write_text(json.dumps(record), encoding="utf-8")
+        file.write_text(json.dumps(record.as_json()), encoding="utf-8")
         arguments = ["reproduce", "--draw", "--trace", str(trace), "--finding", str(file)]
         arguments += ["--watchdog-seconds", str(_WATCHDOG_SECONDS)]
         try:
             event, _ = engine.single(engine_path, arguments, events.Reproduced)
         except PowercutError:
             return None
-    return event.drawing if isinstance(event, events.Reproduced) else None
+    assert isinstance(event, events.Reproduced)
+    return None if event.drawing is None else Drawing.model_validate(event.drawing)

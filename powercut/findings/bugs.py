@@ -13,9 +13,9 @@ cause between them (`powercut_reports.bugs`).
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from powercut.symbols.place_identity import told
+from powercut_reports.records.finding import BugKeys, FindingRecord, Place, Store
 
 _DIGITS = 12
 _CLASSES = {
@@ -27,12 +27,12 @@ _FATES = ("lost", "torn", "persisted")
 _WITHOUT_LINE = "acknowledgement"
 
 
-def bug_keys(record: dict[str, Any]) -> dict[str, str | None]:
+def bug_keys(record: FindingRecord) -> BugKeys:
     """The field `bug` of a finding record; the site that it blames is the first of its stores by `blamed`."""
-    return {"cause": _cause_key(record), "store": _store_key(record)}
+    return BugKeys(cause=_cause_key(record), store=_store_key(record))
 
 
-def blamed(stores: Iterable[dict[str, Any]], often: Counter[str]) -> list[dict[str, Any]]:
+def blamed(stores: Iterable[Store], often: Counter[str]) -> list[Store]:
     """The decisive stores, the one to blame first: lost before torn before persisted, then those that few findings
     share, then those nearest to the crash.
 
@@ -40,57 +40,53 @@ def blamed(stores: Iterable[dict[str, Any]], often: Counter[str]) -> list[dict[s
     header that was never flushed, a lock) says nothing about one of them.
     """
 
-    def rank(store: dict[str, Any]) -> tuple[int, int, int]:
-        fate = _FATES.index(store["fate"]) if store["fate"] in _FATES else len(_FATES)
-        return fate, often[told(store.get("identity"))], -int(store["event"])
+    def rank(store: Store) -> tuple[int, int, int]:
+        fate = _FATES.index(store.fate) if store.fate in _FATES else len(_FATES)
+        return fate, often[told(store.identity)], -store.event
 
-    return sorted((store for store in stores if store.get("decisive")), key=rank)
+    return sorted((store for store in stores if store.decisive), key=rank)
 
 
-def settle(records: Sequence[dict[str, Any]]) -> None:
+def settle(records: Sequence[FindingRecord]) -> None:
     """Writes what takes all findings of a run to say: `store_site`, `lost_site` and `bug` of each."""
-    often = Counter(name for record in records for name in {told(s.get("identity")) for s in _decisive(record)})
+    often = Counter(name for record in records for name in {told(store.identity) for store in record.decisive})
     for record in records:
-        ranked = blamed(record.get("stores") or [], often)
-        sites = [(store["fate"], store["site"]) for store in ranked if store.get("site")]
-        record["store_site"] = next((site for fate, site in sites if fate == "persisted"), None)
-        record["lost_site"] = next((site for fate, site in sites if fate in ("lost", "torn")), None)
-        record["blamed"] = told(ranked[0].get("identity")) if ranked else None
-        record["bug"] = bug_keys(record)
+        ranked = blamed(record.stores, often)
+        sites = [(store.fate, store.site) for store in ranked if store.site]
+        record.store_site = next((site for fate, site in sites if fate == "persisted"), "")
+        record.lost_site = next((site for fate, site in sites if fate in ("lost", "torn")), "")
+        record.blamed = told(ranked[0].identity) if ranked else ""
+        record.bug = bug_keys(record)
 
 
-def _decisive(record: dict[str, Any]) -> Iterable[dict[str, Any]]:
-    return (store for store in record.get("stores") or [] if store.get("decisive"))
-
-
-def _store_key(record: dict[str, Any]) -> str:
-    invariant = record.get("underlying") or record["invariant"]
-    place = record.get("blamed")
-    if place is None:
-        fault = record.get("fault") or {}
-        place = told(fault.get("identity")) if fault.get("identity") else f"after {record['operation']['kind']}"
+def _store_key(record: FindingRecord) -> str:
+    invariant = record.underlying or record.invariant
+    place = record.blamed
+    if not place:
+        died = record.fault and record.fault.identity
+        place = told(died) if died else f"after {record.operation.kind}"
     return _digest(
-        record["target"],
-        record["variant"],
-        "cut" if record.get("needs_power_cut") is not False else "no cut",
+        record.target,
+        record.variant,
+        "cut" if record.needs_power_cut else "no cut",
         _CLASSES.get(invariant, invariant),
         place,
     )
 
 
-def _cause_key(record: dict[str, Any]) -> str | None:
-    cause = record.get("cause")
-    if not cause or cause["kind"] == "unexplained" or not (cause.get("first") or cause.get("second")):
-        return None
-    return _digest(record["target"], record["variant"], cause["kind"], *map(_place, (cause["first"], cause["second"])))
+def _cause_key(record: FindingRecord) -> str:
+    cause = record.cause
+    if not cause or cause.kind == "unexplained" or not (cause.first or cause.second):
+        return ""
+    return _digest(record.target, record.variant, cause.kind, *map(_place, (cause.first, cause.second)))
 
 
-def _place(place: dict[str, Any] | None) -> str:
+def _place(place: Place | None) -> str:
     if place is None:
         return ""
-    if place["role"] == _WITHOUT_LINE:
-        return str(place["role"])
-    return f"{place['role']} {told(place.get('identity')) if place.get('identity') else place.get('site') or ''}"
+    if place.role == _WITHOUT_LINE:
+        return place.role
+    return f"{place.role} {told(place.identity) if place.identity else place.site}"
 
 
 def _digest(*parts: str) -> str:

@@ -1,5 +1,6 @@
 """Puts the events of one exploration together into a run record (checker/RUN.md)."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,61 +9,33 @@ from powercut.engine import events
 from powercut.findings import bugs
 from powercut.findings.findings import FindingStore, canonical_order, make_record, symbolised
 from powercut.symbols.symbolize import Symbolizer
+from powercut_reports.records.base import changed, without
+from powercut_reports.records.finding import Coverage, FindingRecord
+from powercut_reports.records.program import Program
+from powercut_reports.records.run import NotChecked, PerformanceBug, RunError, RunRecord
 
 RUN_VERSION = 2
 INTERRUPTED = "interrupted"
 
 
-def blank_run(header: dict[str, Any]) -> dict[str, Any]:
-    """A run record that has judged nothing yet."""
-    return {
-        "run": RUN_VERSION,
-        "target": "",
-        "variant": "",
-        "scenario": "",
-        "model": "",
-        "strategy": "",
-        "seed": 0,
-        "nested": 0,
-        "atoms": "",
-        "paper": "",
-        "summary": "",
-        "events": 0,
-        "crash_points": 0,
-        "crash_states": "0",
-        "executions": 0,
-        "queries": 0,
-        "query_runs": 0,
-        "loads": 0,
-        "leaves": 0,
-        "maxima": {},
-        "verdict": "unknown",
-        "coverage": {"kind": "sampled", "covered": "0", "total": None, "nested_complete": None, "reason": "not run"},
-        "assumptions": [],
-        "not_checked": {},
-        "seconds": 0.0,
-        "exploring_seconds": 0.0,
-        "stats": {},
-        "findings": [],
-        "replayed": None,
-        "canary": None,
-        "since": None,
-        "smoke": None,
-        "performance_bugs": [],
-        "claims": [],
-        "program": None,
-        "recorded": None,
-        "trace": None,
-        "command": "",
-        "interrupted": False,
-        "error": None,
-        **header,
-    }
+def blank_run(header: Mapping[str, Any]) -> RunRecord:
+    """A run record that has judged nothing yet. All of its fields are written."""
+    nothing = dict.fromkeys(("seed", "nested", "events", "crash_points", "executions", "leaves"), 0)
+    coverage = {"kind": "sampled", "covered": "0", "total": None, "nested_complete": None, "reason": "not run"}
+    fields = {"run": RUN_VERSION, "crash_states": "0", "seconds": 0.0, **nothing, "coverage": coverage, **header}
+    record = RunRecord.model_validate(fields)
+    record.model_fields_set.update(RunRecord.model_fields.keys() - {"file"})
+    return record
+
+
+def as_listed(finding: FindingRecord) -> FindingRecord:
+    """A finding as it stands in a run record: without what all findings of the run have in common."""
+    return without(finding, "plan", "program")
 
 
 _RESULT_FIELDS = (
     *("verdict", "events", "crash_points", "crash_states", "executions", "queries", "query_runs", "loads"),
-    *("leaves", "seconds", "exploring_seconds", "stats", "assumptions", "not_checked"),
+    *("leaves", "seconds", "exploring_seconds", "stats", "assumptions"),
 )
 
 
@@ -70,7 +43,7 @@ class Collector:
     """Takes events as they arrive; every finding is on disk before `add` returns."""
 
     def __init__(
-        self, header: dict[str, Any], *, plan: dict[str, Any] | None, order: int, store: FindingStore,
+        self, header: Mapping[str, Any], *, plan: dict[str, Any] | None, order: int, store: FindingStore,
         symbolizer: Symbolizer,
     ) -> None:  # fmt: skip
         self._run = blank_run(header)
@@ -79,7 +52,7 @@ class Collector:
         self._store = store
         self._symbolizer = symbolizer
         self._modules: list[events.Module] = []
-        self._by_key: dict[str, dict[str, Any]] = {}
+        self._by_key: dict[str, FindingRecord] = {}
         self._progress: events.Progress | None = None
         self._result: events.Result | None = None
 
@@ -91,19 +64,20 @@ class Collector:
     @property
     def finding_count(self) -> int:
         """Distinct findings so far."""
-        return len({record["fingerprint"] for record in self._by_key.values()})
+        return len({record.fingerprint for record in self._by_key.values()})
 
-    def finding(self, event: events.Finding) -> dict[str, Any]:
+    def finding(self, event: events.Finding) -> FindingRecord:
         """The record of a finding that was added, as it is on disk now."""
         return self._by_key[event.key]
 
     def recorded(self, raw: dict[str, Any], trace: Path) -> None:
         """The trace was recorded for this run."""
         kept = {name: value for name, value in raw.items() if name not in ("event", "program")}
-        self._run["recorded"] = kept
-        self._run["trace"] = str(trace)
+        self._run.recorded = kept
+        self._run.trace = str(trace)
         if "program" in raw:
-            self._run["program"] = {**(self._run["program"] or {}), **raw["program"], "pools": raw["pools"]}
+            known = self._run.program.as_json() if self._run.program else {}
+            self._run.program = Program.model_validate({**known, **raw["program"], "pools": raw["pools"]})
 
     def add(self, event: events.Event, raw: dict[str, Any]) -> None:
         """Takes one event of the stream."""
@@ -117,96 +91,91 @@ class Collector:
             self._found(event, raw)
         elif isinstance(event, events.PerformanceBug):
             item = symbolised(raw, self._modules, self._symbolizer)
-            self._run["performance_bugs"].append({name: value for name, value in item.items() if name != "event"})
+            item.pop("event")
+            self._run.performance_bugs.append(PerformanceBug.model_validate(item))
         elif isinstance(event, events.Result):
             self._result = event
 
     def _started(self, event: events.RunStarted) -> None:
-        if not self._run["program"]:
+        run = self._run
+        if not run.program:
             # A program is called what its user calls it.
-            self._run.update(target=event.target, variant=event.variant, scenario=event.scenario)
-        self._run.update(
-            model=event.model,
-            strategy=event.strategy,
-            seed=event.seed,
-            nested=event.nested,
-            atoms=event.atoms,
-            events=event.events,
-        )
+            run.target, run.variant, run.scenario = event.target, event.variant, event.scenario
+        for name in ("model", "strategy", "seed", "nested", "atoms", "events"):
+            setattr(run, name, getattr(event, name))
         self._plan = self._plan or event.plan
 
     def _found(self, event: events.Finding, raw: dict[str, Any]) -> None:
         record = make_record(raw, self._modules, self._symbolizer, run=self._run)
-        record["trace"] = self._run["trace"]
-        record["plan"] = self._plan
-        if self._run["program"]:
-            record["program"] = self._run["program"]
-        name = record["fingerprint"]
+        record.trace = self._run.trace
+        record.plan = self._plan
+        if self._run.program:
+            record.program = self._run.program
+        name = record.fingerprint
         before = self._by_key.pop(event.key, None)
-        rivals = [other for other in self._by_key.values() if other["fingerprint"] == name]
+        rivals = [other for other in self._by_key.values() if other.fingerprint == name]
         best = min([*rivals, record], key=canonical_order)
         if best is record:
             record = self._store.put(record, order=self._order)
         self._by_key[event.key] = record
-        if before is not None and before["fingerprint"] != name and not self._has(before["fingerprint"]):
-            self._store.withdraw(before["fingerprint"], order=self._order)
+        if before is not None and before.fingerprint != name and not self._has(before.fingerprint):
+            self._store.withdraw(before.fingerprint, order=self._order)
 
     def _has(self, name: str) -> bool:
-        return any(record["fingerprint"] == name for record in self._by_key.values())
+        return any(record.fingerprint == name for record in self._by_key.values())
 
-    def finish(self, *, error: HarnessError | None = None, interrupted: bool = False) -> dict[str, Any]:
+    def finish(self, *, error: HarnessError | None = None, interrupted: bool = False) -> RunRecord:
         """The run record. Without a `result` event it is `unknown` (or inconsistent) and sampled."""
         run = self._run
         if self._result is not None and self._result.withdrawn:
             self._withdraw()
-        run["findings"] = self._settled()
+        run.findings = self._settled()
         if self._result is not None:
             self._judged(self._result)
         else:
             self._partial(INTERRUPTED if interrupted else "the harness failed")
-        if run["findings"]:
+        if run.findings:
             # A finding stands on its own evidence, whatever else went wrong.
-            run["verdict"] = "inconsistent"
-        elif run["verdict"] == "inconsistent" and error is None:
+            run.verdict = "inconsistent"
+        elif run.verdict == "inconsistent" and error is None:
             error = HarnessError(
                 "the engine judged the run inconsistent but reported no finding",
                 where="powercut-engine",
                 next_step="This is a defect of powercut; please report it with the trace.",
             )
         if error is not None:
-            run["error"] = error.described()
-        if not run["findings"] and (error is not None or self._result is None):
-            run["verdict"] = "unknown"
+            run.error = RunError.model_validate(error.described())
+        if not run.findings and (error is not None or self._result is None):
+            run.verdict = "unknown"
         # A run that was complete when the interruption came stays so.
-        if interrupted and run["coverage"]["kind"] != "complete":
-            run["interrupted"] = True
-            run["coverage"] = {**run["coverage"], "kind": "sampled", "reason": INTERRUPTED}
+        if interrupted and run.coverage.kind != "complete":
+            run.interrupted = True
+            run.coverage = changed(run.coverage, kind="sampled", reason=INTERRUPTED)
         return run
 
     def _withdraw(self) -> None:
         """Takes back all findings, from disk as well."""
-        for name in {record["fingerprint"] for record in self._by_key.values()}:
+        for name in {record.fingerprint for record in self._by_key.values()}:
             self._store.withdraw(name, order=self._order)
         self._by_key.clear()
 
-    def _settled(self) -> list[dict[str, Any]]:
+    def _settled(self) -> list[FindingRecord]:
         """One record a fingerprint, the canonical one, each with its file as it is on disk."""
-        best: dict[str, dict[str, Any]] = {}
+        best: dict[str, FindingRecord] = {}
         for record in sorted(self._by_key.values(), key=canonical_order):
-            best.setdefault(record["fingerprint"], record)
+            best.setdefault(record.fingerprint, record)
         bugs.settle(list(best.values()))
-        settled = [self._store.put(record, order=self._order) for record in best.values()]
-        return [
-            {name: value for name, value in record.items() if name not in ("plan", "program")} for record in settled
-        ]
+        return [as_listed(self._store.put(record, order=self._order)) for record in best.values()]
 
     def _judged(self, result: events.Result) -> None:
-        self._run.update({name: getattr(result, name) for name in _RESULT_FIELDS})
-        self._run["coverage"] = result.coverage.model_dump()
-        self._run["maxima"] = {name: self._placed(most) for name, most in result.maxima.items()}
-        if unseen := (self._run["program"] or {}).get("notes"):
-            missed = self._run["not_checked"]
-            self._run["not_checked"] = {**missed, "notes": [*unseen, *missed.get("notes", [])]}
+        run = self._run
+        for name in _RESULT_FIELDS:
+            setattr(run, name, getattr(result, name))
+        run.coverage = Coverage.model_validate(result.coverage.model_dump())
+        run.maxima = {name: self._placed(most) for name, most in result.maxima.items()}
+        run.not_checked = NotChecked.model_validate(result.not_checked)
+        if run.program and run.program.notes:
+            run.not_checked.notes = [*run.program.notes, *run.not_checked.notes]
 
     def _placed(self, most: dict[str, Any]) -> dict[str, Any]:
         """A maximum with the site of its stack instead of the frames."""
@@ -215,16 +184,8 @@ class Collector:
 
     def _partial(self, reason: str) -> None:
         if self._progress is not None:
-            self._run.update(
-                crash_points=self._progress.crash_points,
-                crash_states=self._progress.crash_states,
-                executions=self._progress.executions,
-                seconds=self._progress.seconds,
-            )
-        self._run["coverage"] = {
-            "kind": "sampled",
-            "covered": self._run["crash_states"],
-            "total": None,
-            "nested_complete": None,
-            "reason": reason,
-        }
+            for name in ("crash_points", "crash_states", "executions", "seconds"):
+                setattr(self._run, name, getattr(self._progress, name))
+        self._run.coverage = Coverage(
+            kind="sampled", covered=self._run.crash_states, total="", nested_complete=None, reason=reason
+        )

@@ -26,6 +26,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from powercut.base.user_files import json_of
 from powercut.findings.findings import replace_text
 from powercut.findings.fingerprint import store_sites
+from powercut_reports.records.finding import FindingRecord, ImageLine
 
 FAILURES_VERSION = 1
 FOLDER = "failures"
@@ -197,28 +198,32 @@ def of_folder(out: Path, *, replay: bool = True) -> Failures:
     return database
 
 
-def entry(finding: Mapping[str, Any], plan: Mapping[str, Any]) -> Failure | None:
+def entry(finding: FindingRecord, plan: Mapping[str, Any]) -> Failure | None:
     """The entry of a finding record that was made on `plan`; None for a record that the engine could not replay."""
-    query, point = finding.get("query") or {}, finding.get("crash_point") or {}
+    point, query = finding.crash_point, finding.query
     try:
         return Failure.model_validate(
             {
-                **{name: finding.get(name) for name in ("fingerprint", "invariant", "underlying")},
-                **{name: finding.get(name) for name in ("target", "variant", "scenario")},
+                **{
+                    name: getattr(finding, name)
+                    for name in ("fingerprint", "invariant", "target", "variant", "scenario")
+                },
                 "failure": FAILURES_VERSION,
-                "operation": finding["operation"]["kind"],
-                "sites": store_sites(finding.get("stores") or []),
-                "engine": finding["engine"],
+                "underlying": finding.underlying or None,
+                "operation": finding.operation.kind,
+                "sites": store_sites(finding.stores),
+                "engine": finding.engine.as_json(),
                 "plan": dict(plan),
-                "crash_point": point,
-                "query": {"kind": query.get("kind"), "text": query.get("text")},
-                "image": [_line(line) for line in finding["image"]],
+                "crash_point": point.as_json(),
+                "query": {"kind": query.kind, "text": query.text},
+                "image": [_line(line) for line in finding.image],
                 "nested_image": [
-                    {**nested, "lines": [_line(line) for line in nested["lines"]]} for nested in finding["nested_image"]
+                    {**nested.as_json(), "lines": [_line(line) for line in nested.lines]}
+                    for nested in finding.nested_image
                 ],
             }
         )
-    except (ValidationError, KeyError, TypeError):
+    except ValidationError:
         return None
 
 
@@ -229,8 +234,8 @@ def comparable(plan: Mapping[str, Any]) -> dict[str, Any]:
     return copied
 
 
-def _line(line: Mapping[str, Any]) -> dict[str, Any]:
-    return {"offset": line["offset"], "bytes": line["bytes"], "decided": line.get("decided", False)}
+def _line(line: ImageLine) -> dict[str, Any]:
+    return {"offset": line.offset, "bytes": line.bytes, "decided": line.decided}
 
 
 def _read(path: Path) -> Any:

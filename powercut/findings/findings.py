@@ -20,6 +20,9 @@ from powercut.findings.fingerprint import fingerprint
 from powercut.symbols import source
 from powercut.symbols.place_identity import identity_of
 from powercut.symbols.symbolize import Frame, Symbolizer, site_frame
+from powercut_reports.records.base import Record, changed
+from powercut_reports.records.finding import FindingRecord
+from powercut_reports.records.run import RunError, RunRecord
 
 FINDING_VERSION = 1
 
@@ -49,19 +52,19 @@ def _frame(frame: Frame, *, with_source: bool) -> dict[str, Any]:
 
 
 def make_record(
-    raw: dict[str, Any], modules: Sequence[Module], symbolizer: Symbolizer, *, run: dict[str, Any]
-) -> dict[str, Any]:
+    raw: dict[str, Any], modules: Sequence[Module], symbolizer: Symbolizer, *, run: RunRecord
+) -> FindingRecord:
     """The finding record of a `finding` event. `run` gives target, variant, scenario, model and engine options."""
-    record: dict[str, Any] = {**raw, "finding": FINDING_VERSION}
+    fields: dict[str, Any] = {**raw, "finding": FINDING_VERSION}
     for name in ("target", "variant", "scenario", "model"):
-        record[name] = run[name]
-    record["engine"] = {name: run[name] for name in ("model", "strategy", "atoms", "nested", "seed")}
-    record["stores"] = [symbolised(store, modules, symbolizer, with_source=True) for store in raw.get("stores") or []]
+        fields[name] = getattr(run, name)
+    fields["engine"] = {name: getattr(run, name) for name in ("model", "strategy", "atoms", "nested", "seed")}
+    fields["stores"] = [symbolised(store, modules, symbolizer, with_source=True) for store in raw.get("stores") or []]
     if raw.get("fault"):
-        record["fault"] = symbolised(raw["fault"], modules, symbolizer, with_source=True)
+        fields["fault"] = symbolised(raw["fault"], modules, symbolizer, with_source=True)
     if raw.get("last_store"):
-        record["last_store"] = symbolised(raw["last_store"], modules, symbolizer)
-    record["nested_image"] = [
+        fields["last_store"] = symbolised(raw["last_store"], modules, symbolizer)
+    fields["nested_image"] = [
         {
             **nested,
             "recovery_stores": [
@@ -72,54 +75,43 @@ def make_record(
         for nested in raw.get("nested_image") or []
     ]
     if raw.get("timeline"):
-        record["timeline"] = {
+        fields["timeline"] = {
             **raw["timeline"],
             "lines": [
                 {**line, "events": [symbolised(event, modules, symbolizer) for event in line.get("events") or []]}
                 for line in raw["timeline"].get("lines") or []
             ],
         }
+    record = FindingRecord.model_validate(fields)
     bugs.settle([record])
-    record["sources"] = source.table(_sites_told(record))
-    record["fingerprint"] = fingerprint(record)
+    record.sources = source.table(_sites_told(record))
+    record.fingerprint = fingerprint(record)
     return record
 
 
-def _sites_told(record: dict[str, Any]) -> Iterator[str | None]:
+def _sites_told(record: FindingRecord) -> Iterator[str]:
     """Where the stores, flushes and fences of the story stand, recovery's among them."""
-    for line in (record.get("timeline") or {}).get("lines") or []:
-        yield from (event["site"] for event in line["events"])
-    for nested in record["nested_image"]:
-        yield from (store["site"] for store in nested["recovery_stores"])
+    for line in record.timeline.lines:
+        yield from (event.site for event in line.events)
+    for nested in record.nested_image:
+        yield from (store.site for store in nested.recovery_stores)
 
 
-def canonical_order(record: dict[str, Any]) -> tuple[int, int, int, int, str]:
+def canonical_order(record: FindingRecord) -> tuple[int, int, int, int, str]:
     """Which of several records with one fingerprint is kept: the earliest crash, then the least image."""
-    point = record.get("crash_point") or {}
-    lost = sum(1 for store in record.get("stores", []) if store.get("fate") != "persisted")
-    return (
-        int((record.get("operation") or {}).get("index") or 0),
-        int(point.get("depth") or 0),
-        int(point.get("index") or 0),
-        lost,
-        str(record.get("key") or ""),
-    )
-
-
-def is_suppressed(finding: dict[str, Any]) -> bool:
-    """True when a suppression that has not expired sets the finding of a run record aside."""
-    held = finding.get("suppressed")
-    return held is not None and not held["expired"]
-
-
-def counts(finding: dict[str, Any]) -> bool:
-    """True when the finding of a run record fails a gate: it is neither in the baseline nor suppressed."""
-    return finding.get("baseline") != "known" and not is_suppressed(finding)
+    point = record.crash_point
+    lost = sum(store.fate != "persisted" for store in record.stores)
+    return record.operation.index or 0, point.depth, point.index or 0, lost, record.key
 
 
 def write_json(path: Path, value: object) -> None:
     """Writes `value` durably and as a whole: a reader sees the old file or the new one."""
     write_text(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+
+
+def write_record(path: Path, record: Record) -> None:
+    """Writes a record as `write_json`."""
+    write_json(path, record.as_json())
 
 
 def write_text(path: Path, text: str) -> None:
@@ -159,15 +151,16 @@ def unwritable(path: Path, error: OSError) -> UsageError:
     )
 
 
-def contradict(run: dict[str, Any], what: str, missed: Iterable[dict[str, Any]]) -> None:
+def contradict(run: RunRecord, what: str, missed: Iterable[FindingRecord]) -> None:
     """Makes a clean run `unknown`, which looked at all images and does not have the findings `missed`."""
-    files = ", ".join(finding["file"] for finding in missed)
-    run["verdict"] = "unknown"
-    run["error"] = HarnessError(
+    files = ", ".join(finding.file for finding in missed)
+    run.verdict = "unknown"
+    error = HarnessError(
         f"{what} ({files})",
         where="powercut-engine",
         next_step="One of the two is wrong. This is a defect of powercut; please report it with the trace.",
-    ).described()
+    )
+    run.error = RunError.model_validate(error.described())
 
 
 class FindingStore:
@@ -180,18 +173,18 @@ class FindingStore:
     def __init__(self, out: Path) -> None:
         self.folder = out / "findings"
         self._lock = threading.Lock()
-        self._candidates: dict[str, dict[int, dict[str, Any]]] = {}
+        self._candidates: dict[str, dict[int, FindingRecord]] = {}
 
-    def put(self, record: dict[str, Any], *, order: int) -> dict[str, Any]:
+    def put(self, record: FindingRecord, *, order: int) -> FindingRecord:
         """Completes the record of run number `order` with its file and command; on disk when it returns."""
-        name = record["fingerprint"]
+        name = record.fingerprint
         path = self.folder / f"{name}.json"
-        complete = {**record, "file": str(path), "reproduce": f"powercut reproduce {shlex.quote(str(path))}"}
+        complete = changed(record, file=str(path), reproduce=f"powercut reproduce {shlex.quote(str(path))}")
         with self._lock:
             candidates = self._candidates.setdefault(name, {})
             candidates[order] = complete
             if order == min(candidates):
-                write_json(path, complete)
+                write_record(path, complete)
         return complete
 
     def withdraw(self, name: str, *, order: int) -> None:
@@ -202,6 +195,6 @@ class FindingStore:
             if candidates.pop(order, None) is None:
                 return
             if candidates:
-                write_json(path, candidates[min(candidates)])
+                write_record(path, candidates[min(candidates)])
             else:
                 path.unlink(missing_ok=True)

@@ -13,10 +13,10 @@ does not depend on how an exploration came to it.
 
 import hashlib
 from collections.abc import Iterable
-from typing import Any
 
 from powercut.symbols.function_names import function_name
 from powercut.symbols.place_identity import told
+from powercut_reports.records.finding import Fault, FindingRecord, Store
 
 DIGITS = 12
 #: Raised when the same finding gets another name than before: baselines and suppressions name findings by it.
@@ -24,12 +24,12 @@ FINGERPRINT_VERSION = 2
 _LOST_FIRST = ("lost", "torn", "persisted")
 
 
-def store_sites(stores: Iterable[dict[str, Any]]) -> list[str]:
+def store_sites(stores: Iterable[Store]) -> list[str]:
     """`fate function file:line` of every decisive store of a finding record, those that were lost first, each once."""
     sites = {
-        (store["fate"], f"{function_name(store.get('function') or '??')} {store.get('site') or '?'}")
+        (store.fate, f"{function_name(store.function or '??')} {store.site or '?'}")
         for store in stores
-        if store.get("decisive")
+        if store.decisive
     }
     return [f"{fate} {place}" for fate, place in sorted(sites, key=lambda site: (_rank(site[0]), site[1]))]
 
@@ -38,28 +38,25 @@ def _rank(fate: str) -> int:
     return _LOST_FIRST.index(fate) if fate in _LOST_FIRST else len(_LOST_FIRST)
 
 
-def store_identities(stores: Iterable[dict[str, Any]]) -> list[str]:
+def store_identities(stores: Iterable[Store]) -> list[str]:
     """`fate file function text #ordinal` of every decisive store of a finding record, sorted, each once."""
-    return sorted({f"{store['fate']} {told(store.get('identity'))}" for store in stores if store.get("decisive")})
+    return sorted({f"{store.fate} {told(store.identity)}" for store in stores if store.decisive})
 
 
-def fingerprint(record: dict[str, Any]) -> str:
+def fingerprint(record: FindingRecord) -> str:
     """The fingerprint of a finding record whose stores carry `identity`: 12 hex digits."""
-    query = record.get("query") or {}
     parts = [
-        record["invariant"],
-        record.get("underlying") or "",
-        record["target"],
-        record["operation"]["kind"],
-        query.get("kind") or "",
-        *store_identities(record.get("stores", [])),
-        *_fault(record.get("fault")),
+        record.invariant,
+        record.underlying,
+        record.target,
+        record.operation.kind,
+        record.query.kind,
+        *store_identities(record.stores),
+        *_fault(record.fault),
     ]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:DIGITS]
 
 
-def _fault(fault: dict[str, Any] | None) -> list[str]:
+def _fault(fault: Fault | None) -> list[str]:
     """A crash of recovery is named by its signal and the place, not by its address."""
-    if not fault:
-        return []
-    return [str(fault.get("signal") or ""), told(fault.get("identity")) if fault.get("identity") else ""]
+    return [fault.signal, told(fault.identity) if fault.identity else ""] if fault else []

@@ -3,56 +3,39 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from jinja2 import TemplateError
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from powercut.base.errors import PowercutError, UsageError
 from powercut.base.user_files import read_json
 from powercut.findings.collector import RUN_VERSION, blank_run
+from powercut_reports.records.base import first_error
+from powercut_reports.records.run import RunRecord
 
 _AGAIN = "Delete the file, or run the scenario again."
+#: What the exit code depends on; other fields may be absent.
+_NEEDED = ("target", "verdict", "nested", "coverage", "findings", "performance_bugs", "error")
 
 
-class _Coverage(BaseModel):
-    kind: str
-
-
-class _Shape(BaseModel):
-    """What the exit code and the reports rely on; the rest may be absent."""
-
-    target: str
-    verdict: str
-    nested: int
-    coverage: _Coverage
-    findings: list[dict[str, Any]]
-    performance_bugs: list[dict[str, Any]]
-    error: dict[str, Any] | None
-
-
-def load(path: Path) -> dict[str, Any]:
+def load(path: Path) -> RunRecord:
     """One run record; UsageError for anything else."""
     run = read_json(path, "this run record", next_step=_AGAIN)
-    if not isinstance(run, dict) or run.get("run") != RUN_VERSION:
-        version = run.get("run") if isinstance(run, dict) else None
+    version = run.get("run") if isinstance(run, dict) else None
+    if version != RUN_VERSION:
         raise UsageError(
             f"run record version {version!r}, this build reads {RUN_VERSION}", where=str(path), next_step=_AGAIN
         )
+    missing = [name for name in _NEEDED if name not in run]
+    if missing:
+        raise _refused(path, f"{missing[0]}: it is missing")
     try:
-        _Shape.model_validate(run)
+        return blank_run(run)
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise _refused(path, f"{field}: {first['msg']}") from error
-    for name, empty in blank_run({}).items():
-        found = run.get(name, empty)
-        if empty is not None and not isinstance(found, type(empty)) and not isinstance(found, int | float):
-            raise _refused(path, f"{name}: this should be of type {type(empty).__name__}")
-    return blank_run(run)
+        raise _refused(path, first_error(error)) from error
 
 
-def load_all(folder: Path) -> list[dict[str, Any]]:
+def load_all(folder: Path) -> list[RunRecord]:
     """Every run record of an output folder, by file name."""
     files = sorted((folder / "runs").glob("*.json"))
     if not files:

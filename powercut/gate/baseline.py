@@ -34,6 +34,9 @@ from powercut.findings import findings
 from powercut.findings.fingerprint import store_sites
 from powercut.runs.runner import is_complete
 from powercut.symbols.place_identity import CODE, LINE, SOURCE
+from powercut_reports.records.finding import Fault, FindingRecord
+from powercut_reports.records.places import Placed
+from powercut_reports.records.run import RunRecord
 
 BASELINE_VERSION = 2
 _WITH_LINES = 1
@@ -86,43 +89,42 @@ class Entry(BaseModel):
         )
 
 
-def run_key(run: dict[str, Any]) -> RunKey:
+def run_key(run: RunRecord) -> RunKey:
     """What names the run of a run record."""
-    return run["target"], run["variant"], run["scenario"], run["model"]
+    return run.target, run.variant, run.scenario, run.model
 
 
-def entries_of(run: dict[str, Any]) -> list[Entry]:
+def entries_of(run: RunRecord) -> list[Entry]:
     """An entry for every finding of a run record."""
     target, variant, scenario, model = run_key(run)
     return [
         Entry(
-            fingerprint=finding["fingerprint"],
+            fingerprint=finding.fingerprint,
             target=target,
             variant=variant,
             scenario=scenario,
             model=model,
-            invariant=finding["invariant"],
-            sites=(*store_sites(finding.get("stores") or []), *_fault_site(finding.get("fault"))),
-            message=str(finding.get("message") or ""),
-            depth=int((finding.get("crash_point") or {}).get("depth") or 0),
-            atoms=str(run.get("atoms") or ""),
-            seed=int(run.get("seed") or 0),
+            invariant=finding.invariant,
+            sites=(*store_sites(finding.stores), *_fault_site(finding.fault)),
+            message=finding.message,
+            depth=finding.crash_point.depth,
+            atoms=run.atoms,
+            seed=run.seed or 0,
             named_by=_named_by(finding),
         )
-        for finding in run["findings"]
+        for finding in run.findings
     ]
 
 
-def _named_by(finding: dict[str, Any]) -> str:
+def _named_by(finding: FindingRecord) -> str:
     """The weakest of what names the places of a finding."""
-    placed = [store for store in finding.get("stores") or [] if store.get("decisive")]
-    placed += [fault] if (fault := finding.get("fault")) else []
-    said = {(item.get("identity") or {}).get("by") for item in placed}
+    placed: list[Placed] = [*finding.decisive, *([finding.fault] if finding.fault else [])]
+    said = {(item.identity or {}).get("by") for item in placed}
     return next((by for by in (CODE, LINE) if by in said), SOURCE)
 
 
-def _fault_site(fault: dict[str, Any] | None) -> list[str]:
-    return [f"fault {fault['site']}"] if fault and fault.get("site") else []
+def _fault_site(fault: Fault | None) -> list[str]:
+    return [f"fault {fault.site}"] if fault and fault.site else []
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,18 +135,18 @@ class Baseline:
     entries: tuple[Entry, ...] = ()
     version: int = BASELINE_VERSION
 
-    def mark(self, run: dict[str, Any]) -> None:
+    def mark(self, run: RunRecord) -> None:
         """Writes `baseline`, new or known, into every finding of a run record."""
         known = {entry.bug for entry in self.entries}
-        for finding, entry in zip(run["findings"], entries_of(run), strict=True):
-            finding["baseline"] = KNOWN if entry.bug in known else NEW
+        for finding, entry in zip(run.findings, entries_of(run), strict=True):
+            finding.baseline = KNOWN if entry.bug in known else NEW
 
-    def fixed(self, runs: Sequence[dict[str, Any]]) -> list[Entry]:
+    def fixed(self, runs: Sequence[RunRecord]) -> list[Entry]:
         """The entries that `runs` show to be gone."""
         shown = {entry.bug for run in runs for entry in entries_of(run)}
         return [entry for entry in self.entries if entry.bug not in shown and _answered(entry, runs)]
 
-    def updated(self, runs: Sequence[dict[str, Any]]) -> "Baseline":
+    def updated(self, runs: Sequence[RunRecord]) -> "Baseline":
         """With the findings of `runs` in place of the entries that these runs could have shown again.
 
         Suppressed findings are left out: as known ones they would outlive their suppression.
@@ -161,8 +163,8 @@ class Baseline:
         found = [
             entry
             for run in runs
-            for finding, entry in zip(run["findings"], entries_of(run), strict=True)
-            if not findings.is_suppressed(finding)
+            for finding, entry in zip(run.findings, entries_of(run), strict=True)
+            if not finding.is_suppressed
         ]
         # What was found now describes an entry better than what was kept of it.
         merged = {(entry.bug, entry.scenario): entry for entry in [*kept, *found]}
@@ -173,13 +175,13 @@ class Baseline:
         findings.write_text(self.path, render(self.entries))
 
 
-def could_show(run: dict[str, Any], entry: Entry) -> bool:
+def could_show(run: RunRecord, entry: Entry) -> bool:
     """True when this run would have found the entry's bug, were it still there."""
-    same = run_key(run) == entry.run and (run.get("atoms") or "", run.get("seed") or 0) == (entry.atoms, entry.seed)
-    return same and int(run.get("nested") or 0) >= entry.depth and is_complete(run)
+    same = run_key(run) == entry.run and (run.atoms, run.seed or 0) == (entry.atoms, entry.seed)
+    return same and (run.nested or 0) >= entry.depth and is_complete(run)
 
 
-def _answered(entry: Entry, runs: Sequence[dict[str, Any]]) -> bool:
+def _answered(entry: Entry, runs: Sequence[RunRecord]) -> bool:
     """True when `runs` say whether the entry's bug is there. Scenarios of two folders may share a name: all must."""
     answers = [could_show(run, entry) for run in runs if run_key(run) == entry.run]
     return bool(answers) and all(answers)

@@ -18,7 +18,7 @@ import shlex
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ from powercut.runs import requests, runner
 from powercut.runs.run_request import Request
 from powercut.scenarios import scenario, targets
 from powercut_reports import ci, github, junit, markdown, sarif, text
-from powercut_reports.records.finding import FindingRecord
+from powercut_reports.records import run as records
 from powercut_reports.records.run import RunRecord
 
 _SCENARIOS = Path(__file__).parent / "canary_scenarios"
@@ -46,32 +46,8 @@ _FORMATS: dict[str, Callable[..., str]] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Canary:
-    """What became of it. `why` is empty when the bug was found."""
-
-    bug: str
-    invariants: tuple[str, ...]
-    model: str
-    strategy: str
-    seconds: float
-    why: str = ""
-
-    @property
-    def found(self) -> bool:
-        return not self.why
-
-    def described(self) -> dict[str, Any]:
-        """`canary` of run records and of the JSON report."""
-        return {
-            "found": self.found,
-            "bug": self.bug,
-            "invariants": list(self.invariants),
-            "model": self.model,
-            "strategy": self.strategy,
-            "seconds": round(self.seconds, 3),
-            "why": self.why,
-        }
+class Canary(records.Canary):
+    """What became of it, as run records and the JSON report have it."""
 
     def error(self) -> HarnessError | None:
         """The failure of the gate; None when the canary was found."""
@@ -84,55 +60,57 @@ class Canary:
             next_step="See 'powercut doctor', run 'make build' again, and report this if it stays.",
         )
 
-    def mark(self, run: dict[str, Any]) -> None:
+    def mark(self, run: RunRecord) -> None:
         """Writes into a run record how the canary fared; a clean run beside a lost canary is `unknown`."""
-        run["canary"] = self.described()
+        run.canary = self
         error = self.error()
         if error is None:
             return
-        if run["error"] is None:
-            run["error"] = error.described()
-        if not run["findings"]:
-            run["verdict"] = "unknown"
+        if run.error is None:
+            run.error = records.RunError.model_validate(error.described())
+        if not run.findings:
+            run.verdict = "unknown"
 
 
-def summary(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def summary(runs: Sequence[RunRecord]) -> dict[str, Any]:
     """`canary` of the JSON report; empty where none was sent."""
-    return next(({"canary": run["canary"]} for run in runs if run.get("canary")), {})
+    return next(({"canary": run.canary.as_json()} for run in runs if run.canary), {})
 
 
-def sentences(runs: Sequence[dict[str, Any]]) -> list[str]:
+def sentences(runs: Sequence[RunRecord]) -> list[str]:
     """The same for people."""
-    told = summary(runs).get("canary")
+    told = next((run.canary for run in runs if run.canary), None)
     if not told:
         return []
-    if told["found"]:
-        return [f"Canary: the planted {'/'.join(told['invariants'])} was found again ({told['bug']}, {told['model']})"]
-    return [f"Canary: NOT FOUND, so nothing here is clean: {told['why']}"]
+    if told.found:
+        return [f"Canary: the planted {'/'.join(told.invariants)} was found again ({told.bug}, {told.model})"]
+    return [f"Canary: NOT FOUND, so nothing here is clean: {told.why}"]
 
 
 def check(beside: Request, *, engine_path: Path, formats: frozenset[str] = frozenset()) -> Canary:
     """Looks for the planted bug the way that `beside` goes. A failure of any kind is in the answer."""
     started = time.monotonic()
     options = replace(beside.options, jobs=1, budget=Budget())
-    made = Canary(
-        bug=_name(beside),
-        invariants=_expected(beside),
-        model=options.model,
-        strategy=options.strategy if beside.program is None else "program mode",
-        seconds=0.0,
-    )
+    invariants = _expected(beside)
     try:
         with tempfile.TemporaryDirectory(prefix="powercut-canary.") as folder:
             request = _request(beside, options, Path(folder))
             with runner.open_context(engine_path, Path(folder) / "out", checkpoints=True) as context:
                 run = runner.run_one(request, context)
-        why = _missing(run, made.invariants, formats=formats)
+        why = _missing(run, invariants, formats=formats)
     except PowercutError as error:
         why = error.paragraph().rstrip(".")
     except OSError as error:
         why = f"no folder for it can be made ({error.strerror})"
-    return replace(made, seconds=time.monotonic() - started, why=why)
+    return Canary(
+        found=not why,
+        bug=_name(beside),
+        invariants=list(invariants),
+        model=options.model,
+        strategy=options.strategy if beside.program is None else "program mode",
+        seconds=round(time.monotonic() - started, 3),
+        why=why,
+    )
 
 
 def _needs_lost_lines(beside: Request) -> bool:
@@ -187,20 +165,18 @@ def _program(beside: Program, options: ExploreOptions, folder: Path, *, bug: str
     return Request(name=f"{PROGRAM} {bug}", slug=PROGRAM, options=options, program=made, header=header)
 
 
-def _missing(run: dict[str, Any], invariants: Sequence[str], *, formats: frozenset[str]) -> str:
+def _missing(run: RunRecord, invariants: Sequence[str], *, formats: frozenset[str]) -> str:
     """Why the planted bug counts as not found; empty when it was, and every format says so."""
-    if run["error"]:
-        return f"{run['error']['where']}: {run['error']['what']}"
-    found = [finding for finding in run["findings"] if finding["invariant"] in invariants]
+    if run.error:
+        return f"{run.error.where}: {run.error.what}"
+    found = [finding for finding in run.findings if finding.invariant in invariants]
     if not found:
-        seen = ", ".join(sorted({finding["invariant"] for finding in run["findings"]}))
-        return f"powercut judged it {run['verdict']}" + (f" ({seen})" if seen else "")
-    results = ci.results([RunRecord.model_validate(run)])
+        seen = ", ".join(sorted({finding.invariant for finding in run.findings}))
+        return f"powercut judged it {run.verdict}" + (f" ({seen})" if seen else "")
+    results = ci.results([run])
     if runner.exit_code(run) is not ExitCode.FINDINGS or ci.outcome(results.runs[0], results) != ci.FINDINGS:
         return "it was found, but the run does not count as one with findings"
-    told = {name: render([RunRecord.model_validate(run)]) for name, render in _FORMATS.items() if name in formats}
-    told["text"] = "\n".join(
-        text.render_finding(FindingRecord.model_validate(finding), color=False) for finding in found
-    )
-    silent = [name for name, said in told.items() if found[0]["invariant"] not in said]
+    told = {name: render([run]) for name, render in _FORMATS.items() if name in formats}
+    told["text"] = "\n".join(text.render_finding(finding, color=False) for finding in found)
+    silent = [name for name, said in told.items() if found[0].invariant not in said]
     return f"it was found, but not shown as {', '.join(silent)}" if silent else ""

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from powercut.findings.findings import is_suppressed
 from powercut.gate.baseline import KNOWN, NEW, Baseline
 from powercut.gate.baseline import load as load_baseline
 from powercut.gate.suppressions import DEFAULT_FILE, Suppressions
 from powercut.gate.suppressions import load as load_suppressions
+from powercut_reports.records.run import RunRecord
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,19 +24,19 @@ class Gate:
     baseline: Baseline | None = None
     suppressions: Suppressions | None = None
 
-    def mark(self, run: dict[str, Any]) -> None:
+    def mark(self, run: RunRecord) -> None:
         """Writes what is known of each finding into a run record; marks of an absent file stay as they are."""
         if self.baseline:
             self.baseline.mark(run)
         if self.suppressions:
             self.suppressions.mark(run)
 
-    def summary(self, runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    def summary(self, runs: Sequence[RunRecord]) -> dict[str, Any]:
         """`baseline` and `suppressions` of the JSON report, of marked run records; empty without either file."""
-        found = [finding for run in runs for finding in run["findings"]]
+        found = [finding for run in runs for finding in run.findings]
         summary: dict[str, Any] = {}
         if self.baseline:
-            states = Counter(finding["baseline"] for finding in found if not is_suppressed(finding))
+            states = Counter(finding.baseline for finding in found if not finding.is_suppressed)
             summary["baseline"] = {
                 "file": str(self.baseline.path),
                 "new": states[NEW],
@@ -44,7 +44,7 @@ class Gate:
                 "fixed": [entry.model_dump(mode="json") for entry in self.baseline.fixed(runs)],
             }
         if self.suppressions:
-            held = [finding["suppressed"]["expired"] for finding in found if finding.get("suppressed")]
+            held = [finding.suppressed.expired for finding in found if finding.suppressed]
             summary["suppressions"] = {
                 "file": str(self.suppressions.path),
                 "suppressed": held.count(False),
@@ -53,7 +53,7 @@ class Gate:
             }
         return summary
 
-    def lines(self, runs: Sequence[dict[str, Any]]) -> list[str]:
+    def lines(self, runs: Sequence[RunRecord]) -> list[str]:
         """The summary for people; empty without either file."""
         summary, lines = self.summary(runs), []
         if self.baseline:

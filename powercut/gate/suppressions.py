@@ -16,13 +16,15 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
 
 from powercut.base.toml_lines import locate, mistake, tables
 from powercut.base.user_files import read_text
 from powercut.findings.fingerprint import DIGITS
+from powercut_reports.records.finding import FindingRecord, Suppression
+from powercut_reports.records.run import RunRecord
 
 DEFAULT_FILE = Path("powercut-suppressions.toml")
 _FORMAT = "checker/RUN.md shows the format."
@@ -84,15 +86,15 @@ class Rule:
     def expired(self, day: date) -> bool:
         return day > self.table.expires
 
-    def matches(self, run: dict[str, Any], finding: dict[str, Any]) -> bool:
+    def matches(self, run: RunRecord, finding: FindingRecord) -> bool:
         """True when everything that the rule names fits the finding of the run."""
-        table, target = self.table, run["target"]
+        table, target = self.table, run.target
         named = (
-            (table.invariant, [finding["invariant"]]),
-            (table.target, [target, f"{target}:{run['variant']}"]),
+            (table.invariant, [finding.invariant]),
+            (table.target, [target, f"{target}:{run.variant}"]),
             (table.site, _sites(finding)),
         )
-        return (table.fingerprint in (None, finding["fingerprint"])) and all(
+        return (table.fingerprint in (None, finding.fingerprint)) and all(
             pattern is None or any(fnmatchcase(value, pattern) for value in values) for pattern, values in named
         )
 
@@ -100,9 +102,9 @@ class Rule:
         return f"{self.place} ({self.table.reason})"
 
 
-def _sites(finding: dict[str, Any]) -> list[str]:
-    stores = [store.get("site") for store in finding.get("stores") or [] if store.get("decisive")]
-    return [site for site in (*stores, (finding.get("fault") or {}).get("site")) if site]
+def _sites(finding: FindingRecord) -> list[str]:
+    died = [finding.fault.site] if finding.fault else []
+    return [site for site in (*(store.site for store in finding.decisive), *died) if site]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,23 +115,24 @@ class Suppressions:
     rules: tuple[Rule, ...]
     day: date
 
-    def mark(self, run: dict[str, Any]) -> None:
+    def mark(self, run: RunRecord) -> None:
         """Writes `suppressed`, {reason, expires, expired, rule}, into the findings of a run record that rules match."""
-        for finding in run["findings"]:
-            finding.pop("suppressed", None)
+        for finding in run.findings:
+            finding.suppressed = None
+            finding.model_fields_set.discard("suppressed")
             matching = [rule for rule in self.rules if rule.matches(run, finding)]
             # A rule that holds counts before one that has expired.
             for rule in sorted(matching, key=lambda rule: rule.expired(self.day))[:1]:
-                finding["suppressed"] = {
-                    "reason": rule.table.reason,
-                    "expires": rule.table.expires.isoformat(),
-                    "expired": rule.expired(self.day),
-                    "rule": rule.place,
-                }
+                finding.suppressed = Suppression(
+                    reason=rule.table.reason,
+                    expires=rule.table.expires.isoformat(),
+                    expired=rule.expired(self.day),
+                    rule=rule.place,
+                )
 
-    def unused(self, runs: Iterable[dict[str, Any]]) -> list[Rule]:
+    def unused(self, runs: Iterable[RunRecord]) -> list[Rule]:
         """The rules that match no finding of `runs`."""
-        found = [(run, finding) for run in runs for finding in run["findings"]]
+        found = [(run, finding) for run in runs for finding in run.findings]
         return [rule for rule in self.rules if not any(rule.matches(run, finding) for run, finding in found)]
 
 

@@ -6,32 +6,32 @@ the fingerprint where nothing else does: the same input gives the same answer.
 """
 
 from collections.abc import Iterable
-from typing import Any
 
 from powercut.minimise.same_bug import same_bug
+from powercut_reports.records.finding import FindingRecord
 
 Chosen = tuple[int, int, int, int, str, str]
 
 
-def clearest(found: Iterable[dict[str, Any]], original: dict[str, Any]) -> dict[str, Any] | None:
+def clearest(found: Iterable[FindingRecord], original: FindingRecord) -> FindingRecord | None:
     """The clearest finding of the bug of `original`; None when none shows it."""
-    latest = {record["key"]: record for record in found}  # of one key the last is valid
+    latest = {record.key: record for record in found}  # of one key the last is valid
     return min((record for record in latest.values() if same_bug(record, original)), key=_place, default=None)
 
 
-def _place(record: dict[str, Any]) -> Chosen:
-    point = record["crash_point"]
-    pending = sum(store["fate"] != "persisted" for store in record["stores"])
+def _place(record: FindingRecord) -> Chosen:
+    point = record.crash_point
+    pending = sum(store.fate != "persisted" for store in record.stores)
     return (
-        int(point.get("depth") or 0),
-        int(point["index"]),
+        point.depth,
+        point.index or 0,
         lost(record),
         pending,
-        str((record.get("query") or {}).get("text") or ""),
-        str(record["fingerprint"]),
+        record.query.text,
+        record.fingerprint,
     )
 
 
-def lost(record: dict[str, Any]) -> int:
+def lost(record: FindingRecord) -> int:
     """Decisive stores that are lost or torn in a finding's image."""
-    return sum(bool(store.get("decisive")) and store["fate"] != "persisted" for store in record["stores"])
+    return sum(store.fate != "persisted" for store in record.decisive)

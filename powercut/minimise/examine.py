@@ -21,6 +21,8 @@ from powercut.minimise.case import Case, plan_of
 from powercut.minimise.same_bug import same_bug
 from powercut.runs.run_request import Context
 from powercut.scenarios.plan import BUG_OPTION
+from powercut_reports.records.finding import FindingRecord
+from powercut_reports.records.run import RunRecord
 
 #: Seconds after which an operation of a candidate counts as hanging.
 _OPERATION_SECONDS = 10
@@ -38,7 +40,7 @@ class Seen:
     #: Length of its trace; None: it could not be recorded.
     events: int | None = None
     #: The finding that shows the bug; None: it does not show.
-    finding: dict[str, Any] | None = None
+    finding: FindingRecord | None = None
     #: Number of the operation that the engine refused, where there is one.
     refused: int | None = None
 
@@ -46,9 +48,10 @@ class Seen:
 class Examiner:
     """Records and explores cases of one finding, in a folder of its own."""
 
-    def __init__(self, finding: dict[str, Any], *, context: Context, folder: Path, executions: int | None) -> None:
+    def __init__(self, finding: FindingRecord, *, context: Context, folder: Path, executions: int | None) -> None:
         self.finding = finding
-        self.template: dict[str, Any] = finding["plan"]
+        assert finding.plan is not None
+        self.template: dict[str, Any] = finding.plan
         self.toggle: str | None = self.template["target"]["options"].get(BUG_OPTION)
         self._context = context
         self._folder = folder
@@ -59,12 +62,12 @@ class Examiner:
 
         The strategy is `read-driven`, which sees all that the others see.
         """
-        used = self.finding["engine"]
+        used = self.finding.engine
         return ExploreOptions(
-            model=used["model"],
-            atoms=used["atoms"],
-            nested=int(self.finding["crash_point"].get("depth") or 0),
-            seed=used["seed"],
+            model=used.model,
+            atoms=used.atoms,
+            nested=self.finding.crash_point.depth,
+            seed=used.seed,
             budget=Budget(executions=executions, seconds=None if executions is None else _CANDIDATE_SECONDS),
         )
 
@@ -83,10 +86,10 @@ class Examiner:
         assert isinstance(recorded, events.Recorded)
         return recorded
 
-    def findings(self, trace: Path, options: ExploreOptions) -> Iterator[dict[str, Any]]:
+    def findings(self, trace: Path, options: ExploreOptions) -> Iterator[FindingRecord]:
         """Finding records of a trace as they are made; closing the iterator ends the exploration."""
         modules: list[events.Module] = []
-        run: dict[str, Any] = {}
+        run = RunRecord()
         words = ["explore", "--trace", str(trace), *options.arguments()]
         if options.budget.seconds is not None:
             words += ["--crash-point-seconds", f"{options.budget.seconds:g}"]  # a budget does not end a crash point
@@ -96,19 +99,19 @@ class Examiner:
                 if isinstance(event, events.Modules):
                     modules = event.modules
                 elif isinstance(event, events.RunStarted):
-                    run = {name: raw[name] for name in _RUN_FIELDS}
+                    run = RunRecord.model_validate({name: raw[name] for name in _RUN_FIELDS})
                 elif isinstance(event, events.Finding) and self._may_be(raw):
                     yield make_record(raw, modules, self._context.symbolizer, run=run)
 
     def _may_be(self, raw: dict[str, Any]) -> bool:
         """Whether a finding need be looked at: symbolising is what costs."""
         return bool(
-            raw["invariant"] == self.finding["invariant"]
-            and raw.get("underlying") == self.finding.get("underlying")
-            and raw.get("needs_power_cut", True) == self.finding.get("needs_power_cut", True)
+            raw["invariant"] == self.finding.invariant
+            and (raw.get("underlying") or "") == self.finding.underlying
+            and raw.get("needs_power_cut", True) == self.finding.needs_power_cut
         )
 
-    def shown(self, trace: Path, options: ExploreOptions) -> dict[str, Any] | None:
+    def shown(self, trace: Path, options: ExploreOptions) -> FindingRecord | None:
         """The first finding of the bug that exploring `trace` makes, or None."""
         with contextlib.closing(self.findings(trace, options)) as found:  # type: ignore[type-var]  # a generator
             return next((record for record in found if same_bug(record, self.finding)), None)

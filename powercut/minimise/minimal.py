@@ -6,6 +6,9 @@ from typing import Any
 
 from powercut.minimise.case import Case
 from powercut.minimise.choose import lost
+from powercut_reports.records import finding as records
+from powercut_reports.records.base import without
+from powercut_reports.records.finding import FindingRecord
 
 #: Not repeated in the finding of a minimal case.
 _LEFT_OUT = ("plan", "minimal", "cause")
@@ -21,9 +24,9 @@ class Minimal:
     #: Recorded from `plan`, in the folder that was given.
     trace: Path
     #: The clearest finding of `trace`, as `findings.make_record` makes it, with `plan` and `trace`.
-    finding: dict[str, Any]
+    finding: FindingRecord
     #: The finding that was minimised.
-    original: dict[str, Any]
+    original: FindingRecord
     #: As the original's plan came out: operations of all its phases, and the options of the target.
     operations_before: int
     config_before: dict[str, str]
@@ -35,31 +38,31 @@ class Minimal:
     complete: bool
     note: str
 
-    def as_json(self) -> dict[str, Any]:
+    def record(self) -> records.Minimal:
         """The field `minimal` of the finding's record."""
         numbered = [(phase, item) for phase in self.case.phases for item in phase.operations]
-        return {
-            "operations": [
-                {
-                    "index": index,
-                    "phase": phase.name,
-                    "explored": phase.explore,
-                    "kind": item.kind,
-                    "key": None if item.key is None else str(item.key),
-                    "text": item.spelling,
-                }
+        return records.Minimal(
+            operations=[
+                records.MinimalOperation(
+                    index=index,
+                    phase=phase.name,
+                    explored=phase.explore,
+                    kind=item.kind,
+                    key="" if item.key is None else str(item.key),
+                    text=item.spelling,
+                )
                 for index, (phase, item) in enumerate(numbered)
             ],
-            "operations_before": self.operations_before,
-            "config": dict(self.case.options),
-            "config_before": self.config_before,
-            "crash_point": self.finding["crash_point"],
-            "lost": lost(self.finding),
-            "lost_before": lost(self.original),
-            "considered": self.considered,
-            "seconds": round(self.seconds, 3),
-            "complete": self.complete,
-            "note": self.note,
-            "scenario": self.scenario,
-            "finding": {name: value for name, value in self.finding.items() if name not in _LEFT_OUT},
-        }
+            operations_before=self.operations_before,
+            config=dict(self.case.options),
+            config_before=self.config_before,
+            crash_point=self.finding.crash_point,
+            lost=lost(self.finding),
+            lost_before=lost(self.original),
+            considered=self.considered,
+            seconds=round(self.seconds, 3),
+            complete=self.complete,
+            note=self.note,
+            scenario=self.scenario,
+            finding=without(self.finding, *_LEFT_OUT),
+        )

@@ -20,19 +20,18 @@ of the original would then be checked against another bug. What the stores that 
 missing ones say, since more of them are pending by accident; so these may differ as long as they meet.
 """
 
-from typing import Any
-
 from powercut.symbols.function_names import function_name
+from powercut_reports.records.finding import FindingRecord
 
 _MISSING = frozenset({"lost", "torn"})
 _KEPT = frozenset({"persisted"})
 
 
-def same_bug(found: dict[str, Any], original: dict[str, Any]) -> bool:
+def same_bug(found: FindingRecord, original: FindingRecord) -> bool:
     """True when finding record `found` shows the bug of finding record `original`."""
-    if found["invariant"] != original["invariant"] or found.get("underlying") != original.get("underlying"):
+    if found.invariant != original.invariant or found.underlying != original.underlying:
         return False
-    if found.get("needs_power_cut", True) != original.get("needs_power_cut", True):
+    if found.needs_power_cut != original.needs_power_cut:
         return False
     fault, before = _fault(found), _fault(original)
     if fault or before:
@@ -46,20 +45,20 @@ def same_bug(found: dict[str, Any], original: dict[str, Any]) -> bool:
     return bool(missing) or _asked(found) == _asked(original)
 
 
-def _asked(record: dict[str, Any]) -> tuple[str, str]:
+def _asked(record: FindingRecord) -> tuple[str, str]:
     """The kinds of operation and of query."""
-    return str((record.get("operation") or {}).get("kind")), str((record.get("query") or {}).get("kind"))
+    return record.operation.kind, record.query.kind
 
 
-def _fault(record: dict[str, Any]) -> tuple[str, str] | None:
-    fault = record.get("fault")
-    return (str(fault.get("signal") or ""), str(fault.get("site") or "")) if fault else None
+def _fault(record: FindingRecord) -> tuple[str, str] | None:
+    fault = record.fault
+    return (fault.signal, fault.site) if fault else None
 
 
-def _places(record: dict[str, Any], fates: frozenset[str]) -> frozenset[str]:
+def _places(record: FindingRecord, fates: frozenset[str]) -> frozenset[str]:
     """`function file:line` of the decisive stores that met one of these fates."""
     return frozenset(
-        f"{function_name(store.get('function') or '??')} {store.get('site') or '?'}"
-        for store in record.get("stores") or []
-        if store.get("decisive") and store["fate"] in fates
+        f"{function_name(store.function or '??')} {store.site or '?'}"
+        for store in record.decisive
+        if store.fate in fates
     )

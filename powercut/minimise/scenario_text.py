@@ -9,23 +9,24 @@ from powercut.base import paths
 from powercut.minimise.case import Case, Operation, Phase
 from powercut.minimise.order import is_number
 from powercut.scenarios.plan import BUG_OPTION
+from powercut_reports.records.finding import FindingRecord
 
 _NAME = re.compile(r"^name = .*$", re.MULTILINE)
 _COMMAND = re.compile(r"^(# Shows it again: powercut run \S+ --scenario )\S+", re.MULTILINE)
 _WIDTH = 116
 
 
-def scenario_text(case: Case, *, finding: dict[str, Any], original: dict[str, Any], toggle: str | None) -> str:
+def scenario_text(case: Case, *, finding: FindingRecord, original: FindingRecord, toggle: str | None) -> str:
     """The TOML of `case`, which shows `finding`; `original` is the finding that was minimised."""
-    name = f"minimal-{original['fingerprint']}"
+    name = f"minimal-{original.fingerprint}"
     lines = [
-        *_comment(f"Regression test of finding {original['fingerprint']}, minimised by powercut: {_what(original)}."),
-        *_comment(finding["message"]),
-        f"# Shows it again: {_command(original, name, depth=int(finding['crash_point'].get('depth') or 0))}",
+        *_comment(f"Regression test of finding {original.fingerprint}, minimised by powercut: {_what(original)}."),
+        *_comment(finding.message),
+        f"# Shows it again: {_command(original, name, depth=finding.crash_point.depth)}",
         "schema = 1",
         f"name = {_quoted(name)}",
         f"summary = {_quoted(_summary(original))}",
-        f"targets = [{_quoted(original['target'])}]",
+        f"targets = [{_quoted(original.target)}]",
         "",
     ]
     options = [*case.options, *([(BUG_OPTION, toggle)] if toggle is not None else [])]
@@ -45,21 +46,22 @@ def renamed(text: str, path: Path) -> str:
     return _COMMAND.sub(lambda match: f"{match[1]}{path.name}", text, count=1)
 
 
-def _what(original: dict[str, Any]) -> str:
-    return f"{original['invariant']} in {original['target']}:{original['variant']}, scenario {original['scenario']}"
+def _what(original: FindingRecord) -> str:
+    return f"{original.invariant} in {original.target}:{original.variant}, scenario {original.scenario}"
 
 
-def _summary(original: dict[str, Any]) -> str:
-    return f"The smallest workload known to show finding {original['fingerprint']} ({original['invariant']})."
+def _summary(original: FindingRecord) -> str:
+    return f"The smallest workload known to show finding {original.fingerprint} ({original.invariant})."
 
 
-def _command(original: dict[str, Any], name: str, *, depth: int) -> str:
+def _command(original: FindingRecord, name: str, *, depth: int) -> str:
     """`powercut run` with what decides whether the finding shows."""
-    used, library = original["engine"], Path(original["plan"]["target"]["library"])
+    assert original.plan is not None
+    used, library = original.engine, Path(original.plan["target"]["library"])
     of_the_build = library.parent.resolve() == paths.library_dir().resolve()
-    target = original["target"] if of_the_build else library.name
-    words = ["powercut", "run", f"{target}:{original['variant']}", "--scenario", f"{name}.toml"]
-    words += ["--model", used["model"], "--atoms", used["atoms"], "--nested", str(depth)]
+    target = original.target if of_the_build else library.name
+    words = ["powercut", "run", f"{target}:{original.variant}", "--scenario", f"{name}.toml"]
+    words += ["--model", used.model, "--atoms", used.atoms, "--nested", str(depth)]
     return " ".join(words)
 
 

@@ -3,39 +3,39 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from powercut.minimise.ledger import Limits
 from powercut.minimise.ledger import Progress as Count
+from powercut_reports.records.finding import Minimal
 
 
-def summary(minimal: dict[str, Any], fingerprint: str) -> str:
+def summary(minimal: Minimal, fingerprint: str) -> str:
     """The field `minimal` of a finding's record as a few lines: what was taken away, and what is left."""
-    operations, point = minimal["operations"], minimal["crash_point"]
+    operations, point = minimal.operations, minimal.crash_point
     lines = [
-        f"Minimised {fingerprint}: {_counted(minimal['operations_before'], 'operation')} → {len(operations)}, "
-        f"{_counted(minimal['lost_before'], 'lost store')} → {minimal['lost']}; "
-        f"{_counted(minimal['considered'], 'candidate')} in {minimal['seconds']:.1f} s"
+        f"Minimised {fingerprint}: {_counted(minimal.operations_before, 'operation')} → {len(operations)}, "
+        f"{_counted(minimal.lost_before, 'lost store')} → {minimal.lost}; "
+        f"{_counted(minimal.considered, 'candidate')} in {minimal.seconds:.1f} s"
     ]
-    if minimal["note"]:
-        lines.append(f"  It may be smaller still: {minimal['note']}.")
-    config = ", ".join(f"{name} = {value}" for name, value in minimal["config"].items())
+    if minimal.note:
+        lines.append(f"  It may be smaller still: {minimal.note}.")
+    config = ", ".join(f"{name} = {value}" for name, value in minimal.config.items())
     lines.append(f"  Configuration: {config or 'the default'}")
     phase = None
     for item in operations:
-        if item["phase"] != phase:
-            phase = item["phase"]
-            lines.append(f"  Phase '{phase}'{'' if item['explored'] else ', not explored'}")
-        lines.append(f"    {item['index'] + 1}. {item['text']}")
-    depth = f", {_counted(point['depth'], 'cut')} inside recovery" if point.get("depth") else ""
-    lines.append(f"  Power cut: {point['when']}, at event {point['event']} (crash point {point['index']}){depth}")
+        if item.phase != phase:
+            phase = item.phase
+            lines.append(f"  Phase '{phase}'{'' if item.explored else ', not explored'}")
+        lines.append(f"    {(item.index or 0) + 1}. {item.text}")
+    depth = f", {_counted(point.depth, 'cut')} inside recovery" if point.depth else ""
+    lines.append(f"  Power cut: {point.when}, at event {point.event} (crash point {point.index}){depth}")
     return "\n".join(lines)
 
 
-def _counted(count: int, word: str) -> str:
+def _counted(count: int | None, word: str) -> str:
     return f"{count} {word}{'' if count == 1 else 's'}"
 
 

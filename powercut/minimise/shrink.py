@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from powercut.base.errors import PowercutError, UsageError
 from powercut.minimise.case import Case
@@ -29,6 +28,8 @@ from powercut.minimise.search import Search
 from powercut.runs.run_request import Context
 from powercut.scenarios import targets
 from powercut.scenarios.plan import BUG_OPTION, option_values
+from powercut_reports.records.base import changed
+from powercut_reports.records.finding import FindingRecord
 
 #: The last exploration may take this much longer than that of a candidate: it is not left at the first finding.
 _LAST = 10
@@ -49,7 +50,7 @@ class _Start:
 
 
 def minimise(
-    finding: dict[str, Any],
+    finding: FindingRecord,
     *,
     context: Context,
     folder: Path,
@@ -86,18 +87,18 @@ def minimise(
         )
 
 
-def refuse_without_plan(finding: dict[str, Any]) -> None:
+def refuse_without_plan(finding: FindingRecord) -> None:
     """UsageError for a finding whose workload cannot be recorded again, smaller."""
-    if finding.get("program"):
+    if finding.program:
         raise UsageError(
             "what a program was asked to do is not ours to shorten: it has no plan",
-            where=f"finding {finding['fingerprint']}",
+            where=f"finding {finding.fingerprint}",
             next_step="Give its --record command less to do, and run it again.",
         )
-    if not finding.get("plan"):
+    if not finding.plan:
         raise UsageError(
             "it holds no plan to record it again, smaller",
-            where=f"finding {finding['fingerprint']}",
+            where=f"finding {finding.fingerprint}",
             next_step="Find it by 'powercut run', which records what it explores.",
         )
 
@@ -143,10 +144,11 @@ def _until_settled(search: Search, passes: Sequence[Callable[[Search], None]]) -
             one(search)
 
 
-def _of_the_target(finding: dict[str, Any]) -> tuple[dict[str, list[str]], list[str]]:
+def _of_the_target(finding: FindingRecord) -> tuple[dict[str, list[str]], list[str]]:
     """What the target can be set to, and its maintenance; nothing where it does not load (its traces fail as well)."""
+    assert finding.plan is not None
     try:
-        description = targets.describe(Path(finding["plan"]["target"]["library"])).description
+        description = targets.describe(Path(finding.plan["target"]["library"])).description
     except PowercutError:
         return {}, []
     options = {name: values for name, values in option_values(description).items() if name != BUG_OPTION}
@@ -160,7 +162,7 @@ def _start(examiner: Examiner, *, context: Context, folder: Path) -> _Start | No
     if operations > MOST_OPERATIONS:
         raise UsageError(
             f"a workload of {operations:,} operations is too long to be spelled out",
-            where=f"finding {examiner.finding['fingerprint']}",
+            where=f"finding {examiner.finding.fingerprint}",
             next_step=f"Find it in a scenario of at most {MOST_OPERATIONS:,}.",
         )
     case, indices = spelled_out(
@@ -170,7 +172,7 @@ def _start(examiner: Examiner, *, context: Context, folder: Path) -> _Start | No
         bug_option=BUG_OPTION,
         interrupt=context.interrupt,
     )
-    crash = int((examiner.finding.get("operation") or {}).get("index") or 0)
+    crash = examiner.finding.operation.index or 0
     up_to_crash = max(1, sum(index <= crash for index in indices))
     forms = [case.without(up_to_crash, len(indices)), case]
     for number, form in enumerate(dict.fromkeys(forms), start=1):
@@ -191,7 +193,7 @@ def _finished(
     limits: Limits,
     note: str,
     begun: float,
-    original: dict[str, Any],
+    original: FindingRecord,
     considered: int,
 ) -> Minimal:
     """Records the best case for good, and explores it to its end."""
@@ -200,8 +202,8 @@ def _finished(
     options = examiner.options_within(limits.executions * _LAST)
     found = clearest(examiner.findings(trace, options), original) or search.best_seen.finding
     assert found is not None
-    finding = {**found, "file": None, "reproduce": None, "trace": str(trace), "plan": plan}
-    before = original["plan"]["target"]["options"]
+    finding = changed(found, file="", reproduce="", trace=str(trace), plan=plan)
+    before = examiner.template["target"]["options"]
     return Minimal(
         case=search.best,
         plan=plan,

@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any, cast
 
 from powercut.engine import engine, events, trace_events
+from powercut.findings.collector import blank_run
 from powercut.findings.findings import make_record
 from powercut.necessity.effects import idle_events
 from powercut.necessity.sites import Finder, Occurrences, Site, in_trace
 from powercut.runs.run_request import Context, Request
 from powercut.runs.runner import is_complete, record
+from powercut_reports.records.finding import Coverage, FindingRecord
+from powercut_reports.records.run import RunRecord
 
 #: The engine's own limit of one crash point.
 _WATCHDOG_SECONDS = 120.0
@@ -30,7 +33,7 @@ class Explored:
     loads: int
     #: Fingerprints of all findings that were announced, also of those that a better one of the same key replaced.
     fingerprints: frozenset[str]
-    findings: list[dict[str, Any]]
+    findings: list[FindingRecord]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,10 +105,10 @@ def explore(
     if recovery_sites is not None:
         arguments.append("--list-recovery-sites")
     modules: list[events.Module] = []
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, FindingRecord] = {}
     fingerprints: set[str] = set()
     result: events.Result | None = None
-    run = {**request.options.described(), **request.header}
+    run = blank_run({**request.options.described(), **request.header})
     started = engine.stream(context.engine_path, arguments, interrupt=context.interrupt)
     # Closing it kills the engine.
     with contextlib.closing(cast(Generator[engine.StreamItem, None, None], started)) as stream:
@@ -116,9 +119,9 @@ def explore(
                 recovery_sites.append(event)
             elif isinstance(event, events.Finding):
                 made = make_record(raw, modules, context.symbolizer, run=run)
-                fingerprints.add(made["fingerprint"])
+                fingerprints.add(made.fingerprint)
                 found[event.key] = made
-                if known is not None and not known and made["fingerprint"] not in known:
+                if known is not None and not known and made.fingerprint not in known:
                     break
             elif isinstance(event, events.Result):
                 result = event
@@ -126,16 +129,11 @@ def explore(
 
 
 def _explored(
-    result: events.Result | None, found: dict[str, dict[str, Any]], fingerprints: set[str], *, nested: int
+    result: events.Result | None, found: dict[str, FindingRecord], fingerprints: set[str], *, nested: int
 ) -> Explored:
-    findings = list({record["fingerprint"]: record for record in found.values()}.values())
+    findings = list({record.fingerprint: record for record in found.values()}.values())
     complete = result is not None and is_complete(
-        {
-            "coverage": result.coverage.model_dump(),
-            "nested": nested,
-            "verdict": result.verdict,
-            "error": None,
-        }
+        RunRecord(coverage=Coverage.model_validate(result.coverage.model_dump()), nested=nested, verdict=result.verdict)
     )
     return Explored(
         verdict="inconsistent" if findings else result.verdict if result else "unknown",

@@ -14,6 +14,7 @@ from powercut.necessity.baseline import Baseline, Explored, explore
 from powercut.necessity.effects import unchanged
 from powercut.necessity.sites import Occurrences, Prefix, Site
 from powercut.runs.run_request import Context
+from powercut_reports.records.finding import FindingRecord
 
 _NOWHERE = Occurrences()
 
@@ -26,7 +27,7 @@ class Drop:
     occurrences: Occurrences
     explored: Explored
     #: A finding that no run with the site has, and the trace that shows it.
-    finding: dict[str, Any] | None
+    finding: FindingRecord | None
     trace: Path
 
     #: The run provably has the same crash states without the site (`effects.unchanged`).
@@ -56,7 +57,7 @@ def carry_out(
     engine.single(context.engine_path, arguments, events.Edited, interrupt=context.interrupt)
     file.unlink()
     explored, _ = explore(baseline.request, trace, context=context, known=known)
-    new = [record for record in explored.findings if record["fingerprint"] not in known]
+    new = [record for record in explored.findings if record.fingerprint not in known]
     return Drop(
         baseline=baseline,
         occurrences=occurrences,

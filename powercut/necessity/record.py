@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from powercut.findings.findings import write_json
+from powercut.findings.findings import write_json, write_record
 from powercut.necessity.baseline import Baseline
 from powercut.necessity.sites import Site
 from powercut.necessity.verdict import RESULTS, Shown, Verdict
 from powercut.runs.runner import slug
+from powercut_reports.records.base import changed
 
 NECESSITY_VERSION = 1
 FOLDER = "necessity"
@@ -32,21 +33,21 @@ def keep_proof(site: Site, verdict: Verdict, *, out: Path) -> dict[str, Any] | N
     trace = out / "traces" / drop.trace.name
     trace.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(drop.trace, trace)
-    fingerprint = drop.finding["fingerprint"]
+    fingerprint = drop.finding.fingerprint
     path = out / "findings" / f"{fingerprint}-without-{site.slug}.json"
     # No plan: recorded anew, the run would have the flush or fence again.
-    kept = {
-        **drop.finding,
-        "file": str(path),
-        "reproduce": f"powercut reproduce {shlex.quote(str(path))}",
-        "trace": str(trace),
-        "plan": None,
-        "without": {"kind": site.kind, "name": site.name, "site": site.place, "function": site.function},
-    }
-    write_json(path, kept)
+    proof = changed(
+        drop.finding,
+        file=str(path),
+        reproduce=f"powercut reproduce {shlex.quote(str(path))}",
+        trace=str(trace),
+        plan=None,
+        without={"kind": site.kind, "name": site.name, "site": site.place, "function": site.function},
+    )
+    write_record(path, proof)
     return {
-        "invariant": kept["invariant"],
-        "message": kept["message"],
+        "invariant": proof.invariant,
+        "message": proof.message,
         "scenario": drop.baseline.scenario,
         "fingerprint": fingerprint,
         "file": str(path),

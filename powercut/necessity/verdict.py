@@ -52,7 +52,7 @@ def judge(shown: Shown) -> Verdict:
 
 def _sentence(drop: Drop) -> str:
     assert drop.finding is not None
-    return f"Without it: {drop.finding['message']} ({drop.finding['invariant']}, {drop.baseline.scenario})"
+    return f"Without it: {drop.finding.message} ({drop.finding.invariant}, {drop.baseline.scenario})"
 
 
 def _nothing_to_do(shown: Shown) -> str:

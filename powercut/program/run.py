@@ -3,7 +3,7 @@
 import json
 import os
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from powercut.engine.supervise import status_text
 from powercut.program import record as program_record
 from powercut.program import valgrind
 from powercut.program.program import Program, Recovery
+from powercut_reports.records.finding import FindingRecord
 
 #: Names the folder in which crash images are made; /dev/shm without it.
 WORK = "POWERCUT_WORK"
@@ -134,12 +135,12 @@ class Replayed:
 
 
 def reproduce(
-    content: Mapping[str, Any], finding: Path, trace: Path, *, engine_path: Path, out: Path | None = None
+    record: FindingRecord, finding: Path, trace: Path, *, engine_path: Path, out: Path | None = None
 ) -> Replayed:
     """Runs the commands of a finding's record on its image; `out` is a file for the image."""
-    answer = image(of_finding(content).recovery, trace, engine_path=engine_path, finding=finding, out=out)
+    answer = image(of_finding(record).recovery, trace, engine_path=engine_path, finding=finding, out=out)
     (run,) = answer.runs
-    invariant = str(content["invariant"])
+    invariant = record.invariant
     if run.kind != "ok":
         held = True
         invariant = "recovery-hang" if run.kind == "timeout" else "recovery-failed"
@@ -147,37 +148,36 @@ def reproduce(
             invariant = "structure"
     else:
         # The output is wrong where no legal one is like it; other findings are of commands that failed.
-        order = list if content["program"].get("ordered", False) else sorted
+        order = list if record.program and record.program.ordered else sorted
         printed = order(run.shown.splitlines())
         held = (
             run.step == "dump"
-            and _of_dump(content)
-            and all(printed != order(legal.splitlines()) for legal in content["expected"])
+            and _of_dump(record)
+            and all(printed != order(legal.splitlines()) for legal in record.expected)
         )
     return Replayed(held=held, invariant=invariant, message=f"{run.step}: {_end(run)}", files=tuple(answer.files))
 
 
-def of_finding(content: Mapping[str, Any]) -> Program:
+def of_finding(record: FindingRecord) -> Program:
     """The program of a finding's record, whose trace is there already."""
-    described = content["program"]
+    described = record.program
+    assert described is not None
     recovery = Recovery(
-        recover=tuple(described["recover"]),
-        check=tuple(described["check"]),
-        dump=tuple(described["dump"]),
-        ordered=bool(described.get("ordered", False)),
-        timeout=float(described["timeout"]),
-        images=int(described["images"]),
-        cwd=Path(described["cwd"]),
-        pools=tuple(Path(pool["path"]) for pool in described.get("pools", [])),
+        recover=tuple(described.recover),
+        check=tuple(described.check),
+        dump=tuple(described.dump),
+        ordered=described.ordered,
+        timeout=described.timeout,
+        images=described.images,
+        cwd=Path(described.cwd),
+        pools=tuple(Path(pool.path) for pool in described.pools),
     )
-    return Program(name=described["name"], recovery=recovery)
+    return Program(name=described.name, recovery=recovery)
 
 
-def _of_dump(content: Mapping[str, Any]) -> bool:
+def _of_dump(record: FindingRecord) -> bool:
     """Whether a finding is of what a dump printed, not of how it ended."""
-    return str((content.get("query") or {}).get("text") or "").startswith("dump:") and content["expected"] != [
-        "exit status 0"
-    ]
+    return record.query.text.startswith("dump:") and record.expected != ["exit status 0"]
 
 
 def commands(recovery: Recovery) -> list[str]:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from powercut.base.errors import PowercutError
 from powercut.runs import rounds
@@ -18,6 +17,7 @@ from powercut.runs.outcome import Outcome, unstarted
 from powercut.runs.run_request import Context, Request
 from powercut.runs.runner import run_one
 from powercut.runs.stopping import stoppable
+from powercut_reports.records.run import RunRecord
 
 
 def run_all(
@@ -25,7 +25,7 @@ def run_all(
     context: Context,
     *,
     jobs: int,
-    on_run: Callable[[dict[str, Any]], None] = lambda run: None,
+    on_run: Callable[[RunRecord], None] = lambda run: None,
 ) -> Outcome:
     """Carries out `requests` with at most `jobs` at a time. A signal (Ctrl-C) stops them and keeps what they found.
 
@@ -53,7 +53,7 @@ def _run_each(
     *,
     jobs: int,
     stop: Callable[[], None],
-    on_run: Callable[[dict[str, Any]], None],
+    on_run: Callable[[RunRecord], None],
 ) -> None:
     share = max(1, jobs // max(1, len(requests)))
     scaled = [replace(item, options=item.options.with_jobs(share)) for item in requests]
@@ -63,9 +63,7 @@ def _run_each(
             _take(request, future, outcome, on_run)
 
 
-def _take(
-    request: Request, future: Future[dict[str, Any]], outcome: Outcome, on_run: Callable[[dict[str, Any]], None]
-) -> None:
+def _take(request: Request, future: Future[RunRecord], outcome: Outcome, on_run: Callable[[RunRecord], None]) -> None:
     try:
         run = future.result()
     except CancelledError:

@@ -18,6 +18,7 @@ from powercut.findings import findings
 from powercut.runs import runner
 from powercut.runs.applicability import WithoutRuns, unjudged
 from powercut.runs.run_request import Context, Request, Silent
+from powercut_reports.records.run import RunRecord
 
 FAULTS_VERSION = 1
 #: The kinds of faults, and what each does.
@@ -128,12 +129,12 @@ def _one(
                 run.update({name: value for name, value in raw.items() if name not in ("event", "findings")})
     except HarnessError as failure:
         run["error"] = {"what": failure.what, "where": failure.where, "next": failure.next_step}
-    run["explored"] = _explore(left, request, context, order=order)
+    run["explored"] = [record.as_json() for record in _explore(left, request, context, order=order)]
     findings.write_json(context.out / "faults" / f"{request.slug}-{kind}.json", run)
     return run
 
 
-def _explore(traces: Sequence[str], request: Request, context: Context, *, order: int) -> list[dict[str, Any]]:
+def _explore(traces: Sequence[str], request: Request, context: Context, *, order: int) -> list[RunRecord]:
     """The crash states of the runs whose traces these are, each judged like any other run."""
     silent = replace(context, listener=Silent())
     return [
@@ -159,4 +160,4 @@ def exit_code(run: dict[str, Any]) -> ExitCode:
         own = ExitCode.FINDINGS
     elif run["error"] is not None or not run["complete"]:
         own = ExitCode.INCOMPLETE
-    return worst([own, *(runner.exit_code(item) for item in run["explored"])])
+    return worst([own, *(runner.exit_code(RunRecord.model_validate(item)) for item in run["explored"])])

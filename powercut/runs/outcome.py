@@ -1,20 +1,20 @@
 """What became of a command's runs."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from powercut.base.exit_codes import ExitCode, worst
 from powercut.findings.collector import INTERRUPTED, blank_run
 from powercut.runs.applicability import WithoutRuns
 from powercut.runs.run_request import Request
 from powercut.runs.runner import exit_code
+from powercut_reports.records.run import RunRecord
 
 
 @dataclass(kw_only=True)
 class Outcome(WithoutRuns):
     """What became of a command's runs."""
 
-    runs: list[dict[str, Any]] = field(default_factory=list)
+    runs: list[RunRecord] = field(default_factory=list)
     interrupted: bool = False
 
     def exit_code(self, *, fail_on: frozenset[str] = frozenset()) -> ExitCode:
@@ -24,9 +24,9 @@ class Outcome(WithoutRuns):
         return worst([*codes, ExitCode.INCOMPLETE] if self.interrupted else codes)
 
 
-def unstarted(request: Request) -> dict[str, Any]:
+def unstarted(request: Request) -> RunRecord:
     """The record of a run that an interruption kept from starting."""
     run = blank_run({**request.options.described(), **request.header})
-    run["interrupted"] = True
-    run["coverage"]["reason"] = INTERRUPTED
+    run.interrupted = True
+    run.coverage.reason = INTERRUPTED
     return run

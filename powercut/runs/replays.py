@@ -19,9 +19,12 @@ from typing import Any
 from powercut.base.errors import HarnessError, UsageError
 from powercut.engine import engine, events
 from powercut.engine.options import step_words
+from powercut.findings.collector import as_listed, blank_run
 from powercut.findings.failures import Failure, Failures, entry
 from powercut.findings.findings import contradict, make_record
 from powercut.runs.run_request import Context, Request
+from powercut_reports.records.finding import FindingRecord
+from powercut_reports.records.run import Replayed, RunRecord
 
 STILL_THERE = "still there"
 GONE = "gone"
@@ -36,7 +39,7 @@ class _Replay:
     #: None: this trace does not have the crash state, or the replay broke; `note` says which.
     held: bool | None
     note: str = ""
-    record: dict[str, Any] | None = None
+    record: FindingRecord | None = None
 
 
 @dataclass
@@ -70,17 +73,17 @@ class Replays:
         if database.is_news(sentence):
             self.context.listener.announced(self.order, sentence)
 
-    def settle(self, run: dict[str, Any], *, complete: bool) -> None:
+    def settle(self, run: RunRecord, *, complete: bool) -> None:
         """Writes `replayed` into the run record, and the run's findings into the database."""
         if self._done:
             self._decide(run, complete=complete)
         database, plan = self._database(), self.request.plan
         if database is None or plan is None:
             return
-        for row in run["replayed"] or []:
-            if row["state"] == GONE or row.get("now"):
-                database.forget(self.name, row["fingerprint"])
-        for finding in run["findings"]:
+        for row in run.replayed or []:
+            if row.state == GONE or row.now:
+                database.forget(self.name, row.fingerprint)
+        for finding in run.findings:
             if kept := entry(finding, plan):
                 database.keep(self.name, kept)
 
@@ -109,43 +112,43 @@ class Replays:
                 return _Replay(failure=failure, held=None, note=f"it could not be replayed: {error.what}")
         return _Replay(failure=failure, held=None, note="it could not be replayed: the engine gave no answer")
 
-    def _record(self, raw: dict[str, Any] | None, modules: list[events.Module], trace: Path) -> dict[str, Any] | None:
+    def _record(self, raw: dict[str, Any] | None, modules: list[events.Module], trace: Path) -> FindingRecord | None:
         """The finding as it shows now, on disk."""
         if raw is None:
             return None
-        run = {**self.request.options.described(), **self.request.header}
+        run = blank_run({**self.request.options.described(), **self.request.header})
         record = make_record({"event": "finding", **raw}, modules, self.context.symbolizer, run=run)
-        record.update(trace=str(trace), plan=self.request.plan)
+        record.trace, record.plan = str(trace), self.request.plan
         return self.context.store.put(record, order=self.order)
 
-    def _announcement(self, record: dict[str, Any]) -> str:
-        site = record["lost_site"] or record["store_site"] or (record["fault"] or {}).get("site")
+    def _announcement(self, record: FindingRecord) -> str:
+        site = record.lost_site or record.store_site or (record.fault.site if record.fault else "")
         where = f" at {site}" if site else ""
-        return f"{self.request.name}: an earlier finding holds: {record['invariant']}{where}  {record['file']}"
+        return f"{self.request.name}: an earlier finding holds: {record.invariant}{where}  {record.file}"
 
-    def _decide(self, run: dict[str, Any], *, complete: bool) -> None:
-        found = {finding["fingerprint"]: finding for finding in run["findings"]}
+    def _decide(self, run: RunRecord, *, complete: bool) -> None:
+        found = {finding.fingerprint: finding for finding in run.findings}
         identities = {
             kept.identity: kept.fingerprint
-            for finding in run["findings"]
+            for finding in run.findings
             if (kept := entry(finding, self.request.plan or {}))
         }
-        run["replayed"] = [self._row(done, found, identities, complete=complete) for done in self._done]
-        held = {done.record["fingerprint"]: done.record for done in self._done if done.record}
+        run.replayed = [self._row(done, found, identities, complete=complete) for done in self._done]
+        held = {done.record.fingerprint: done.record for done in self._done if done.record}
         missed = [record for name, record in held.items() if name not in found]
         if not complete:
-            run["findings"] += [_shown(record) for record in missed]
-            run["verdict"] = "inconsistent" if run["findings"] else run["verdict"]
+            run.findings += [as_listed(record) for record in missed]
+            run.verdict = "inconsistent" if run.findings else run.verdict
             return
         if missed and not found:
             contradict(run, "the exploration is clean, but an earlier finding holds on its trace", missed)
             return
         for record in missed:  # the exploration tells of the same states under other names
-            self.context.store.withdraw(record["fingerprint"], order=self.order)
+            self.context.store.withdraw(record.fingerprint, order=self.order)
 
     def _row(
-        self, done: _Replay, found: dict[str, Any], identities: dict[tuple[str, ...], str], *, complete: bool
-    ) -> dict[str, Any]:
+        self, done: _Replay, found: dict[str, FindingRecord], identities: dict[tuple[str, ...], str], *, complete: bool
+    ) -> Replayed:
         """One item of the run record's `replayed`."""
         failure = done.failure
         now = None if failure.fingerprint in found else identities.get(failure.identity)
@@ -155,27 +158,22 @@ class Replays:
         if state == UNDECIDED and not note:
             note = "its crash image is clean now, but the run did not cover the rest"
         sites = failure.sites
-        return {
-            "fingerprint": failure.fingerprint,
-            "invariant": failure.invariant,
-            "site": sites[0].rpartition(" ")[2] if sites else None,
-            "state": state,
-            "replay": "held" if done.held else "not replayed" if done.held is None else "did not hold",
-            "now": now,
-            "note": "" if state == STILL_THERE else note,
-        }
+        return Replayed(
+            fingerprint=failure.fingerprint,
+            invariant=failure.invariant,
+            site=sites[0].rpartition(" ")[2] if sites else "",
+            state=state,
+            replay="held" if done.held else "not replayed" if done.held is None else "did not hold",
+            now=now or "",
+            note="" if state == STILL_THERE else note,
+        )
 
 
-def sentence(run: dict[str, Any]) -> str:
+def sentence(run: RunRecord) -> str:
     """ "replayed 3 earlier findings: 2 still there, 1 gone"; empty where there were none."""
-    rows = run.get("replayed") or []
+    rows = run.replayed or []
     if not rows:
         return ""
-    states = [row["state"] for row in rows]
+    states = [row.state for row in rows]
     counts = [f"{states.count(state)} {state}" for state in (STILL_THERE, GONE, UNDECIDED) if state in states]
     return f"replayed {len(rows)} earlier finding{'s' if len(rows) > 1 else ''}: {', '.join(counts)}"
-
-
-def _shown(record: dict[str, Any]) -> dict[str, Any]:
-    """A finding record as it stands in a run record."""
-    return {name: value for name, value in record.items() if name not in ("plan", "program")}

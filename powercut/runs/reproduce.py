@@ -8,9 +8,8 @@ only `powercut run` can tell.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from powercut.base import trust
 from powercut.base.errors import UsageError
@@ -21,24 +20,11 @@ from powercut.findings.findings import FINDING_VERSION
 from powercut.program import run as program_run
 from powercut.runs.run_request import Context
 from powercut.runs.runner import record
+from powercut_reports.records.base import first_error
+from powercut_reports.records.finding import FindingRecord
 
-
-class _Shape(BaseModel):
-    """What a finding record must have to be replayed."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    finding: int
-    fingerprint: str
-    invariant: str
-    target: str
-    scenario: str
-    crash_point: dict[str, Any]
-    image: list[dict[str, Any]]
-    stores: list[dict[str, Any]]
-    trace: str | None = None
-    plan: dict[str, Any] | None = None
-    program: dict[str, Any] | None = None
+#: What a finding record must have to be replayed.
+_NEEDED = ("fingerprint", "invariant", "target", "scenario", "crash_point", "image", "stores")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +33,7 @@ class Reproduction:
 
     held: bool
     fresh_trace: bool
-    finding: dict[str, Any]
+    finding: FindingRecord
     #: What its crash image violates now; after a change of the code it need not be what it was.
     invariant: str
     message: str
@@ -55,25 +41,30 @@ class Reproduction:
     files: tuple[str, ...] = ()
 
 
-def load(path: Path, *, trusted: bool) -> dict[str, Any]:
+def load(path: Path, *, trusted: bool) -> FindingRecord:
     """A finding record; UsageError for anything else, and for one whose code may not run (`trust`)."""
     next_step = "Name a file of the folder 'findings' that 'powercut run' wrote."
-    content = read_json(path, "this finding", next_step=next_step)
-    try:
-        shape = _Shape.model_validate(content)
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"]) or "the whole file"
-        raise UsageError(f"not a finding ({field}: {first['msg']})", where=str(path), next_step=next_step) from error
-    if shape.finding != FINDING_VERSION:
+
+    def refused(why: str) -> UsageError:
+        return UsageError(f"not a finding ({why})", where=str(path), next_step=next_step)
+
+    raw = read_json(path, "this finding", next_step=next_step)
+    if not isinstance(raw, dict) or not isinstance(raw.get("finding"), int):
+        raise refused("finding: the number of its version is missing")
+    if raw["finding"] != FINDING_VERSION:
         raise UsageError(
-            f"finding record version {shape.finding}, this build reads {FINDING_VERSION}",
+            f"finding record version {raw['finding']}, this build reads {FINDING_VERSION}",
             where=str(path),
             next_step="Find it again with 'powercut run'.",
         )
-    assert isinstance(content, dict)
+    if missing := [name for name in _NEEDED if name not in raw]:
+        raise refused(f"{missing[0]}: it is missing")
+    try:
+        content = FindingRecord.model_validate(raw)
+    except ValidationError as error:
+        raise refused(first_error(error)) from error
     trace = _trace(content, path)
-    trust.require([*trust.of_finding(content), *(trust.of_trace(trace) if trace else [])], file=path, granted=trusted)
+    trust.require([*trust.of_finding(raw), *(trust.of_trace(trace) if trace else [])], file=path, granted=trusted)
     return content
 
 
@@ -91,7 +82,7 @@ def reproduce(
     `image_out`, for findings of programs: a file for the crash image.
     """
     content = load(path, trusted=trusted)
-    if content.get("program"):
+    if content.program:
         return _replay_program(path, context=context, content=content, image_out=image_out)
     if image_out:
         raise UsageError(
@@ -108,20 +99,20 @@ def reproduce(
             )
         except UsageError as error:
             refused = error
-    if content.get("plan") is None:
+    if content.plan is None:
         raise refused or UsageError(
-            f"its trace is gone ({content.get('trace')}), and it holds no plan to record it again",
+            f"its trace is gone ({content.trace}), and it holds no plan to record it again",
             where=str(path),
             next_step="Record the scenario again and explore it.",
         )
     again = context.out / "again.pct"
-    record(content["plan"], again, context=context)
+    record(content.plan, again, context=context)
     return _replay(
         path, again, context=context, content=content, fresh=True, watchdog=watchdog, step_budget=step_budget
     )
 
 
-def _replay_program(path: Path, *, context: Context, content: dict[str, Any], image_out: Path | None) -> Reproduction:
+def _replay_program(path: Path, *, context: Context, content: FindingRecord, image_out: Path | None) -> Reproduction:
     trace = trace_of_program(content, path)
     shown = program_run.reproduce(content, path, trace, engine_path=context.engine_path, out=image_out)
     return Reproduction(
@@ -134,21 +125,21 @@ def _replay_program(path: Path, *, context: Context, content: dict[str, Any], im
     )
 
 
-def trace_of_program(content: dict[str, Any], path: Path) -> Path:
+def trace_of_program(content: FindingRecord, path: Path) -> Path:
     """The trace of a program's finding; UsageError when it is gone, since only that recording shows the finding."""
     trace = _trace(content, path)
     if trace is None:
         raise UsageError(
-            f"its trace is gone ({content.get('trace')}), and another recording of the program need not be the same",
+            f"its trace is gone ({content.trace}), and another recording of the program need not be the same",
             where=str(path),
             next_step="Run 'powercut run' with the program's commands again.",
         )
     return trace
 
 
-def _trace(content: dict[str, Any], path: Path) -> Path | None:
+def _trace(content: FindingRecord, path: Path) -> Path | None:
     """The trace as it was named, else beside the finding (an output folder that was moved)."""
-    name = content.get("trace")
+    name = content.trace
     if not name:
         return None
     beside = path.resolve().parent.parent / "traces" / Path(name).name
@@ -160,7 +151,7 @@ def _replay(
     trace: Path,
     *,
     context: Context,
-    content: dict[str, Any],
+    content: FindingRecord,
     fresh: bool,
     watchdog: float | None,
     step_budget: int | None,
@@ -175,6 +166,6 @@ def _replay(
         held=event.held,
         fresh_trace=fresh,
         finding=content,
-        invariant=shown.get("invariant", content["invariant"]),
+        invariant=shown.get("invariant", content.invariant),
         message=shown.get("message", ""),
     )

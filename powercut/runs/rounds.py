@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 from powercut.base.errors import PowercutError
 from powercut.engine.options import Budget
@@ -27,6 +26,8 @@ from powercut.runs.outcome import Outcome, unstarted
 from powercut.runs.run_request import Context, Request
 from powercut.runs.stopping import stoppable
 from powercut.runs.time_shares import TimeShares
+from powercut_reports.records.finding import FindingRecord
+from powercut_reports.records.run import RunRecord, Smoke
 
 SMOKE = "prefix"
 #: Shorter parts are not worth the start of an engine, in seconds.
@@ -49,10 +50,10 @@ class _State:
 
     order: int
     request: Request
-    run: dict[str, Any] | None = None
+    run: RunRecord | None = None
     #: Findings of earlier rounds, by fingerprint.
-    found: dict[str, dict[str, Any]] = field(default_factory=dict)
-    smoke: dict[str, Any] | None = None
+    found: dict[str, FindingRecord] = field(default_factory=dict)
+    smoke: Smoke | None = None
     seconds: float = 0.0
     final: bool = False
     failed: bool = False
@@ -68,7 +69,7 @@ def run_all(
     seconds: float,
     jobs: int,
     stop: Callable[[], None],
-    on_run: Callable[[dict[str, Any]], None],
+    on_run: Callable[[RunRecord], None],
 ) -> None:
     """Carries out the requests within `seconds`, and puts their records into the outcome, in their order."""
     slots = max(1, min(jobs, len(requests)))
@@ -86,7 +87,7 @@ def run_all(
                 _hand_over(waiting_for, context, outcome, on_run, seconds=seconds, of=len(states))
             waiting_for = next(told, None)
 
-    def round_of(chosen: list[_State], task: Callable[..., dict[str, Any]], shares: TimeShares) -> None:
+    def round_of(chosen: list[_State], task: Callable[..., RunRecord], shares: TimeShares) -> None:
         left = iter(range(len(chosen), 0, -1))
         many = max(1, jobs // max(1, min(slots, len(chosen))))
         tasks = [partial(task, state, context, shares, left, many) for state in chosen]
@@ -118,7 +119,7 @@ def run_all(
         waiting_for = next(told, None)
 
 
-def _smoke(state: _State, context: Context, shares: TimeShares, left: Iterator[int], jobs: int) -> dict[str, Any]:
+def _smoke(state: _State, context: Context, shares: TimeShares, left: Iterator[int], jobs: int) -> RunRecord:
     if held := runner.recalled(state.request, context, order=state.order):
         next(left)
         return held
@@ -127,25 +128,25 @@ def _smoke(state: _State, context: Context, shares: TimeShares, left: Iterator[i
         options = replace(state.request.options, strategy=SMOKE, jobs=jobs, budget=Budget(seconds=max(part, _NOTHING)))
         once = replace(context, chunks=False, cache=None)
         run = runner.explore(replace(state.request, options=options), once, order=state.order)
-        state.smoke = {
-            "strategy": SMOKE,
-            "crash_points": run["crash_points"],
-            "crash_states": run["coverage"]["covered"],
-            "executions": run["executions"],
-            "findings": len(run["findings"]),
-            "stopped": _stopped(run),
-            "seconds": run["seconds"],
-        }
+        state.smoke = Smoke(
+            strategy=SMOKE,
+            crash_points=run.crash_points or 0,
+            crash_states=run.coverage.covered,
+            executions=run.executions or 0,
+            findings=len(run.findings),
+            stopped=_stopped(run),
+            seconds=run.seconds or 0.0,
+        )
         return run
     finally:
         shares.finish(state.order)
 
 
-def _explore(state: _State, context: Context, shares: TimeShares, left: Iterator[int], jobs: int) -> dict[str, Any]:
+def _explore(state: _State, context: Context, shares: TimeShares, left: Iterator[int], jobs: int) -> RunRecord:
     part = shares.begin(state.order, waiting=next(left))
     try:
         if part < _NOTHING and state.run is not None:
-            state.starved = state.starved or state.run["strategy"] == SMOKE
+            state.starved = state.starved or state.run.strategy == SMOKE
             return state.run
         options = replace(state.request.options, jobs=jobs, budget=Budget(seconds=max(part, _LEAST)))
         again = replace(context, resume=context.checkpoints)
@@ -154,62 +155,62 @@ def _explore(state: _State, context: Context, shares: TimeShares, left: Iterator
         shares.finish(state.order)
 
 
-def _stopped(run: dict[str, Any]) -> bool:
+def _stopped(run: RunRecord) -> bool:
     """Whether only the budget ended it."""
-    return str(run["coverage"].get("reason") or "").startswith("the budget")
+    return run.coverage.reason.startswith("the budget")
 
 
-def _after(state: _State, run: dict[str, Any]) -> None:
+def _after(state: _State, run: RunRecord) -> None:
     if run is state.run:  # there was no time for another round
         return
     state.run = run
-    state.seconds += run["seconds"]
-    for finding in run["findings"]:
-        state.found.setdefault(finding["fingerprint"], finding)
+    state.seconds += run.seconds or 0.0
+    for finding in run.findings:
+        state.found.setdefault(finding.fingerprint, finding)
     # Not in the run's thread: a run is handed over by this one as soon as it is final.
-    explored = run["strategy"] == state.request.options.strategy
-    state.final = _is_cached(run) or bool(run["error"]) or run["interrupted"] or (explored and not _stopped(run))
+    explored = run.strategy == state.request.options.strategy
+    state.final = _is_cached(run) or bool(run.error) or run.interrupted or (explored and not _stopped(run))
 
 
-def _is_cached(run: dict[str, Any]) -> bool:
-    return bool(run.get("since") and run["since"]["cached"])
+def _is_cached(run: RunRecord) -> bool:
+    return bool(run.since and run.since.cached)
 
 
 def _hand_over(
     state: _State,
     context: Context,
     outcome: Outcome,
-    on_run: Callable[[dict[str, Any]], None],
+    on_run: Callable[[RunRecord], None],
     *,
     seconds: float,
     of: int,
 ) -> None:
     run = state.run or unstarted(state.request)
     _join(run, state, context)
-    run["smoke"] = state.smoke
+    run.smoke = state.smoke
     if not _is_cached(run):
-        run["seconds"] = state.seconds
+        run.seconds = state.seconds
     if _stopped(run) or state.starved:
         among = f", shared by {of} runs," if of > 1 else ""
-        run["coverage"]["reason"] = f"the budget of {seconds:g} s{among} was used up"
+        run.coverage.reason = f"the budget of {seconds:g} s{among} was used up"
     if context.interrupt.requested and not runner.is_complete(run):
-        run["interrupted"] = True
+        run.interrupted = True
     run = runner.settle(run, state.request, context)
     outcome.runs.append(run)
     on_run(run)
 
 
-def _join(run: dict[str, Any], state: _State, context: Context) -> None:
+def _join(run: RunRecord, state: _State, context: Context) -> None:
     """Adds what earlier rounds have found, or drops it where the run has seen everything."""
-    own = {finding["fingerprint"] for finding in run["findings"]}
+    own = {finding.fingerprint for finding in run.findings}
     missed = [finding for name, finding in state.found.items() if name not in own]
     if not missed:
         return
     if not runner.is_complete(run):
-        run["findings"] += missed
-        run["verdict"] = "inconsistent"
+        run.findings += missed
+        run.verdict = "inconsistent"
     elif own:  # the same states under other names
         for finding in missed:
-            context.store.withdraw(finding["fingerprint"], order=state.order)
+            context.store.withdraw(finding.fingerprint, order=state.order)
     else:
         contradict(run, "the exploration is complete and clean, but a shorter one found something", missed)

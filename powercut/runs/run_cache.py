@@ -25,20 +25,25 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from powercut.base import revisions
 from powercut.base.errors import PowercutError
 from powercut.base.user_files import parse_json, text_of
-from powercut.findings.collector import RUN_VERSION
+from powercut.findings.collector import RUN_VERSION, blank_run
 from powercut.findings.findings import write_text
 from powercut.runs.run_keys import Key, key_of
 from powercut.runs.run_request import Request
 from powercut.runs.runner import is_complete
+from powercut_reports.records import run as records
+from powercut_reports.records.base import changed, without
+from powercut_reports.records.run import RunRecord
 
 CACHE_VERSION = 1
 LIMIT_BYTES = 256 << 20
 MOST_REVISIONS = 500
 _MAGIC = "powercut-cache"
-_MARKS = frozenset({"baseline", "suppressed"})
+_MARKS = ("baseline", "suppressed")
 
 #: What changed, by the part of a key; the first that differs is named.
 _REASONS = {
@@ -74,69 +79,69 @@ class RunCache:
     _requests: dict[str, Request] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def recall(self, request: Request) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+    def recall(self, request: Request) -> tuple[RunRecord | None, records.Since | None]:
         """A run record (with whole findings) in place of the run, or None; and `since` for the record of the run."""
         key = key_of(request, engine_path=self.engine_path)
         if self.since is None or key is None:
             return None, None
-        told = {"revision": self.since.revision, "commit": self.since.commit, "cached": False, "why": ""}
-        run, why = self._usable(request, key)
+        told = records.Since(revision=self.since.revision, commit=self.since.commit, cached=False, why="")
+        run, judged, why = self._usable(request, key)
         if run is None:
-            return None, {**told, "why": why}
+            return None, changed(told, why=why)
         self._remember(key)
-        return run, {**told, "cached": True, "key": key.digest, "judged": run.pop("judged", None)}
+        return run, changed(told, cached=True, key=key.digest, judged=judged)
 
-    def _usable(self, request: Request, key: Key) -> tuple[dict[str, Any] | None, str]:
+    def _usable(self, request: Request, key: Key) -> tuple[RunRecord | None, str, str]:
+        """The record and when it was judged; else why there is none."""
         assert self.since is not None
         if self.since.runs is None:
-            return None, "nothing is cached for this revision"
+            return None, "", "nothing is cached for this revision"
         before = self.since.runs.get(key.name)
         path = self._record(key.digest)
         if before is None and not path.is_file():
-            return None, "it was not judged there"
+            return None, "", "it was not judged there"
         if not path.is_file():
-            changed = (
+            reasons = (
                 _REASONS.get(part, part) for part, value in key.parts.items() if (before or {}).get(part) != value
             )
-            return None, next(changed, "it was not complete there, or its record has been dropped")
+            return None, "", next(reasons, "it was not complete there, or its record has been dropped")
         content = self._read(path)
-        run = content.get("run") if content else None
-        if content is None or not isinstance(run, dict) or not _fits(run, request):
+        run = _record_of(content["run"], request) if content and "run" in content else None
+        if content is None or run is None:
             if content is not None:
                 self.warn(f"{path}: left aside, since it is no complete record of this run. It is explored again.")
-            return None, "its cached record cannot be used"
+            return None, "", "its cached record cannot be used"
         if _names_lines(run) and content.get("lines") != key.lines:
-            return None, "lines of the source moved, and its findings name lines"
+            return None, "", "lines of the source moved, and its findings name lines"
         os.utime(path)
-        return {**run, "judged": content.get("judged")}, ""
+        return run, str(content.get("judged") or ""), ""
 
-    def settled(self, request: Request, run: dict[str, Any]) -> None:
+    def settled(self, request: Request, run: RunRecord) -> None:
         """A run is done, before it is marked: keeps it, unless it came from here."""
         with self._lock:
-            self._requests[run["file"]] = request
-        if not (run["since"] or {}).get("cached"):
+            self._requests[run.file] = request
+        if not (run.since and run.since.cached):
             self.keep(request, run)
 
-    def explained(self, run: dict[str, Any]) -> None:
+    def explained(self, run: RunRecord) -> None:
         """Findings of a settled run were explained: keeps that too, since it can take longer than the run."""
-        request = self._requests.get(run["file"])
-        if request is not None and any(item.get("cause") or item.get("drawing") for item in run["findings"]):
+        request = self._requests.get(run.file)
+        if request is not None and any(finding.cause or finding.drawing for finding in run.findings):
             self.keep(request, run)
 
-    def keep(self, request: Request, run: dict[str, Any]) -> None:
+    def keep(self, request: Request, run: RunRecord) -> None:
         """Keeps a run that is complete; of any other nothing may be said later."""
-        if not is_complete(run) or run["interrupted"] or run["verdict"] == "unknown":
+        if not is_complete(run) or run.interrupted or run.verdict == "unknown":
             return
         key = key_of(request, engine_path=self.engine_path)
         if key is None:
             return
         # Neither what this command's baseline and suppressions say, nor how its canary fared.
-        found = [{name: value for name, value in item.items() if name not in _MARKS} for item in run["findings"]]
-        kept = {name: value for name, value in run.items() if name not in ("since", "canary", "file", "replayed")}
-        kept["findings"] = [{**finding, "plan": request.plan} for finding in found]
+        found = [changed(without(finding, *_MARKS), plan=request.plan) for finding in run.findings]
+        kept = changed(without(run, "since", "canary", "file", "replayed"), findings=found)
         judged = datetime.now(UTC).isoformat(timespec="seconds")
         try:
-            self._write(self._record(key.digest), {"run": kept, "lines": key.lines, "judged": judged})
+            self._write(self._record(key.digest), {"run": kept.as_json(), "lines": key.lines, "judged": judged})
         except PowercutError as error:
             self.warn(f"not cached: {error.paragraph()}")
             return
@@ -196,20 +201,20 @@ def open_cache(
     return opened
 
 
-def _fits(run: dict[str, Any], request: Request) -> bool:
-    """Whether a cached record is a complete one of this run."""
+def _record_of(raw: Any, request: Request) -> RunRecord | None:
+    """A cached record; None unless it is a complete one of this run."""
     try:
-        same = all(run[name] == request.header[name] for name in ("target", "variant", "scenario"))
-        same = same and all(run[name] == value for name, value in request.options.described().items())
-        judged = run["verdict"] == ("inconsistent" if run["findings"] else "consistent")
-        return bool(same and judged and run["run"] == RUN_VERSION and is_complete(run) and not run["interrupted"])
-    except (KeyError, TypeError, AttributeError):
-        return False
+        run = blank_run(raw)
+    except (TypeError, ValidationError):
+        return None
+    same = all(getattr(run, name) == request.header[name] for name in ("target", "variant", "scenario"))
+    same = same and all(getattr(run, name) == value for name, value in request.options.described().items())
+    judged = run.verdict == ("inconsistent" if run.findings else "consistent")
+    return run if same and judged and run.run == RUN_VERSION and is_complete(run) and not run.interrupted else None
 
 
-def _names_lines(run: dict[str, Any]) -> bool:
-    claims = run.get("claims") or []
-    return bool(run["findings"] or run["performance_bugs"] or any(claim.get("site") for claim in claims))
+def _names_lines(run: RunRecord) -> bool:
+    return bool(run.findings or run.performance_bugs or any(claim.site for claim in run.claims))
 
 
 def prune(folder: Path, *, limit: int = LIMIT_BYTES, revisions_kept: int = MOST_REVISIONS) -> None:
@@ -237,28 +242,28 @@ def _by_age(folder: Path) -> list[tuple[int, int, Path]]:
     return sorted(found)
 
 
-def summary(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def summary(runs: Sequence[RunRecord]) -> dict[str, Any]:
     """`since` of the JSON report, of runs with `--since`; empty without."""
-    told = [(run, run["since"]) for run in runs if run.get("since")]
+    told = [(run, run.since) for run in runs if run.since]
     if not told:
         return {}
     first = told[0][1]
-    changed = [
-        {"target": run["target"], "variant": run["variant"], "scenario": run["scenario"], "why": since["why"]}
+    explored = [
+        {"target": run.target, "variant": run.variant, "scenario": run.scenario, "why": since.why}
         for run, since in told
-        if not since["cached"]
+        if not since.cached
     ]
     return {
         "since": {
-            "revision": first["revision"],
-            "commit": first["commit"],
-            "cached": len(told) - len(changed),
-            "explored": changed,
+            "revision": first.revision,
+            "commit": first.commit,
+            "cached": len(told) - len(explored),
+            "explored": explored,
         }
     }
 
 
-def sentences(runs: Sequence[dict[str, Any]]) -> list[str]:
+def sentences(runs: Sequence[RunRecord]) -> list[str]:
     """The summary for people; empty without `--since`."""
     found = summary(runs).get("since")
     if not found:

@@ -12,6 +12,8 @@ from powercut.findings.failures import Failures
 from powercut.program.program import Program
 from powercut.scenarios.scenario import Scenario
 from powercut.symbols.symbolize import Symbolizer
+from powercut_reports.records.finding import FindingRecord
+from powercut_reports.records.run import RunRecord, Since
 
 DEFAULT_TRACER = "llvm"
 
@@ -21,7 +23,7 @@ class Listener(Protocol):
 
     def started(self, order: int, name: str) -> None: ...
     def progressed(self, order: int, progress: events.Progress, found: int) -> None: ...
-    def found(self, order: int, finding: dict[str, Any]) -> None: ...
+    def found(self, order: int, finding: FindingRecord) -> None: ...
     def ended(self, order: int) -> None: ...
     def announced(self, order: int, sentence: str) -> None: ...
 
@@ -35,7 +37,7 @@ class Silent:
     def progressed(self, order: int, progress: events.Progress, found: int) -> None:
         pass
 
-    def found(self, order: int, finding: dict[str, Any]) -> None:
+    def found(self, order: int, finding: FindingRecord) -> None:
         pass
 
     def ended(self, order: int) -> None:
@@ -82,7 +84,7 @@ class Context:
     checkpoints: bool = False
     resume: bool = False
     #: Adds to a run record before it is written; called from several threads.
-    mark: Callable[[dict[str, Any]], None] = lambda run: None
+    mark: Callable[[RunRecord], None] = lambda run: None
     #: Where earlier runs went wrong; None: neither replayed nor kept.
     failures: Failures | None = None
     #: What was judged before, for --since; None: nothing is kept or taken.
@@ -94,5 +96,5 @@ class Context:
 class Cache(Protocol):
     """Keeps complete runs by what decided them (`run_cache`); called from several threads."""
 
-    def recall(self, request: Request) -> tuple[dict[str, Any] | None, dict[str, Any] | None]: ...
-    def settled(self, request: Request, run: dict[str, Any]) -> None: ...
+    def recall(self, request: Request) -> tuple[RunRecord | None, Since | None]: ...
+    def settled(self, request: Request, run: RunRecord) -> None: ...

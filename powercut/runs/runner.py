@@ -14,13 +14,15 @@ from powercut.claims.run import RunClaims, loads_file
 from powercut.engine import engine, events
 from powercut.engine.options import CLAIMS
 from powercut.findings import checkpoints, findings
-from powercut.findings.collector import Collector, blank_run
+from powercut.findings.collector import Collector, as_listed
 from powercut.findings.failures import Failures
 from powercut.program import pin, valgrind
 from powercut.program import run as program_run
 from powercut.runs import replays
 from powercut.runs.run_request import DEFAULT_TRACER, Cache, Context, Listener, Request, Silent
 from powercut.symbols.symbolize import Symbolizer
+from powercut_reports.records.base import changed
+from powercut_reports.records.run import RunRecord, Since
 
 
 @contextmanager
@@ -31,7 +33,7 @@ def open_context(
     listener: Listener | None = None,
     checkpoints: bool = False,
     resume: bool = False,
-    mark: Callable[[dict[str, Any]], None] = lambda run: None,
+    mark: Callable[[RunRecord], None] = lambda run: None,
     database: Failures | None = None,
     cache: Cache | None = None,
 ) -> Iterator[Context]:
@@ -67,7 +69,7 @@ def slug(*parts: str) -> str:
     return re.sub(r"[^\w.-]+", "_", "-".join(parts))
 
 
-def run_one(request: Request, context: Context, *, order: int = 0) -> dict[str, Any]:
+def run_one(request: Request, context: Context, *, order: int = 0) -> RunRecord:
     """Carries out one run and returns its record, which lies in `runs/` as well.
 
     Raises UsageError when the request is at fault (nothing is written then). Every other failure
@@ -76,7 +78,7 @@ def run_one(request: Request, context: Context, *, order: int = 0) -> dict[str, 
     return settle(explore(request, context, order=order), request, context)
 
 
-def explore(request: Request, context: Context, *, order: int = 0) -> dict[str, Any]:
+def explore(request: Request, context: Context, *, order: int = 0) -> RunRecord:
     """Carries out one run, or takes it from the cache. Its record is not settled yet; errors as of `run_one`."""
     held, since = _looked_up(request, context, order=order)
     if held is not None:
@@ -115,7 +117,7 @@ def explore(request: Request, context: Context, *, order: int = 0) -> dict[str, 
         context.listener.ended(order)
     run = collector.finish(error=error, interrupted=interrupted or context.interrupt.requested)
     if request.claims:
-        run["claims"] = made.check(
+        run.claims = made.check(
             run,
             collector.plan,
             engine_path=context.engine_path,
@@ -126,34 +128,30 @@ def explore(request: Request, context: Context, *, order: int = 0) -> dict[str, 
     return run
 
 
-def recalled(request: Request, context: Context, *, order: int) -> dict[str, Any] | None:
+def recalled(request: Request, context: Context, *, order: int) -> RunRecord | None:
     """The run as it is in the cache; None where it is not, or without --since."""
     return _looked_up(request, context, order=order)[0]
 
 
-def _looked_up(
-    request: Request, context: Context, *, order: int
-) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+def _looked_up(request: Request, context: Context, *, order: int) -> tuple[RunRecord | None, Since | None]:
     """A run of the cache as the run of this command, its findings in files again; and `since` of the run's record."""
     held, since = context.cache.recall(request) if context.cache else (None, None)
     if held is None:
         return None, since
-    trace = held.get("trace")
-    there = {"trace": trace if trace and Path(trace).is_file() else None}
-    kept = [context.store.put({**finding, **there}, order=order) for finding in held["findings"]]
-    run = blank_run({**held, **request.header, **there, "since": since})
-    run["findings"] = [{name: value for name, value in finding.items() if name != "plan"} for finding in kept]
-    return run, since
+    trace = held.trace if held.trace and Path(held.trace).is_file() else ""
+    stored = [context.store.put(changed(finding, trace=trace), order=order) for finding in held.findings]
+    listed = [as_listed(finding) for finding in stored]
+    return changed(held, **request.header, trace=trace, since=since, findings=listed), since
 
 
-def settle(run: dict[str, Any], request: Request, context: Context) -> dict[str, Any]:
+def settle(run: RunRecord, request: Request, context: Context) -> RunRecord:
     """Marks a run record, and puts it into `runs/` and into the cache."""
-    name = request.slug or slug(run["target"], run["variant"], run["scenario"])
-    run["file"] = str(context.out / "runs" / f"{name}-{slug(run['model'])}.json")
+    name = request.slug or slug(run.target, run.variant, run.scenario)
+    run.file = str(context.out / "runs" / f"{name}-{slug(run.model)}.json")
     if context.cache:
         context.cache.settled(request, run)
     context.mark(run)
-    findings.write_json(Path(run["file"]), run)
+    findings.write_record(Path(run.file), run)
     return run
 
 
@@ -299,21 +297,21 @@ def _refuse_missing_marks(event: events.Recorded, plan: dict[str, Any]) -> None:
         )
 
 
-def exit_code(run: dict[str, Any], *, fail_on: frozenset[str] = frozenset()) -> ExitCode:
+def exit_code(run: RunRecord, *, fail_on: frozenset[str] = frozenset()) -> ExitCode:
     """What one run record means for the exit status. Findings that a gate accepts do not count."""
     if (
-        any(findings.counts(item) for item in run["findings"])
-        or any(item.get("kind") in fail_on for item in run["performance_bugs"])
-        or (CLAIMS in fail_on and any(item.get("holds") is False for item in run.get("claims") or []))
+        any(finding.counts for finding in run.findings)
+        or any(item.kind in fail_on for item in run.performance_bugs)
+        or (CLAIMS in fail_on and any(item.holds is False for item in run.claims))
     ):
         return ExitCode.FINDINGS
     return ExitCode.CLEAN if is_complete(run) else ExitCode.INCOMPLETE
 
 
-def is_complete(run: dict[str, Any]) -> bool:
+def is_complete(run: RunRecord) -> bool:
     """True when the run was judged, over all states, to the depth that was asked for."""
-    coverage, nested = run["coverage"], run["coverage"].get("nested_complete")
+    coverage, nested = run.coverage, run.coverage.nested_complete
     # `nested_complete` is a depth or a yes/no; None means that the question does not arise.
-    deep = nested is not False if nested is None or isinstance(nested, bool) else nested >= run["nested"]
-    judged = run["verdict"] != "unknown" and run["error"] is None
-    return bool(judged and coverage["kind"] == "complete" and deep)
+    deep = nested is not False if nested is None or isinstance(nested, bool) else nested >= (run.nested or 0)
+    judged = run.verdict != "unknown" and run.error is None
+    return bool(judged and coverage.kind == "complete" and deep)

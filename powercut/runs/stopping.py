@@ -6,15 +6,17 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
+from typing import TypeVar
+
+Result = TypeVar("Result")
 
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextmanager
 def stoppable(
-    tasks: Sequence[Callable[[], dict[str, Any]]], *, jobs: int, stop: Callable[[], None]
-) -> Iterator[list[Future[dict[str, Any]]]]:
+    tasks: Sequence[Callable[[], Result]], *, jobs: int, stop: Callable[[], None]
+) -> Iterator[list[Future[Result]]]:
     """Carries out `tasks` with at most `jobs` at a time, while the body waits for them.
 
     At SIGINT, SIGTERM, SIGHUP or an exception of the body, what has not begun is cancelled and `stop` is called.

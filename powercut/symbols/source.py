@@ -53,18 +53,14 @@ def line(file: str, number: int) -> str:
     return text[number - 1] if text is not None and 1 <= number <= len(text) else ""
 
 
-def table(sites: Iterable[str | None]) -> dict[str, dict[str, str]]:
+def table(sites: Iterable[str]) -> dict[str, dict[int, str]]:
     """`{file: {line: text}}` of the lines around sites ("file:line"), each line once, ascending."""
     found: dict[str, dict[int, str]] = {}
     for site in dict.fromkeys(sites):
-        file, _, number = (site or "").rpartition(":")
+        file, _, number = site.rpartition(":")
         if file and number.isdecimal():
             found.setdefault(file, {}).update({row["line"]: row["text"] for row in context(file, int(number)) or ()})
-    return {
-        file: {str(number): text for number, text in sorted(rows.items())}
-        for file, rows in sorted(found.items())
-        if rows
-    }
+    return {file: dict(sorted(rows.items())) for file, rows in sorted(found.items()) if rows}
 
 
 def context(file: str, line: int) -> list[dict[str, Any]] | None:

@@ -20,6 +20,7 @@ from typing import Any
 
 from powercut.base import paths
 from powercut.engine.events import LOG_MODULE, Module
+from powercut_reports.records import places
 
 _PROGRAMS = ("llvm-symbolizer-19", "llvm-symbolizer")
 #: Code that stores on behalf of its caller: never the site that a person should look at.
@@ -93,6 +94,19 @@ class Frame:
             "offset": self.offset,
             "inlined": self.inlined,
         }
+
+
+def of_record(frame: places.Frame) -> Frame:
+    """A frame of a record."""
+    return Frame(
+        function=frame.function,
+        file=frame.file or None,
+        line=frame.line,
+        column=frame.column,
+        module=frame.module,
+        offset=frame.offset,
+        inlined=frame.inlined,
+    )
 
 
 def _from_log(text: str, offset: int) -> Frame:

@@ -39,21 +39,21 @@ class UnknownError(AssertionError):
 class Result:
     """The runs of one check, in order."""
 
-    runs: tuple[dict[str, Any], ...]
+    runs: tuple[RunRecord, ...]
     #: Where the records of the runs lie; none of an example that is not the last one.
     files: tuple[Path, ...] = ()
     #: Built-in scenarios that the target lacks something for.
     aside: tuple[applicability.SetAside, ...] = ()
 
     @property
-    def findings(self) -> list[dict[str, Any]]:
+    def findings(self) -> list[FindingRecord]:
         """Every finding record of every run."""
-        return [finding for run in self.runs for finding in run["findings"]]
+        return [finding for run in self.runs for finding in run.findings]
 
     @property
     def verdict(self) -> str:
         """The worst verdict: inconsistent, then unknown, then consistent."""
-        verdicts = {run["verdict"] for run in self.runs}
+        verdicts = {run.verdict for run in self.runs}
         return next(name for name in ("inconsistent", "unknown", "consistent") if name in verdicts)
 
     @property
@@ -68,12 +68,10 @@ class Result:
 
     def report(self) -> str:
         """The findings and the summaries, as `powercut run` prints them."""
-        parts = text.render_bugs(map(FindingRecord.model_validate, self.findings), color=False)
-        parts += [text.render_run(RunRecord.model_validate(run), color=False) for run in self.runs]
+        parts = text.render_bugs(self.findings, color=False)
+        parts += [text.render_run(run, color=False) for run in self.runs]
         parts += [
-            f"powercut failed: {error['where']}: {error['what']}. {error['next']}"
-            for run in self.runs
-            if (error := run["error"])
+            f"powercut failed: {error.where}: {error.what}. {error.next}" for run in self.runs if (error := run.error)
         ]
         parts += applicability.sentences(self.aside)
         return "\n\n".join(parts)

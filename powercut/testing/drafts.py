@@ -23,6 +23,9 @@ from powercut.findings.collector import blank_run
 from powercut.runs import runner
 from powercut.runs.run_request import Context, Request
 from powercut.symbols.symbolize import Symbolizer
+from powercut_reports.records.base import changed
+from powercut_reports.records.finding import Coverage, FindingRecord
+from powercut_reports.records.run import RunError, RunRecord
 
 #: What the engine says of a workload or a configuration that the target cannot take.
 _REFUSALS = (
@@ -46,7 +49,7 @@ def in_example() -> bool:
     return bool(control and control.currently_in_test_context())
 
 
-def judge(request: Request) -> dict[str, Any]:
+def judge(request: Request) -> RunRecord:
     """A run record without what only a report needs: it ends at the first finding, which it has by name.
 
     Rejects the example when the target cannot take it.
@@ -61,7 +64,7 @@ def judge(request: Request) -> dict[str, Any]:
         raise
 
 
-def _explored(request: Request, context: Context) -> dict[str, Any]:
+def _explored(request: Request, context: Context) -> RunRecord:
     assert request.plan is not None
     run = blank_run({**request.options.described(), **request.header})
     trace = context.out / "example.pct"
@@ -71,11 +74,12 @@ def _explored(request: Request, context: Context) -> dict[str, Any]:
         for event, raw in engine.stream(context.engine_path, arguments):
             if isinstance(event, events.Finding):
                 named = {name: raw[name] for name in ("invariant", "underlying", "message")}
-                return {**run, "verdict": "inconsistent", "findings": [named]}
+                return changed(run, verdict="inconsistent", findings=[FindingRecord.model_validate(named)])
             if isinstance(event, events.Result):
-                run.update(verdict=event.verdict, coverage=event.coverage.model_dump())
+                run.verdict = event.verdict
+                run.coverage = Coverage.model_validate(event.coverage.model_dump())
     except HarnessError as error:
-        run["error"] = error.described()
+        run.error = RunError.model_validate(error.described())
     return run
 
 

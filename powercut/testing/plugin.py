@@ -297,7 +297,7 @@ def _judge(item: pytest.Item, case: "Case") -> "Result":
             raise
         pytest.skip(f"{case.name} does not apply to {case.target}: it needs {error.needs}")
     if not result.complete:
-        reasons = sorted({run["coverage"].get("reason") or "not complete" for run in result.runs})
+        reasons = sorted({run.coverage.reason or "not complete" for run in result.runs})
         warnings.warn(SampledWarning(f"consistent, but only sampled: {', '.join(reasons)}"), stacklevel=2)
     return result
 

@@ -16,40 +16,38 @@ from powercut.base.user_files import json_of, parse_json, text_of
 from powercut.findings import findings
 from powercut.testing.api import Result
 from powercut_reports import html, story
+from powercut_reports.records.finding import VERDICTS, FindingRecord
 from powercut_reports.records.run import RunRecord
 
 WORKERS = "workers"
 RUN_PROPERTY = "powercut.run"
-_VERDICTS = ("inconsistent", "unknown", "consistent")
 
 
 def properties(results: Iterable[Result], out: Path) -> list[tuple[str, str]]:
     """Names and values for `user_properties`, and so for the `<properties>` of JUnit XML."""
     rows: list[tuple[str, str]] = []
-    seen: dict[str, dict[str, Any]] = {}
+    seen: dict[str, FindingRecord] = {}
     for result in results:
         for run, file in zip(result.runs, result.files, strict=True):
-            target = f"{run['target']}:{run['variant']}" if run["variant"] else run["target"]
             rows += [
-                ("powercut.target", target),
-                ("powercut.scenario", run["scenario"]),
-                ("powercut.model", run["model"]),
-                ("powercut.verdict", run["verdict"]),
-                ("powercut.coverage", story.coverage_sentence(RunRecord.model_validate(run))),
+                ("powercut.target", run.name),
+                ("powercut.scenario", run.scenario),
+                ("powercut.model", run.model),
+                ("powercut.verdict", run.verdict),
+                ("powercut.coverage", story.coverage_sentence(run)),
                 (RUN_PROPERTY, str(file)),
             ]
-            seen |= {item["fingerprint"]: item for item in run["findings"]}
-    for number, item in enumerate(seen.values(), 1):
-        site = item.get("lost_site") or item.get("store_site") or (item.get("fault") or {}).get("site")
+            seen |= {finding.fingerprint: finding for finding in run.findings}
+    for number, finding in enumerate(seen.values(), 1):
         named = {
-            "fingerprint": item["fingerprint"],
-            "invariant": item["invariant"],
-            "site": site or "",
-            "reproduce": item["reproduce"],
-            "json": item["file"],
+            "fingerprint": finding.fingerprint,
+            "invariant": finding.invariant,
+            "site": finding.lost_site or finding.store_site or (finding.fault.site if finding.fault else ""),
+            "reproduce": finding.reproduce,
+            "json": finding.file,
             "html": str(out / html.REPORT_NAME),
         }
-        rows += [(f"powercut.finding.{number}.{name}", str(value)) for name, value in named.items()]
+        rows += [(f"powercut.finding.{number}.{name}", value) for name, value in named.items()]
     return rows
 
 
@@ -78,7 +76,9 @@ def merge(folder: Path, out: Path) -> None:
 
 def _rank(record: dict[str, Any]) -> Any:
     """Smaller is kept."""
-    return findings.canonical_order(record) if "finding" in record else _VERDICTS.index(record["verdict"])
+    if "finding" in record:
+        return findings.canonical_order(FindingRecord.model_validate(record))
+    return VERDICTS.index(record["verdict"])
 
 
 def run_files(reported: Iterable[Sequence[tuple[str, Any]]]) -> list[Path]:
@@ -88,19 +88,16 @@ def run_files(reported: Iterable[Sequence[tuple[str, Any]]]) -> list[Path]:
 
 def summary(tests: int, files: Sequence[Path], out: Path) -> list[str]:
     """Writes the report of a session's runs; the lines that end it."""
-    runs = [json_of(file) for file in files if file.is_file()]
-    seen = {item["fingerprint"]: item for run in runs for item in run["findings"]}
+    runs = [RunRecord.model_validate(json_of(file)) for file in files if file.is_file()]
+    seen = {finding.fingerprint: finding for run in runs for finding in run.findings}
     lines = []
-    for item in seen.values():
-        site = item.get("lost_site") or item.get("store_site") or ""
-        target = f"{item['target']}:{item['variant']}"
-        lines.append(
-            "  ".join(word for word in (item["invariant"], site, target, item["scenario"], item["file"]) if word)
-        )
+    for finding in seen.values():
+        site = finding.lost_site or finding.store_site
+        words = (finding.invariant, site, finding.subject, finding.scenario, finding.file)
+        lines.append("  ".join(word for word in words if word))
     counts = [f"{tests} crash test{'s' if tests != 1 else ''}", f"{len(seen)} finding{'s' if len(seen) != 1 else ''}"]
     try:
-        told = [RunRecord.model_validate(run) for run in runs]
-        report = f"report: {html.write_report(told, out, title='powercut: pytest')}"
+        report = f"report: {html.write_report(runs, out, title='powercut: pytest')}"
     except Exception as error:  # whatever it is, the tests' own results must be told
         report = f"no report ({type(error).__name__}: {error}); 'powercut report {out}' makes it again"
     return [*lines, f"powercut: {', '.join(counts)}, {report}"]

@@ -76,7 +76,7 @@ def _run(run: RunRecord) -> dict[str, Any]:
         "seconds": run.seconds,
         "findings": [_finding(finding) for finding in run.findings],
         "performance_bugs": [_performance_bug(row) for row in run.performance_bugs],
-        "claims": [row.as_json() for row in run.claims],
+        "claims": [{**row.as_json(), "note": row.note or None} for row in run.claims],
     }
 
 

@@ -12,7 +12,7 @@ Raw = dict[str, Any]
 
 
 def _line(floor: str, actual: str, visible: str) -> ImageLine:
-    return ImageLine(offset=0x1000, bytes=actual, floor=floor, visible=visible, candidates="4", decided=True)
+    return ImageLine(offset=0x1000, bytes=actual, floor=floor, visible=visible, candidates=4, decided=True)
 
 
 def test_bytes_are_judged_against_floor_and_visible() -> None:

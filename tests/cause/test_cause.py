@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,6 +18,10 @@ from powercut.engine.options import ExploreOptions
 from powercut.runs import runner
 from powercut.runs.run_request import Context, Request
 from powercut.symbols.symbolize import Symbolizer
+from powercut_reports.records.base import changed
+from powercut_reports.records.finding import Cause, FindingRecord, Place, Recheck
+from powercut_reports.records.run import RunRecord
+from reports.tests.typed import finding_of
 from tests.real_engine import require_engine
 
 pytestmark = pytest.mark.slow
@@ -31,7 +34,7 @@ def _context(tmp_path: Path) -> Iterator[Context]:
         yield context
 
 
-def finding_of(bug: str, context: Context) -> dict[str, Any]:
+def telling(bug: str, context: Context) -> FindingRecord:
     """The telling finding of a bug of the bug corpus, with its plan."""
     scheme = bug.partition("/")[0]
     case = next(
@@ -39,13 +42,13 @@ def finding_of(bug: str, context: Context) -> dict[str, Any]:
         for case in known_bugs.cases(scheme, options=ExploreOptions())
         if case.role == "bug" and case.scenario.bug_id == bug
     )
-    record = known_bugs.telling(case.scenario.bug, runner.run_one(case.request, context)["findings"])
+    record = known_bugs.telling(case.scenario.bug, runner.run_one(case.request, context).findings)
     assert record is not None
-    return {**record, "plan": case.request.plan}
+    return changed(record, plan=case.request.plan)
 
 
-def cause_of(record: dict[str, Any], context: Context) -> dict[str, Any]:
-    return find_cause(record, Path(record["trace"]), context=context, folder=context.out / "fixed")
+def cause_of(record: FindingRecord, context: Context) -> Cause:
+    return find_cause(record, Path(record.trace), context=context, folder=context.out / "fixed")
 
 
 @pytest.mark.parametrize(
@@ -64,7 +67,7 @@ def cause_of(record: dict[str, Any], context: Context) -> dict[str, Any]:
     ],
 )
 def test_a_missing_order_is_named_and_mended(bug: str, fix: str, first: str, second: str, context: Context) -> None:
-    cause = cause_of(finding_of(bug, context), context)
+    cause = cause_of(telling(bug, context), context)
     assert cause["kind"] == "order"
     assert cause["fix"]["kind"] == fix
     assert first in cause["first"]["site"]
@@ -80,7 +83,7 @@ def test_a_missing_order_is_named_and_mended(bug: str, fix: str, first: str, sec
     "bug", ["level/log-free-update-two-writes", "level/shrink-two-pointers", "level/undo-log-not-replayed"]
 )
 def test_what_no_flush_can_mend_gets_no_fix(bug: str, context: Context) -> None:
-    cause = cause_of(finding_of(bug, context), context)
+    cause = cause_of(telling(bug, context), context)
     assert cause["kind"] == "atomicity"
     assert cause["fix"] is None
     assert cause["first"] is not None
@@ -92,7 +95,7 @@ def test_what_no_flush_can_mend_gets_no_fix(bug: str, context: Context) -> None:
     ["level/update-leaves-duplicate", "pfht/erase-first-copy"],
 )
 def test_a_state_that_is_wrong_with_everything_persisted_is_no_matter_of_order(bug: str, context: Context) -> None:
-    cause = cause_of(finding_of(bug, context), context)
+    cause = cause_of(telling(bug, context), context)
     assert (cause["kind"], cause["first"], cause["fix"]) == ("recovery", None, None)
 
 
@@ -108,9 +111,9 @@ def test_a_state_that_is_wrong_with_everything_persisted_is_no_matter_of_order(b
     ],
 )
 def test_the_first_of_two_steps_is_named_to_its_store(bug: str, second: str, context: Context) -> None:
-    cause = cause_of(finding_of(bug, context), context)
+    cause = cause_of(telling(bug, context), context)
     assert cause["kind"] == "atomicity"
-    lines = [line["text"] for frame in cause["second"]["stack"] for line in frame.get("source", ()) if line["focus"]]
+    lines = [line["text"] for frame in cause["second"]["stack"] for line in frame.source if line["focus"]]
     assert any(second in line for line in lines)
 
 
@@ -123,7 +126,7 @@ def test_a_fix_is_judged_by_its_finding_and_not_by_its_invariant(context: Contex
     (run,) = [json.loads(file.read_text()) for file in (context.out / "runs").iterdir()]
     causes = {}
     for finding in run["findings"]:
-        record = json.loads(Path(finding["file"]).read_text())
+        record = finding_of(json.loads(Path(finding["file"]).read_text()))
         cause = cause_of(record, context)
         caller = record["fault"]["stack"][1]  # of the inlined load
         causes[next(line["text"] for line in caller["source"] if line["focus"])] = cause
@@ -135,21 +138,21 @@ def test_a_fix_is_judged_by_its_finding_and_not_by_its_invariant(context: Contex
 
 def test_no_cause_is_stated_from_a_sampled_recheck(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(root_cause, "BUDGET", 1)
-    cause = cause_of(finding_of("level/insert-top-token-first", context), context)
+    cause = cause_of(telling("level/insert-top-token-first", context), context)
     assert (cause["kind"], cause["first"], cause["fix"], cause["recheck"]) == ("unexplained", None, None, None)
     assert "not complete" in cause["explanation"]
 
 
 def test_wrong_from_the_first_crash_point_on_the_operation_that_stored_it_has_returned(context: Context) -> None:
     """The insert lies in a phase that is not explored."""
-    cause = cause_of(finding_of("cmap/head-not-flushed", context), context)
+    cause = cause_of(telling("cmap/head-not-flushed", context), context)
     assert (cause["kind"], cause["second"]["role"]) == ("order", "acknowledgement")
     assert cause["second"]["text"] == "an earlier insert returns"
 
 
 def test_a_fix_that_does_not_mend_is_not_believed(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
     """The fix is judged by exploring the trace with it, whatever the search for the culprits says."""
-    record = finding_of("level/insert-top-token-first", context)
+    record = telling("level/insert-top-token-first", context)
 
     def elsewhere(self: fixes.Fix, view: object) -> fixes.Edits:
         del self, view
@@ -162,10 +165,10 @@ def test_a_fix_that_does_not_mend_is_not_believed(context: Context, monkeypatch:
 
 
 def test_the_record_keeps_cause_and_minimal_case(context: Context) -> None:
-    fields = explain.explained(finding_of("level/header-never-flushed", context), context=context)
-    assert fields["cause"]["kind"] == "order"
-    assert fields["cause"]["recheck"]["whole"]["held"]
-    assert len(fields["minimal"]["operations"]) <= 5
+    fields = explain.explained(telling("level/header-never-flushed", context), context=context)
+    assert fields.cause["kind"] == "order"
+    assert fields.cause["recheck"]["whole"]["held"]
+    assert len(fields.minimal["operations"]) <= 5
 
 
 @pytest.mark.parametrize(
@@ -178,7 +181,7 @@ def test_the_record_keeps_cause_and_minimal_case(context: Context) -> None:
     ],
 )
 def test_what_mends_the_minimal_case_is_followed_up_on_the_whole_run(bug: str, steps: int, context: Context) -> None:
-    cause = explain.explained(finding_of(bug, context), context=context)["cause"]
+    cause = explain.explained(telling(bug, context), context=context).cause
     assert cause["kind"] == "order"
     assert cause["fix"]["steps"] == steps
     assert cause["recheck"]["held"]
@@ -186,12 +189,12 @@ def test_what_mends_the_minimal_case_is_followed_up_on_the_whole_run(bug: str, s
 
 
 def test_a_cause_that_cannot_be_looked_for_says_why(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object, **__: object) -> dict[str, Any]:
+    def broken(*_: object, **__: object) -> Cause:
         raise HarnessError("the engine died", where="powercut-engine", next_step="Report this.")
 
-    record = finding_of("level/header-never-flushed", context)
+    record = telling("level/header-never-flushed", context)
     monkeypatch.setattr(explain, "find_cause", broken)
-    cause = explain.explained(record, context=context)["cause"]
+    cause = explain.explained(record, context=context).cause
     assert cause["kind"] == "unexplained"
     assert "the engine died" in cause["explanation"]
 
@@ -220,13 +223,13 @@ def test_an_operation_is_under_way_until_it_ends_or_is_cut(text: str, index: int
 
 
 def test_two_stores_of_one_helper_are_told_by_their_callers_in_the_program() -> None:
-    def place(*lines: str) -> dict[str, Any]:
+    def place(*lines: str) -> Place:
         stack = []
         for line in lines:
             module, file, number = line.split(":")
             stack.append({"function": "f", "file": file, "line": int(number), "module": module, "offset": 0})
             stack[-1] |= {"column": 1, "inlined": False}
-        return {"role": "store", "site": f"{stack[0]['file']}:{stack[0]['line']}", "stack": stack}
+        return Place.model_validate({"role": "store", "site": f"{stack[0]['file']}:{stack[0]['line']}", "stack": stack})
 
     first = place("libx.so:slots.cc:10", "libx.so:erase.cc:5", "engine:recording.cc:1")
     second = place("libx.so:slots.cc:10", "libx.so:insert.cc:7", "engine:recording.cc:2")
@@ -234,8 +237,8 @@ def test_two_stores_of_one_helper_are_told_by_their_callers_in_the_program() -> 
     assert (first["site"], second["site"]) == ("erase.cc:5", "insert.cc:7")
 
 
-PLACE = {"role": "store", "site": "a.cc:1", "text": "x = 1;"}
-RETURNS = {"role": "acknowledgement", "site": None, "text": "insert(1) returns"}
+PLACE = Place(role="store", site="a.cc:1", text="x = 1;")
+RETURNS = Place(role="acknowledgement", text="insert(1) returns")
 
 
 def test_sentences_name_the_end_of_an_operation() -> None:
@@ -246,7 +249,7 @@ def test_sentences_name_the_end_of_an_operation() -> None:
 
 def test_a_fix_that_is_not_enough_is_said_to_be(context: Context) -> None:
     del context
-    assert "does not mend it" in explanation("order", PLACE, PLACE, {"held": False})
+    assert "does not mend it" in explanation("order", PLACE, PLACE, Recheck(held=False))
 
 
 def test_classes_tell_findings_apart_by_what_a_reader_would_call_them() -> None:
@@ -256,7 +259,7 @@ def test_classes_tell_findings_apart_by_what_a_reader_would_call_them() -> None:
         "query": {"kind": "lookup"},
         "operation": {"kind": "insert"},
     }
-    assert root_cause.class_of(record) == ("lost-item", "lookup", "insert", "")
+    assert root_cause.class_of(finding_of(record)) == ("lost-item", "lookup", "insert", "")
 
 
 def test_no_exploration_takes_all_the_time(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -264,11 +267,11 @@ def test_no_exploration_takes_all_the_time(context: Context, monkeypatch: pytest
     asked: list[float | None] = []
     run_one = runner.run_one
 
-    def heard(request: Request, given: Context) -> dict[str, Any]:
+    def heard(request: Request, given: Context) -> RunRecord:
         asked.append(request.options.budget.seconds)
         return run_one(request, given)
 
-    record = finding_of("level/insert-top-token-first", context)
+    record = telling("level/insert-top-token-first", context)
     monkeypatch.setattr(root_cause.runner, "run_one", heard)
-    find_cause(record, Path(record["trace"]), context=context, folder=context.out / "fixed", seconds=60)
+    find_cause(record, Path(record.trace), context=context, folder=context.out / "fixed", seconds=60)
     assert set(asked) == {60 * root_cause.SHARE}

@@ -26,6 +26,7 @@ from powercut.engine.options import parse_fail_on
 from powercut.runs import runner
 from powercut.scenarios import scenario
 from powercut.symbols.symbolize import Symbolizer
+from reports.tests.typed import run_of
 from tests.conftest import House
 
 DEFINED = ("log_writes", "commit_store", "items_moved")
@@ -200,7 +201,7 @@ def _states(tmp_path: Path, claim: str, *, kind: str = "complete", maxima: dict[
     read = sheet.load(_file(tmp_path, f'[[claim]]\nclaim = "{claim}"\ncites = "x"\n'))
     run = {"maxima": {"duplicates": MOST} if maxima is None else maxima, "coverage": {"kind": kind}, "trace": None}
     with Symbolizer() as symbolizer:
-        (row,) = check(read, read.claims, run, engine_path=Path("/nowhere"), symbolizer=symbolizer)
+        (row,) = check(read, read.claims, run_of(run), engine_path=Path("/nowhere"), symbolizer=symbolizer)
     return row
 
 
@@ -237,6 +238,8 @@ def test_claims_count_for_the_exit_code_only_when_they_are_named() -> None:
     coverage = {"kind": "complete", "nested_complete": 1}
     run = {"findings": [], "performance_bugs": [], "claims": [{"holds": False}], "coverage": coverage, "nested": 1,
            "verdict": "consistent", "error": None}  # fmt: skip
-    assert runner.exit_code(run) == ExitCode.CLEAN
-    assert runner.exit_code(run, fail_on=parse_fail_on(["claims"])) == ExitCode.FINDINGS
-    assert runner.exit_code({**run, "claims": [{"holds": None}]}, fail_on=frozenset({"claims"})) == ExitCode.CLEAN
+    assert runner.exit_code(run_of(run)) == ExitCode.CLEAN
+    assert runner.exit_code(run_of(run), fail_on=parse_fail_on(["claims"])) == ExitCode.FINDINGS
+    assert (
+        runner.exit_code(run_of({**run, "claims": [{"holds": None}]}), fail_on=frozenset({"claims"})) == ExitCode.CLEAN
+    )

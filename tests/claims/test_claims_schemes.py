@@ -17,6 +17,8 @@ from powercut.runs.run_request import Request
 from powercut.scenarios import catalog, plan, targets
 from powercut.scenarios.scenario import Scenario
 from powercut.scenarios.tables import ClaimTable
+from powercut_reports.records.finding import Coverage
+from powercut_reports.records.run import RunRecord
 from tests.real_engine import Subject, explore, record
 
 FILES = sorted((paths.home() / "targets").glob(f"*/{sheet.FILE_NAME}"))
@@ -31,7 +33,7 @@ def _bug(toggle: str, scheme: str) -> Scenario:
     return next(item for item in found if item.fits(scheme))
 
 
-def _run(scenario: Scenario, scheme: str, variant: str, out: Path, *, with_bug: bool = True) -> dict[str, Any]:
+def _run(scenario: Scenario, scheme: str, variant: str, out: Path, *, with_bug: bool = True) -> RunRecord:
     selection = targets.Selection(target=targets.find(scheme), variant=variant)
     request = requests.one(selection, scenario, options=ExploreOptions(), with_bug=with_bug)
     with runner.open_context(paths.engine(), out) as context:
@@ -147,7 +149,7 @@ def _measured(scheme: str, variant: str, scenario: Scenario, waiting: dict[str, 
         trace = out / f"{scenario.name}.pct"
         runner.record(content, trace, context=context, loads=sheet.needs_lines_read(claims))
         rows = check(
-            read, claims, {"trace": str(trace), "maxima": {}, "coverage": {"kind": "complete"}},
+            read, claims, RunRecord(trace=str(trace), coverage=Coverage(kind="complete")),
             engine_path=paths.engine(), symbolizer=context.symbolizer, loads=loads_file(trace),
         )  # fmt: skip
     return {

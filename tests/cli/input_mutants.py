@@ -34,7 +34,6 @@ from powercut.runs import reproduce
 from powercut.scenarios import plan, scenario, targets
 from powercut.scenarios.toml_text import toml_value
 from powercut_reports import text
-from reports.tests.typed import finding_of
 
 DATA = Path(__file__).resolve().parents[2] / "reports" / "tests" / "data"
 SCENARIOS = Path(__file__).resolve().parents[2] / "scenarios"
@@ -190,7 +189,7 @@ def _read_run(path: Path, number: int) -> None:
 def _read_finding(path: Path, number: int) -> None:
     content = reproduce.load(path, trusted=True)
     with run_records.as_written(path, "this finding", next_step="."):
-        text.render_finding(finding_of(content), color=False)
+        text.render_finding(content, color=False)
 
 
 def _read_events(path: Path, number: int) -> None:
@@ -232,7 +231,7 @@ def kinds() -> list[Kind]:
     ]
     known = json.loads((paths.home() / "docs/examples/ci/powercut-baseline.json").read_text())
     return [
-        Kind("run record", [blank_run(run) for run in runs], ".json", _read_run),
+        Kind("run record", [blank_run(run).as_json() for run in runs], ".json", _read_run),
         Kind("finding", found, ".json", _read_finding),
         Kind("baseline", [known], ".json", lambda path, _: baseline.load(path)),
         Kind("suppressions", [rules], ".toml", lambda path, _: suppressions.load(path)),

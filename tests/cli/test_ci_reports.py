@@ -59,7 +59,7 @@ def test_gate_goes_by_the_exit_codes() -> None:
         run = {"verdict": verdict, "coverage": {"kind": kind, "nested_complete": depth}, "error": error, "nested": 1}
         run |= {"findings": findings, "performance_bugs": performance_bugs}
         results = ci.results(runs_of([run]), fail_on=fail_on)
-        assert ci.outcome(results.runs[0], results) == names[exit_code(run, fail_on=fail_on)], run
+        assert ci.outcome(results.runs[0], results) == names[exit_code(results.whole[0], fail_on=fail_on)], run
 
 
 def test_a_finding_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -86,7 +86,7 @@ def test_what_is_no_input_is_refused_by_every_reader(
 def test_a_wrong_type_in_a_run_record(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, field: str, value: object
 ) -> None:
-    record = blank_run({"target": "level", field: value})
+    record = {**blank_run({"target": "level"}).as_json(), field: value}
     findings.write_json(tmp_path / "runs" / "x.json", record)
     code = main(["report", str(tmp_path), "--format", "text,html,sarif,junit,github,markdown"])
     said = capsys.readouterr().err

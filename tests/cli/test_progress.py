@@ -4,6 +4,7 @@ from typing import Any
 
 from powercut.cli.progress import EVERY, PATIENCE, Lines
 from powercut.engine import events
+from reports.tests.typed import finding_of, run_of
 
 
 class Clock:
@@ -74,8 +75,8 @@ def test_a_finding_that_waits_is_told_once() -> None:
     clock = Clock()
     lines, said = lines_of(clock)
     lines.started(0, "level:published insert")
-    lines.found(0, finding("7f3a"))
-    lines.found(0, finding("7f3a"))
+    lines.found(0, finding_of(finding("7f3a")))
+    lines.found(0, finding_of(finding("7f3a")))
     lines.tick()
     assert not said
     clock.now += PATIENCE
@@ -89,9 +90,9 @@ def test_a_finding_that_waits_is_told_once() -> None:
 def test_a_finding_whose_run_was_reported_is_not_told_again() -> None:
     clock = Clock()
     lines, said = lines_of(clock)
-    lines.found(0, finding("7f3a"))
-    lines.found(1, finding("11aa", scenario="erase"))
-    lines.reported({"target": "level", "variant": "published", "scenario": "insert"})
+    lines.found(0, finding_of(finding("7f3a")))
+    lines.found(1, finding_of(finding("11aa", scenario="erase")))
+    lines.reported(run_of({"target": "level", "variant": "published", "scenario": "insert"}))
     clock.now += PATIENCE
     lines.tick()
     assert [line.split("  ")[1] for line in said] == ["(level:published erase)"]

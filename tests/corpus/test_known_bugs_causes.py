@@ -74,9 +74,9 @@ def test_the_cause_of_a_bug_is_the_expected_one(bug: str, tmp_path: Path) -> Non
     (case,) = cases([bug])
     known = case.scenario.bug
     with runner.open_context(paths.engine(), tmp_path) as context:
-        record = known_bugs.telling(known, runner.run_one(case.request, context)["findings"])
+        record = known_bugs.telling(known, runner.run_one(case.request, context).findings)
         assert record is not None
-        cause = find_cause(record, Path(record["trace"]), context=context, folder=tmp_path / "fixed")
+        cause = find_cause(record, Path(record.trace), context=context, folder=tmp_path / "fixed")
     assert known_bugs.shows_cause(known, cause), (cause["kind"], cause["first"], cause["second"])
     assert cause["kind"] != "order" or cause["recheck"]["held"]
 

@@ -8,6 +8,8 @@ import pytest
 from powercut.cause import shared_cause
 from powercut.cause.images import VISIBLE, Answer, Image, Judge
 from powercut.findings import bugs
+from powercut_reports.records.finding import FindingRecord
+from reports.tests.typed import finding_of
 
 
 def identity(text: str) -> dict[str, Any]:
@@ -19,12 +21,12 @@ def store(text: str, fate: str = "lost", *, event: int = 1, **fields: Any) -> di
     return {"fate": fate, "event": event, **place, **fields}
 
 
-def finding(*stores: dict[str, Any], **fields: Any) -> dict[str, Any]:
+def finding(*stores: dict[str, Any], **fields: Any) -> FindingRecord:
     made = {"invariant": "lost-item", "target": "t", "variant": "v", "operation": {"kind": "insert"}}
-    return {**made, "fingerprint": "f", "stores": list(stores), **fields}
+    return finding_of({**made, "fingerprint": "f", "stores": stores, **fields})
 
 
-def settled(*records: dict[str, Any]) -> list[dict[str, Any]]:
+def settled(*records: FindingRecord) -> list[FindingRecord]:
     bugs.settle(records)
     return list(records)
 
@@ -54,10 +56,10 @@ def test_a_store_that_most_findings_share_ranks_last() -> None:
         (finding(store("slot=v"), needs_power_cut=False), False),
     ],
 )
-def test_findings_that_blame_one_store_are_provisionally_one_bug(other: dict[str, Any], *, same: bool) -> None:
+def test_findings_that_blame_one_store_are_provisionally_one_bug(other: FindingRecord, *, same: bool) -> None:
     first, second = settled(finding(store("slot=v"), needs_power_cut=True), other)
     assert (first["bug"]["store"] == second["bug"]["store"]) is same
-    assert first["bug"]["cause"] is None
+    assert not first.bug.cause
 
 
 def cause(first: str, second: str | None = "token=1", kind: str = "order") -> dict[str, Any]:
@@ -67,12 +69,12 @@ def cause(first: str, second: str | None = "token=1", kind: str = "order") -> di
 
 def test_the_cause_is_named_by_its_kind_and_its_places() -> None:
     causes = [cause("value=v"), cause("value=w"), cause("value=v", "x"), cause("value=v", kind="atomicity"), None]
-    keys = [bugs.bug_keys(finding(cause=item))["cause"] for item in causes]
-    assert keys[-1] is None
+    keys = [bugs.bug_keys(finding(cause=item)).cause for item in causes]
+    assert not keys[-1]
     assert len(set(keys)) == len(keys)
     again = bugs.bug_keys(finding(store("other"), invariant="unusable", cause=cause("value=v")))
     assert again["cause"] == keys[0]
-    assert bugs.bug_keys(finding(cause=cause("value=v", kind="unexplained")))["cause"] is None
+    assert not bugs.bug_keys(finding(cause=cause("value=v", kind="unexplained"))).cause
 
 
 SYMPTOM = ("lost-item", "lookup(1)", "")
@@ -111,5 +113,5 @@ def test_a_cause_is_shared_after_a_check(
     if answer is not None:
         assert (answer["shared_with"], answer["recheck"]) == ("rep", None)
         assert asked[1].level.lines[64] == VISIBLE
-    other["cause"]["kind"] = "recovery"  # no single store to bring back
+    other.cause.kind = "recovery"  # no single store to bring back
     assert shared_cause.shared(found, other, engine_path=Path("engine")) is None

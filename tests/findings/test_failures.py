@@ -15,6 +15,7 @@ from powercut.cli.main import main
 from powercut.findings import failures
 from powercut.findings.failures import Failure, Failures
 from powercut.runs import replays
+from reports.tests.typed import finding_of, run_of
 from tests.conftest import House
 
 SHRINK = "level-published-shrink-adr"
@@ -151,7 +152,7 @@ def test_identity_survives_moved_lines() -> None:
 
 
 def test_a_finding_that_the_engine_cannot_replay_has_no_entry() -> None:
-    assert failures.entry({"fingerprint": "0123456789ab"}, {}) is None
+    assert failures.entry(finding_of({"fingerprint": "0123456789ab"}), {}) is None
 
 
 # What a run makes of it, with canned answers of the engine.
@@ -305,5 +306,5 @@ def test_a_finding_whose_lines_moved_goes_on_under_its_new_name(
 
 def test_sentence_counts_the_states() -> None:
     rows = [{"state": replays.STILL_THERE}, {"state": replays.GONE}, {"state": replays.STILL_THERE}]
-    assert replays.sentence({"replayed": rows}) == "replayed 3 earlier findings: 2 still there, 1 gone"
-    assert replays.sentence({"replayed": None}) == replays.sentence({}) == ""
+    assert replays.sentence(run_of({"replayed": rows})) == "replayed 3 earlier findings: 2 still there, 1 gone"
+    assert replays.sentence(run_of({"replayed": None})) == replays.sentence(run_of({})) == ""

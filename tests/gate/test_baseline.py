@@ -12,6 +12,9 @@ from powercut.base.exit_codes import ExitCode
 from powercut.cli.main import main
 from powercut.gate import baseline
 from powercut.scenarios import catalog
+from powercut_reports.records.finding import Suppression
+from powercut_reports.records.run import RunRecord
+from reports.tests.typed import run_of
 from tests.real_engine import require_engine
 
 FILE = "base.json"
@@ -73,28 +76,21 @@ def entry(run: str = "lost_one", **fields: Any) -> baseline.Entry:
     return baseline.Entry(**{**given, "model": "adr", "invariant": "lost-item", "atoms": "any", "seed": 1, **fields})
 
 
-def record(run: str = "lost_one", *names: str, **fields: Any) -> dict[str, Any]:
+def record(run: str = "lost_one", *names: str, **fields: Any) -> RunRecord:
     made = {"target": "level", "variant": "published", "scenario": run, "model": "adr", "atoms": "any", "seed": 1}
     coverage = {"kind": "complete", "nested_complete": 1}
     stores = [{"decisive": True, "fate": "lost", "function": "f", "site": "a.cc:1"}]
     findings = [{"fingerprint": name, "invariant": "lost-item", "stores": stores} for name in names]
     verdict = "inconsistent" if names else "consistent"
-    return {
-        **made,
-        "nested": 1,
-        "verdict": verdict,
-        "error": None,
-        "coverage": coverage,
-        "findings": findings,
-        **fields,
-    }
+    judged = {"nested": 1, "verdict": verdict, "error": None, "coverage": coverage, "findings": findings}
+    return run_of({**made, **judged, **fields})
 
 
 def test_only_with_a_site_is_a_bug_known_in_other_scenarios() -> None:
     run = record("other", "0123456789ab")
     baseline.Baseline(path=Path(FILE), entries=(entry(sites=("lost f a.cc:1",)),)).mark(run)
     assert run["findings"][0]["baseline"] == "known"
-    run["findings"][0]["stores"][0]["site"] = None
+    run.findings[0].stores[0].site = ""
     nowhere = entry(sites=("lost f ?",))
     baseline.Baseline(path=Path(FILE), entries=(nowhere,)).mark(run)
     assert run["findings"][0]["baseline"] == "new"
@@ -117,7 +113,7 @@ def test_only_with_a_site_is_a_bug_known_in_other_scenarios() -> None:
         ([record(), record(coverage={"kind": "sampled"})], False),
     ],
 )
-def test_fixed_is_said_only_of_what_was_looked_at(runs: list[dict[str, Any]], *, fixed: bool) -> None:
+def test_fixed_is_said_only_of_what_was_looked_at(runs: list[RunRecord], *, fixed: bool) -> None:
     known = baseline.Baseline(path=Path(FILE), entries=(entry(sites=("lost f a.cc:1",), depth=1),))
     assert bool(known.fixed(runs)) is fixed
 
@@ -136,7 +132,7 @@ def test_update_replaces_what_was_looked_at_and_keeps_the_rest() -> None:
 
 def test_suppressed_findings_stay_out_of_the_baseline() -> None:
     run = record("here", "ffffffffffff")
-    run["findings"][0]["suppressed"] = {"reason": "r", "expires": "2027-01-31", "expired": False, "rule": "s:1"}
+    run.findings[0].suppressed = Suppression(reason="r", expires="2027-01-31", expired=False, rule="s:1")
     assert baseline.Baseline(path=Path(FILE)).updated([run]).entries == ()
 
 
@@ -182,14 +178,14 @@ def test_version_1_is_written_anew_and_never_read_as_it_is(house: Any, capsys: p
 
 def test_update_says_what_is_named_without_its_source(house: Any, capsys: pytest.CaptureFixture[str]) -> None:
     run = record("here", "ffffffffffff")
-    run["findings"][0]["stores"][0]["identity"] = {"by": "code"}
+    run.findings[0].stores[0].identity = {"by": "code"}
     (written,) = baseline.entries_of(run)
     assert written.named_by == "code"
     house.scenario("lost_one")
     main(["run", "level:published"])
     path = house.root / ".powercut" / "runs" / "level-published-lost_one-adr.json"
     made = json.loads(path.read_text())
-    made["findings"][0]["stores"] = run["findings"][0]["stores"]
+    made["findings"][0]["stores"] = run.as_json()["findings"][0]["stores"]
     path.write_text(json.dumps(made))
     capsys.readouterr()
     assert main(["baseline", "update", FILE]) == ExitCode.CLEAN

@@ -11,6 +11,7 @@ from powercut.base.errors import UsageError
 from powercut.base.exit_codes import ExitCode
 from powercut.cli.main import main
 from powercut.gate import suppressions
+from reports.tests.typed import run_of
 
 DEFAULT = "powercut-suppressions.toml"
 FINDING = {
@@ -53,7 +54,7 @@ def test_everything_that_a_rule_names_must_hold(rows: list[str], *, matches: boo
     path = tmp_path / "s.toml"
     path.write_text(table(*rows))
     rules = suppressions.load(path)
-    assert bool(rules.unused([RUN])) is not matches
+    assert bool(rules.unused([run_of(RUN)])) is not matches
 
 
 def test_suppressed_findings_do_not_fail(house: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -93,7 +94,7 @@ def test_expired_ones_count_again(house: Any, capsys: pytest.CaptureFixture[str]
 def test_a_rule_that_holds_counts_before_an_expired_one(tmp_path: Path) -> None:
     path = tmp_path / "s.toml"
     path.write_text(table('target = "level"', expires="2020-01-01") + table('target = "lev*"'))
-    run = {**RUN, "findings": [dict(FINDING)]}
+    run = run_of({**RUN, "findings": [FINDING]})
     suppressions.load(path).mark(run)
     assert run["findings"][0]["suppressed"]["expired"] is False
 

@@ -15,8 +15,8 @@ from powercut.minimise.examine import Seen
 from powercut.minimise.ledger import Ledger, Limits, Progress
 from powercut.minimise.search import Search
 from powercut.runs import runner
-
-Json = dict[str, Any]
+from powercut_reports.records.finding import FindingRecord
+from reports.tests.typed import finding_of
 
 
 def operation(word: str) -> Operation:
@@ -46,9 +46,9 @@ def words(candidate: Case) -> list[str]:
     return [f"{item.kind} {item.text or item.key}" for item in candidate.operations]
 
 
-def finding(*, index: int = 10_000, **fields: Any) -> Json:
+def finding(*, index: int = 10_000, **fields: Any) -> FindingRecord:
     """As much of a finding record as the search looks at."""
-    return {
+    given = {
         "invariant": "lost-item",
         "underlying": None,
         "operation": {"index": index, "kind": "insert"},
@@ -56,8 +56,8 @@ def finding(*, index: int = 10_000, **fields: Any) -> Json:
         "crash_point": {"index": 1, "event": 2, "when": "before sfence", "depth": 0, "nested_event": None},
         "fault": None,
         "stores": [],
-        **fields,
     }
+    return finding_of({**given, **fields})
 
 
 class FakeEngine:
@@ -109,9 +109,9 @@ def corpus_case(bug: str) -> known_bugs.Case:
     return next(item for item in chosen if item.role == "bug" and item.scenario.bug_id == bug)
 
 
-def findings_of(bug: str, out: Path) -> list[Json]:
+def findings_of(bug: str, out: Path) -> list[FindingRecord]:
     """The findings of a known bug's run, complete, the earliest first."""
     with runner.open_context(paths.engine(), out) as context:
         runner.run_one(corpus_case(bug).request, context)
-    records = [json.loads(path.read_text()) for path in sorted((out / "findings").glob("*.json"))]
-    return sorted(records, key=lambda record: (record["crash_point"]["depth"], record["crash_point"]["index"]))
+    records = [finding_of(json.loads(path.read_text())) for path in sorted((out / "findings").glob("*.json"))]
+    return sorted(records, key=lambda record: (record.crash_point.depth, record.crash_point.index))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,9 @@ from powercut.minimise import Limits, Minimal, choose, examine, minimise, shrink
 from powercut.minimise.same_bug import same_bug
 from powercut.runs import runner
 from powercut.scenarios import scenario
-from tests.minimise.minimising import Json, case, findings_of, phase
+from powercut_reports.records.finding import FindingRecord
+from reports.tests.typed import finding_of
+from tests.minimise.minimising import case, findings_of, phase
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("real_engine")]
 
@@ -26,7 +29,7 @@ BUGS = ["bch/rehash-clear-first", "cceh/leaked-segment", "level/undo-log-cleared
 FEW = 5
 
 
-def minimised(finding: Json, folder: Path, *, limits: Limits | None = None) -> Minimal | None:
+def minimised(finding: FindingRecord, folder: Path, *, limits: Limits | None = None) -> Minimal | None:
     with runner.open_context(paths.engine(), folder) as context:
         return minimise(finding, context=context, folder=folder / "minimal", limits=limits)
 
@@ -49,10 +52,10 @@ def finding_file(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Pa
 def test_a_known_bug_comes_to_a_few_operations_that_a_run_finds_again(
     bug: str, finding_file: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    original = json.loads(finding_file(bug).read_text())
+    original = finding_of(json.loads(finding_file(bug).read_text()))
     minimal = minimised(original, tmp_path)
     assert minimal is not None
-    value = minimal.as_json()
+    value = minimal.record().as_json()
     assert value["complete"], value["note"]
     assert len(value["operations"]) <= FEW
     assert len(value["operations"]) <= value["operations_before"]
@@ -75,17 +78,17 @@ def test_a_known_bug_comes_to_a_few_operations_that_a_run_finds_again(
     ]
     assert main([*words, "--format", "json", "--json", "--jobs", "1"]) == ExitCode.FINDINGS
     assert json.loads(capsys.readouterr().out)["runs"][0]["coverage"]["kind"] == "complete"
-    records = [json.loads(path.read_text()) for path in (tmp_path / "o" / "findings").glob("*.json")]
+    records = [finding_of(json.loads(path.read_text())) for path in (tmp_path / "o" / "findings").glob("*.json")]
     assert any(same_bug(found, original) for found in records)
 
 
 def test_the_same_finding_gives_the_same_bytes(finding_file: Callable[[str], Path], tmp_path: Path) -> None:
-    original = json.loads(finding_file(BUGS[0]).read_text())
+    original = finding_of(json.loads(finding_file(BUGS[0]).read_text()))
     results = []
     for name in ("first", "second"):
         minimal = minimised(original, tmp_path / name)
         assert minimal is not None
-        value = {**minimal.as_json(), "seconds": 0}
+        value = {**minimal.record().as_json(), "seconds": 0}
         results.append(json.dumps(value).replace(str(tmp_path / name), ""))
     assert results[0] == results[1]
 
@@ -101,7 +104,7 @@ def test_a_rule_of_sameness_that_is_too_weak_is_noticed(tmp_path: Path, monkeypa
         assert kept is not None
         assert same_bug(kept.finding, finding)
 
-    def by_invariant(found: Json, original: Json) -> bool:
+    def by_invariant(found: FindingRecord, original: FindingRecord) -> bool:
         return bool(found["invariant"] == original["invariant"])
 
     monkeypatch.setattr(examine, "same_bug", by_invariant)
@@ -111,10 +114,10 @@ def test_a_rule_of_sameness_that_is_too_weak_is_noticed(tmp_path: Path, monkeypa
 
 
 def test_a_limit_leaves_a_case_that_still_shows_the_bug(finding_file: Callable[[str], Path], tmp_path: Path) -> None:
-    original = json.loads(finding_file("level/undo-log-cleared-early").read_text())
+    original = finding_of(json.loads(finding_file("level/undo-log-cleared-early").read_text()))
     minimal = minimised(original, tmp_path, limits=Limits(considered=4))
     assert minimal is not None
-    value = minimal.as_json()
+    value = minimal.record().as_json()
     assert not value["complete"]
     assert value["considered"] == 4
     assert value["note"] == "the search ended after 4 candidates, its limit"
@@ -124,7 +127,7 @@ def test_a_limit_leaves_a_case_that_still_shows_the_bug(finding_file: Callable[[
 def test_a_plan_that_does_not_show_the_bug_any_more_has_no_minimal_case(
     finding_file: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    fixed = json.loads(finding_file(BUGS[0]).read_text())
+    fixed = finding_of(json.loads(finding_file(BUGS[0]).read_text()))
     del fixed["plan"]["target"]["options"]["bug"]
     assert minimised(fixed, tmp_path) is None
     file = tmp_path / "fixed.json"
@@ -194,7 +197,11 @@ def test_what_cannot_be_is_said_in_one_paragraph(
     ],
 )
 def test_a_finding_without_a_plan_is_refused(
-    changes: Json, said: str, finding_file: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    changes: dict[str, Any],
+    said: str,
+    finding_file: Callable[[str], Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     file = tmp_path / "finding.json"
     file.write_text(json.dumps({**json.loads(finding_file(BUGS[0]).read_text()), **changes}))
@@ -205,7 +212,7 @@ def test_a_finding_without_a_plan_is_refused(
 def test_a_workload_that_is_too_long_is_refused(
     finding_file: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    original = json.loads(finding_file(BUGS[0]).read_text())
+    original = finding_of(json.loads(finding_file(BUGS[0]).read_text()))
     monkeypatch.setattr(shrink, "MOST_OPERATIONS", 3)
     with pytest.raises(UsageError, match=r"a workload of \d+ operations is too long.*at most 3"):
         minimised(original, tmp_path)
@@ -215,7 +222,7 @@ def test_an_engine_that_does_not_start_is_no_answer(
     finding_file: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A candidate is not called clean because the engine is being built anew."""
-    original = json.loads(finding_file(BUGS[0]).read_text())
+    original = finding_of(json.loads(finding_file(BUGS[0]).read_text()))
     with runner.open_context(tmp_path / "no-engine", tmp_path) as context:
         examiner = examine.Examiner(original, context=context, folder=tmp_path, executions=None)
         with pytest.raises(UsageError, match="the engine does not start"):

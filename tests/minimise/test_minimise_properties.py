@@ -20,6 +20,8 @@ from powercut.minimise.same_bug import same_bug
 from powercut.minimise.scenario_text import renamed, scenario_text
 from powercut.minimise.shrink import shrink
 from powercut.scenarios import scenario
+from powercut_reports.records.finding import FindingRecord
+from reports.tests.typed import finding_of
 from tests.minimise.minimising import FakeEngine, case, finding, holds, phase, search, words
 
 OPERATIONS = st.sampled_from(
@@ -117,7 +119,12 @@ def store(fate: str, site: str, *, decisive: bool = True) -> dict[str, Any]:
     return {"fate": fate, "site": site, "function": "f", "decisive": decisive, "event": 1}
 
 
-ORIGINAL = finding(stores=[store("lost", "a.cc:1"), store("lost", "a.cc:2"), store("persisted", "a.cc:3")])
+def with_(record: FindingRecord, **fields: Any) -> FindingRecord:
+    return finding_of({**record.as_json(), **fields})
+
+
+STORES = [store("lost", "a.cc:1"), store("lost", "a.cc:2"), store("persisted", "a.cc:3")]
+ORIGINAL = finding(stores=STORES)
 CRASHED = finding(invariant="recovery-failed", fault={"signal": "SIGSEGV", "site": "open.cc:7"})
 SETTLED = finding(stores=[store("persisted", "a.cc:3")])
 
@@ -130,39 +137,39 @@ SETTLED = finding(stores=[store("persisted", "a.cc:3")])
         (finding(stores=[store("torn", "a.cc:2"), store("persisted", "a.cc:3")]), ORIGINAL, True),
         (finding(stores=[store("lost", "a.cc:2")]), ORIGINAL, True),
         # More stores persisted that do not matter.
-        (finding(stores=[*ORIGINAL["stores"], store("persisted", "b.cc:9")]), ORIGINAL, True),
+        (finding(stores=[*STORES, store("persisted", "b.cc:9")]), ORIGINAL, True),
         # Another store is missing, or none, or nothing that persisted is the same.
-        (finding(stores=[*ORIGINAL["stores"], store("lost", "b.cc:1")]), ORIGINAL, False),
+        (finding(stores=[*STORES, store("lost", "b.cc:1")]), ORIGINAL, False),
         (finding(stores=[store("lost", "b.cc:1"), store("persisted", "a.cc:3")]), ORIGINAL, False),
         (finding(stores=[store("persisted", "a.cc:3")]), ORIGINAL, False),
         (finding(stores=[store("lost", "a.cc:1"), store("persisted", "b.cc:3")]), ORIGINAL, False),
         # What does not decide does not count.
-        (finding(stores=[*ORIGINAL["stores"], store("lost", "b.cc:1", decisive=False)]), ORIGINAL, True),
-        ({**ORIGINAL, "invariant": "torn-value"}, ORIGINAL, False),
-        ({**ORIGINAL, "underlying": "lost-item"}, ORIGINAL, False),
+        (finding(stores=[*STORES, store("lost", "b.cc:1", decisive=False)]), ORIGINAL, True),
+        (with_(ORIGINAL, invariant="torn-value"), ORIGINAL, False),
+        (with_(ORIGINAL, underlying="lost-item"), ORIGINAL, False),
         # What goes wrong without a power cut is another bug, and the other way round.
-        ({**ORIGINAL, "needs_power_cut": False}, ORIGINAL, False),
-        ({**ORIGINAL, "needs_power_cut": False}, {**ORIGINAL, "needs_power_cut": False}, True),
-        (ORIGINAL, {**ORIGINAL, "needs_power_cut": False}, False),
-        ({**ORIGINAL, "needs_power_cut": True}, ORIGINAL, True),
+        (with_(ORIGINAL, needs_power_cut=False), ORIGINAL, False),
+        (with_(ORIGINAL, needs_power_cut=False), with_(ORIGINAL, needs_power_cut=False), True),
+        (ORIGINAL, with_(ORIGINAL, needs_power_cut=False), False),
+        (with_(ORIGINAL, needs_power_cut=True), ORIGINAL, True),
         # A crash of recovery is its place; the stores may be others.
-        ({**CRASHED, "stores": [store("lost", "c.cc:1")]}, CRASHED, True),
-        ({**CRASHED, "fault": {"signal": "SIGBUS", "site": "open.cc:7"}}, CRASHED, False),
-        ({**CRASHED, "fault": None}, CRASHED, False),
+        (with_(CRASHED, stores=[store("lost", "c.cc:1")]), CRASHED, True),
+        (with_(CRASHED, fault={"signal": "SIGBUS", "site": "open.cc:7"}), CRASHED, False),
+        (with_(CRASHED, fault=None), CRASHED, False),
         # Nothing is missing: the code is wrong by itself.
         (SETTLED, SETTLED, True),
         (finding(), SETTLED, True),
-        ({**finding(), "operation": {"kind": "erase"}}, SETTLED, False),
-        ({**finding(), "query": {"kind": "probe"}}, finding(), False),
+        (finding(operation={"kind": "erase"}), SETTLED, False),
+        (finding(query={"kind": "probe"}), finding(), False),
         (finding(stores=[store("lost", "a.cc:1")]), SETTLED, False),
     ],
 )
-def test_what_is_the_same_bug(found: dict[str, Any], original: dict[str, Any], same: bool) -> None:
+def test_what_is_the_same_bug(found: FindingRecord, original: FindingRecord, same: bool) -> None:
     assert same_bug(found, original) is same
 
 
 def test_the_earliest_crash_with_the_least_lost_is_shown() -> None:
-    def record(key: str, index: int, *, depth: int = 0, missing: int = 1) -> dict[str, Any]:
+    def record(key: str, index: int, *, depth: int = 0, missing: int = 1) -> FindingRecord:
         stores = [store("lost", "a.cc:1")] * missing
         point = {"index": index, "depth": depth}
         return finding(stores=stores, crash_point=point, key=key, fingerprint=key)
@@ -173,19 +180,19 @@ def test_the_earliest_crash_with_the_least_lost_is_shown() -> None:
     assert chosen is not None
     assert chosen["key"] == "c"
     assert lost(chosen) == 2
-    assert clearest([{**records[0], "invariant": "leak"}], ORIGINAL) is None
+    assert clearest([with_(records[0], invariant="leak")], ORIGINAL) is None
 
 
-RECORD = {
-    **ORIGINAL,
-    "fingerprint": "0123456789ab",
-    "target": "level",
-    "variant": "hardened",
-    "scenario": 'update "quoted"',
-    "message": "An acknowledged update of key 17 is gone, " + "and this is a long sentence " * 5,
-    "engine": {"model": "eadr", "atoms": "any", "strategy": "read-driven", "nested": 1, "seed": 1},
-    "plan": {"target": {"library": "/elsewhere/libmine.so"}},
-}
+RECORD = finding(
+    stores=STORES,
+    fingerprint="0123456789ab",
+    target="level",
+    variant="hardened",
+    scenario='update "quoted"',
+    message="An acknowledged update of key 17 is gone, " + "and this is a long sentence " * 5,
+    engine={"model": "eadr", "atoms": "any", "strategy": "read-driven", "nested": 1, "seed": 1},
+    plan={"target": {"library": "/elsewhere/libmine.so"}},
+)
 
 
 @given(WORKLOADS.filter(lambda item: item.is_explored))

@@ -23,6 +23,7 @@ from powercut.runs import requests
 from powercut.runs.run_request import Request
 from powercut.runs.runner import open_context
 from powercut.scenarios import catalog, targets
+from reports.tests.typed import finding_of
 from tests.real_engine import require_engine
 
 SITE = Site("level/slots.cc", 12, "flush", "clwb", "StoreToken")
@@ -116,7 +117,7 @@ def dropped(
         baseline=baseline,
         occurrences=occurrences,
         explored=after,
-        finding=finding,
+        finding=finding_of(finding) if finding else None,
         trace=Path("b.pct"),
         unchanged=complete and states == 10,
     )

@@ -11,6 +11,7 @@ from powercut.base import paths
 from powercut.cause import explain
 from powercut.engine import engine
 from powercut.runs import runner
+from reports.tests.typed import finding_of
 from tests.program.program_mode import SOURCE, Kv
 
 BUILDS = ("./kv", "./kv-plain")
@@ -110,9 +111,9 @@ def test_a_search_that_takes_too_long_says_so(kv: Kv) -> None:
     (finding,) = kv.judge("./kv", "--explain", "0").run["findings"]
     record = json.loads(Path(finding["file"]).read_text())
     with runner.open_context(paths.engine(), kv.folder / "out") as context:
-        answer = explain.explained(record, context=context, limits=minimise.Limits(seconds=0.001))
-    assert answer["cause"]["kind"] == "unexplained"
-    assert "judging took longer than it may" in answer["cause"]["explanation"]
+        answer = explain.explained(finding_of(record), context=context, limits=minimise.Limits(seconds=0.001))
+    assert answer.cause["kind"] == "unexplained"
+    assert "judging took longer than it may" in answer.cause["explanation"]
 
 
 def test_a_search_that_is_interrupted_ends_at_once(kv: Kv) -> None:
@@ -122,4 +123,4 @@ def test_a_search_that_is_interrupted_ends_at_once(kv: Kv) -> None:
     with runner.open_context(paths.engine(), kv.folder / "out") as context:
         context.interrupt.request()
         with pytest.raises(engine.Interrupted):
-            explain.explained(record, context=context)
+            explain.explained(finding_of(record), context=context)

@@ -13,6 +13,8 @@ from powercut.runs import batch, rounds, runner
 from powercut.runs.outcome import unstarted
 from powercut.runs.run_request import Request
 from powercut.runs.time_shares import TimeShares
+from powercut_reports.records.run import RunRecord
+from reports.tests.typed import run_of
 from tests.real_engine import require_engine
 
 
@@ -117,11 +119,10 @@ class Engine:
         self.said = {name: list(runs) for name, runs in said.items()}
         self.asked: list[tuple[str, str]] = []
 
-    def __call__(self, asked: Request, context: Any, *, order: int = 0) -> dict[str, Any]:
+    def __call__(self, asked: Request, context: Any, *, order: int = 0) -> RunRecord:
         self.asked.append((asked.name, asked.options.strategy))
-        run = unstarted(asked)
-        run.update(interrupted=False, **self.said[asked.name].pop(0))
-        run["findings"] = [context.store.put(dict(item), order=order) for item in run["findings"]]
+        run = run_of({**unstarted(asked).as_json(), "interrupted": False, **self.said[asked.name].pop(0)})
+        run.findings = [context.store.put(finding, order=order) for finding in run.findings]
         return run
 
 

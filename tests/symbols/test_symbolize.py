@@ -11,6 +11,7 @@ from powercut.findings.fingerprint import fingerprint
 from powercut.symbols import source
 from powercut.symbols.function_names import function_name
 from powercut.symbols.symbolize import Frame, Symbolizer, site_frame
+from reports.tests.typed import finding_of
 
 CODE = """\
 #include "powercut/pmem.h"
@@ -198,16 +199,16 @@ def place(text: str, *, ordinal: int = 0) -> dict[str, Any]:
 
 
 def test_fingerprint_ignores_what_a_rebuild_or_a_line_above_changes() -> None:
-    name = fingerprint(record())
+    name = fingerprint(finding_of(record()))
     assert len(name) == 12
     moved = record()["stores"]
     for store in moved:
         store["offset"] += 4096
         store["site"] = "a.cc:100"
-    assert fingerprint(record(stores=list(reversed(moved)))) == name
-    assert fingerprint(record(operation={"kind": "insert", "key": "5", "index": 9})) == name
-    assert fingerprint(record(fault={"signal": "SIGSEGV", "site": "a.cc:1"})) == fingerprint(
-        record(fault={"signal": "SIGSEGV", "site": "a.cc:9"})
+    assert fingerprint(finding_of(record(stores=list(reversed(moved))))) == name
+    assert fingerprint(finding_of(record(operation={"kind": "insert", "key": "5", "index": 9}))) == name
+    assert fingerprint(finding_of(record(fault={"signal": "SIGSEGV", "site": "a.cc:1"}))) == fingerprint(
+        finding_of(record(fault={"signal": "SIGSEGV", "site": "a.cc:9"}))
     )
 
 
@@ -226,7 +227,7 @@ def test_fingerprint_tells_findings_apart() -> None:
         record(fault={"signal": "SIGSEGV", "site": "a.cc:9"}),
         record(fault={"signal": "SIGSEGV", "identity": place("x()")}),
     ]
-    assert len({fingerprint(item) for item in [record(), *others]}) == len(others) + 1
+    assert len({fingerprint(finding_of(item)) for item in [record(), *others]}) == len(others) + 1
 
 
 @pytest.mark.parametrize(

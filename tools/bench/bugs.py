@@ -27,6 +27,7 @@ from powercut.runs.run_request import Request
 from powercut.scenarios import catalog, plan, targets
 from powercut.scenarios.scenario import Scenario
 from powercut.scenarios.schema import KnownBug, ScenarioFile
+from powercut_reports.records.run import RunRecord
 from tools.bench.page import table
 
 OPERATIONS = 100_000
@@ -101,8 +102,8 @@ def _churn(operations: int) -> dict[str, Any]:
     return {"op": "mix", "operations": operations, "distribution": "uniform", **shares}
 
 
-def explore(item: LongBug, *, with_bug: bool, jobs: int, budget: str | None) -> dict[str, Any]:
-    """Records and explores one run; returns its record, with the seconds of both under `took`."""
+def explore(item: LongBug, *, with_bug: bool, jobs: int, budget: str | None) -> tuple[RunRecord, float]:
+    """Records and explores one run; returns its record, and the seconds of both."""
     target = targets.find(SCHEME)
     toggle = item.bug.toggle if with_bug else None
     wanted = plan.build(target, variant=item.bug.variant, scenario=item.scenario, seed=_SEED, toggle=toggle)
@@ -113,15 +114,15 @@ def explore(item: LongBug, *, with_bug: bool, jobs: int, budget: str | None) -> 
     ):
         began = time.monotonic()
         run = runner.run_one(Request(name=item.bug.toggle, slug="bug", options=chosen, plan=wanted), context)
-        return {**run, "took": time.monotonic() - began}
+        return run, time.monotonic() - began
 
 
 def row(item: LongBug, *, jobs: int, budget: str | None, twins: dict[str, bool]) -> dict[str, Any]:
     """What is shown of a toggle. `twins` remembers which runs without a bug were clean: many toggles share one."""
-    found = explore(item, with_bug=True, jobs=jobs, budget=budget)
+    found, took = explore(item, with_bug=True, jobs=jobs, budget=budget)
     key = item.scenario.content.model_dump_json(exclude={"name", "summary"})
     if key not in twins:
-        twins[key] = known_bugs.clean(explore(item, with_bug=False, jobs=jobs, budget=budget))
+        twins[key] = known_bugs.clean(explore(item, with_bug=False, jobs=jobs, budget=budget)[0])
     seen = known_bugs.invariants(found)
     return {
         "toggle": item.bug.toggle,
@@ -129,12 +130,12 @@ def row(item: LongBug, *, jobs: int, budget: str | None, twins: dict[str, bool])
         "found": any(name in item.bug.expected for name in seen) and twins[key],
         "invariants": seen,
         "twin_clean": twins[key],
-        "findings": len(found["findings"]),
-        "crash_points": found["crash_points"],
-        "executions": found["executions"],
-        "coverage": found["coverage"]["kind"],
-        "error": found["error"]["what"] if found["error"] else None,
-        "seconds": round(found["took"], 1),
+        "findings": len(found.findings),
+        "crash_points": found.crash_points,
+        "executions": found.executions,
+        "coverage": found.coverage.kind,
+        "error": found.error.what if found.error else None,
+        "seconds": round(took, 1),
     }
 
 

@@ -111,11 +111,10 @@ def measure(plan: dict[str, Any], *, options: ExploreOptions) -> Measured:
         request = Request(name="bench", slug="bench", options=options, trace=trace)
         run = runner.run_one(request, replace(context, interrupt=exploring))
         ended, cpu = time.monotonic(), _children_seconds() - cpu
-    if run["error"]:
-        error = run["error"]
-        raise HarnessError(error["what"], where=error["where"], next_step=error["next"])
+    if run.error:
+        raise HarnessError(run.error.what, where=run.error.where, next_step=run.error.next)
     return Measured(
-        run=run,
+        run=run.as_json(),
         record_seconds=recorded - began,
         seconds=ended - recorded,
         cpu_seconds=cpu,

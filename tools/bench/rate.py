@@ -47,10 +47,9 @@ def measure(*, repeat: int, budget: str | None = "60s") -> dict[str, Any]:
             for _ in range(repeat):
                 request = Request(name=NAME, slug=NAME, options=chosen, trace=trace)
                 run = runner.run_one(request, context)
-                if run["error"]:
-                    error = run["error"]
-                    raise HarnessError(error["what"], where=error["where"], next_step=error["next"])
-                runs.append(run)
+                if run.error:
+                    raise HarnessError(run.error.what, where=run.error.where, next_step=run.error.next)
+                runs.append(run.as_json())
     return figures(max(runs, key=lambda run: run["executions"] / max(run["exploring_seconds"], 1e-9)))
 
 

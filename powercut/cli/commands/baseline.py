@@ -7,7 +7,6 @@ import typer
 
 from powercut.cli.commands import shared
 from powercut.findings import run_records
-from powercut.findings.findings import is_suppressed
 from powercut.gate import baseline
 from powercut.gate.gate import open_gate
 from powercut.symbols.place_identity import SOURCE
@@ -44,7 +43,7 @@ def update(
     after.write()
     old, new = ({(entry.bug, entry.scenario) for entry in entries} for entries in (before.entries, after.entries))
     print(f"{file}: {len(new - old)} added, {len(old - new)} removed, {len(new)} in all")
-    if left_out := sum(is_suppressed(finding) for run in runs for finding in run["findings"]):
+    if left_out := sum(finding.is_suppressed for run in runs for finding in run.findings):
         print(f"  {left_out} suppressed left out")
     if unread := sum(entry.named_by != SOURCE for entry in after.entries):
         print(f"  {unread} named without their source text: an edit of their functions makes them new")

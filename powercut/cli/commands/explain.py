@@ -37,16 +37,17 @@ def explain(
     """
     records = [_one(file, trusted=trust) for file in finding]
     if json:
+        told = [record.as_json() for record in records]
         output.print_json(
-            [{name: record[name] for name in ("fingerprint", "file", "minimal", "cause")} for record in records]
+            [{name: each.get(name) for name in ("fingerprint", "file", "minimal", "cause")} for each in told]
         )
     else:
         for file, record in zip(finding, records, strict=True):
             with run_records.as_written(file, "this finding", next_step="Find it again with 'powercut run'."):
-                print(text.render_finding(FindingRecord.model_validate(record), color=output.colored()))
+                print(text.render_finding(record, color=output.colored()))
 
 
-def _one(file: Path, *, trusted: bool) -> dict[str, object]:
+def _one(file: Path, *, trusted: bool) -> FindingRecord:
     # Where the finding lies: OUT/findings/<fingerprint>.json, with the traces of minimal cases in OUT/minimal.
     with (
         run_records.as_written(file, "this finding", next_step="Find it again with 'powercut run'."),

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from powercut.base import paths
 from powercut.base.errors import PowercutError
@@ -21,6 +20,7 @@ from powercut.runs import batch, run_cache
 from powercut.runs.applicability import sentences, summary
 from powercut.runs.run_request import Context, Request
 from powercut.runs.runner import open_context
+from powercut_reports.records.run import RunRecord
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +93,7 @@ def judge(requests: Sequence[Request], judging: Judging, *, gate: Gate, title: s
     if bird and not bird.found:
         kept = None  # nothing that this engine says is worth keeping
 
-    def mark(run: dict[str, Any]) -> None:
+    def mark(run: RunRecord) -> None:
         gate.mark(run)
         if bird:
             bird.mark(run)
@@ -114,7 +114,7 @@ def judge(requests: Sequence[Request], judging: Judging, *, gate: Gate, title: s
         explainer = _explainer(judging.explain, requests, context, jobs)
         lost: OSError | None = None
 
-        def show(run: dict[str, Any]) -> None:
+        def show(run: RunRecord) -> None:
             nonlocal lost
             explainer.run(run)
             if kept:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -21,6 +21,7 @@ from powercut.findings import findings, run_records
 from powercut.minimise import scenario_text, show
 from powercut.runs import reproduce, runner
 from powercut_reports import text
+from powercut_reports.records.base import changed
 from powercut_reports.records.finding import FindingRecord
 
 SaveScenario = Annotated[
@@ -79,19 +80,19 @@ def minimise_finding(
         minimal = minimal_of(content, limits=parse_limit(limit), folder=folder)
         if minimal is None:
             if json:
-                output.print_json({"fingerprint": content["fingerprint"], "minimal": None})
+                output.print_json({"fingerprint": content.fingerprint, "minimal": None})
             output.say("The finding's plan does not show it any more: 'powercut run' tells whether it is clean now.")
             raise typer.Exit(ExitCode.CLEAN)
         if out is not None:
             minimal = _kept(minimal, out)
-    value = minimal.as_json()
+    value = minimal.record()
     if json:
-        output.print_json({"fingerprint": content["fingerprint"], "minimal": value})
+        output.print_json({"fingerprint": content.fingerprint, "minimal": value.as_json()})
     else:
-        print(show.summary(value, content["fingerprint"]))
-        print(text.render_finding(FindingRecord.model_validate(minimal.finding), color=output.colored()))
+        print(show.summary(value, content.fingerprint))
+        print(text.render_finding(minimal.finding, color=output.colored()))
     if save_scenario is not None:
-        save(value["scenario"], save_scenario)
+        save(value.scenario, save_scenario)
     raise typer.Exit(ExitCode.FINDINGS)
 
 
@@ -102,10 +103,10 @@ def kept_in(out: Path | None) -> Iterator[Path]:
         yield (out / "traces") if out is not None else Path(folder)
 
 
-def minimal_of(content: dict[str, Any], *, limits: minimise.Limits, folder: Path) -> minimise.Minimal | None:
+def minimal_of(content: FindingRecord, *, limits: minimise.Limits, folder: Path) -> minimise.Minimal | None:
     """Minimises a finding record, with a bar on a terminal."""
     minimise.refuse_without_plan(content)
-    name = f"{content['target']}:{content['variant']} {content['invariant']}"
+    name = f"{content.subject} {content.invariant}"
     with (
         tempfile.TemporaryDirectory(prefix="powercut-") as scratch,
         runner.open_context(paths.engine(), Path(scratch)) as context,
@@ -146,17 +147,13 @@ def save(scenario: str, path: Path) -> None:
 
 def _kept(minimal: minimise.Minimal, out: Path) -> minimise.Minimal:
     """Puts finding, trace and scenario into `out`, where `powercut reproduce` finds them."""
-    name = minimal.finding["fingerprint"]
+    name = minimal.finding.fingerprint
     trace = minimal.trace.with_name(f"minimal-{name}.pct")
     minimal.trace.replace(trace)
     file = out / "findings" / f"{name}.json"
-    finding = {
-        **minimal.finding,
-        "trace": str(trace),
-        "file": str(file),
-        "reproduce": f"powercut reproduce {shlex.quote(str(file))}",
-    }
-    findings.write_json(file, finding)
+    reproduce = f"powercut reproduce {shlex.quote(str(file))}"
+    finding = changed(minimal.finding, trace=str(trace), file=str(file), reproduce=reproduce)
+    findings.write_record(file, finding)
     scenario = out / "scenarios" / f"minimal-{name}.toml"
     findings.write_text(scenario, scenario_text.renamed(minimal.scenario, scenario))
     return replace(minimal, trace=trace, finding=finding)

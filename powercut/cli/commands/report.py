@@ -1,7 +1,7 @@
 """`powercut report`: make the reports of earlier runs again."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -12,6 +12,7 @@ from powercut.engine import options
 from powercut.findings import run_records
 from powercut.gate.gate import Gate, open_gate
 from powercut.runs.runner import exit_code
+from powercut_reports.records.run import RunRecord
 
 
 def register(app: typer.Typer) -> None:
@@ -40,7 +41,7 @@ def report(
 
 
 def _render(
-    runs: list[dict[str, Any]],
+    runs: list[RunRecord],
     folder: Path,
     formats: frozenset[str],
     kinds: frozenset[str],
@@ -57,7 +58,7 @@ def _render(
             output.print_run(run)
         output.print_closing(runs)
         output.print_gate(gate, runs)
-    names = list(dict.fromkeys(run["target"] for run in runs))
+    names = list(dict.fromkeys(run.target for run in runs))
     for path in output.write_reports(runs, folder, formats, title=output.report_title(names), gate=gate):
         output.say(f"Report: {path}")
     for path in output.write_gate_reports(runs, folder, formats, fail_on=kinds):

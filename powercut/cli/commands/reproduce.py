@@ -2,7 +2,7 @@
 
 import tempfile
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -70,18 +70,18 @@ def reproduce(
             {
                 "held": result.held,
                 "fresh_trace": result.fresh_trace,
-                "fingerprint": result.finding["fingerprint"],
+                "fingerprint": result.finding.fingerprint,
                 "invariant": result.invariant,
             }
         )
     elif result.held:
         with run_records.as_written(finding, "this finding", next_step="Find it again with 'powercut run'."):
-            print(text.render_finding(FindingRecord.model_validate(result.finding), color=output.colored()))
+            print(text.render_finding(result.finding, color=output.colored()))
     for file in result.files:
         output.say(f"Crash image: {file}")
     if result.fresh_trace:
         output.say("The trace is of another build: the scenario was recorded again with this one.")
-    if result.held and result.invariant != result.finding["invariant"]:
+    if result.held and result.invariant != result.finding.invariant:
         output.say(f"The crash image violates another invariant now: {result.invariant}. {result.message}")
     elif result.held:
         output.say("The finding holds.")
@@ -90,11 +90,10 @@ def reproduce(
     raise typer.Exit(ExitCode.FINDINGS if result.held else ExitCode.CLEAN)
 
 
-def _scenario(finding: dict[str, Any]) -> str:
+def _scenario(finding: FindingRecord) -> str:
     """The minimal case of a finding as a scenario: as its record has it, else looked for."""
-    known = finding.get("minimal")
-    if known:
-        return str(known["scenario"])
+    if finding.minimal:
+        return finding.minimal.scenario
     with minimise.kept_in(None) as folder:
         minimal = minimise.minimal_of(finding, limits=minimise.parse_limit(None), folder=folder)
     if minimal is None:

@@ -50,8 +50,8 @@ def restart(search: Search, start: Case, options: Mapping[str, Sequence[str]]) -
 
 def _crash(search: Search, case: Case) -> int:
     """The operation that the crash of a case is in."""
-    finding = search.examine(case).finding or {}
-    return int((finding.get("operation") or {}).get("index") or 0)
+    finding = search.examine(case).finding
+    return (finding.operation.index or 0) if finding else 0
 
 
 def _forms(start: Case) -> list[Case]:

@@ -13,8 +13,8 @@ _AFTER_CUT = 2
 
 def truncate(search: Search) -> None:
     """Ends the workload with the operation that the crash is in, or before it."""
-    finding = search.best_seen.finding or {}
-    index = int((finding.get("operation") or {}).get("index") or 0)
+    finding = search.best_seen.finding
+    index = (finding.operation.index or 0) if finding else 0
     cuts = sum(phase.cut_at is not None for phase in search.best.phases)
     for extra in range(_AFTER_CUT * cuts, -1, -1):
         length = max(1, index - _BEFORE + 1 - extra)

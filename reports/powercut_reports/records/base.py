@@ -10,6 +10,12 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, Va
 class Record(BaseModel):
     model_config = ConfigDict(extra="allow", protected_namespaces=())
 
+    def __getitem__(self, name: str) -> Any:
+        """The field of this name; KeyError where there is none. Tests that people wrote read records like this."""
+        if name in type(self).model_fields or name in (self.model_extra or {}):
+            return getattr(self, name)
+        raise KeyError(name)
+
     def as_json(self) -> dict[str, Any]:
         """JSON's own types; without the fields that were neither read nor set."""
         return self.model_dump(mode="json", exclude_unset=True)

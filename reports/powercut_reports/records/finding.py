@@ -59,7 +59,7 @@ class ImageLine(Record):
     bytes: Text = ""
     floor: Text = ""
     visible: Text = ""
-    candidates: Text = ""
+    candidates: int | None = None
     decided: bool = True
 
 
@@ -144,7 +144,8 @@ class Place(Placed):
     source: Text = ""
     offset: int | None = None
     size: int | None = None
-    bytes: Name = ""
+    bytes: Text = ""
+    function: Text = ""
     count: int = 1  # stores that it stands for
 
 
@@ -245,8 +246,8 @@ class FindingRecord(Record):
     lost_site: Name = ""
     blamed: Name = ""
     bug: BugKeys = BugKeys()
-    file: Text = ""
-    reproduce: Text = ""
+    file: Name = ""
+    reproduce: Name = ""
     engine: EngineOptions = EngineOptions()
     trace: Name = ""
     program: Program | None = None

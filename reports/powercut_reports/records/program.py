@@ -22,6 +22,9 @@ class Program(Record):
     recover: list[Text] = []
     check: list[Text] = []
     dump: list[Text] = []
+    ordered: bool = False  # the order of the dump's lines counts
+    timeout: float = 0.0  # seconds that each of the three may take
+    images: int = 0  # of one crash point that are tried where not all can be
     cwd: Text = ""
     tracer: Text = ""
     exit: dict[str, int] | None = None

@@ -38,7 +38,7 @@ class Claim(Record):
     measured: float | int | None = None
     operation: Name = ""
     site: Name = ""
-    note: Name = ""
+    note: Text = ""
 
 
 class RunError(Record):

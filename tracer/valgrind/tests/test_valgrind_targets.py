@@ -12,6 +12,7 @@ from powercut.engine import options
 from powercut.runs import requests, runner
 from powercut.scenarios import catalog, targets
 from powercut.scenarios.scenario import Scenario
+from powercut_reports.records.run import RunRecord
 
 #: What runs under the tool is the plain twin of the library that is explored.
 SCHEMES = sorted(
@@ -25,7 +26,7 @@ QUICK = options.ExploreOptions(strategy="prefix", nested=0)
 
 def judged(
     selection: targets.Selection, scenario: Scenario, tracer: str, out: Path, how: options.ExploreOptions
-) -> tuple[dict[str, Any], str]:
+) -> tuple[RunRecord, str]:
     """The run's record and the normal form of its trace."""
     request = requests.one(selection, scenario, options=how)
     request = replace(request, slug=f"{request.slug}-{tracer}", tracer=tracer)
@@ -36,14 +37,14 @@ def judged(
     return run, dump.stdout.decode()
 
 
-def verdict(run: dict[str, Any]) -> tuple[str, str]:
+def verdict(run: RunRecord) -> tuple[str, str]:
     """Coverage, and whether anything was found.
 
     Which invariants an inconsistent scheme violates may differ. A copy is one store to the pass, torn at 8-byte
     boundaries; to the tool it is the instructions that the compiler made of it, which overlap and tear elsewhere.
     """
-    assert not run.get("error"), run["error"]
-    return run["coverage"]["kind"], "inconsistent" if run["findings"] else "consistent"
+    assert not run.error, run.error
+    return run.coverage.kind, "inconsistent" if run.findings else "consistent"
 
 
 def compare(
