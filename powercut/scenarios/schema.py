@@ -5,9 +5,18 @@ An unknown key is an error everywhere. `scenario.py` reads files and words the e
 
 import re
 from collections.abc import Sequence
-from typing import Annotated, Literal, Union, get_args
+from typing import Annotated, Any, Literal, Union, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    TypeAdapter,
+    model_validator,
+)
 
 from powercut.base.errors import nearest
 from powercut.scenarios.tables import ClaimTable, Definition, Name
@@ -244,13 +253,42 @@ class ScenarioFile(_Strict):
         return self
 
 
+class Variant(_Strict):
+    """What a `[[variant]]` may say. Its values are checked in the scenario that it becomes."""
+
+    #: What a file can be called: a variant is selected and sorted as if it were one.
+    name: str = Field(pattern=r"^[\w.-]+$")
+    summary: Any = None
+    targets: Any = None
+    core: Any = None
+    purpose: Any = None
+    expect_marks: Any = None
+    config: Any = None
+    pool: Any = None
+    data: Any = None
+    #: By the names of the file's phases.
+    phase: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    known_bug: Any = None
+    define: Any = None
+    claim: Any = None
+
+
+VARIANTS = TypeAdapter(list[Variant])
+
+
 def keys_at(location: Sequence[int | str]) -> list[str]:
     """The keys that the model at `location` knows, under the names of the file."""
+    if not location:
+        return [*_keys(ScenarioFile), "variant"]
     tables: dict[str, type[BaseModel]] = {"pool": Pool, "data": Data, "phase": Phase, "known_bug": KnownBug}
-    tables |= {"define": Definition, "claim": ClaimTable}
+    tables |= {"define": Definition, "claim": ClaimTable, "variant": Variant}
     model: type[BaseModel] = ScenarioFile
     for part in location:
         if isinstance(part, str):
             steps: dict[str, type[BaseModel]] = {kind.__name__: kind for kind in STEPS.values()}
             model = tables.get(part) or steps.get(part) or model
+    return _keys(model)
+
+
+def _keys(model: type[BaseModel]) -> list[str]:
     return [field.alias or name for name, field in model.model_fields.items()]

@@ -235,7 +235,7 @@ def kinds() -> list[Kind]:
         Kind("finding", found, ".json", _read_finding),
         Kind("baseline", [known], ".json", lambda path, _: baseline.load(path)),
         Kind("suppressions", [rules], ".toml", lambda path, _: suppressions.load(path)),
-        Kind("scenario", tables, ".toml", lambda path, _: scenario.load(path)),
+        Kind("scenario", tables, ".toml", lambda path, _: scenario.load_all(path)),
         Kind("event stream", streams, ".jsonl", _read_events),
         Kind("recording", [{"plan": {"plan": 1}, "recorded": {"event": "recorded"}}], ".json", _read_recording),
         Kind(
