@@ -14,7 +14,7 @@ A scenario's claims come beside those of the scheme, and may use what the scheme
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -31,6 +31,7 @@ from powercut.claims.expression import COUNTS, ITEMS, OPERATIONS, STATES, ClaimE
 from powercut.scenarios import catalog, plan, targets
 from powercut.scenarios.scenario import Scenario
 from powercut.scenarios.tables import ClaimTable, Definition, Name, Strict
+from powercut.scenarios.variants import FIRST, text_on
 
 FILE_NAME = "claims.toml"
 _FORMAT = "checker/CLAIMS.md shows the format."
@@ -78,7 +79,7 @@ def load(path: Path, *, commands: Collection[str] | None = None) -> Sheet:
         content = _File.model_validate(tables(text, place=place, form=_FORMAT))
     except ValidationError as error:
         raise mistake(error, text, place=place, form=_FORMAT, of="claim", keys=_keys) from error
-    return _sheet(content.define, content.claim, text, place, commands=commands)
+    return _sheet(content.define, content.claim, lambda _: text, place, commands=commands)
 
 
 def of_scenario(scenario: Scenario, *, known: Mapping[str, Definition], commands: Collection[str] | None) -> Sheet:
@@ -86,29 +87,35 @@ def of_scenario(scenario: Scenario, *, known: Mapping[str, Definition], commands
     content = scenario.content
     if not content.claim and not content.define:
         return Sheet(definitions={})
-    text = read_text(scenario.path, "this scenario", place=scenario.place, next_step=_FORMAT)
-    return _sheet({**known, **content.define}, content.claim, text, scenario.place, commands=commands)
+    place = paths.relative(scenario.path)
+    text = read_text(scenario.path, "this scenario", place=place, next_step=_FORMAT)
+
+    def on(key: str) -> str:
+        return text_on(text, scenario.line or FIRST, key)
+
+    return _sheet({**known, **content.define}, content.claim, on, place, commands=commands)
 
 
 def _sheet(
     definitions: Mapping[str, Definition],
     tables: Iterable[ClaimTable],
-    text: str,
+    said: Callable[[str], str],
     place: str,
     *,
     commands: Collection[str] | None,
 ) -> Sheet:
+    """`said`: the text in which the tables of a key stand."""
     taken = {*COUNTS, *OPERATIONS, *STATES, ITEMS, "recovery", "mean"}
     for name in definitions:
         if name in taken:
             raise UsageError(
                 f"'{name}' has a meaning of its own and cannot be defined",
-                where=f"{place}:{locate(text, ['define', name])}",
+                where=f"{place}:{locate(said('define'), ['define', name])}",
                 next_step="Choose another name.",
             )
     claims = []
     for index, table in enumerate(tables):
-        where = f"{place}:{_line_of(text, index)}"
+        where = f"{place}:{_line_of(said('claim'), index)}"
         try:
             expression = parse(table.claim, defined=definitions, commands=commands)
         except ClaimError as error:

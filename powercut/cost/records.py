@@ -35,7 +35,7 @@ def scenarios_of(selection: Selection, patterns: Sequence[str]) -> list[Scenario
         return costs.own_scenarios(target)
     beside = catalog.own(target.library) or []
     named = [item for pattern in patterns for item in catalog.matching(pattern, beside=beside, measurements=True)]
-    fitting = list({item.path: item for item in named if item.fits(target.name)}.values())
+    fitting = list({(item.path, item.name): item for item in named if item.fits(target.name)}.values())
     if not fitting:
         raise UsageError(
             f"none of these scenarios fits '{target.name}'",

@@ -24,7 +24,7 @@ def for_run(
     """
     beside = [item for selection in selections for item in catalog.own(selection.target.library) or []]
     named = [item for pattern in patterns for item in catalog.matching(pattern, beside=beside)]
-    wanted = list({item.path: item for item in named}.values())
+    wanted = list({(item.path, item.name): item for item in named}.values())
     requests: list[Request] = []
     for selection in selections:
         name = selection.target.name

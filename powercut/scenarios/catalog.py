@@ -1,7 +1,7 @@
 """Finds scenarios: all of them, those of a target, those that a glob names, and the bug corpus."""
 
 import fnmatch
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -29,18 +29,32 @@ def _files(root: Path) -> tuple[Path, ...]:
 
 
 @cache
-def _as_it_was(path: Path, changed: int) -> Scenario:
+def _as_it_was(path: Path, changed: int) -> list[Scenario]:
     del changed  # part of the key: a file that was written again is read again
-    return scenario.load(path)
+    return scenario.load_all(path)
 
 
-def _load(path: Path) -> Scenario:
+def _load(path: Path) -> list[Scenario]:
     """A file of the scenarios' folder, read once: a collection of tests asks for all of them many times."""
     try:
         changed = path.stat().st_mtime_ns
     except OSError:
-        return scenario.load(path)  # says what is wrong
+        return scenario.load_all(path)  # says what is wrong
     return _as_it_was(path, changed)
+
+
+def _of(files: Iterable[Path]) -> list[Scenario]:
+    """The scenarios of the files, sorted as if each had a file for itself; two of a folder cannot share a name."""
+    found: dict[Path, Scenario] = {}
+    for item in (item for path in files for item in _load(path)):
+        other = found.setdefault(item.own_path, item)
+        if other is not item:
+            raise UsageError(
+                f"there is another scenario '{item.name}' in this folder",
+                where=item.place,
+                next_step=f"Give one of the two another name; the other is {other.place}.",
+            )
+    return [found[path] for path in sorted(found)]
 
 
 def forget() -> None:
@@ -52,7 +66,7 @@ def forget() -> None:
 def everything() -> list[Scenario]:
     """Every scenario outside the bug corpus, by path."""
     root = paths.scenario_dir()
-    return [_load(path) for path in _files(root) if path.relative_to(root).parts[0] != CORPUS]
+    return _of(path for path in _files(root) if path.relative_to(root).parts[0] != CORPUS)
 
 
 def known_bugs() -> list[Scenario]:
@@ -67,7 +81,7 @@ def self_tests() -> list[Scenario]:
 
 def _with_bug(folder: str) -> list[Scenario]:
     root = paths.scenario_dir()
-    found = [_load(path) for path in _files(root) if path.relative_to(root).parts[0] == folder]
+    found = _of(path for path in _files(root) if path.relative_to(root).parts[0] == folder)
     for item in found:
         if item.content.known_bug is None:
             raise UsageError(
@@ -81,7 +95,7 @@ def _with_bug(folder: str) -> list[Scenario]:
 def known_good() -> list[Scenario]:
     """Patterns on which powercut must stay quiet."""
     root = paths.scenario_dir() / KNOWN_GOOD
-    return [_load(path) for path in _files(root)] if root.is_dir() else []
+    return _of(_files(root)) if root.is_dir() else []
 
 
 def own(library: Path) -> list[Scenario] | None:
@@ -89,7 +103,7 @@ def own(library: Path) -> list[Scenario] | None:
     folder = library.resolve().parent / OWN_FOLDER
     if library.resolve().parent == paths.library_dir().resolve() or folder == paths.scenario_dir():
         return None
-    return [_load(path) for path in sorted(folder.rglob("*.toml"))] if folder.is_dir() else None
+    return _of(folder.rglob("*.toml")) if folder.is_dir() else None
 
 
 def core(target: str, library: Path | None = None) -> list[Scenario]:
@@ -103,21 +117,32 @@ def spelling(item: Scenario) -> str:
     """What names a scenario on any command line: its name, or its file where the name would not lead to it."""
     root = paths.scenario_dir()
     if not item.path.is_relative_to(root):
-        return paths.relative(item.path, root=Path.cwd())
-    return item.place if item.path.relative_to(root).parts[0] in (CORPUS, KNOWN_GOOD) else item.name
+        file = paths.relative(item.path, root=Path.cwd())
+        return file if item.line is None else f"{file}:{item.name}"
+    if item.path.relative_to(root).parts[0] not in (CORPUS, KNOWN_GOOD):
+        return item.name
+    return item.place if item.line is None else str(item.own_path.relative_to(root).with_suffix(""))
 
 
 def matching(pattern: str, *, beside: Sequence[Scenario] = (), measurements: bool = False) -> list[Scenario]:
     """The scenarios that a glob or a file names.
 
     A pattern without '/' is compared with the names outside the bug corpus; one with '/' with the paths of
-    all files, relative to the scenarios' folder or to the project. An existing file is taken as it is.
+    all files, relative to the scenarios' folder or to the project. An existing file is taken as it is, with its
+    variants; `FILE.toml:NAME` is one scenario of it.
     `beside`: scenarios that belong to the targets in question, which can be named as well. A glob leaves measurements
     out, unless it names nothing else or `measurements` are what is asked for.
     """
-    path = Path(pattern)
-    if path.suffix == ".toml" and path.is_file():
-        return [scenario.load(path.resolve())]
+    file, name = _file_of(pattern)
+    if file is not None:
+        inside = scenario.load_all(file.resolve())
+        if name and name not in (item.name for item in inside):
+            raise UsageError(
+                f"this file has no scenario '{name}'",
+                where=str(file),
+                next_step=f"It has {', '.join(item.name for item in inside)}.",
+            )
+        return [item for item in inside if name in ("", item.name)]
     if "/" not in pattern:
         pool = [*beside, *everything()]
         found = [item for item in pool if fnmatch.fnmatchcase(item.name, pattern)]
@@ -131,6 +156,12 @@ def matching(pattern: str, *, beside: Sequence[Scenario] = (), measurements: boo
     return found
 
 
+def _file_of(pattern: str) -> tuple[Path | None, str]:
+    """The existing file that a pattern names, and the name of one scenario of it; "" where it names no one."""
+    file, _, name = (pattern, "", "") if Path(pattern).is_file() else pattern.rpartition(":")
+    return (Path(file), name) if Path(file).suffix == ".toml" and Path(file).is_file() else (None, "")
+
+
 def is_glob(pattern: str) -> bool:
     """True for a pattern that leaves the choice to what there is."""
     return any(character in pattern for character in "*?[")
@@ -138,18 +169,19 @@ def is_glob(pattern: str) -> bool:
 
 def is_optional(item: Scenario, patterns: Sequence[str]) -> bool:
     """True of a scenario for every map that came without being named, so that it need not fit the target."""
-    named = [pattern for pattern in patterns if not is_glob(pattern) or Path(pattern).is_file()]
+    named = [pattern for pattern in patterns if not is_glob(pattern) or _file_of(pattern)[0]]
+    if not item.is_for_every_map or item.path in [file.absolute() for file, _ in map(_file_of, named) if file]:
+        return False
     names = [item.name, str(item.path), *_spellings(item)]
-    return item.is_for_every_map and not any(
-        fnmatch.fnmatchcase(name, pattern) or Path(pattern).absolute() == item.path
-        for pattern in named
-        for name in names
-    )
+    return not any(fnmatch.fnmatchcase(name, pattern) for pattern in named for name in names)
 
 
 def _spellings(item: Scenario) -> list[str]:
-    try:
-        inside = item.path.relative_to(paths.scenario_dir())
-    except ValueError:
-        return [item.place]
-    return [item.place, str(inside), str(inside.with_suffix("")), str(inside.parent)]
+    """The paths that name a scenario: of its file, and as if it had one for itself."""
+    root = paths.scenario_dir()
+    files = {item.path, item.own_path}
+    found = [paths.relative(path) for path in files]
+    if item.path.is_relative_to(root):
+        own = item.own_path.relative_to(root)
+        found += [*(str(path.relative_to(root)) for path in files), str(own.with_suffix("")), str(own.parent)]
+    return found

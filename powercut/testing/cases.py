@@ -139,7 +139,7 @@ def _scenarios(target: str, patterns: Sequence[str]) -> Iterator[Scenario]:
         found = catalog.core(name, library)
     else:
         named = [item for pattern in patterns for item in catalog.matching(pattern, beside=beside)]
-        found = [item for item in {item.path: item for item in named}.values() if item.fits(name)]
+        found = [item for item in {(item.path, item.name): item for item in named}.values() if item.fits(name)]
     if not found:
         raise UsageError(
             f"none of these scenarios fits '{name}'" if patterns else f"'{name}' has no core scenario",

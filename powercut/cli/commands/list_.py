@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
+from powercut.base import paths
 from powercut.base.errors import unknown_name
 from powercut.cli import output
 from powercut.cli.commands import shared
@@ -68,7 +69,8 @@ def _scenarios() -> list[dict[str, Any]]:
             "summary": item.content.summary,
             "targets": item.content.targets,
             "core": item.content.core,
-            "file": item.place,
+            "file": paths.relative(item.path),
+            "line": item.line or 1,
         }
         for item in catalog.everything()
     ]

@@ -90,7 +90,7 @@ def _scenario(target: str | None, scenario: str | None, path: Path, *, seed: int
         raise UsageError(
             f"'{scenario}' names {len(fitting)} scenarios: {', '.join(item.place for item in fitting[:5])}",
             where="--scenario",
-            next_step="Name one, by its name or its file.",
+            next_step="Name one, by its name, its file or FILE.toml:NAME.",
         )
     bug = fitting[0].content.known_bug
     wanted = plan.build(
