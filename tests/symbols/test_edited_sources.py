@@ -53,7 +53,7 @@ class Sources:
         config = f'[config]\nbug = "{toggle[1]}"\n'
         text = text.replace("[config]\n", config) if "[config]" in text else text.replace("[pool]", f"{config}\n[pool]")
         copy = self.folder / f"{toggle[1]}.toml"
-        copy.write_text(re.sub(r'\A(schema = 1\n)name = "\w+"\n', r"\1", text))
+        copy.write_text(text)
         return copy
 
     def build(self) -> None:
