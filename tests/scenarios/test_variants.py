@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from powercut.base import paths
 from powercut.base.errors import UsageError
 from powercut.scenarios import scenario
 
@@ -64,6 +65,13 @@ def test_a_variant_is_the_scenario_that_a_file_of_its_own_would_hold(tmp_path: P
     assert eight.content == scenario.load(write(tmp_path, alone, "clean_eight")).content
     alone = FILE.replace("[config]", '[pool]\nsize = "4KiB"\n\n[config]').replace("update", "erase")
     assert page.content == scenario.load(write(tmp_path, alone, "clean_page")).content
+
+
+def test_the_example_of_the_schema_is_one(tmp_path: Path) -> None:
+    page = (paths.scenario_dir() / "SCHEMA.md").read_text().partition("## Variants")[2]
+    churn, wide = scenario.load_all(write(tmp_path, page.partition("```toml\n")[2].partition("```")[0], "churn"))
+    assert (churn.name, wide.name) == ("churn", "churn_slots_8")
+    assert wide.content.config == {"top": 4, "slots": 8} and wide.content.expect_marks == []
 
 
 def test_places_have_the_line_of_the_variant(tmp_path: Path) -> None:
