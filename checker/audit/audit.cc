@@ -31,38 +31,34 @@ class Audit {
         draws_(std::move(draws)),
         limit_(options.queries),
         random_(options.seed),
-        reader_(std::move(reader)),
-        model_(make_model(options.model, *atom_policy(options.atoms), session.plan.scenario.pool_size)),
-        walk_(reader_.get(), model_.get(), session.explored_at_start()),
-        frontier_(predictor->pool()) {
+        follower_(session, options.model, *atom_policy(options.atoms), std::move(reader), predictor->pool()) {
     report_.instrumented = runner->instrumented();
     for (const Draw& draw : draws_) report_.images += draw.times;
   }
 
   Result<AuditReport> run() {
-    while (!error_ && walk_.advance([this](const Instant& instant) { visit(instant); }, [](const Event&) {})) {
-    }
+    while (!error_ && follower_.next()) visit(follower_.instant());
     if (error_) return *error_;
-    if (reader_->error()) return usage_error(*reader_->error());
-    report_.crash_points = walk_.crash_points();
+    if (follower_.reader().error()) return usage_error(*follower_.reader().error());
+    report_.crash_points = follower_.crash_points();
     return report_;
   }
 
  private:
   void visit(const Instant& instant) {
-    if (error_) return;
-    const std::vector<Frontier::Change>& changes = frontier_.follow(model_.get());
+    const std::vector<Frontier::Change>& changes = follower_.follow();
+    const Frontier& frontier = follower_.frontier();
     for (const Frontier::Change& change : changes) changed_.insert(change.line);
-    predictor_->pass(instant, frontier_, changes, walk_.history());
-    report_.left_out = report_.left_out || frontier_.truncated();
+    predictor_->pass(instant, frontier, changes, follower_.history());
+    report_.left_out = report_.left_out || frontier.truncated();
     const BigInt first = report_.crash_states;
-    report_.crash_states += frontier_.states();
-    if (next_ < draws_.size() && draws_[next_].state < report_.crash_states) sample(instant, frontier_.sets(), first);
+    report_.crash_states += frontier.states();
+    if (next_ < draws_.size() && draws_[next_].state < report_.crash_states) sample(instant, frontier.sets(), first);
   }
 
   // All images that were drawn from this crash point, whose first crash state has the number `first`.
   void sample(const Instant& instant, const LineSets& sets, const BigInt& first) {
-    const History& history = walk_.history();
+    const History& history = follower_.history();
     const std::vector<uint64_t> changed(changed_.begin(), changed_.end());
     changed_.clear();
     LineContents definite;
@@ -139,7 +135,7 @@ class Audit {
   void differ(const Instant& instant, const LineContents& image, QueryId query,
               const std::vector<std::string>& predicted, std::string actual, std::string predicted_text = "") {
     if (++report_.differences > kAuditCases || !listener_.found) return;
-    AuditCase one{instant, image, query, describe_query(walk_.history(), query), {}, std::move(actual)};
+    AuditCase one{instant, image, query, describe_query(follower_.history(), query), {}, std::move(actual)};
     for (const std::string& result : predicted) one.predicted.push_back(text_of_result(query, result));
     if (!predicted_text.empty()) one.predicted.push_back(std::move(predicted_text));
     listener_.found(one);
@@ -151,10 +147,7 @@ class Audit {
   const std::vector<Draw> draws_;
   const uint64_t limit_;
   Random random_;  // which queries
-  std::unique_ptr<TraceReader> reader_;
-  std::unique_ptr<Model> model_;
-  TraceWalk walk_;
-  Frontier frontier_;
+  TraceFollower follower_;
 
   size_t next_ = 0;             // index into draws_
   uint64_t drawn_ = 0;          // images of the draws before it

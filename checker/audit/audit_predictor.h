@@ -8,8 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "checker/oracle/trace_walk.h"
-#include "checker/session/session.h"
+#include "checker/session/trace_follower.h"
 #include "replayer/explorer/explorer.h"
 
 namespace powercut {

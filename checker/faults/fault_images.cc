@@ -15,7 +15,7 @@ namespace {
 constexpr uint64_t kLeastForAnImage = 64;
 constexpr uint64_t kLinesOfBlock = kMediaBlock / kLineSize;
 
-bool ends_operation(const Instant& instant, const History& history) { return !instant.before && !history.in_flight(); }
+bool ends_operation(const TraceFollower& at) { return !at.instant().before && !at.history().in_flight(); }
 
 uint64_t word_at(uint64_t address) {
   uint64_t word;
@@ -30,13 +30,11 @@ ImageFaults::ImageFaults(const Session& session, const FaultOptions& options, ui
     : session_(session),
       options_(options),
       points_(points),
-      reader_(std::move(reader)),
-      model_(make_model("adr", AtomPolicy::kAny, session.plan.scenario.pool_size)),
-      walk_(reader_.get(), model_.get(), session.explored_at_start()),
       executor_(executor_options(session, "adr", AtomPolicy::kAny, options.step_budget)),
-      frontier_(executor_.pool()),
+      follower_(session, "adr", AtomPolicy::kAny, std::move(reader), executor_.pool()),
       oracle_(session.library->target(), *session.config, session.traits,
-              {executor_.pool_address(), session.plan.scenario.pool_size}, &walk_.history(), [](const Exposure&) {}),
+              {executor_.pool_address(), session.plan.scenario.pool_size}, &follower_.history(),
+              [](const Exposure&) {}),
       report_(report),
       progress_(progress) {
   report_->tally.points_of = points;
@@ -45,35 +43,30 @@ ImageFaults::ImageFaults(const Session& session, const FaultOptions& options, ui
 Result<uint64_t> ImageFaults::count_points(const Session& session) {
   auto reader = open_trace(session.trace);
   if (!reader) return reader.error();
-  const auto model = make_model("adr", AtomPolicy::kAny, session.plan.scenario.pool_size);
-  TraceWalk walk(reader->get(), model.get(), session.explored_at_start());
+  TraceFollower follower(session, "adr", AtomPolicy::kAny, std::move(*reader), nullptr);
   uint64_t count = 0;
-  while (walk.advance([&](const Instant& instant) { count += ends_operation(instant, walk.history()) ? 1 : 0; },
-                      [](const Event&) {})) {
-  }
-  if ((*reader)->error()) return usage_error(*(*reader)->error());
+  while (follower.next()) count += ends_operation(follower) ? 1 : 0;
+  if (follower.reader().error()) return usage_error(*follower.reader().error());
   return count;
 }
 
 std::optional<EngineError> ImageFaults::run() {
-  const auto visit = [this](const Instant& instant) {
-    if (ends_operation(instant, walk_.history())) this->visit();
-  };
   const auto saw = [this](const Event& event) {
     if (event.kind != EventKind::kStore && event.kind != EventKind::kNtStore) return;
     for (uint64_t line = event.addr / kLineSize; line <= (event.addr + event.size - 1) / kLineSize; ++line) {
       written_.insert(line);
     }
   };
-  while (walk_.advance(visit, saw)) {
+  while (follower_.next(saw)) {
+    if (ends_operation(follower_)) visit();
   }
-  if (reader_->error()) return usage_error(*reader_->error());
+  if (follower_.reader().error()) return usage_error(*follower_.reader().error());
   return std::nullopt;
 }
 
 void ImageFaults::visit() {
   FaultTally& tally = report_->tally;
-  frontier_.follow(model_.get());
+  follower_.follow();
   const uint64_t passed = passed_++;
   uint64_t allowed = ~uint64_t{0};
   if (options_.budget > 0) {
@@ -85,7 +78,7 @@ void ImageFaults::visit() {
     if (allowed == 0) return;
   }
   std::vector<LineSet> visible;
-  for (const LineSet* set : frontier_.sets()) {
+  for (const LineSet* set : follower_.frontier().sets()) {
     visible.push_back(
         {.line = set->line, .contents = {set->contents[set->visible]}, .base = {}, .visible = 0, .diff = 0});
   }
@@ -151,7 +144,7 @@ bool ImageFaults::learn() {
       ++report_->tally.query_runs;
       const Outcome ended = executor_.run(&none, [&] { oracle_.run(query, &buffer_); });
       if (!ended.returned()) oracle_.ended(query, ended, &buffer_);
-      const FaultAnswer answer = weigh_query(walk_.history(), session_.traits, query, ended, buffer_.view());
+      const FaultAnswer answer = weigh_query(follower_.history(), session_.traits, query, ended, buffer_.view());
       executor_.memory().undo(leaf);
       if (answer.effect != FaultEffect::kHarmless) {
         wrong_.insert(query);
@@ -258,8 +251,8 @@ void ImageFaults::judge(const std::string& subject, uint64_t offset, bool recove
       report_->add_finding({.violation = answer.violation,
                             .subject = subject,
                             .offset = offset,
-                            .operation = describe_operation(walk_.history()),
-                            .operation_index = walk_.history().operation().index,
+                            .operation = describe_operation(follower_.history()),
+                            .operation_index = follower_.history().operation().index,
                             .query = query,
                             .stack = options_.kind == FaultKind::kMedia ? media_.stack() : outcome.stack});
     }
@@ -283,9 +276,9 @@ void ImageFaults::judge(const std::string& subject, uint64_t offset, bool recove
       ++tally.query_runs;
       const Outcome ended = executor_.run(&none, [&] { oracle_.run(query, &buffer_); });
       if (!ended.returned()) oracle_.ended(query, ended, &buffer_);
-      const FaultAnswer answer = weigh_query(walk_.history(), session_.traits, query, ended, buffer_.view());
+      const FaultAnswer answer = weigh_query(follower_.history(), session_.traits, query, ended, buffer_.view());
       if (kind_of(query) == QueryKind::kVerify && answer.effect == FaultEffect::kDetected) seen_by_verify = true;
-      weigh(answer, describe_query(walk_.history(), query), ended);
+      weigh(answer, describe_query(follower_.history(), query), ended);
       executor_.memory().undo(leaf);
     };
     if (all) {

@@ -16,8 +16,7 @@
 #include "base/supervisor.h"
 #include "checker/faults/fault.h"
 #include "checker/oracle/oracle.h"
-#include "checker/oracle/trace_walk.h"
-#include "replayer/crash_points/frontier.h"
+#include "checker/session/trace_follower.h"
 #include "replayer/faults/media.h"
 
 namespace powercut {
@@ -68,12 +67,9 @@ class ImageFaults {
   const Session& session_;
   const FaultOptions& options_;
   const uint64_t points_;
-  std::unique_ptr<TraceReader> reader_;
-  std::unique_ptr<Model> model_;
-  TraceWalk walk_;
   Executor executor_;
   MediaError media_;
-  Frontier frontier_;
+  TraceFollower follower_;
   Oracle oracle_;
   FaultReport* report_;
   Progress* progress_;

@@ -4,10 +4,7 @@
 
 #include "base/event_stream.h"
 #include "checker/oracle/oracle.h"
-#include "replayer/crash_points/frontier.h"
-#include "replayer/crash_points/line_timeline.h"
-#include "replayer/executor/process_modules.h"
-#include "tracer/format/reader.h"
+#include "checker/session/trace_follower.h"
 
 namespace powercut {
 

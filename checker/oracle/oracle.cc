@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "tracer/format/trace_names.h"
 #include "tracer/record/key_bytes.h"
 
 namespace powercut {

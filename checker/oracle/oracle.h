@@ -14,9 +14,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "checker/oracle/history.h"
 #include "checker/oracle/invariants.h"
 #include "checker/oracle/new_keys.h"
-#include "checker/oracle/trace_walk.h"
 #include "replayer/explorer/explorer.h"
 #include "tracer/record/target_library.h"
 

@@ -189,24 +189,29 @@ class ProgramCommand : public ::testing::Test {
   testing::TemporaryFile file_;
 };
 
+// Calls visit(ordinal) at each crash point; returns how many there are.
+template <typename Visit>
+uint64_t for_each_crash_point(TraceReader* reader, Model* model, const Visit& visit) {
+  CrashPoints crash_points(model);
+  Event event;
+  while (reader->next(&event)) {
+    while (crash_points.next(&event)) visit(crash_points.at().ordinal);
+  }
+  while (crash_points.next(nullptr)) visit(crash_points.at().ordinal);
+  return crash_points.count();
+}
+
 // States by the model's own candidates at every crash point: nothing of program mode, nor of the frontier.
 std::pair<uint64_t, BigInt> counted(const std::string& path) {
   TraceError error;
   auto reader = TraceReader::open(path, &error);
   auto model = make_adr(AtomPolicy::kAny, kPool);
-  uint64_t points = 0;
   BigInt states = 0;
-  const auto visit = [&](const CrashPoint&) {
-    ++points;
+  const uint64_t points = for_each_crash_point(reader.get(), model.get(), [&](uint64_t) {
     BigInt product = 1;
     for (const auto& line : model->pending().lines()) product *= model->candidates(line.number).contents.size();
     states += product;
-  };
-  Event event;
-  bool after = false;
-  while (reader->next(&event)) after = step(model.get(), event, visit);
-  model->finish();
-  if (!after) visit({});
+  });
   return {points, states};
 }
 
@@ -456,8 +461,7 @@ LegalImages legal_images(const std::string& path) {
   auto reader = TraceReader::open(path, &error);
   auto model = make_adr(AtomPolicy::kAny, kPool);
   LegalImages out;
-  uint64_t point = 0;
-  const auto visit = [&](const CrashPoint&) {
+  const auto visit = [&](uint64_t point) {
     std::vector<uint64_t> lines;
     std::vector<std::vector<Content>> contents;
     for (const auto& line : model->pending().lines()) {
@@ -491,13 +495,8 @@ LegalImages legal_images(const std::string& path) {
       while (i < lines.size() && ++at[i] == contents[i].size()) at[i++] = 0;
       if (i == lines.size()) break;
     }
-    ++point;
   };
-  Event event;
-  bool after = false;
-  while (reader->next(&event)) after = step(model.get(), event, visit);
-  model->finish();
-  if (!after) visit({});
+  for_each_crash_point(reader.get(), model.get(), visit);
   return out;
 }
 

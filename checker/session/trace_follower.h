@@ -1,5 +1,6 @@
-// A walk through a trace with all that is known of the instant at hand: history, legal contents of every pending
-// line, the definite bytes in the pool of crash images, and the recent past of each line.
+// The walk (replayer/crash_points/crash_points.h) over a trace with all that is known of the instant at hand: history,
+// legal contents of every pending line, the definite bytes in the pool of crash images, and the recent past of each
+// line.
 //
 // It holds no process state but the pool (replayer/executor/executor.h, map_pool()): a forked child goes on from the
 // instant at which it was forked, and neither disturbs the other.
@@ -7,15 +8,22 @@
 #define POWERCUT_CHECKER_SESSION_TRACE_FOLLOWER_H_
 
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 
-#include "checker/oracle/trace_walk.h"
+#include "checker/oracle/history.h"
 #include "checker/session/session.h"
+#include "replayer/crash_points/crash_points.h"
 #include "replayer/crash_points/frontier.h"
 #include "replayer/crash_points/line_timeline.h"
+#include "tracer/format/trace_names.h"
 
 namespace powercut {
+
+struct Instant : CrashPoint {
+  std::string when;  // "before sfence", "after insert"
+};
 
 class TraceFollower {
  public:
@@ -29,7 +37,7 @@ class TraceFollower {
                 std::unique_ptr<TraceReader> reader, uint8_t* pool)
       : reader_(std::move(reader)),
         model_(make_model(model, policy, pool_size)),
-        walk_(reader_.get(), model_.get(), explored),
+        crash_points_(model_.get(), explored),
         frontier_(pool),
         timeline_(pool_size / kLineSize) {}
 
@@ -37,11 +45,25 @@ class TraceFollower {
   // trace, or on a read error: see reader().
   template <typename Saw>
   bool next(const Saw& saw) {
-    return walk_.next([&](const Event& event) {
+    const auto begin = [this](const Event& event) {
+      if (begins(event)) history_.apply(event);
+    };
+    const auto applied = [&](const Event& event) {
+      if (!begins(event)) history_.apply(event);
       timeline_.apply(event);
       if (event.kind == EventKind::kStore || event.kind == EventKind::kNtStore) last_store_ = event.stack;
       saw(event);
-    });
+    };
+    for (;;) {
+      if (fetch_) ended_ = !reader_->next(&event_);
+      fetch_ = false;
+      if (crash_points_.next(ended_ ? nullptr : &event_, begin, applied)) {
+        note_instant();
+        return true;
+      }
+      if (ended_) return false;
+      fetch_ = true;
+    }
   }
   bool next() {
     return next([](const Event&) {});
@@ -49,23 +71,42 @@ class TraceFollower {
   // Brings pool and frontier() to the crash point; returns what changed since the last call.
   decltype(auto) follow() { return frontier_.follow(model_.get()); }
 
-  const Instant& instant() const { return walk_.instant(); }
-  uint64_t crash_points() const { return walk_.crash_points(); }
+  // The crash point that next() stopped at.
+  const Instant& instant() const { return instant_; }
+  // How many there were so far.
+  uint64_t crash_points() const { return crash_points_.count(); }
   const TraceReader& reader() const { return *reader_; }
   const Model& model() const { return *model_; }
-  const History& history() const { return walk_.history(); }
+  const History& history() const { return history_; }
   const Frontier& frontier() const { return frontier_; }
   const LineTimeline& timeline() const { return timeline_; }
   // The stack of the trace's last store up to here, of whatever line; 0 when there is none, or it has none.
   uint32_t last_store() const { return last_store_; }
 
  private:
+  // What begins is part of the history before the event's own crash point: from then on it may have happened.
+  static bool begins(const Event& event) { return event.kind == EventKind::kOpBegin || event.kind == EventKind::kCut; }
+
+  void note_instant() {
+    const CrashPoint& point = crash_points_.at();
+    std::string what = name_of(point.kind);
+    if (point.kind == EventKind::kFence) what = name_of(static_cast<FenceKind>(point.code));
+    if (point.kind == EventKind::kFlush) what = name_of(static_cast<FlushKind>(point.code));
+    if (point.kind == EventKind::kOpEnd) what = name_of(history_.operation().kind);
+    instant_ = {point, (point.before ? "before " : "after ") + what};
+  }
+
   std::unique_ptr<TraceReader> reader_;
   std::unique_ptr<Model> model_;
-  TraceWalk walk_;
+  CrashPoints crash_points_;
+  History history_;
   Frontier frontier_;
   LineTimeline timeline_;
   uint32_t last_store_ = 0;
+  Instant instant_;
+  Event event_;         // that the walk is at
+  bool fetch_ = true;   // it is done with it
+  bool ended_ = false;  // there are no more
 };
 
 }  // namespace powercut

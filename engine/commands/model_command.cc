@@ -85,19 +85,20 @@ json answer(const json& request) {
   auto model = make_model(request.at("model").get<std::string>(), policy, size);
   if (model == nullptr) throw std::invalid_argument("unknown model");
   json points = json::array();
-  const auto visit = [&](const CrashPoint& point) { points.push_back(describe(*model, point)); };
-  bool last_visited = false;
+  CrashPoints crash_points(model.get());
+  const auto show = [&](const Event* event) {
+    while (crash_points.next(event)) points.push_back(describe(*model, crash_points.at()));
+  };
   uint64_t index = 0;
   for (const json& program_step : request.at("events")) {
     std::string bytes;
     for (const Event& event : events_of(program_step, index, &bytes)) {
       if (event.addr + event.size > size) throw std::invalid_argument("store outside the pool");
-      last_visited = step(model.get(), event, visit);
-      last_visited = last_visited && event.kind == EventKind::kOpEnd;
+      show(&event);
     }
     ++index;
   }
-  if (index > 0) finish(model.get(), index - 1, last_visited, visit);
+  show(nullptr);
   return {{"crash_points", points}};
 }
 

@@ -48,7 +48,7 @@ class Run {
   void end() { apply(of(EventKind::kOpEnd, 0, 0)); }
 
   uint64_t events() const { return events_; }
-  uint64_t crash_points() const { return crash_points_; }
+  uint64_t crash_points() const { return crash_points_.count(); }
   uint64_t changes() const { return changes_; }
   const Frontier& frontier() const { return frontier_; }
   std::string digits() const { return std::to_string(states_.str().size()); }
@@ -63,11 +63,10 @@ class Run {
   }
   void apply(Event event) {
     event.index = events_++;
-    step(model_.get(), event, [this](const CrashPoint&) {
-      ++crash_points_;
+    while (crash_points_.next(&event)) {
       changes_ += frontier_.follow(model_.get()).size();
       states_ += frontier_.states();
-    });
+    }
   }
 
   struct Free {
@@ -75,9 +74,10 @@ class Run {
   };
   std::unique_ptr<uint8_t, Free> pool_;
   std::unique_ptr<Model> model_;
+  CrashPoints crash_points_{model_.get()};
   Frontier frontier_;
   BigInt states_ = 0;
-  uint64_t events_ = 0, crash_points_ = 0, changes_ = 0;
+  uint64_t events_ = 0, changes_ = 0;
 };
 
 void insert(Run* run, uint64_t i) {

@@ -1,39 +1,95 @@
-// Drives a model through a trace and stops at every crash point: the one loop that counting, exploring and
-// the litmus suite share, so that they agree on what a crash point is.
+// The one walk through the crash points of a trace: it leads a model through the events and stops where the model says
+// that a power cut matters (MODELS.md, "Crash points"). Exploring, counting, replaying, auditing and faults
+// (checker/session/trace_follower.h), program mode, litmus tests and benchmarks all use it, so that "crash point 41" is
+// the same instant in each. The caller owns the events and pulls: a reader, a list or a generator will do, and between
+// two calls nothing of the walk is on the stack, so that a process that forks there has two walks at the same instant.
+// A Frontier is no second walk: it is told of no event, and compares the lines of the model where this walk stands.
 #ifndef POWERCUT_REPLAYER_CRASH_POINTS_CRASH_POINTS_H_
 #define POWERCUT_REPLAYER_CRASH_POINTS_CRASH_POINTS_H_
-
-#include <functional>
 
 #include "replayer/models/model.h"
 
 namespace powercut {
 
 struct CrashPoint {
-  uint64_t event = 0;  // the event that the power cut precedes or follows
-  bool before = false;
+  uint64_t ordinal = 0;  // number among the explored crash points, from 0
+  uint64_t event = 0;    // the event that the power cut precedes or follows,
+  EventKind kind{};      // what it is,
+  uint8_t code = 0;
+  bool before = false;  // and which of the two
 };
 
-// Applies `event` to `model`; calls `visit(CrashPoint)` at the crash points just before and just after it,
-// with the model in that state. Returns whether the instant after the event was visited.
-template <typename Visit>
-bool step(Model* model, const Event& event, const Visit& visit) {
-  if (model->crash_ahead_of(&event)) visit(CrashPoint{event.index - 1, false});
-  if (model->crash_before(event)) visit(CrashPoint{event.index, true});
-  model->apply(event);
-  if (!model->crash_after(event)) return false;
-  visit(CrashPoint{event.index, false});
-  return true;
-}
+class CrashPoints {
+ public:
+  // `explored`: whether crash points count before the first phase begins, which says so for itself.
+  explicit CrashPoints(Model* model, bool explored = true) : model_(model), explored_(explored) {}
 
-// The crash points at the end of the trace; `last` is the index of its last event, and `visited` whether the instant
-// after it was.
-template <typename Visit>
-void finish(Model* model, uint64_t last, bool visited, const Visit& visit) {
-  if (model->crash_ahead_of(nullptr)) visit(CrashPoint{last, false});
-  model->finish();
-  if (!visited) visit(CrashPoint{last, false});
-}
+  // Call it with an event until it returns false, then with the next one; at the end of the trace with null. True: the
+  // model stands at the crash point at(), just before or after the event, or after the one before it. `begin(event)` is
+  // called when the event comes up, `applied(event)` once the model has it.
+  template <typename Begin, typename Applied>
+  bool next(const Event* event, const Begin& begin, const Applied& applied) {
+    switch (stage_) {
+      case Stage::kAhead:
+        if (model_->crash_ahead_of(event) && explored_) return stop(last_, Stage::kBefore);
+        [[fallthrough]];
+      case Stage::kBefore:
+        if (event == nullptr) return end();
+        if (event->kind == EventKind::kPhase) explored_ = event->code != 0;
+        begin(*event);
+        if (model_->crash_before(*event) && explored_) return stop(place_of(*event, true), Stage::kApply);
+        [[fallthrough]];
+      case Stage::kApply:
+        model_->apply(*event);
+        applied(*event);
+        last_ = place_of(*event, false);
+        ended_ = model_->crash_after(*event);
+        if (ended_ && explored_) return stop(last_, Stage::kPassed);
+        [[fallthrough]];
+      case Stage::kPassed:
+        break;
+    }
+    // The end of the trace is passed once.
+    stage_ = event != nullptr ? Stage::kAhead : Stage::kPassed;
+    return false;
+  }
+  bool next(const Event* event) {
+    const auto nothing = [](const Event&) {};
+    return next(event, nothing, nothing);
+  }
+
+  const CrashPoint& at() const { return at_; }
+  // Explored crash points so far.
+  uint64_t count() const { return count_; }
+
+ private:
+  enum class Stage : uint8_t { kAhead, kBefore, kApply, kPassed };
+
+  static CrashPoint place_of(const Event& event, bool before) {
+    return {.ordinal = 0, .event = event.index, .kind = event.kind, .code = event.code, .before = before};
+  }
+  // `next`: what is to do when the walk goes on.
+  bool stop(const CrashPoint& point, Stage next) {
+    at_ = point;
+    at_.ordinal = count_++;
+    stage_ = next;
+    return true;
+  }
+  // The instant after the last event, unless it was a crash point anyway.
+  bool end() {
+    stage_ = Stage::kPassed;
+    if (!explored_ || ended_) return false;
+    model_->finish();
+    return stop(last_, Stage::kPassed);
+  }
+
+  Model* model_;
+  bool explored_;
+  bool ended_ = true;  // there was no event, or after the last one was a crash point, in whatever phase
+  Stage stage_ = Stage::kAhead;
+  CrashPoint last_, at_;
+  uint64_t count_ = 0;
+};
 
 }  // namespace powercut
 #endif  // POWERCUT_REPLAYER_CRASH_POINTS_CRASH_POINTS_H_

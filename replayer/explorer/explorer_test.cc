@@ -233,7 +233,7 @@ Explored explore(const Case& c, const std::string& strategy_name, bool remember,
   const auto explorer = remember ? make_trie_explorer(&executor, &subject, options)
                                  : make_eager_explorer(&executor, strategy.get(), &subject, options);
   Explored out;
-  const auto visit = [&](const CrashPoint&) {
+  const auto visit = [&] {
     const std::vector<Frontier::Change>& changes = frontier.follow(model.get());
     subject.results.clear();
     subject.shown.clear();
@@ -247,11 +247,7 @@ Explored explore(const Case& c, const std::string& strategy_name, bool remember,
       if (auto wrong = replay(&executor, c.scheme, shown)) out.problem = *wrong;
     }
   };
-  std::array<uint8_t, 16> bytes{};
-  for (size_t i = 0; i < c.trace.size(); ++i) {
-    step(model.get(), event_of(c.trace[i], i, &bytes), visit);
-  }
-  finish(model.get(), c.trace.size(), /*visited=*/true, visit);
+  testing::for_each_crash_point(c.trace, model.get(), visit);
   out.complete = strategy->complete();
   out.query_runs = explorer->counts().query_runs;
   out.executions = explorer->counts().executions;

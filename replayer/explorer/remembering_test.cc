@@ -191,15 +191,13 @@ Explored explore(const Case& c, bool remember, const Check& check) {
   const auto explorer = remember ? make_trie_explorer(&executor, &subject, options)
                                  : make_eager_explorer(&executor, strategy.get(), &subject, options);
   Explored out;
-  const auto visit = [&](const CrashPoint&) {
+  const auto visit = [&] {
     const std::vector<Frontier::Change>& changes = frontier.follow(model.get());
     subject.at_crash_point(out.crash_points);
     if (std::find(c.forgets.begin(), c.forgets.end(), out.crash_points) != c.forgets.end()) explorer->forget();
     explorer->crash_point(frontier, changes, out.crash_points++);
   };
-  std::array<uint8_t, 16> bytes{};
-  for (size_t i = 0; i < c.trace.size(); ++i) step(model.get(), event_of(c.trace[i], i, &bytes), visit);
-  finish(model.get(), c.trace.size(), /*visited=*/true, visit);
+  testing::for_each_crash_point(c.trace, model.get(), visit);
   check(subject);
   return {subject.first, subject.nested, explorer->counts().query_runs, out.crash_points};
 }

@@ -101,6 +101,18 @@ inline rc::Gen<TraceStep> any_step() {
                       });
 }
 
+// Leads the model through the trace and calls visit() at each crash point.
+template <typename Visit>
+void for_each_crash_point(const std::vector<TraceStep>& trace, Model* model, const Visit& visit) {
+  CrashPoints crash_points(model);
+  std::array<uint8_t, 16> bytes{};
+  for (size_t i = 0; i < trace.size(); ++i) {
+    const Event event = event_of(trace[i], i, &bytes);
+    while (crash_points.next(&event)) visit();
+  }
+  while (crash_points.next(nullptr)) visit();
+}
+
 // Not more states at any crash point than `most`: a step that would come near is replaced by one that makes everything
 // durable.
 inline void tame(std::vector<TraceStep>* trace, const std::string& model_name, AtomPolicy policy, const BigInt& most) {
@@ -112,7 +124,7 @@ inline void tame(std::vector<TraceStep>* trace, const std::string& model_name, A
     const bool stores = step_at.kind == EventKind::kStore || step_at.kind == EventKind::kNtStore;
     // Each half of a store may be there or not, and may come under what is pending.
     if (stores && frontier.states() * 4 > most) step_at = {EventKind::kCut};
-    step(model.get(), event_of(step_at, i, &bytes), [](const CrashPoint&) {});
+    model->apply(event_of(step_at, i, &bytes));
     frontier.follow(model.get());
     if (frontier.states() <= most) continue;
     trace->resize(i);
