@@ -41,11 +41,8 @@ Exploration::Exploration(const Session& session, const ExploreOptions& options, 
     oracle_.collect(true);
   }
   oracle_.collect_violations(!options.dump_violations.empty());
-  const Explorer::Options explorer = {
-      .nested = options.nested, .paranoid = options.paranoid, .visible_only = options.strategy == "prefix"};
-  const bool trie = options.remember && (options.strategy == "read-driven" || options.strategy == "prefix");
-  explorer_ = trie ? make_trie_explorer(&executor_, &oracle_, explorer)
-                   : make_eager_explorer(&executor_, strategy_.get(), &oracle_, explorer);
+  explorer_ = make_explorer(&executor_, strategy_.get(), &oracle_,
+                            {.nested = options.nested, .paranoid = options.paranoid, .remember = options.remember});
 }
 
 // One chunk after another appends; what several of them say is the same line several times.

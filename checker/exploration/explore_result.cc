@@ -59,7 +59,7 @@ Json result_event(const Session& session, const ExploreOptions& options, const E
   notes.insert(notes.end(), explored.notes.begin(), explored.notes.end());
   notes.push_back("a nested crash is cut at recovery's own crash points; deeper cuts than " +
                   std::to_string(options.nested) + " are not tried");
-  const bool samples = options.strategy == "prefix" || options.strategy == "random";
+  const bool samples = make_strategy(options.strategy, {})->samples();
   const char* verdict = !explored.findings.empty()   ? "inconsistent"
                         : !explored.troubles.empty() ? "unknown"
                                                      : "consistent";

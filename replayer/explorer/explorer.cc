@@ -8,4 +8,11 @@ void Explorer::check_reset(const Executor& executor, uint64_t before, const char
               " differs from the state before: code that is not instrumented wrote to pool, heap or globals";
 }
 
+std::unique_ptr<Explorer> make_explorer(Executor* executor, Strategy* strategy, Subject* subject,
+                                        Explorer::Options options) {
+  if (!options.remember || !strategy->may_remember()) return make_eager_explorer(executor, strategy, subject, options);
+  options.visible_only = strategy->visible_only();
+  return make_trie_explorer(executor, subject, options);
+}
+
 }  // namespace powercut

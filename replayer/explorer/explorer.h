@@ -31,7 +31,8 @@ class Explorer {
   struct Options {
     int nested = 1;                 // cuts inside recovery
     bool paranoid = false;          // hash everything after each reset
-    bool visible_only = false;      // of every line the content with everything persisted (strategy prefix)
+    bool remember = true;           // make_explorer: what was executed, where the strategy allows it
+    bool visible_only = false;      // make_trie_explorer: of every line the content with everything persisted
     size_t trie_bytes = 256 << 20;  // what is remembered of recoveries; beyond it the trie is begun anew
     bool keep_answers = false;      // for recall(): the answers themselves, and not only that they were judged
   };
@@ -70,6 +71,9 @@ class MemoExplorer : public Explorer {
   virtual const std::vector<std::string>& answers(QueryId query) const = 0;
 };
 
+// Follows the strategy in the quickest way that it allows.
+std::unique_ptr<Explorer> make_explorer(Executor* executor, Strategy* strategy, Subject* subject,
+                                        Explorer::Options options);
 std::unique_ptr<MemoExplorer> make_trie_explorer(Executor* executor, Subject* subject,
                                                  const Explorer::Options& options);
 std::unique_ptr<Explorer> make_eager_explorer(Executor* executor, Strategy* strategy, Subject* subject,

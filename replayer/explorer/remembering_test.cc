@@ -187,9 +187,8 @@ Explored explore(const Case& c, bool remember, const Check& check) {
   const auto model = make_model(c.model, c.policy, testing::kSchemePool);
   Frontier frontier(executor.pool());
   ObligedSubject subject(c);
-  const Explorer::Options options = {.nested = c.nested, .visible_only = c.visible_only, .trie_bytes = c.trie_bytes};
-  const auto explorer = remember ? make_trie_explorer(&executor, &subject, options)
-                                 : make_eager_explorer(&executor, strategy.get(), &subject, options);
+  const auto explorer = make_explorer(&executor, strategy.get(), &subject,
+                                      {.nested = c.nested, .remember = remember, .trie_bytes = c.trie_bytes});
   Explored out;
   const auto visit = [&] {
     const std::vector<Frontier::Change>& changes = frontier.follow(model.get());

@@ -11,6 +11,7 @@ class Exhaustive final : public Strategy {
   explicit Exhaustive(uint64_t limit) : limit_(limit) {}
   std::string_view name() const override { return "exhaustive"; }
   bool complete() const override { return !skipped_; }
+  bool samples() const override { return false; }
 
   BigInt visit(const LineSets& pending, uint64_t, const std::function<void(const LineSets&)>& explore) override {
     const BigInt count = state_count(pending);

@@ -9,6 +9,9 @@ class Prefix final : public Strategy {
  public:
   std::string_view name() const override { return "prefix"; }
   bool complete() const override { return false; }
+  bool samples() const override { return true; }
+  bool visible_only() const override { return true; }
+  bool may_remember() const override { return true; }
   BigInt visit(const LineSets& pending, uint64_t, const std::function<void(const LineSets&)>& explore) override {
     ConcreteLevel level(pending);
     for (size_t i = 0; i < pending.size(); ++i) level.choose(i, pending[i]->visible);

@@ -13,6 +13,7 @@ class Random final : public Strategy {
   Random(uint64_t seed, uint64_t samples) : seed_(seed), samples_(samples) {}
   std::string_view name() const override { return "random"; }
   bool complete() const override { return false; }
+  bool samples() const override { return true; }
 
   BigInt visit(const LineSets& pending, uint64_t ordinal,
                const std::function<void(const LineSets&)>& explore) override {

@@ -14,6 +14,8 @@ class ReadDriven final : public Strategy {
  public:
   std::string_view name() const override { return "read-driven"; }
   bool complete() const override { return true; }
+  bool samples() const override { return false; }
+  bool may_remember() const override { return true; }
   BigInt visit(const LineSets& pending, uint64_t, const std::function<void(const LineSets&)>& explore) override {
     explore(pending);
     return state_count(pending);

@@ -2,6 +2,7 @@
 #ifndef POWERCUT_REPLAYER_STRATEGIES_STRATEGY_H_
 #define POWERCUT_REPLAYER_STRATEGIES_STRATEGY_H_
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <string_view>
@@ -25,6 +26,13 @@ class Strategy {
                        const std::function<void(const LineSets&)>& explore) = 0;
   // Whether every legal crash state is covered, so that the verdict may say `complete`.
   virtual bool complete() const = 0;
+  // By design some crash states alone are tried, of however few: never complete().
+  virtual bool samples() const = 0;
+  // The one state of a level that is tried is that with everything visible persisted.
+  virtual bool visible_only() const { return false; }
+  // visit() gives the level as it is, or with visible_only() that one state: recovery may be followed in a trie
+  // (replayer/explorer), which needs no call of visit().
+  virtual bool may_remember() const { return false; }
 };
 
 struct StrategyOptions {
@@ -33,7 +41,8 @@ struct StrategyOptions {
   uint64_t exhaustive_limit = 1u << 22;  // exhaustive: largest level that is enumerated
 };
 
-// `name` is one of strategy_names(); null for any other.
+inline constexpr std::array<std::string_view, 4> kStrategyNames = {"read-driven", "exhaustive", "prefix", "random"};
+// `name` is one of kStrategyNames; null for any other.
 std::unique_ptr<Strategy> make_strategy(std::string_view name, const StrategyOptions& options);
 std::unique_ptr<Strategy> make_read_driven();
 std::unique_ptr<Strategy> make_exhaustive(uint64_t limit);

@@ -152,3 +152,24 @@ def test_reports_know_nothing_of_powercut() -> None:
     known = modules(ROOT / "reports" / "powercut_reports")
     for name, path in known.items():
         assert not {other for other in imports(path, known) if other.split(".")[0] == "powercut"}, name
+
+
+def test_a_strategy_is_asked_and_never_known_by_its_name() -> None:
+    """What is particular to a strategy is a property of `Strategy` (replayer/strategies/strategy.h)."""
+    home = "replayer/strategies/"
+    names = re.search(r"kStrategyNames = \{([^}]*)\}", (ROOT / home / "strategy.h").read_text(encoding="utf-8"))
+    assert names and names[1].count('"') == 8
+    name = "|".join(re.findall(r'"([^"]+)"', names[1]))
+    compared = re.compile(
+        rf'(?:[!=]=\s*|\b(?:compare|contains|starts_with|ends_with|find)\s*\()(?:[\w:]+[({{]\s*)?"(?:{name})"'
+        rf'|"(?:{name})"s?v?\s*[!=]='
+    )
+    assert compared.search(f'strategy == std::string("{name.split("|")[0]}")')
+    seen = []
+    for path in [path for top in ("replayer", "checker", "engine") for path in sorted((ROOT / top).rglob("*"))]:
+        place = path.relative_to(ROOT).as_posix()
+        if path.suffix in (".cc", ".h") and not place.startswith(home):
+            seen.append(place)
+            found = compared.search(path.read_text(encoding="utf-8"))
+            assert not found, f"{place}: {found[0]}"
+    assert len(seen) > 200
