@@ -1,4 +1,4 @@
-// Faults on top of power cuts (replayer/FAULTS.md): what one of them came to, how that is counted, and which of
+// Faults on top of power cuts (checker/FAULTS.md): what one of them came to, how that is counted, and which of
 // them are findings.
 #ifndef POWERCUT_CHECKER_FAULTS_FAULT_H_
 #define POWERCUT_CHECKER_FAULTS_FAULT_H_

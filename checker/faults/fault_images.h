@@ -15,9 +15,9 @@
 
 #include "base/supervisor.h"
 #include "checker/faults/fault.h"
+#include "checker/faults/media_error.h"
 #include "checker/oracle/oracle.h"
 #include "checker/session/trace_follower.h"
-#include "replayer/faults/media.h"
 
 namespace powercut {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "checker/faults/fault_replay.h"
+#include "checker/faults/unwritten_loads.h"
 #include "checker/oracle/oracle.h"
-#include "replayer/faults/stale.h"
 
 namespace powercut {
 

@@ -3,9 +3,9 @@
 #include <setjmp.h>
 #include <signal.h>
 
+#include "checker/faults/media_error.h"
+#include "checker/faults/unwritten_loads.h"
 #include "replayer/executor/test_hooks.h"
-#include "replayer/faults/media.h"
-#include "replayer/faults/stale.h"
 #include "tracer/world/refused_allocation.h"
 
 namespace powercut {

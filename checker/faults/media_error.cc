@@ -1,4 +1,4 @@
-#include "replayer/faults/media.h"
+#include "checker/faults/media_error.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -7,8 +7,8 @@
 //
 // Known inaccuracies: a store neither raises the signal nor heals the block (a real one may, if it replaces the
 // whole line); a load of a processor that runs ahead raises nothing here either.
-#ifndef POWERCUT_REPLAYER_FAULTS_MEDIA_H_
-#define POWERCUT_REPLAYER_FAULTS_MEDIA_H_
+#ifndef POWERCUT_CHECKER_FAULTS_MEDIA_ERROR_H_
+#define POWERCUT_CHECKER_FAULTS_MEDIA_ERROR_H_
 
 #include <csignal>
 
@@ -49,4 +49,4 @@ class MediaError final : public SinkInFront {
 };
 
 }  // namespace powercut
-#endif  // POWERCUT_REPLAYER_FAULTS_MEDIA_H_
+#endif  // POWERCUT_CHECKER_FAULTS_MEDIA_ERROR_H_

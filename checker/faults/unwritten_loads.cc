@@ -1,4 +1,4 @@
-#include "replayer/faults/stale.h"
+#include "checker/faults/unwritten_loads.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,7 +1,7 @@
 // Stale contents: bytes of a fresh pool that nobody has initialised. Follows which bytes of the pool were stored
 // to, and keeps the place of the first load in each line of a byte that was not.
-#ifndef POWERCUT_REPLAYER_FAULTS_STALE_H_
-#define POWERCUT_REPLAYER_FAULTS_STALE_H_
+#ifndef POWERCUT_CHECKER_FAULTS_UNWRITTEN_LOADS_H_
+#define POWERCUT_CHECKER_FAULTS_UNWRITTEN_LOADS_H_
 
 #include <map>
 #include <span>
@@ -51,4 +51,4 @@ class UnwrittenLoads final : public SinkInFront {
 void fill_noise(std::span<uint8_t> bytes, uint64_t seed);
 
 }  // namespace powercut
-#endif  // POWERCUT_REPLAYER_FAULTS_STALE_H_
+#endif  // POWERCUT_CHECKER_FAULTS_UNWRITTEN_LOADS_H_

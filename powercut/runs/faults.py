@@ -1,4 +1,4 @@
-"""Faults on top of power cuts (replayer/FAULTS.md): asks the engine, and puts together what it answers.
+"""Faults on top of power cuts (checker/FAULTS.md): asks the engine, and puts together what it answers.
 
 A run is one kind of fault in one recorded scenario. Its record holds the engine's counts, its findings with
 their call stacks as source positions, and, for failing allocations, the exploration of every trace that such a

@@ -29,7 +29,6 @@ NATIVE = (
     "replayer/strategies",
     "replayer/crash_points",
     "replayer/explorer",
-    "replayer/faults",
     "checker/oracle",
     "checker/session",
     "checker/findings",
