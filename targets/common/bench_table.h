@@ -33,6 +33,16 @@ inline uint64_t Spread(uint64_t x) {
   return x ^ (x >> 31);
 }
 
+// What a table of these sizes has where no option is given.
+template <typename Table>
+typename Table::Options Defaults(uint32_t key_size, uint32_t value_size) {
+  typename Table::Options options;
+  if (Table::ParseOptions({"", nullptr, 0, key_size, value_size, nullptr, 0}, &options) != POWERCUT_OK) {
+    throw std::runtime_error("the scheme takes no items of this size");
+  }
+  return options;
+}
+
 // A table in a fresh pool, which goes with it.
 template <typename Table>
 class FreshTable {

@@ -7,8 +7,6 @@
 #include <set>
 #include <vector>
 
-#include "targets/common/options.h"
-
 namespace powercut {
 namespace {
 
@@ -100,30 +98,6 @@ TEST_F(PoolAllocatorTest, ADamagedTableIsReported) {
   auto* entries = reinterpret_cast<uint32_t*>(pool_.base + 128 + 64);
   entries[0] = 1000000;
   EXPECT_FALSE(allocator.Sweep([](uint64_t) { return true; }));
-}
-
-TEST(Options, ErrorsNameTheKeyAndTheValue) {
-  static constexpr const char* kColours[] = {"red", "green", nullptr};
-  static constexpr OptionSpec kSpecs[] = {{"colour", kColours}, {"size", nullptr, 2, 8}};
-  char error[128];
-  const auto read = [&](const char* key, const char* value, uint64_t* chosen) {
-    const powercut_option option{key, value};
-    const powercut_config config{"", &option, 1, 16, 15, error, sizeof error};
-    return ReadOptions(config, kSpecs, std::span(chosen, 2));
-  };
-  uint64_t chosen[2] = {0, 4};
-  EXPECT_EQ(read("colour", "green", chosen), POWERCUT_OK);
-  EXPECT_EQ(chosen[0], 1u);
-  EXPECT_EQ(chosen[1], 4u);
-  EXPECT_EQ(read("size", "8", chosen), POWERCUT_OK);
-  EXPECT_EQ(chosen[1], 8u);
-  EXPECT_EQ(read("shape", "round", chosen), POWERCUT_BAD_CONFIG);
-  EXPECT_STREQ(error, "option 'shape' is unknown; 'powercut list targets' shows the options of each target");
-  EXPECT_EQ(read("colour", "blue", chosen), POWERCUT_BAD_CONFIG);
-  EXPECT_STREQ(error, "option colour has no value 'blue'; 'powercut list targets' shows the values");
-  EXPECT_EQ(read("size", "9", chosen), POWERCUT_BAD_CONFIG);
-  EXPECT_STREQ(error, "option size wants a number from 2 to 8, not '9'");
-  EXPECT_EQ(read("size", "4x", chosen), POWERCUT_BAD_CONFIG);
 }
 
 }  // namespace

@@ -1,11 +1,9 @@
-// What a run may choose: variant, shape of the table, the alternatives that the paper compares, and the
-// planted bug (scenarios/known_bugs/level).
+// What a run may choose (target.cc has the table): variant, shape of the table, the alternatives that the paper
+// compares, and the planted bug (scenarios/known_bugs/level).
 #ifndef POWERCUT_TARGETS_LEVEL_OPTIONS_H_
 #define POWERCUT_TARGETS_LEVEL_OPTIONS_H_
 
 #include <cstdint>
-
-#include "powercut/target.h"
 
 namespace powercut::level {
 
@@ -37,26 +35,24 @@ enum class Bug : uint8_t {
   kCount
 };
 
+enum class Layout : uint8_t { kAuto, k16x15, k8x8, kCount };
+
 struct Options {
-  bool hardened = false;
-  bool opportunistic = true;
-  bool traditional = false;
-  bool b2t = true;
-  bool dynamic_search = true;
-  bool late_movement = false;
-  bool auto_expand = true;
-  Bug bug = Bug::kNone;
+  bool hardened;
+  bool opportunistic;
+  bool traditional;
+  bool b2t;
+  bool dynamic_search;
+  bool late_movement;
+  bool auto_expand;
+  Bug bug;
+  Layout layout;
   uint8_t wide = 1;  // layout 16x15; 0: layout 8x8
-  uint8_t slots = 4;
-  uint8_t top_log2 = 2;
+  uint8_t slots;
+  uint8_t top_log2;
   uint8_t key_size = 16;
   uint8_t value_size = 15;
 };
-
-// Lines of powercut_target::options.
-extern const char* const kOptionLines[];
-
-powercut_status ParseOptions(const powercut_config& config, Options* out);
 
 }  // namespace powercut::level
 #endif  // POWERCUT_TARGETS_LEVEL_OPTIONS_H_

@@ -35,9 +35,7 @@ class Table {
  public:
   // target.cc: what the shared adapter asks of a scheme (common/scheme_target.h).
   using Options = level::Options;
-  static powercut_status ParseOptions(const powercut_config& config, Options* out) {
-    return level::ParseOptions(config, out);
-  }
+  static powercut_status ParseOptions(const powercut_config& config, Options* out);
   static void Traits(const Options& options, powercut_traits* out);
   powercut_status Insert(const uint8_t* key, const uint8_t* value) { return Insert(ItemOf(key, value)); }
   powercut_status Update(const uint8_t* key, const uint8_t* value) { return Update(ItemOf(key, value)); }

@@ -31,7 +31,7 @@ void Add(Figures* figures, const char* what, Cost paper, Cost ours, const char* 
 }  // namespace
 
 void CostOfOperations(Figures* figures) {
-  Options options;
+  Options options = powercut::fidelity::Defaults<Table>(16, 15);
   options.top_log2 = 8;
   options.auto_expand = false;
   const uint64_t capacity = (256 + 128) * 4;

@@ -12,7 +12,7 @@ constexpr uint64_t kPool = 64u << 20;
 
 // About 2^18 slots for every number of slots a bucket.
 Options TableOf(uint32_t slots) {
-  Options options;
+  Options options = powercut::fidelity::Defaults<Table>(16, 15);
   options.auto_expand = false;
   options.slots = static_cast<uint8_t>(slots);
   options.top_log2 = slots == 4 ? 15 : slots == 8 ? 14 : 13;

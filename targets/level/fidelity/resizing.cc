@@ -17,7 +17,7 @@ std::set<const uint8_t*> Buckets(const BenchTable& bench) {
 }
 
 void RehashedShare(Figures* figures) {
-  Options options;
+  Options options = powercut::fidelity::Defaults<Table>(16, 15);
   options.top_log2 = 13;
   BenchTable bench(options, kPool);
   bench.FillTo(KeyKind::kRandom, static_cast<uint64_t>(kThreshold * static_cast<double>(bench.slots())));
@@ -42,7 +42,7 @@ void RehashedShare(Figures* figures) {
 void InPlaceAgainstTraditional(Figures* figures) {
   uint64_t flushes[2] = {0, 0};
   for (bool traditional : {false, true}) {
-    Options options;
+    Options options = powercut::fidelity::Defaults<Table>(16, 15);
     options.top_log2 = 13;
     options.traditional = traditional;
     BenchTable bench(options, kPool);
@@ -60,7 +60,7 @@ void InPlaceAgainstTraditional(Figures* figures) {
 
 // Fig. 4: the load at which each of six successive resizes becomes necessary.
 std::vector<double> LoadsAtResize(bool b2t) {
-  Options options;
+  Options options = powercut::fidelity::Defaults<Table>(16, 15);
   options.top_log2 = 11;
   options.b2t = b2t;
   options.auto_expand = false;
@@ -89,7 +89,7 @@ void SuccessiveResizes(Figures* figures) {
 
 // Buckets that a successful search reads, averaged over every item, right after the n-th resize.
 std::vector<double> ProbesAfterResizes(bool dynamic) {
-  Options options;
+  Options options = powercut::fidelity::Defaults<Table>(16, 15);
   options.top_log2 = 9;
   options.dynamic_search = dynamic;
   BenchTable bench(options, kPool);
