@@ -1,58 +1,51 @@
-// What a run may choose: variant, shape of the table, how a segment splits, and the planted bug
-// (scenarios/known_bugs/cceh).
+// What a run may choose (target.cc has the table): variant, shape of the table, how a segment splits, and the planted
+// bug (scenarios/known_bugs/cceh).
 #ifndef POWERCUT_TARGETS_CCEH_OPTIONS_H_
 #define POWERCUT_TARGETS_CCEH_OPTIONS_H_
 
 #include <cstdint>
-
-#include "powercut/target.h"
 
 namespace powercut::cceh {
 
 // Each bug is a small change of `hardened` at the place that tests for it.
 enum class Bug : uint8_t {
   kNone,
-  kDepthBeforeDirectory,    // split: depth and pattern of the old segment change before the directory does
-  kPatternBeforeDirectory,  // split: the pattern alone does
-  kPatternApart,            // split: depth, then pattern, in two writes
-  kSentinelLeaks,           // insert claims a slot by the sentinel; nobody takes it back after a crash
-  kLockNotReset,            // open leaves the lock words of the segments as they are
-  kFormatSegments,          // format does not flush the segments
-  kFormatEntries,           // format does not flush the directory's entries
-  kFormatDirectory,         // format does not flush the directory object
-  kDoublingUnflushed,       // doubling publishes the new directory unflushed
-  kDoublingDepthApart,      // doubling publishes the capacity first and the depth later
-  kDoublingFreesFirst,      // doubling frees the old directory before it publishes the new one
-  kFlushHomeLine,           // insert flushes the home bucket, wherever the item went
-  kKeyBeforeValue,          // insert stores the key first
-  kUpdateUnflushed,         // update does not flush
-  kEraseUnflushed,          // erase does not flush
-  kSplitUnflushed,          // split publishes the new segment unflushed
-  kSplitDepthUnflushed,     // split does not flush the old segment's new depth
-  kSplitClearsFirst,        // split invalidates the moved keys before the directory names their new segment
-  kCowLowerFirst,           // copy-on-write: the lower half of the entries changes first
-  kCowFreesFirst,           // copy-on-write: the old segment is freed before the directory lets go of it
-  kRecoveryOmitted,         // open does not reconcile the directory
-  kRecoveryLastSegment,     // open does not reconcile the last segment
-  kLeakSegment,             // open does not free what nobody reaches
+  kDepthBeforeDirectory,      // split: depth and pattern of the old segment change before the directory does
+  kPatternBeforeDirectory,    // split: the pattern alone does
+  kPatternApart,              // split: depth, then pattern, in two writes
+  kSentinelLeaks,             // insert claims a slot by the sentinel; nobody takes it back after a crash
+  kLockNotReset,              // open leaves the lock words of the segments as they are
+  kFormatSegmentsUnflushed,   // format does not flush the segments
+  kFormatEntriesUnflushed,    // format does not flush the directory's entries
+  kFormatDirectoryUnflushed,  // format does not flush the directory object
+  kDoublingUnflushed,         // doubling publishes the new directory unflushed
+  kDoublingDepthApart,        // doubling publishes the capacity first and the depth later
+  kDoublingFreesFirst,        // doubling frees the old directory before it publishes the new one
+  kFlushHomeLine,             // insert flushes the home bucket, wherever the item went
+  kKeyBeforeValue,            // insert stores the key first
+  kUpdateUnflushed,           // update does not flush
+  kEraseUnflushed,            // erase does not flush
+  kSplitUnflushed,            // split publishes the new segment unflushed
+  kSplitDepthUnflushed,       // split does not flush the old segment's new depth
+  kSplitClearsFirst,          // split invalidates the moved keys before the directory names their new segment
+  kCowLowerFirst,             // copy-on-write: the lower half of the entries changes first
+  kCowFreesFirst,             // copy-on-write: the old segment is freed before the directory lets go of it
+  kRecoveryOmitted,           // open does not reconcile the directory
+  kRecoveryLastSegment,       // open does not reconcile the last segment
+  kLeakSegment,               // open does not free what nobody reaches
   kCount
 };
 
 struct Options {
   bool hardened = false;
-  bool cow = false;
-  Bug bug = Bug::kNone;
-  uint8_t probe = 4;  // cache lines
-  uint8_t depth = 1;  // initial global depth
-  uint32_t slots = 16;
+  bool cow;
+  Bug bug;
+  uint8_t probe;  // cache lines
+  uint8_t depth;  // initial global depth
+  uint32_t slots;
   uint32_t key_size = 8;
   uint32_t value_size = 8;
 };
-
-// Lines of powercut_target::options.
-extern const char* const kOptionLines[];
-
-powercut_status ParseOptions(const powercut_config& config, Options* out);
 
 }  // namespace powercut::cceh
 #endif  // POWERCUT_TARGETS_CCEH_OPTIONS_H_

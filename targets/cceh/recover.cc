@@ -18,12 +18,12 @@ powercut_status Table::Format(powercut_pool pool, const Options& options) {
   directory->depth = options.depth;
   directory->capacity = capacity;
   for (uint64_t i = 0; i < capacity; ++i) {
-    const Segment* segment = table.NewSegment(nullptr, {options.depth, i}, !table.Has(Bug::kFormatSegments));
+    const Segment* segment = table.NewSegment(nullptr, {options.depth, i}, !table.Has(Bug::kFormatSegmentsUnflushed));
     if (segment == nullptr) return POWERCUT_FULL;
     directory->entries()[i] = table.OffsetOf(segment);
   }
-  if (!table.Has(Bug::kFormatDirectory)) pmem::flush(directory, sizeof *directory);
-  if (!table.Has(Bug::kFormatEntries)) pmem::flush(directory->entries(), capacity * sizeof(uint64_t));
+  if (!table.Has(Bug::kFormatDirectoryUnflushed)) pmem::flush(directory, sizeof *directory);
+  if (!table.Has(Bug::kFormatEntriesUnflushed)) pmem::flush(directory->entries(), capacity * sizeof(uint64_t));
   pmem::fence();
   Root* root = table.root();
   root->directory = offset;

@@ -23,10 +23,8 @@ namespace powercut::cceh {
 class Table {
  public:
   using Options = cceh::Options;
-  static powercut_status ParseOptions(const powercut_config& config, Options* out) {
-    return cceh::ParseOptions(config, out);
-  }
-  static void Traits(const Options& options, powercut_traits* out);  // target.cc
+  static powercut_status ParseOptions(const powercut_config& config, Options* out);  // target.cc
+  static void Traits(const Options& options, powercut_traits* out);                  // target.cc
 
   // recover.cc
   static powercut_status Format(powercut_pool pool, const Options& options);

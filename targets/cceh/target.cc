@@ -3,6 +3,30 @@
 #include "targets/common/scheme_target.h"
 
 namespace powercut::cceh {
+namespace {
+
+constexpr OptionTable<Options> kOptions({
+    {"split=lazy|cow: a split keeps the old segment and deletes lazily, or copies both halves (CCEH(C))",
+     Flag<&Options::cow, "cow">()},
+    {"slots=16|4|8|32|64|1024|...: slots of a segment, a power of two; 1024 are the paper's 16 KiB",
+     PowerOfTwo<&Options::slots>(4, 65536)},
+    {"probe=4|1|2|8|...: buckets, of one cache line each, that linear probing looks at",
+     Number<&Options::probe>(1, 64)},
+    {"depth=1|0|2|3|...: initial global depth", Number<&Options::depth>(0, 16)},
+    {EnumLine<Bug, "bug", "a planted bug">(), Named<&Options::bug>()},
+});
+
+}  // namespace
+
+powercut_status Table::ParseOptions(const powercut_config& config, Options* out) {
+  const powercut_status status = ReadOptions(config, "cceh", kOptions, out);
+  if (status != POWERCUT_OK) return status;
+  if (config.key_size != 8 || config.value_size != 8) {
+    return BadConfig(config, "cceh takes keys and values of 8 bytes, not %u and %u", config.key_size,
+                     config.value_size);
+  }
+  return POWERCUT_OK;
+}
 
 void Table::Traits(const Options&, powercut_traits* out) {
   out->notes = "one thread; insert does not look for the key";
@@ -21,7 +45,7 @@ constexpr powercut_target kTarget = powercut::SchemeTarget<powercut::cceh::Table
     .name = "cceh",
     .summary = "CCEH: extendible hashing with segments of cache-line buckets, lazy deletion after a split",
     .paper = "Nam, Cha, Choi, Noh, Nam: Write-Optimized Dynamic Hashing for Persistent Memory, FAST 2019",
-    .options = powercut::cceh::kOptionLines,
+    .options = powercut::cceh::kOptions.lines,
     .commands = kCommands,
 });
 

@@ -1,11 +1,9 @@
-// What a run may choose: variant, shape of the table, when the rehashing thread gets its turn, and the planted bug
-// (scenarios/known_bugs/clevel).
+// What a run may choose (target.cc has the table): variant, shape of the table, when the rehashing thread gets its
+// turn, and the planted bug (scenarios/known_bugs/clevel).
 #ifndef POWERCUT_TARGETS_CLEVEL_OPTIONS_H_
 #define POWERCUT_TARGETS_CLEVEL_OPTIONS_H_
 
 #include <cstdint>
-
-#include "powercut/target.h"
 
 namespace powercut::clevel {
 
@@ -43,25 +41,21 @@ enum class Interleave : uint8_t {
   kExpandUnpersisted,  // insert begins when another thread has published a context and not yet flushed it
   kRehashInUpdate,     // Fig. 4: an item is copied before the CAS of its update, and its old slot cleared after it
   kRehashInErase,      // an item is read before its slot is cleared by an erase, and copied after it
+  kCount
 };
 
 struct Options {
   bool hardened = false;
-  bool auto_expand = true;
-  Interleave interleave = Interleave::kNone;
-  Bug bug = Bug::kNone;
-  uint8_t slots = 8;
-  uint8_t first_log2 = 1;
-  uint32_t auto_rehash = 1;
-  uint8_t version_bits = 16;
+  bool auto_expand;
+  Interleave interleave;
+  Bug bug;
+  uint8_t slots;
+  uint8_t first_log2;
+  uint32_t auto_rehash;
+  uint8_t version_bits;
   uint32_t key_size = 8;
   uint32_t value_size = 8;
 };
-
-// Lines of powercut_target::options.
-extern const char* const kOptionLines[];
-
-powercut_status ParseOptions(const powercut_config& config, Options* out);
 
 }  // namespace powercut::clevel
 #endif  // POWERCUT_TARGETS_CLEVEL_OPTIONS_H_

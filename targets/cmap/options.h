@@ -1,11 +1,9 @@
-// What a run may choose: variant, sizes, how an update and the number of items are kept, and the planted bug
-// (scenarios/known_bugs/cmap).
+// What a run may choose (target.cc has the table): variant, sizes, how an update and the number of items are kept, and
+// the planted bug (scenarios/known_bugs/cmap).
 #ifndef POWERCUT_TARGETS_CMAP_OPTIONS_H_
 #define POWERCUT_TARGETS_CMAP_OPTIONS_H_
 
 #include <cstdint>
-
-#include "powercut/target.h"
 
 namespace powercut::cmap {
 
@@ -33,18 +31,13 @@ enum class Bug : uint8_t {
 
 struct Options {
   bool hardened = false;
-  bool replace = false;      // update by a new node
-  bool logged_size = false;  // the number of items is persistent
-  uint8_t first_block = 2;
+  bool replace;      // update by a new node
+  bool logged_size;  // the number of items is persistent
+  uint8_t first_block;
   uint8_t key_size = 8;
   uint16_t value_size = 8;
-  Bug bug = Bug::kNone;
+  Bug bug;
 };
-
-// Lines of powercut_target::options.
-extern const char* const kOptionLines[];
-
-powercut_status ParseOptions(const powercut_config& config, Options* out);
 
 }  // namespace powercut::cmap
 #endif  // POWERCUT_TARGETS_CMAP_OPTIONS_H_

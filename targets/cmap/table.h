@@ -25,9 +25,7 @@ namespace powercut::cmap {
 class Table {
  public:
   using Options = cmap::Options;
-  static powercut_status ParseOptions(const powercut_config& config, Options* out) {
-    return cmap::ParseOptions(config, out);
-  }
+  static powercut_status ParseOptions(const powercut_config& config, Options* out);      // target.cc
   static void Traits(const Options& options, powercut_traits* out);                      // target.cc
   static powercut_status Format(powercut_pool pool, const Options& options);             // recover.cc
   static powercut_status Open(powercut_pool pool, const Options& options, Table** out);  // recover.cc

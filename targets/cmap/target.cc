@@ -3,6 +3,30 @@
 #include "targets/common/scheme_target.h"
 
 namespace powercut::cmap {
+namespace {
+
+constexpr OptionTable<Options> kOptions({
+    {"first_block=2|3|4|8|...: segments 1 to first_block - 1 share one block (8 in libpmemobj-cpp)",
+     Number<&Options::first_block>(2, 8)},
+    {"update=assign|replace: overwrite the value in place, under the log where it has several words, or put a new node "
+     "in the place of the old one",
+     Flag<&Options::replace, "replace">()},
+    {"size=recount|logged: count the items at open, or keep their number in the transaction of each insert and erase",
+     Flag<&Options::logged_size, "logged">()},
+    {EnumLine<Bug, "bug", "a planted bug">(), Named<&Options::bug>()},
+});
+
+}  // namespace
+
+powercut_status Table::ParseOptions(const powercut_config& config, Options* out) {
+  const powercut_status status = ReadOptions(config, "cmap", kOptions, out);
+  if (status != POWERCUT_OK) return status;
+  if (config.key_size == 0 || config.key_size > 64 || config.value_size == 0 || config.value_size > 1024) {
+    return BadConfig(config, "cmap takes keys of 1 to 64 bytes and values of 1 to 1024 bytes, not %u and %u",
+                     config.key_size, config.value_size);
+  }
+  return POWERCUT_OK;
+}
 
 void Table::Traits(const Options&, powercut_traits* out) {
   out->checks_exists = 1;
@@ -20,7 +44,7 @@ constexpr powercut_target kTarget = SchemeTarget<Table>::Entry({
     .summary = "cmap: chained nodes, buckets doubled by segments, each rehashed when it is first changed",
     .paper =
         "concurrent_hash_map of libpmemobj-cpp, engine cmap of pmemkv; a baseline of Chen et al.: clevel, ATC 2020",
-    .options = kOptionLines,
+    .options = kOptions.lines,
     .commands = kCommands,
 });
 

@@ -54,7 +54,7 @@ Run Grow(const Options& options, uint64_t items) {
 }
 
 Options Paper(uint8_t probe, bool cow) {
-  Options options;
+  Options options = powercut::fidelity::Defaults<Table>(8, 8);
   options.hardened = true;
   options.slots = 1024;
   options.depth = 0;

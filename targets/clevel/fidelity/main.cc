@@ -17,14 +17,12 @@ constexpr uint64_t kPool = uint64_t{1} << 30;
 constexpr uint32_t kKey = 16, kValue = 15;  // the paper's items have 15 bytes each (4.1)
 
 Options TableOf(uint32_t slots, uint32_t first_log2, bool in_background) {
-  Options options;
+  Options options = powercut::fidelity::Defaults<Table>(kKey, kValue);
   options.hardened = true;
   options.auto_expand = in_background;
   options.auto_rehash = in_background ? 1 : 0;
   options.slots = static_cast<uint8_t>(slots);
   options.first_log2 = static_cast<uint8_t>(first_log2);
-  options.key_size = kKey;
-  options.value_size = kValue;
   return options;
 }
 
