@@ -39,6 +39,7 @@ static_assert(sizeof(TokenRoot) == 3 * pmem::kLine);
 enum class InPlace : uint8_t {
   kLogged,  // the old item goes to the undo log first (3.3(4))
   kAtomic,  // one 8-byte store; values of 8 bytes only
+  kCount
 };
 
 // Planted bugs of the steps below; all off but in a scenario of scenarios/known_bugs.

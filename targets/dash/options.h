@@ -1,11 +1,9 @@
-// What a run may choose: variant, shape of the table, the techniques of Dash one by one, how a
-// segment is recovered, and the planted bug (scenarios/known_bugs/dash).
+// What a run may choose (target.cc has the table): variant, shape of the table, the techniques of Dash one by one, how
+// a segment is recovered, and the planted bug (scenarios/known_bugs/dash).
 #ifndef POWERCUT_TARGETS_DASH_OPTIONS_H_
 #define POWERCUT_TARGETS_DASH_OPTIONS_H_
 
 #include <cstdint>
-
-#include "powercut/target.h"
 
 namespace powercut::dash {
 
@@ -37,25 +35,20 @@ enum class Bug : uint8_t {
 
 struct Options {
   bool hardened = false;
-  bool balance = true;
-  bool displacement = true;
-  bool fingerprints = true;
-  bool overflow = true;
-  bool eager = false;
-  Bug bug = Bug::kNone;
-  uint8_t buckets = 4;
-  uint8_t stash = 2;
-  uint8_t slots = 14;
-  uint8_t depth = 0;
-  uint8_t versions = 255;
+  bool balance;
+  bool displacement;
+  bool fingerprints;
+  bool overflow;
+  bool eager;
+  Bug bug;
+  uint8_t buckets;
+  uint8_t stash;
+  uint8_t slots;
+  uint8_t depth;
+  uint8_t versions;
   uint8_t key_size = 8;
   uint8_t value_size = 8;
 };
-
-// Lines of powercut_target::options.
-extern const char* const kOptionLines[];
-
-powercut_status ParseOptions(const powercut_config& config, Options* out);
 
 }  // namespace powercut::dash
 #endif  // POWERCUT_TARGETS_DASH_OPTIONS_H_

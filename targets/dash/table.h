@@ -30,10 +30,8 @@ class Table {
  public:
   using Options = dash::Options;
 
-  static powercut_status ParseOptions(const powercut_config& config, Options* out) {
-    return dash::ParseOptions(config, out);
-  }
-  static void Traits(const Options& options, powercut_traits* out);  // target.cc
+  static powercut_status ParseOptions(const powercut_config& config, Options* out);  // target.cc
+  static void Traits(const Options& options, powercut_traits* out);                  // target.cc
   // recover.cc
   static powercut_status Format(powercut_pool pool, const Options& options);
   static powercut_status Open(powercut_pool pool, const Options& options, Table** out);

@@ -3,6 +3,39 @@
 #include "targets/dash/table.h"
 
 namespace powercut::dash {
+namespace {
+
+constexpr OptionTable<Options> kOptions({
+    {"buckets=4|8|16|64|...: normal buckets of a segment, a power of two (the authors' code: 64)",
+     PowerOfTwo<&Options::buckets>(4, 64)},
+    {"stash=2|0|1|4|...: stash buckets of a segment, at most 4", Number<&Options::stash>(0, 4)},
+    {"slots=14|4|2|...: slots of a bucket that are used; a bucket of 256 bytes has 14", Number<&Options::slots>(1, 14)},
+    {"depth=0|1|3|...: global depth at the start", Number<&Options::depth>(0, 16)},
+    {"balance=on|off: insert into the less loaded of two buckets, or into the first one that has room",
+     Switch<&Options::balance>()},
+    {"displacement=on|off: move a record to its other bucket where both buckets are full",
+     Switch<&Options::displacement>()},
+    {"fingerprints=on|off: compare keys only where the fingerprint agrees", Switch<&Options::fingerprints>()},
+    {"overflow=on|off: ask the overflow metadata which stash bucket to search, or search all",
+     Switch<&Options::overflow>()},
+    {"recovery=lazy|eager: recover a segment when an operation first writes to it, or all of them at open",
+     Flag<&Options::eager, "eager">()},
+    {"versions=255|1|2|...: largest global version; after it every segment's version is reset",
+     Number<&Options::versions>(1, 255)},
+    {EnumLine<Bug, "bug", "a planted bug">(), Named<&Options::bug>()},
+});
+
+}  // namespace
+
+powercut_status Table::ParseOptions(const powercut_config& config, Options* out) {
+  const powercut_status status = ReadOptions(config, "dash", kOptions, out);
+  if (status != POWERCUT_OK) return status;
+  if (config.key_size != 8 || config.value_size != 8) {
+    return BadConfig(config, "dash takes keys and values of 8 bytes, not %u and %u", config.key_size,
+                     config.value_size);
+  }
+  return POWERCUT_OK;
+}
 
 void Table::Traits(const Options& options, powercut_traits* out) {
   out->checks_exists = 1;
@@ -28,7 +61,7 @@ constexpr powercut_target kTarget = powercut::SchemeTarget<powercut::dash::Table
     .name = "dash",
     .summary = "Dash-EH: extendible hashing with stash buckets, fingerprints and lazy recovery of each segment",
     .paper = "Lu, Hao, Wang, Lo: Dash: Scalable Hashing on Persistent Memory, VLDB 2020",
-    .options = powercut::dash::kOptionLines,
+    .options = powercut::dash::kOptions.lines,
     .commands = kCommands,
 });
 

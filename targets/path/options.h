@@ -1,10 +1,10 @@
-// What a run may choose: shape of the tree, how values are updated, and the planted bug (scenarios/known_bugs/path).
+// What a run may choose (target.cc has the table): shape of the tree, how values are updated, and the planted bug
+// (scenarios/known_bugs/path).
 #ifndef POWERCUT_TARGETS_PATH_OPTIONS_H_
 #define POWERCUT_TARGETS_PATH_OPTIONS_H_
 
 #include <cstdint>
 
-#include "powercut/target.h"
 #include "targets/common/token_table.h"
 
 namespace powercut::path {
@@ -24,16 +24,17 @@ enum class Bug : uint8_t {
   kResizeFreeFirst,     // the old tree's block is freed before the new tree is named
   kLeakNewTree,         // open does not free what nobody reaches
   kHeaderNotFlushed,    // format flushes the address of a local
+  kCount
 };
 
 struct Options {
-  bool auto_expand = true;
-  bool apart = true;    // the two hash functions address a half of the leaves each
-  bool packed = false;  // two siblings and the cell above them lie side by side
-  InPlace update = InPlace::kLogged;
-  Bug bug = Bug::kNone;
-  uint8_t leaves_log2 = 3;
-  uint8_t levels = 3;  // reserved levels, leaves included
+  bool auto_expand;
+  bool apart;   // the two hash functions address a half of the leaves each
+  bool packed;  // two siblings and the cell above them lie side by side
+  InPlace update;
+  Bug bug;
+  uint8_t leaves_log2;
+  uint8_t levels;  // reserved levels, leaves included
   uint8_t key_size = 16;
   uint8_t value_size = 15;
 
@@ -46,11 +47,6 @@ struct Options {
             .header_not_flushed = bug == Bug::kHeaderNotFlushed};
   }
 };
-
-// Lines of powercut_target::options.
-extern const char* const kOptionLines[];
-
-powercut_status ParseOptions(const powercut_config& config, Options* out);
 
 }  // namespace powercut::path
 #endif  // POWERCUT_TARGETS_PATH_OPTIONS_H_

@@ -46,9 +46,7 @@ struct Tree {
 class Table : public TokenTable {
  public:
   using Options = path::Options;
-  static powercut_status ParseOptions(const powercut_config& config, Options* out) {
-    return path::ParseOptions(config, out);
-  }
+  static powercut_status ParseOptions(const powercut_config& config, Options* out);  // target.cc
   static void Traits(const Options& options, powercut_traits* out);
   static powercut_status Format(powercut_pool pool, const Options& options);             // recover.cc
   static powercut_status Open(powercut_pool pool, const Options& options, Table** out);  // recover.cc

@@ -1,11 +1,10 @@
-// What a run may choose: variant, shape of the table, how values are updated, and the planted bug
-// (scenarios/known_bugs/pfht).
+// What a run may choose (target.cc has the table): variant, shape of the table, how values are updated, and the planted
+// bug (scenarios/known_bugs/pfht).
 #ifndef POWERCUT_TARGETS_PFHT_OPTIONS_H_
 #define POWERCUT_TARGETS_PFHT_OPTIONS_H_
 
 #include <cstdint>
 
-#include "powercut/target.h"
 #include "targets/common/token_table.h"
 
 namespace powercut::pfht {
@@ -31,20 +30,21 @@ enum class Bug : uint8_t {
   kRehashClearFirst,    // an item is cleared in the old table before the new table is named
   kLeakNewTable,        // open does not free what nobody reaches
   kHeaderNotFlushed,    // format flushes the address of a local
+  kCount
 };
 
-enum class UpdateKind : uint8_t { kLogged, kOpportunistic, kAtomic };
-enum class Choice : uint8_t { kFirst, kLessLoaded };
+enum class UpdateKind : uint8_t { kLogged, kOpportunistic, kAtomic, kCount };
+enum class Choice : uint8_t { kFirst, kLessLoaded, kCount };
 
 struct Options {
   bool hardened = false;
-  bool auto_expand = true;
-  UpdateKind update = UpdateKind::kLogged;
-  Choice choice = Choice::kFirst;
-  Bug bug = Bug::kNone;
-  uint8_t slots = 4;
-  uint8_t buckets_log2 = 3;
-  uint8_t stash = 3;  // percent of the whole table's places
+  bool auto_expand;
+  UpdateKind update;
+  Choice choice;
+  Bug bug;
+  uint8_t slots;
+  uint8_t buckets_log2;
+  uint8_t stash;  // percent of the whole table's places
   uint8_t key_size = 16;
   uint8_t value_size = 15;
 
@@ -57,11 +57,6 @@ struct Options {
             .header_not_flushed = bug == Bug::kHeaderNotFlushed};
   }
 };
-
-// Lines of powercut_target::options.
-extern const char* const kOptionLines[];
-
-powercut_status ParseOptions(const powercut_config& config, Options* out);
 
 }  // namespace powercut::pfht
 #endif  // POWERCUT_TARGETS_PFHT_OPTIONS_H_

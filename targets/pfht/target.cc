@@ -3,6 +3,39 @@
 #include "targets/pfht/table.h"
 
 namespace powercut::pfht {
+namespace {
+
+constexpr OptionTable<Options> kOptions({
+    {"buckets=8|2|4|16|...: initial number of buckets, a power of two", Log2<&Options::buckets_log2>(2, 1 << 28)},
+    {"slots=4|8|16: slots of a bucket", Number<&Options::slots>()},
+    {"stash=3|0|10|25|...: percent of the table's places that are in the stash, rounded up to a whole node",
+     Number<&Options::stash>(0, 50)},
+    {"choice=first|less_loaded: insert into the first of the two buckets that has an empty slot, or the emptier one",
+     Named<&Options::choice>()},
+    {"update=logged|opportunistic|atomic: the undo log; log-free where the bucket has an empty slot; or one 8-byte "
+     "store (values of 8 bytes only)",
+     Named<&Options::update>()},
+    {"auto_expand=on|off: an insert that finds the stash full doubles the table and tries again (off: FULL)",
+     Switch<&Options::auto_expand>()},
+    {EnumLine<Bug, "bug", "a planted bug">(), Named<&Options::bug>()},
+});
+
+}  // namespace
+
+powercut_status Table::ParseOptions(const powercut_config& config, Options* out) {
+  const powercut_status status = ReadOptions(config, "pfht", kOptions, out);
+  if (status != POWERCUT_OK) return status;
+  if (!TokenBucket::Serves(config.key_size, config.value_size)) {
+    return BadConfig(config,
+                     "pfht takes keys and values of 8 bytes, or keys of 16 bytes and values of 1 to 15, not %u and %u",
+                     config.key_size, config.value_size);
+  }
+  if (out->update == UpdateKind::kAtomic && config.key_size != 8) {
+    return BadConfig(config, "option update=atomic wants keys and values of 8 bytes, not %u and %u", config.key_size,
+                     config.value_size);
+  }
+  return POWERCUT_OK;
+}
 
 void Table::Traits(const Options&, powercut_traits* out) {
   out->copy_bound = 2;
@@ -23,7 +56,7 @@ constexpr powercut_target kTarget = SchemeTarget<Table>::Entry({
     .name = "pfht",
     .summary = "PFHT: cuckoo hashing with buckets, at most one displacement, and a chained stash",
     .paper = "Debnath et al., SIGOPS OSR 2016; consistency as in Zuo, Hua and Wu, OSDI 2018, 3.3",
-    .options = kOptionLines,
+    .options = kOptions.lines,
     .commands = kCommands,
 });
 

@@ -34,7 +34,7 @@ constexpr int kTrials = 40;
 
 // Mean load of one segment of 64 buckets when it first has to split.
 double SegmentLoad(bool balance, bool displacement, uint8_t stash) {
-  Options options;
+  Options options = fidelity::Defaults<Table>(8, 8);
   options.buckets = 64;
   options.balance = balance;
   options.displacement = displacement;
@@ -54,7 +54,7 @@ double SegmentLoad(bool balance, bool displacement, uint8_t stash) {
 
 // Highest load of a table that grows from 16 segments to a million records.
 double PeakLoad(uint8_t stash) {
-  Options options;
+  Options options = fidelity::Defaults<Table>(8, 8);
   options.buckets = 64;
   options.stash = stash;
   options.depth = 4;

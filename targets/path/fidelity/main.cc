@@ -24,7 +24,7 @@ constexpr uint32_t kFillings = 3;
 constexpr double kTolerance = 0.02;
 
 Options TreeOf(uint32_t leaves_log2, uint32_t levels, bool apart = true) {
-  Options options;
+  Options options = fidelity::Defaults<Table>(16, 15);
   options.auto_expand = false;
   options.leaves_log2 = static_cast<uint8_t>(leaves_log2);
   options.levels = static_cast<uint8_t>(levels);

@@ -24,7 +24,7 @@ constexpr uint64_t kPool = 256u << 20;
 
 // About 2^18 slots for every number of slots a bucket.
 Options TableOf(uint32_t slots, Choice choice = Choice::kFirst) {
-  Options options;
+  Options options = fidelity::Defaults<Table>(16, 15);
   options.auto_expand = false;
   options.slots = static_cast<uint8_t>(slots);
   options.buckets_log2 = slots == 4 ? 16 : slots == 8 ? 15 : 14;
