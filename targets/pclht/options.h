@@ -1,10 +1,9 @@
-// What a run may choose: variant, shape of the table, and the planted bug (scenarios/known_bugs/pclht).
+// What a run may choose (target.cc has the table): variant, shape of the table, and the planted bug
+// (scenarios/known_bugs/pclht).
 #ifndef POWERCUT_TARGETS_PCLHT_OPTIONS_H_
 #define POWERCUT_TARGETS_PCLHT_OPTIONS_H_
 
 #include <cstdint>
-
-#include "powercut/target.h"
 
 namespace powercut::pclht {
 
@@ -31,18 +30,13 @@ enum class Bug : uint8_t {
 
 struct Options {
   bool hardened = false;
-  bool auto_resize = true;
-  Bug bug = Bug::kNone;
-  uint32_t buckets = 4;
-  uint32_t expansions = 1;
+  bool auto_resize;
+  Bug bug;
+  uint32_t buckets;
+  uint32_t expansions;
   uint32_t key_size = 8;
   uint32_t value_size = 8;
 };
-
-// Lines of powercut_target::options.
-extern const char* const kOptionLines[];
-
-powercut_status ParseOptions(const powercut_config& config, Options* out);
 
 }  // namespace powercut::pclht
 #endif  // POWERCUT_TARGETS_PCLHT_OPTIONS_H_

@@ -23,9 +23,7 @@ namespace powercut::pclht {
 class Table {
  public:
   using Options = pclht::Options;
-  static powercut_status ParseOptions(const powercut_config& config, Options* out) {
-    return pclht::ParseOptions(config, out);
-  }
+  static powercut_status ParseOptions(const powercut_config& config, Options* out);      // target.cc
   static void Traits(const Options& options, powercut_traits* out);                      // target.cc
   static powercut_status Format(powercut_pool pool, const Options& options);             // recover.cc
   static powercut_status Open(powercut_pool pool, const Options& options, Table** out);  // recover.cc

@@ -3,6 +3,28 @@
 #include "targets/pclht/table.h"
 
 namespace powercut::pclht {
+namespace {
+
+constexpr OptionTable<Options> kOptions({
+    {"buckets=4|1|2|8|16|...: initial number of buckets, a power of two", PowerOfTwo<&Options::buckets>(1, 1 << 28)},
+    {"expansions=1|2|4|...: chained buckets, in multiples of the number of buckets, at which the table is resized",
+     Number<&Options::expansions>(1, 64)},
+    {"auto_resize=on|off: an insert that reaches this number resizes the table (off: the chains grow)",
+     Switch<&Options::auto_resize>()},
+    {EnumLine<Bug, "bug", "a planted bug">(), Named<&Options::bug>()},
+});
+
+}  // namespace
+
+powercut_status Table::ParseOptions(const powercut_config& config, Options* out) {
+  const powercut_status status = ReadOptions(config, "pclht", kOptions, out);
+  if (status != POWERCUT_OK) return status;
+  if (config.key_size != 8 || config.value_size != 8) {
+    return BadConfig(config, "pclht takes keys and values of 8 bytes, not %u and %u", config.key_size,
+                     config.value_size);
+  }
+  return POWERCUT_OK;
+}
 
 void Table::Traits(const Options&, powercut_traits* out) {
   out->checks_exists = 1;
@@ -20,7 +42,7 @@ constexpr powercut_target kTarget = SchemeTarget<Table>::Entry({
     .summary = "P-CLHT: chained buckets of one line, the whole table copied to resize it",
     .paper = "Lee, Mohan, Kashyap, Kim, Chidambaram: RECIPE: Converting Concurrent DRAM Indexes to Persistent-Memory "
              "Indexes, SOSP 2019",
-    .options = kOptionLines,
+    .options = kOptions.lines,
     .commands = kCommands,
 });
 

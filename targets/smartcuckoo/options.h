@@ -1,11 +1,9 @@
-// What a run may choose: variant, shape of the table, how the forest is found again after a crash, and the planted
-// bug (scenarios/known_bugs/smartcuckoo).
+// What a run may choose (target.cc has the table): variant, shape of the table, how the forest is found again after a
+// crash, and the planted bug (scenarios/known_bugs/smartcuckoo).
 #ifndef POWERCUT_TARGETS_SMARTCUCKOO_OPTIONS_H_
 #define POWERCUT_TARGETS_SMARTCUCKOO_OPTIONS_H_
 
 #include <cstdint>
-
-#include "powercut/target.h"
 
 namespace powercut::smartcuckoo {
 
@@ -33,18 +31,13 @@ enum class Bug : uint8_t {
 
 struct Options {
   bool hardened = false;
-  bool auto_expand = true;
-  bool on_demand = false;  // the forest is learned where an operation needs it, not by a scan at open
-  Bug bug = Bug::kNone;
-  uint8_t log2 = 3;  // buckets of each table
+  bool auto_expand;
+  bool on_demand;  // the forest is learned where an operation needs it, not by a scan at open
+  Bug bug;
+  uint8_t log2;  // buckets of each table
   uint8_t key_size = 8;
   uint8_t value_size = 8;
 };
-
-// Lines of powercut_target::options.
-extern const char* const kOptionLines[];
-
-powercut_status ReadConfig(const powercut_config& config, Options* out);
 
 }  // namespace powercut::smartcuckoo
 #endif  // POWERCUT_TARGETS_SMARTCUCKOO_OPTIONS_H_

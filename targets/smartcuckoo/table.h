@@ -29,7 +29,7 @@ class Table {
  public:
   using Options = smartcuckoo::Options;
 
-  static powercut_status ParseOptions(const powercut_config& config, Options* out) { return ReadConfig(config, out); }
+  static powercut_status ParseOptions(const powercut_config& config, Options* out);  // target.cc
   static void Traits(const Options& options, powercut_traits* out);
   // recover.cc
   static powercut_status Format(powercut_pool pool, const Options& options);

@@ -3,6 +3,29 @@
 #include "targets/smartcuckoo/table.h"
 
 namespace powercut::smartcuckoo {
+namespace {
+
+constexpr OptionTable<Options> kOptions({
+    {"buckets=8|2|4|16|64|...: initial number of buckets of each of the two tables, a power of two",
+     Log2<&Options::log2>(2, uint64_t{1} << kMaxLog2)},
+    {"auto_expand=on|off: an insert that is predetermined to fail rehashes into a larger table (off: FULL)",
+     Switch<&Options::auto_expand>()},
+    {"forest=scan|on_demand: open rebuilds the whole pseudoforest, or an operation learns the paths that it needs",
+     Flag<&Options::on_demand, "on_demand">()},
+    {EnumLine<Bug, "bug", "a planted bug">(), Named<&Options::bug>()},
+});
+
+}  // namespace
+
+powercut_status Table::ParseOptions(const powercut_config& config, Options* out) {
+  const powercut_status status = ReadOptions(config, "smartcuckoo", kOptions, out);
+  if (status != POWERCUT_OK) return status;
+  if (config.key_size == 0 || config.key_size > kMostKey || config.value_size == 0 || config.value_size > kMostValue) {
+    return BadConfig(config, "smartcuckoo takes keys of 1 to %u bytes and values of 1 to %u bytes, not %u and %u",
+                     kMostKey, kMostValue, config.key_size, config.value_size);
+  }
+  return POWERCUT_OK;
+}
 
 void Table::Traits(const Options& options, powercut_traits* out) {
   out->notes = "one thread; insert does not look for the key (Algorithm 1)";
@@ -27,7 +50,7 @@ constexpr powercut_target kTarget = powercut::SchemeTarget<powercut::smartcuckoo
     .summary = "SmartCuckoo: cuckoo hashing with a pseudoforest that predetermines failing insertions",
     .paper = "Sun, Hua, Jiang, Li, Cao, Zuo: SmartCuckoo: A Fast and Cost-Efficient Hashing Index Scheme for Cloud "
              "Storage Systems, USENIX ATC 2017",
-    .options = powercut::smartcuckoo::kOptionLines,
+    .options = powercut::smartcuckoo::kOptions.lines,
     .commands = kCommands,
 });
 

@@ -1,11 +1,10 @@
-// What a run may choose: variant, shape of the table, the kind of item, and the planted bug
+// What a run may choose (target.cc has the table): variant, shape of the table, the kind of item, and the planted bug
 // (scenarios/known_bugs/turbohash).
 #ifndef POWERCUT_TARGETS_TURBOHASH_OPTIONS_H_
 #define POWERCUT_TARGETS_TURBOHASH_OPTIONS_H_
 
 #include <cstdint>
 
-#include "powercut/target.h"
 #include "targets/turbohash/tags.h"
 
 namespace powercut::turbohash {
@@ -41,13 +40,13 @@ enum class Bug : uint8_t {
 
 struct Options {
   bool hardened = false;
-  bool pointer = false;  // slots hold hash and pointer (3.6); else key and value
-  bool auto_gc = true;
-  Tags tags = Tags::kScalar;
-  Bug bug = Bug::kNone;
-  uint8_t shards_log2 = 1;
-  uint8_t buckets_log2 = 1;  // of a shard when it is formatted
-  uint8_t scope = 16;
+  bool pointer;  // slots hold hash and pointer (3.6); else key and value
+  bool auto_gc;
+  Tags tags;
+  Bug bug;
+  uint8_t shards_log2;
+  uint8_t buckets_log2;  // of a shard when it is formatted
+  uint8_t scope;
   uint32_t key_size = 8;
   uint32_t value_size = 8;
 
@@ -58,9 +57,6 @@ struct Options {
            uint64_t{key_size} << 32 | uint64_t{value_size} << 48;
   }
 };
-
-// Lines of powercut_target::options.
-extern const char* const kOptionLines[];
 
 }  // namespace powercut::turbohash
 #endif  // POWERCUT_TARGETS_TURBOHASH_OPTIONS_H_

@@ -40,10 +40,9 @@ bool HasTags(Tags kind) {
       return kHasAvx512;
     case Tags::kAvx2:
       return kHasAvx2;
-    case Tags::kScalar:
-      break;
+    default:
+      return true;
   }
-  return true;
 }
 
 Tags BestTags() { return kHasAvx512 ? Tags::kAvx512 : kHasAvx2 ? Tags::kAvx2 : Tags::kScalar; }
@@ -54,10 +53,9 @@ uint32_t MatchTags(Tags kind, const uint8_t* tags, uint8_t tag) {
       return MatchAvx512(tags, tag);
     case Tags::kAvx2:
       return MatchAvx2(tags, tag);
-    case Tags::kScalar:
-      break;
+    default:
+      return MatchScalar(tags, tag);
   }
-  return MatchScalar(tags, tag);
 }
 
 }  // namespace powercut::turbohash

@@ -7,7 +7,8 @@
 
 namespace powercut::turbohash {
 
-enum class Tags : uint8_t { kScalar, kAvx2, kAvx512 };
+// kAuto is for people: ParseOptions() replaces it.
+enum class Tags : uint8_t { kScalar, kAvx2, kAvx512, kAuto, kCount };
 
 bool HasTags(Tags kind);
 // The widest kind that this CPU has.

@@ -3,6 +3,40 @@
 #include "targets/turbohash/table.h"
 
 namespace powercut::turbohash {
+namespace {
+
+constexpr OptionTable<Options> kOptions({
+    {"shards=2|1|4|8|...: number of shards, a power of two", Log2<&Options::shards_log2>(1, 1 << 20)},
+    {"buckets=2|1|4|16|...: initial number of buckets of a shard, a power of two",
+     Log2<&Options::buckets_log2>(1, 1 << 16)},
+    {"scope=16|1|2|4|8|...: most buckets that a probe visits", Number<&Options::scope>(1, 64)},
+    {"tags=auto|scalar|avx2|avx512: how tags are compared; auto takes the widest kind that the CPU has",
+     Named<&Options::tags>()},
+    {"items=auto|pointer: auto keeps keys and values of at most 8 bytes in the slot; else the slot holds hash and "
+     "pointer",
+     Flag<&Options::pointer, "pointer">()},
+    {"gc=auto|manual: an insert that finds no place in a shard with many deleted items rewrites it at its size, or "
+     "doubles it always",
+     Flag<&Options::auto_gc, "auto">()},
+    {EnumLine<Bug, "bug", "a planted bug">(), Named<&Options::bug>()},
+});
+
+}  // namespace
+
+powercut_status Table::ParseOptions(const powercut_config& config, Options* out) {
+  const powercut_status status = ReadOptions(config, "turbohash", kOptions, out);
+  if (status != POWERCUT_OK) return status;
+  if (out->tags == Tags::kAuto) out->tags = BestTags();
+  if (!HasTags(out->tags)) {
+    return BadConfig(config, "this CPU cannot do tags=%s; tags=auto takes what it can do", NameOf(out->tags));
+  }
+  if (config.key_size == 0 || config.key_size > kMostKey || config.value_size == 0 || config.value_size > kMostValue) {
+    return BadConfig(config, "turbohash takes keys of 1 to %u bytes and values of 1 to %u, not %u and %u", kMostKey,
+                     kMostValue, config.key_size, config.value_size);
+  }
+  out->pointer = out->pointer || config.key_size > 8 || config.value_size > 8;
+  return POWERCUT_OK;
+}
 
 void Table::Traits(const Options&, powercut_traits* out) {
   out->notes = "one thread; an insert of a present key is an update (3.4)";
@@ -18,7 +52,7 @@ constexpr powercut_target kTarget = SchemeTarget<Table>::Entry({
     .name = "turbohash",
     .summary = "TurboHash: shards of 256-byte buckets, bounded linear probing, near-place updates",
     .paper = "Zhao, Zhong, Jiang: TurboHash: A Hash Table for Key-value Store on Persistent Memory, SYSTOR 2023",
-    .options = kOptionLines,
+    .options = kOptions.lines,
     .commands = kCommands,
 });
 

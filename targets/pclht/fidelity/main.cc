@@ -18,7 +18,10 @@ struct Growth {
 };
 
 Growth Insert(uint32_t buckets) {
-  powercut::fidelity::FreshTable<Table> bench(Options{.hardened = true, .buckets = buckets}, kPool);
+  Options options = powercut::fidelity::Defaults<Table>(8, 8);
+  options.hardened = true;
+  options.buckets = buckets;
+  powercut::fidelity::FreshTable<Table> bench(options, kPool);
   Table& table = bench.table();
   Growth growth;
   for (uint64_t i = 1; i <= kItems; ++i) {
