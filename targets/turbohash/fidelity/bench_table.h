@@ -10,6 +10,15 @@ namespace powercut::turbohash::fidelity {
 using powercut::fidelity::Figures;
 using powercut::fidelity::Join;
 
+// The hardened variant.
+inline Options TableOf(uint8_t shards_log2, uint8_t buckets_log2) {
+  Options options = powercut::fidelity::Defaults<Table>(8, 8);
+  options.hardened = true;
+  options.shards_log2 = shards_log2;
+  options.buckets_log2 = buckets_log2;
+  return options;
+}
+
 struct Probes {
   double average = 0;
   uint32_t longest = 0;

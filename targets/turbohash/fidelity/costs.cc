@@ -14,7 +14,7 @@ double FencesOf(uint64_t operations, const auto& work) {
 
 void Costs(Figures* figures) {
   constexpr uint64_t kItems = 10'000;  // the table holds them without growing
-  BenchTable bench({.hardened = true, .shards_log2 = 4, .buckets_log2 = 8}, 16u << 20);
+  BenchTable bench(TableOf(4, 8), 16u << 20);
   const double insert = FencesOf(kItems, [&] { bench.FillTo(kItems); });
   const double update = FencesOf(kItems, [&] {
     for (uint64_t i = 0; i < kItems; ++i) bench.Update(i);

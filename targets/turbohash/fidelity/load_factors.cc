@@ -6,7 +6,7 @@ namespace {
 
 // Fig. 10: the paper's table has 64K shards of 16 buckets and takes 8.3 times its first capacity. A sixty-fourth of it.
 void Peak(Figures* figures) {
-  BenchTable bench({.hardened = true, .shards_log2 = 10, .buckets_log2 = 4}, 256u << 20);
+  BenchTable bench(TableOf(10, 4), 256u << 20);
   const uint64_t capacity = bench.slots();
   std::vector<double> peaks;
   double before = 0, best = 0;
@@ -36,7 +36,9 @@ void ByScope(Figures* figures) {
   std::vector<double> averages;
   std::vector<double> sixteen;
   for (uint8_t scope : {2, 4, 8, 16}) {
-    BenchTable bench({.hardened = true, .shards_log2 = 0, .buckets_log2 = 10, .scope = scope}, 256u << 20);
+    Options options = TableOf(0, 10);
+    options.scope = scope;
+    BenchTable bench(options, 256u << 20);
     double sum = 0;
     int rehashes = 0;
     for (double before = 0; rehashes < 6;) {

@@ -10,7 +10,7 @@ namespace powercut::turbohash::fidelity {
 // The paper's table (4.1), a sixty-fourth of it. The paper does not say from what a distance is counted: section 2
 // speaks of buckets visited, Algorithm 1 begins at 0 with the home bucket.
 void Probing(Figures* figures) {
-  BenchTable bench({.hardened = true, .shards_log2 = 10, .buckets_log2 = 4}, 256u << 20);
+  BenchTable bench(TableOf(10, 4), 256u << 20);
   const auto eighty = static_cast<uint64_t>(0.8 * static_cast<double>(bench.slots()));
   bench.FillTo(eighty);
   const double load = bench.load();
