@@ -4,63 +4,38 @@
 namespace powercut::cuckoo {
 namespace {
 
-constexpr const char* kSlots[] = {"1", "2", nullptr};
-constexpr const char* kTables[] = {"2", "1", nullptr};
-constexpr const char* kBugs[] = {"none",
-                                 "insert_unordered",
-                                 "path_end_unordered",
-                                 "move_unordered",
-                                 "kick_out",
-                                 "move_clear_first",
-                                 "stash_unordered",
-                                 "stash_unflushed",
-                                 "unstash_clear_first",
-                                 "erase_first_copy",
-                                 "update_first_copy",
-                                 "log_not_replayed",
-                                 "resize_early",
-                                 "free_early",
-                                 "leak_table",
-                                 nullptr};
-constexpr const char* kOptionLines[] = {
-    "buckets=4|2|8|...: initial number of buckets of each table, a power of two",
-    "slots=1|2: slots of a bucket",
-    "tables=2|1: two tables with one hash function each, or one table with both",
-    "stash=4|1|2|8|...: slots of the stash",
-    "unstash=on|off: an erase that frees a slot of the tables lets an item of the stash have it",
-    "limit=500|16|4|...: evictions that an insert tries before it gives up",
-    "resize=copy|rehash: a whole table is built and then published, or items move one by one with both tables attached",
-    "update=inplace|opportunistic|logged: 8-byte values by one store; log-free beside a free slot; always logged",
-    "auto_expand=on|off: an insert that finds no place doubles the table and tries again (off: FULL)",
-    "bug=none|insert_unordered|path_end_unordered|move_unordered|kick_out|move_clear_first|stash_unordered|"
-    "stash_unflushed|unstash_clear_first|erase_first_copy|update_first_copy|log_not_replayed|resize_early|free_early|"
-    "leak_table: a planted bug",
-    nullptr};
-
-}  // namespace
-
-const Scheme kScheme = {.name = "stash",
-                        .bugs = kBugs,
-                        .slots = kSlots,
-                        .tables = kTables,
-                        .search = Search::kWalk,
-                        .buckets = 4,
-                        .rehash = false,
-                        .update = UpdateBy::kInPlace,
-                        .made_for_dram = true,
-                        .kicks_out = true,
-                        .tags = false,
-                        .stash = true};
-
-namespace {
+constexpr OptionTable<Options> kOptions({
+    {"buckets=4|2|8|...: initial number of buckets of each table, a power of two", Log2<&Options::log2>(2, 1 << 24)},
+    {"slots=1|2: slots of a bucket", Number<&Options::slots>(0, kMostSlots)},
+    kTwoTables,
+    {"stash=4|1|2|8|...: slots of the stash", Number<&Options::stash>(1, kMostSlots)},
+    {"unstash=on|off: an erase that frees a slot of the tables lets an item of the stash have it",
+     Switch<&Options::unstash>()},
+    kLimit,
+    kResizeByCopy,
+    kUpdateInPlace,
+    kAutoExpand,
+    {"bug=none|insert_unordered|path_end_unordered|move_unordered|kick_out|move_clear_first|stash_unordered|"
+     "stash_unflushed|unstash_clear_first|erase_first_copy|update_first_copy|log_not_replayed|resize_early|free_early|"
+     "leak_table: a planted bug",
+     Named<&Options::bug>()},
+});
 
 constexpr powercut_target kTarget = Target(
     "stash", "Cuckoo hashing with a stash: two tables of one-slot buckets, and a few slots for what finds no place",
     "Kirsch, Mitzenmacher, Wieder: More Robust Hashing: Cuckoo Hashing with a Stash, ESA 2008, as Sun et al., "
     "SmartCuckoo, ATC 2017, configure it",
-    kOptionLines);
+    kOptions.lines);
 
 }  // namespace
+
+const Scheme kScheme = {.name = "stash",
+                        .options = &kOptions,
+                        .search = Search::kWalk,
+                        .made_for_dram = true,
+                        .kicks_out = true,
+                        .tags = false};
+
 }  // namespace powercut::cuckoo
 
 extern "C" const powercut_target* powercut_target_entry(uint32_t abi) {

@@ -1,10 +1,14 @@
-// What a run of a cuckoo scheme may choose, and what distinguishes the schemes of the family.
+// What a run of a cuckoo scheme may choose (its target.cc has the table), and what distinguishes the schemes of the
+// family.
 #ifndef POWERCUT_TARGETS_COMMON_CUCKOO_OPTIONS_H_
 #define POWERCUT_TARGETS_COMMON_CUCKOO_OPTIONS_H_
 
 #include <cstdint>
 
-#include "powercut/target.h"
+namespace powercut {
+template <typename Options>
+class OptionTable;
+}
 
 namespace powercut::cuckoo {
 
@@ -41,54 +45,46 @@ enum class Bug : uint8_t {
 };
 
 enum class Search : uint8_t { kWalk, kBreadthFirst };
-enum class UpdateBy : uint8_t { kOpportunistic, kLogged, kInPlace };
+enum class UpdateBy : uint8_t { kOpportunistic, kLogged, kInplace, kCount };
 
 inline constexpr uint32_t kMostSteps = 500;  // evictions of a walk, buckets of a breadth-first search
 inline constexpr uint32_t kMostSlots = 16;
 inline constexpr uint32_t kMostDepth = 5;  // evictions of a breadth-first path
 
+struct Options {
+  bool hardened;
+  bool kick_out;           // the new item overwrites the first victim, which is carried on
+  bool treats_duplicates;  // update deletes one copy before it changes the other
+  bool bare_update;        // update in place, whatever the size of the value
+  bool rehash;             // resize moves items one by one, both tables attached; else it copies the table
+  bool unstash;
+  bool auto_expand;
+  bool tags;
+  bool wide;  // 16-byte keys, values of up to 15; else 8 and 8
+  Search search;
+  UpdateBy update;
+  Bug bug;
+  uint8_t log2;  // buckets of each table
+  uint8_t tables = 1;
+  uint8_t slots;
+  uint8_t stash;  // slots of the stash
+  uint16_t limit;
+  uint8_t key_size;
+  uint8_t value_size;
+};
+
 // A member of the family.
 struct Scheme {
   const char* name;
-  const char* const* bugs;    // names, null-terminated; the first is "none"
-  const char* const* slots;   // legal numbers of slots, null-terminated; the first is the default
-  const char* const* tables;  // the same for the number of tables; null: one, and no option
+  const OptionTable<Options>* options;
   Search search;
-  uint32_t buckets;    // of each table, at first
-  bool rehash;         // the default way to resize
-  UpdateBy update;     // the default
   bool made_for_dram;  // `published` updates in place without a log and knows of no duplicates
   bool kicks_out;      // `published` evicts while it searches
   bool tags;           // partial keys in the bucket's header; the second bucket follows from the first and the tag
-  bool stash;
 };
 
 // The scheme of this library; its folder defines it.
 extern const Scheme kScheme;
-
-struct Options {
-  bool hardened = false;
-  bool kick_out = false;          // the new item overwrites the first victim, which is carried on
-  bool treats_duplicates = true;  // update deletes one copy before it changes the other
-  bool bare_update = false;       // update in place, whatever the size of the value
-  bool rehash = false;            // resize moves items one by one, both tables attached; else it copies the table
-  bool unstash = false;
-  bool auto_expand = true;
-  bool tags = false;
-  bool wide = false;  // 16-byte keys, values of up to 15; else 8 and 8
-  Search search = Search::kWalk;
-  UpdateBy update = UpdateBy::kOpportunistic;
-  Bug bug = Bug::kNone;
-  uint8_t log2 = 2;  // buckets of each table
-  uint8_t tables = 1;
-  uint8_t slots = 4;
-  uint8_t stash = 0;  // slots of the stash
-  uint16_t limit = kMostSteps;
-  uint8_t key_size = 16;
-  uint8_t value_size = 15;
-};
-
-powercut_status ParseOptions(const powercut_config& config, Options* out);
 
 }  // namespace powercut::cuckoo
 #endif  // POWERCUT_TARGETS_COMMON_CUCKOO_OPTIONS_H_

@@ -58,9 +58,7 @@ class Table {
  public:
   using Options = cuckoo::Options;
 
-  static powercut_status ParseOptions(const powercut_config& config, Options* out) {
-    return cuckoo::ParseOptions(config, out);
-  }
+  static powercut_status ParseOptions(const powercut_config& config, Options* out);      // options.cc
   static void Traits(const Options& options, powercut_traits* traits);                   // recover.cc
   static powercut_status Format(powercut_pool pool, const Options& options);             // recover.cc
   static powercut_status Open(powercut_pool pool, const Options& options, Table** out);  // recover.cc

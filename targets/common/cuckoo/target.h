@@ -9,6 +9,21 @@ namespace powercut::cuckoo {
 
 inline constexpr const char* kCommands[] = {"expand", "shrink", nullptr};
 
+// Options of several schemes.
+inline constexpr Option<Options> kTwoTables = {
+    "tables=2|1: two tables with one hash function each, or one table with both", Number<&Options::tables>()};
+inline constexpr Option<Options> kLimit = {"limit=500|16|4|...: evictions that an insert tries before it gives up",
+                                           Number<&Options::limit>(1, kMostSteps)};
+inline constexpr Option<Options> kResizeByCopy = {
+    "resize=copy|rehash: a whole table is built and then published, or items move one by one with both tables attached",
+    Flag<&Options::rehash, "rehash">()};
+inline constexpr Option<Options> kUpdateInPlace = {
+    "update=inplace|opportunistic|logged: 8-byte values by one store; log-free beside a free slot; always logged",
+    Named<&Options::update>()};
+inline constexpr Option<Options> kAutoExpand = {
+    "auto_expand=on|off: an insert that finds no place doubles the table and tries again (off: FULL)",
+    Switch<&Options::auto_expand>()};
+
 constexpr powercut_target Target(const char* name, const char* summary, const char* paper,
                                  const char* const* option_lines) {
   return SchemeTarget<Table>::Entry(

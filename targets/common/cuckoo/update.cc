@@ -18,7 +18,7 @@ powercut_status Table::Update(const uint8_t* key, const uint8_t* value) {
     }
   }
   if (options_.bare_update ||
-      (options_.update == UpdateBy::kInPlace && geometry_.value_size == sizeof(uint64_t) && !geometry_.wide)) {
+      (options_.update == UpdateBy::kInplace && geometry_.value_size == sizeof(uint64_t) && !geometry_.wide)) {
     UpdateInPlace(place, item);
     return POWERCUT_OK;
   }

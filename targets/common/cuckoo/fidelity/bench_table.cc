@@ -14,7 +14,7 @@ Options Parsed(BenchTable::Settings settings) {
   char error[256] = "";
   const powercut_config config{"hardened", options.data(), options.size(), 16, 15, error, sizeof error};
   Options parsed;
-  if (ParseOptions(config, &parsed) != POWERCUT_OK) throw std::runtime_error(error);
+  if (Table::ParseOptions(config, &parsed) != POWERCUT_OK) throw std::runtime_error(error);
   return parsed;
 }
 
