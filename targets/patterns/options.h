@@ -1,10 +1,8 @@
-// Which pattern the map follows, and which one of them is broken.
+// Which pattern the map follows (target.cc has the table of options), and which one of them is broken.
 #ifndef POWERCUT_TARGETS_PATTERNS_OPTIONS_H_
 #define POWERCUT_TARGETS_PATTERNS_OPTIONS_H_
 
 #include <cstdint>
-
-#include "powercut/target.h"
 
 namespace powercut::patterns {
 
@@ -48,18 +46,13 @@ enum class Bug : uint8_t {
 };
 
 struct Options {
-  Pattern pattern = Pattern::kPlain;
-  Bug bug = Bug::kNone;
-  uint32_t capacity = 64;
-  uint32_t unflushed = 0;  // lines that the first operations write, one each, and nobody flushes or reads
-  uint32_t key_size = 16;
-  uint32_t value_size = 15;
+  Pattern pattern;
+  Bug bug;
+  uint32_t capacity;
+  uint32_t unflushed;  // lines that the first operations write, one each, and nobody flushes or reads
+  uint32_t key_size;
+  uint32_t value_size;
 };
-
-extern const char* const kOptionLines[];
-extern const char* const kVariants[];
-
-powercut_status ParseOptions(const powercut_config& config, Options* out);
 
 }  // namespace powercut::patterns
 #endif  // POWERCUT_TARGETS_PATTERNS_OPTIONS_H_

@@ -1,15 +1,69 @@
 // The patterns map behind the target ABI.
+#include "targets/common/options.h"
 #include "targets/patterns/guard.h"
 #include "targets/patterns/map.h"
 
+namespace powercut::patterns {
 namespace {
 
-using powercut::patterns::Bug;
-using powercut::patterns::Entry;
-using powercut::patterns::Guarded;
-using powercut::patterns::Map;
-using powercut::patterns::Options;
-using powercut::patterns::Pattern;
+constexpr const char* kVariants[] = {"hardened", "published", nullptr};
+
+constexpr OptionTable<Options> kOptions({
+    {EnumLine<Pattern, "pattern", "a correct way of doing things">(), Named<&Options::pattern>()},
+    {EnumLine<Bug, "bug", "what to break in it">(), Named<&Options::bug>()},
+    {"capacity=64|...: number of entries", Number<&Options::capacity>(1, 4096)},
+    {"unflushed=0|...: lines of notes; each operation writes the next one, while there are any, and nobody flushes or "
+     "reads them",
+     Number<&Options::unflushed>(0, 65536)},
+});
+
+// The pattern that a bug breaks; Bug::kLost to kNeverPersisted break any.
+constexpr Pattern BrokenBy(Bug bug) {
+  switch (bug) {
+    case Bug::kTorn:
+    case Bug::kNotIdempotent:
+      return Pattern::kUndoLog;
+    case Bug::kUndeclaredDuplicates:
+      return Pattern::kBoundedDuplicates;
+    case Bug::kStructure:
+      return Pattern::kRewrittenByRecovery;
+    case Bug::kLockLeft:
+      return Pattern::kVolatileLock;
+    case Bug::kWildStore:
+    case Bug::kAbort:
+    case Bug::kSegv:
+    case Bug::kHang:
+      return Pattern::kIntent;
+    case Bug::kLeak:
+      return Pattern::kBlocks;
+    case Bug::kUnchecked:
+    case Bug::kSwallowed:
+    case Bug::kThrowingNew:
+    case Bug::kTrustsZeroes:
+      return Pattern::kChecked;
+    default:
+      return Pattern::kCount;
+  }
+}
+
+powercut_status ParseOptions(const powercut_config& config, Options* out) {
+  const powercut_status status = kOptions.Read(config, out);
+  if (status != POWERCUT_OK) return status;
+  if (config.variant != nullptr && *config.variant != '\0' && IndexOf(kVariants, config.variant) < 0) {
+    return BadConfig(config, "patterns has no variant '%s'; it has hardened and published (the same)", config.variant);
+  }
+  if (config.key_size == 0 || config.key_size > sizeof(Entry::key) || config.value_size == 0 ||
+      config.value_size > sizeof(Entry::value[0])) {
+    return BadConfig(config, "patterns takes keys of 1 to %zu bytes and values of 1 to %zu bytes, not %u and %u",
+                     sizeof(Entry::key), sizeof(Entry::value[0]), config.key_size, config.value_size);
+  }
+  const Pattern needed = BrokenBy(out->bug);
+  if (needed != Pattern::kCount && needed != out->pattern) {
+    return BadConfig(config, "bug %s breaks the pattern %s; set pattern = \"%s\"", NameOf(out->bug), NameOf(needed),
+                     NameOf(needed));
+  }
+  return POWERCUT_OK;
+}
 
 Map* Of(powercut_table* table) { return reinterpret_cast<Map*>(table); }
 const uint8_t* Key(powercut_table* table, powercut_bytes key) {
@@ -123,8 +177,8 @@ constexpr powercut_target kTarget = {
     .name = "patterns",
     .summary = "A tiny map that follows one correct pattern, or breaks it: what the checker itself is tested on",
     .paper = "none",
-    .variants = powercut::patterns::kVariants,
-    .options = powercut::patterns::kOptionLines,
+    .variants = kVariants,
+    .options = kOptions.lines,
     .commands = kCommands,
     .traits = Traits,
     .format = Format,
@@ -144,7 +198,8 @@ constexpr powercut_target kTarget = {
 };
 
 }  // namespace
+}  // namespace powercut::patterns
 
 extern "C" const powercut_target* powercut_target_entry(uint32_t abi) {
-  return abi == POWERCUT_TARGET_ABI ? &kTarget : nullptr;
+  return abi == POWERCUT_TARGET_ABI ? &powercut::patterns::kTarget : nullptr;
 }
