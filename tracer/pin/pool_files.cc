@@ -191,10 +191,8 @@ void PoolFiles::apply(uint32_t thread, const Effect& effect, const Frames& frame
       }
       break;
     case Effect::kRangeSynced:
-      each_mapped(entry.ranges(), effect.address, effect.length, [&](uint64_t begin, uint64_t size) {
-        const powercut_range* const range = powercut_ranges_at(&entry.ranges(), begin);
-        powercut_stream_sync(stream, entry.site(), kPowercutMsync, range->pool, range->offset + (begin - range->begin),
-                             size);
+      each_mapped(entry.ranges(), effect.address, effect.length, [&](const powercut_range& piece) {
+        powercut_stream_sync(stream, entry.site(), kPowercutMsync, piece.pool, piece.offset, piece.end - piece.begin);
       });
       break;
     case Effect::kMemoryWritten:
@@ -202,8 +200,9 @@ void PoolFiles::apply(uint32_t thread, const Effect& effect, const Frames& frame
       break;
     case Effect::kMemoryRead:
       for (const Piece& piece : effect.pieces) {
-        each_mapped(entry.ranges(), piece.address, piece.size,
-                    [&](uint64_t begin, uint64_t size) { powercut_stream_load(stream, entry.site(), begin, size); });
+        each_mapped(entry.ranges(), piece.address, piece.size, [&](const powercut_range& mapped) {
+          powercut_stream_load(stream, entry.site(), mapped.begin, mapped.end - mapped.begin);
+        });
       }
       break;
     case Effect::kNothing:

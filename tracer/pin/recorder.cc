@@ -69,8 +69,9 @@ void Recorder::store_begins(uint32_t number, const Store& store, const Piece* pi
     const Held held(lock_);
     thread->pieces.clear();
     for (size_t i = 0; i < count; ++i) {
-      each_mapped(*ranges_, pieces[i].address, pieces[i].size,
-                  [&](uint64_t begin, uint64_t size) { thread->pieces.push_back(Piece{begin, size}); });
+      each_mapped(*ranges_, pieces[i].address, pieces[i].size, [&](const powercut_range& piece) {
+        thread->pieces.push_back(Piece{piece.begin, piece.end - piece.begin});
+      });
     }
     if (thread->pieces.empty()) return;
     thread->store = store;
@@ -132,7 +133,7 @@ void Recorder::write_piece(Thread& thread, const Piece& piece, const uint8_t* be
   const auto write = [&](uint64_t from, uint64_t count) {
     if (count == 0) return;
     const uint32_t flags = thread.store.flags | (thread.continues ? uint32_t{kPowercutStoreContinues} : 0);
-    write_store(at, flags, piece.address + from, bytes.data() + from, count);
+    powercut_stream_store(file_.stream(), at, flags, piece.address + from, bytes.data() + from, count);
     thread.continues = true;
   };
   if (before == nullptr) {
@@ -145,10 +146,6 @@ void Recorder::write_piece(Thread& thread, const Piece& piece, const uint8_t* be
     write(from, to - from);
     from = to + 1;
   }
-}
-
-void Recorder::write_store(powercut_site site, uint32_t flags, uint64_t address, const uint8_t* bytes, uint64_t size) {
-  powercut_stream_store(file_.stream(), site, flags, address, bytes, size);
 }
 
 void Recorder::interrupted(uint32_t number) {
@@ -181,8 +178,8 @@ void Recorder::fence(uint32_t number, uint32_t kind, const Frames& frames) {
 void Recorder::load(uint32_t number, uint64_t address, uint64_t size) {
   if (settled(number) == nullptr) return;
   Entry entry(*this, number, kNowhere);
-  each_mapped(*ranges_, address, size, [&](uint64_t begin, uint64_t piece) {
-    powercut_stream_load(file_.stream(), entry.site(), begin, piece);
+  each_mapped(*ranges_, address, size, [&](const powercut_range& piece) {
+    powercut_stream_load(file_.stream(), entry.site(), piece.begin, piece.end - piece.begin);
   });
 }
 
@@ -283,10 +280,10 @@ void Recorder::Entry::unmap(uint64_t address, uint64_t length) {
 void Recorder::Entry::store(uint64_t address, uint64_t size, uint32_t flags) {
   std::vector<uint8_t> bytes;
   if (thread_ >= kMostThreads) return;
-  each_mapped(ranges(), address, size, [&](uint64_t begin, uint64_t piece) {
-    bytes.resize(piece);
-    const uint64_t read = recorder_.host_.copy(bytes.data(), begin, piece);
-    recorder_.write_store(site_, flags, begin, bytes.data(), read);
+  each_mapped(ranges(), address, size, [&](const powercut_range& piece) {
+    bytes.resize(piece.end - piece.begin);
+    const uint64_t read = recorder_.host_.copy(bytes.data(), piece.begin, bytes.size());
+    powercut_stream_store(stream(), site_, flags, piece.begin, bytes.data(), read);
     recorder_.threads_[thread_].unfenced = true;
   });
 }

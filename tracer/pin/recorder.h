@@ -147,7 +147,6 @@ class Recorder {
   powercut_site site(Thread& thread, const Frames& frames);
   static bool continues_string(Thread* thread);
   void write_piece(Thread& thread, const Piece& piece, const uint8_t* before);
-  void write_store(powercut_site site, uint32_t flags, uint64_t address, const uint8_t* bytes, uint64_t size);
   void widen(uint64_t begin, uint64_t end);
 
   const Host host_;
@@ -165,14 +164,8 @@ class Recorder {
 // Calls `visit` for each part of [address, address + size) that lies in one mapping.
 template <typename Visit>
 void each_mapped(const powercut_ranges& ranges, uint64_t address, uint64_t size, Visit visit) {
-  while (size != 0) {
-    uint64_t begin = 0;
-    const uint64_t piece = powercut_ranges_clip(&ranges, address, size, &begin);
-    if (piece == 0) return;
-    visit(begin, piece);
-    size -= begin + piece - address;
-    address = begin + piece;
-  }
+  const uint64_t end = address + size;
+  for (powercut_range piece; powercut_ranges_next(&ranges, &address, end, &piece) != 0;) visit(piece);
 }
 
 }  // namespace pin

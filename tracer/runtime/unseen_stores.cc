@@ -78,14 +78,9 @@ UnseenStores::Differences UnseenStores::look(Where where, bool others) {
 
 UnseenStores::Differences UnseenStores::look_at(uint64_t address, uint64_t length, bool others) {
   std::vector<Piece> pieces;
-  uint64_t begin = 0;
   const uint64_t end = address + length;
-  while (address < end) {
-    const uint64_t piece = powercut_ranges_clip(ranges_, address, end - address, &begin);
-    if (piece == 0) break;
-    add_resident(begin, begin + piece, &pieces);
-    address = begin + piece;
-  }
+  powercut_range piece;
+  while (powercut_ranges_next(ranges_, &address, end, &piece)) add_resident(piece.begin, piece.end, &pieces);
   return compare(pieces, others);
 }
 
@@ -98,28 +93,22 @@ UnseenStores::Differences UnseenStores::compare(const std::vector<Piece>& pieces
   int waits = others ? kMostWaits : 0;
   std::vector<uint8_t> bytes(kPiece);
   for (const Piece& piece : pieces) {
-    uint64_t at = piece.address, begin = 0;
-    const uint64_t end = piece.address + piece.length;
+    uint64_t at = piece.address;
     // A page may be mapped in part, or no longer.
-    while (at < end) {
-      const uint64_t size = powercut_ranges_clip(ranges_, at, end - at, &begin);
-      if (size == 0) break;
-      at = begin + size;
-      const powercut_range* range = powercut_ranges_at(ranges_, begin);
-      const uint64_t offset = range->offset + (begin - range->begin);
+    for (powercut_range mapped; powercut_ranges_next(ranges_, &at, piece.address + piece.length, &mapped);) {
       for (;; --waits) {
         // Behind the end of the file there is nothing to read.
-        const ssize_t got = pread(memory, bytes.data(), size, static_cast<off_t>(begin));
+        const ssize_t got = pread(memory, bytes.data(), mapped.end - mapped.begin, static_cast<off_t>(mapped.begin));
         if (got <= 0) break;
         const std::span actual(bytes.data(), static_cast<size_t>(got));
-        if (waits > 0 && !shadow_.same(range->pool, offset, actual)) {
+        if (waits > 0 && !shadow_.same(mapped.pool, mapped.offset, actual)) {
           nanosleep(&kWait, nullptr);
           continue;
         }
         PoolDifference difference;
-        shadow_.compare(range->pool, offset, actual, &difference);
+        shadow_.compare(mapped.pool, mapped.offset, actual, &difference);
         if (difference.bytes == 0) break;
-        PoolDifference& all = out[range->pool];
+        PoolDifference& all = out[mapped.pool];
         if (all.bytes == 0) {
           all = difference;
         } else {

@@ -77,10 +77,20 @@ const powercut_range* powercut_ranges_at(const powercut_ranges* table, uint64_t 
   return at < table->count ? &table->ranges[at] : NULL;
 }
 
+int powercut_ranges_next(const powercut_ranges* table, uint64_t* address, uint64_t end, powercut_range* piece) {
+  const powercut_range* range = powercut_ranges_at(table, *address);
+  if (range == NULL || range->begin >= end || *address >= end) return 0;
+  *piece = *range;
+  if (piece->begin < *address) piece->begin = *address;
+  if (piece->end > end) piece->end = end;
+  piece->offset += piece->begin - range->begin;
+  *address = piece->end;
+  return 1;
+}
+
 uint64_t powercut_ranges_clip(const powercut_ranges* table, uint64_t address, uint64_t size, uint64_t* begin) {
-  const powercut_range* range = powercut_ranges_at(table, address);
-  if (range == NULL || range->begin >= address + size) return 0;
-  *begin = range->begin > address ? range->begin : address;
-  const uint64_t end = range->end < address + size ? range->end : address + size;
-  return end - *begin;
+  powercut_range piece;
+  if (!powercut_ranges_next(table, &address, address + size, &piece)) return 0;
+  *begin = piece.begin;
+  return piece.end - piece.begin;
 }

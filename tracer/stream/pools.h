@@ -33,6 +33,9 @@ const powercut_range* powercut_ranges_at(const powercut_ranges* table, uint64_t 
 /* The part of [address, address + size) that lies in the first range that it touches. Returns its size, and its begin
  * in `*begin`; 0 when it touches none. */
 uint64_t powercut_ranges_clip(const powercut_ranges* table, uint64_t address, uint64_t size, uint64_t* begin);
+/* The same as a piece of a pool's file; `*address` goes past it. 0 when [*address, end) touches no range:
+ *   for (powercut_range piece; powercut_ranges_next(table, &address, end, &piece);) ... */
+int powercut_ranges_next(const powercut_ranges* table, uint64_t* address, uint64_t end, powercut_range* piece);
 
 #ifdef __cplusplus
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <vector>
 
 namespace powercut {
 namespace {
@@ -28,6 +29,24 @@ TEST(Ranges, MapReplacesAndUnmapSplits) {
   EXPECT_EQ(powercut_ranges_at(table.get(), 1100), nullptr);
   EXPECT_EQ(powercut_ranges_unmap(table.get(), 0, 5000), 80u);
   EXPECT_EQ(table->span, 0u);
+}
+
+TEST(Ranges, NextGivesEachPieceWithItsPlaceInTheFile) {
+  const Table table = std::make_unique<powercut_ranges>();
+  powercut_ranges_map(table.get(), 100, 10, 3, 1000);
+  powercut_ranges_map(table.get(), 110, 10, 4, 0);
+  powercut_ranges_map(table.get(), 130, 10, 3, 500);
+  uint64_t address = 104;
+  std::vector<std::vector<uint64_t>> pieces;
+  for (powercut_range piece; powercut_ranges_next(table.get(), &address, 135, &piece) != 0;) {
+    pieces.push_back({piece.begin, piece.end, piece.pool, piece.offset});
+  }
+  EXPECT_EQ(pieces, (std::vector<std::vector<uint64_t>>{{104, 110, 3, 1004}, {110, 120, 4, 0}, {130, 135, 3, 500}}));
+  powercut_range piece;
+  address = 120;
+  EXPECT_EQ(powercut_ranges_next(table.get(), &address, 130, &piece), 0);
+  address = 105;
+  EXPECT_EQ(powercut_ranges_next(table.get(), &address, 105, &piece), 0);
 }
 
 TEST(Ranges, ClipIsThePartInTheFirstRange) {

@@ -228,12 +228,9 @@ static void synced(ThreadId tid, UInt pool, ULong offset, ULong length, UInt kin
 
 static void after_msync(ThreadId tid, Addr address, ULong length) {
   const Addr end = VG_PGROUNDUP(address + length);
-  Addr begin;
-  ULong piece;
-  while (address < end && (piece = powercut_ranges_clip(pc_ranges(), address, end - address, &begin)) != 0) {
-    const powercut_range* range = powercut_ranges_at(pc_ranges(), begin);
-    synced(tid, range->pool, range->offset + (begin - range->begin), piece, kPowercutMsync);
-    address = begin + piece;
+  powercut_range piece;
+  while (powercut_ranges_next(pc_ranges(), &address, end, &piece)) {
+    synced(tid, piece.pool, piece.offset, piece.end - piece.begin, kPowercutMsync);
   }
 }
 

@@ -196,19 +196,18 @@ static Bool record_store(ThreadId tid, Addr address, ULong size, UInt flags) {
   const Addr end = address + size;
   powercut_site site;
   Bool placed = False;
-  Addr begin;
-  ULong piece;
-  while (address < end && (piece = powercut_ranges_clip(&ranges, address, end - address, &begin)) != 0) {
+  powercut_range piece;
+  while (powercut_ranges_next(&ranges, &address, end, &piece)) {
     if (!placed) {
       site = pc_site(tid);
       placed = True;
       threads[tid].did = kDidOther;
       set_unfenced(tid, True);
     }
-    powercut_stream_store(&stream, site, flags, begin, (const void*)begin, piece);
+    const ULong length = piece.end - piece.begin;
+    powercut_stream_store(&stream, site, flags, piece.begin, (const void*)piece.begin, length);
     flags |= kPowercutStoreContinues;
-    line_stored(begin, piece, (flags & kPowercutStoreNt) != 0);
-    address = begin + piece;
+    line_stored(piece.begin, length, (flags & kPowercutStoreNt) != 0);
   }
   return placed;
 }
@@ -303,12 +302,10 @@ void pc_kernel_write(CorePart part, ThreadId tid, Addr address, SizeT size) {
 
 void pc_kernel_read(CorePart part, ThreadId tid, const HChar* what, Addr address, SizeT size) {
   const Addr end = address + size;
-  Addr begin;
-  ULong piece;
+  powercut_range piece;
   if (tid == VG_INVALID_THREADID) return;
-  while (address < end && (piece = powercut_ranges_clip(&ranges, address, end - address, &begin)) != 0) {
+  while (powercut_ranges_next(&ranges, &address, end, &piece)) {
     const powercut_site site = {number_of(tid), 0};
-    powercut_stream_load(&stream, site, begin, piece);
-    address = begin + piece;
+    powercut_stream_load(&stream, site, piece.begin, piece.end - piece.begin);
   }
 }
