@@ -24,16 +24,10 @@ std::string text_at(const Host& host, uint64_t address) {
 
 void begin_operation(Recorder& recorder, uint32_t thread, const uint64_t* request, const Frames& frames) {
   const std::vector<uint8_t> key = bytes_at(recorder.host(), request[2], request[3]);
-  std::vector<uint8_t> value = bytes_at(recorder.host(), request[4], request[5]);
-  std::string command;
-  if (request[1] == POWERCUT_MARK_MAINTAIN) {
-    // The value of a maintenance operation is its command.
-    command.assign(value.begin(), value.end());
-    value.clear();
-  }
+  const std::vector<uint8_t> value = bytes_at(recorder.host(), request[4], request[5]);
   Recorder::Entry entry(recorder, thread, frames);
   powercut_stream_op_begin(entry.stream(), entry.site(), static_cast<uint32_t>(request[1]), key.data(), key.size(),
-                           value.data(), value.size(), command.c_str());
+                           value.data(), value.size());
 }
 
 }  // namespace

@@ -134,19 +134,16 @@ void StreamTrace::thread_end() { powercut_stream_plain(&stream_, kPowercutThread
 void StreamTrace::store(uint64_t addr, uint64_t size, uint32_t flags, const void* value, const void* pc,
                         const void* frame) {
   const uint8_t* bytes = static_cast<const uint8_t*>(value);
-  uint64_t begin = 0;
+  const uint64_t end = addr + size;
   in_pieces_ = in_pieces_ && (flags & POWERCUT_STORE_CONTINUES) != 0;
-  while (const uint64_t piece = powercut_ranges_clip(ranges_.get(), addr, size, &begin)) {
+  uint64_t at = addr;
+  for (powercut_range piece; powercut_ranges_next(ranges_.get(), &at, end, &piece);) {
     const powercut_site where = site(pc, frame);
-    bytes += begin - addr;
+    const std::span stored(bytes + (piece.begin - addr), piece.end - piece.begin);
     flags = in_pieces_ ? flags | POWERCUT_STORE_CONTINUES : flags & ~uint32_t{POWERCUT_STORE_CONTINUES};
-    powercut_stream_store(&stream_, where, flags, begin, bytes, piece);
-    const powercut_range* range = powercut_ranges_at(ranges_.get(), begin);
-    unseen_.store(range->pool, range->offset + (begin - range->begin), {bytes, piece}, begin);
+    powercut_stream_store(&stream_, where, flags, piece.begin, stored.data(), stored.size());
+    unseen_.store(piece.pool, piece.offset, stored, piece.begin);
     in_pieces_ = true;
-    bytes += piece;
-    size -= begin - addr + piece;
-    addr = begin + piece;
   }
 }
 
@@ -180,11 +177,7 @@ void StreamTrace::mark(const char* name) { powercut_stream_marker(&stream_, no_s
 
 void StreamTrace::operation_begins(uint32_t kind, std::span<const uint8_t> key, std::span<const uint8_t> value) {
   look("the start of operation " + std::to_string(++operations_));
-  const bool command = kind == static_cast<uint32_t>(OpKind::kMaintain);
-  const std::string text = command ? std::string(value.begin(), value.end()) : std::string();
-  if (command) value = {};
-  powercut_stream_op_begin(&stream_, no_stack(), kind, key.data(), key.size(), value.data(), value.size(),
-                           text.c_str());
+  powercut_stream_op_begin(&stream_, no_stack(), kind, key.data(), key.size(), value.data(), value.size());
 }
 
 void StreamTrace::operation_ends(uint32_t status, std::span<const uint8_t> value) {
@@ -304,12 +297,9 @@ void StreamTrace::synced(uint32_t pool, uint32_t kind, uint64_t offset, uint64_t
 }
 
 void StreamTrace::synced_memory(uint64_t address, uint64_t length) {
-  uint64_t begin = 0;
-  while (const uint64_t piece = powercut_ranges_clip(ranges_.get(), address, length, &begin)) {
-    const powercut_range* range = powercut_ranges_at(ranges_.get(), begin);
-    synced(range->pool, kPowercutMsync, range->offset + (begin - range->begin), piece);
-    length -= begin - address + piece;
-    address = begin + piece;
+  const uint64_t end = address + length;
+  for (powercut_range piece; powercut_ranges_next(ranges_.get(), &address, end, &piece);) {
+    synced(piece.pool, kPowercutMsync, piece.offset, piece.end - piece.begin);
   }
 }
 

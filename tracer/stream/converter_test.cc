@@ -230,11 +230,11 @@ TEST(Converter, AHistoryOfItsOwnAndStacksThatEndAtTheDriver) {
   const powercut_stream_frame frames[] = {{0, 16}, {1, 32}, {0, 48}};
   powercut_stream_stack(stream.get(), frames, 3);
   powercut_stream_phase(stream.get(), kSite, 1, "main");
-  powercut_stream_op_begin(stream.get(), kSite, 3, "key", 3, "value", 5, "");
+  powercut_stream_op_begin(stream.get(), kSite, 3, "key", 3, "value", 5);
   powercut_stream_store(stream.get(), {0, 1}, 0, 0x1000, "s", 1);
   powercut_stream_marker(stream.get(), kSite, "here");
   powercut_stream_plain(stream.get(), kPowercutCut, kSite);
-  powercut_stream_op_begin(stream.get(), kSite, 7, nullptr, 0, nullptr, 0, "expand");
+  powercut_stream_op_begin(stream.get(), kSite, 7, nullptr, 0, "expand", 6);
   powercut_stream_op_end(stream.get(), kSite, 5, "got", 3);
   EXPECT_THAT(
       convert(stream.bytes(), "/bin/engine").events,
@@ -308,7 +308,7 @@ TEST(Stream, DamageIsAnErrorOrAShorterStreamAndNeverACrash) {
   const powercut_stream_frame frame{0, 16};
   powercut_stream_stack(stream.get(), &frame, 1);
   powercut_stream_store(stream.get(), {0, 1}, 0, 0x1000, "stored", 6);
-  powercut_stream_op_begin(stream.get(), kSite, 3, "key", 3, "value", 5, "");
+  powercut_stream_op_begin(stream.get(), kSite, 3, "key", 3, "value", 5);
   powercut_stream_sync(stream.get(), kSite, kPowercutFsync, 0, 0, 4096);
   powercut_stream_end(stream.get(), kPowercutExited, 0);
   const std::string whole = stream.bytes();

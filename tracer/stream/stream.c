@@ -1,5 +1,7 @@
 #include "tracer/stream/stream.h"
 
+#include "powercut/mark.h"
+
 enum { kLine = 64 };
 
 static void put_bytes(powercut_stream* stream, const void* bytes, size_t size) {
@@ -151,8 +153,13 @@ void powercut_stream_stack(powercut_stream* stream, const powercut_stream_frame*
 }
 
 void powercut_stream_op_begin(powercut_stream* stream, powercut_site site, uint32_t kind, const void* key,
-                              uint64_t key_size, const void* value, uint64_t value_size, const char* command) {
-  const uint64_t length = length_of(command);
+                              uint64_t key_size, const void* value, uint64_t value_size) {
+  const uint8_t* command = (const uint8_t*)value;
+  uint64_t length = 0;
+  if (kind == POWERCUT_MARK_MAINTAIN) {
+    while (length < value_size && length < kPowercutMostText && command[length] != 0) ++length;
+    value_size = 0;
+  }
   if (key_size > kPowercutMostBytes) key_size = kPowercutMostBytes;
   if (value_size > kPowercutMostBytes) value_size = kPowercutMostBytes;
   begin_record(stream, kPowercutOpBegin, kind, 0, 16 + key_size + value_size + length);

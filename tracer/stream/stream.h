@@ -115,8 +115,9 @@ void powercut_stream_plain(powercut_stream* stream, uint32_t type, powercut_site
 void powercut_stream_module(powercut_stream* stream, const char* path);
 void powercut_stream_stack(powercut_stream* stream, const powercut_stream_frame* frames, uint32_t count);
 
+/* The value of a maintenance operation is its command. */
 void powercut_stream_op_begin(powercut_stream* stream, powercut_site site, uint32_t kind, const void* key,
-                              uint64_t key_size, const void* value, uint64_t value_size, const char* command);
+                              uint64_t key_size, const void* value, uint64_t value_size);
 void powercut_stream_op_end(powercut_stream* stream, powercut_site site, uint32_t status, const void* value,
                             uint64_t size);
 void powercut_stream_marker(powercut_stream* stream, powercut_site site, const char* name);

@@ -22,8 +22,6 @@ enum {
   kPmcEmitLog = kPmcBase + 30,
 };
 
-enum { kMaintain = 7 };
-
 /* What was registered and is not recorded. A program that asks about it must hear yes: PMDK's libraries register a
  * variable of theirs, and keep their other requests to themselves when it is not persistent memory then. */
 static powercut_ranges elsewhere;
@@ -76,20 +74,6 @@ static Bool pmemcheck_request(ThreadId tid, UWord* args, UWord* answer) {
 
 static const HChar* text_of(UWord text) { return text == 0 ? "" : (const HChar*)text; }
 
-static void mark_begin(ThreadId tid, UWord* args) {
-  /* The value of a maintenance operation is its command. */
-  HChar command[kPowercutMostText + 1] = "";
-  ULong value = args[5];
-  if (args[1] == kMaintain) {
-    const ULong size = value < kPowercutMostText ? value : kPowercutMostText;
-    VG_(memcpy)(command, (const void*)args[4], size);
-    command[size] = '\0';
-    value = 0;
-  }
-  powercut_stream_op_begin(pc_stream(), pc_site(tid), (UInt)args[1], (const void*)args[2], args[3],
-                           (const void*)args[4], value, command);
-}
-
 static Bool powercut_request(ThreadId tid, UWord* args, UWord* answer) {
   powercut_stream* stream = pc_stream();
   switch (args[0]) {
@@ -97,7 +81,8 @@ static Bool powercut_request(ThreadId tid, UWord* args, UWord* answer) {
       *answer = 1;
       return True;
     case POWERCUT_MARK_BEGIN:
-      mark_begin(tid, args);
+      powercut_stream_op_begin(stream, pc_site(tid), (UInt)args[1], (const void*)args[2], args[3], (const void*)args[4],
+                               args[5]);
       return True;
     case POWERCUT_MARK_END:
       powercut_stream_op_end(stream, pc_site(tid), (UInt)args[1], (const void*)args[2], args[3]);
