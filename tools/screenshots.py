@@ -53,7 +53,7 @@ SHOTS = (
 
 def record(folder: Path) -> Path:
     """Everything that the report shows, each command once; returns the report."""
-    bug = ROOT / "scenarios" / "known_bugs" / "level" / BUG / "scenario.toml"
+    bug = ROOT / "scenarios" / "known_bugs" / "level" / f"{BUG}.toml"
     steps = (
         ("cost", "level:published", "path:hardened", "bch:hardened", "pfht:hardened", "--format", "text"),
         ("fidelity", "level"),
