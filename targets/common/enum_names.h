@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace powercut {
 
@@ -28,7 +27,7 @@ template <auto kEnumerator>
 consteval EnumeratorName MakeName() {
   std::string_view from = __PRETTY_FUNCTION__;  // "... [kEnumerator = powercut::level::Bug::kLogUnordered]"
   from.remove_prefix(from.rfind("::k") + 3);
-  from.remove_suffix(1);
+  from = from.substr(0, from.find_first_of(";]"));  // gcc goes on behind a semicolon
   EnumeratorName name{};
   size_t size = 0;
   for (const char c : from) {
@@ -59,20 +58,21 @@ constexpr size_t IndexOfName(std::string_view name) {
 
 template <typename Enum, Text kKey, Text kWords>
 inline constexpr auto kEnumLine = [] {
-  constexpr auto kWrite = [] {
-    std::vector<char> line;
-    const auto add = [&line](std::string_view text) { line.insert(line.end(), text.begin(), text.end()); };
-    add(kKey.view());
-    for (size_t i = 0; i < kEnumNames<Enum>.size(); ++i) {
-      add(i == 0 ? "=" : "|");
-      add(kEnumNames<Enum>[i].data());
-    }
-    add(": ");
-    add({kWords.characters, sizeof kWords.characters});  // with its null
-    return line;
-  };
-  std::array<char, kWrite().size()> line;
-  std::ranges::copy(kWrite(), line.begin());
+  constexpr size_t kNames = [] {
+    size_t size = 0;
+    for (const EnumeratorName& name : kEnumNames<Enum>) size += std::string_view(name.data()).size() + 1;
+    return size;
+  }();
+  std::array<char, kKey.view().size() + kNames + 2 + sizeof kWords.characters> line{};  // the last one is the null
+  char* end = line.data();
+  const auto add = [&end](std::string_view text) { end = std::copy(text.begin(), text.end(), end); };
+  add(kKey.view());
+  for (const EnumeratorName& name : kEnumNames<Enum>) {
+    add(&name == kEnumNames<Enum>.data() ? "=" : "|");
+    add(name.data());
+  }
+  add(": ");
+  add(kWords.view());
   return line;
 }();
 
