@@ -2,8 +2,6 @@
 #include <chrono>
 #include <fstream>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "base/repeatable_process.h"
 #include "checker/exploration/explore_result.h"
 #include "checker/findings/finding.h"
@@ -17,7 +15,7 @@ using Clock = std::chrono::steady_clock;
 std::optional<EngineError> check(const ExploreOptions& options) {
   if (!make_strategy(options.strategy, {})) {
     return usage_error("unknown strategy '" + options.strategy + "'", "explore",
-                       absl::StrCat("Use one of: ", absl::StrJoin(kStrategyNames, ", "), "."));
+                       "Use one of: read-driven, exhaustive, prefix, random.");
   }
   if (auto wrong = check_model(options.model, options.atoms, "explore")) return wrong;
   if (!options.dump_results.empty() && !std::ofstream(options.dump_results, std::ios::trunc)) {
