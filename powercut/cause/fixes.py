@@ -24,7 +24,7 @@ from powercut.cause.trace_view import RawStack, TraceEvent, TraceView
 from powercut.engine import engine
 from powercut.engine.events import Module
 from powercut.symbols.symbolize import of_record
-from powercut_reports.records import places as records
+from powercut_reports.records import places
 
 FixKind = Literal["fence", "flush-and-fence", "reorder"]
 
@@ -58,7 +58,7 @@ class Fix:
     first: tuple[tuple[str, ...], ...]
     second: tuple[tuple[str, ...], ...] = ()
     #: Stacks of recovery's stores, as frames of a finding record.
-    recovery: tuple[tuple[records.Frame, ...], ...] = ()
+    recovery: tuple[tuple[places.Frame, ...], ...] = ()
     #: Of `reorder`: A is moved with all that follows until its bytes are stored to for the last time.
     block: bool = False
 
@@ -183,7 +183,7 @@ def _durable(group: Sequence[TraceEvent]) -> dict[str, Any]:
     }
 
 
-def _physical(stack: Sequence[records.Frame], modules: Sequence[Module]) -> list[list[int]]:
+def _physical(stack: Sequence[places.Frame], modules: Sequence[Module]) -> list[list[int]]:
     """The frames of a symbolised stack as (module, offset) of the trace, innermost first, out to the user's code."""
     numbers = {Path(module.path).name: number for number, module in enumerate(modules)}
     frames: list[list[int]] = []

@@ -74,8 +74,6 @@ class _Attempt:
     fixes: list[Fix] = field(default_factory=list)
     run: RunRecord = field(default_factory=RunRecord)
     remaining: list[FindingRecord] = field(default_factory=list)
-    #: How many findings of other invariants there were without any fix, by class.
-    others: Counter[Class] = field(default_factory=Counter)
     note: str = ""
 
     @property
@@ -143,7 +141,8 @@ class _Search:
             seed=made.seed,
         )
         self.count = 0
-        self.others: Counter[Class] = Counter()  # of the trace at hand, as in _Attempt
+        #: How many findings of other invariants the trace at hand has without any fix, by class.
+        self.others: Counter[Class] = Counter()
 
     def cause(self, whole: Path | None) -> Cause:
         view = self.view(self.trace)
@@ -160,7 +159,7 @@ class _Search:
         recheck = rechecked(attempt) if attempt.fixes else None
         if recheck is not None and whole is not None and kind == "order":
             kind, there = self.on_whole(attempt.fixes, whole, known)
-            if there and not _mends(there, culprits):
+            if there and not self.mends(there, culprits):
                 kind = "atomicity"
             if kind != "order":
                 recheck = rechecked(there) if there else None
@@ -187,7 +186,7 @@ class _Search:
                 break
             best = tried
             if best.held:
-                return ("order" if _mends(best, culprits) else "atomicity"), best
+                return ("order" if self.mends(best, culprits) else "atomicity"), best
             if class_of(self.record)[0] == "leak" and culprits.first_role == "next-store":
                 # To name blocks before they are allocated, or to free them before they are let go, leaks nothing and is
                 # worse. Not every target's checks see it, so more moves are no evidence.
@@ -251,7 +250,7 @@ class _Search:
 
     def tried(self, trace: Path, applied: list[Fix], known: set[Class]) -> _Attempt:
         """Explores a trace with fixes. Stores of recovery stay in their order (`NOT_IN_RECOVERY`)."""
-        attempt = _Attempt(trace=trace, fixes=applied, run=self.explored(trace), others=self.others)
+        attempt = _Attempt(trace=trace, fixes=applied, run=self.explored(trace))
         attempt.remaining = [item for item in attempt.run.findings if class_of(item) not in known]
         reordered = {path[0] for fix in applied if fix.kind == "reorder" for path in fix.second}
         if attempt.remaining and all(_repeats(item, reordered) for item in attempt.remaining):
@@ -287,6 +286,17 @@ class _Search:
                 if kind in ("order", "atomicity"):
                     return kind, more
         return "order", attempt if attempt.fixes else None
+
+    def mends(self, attempt: _Attempt, culprits: Culprits) -> bool:
+        """Whether an attempt after which the finding is gone has mended it.
+
+        Where A is only what the program stores next, to store it first moves findings about: nothing is mended as long
+        as there are findings of a class that had fewer before.
+        """
+        if culprits.first_role == "store":
+            return True
+        left = Counter(class_of(item) for item in attempt.run.findings)
+        return attempt.run.verdict != "unknown" and left <= self.others
 
     def all_of(self, wanted: Sequence[Fix], trace: Path, known: set[Class]) -> _Attempt | None:
         """A trace with all these fixes; None where one of them fits nowhere."""
@@ -458,18 +468,6 @@ def _apart(culprits: Culprits | None, view: TraceView, ours: frozenset[tuple[str
         return False
     lost = _paths(culprits.first, view) or _paths(culprits.second, view)
     return bool(lost) and not lost & ours
-
-
-def _mends(attempt: _Attempt, culprits: Culprits) -> bool:
-    """Whether an attempt after which the finding is gone has mended it.
-
-    Where A is only what the program stores next, to store it first moves findings about: nothing is mended as long as
-    there are findings of a class that had fewer before.
-    """
-    if culprits.first_role == "store":
-        return True
-    left = Counter(class_of(item) for item in attempt.run.findings)
-    return attempt.run.verdict != "unknown" and left <= attempt.others
 
 
 def _paths(stores: Iterable[Culprit], view: TraceView) -> frozenset[tuple[str, ...]]:

@@ -14,6 +14,8 @@ from powercut.cli.main import main
 from powercut.compile.cc import main_cc
 from powercut.engine import elf_code
 from powercut.runs import run_cache
+from powercut_reports.records.finding import Cause
+from powercut_reports.records.run import RunRecord
 
 RECORDS = "out/cache/v1/records"
 
@@ -173,9 +175,9 @@ def test_marks_of_a_baseline_are_not_kept(
 ) -> None:
     """What was explained is kept once more, when the findings are marked already."""
 
-    def explain(_: Explainer, run: dict[str, Any]) -> None:
-        for finding in run["findings"]:
-            finding["cause"] = {"kind": "order", "sentence": "Missing order: B before A."}
+    def explain(_: Explainer, run: RunRecord) -> None:
+        for finding in run.findings:
+            finding.cause = Cause(kind="order", sentence="Missing order: B before A.")
 
     monkeypatch.setattr(Explainer, "run", explain)
     project.scenario("lost_one")
