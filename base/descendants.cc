@@ -108,7 +108,7 @@ size_t kill_all(std::span<const pid_t> spared) {
   return killed;
 }
 
-// Only who was ended here: a spared child is somebody else's to wait for.
+// Only those ended here: a spared child is for its own parent to wait for.
 void reap(std::span<const pid_t> spared) {
   siginfo_t info;
   for (;;) {

@@ -24,7 +24,7 @@ std::string pack(std::string_view kind, std::string_view payload);
 class PacketParser {
  public:
   void feed(std::string_view bytes) { buffer_.append(bytes); }
-  // The next whole packet, if it is there. After damage there is none any more.
+  // The next whole packet, if it is there. After damage no more packets come.
   std::optional<Packet> next();
   bool damaged() const { return damaged_; }
   // Bytes of the packets that next() returned.

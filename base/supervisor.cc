@@ -40,7 +40,7 @@ void watch_signals() {
   action.sa_sigaction = on_fatal_signal;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND;
   for (int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL}) sigaction(signal, &action, nullptr);
-  // The message is the product, not a core file in somebody's build folder.
+  // The message is the product, not a core file in a build folder.
   rlimit none{0, 0};
   setrlimit(RLIMIT_CORE, &none);
 }

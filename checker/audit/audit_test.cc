@@ -198,7 +198,8 @@ TEST(ImageRunner, SaysWhyALibraryCannotBeUsed) {
               HasSubstr("no option 'size'"));
 }
 
-// Hooks report to whoever listens, in whatever process they are called: here to a counter that all processes share.
+// Hooks report to the process that listens, from any process that calls them: here to a counter that all processes
+// share.
 class SharedListener {
  public:
   SharedListener()
@@ -322,7 +323,7 @@ TEST(Audit, ATargetThatIsNotWhatWasPredictedIsTold) {
   EXPECT_EQ(std::min(run.event("audited")["differences"].get<uint64_t>(), kAuditCases), count);
 }
 
-// A memo that has gone wrong: it holds one query to have another result than it has, at every crash point from one on.
+// A broken memo: from one crash point on it gives a wrong result for one query.
 class Liar final : public Predictor {
  public:
   Liar(std::unique_ptr<Predictor> honest, QueryId about, uint64_t from)

@@ -137,7 +137,7 @@ class Editor {
     if (!edits_.recovery.empty() && !has_recovery) {
       return refused("recovery: the trace is of a program of its own, whose recovery runs as it is");
     }
-    // A stack may end in code that is no module of the trace: whoever ran recovery.
+    // A stack may end in code of no module of the trace: the process that ran recovery.
     for (const RecoveryRule& rule : edits_.recovery) {
       if (rule.frames[0].module < known_->modules().size()) continue;
       return refused("recovery: there is no module " + std::to_string(rule.frames[0].module) + "; the trace has " +

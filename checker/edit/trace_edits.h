@@ -14,7 +14,7 @@
 
 namespace powercut {
 
-// The next step of somebody whose edits make no sense.
+// What to do next about edits that make no sense.
 inline constexpr const char* kEditsNext =
     "checker/EDITS.md says what an edit may be; event indexes are those of the trace before it.";
 

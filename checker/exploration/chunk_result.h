@@ -1,7 +1,7 @@
 // A chunk of the exploration: which crash points it is, and what they came to.
 //
 // Chunks follow from the trace and from what is to be explored alone, never from --jobs, and each is explored with
-// nothing remembered from the one before: its result is the same whoever explores it, and whenever.
+// nothing remembered from the one before: its result is the same in any worker, at any time.
 #ifndef POWERCUT_CHECKER_EXPLORATION_CHUNK_RESULT_H_
 #define POWERCUT_CHECKER_EXPLORATION_CHUNK_RESULT_H_
 

@@ -20,7 +20,7 @@ namespace powercut {
 class Exploration {
  public:
   using Report = FunctionalCheck::Report;
-  // Where the exploration stands, for whoever watches it.
+  // Where the exploration stands, for progress events.
   struct Reached {
     uint64_t ordinal = 0;
     uint64_t crash_points = 0, executions = 0;  // done

@@ -351,7 +351,7 @@ class Leader {
       done_.erase(next);
       ++merged_;
       if (options_.budget_executions > 0 && out_.sum.executions >= options_.budget_executions) {
-        spent_ = true;  // chunks past the budget do not count, whoever was quick
+        spent_ = true;  // chunks past the budget do not count, however early they were done
         stop_all();
       }
     }

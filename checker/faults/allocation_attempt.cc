@@ -104,7 +104,7 @@ void AllocationAttempt::step(const RecordedOperation& operation) {
   // Where a failing run is asked, this one is: what is wrong here is not the fault of the failed allocation.
   if (!failure_ && allocation_fault.count > before.count && replay_.has_table()) ask_everything();
   if (!fails_here) return;
-  // The failure was for once: whoever opens again gets a table.
+  // The failure was for once: the next open succeeds.
   if (operation.kind == OpKind::kOpen && done.status != POWERCUT_OK) step(operation);
   if (replay_.has_table()) ask_everything();
 }

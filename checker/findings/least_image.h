@@ -1,7 +1,7 @@
 // The least image that shows a wrong answer: what a finding tells of, and is named by.
 //
 // An exploration meets a wrong answer on some image, and which one depends on the strategy. This search depends on
-// nothing but the crash point, the query and the answer, so that a finding is the same whoever found it:
+// nothing but the crash point, the query and the answer, so that a finding is the same however it was met:
 //   1. the fewest lines lost (that is, not as the program saw them), and of these sets the one with the highest lines:
 //      roots and headers lie low, and say least;
 //   2. of each lost line, from the highest down, the last content that still shows the answer: later contents hold more

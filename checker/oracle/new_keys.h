@@ -43,7 +43,7 @@ class NewKeys {
 // Whether all steps of an insert probe went as they must, and them as text where it is wanted.
 ProbeResult parse_insert_probe(std::string_view result, bool with_text = true);
 
-// The two answers of a bystander that has noticed something, as those of lookups; nothing for one that has not.
+// The two answers of a bystander that has noticed something, as those of lookups; nothing for any other.
 struct Noticed {
   std::string_view before, after;
 };

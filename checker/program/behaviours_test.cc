@@ -80,7 +80,7 @@ void for_each(const Box& box, const Visit& visit) {
   }
 }
 
-// Running one member of every rest until there is none covers each image once, with the outcome that it has.
+// Running one member of every rest until no rest is left covers each image once, with its outcome.
 TEST(Behaviours, CoverEveryImageOnceAndRightly) {
   rc::check([] {
     const Recovery recovery = {*rc::gen::arbitrary<uint64_t>()};

@@ -36,7 +36,7 @@ std::string find_program(const std::string& word) {
   return "";
 }
 
-// One placeholder at the start of `text`: its size, and the number of the image; nothing when it is none.
+// One placeholder at the start of `text`: its size, and the number of the image; nothing for any other text.
 struct Placeholder {
   size_t size;
   size_t image;

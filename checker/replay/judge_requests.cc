@@ -15,7 +15,7 @@ using Take = LevelContents::Take;
 
 constexpr const char* kNext = "The section \"Judging\" of reports/EVENTS.md says what a request is.";
 
-// Nothing when the text is none of the two words.
+// Nothing for any text but these two words.
 std::optional<Take> take_of(const JsonField& field) {
   const std::string text = field.text();
   if (text == "visible") return Take::kVisible;

@@ -1,4 +1,4 @@
-// Crash images that somebody wants to have judged: one JSON object a line, as `judge` in ../../reports/EVENTS.md says.
+// Requests to judge crash images: one JSON object a line, as `judge` in ../../reports/EVENTS.md says.
 #ifndef POWERCUT_CHECKER_REPLAY_JUDGE_REQUESTS_H_
 #define POWERCUT_CHECKER_REPLAY_JUDGE_REQUESTS_H_
 

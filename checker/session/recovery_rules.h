@@ -1,5 +1,5 @@
 // What is changed about the code that runs in recovery and queries: rules of an edited trace (../EDITS.md). They stand
-// in the trace's metadata, so that whoever explores the trace follows them.
+// in the trace's metadata, so that every exploration of the trace follows them.
 #ifndef POWERCUT_CHECKER_SESSION_RECOVERY_RULES_H_
 #define POWERCUT_CHECKER_SESSION_RECOVERY_RULES_H_
 

@@ -2,7 +2,7 @@
 
 A trace names the library that `explore` loads, a finding the library or the commands that `reproduce` runs. Such files
 come by mail and from CI. So what a user names on a command line, or in a test, is remembered: a library by its path, a
-command by its words and its folder. A file that names just that grants nothing new, wherever it lies and whoever made
+command by its words and its folder. A file that names just that grants nothing new, wherever it lies and whoever wrote
 it; anything else is asked about, or needs `--trust`.
 
 It is the code that is remembered, and not the file or its folder: an archive may well be unpacked over a folder that

@@ -98,7 +98,7 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True)
 class Deadline:
-    """When whoever asks has to be done; never, without `seconds` from now."""
+    """When the search must be over: `seconds` from now, or never."""
 
     seconds: float | None = None
     begun: float = field(default_factory=time.monotonic)

@@ -441,7 +441,7 @@ def _tell_apart(first: Place | None, second: Place | None) -> None:
     """Two stores of one helper are told by their callers: by the outermost lines of the program that differ."""
     if first is None or second is None or not first.site or first.site != second.site:
         return
-    # Not by those of whoever drives it, which differ when the two are of two operations.
+    # Not by those of the driver, which differ when the two stores are of two operations.
     ours, theirs = (
         [frame for frame in place.stack if frame.module == place.stack[0].module and of_record(frame).belongs_to_user]
         for place in (first, second)
@@ -463,7 +463,7 @@ def _with_source(frame: Frame) -> places.Frame:
 
 
 def _apart(culprits: Culprits | None, view: TraceView, ours: frozenset[tuple[str, ...]]) -> bool:
-    """Whether culprits are known, and what they lose is none of `ours`."""
+    """Whether culprits are known, and they lose no store of `ours`."""
     if culprits is None:
         return False
     lost = _paths(culprits.first, view) or _paths(culprits.second, view)

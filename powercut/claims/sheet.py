@@ -178,7 +178,7 @@ def _commands(library: Path) -> tuple[str, ...] | None:
 
 
 def scenario_of(wanted: Mapping[str, Any]) -> Scenario | None:
-    """The project's scenario that a trace's plan was made of, by its name; None where there is none to be read."""
+    """The project's scenario that a trace's plan was made of, by its name; None where it cannot be read."""
     try:
         named = [item for item in catalog.everything() if item.name == wanted["scenario"]["name"]]
     except PowercutError:

@@ -59,7 +59,7 @@ class Cost:
 
 
 def own_scenarios(target: Target, *, resize: bool = True) -> list[Scenario]:
-    """The scenarios that a target's costs are counted in, unless somebody names others."""
+    """The scenarios that a target's costs are counted in, unless others are named."""
     known = {item.name: item for item in catalog.matching("*_costs", measurements=True)}
     found = [known.get(f"{target.name}_costs") or known[SCENARIO]]
     resizing = known.get(f"{target.name}_resize_costs")

@@ -4,7 +4,7 @@ Of each operation: stores (non-temporal ones also by themselves) and their bytes
 blocks stored to, flushes, fences, distinct lines of the pool that were read before the operation stored to them (the
 recorder counts these; a trace holds no loads), and *write-backs*, the lines that go to memory:
 
-- a flush of a line that somebody stored to since its last write-back counts; a flush of a clean line does not;
+- a flush of a line that was stored to since its last write-back counts; a flush of a clean line does not;
 - all non-temporal stores of a thread to one line between two of its fences are one: they leave a write-combining
   buffer together.
 

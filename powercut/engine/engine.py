@@ -98,7 +98,7 @@ def stream(
     the environment: a command that takes another one (`powercut.program.valgrind`).
 
     Raises UsageError or HarnessError for the engine's own `error` event, HarnessError when the stream
-    ends without `end`, and Interrupted when `interrupt` was requested meanwhile. Closing the generator
+    ends without `end`, and Interrupted when `interrupt` was requested before its end. Closing the generator
     kills the engine.
     """
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as diagnostics:

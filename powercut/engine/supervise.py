@@ -96,7 +96,7 @@ def supervised(
     """Runs `command` to its end. `scratch` is removed when this process is killed before the body has ended.
 
     The standard output of `driver` is the standard input of `command`, which is empty otherwise. Raises
-    StartError, and Interrupted when `interrupt` was requested meanwhile.
+    StartError, and Interrupted when `interrupt` was requested before its end.
     """
     process = subprocess.Popen(
         [sys.executable, "-ISs", supervisor.__file__],

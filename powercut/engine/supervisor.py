@@ -2,7 +2,7 @@
 
 `powercut.engine.supervise` starts it and keeps its standard input open. The first line there is the request, a JSON
 object; the answer is one JSON line on standard output. After that it waits for another line. An input that ends
-without one means that whoever started it was killed: then it removes the request's scratch folder.
+without one means that its parent was killed: then it removes the request's scratch folder.
 
 All descendants of the command are found, whatever sessions and groups they have put themselves into: this process
 is their subreaper, so the ones whose parent has gone become its own children.
@@ -207,7 +207,7 @@ class Job:
             now = time.monotonic()
             if self._kill_at is not None and now >= self._kill_at:
                 signal_all(signal.SIGKILL)
-                self._kill_at = now + 0.1  # whoever was forked meanwhile
+                self._kill_at = now + 0.1  # for what was forked since
             elif self._stopped is None and deadline is not None and now >= deadline:
                 self.stop("timeout")
             self._turn(self._kill_at or deadline)
@@ -221,7 +221,7 @@ class Job:
         return [command_line(pid) for pid in rest if pid not in feeding]
 
     def _bury(self) -> None:
-        """Kills every descendant, those that they fork meanwhile as well, and waits for them."""
+        """Kills every descendant, and those forked while it kills, and waits for them."""
         deadline = time.monotonic() + _DYING
         while time.monotonic() < deadline:
             signal_all(signal.SIGKILL)

@@ -175,7 +175,7 @@ class Failures:
                 path.unlink(missing_ok=True)
 
     def forget(self, name: str, fingerprint: str) -> None:
-        """Removes an entry that has gone."""
+        """Removes an entry whose finding is gone."""
         with contextlib.suppress(OSError):
             (self.folder / name / f"{fingerprint}.json").unlink(missing_ok=True)
 

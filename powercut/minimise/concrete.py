@@ -1,7 +1,7 @@
 """Spells a plan out: which operations its phases came to, read from the trace that it records.
 
 What `fill`, `until` and `mix` did depends on the table's answers, so it is not computed but looked up. Two things of a
-trace are none of the workload's: `format`, `open` and `close`, and the lookup by which the engine asks, after a
+trace are not of the workload: `format`, `open` and `close`, and the lookup by which the engine asks, after a
 deliberate cut, whether the interrupted operation happened.
 
 Inaccuracy: operations that answered FULL stay (a `fill` ends with one); the engine then refuses the case, and

@@ -2,7 +2,7 @@
 
 A candidate is explored by one worker and only until the bug shows, so most cost two starts of the engine. One that
 cannot be recorded (a configuration that the target refuses, a full table, a crash without any power cut) or explored is
-not interesting, whoever is at fault.
+not interesting, whatever the reason.
 """
 
 import contextlib

@@ -19,7 +19,7 @@ STARTERS = ("sh", "bash", "dash", "zsh", "env", "find", "xargs", "nice", "timeou
 
 
 def choose(name: str | None, binary: Binary, *, command: Sequence[str]) -> str:
-    """The tracer to use. UsageError when the program is none that it can record."""
+    """The tracer to use. UsageError when it cannot record this program."""
     where = f"--record {command[0]}"
     if name is not None and name not in TRACERS:
         raise unknown_name("tracer", name, TRACERS, list_command="powercut run --help")

@@ -66,7 +66,7 @@ def mix(operations: int, **shares: float | str) -> Operation:
 
 
 def steps(operations: Iterable[object], *, where: str) -> list[Step]:
-    """The steps of a scenario; UsageError with the place of the first operation that is none."""
+    """The steps of a scenario; UsageError with the place of the first value that is no operation."""
     if isinstance(operations, str | Mapping) or not isinstance(operations, Iterable):
         raise UsageError(f"operations are a list, and not {operations!r}", where=where, next_step=_EXAMPLE)
     return [_step(operation, f"{where}[{number}]") for number, operation in enumerate(operations)]

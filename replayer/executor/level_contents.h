@@ -1,4 +1,4 @@
-// What the pending lines of one cut hold, as somebody names it, and whether a power cut can leave that.
+// Contents asked for of the pending lines of one cut, and whether a power cut can leave them.
 #ifndef POWERCUT_REPLAYER_EXECUTOR_LEVEL_CONTENTS_H_
 #define POWERCUT_REPLAYER_EXECUTOR_LEVEL_CONTENTS_H_
 

@@ -1,5 +1,5 @@
 // The rules of power cuts inside recovery: recovery's own stores as the model sees them, and the crash points between
-// them. Whoever runs a recovery and whoever follows one in the trie ask here, so that the rules stand once
+// them. Running a recovery and following one in the trie both ask here, so that the rules stand once
 // (replayer/EXPLORER.md).
 #ifndef POWERCUT_REPLAYER_EXECUTOR_NESTED_CUTS_H_
 #define POWERCUT_REPLAYER_EXECUTOR_NESTED_CUTS_H_

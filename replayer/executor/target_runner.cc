@@ -229,7 +229,7 @@ void TargetRunner::on_steps(LiveState live) {
   const QuietHeap quiet;
   const bool looked = loop_.looking();
   int64_t granted = 0;
-  // Sleeping is not a change, until somebody looks at the clock; that is one.
+  // Sleeping changes nothing; reading the clock does.
   const auto slept = reinterpret_cast<uint64_t>(&virtual_world.state.slept);
   const LoopWatch::Found found = loop_.step(
       live, stack_end_,

@@ -2,7 +2,7 @@
 
 A rule has one of two shapes. *Durable*: this atom is in every legal subset (a fence or `clflush` saw to it).
 *Precedes*: a subset with atom `b` has atom `a` too. A subset that keeps both is legal; nothing else is said about
-it. Each rule stands in a method of its own, so that a test can break one and look whether somebody notices.
+it. Each rule stands in a method of its own, so that a test can break one and see another test fail.
 
 Sources: Raad et al., "Persistency semantics of the Intel-x86 architecture" (POPL 2020); Khyzha and Lahav, "Taming
 x86-TSO persistency" (POPL 2021); Raad, Maranget and Vafeiadis, "Extending Intel-x86 consistency and persistency"

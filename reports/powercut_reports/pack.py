@@ -7,7 +7,7 @@ their numbers only; the commonest of them are a dictionary of 32 kB that every p
 takes the pieces apart with the browser's own inflate, one when it is opened (static/pieces.js). That knows no
 dictionaries, but a raw deflate stream may begin with a stored block: the dictionary goes there.
 
-Known limit: whoever reads the page without JavaScript does not see packed pieces, so a page packs only what would make
+Known limit: without JavaScript packed pieces are not seen, so a page packs only what would make
 it slow (`html.INLINE_LIMIT`).
 """
 

@@ -346,7 +346,7 @@ def test_the_input_is_left_alone_and_the_same_input_gives_the_same_bytes(
     assert sample_runs == before
 
 
-# The root cause, where somebody looked for it.
+# The root cause, where it was looked for.
 
 
 @pytest.mark.parametrize("render", [github.render, markdown.render, sarif.render])

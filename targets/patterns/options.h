@@ -9,7 +9,7 @@ namespace powercut::patterns {
 // Correct ways of doing things, some of which look wrong to a checker that matches patterns of stores.
 enum class Pattern : uint8_t {
   kPlain,                // out-of-place update, one atomic state word an entry
-  kHelpingPersist,       // a word is published before it is durable; whoever reads it makes it durable first
+  kHelpingPersist,       // a word is published before it is durable; its reader makes it durable first
   kRewrittenByRecovery,  // a counter is never flushed: open computes it again
   kVolatileLock,         // a lock word in the pool, never flushed: open resets it
   kBoundedDuplicates,    // erase moves the last item into the hole: a cut leaves two equal copies, as declared

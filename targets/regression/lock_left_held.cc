@@ -21,7 +21,7 @@ struct Table : Slots {
 #if BUG
     while (lock().exchange(1) != 0) usleep(10);
 #else
-    // Bounded: whoever holds it died, and this takes it over.
+    // Bounded: the holder died, and this takes the lock over.
     for (int turns = 0; lock().exchange(1) != 0 && turns < 20'000; ++turns) {
     }
 #endif

@@ -1,7 +1,7 @@
 """Mutants of every file that the Python half reads, through its readers (`python -m tests.cli.input_mutants`).
 
 A valid input is changed in its bytes or in its structure, and given to the code of the command that reads it. It must
-be taken or be refused with a PowercutError; anything else that is raised is a traceback for somebody. The same seed
+be taken or be refused with a PowercutError; anything else that is raised is a traceback. The same seed
 gives the same mutants. What the engine reads is mutated by `powercut-mutants` (engine/fuzz).
 """
 

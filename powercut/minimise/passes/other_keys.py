@@ -8,7 +8,7 @@ one operation, with one key exchanged or (in a short case) with all of them new,
 the table changed as well. The draws follow from the case and from the target's options: the same input gives the same
 answer.
 
-Known limit: it ends after a number of draws. That none was found does not say that there is none.
+Known limit: it ends after a number of draws. A smaller case may exist where it found none.
 """
 
 import random

@@ -18,7 +18,7 @@ extern "C" {
 void powercut_trace_pool(void* base, size_t size);
 /* Starts a trace to `path`, once the pool is known. Returns 0, or -1 after one line on stderr. */
 int powercut_trace_begin(const char* path);
-/* Completes the trace; nothing when there is none. Returns 0, or -1 after one line on stderr. */
+/* Completes the trace, if one is being recorded. Returns 0, or -1 after one line on stderr. */
 int powercut_trace_end(void);
 
 #ifdef __cplusplus
