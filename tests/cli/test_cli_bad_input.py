@@ -143,7 +143,7 @@ def test_scenario_for_another_target(house: Any, capsys: pytest.CaptureFixture[s
     [
         ("", "not JSON"),
         ("[1]", "not a finding"),
-        ("{}", "not a finding (finding: Field required)"),
+        ("{}", "not a finding (finding: the number of its version is missing)"),
         ("\udcff", "not UTF-8"),
     ],
 )

@@ -131,7 +131,7 @@ def test_a_plan_that_does_not_show_the_bug_any_more_has_no_minimal_case(
     del fixed["plan"]["target"]["options"]["bug"]
     assert minimised(fixed, tmp_path) is None
     file = tmp_path / "fixed.json"
-    file.write_text(json.dumps(fixed))
+    file.write_text(json.dumps(fixed.as_json()))
     assert main(["minimise", str(file)]) == ExitCode.CLEAN
     assert "does not show it any more" in capsys.readouterr().err
 

@@ -78,7 +78,7 @@ def test_one_verdict_for_every_core_scenario(name: str, tmp_path: Path) -> None:
 def test_a_finding_names_the_line_of_the_plain_library(tmp_path: Path) -> None:
     (selection,) = targets.select(["stash"])
     run, _ = judged(selection, catalog.core("stash", selection.target.library)[0], "valgrind", tmp_path, QUICK)
-    files = {frame["file"] for finding in run["findings"] for frame in frames_of(finding)}
+    files = {frame["file"] for finding in run["findings"] for frame in frames_of(finding.as_json())}
     assert any("targets/common/cuckoo/insert.cc" in file for file in files), files
 
 
