@@ -16,7 +16,7 @@ from powercut.base import paths
 from powercut.base.errors import PowercutError
 from powercut.engine import engine
 from powercut.engine.events import Module
-from powercut.findings.findings import make_record, symbolised
+from powercut.findings.finding_records import make_record, symbolised
 from powercut.scenarios import catalog, plan, targets
 from powercut.scenarios.scenario import Scenario
 from powercut.symbols.symbolize import Symbolizer

@@ -18,11 +18,12 @@ from typing import Any
 
 from powercut import minimise
 from powercut.base.errors import PowercutError
+from powercut.base.output_files import write_json
 from powercut.base.user_files import json_of
 from powercut.cause import find_cause, unexplained
 from powercut.cause.shared_cause import shared
 from powercut.engine import drawing, engine
-from powercut.findings import findings, run_records
+from powercut.findings import run_records
 from powercut.findings.bugs import bug_keys
 from powercut.runs.reproduce import load, trace_of_program
 from powercut.runs.run_request import Context
@@ -99,7 +100,7 @@ class Explainer:
         self._told |= {_group(finding): finding for finding in chosen if finding.cause}
         news |= not run.program and self._share(counting)
         if news:
-            findings.write_record(Path(run.file), run)
+            write_json(Path(run.file), run.as_json())
 
     def _explain(self, chosen: Sequence[FindingRecord]) -> bool:
         new = {_name(finding): finding for finding in chosen if _name(finding) not in self._known}
@@ -182,7 +183,7 @@ def _on_disk(file: Path) -> FindingRecord:
 def _write_again(file: Path, **fields: Any) -> None:
     record = _on_disk(file)
     if any(getattr(record, name) != value for name, value in fields.items()):
-        findings.write_record(file, changed(record, **fields))
+        write_json(file, changed(record, **fields).as_json())
 
 
 def explained(record: FindingRecord, *, context: Context, limits: minimise.Limits = LIMITS) -> Explanation:
@@ -236,12 +237,12 @@ def explain_file(file: Path, *, context: Context, trusted: bool = False) -> Find
     fields = explained(asked, context=context, limits=minimise.Limits()).fields()
     record = changed(record, **fields)
     record.bug = bug_keys(record)
-    findings.write_record(file, record)
+    write_json(file, record.as_json())
     for path in sorted((context.out / "runs").glob("*.json")):
         run = run_records.load(path)
         same = [item for item in run.findings if _name(item) == _name(record)]
         for item in same:
             item.minimal, item.cause, item.bug = record.minimal, record.cause, record.bug
         if same:
-            findings.write_record(path, run)
+            write_json(path, run.as_json())
     return record

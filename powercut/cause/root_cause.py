@@ -19,7 +19,7 @@ from powercut.cause.images import Deadline, Judge, ending_of
 from powercut.cause.trace_view import TraceEvent, TraceView, read
 from powercut.cause.words import explanation, fix_sentence, sentence
 from powercut.engine.options import Budget, ExploreOptions
-from powercut.findings.findings import FindingStore
+from powercut.findings.store import FindingStore
 from powercut.program import run as program_run
 from powercut.runs import runner
 from powercut.runs.run_request import Context, Request, Silent

@@ -12,8 +12,8 @@ from typing import Any
 
 import altair as alt
 
+from powercut.base.output_files import write_text
 from powercut.cost import records as cost_records
-from powercut.findings.findings import write_text
 from powercut.runs.runner import slug
 
 _PARTS = ("reads", "write-backs", "fences")

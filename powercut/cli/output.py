@@ -15,9 +15,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from powercut.base.errors import PowercutError, UsageError, nearest
+from powercut.base.output_files import unwritable, write_json, write_text
 from powercut.cli import places
 from powercut.cli.companions import load
-from powercut.findings.findings import unwritable, write_json, write_text
 from powercut.gate import canary
 from powercut.gate.gate import Gate
 from powercut.runs import replays, run_cache

@@ -12,10 +12,10 @@ from typing import Any, Literal
 from powercut import minimise
 from powercut.base.errors import UsageError, unknown_name
 from powercut.base.exit_codes import ExitCode
+from powercut.base.output_files import write_json
 from powercut.cause.explain import explained
 from powercut.engine.options import ExploreOptions
 from powercut.findings import run_records
-from powercut.findings.findings import write_record
 from powercut.runs import batch, requests, runner
 from powercut.runs.outcome import Outcome
 from powercut.runs.run_request import Context, Request
@@ -149,7 +149,7 @@ def _explain(chosen: Sequence[Case], rows: dict[str, dict[str, Any]], context: C
             return None  # A performance bug alone.
         record = changed(found, plan=case.request.plan)
         told = explained(record, context=context, limits=LIMITS)
-        write_record(folder / f"{record.fingerprint}.json", changed(record, **told.fields()))
+        write_json(folder / f"{record.fingerprint}.json", changed(record, **told.fields()).as_json())
         cause, minimal = told.cause, told.minimal
         return {
             "operations": len(minimal.operations) if minimal else None,

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from powercut.base.errors import UsageError
+from powercut.base.output_files import write_json
 from powercut.cost import costs, operation_costs
 from powercut.cost.latency import Latency
 from powercut.cost.operation_costs import Measured, Operation
 from powercut.engine.engine import Interrupt
-from powercut.findings.findings import write_json
 from powercut.runs.runner import slug
 from powercut.scenarios import catalog, plan
 from powercut.scenarios.scenario import Scenario

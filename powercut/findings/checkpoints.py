@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from powercut.base.errors import UsageError
+from powercut.base.output_files import unwritable, write_json
 from powercut.base.user_files import json_of
-from powercut.findings.findings import unwritable, write_json
 
 FOLDER = "checkpoints"
 

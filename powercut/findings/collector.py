@@ -7,7 +7,8 @@ from typing import Any
 from powercut.base.errors import HarnessError
 from powercut.engine import events
 from powercut.findings import bugs
-from powercut.findings.findings import FindingStore, canonical_order, make_record, symbolised
+from powercut.findings.finding_records import canonical_order, make_record, symbolised
+from powercut.findings.store import FindingStore
 from powercut.symbols.symbolize import Symbolizer
 from powercut_reports.records.base import changed, without
 from powercut_reports.records.finding import Coverage, FindingRecord

@@ -23,8 +23,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from powercut.base.output_files import replace_text
 from powercut.base.user_files import json_of
-from powercut.findings.findings import replace_text
 from powercut.findings.fingerprint import store_sites
 from powercut_reports.records.finding import FindingRecord, ImageLine
 

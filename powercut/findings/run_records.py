@@ -1,17 +1,18 @@
 """Run records that lie on disk (checker/RUN.md), read back."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from jinja2 import TemplateError
 from pydantic import ValidationError
 
-from powercut.base.errors import PowercutError, UsageError
+from powercut.base.errors import HarnessError, PowercutError, UsageError
 from powercut.base.user_files import read_json
 from powercut.findings.collector import RUN_VERSION, blank_run
 from powercut_reports.records.base import first_error
-from powercut_reports.records.run import RunRecord
+from powercut_reports.records.finding import FindingRecord
+from powercut_reports.records.run import RunError, RunRecord
 
 _AGAIN = "Delete the file, or run the scenario again."
 #: What the exit code depends on; other fields may be absent.
@@ -68,3 +69,15 @@ def as_written(place: Path, kind: str, *, next_step: str) -> Iterator[None]:
 
 def _refused(path: Path, why: str) -> UsageError:
     return UsageError(f"not a run record ({why})", where=str(path), next_step=_AGAIN)
+
+
+def contradict(run: RunRecord, what: str, missed: Iterable[FindingRecord]) -> None:
+    """Makes a clean run `unknown`, which looked at all images and does not have the findings `missed`."""
+    files = ", ".join(finding.file for finding in missed)
+    run.verdict = "unknown"
+    error = HarnessError(
+        f"{what} ({files})",
+        where="powercut-engine",
+        next_step="One of the two is wrong. This is a defect of powercut; please report it with the trace.",
+    )
+    run.error = RunError.model_validate(error.described())

@@ -29,8 +29,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from powercut.base.errors import UsageError
+from powercut.base.output_files import write_text
 from powercut.base.user_files import parse_json, read_text
-from powercut.findings import findings
 from powercut.findings.fingerprint import store_sites
 from powercut.runs.runner import is_complete
 from powercut.symbols.place_identity import CODE, LINE, SOURCE
@@ -172,7 +172,7 @@ class Baseline:
 
     def write(self) -> None:
         """Writes the file as a whole: a reader sees the old one or the new one."""
-        findings.write_text(self.path, render(self.entries))
+        write_text(self.path, render(self.entries))
 
 
 def could_show(run: RunRecord, entry: Entry) -> bool:

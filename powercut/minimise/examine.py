@@ -16,7 +16,7 @@ from typing import Any
 from powercut.base.errors import PowercutError
 from powercut.engine import engine, events
 from powercut.engine.options import Budget, ExploreOptions
-from powercut.findings.findings import make_record
+from powercut.findings.finding_records import make_record
 from powercut.minimise.case import Case, plan_of
 from powercut.minimise.same_bug import same_bug
 from powercut.runs.run_request import Context

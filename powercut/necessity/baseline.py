@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from powercut.engine import engine, events, trace_events
 from powercut.findings.collector import blank_run
-from powercut.findings.findings import make_record
+from powercut.findings.finding_records import make_record
 from powercut.necessity.effects import idle_events
 from powercut.necessity.sites import Finder, Occurrences, Site, in_trace
 from powercut.runs.run_request import Context, Request

@@ -9,7 +9,7 @@ from typing import Any
 from powercut.base.errors import HarnessError
 from powercut.engine import engine, events
 from powercut.engine.events import Module
-from powercut.findings.findings import canonical_order
+from powercut.findings.finding_records import canonical_order
 from powercut.necessity.baseline import Baseline, Explored, explore
 from powercut.necessity.effects import unchanged
 from powercut.necessity.sites import Occurrences, Prefix, Site

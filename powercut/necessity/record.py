@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from powercut.findings.findings import write_json, write_record
+from powercut.base.output_files import write_json
 from powercut.necessity.baseline import Baseline
 from powercut.necessity.sites import Site
 from powercut.necessity.verdict import RESULTS, Shown, Verdict
@@ -44,7 +44,7 @@ def keep_proof(site: Site, verdict: Verdict, *, out: Path) -> dict[str, Any] | N
         plan=None,
         without={"kind": site.kind, "name": site.name, "site": site.place, "function": site.function},
     )
-    write_record(path, proof)
+    write_json(path, proof.as_json())
     return {
         "invariant": proof.invariant,
         "message": proof.message,

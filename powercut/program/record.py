@@ -11,10 +11,10 @@ from typing import Any
 
 from powercut.base import paths
 from powercut.base.errors import UsageError
+from powercut.base.output_files import unwritable, write_json
 from powercut.engine import engine, events
 from powercut.engine.engine import Interrupt
 from powercut.engine.supervise import Ended, Output, StartError, status_text, supervised
-from powercut.findings import findings
 from powercut.program import pin, pmemcheck, valgrind
 from powercut.program import pools as program_pools
 from powercut.program.program import Recording
@@ -45,7 +45,7 @@ def record(recording: Recording, trace: Path, *, name: str, interrupt: Interrupt
         with tempfile.TemporaryDirectory(dir=trace.parent, prefix=".record.") as folder:
             return _record(recording, trace, name=name, scratch=Path(folder), interrupt=interrupt)
     except OSError as error:
-        raise findings.unwritable(trace, error) from error
+        raise unwritable(trace, error) from error
 
 
 def _record(
@@ -109,7 +109,7 @@ def _stream(
             # It begins when the program does something with a pool.
             return ended, {"pools": [], "notes": []}
         file = scratch / "metadata.json"
-        findings.write_json(file, {"program": _described(recording, ended, name=name)})
+        write_json(file, {"program": _described(recording, ended, name=name)})
         arguments = ["convert", "--stream", str(stream), "--trace", str(part), "--metadata", str(file)]
         _, raw = engine.single(paths.engine(), arguments, events.Converted)
         if raw.get("exit") is None:

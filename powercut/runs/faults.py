@@ -13,8 +13,9 @@ from typing import Any
 
 from powercut.base.errors import HarnessError, PowercutError
 from powercut.base.exit_codes import ExitCode, worst
+from powercut.base.output_files import write_json
 from powercut.engine import engine, events, options
-from powercut.findings import findings
+from powercut.findings.finding_records import symbolised
 from powercut.runs import runner
 from powercut.runs.applicability import WithoutRuns, unjudged
 from powercut.runs.run_request import Context, Request, Silent
@@ -123,14 +124,14 @@ def _one(
             elif isinstance(event, events.FaultTrace):
                 left.append(event.trace)
             elif isinstance(event, events.FaultFinding):
-                item = findings.symbolised(raw, modules, context.symbolizer)
+                item = symbolised(raw, modules, context.symbolizer)
                 run["findings"].append({name: value for name, value in item.items() if name != "event"})
             elif isinstance(event, events.FaultResult):
                 run.update({name: value for name, value in raw.items() if name not in ("event", "findings")})
     except HarnessError as failure:
         run["error"] = {"what": failure.what, "where": failure.where, "next": failure.next_step}
     run["explored"] = [record.as_json() for record in _explore(left, request, context, order=order)]
-    findings.write_json(context.out / "faults" / f"{request.slug}-{kind}.json", run)
+    write_json(context.out / "faults" / f"{request.slug}-{kind}.json", run)
     return run
 
 

@@ -21,7 +21,8 @@ from powercut.engine import engine, events
 from powercut.engine.options import step_words
 from powercut.findings.collector import as_listed, blank_run
 from powercut.findings.failures import Failure, Failures, entry
-from powercut.findings.findings import contradict, make_record
+from powercut.findings.finding_records import make_record
+from powercut.findings.run_records import contradict
 from powercut.runs.run_request import Context, Request
 from powercut_reports.records.finding import FindingRecord
 from powercut_reports.records.run import Replayed, RunRecord

@@ -16,7 +16,7 @@ from powercut.base.errors import UsageError
 from powercut.base.user_files import read_json
 from powercut.engine import engine, events
 from powercut.engine.options import step_words
-from powercut.findings.findings import FINDING_VERSION
+from powercut.findings.finding_records import FINDING_VERSION
 from powercut.program import run as program_run
 from powercut.runs.run_request import Context
 from powercut.runs.runner import record

@@ -20,7 +20,7 @@ from functools import partial
 
 from powercut.base.errors import PowercutError
 from powercut.engine.options import Budget
-from powercut.findings.findings import contradict
+from powercut.findings.run_records import contradict
 from powercut.runs import runner
 from powercut.runs.outcome import Outcome, unstarted
 from powercut.runs.run_request import Context, Request

@@ -29,9 +29,9 @@ from pydantic import ValidationError
 
 from powercut.base import revisions
 from powercut.base.errors import PowercutError
+from powercut.base.output_files import write_text
 from powercut.base.user_files import parse_json, text_of
 from powercut.findings.collector import RUN_VERSION, blank_run
-from powercut.findings.findings import write_text
 from powercut.runs.run_keys import Key, key_of
 from powercut.runs.run_request import Request
 from powercut.runs.runner import is_complete

@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 from powercut.engine import engine, events
 from powercut.engine.options import ExploreOptions
-from powercut.findings import findings
 from powercut.findings.failures import Failures
+from powercut.findings.store import FindingStore
 from powercut.program.program import Program
 from powercut.scenarios.scenario import Scenario
 from powercut.symbols.symbolize import Symbolizer
@@ -76,7 +76,7 @@ class Context:
 
     engine_path: Path
     out: Path
-    store: findings.FindingStore
+    store: FindingStore
     symbolizer: Symbolizer
     interrupt: engine.Interrupt = field(default_factory=engine.Interrupt)
     listener: Listener = field(default_factory=Silent)

@@ -10,12 +10,14 @@ from typing import Any
 
 from powercut.base.errors import HarnessError, UsageError, unknown_name
 from powercut.base.exit_codes import ExitCode
+from powercut.base.output_files import unwritable, write_json
 from powercut.claims.run import RunClaims, loads_file
 from powercut.engine import engine, events
 from powercut.engine.options import CLAIMS
-from powercut.findings import checkpoints, findings
+from powercut.findings import checkpoints
 from powercut.findings.collector import Collector, as_listed
 from powercut.findings.failures import Failures
+from powercut.findings.store import FindingStore
 from powercut.program import pin, valgrind
 from powercut.program import run as program_run
 from powercut.runs import replays
@@ -43,7 +45,7 @@ def open_context(
         yield Context(
             engine_path=engine_path,
             out=out,
-            store=findings.FindingStore(out),
+            store=FindingStore(out),
             symbolizer=symbolizer,
             listener=listener or Silent(),
             checkpoints=checkpoints,
@@ -61,7 +63,7 @@ def prepare_out(out: Path) -> None:
         with tempfile.NamedTemporaryFile(dir=out, prefix=".write-test."):
             pass
     except OSError as error:
-        raise findings.unwritable(out, error) from error
+        raise unwritable(out, error) from error
 
 
 def slug(*parts: str) -> str:
@@ -151,7 +153,7 @@ def settle(run: RunRecord, request: Request, context: Context) -> RunRecord:
     if context.cache:
         context.cache.settled(request, run)
     context.mark(run)
-    findings.write_record(Path(run.file), run)
+    write_json(Path(run.file), run.as_json())
     return run
 
 
@@ -215,7 +217,7 @@ def record(
         trace.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=trace.parent, prefix=".record.") as folder:
             plan_file, part = Path(folder) / "plan.json", Path(folder) / trace.name
-            findings.write_json(plan_file, plan)
+            write_json(plan_file, plan)
             answer = TRACERS[tracer](plan_file, part, context, loads)
             event = events.Recorded.model_validate(answer)
             _refuse_missing_marks(event, plan)
@@ -227,7 +229,7 @@ def record(
                 loads_file(part).replace(loads_file(trace))
             return {**answer, "trace": str(trace)}
     except OSError as error:
-        raise findings.unwritable(trace, error) from error
+        raise unwritable(trace, error) from error
 
 
 def _with_llvm(plan: Path, trace: Path, context: Context, loads: bool) -> dict[str, Any]:

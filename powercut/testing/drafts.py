@@ -18,8 +18,8 @@ from typing import Any
 from powercut.base import paths
 from powercut.base.errors import HarnessError, UsageError
 from powercut.engine import engine, events
-from powercut.findings import findings
 from powercut.findings.collector import blank_run
+from powercut.findings.store import FindingStore
 from powercut.runs import runner
 from powercut.runs.run_request import Context, Request
 from powercut.symbols.symbolize import Symbolizer
@@ -96,4 +96,4 @@ def _bench() -> Context:
     atexit.register(folder.cleanup)
     atexit.register(symbolizer.close)
     out = Path(folder.name)
-    return Context(engine_path=paths.engine(), out=out, store=findings.FindingStore(out), symbolizer=symbolizer)
+    return Context(engine_path=paths.engine(), out=out, store=FindingStore(out), symbolizer=symbolizer)

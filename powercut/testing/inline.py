@@ -17,8 +17,8 @@ from pydantic import ValidationError
 
 from powercut.base import paths
 from powercut.base.errors import PowercutError, UsageError, nearest, unknown_name
+from powercut.base.output_files import write_text
 from powercut.engine import engine, events
-from powercut.findings import findings
 from powercut.scenarios import toml_text as scenario_toml
 from powercut.scenarios.plan import option_text, option_values
 from powercut.scenarios.scenario import SCHEMA_VERSION, Scenario
@@ -115,7 +115,7 @@ def fitting_sizes(
 
 def write(scenario: Scenario, *, comment: str = "") -> None:
     """Puts the scenario where its path says."""
-    findings.write_text(scenario.path, scenario_toml.render(scenario.content, comment=comment))
+    write_text(scenario.path, scenario_toml.render(scenario.content, comment=comment))
 
 
 def file_name(text: str) -> str:

@@ -12,8 +12,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from powercut.base.output_files import write_json
 from powercut.base.user_files import json_of, parse_json, text_of
-from powercut.findings import findings
+from powercut.findings.finding_records import canonical_order
 from powercut.testing.api import Result
 from powercut_reports import html, story
 from powercut_reports.records.finding import VERDICTS, FindingRecord
@@ -67,7 +68,7 @@ def merge(folder: Path, out: Path) -> None:
                 continue
             record = parse_json(text_of(file).replace(part, ""))
             if place not in moved or _rank(record) < _rank(moved[place]):
-                findings.write_json(place, record)
+                write_json(place, record)
                 moved[place] = record
     shutil.rmtree(folder, ignore_errors=True)
     with contextlib.suppress(OSError):
@@ -77,7 +78,7 @@ def merge(folder: Path, out: Path) -> None:
 def _rank(record: dict[str, Any]) -> Any:
     """Smaller is kept."""
     if "finding" in record:
-        return findings.canonical_order(FindingRecord.model_validate(record))
+        return canonical_order(FindingRecord.model_validate(record))
     return VERDICTS.index(record["verdict"])
 
 

@@ -27,7 +27,7 @@ from powercut.cli.commands import report
 from powercut.engine import engine, events
 from powercut.findings import checkpoints, failures, run_records
 from powercut.findings.collector import blank_run
-from powercut.findings.findings import FINDING_VERSION
+from powercut.findings.finding_records import FINDING_VERSION
 from powercut.gate import baseline, suppressions
 from powercut.gate.gate import open_gate
 from powercut.runs import reproduce

@@ -14,9 +14,10 @@ import pytest
 from powercut.base import trust, user_files
 from powercut.base.errors import UsageError
 from powercut.base.exit_codes import ExitCode
+from powercut.base.output_files import write_json
 from powercut.cli.main import main
-from powercut.findings import findings
 from powercut.findings.collector import blank_run
+from powercut.findings.finding_records import FINDING_VERSION
 from tests.cli.test_cli_bad_input import refused
 
 
@@ -87,7 +88,7 @@ def test_a_wrong_type_in_a_run_record(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, field: str, value: object
 ) -> None:
     record = {**blank_run({"target": "level"}).as_json(), field: value}
-    findings.write_json(tmp_path / "runs" / "x.json", record)
+    write_json(tmp_path / "runs" / "x.json", record)
     code = main(["report", str(tmp_path), "--format", "text,html,sarif,junit,github,markdown"])
     said = capsys.readouterr().err
     assert code in (ExitCode.FINDINGS, ExitCode.USAGE, ExitCode.INCOMPLETE)
@@ -122,7 +123,7 @@ def test_a_path_that_is_not_utf8(house: Any, tmp_path: Path) -> None:
 
 def test_a_path_that_is_not_utf8_stands_in_a_record_as_json_escapes_it(tmp_path: Path) -> None:
     odd = os.fsdecode(b"/\xff")
-    findings.write_json(tmp_path / "a.json", {"trace": odd})
+    write_json(tmp_path / "a.json", {"trace": odd})
     assert user_files.json_of(tmp_path / "a.json") == {"trace": odd}
 
 
@@ -130,7 +131,7 @@ def test_records_keep_the_umask(tmp_path: Path) -> None:
     for mask, expected in ((0o077, 0o600), (0o022, 0o644), (0o002, 0o664)):
         before = os.umask(mask)
         try:
-            findings.write_json(tmp_path / "a.json", {})
+            write_json(tmp_path / "a.json", {})
         finally:
             os.umask(before)
         assert stat.S_IMODE((tmp_path / "a.json").stat().st_mode) == expected
@@ -146,7 +147,7 @@ class TestTrust:
 
     def finding(self, folder: Path, **fields: object) -> Path:
         record: dict[str, object] = {
-            "finding": findings.FINDING_VERSION,
+            "finding": FINDING_VERSION,
             "fingerprint": "0123456789ab",
             "invariant": "lost-item",
             "target": "evil",
@@ -156,7 +157,7 @@ class TestTrust:
             "stores": [],
             **fields,
         }
-        findings.write_json(folder / "findings" / "a.json", record)
+        write_json(folder / "findings" / "a.json", record)
         return folder / "findings" / "a.json"
 
     def test_a_command_out_of_a_file_does_not_run(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from powercut.base.errors import UsageError
-from powercut.findings.findings import unwritable
+from powercut.base.output_files import unwritable
 
 
 def cell(value: object) -> str:

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 import typer
 
 from powercut.base import paths
+from powercut.base.output_files import write_json
 from powercut.cli import companions, output, progress
 from powercut.cli.commands import shared
 from powercut.cli.commands.grouped import Only, grouped
-from powercut.findings.findings import write_json
 from powercut.runs import audit as auditing
 from powercut.runs import requests
 from powercut.runs.applicability import sentences

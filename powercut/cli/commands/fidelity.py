@@ -6,11 +6,11 @@ from typing import Annotated, Any
 import typer
 
 from powercut.base.exit_codes import ExitCode
+from powercut.base.output_files import write_json
 from powercut.cli import companions, output
 from powercut.cli.commands import shared
 from powercut.cost import costs
 from powercut.cost import fidelity as figures
-from powercut.findings.findings import write_json
 from powercut.runs.runner import prepare_out
 
 

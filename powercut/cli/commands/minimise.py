@@ -14,10 +14,11 @@ from powercut import minimise
 from powercut.base import paths
 from powercut.base.errors import UsageError
 from powercut.base.exit_codes import ExitCode
+from powercut.base.output_files import write_json, write_text
 from powercut.cli import output
 from powercut.cli.commands import shared
 from powercut.engine import options
-from powercut.findings import findings, run_records
+from powercut.findings import run_records
 from powercut.minimise import scenario_text, show
 from powercut.runs import reproduce, runner
 from powercut_reports import text
@@ -141,7 +142,7 @@ def save(scenario: str, path: Path) -> None:
         raise UsageError(
             "a scenario is a .toml file", where=str(path), next_step=f"Write {path.with_suffix('.toml')}, for example."
         )
-    findings.write_text(path, scenario_text.renamed(scenario, path))
+    write_text(path, scenario_text.renamed(scenario, path))
     output.say(f"Scenario: {path}")
 
 
@@ -153,7 +154,7 @@ def _kept(minimal: minimise.Minimal, out: Path) -> minimise.Minimal:
     file = out / "findings" / f"{name}.json"
     reproduce = f"powercut reproduce {shlex.quote(str(file))}"
     finding = changed(minimal.finding, trace=str(trace), file=str(file), reproduce=reproduce)
-    findings.write_record(file, finding)
+    write_json(file, finding.as_json())
     scenario = out / "scenarios" / f"minimal-{name}.toml"
-    findings.write_text(scenario, scenario_text.renamed(minimal.scenario, scenario))
+    write_text(scenario, scenario_text.renamed(minimal.scenario, scenario))
     return replace(minimal, trace=trace, finding=finding)

@@ -12,7 +12,7 @@ from powercut.cli.commands import program as modes
 from powercut.cli.commands import shared
 from powercut.cli.commands.grouped import Without, grouped
 from powercut.engine import engine, options
-from powercut.findings import findings
+from powercut.findings.store import FindingStore
 from powercut.program import program
 from powercut.program import record as program_record
 from powercut.runs import runner, stopping
@@ -104,7 +104,7 @@ def _scenario(target: str | None, scenario: str | None, path: Path, *, seed: int
         context = Context(
             engine_path=paths.engine(),
             out=path.parent,
-            store=findings.FindingStore(path.parent),
+            store=FindingStore(path.parent),
             symbolizer=symbolizer,
         )
         runner.refuse_unknown_tracer(tracer)

@@ -1,0 +1,92 @@
+"""Finding records (checker/RUN.md), made from events."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from powercut.engine.events import Module
+from powercut.findings import bugs
+from powercut.findings.fingerprint import fingerprint
+from powercut.symbols import source
+from powercut.symbols.place_identity import identity_of
+from powercut.symbols.symbolize import Frame, Symbolizer, site_frame
+from powercut_reports.records.finding import FindingRecord
+from powercut_reports.records.run import RunRecord
+
+FINDING_VERSION = 1
+
+
+def symbolised(
+    raw: dict[str, Any], modules: Sequence[Module], symbolizer: Symbolizer, *, with_source: bool = False
+) -> dict[str, Any]:
+    """`raw` with its `stack` as frames, and the `site` and `function` of the innermost user's frame.
+
+    With source also its `identity`, which is what edits leave of the site.
+    """
+    fault = "signal" in raw
+    frames = symbolizer.stack(modules, raw.get("stack") or [], fault=fault)
+    chosen = site_frame(frames)
+    return {
+        **raw,
+        "stack": [_frame(frame, with_source=with_source) for frame in frames],
+        "site": chosen.place if chosen else None,
+        "function": chosen.function if chosen else None,
+        **({"identity": known.record()} if with_source and (known := identity_of(chosen)) else {}),
+    }
+
+
+def _frame(frame: Frame, *, with_source: bool) -> dict[str, Any]:
+    lines = source.context(frame.file, frame.line) if with_source and frame.file and frame.belongs_to_user else None
+    return {**frame.record(), "source": lines} if lines else frame.record()
+
+
+def make_record(
+    raw: dict[str, Any], modules: Sequence[Module], symbolizer: Symbolizer, *, run: RunRecord
+) -> FindingRecord:
+    """The finding record of a `finding` event. `run` gives target, variant, scenario, model and engine options."""
+    fields: dict[str, Any] = {**raw, "finding": FINDING_VERSION}
+    for name in ("target", "variant", "scenario", "model"):
+        fields[name] = getattr(run, name)
+    fields["engine"] = {name: getattr(run, name) for name in ("model", "strategy", "atoms", "nested", "seed")}
+    fields["stores"] = [symbolised(store, modules, symbolizer, with_source=True) for store in raw.get("stores") or []]
+    if raw.get("fault"):
+        fields["fault"] = symbolised(raw["fault"], modules, symbolizer, with_source=True)
+    if raw.get("last_store"):
+        fields["last_store"] = symbolised(raw["last_store"], modules, symbolizer)
+    fields["nested_image"] = [
+        {
+            **nested,
+            "recovery_stores": [
+                symbolised(store, modules, symbolizer, with_source=True)
+                for store in nested.get("recovery_stores") or []
+            ],
+        }
+        for nested in raw.get("nested_image") or []
+    ]
+    if raw.get("timeline"):
+        fields["timeline"] = {
+            **raw["timeline"],
+            "lines": [
+                {**line, "events": [symbolised(event, modules, symbolizer) for event in line.get("events") or []]}
+                for line in raw["timeline"].get("lines") or []
+            ],
+        }
+    record = FindingRecord.model_validate(fields)
+    bugs.settle([record])
+    record.sources = source.table(_sites_told(record))
+    record.fingerprint = fingerprint(record)
+    return record
+
+
+def _sites_told(record: FindingRecord) -> Iterator[str]:
+    """Where the stores, flushes and fences of the story stand, recovery's among them."""
+    for line in record.timeline.lines:
+        yield from (event.site for event in line.events)
+    for nested in record.nested_image:
+        yield from (store.site for store in nested.recovery_stores)
+
+
+def canonical_order(record: FindingRecord) -> tuple[int, int, int, int, str]:
+    """Which of several records with one fingerprint is kept: the earliest crash, then the least image."""
+    point = record.crash_point
+    lost = sum(store.fate != "persisted" for store in record.stores)
+    return record.operation.index or 0, point.depth, point.index or 0, lost, record.key
