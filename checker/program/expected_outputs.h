@@ -12,7 +12,7 @@
 #include <map>
 #include <vector>
 
-#include "checker/program/lane.h"
+#include "checker/program/image_worker.h"
 #include "checker/program/operations.h"
 #include "tracer/format/reader.h"
 

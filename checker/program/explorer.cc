@@ -7,7 +7,7 @@
 namespace powercut {
 namespace {
 
-// Images that are handed to the lanes at once, at most: between two such portions the budgets are looked at.
+// Images that are handed to the workers at once, at most: between two such portions the budgets are looked at.
 constexpr size_t kMostPortion = 64;
 // Seconds that may go into runs that do not end, if that is more than so many of them.
 constexpr double kMostWaited = 10;
@@ -57,13 +57,13 @@ bool holds(const std::vector<uint32_t>& contents, uint32_t content) {
 }  // namespace
 
 ProgramExplorer::ProgramExplorer(const ProgramOptions& options, const ProgramCommands& commands,
-                                 TraceFollower* follower, const uint8_t* pool, Lanes* lanes,
+                                 TraceFollower* follower, const uint8_t* pool, ImageWorkers* workers,
                                  const ExpectedOutputs* expected, const ProgramListener& listener)
     : options_(options),
       commands_(commands),
       follower_(follower),
       pool_(pool),
-      lanes_(lanes),
+      workers_(workers),
       expected_(expected),
       listener_(listener),
       names_(pool),
@@ -91,7 +91,7 @@ ProgramExplored ProgramExplorer::explore() {
     last_store_ = event.stack;
   };
   while (follower_->next(saw)) {
-    follow_images(follower_, pool_, &names_, lanes_);
+    follow_images(follower_, pool_, &names_, workers_);
     out_.crash_points = follower_->crash_points();
     out_.states += follower_->frontier().states();
     out_.truncated = out_.truncated || follower_->frontier().truncated();
@@ -204,7 +204,7 @@ bool ProgramExplorer::trace(const Box& box) {
   if (!outcome) return give_up("the run was ended");
   // What never ends natively would take even longer under the tracer.
   if (memo_[*outcome].kind == ProgramOutcome::Kind::kTimeout) return give_up("recovery hangs");
-  auto traced = lanes_->trace(sets_, choice);
+  auto traced = workers_->trace(sets_, choice);
   ++out_.executions;
   ++out_.traced;
   if (!traced) return give_up(traced.error().message());
@@ -299,7 +299,7 @@ bool ProgramExplorer::run(const std::vector<Choice>& choices, std::vector<ImageM
     }
     if (!unknown.empty()) {
       if (stopped()) return false;
-      auto ran = lanes_->run(sets_, unknown);
+      auto ran = workers_->run(sets_, unknown);
       if (!ran) {
         if (listener_.interrupted()) {
           out_.interrupted = true;
@@ -354,7 +354,7 @@ bool ProgramExplorer::repeat(const std::vector<Choice>& choices, int rounds) {
   for (int round = 0; round < rounds; ++round) {
     if (stopped()) return false;
     elsewhere_ = !elsewhere_;
-    const auto ran = lanes_->run(sets_, choices, elsewhere_);
+    const auto ran = workers_->run(sets_, choices, elsewhere_);
     if (!ran) {
       if (listener_.interrupted()) {
         out_.interrupted = true;

@@ -64,7 +64,8 @@ class ProgramExplorer {
  public:
   // All of them outlive it. `follower` stands at the start of the trace over `pool`.
   ProgramExplorer(const ProgramOptions& options, const ProgramCommands& commands, TraceFollower* follower,
-                  const uint8_t* pool, Lanes* lanes, const ExpectedOutputs* expected, const ProgramListener& listener);
+                  const uint8_t* pool, ImageWorkers* workers, const ExpectedOutputs* expected,
+                  const ProgramListener& listener);
 
   ProgramExplored explore();
 
@@ -107,7 +108,7 @@ class ProgramExplorer {
   const ProgramCommands& commands_;
   TraceFollower* follower_;
   const uint8_t* pool_;
-  Lanes* lanes_;
+  ImageWorkers* workers_;
   const ExpectedOutputs* expected_;
   const ProgramListener& listener_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();

@@ -14,7 +14,7 @@ std::optional<EngineError> ProgramImageJudge::run(const std::vector<JudgeRequest
   while (!queue.done(follower_->crash_points()) && follower_->next(saw)) {
     const std::vector<const JudgeRequest*> wanted = queue.at(follower_->instant().ordinal);
     if (wanted.empty()) continue;
-    follow_images(follower_, pool_, &names_, lanes_);
+    follow_images(follower_, pool_, &names_, workers_);
     if (auto wrong = crash_point(wanted, emit)) return wrong;
   }
   if (follower_->reader().error()) return usage_error(*follower_->reader().error());
@@ -33,7 +33,7 @@ std::optional<EngineError> ProgramImageJudge::crash_point(const std::vector<cons
     unknown.push_back(image.choice);
     names.push_back(image.name);
   }
-  auto ran = lanes_->run(sets, unknown);
+  auto ran = workers_->run(sets, unknown);
   if (!ran) return ran.error();
   for (size_t i = 0; i < names.size(); ++i) memo_.add(names[i], std::move((*ran)[i]));
   for (const Placed& image : images) emit(judged(image));

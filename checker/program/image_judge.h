@@ -18,9 +18,9 @@ namespace powercut {
 class ProgramImageJudge {
  public:
   // All of them outlive it. `follower` stands at the start of the trace over `pool`.
-  ProgramImageJudge(const ProgramSession& session, TraceFollower* follower, const uint8_t* pool, Lanes* lanes,
+  ProgramImageJudge(const ProgramSession& session, TraceFollower* follower, const uint8_t* pool, ImageWorkers* workers,
                     const ExpectedOutputs* expected)
-      : session_(session), follower_(follower), pool_(pool), lanes_(lanes), expected_(expected), names_(pool) {}
+      : session_(session), follower_(follower), pool_(pool), workers_(workers), expected_(expected), names_(pool) {}
 
   // Calls `emit` with one `judged` event for each request and crash point, in the order of the trace.
   std::optional<EngineError> run(const std::vector<JudgeRequest>& requests, const std::string& path,
@@ -42,7 +42,7 @@ class ProgramImageJudge {
   const ProgramSession& session_;
   TraceFollower* follower_;
   const uint8_t* pool_;
-  Lanes* lanes_;
+  ImageWorkers* workers_;
   const ExpectedOutputs* expected_;
   Operations operations_;
   ImageNames names_;

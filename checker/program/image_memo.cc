@@ -40,12 +40,12 @@ ImageName ImageNames::of(const LineSets& sets, const Choice& choice) const {
   return out;
 }
 
-void follow_images(TraceFollower* follower, const uint8_t* pool, ImageNames* names, Lanes* lanes) {
+void follow_images(TraceFollower* follower, const uint8_t* pool, ImageNames* names, ImageWorkers* workers) {
   for (const Frontier::Change& change : follower->follow()) {
     names->follow(change.line, follower->frontier().find(change.line));
     Content first;
     std::memcpy(first.bytes.data(), pool + change.line * kLineSize, kLineSize);
-    lanes->base(change.line, first);
+    workers->base(change.line, first);
   }
 }
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "checker/program/lanes.h"
+#include "checker/program/image_workers.h"
 #include "checker/session/trace_follower.h"
 
 namespace powercut {
@@ -45,8 +45,8 @@ class ImageNames {
   absl::flat_hash_map<uint64_t, std::vector<ImageName>> pending_;  // by content
 };
 
-// Brings the frontier to the follower's crash point, and names and lanes along with it. `pool`: the follower's.
-void follow_images(TraceFollower* follower, const uint8_t* pool, ImageNames* names, Lanes* lanes);
+// Brings the frontier to the follower's crash point, and names and workers along with it. `pool`: the follower's.
+void follow_images(TraceFollower* follower, const uint8_t* pool, ImageNames* names, ImageWorkers* workers);
 
 // Outcomes, each distinct one once, and which images have which.
 class ImageMemo {

@@ -13,7 +13,7 @@ struct ProgramRun {
   const ExpectedOutputs& expected;
   uint64_t events = 0;  // of the trace
   double seconds = 0;
-  std::vector<std::string> notes;  // of the lanes
+  std::vector<std::string> notes;  // of the workers
   const TracePools& pools;
 };
 

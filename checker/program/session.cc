@@ -91,14 +91,16 @@ Result<std::unique_ptr<ProgramSession>> ProgramSession::open(const ProgramOption
   return out;
 }
 
-Result<std::unique_ptr<Lane>> ProgramSession::lane(const std::string& name, const std::atomic<bool>* cancel) const {
-  return Lane::create(folder() + "/" + name, pools_, commands_, guardian_.get(), cancel);
+Result<std::unique_ptr<ImageWorker>> ProgramSession::worker(const std::string& name,
+                                                            const std::atomic<bool>* cancel) const {
+  return ImageWorker::create(folder() + "/" + name, pools_, commands_, guardian_.get(), cancel);
 }
 
-Result<std::vector<std::unique_ptr<Lane>>> ProgramSession::lanes(int jobs, const std::atomic<bool>* cancel) const {
-  std::vector<std::unique_ptr<Lane>> out;
+Result<std::vector<std::unique_ptr<ImageWorker>>> ProgramSession::workers(int jobs,
+                                                                          const std::atomic<bool>* cancel) const {
+  std::vector<std::unique_ptr<ImageWorker>> out;
   for (int i = 0; i < jobs; ++i) {
-    auto made = lane(std::to_string(i), cancel);
+    auto made = worker(std::to_string(i), cancel);
     if (!made) return made.error();
     out.push_back(std::move(*made));
   }
@@ -109,7 +111,7 @@ Result<ExpectedOutputs> ProgramSession::expected(const std::atomic<bool>* cancel
   if (!commands_.dump) return ExpectedOutputs{};
   auto reader = open_trace(trace_);
   if (!reader) return reader.error();
-  auto made = lane("dump", cancel);
+  auto made = worker("dump", cancel);
   if (!made) return made.error();
   return ExpectedOutputs::take(reader->get(), pools_.space, [&](const auto& lines) {
     ++*executions;

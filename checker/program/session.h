@@ -10,7 +10,7 @@
 
 #include "checker/program/expected_outputs.h"
 #include "checker/program/guardian.h"
-#include "checker/program/lanes.h"
+#include "checker/program/image_workers.h"
 #include "checker/program/program_options.h"
 #include "checker/session/trace_follower.h"
 
@@ -32,9 +32,9 @@ class ProgramSession {
   const std::string& folder() const { return guardian_->folder(); }
 
   // A worker, with images of zeros. `cancel` may be null.
-  Result<std::unique_ptr<Lane>> lane(const std::string& name, const std::atomic<bool>* cancel) const;
+  Result<std::unique_ptr<ImageWorker>> worker(const std::string& name, const std::atomic<bool>* cancel) const;
   // As many as `jobs`, named by number.
-  Result<std::vector<std::unique_ptr<Lane>>> lanes(int jobs, const std::atomic<bool>* cancel) const;
+  Result<std::vector<std::unique_ptr<ImageWorker>>> workers(int jobs, const std::atomic<bool>* cancel) const;
   // What the dump prints after every prefix; nothing without a dump. Adds to `executions` how often it was run.
   Result<ExpectedOutputs> expected(const std::atomic<bool>* cancel, uint64_t* executions) const;
   // The trace's crash points, from the first one on, with crash images made in `pool`: null to make none.

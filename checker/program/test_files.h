@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "checker/program/lane.h"
+#include "checker/program/image_worker.h"
 
 namespace powercut::testing {
 
@@ -44,19 +44,19 @@ inline Content filled(uint8_t byte) {
   return out;
 }
 
-// A lane for one command, and what it needs to live.
-struct LaneFixture {
-  explicit LaneFixture(std::vector<std::string> words, const std::string& program = "test-recovery",
-                       double timeout = 10, TracePools of = one_pool(1 << 20))
+// A worker for one command, and what it needs to live.
+struct WorkerFixture {
+  explicit WorkerFixture(std::vector<std::string> words, const std::string& program = "test-recovery",
+                         double timeout = 10, TracePools of = one_pool(1 << 20))
       : pools(std::move(of)), guard(guardian()) {
     commands.recover = command(pools, std::move(words), program);
     commands.timeout = timeout;
-    auto made = Lane::create(guard->folder() + "/0", pools, commands, guard.get(), nullptr);
+    auto made = ImageWorker::create(guard->folder() + "/0", pools, commands, guard.get(), nullptr);
     EXPECT_TRUE(made.ok());
-    lane = std::move(*made);
+    worker = std::move(*made);
   }
   ProgramOutcome run() {
-    auto outcome = lane->run();
+    auto outcome = worker->run();
     EXPECT_TRUE(outcome.ok()) << (outcome.ok() ? "" : outcome.error().message());
     return outcome.ok() ? *outcome : ProgramOutcome{};
   }
@@ -64,7 +64,7 @@ struct LaneFixture {
   TracePools pools;
   std::unique_ptr<Guardian> guard;
   ProgramCommands commands;
-  std::unique_ptr<Lane> lane;
+  std::unique_ptr<ImageWorker> worker;
 };
 
 }  // namespace powercut::testing

@@ -15,7 +15,7 @@
 #include <filesystem>
 
 #include "base/repeatable_process.h"
-#include "checker/program/lane.h"
+#include "checker/program/image_worker.h"
 
 namespace powercut {
 namespace {
@@ -76,20 +76,21 @@ Result<double> measure(const Options& options, const Case& what, uint64_t runs, 
     if (!tracer) return tracer.error();
     commands.tracer = std::move(*tracer);
   }
-  auto lane = Lane::create((*guardian)->folder() + "/0", pools, commands, guardian->get(), nullptr);
-  if (!lane) return lane.error();
-  for (uint64_t page = 0; page < what.size / 4096; page += what.every) (*lane)->files().put(page * 64 + 1, line_of(1));
+  auto worker = ImageWorker::create((*guardian)->folder() + "/0", pools, commands, guardian->get(), nullptr);
+  if (!worker) return worker.error();
+  for (uint64_t page = 0; page < what.size / 4096; page += what.every)
+    (*worker)->files().put(page * 64 + 1, line_of(1));
 
   const auto run = [&](uint64_t number) -> std::optional<EngineError> {
-    (*lane)->files().put(number % 64 * 64 + 2, line_of(number));
+    (*worker)->files().put(number % 64 * 64 + 2, line_of(number));
     ProgramOutcome outcome;
     if (traced) {
-      auto made = (*lane)->trace();
+      auto made = (*worker)->trace();
       if (!made) return made.error();
       if (!made->reads) return harness_error(made->why, "--trace-prefix", "Run the tracer by hand.");
       outcome = made->outcome;
     } else {
-      auto made = (*lane)->run();
+      auto made = (*worker)->run();
       if (!made) return made.error();
       outcome = *made;
     }
@@ -101,7 +102,7 @@ Result<double> measure(const Options& options, const Case& what, uint64_t runs, 
     if (auto wrong = run(i)) return *wrong;
   }
   // The runs' time is known once their server has ended.
-  lane->reset();
+  worker->reset();
   return processor_seconds() - start;
 }
 

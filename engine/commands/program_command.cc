@@ -34,8 +34,8 @@ int explore(const ProgramOptions& options, EventStream& events) {
   const ProgramSession& session = **opened;
   const ProgramCommands& commands = session.commands();
   events.end_when_unheard();
-  auto workers = session.lanes(options.jobs, &interrupted);
-  if (!workers) return events.error(workers.error());
+  auto created = session.workers(options.jobs, &interrupted);
+  if (!created) return events.error(created.error());
 
   events.hello("program");
   events.emit(modules_event(session.modules()));
@@ -59,7 +59,7 @@ int explore(const ProgramOptions& options, EventStream& events) {
   if (!pool) return events.error(pool.error());
   auto follower = session.follower(options.model, options.policy(), *pool);
   if (!follower) return events.error(follower.error());
-  Lanes lanes(std::move(*workers));
+  ImageWorkers workers(std::move(*created));
   double told = 0;
   const ProgramListener listener = {.found = [&events](const Json& finding) { events.emit(finding); },
                                     .progressed =
@@ -75,7 +75,7 @@ int explore(const ProgramOptions& options, EventStream& events) {
                                                        {"seconds", told}});
                                         },
                                     .interrupted = [] { return interrupted.load(); }};
-  ProgramExplorer explorer(options, commands, follower->get(), *pool, &lanes, &*expected, listener);
+  ProgramExplorer explorer(options, commands, follower->get(), *pool, &workers, &*expected, listener);
   ProgramExplored explored = explorer.explore();
   explored.executions += observed;
   const Json result = program_result({.options = options,
@@ -84,7 +84,7 @@ int explore(const ProgramOptions& options, EventStream& events) {
                                       .expected = *expected,
                                       .events = session.events(),
                                       .seconds = seconds(),
-                                      .notes = lanes.first().notes(),
+                                      .notes = workers.first().notes(),
                                       .pools = session.pools()});
   events.emit(result);
   const bool complete = result["coverage"]["kind"] == "complete";

@@ -120,17 +120,17 @@ Result<Json> run_image(const ImageOptions& options, const EventStream& events) {
   if (!lines) return lines.error();
 
   events.end_when_unheard();
-  auto lane = session.lane("image", nullptr);
-  if (!lane) return lane.error();
-  for (const auto& [line, content] : *lines) (*lane)->files().put(line, content);
+  auto worker = session.worker("image", nullptr);
+  if (!worker) return worker.error();
+  for (const auto& [line, content] : *lines) (*worker)->files().put(line, content);
   Json event = {{"event", "imaged"}, {"runs", Json::array()}, {"files", Json::array()}};
   if (!options.out.empty()) {
-    if (auto wrong = copy_out((*lane)->files().paths(), options.out, &event["files"])) return *wrong;
+    if (auto wrong = copy_out((*worker)->files().paths(), options.out, &event["files"])) return *wrong;
   }
   bool same = true;
   std::optional<ProgramOutcome> first;
   for (int i = 0; i < options.runs; ++i) {
-    auto outcome = (*lane)->run();
+    auto outcome = (*worker)->run();
     if (!outcome) return outcome.error();
     event["runs"].push_back(run_json(*outcome));
     same = same && (!first || first->alike(*outcome, options.program.ordered));

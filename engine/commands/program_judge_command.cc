@@ -50,11 +50,11 @@ std::optional<EngineError> judge(const JudgeOptions& options, EventStream& event
   if (!pool) return pool.error();
   auto follower = session.follower(program.model, program.policy(), *pool);
   if (!follower) return follower.error();
-  auto workers = session.lanes(program.jobs, &late);
-  if (!workers) return workers.error();
+  auto created = session.workers(program.jobs, &late);
+  if (!created) return created.error();
   events.hello("program-judge");
-  Lanes lanes(std::move(*workers));
-  ProgramImageJudge judge(session, follower->get(), *pool, &lanes, &*expected);
+  ImageWorkers workers(std::move(*created));
+  ProgramImageJudge judge(session, follower->get(), *pool, &workers, &*expected);
   return judge.run(*requests, options.requests, [&events](const Json& judged) { events.emit(judged); });
 }
 

@@ -36,7 +36,7 @@ class Step:
     site: str
     function: str
     source: int  # index of Film.sources, or -1
-    lines: tuple[LineState, ...]  # one for each lane of the chart
+    lines: tuple[LineState, ...]  # one for each track of the chart
     fate: str  # of a store: persisted, lost, torn, or empty
 
     @property
@@ -117,17 +117,17 @@ def film(finding: FindingRecord) -> Film | None:
 
 def _events(finding: FindingRecord, chart: timeline.Timeline, sources: _Sources) -> list[Step]:
     by_number: dict[int, list[tuple[int, TimelineEvent]]] = {}
-    states = ["" for _ in chart.lanes]
-    for lane, line in enumerate(chart.lines):
+    states = ["" for _ in chart.tracks]
+    for track, line in enumerate(chart.lines):
         for event in line.events:
-            by_number.setdefault(event.event, []).append((lane, event))
+            by_number.setdefault(event.event, []).append((track, event))
     fates = {store.event: store.fate for store in finding.stores}
     letters = {store.event: group.label for group in story.involved(finding) for store in group.stores}
     steps = []
     for number, members in sorted(by_number.items()):
-        touched = {lane for lane, _ in members}
-        for lane, event in members:
-            states[lane] = event.state
+        touched = {track for track, _ in members}
+        for track, event in members:
+            states[track] = event.state
         first = members[0][1]
         if number not in chart.columns:
             continue  # folded away: only its state is kept
@@ -141,7 +141,7 @@ def _events(finding: FindingRecord, chart: timeline.Timeline, sources: _Sources)
                 site=first.place,
                 function=short_name(first.function),
                 source=sources.of(first.place),
-                lines=tuple(LineState(state, lane in touched) for lane, state in enumerate(states)),
+                lines=tuple(LineState(state, track in touched) for track, state in enumerate(states)),
                 fate=fates.get(number, ""),
             )
         )
@@ -161,10 +161,10 @@ def _after(
     finding: FindingRecord, chart: timeline.Timeline, sources: _Sources, last: tuple[LineState, ...]
 ) -> list[Step]:
     """The power cut and what came after it."""
-    before = last or (LineState("", False),) * len(chart.lanes)
+    before = last or (LineState("", False),) * len(chart.tracks)
     left = tuple(
-        LineState(lane.fate or (line.state if line.state == "durable" else ""), bool(lane.fate))
-        for lane, line in zip(chart.lanes, before, strict=True)
+        LineState(track.fate or (line.state if line.state == "durable" else ""), bool(track.fate))
+        for track, line in zip(chart.tracks, before, strict=True)
     )
     still = tuple(LineState(line.state, False) for line in left)
     lost = finding.lost_site or next((s.place for s in finding.stores if s.fate == "lost" and s.decisive), "")
@@ -182,7 +182,7 @@ def _after(
         site = later.store.place
         missing = f" (after {fmt.plural(later.folded, 'earlier store')})" if later.folded else ""
         what = f"recovery stores {fmt.plural(later.store.size, 'byte')} at {fmt.offset(later.store.offset)}{missing}"
-        lines = tuple(LineState(line.state, lane == later.lane) for lane, line in enumerate(still))
+        lines = tuple(LineState(line.state, track == later.track) for track, line in enumerate(still))
         steps.append(step(later.x, "recovery", what, lines, site, later.store.function))
     frame = own_frame(finding.fault.stack) if finding.fault else None
     where = (frame.site, frame.function) if frame else ("", "")

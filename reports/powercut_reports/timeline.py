@@ -1,9 +1,9 @@
-"""The geometry of a finding's timeline: one lane a line, events from left to right, then the power cut, and what
+"""The geometry of a finding's timeline: one track a line, events from left to right, then the power cut, and what
 recovery stored before it was cut as well.
 
 x is the order of events, not their distance: a thousand events that touched none of these lines take no
 room. A hot line can have any number of events, so the oldest ones beyond `_MAX_COLUMNS` are folded into
-the first column, and lanes beyond `_MAX_LANES` are counted, not drawn. The template only writes it down.
+the first column, and tracks beyond `_MAX_TRACKS` are counted, not drawn. The template only writes it down.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from powercut_reports import format as fmt
 from powercut_reports.records.finding import FindingRecord, RecoveryStore, Store, TimelineEvent, TimelineLine
 
-_MAX_COLUMNS, _MAX_LANES, _MAX_RECOVERY = 40, 12, 16
-_LABEL, _FATE, _TOP, _LANE, _BAR, _AXIS = 92, 150, 30, 38, 14, 26
+_MAX_COLUMNS, _MAX_TRACKS, _MAX_RECOVERY = 40, 12, 16
+_LABEL, _FATE, _TOP, _TRACK, _BAR, _AXIS = 92, 150, 30, 38, 14, 26
 _MIN_SLOT, _MAX_SLOT, _WIDTH = 26, 110, 1030
 _TICK_WIDTH = 8  # pixels a digit, with the gap
 _LINE_BYTES = 64
@@ -38,10 +38,10 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Lane:
+class Track:
     y: int
     label: str
-    fate: str  # of the lane's stores: persisted, lost, torn, or empty
+    fate: str  # of the track's stores: persisted, lost, torn, or empty
     decisive: bool  # the failing execution saw this line
     segments: tuple[Segment, ...]
     marks: tuple[Mark, ...]
@@ -59,7 +59,7 @@ class Later:
 
     x: int
     store: RecoveryStore | None  # None: a cut
-    lane: int  # of the store's line; -1: it is not drawn
+    track: int  # of the store's line; -1: it is not drawn
     after_return: bool  # of a cut: recovery had returned
     folded: int  # stores of recovery before this one that are not drawn
 
@@ -72,11 +72,11 @@ class Timeline:
     start_x: int
     crash_x: int
     bottom: int
-    lanes: tuple[Lane, ...]
+    tracks: tuple[Track, ...]
     ticks: tuple[Tick, ...]
     folded_events: int
-    hidden_lanes: int
-    lines: tuple[TimelineLine, ...]  # of the lanes
+    hidden_tracks: int
+    lines: tuple[TimelineLine, ...]  # of the tracks
     columns: Mapping[int, int]  # x of each event that has a column
     later: tuple[Later, ...]
     end_x: int  # of the last cut
@@ -121,8 +121,8 @@ def build(finding: FindingRecord) -> Timeline | None:
         stores = _stores_in(line, finding, size)
         return (0 if any(s.decisive for s in stores) else 1 if stores else 2, line.offset)
 
-    shown = sorted(lines, key=importance)[:_MAX_LANES]
-    shown += _touched_by_recovery(finding, {line.offset for line in lines}, size)[: _MAX_LANES - len(shown)]
+    shown = sorted(lines, key=importance)[:_MAX_TRACKS]
+    shown += _touched_by_recovery(finding, {line.offset for line in lines}, size)[: _MAX_TRACKS - len(shown)]
     numbers = sorted({event.event for line in shown for event in line.events})
     folded = numbers[: max(0, len(numbers) - _MAX_COLUMNS)]
     kept = numbers[len(folded) :]
@@ -132,7 +132,7 @@ def build(finding: FindingRecord) -> Timeline | None:
     column = {number: _LABEL + slot * (index + 1) for index, number in enumerate(kept)}
     crash_x = _LABEL + slot * (len(kept) + 1)
 
-    lanes = []
+    tracks = []
     for index, line in enumerate(shown):
         stores = _stores_in(line, finding, size)
         fates = {store.event: store.fate for store in stores}
@@ -147,13 +147,13 @@ def build(finding: FindingRecord) -> Timeline | None:
                 segments.append(Segment(x, end - x, event.state, title))
             if event.event in column:
                 marks.append(Mark(x, shape(event.kind), fates.get(event.event, ""), _title(event)))
-        y = _TOP + index * _LANE
+        y = _TOP + index * _TRACK
         decisive = any(store.decisive for store in stores)
-        lanes.append(Lane(y, fmt.offset(line.offset), _fate(stores), decisive, tuple(segments), tuple(marks)))
+        tracks.append(Track(y, fmt.offset(line.offset), _fate(stores), decisive, tuple(segments), tuple(marks)))
 
     later = _later(finding, shown, size, crash_x, slot)
     end_x = later[-1].x if later else crash_x
-    bottom = _TOP + len(shown) * _LANE
+    bottom = _TOP + len(shown) * _TRACK
     digits = max(len(fmt.grouped(number)) for number in kept)
     step = -(-digits * _TICK_WIDTH // slot)
     ticks = tuple(Tick(column[number], fmt.grouped(number)) for number in kept[::-1][::step][::-1])
@@ -164,10 +164,10 @@ def build(finding: FindingRecord) -> Timeline | None:
         start_x=_LABEL,
         crash_x=crash_x,
         bottom=bottom,
-        lanes=tuple(lanes),
+        tracks=tuple(tracks),
         ticks=ticks,
         folded_events=len(folded),
-        hidden_lanes=len(lines) - sum(bool(line.events) for line in shown),
+        hidden_tracks=len(lines) - sum(bool(line.events) for line in shown),
         lines=tuple(shown),
         columns=column,
         later=later,
@@ -188,8 +188,8 @@ def _later(finding: FindingRecord, shown: list[TimelineLine], size: int, crash_x
         folded = max(0, len(nested.recovery_stores) - _MAX_RECOVERY)
         for store in nested.recovery_stores[folded:]:
             x += slot
-            lane = next((n for n, line in enumerate(shown) if 0 <= store.offset - line.offset < size), -1)
-            later.append(Later(x, store, lane, False, folded))
+            track = next((n for n, line in enumerate(shown) if 0 <= store.offset - line.offset < size), -1)
+            later.append(Later(x, store, track, False, folded))
             folded = 0
         x += slot
         later.append(Later(x, None, -1, nested.after_return, 0))

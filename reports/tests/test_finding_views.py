@@ -55,7 +55,9 @@ def test_a_fence_that_settles_two_lines_is_one_step(explained: Raw) -> None:
 def test_the_cut_shows_what_became_of_the_lines(explained: Raw) -> None:
     strip = film_of(explained)
     cut = strip.steps[strip.start]
-    assert sorted({line.state for line in cut.lines}) == sorted({lane.fate or "durable" for lane in strip.chart.lanes})
+    assert sorted({line.state for line in cut.lines}) == sorted(
+        {track.fate or "durable" for track in strip.chart.tracks}
+    )
     assert cut.site == "targets/level/update.cc:80", "the store that was lost"
     lost = [step for step in strip.steps if step.fate == "lost"]
     assert lost and lost[0].sentence.endswith("; the power cut will take it.")

@@ -186,7 +186,7 @@ def test_everything_is_reachable_by_keyboard(open_page: Open, sample_runs: list[
     page.keyboard.press("Enter")
     assert page.locator("#run-1").get_attribute("open") is not None
 
-    marks = page.locator("#run-4-1 .lane").first.locator(".mark")
+    marks = page.locator("#run-4-1 .track").first.locator(".mark")
     assert [mark.get_attribute("tabindex") for mark in marks.all()] == ["0", *["-1"] * (marks.count() - 1)]
     marks.first.focus()
     page.keyboard.press("ArrowRight")

@@ -34,17 +34,17 @@ def test_contents_of_different_length_do_not_break_the_view() -> None:
     assert image.line_view(_line("", "", "")).summary == "all three contents agree"
 
 
-def test_lanes_end_at_the_cut_and_say_what_became_of_them(lost_item: Raw) -> None:
+def test_tracks_end_at_the_cut_and_say_what_became_of_them(lost_item: Raw) -> None:
     chart = timeline.build(finding_of(lost_item))
     assert chart is not None
-    assert [(lane.label, lane.fate, lane.decisive) for lane in chart.lanes] == [
+    assert [(track.label, track.fate, track.decisive) for track in chart.tracks] == [
         ("0x1040", "persisted", True), ("0x1080", "lost", True), ("0x200", "lost", False),
     ]  # fmt: skip
-    for lane in chart.lanes:
-        ends = [segment.x + segment.width for segment in lane.segments]
-        assert ends[:-1] == [segment.x for segment in lane.segments[1:]] and ends[-1] == chart.crash_x
-    assert [s.state for s in chart.lanes[0].segments] == ["dirty", "flushed", "durable", "dirty", "flushed"]
-    assert [m.shape for m in chart.lanes[0].marks] == ["store", "flush", "fence", "store", "flush"]
+    for track in chart.tracks:
+        ends = [segment.x + segment.width for segment in track.segments]
+        assert ends[:-1] == [segment.x for segment in track.segments[1:]] and ends[-1] == chart.crash_x
+    assert [s.state for s in chart.tracks[0].segments] == ["dirty", "flushed", "durable", "dirty", "flushed"]
+    assert [m.shape for m in chart.tracks[0].marks] == ["store", "flush", "fence", "store", "flush"]
 
 
 def test_a_hot_line_is_folded_and_many_lines_are_counted(lost_item: Raw) -> None:
@@ -52,8 +52,8 @@ def test_a_hot_line_is_folded_and_many_lines_are_counted(lost_item: Raw) -> None
     hot = [{**event, "event": n, "state": ("dirty", "durable")[n % 2]} for n in range(500)]
     lost_item["timeline"]["lines"] = [{"offset": 64 * n, "events": hot} for n in range(30)]
     chart = timeline.build(finding_of(lost_item))
-    assert chart is not None and (chart.folded_events, chart.hidden_lanes, len(chart.lanes)) == (460, 18, 12)
-    first = chart.lanes[0].segments[0]
+    assert chart is not None and (chart.folded_events, chart.hidden_tracks, len(chart.tracks)) == (460, 18, 12)
+    first = chart.tracks[0].segments[0]
     assert first.x == chart.start_x and first.state == "durable", "the state that the folded events left"
 
 
@@ -62,11 +62,11 @@ def test_no_events_no_chart(lost_item: Raw, lines: list[Raw]) -> None:
     assert timeline.build(finding_of({**lost_item, "timeline": {"lines": lines}})) is None
 
 
-def test_a_sector_is_one_lane(lost_item: Raw) -> None:
+def test_a_sector_is_one_track(lost_item: Raw) -> None:
     lost_item["image"] = [{"offset": 0, "bytes": "00" * 512}]
     lost_item["timeline"]["lines"] = [{"offset": 0x1000, "events": lost_item["timeline"]["lines"][1]["events"]}]
     chart = timeline.build(finding_of(lost_item))
-    assert chart is not None and chart.lanes[0].fate == "torn", "stores at 0x1040 (kept) and 0x10a0 (lost) share it"
+    assert chart is not None and chart.tracks[0].fate == "torn", "stores at 0x1040 (kept) and 0x10a0 (lost) share it"
 
 
 def test_stores_of_one_place_and_fate_are_one_entry(lost_item: Raw) -> None:

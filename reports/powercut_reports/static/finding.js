@@ -6,7 +6,7 @@
   const { powercut } = window;
   const all = (selector, root) => [...root.querySelectorAll(selector)];
 
-  // Marks of the chart: one tab stop a lane, arrow keys within it. A mark that is reached or pressed is the step shown.
+  // Marks of the chart: one tab stop a track, arrow keys within it. A mark that is reached or pressed is the step shown.
   function markUp(film, showAt) {
     const chart = film.querySelector(".chart");
     const jump = (event) => {
@@ -39,7 +39,7 @@
   const BEAT = 1100; // milliseconds a step, while it plays
   function filmStrip(film) {
     const rows = all(".film-table tbody tr", film);
-    const lanes = all(".film-table thead code", film).map((label) => label.textContent);
+    const tracks = all(".film-table thead code", film).map((label) => label.textContent);
     const figures = all(".film-sources figure", film);
     const slider = film.querySelector("input[type=range]");
     const play = film.querySelector("[data-go=play]");
@@ -56,11 +56,11 @@
     }
 
     function lineStates(row) {
-      return all(".state", row).map((cell, lane) => {
+      return all(".state", row).map((cell, track) => {
         const item = document.createElement("li");
         item.className = cell.className;
         const label = document.createElement("code");
-        label.textContent = lanes[lane];
+        label.textContent = tracks[track];
         item.append(label, ` ${cell.textContent}`);
         return item;
       });

@@ -1,4 +1,4 @@
-#include "checker/program/lane.h"
+#include "checker/program/image_worker.h"
 
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -64,14 +64,14 @@ const char* name_of(ProgramOutcome::Step step) {
   return "?";
 }
 
-Result<std::unique_ptr<Lane>> Lane::create(const std::string& folder, const TracePools& pools,
-                                           const ProgramCommands& commands, Guardian* guardian,
-                                           const std::atomic<bool>* cancel) {
+Result<std::unique_ptr<ImageWorker>> ImageWorker::create(const std::string& folder, const TracePools& pools,
+                                                         const ProgramCommands& commands, Guardian* guardian,
+                                                         const std::atomic<bool>* cancel) {
   if (mkdir(folder.c_str(), 0700) != 0) {
     return harness_error(std::string("cannot be made (") + std::strerror(errno) + ")", folder,
                          "Name another folder with --work.");
   }
-  std::unique_ptr<Lane> out(new Lane);
+  std::unique_ptr<ImageWorker> out(new ImageWorker);
   auto files = ImageFiles::create(folder, pools);
   if (!files) return files.error();
   out->files_ = std::move(*files);
@@ -85,7 +85,7 @@ Result<std::unique_ptr<Lane>> Lane::create(const std::string& folder, const Trac
   return out;
 }
 
-std::vector<Lane::Step> Lane::make_steps(const std::atomic<bool>* cancel, How how) const {
+std::vector<ImageWorker::Step> ImageWorker::make_steps(const std::atomic<bool>* cancel, How how) const {
   std::vector<Step> out;
   const auto add = [&](ProgramOutcome::Step step, const Command& command) {
     RunServer::Spec spec = {.command = &command,
@@ -109,7 +109,7 @@ std::vector<Lane::Step> Lane::make_steps(const std::atomic<bool>* cancel, How ho
   return out;
 }
 
-Result<ProgramOutcome> Lane::run_steps(std::vector<Step>& steps, const std::function<void()>& after) {
+Result<ProgramOutcome> ImageWorker::run_steps(std::vector<Step>& steps, const std::function<void()>& after) {
   ProgramOutcome outcome;
   bool left_processes = false;
   for (Step& step : steps) {
@@ -124,7 +124,7 @@ Result<ProgramOutcome> Lane::run_steps(std::vector<Step>& steps, const std::func
   return outcome;
 }
 
-Result<Lane::Traced> Lane::trace() {
+Result<ImageWorker::Traced> ImageWorker::trace() {
   if (files_->full()) return *files_->full();
   Traced out;
   out.reads.emplace();
@@ -143,7 +143,7 @@ Result<Lane::Traced> Lane::trace() {
   return out;
 }
 
-Result<ProgramOutcome> Lane::run(bool elsewhere) {
+Result<ProgramOutcome> ImageWorker::run(bool elsewhere) {
   if (files_->full()) return *files_->full();
   auto outcome = run_steps(elsewhere ? elsewhere_steps_ : steps_, [] {});
   auto restored = files_->restore();
@@ -151,7 +151,7 @@ Result<ProgramOutcome> Lane::run(bool elsewhere) {
   return outcome;
 }
 
-std::vector<std::string> Lane::notes() const {
+std::vector<std::string> ImageWorker::notes() const {
   std::vector<std::string> out;
   for (const Step& step : steps_) {
     const std::string why =

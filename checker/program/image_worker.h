@@ -1,6 +1,6 @@
 // One worker of program mode: its image files and the commands that are run on them, one image after another.
-#ifndef POWERCUT_CHECKER_PROGRAM_LANE_H_
-#define POWERCUT_CHECKER_PROGRAM_LANE_H_
+#ifndef POWERCUT_CHECKER_PROGRAM_IMAGE_WORKER_H_
+#define POWERCUT_CHECKER_PROGRAM_IMAGE_WORKER_H_
 
 #include <atomic>
 #include <functional>
@@ -55,13 +55,13 @@ struct ProgramOutcome {
 
 const char* name_of(ProgramOutcome::Step step);  // "recover", "check", "dump"
 
-class Lane {
+class ImageWorker {
  public:
   // `folder` is made. All that is pointed to outlives it; once `cancel` is set, runs end early with an
   // error.
-  static Result<std::unique_ptr<Lane>> create(const std::string& folder, const TracePools& pools,
-                                              const ProgramCommands& commands, Guardian* guardian,
-                                              const std::atomic<bool>* cancel);
+  static Result<std::unique_ptr<ImageWorker>> create(const std::string& folder, const TracePools& pools,
+                                                     const ProgramCommands& commands, Guardian* guardian,
+                                                     const std::atomic<bool>* cancel);
   ImageFiles& files() { return *files_; }
   // Runs the commands on the image that files() hold, and restores it. With `elsewhere` the processes have other
   // addresses: an outcome that depends on the image alone is the same.
@@ -83,7 +83,7 @@ class Lane {
     const Command* command;
     std::unique_ptr<RunServer> server;
   };
-  Lane() = default;
+  ImageWorker() = default;
   // Runs the steps until one fails; `after` hears of the end of each.
   static Result<ProgramOutcome> run_steps(std::vector<Step>& steps, const std::function<void()>& after);
   enum class How { kUsual, kElsewhere, kTraced };
@@ -98,4 +98,4 @@ class Lane {
 };
 
 }  // namespace powercut
-#endif  // POWERCUT_CHECKER_PROGRAM_LANE_H_
+#endif  // POWERCUT_CHECKER_PROGRAM_IMAGE_WORKER_H_
