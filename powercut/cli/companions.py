@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from powercut.base.user_files import json_of
+from powercut.cost.records import COST_VERSION
+from powercut.necessity.record import NECESSITY_VERSION
 from powercut_reports.html import Companions
 
 #: What `powercut fidelity --out` writes.
@@ -29,14 +31,23 @@ def load(out: Path, *, say: Callable[[str], None]) -> Companions:
             return None
         return content if isinstance(content, dict) else None
 
-    def read_all(folder: str, command: str) -> list[dict[str, Any]]:
-        found = (read(path, command) for path in sorted((out / folder).glob("*.json")))
-        return [record for record in found if record is not None]
+    def read_all(folder: str, command: str, version: tuple[str, int]) -> list[dict[str, Any]]:
+        key, number = version
+        records = []
+        for path in sorted((out / folder).glob("*.json")):
+            if (record := read(path, command)) is None:
+                continue
+            if record.get(key) == number:
+                records.append(record)
+            else:
+                known = f"its version is {record.get(key)!r}, this build reads {number}"
+                say(f"{path}: left out of the report ({known}). Run '{command}'.")
+        return records
 
     again = f"powercut audit --out {out / 'audit'}"
     return Companions(
         fidelity=read(out / FIDELITY_REPORT, f"powercut fidelity --out {out}"),
         audit=read(out / "audit" / AUDIT_REPORT, again) or read(out / AUDIT_REPORT, again),
-        necessity=read_all("necessity", f"powercut necessity --out {out}"),
-        costs=read_all("costs", f"powercut cost --out {out}"),
+        necessity=read_all("necessity", f"powercut necessity --out {out}", ("necessity", NECESSITY_VERSION)),
+        costs=read_all("costs", f"powercut cost --out {out}", ("cost", COST_VERSION)),
     )

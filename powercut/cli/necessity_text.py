@@ -26,7 +26,7 @@ def headline(record: dict[str, Any]) -> str:
 
 def notes(record: dict[str, Any]) -> Iterator[str]:
     """What a reader must know of the analysis as a whole."""
-    base = record["baseline"]
+    base = record["unedited"]
     if base["findings"]:
         yield (
             f"With all its flushes and fences it has {base['findings']} findings already; a site is necessary only "

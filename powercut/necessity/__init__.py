@@ -2,7 +2,7 @@
 
     record = necessity.analyse(requests, header=header, context=context, jobs=2)
 
-`sites.py` what a site is, and where it occurs · `effects.py` what they did in a trace · `baseline.py`
+`sites.py` what a site is, and where it occurs · `effects.py` what they did in a trace · `unedited_run.py`
 the runs as they are · `drop.py` one site dropped from one run · `verdict.py` what the drops of a site show ·
 `record.py` the record (checker/RUN.md) · `analysis.py` all sites of a target.
 

@@ -18,8 +18,8 @@ from typing import Any, Protocol
 from powercut.base.errors import HarnessError, NotApplicable
 from powercut.engine.engine import Interrupted
 from powercut.necessity import drop, record
-from powercut.necessity.baseline import Baseline, prepare
 from powercut.necessity.sites import Site
+from powercut.necessity.unedited_run import UneditedRun, prepare
 from powercut.necessity.verdict import Shown, judge
 from powercut.runs import stopping
 from powercut.runs.applicability import SetAside, set_aside, summary, unjudged
@@ -71,7 +71,7 @@ class _Analysis:
         self._progress = progress
         self._lock = threading.Lock()
         self._begun = time.monotonic()
-        self._baselines: list[Baseline] = []
+        self._unedited_runs: list[UneditedRun] = []
         self._errors: list[str] = []  # what went wrong in powercut itself
         self._aside: list[SetAside] = []
         self._interrupted = False
@@ -88,14 +88,14 @@ class _Analysis:
             except NotApplicable as error:
                 return {"aside": self._unfit(request, error)}
             self._progress.advanced()
-            return {"baseline": found}
+            return {"unedited": found}
 
         for future in self._carry_out([partial(one, request) for request in requests], jobs=jobs):
-            if (done := self._result(future)) is not None and "baseline" in done:
-                self._baselines.append(done["baseline"])
+            if (done := self._result(future)) is not None and "unedited" in done:
+                self._unedited_runs.append(done["unedited"])
         for nothing in unjudged(requests, self._aside):
             raise nothing
-        self._sites = sorted({site for baseline in self._baselines for site in baseline.sites})
+        self._sites = sorted({site for unedited in self._unedited_runs for site in unedited.sites})
 
     def _unfit(self, request: Request, error: NotApplicable) -> SetAside:
         item = set_aside(request, error)
@@ -132,23 +132,23 @@ class _Analysis:
 
     def _judge(self, site: Site) -> dict[str, Any]:
         reaching = sorted(
-            (baseline for baseline in self._baselines if site in baseline.sites),
-            key=lambda baseline: (baseline.explored.loads, baseline.scenario),
+            (unedited for unedited in self._unedited_runs if site in unedited.sites),
+            key=lambda unedited: (unedited.explored.loads, unedited.scenario),
         )
-        prefixes = frozenset().union(*(baseline.sites[site].prefixes for baseline in reaching))
-        known = frozenset().union(*(baseline.explored.fingerprints for baseline in self._baselines))
+        prefixes = frozenset().union(*(unedited.sites[site].prefixes for unedited in reaching))
+        known = frozenset().union(*(unedited.explored.fingerprints for unedited in self._unedited_runs))
         drops: list[drop.Drop] = []
         skipped: dict[str, str] = {}
-        for baseline in reaching:
-            if not baseline.explored.complete:
-                skipped[baseline.scenario] = f"the run itself is not complete: {baseline.explored.reason}"
+        for unedited in reaching:
+            if not unedited.explored.complete:
+                skipped[unedited.scenario] = f"the run itself is not complete: {unedited.explored.reason}"
                 continue
             try:
                 done = drop.carry_out(
-                    site, baseline, prefixes=prefixes, known=known, folder=self._folder, context=self._context
+                    site, unedited, prefixes=prefixes, known=known, folder=self._folder, context=self._context
                 )
             except HarnessError as error:
-                skipped[baseline.scenario] = error.paragraph()
+                skipped[unedited.scenario] = error.paragraph()
                 continue
             drops.append(done)
             if done.finding is not None:
@@ -174,7 +174,7 @@ class _Analysis:
     def _write(self) -> dict[str, Any]:
         made = record.assemble(
             self._header,
-            self._baselines,
+            self._unedited_runs,
             self._judged,
             of=len(self._sites),
             errors=self._errors,

@@ -10,9 +10,9 @@ from powercut.base.errors import HarnessError
 from powercut.engine import engine, events
 from powercut.engine.events import Module
 from powercut.findings.finding_records import canonical_order
-from powercut.necessity.baseline import Baseline, Explored, explore
 from powercut.necessity.effects import unchanged
 from powercut.necessity.sites import Occurrences, Prefix, Site
+from powercut.necessity.unedited_run import Explored, UneditedRun, explore
 from powercut.runs.run_request import Context
 from powercut_reports.records.finding import FindingRecord
 
@@ -23,7 +23,7 @@ _NOWHERE = Occurrences()
 class Drop:
     """What became of one run without one site."""
 
-    baseline: Baseline
+    unedited: UneditedRun
     occurrences: Occurrences
     explored: Explored
     #: A finding that no run with the site has, and the trace that shows it.
@@ -46,30 +46,36 @@ def edits(occurrences: Occurrences, prefixes: Iterable[Prefix], modules: list[Mo
 
 
 def carry_out(
-    site: Site, baseline: Baseline, *, prefixes: Iterable[Prefix], known: frozenset[str], folder: Path, context: Context
+    site: Site,
+    unedited: UneditedRun,
+    *,
+    prefixes: Iterable[Prefix],
+    known: frozenset[str],
+    folder: Path,
+    context: Context,
 ) -> Drop:
     """Drops `site` from one run. `known`: fingerprints of the findings that the runs have with the site."""
-    occurrences = baseline.sites.get(site, _NOWHERE)
-    name = f"{baseline.request.slug}-without-{site.slug}"
+    occurrences = unedited.sites.get(site, _NOWHERE)
+    name = f"{unedited.request.slug}-without-{site.slug}"
     file, trace = folder / f"{name}.json", folder / f"{name}.pct"
-    file.write_text(json.dumps(edits(occurrences, prefixes, baseline.modules)), encoding="utf-8")
-    arguments = ["edit", "--trace", str(baseline.trace), "--edits", str(file), "--out", str(trace)]
+    file.write_text(json.dumps(edits(occurrences, prefixes, unedited.modules)), encoding="utf-8")
+    arguments = ["edit", "--trace", str(unedited.trace), "--edits", str(file), "--out", str(trace)]
     engine.single(context.engine_path, arguments, events.Edited, interrupt=context.interrupt)
     file.unlink()
-    explored, _ = explore(baseline.request, trace, context=context, known=known)
+    explored, _ = explore(unedited.request, trace, context=context, known=known)
     new = [record for record in explored.findings if record.fingerprint not in known]
     return Drop(
-        baseline=baseline,
+        unedited=unedited,
         occurrences=occurrences,
         explored=explored,
         finding=min(new, key=canonical_order) if new else None,
         trace=trace,
-        unchanged=not new and explored.complete and _is_unchanged(site, baseline, occurrences, explored),
+        unchanged=not new and explored.complete and _is_unchanged(site, unedited, occurrences, explored),
     )
 
 
-def _is_unchanged(site: Site, baseline: Baseline, occurrences: Occurrences, after: Explored) -> bool:
-    before, events_of_site = baseline.explored, frozenset(occurrences.events)
+def _is_unchanged(site: Site, unedited: UneditedRun, occurrences: Occurrences, after: Explored) -> bool:
+    before, events_of_site = unedited.explored, frozenset(occurrences.events)
     same = (before.crash_points, before.crash_states) == (after.crash_points, after.crash_states)
     if occurrences.idle == len(occurrences.events) and not same:
         raise HarnessError(
@@ -77,5 +83,5 @@ def _is_unchanged(site: Site, baseline: Baseline, occurrences: Occurrences, afte
             where=f"{site.kind} at {site.place}",
             next_step="This is a defect of powercut; please report it.",
         )
-    model = baseline.request.options.model
-    return unchanged(baseline.records, events_of_site, model=model, explored=baseline.starts)
+    model = unedited.request.options.model
+    return unchanged(unedited.records, events_of_site, model=model, explored=unedited.starts)

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from powercut.base.output_files import write_json
-from powercut.necessity.baseline import Baseline
 from powercut.necessity.sites import Site
+from powercut.necessity.unedited_run import UneditedRun
 from powercut.necessity.verdict import RESULTS, Shown, Verdict
 from powercut.runs.runner import slug
 from powercut_reports.records.base import changed
 
-NECESSITY_VERSION = 1
+NECESSITY_VERSION = 2
 FOLDER = "necessity"
 
 
@@ -48,18 +48,18 @@ def keep_proof(site: Site, verdict: Verdict, *, out: Path) -> dict[str, Any] | N
     return {
         "invariant": proof.invariant,
         "message": proof.message,
-        "scenario": drop.baseline.scenario,
+        "scenario": drop.unedited.scenario,
         "fingerprint": fingerprint,
         "file": str(path),
     }
 
 
 def of_site(
-    shown: Shown, verdict: Verdict, finding: dict[str, Any] | None, reaching: Sequence[Baseline]
+    shown: Shown, verdict: Verdict, finding: dict[str, Any] | None, reaching: Sequence[UneditedRun]
 ) -> dict[str, Any]:
     """One entry of `sites`."""
     site = shown.site
-    occurrences = [baseline.sites[site] for baseline in reaching]
+    occurrences = [unedited.sites[site] for unedited in reaching]
     return {
         "kind": site.kind,
         "name": site.name,
@@ -69,7 +69,7 @@ def of_site(
         "count": sum(len(item.events) for item in occurrences),
         "idle": sum(item.idle for item in occurrences),
         "in_recovery": any(item.in_recovery for item in occurrences),
-        "scenarios": [baseline.scenario for baseline in reaching],
+        "scenarios": [unedited.scenario for unedited in reaching],
         "crash_states": _states(shown) if verdict.complete and finding is None else None,
         "result": verdict.result,
         "why": verdict.why,
@@ -81,14 +81,14 @@ def of_site(
 def _states(shown: Shown) -> dict[str, str]:
     """Crash states of all runs that reach the site. Without a fence its own crash points are missing."""
     return {
-        "with": str(sum(drop.baseline.explored.crash_states for drop in shown.drops)),
+        "with": str(sum(drop.unedited.explored.crash_states for drop in shown.drops)),
         "without": str(sum(drop.explored.crash_states for drop in shown.drops)),
     }
 
 
 def assemble(
     header: dict[str, Any],
-    baselines: Sequence[Baseline],
+    unedited_runs: Sequence[UneditedRun],
     sites: Sequence[dict[str, Any]],
     *,
     of: int,
@@ -96,15 +96,15 @@ def assemble(
     seconds: float,
 ) -> dict[str, Any]:
     """The whole record. `of`: how many sites there are to judge; `errors`: what went wrong in powercut itself."""
-    explored = [baseline.explored for baseline in baselines]
+    explored = [unedited.explored for unedited in unedited_runs]
     verdicts = {item.verdict for item in explored}
     verdict = next((name for name in ("inconsistent", "unknown") if name in verdicts), "consistent")
-    incomplete = [baseline.scenario for baseline in baselines if not baseline.explored.complete]
+    incomplete = [unedited.scenario for unedited in unedited_runs if not unedited.explored.complete]
     return {
         "necessity": NECESSITY_VERSION,
         **header,
-        "scenarios": [baseline.scenario for baseline in baselines],
-        "baseline": {
+        "scenarios": [unedited.scenario for unedited in unedited_runs],
+        "unedited": {
             "verdict": verdict,
             "crash_states": str(sum(item.crash_states for item in explored)),
             "executions": sum(item.executions for item in explored),

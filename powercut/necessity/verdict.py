@@ -37,7 +37,7 @@ def judge(shown: Shown) -> Verdict:
         if drop.finding is not None:
             return Verdict(result=NECESSARY, why=_sentence(drop), complete=True, proof=drop)
     unfinished = {
-        drop.baseline.scenario: drop.explored.reason or "" for drop in shown.drops if not drop.explored.complete
+        drop.unedited.scenario: drop.explored.reason or "" for drop in shown.drops if not drop.explored.complete
     }
     unfinished |= shown.skipped
     if unfinished:
@@ -52,7 +52,7 @@ def judge(shown: Shown) -> Verdict:
 
 def _sentence(drop: Drop) -> str:
     assert drop.finding is not None
-    return f"Without it: {drop.finding.message} ({drop.finding.invariant}, {drop.baseline.scenario})"
+    return f"Without it: {drop.finding.message} ({drop.finding.invariant}, {drop.unedited.scenario})"
 
 
 def _nothing_to_do(shown: Shown) -> str:
@@ -78,9 +78,9 @@ def _unnoticed(shown: Shown) -> str:
             "depends on it; whether it makes anything durable there is not counted."
         )
     # Dropping a fence takes its crash point away, so the number may be smaller though each set has grown.
-    drop = max(changed, key=lambda one: one.explored.crash_states - one.baseline.explored.crash_states)
-    before, after = drop.baseline.explored.crash_states, drop.explored.crash_states
-    grew = f" ({after} crash states for {before} in {drop.baseline.scenario})" if after > before else ""
+    drop = max(changed, key=lambda one: one.explored.crash_states - one.unedited.explored.crash_states)
+    before, after = drop.unedited.explored.crash_states, drop.explored.crash_states
+    grew = f" ({after} crash states for {before} in {drop.unedited.scenario})" if after > before else ""
     return f"It makes something durable{grew}, and no query of {_number(len(shown.drops), 'scenario')} depends on it."
 
 

@@ -79,16 +79,16 @@ def necessity_view(records: Sequence[Mapping[str, Any]]) -> NecessityView | None
 
 def _analysis(record: Mapping[str, Any]) -> Analysis:
     sites = tuple(_site(raw) for raw in as_dicts(record.get("sites")))
-    baseline = as_dict(record.get("baseline"))
+    unedited = as_dict(record.get("unedited"))
     variant = as_text(record.get("variant"))
     found = [site.result for site in sites]
     return Analysis(
         name=as_text(record.get("target")) + (f":{variant}" if variant else ""),
         model=as_text(record.get("model")),
         scenarios=as_texts(record.get("scenarios")),
-        verdict=as_text(baseline.get("verdict")),
-        crash_states=as_text(baseline.get("crash_states")),
-        executions=as_int(baseline.get("executions")),
+        verdict=as_text(unedited.get("verdict")),
+        crash_states=as_text(unedited.get("crash_states")),
+        executions=as_int(unedited.get("executions")),
         sites=tuple(sorted(sites, key=lambda site: RESULTS.index(site.result) if site.result in RESULTS else 9)),
         # What we do not know the result of is nothing that was shown.
         counts=(found.count(RESULTS[0]), found.count(RESULTS[1]), sum(word not in RESULTS[:2] for word in found)),

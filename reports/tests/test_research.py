@@ -15,8 +15,8 @@ from reports.tests.typed import run_of, runs_of
 Raw = dict[str, Any]
 
 NECESSITY: Raw = {
-    "necessity": 1, "target": "level", "variant": "published", "model": "adr", "scenarios": ["insert"],
-    "baseline": {"verdict": "consistent", "crash_states": "975", "executions": 91},
+    "necessity": 2, "target": "level", "variant": "published", "model": "adr", "scenarios": ["insert"],
+    "unedited": {"verdict": "consistent", "crash_states": "975", "executions": 91},
     "sites": [
         {"kind": "fence", "name": "sfence", "site": "a.cc:2", "function": "f", "source": "  fence();", "count": 9,
          "in_recovery": True, "result": "redundant", "why": "Nothing is pending there.", "finding": None},

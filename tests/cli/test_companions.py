@@ -9,6 +9,7 @@ import pytest
 from powercut.base.exit_codes import ExitCode
 from powercut.cli import companions, output
 from powercut.cli.main import main
+from powercut.necessity.record import NECESSITY_VERSION
 
 
 def put(path: Path, content: str) -> None:
@@ -20,7 +21,7 @@ def test_everything_that_is_there_is_loaded(tmp_path: Path) -> None:
     put(tmp_path / "fidelity.json", '{"figures": []}')
     put(tmp_path / "audit" / "audit.json", '{"audits": [1]}')
     for name in ("b", "a"):
-        put(tmp_path / "necessity" / f"{name}.json", json.dumps({"target": name}))
+        put(tmp_path / "necessity" / f"{name}.json", json.dumps({"necessity": NECESSITY_VERSION, "target": name}))
     put(tmp_path / "costs" / "x.json", "[]")  # no record
     said: list[str] = []
     found = companions.load(tmp_path, say=said.append)
@@ -33,6 +34,17 @@ def test_what_cannot_be_read_is_left_out_and_said(tmp_path: Path) -> None:
     said: list[str] = []
     assert companions.load(tmp_path, say=said.append).costs == []
     assert len(said) == 1 and "x.json: left out of the report" in said[0] and "Run 'powercut cost --out" in said[0]
+
+
+@pytest.mark.parametrize(("folder", "key"), [("necessity", "necessity"), ("costs", "cost")])
+def test_a_record_of_another_version_is_left_out_and_said(folder: str, key: str, tmp_path: Path) -> None:
+    put(tmp_path / folder / "x.json", json.dumps({key: 99, "target": "level"}))
+    said: list[str] = []
+    found = companions.load(tmp_path, say=said.append)
+    assert found.necessity == found.costs == []
+    (line,) = said
+    assert f"{folder}/x.json: left out of the report (its version is 99, this build reads" in line
+    assert f"Run 'powercut {key} --out" in line
 
 
 def test_an_audit_is_kept_and_shown_beside_the_verdict(house: Any, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,10 +14,10 @@ from powercut.cli.main import main
 from powercut.engine import options
 from powercut.engine.events import Module
 from powercut.necessity import record as records
-from powercut.necessity.baseline import Baseline, Explored
 from powercut.necessity.drop import Drop, edits
 from powercut.necessity.effects import idle_events
 from powercut.necessity.sites import Occurrences, Site
+from powercut.necessity.unedited_run import Explored, UneditedRun
 from powercut.necessity.verdict import NECESSARY, NOT_SHOWN, REDUNDANT, Shown, judge
 from powercut.runs import requests
 from powercut.runs.run_request import Request
@@ -98,7 +98,7 @@ def dropped(
     finding: dict[str, Any] | None = None,
 ) -> Drop:
     occurrences = Occurrences(events=list(range(count)), idle=idle, in_recovery=in_recovery)
-    baseline = Baseline(
+    baseline = UneditedRun(
         request=Request(
             name=scenario,
             slug=scenario,
@@ -167,7 +167,7 @@ def test_a_record_that_is_not_finished_says_so() -> None:
     assert (entry["count"], entry["idle"], entry["in_recovery"], entry["result"]) == (2, 2, False, REDUNDANT)
     header = {"target": "level", "variant": "hardened", "model": "adr", "command": ""}
     whole = records.assemble(header, [drop.baseline], [entry], of=1, errors=[], seconds=1)
-    assert whole["complete"] and whole["baseline"]["crash_states"] == "10"
+    assert whole["complete"] and whole["unedited"]["crash_states"] == "10"
     assert not records.assemble(header, [drop.baseline], [entry], of=2, errors=[], seconds=1)["complete"]
     assert not records.assemble(header, [drop.baseline], [entry], of=1, errors=["broke"], seconds=1)["complete"]
 
@@ -214,7 +214,7 @@ def test_a_planted_redundancy_is_found(tmp_path: Path, capsys: pytest.CaptureFix
 @pytest.mark.slow
 def test_a_necessary_site_comes_with_a_finding_that_replays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = analysed(capsys, tmp_path, "path:hardened", "--scenario", "path_insert")
-    assert made["complete"] and made["baseline"]["verdict"] == "consistent"
+    assert made["complete"] and made["unedited"]["verdict"] == "consistent"
     necessary = [site for site in made["sites"] if site["result"] == NECESSARY]
     assert {site["kind"] for site in necessary} == {"flush", "fence"}
     for site in necessary:
@@ -245,7 +245,7 @@ def test_lines_that_the_corpus_leaves_out_are_necessary(tmp_path: Path, capsys: 
 def test_a_budget_proves_nothing_redundant(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given = ["patterns:hardened", "--scenario", "self_test/redundant_flush.toml", "--budget", "1x"]
     made = analysed(capsys, tmp_path, *given, code=ExitCode.INCOMPLETE)
-    assert made["baseline"]["incomplete"] and not made["complete"]
+    assert made["unedited"]["incomplete"] and not made["complete"]
     assert made["totals"][REDUNDANT] == made["totals"][NECESSARY] == 0
     assert all("not explored completely" in site["why"] for site in made["sites"])
 
@@ -253,7 +253,7 @@ def test_a_budget_proves_nothing_redundant(tmp_path: Path, capsys: pytest.Captur
 @pytest.mark.slow
 def test_old_findings_prove_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = analysed(capsys, tmp_path, "patterns:hardened", "--scenario", "self_test/lost_item.toml")
-    assert made["baseline"]["verdict"] == "inconsistent" and made["baseline"]["findings"] > 0
+    assert made["unedited"]["verdict"] == "inconsistent" and made["unedited"]["findings"] > 0
     kept = [site["finding"]["fingerprint"] for site in made["sites"] if site["finding"]]
     (run,) = _runs(tmp_path / "run", "patterns:hardened", "self_test/lost_item.toml")
     assert not set(kept) & {finding["fingerprint"] for finding in run["findings"]}

@@ -37,7 +37,7 @@ class Explored:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Baseline:
+class UneditedRun:
     """One run with all its flushes and fences."""
 
     request: Request
@@ -54,7 +54,7 @@ class Baseline:
         return str(self.request.header["scenario"])
 
 
-def prepare(request: Request, folder: Path, *, context: Context) -> Baseline:
+def prepare(request: Request, folder: Path, *, context: Context) -> UneditedRun:
     """Records and explores one run. UsageError and HarnessError are the caller's; Interrupted too."""
     assert request.plan is not None
     trace = folder / f"{request.slug}.pct"
@@ -74,7 +74,7 @@ def prepare(request: Request, folder: Path, *, context: Context) -> Baseline:
         occurrences.prefixes.add(prefix)
     for one in dumped.records:
         one.pop("stack", None)
-    return Baseline(
+    return UneditedRun(
         request=request,
         trace=trace,
         modules=dumped.modules,
