@@ -23,7 +23,7 @@ std::string hex_of(std::string_view bytes) {
 
 class Audit {
  public:
-  Audit(const AuditOptions& options, const Session& session, ImageRunner* runner, Predictor* predictor,
+  Audit(const AuditOptions& options, const LoadedTrace& loaded, ImageRunner* runner, Predictor* predictor,
         std::unique_ptr<TraceReader> reader, std::vector<Draw> draws, const AuditListener& listener)
       : runner_(runner),
         predictor_(predictor),
@@ -31,7 +31,7 @@ class Audit {
         draws_(std::move(draws)),
         limit_(options.queries),
         random_(options.seed),
-        follower_(session, options.model, *atom_policy(options.atoms), std::move(reader), predictor->pool()) {
+        follower_(loaded, options.model, *atom_policy(options.atoms), std::move(reader), predictor->pool()) {
     report_.instrumented = runner->instrumented();
     for (const Draw& draw : draws_) report_.images += draw.times;
   }
@@ -212,22 +212,22 @@ Result<AuditReport> audit(const AuditOptions& options, const PredictorFactory& m
                                                                  : plan->target.library);
   if (!runner) return runner.error();
 
-  auto opened = open_session(options.trace);
+  auto opened = load_trace(options.trace);
   if (!opened) return opened.error();
-  const Session& session = **opened;
+  const LoadedTrace& loaded = **opened;
   ExploreOptions counting;
   counting.trace = options.trace;
   counting.model = options.model;
   counting.atoms = options.atoms;
-  const Result<Survey> surveyed = survey(session, counting);
+  const Result<Survey> surveyed = survey(loaded, counting);
   if (!surveyed) return surveyed.error();
   if (surveyed->crash_states == 0) {
     return usage_error("the trace has no crash point", options.trace, "Explore at least one phase of the scenario.");
   }
   auto reader = open_trace(options.trace);
   if (!reader) return reader.error();
-  const std::unique_ptr<Predictor> predictor = make_predictor(session);
-  return Audit(options, session, runner->get(), predictor.get(), std::move(*reader),
+  const std::unique_ptr<Predictor> predictor = make_predictor(loaded);
+  return Audit(options, loaded, runner->get(), predictor.get(), std::move(*reader),
                draw_states(surveyed->crash_states, options.images, options.seed), listener)
       .run();
 }

@@ -12,15 +12,15 @@ namespace {
 
 class ExecutorPredictor final : public Predictor {
  public:
-  ExecutorPredictor(const Session& session, const std::string& model, AtomPolicy policy, int64_t budget)
-      : session_(session), executor_(executor_options(session, model, policy, budget)) {}
+  ExecutorPredictor(const LoadedTrace& loaded, const std::string& model, AtomPolicy policy, int64_t budget)
+      : loaded_(loaded), executor_(executor_options(loaded, model, policy, budget)) {}
 
   uint8_t* pool() override { return executor_.pool(); }
 
   void at(const AuditPoint& point) override {
     if (!oracle_) {
-      oracle_.emplace(session_.library->target(), *session_.config, session_.traits,
-                      powercut_pool{executor_.pool_address(), session_.plan.scenario.pool_size}, &point.history,
+      oracle_.emplace(loaded_.library->target(), *loaded_.config, loaded_.traits,
+                      powercut_pool{executor_.pool_address(), loaded_.plan.scenario.pool_size}, &point.history,
                       [](const Exposure&) {});
     }
     sets_ = &point.sets;
@@ -63,7 +63,7 @@ class ExecutorPredictor final : public Predictor {
     results_[query] = {std::string(buffer_.view())};
   }
 
-  const Session& session_;
+  const LoadedTrace& loaded_;
   Executor executor_;
   std::optional<Oracle> oracle_;
   const LineSets* sets_ = nullptr;
@@ -77,16 +77,16 @@ class ExecutorPredictor final : public Predictor {
 
 class ExplorerPredictor final : public Predictor {
  public:
-  ExplorerPredictor(const Session& session, const std::string& model, AtomPolicy policy, int64_t budget)
-      : session_(session), executor_(executor_options(session, model, policy, budget)) {}
+  ExplorerPredictor(const LoadedTrace& loaded, const std::string& model, AtomPolicy policy, int64_t budget)
+      : loaded_(loaded), executor_(executor_options(loaded, model, policy, budget)) {}
 
   uint8_t* pool() override { return executor_.pool(); }
 
   void pass(const Instant& instant, const Frontier& frontier, const std::vector<Frontier::Change>& changes,
             const History& history) override {
     if (!oracle_) {
-      oracle_.emplace(session_.library->target(), *session_.config, session_.traits,
-                      powercut_pool{executor_.pool_address(), session_.plan.scenario.pool_size}, &history,
+      oracle_.emplace(loaded_.library->target(), *loaded_.config, loaded_.traits,
+                      powercut_pool{executor_.pool_address(), loaded_.plan.scenario.pool_size}, &history,
                       [](const Exposure&) {});
       explorer_ = make_trie_explorer(&executor_, &*oracle_, {.nested = 1, .keep_answers = true});
     }
@@ -122,7 +122,7 @@ class ExplorerPredictor final : public Predictor {
   void done() override {}
 
  private:
-  const Session& session_;
+  const LoadedTrace& loaded_;
   Executor executor_;
   std::optional<Oracle> oracle_;
   std::unique_ptr<MemoExplorer> explorer_;
@@ -150,14 +150,14 @@ bool Predictor::stops(QueryId query) {
 }
 
 PredictorFactory executor_predictor(std::string model, AtomPolicy policy, int64_t step_budget) {
-  return [=](const Session& session) -> std::unique_ptr<Predictor> {
-    return std::make_unique<ExecutorPredictor>(session, model, policy, step_budget);
+  return [=](const LoadedTrace& loaded) -> std::unique_ptr<Predictor> {
+    return std::make_unique<ExecutorPredictor>(loaded, model, policy, step_budget);
   };
 }
 
 PredictorFactory explorer_predictor(std::string model, AtomPolicy policy, int64_t step_budget) {
-  return [=](const Session& session) -> std::unique_ptr<Predictor> {
-    return std::make_unique<ExplorerPredictor>(session, model, policy, step_budget);
+  return [=](const LoadedTrace& loaded) -> std::unique_ptr<Predictor> {
+    return std::make_unique<ExplorerPredictor>(loaded, model, policy, step_budget);
   };
 }
 

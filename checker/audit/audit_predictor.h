@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "checker/session/trace_follower.h"
+#include "checker/trace/trace_follower.h"
 #include "replayer/explorer/explorer.h"
 
 namespace powercut {
@@ -48,7 +48,7 @@ class Predictor {
   bool stops(QueryId query);
 };
 
-using PredictorFactory = std::function<std::unique_ptr<Predictor>(const Session& session)>;
+using PredictorFactory = std::function<std::unique_ptr<Predictor>(const LoadedTrace& loaded)>;
 
 // Runs the image itself, in this process, through the hooks and with undo, but without branches and memo. It shows
 // that instrumentation, hooks and undo are true to the plain library.

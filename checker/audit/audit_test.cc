@@ -362,8 +362,8 @@ TEST(Audit, AWrongPredictionIsToldWithItsImage) {
   options.plain = library("plain");
   std::vector<AuditCase> cases;
   const auto report = audit(options,
-                            [&](const Session& session) -> std::unique_ptr<Predictor> {
-                              return std::make_unique<Liar>(honest(session), about, kFrom);
+                            [&](const LoadedTrace& loaded) -> std::unique_ptr<Predictor> {
+                              return std::make_unique<Liar>(honest(loaded), about, kFrom);
                             },
                             {.found = [&cases](const AuditCase& one) { cases.push_back(one); }, .progressed = {}});
   ASSERT_TRUE(report.ok());

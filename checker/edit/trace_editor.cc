@@ -8,7 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "base/user_file.h"
-#include "checker/session/session.h"
+#include "checker/trace/loaded_trace.h"
 #include "tracer/format/reader.h"
 #include "tracer/format/trace_names.h"
 #include "tracer/format/writer.h"

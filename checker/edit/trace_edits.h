@@ -9,7 +9,7 @@
 
 #include "base/event_stream.h"
 #include "base/result.h"
-#include "checker/session/recovery_rules.h"
+#include "checker/trace/recovery_rules.h"
 #include "tracer/format/trace.h"
 
 namespace powercut {

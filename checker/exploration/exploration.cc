@@ -12,9 +12,9 @@ namespace powercut {
 namespace {
 
 // The walker has mapped the pool before it forked this process.
-Executor::Options options_on_mapped_pool(const Session& session, const ExploreOptions& options,
+Executor::Options options_on_mapped_pool(const LoadedTrace& loaded, const ExploreOptions& options,
                                          const std::function<void()>& after_each) {
-  Executor::Options out = executor_options(session, options.model, options.policy(), options.step_budget);
+  Executor::Options out = executor_options(loaded, options.model, options.policy(), options.step_budget);
   out.after_each = after_each;
   out.pool_is_mapped = true;
   out.list_sites = options.list_recovery_sites;
@@ -23,19 +23,19 @@ Executor::Options options_on_mapped_pool(const Session& session, const ExploreOp
 
 }  // namespace
 
-Exploration::Exploration(const Session& session, const ExploreOptions& options, TraceFollower* follower, Report report,
-                         const std::function<void()>& after_each)
-    : session_(session),
+Exploration::Exploration(const LoadedTrace& loaded, const ExploreOptions& options, TraceFollower* follower,
+                         Report report, const std::function<void()>& after_each)
+    : loaded_(loaded),
       options_(options),
       follower_(follower),
-      executor_(options_on_mapped_pool(session, options, after_each)),
-      frames_(session.modules, session.loaded),
+      executor_(options_on_mapped_pool(loaded, options, after_each)),
+      frames_(loaded.modules, loaded.process_modules),
       strategy_(make_strategy(options.strategy, {.seed = options.seed, .samples = options.samples})),
-      oracle_(session.library->target(), *session.config, session.traits,
-              {executor_.pool_address(), session.plan.scenario.pool_size}, &follower->history(),
+      oracle_(loaded.library->target(), *loaded.config, loaded.traits,
+              {executor_.pool_address(), loaded.plan.scenario.pool_size}, &follower->history(),
               [this](const Exposure& exposure) { exposures_.push_back(exposure); }),
       least_(&executor_, &oracle_),
-      functional_(session, options.policy(), &executor_, &oracle_, follower, &frames_, std::move(report)) {
+      functional_(loaded, options.policy(), &executor_, &oracle_, follower, &frames_, std::move(report)) {
   if (!options.dump_results.empty()) {
     dump_.open(options.dump_results, std::ios::app);
     oracle_.collect(true);
@@ -125,7 +125,7 @@ bool Exploration::put_on_least_image(const LineSets& legal, Exposure* exposure) 
   if (!key || kind == QueryKind::kLookup) return true;
   const QueryId lookup = query_id(QueryKind::kLookup, *key);
   const std::string answer = least_.answer(lookup);
-  return answer.empty() || !judge_query(history, session_.traits, lookup, answer);
+  return answer.empty() || !judge_query(history, loaded_.traits, lookup, answer);
 }
 
 void Exploration::tell(const Watch& watch) {
@@ -181,7 +181,7 @@ ChunkResult Exploration::explore(const Chunk& chunk, const std::set<uint64_t>& s
 
   settle_findings();
   result_.troubles = executor_.runner().doubts();
-  if (pool_was_written_around(session_.plan.scenario.pool_size)) {
+  if (pool_was_written_around(loaded_.plan.scenario.pool_size)) {
     result_.troubles.push_back(
         "the pool was written to by the kernel, around every instruction: what it wrote is not seen");
   }
@@ -206,7 +206,7 @@ ChunkResult Exploration::explore(const Chunk& chunk, const std::set<uint64_t>& s
   }
   result_.leaves.assign(sums.leaves.begin(), sums.leaves.end());
   std::sort(result_.leaves.begin(), result_.leaves.end());
-  const uint64_t lines = session_.plan.scenario.pool_size / kLineSize;
+  const uint64_t lines = loaded_.plan.scenario.pool_size / kLineSize;
   result_.read_lines.resize((lines + 63) / 64);
   for (uint64_t line = 0; line < lines; ++line) {
     result_.read_lines[line / 64] |= uint64_t{executor_.reads().ever(line)} << (line % 64);

@@ -12,8 +12,8 @@
 #include "checker/exploration/chunk_result.h"
 #include "checker/findings/functional_check.h"
 #include "checker/findings/least_image.h"
-#include "checker/session/explore_options.h"
-#include "checker/session/trace_follower.h"
+#include "checker/trace/explore_options.h"
+#include "checker/trace/trace_follower.h"
 
 namespace powercut {
 
@@ -31,7 +31,7 @@ class Exploration {
 
   // All arguments outlive this; the pool is mapped. `after_each` is called after each execution of target code, in
   // every process in which it ended.
-  Exploration(const Session& session, const ExploreOptions& options, TraceFollower* follower, Report report,
+  Exploration(const LoadedTrace& loaded, const ExploreOptions& options, TraceFollower* follower, Report report,
               const std::function<void()>& after_each);
 
   // Explores the chunk, whose first crash point the follower stands at and has not followed the model to. Crash points
@@ -51,7 +51,7 @@ class Exploration {
   void note_maxima(const Instant& instant);
   void write_violations() const;
 
-  const Session& session_;
+  const LoadedTrace& loaded_;
   const ExploreOptions& options_;
   TraceFollower* follower_;
   Executor executor_;

@@ -52,7 +52,7 @@ Json performance_bug_event(const PerformanceBug& row, const TraceReader& stacks)
           {"offset", row.offset},       {"first_event", row.event}, {"message", message}};
 }
 
-Json result_event(const Session& session, const ExploreOptions& options, const Explored& explored, double seconds) {
+Json result_event(const LoadedTrace& loaded, const ExploreOptions& options, const Explored& explored, double seconds) {
   const Survey& survey = explored.survey;
   const bool complete = explored.sum.complete && explored.sum.crash_points == survey.crash_points;
   std::vector<std::string> notes = explored.troubles;
@@ -78,7 +78,7 @@ Json result_event(const Session& session, const ExploreOptions& options, const E
   }
   return {{"event", "result"},
           {"verdict", verdict},
-          {"events", session.events},
+          {"events", loaded.events},
           {"crash_points", survey.crash_points},
           {"crash_states", survey.crash_states.str()},
           {"executions", explored.sum.executions},

@@ -9,7 +9,7 @@ namespace powercut {
 
 // `stacks` has read the whole trace.
 Json performance_bug_event(const PerformanceBug& row, const TraceReader& stacks);
-Json result_event(const Session& session, const ExploreOptions& options, const Explored& explored, double seconds);
+Json result_event(const LoadedTrace& loaded, const ExploreOptions& options, const Explored& explored, double seconds);
 
 // Of the result of program mode too:
 

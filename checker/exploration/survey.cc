@@ -106,11 +106,11 @@ Survey Surveyor::finish() {
   return std::move(survey_);
 }
 
-Result<Survey> survey(const Session& session, const ExploreOptions& options) {
+Result<Survey> survey(const LoadedTrace& loaded, const ExploreOptions& options) {
   auto reader = open_trace(options.trace);
   if (!reader) return reader.error();
-  TraceFollower follower(session, options.model, options.policy(), std::move(*reader), nullptr);
-  Surveyor surveyor(&follower, session.plan.scenario.pool_size / kLineSize);
+  TraceFollower follower(loaded, options.model, options.policy(), std::move(*reader), nullptr);
+  Surveyor surveyor(&follower, loaded.plan.scenario.pool_size / kLineSize);
   while (follower.next([&](const Event& event) { surveyor.saw(event); })) {
     follower.follow();
     surveyor.count_states();

@@ -8,8 +8,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "checker/session/explore_options.h"
-#include "checker/session/trace_follower.h"
+#include "checker/trace/explore_options.h"
+#include "checker/trace/trace_follower.h"
 
 namespace powercut {
 
@@ -79,7 +79,7 @@ class Surveyor {
 };
 
 // A whole walk for nothing but the survey.
-Result<Survey> survey(const Session& session, const ExploreOptions& options);
+Result<Survey> survey(const LoadedTrace& loaded, const ExploreOptions& options);
 
 }  // namespace powercut
 #endif  // POWERCUT_CHECKER_EXPLORATION_SURVEY_H_

@@ -44,13 +44,13 @@ class Tape {
 
   Survey survey(const std::string& model = "adr") {
     EXPECT_FALSE(writer_->finish().has_value());
-    Session session;
-    session.plan.scenario.pool_size = 65536;
-    session.plan.scenario.phases.push_back({"work", true, "", {}});
+    LoadedTrace loaded;
+    loaded.plan.scenario.pool_size = 65536;
+    loaded.plan.scenario.phases.push_back({"work", true, "", {}});
     ExploreOptions options;
     options.trace = folder_.file("run.pct");
     options.model = model;
-    auto result = powercut::survey(session, options);
+    auto result = powercut::survey(loaded, options);
     EXPECT_TRUE(static_cast<bool>(result));
     return *result;
   }

@@ -38,9 +38,9 @@ void send(int fd, std::string_view kind, const std::string& payload) {
 // From the start of the trace to the first crash point of `chunk`, in a pool of zeroes.
 std::unique_ptr<TraceFollower> walk_to(const WorkerProcess::Task& task, WorkerSlot* slot) {
   auto reader = open_trace(task.options.trace);
-  const uint64_t pool_size = task.session.plan.scenario.pool_size;
+  const uint64_t pool_size = task.loaded.plan.scenario.pool_size;
   if (!reader || !clear_pool(pool_size)) return nullptr;
-  auto follower = std::make_unique<TraceFollower>(task.session, task.options.model, task.options.policy(),
+  auto follower = std::make_unique<TraceFollower>(task.loaded, task.options.model, task.options.policy(),
                                                   std::move(*reader), pool_bytes());
   const auto alive = [slot](const Event&) { slot->visits.fetch_add(1, std::memory_order_relaxed); };
   while (follower->next(alive)) {
@@ -90,7 +90,7 @@ class Strangers {
   std::unique_ptr<TraceFollower> walked;
   if (task.follower == nullptr && (walked = walk_to(task, slot)) == nullptr) _exit(kNoTrace);
   Exploration exploration(
-      task.session, task.options, walked ? walked.get() : task.follower,
+      task.loaded, task.options, walked ? walked.get() : task.follower,
       [out](const Json& finding) {
         send(out, "finding", finding.dump(-1, ' ', false, Json::error_handler_t::replace));
       },

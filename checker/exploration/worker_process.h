@@ -38,7 +38,7 @@ class WorkerProcess {
   ~WorkerProcess();
 
   struct Task {
-    const Session& session;
+    const LoadedTrace& loaded;
     const ExploreOptions& options;
     const std::set<uint64_t>& skip;  // crash points to pass over
     Chunk chunk;

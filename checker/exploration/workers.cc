@@ -59,15 +59,15 @@ class StopSignals {
 
 class Leader {
  public:
-  Leader(const Session& session, const ExploreOptions& options, TraceFollower* follower, Checkpoint* checkpoint,
+  Leader(const LoadedTrace& loaded, const ExploreOptions& options, TraceFollower* follower, Checkpoint* checkpoint,
          const ExploreListener& listener)
-      : session_(session),
+      : loaded_(loaded),
         options_(options),
         follower_(follower),
         checkpoint_(checkpoint),
         listener_(listener),
-        surveyor_(follower, session.plan.scenario.pool_size / kLineSize),
-        chunk_events_(chunk_events(options, session.events)) {
+        surveyor_(follower, loaded.plan.scenario.pool_size / kLineSize),
+        chunk_events_(chunk_events(options, loaded.events)) {
     const auto jobs = static_cast<size_t>(std::max(1, options.jobs));
     void* slots = mmap(nullptr, sizeof(WorkerSlot) * jobs, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (slots == MAP_FAILED) throw std::runtime_error("no memory to share with workers");
@@ -175,7 +175,7 @@ class Leader {
   void start(Work& work, TraceFollower* follower) {
     if (!options_.dump_results.empty()) keep_dump(work);
     const auto begun = Clock::now();
-    idle_worker()->start({session_, options_, skip_, work.chunk, follower}, everyone_);
+    idle_worker()->start({loaded_, options_, skip_, work.chunk, follower}, everyone_);
     out_.seconds["fork"] += seconds_since(begun);
   }
 
@@ -385,7 +385,7 @@ class Leader {
       if (const double covered = slot.covered; std::isfinite(covered)) out.covered += BigInt(covered);
     }
     if (!out_.surveyed && events_ > 0) {
-      const double part = static_cast<double>(events_) / static_cast<double>(std::max(events_, session_.events));
+      const double part = static_cast<double>(events_) / static_cast<double>(std::max(events_, loaded_.events));
       out.of = std::max(out.of, static_cast<uint64_t>(static_cast<double>(out.of) / part));
     }
     return out;
@@ -402,7 +402,7 @@ class Leader {
     }
   }
 
-  const Session& session_;
+  const LoadedTrace& loaded_;
   const ExploreOptions& options_;
   TraceFollower* follower_;
   Checkpoint* checkpoint_;
@@ -434,9 +434,9 @@ class Leader {
 
 }  // namespace
 
-Result<Explored> explore_all(const Session& session, const ExploreOptions& options, TraceFollower* follower,
+Result<Explored> explore_all(const LoadedTrace& loaded, const ExploreOptions& options, TraceFollower* follower,
                              Checkpoint* checkpoint, const ExploreListener& listener) {
-  return Leader(session, options, follower, checkpoint, listener).run();
+  return Leader(loaded, options, follower, checkpoint, listener).run();
 }
 
 }  // namespace powercut

@@ -20,7 +20,7 @@
 
 #include "checker/exploration/checkpoint.h"
 #include "checker/exploration/survey.h"
-#include "checker/session/explore_options.h"
+#include "checker/trace/explore_options.h"
 
 namespace powercut {
 
@@ -58,7 +58,7 @@ struct ExploreListener {
 
 // `follower` stands at the start of the trace, in the mapped pool; afterwards at its end, unless the run was
 // interrupted. `checkpoint` may be null. Errors: the trace cannot be read.
-Result<Explored> explore_all(const Session& session, const ExploreOptions& options, TraceFollower* follower,
+Result<Explored> explore_all(const LoadedTrace& loaded, const ExploreOptions& options, TraceFollower* follower,
                              Checkpoint* checkpoint, const ExploreListener& listener);
 
 }  // namespace powercut

@@ -30,10 +30,10 @@ std::vector<QueryId> live_queries(const powercut_target& target, powercut_table*
 
 }  // namespace
 
-AllocationAttempt::AllocationAttempt(const Session& session, Executor* executor, FaultReport* report,
+AllocationAttempt::AllocationAttempt(const LoadedTrace& loaded, Executor* executor, FaultReport* report,
                                      Progress* progress, std::optional<Failure> failure, Excused* excused,
                                      TraceWriter* writer, Recorder* recorder)
-    : session_(session),
+    : loaded_(loaded),
       executor_(executor),
       report_(report),
       progress_(progress),
@@ -41,7 +41,7 @@ AllocationAttempt::AllocationAttempt(const Session& session, Executor* executor,
       excused_(excused),
       writer_(writer),
       tap_(recorder == nullptr ? nullptr : std::make_unique<RecorderTap>(recorder)),
-      replay_(session, executor) {
+      replay_(loaded, executor) {
   allocation_fault = {};
   if (failure_) allocation_fault.fail_at = failure_->allocation;
 }
@@ -81,11 +81,11 @@ void AllocationAttempt::step(const RecordedOperation& operation) {
   const bool needs_table = operation.kind != OpKind::kFormat && operation.kind != OpKind::kOpen;
   if (needs_table && !replay_.has_table()) return;
   const bool was_present = present(operation.key);
-  if (operation.kind == OpKind::kInsert && was_present && session_.traits.checks_exists == 0) return;
+  if (operation.kind == OpKind::kInsert && was_present && loaded_.traits.checks_exists == 0) return;
   if (operation.kind == OpKind::kClose) ask_everything();
   const AllocationFault before = allocation_fault;
   append(EventKind::kOpBegin, static_cast<uint8_t>(operation.kind), &operation, operation.value, operation.text);
-  progress_->start(describe_operation(history_), session_.library->path());
+  progress_->start(describe_operation(history_), loaded_.library->path());
   const FaultReplay::Done done = replay_.run(operation);
   const bool fails_here = allocation_fault.failed && !before.failed;
   if (fails_here) failed_in_ = describe_operation(history_);
@@ -157,7 +157,7 @@ void AllocationAttempt::judge(const RecordedOperation& operation, const FaultRep
 void AllocationAttempt::judge_lookup(const RecordedOperation& operation, const FaultReplay::Done& done) {
   const std::string result = std::string(1, static_cast<char>(done.status)) + done.value;
   const QueryId query = query_id(QueryKind::kLookup, *history_.find(operation.key));
-  if (auto violation = judge_query(history_, session_.traits, query, result)) {
+  if (auto violation = judge_query(history_, loaded_.traits, query, result)) {
     wrong(*violation, describe_query(history_, query));
   }
 }
@@ -166,7 +166,7 @@ void AllocationAttempt::judge_lookup(const RecordedOperation& operation, const F
 void AllocationAttempt::ask_everything() {
   if (failure_ && !allocation_fault.failed) return;
   const uint64_t count = allocation_fault.count;  // of the run, without what queries allocate
-  const powercut_target& target = session_.library->target();
+  const powercut_target& target = loaded_.library->target();
   const UndecidedMemory::Mark mark = executor_->memory().mark();
   for (QueryId query : live_queries(target, replay_.table(), history_.keys().size())) {
     Decisions none;
@@ -177,7 +177,7 @@ void AllocationAttempt::ask_everything() {
     executor_->memory().undo(mark);
     if (!outcome.returned()) {
       if (failure_) died(outcome);
-    } else if (auto violation = judge_query(history_, session_.traits, query, buffer_.view())) {
+    } else if (auto violation = judge_query(history_, loaded_.traits, query, buffer_.view())) {
       wrong(*violation, describe_query(history_, query));
     }
   }
@@ -208,7 +208,8 @@ void AllocationAttempt::died(const Outcome& outcome) {
 
 void AllocationAttempt::add(const Violation& violation, const std::string& query) {
   std::vector<MemoryRange> code;
-  if (const ProcessModule* own = module_at(session_.loaded, session_.library->resolved_path())) code = own->segments;
+  if (const ProcessModule* own = module_at(loaded_.process_modules, loaded_.library->resolved_path()))
+    code = own->segments;
   report_->add_finding({.violation = violation,
                         .subject = subject(),
                         .offset = std::nullopt,

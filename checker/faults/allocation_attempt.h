@@ -27,7 +27,7 @@ class AllocationAttempt {
   using Excused = std::set<std::string>;
 
   // All arguments outlive this. `writer` and `recorder` (of that writer): null, or hear the run.
-  AllocationAttempt(const Session& session, Executor* executor, FaultReport* report, Progress* progress,
+  AllocationAttempt(const LoadedTrace& loaded, Executor* executor, FaultReport* report, Progress* progress,
                     std::optional<Failure> failure, Excused* excused, TraceWriter* writer, Recorder* recorder);
   ~AllocationAttempt();
   AllocationAttempt(const AllocationAttempt&) = delete;
@@ -54,7 +54,7 @@ class AllocationAttempt {
   void died(const Outcome& outcome);
   void add(const Violation& violation, const std::string& query);
 
-  const Session& session_;
+  const LoadedTrace& loaded_;
   Executor* executor_;
   FaultReport* report_;
   Progress* progress_;

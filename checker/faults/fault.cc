@@ -117,7 +117,7 @@ void FaultReport::add_finding(FaultFinding finding) {
 }
 
 std::vector<Json> FaultReport::events(double seconds, bool claimed) {
-  FrameResolver frames(session_.modules, session_.loaded);
+  FrameResolver frames(loaded_.modules, loaded_.process_modules);
   std::vector<Json> out;
   for (const std::string& key : order_) {
     const auto& [finding, count] = findings_.at(key);
@@ -155,9 +155,9 @@ std::vector<Json> FaultReport::events(double seconds, bool claimed) {
   }
   out.push_back({{"event", "fault_result"},
                  {"fault", name_of(options_.kind)},
-                 {"target", session_.plan.target.name},
-                 {"variant", session_.plan.target.variant},
-                 {"scenario", session_.plan.scenario.name},
+                 {"target", loaded_.plan.target.name},
+                 {"variant", loaded_.plan.target.variant},
+                 {"scenario", loaded_.plan.scenario.name},
                  {"claimed", claimed},
                  {"points", tally.points},
                  {"points_of", tally.points_of},

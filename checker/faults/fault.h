@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "checker/oracle/invariants.h"
-#include "checker/session/session.h"
+#include "checker/trace/loaded_trace.h"
 #include "replayer/executor/process_modules.h"
 
 namespace powercut {
@@ -79,7 +79,7 @@ struct FaultTally {
 // Collects what a command says: each distinct finding once, with how often it was seen.
 class FaultReport {
  public:
-  FaultReport(const Session& session, const FaultOptions& options) : session_(session), options_(options) {}
+  FaultReport(const LoadedTrace& loaded, const FaultOptions& options) : loaded_(loaded), options_(options) {}
 
   FaultTally tally;
 
@@ -96,7 +96,7 @@ class FaultReport {
     FaultFinding finding;
     uint64_t count = 0;
   };
-  const Session& session_;
+  const LoadedTrace& loaded_;
   const FaultOptions& options_;
   std::map<std::string, Known> findings_;  // by what makes two of them the same
   std::vector<std::string> order_;

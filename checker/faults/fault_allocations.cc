@@ -9,23 +9,23 @@
 
 namespace powercut {
 
-AllocationFaults::AllocationFaults(const Session& session, const FaultOptions& options, FaultReport* report,
+AllocationFaults::AllocationFaults(const LoadedTrace& loaded, const FaultOptions& options, FaultReport* report,
                                    Progress* progress,
                                    std::function<void(const std::string&, const std::string&)> wrote)
-    : session_(session),
+    : loaded_(loaded),
       options_(options),
       report_(report),
       progress_(progress),
       wrote_(std::move(wrote)),
-      executor_(executor_options(session, "adr", AtomPolicy::kAny, options.step_budget)) {}
+      executor_(executor_options(loaded, "adr", AtomPolicy::kAny, options.step_budget)) {}
 
 std::optional<EngineError> AllocationFaults::run() {
-  Result<std::vector<RecordedOperation>> operations = operations_of(session_);
+  Result<std::vector<RecordedOperation>> operations = operations_of(loaded_);
   if (!operations) return operations.error();
   operations_ = std::move(*operations);
   const UndecidedMemory::Mark start = executor_.memory().mark();
   const std::vector<size_t> made_in =
-      AllocationAttempt(session_, &executor_, report_, progress_, std::nullopt, &excused_, nullptr, nullptr)
+      AllocationAttempt(loaded_, &executor_, report_, progress_, std::nullopt, &excused_, nullptr, nullptr)
           .run(operations_);
   executor_.memory().undo(start);
   FaultTally& tally = report_->tally;
@@ -41,7 +41,7 @@ std::optional<EngineError> AllocationFaults::run() {
 }
 
 std::optional<EngineError> AllocationFaults::fail(AllocationAttempt::Failure failure) {
-  Json metadata = session_.metadata;
+  Json metadata = loaded_.metadata;
   metadata["fault"] = {{"kind", "alloc"}, {"allocation", failure.allocation}};
   // Explored from the operation that fails: before it, the trace is the recorded one.
   metadata["plan"]["scenario"]["phases"][0]["explore"] = failure.operation == 0;
@@ -53,7 +53,7 @@ std::optional<EngineError> AllocationFaults::fail(AllocationAttempt::Failure fai
   std::string subject;
   {
     Recorder recorder(*writer, kPoolBase, executor_.pool_size());
-    AllocationAttempt attempt(session_, &executor_, report_, progress_, failure, &excused_, writer.get(), &recorder);
+    AllocationAttempt attempt(loaded_, &executor_, report_, progress_, failure, &excused_, writer.get(), &recorder);
     attempt.run(operations_);
     report_->add_case(attempt.worst(), false);
     subject = attempt.subject();

@@ -18,14 +18,14 @@ namespace powercut {
 class AllocationFaults {
  public:
   // All arguments outlive this. `wrote` hears of each finished trace.
-  AllocationFaults(const Session& session, const FaultOptions& options, FaultReport* report, Progress* progress,
+  AllocationFaults(const LoadedTrace& loaded, const FaultOptions& options, FaultReport* report, Progress* progress,
                    std::function<void(const std::string& trace, const std::string& subject)> wrote);
   std::optional<EngineError> run();
 
  private:
   std::optional<EngineError> fail(AllocationAttempt::Failure failure);
 
-  const Session& session_;
+  const LoadedTrace& loaded_;
   const FaultOptions& options_;
   FaultReport* report_;
   Progress* progress_;

@@ -25,25 +25,24 @@ uint64_t word_at(uint64_t address) {
 
 }  // namespace
 
-ImageFaults::ImageFaults(const Session& session, const FaultOptions& options, uint64_t points,
+ImageFaults::ImageFaults(const LoadedTrace& loaded, const FaultOptions& options, uint64_t points,
                          std::unique_ptr<TraceReader> reader, FaultReport* report, Progress* progress)
-    : session_(session),
+    : loaded_(loaded),
       options_(options),
       points_(points),
-      executor_(executor_options(session, "adr", AtomPolicy::kAny, options.step_budget)),
-      follower_(session, "adr", AtomPolicy::kAny, std::move(reader), executor_.pool()),
-      oracle_(session.library->target(), *session.config, session.traits,
-              {executor_.pool_address(), session.plan.scenario.pool_size}, &follower_.history(),
-              [](const Exposure&) {}),
+      executor_(executor_options(loaded, "adr", AtomPolicy::kAny, options.step_budget)),
+      follower_(loaded, "adr", AtomPolicy::kAny, std::move(reader), executor_.pool()),
+      oracle_(loaded.library->target(), *loaded.config, loaded.traits,
+              {executor_.pool_address(), loaded.plan.scenario.pool_size}, &follower_.history(), [](const Exposure&) {}),
       report_(report),
       progress_(progress) {
   report_->tally.points_of = points;
 }
 
-Result<uint64_t> ImageFaults::count_points(const Session& session) {
-  auto reader = open_trace(session.trace);
+Result<uint64_t> ImageFaults::count_points(const LoadedTrace& loaded) {
+  auto reader = open_trace(loaded.trace);
   if (!reader) return reader.error();
-  TraceFollower follower(session, "adr", AtomPolicy::kAny, std::move(*reader), nullptr);
+  TraceFollower follower(loaded, "adr", AtomPolicy::kAny, std::move(*reader), nullptr);
   uint64_t count = 0;
   while (follower.next()) count += ends_operation(follower) ? 1 : 0;
   if (follower.reader().error()) return usage_error(*follower.reader().error());
@@ -94,7 +93,7 @@ void ImageFaults::visit() {
                                     for (uint64_t line : written_) bytes += 64 - std::popcount(read_by_all(line));
                                     return bytes * 8;
                                   }()
-                                : session_.plan.scenario.pool_size / kMediaBlock - all.size();
+                                : loaded_.plan.scenario.pool_size / kMediaBlock - all.size();
     tally.cases_of += unread + all.size();
     tally.cases += unread;
     tally.not_read += unread;
@@ -122,7 +121,7 @@ bool ImageFaults::learn() {
   known_.clear();
   wrong_.clear();
   read_.clear();
-  progress_->start("recovery", session_.library->path());
+  progress_->start("recovery", loaded_.library->path());
   const UndecidedMemory::Mark start = executor_.memory().mark();
   Decisions decisions;
   buffer_.clear();
@@ -137,14 +136,14 @@ bool ImageFaults::learn() {
     opened_ = oracle_.opened();
     globals_ = executor_.memory().globals_signature();
     for (QueryId query : all_queries(&oracle_)) {
-      progress_->start("a query", session_.library->path());
+      progress_->start("a query", loaded_.library->path());
       executor_.reads().begin(leaf.arena);
       Decisions none;
       buffer_.clear();
       ++report_->tally.query_runs;
       const Outcome ended = executor_.run(&none, [&] { oracle_.run(query, &buffer_); });
       if (!ended.returned()) oracle_.ended(query, ended, &buffer_);
-      const FaultAnswer answer = weigh_query(follower_.history(), session_.traits, query, ended, buffer_.view());
+      const FaultAnswer answer = weigh_query(follower_.history(), loaded_.traits, query, ended, buffer_.view());
       executor_.memory().undo(leaf);
       if (answer.effect != FaultEffect::kHarmless) {
         wrong_.insert(query);
@@ -237,13 +236,13 @@ bool ImageFaults::differs(const Known& known) const {
 // A poisoned block must end in an error. A flipped bit need not be noticed, unless the target says that it is.
 bool ImageFaults::is_finding(const FaultAnswer& answer, uint64_t survived) const {
   if (answer.effect != FaultEffect::kSilent && answer.effect != FaultEffect::kCrashed) return false;
-  return options_.kind == FaultKind::kMedia ? survived > 0 : session_.traits.detects_damage != 0;
+  return options_.kind == FaultKind::kMedia ? survived > 0 : loaded_.traits.detects_damage != 0;
 }
 
 void ImageFaults::judge(const std::string& subject, uint64_t offset, bool recovery_reads,
                         const std::function<bool(const Known&)>& reads) {
   FaultTally& tally = report_->tally;
-  progress_->start(subject, session_.library->path());
+  progress_->start(subject, loaded_.library->path());
   FaultAnswer worst;
   bool seen_by_verify = false;
   const auto weigh = [&](const FaultAnswer& answer, const std::string& query, const Outcome& outcome) {
@@ -276,7 +275,7 @@ void ImageFaults::judge(const std::string& subject, uint64_t offset, bool recove
       ++tally.query_runs;
       const Outcome ended = executor_.run(&none, [&] { oracle_.run(query, &buffer_); });
       if (!ended.returned()) oracle_.ended(query, ended, &buffer_);
-      const FaultAnswer answer = weigh_query(follower_.history(), session_.traits, query, ended, buffer_.view());
+      const FaultAnswer answer = weigh_query(follower_.history(), loaded_.traits, query, ended, buffer_.view());
       if (kind_of(query) == QueryKind::kVerify && answer.effect == FaultEffect::kDetected) seen_by_verify = true;
       weigh(answer, describe_query(follower_.history(), query), ended);
       executor_.memory().undo(leaf);

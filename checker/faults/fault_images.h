@@ -17,21 +17,21 @@
 #include "checker/faults/fault.h"
 #include "checker/faults/media_error.h"
 #include "checker/oracle/oracle.h"
-#include "checker/session/trace_follower.h"
+#include "checker/trace/trace_follower.h"
 
 namespace powercut {
 
 class ImageFaults {
  public:
   // All arguments outlive this. `points`: how many operation ends the trace's explored phases have.
-  ImageFaults(const Session& session, const FaultOptions& options, uint64_t points, std::unique_ptr<TraceReader> reader,
-              FaultReport* report, Progress* progress);
+  ImageFaults(const LoadedTrace& loaded, const FaultOptions& options, uint64_t points,
+              std::unique_ptr<TraceReader> reader, FaultReport* report, Progress* progress);
 
   // Walks the trace. An error: it cannot be read.
   std::optional<EngineError> run();
 
   // The operation ends that run() would stop at.
-  static Result<uint64_t> count_points(const Session& session);
+  static Result<uint64_t> count_points(const LoadedTrace& loaded);
 
  private:
   // A query on the undamaged image: its answer, and what it loaded.
@@ -64,7 +64,7 @@ class ImageFaults {
   bool is_finding(const FaultAnswer& answer, uint64_t survived) const;
   uint64_t read_by_all(uint64_t line) const;
 
-  const Session& session_;
+  const LoadedTrace& loaded_;
   const FaultOptions& options_;
   const uint64_t points_;
   Executor executor_;

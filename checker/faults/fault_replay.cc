@@ -16,8 +16,8 @@ powercut_bytes bytes_of(const std::string& text) { return {text.data(), text.siz
 
 }  // namespace
 
-Result<std::vector<RecordedOperation>> operations_of(const Session& session) {
-  auto reader = open_trace(session.trace);
+Result<std::vector<RecordedOperation>> operations_of(const LoadedTrace& loaded) {
+  auto reader = open_trace(loaded.trace);
   if (!reader) return reader.error();
   std::vector<RecordedOperation> out;
   uint64_t marks = 0;
@@ -45,11 +45,11 @@ Result<std::vector<RecordedOperation>> operations_of(const Session& session) {
   return out;
 }
 
-FaultReplay::FaultReplay(const Session& session, Executor* executor)
-    : session_(session),
-      target_(session.library->target()),
+FaultReplay::FaultReplay(const LoadedTrace& loaded, Executor* executor)
+    : loaded_(loaded),
+      target_(loaded.library->target()),
       executor_(executor),
-      value_(session.plan.scenario.value_size + kLookupSlack) {}
+      value_(loaded.plan.scenario.value_size + kLookupSlack) {}
 
 void FaultReplay::on_mark(const char*) {
   // Leaves the target's frames as a power cut would: nothing of them runs any more.
@@ -89,10 +89,10 @@ powercut_status FaultReplay::call(const RecordedOperation& operation) {
   const powercut_pool pool{executor_->pool_address(), executor_->pool_size()};
   switch (operation.kind) {
     case OpKind::kFormat:
-      return target_.format(pool, session_.config->get());
+      return target_.format(pool, loaded_.config->get());
     case OpKind::kOpen: {
       powercut_table* table = nullptr;
-      const powercut_status status = target_.open(pool, session_.config->get(), &table);
+      const powercut_status status = target_.open(pool, loaded_.config->get(), &table);
       table_ = status == POWERCUT_OK ? table : nullptr;
       return status;
     }

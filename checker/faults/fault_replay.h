@@ -24,7 +24,7 @@ struct RecordedOperation {
   uint64_t marks_to_cut = 0;  // > 0: the power was cut at this mark of the operation
 };
 // What a trace says was asked.
-Result<std::vector<RecordedOperation>> operations_of(const Session& session);
+Result<std::vector<RecordedOperation>> operations_of(const LoadedTrace& loaded);
 
 class FaultReplay final : public SinkInFront {
  public:
@@ -37,7 +37,7 @@ class FaultReplay final : public SinkInFront {
   };
 
   // `executor` was made before, and nothing else stands in front of it but what was put there earlier.
-  FaultReplay(const Session& session, Executor* executor);
+  FaultReplay(const LoadedTrace& loaded, Executor* executor);
 
   // Runs one operation on the pool as it is. Open and format make and need no table; all others need one.
   Done run(const RecordedOperation& operation);
@@ -50,7 +50,7 @@ class FaultReplay final : public SinkInFront {
  private:
   powercut_status call(const RecordedOperation& operation);
 
-  const Session& session_;
+  const LoadedTrace& loaded_;
   const powercut_target& target_;
   Executor* executor_;
   powercut_table* table_ = nullptr;

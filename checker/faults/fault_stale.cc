@@ -36,15 +36,16 @@ std::string shown_result(QueryKind kind, const Outcome& outcome, const std::stri
 
 }  // namespace
 
-StaleFaults::StaleFaults(const Session& session, const FaultOptions& options, FaultReport* report, Progress* progress)
-    : session_(session),
+StaleFaults::StaleFaults(const LoadedTrace& loaded, const FaultOptions& options, FaultReport* report,
+                         Progress* progress)
+    : loaded_(loaded),
       options_(options),
       report_(report),
       progress_(progress),
-      executor_(executor_options(session, "adr", AtomPolicy::kAny, options.step_budget)) {}
+      executor_(executor_options(loaded, "adr", AtomPolicy::kAny, options.step_budget)) {}
 
 std::optional<EngineError> StaleFaults::run() {
-  Result<std::vector<RecordedOperation>> operations = operations_of(session_);
+  Result<std::vector<RecordedOperation>> operations = operations_of(loaded_);
   if (!operations) return operations.error();
   operations_ = std::move(*operations);
   FaultTally& tally = report_->tally;
@@ -79,7 +80,7 @@ std::optional<EngineError> StaleFaults::run() {
     const FaultAnswer answer = weigh("the whole pool", at == zeroes.entries.end() ? entry : *at, entry);
     ++tally.cases_of;
     report_->add_case(answer, false);
-    if (session_.traits.needs_zeroed_pool == 0) {
+    if (loaded_.traits.needs_zeroed_pool == 0) {
       report_->add_finding({.violation = answer.violation,
                             .subject = "the whole pool",
                             .offset = std::nullopt,
@@ -103,7 +104,7 @@ void StaleFaults::judge_line(uint64_t line, const std::vector<Entry>& zeroes) {
     if (last == zero) continue;
     const FaultAnswer answer = weigh(subject, zero, last);
     if (answer.effect > worst.effect) worst = answer;
-    if (session_.traits.needs_zeroed_pool != 0) continue;
+    if (loaded_.traits.needs_zeroed_pool != 0) continue;
     const auto first = ran.unwritten.find(line);
     report_->add_finding({.violation = answer.violation,
                           .subject = subject,
@@ -156,10 +157,10 @@ StaleFaults::Ran StaleFaults::attempt(std::span<const uint64_t> lines, std::opti
   Ran ran;
   {
     UnwrittenLoads loads({kPoolBase, kPoolBase + pool.size()});
-    FaultReplay replay(session_, &executor_);
+    FaultReplay replay(loaded_, &executor_);
     History history;
-    Oracle oracle(session_.library->target(), *session_.config, session_.traits,
-                  {executor_.pool_address(), pool.size()}, &history, [](const Exposure&) {});
+    Oracle oracle(loaded_.library->target(), *loaded_.config, loaded_.traits, {executor_.pool_address(), pool.size()},
+                  &history, [](const Exposure&) {});
     ++report_->tally.executions;
     const size_t every = (operations_.size() + kRecoveries - 1) / kRecoveries;
     const auto differs = [&] {
@@ -179,7 +180,7 @@ StaleFaults::Ran StaleFaults::attempt(std::span<const uint64_t> lines, std::opti
       event.value = bytes(operation.value);
       event.text = operation.text;
       history.apply(event);
-      progress_->start(describe_operation(history), session_.library->path());
+      progress_->start(describe_operation(history), loaded_.library->path());
       const FaultReplay::Done done = replay.run(operation);
       Entry& entry = ran.entries.emplace_back();
       entry.operation = describe_operation(history);
@@ -187,7 +188,7 @@ StaleFaults::Ran StaleFaults::attempt(std::span<const uint64_t> lines, std::opti
       entry.shown = shown_answer(done.outcome, done.value, done.status);
       entry.answer = absl::StrCat(entry.shown, "/", done.value, "/", done.cut);
       if (!done.outcome.returned()) {
-        entry.weighed = weigh_query(history, session_.traits, kRecoveryQuery, done.outcome, "");
+        entry.weighed = weigh_query(history, loaded_.traits, kRecoveryQuery, done.outcome, "");
       } else if (done.status != POWERCUT_OK && done.status != POWERCUT_NOT_FOUND) {
         entry.weighed = {FaultEffect::kDetected, absl::StrCat(name_of(operation.kind), " answers ", entry.shown), {}};
       }
@@ -242,7 +243,7 @@ void StaleFaults::recover(const History& history, Oracle* oracle, UnwrittenLoads
       ++report_->tally.query_runs;
       const Outcome ended = executor_.run(&none, [&] { oracle->run(query, &buffer_); });
       if (!ended.returned()) oracle->ended(query, ended, &buffer_);
-      FaultAnswer weighed = weigh_query(history, session_.traits, query, ended, buffer_.view());
+      FaultAnswer weighed = weigh_query(history, loaded_.traits, query, ended, buffer_.view());
       add(kind_of(query), describe_query(history, query), ended, std::move(weighed));
       executor_.memory().undo(leaf);
     }

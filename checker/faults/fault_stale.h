@@ -18,7 +18,7 @@ namespace powercut {
 class StaleFaults {
  public:
   // All arguments outlive this.
-  StaleFaults(const Session& session, const FaultOptions& options, FaultReport* report, Progress* progress);
+  StaleFaults(const LoadedTrace& loaded, const FaultOptions& options, FaultReport* report, Progress* progress);
   std::optional<EngineError> run();
 
  private:
@@ -41,7 +41,7 @@ class StaleFaults {
   void judge_line(uint64_t line, const std::vector<Entry>& zeroes);
   FaultAnswer weigh(const std::string& subject, const Entry& zero, const Entry& noise) const;
 
-  const Session& session_;
+  const LoadedTrace& loaded_;
   const FaultOptions& options_;
   FaultReport* report_;
   Progress* progress_;

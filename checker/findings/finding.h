@@ -4,7 +4,7 @@
 
 #include "base/event_stream.h"
 #include "checker/oracle/oracle.h"
-#include "checker/session/trace_follower.h"
+#include "checker/trace/trace_follower.h"
 
 namespace powercut {
 

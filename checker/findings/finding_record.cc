@@ -4,7 +4,7 @@
 
 #include "base/json_field.h"
 #include "base/user_file.h"
-#include "checker/session/session.h"
+#include "checker/trace/loaded_trace.h"
 #include "replayer/models/content_field.h"
 
 namespace powercut {

@@ -50,7 +50,7 @@ std::vector<std::optional<Exposure>> FunctionalCheck::ask(const std::vector<Quer
     buffer_.clear();
     const Outcome outcome = executor_->run(&none, [&] { oracle_->run(query, &buffer_); });
     if (!outcome.returned()) oracle_->ended(query, outcome, &buffer_);
-    if (auto violation = judge_query(history, session_.traits, query, buffer_.view())) {
+    if (auto violation = judge_query(history, loaded_.traits, query, buffer_.view())) {
       answer = {std::move(*violation), "", 0, query, outcome, image};
     }
     executor_->memory().undo(leaf);

@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "checker/findings/finding.h"
-#include "checker/session/session.h"
-#include "checker/session/trace_follower.h"
+#include "checker/trace/loaded_trace.h"
+#include "checker/trace/trace_follower.h"
 
 namespace powercut {
 
@@ -29,16 +29,16 @@ class FunctionalCheck {
   using Report = std::function<void(const Json& finding)>;
 
   // All arguments outlive this. `report` gets each finding once it is known whether it needs a power cut.
-  FunctionalCheck(const Session& session, AtomPolicy policy, Executor* executor, Oracle* oracle,
+  FunctionalCheck(const LoadedTrace& loaded, AtomPolicy policy, Executor* executor, Oracle* oracle,
                   const TraceFollower* follower, FrameResolver* frames, Report report)
-      : session_(session),
+      : loaded_(loaded),
         policy_(policy),
         executor_(executor),
         oracle_(oracle),
         follower_(follower),
         frames_(frames),
         report_(std::move(report)),
-        was_cut_(std::any_of(session.plan.scenario.phases.begin(), session.plan.scenario.phases.end(),
+        was_cut_(std::any_of(loaded.plan.scenario.phases.begin(), loaded.plan.scenario.phases.end(),
                              [](const Phase& phase) { return !phase.cut_at.empty(); })) {}
 
   // What exploring the crash point at hand has shown. Preconditions: the follower has followed the model to it, and
@@ -63,7 +63,7 @@ class FunctionalCheck {
   std::vector<std::optional<Exposure>> ask(const std::vector<QueryId>& queries);
   Json event(const Exposure& exposure) const;
 
-  const Session& session_;
+  const LoadedTrace& loaded_;
   const AtomPolicy policy_;
   Executor* executor_;
   Oracle* oracle_;

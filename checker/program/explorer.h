@@ -28,7 +28,7 @@
 #include "checker/program/image_memo.h"
 #include "checker/program/judge.h"
 #include "checker/program/program_options.h"
-#include "checker/session/trace_follower.h"
+#include "checker/trace/trace_follower.h"
 
 namespace powercut {
 

@@ -46,7 +46,7 @@ ProgramImageJudge::Placed ProgramImageJudge::placed(const JudgeRequest& request,
     out.refused = "the recovery of a program is not cut";
     return out;
   }
-  PlacedLevel level = place(request.image.first, sets, {pool_, session_.pools().space});
+  PlacedLevel level = place(request.image.first, sets, {pool_, loaded_.pools().space});
   if (level.refused) {
     out.refused = "not a legal image of this trace: " + *level.refused;
     return out;
@@ -66,10 +66,10 @@ Json ProgramImageJudge::judged(const Placed& placed) const {
   if (!placed.refused) {
     const ProgramOutcome& outcome = memo_[*memo_.find(placed.name)];
     if (const auto violation =
-            judge(outcome, expected_->legal(operations_), *expected_, operations_, session_.commands().ordered)) {
+            judge(outcome, expected_->legal(operations_), *expected_, operations_, loaded_.commands().ordered)) {
       wrong.push_back({{"invariant", violation->invariant},
                        {"underlying", nullptr},
-                       {"query", query_text(outcome.step, session_.commands())},
+                       {"query", query_text(outcome.step, loaded_.commands())},
                        {"message", violation->message},
                        {"expected", violation->expected},
                        {"found", violation->found}});

@@ -10,7 +10,7 @@
 
 #include "checker/program/image_memo.h"
 #include "checker/program/judge.h"
-#include "checker/program/session.h"
+#include "checker/program/loaded_program.h"
 #include "checker/replay/judge_requests.h"
 
 namespace powercut {
@@ -18,9 +18,9 @@ namespace powercut {
 class ProgramImageJudge {
  public:
   // All of them outlive it. `follower` stands at the start of the trace over `pool`.
-  ProgramImageJudge(const ProgramSession& session, TraceFollower* follower, const uint8_t* pool, ImageWorkers* workers,
+  ProgramImageJudge(const LoadedProgram& loaded, TraceFollower* follower, const uint8_t* pool, ImageWorkers* workers,
                     const ExpectedOutputs* expected)
-      : session_(session), follower_(follower), pool_(pool), workers_(workers), expected_(expected), names_(pool) {}
+      : loaded_(loaded), follower_(follower), pool_(pool), workers_(workers), expected_(expected), names_(pool) {}
 
   // Calls `emit` with one `judged` event for each request and crash point, in the order of the trace.
   std::optional<EngineError> run(const std::vector<JudgeRequest>& requests, const std::string& path,
@@ -39,7 +39,7 @@ class ProgramImageJudge {
   Placed placed(const JudgeRequest& request, const LineSets& sets) const;
   Json judged(const Placed& placed) const;
 
-  const ProgramSession& session_;
+  const LoadedProgram& loaded_;
   TraceFollower* follower_;
   const uint8_t* pool_;
   ImageWorkers* workers_;

@@ -12,7 +12,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "checker/program/image_workers.h"
-#include "checker/session/trace_follower.h"
+#include "checker/trace/trace_follower.h"
 
 namespace powercut {
 

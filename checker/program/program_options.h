@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "checker/session/session.h"
+#include "checker/trace/loaded_trace.h"
 
 namespace powercut {
 

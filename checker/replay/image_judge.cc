@@ -5,7 +5,7 @@
 
 #include "checker/oracle/invariants.h"
 #include "checker/oracle/queries.h"
-#include "checker/session/explore_options.h"
+#include "checker/trace/explore_options.h"
 
 namespace powercut {
 namespace {
@@ -22,14 +22,13 @@ Json violation_json(const Violation& violation, const std::string& query, bool n
 
 }  // namespace
 
-ImageJudge::ImageJudge(const Session& session, const std::string& model, AtomPolicy policy, int64_t step_budget,
+ImageJudge::ImageJudge(const LoadedTrace& loaded, const std::string& model, AtomPolicy policy, int64_t step_budget,
                        std::unique_ptr<TraceReader> reader, Progress* progress)
-    : session_(session),
-      executor_(executor_options(session, model, policy, step_budget)),
-      follower_(session, model, policy, std::move(reader), executor_.pool()),
-      oracle_(session.library->target(), *session.config, session.traits,
-              {executor_.pool_address(), session.plan.scenario.pool_size}, &follower_.history(),
-              [](const Exposure&) {}),
+    : loaded_(loaded),
+      executor_(executor_options(loaded, model, policy, step_budget)),
+      follower_(loaded, model, policy, std::move(reader), executor_.pool()),
+      oracle_(loaded.library->target(), *loaded.config, loaded.traits,
+              {executor_.pool_address(), loaded.plan.scenario.pool_size}, &follower_.history(), [](const Exposure&) {}),
       progress_(progress),
       replay_(&executor_, &oracle_, &buffer_),
       frames_({}, process_modules()) {
@@ -46,7 +45,7 @@ std::optional<EngineError> ImageJudge::run(const std::vector<JudgeRequest>& requ
     if (wanted.empty()) continue;
     follower_.follow();
     const LineSets legal = follower_.frontier().sets();
-    progress_->start("recovery and queries at crash point " + std::to_string(here), session_.library->path());
+    progress_->start("recovery and queries at crash point " + std::to_string(here), loaded_.library->path());
     for (const JudgeRequest* request : wanted) emit(judged(*request, legal));
   }
   if (follower_.reader().error()) return usage_error(*follower_.reader().error());
@@ -85,7 +84,7 @@ Json ImageJudge::violations(const Outcome& recovered, bool nested) {
     buffer_.clear();
     const Outcome outcome = executor_.run(&decisions, [&] { oracle_.run(query, &buffer_); });
     if (!outcome.returned()) oracle_.ended(query, outcome, &buffer_);
-    if (const auto violation = judge_query(history, session_.traits, query, buffer_.view())) {
+    if (const auto violation = judge_query(history, loaded_.traits, query, buffer_.view())) {
       out.push_back(violation_json(*violation, describe_query(history, query), nested, fault(outcome)));
     }
     executor_.memory().undo(leaf);

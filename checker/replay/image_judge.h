@@ -15,8 +15,8 @@
 #include "base/supervisor.h"
 #include "checker/replay/concrete_replay.h"
 #include "checker/replay/judge_requests.h"
-#include "checker/session/session.h"
-#include "checker/session/trace_follower.h"
+#include "checker/trace/loaded_trace.h"
+#include "checker/trace/trace_follower.h"
 #include "replayer/executor/process_modules.h"
 
 namespace powercut {
@@ -24,7 +24,7 @@ namespace powercut {
 class ImageJudge {
  public:
   // All arguments outlive this. `step_budget`: as for executor_options().
-  ImageJudge(const Session& session, const std::string& model, AtomPolicy policy, int64_t step_budget,
+  ImageJudge(const LoadedTrace& loaded, const std::string& model, AtomPolicy policy, int64_t step_budget,
              std::unique_ptr<TraceReader> reader, Progress* progress);
 
   // Calls `emit` with one `judged` event for each request and crash point, in the order of the trace.
@@ -38,7 +38,7 @@ class ImageJudge {
   // Where an execution died: [module, offset] of each frame; null for one that returned, aborted or did not end.
   Json fault(const Outcome& outcome);
 
-  const Session& session_;
+  const LoadedTrace& loaded_;
   Executor executor_;
   TraceFollower follower_;
   Oracle oracle_;

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "checker/oracle/queries.h"
-#include "checker/session/explore_options.h"
+#include "checker/trace/explore_options.h"
 
 namespace powercut {
 namespace {
@@ -31,34 +31,33 @@ ConcreteImage image_of(const FindingRecord& record) {
 
 }  // namespace
 
-Reproduction::Reproduction(const Session& session, const FindingRecord& record, int64_t step_budget,
+Reproduction::Reproduction(const LoadedTrace& loaded, const FindingRecord& record, int64_t step_budget,
                            std::unique_ptr<TraceReader> reader, Progress* progress)
-    : session_(session),
+    : loaded_(loaded),
       record_(record),
       policy_(*atom_policy(record.atoms)),
-      executor_(executor_options(session, record.model, policy_, step_budget)),
-      follower_(session, record.model, policy_, std::move(reader), executor_.pool()),
-      frames_(session.modules, session.loaded),
-      oracle_(session.library->target(), *session.config, session.traits,
-              {executor_.pool_address(), session.plan.scenario.pool_size}, &follower_.history(),
-              [](const Exposure&) {}),
+      executor_(executor_options(loaded, record.model, policy_, step_budget)),
+      follower_(loaded, record.model, policy_, std::move(reader), executor_.pool()),
+      frames_(loaded.modules, loaded.process_modules),
+      oracle_(loaded.library->target(), *loaded.config, loaded.traits,
+              {executor_.pool_address(), loaded.plan.scenario.pool_size}, &follower_.history(), [](const Exposure&) {}),
       progress_(progress),
       replay_(&executor_, &oracle_, &buffer_) {}
 
-EngineError Reproduction::elsewhere(const std::string& what) const { return usage_error(what, session_.trace, kNext); }
+EngineError Reproduction::elsewhere(const std::string& what) const { return usage_error(what, loaded_.trace, kNext); }
 
 Result<Reproduction::Shown> Reproduction::run() {
   const auto differs = [](const std::string& ours, const std::string& theirs) {
     return !ours.empty() && ours != theirs;
   };
-  const Plan& plan = session_.plan;
+  const Plan& plan = loaded_.plan;
   if (differs(record_.target, plan.target.name) || differs(record_.variant, plan.target.variant) ||
       differs(record_.scenario, plan.scenario.name)) {
     return elsewhere("the trace is of " + plan.target.name + ":" + plan.target.variant + ", scenario " +
                      plan.scenario.name + ", the finding of " + record_.target + ":" + record_.variant + ", scenario " +
                      record_.scenario);
   }
-  progress_->start("walking to crash point " + std::to_string(record_.crash_point), session_.trace);
+  progress_->start("walking to crash point " + std::to_string(record_.crash_point), loaded_.trace);
   bool there = false;
   while (!there && follower_.next([this](const Event&) { progress_->steps.fetch_add(1, std::memory_order_relaxed); })) {
     there = follower_.instant().ordinal == record_.crash_point;
@@ -82,7 +81,7 @@ Result<Reproduction::Shown> Reproduction::replay(const Instant& instant) {
   }
   follower_.follow();
   if (drawing_) draw_visible();
-  progress_->start("recovery", session_.library->path());
+  progress_->start("recovery", loaded_.library->path());
   std::optional<EngineError> error;
   const auto refused = replay_.run(image_of(record_), follower_.frontier().sets(),
                                    [&](const Outcome& recovered) { error = judge(recovered); });
@@ -94,9 +93,9 @@ Result<Reproduction::Shown> Reproduction::replay(const Instant& instant) {
 Reproduction::Shown Reproduction::told() {
   Shown out;
   if (!shown_) return out;
-  FunctionalCheck check(session_, policy_, &executor_, &oracle_, &follower_, &frames_,
+  FunctionalCheck check(loaded_, policy_, &executor_, &oracle_, &follower_, &frames_,
                         [&out](const Json& finding) { out = finding; });
-  progress_->start("recovery with nothing lost", session_.library->path());
+  progress_->start("recovery with nothing lost", loaded_.library->path());
   check.judge({*shown_});
   while (check.waiting() && follower_.next()) {
     progress_->steps.fetch_add(1, std::memory_order_relaxed);
@@ -126,12 +125,12 @@ std::optional<EngineError> Reproduction::judge(const Outcome& recovered) {
     return usage_error("the recovered table cannot be asked " + record_.query, record_.path, kNext);
   }
   if (asks_key(kind_of(*query))) focus_.key = follower_.history().keys()[argument_of(*query)].bytes;
-  progress_->start(record_.query, session_.library->path());
+  progress_->start(record_.query, loaded_.library->path());
   buffer_.clear();
   Decisions decisions;
   const Outcome outcome = executor_.run(&decisions, [&] { oracle_.run(*query, &buffer_); });
   if (!outcome.returned()) oracle_.ended(*query, outcome, &buffer_);
-  const auto violation = judge_query(follower_.history(), session_.traits, *query, buffer_.view());
+  const auto violation = judge_query(follower_.history(), loaded_.traits, *query, buffer_.view());
   if (!violation) return std::nullopt;
   replay_.note_reads();
   show(*violation, *query, outcome);
@@ -167,8 +166,8 @@ void Reproduction::draw_into(std::optional<std::vector<DrawnCells::Cell>>* out) 
   Decisions decisions;
   powercut_status status = POWERCUT_UNSUPPORTED;
   auto* table = reinterpret_cast<powercut_table*>(oracle_.opened().table);
-  const Outcome outcome = executor_.run(
-      &decisions, [&] { status = cells.draw(session_.library->draw(), table, executor_.pool_address()); });
+  const Outcome outcome =
+      executor_.run(&decisions, [&] { status = cells.draw(loaded_.library->draw(), table, executor_.pool_address()); });
   executor_.memory().undo(start);
   if (outcome.returned() && status == POWERCUT_OK) *out = cells.cells();
 }

@@ -12,8 +12,8 @@
 #include "checker/findings/functional_check.h"
 #include "checker/findings/table_drawing.h"
 #include "checker/replay/concrete_replay.h"
-#include "checker/session/session.h"
-#include "checker/session/trace_follower.h"
+#include "checker/trace/loaded_trace.h"
+#include "checker/trace/trace_follower.h"
 
 namespace powercut {
 
@@ -23,7 +23,7 @@ class Reproduction {
   using Shown = std::optional<Json>;
 
   // All arguments outlive this. `step_budget`: as for executor_options().
-  Reproduction(const Session& session, const FindingRecord& record, int64_t step_budget,
+  Reproduction(const LoadedTrace& loaded, const FindingRecord& record, int64_t step_budget,
                std::unique_ptr<TraceReader> reader, Progress* progress);
 
   // Usage errors: the record is of another trace, or its image is not legal there.
@@ -33,7 +33,7 @@ class Reproduction {
 
   // Draws the table on the way, where the target can: on the image with everything persisted, and on the finding's.
   // Call it before run().
-  void draw_tables() { drawing_ = session_.library->draw() != nullptr; }
+  void draw_tables() { drawing_ = loaded_.library->draw() != nullptr; }
   // The `Drawing` of reports/EVENTS.md; null where there is none.
   Json drawing() const;
 
@@ -50,7 +50,7 @@ class Reproduction {
   void show(const Violation& violation, QueryId query, const Outcome& outcome);
   EngineError elsewhere(const std::string& what) const;
 
-  const Session& session_;
+  const LoadedTrace& loaded_;
   const FindingRecord& record_;
   const AtomPolicy policy_;
   Executor executor_;

@@ -21,7 +21,7 @@
 
 #include "base/repeatable_process.h"
 #include "checker/oracle/queries.h"
-#include "checker/session/explore_options.h"
+#include "checker/trace/explore_options.h"
 #include "engine/benchmarks/measured_run.h"
 #include "engine/benchmarks/workload_image.h"
 #include "engine/benchmarks/write_backs.h"

@@ -34,35 +34,35 @@ int explore(const ExploreOptions& options, EventStream& events) {
   if (auto wrong = check(options)) return events.error(*wrong);
   const auto start = Clock::now();
   const auto seconds = [&start] { return std::chrono::duration<double>(Clock::now() - start).count(); };
-  auto opened = open_session(options.trace);
+  auto opened = load_trace(options.trace);
   if (!opened) return events.error(opened.error());
-  const Session& session = **opened;
+  const LoadedTrace& loaded = **opened;
   std::unique_ptr<Checkpoint> checkpoint;
   if (!options.checkpoint.empty()) {
-    auto file = Checkpoint::open(options.checkpoint, identity_of(session, options), options.resume);
+    auto file = Checkpoint::open(options.checkpoint, identity_of(loaded, options), options.resume);
     if (!file) return events.error(file.error());
     checkpoint = std::move(*file);
   }
   auto reader = open_trace(options.trace);
   if (!reader) return events.error(reader.error());
   events.hello("explore");
-  events.emit(modules_event(session.modules));
+  events.emit(modules_event(loaded.modules));
   events.emit({{"event", "run"},
-               {"target", session.plan.target.name},
-               {"variant", session.plan.target.variant},
-               {"scenario", session.plan.scenario.name},
+               {"target", loaded.plan.target.name},
+               {"variant", loaded.plan.target.variant},
+               {"scenario", loaded.plan.scenario.name},
                {"model", options.model},
                {"strategy", options.strategy},
                {"seed", options.seed},
                {"nested", options.nested},
                {"jobs", options.jobs},
                {"atoms", options.atoms},
-               {"events", session.events},
-               {"plan", session.plan.json}});
+               {"events", loaded.events},
+               {"plan", loaded.plan.json}});
 
-  const uint64_t pool_size = session.plan.scenario.pool_size;
+  const uint64_t pool_size = loaded.plan.scenario.pool_size;
   map_pool(pool_size);
-  TraceFollower follower(session, options.model, options.policy(), std::move(*reader), pool_bytes());
+  TraceFollower follower(loaded, options.model, options.policy(), std::move(*reader), pool_bytes());
   const double opening = seconds();
   const ExploreListener listener = {.found = [&events](const Json& finding) { events.emit(finding); },
                                     .progressed =
@@ -75,7 +75,7 @@ int explore(const ExploreOptions& options, EventStream& events) {
                                                        {"findings", so_far.findings},
                                                        {"seconds", seconds()}});
                                         }};
-  auto explored = explore_all(session, options, &follower, checkpoint.get(), listener);
+  auto explored = explore_all(loaded, options, &follower, checkpoint.get(), listener);
   if (!explored) return events.error(explored.error());
   explored->seconds["open"] = opening;
   for (const PerformanceBug& row : explored->survey.performance_bugs)
@@ -86,7 +86,7 @@ int explore(const ExploreOptions& options, EventStream& events) {
     event["count"] = count;
     events.emit(event);
   }
-  const Json result = result_event(session, options, *explored, seconds());
+  const Json result = result_event(loaded, options, *explored, seconds());
   events.emit(result);
   const bool complete = result["coverage"]["kind"] == "complete";
   return events.end(!explored->findings.empty()              ? kExitFindings

@@ -8,7 +8,7 @@
 #include "checker/faults/fault_allocations.h"
 #include "checker/faults/fault_images.h"
 #include "checker/faults/fault_stale.h"
-#include "checker/session/explore_options.h"
+#include "checker/trace/explore_options.h"
 #include "engine/commands.h"
 
 namespace powercut {
@@ -17,38 +17,38 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // Runs in the child.
-std::optional<EngineError> inject(const Session& session, const FaultOptions& options, FaultReport* report,
+std::optional<EngineError> inject(const LoadedTrace& loaded, const FaultOptions& options, FaultReport* report,
                                   Progress* progress, EventStream* events) {
   if (options.kind == FaultKind::kAllocation) {
-    AllocationFaults faults(session, options, report, progress,
+    AllocationFaults faults(loaded, options, report, progress,
                             [events](const std::string& trace, const std::string& subject) {
                               events->emit({{"event", "fault_trace"}, {"trace", trace}, {"subject", subject}});
                             });
     return faults.run();
   }
-  if (options.kind == FaultKind::kStale) return StaleFaults(session, options, report, progress).run();
-  const Result<uint64_t> points = ImageFaults::count_points(session);
+  if (options.kind == FaultKind::kStale) return StaleFaults(loaded, options, report, progress).run();
+  const Result<uint64_t> points = ImageFaults::count_points(loaded);
   if (!points) return points.error();
   auto reader = open_trace(options.trace);
   if (!reader) return reader.error();
-  ImageFaults faults(session, options, *points, std::move(*reader), report, progress);
+  ImageFaults faults(loaded, options, *points, std::move(*reader), report, progress);
   return faults.run();
 }
 
 int run_faults(const FaultOptions& options, double watchdog_seconds, EventStream& events) {
-  auto opened = open_session(options.trace);
+  auto opened = load_trace(options.trace);
   if (!opened) return events.error(opened.error());
-  const Session& session = **opened;
+  const LoadedTrace& loaded = **opened;
   events.hello("faults");
   const Clock::time_point start = Clock::now();
-  const EngineError broke = harness_error("the faults could not be judged", session.library->path(),
+  const EngineError broke = harness_error("the faults could not be judged", loaded.library->path(),
                                           "Report this if the target is not at fault.");
   return answer_in_child(watchdog_seconds, broke, events, [&](Progress& progress) {
-    FaultReport report(session, options);
-    if (auto error = inject(session, options, &report, &progress, &events)) return events.error(*error);
+    FaultReport report(loaded, options);
+    if (auto error = inject(loaded, options, &report, &progress, &events)) return events.error(*error);
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    const bool claimed = options.kind == FaultKind::kBitFlip ? session.traits.detects_damage != 0
-                         : options.kind == FaultKind::kStale ? session.traits.needs_zeroed_pool == 0
+    const bool claimed = options.kind == FaultKind::kBitFlip ? loaded.traits.detects_damage != 0
+                         : options.kind == FaultKind::kStale ? loaded.traits.needs_zeroed_pool == 0
                                                              : true;
     for (const Json& event : report.events(seconds, claimed)) events.emit(event);
     return events.end(report.findings() > 0 ? kExitFindings : report.tally.complete() ? kExitOk : kExitUnknown);

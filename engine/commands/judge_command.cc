@@ -6,7 +6,7 @@
 #include "base/repeatable_process.h"
 #include "base/supervisor.h"
 #include "checker/replay/image_judge.h"
-#include "checker/session/explore_options.h"
+#include "checker/trace/explore_options.h"
 #include "engine/commands.h"
 
 namespace powercut {
@@ -21,17 +21,17 @@ struct JudgeOptions {
 int judge(const JudgeOptions& options, EventStream& events) {
   const Result<std::vector<JudgeRequest>> requests = read_requests(options.requests);
   if (!requests) return events.error(requests.error());
-  auto opened = open_session(options.trace);
+  auto opened = load_trace(options.trace);
   if (!opened) return events.error(opened.error());
-  const Session& session = **opened;
+  const LoadedTrace& loaded = **opened;
   auto reader = open_trace(options.trace);
   if (!reader) return events.error(reader.error());
   events.hello("judge");
 
-  const EngineError broke = harness_error("judging broke; the images before this one stand", session.library->path(),
+  const EngineError broke = harness_error("judging broke; the images before this one stand", loaded.library->path(),
                                           "Run 'powercut run', and report this if the target is not at fault.");
   return answer_in_child(options.watchdog_seconds, broke, events, [&](Progress& progress) {
-    ImageJudge judge(session, options.model, *atom_policy(options.atoms), options.step_budget, std::move(*reader),
+    ImageJudge judge(loaded, options.model, *atom_policy(options.atoms), options.step_budget, std::move(*reader),
                      &progress);
     const auto wrong = judge.run(*requests, options.requests, [&events](const Json& judged) { events.emit(judged); });
     return wrong ? events.error(*wrong) : events.end(kExitOk);

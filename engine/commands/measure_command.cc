@@ -4,7 +4,7 @@
 
 #include "base/user_file.h"
 #include "checker/findings/finding.h"
-#include "checker/session/session.h"
+#include "checker/trace/loaded_trace.h"
 #include "engine/commands.h"
 #include "tracer/view/operation_meter.h"
 
@@ -39,7 +39,7 @@ int run_measure(const MeasureCommand& asked) {
   }
   auto reader = open_trace(asked.trace);
   if (!reader) return events.error(reader.error());
-  // The first phase's flag governs format and open, as for the explorer (Session::explored_at_start()).
+  // The first phase's flag governs format and open, as for the explorer (LoadedTrace::explored_at_start()).
   bool explored = false;
   if (auto plan = plan_of_trace((*reader)->metadata(), asked.trace)) {
     explored = !plan->scenario.phases.empty() && plan->scenario.phases[0].explore;

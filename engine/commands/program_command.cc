@@ -7,9 +7,9 @@
 #include "base/repeatable_process.h"
 #include "checker/findings/finding.h"
 #include "checker/program/explorer.h"
+#include "checker/program/loaded_program.h"
 #include "checker/program/program_result.h"
-#include "checker/program/session.h"
-#include "checker/session/explore_options.h"
+#include "checker/trace/explore_options.h"
 #include "engine/commands.h"
 
 namespace powercut {
@@ -29,16 +29,16 @@ int explore(const ProgramOptions& options, EventStream& events) {
   sigaction(SIGINT, &stop, nullptr);
   sigaction(SIGTERM, &stop, nullptr);
   sigaction(SIGHUP, &stop, nullptr);
-  auto opened = ProgramSession::open(options);
+  auto opened = LoadedProgram::open(options);
   if (!opened) return events.error(opened.error());
-  const ProgramSession& session = **opened;
-  const ProgramCommands& commands = session.commands();
+  const LoadedProgram& loaded = **opened;
+  const ProgramCommands& commands = loaded.commands();
   events.end_when_unheard();
-  auto created = session.workers(options.jobs, &interrupted);
+  auto created = loaded.workers(options.jobs, &interrupted);
   if (!created) return events.error(created.error());
 
   events.hello("program");
-  events.emit(modules_event(session.modules()));
+  events.emit(modules_event(loaded.modules()));
   events.emit({{"event", "run"},
                {"target", std::filesystem::path(commands.recover.given).filename()},
                {"variant", ""},
@@ -49,15 +49,15 @@ int explore(const ProgramOptions& options, EventStream& events) {
                {"nested", 0},
                {"jobs", options.jobs},
                {"atoms", options.atoms},
-               {"events", session.events()}});
+               {"events", loaded.events()}});
 
   uint64_t observed = 0;
-  auto expected = session.expected(&interrupted, &observed);
+  auto expected = loaded.expected(&interrupted, &observed);
   if (!expected && interrupted) return events.end(kExitUnknown);
   if (!expected) return events.error(expected.error());
-  auto pool = session.memory();
+  auto pool = loaded.memory();
   if (!pool) return events.error(pool.error());
-  auto follower = session.follower(options.model, options.policy(), *pool);
+  auto follower = loaded.follower(options.model, options.policy(), *pool);
   if (!follower) return events.error(follower.error());
   ImageWorkers workers(std::move(*created));
   double told = 0;
@@ -82,10 +82,10 @@ int explore(const ProgramOptions& options, EventStream& events) {
                                       .commands = commands,
                                       .explored = explored,
                                       .expected = *expected,
-                                      .events = session.events(),
+                                      .events = loaded.events(),
                                       .seconds = seconds(),
                                       .notes = workers.first().notes(),
-                                      .pools = session.pools()});
+                                      .pools = loaded.pools()});
   events.emit(result);
   const bool complete = result["coverage"]["kind"] == "complete";
   if (result["verdict"] == "unknown") return events.end(kExitUnknown);

@@ -8,7 +8,7 @@
 #include "base/repeatable_process.h"
 #include "checker/findings/finding_record.h"
 #include "checker/program/judge.h"
-#include "checker/program/session.h"
+#include "checker/program/loaded_program.h"
 #include "engine/commands.h"
 
 namespace powercut {
@@ -51,18 +51,18 @@ void lines_of(const Event& event, uint64_t space, const Saw& saw) {
 
 // The image of a finding: what is definite at its crash point, and in every pending line the content that it names,
 // which must be one that the line may have there.
-Result<Lines> image_of(const FindingRecord& record, const std::string& trace, const ProgramSession& session) {
+Result<Lines> image_of(const FindingRecord& record, const std::string& trace, const LoadedProgram& loaded) {
   const auto elsewhere = [&](const std::string& what) {
     return usage_error(what, trace,
                        "Name the trace that the finding was made on; 'powercut run' tells whether it is still there.");
   };
   const std::optional<AtomPolicy> policy = atom_policy(record.atoms);
   if (!policy || !make_model(record.model, *policy, kLineSize)) return elsewhere("the finding names an unknown model");
-  auto walk = session.follower(record.model, *policy, nullptr);
+  auto walk = loaded.follower(record.model, *policy, nullptr);
   if (!walk) return walk.error();
   TraceFollower& follower = **walk;
   Lines lines;
-  const uint64_t space = session.pools().space;
+  const uint64_t space = loaded.pools().space;
   const auto saw = [&](const Event& event) { lines_of(event, space, [&](uint64_t line) { lines[line]; }); };
   bool there = false;
   while (!there && follower.next(saw)) there = follower.instant().ordinal == record.crash_point;
@@ -104,23 +104,23 @@ std::optional<EngineError> copy_out(const std::vector<std::string>& images, cons
 }
 
 Result<Json> run_image(const ImageOptions& options, const EventStream& events) {
-  auto opened = ProgramSession::open(options.program);
+  auto opened = LoadedProgram::open(options.program);
   if (!opened) return opened.error();
-  const ProgramSession& session = **opened;
+  const LoadedProgram& loaded = **opened;
   Result<Lines> lines = Lines{};
   if (options.finding.empty()) {
     auto reader = open_trace(options.program.trace);
     if (!reader) return reader.error();
-    lines = last_image(reader->get(), session.pools().space);
+    lines = last_image(reader->get(), loaded.pools().space);
   } else {
     auto record = read_finding(options.finding);
     if (!record) return record.error();
-    lines = image_of(*record, options.program.trace, session);
+    lines = image_of(*record, options.program.trace, loaded);
   }
   if (!lines) return lines.error();
 
   events.end_when_unheard();
-  auto worker = session.worker("image", nullptr);
+  auto worker = loaded.worker("image", nullptr);
   if (!worker) return worker.error();
   for (const auto& [line, content] : *lines) (*worker)->files().put(line, content);
   Json event = {{"event", "imaged"}, {"runs", Json::array()}, {"files", Json::array()}};
@@ -137,7 +137,7 @@ Result<Json> run_image(const ImageOptions& options, const EventStream& events) {
     if (!first) first = std::move(*outcome);
   }
   event["same"] = same;
-  event["unseen"] = session.pools().unseen;
+  event["unseen"] = loaded.pools().unseen;
   return event;
 }
 

@@ -8,7 +8,7 @@
 
 #include "base/repeatable_process.h"
 #include "checker/program/image_judge.h"
-#include "checker/session/explore_options.h"
+#include "checker/trace/explore_options.h"
 #include "engine/commands.h"
 
 namespace powercut {
@@ -38,23 +38,23 @@ std::optional<EngineError> judge(const JudgeOptions& options, EventStream& event
   if (auto wrong = check_model(program.model, program.atoms, "program-judge")) return wrong;
   const Result<std::vector<JudgeRequest>> requests = read_requests(options.requests);
   if (!requests) return requests.error();
-  auto opened = ProgramSession::open(program);
+  auto opened = LoadedProgram::open(program);
   if (!opened) return opened.error();
-  const ProgramSession& session = **opened;
+  const LoadedProgram& loaded = **opened;
   be_late_after(program.budget_seconds);  // not the guardian, which was started before
   events.end_when_unheard();
   uint64_t observed = 0;
-  auto expected = session.expected(&late, &observed);
+  auto expected = loaded.expected(&late, &observed);
   if (!expected) return expected.error();
-  auto pool = session.memory();
+  auto pool = loaded.memory();
   if (!pool) return pool.error();
-  auto follower = session.follower(program.model, program.policy(), *pool);
+  auto follower = loaded.follower(program.model, program.policy(), *pool);
   if (!follower) return follower.error();
-  auto created = session.workers(program.jobs, &late);
+  auto created = loaded.workers(program.jobs, &late);
   if (!created) return created.error();
   events.hello("program-judge");
   ImageWorkers workers(std::move(*created));
-  ProgramImageJudge judge(session, follower->get(), *pool, &workers, &*expected);
+  ProgramImageJudge judge(loaded, follower->get(), *pool, &workers, &*expected);
   return judge.run(*requests, options.requests, [&events](const Json& judged) { events.emit(judged); });
 }
 

@@ -6,7 +6,7 @@
 #include "base/repeatable_process.h"
 #include "base/supervisor.h"
 #include "checker/replay/reproduction.h"
-#include "checker/session/explore_options.h"
+#include "checker/trace/explore_options.h"
 #include "engine/commands.h"
 
 namespace powercut {
@@ -22,19 +22,19 @@ struct ReproduceOptions {
 int reproduce(const ReproduceOptions& options, EventStream& events) {
   const Result<FindingRecord> record = read_finding(options.finding);
   if (!record) return events.error(record.error());
-  auto opened = open_session(options.trace);
+  auto opened = load_trace(options.trace);
   if (!opened) return events.error(opened.error());
-  const Session& session = **opened;
+  const LoadedTrace& loaded = **opened;
   auto reader = open_trace(options.trace);
   if (!reader) return events.error(reader.error());
   events.hello("reproduce");
-  events.emit(modules_event(session.modules));
+  events.emit(modules_event(loaded.modules));
 
   const EngineError broke =
-      harness_error("the replay broke, so nothing is known of the finding", session.library->path(),
+      harness_error("the replay broke, so nothing is known of the finding", loaded.library->path(),
                     "Run 'powercut run', and report this if the target is not at fault.");
   return answer_in_child(options.watchdog_seconds, broke, events, [&](Progress& progress) {
-    Reproduction reproduction(session, *record, options.step_budget, std::move(*reader), &progress);
+    Reproduction reproduction(loaded, *record, options.step_budget, std::move(*reader), &progress);
     if (options.draw) reproduction.draw_tables();
     const Result<Reproduction::Shown> shown = reproduction.run();
     if (!shown) return events.error(shown.error());

@@ -25,7 +25,7 @@
 #include "checker/edit/trace_edits.h"
 #include "checker/findings/finding_record.h"
 #include "checker/replay/judge_requests.h"
-#include "checker/session/session.h"
+#include "checker/trace/loaded_trace.h"
 #include "engine/engine_main.h"
 #include "engine/fuzz/trace_mutant.h"
 #include "tracer/record/plan.h"
@@ -77,7 +77,7 @@ class Fuzzer {
     if (options.kind == "trace") {
       trace_ = std::make_unique<TraceSeed>(options.seed_file);
       // Held open, so that a mutant that is refused does not load and unload it.
-      auto opened = open_session(options.seed_file);
+      auto opened = load_trace(options.seed_file);
       if (!opened) throw std::runtime_error(opened.error().message());
       held_ = std::move(*opened);
     } else {
@@ -164,7 +164,7 @@ class Fuzzer {
 
   // Whether the command would go on to work with it.
   bool accepts(const std::string& path) {
-    if (options_.kind == "trace") return open_session(path).ok();
+    if (options_.kind == "trace") return load_trace(path).ok();
     if (options_.kind == "plan") return read_plan(path).ok();
     if (options_.kind == "finding") return read_finding(path).ok();
     if (options_.kind == "requests") return read_requests(path).ok();
@@ -264,7 +264,7 @@ class Fuzzer {
   std::string folder_, text_;
   Json json_;
   std::unique_ptr<TraceSeed> trace_;
-  std::unique_ptr<Session> held_;
+  std::unique_ptr<LoadedTrace> held_;
 };
 
 }  // namespace

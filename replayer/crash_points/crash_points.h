@@ -1,6 +1,6 @@
 // The one walk through the crash points of a trace: it leads a model through the events and stops where the model says
 // that a power cut matters (MODELS.md, "Crash points"). Exploring, counting, replaying, auditing and faults
-// (checker/session/trace_follower.h), program mode, litmus tests and benchmarks all use it, so that "crash point 41" is
+// (checker/trace/trace_follower.h), program mode, litmus tests and benchmarks all use it, so that "crash point 41" is
 // the same instant in each. The caller owns the events and pulls: a reader, a list or a generator will do, and between
 // two calls nothing of the walk is on the stack, so that a process that forks there has two walks at the same instant.
 // A Frontier is no second walk: it is told of no event, and compares the lines of the model where this walk stands.

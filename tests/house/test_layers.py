@@ -30,7 +30,7 @@ NATIVE = (
     "replayer/crash_points",
     "replayer/explorer",
     "checker/oracle",
-    "checker/session",
+    "checker/trace",
     "checker/findings",
     "checker/replay",
     "checker/exploration",

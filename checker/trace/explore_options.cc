@@ -1,4 +1,4 @@
-#include "checker/session/explore_options.h"
+#include "checker/trace/explore_options.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -34,8 +34,8 @@ std::string digest_of(const std::string& path) {
   return file.eof() ? text : "";
 }
 
-std::string build_id_at(const Session& session, const std::string& path) {
-  const ProcessModule* module = module_at(session.loaded, path);
+std::string build_id_at(const LoadedTrace& loaded, const std::string& path) {
+  const ProcessModule* module = module_at(loaded.process_modules, path);
   return module == nullptr ? "" : module->module.build_id;
 }
 
@@ -45,17 +45,17 @@ int64_t step_budget(int64_t given, uint64_t pool_size) {
   return given > 0 ? given : 4'000'000 + 4 * static_cast<int64_t>(pool_size);
 }
 
-Executor::Options executor_options(const Session& session, const std::string& model, AtomPolicy policy,
+Executor::Options executor_options(const LoadedTrace& loaded, const std::string& model, AtomPolicy policy,
                                    int64_t budget) {
-  const uint64_t pool_size = session.plan.scenario.pool_size;
+  const uint64_t pool_size = loaded.plan.scenario.pool_size;
   return {.pool_size = pool_size,
           .policy = policy,
           .caches_persist = model == "eadr",
           .step_budget = step_budget(budget, pool_size),
-          .globals = session.globals,
+          .globals = loaded.globals,
           .own_code = executable_code(),
           .pool_is_mapped = false,
-          .edits = session.edits};
+          .edits = loaded.edits};
 }
 
 void add_step_options(CLI::App* command, int64_t* step_budget, double* watchdog_seconds) {
@@ -84,10 +84,10 @@ uint64_t chunk_events(const ExploreOptions& options, uint64_t events) {
   return options.budget_executions > 0 ? kEventsUnderBudget : std::max(kLeastEvents, (events + kChunks - 1) / kChunks);
 }
 
-Json identity_of(const Session& session, const ExploreOptions& options) {
+Json identity_of(const LoadedTrace& loaded, const ExploreOptions& options) {
   return {{"trace", digest_of(options.trace)},
-          {"engine", session.loaded.empty() ? "" : session.loaded[0].module.build_id},
-          {"target", build_id_at(session, session.library->resolved_path())},
+          {"engine", loaded.process_modules.empty() ? "" : loaded.process_modules[0].module.build_id},
+          {"target", build_id_at(loaded, loaded.library->resolved_path())},
           {"strategy", options.strategy},
           {"model", options.model},
           {"atoms", options.atoms},
@@ -99,7 +99,7 @@ Json identity_of(const Session& session, const ExploreOptions& options) {
           {"paranoid", options.paranoid},
           {"list_recovery_sites", options.list_recovery_sites},
           {"remember", options.remember},
-          {"chunk_events", chunk_events(options, session.events)}};
+          {"chunk_events", chunk_events(options, loaded.events)}};
 }
 
 }  // namespace powercut

@@ -1,4 +1,4 @@
-#include "checker/session/recovery_rules.h"
+#include "checker/trace/recovery_rules.h"
 
 #include <algorithm>
 #include <limits>

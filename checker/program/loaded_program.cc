@@ -1,4 +1,4 @@
-#include "checker/program/session.h"
+#include "checker/program/loaded_program.h"
 
 #include <signal.h>
 #include <sys/mman.h>
@@ -54,14 +54,14 @@ void add_recovery_options(CLI::App* command, ProgramOptions* options) {
   command->add_option("--work", options->work, "Folder for the crash images (default /dev/shm)");
 }
 
-Result<std::unique_ptr<ProgramSession>> ProgramSession::open(const ProgramOptions& options) {
+Result<std::unique_ptr<LoadedProgram>> LoadedProgram::open(const ProgramOptions& options) {
   auto reader = open_trace(options.trace);
   if (!reader) return reader.error();
   auto pools = pools_of_trace((*reader)->metadata(), options.trace, options.pool_path);
   if (!pools) return pools.error();
   auto commands = parse_commands(options, *pools);
   if (!commands) return commands.error();
-  auto out = std::make_unique<ProgramSession>();
+  auto out = std::make_unique<LoadedProgram>();
   out->trace_ = options.trace;
   out->pools_ = std::move(*pools);
   out->commands_ = std::move(*commands);
@@ -91,13 +91,13 @@ Result<std::unique_ptr<ProgramSession>> ProgramSession::open(const ProgramOption
   return out;
 }
 
-Result<std::unique_ptr<ImageWorker>> ProgramSession::worker(const std::string& name,
-                                                            const std::atomic<bool>* cancel) const {
+Result<std::unique_ptr<ImageWorker>> LoadedProgram::worker(const std::string& name,
+                                                           const std::atomic<bool>* cancel) const {
   return ImageWorker::create(folder() + "/" + name, pools_, commands_, guardian_.get(), cancel);
 }
 
-Result<std::vector<std::unique_ptr<ImageWorker>>> ProgramSession::workers(int jobs,
-                                                                          const std::atomic<bool>* cancel) const {
+Result<std::vector<std::unique_ptr<ImageWorker>>> LoadedProgram::workers(int jobs,
+                                                                         const std::atomic<bool>* cancel) const {
   std::vector<std::unique_ptr<ImageWorker>> out;
   for (int i = 0; i < jobs; ++i) {
     auto made = worker(std::to_string(i), cancel);
@@ -107,7 +107,7 @@ Result<std::vector<std::unique_ptr<ImageWorker>>> ProgramSession::workers(int jo
   return out;
 }
 
-Result<ExpectedOutputs> ProgramSession::expected(const std::atomic<bool>* cancel, uint64_t* executions) const {
+Result<ExpectedOutputs> LoadedProgram::expected(const std::atomic<bool>* cancel, uint64_t* executions) const {
   if (!commands_.dump) return ExpectedOutputs{};
   auto reader = open_trace(trace_);
   if (!reader) return reader.error();
@@ -120,14 +120,14 @@ Result<ExpectedOutputs> ProgramSession::expected(const std::atomic<bool>* cancel
   });
 }
 
-Result<std::unique_ptr<TraceFollower>> ProgramSession::follower(const std::string& model, AtomPolicy policy,
-                                                                uint8_t* pool) const {
+Result<std::unique_ptr<TraceFollower>> LoadedProgram::follower(const std::string& model, AtomPolicy policy,
+                                                               uint8_t* pool) const {
   auto reader = open_trace(trace_);
   if (!reader) return reader.error();
   return std::make_unique<TraceFollower>(pools_.space, explored_at_start_, model, policy, std::move(*reader), pool);
 }
 
-Result<uint8_t*> ProgramSession::memory() const {
+Result<uint8_t*> LoadedProgram::memory() const {
   void* pool = mmap(nullptr, pools_.space, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (pool == MAP_FAILED) {
     return harness_error("no memory for " + std::to_string(pools_.space) + " bytes of pools", trace_,

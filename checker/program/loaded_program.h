@@ -1,6 +1,6 @@
 // What every command of program mode begins with: the trace, the user's commands, a folder for images.
-#ifndef POWERCUT_CHECKER_PROGRAM_SESSION_H_
-#define POWERCUT_CHECKER_PROGRAM_SESSION_H_
+#ifndef POWERCUT_CHECKER_PROGRAM_LOADED_PROGRAM_H_
+#define POWERCUT_CHECKER_PROGRAM_LOADED_PROGRAM_H_
 
 #include <CLI/CLI.hpp>
 #include <atomic>
@@ -12,18 +12,18 @@
 #include "checker/program/guardian.h"
 #include "checker/program/image_workers.h"
 #include "checker/program/program_options.h"
-#include "checker/session/trace_follower.h"
+#include "checker/trace/trace_follower.h"
 
 namespace powercut {
 
 // Options of the trace and of the commands that judge an image.
 void add_recovery_options(CLI::App* command, ProgramOptions* options);
 
-class ProgramSession {
+class LoadedProgram {
  public:
   // Reads the trace once and starts the guardian: call it before the process has threads. From here on a command that
   // crashes leaves no core file.
-  static Result<std::unique_ptr<ProgramSession>> open(const ProgramOptions& options);
+  static Result<std::unique_ptr<LoadedProgram>> open(const ProgramOptions& options);
 
   const TracePools& pools() const { return pools_; }
   const ProgramCommands& commands() const { return commands_; }
@@ -53,4 +53,4 @@ class ProgramSession {
 };
 
 }  // namespace powercut
-#endif  // POWERCUT_CHECKER_PROGRAM_SESSION_H_
+#endif  // POWERCUT_CHECKER_PROGRAM_LOADED_PROGRAM_H_

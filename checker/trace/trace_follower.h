@@ -4,8 +4,8 @@
 //
 // It holds no process state but the pool (replayer/executor/executor.h, map_pool()): a forked child goes on from the
 // instant at which it was forked, and neither disturbs the other.
-#ifndef POWERCUT_CHECKER_SESSION_TRACE_FOLLOWER_H_
-#define POWERCUT_CHECKER_SESSION_TRACE_FOLLOWER_H_
+#ifndef POWERCUT_CHECKER_TRACE_TRACE_FOLLOWER_H_
+#define POWERCUT_CHECKER_TRACE_TRACE_FOLLOWER_H_
 
 #include <memory>
 #include <string>
@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "checker/oracle/history.h"
-#include "checker/session/session.h"
+#include "checker/trace/loaded_trace.h"
 #include "replayer/crash_points/crash_points.h"
 #include "replayer/crash_points/frontier.h"
 #include "replayer/crash_points/line_timeline.h"
@@ -28,11 +28,11 @@ struct Instant : CrashPoint {
 class TraceFollower {
  public:
   // `reader` stands at the first event. `pool`: where the crash images are made, zeroed; null to count them only.
-  TraceFollower(const Session& session, std::string_view model, AtomPolicy policy, std::unique_ptr<TraceReader> reader,
-                uint8_t* pool)
-      : TraceFollower(session.plan.scenario.pool_size, session.explored_at_start(), model, policy, std::move(reader),
+  TraceFollower(const LoadedTrace& loaded, std::string_view model, AtomPolicy policy,
+                std::unique_ptr<TraceReader> reader, uint8_t* pool)
+      : TraceFollower(loaded.plan.scenario.pool_size, loaded.explored_at_start(), model, policy, std::move(reader),
                       pool) {}
-  // The same without a session: a pool of `pool_size` bytes, explored from the start or from a phase on.
+  // The same without a loaded trace: a pool of `pool_size` bytes, explored from the start or from a phase on.
   TraceFollower(uint64_t pool_size, bool explored, std::string_view model, AtomPolicy policy,
                 std::unique_ptr<TraceReader> reader, uint8_t* pool)
       : reader_(std::move(reader)),
@@ -110,4 +110,4 @@ class TraceFollower {
 };
 
 }  // namespace powercut
-#endif  // POWERCUT_CHECKER_SESSION_TRACE_FOLLOWER_H_
+#endif  // POWERCUT_CHECKER_TRACE_TRACE_FOLLOWER_H_

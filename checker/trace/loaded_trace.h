@@ -1,10 +1,10 @@
 // A trace made ready for exploration: its plan, its target as built now, its configuration and traits.
-#ifndef POWERCUT_CHECKER_SESSION_SESSION_H_
-#define POWERCUT_CHECKER_SESSION_SESSION_H_
+#ifndef POWERCUT_CHECKER_TRACE_LOADED_TRACE_H_
+#define POWERCUT_CHECKER_TRACE_LOADED_TRACE_H_
 
 #include <memory>
 
-#include "checker/session/recovery_rules.h"
+#include "checker/trace/recovery_rules.h"
 #include "replayer/executor/process_modules.h"
 #include "replayer/models/model.h"
 #include "tracer/format/reader.h"
@@ -14,7 +14,7 @@
 
 namespace powercut {
 
-struct Session {
+struct LoadedTrace {
   std::string trace;
   Plan plan;
   Json metadata;
@@ -22,7 +22,7 @@ struct Session {
   std::unique_ptr<TargetConfig> config;
   powercut_traits traits{};
   std::vector<TraceModule> modules;  // the trace's, then what else is loaded here
-  std::vector<ProcessModule> loaded;
+  std::vector<ProcessModule> process_modules;
   std::vector<MemoryRange> globals;  // the target's writable data
   std::vector<CodeEdit> edits;       // of recovery, when the trace was edited
   uint64_t events = 0;
@@ -32,8 +32,8 @@ struct Session {
 
 // Reads the trace's header and loads the target. A trace that another build of the target recorded is a usage
 // error: its call stacks and its behaviour would not be this library's.
-Result<std::unique_ptr<Session>> open_session(const std::string& trace);
+Result<std::unique_ptr<LoadedTrace>> load_trace(const std::string& trace);
 std::optional<AtomPolicy> atom_policy(const std::string& name);
 
 }  // namespace powercut
-#endif  // POWERCUT_CHECKER_SESSION_SESSION_H_
+#endif  // POWERCUT_CHECKER_TRACE_LOADED_TRACE_H_

@@ -1,7 +1,7 @@
 // What is changed about the code that runs in recovery and queries: rules of an edited trace (../EDITS.md). They stand
 // in the trace's metadata, so that every exploration of the trace follows them.
-#ifndef POWERCUT_CHECKER_SESSION_RECOVERY_RULES_H_
-#define POWERCUT_CHECKER_SESSION_RECOVERY_RULES_H_
+#ifndef POWERCUT_CHECKER_TRACE_RECOVERY_RULES_H_
+#define POWERCUT_CHECKER_TRACE_RECOVERY_RULES_H_
 
 #include <vector>
 
@@ -33,4 +33,4 @@ Result<std::vector<CodeEdit>> code_edits(const std::vector<RecoveryRule>& rules,
                                          const std::vector<ProcessModule>& loaded, const std::string& trace);
 
 }  // namespace powercut
-#endif  // POWERCUT_CHECKER_SESSION_RECOVERY_RULES_H_
+#endif  // POWERCUT_CHECKER_TRACE_RECOVERY_RULES_H_

@@ -1,11 +1,11 @@
 // What an exploration was asked for.
-#ifndef POWERCUT_CHECKER_SESSION_EXPLORE_OPTIONS_H_
-#define POWERCUT_CHECKER_SESSION_EXPLORE_OPTIONS_H_
+#ifndef POWERCUT_CHECKER_TRACE_EXPLORE_OPTIONS_H_
+#define POWERCUT_CHECKER_TRACE_EXPLORE_OPTIONS_H_
 
 #include <cstdint>
 #include <string>
 
-#include "checker/session/session.h"
+#include "checker/trace/loaded_trace.h"
 #include "replayer/executor/executor.h"
 
 namespace CLI {
@@ -44,8 +44,9 @@ struct ExploreOptions {
 // whole pool a few times, byte by byte. Loops that repeat themselves end long before.
 int64_t step_budget(int64_t given, uint64_t pool_size);
 
-// How the session's target is run under a model. `budget`: as for step_budget().
-Executor::Options executor_options(const Session& session, const std::string& model, AtomPolicy policy, int64_t budget);
+// How the trace's target is run under a model. `budget`: as for step_budget().
+Executor::Options executor_options(const LoadedTrace& loaded, const std::string& model, AtomPolicy policy,
+                                   int64_t budget);
 
 // Options of a command that runs the target in a child.
 void add_step_options(CLI::App* command, int64_t* step_budget, double* watchdog_seconds);
@@ -58,7 +59,7 @@ std::optional<EngineError> check_model(const std::string& model, const std::stri
 uint64_t chunk_events(const ExploreOptions& options, uint64_t events);
 
 // Everything that the result of a chunk depends on, for a checkpoint. Not --jobs, nor a budget in seconds.
-Json identity_of(const Session& session, const ExploreOptions& options);
+Json identity_of(const LoadedTrace& loaded, const ExploreOptions& options);
 
 }  // namespace powercut
-#endif  // POWERCUT_CHECKER_SESSION_EXPLORE_OPTIONS_H_
+#endif  // POWERCUT_CHECKER_TRACE_EXPLORE_OPTIONS_H_
