@@ -6,20 +6,20 @@
 
 namespace powercut {
 
-Image Frames::image(const Executor& executor) const {
+Image CutLevels::image(const Executor& executor) const {
   Image out;
-  out.levels.resize(frames_.size());
+  out.levels.resize(levels_.size());
   // What a deeper level's choice makes of the line at the nearest cut above that left it open.
   struct Fixed {
     uint32_t content;
     bool decided;
   };
   absl::flat_hash_map<uint64_t, Fixed> fixed;
-  const size_t last = frames_.size() - 1;
-  for (size_t f = frames_.size(); f-- > 0;) {
-    const Frame& frame = frames_[f];
-    if (f > 0) out.nested.insert(out.nested.begin(), frame.nested);
-    for (const LineSet* set : frame.sets) {
+  const size_t last = levels_.size() - 1;
+  for (size_t f = levels_.size(); f-- > 0;) {
+    const Level& level = levels_[f];
+    if (f > 0) out.nested.insert(out.nested.begin(), level.nested);
+    for (const LineSet* set : level.sets) {
       uint32_t index = 0;
       bool decided = false;
       if (const auto given = fixed.find(set->line); given != fixed.end()) {

@@ -26,23 +26,23 @@ struct Image {
 };
 
 // The cuts that the exploration is under, outermost first.
-class Frames {
+class CutLevels {
  public:
   // `nested` says how the level came to be; nothing for the first.
-  void push(LineSets sets, Image::Nested nested) { frames_.push_back({std::move(sets), std::move(nested)}); }
-  void pop() { frames_.pop_back(); }
-  void replace_first(LineSets sets) { frames_.front().sets = std::move(sets); }
+  void push(LineSets sets, Image::Nested nested) { levels_.push_back({std::move(sets), std::move(nested)}); }
+  void pop() { levels_.pop_back(); }
+  void replace_first(LineSets sets) { levels_.front().sets = std::move(sets); }
 
   // An image that the execution at hand cannot tell from any other that is still alive: for every line a content
   // with as little lost as possible; a nested level's choice fixes what its line had at the cut before.
   Image image(const Executor& executor) const;
 
  private:
-  struct Frame {
+  struct Level {
     LineSets sets;
     Image::Nested nested;
   };
-  std::vector<Frame> frames_;
+  std::vector<Level> levels_;
 };
 
 }  // namespace powercut

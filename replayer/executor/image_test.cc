@@ -20,7 +20,7 @@ class ImageTest : public ::testing::Test {
   void cut(LineSets sets, Image::Nested nested = {}) {
     executor_.memory().install(sets);
     ++levels_;
-    frames_.push(std::move(sets), std::move(nested));
+    cuts_.push(std::move(sets), std::move(nested));
   }
   static const Image::Line* find(const std::vector<Image::Line>& lines, uint64_t line) {
     for (const Image::Line& at : lines) {
@@ -30,7 +30,7 @@ class ImageTest : public ::testing::Test {
   }
 
   Executor executor_;
-  Frames frames_;
+  CutLevels cuts_;
   int levels_ = 0;
   const LineSet first_ = line_set(0, {content({1}), content({2}), content({3})});
   const LineSet second_ = line_set(1, {content({5}), content({6})});
@@ -38,13 +38,13 @@ class ImageTest : public ::testing::Test {
 
 TEST_F(ImageTest, ShowsAsLittleLostAsTheExecutionAllows) {
   cut({&first_, &second_});
-  const Image untouched = frames_.image(executor_);
+  const Image untouched = cuts_.image(executor_);
   EXPECT_EQ(find(untouched.levels[0], 0)->content, content({3}));
   EXPECT_FALSE(find(untouched.levels[0], 0)->decided);
   EXPECT_EQ(find(untouched.levels[0], 0)->candidates, 3u);
 
   executor_.memory().choose(0, 0xff, 1);
-  const Image observed = frames_.image(executor_);
+  const Image observed = cuts_.image(executor_);
   EXPECT_EQ(find(observed.levels[0], 0)->content, content({1}));
   EXPECT_TRUE(find(observed.levels[0], 0)->decided);
   EXPECT_EQ(find(observed.levels[0], 1)->content, content({6}));
@@ -60,7 +60,7 @@ TEST_F(ImageTest, ANestedChoiceFixesTheCutBefore) {
     child.observed = seen;
     cut({&child}, {.stores_seen = 1, .after_return = true, .stores = {{.offset = 8, .size = 8, .stack = {}}}});
     executor_.memory().choose(0, 0xff, 2);
-    const Image image = frames_.image(executor_);
+    const Image image = cuts_.image(executor_);
     ASSERT_EQ(image.levels.size(), 2u);
     EXPECT_EQ(find(image.levels[1], 0)->content, content({2, 9}));
     EXPECT_TRUE(find(image.levels[1], 0)->decided);
@@ -71,7 +71,7 @@ TEST_F(ImageTest, ANestedChoiceFixesTheCutBefore) {
     EXPECT_TRUE(image.nested[0].after_return);
     executor_.memory().uninstall();
     --levels_;
-    frames_.pop();
+    cuts_.pop();
   }
 }
 
@@ -88,7 +88,7 @@ TEST_F(ImageTest, AChoiceReachesTheNearestCutThatLeftTheLineOpen) {
   child.base = {0, 2};
   cut({&child});
   executor_.memory().choose(0, 0xff, 1);
-  const Image image = frames_.image(executor_);
+  const Image image = cuts_.image(executor_);
   EXPECT_EQ(find(image.levels[2], 0)->content, content({1, 9}));
   EXPECT_EQ(find(image.levels[1], 0), nullptr);
   EXPECT_EQ(find(image.levels[0], 0)->content, content({1}));
@@ -101,7 +101,7 @@ TEST_F(ImageTest, WhatTheLastRecoveryObservedWasDecidedThere) {
   child.base = {2};
   cut({&child});
   executor_.memory().choose(kLineSize, 0xff, 5);
-  const Image image = frames_.image(executor_);
+  const Image image = cuts_.image(executor_);
   EXPECT_EQ(find(image.levels[0], 1)->content, content({5}));
   EXPECT_FALSE(find(image.levels[0], 1)->decided);
   ASSERT_NE(find(image.levels[1], 1), nullptr);

@@ -27,11 +27,11 @@ class EagerExplorer final : public Explorer {
   void level(int depth, const LineSets& sets, uint64_t ordinal, const Image::Nested& nested, BigInt* covered) {
     const BigInt count = strategy_->visit(sets, ordinal, [&](const LineSets& start) {
       if (!distrust_.empty()) return;
-      frames_.push(start, nested);
+      cuts_.push(start, nested);
       executor_->memory().install(start);
       search(depth, ordinal);
       executor_->memory().uninstall();
-      frames_.pop();
+      cuts_.pop();
     });
     if (covered != nullptr) *covered = count;
   }
@@ -54,7 +54,7 @@ class EagerExplorer final : public Explorer {
       const std::string result(buffer_.view());
       if (subject_->recovered(depth, outcome, result) == Subject::Judgement::kExplain) {
         subject_->explained(depth, kRecoveryQuery, result, outcome.returned() ? nullptr : &outcome,
-                            frames_.image(*executor_));
+                            cuts_.image(*executor_));
       }
       if (outcome.returned()) {
         if (subject_->opened().usable) ask_all(depth);
@@ -134,7 +134,7 @@ class EagerExplorer final : public Explorer {
       if (std::find(results.begin(), results.end(), result) == results.end()) {
         results.push_back(result);
         if (subject_->answered(depth, query, result) == Subject::Judgement::kExplain) {
-          subject_->explained(depth, query, result, outcome.returned() ? nullptr : &outcome, frames_.image(*executor_));
+          subject_->explained(depth, query, result, outcome.returned() ? nullptr : &outcome, cuts_.image(*executor_));
         }
       }
       executor_->memory().undo(leaf);
@@ -145,7 +145,7 @@ class EagerExplorer final : public Explorer {
   Strategy* strategy_;
   Subject* subject_;
   const Options options_;
-  Frames frames_;
+  CutLevels cuts_;
   ResultBuffer buffer_;
 };
 

@@ -29,7 +29,7 @@ class TrieExplorer final : public MemoExplorer {
         leaf_queries_(executor, subject, &counts_, &stopwatch_,
                       {.all_definite = options.visible_only, .keep_answers = options.keep_answers},
                       [this] { return image(); }) {
-    frames_.push({}, {});
+    cuts_.push({}, {});
   }
 
   BigInt crash_point(const Frontier& frontier, const std::vector<Frontier::Change>& changes, uint64_t) override {
@@ -355,13 +355,13 @@ class TrieExplorer final : public MemoExplorer {
     const absl::btree_map<uint64_t, uint64_t> above = medium_;
     for (const LineSet* set : sets) medium_[set->line] = digest_of(*set);
     if (first_at(depth + 1)) {
-      frames_.push(sets, {cut.stores_seen,
-                          cut.after_return,
-                          {stores.begin(), stores.begin() + static_cast<ptrdiff_t>(cut.stores_seen)}});
+      cuts_.push(sets, {cut.stores_seen,
+                        cut.after_return,
+                        {stores.begin(), stores.begin() + static_cast<ptrdiff_t>(cut.stores_seen)}});
       executor_->memory().install(sets);
       search(depth + 1);
       executor_->memory().uninstall();
-      frames_.pop();
+      cuts_.pop();
     }
     medium_ = above;
   }
@@ -395,15 +395,15 @@ class TrieExplorer final : public MemoExplorer {
     LineSets sets = frontier_->sets();
     std::vector<LineSet> visible;
     if (options_.visible_only) visible_parts(&sets, &visible);
-    frames_.replace_first(sets);
-    return frames_.image(*executor_);
+    cuts_.replace_first(sets);
+    return cuts_.image(*executor_);
   }
 
   Executor* executor_;
   Subject* subject_;
   const Options options_;
   const Frontier* frontier_ = nullptr;
-  Frames frames_;
+  CutLevels cuts_;
   RecoveryTrie trie_;
   LeafQueries leaf_queries_;
   ResultBuffer buffer_;
