@@ -56,7 +56,7 @@ class Row:
 
     @property
     def share(self) -> float | None:
-        """Of all lines that hold code; None: there is none."""
+        """Of all lines that hold code; None without any."""
         lines = sum(len(item.counted) for item in self.files)
         return 1 - sum(len(item.missed) for item in self.files) / lines if lines else None
 

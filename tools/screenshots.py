@@ -103,7 +103,7 @@ def _taken(page: Any, shot: Shot) -> bytes:
     place = page.locator(shot.at).first
     for selector in shot.open:
         page.locator(selector).first.evaluate("e => { e.open = true; }")
-    # Opens what it is in, as a link to it would; packed details come in meanwhile.
+    # Opens what it is in, as a link to it would; packed details are read first.
     place.evaluate("e => { for (let d = e; d; d = d.parentElement) { if ('open' in d) { d.open = true; } } }")
     page.wait_for_timeout(700)
     top = place.locator(shot.inside).first if shot.inside else place

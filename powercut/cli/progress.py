@@ -1,7 +1,7 @@
 """How runs get on, on stderr: bars on a terminal, elsewhere a plain line now and then; and findings as they come.
 
 A run's report is printed when the run ends and those before it are printed. A finding that waits longer than `PATIENCE`
-for that is told in one line: whoever looks on, or reads the log of a run that was killed, knows of it. Its file is on
+for that is told in one line, which also stays in the log of a run that was killed. Its file is on
 disk before.
 """
 
@@ -193,7 +193,7 @@ class _Underway:
 
 
 class Lines(_Announcing):
-    """Without a terminal: a line every `EVERY` seconds, for whoever reads the log while it grows."""
+    """Without a terminal: a line every `EVERY` seconds, for readers of a log that grows."""
 
     def __init__(
         self,

@@ -106,7 +106,7 @@ def record(
     """Runs `argv` under pmemcheck and makes its log a trace.
 
     `pools`: files whose bytes from before the run belong to the trace, as their links resolve. `program`: more of it
-    for the trace's metadata. Raises UsageError when pmemcheck is not there or the log is none, and Interrupted; how
+    for the trace's metadata. Raises UsageError when pmemcheck is not there or this is no log, and Interrupted; how
     the program ended is for the caller to judge.
     """
     valgrind = require()

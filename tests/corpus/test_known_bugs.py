@@ -151,7 +151,7 @@ def matrix() -> Iterator[pytest.param]:
 
 @pytest.mark.parametrize("cell", list(matrix()))
 def test_bug_is_found_wherever_it_reaches(cell: Cell, tmp_path: Path) -> None:
-    # A bug may keep the run from a mark that the scenario counts on; that is no matter here.
+    # A bug may keep the run from a mark that the scenario expects; this test ignores that.
     content = cell.scenario.content.model_copy(update={"expect_marks": []})
     plain = Subject(scenario=replace(cell.scenario, content=content), target="level", variant="hardened")
     traces = record(plain, tmp_path), record(replace(plain, toggle=cell.toggle), tmp_path)

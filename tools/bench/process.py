@@ -70,7 +70,7 @@ class PeakMemory(engine.Interrupt):
 
 
 def _members(group: int) -> Iterator[int]:
-    """The processes of a process group; those that end meanwhile are left out."""
+    """The processes of a process group, without those that end while they are read."""
     for folder in Path("/proc").iterdir():
         if not folder.name.isdigit():
             continue

@@ -33,7 +33,7 @@ Atoms = Annotated[
         "--atoms", metavar="A", help="How a wide store may be torn: any order, ascending, or byte by byte (mem* calls)."
     ),
 ]
-Nested = Annotated[int, typer.Option("--nested", metavar="N", min=0, help="Power cuts inside recovery; 0 is none.")]
+Nested = Annotated[int, typer.Option("--nested", metavar="N", min=0, help="Power cuts inside recovery; 0: no cut.")]
 StepBudget = Annotated[
     int | None,
     typer.Option(
