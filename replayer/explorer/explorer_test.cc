@@ -407,6 +407,42 @@ TEST_F(ExplorerTest, AnAnswerIsAskedForAgainWhenALineThatItReadChanges) {
   EXPECT_EQ(explorer->counts().query_runs, 3u);
 }
 
+// The intruder does something else on a new content; the key that it disturbs there reads nothing that is new.
+TEST_F(ExplorerTest, ABystanderIsAskedWhereOnlyTheIntruderReadsWhatIsNew) {
+  const Scheme scheme{
+      .recovery = {},
+      .queries = {{{Op::kLoad, 0, 0, 0}, {Op::kEmit, 0, 0, 0}}},
+      .intruder = {{Op::kLoad, 0, 2, 0}, {Op::kSkip, 0, 0, 1}, {Op::kStoreConst, 0, 0, 9}},
+      .intrudes = true,
+  };
+  TinySubject subject(scheme, /*wants_all=*/false, /*explain=*/false);
+  const auto explorer = make_trie_explorer(&executor_, &subject, {.nested = 0});
+  explore(explorer.get());
+  EXPECT_EQ(subject.results.count("0/101/0.9.9.9.9.9.9.9.9."), 0u);
+  store(2, 1);
+  explore(explorer.get());
+  EXPECT_EQ(subject.results.count("0/101/0.9.9.9.9.9.9.9.9."), 1u);
+}
+
+// The intruder is asked on the new content of its line alone. On the old one it still disturbs the key, whose line has
+// a new content as well: nobody has seen the two together.
+TEST_F(ExplorerTest, ABystanderIsAskedOnItsNewContentWhereTheIntruderDoesWhatItDid) {
+  const Scheme scheme{
+      .recovery = {},
+      .queries = {{{Op::kLoad, 0, 0, 0}, {Op::kEmit, 0, 0, 0}}},
+      .intruder = {{Op::kLoad, 0, 2, 0}, {Op::kSkip, 0, 1, 1}, {Op::kStoreConst, 0, 0, 9}, {Op::kStoreConst, 0, 4, 9}},
+      .intrudes = true,
+  };
+  TinySubject subject(scheme, /*wants_all=*/false, /*explain=*/false);
+  const auto explorer = make_trie_explorer(&executor_, &subject, {.nested = 0});
+  explore(explorer.get());
+  EXPECT_EQ(subject.results.count("0/101/0.9.9.9.9.9.9.9.9."), 1u);
+  store(0, 5);
+  store(2, 1);
+  explore(explorer.get());
+  EXPECT_EQ(subject.results.count("0/101/5.9.9.9.9.9.9.9.9."), 1u);
+}
+
 TEST_F(ExplorerTest, OnlyNewContentsAreAskedFor) {
   const Scheme scheme{{}, {{{Op::kLoad, 0, 0, 0}, {Op::kEmit, 0, 0, 0}}}};
   TinySubject subject(scheme, /*wants_all=*/false, /*explain=*/false);

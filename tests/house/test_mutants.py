@@ -197,7 +197,7 @@ MUTANTS = (
         name="a-second-change-forgets-the-first",
         file="replayer/explorer/leaf_queries.cc",
         old="    if (added) {\n      if (change.grew) {",
-        new="    since = {};\n    {\n      if (change.grew) {",
+        new="    since = {};\n    if (true) {\n      if (change.grew) {",
     ),
     Mutant(
         name="prefix-of-a-line-not-kept",
