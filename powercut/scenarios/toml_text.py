@@ -5,6 +5,8 @@ from typing import Any
 
 from powercut.scenarios.schema import DEFAULT_POOL_BYTES, ScenarioFile
 
+#: Keys of the file that are tables; they come after all others.
+_TABLES = frozenset({"config", "pool", "data", "phase", "known_bug", "define", "claim"})
 _UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 
@@ -12,9 +14,7 @@ def render(content: ScenarioFile, *, comment: str = "") -> str:
     """The text of the file; `comment` goes before it, a line each."""
     values = content.model_dump(by_alias=True, exclude_defaults=True)
     lines = [f"# {line}".rstrip() for line in comment.splitlines()]
-    for key in ("schema", "name", "summary", "targets", "core", "purpose", "expect_marks"):
-        if key in values:
-            lines.append(f"{key} = {toml_value(values[key])}")
+    lines += [f"{key} = {toml_value(value)}" for key, value in values.items() if key not in _TABLES]
     if "config" in values:
         lines += ["", "[config]", *(f"{_key(name)} = {toml_value(value)}" for name, value in values["config"].items())]
     if content.pool.size != DEFAULT_POOL_BYTES:

@@ -1,14 +1,18 @@
 """Scenario files: what is accepted, and that every mistake is named with its file and line."""
 
+import re
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from powercut.base import paths
 from powercut.base.errors import UsageError
 from powercut.engine import events
-from powercut.scenarios import plan, scenario
+from powercut.scenarios import plan, scenario, schema, toml_text
 from powercut.scenarios.plan import option_text, option_values
-from powercut.scenarios.schema import MixStep
+from powercut.scenarios.schema import STEPS, MixStep
 from powercut.scenarios.targets import Target
 
 GOOD = """\
@@ -160,3 +164,46 @@ def test_booleans(allowed: list[str], text: str) -> None:
 def test_option_lines() -> None:
     description = events.TargetDescription(name="x", variants=["a"], options=["top=4|2|...: buckets: many", "strange"])
     assert option_values(description) == {"top": ["4", "2", "..."]}
+
+
+#: Every key of the file.
+WHOLE: dict[str, Any] = {
+    "schema": 1,
+    "name": "x",
+    "summary": "One line.",
+    "targets": ["level"],
+    "core": True,
+    "purpose": "judgement",
+    "expect_marks": ["update.logged"],
+    "config": {"top": 4, "hardened": True},
+    "pool": {"size": "2MiB"},
+    "data": {"key_size": 8, "value_size": 24},
+    "phase": [{"name": "run", "cut_at": "move.copied", "steps": [{"op": "insert", "from": 1, "to": 2}]}],
+    "known_bug": {"toggle": "a", "expected": ["lost-item"], "cause": {"kind": "order"}, "source": "A paper."},
+    "define": {"items_moved": {"marks": ["move.*"]}},
+    "claim": [{"claim": "insert.stores <= 1", "cites": "3.1"}],
+}
+
+
+def test_a_scenario_is_written_with_all_its_keys() -> None:
+    assert set(WHOLE) == set(schema.keys_at([])) - {"variant"}, "give the new key a value in WHOLE"
+    content = schema.ScenarioFile.model_validate(WHOLE)
+    text = toml_text.render(content)
+    assert schema.ScenarioFile.model_validate(tomllib.loads(text)) == content, (
+        f"toml_text.render leaves out a key:\n{text}"
+    )
+
+
+def test_a_variant_may_say_every_key_but_the_version() -> None:
+    assert set(schema.keys_at(["variant"])) == set(schema.keys_at([])) - {"schema", "variant"}, "add it to Variant"
+
+
+@pytest.mark.parametrize(
+    "table", [None, "pool", "data", "phase", "known_bug", *(kind.__name__ for kind in STEPS.values())]
+)
+def test_the_document_has_every_key(table: str | None) -> None:
+    example = (paths.scenario_dir() / "SCHEMA.md").read_text().partition("```toml\n")[2].partition("```")[0]
+    for key in set(schema.keys_at([table] if table else [])) - {"variant"}:
+        assert re.search(rf"(^|[\s{{])\[*{key}(\]| =)", example), (
+            f"scenarios/SCHEMA.md: the first example lacks '{key}'"
+        )
