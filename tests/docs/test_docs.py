@@ -260,6 +260,14 @@ def test_site_is_built_and_has_every_page(site: Path) -> None:
     assert "https://keepachangelog.com/en/1.1.0/\tCHANGELOG.md" in listing
 
 
+def test_a_reader_of_the_site_can_choose_every_page() -> None:
+    """What `nav` leaves out is built, and nobody comes there."""
+    nav = read("mkdocs.yml").partition("\nnav:\n")[2]
+    schemes = [f"targets/{target.parent.name}/README.md" for target in sorted(ROOT.glob("targets/*/target.cc"))]
+    for page in [*pages(), *schemes]:
+        assert re.search(rf"[-:] {re.escape(page)}$", nav, re.MULTILINE), f"mkdocs.yml: put {page} into nav"
+
+
 @pytest.mark.slow
 def test_site_fetches_nothing(site: Path) -> None:
     """No script, style, font or image from elsewhere; links that a reader clicks may lead there."""
