@@ -21,22 +21,15 @@ from powercut.cli.companions import load
 from powercut.gate import canary
 from powercut.gate.gate import Gate
 from powercut.runs import replays, run_cache
-from powercut_reports import closing, github, html, json_report, junit, markdown, sarif, text
+from powercut_reports import closing, html, json_report, text
+from powercut_reports.gate_formats import FILES, RENDERERS
 from powercut_reports.records.run import RunRecord
 
-FORMATS = ("text", "html", "pages", "json", "sarif", "junit", "github", "markdown")
+FORMATS = ("text", "html", "pages", "json", *RENDERERS)
 JSON_REPORT = "report.json"
 _NAMED_TARGETS = 4
-#: Formats that machines decide by.
-GATE_FORMATS = frozenset({"sarif", "junit", "github", "markdown"})
 #: One file, or a page a run (powercut_reports.html).
 HTML_FORMS: tuple[tuple[str, Callable[..., Path]], ...] = (("html", html.write_report), ("pages", html.write_pages))
-#: For a CI gate (powercut_reports.ci): the format, its file, and what renders it.
-CI_REPORTS: tuple[tuple[str, str, Callable[..., str]], ...] = (
-    ("sarif", "report.sarif", sarif.render),
-    ("junit", "report.junit.xml", junit.render),
-    ("markdown", "summary.md", markdown.render),
-)
 
 
 def parse_formats(value: str) -> frozenset[str]:
@@ -156,12 +149,12 @@ def write_gate_reports(
     said = [error.paragraph() for error in errors]
     placed = places.in_repository(runs) if "sarif" in formats else []
     written: list[Path] = []
-    for name, file, render in CI_REPORTS:
+    for name, file in FILES.items():
         if name in formats:
             path = out / file
             write_text(
                 path,
-                render(
+                RENDERERS[name](
                     placed if name == "sarif" else runs,
                     fail_on=fail_on,
                     errors=said,
@@ -182,7 +175,7 @@ def print_annotations(
     """Prints the format `github`: on stderr, where a workflow finds it too, when stdout is for JSON alone."""
     if "github" in formats:
         said = [error.paragraph() for error in errors]
-        commands = github.render(places.in_repository(runs), fail_on=fail_on, errors=said)
+        commands = RENDERERS["github"](places.in_repository(runs), fail_on=fail_on, errors=said)
         print(commands, end="", file=sys.stderr if as_json else sys.stdout, flush=True)
 
 

@@ -17,7 +17,7 @@ reaches. Baseline and suppressions are those of the project and are not applied 
 import shlex
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,19 +31,13 @@ from powercut.program.program import Program
 from powercut.runs import requests, runner
 from powercut.runs.run_request import Request
 from powercut.scenarios import scenario, targets
-from powercut_reports import ci, github, junit, markdown, sarif, text
+from powercut_reports import ci, text
+from powercut_reports.gate_formats import RENDERERS
 from powercut_reports.records import run as records
 from powercut_reports.records.run import RunRecord
 
 _SCENARIOS = Path(__file__).parent / "canary_scenarios"
 PROGRAM = "powercut-canary"
-#: What the formats make of a run: a run without findings must not look like one with findings in any of them.
-_FORMATS: dict[str, Callable[..., str]] = {
-    "sarif": sarif.render,
-    "junit": junit.render,
-    "markdown": markdown.render,
-    "github": github.render,
-}
 
 
 class Canary(records.Canary):
@@ -176,7 +170,7 @@ def _missing(run: RunRecord, invariants: Sequence[str], *, formats: frozenset[st
     results = ci.results([run])
     if runner.exit_code(run) is not ExitCode.FINDINGS or ci.outcome(results.runs[0], results) != ci.FINDINGS:
         return "it was found, but the run does not count as one with findings"
-    told = {name: render([run]) for name, render in _FORMATS.items() if name in formats}
+    told = {name: render([run]) for name, render in RENDERERS.items() if name in formats}
     told["text"] = "\n".join(text.render_finding(finding, color=False) for finding in found)
     silent = [name for name, said in told.items() if found[0].invariant not in said]
     return f"it was found, but not shown as {', '.join(silent)}" if silent else ""

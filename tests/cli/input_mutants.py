@@ -34,10 +34,11 @@ from powercut.runs import reproduce
 from powercut.scenarios import plan, scenario, targets
 from powercut.scenarios.toml_text import toml_value
 from powercut_reports import text
+from powercut_reports.gate_formats import RENDERERS
 
 DATA = Path(__file__).resolve().parents[2] / "reports" / "tests" / "data"
 SCENARIOS = Path(__file__).resolve().parents[2] / "scenarios"
-FORMATS = frozenset({"html", "sarif", "junit", "github", "markdown"})
+FORMATS = frozenset({"html", *RENDERERS})
 #: Every so many run records are rendered in all formats as well; HTML takes a second.
 RENDERED_EVERY = 200
 

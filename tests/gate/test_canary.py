@@ -16,6 +16,7 @@ from powercut.gate import canary
 from powercut.program import program
 from powercut.program.program import Program
 from powercut.runs.run_request import Request
+from powercut_reports.gate_formats import RENDERERS
 from tests.real_engine import require_engine
 
 GATE = "text,sarif,junit,github,markdown,json,html"
@@ -30,7 +31,7 @@ def beside(**options: Any) -> Request:
 @pytest.mark.parametrize("nested", [0, 2])
 def test_it_is_found_whatever_the_options(model: str, strategy: str, nested: int) -> None:
     require_engine()
-    formats = frozenset({"sarif", "junit", "github", "markdown"})
+    formats = frozenset(RENDERERS)
     request = beside(model=model, strategy=strategy, nested=nested)
     found = canary.check(request, engine_path=paths.engine(), formats=formats)
     assert found.found, found.why

@@ -20,6 +20,7 @@ from powercut.runs import batch, run_cache
 from powercut.runs.applicability import sentences, summary
 from powercut.runs.run_request import Context, Request
 from powercut.runs.runner import open_context
+from powercut_reports.gate_formats import RENDERERS
 from powercut_reports.records.run import RunRecord
 
 
@@ -53,7 +54,7 @@ class Judging:
 
     def is_gate(self) -> bool:
         """True where people let a machine decide by the result."""
-        return bool(self.formats & output.GATE_FORMATS) or self.baseline is not None or self.since is not None
+        return not self.formats.isdisjoint(RENDERERS) or self.baseline is not None or self.since is not None
 
     def wants_canary(self) -> bool:
         """True where a planted bug is to be found on the same way."""

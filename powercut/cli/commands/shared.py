@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from powercut.cli import output
 from powercut.engine import options
 
 DEFAULT_OUT = Path(".powercut")
@@ -86,7 +87,7 @@ Format = Annotated[
     typer.Option(
         "--format",
         metavar="LIST",
-        help="What to make of the runs, of: text, html, pages, json, sarif, junit, github, markdown.",
+        help=f"What to make of the runs, of: {', '.join(output.FORMATS)}.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]

@@ -1,0 +1,13 @@
+"""The formats that machines decide by: what renders each, and the file of those that have one."""
+
+from collections.abc import Callable
+
+from powercut_reports import github, junit, markdown, sarif
+
+RENDERERS: dict[str, Callable[..., str]] = {
+    "sarif": sarif.render,
+    "junit": junit.render,
+    "github": github.render,
+    "markdown": markdown.render,
+}
+FILES = {"sarif": "report.sarif", "junit": "report.junit.xml", "markdown": "summary.md"}
