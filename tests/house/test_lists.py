@@ -1,0 +1,56 @@
+"""What stands in two places is the same in both: names that people choose by, and invariants."""
+
+import json
+import re
+import subprocess
+from collections.abc import Collection
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from powercut.base import paths
+from powercut.engine import options
+from powercut.runs import faults
+from powercut.scenarios import schema
+from powercut_reports import ci
+from powercut_reports.gate_formats import FILES, RENDERERS
+
+ROOT = Path(__file__).resolve().parents[2]
+#: What a scenario may expect beside invariants; `unpersisted-read` is not checked yet (checker/ORACLE.md).
+NO_INVARIANTS = {*options.PERFORMANCE_BUGS, "unpersisted-read"}
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "names"),
+    [
+        ("explore", "--strategy", options.STRATEGIES),
+        ("explore", "--model", options.MODELS),
+        ("faults", "--fault", faults.KINDS),
+    ],
+)
+def test_what_people_can_choose_is_what_the_engine_has(
+    command: str, option: str, names: Collection[str], real_engine: None
+) -> None:
+    done = subprocess.run([paths.engine(), command, "--trace", "none", option, "none"], capture_output=True, text=True)
+    (refusal,) = [event for line in done.stdout.splitlines() if (event := json.loads(line))["event"] == "error"]
+    assert refusal["next"] == f"Use one of: {', '.join(names)}."
+
+
+def test_every_invariant_is_in_every_list() -> None:
+    code = (ROOT / "checker/oracle/invariants.cc").read_text(encoding="utf-8")
+    found = set(re.findall(r'(?:Violation\{|invariant = |\? |: |return \{)\s*"([a-z-]+)"', code)) - {"absent"}
+    page = (
+        (ROOT / "checker/ORACLE.md").read_text(encoding="utf-8").partition("\n## Invariants\n")[2].partition("\n## ")[0]
+    )
+    told = set(re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE))
+    assert told == found | {"not-idempotent"}, "checker/ORACLE.md, section Invariants"
+    assert set(get_args(schema.Invariant)) - NO_INVARIANTS == told, "powercut/scenarios/schema.py, Invariant"
+    assert {rule.id for rule in ci.RULES if not rule.performance} == told, "reports/powercut_reports/ci.py, RULES"
+
+
+def test_every_format_of_a_gate_is_in_the_page_of_runs() -> None:
+    page = (ROOT / "checker/RUN.md").read_text(encoding="utf-8")
+    for name in RENDERERS:
+        (row,) = re.findall(rf"^\| `{name}` \| (.+)$", page, re.MULTILINE)
+        assert FILES.get(name, "stdout") in row, f"checker/RUN.md: the row of {name}"
