@@ -2,6 +2,7 @@
 #include <chrono>
 #include <fstream>
 
+#include "absl/strings/str_cat.h"
 #include "base/repeatable_process.h"
 #include "checker/exploration/explore_result.h"
 #include "checker/findings/finding.h"
@@ -12,10 +13,16 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+std::string strategies() {
+  std::string names;
+  for (std::string_view name : strategy_names()) names.append(names.empty() ? "" : ", ").append(name);
+  return names;
+}
+
 std::optional<EngineError> check(const ExploreOptions& options) {
   if (!make_strategy(options.strategy, {})) {
     return usage_error("unknown strategy '" + options.strategy + "'", "explore",
-                       "Use one of: read-driven, exhaustive, prefix, random.");
+                       absl::StrCat("Use one of: ", strategies(), "."));
   }
   if (auto wrong = check_model(options.model, options.atoms, "explore")) return wrong;
   if (!options.dump_results.empty() && !std::ofstream(options.dump_results, std::ios::trunc)) {
@@ -100,7 +107,7 @@ void add_explore_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("explore", "Explore the crash states of a recorded trace");
   auto options = std::make_shared<ExploreOptions>();
   command->add_option("--trace", options->trace, "Trace file")->required();
-  command->add_option("--strategy", options->strategy, "read-driven, exhaustive, prefix or random");
+  command->add_option("--strategy", options->strategy, strategies());
   add_model_options(command, &options->model, &options->atoms);
   command->add_option("--nested", options->nested, "Cuts inside recovery")->check(CLI::Range(0, 8));
   command->add_option("--jobs", options->jobs, "Worker processes")->check(CLI::Range(1, 1024));

@@ -1,7 +1,7 @@
 // exhaustive: the eager reference. Every legal image, byte by byte, one after the other, with nothing shared
 // between them. Slow and obvious; the other strategies are compared with it. A level with more states than
 // the limit is left out, and then the run is no longer complete.
-#include "replayer/strategies/strategy.h"
+#include "replayer/strategies/strategies.h"
 
 namespace powercut {
 namespace {
@@ -37,6 +37,8 @@ class Exhaustive final : public Strategy {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_exhaustive(uint64_t limit) { return std::make_unique<Exhaustive>(limit); }
+std::unique_ptr<Strategy> make_exhaustive(const StrategyOptions& options) {
+  return std::make_unique<Exhaustive>(options.exhaustive_limit);
+}
 
 }  // namespace powercut

@@ -1,6 +1,6 @@
 // prefix: one image a crash point, with all visible stores durable, in program order. Linear and quick: what a
 // tester without a persistency model would look at, and a first smoke test. Never complete.
-#include "replayer/strategies/strategy.h"
+#include "replayer/strategies/strategies.h"
 
 namespace powercut {
 namespace {
@@ -22,6 +22,6 @@ class Prefix final : public Strategy {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_prefix() { return std::make_unique<Prefix>(); }
+std::unique_ptr<Strategy> make_prefix(const StrategyOptions&) { return std::make_unique<Prefix>(); }
 
 }  // namespace powercut

@@ -3,7 +3,7 @@
 #include <random>
 #include <set>
 
-#include "replayer/strategies/strategy.h"
+#include "replayer/strategies/strategies.h"
 
 namespace powercut {
 namespace {
@@ -37,8 +37,8 @@ class Random final : public Strategy {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_random(uint64_t seed, uint64_t samples) {
-  return std::make_unique<Random>(seed, samples);
+std::unique_ptr<Strategy> make_random(const StrategyOptions& options) {
+  return std::make_unique<Random>(options.seed, options.samples);
 }
 
 }  // namespace powercut

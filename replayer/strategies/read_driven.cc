@@ -5,7 +5,7 @@
 // loaded values, and the branches at its loads are exactly the distinct values that the candidates still
 // compatible with that sequence give; lines are independent, so filtering one line never restricts another.
 // By induction over the loads every image follows one of the explored paths, and every path has an image.
-#include "replayer/strategies/strategy.h"
+#include "replayer/strategies/strategies.h"
 
 namespace powercut {
 namespace {
@@ -24,6 +24,6 @@ class ReadDriven final : public Strategy {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_read_driven() { return std::make_unique<ReadDriven>(); }
+std::unique_ptr<Strategy> make_read_driven(const StrategyOptions&) { return std::make_unique<ReadDriven>(); }
 
 }  // namespace powercut

@@ -1,13 +1,25 @@
 #include "replayer/strategies/strategy.h"
 
+#include <algorithm>
+#include <array>
+
+#include "replayer/strategies/strategies.h"
+
 namespace powercut {
 
+namespace {
+
+constexpr std::array<std::string_view, 4> kNames = {"read-driven", "exhaustive", "prefix", "random"};
+constexpr std::array kMakers = {make_read_driven, make_exhaustive, make_prefix, make_random};
+static_assert(kMakers.size() == kNames.size());
+
+}  // namespace
+
+std::span<const std::string_view> strategy_names() { return kNames; }
+
 std::unique_ptr<Strategy> make_strategy(std::string_view name, const StrategyOptions& options) {
-  if (name == "read-driven") return make_read_driven();
-  if (name == "exhaustive") return make_exhaustive(options.exhaustive_limit);
-  if (name == "prefix") return make_prefix();
-  if (name == "random") return make_random(options.seed, options.samples);
-  return nullptr;
+  const auto at = std::find(kNames.begin(), kNames.end(), name);
+  return at == kNames.end() ? nullptr : kMakers[static_cast<size_t>(at - kNames.begin())](options);
 }
 
 BigInt state_count(const LineSets& pending) {

@@ -2,9 +2,9 @@
 #ifndef POWERCUT_REPLAYER_STRATEGIES_STRATEGY_H_
 #define POWERCUT_REPLAYER_STRATEGIES_STRATEGY_H_
 
-#include <array>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -41,13 +41,9 @@ struct StrategyOptions {
   uint64_t exhaustive_limit = 1u << 22;  // exhaustive: largest level that is enumerated
 };
 
-inline constexpr std::array<std::string_view, 4> kStrategyNames = {"read-driven", "exhaustive", "prefix", "random"};
-// `name` is one of kStrategyNames; null for any other.
+std::span<const std::string_view> strategy_names();
+// `name` is one of strategy_names(); null for any other.
 std::unique_ptr<Strategy> make_strategy(std::string_view name, const StrategyOptions& options);
-std::unique_ptr<Strategy> make_read_driven();
-std::unique_ptr<Strategy> make_exhaustive(uint64_t limit);
-std::unique_ptr<Strategy> make_prefix();
-std::unique_ptr<Strategy> make_random(uint64_t seed, uint64_t samples);
 
 BigInt state_count(const LineSets& pending);
 

@@ -63,7 +63,7 @@ TEST_P(Strategies, IsRememberedOnlyWhereTheTrieKnowsWhatItTries) {
   EXPECT_EQ(strategy_->may_remember(), visible || whole);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Strategies, ::testing::ValuesIn(kStrategyNames));
+INSTANTIATE_TEST_SUITE_P(All, Strategies, ::testing::ValuesIn(strategy_names().begin(), strategy_names().end()));
 
 TEST(Strategy, AnotherNameMakesNone) { EXPECT_EQ(make_strategy("random ", {}), nullptr); }
 
