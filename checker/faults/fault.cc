@@ -7,6 +7,7 @@
 #include <csignal>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "checker/findings/finding.h"
 #include "checker/oracle/invariants.h"
 #include "checker/oracle/new_keys.h"
@@ -61,6 +62,8 @@ std::optional<FaultKind> fault_kind(const std::string& name) {
   if (at == kKinds.end()) return std::nullopt;
   return static_cast<FaultKind>(at - kKinds.begin());
 }
+
+std::string fault_names() { return absl::StrJoin(kKinds, ", "); }
 
 std::string describe_operation(const History& history) {
   const OperationInfo& operation = history.operation();

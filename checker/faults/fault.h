@@ -19,6 +19,7 @@ namespace powercut {
 enum class FaultKind : uint8_t { kMedia, kBitFlip, kAllocation, kStale };
 const char* name_of(FaultKind kind);  // as in the CLI: media, bitflip, alloc, stale
 std::optional<FaultKind> fault_kind(const std::string& name);
+std::string fault_names();  // all of them, with commas
 
 struct FaultOptions {
   std::string trace;

@@ -67,7 +67,7 @@ void add_faults_command(CLI::App& app, int& exit_code) {
   };
   auto given = std::make_shared<Given>();
   command->add_option("--trace", given->options.trace, "Trace file")->required();
-  command->add_option("--fault", given->kind, "media, bitflip, alloc or stale")->required();
+  command->add_option("--fault", given->kind, fault_names())->required();
   command->add_option("--budget-executions", given->options.budget, "Stop after this many runs of recovery");
   command->add_option("--traces", given->options.traces, "Folder for the traces of alloc, which exists");
   command->add_option("--seed", given->options.seed, "Seed of the noise in a fresh pool");
@@ -78,7 +78,7 @@ void add_faults_command(CLI::App& app, int& exit_code) {
     const auto kind = fault_kind(given->kind);
     if (!kind) {
       exit_code = events.error(
-          usage_error("unknown fault '" + given->kind + "'", "--fault", "Use one of: media, bitflip, alloc, stale."));
+          usage_error("unknown fault '" + given->kind + "'", "--fault", "Use one of: " + fault_names() + "."));
       return;
     }
     given->options.kind = *kind;

@@ -17,6 +17,7 @@ from powercut_reports import ci
 from powercut_reports.gate_formats import FILES, RENDERERS
 
 ROOT = Path(__file__).resolve().parents[2]
+EVENTS = ROOT / "reports/EVENTS.md"
 #: What a scenario may expect beside invariants; `unpersisted-read` is not checked yet (checker/ORACLE.md).
 NO_INVARIANTS = {*options.PERFORMANCE_BUGS, "unpersisted-read"}
 
@@ -34,7 +35,7 @@ def test_what_people_can_choose_is_what_the_engine_has(
 ) -> None:
     done = subprocess.run([paths.engine(), command, "--trace", "none", option, "none"], capture_output=True, text=True)
     (refusal,) = [event for line in done.stdout.splitlines() if (event := json.loads(line))["event"] == "error"]
-    assert refusal["next"] == f"Use one of: {', '.join(names)}."
+    assert refusal["next"] == f"Use one of: {', '.join(names)}.", f"powercut list and the engine differ in {option}"
 
 
 def test_every_invariant_is_in_every_list() -> None:
@@ -54,3 +55,11 @@ def test_every_format_of_a_gate_is_in_the_page_of_runs() -> None:
     for name in RENDERERS:
         (row,) = re.findall(rf"^\| `{name}` \| (.+)$", page, re.MULTILINE)
         assert FILES.get(name, "stdout") in row, f"checker/RUN.md: the row of {name}"
+
+
+def test_every_fault_is_in_its_pages() -> None:
+    page = (ROOT / "checker/FAULTS.md").read_text(encoding="utf-8")
+    assert set(faults.KINDS) <= set(re.findall(r"^\| `([a-z]+)` \|", page, re.MULTILINE)), "checker/FAULTS.md"
+    types = re.findall(r"^\| `fault_\w+` \| `fault` \| `([^`]+)` \|", EVENTS.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(types) == 2
+    assert {frozenset(re.findall(r'"([a-z]+)"', kinds)) for kinds in types} == {frozenset(faults.KINDS)}, EVENTS
