@@ -98,7 +98,8 @@ NO_LINE = {"level/erase-leaves-duplicate", "smartcuckoo/component-forgotten", "s
 
 
 def test_every_known_bug_names_its_line() -> None:
-    assert {item.bug_id for item in catalog.known_bugs() if item.bug.site is None} == NO_LINE
+    without = {item.bug_id for item in catalog.known_bugs() if item.bug.site is None}
+    assert without == NO_LINE, f"give [known_bug] a 'site' (scenarios/SCHEMA.md): {sorted(without ^ NO_LINE)}"
 
 
 @pytest.mark.parametrize("subject", list(planted_bugs()), ids=lambda s: s.scenario.bug_id)
