@@ -264,6 +264,10 @@ def test_a_reader_of_the_site_can_choose_every_page() -> None:
     """What `nav` leaves out is built, and nobody comes there."""
     nav = read("mkdocs.yml").partition("\nnav:\n")[2]
     schemes = [f"targets/{target.parent.name}/README.md" for target in sorted(ROOT.glob("targets/*/target.cc"))]
+    for scheme in schemes:
+        assert f"]({scheme.removeprefix('targets/')})" in read("targets/README.md"), (
+            f"targets/README.md: a row for {scheme}"
+        )
     for page in [*pages(), *schemes]:
         assert re.search(rf"[-:] {re.escape(page)}$", nav, re.MULTILINE), f"mkdocs.yml: put {page} into nav"
 
