@@ -17,9 +17,12 @@ from powercut_reports import ci
 from powercut_reports.gate_formats import FILES, RENDERERS
 
 ROOT = Path(__file__).resolve().parents[2]
-EVENTS = ROOT / "reports/EVENTS.md"
 #: What a scenario may expect beside invariants; `unpersisted-read` is not checked yet (checker/ORACLE.md).
 NO_INVARIANTS = {*options.PERFORMANCE_BUGS, "unpersisted-read"}
+
+
+def read(path: str) -> str:
+    return (ROOT / path).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -39,11 +42,9 @@ def test_what_people_can_choose_is_what_the_engine_has(
 
 
 def test_every_invariant_is_in_every_list() -> None:
-    code = (ROOT / "checker/oracle/invariants.cc").read_text(encoding="utf-8")
+    code = read("checker/oracle/invariants.cc")
     found = set(re.findall(r'(?:Violation\{|invariant = |\? |: |return \{)\s*"([a-z-]+)"', code)) - {"absent"}
-    page = (
-        (ROOT / "checker/ORACLE.md").read_text(encoding="utf-8").partition("\n## Invariants\n")[2].partition("\n## ")[0]
-    )
+    page = read("checker/ORACLE.md").partition("\n## Invariants\n")[2].partition("\n## ")[0]
     told = set(re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE))
     assert told == found | {"not-idempotent"}, "checker/ORACLE.md, section Invariants"
     assert set(get_args(schema.Invariant)) - NO_INVARIANTS == told, "powercut/scenarios/schema.py, Invariant"
@@ -51,15 +52,29 @@ def test_every_invariant_is_in_every_list() -> None:
 
 
 def test_every_format_of_a_gate_is_in_the_page_of_runs() -> None:
-    page = (ROOT / "checker/RUN.md").read_text(encoding="utf-8")
+    page = read("checker/RUN.md")
     for name in RENDERERS:
         (row,) = re.findall(rf"^\| `{name}` \| (.+)$", page, re.MULTILINE)
         assert FILES.get(name, "stdout") in row, f"checker/RUN.md: the row of {name}"
 
 
 def test_every_fault_is_in_its_pages() -> None:
-    page = (ROOT / "checker/FAULTS.md").read_text(encoding="utf-8")
+    page = read("checker/FAULTS.md")
     assert set(faults.KINDS) <= set(re.findall(r"^\| `([a-z]+)` \|", page, re.MULTILINE)), "checker/FAULTS.md"
-    types = re.findall(r"^\| `fault_\w+` \| `fault` \| `([^`]+)` \|", EVENTS.read_text(encoding="utf-8"), re.MULTILINE)
+    types = re.findall(r"^\| `fault_\w+` \| `fault` \| `([^`]+)` \|", read("reports/EVENTS.md"), re.MULTILINE)
     assert len(types) == 2
-    assert {frozenset(re.findall(r'"([a-z]+)"', kinds)) for kinds in types} == {frozenset(faults.KINDS)}, EVENTS
+    assert {frozenset(re.findall(r'"([a-z]+)"', kinds)) for kinds in types} == {frozenset(faults.KINDS)}, (
+        "reports/EVENTS.md"
+    )
+
+
+def test_every_event_of_a_trace_is_in_its_format() -> None:
+    (kinds,) = re.findall(r"enum class EventKind : uint8_t \{(.*?)\n\};", read("tracer/format/trace.h"), re.DOTALL)
+    table = read("tracer/FORMAT.md").partition("| type | event |")[2].partition("\n\n")[0]
+    told = {number for cell in re.findall(r"^\| ([\d, ]+) \|", table, re.MULTILINE) for number in cell.split(", ")}
+    assert told == set(re.findall(r"^  k\w+ = (\d+),", kinds, re.MULTILINE)), "tracer/FORMAT.md, the table of events"
+
+
+def test_every_strategy_is_in_the_page_of_the_explorer() -> None:
+    table = read("replayer/EXPLORER.md").partition("\n## Strategies\n")[2].partition("\n## ")[0]
+    assert set(re.findall(r"^\| `([a-z-]+)`", table, re.MULTILINE)) == set(options.STRATEGIES)
