@@ -112,10 +112,10 @@ def test_links_and_paths_in_documents_exist(document: str) -> None:
     links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
     for link in links:
         assert ((ROOT / document).parent / link).exists(), f"{document}: dead link {link}"
-    # Paths in backticks with a folder and a suffix, without placeholders.
+    # Paths in backticks, alone or in a command, with a folder and a suffix, without placeholders.
+    tops = "base|tracer|targets|replayer|checker|engine|powercut|tests|scenarios|reports|tools|docs"
     for path in re.findall(
-        r"`((?:base|tracer|targets|replayer|checker|engine|powercut|tests|scenarios|reports|tools|docs)/[\w./-]+\.\w+)`",
-        text,
+        rf"(?<![\w./>-])((?:{tops})/[\w./-]+\.\w+)(?![\w*])", " ".join(re.findall(r"`([^`\n]+)`", text))
     ):
         headers = ROOT / "targets" / "include"  # `powercut/target.h` is named as one includes it
         assert (ROOT / path).exists() or (headers / path).exists(), f"{document}: {path} does not exist"
