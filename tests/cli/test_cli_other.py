@@ -204,7 +204,7 @@ def test_litmus_hands_on_its_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_reference_is_what_the_commands_say() -> None:
     page = Path(__file__).parents[2] / "docs" / "cli.md"
-    assert page.read_text(encoding="utf-8") == docs.render(), "docs/cli.md is stale: run 'make docs'"
+    assert page.read_text(encoding="utf-8") == docs.render(), "docs/cli.md is stale: run 'python -m tools.docs'"
 
 
 def test_every_command_and_option_is_described(capsys: pytest.CaptureFixture[str]) -> None:
