@@ -46,7 +46,8 @@ def _row(run: dict[str, Any], claim: str) -> dict[str, Any]:
 
 def test_every_scheme_has_claims_and_they_parse() -> None:
     schemes = set(targets.libraries()) - targets.SELF_TEST_TARGETS
-    assert {name for name in schemes if (paths.home() / "targets" / name / "README.md").is_file()} <= set(SCHEMES)
+    explained = {name for name in schemes if (paths.home() / "targets" / name / "README.md").is_file()}
+    assert explained <= set(SCHEMES), f"checker/CLAIMS.md: {sorted(explained - set(SCHEMES))} lack a {sheet.FILE_NAME}"
     for path in FILES:
         commands = targets.find(path.parent.name).description.commands
         assert sheet.load(path, commands=commands).claims
