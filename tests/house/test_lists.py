@@ -30,6 +30,7 @@ def read(path: str) -> str:
     [
         ("explore", "--strategy", options.STRATEGIES),
         ("explore", "--model", options.MODELS),
+        ("explore", "--atoms", options.ATOMS),
         ("faults", "--fault", faults.KINDS),
     ],
 )
