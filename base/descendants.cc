@@ -39,7 +39,7 @@ pid_t parent_of(const char* pid) {
   char path[64] = "/proc/";
   const size_t length = std::strlen(pid);
   if (length > 20) return 0;
-  std::memcpy(path + 6, pid, length);
+  std::memcpy(path + 6, pid, length);  // NOLINT(bugprone-not-null-terminated-result): "/stat" ends it
   std::memcpy(path + 6 + length, "/stat", 6);
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return 0;

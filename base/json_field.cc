@@ -27,6 +27,7 @@ void JsonField::only(std::initializer_list<const char*> names) const {
 std::vector<JsonField> JsonField::items() const {
   if (!json_->is_array()) throw wrong("a list");
   std::vector<JsonField> out;
+  out.reserve(json_->size());
   for (size_t i = 0; i < json_->size(); ++i) out.emplace_back((*json_)[i], at_ + "[" + std::to_string(i) + "]");
   return out;
 }

@@ -42,6 +42,7 @@ bool make_repeatable() {
     }
     std::vector<std::string> arguments = own_arguments();
     std::vector<char*> argv;
+    argv.reserve(arguments.size() + 1);
     for (std::string& argument : arguments) argv.push_back(argument.data());
     argv.push_back(nullptr);
     setenv(kRestarted, "1", 1);

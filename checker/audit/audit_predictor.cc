@@ -149,13 +149,13 @@ bool Predictor::stops(QueryId query) {
   });
 }
 
-PredictorFactory executor_predictor(std::string model, AtomPolicy policy, int64_t step_budget) {
+PredictorFactory executor_predictor(const std::string& model, AtomPolicy policy, int64_t step_budget) {
   return [=](const LoadedTrace& loaded) -> std::unique_ptr<Predictor> {
     return std::make_unique<ExecutorPredictor>(loaded, model, policy, step_budget);
   };
 }
 
-PredictorFactory explorer_predictor(std::string model, AtomPolicy policy, int64_t step_budget) {
+PredictorFactory explorer_predictor(const std::string& model, AtomPolicy policy, int64_t step_budget) {
   return [=](const LoadedTrace& loaded) -> std::unique_ptr<Predictor> {
     return std::make_unique<ExplorerPredictor>(loaded, model, policy, step_budget);
   };

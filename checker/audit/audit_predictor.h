@@ -52,12 +52,12 @@ using PredictorFactory = std::function<std::unique_ptr<Predictor>(const LoadedTr
 
 // Runs the image itself, in this process, through the hooks and with undo, but without branches and memo. It shows
 // that instrumentation, hooks and undo are true to the plain library.
-PredictorFactory executor_predictor(std::string model, AtomPolicy policy, int64_t step_budget);
+PredictorFactory executor_predictor(const std::string& model, AtomPolicy policy, int64_t step_budget);
 
 // Explores the trace as `explore` does, and says what the explorer remembers: the result of recovery by the trie, and
 // for each query the answers that were judged under the obligations in force. An answer that is not among them is one
 // that exploration has passed over, whether it is right or wrong.
-PredictorFactory explorer_predictor(std::string model, AtomPolicy policy, int64_t step_budget);
+PredictorFactory explorer_predictor(const std::string& model, AtomPolicy policy, int64_t step_budget);
 
 }  // namespace powercut
 #endif  // POWERCUT_CHECKER_AUDIT_AUDIT_PREDICTOR_H_

@@ -285,7 +285,7 @@ void LeafQueries::visit(int depth, const std::shared_ptr<const RecoveredState>& 
     } else {
       hits.push_back(hits_of(views_[0], codes, depth));
     }
-    const auto narrowing = std::move(new_in_);
+    auto narrowing = std::move(new_in_);
     const uint32_t stamp = stamp_;
     for (size_t i = 1; i < views_.size() && !codes.empty() && (!first_leaf_ || obliged_.empty()); ++i) {
       const std::vector<uint32_t> others = differ(views_[i]);
@@ -323,7 +323,7 @@ void LeafQueries::visit(int depth, const std::shared_ptr<const RecoveredState>& 
     codes.pop_back();
     ask_intruder(whole, depth);
   }
-  ask(std::move(codes), whole, depth);
+  ask(codes, whole, depth);
   if (count_[3] > 0) {
     std::vector<uint32_t> watched;
     for (uint32_t code : whole) {
@@ -449,7 +449,7 @@ void LeafQueries::ask_bystanders(const std::vector<Hits>& hits, bool intruder_as
   for (uint32_t key : keys) ask_group(bystander_of(key), depth, /*whole=*/true);
 }
 
-void LeafQueries::ask(std::vector<uint32_t> codes, const absl::flat_hash_set<uint32_t>& whole, int depth) {
+void LeafQueries::ask(const std::vector<uint32_t>& codes, const absl::flat_hash_set<uint32_t>& whole, int depth) {
   struct Task {
     uint8_t kind;
     bool narrow;

@@ -115,7 +115,7 @@ class LeafQueries {
                       int depth);
   std::vector<uint32_t> disturbed(const Wake& wake) const;
   void forget_bystander(uint32_t key);
-  void ask(std::vector<uint32_t> codes, const absl::flat_hash_set<uint32_t>& whole, int depth);
+  void ask(const std::vector<uint32_t>& codes, const absl::flat_hash_set<uint32_t>& whole, int depth);
   void ask_group(uint32_t code, int depth, bool whole);
   void answer_all(int depth);
   void explain(int depth, QueryId query, const std::string& wanted);
