@@ -98,7 +98,7 @@ def dropped(
     finding: dict[str, Any] | None = None,
 ) -> Drop:
     occurrences = Occurrences(events=list(range(count)), idle=idle, in_recovery=in_recovery)
-    baseline = UneditedRun(
+    unedited = UneditedRun(
         request=Request(
             name=scenario,
             slug=scenario,
@@ -114,7 +114,7 @@ def dropped(
     )
     after = explored(states=states, complete=complete, reason="budget")
     return Drop(
-        baseline=baseline,
+        unedited=unedited,
         occurrences=occurrences,
         explored=after,
         finding=finding_of(finding) if finding else None,
@@ -162,14 +162,14 @@ def test_rules_for_recovery_use_the_modules_of_the_trace() -> None:
 def test_a_record_that_is_not_finished_says_so() -> None:
     drop = dropped(idle=2)
     shown = Shown(site=SITE, drops=[drop])
-    entry = records.of_site(shown, judge(shown), None, [drop.baseline])
+    entry = records.of_site(shown, judge(shown), None, [drop.unedited])
     assert entry["site"] == "level/slots.cc:12"
     assert (entry["count"], entry["idle"], entry["in_recovery"], entry["result"]) == (2, 2, False, REDUNDANT)
     header = {"target": "level", "variant": "hardened", "model": "adr", "command": ""}
-    whole = records.assemble(header, [drop.baseline], [entry], of=1, errors=[], seconds=1)
+    whole = records.assemble(header, [drop.unedited], [entry], of=1, errors=[], seconds=1)
     assert whole["complete"] and whole["unedited"]["crash_states"] == "10"
-    assert not records.assemble(header, [drop.baseline], [entry], of=2, errors=[], seconds=1)["complete"]
-    assert not records.assemble(header, [drop.baseline], [entry], of=1, errors=["broke"], seconds=1)["complete"]
+    assert not records.assemble(header, [drop.unedited], [entry], of=2, errors=[], seconds=1)["complete"]
+    assert not records.assemble(header, [drop.unedited], [entry], of=1, errors=["broke"], seconds=1)["complete"]
 
 
 @pytest.mark.parametrize(
