@@ -93,11 +93,11 @@ def _row(cells: Sequence[str], widths: list[int]) -> str:
 def _total(runs: Sequence[RunRecord]) -> str:
     verdicts = Counter[str](run.verdict for run in runs)
     every = bugs(finding for run in runs for finding in run.findings)
-    found = {(run.name, finding.fingerprint) for run in runs for finding in run.findings}
+    found = sum(bug.symptoms for bug in every)
     counted = ", ".join(f"{verdicts[name]} {name}" for name in _ORDER if verdicts[name])
     seconds = sum(run.seconds or 0.0 for run in runs)
     words = [f"{fmt.plural(len({run.name for run in runs}), 'target')}, {fmt.plural(len(runs), 'run')}: {counted}"]
-    words += [f"{fmt.plural(len(every), 'bug')}, {fmt.plural(len(found), 'finding')}", fmt.seconds(seconds)]
+    words += [f"{fmt.plural(len(every), 'bug')}, {fmt.plural(found, 'finding')}", fmt.seconds(seconds)]
     interrupted = sum(run.interrupted for run in runs)
     words += [f"{interrupted} interrupted"] if interrupted else []
     return "; ".join(words)

@@ -166,6 +166,7 @@ class _Report:
         self.environment = _environment()
         self.parts = self.environment.get_template("parts.html.j2").module
         views = self.views
+        found = bugs(item.finding for view in views for item in view.findings)
         self.context = {
             "title": title,
             "runs": views,
@@ -175,8 +176,8 @@ class _Report:
             "filters": overview.filters(views),
             "has_baseline": any(item.finding.baseline for view in views for item in view.findings),
             "counts": {verdict: sum(view.run.verdict == verdict for view in views) for verdict in VERDICTS},
-            "findings": sum(len(view.findings) for view in views),
-            "bugs": len(bugs(item.finding for view in views for item in view.findings)),
+            "findings": sum(bug.symptoms for bug in found),
+            "bugs": len(found),
             "incomplete": sum(view.run.coverage.kind != "complete" for view in views),
             "logo": Markup(_static("logo.svg")),
             "parts": self.parts,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from powercut_reports import html
+from powercut_reports import closing, html
 from powercut_reports.pack import inflated, unpack
 from reports.tests.typed import runs_of
 
@@ -42,6 +42,14 @@ def test_the_embedded_data_is_the_json_report(sample_runs: list[Raw]) -> None:
         runs_of(sample_runs)
     )
     assert not set("<>&\u2028") & set(found[1])
+
+
+def test_a_finding_of_two_runs_is_counted_once_as_on_the_terminal(sample_runs: list[Raw]) -> None:
+    run = next(run for run in sample_runs if run["findings"])
+    again = [run, {**run, "scenario": "again"}]
+    (told,) = re.findall(r"<dt>findings</dt><dd>(\d+)</dd>", html.render(runs_of(again), title="x"))
+    assert int(told) == len({finding["fingerprint"] for finding in run["findings"]})
+    assert f" {told} finding" in closing.render(runs_of(again), color=False)
 
 
 def test_pages_are_the_same_report_cut_up(sample_runs: list[Raw], tmp_path: Path) -> None:
