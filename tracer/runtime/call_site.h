@@ -7,6 +7,9 @@
 
 #include "tracer/runtime/hooks.h"
 
+// Hands the machine's state to the listener (powercut_sink.branch). Returns where the bytes at `addr` are.
+extern "C" void* powercut_branch(const void* addr, uint64_t size);
+
 namespace powercut::runtime {
 
 // Invariant: every member is callable; the ones that the listener left null do nothing.
@@ -37,11 +40,18 @@ inline T* place_of(T* addr) {
   return at - alias.base < alias.span ? reinterpret_cast<T*>(at + alias.delta) : addr;
 }
 
+// Whether the listener asks for the machine's state at this load (powercut_sink.branch).
+inline bool wants_branch(uint64_t addr, uint64_t size) {
+  return active_sink.branches != nullptr && active_sink.branches(active_sink.self, addr, size) != 0;
+}
 // Both announce an access, and return where it is to be made.
 template <typename T>
 inline T* announce_load(T* addr, uint64_t size) {
   const uint64_t at = reinterpret_cast<uint64_t>(addr);
-  if (overlaps(__powercut_load_window, at, size)) active_sink.load(active_sink.self, at, size);
+  if (overlaps(__powercut_load_window, at, size)) {
+    if (wants_branch(at, size)) powercut_branch(addr, size);
+    active_sink.load(active_sink.self, at, size);
+  }
   return place_of(addr);
 }
 

@@ -3,6 +3,7 @@
 
 #include "tracer/runtime/call_site.h"
 #include "tracer/runtime/hooks.h"
+#include "tracer/runtime/live_registers.h"
 #include "tracer/runtime/stack_bounds.h"
 #include "tracer/runtime/watch_hooks.h"
 
@@ -18,8 +19,8 @@ void no_fence(void*, uint32_t, const void*, const void*) {}
 void no_out_of_steps(void*, const uint64_t*) {}
 void no_mark(void*, const char*) {}
 
-constexpr powercut_sink kDeaf = {nullptr,  no_store, no_load,         no_rmw_begin, no_rmw_end,
-                                 no_flush, no_fence, no_out_of_steps, no_mark};
+constexpr powercut_sink kDeaf = {nullptr,  no_store,        no_load, no_rmw_begin, no_rmw_end, no_flush,
+                                 no_fence, no_out_of_steps, no_mark, nullptr,      nullptr};
 
 template <typename Function>
 Function* or_else(Function* given, Function* fallback) {
@@ -36,6 +37,19 @@ using powercut::runtime::active_sink;
 using powercut::runtime::call_site;
 using powercut::runtime::CallSite;
 using powercut::runtime::place_of;
+using powercut::runtime::wants_branch;
+
+// Puts the registers that a call keeps in one piece with the caller's stack, and calls `function` with them as its
+// argument in the register `argument`. The frame pointer is that of a function which pushes it first.
+#define POWERCUT_WITH_LIVE_STATE(function, argument) \
+  asm(POWERCUT_PUSH_LIVE_REGISTERS                   \
+      "lea 40(%rsp), %rbp\n\t"                       \
+      "mov %rsp, %" argument                         \
+      "\n\t"                                         \
+      "sub $8, %rsp\n\t"                             \
+      "call " function                               \
+      "@PLT\n\t"                                     \
+      "add $8, %rsp\n\t" POWERCUT_POP_LIVE_REGISTERS "ret")
 
 extern "C" {
 
@@ -52,13 +66,24 @@ void* __powercut_store(void* addr, uint64_t size, uint32_t flags, const void* va
   return place_of(addr);
 }
 
+[[gnu::used]] void* powercut_at_branch(const void* addr, uint64_t size, const uint64_t* live) {
+  active_sink.branch(active_sink.self, reinterpret_cast<uint64_t>(addr), size, live);
+  return const_cast<void*>(place_of(addr));
+}
+
+[[gnu::naked]] void* powercut_branch(const void*, uint64_t) { POWERCUT_WITH_LIVE_STATE("powercut_at_branch", "rdx"); }
+
 void* __powercut_load(const void* addr, uint64_t size) {
+  // A jump: the state is the caller's, as if it had called this itself.
+  if (wants_branch(reinterpret_cast<uint64_t>(addr), size)) [[clang::musttail]]
+    return powercut_branch(addr, size);
   active_sink.load(active_sink.self, reinterpret_cast<uint64_t>(addr), size);
   return const_cast<void*>(place_of(addr));
 }
 
 void* __powercut_rmw_begin(void* addr, uint64_t size) {
   const CallSite site = call_site();
+  if (wants_branch(reinterpret_cast<uint64_t>(addr), size)) powercut_branch(addr, size);
   active_sink.rmw_begin(active_sink.self, reinterpret_cast<uint64_t>(addr), size, site.pc, site.frame);
   return place_of(addr);
 }
@@ -84,27 +109,7 @@ void __powercut_fence(uint32_t kind) {
   active_sink.out_of_steps(active_sink.self, live);
 }
 
-// Puts the registers that a call keeps in one piece with the caller's stack.
-[[gnu::naked]] void __powercut_out_of_steps(void) {
-  asm("push %rbp\n\t"
-      "mov %rsp, %rbp\n\t"
-      "push %rbx\n\t"
-      "push %r12\n\t"
-      "push %r13\n\t"
-      "push %r14\n\t"
-      "push %r15\n\t"
-      "mov %rsp, %rdi\n\t"
-      "sub $8, %rsp\n\t"
-      "call powercut_steps_spent@PLT\n\t"
-      "add $8, %rsp\n\t"
-      "pop %r15\n\t"
-      "pop %r14\n\t"
-      "pop %r13\n\t"
-      "pop %r12\n\t"
-      "pop %rbx\n\t"
-      "pop %rbp\n\t"
-      "ret");
-}
+[[gnu::naked]] void __powercut_out_of_steps(void) { POWERCUT_WITH_LIVE_STATE("powercut_steps_spent", "rdi"); }
 
 void powercut_mark(const char* name) { active_sink.mark(active_sink.self, name); }
 

@@ -92,6 +92,12 @@ typedef struct powercut_sink {
   // code, and its stack: all that its next instructions depend on, besides memory.
   void (*out_of_steps)(void* self, const uint64_t* live);
   void (*mark)(void* self, const char* name);  // powercut_mark(): a named place that a scenario may expect or cut at
+  // Null, or asked before a load is announced: whether `branch` is to be called. That is given the state in which the
+  // hook returns to the code, or goes on in a function of the runtime (`live` as above), and need not return: the
+  // listener may let the code go on there, any number of times, with the address of the load's bytes in rax. Whether
+  // the load is announced as well is left open.
+  int (*branches)(void* self, uint64_t addr, uint64_t size);
+  void (*branch)(void* self, uint64_t addr, uint64_t size, const uint64_t* live);
 } powercut_sink;
 
 // Installs the listener for the whole process; null removes it. Not thread-safe: call it while no
