@@ -10,17 +10,9 @@ namespace {
 
 // Calls visit(line, mask) for the parts of an access in each line of the pool.
 template <typename Visit>
-void for_each_line(MemoryRange pool, uint64_t address, uint64_t size, const Visit& visit) {
+void for_each_line_of(MemoryRange pool, uint64_t address, uint64_t size, const Visit& visit) {
   if (address >= pool.end || address < pool.begin) return;
-  uint64_t offset = address - pool.begin;
-  const uint64_t end = std::min(offset + size, pool.end - pool.begin);
-  while (offset < end) {
-    const uint64_t in_line = offset % kLineSize;
-    const uint64_t length = std::min(end - offset, kLineSize - in_line);
-    const uint64_t ones = length >= 64 ? ~uint64_t{0} : (uint64_t{1} << length) - 1;
-    visit(offset / kLineSize, ones << in_line);
-    offset += length;
-  }
+  for_each_line(address - pool.begin, std::min(address + size, pool.end) - pool.begin, visit);
 }
 
 }  // namespace
@@ -28,7 +20,7 @@ void for_each_line(MemoryRange pool, uint64_t address, uint64_t size, const Visi
 UnwrittenLoads::UnwrittenLoads(MemoryRange pool) : pool_(pool), stored_((pool.end - pool.begin) / kLineSize, 0) {}
 
 void UnwrittenLoads::on_load(uint64_t address, uint64_t size, CodePlace place) {
-  for_each_line(pool_, address, size, [&](uint64_t line, uint64_t mask) {
+  for_each_line_of(pool_, address, size, [&](uint64_t line, uint64_t mask) {
     const uint64_t unwritten = mask & ~stored_[line];
     if (unwritten == 0) return;
     QuietHeap quiet;
@@ -39,7 +31,7 @@ void UnwrittenLoads::on_load(uint64_t address, uint64_t size, CodePlace place) {
 }
 
 void UnwrittenLoads::store(uint64_t address, uint64_t size) {
-  for_each_line(pool_, address, size, [&](uint64_t line, uint64_t mask) {
+  for_each_line_of(pool_, address, size, [&](uint64_t line, uint64_t mask) {
     if (undoing_ && (mask & ~stored_[line]) != 0) {
       QuietHeap quiet;
       old_.emplace_back(line, stored_[line]);

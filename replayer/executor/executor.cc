@@ -40,6 +40,14 @@ struct Executor::Hooks {
     return out;
   }
 
+  static void hear_branches(powercut_sink* sink) {
+    sink->branches = [](void* s, uint64_t a, uint64_t n) -> int {
+      const Executor& executor = *of(s);
+      return executor.decisions_ == nullptr && executor.runner_.running() && executor.is_undecided(a, n) ? 1 : 0;
+    };
+    sink->branch = [](void* s, uint64_t a, uint64_t n, const uint64_t* live) { of(s)->on_branch(a, n, {live}); };
+  }
+
   static void changing(void* self, uint64_t address, uint64_t size) { of(self)->before_change(address, size); }
   static void world_changing(void* self) { changing(self, world_state_range().begin, sizeof(WorldState)); }
   static void unmodelled(void* self, const char* sentence, const void* pc, const void* frame) {
@@ -95,6 +103,36 @@ Outcome Executor::run_recovery(Decisions* decisions, std::vector<Cut>* cuts, con
   return outcome;
 }
 
+void Executor::begin_stretch() {
+  decisions_ = nullptr;
+  if (sink_.branches != nullptr) return;
+  Hooks::hear_branches(&sink_);
+  powercut_set_sink(&sink_);
+}
+
+void Executor::end_stretches() {
+  sink_.branches = nullptr;
+  sink_.branch = nullptr;
+  powercut_set_sink(&sink_);
+}
+
+Executor::Stretch Executor::run_to_branch(const std::function<void()>& body) {
+  begin_stretch();
+  in_pieces_ = false;
+  return stretch(runner_.run(reads_.wants_heap(), body));
+}
+
+Executor::Stretch Executor::go_on(const Branch& branch, absl::FunctionRef<void()> restore) {
+  begin_stretch();
+  in_pieces_ = branch.in_pieces;
+  const auto result = reinterpret_cast<uint64_t>(memory_.bytes_at(branch.address));
+  return stretch(runner_.go_on(reads_.wants_heap(), branch.machine, result, restore));
+}
+
+Executor::Stretch Executor::stretch(Outcome outcome) {
+  return {std::move(outcome), std::exchange(branch_, std::nullopt), std::exchange(lost_, false)};
+}
+
 Outcome Executor::run_listened(PathListener* listener, const std::function<void()>& body) {
   Decisions decisions;  // advanced by nobody: the first value at each branch
   runner_.clear_stack_below();
@@ -124,27 +162,43 @@ void Executor::load_slowly(uint64_t address, uint64_t size) {
     reads_.note_heap(address, size);
     return;
   }
-  uint64_t offset = address - kPoolBase;
-  const uint64_t end = std::min(offset + size, options_.pool_size);
-  while (offset < end) {
-    const uint64_t line = offset / kLineSize;
-    const uint64_t length = std::min(end - offset, kLineSize - offset % kLineSize);
-    const uint64_t mask = line_mask(offset % kLineSize, length);
+  // Loads are announced without a place: the stack begins in the hooks.
+  const CodePlace place{__builtin_return_address(0), *static_cast<void* const*>(__builtin_frame_address(0))};
+  for_each_line(address - kPoolBase, end_in_pool(address, size), [&](uint64_t line, uint64_t mask) {
     if (!reads_.note_again(line, mask)) {
       reads_.note_first(line, mask);
-      // Loads are announced without a place: the stack begins in the hooks.
-      if (recovery_.active()) {
-        recovery_.lines_read(reads_.lines().size(),
-                             {__builtin_return_address(0), *static_cast<void* const*>(__builtin_frame_address(0))});
-      }
+      if (recovery_.active()) recovery_.lines_read(reads_.lines().size(), place);
     }
     if (recovery_.active()) {
       recovery_.read(line, mask);
     } else if (const uint64_t undecided = memory_.undecided(line, mask); undecided != 0) {
+      if (decisions_ == nullptr) {
+        // A load without a state to go on in: by code that nobody instrumented.
+        lost_ = true;
+        runner_.stop(Outcome{});
+      }
       memory_.decide(line, undecided, decisions_);
     }
-    offset += length;
-  }
+  });
+}
+
+bool Executor::is_undecided(uint64_t address, uint64_t size) const {
+  if (address - kPoolBase >= options_.pool_size) return false;
+  bool undecided = false;
+  for_each_line(address - kPoolBase, end_in_pool(address, size),
+                [&](uint64_t line, uint64_t mask) { undecided = undecided || memory_.undecided(line, mask) != 0; });
+  return undecided;
+}
+
+// In a stretch. What the load reads is noted here: nobody announces it when the code goes on.
+void Executor::on_branch(uint64_t address, uint64_t size, LiveState live) {
+  const QuietHeap quiet;
+  for_each_line(address - kPoolBase, end_in_pool(address, size), [this](uint64_t line, uint64_t mask) {
+    if (!reads_.note_again(line, mask)) reads_.note_first(line, mask);
+  });
+  ++loads_;
+  branch_ = Branch{runner_.state(live), address, size, in_pieces_};
+  runner_.stop(Outcome{});
 }
 
 // ---- stores ----------------------------------------------------------------------------------------

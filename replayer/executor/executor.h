@@ -14,10 +14,13 @@
 #ifndef POWERCUT_REPLAYER_EXECUTOR_EXECUTOR_H_
 #define POWERCUT_REPLAYER_EXECUTOR_EXECUTOR_H_
 
+#include <algorithm>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "replayer/executor/decisions.h"
 #include "replayer/executor/line_set.h"
 #include "replayer/executor/nested_cuts.h"
@@ -77,6 +80,22 @@ class Executor {
   Outcome run_recovery(Decisions* decisions, std::vector<Cut>* cuts, const std::function<void()>& body);
   // Recovery whose effects go to `listener`; loads of undecided bytes take the first alive candidate's value.
   Outcome run_listened(PathListener* listener, const std::function<void()>& body);
+  // An execution that ends at its first load of undecided bytes, if there is one: it can go on there.
+  struct Branch {
+    MachineState machine;
+    uint64_t address = 0, size = 0;  // of the load
+    bool in_pieces = false;
+  };
+  struct Stretch {
+    Outcome outcome;               // where it has ended
+    std::optional<Branch> branch;  // where it has not
+    bool lost = false;             // it has loaded undecided bytes, and cannot go on there
+  };
+  Stretch run_to_branch(const std::function<void()>& body);
+  // `restore` puts memory as it was at the branch, with the bytes of its load decided.
+  Stretch go_on(const Branch& branch, absl::FunctionRef<void()> restore);
+  // There are no more stretches for now: loads need not ask whether they branch.
+  void end_stretches();
   // Loads by all executions so far.
   uint64_t loads() const { return loads_; }
 
@@ -93,6 +112,14 @@ class Executor {
   // Memory of the target changes in a function that stands in for libc's.
   void before_change(uint64_t address, uint64_t size);
   void load_slowly(uint64_t address, uint64_t size);
+  // Where the part of an access that lies in the pool ends, as an offset.
+  uint64_t end_in_pool(uint64_t address, uint64_t size) const {
+    return std::min(address - kPoolBase + size, options_.pool_size);
+  }
+  bool is_undecided(uint64_t address, uint64_t size) const;
+  void on_branch(uint64_t address, uint64_t size, LiveState live);
+  void begin_stretch();
+  Stretch stretch(Outcome outcome);
   void check_store(uint64_t address, uint64_t size, CodePlace place);
   void store_off_stack(uint64_t address, uint64_t size, uint32_t flags, const void* value, CodePlace place);
   void store_to_pool(uint64_t address, std::span<const uint8_t> bytes, uint32_t flags, CodePlace place);
@@ -104,7 +131,9 @@ class Executor {
   WriteLog writes_;
   RecoveryFollower recovery_;
   TargetRunner runner_;
-  Decisions* decisions_ = nullptr;
+  Decisions* decisions_ = nullptr;  // null in a stretch
+  std::optional<Branch> branch_;
+  bool lost_ = false;
   bool in_pieces_ = false;  // an earlier piece of the store at hand lies in the pool
   uint64_t loads_ = 0;
   powercut_sink sink_{};

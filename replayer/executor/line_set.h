@@ -2,6 +2,7 @@
 #ifndef POWERCUT_REPLAYER_EXECUTOR_LINE_SET_H_
 #define POWERCUT_REPLAYER_EXECUTOR_LINE_SET_H_
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -42,6 +43,14 @@ struct Signature {
 inline uint64_t line_mask(uint64_t in_line, uint64_t size) {
   const uint64_t ones = size >= 64 ? ~uint64_t{0} : (uint64_t{1} << size) - 1;
   return ones << in_line;
+}
+
+// Calls visit(line, bytes) for each line that has bytes of [begin, end), both offsets in one range of lines.
+template <typename Visit>
+void for_each_line(uint64_t begin, uint64_t end, const Visit& visit) {
+  for (uint64_t at = begin; at < end; at = (at / kLineSize + 1) * kLineSize) {
+    visit(at / kLineSize, line_mask(at % kLineSize, std::min(end - at, kLineSize - at % kLineSize)));
+  }
 }
 
 inline uint64_t load_word(const uint8_t* at) {

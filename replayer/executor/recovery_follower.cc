@@ -91,10 +91,7 @@ void RecoveryFollower::lines_read(uint64_t number, CodePlace place) {
 
 void RecoveryFollower::store(uint64_t offset, std::span<const uint8_t> bytes, uint32_t flags, CodePlace place) {
   const QuietHeap quiet;
-  for (uint64_t at = offset; at < offset + bytes.size(); at = (at / kLineSize + 1) * kLineSize) {
-    const uint64_t length = std::min(offset + bytes.size() - at, kLineSize - at % kLineSize);
-    first_seen(at / kLineSize, line_mask(at % kLineSize, length));
-  }
+  for_each_line(offset, offset + bytes.size(), [this](uint64_t line, uint64_t mask) { first_seen(line, mask); });
   count(&done_.stores, &peaks_.stores, place);
   if (listener_ != nullptr) {
     listener_->store(offset, bytes, flags, place);

@@ -6,7 +6,6 @@
 #include <ucontext.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -40,26 +39,33 @@ MemoryRange own_stack() {
   return {at, at + size};
 }
 
-[[gnu::noinline]] void fill_stack_below(uint8_t fill) {
-  std::array<char, 8 * 1024> area;
-  std::memset(area.data(), fill, area.size());
-  asm volatile("" : : "r"(area.data()) : "memory");
+ExceptionState exception_state() {
+  const auto* globals = reinterpret_cast<const ExceptionState*>(abi::__cxa_get_globals());
+  return {globals->caught, globals->uncaught};
+}
+// Member by member: the bytes behind them are globals as well, which an execution leaves as they were.
+void set_exception_state(const ExceptionState& state) {
+  auto* globals = reinterpret_cast<ExceptionState*>(abi::__cxa_get_globals());
+  globals->caught = state.caught;
+  globals->uncaught = state.uncaught;
 }
 
-// What the C++ runtime keeps of a thread's exceptions (Itanium C++ ABI, 2.2.2): those caught, and how many are not yet.
-struct ExceptionState {
-  void* caught;
-  unsigned uncaught;
-};
-ExceptionState exception_state() {
-  ExceptionState out;
-  std::memcpy(&out, abi::__cxa_get_globals(), sizeof out);
-  return out;
-}
-void set_exception_state(const ExceptionState& state) { std::memcpy(abi::__cxa_get_globals(), &state, sizeof state); }
+// Target code's stack begins so far below whoever runs it first, so that its addresses do not depend on the caller.
+constexpr uint64_t kEngineStack = 64 * 1024;
+// What is cleared of the stack: what earlier calls left there would be found in the padding of objects.
+constexpr uint64_t kClearedStack = 8 * 1024;
 
 // What memory holds that a variant of an execution has not initialised.
 constexpr uint8_t kOtherFill = 0xA7;
+
+#if defined(__has_feature) && __has_feature(address_sanitizer)
+// Word by word, past what the sanitizer has put between variables.
+[[clang::no_sanitize("address")]] void copy_stack(const volatile uint64_t* from, size_t count, uint64_t* to) {
+  for (size_t i = 0; i < count; ++i) to[i] = from[i];
+}
+#else
+void copy_stack(const uint64_t* from, size_t count, uint64_t* to) { std::memcpy(to, from, count * sizeof *to); }
+#endif
 
 // Sentences beyond these say nothing new to anyone.
 constexpr size_t kMostDoubts = 16;
@@ -129,12 +135,68 @@ TargetRunner::TargetRunner(const Options& options, UndecidedMemory* memory)
 
 TargetRunner::~TargetRunner() { current = nullptr; }
 
-void TargetRunner::clear_stack_below() const { fill_stack_below(variant_ == 0 ? 0 : kOtherFill); }
+bool TargetRunner::met_other_code() { return traps_ever(); }
+
+void TargetRunner::place_stack() {
+  const auto here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+  if (stack_end_ != nullptr && here > reinterpret_cast<uint64_t>(stack_end_) + kEngineStack / 4) return;
+  stack_end_ = reinterpret_cast<const uint64_t*>((here - kEngineStack) & ~uint64_t{63});
+}
+
+void TargetRunner::clear_stack_below() {
+  place_stack();
+  const uint64_t end = reinterpret_cast<uint64_t>(stack_end_);
+  std::memset(reinterpret_cast<void*>(end - kClearedStack), variant_ == 0 ? 0 : kOtherFill, kClearedStack);
+}
 
 Outcome TargetRunner::run(bool heap_loads, const std::function<void()>& body) {
+  body_ = &body;
+  place_stack();
+  return guard(heap_loads, [] {}, [this] { powercut_enter(stack_end_, call, this); });
+}
+
+MachineState TargetRunner::state(LiveState live) const {
+  MachineState out;
+  out.at = live.words;
+  out.words.resize(static_cast<size_t>(stack_end_ - live.words));
+  copy_stack(live.words, out.words.size(), out.words.data());
+  asm("stmxcsr %0" : "=m"(out.mxcsr));
+  asm("fnstcw %0" : "=m"(out.x87_control));
+  out.error = errno;
+  out.exceptions = exception_state();
+  return out;
+}
+
+Outcome TargetRunner::go_on(bool heap_loads, const MachineState& state, uint64_t result,
+                            absl::FunctionRef<void()> restore) {
+  stack_end_ = state.at + state.words.size();  // a run since then may have been called from deeper
+  return guard(heap_loads, restore, [&] {
+    set_exception_state(state.exceptions);
+    asm("ldmxcsr %0" : : "m"(state.mxcsr));
+    asm("fldcw %0" : : "m"(state.x87_control));
+    errno = state.error;
+    powercut_go_on(stack_end_, state.at, state.words.data(), state.words.size(), result);
+  });
+}
+
+// On target code's stack. Nothing that it throws goes further.
+void TargetRunner::call(void* self) {
+  auto* runner = static_cast<TargetRunner*>(self);
+  try {
+    (*runner->body_)();
+  } catch (const std::exception& error) {
+    runner->outcome_.kind = Outcome::Kind::kException;
+    arena_active = false;
+    runner->outcome_.text = error.what();
+  } catch (...) {
+    runner->outcome_.kind = Outcome::Kind::kException;
+  }
+}
+
+Outcome TargetRunner::guard(bool heap_loads, absl::FunctionRef<void()> prepare, absl::FunctionRef<void()> enter) {
   outcome_ = Outcome{};
   // Call stacks end here: the engine's own frames say nothing about the program.
-  powercut_stack_range(reinterpret_cast<const void*>(stack_.begin), __builtin_frame_address(0));
+  powercut_stack_range(reinterpret_cast<const void*>(stack_.begin), stack_end_);
   __powercut_store_window = {0, ~uint64_t{0}};
   __powercut_load_window = {kPoolBase, memory_->pool_size() + (heap_loads ? kArenaSize : 0)};
   __powercut_real_flush = 0;
@@ -142,10 +204,10 @@ Outcome TargetRunner::run(bool heap_loads, const std::function<void()>& body) {
   if (watches_more) other_memory_.keep(*memory_);
   begin_traps();
   __powercut_steps = loop_.begin(options_.step_budget) - 1;
-  stack_end_ = static_cast<const uint64_t*>(__builtin_frame_address(0));
   virtual_world.variant = variant_;
   arena_events.fill = variant_ == 0 ? 0 : kOtherFill;
   memory_->begin_execution(variant_ == 0 ? 0 : kHeapShift);
+  prepare();
   // What an exception left by a jump has counted would be met by the next one.
   const ExceptionState exceptions = exception_state();
   errno = 0;
@@ -153,15 +215,7 @@ Outcome TargetRunner::run(bool heap_loads, const std::function<void()>& body) {
   if (sigsetjmp(escape_, 0) == 0) {
     running_ = true;
     arena_active = true;
-    try {
-      body();
-    } catch (const std::exception& error) {
-      outcome_.kind = Outcome::Kind::kException;
-      arena_active = false;
-      outcome_.text = error.what();
-    } catch (...) {
-      outcome_.kind = Outcome::Kind::kException;
-    }
+    enter();
   }
   arena_active = false;
   running_ = false;

@@ -12,7 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "replayer/executor/loop_watch.h"
+#include "replayer/executor/machine_state.h"
 #include "replayer/executor/other_memory.h"
 #include "replayer/executor/outcome.h"
 #include "replayer/executor/undecided_memory.h"
@@ -41,6 +43,11 @@ class TargetRunner {
 
   // Calls `body` with hooks on; those for loads of the heap only if they are wanted.
   Outcome run(bool heap_loads, const std::function<void()>& body);
+  // The machine's state in a hook.
+  MachineState state(LiveState live) const;
+  // Lets target code go on in a state that an earlier execution was in, with `result` as what the hook returned.
+  // `restore` puts memory back once the execution has begun.
+  Outcome go_on(bool heap_loads, const MachineState& state, uint64_t result, absl::FunctionRef<void()> restore);
   bool running() const { return running_; }
 
   // While `variant` is not 0, target code runs in another world (virtual_world.h), its heap begins elsewhere, and
@@ -49,7 +56,10 @@ class TargetRunner {
   void set_variant(uint64_t variant) { variant_ = variant; }
   // What earlier calls left on the stack would be found in the padding of objects that recovery copies to its heap. Two
   // heaps that differ in nothing else are to be the same.
-  void clear_stack_below() const;
+  void clear_stack_below();
+  // Whether code that nobody instrumented was met at the pool, ever: from the next execution on, what it changes of
+  // heap and globals is looked for when the execution has ended.
+  static bool met_other_code();
 
   // Why results so far are not all that target code can do: a sentence each, few and distinct, in the order in which
   // they came up. The verdict is `unknown` then, unless there are findings.
@@ -73,14 +83,20 @@ class TargetRunner {
   bool on_stack(uint64_t address, uint64_t size) const { return stack_.holds(address, size); }
 
  private:
+  // Calls `prepare` when the execution has begun and `enter` to enter target code, and sees to its end.
+  Outcome guard(bool heap_loads, absl::FunctionRef<void()> prepare, absl::FunctionRef<void()> enter);
+  static void call(void* self);
+  void place_stack();
+
   Options options_;
   UndecidedMemory* memory_;
+  const std::function<void()>* body_ = nullptr;
   MemoryRange stack_;
   bool running_ = false;
   uint64_t variant_ = 0;
   uint32_t sources_ = 0;
   LoopWatch loop_;
-  const uint64_t* stack_end_ = nullptr;  // of target code, in the execution at hand
+  const uint64_t* stack_end_ = nullptr;  // of target code: in each execution the same, whoever calls
   uint64_t heap_at_look_ = 0;
   OtherMemory other_memory_;
   std::vector<std::string> doubts_;

@@ -140,19 +140,52 @@ std::vector<std::pair<uint64_t, uint64_t>> UndecidedMemory::changed_globals(cons
   return out;
 }
 
+UndecidedMemory::Changes UndecidedMemory::changes_since(const Mark& mark) const {
+  Changes out;
+  absl::flat_hash_set<uint64_t> done;
+  for (size_t i = mark.words; i < words_.size(); ++i) {
+    const uint64_t address = words_[i].address;
+    if (address - fresh_begin_ < heap_.end - fresh_begin_ || is_word_of_errno(address)) continue;
+    if (!done.insert(address).second) continue;
+    uint8_t bytes = 0xff;
+    if (bytes_.holds(address, 8)) {
+      const uint64_t offset = address - bytes_.begin;
+      if (const Undecided* u = entry(offset / kLineSize)) {
+        bytes = static_cast<uint8_t>(u->written >> (offset % kLineSize));
+        if (bytes == 0) continue;  // deciding alone has changed it
+      }
+    }
+    out.words.push_back({address, load_word(reinterpret_cast<const uint8_t*>(address)) & spread(bytes), bytes});
+  }
+  std::sort(out.words.begin(), out.words.end());
+  out.fresh.assign(reinterpret_cast<const uint8_t*>(fresh_begin_), reinterpret_cast<const uint8_t*>(arena.top));
+  out.high = arena.high;
+  out.last = arena.last;
+  return out;
+}
+
+void UndecidedMemory::do_again(const Changes& changes, const std::vector<Narrowed>& narrowed) {
+  for (const Narrowed& line : narrowed) narrow(*entry(line.set->line), line.alive);
+  for (const Changes::Word& word : changes.words) {
+    const uint64_t offset = word.address - bytes_.begin;
+    if (offset < options_.pool_size) hide(offset / kLineSize, uint64_t{word.bytes} << (offset % kLineSize));
+    const uint64_t old = load_word(reinterpret_cast<const uint8_t*>(word.address)), wide = spread(word.bytes);
+    set_word(word.address, (old & ~wide) | (word.value & wide));
+  }
+  std::copy(changes.fresh.begin(), changes.fresh.end(), reinterpret_cast<uint8_t*>(fresh_begin_));
+  arena.top = fresh_begin_ + changes.fresh.size();
+  arena.high = std::max(arena.high, changes.high);
+  arena.last = changes.last;
+}
+
 void UndecidedMemory::begin_execution(uint64_t heap_shift) {
   if (heap_shift != 0) arena.top = arena.high = std::max(arena.top, arena.high) + heap_shift;
   arena_keep();
-  fresh_ = {arena.top, heap_.end};
+  fresh_begin_ = arena.top;
+  keep_fresh(/*all=*/false);
 }
 
-void UndecidedMemory::keep_fresh(bool all) {
-  if (all) {
-    fresh_before_ = std::exchange(fresh_, {});
-  } else {
-    fresh_ = fresh_before_;
-  }
-}
+void UndecidedMemory::keep_fresh(bool all) { fresh_ = all ? MemoryRange{} : MemoryRange{fresh_begin_, heap_.end}; }
 
 // ---- the first cut -------------------------------------------------------------------------------
 
@@ -258,10 +291,8 @@ std::vector<LineSet> UndecidedMemory::child(const Cut& cut) {
 
 // ---- target code reads and writes ----------------------------------------------------------------
 
-void UndecidedMemory::decide(uint64_t line, uint64_t mask, Decisions* decisions) {
-  const QuietHeap quiet;
-  const uint32_t index = (*lines_)[line].slot - 1;
-  Undecided& u = undecided_[index];
+// groups_: of each alive candidate, the number of its value; representatives_: a candidate of each value.
+void UndecidedMemory::group_alive(const Undecided& u, uint64_t mask) {
   const std::vector<Content>& contents = u.set->contents;
   const std::array<uint64_t, 8> wide = wide_mask(mask);
   groups_.resize(u.alive_count);
@@ -285,6 +316,21 @@ void UndecidedMemory::decide(uint64_t line, uint64_t mask, Decisions* decisions)
     if (group == representatives_.size()) representatives_.push_back(candidate);
     groups_[i] = group;
   }
+}
+
+std::vector<std::vector<uint32_t>> UndecidedMemory::alive_by_value(uint64_t line, uint64_t mask) {
+  const Undecided& u = *entry(line);
+  group_alive(u, mask & u.diff);
+  std::vector<std::vector<uint32_t>> out(representatives_.size());
+  for (uint32_t i = 0; i < u.alive_count; ++i) out[groups_[i]].push_back(alive_at(u, i));
+  return out;
+}
+
+void UndecidedMemory::decide(uint64_t line, uint64_t mask, Decisions* decisions) {
+  const QuietHeap quiet;
+  const uint32_t index = (*lines_)[line].slot - 1;
+  Undecided& u = undecided_[index];
+  group_alive(u, mask);
   if (representatives_.size() == 1) return;
   const uint32_t chosen = decisions->choose(static_cast<uint32_t>(representatives_.size()));
   decided_.push_back({index, u});
@@ -296,21 +342,17 @@ void UndecidedMemory::decide(uint64_t line, uint64_t mask, Decisions* decisions)
 }
 
 void UndecidedMemory::overwrite(uint64_t offset, uint64_t size) {
-  const uint64_t end = offset + size;
-  while (offset < end) {
-    const uint64_t line = offset / kLineSize;
-    const uint64_t length = std::min(end - offset, kLineSize - offset % kLineSize);
-    if (const uint32_t slot = (*lines_)[line].slot; slot != 0) {
-      Undecided& u = undecided_[slot - 1];
-      const uint64_t mask = line_mask(offset % kLineSize, length);
-      if ((mask & ~u.written) != 0) {
-        decided_.push_back({slot - 1, u});
-        u.written |= mask;
-        u.diff &= ~mask;
-      }
-    }
-    offset += length;
-  }
+  for_each_line(offset, offset + size, [this](uint64_t line, uint64_t mask) { hide(line, mask); });
+}
+
+void UndecidedMemory::hide(uint64_t line, uint64_t mask) {
+  const uint32_t slot = (*lines_)[line].slot;
+  if (slot == 0) return;
+  Undecided& u = undecided_[slot - 1];
+  if ((mask & ~u.written) == 0) return;
+  decided_.push_back({slot - 1, u});
+  u.written |= mask;
+  u.diff &= ~mask;
 }
 
 void UndecidedMemory::write_line(uint64_t line, const Content& content, uint64_t mask) {
@@ -407,14 +449,12 @@ void UndecidedMemory::set_word(uint64_t address, uint64_t value) {
 
 std::vector<Narrowed> UndecidedMemory::narrowed(size_t since_decided) const {
   std::vector<Narrowed> out;
+  absl::flat_hash_set<uint32_t> seen;
   for (size_t i = since_decided; i < decided_.size(); ++i) {
     const uint32_t index = decided_[i].index;
     const Undecided& u = undecided_[index];
     // The state before the first of the line's entries tells whether any of them narrowed it.
-    const bool first = std::none_of(decided_.begin() + static_cast<ptrdiff_t>(since_decided),
-                                    decided_.begin() + static_cast<ptrdiff_t>(i),
-                                    [index](const Decided& d) { return d.index == index; });
-    if (!first || u.alive_count == decided_[i].old.alive_count) continue;
+    if (!seen.insert(index).second || u.alive_count == decided_[i].old.alive_count) continue;
     Narrowed& line = out.emplace_back(Narrowed{u.set, {}});
     for (uint32_t k = 0; k < u.alive_count; ++k) line.alive.push_back(alive_at(u, k));
   }

@@ -82,6 +82,22 @@ class UndecidedMemory {
   bool unchanged_since(size_t words, uint64_t except) const;
   // The oldest value of each word kept since the mark, by address.
   absl::flat_hash_map<uint64_t, uint64_t> before(const Mark& mark) const;
+  // What an execution has done to memory since a mark, besides deciding: what its next instructions may find.
+  struct Changes {
+    struct Word {
+      uint64_t address, value;
+      uint8_t bytes;  // of a pending line, those that were stored to
+      auto operator<=>(const Word&) const = default;
+    };
+    std::vector<Word> words;     // by address; of the heap that was there before, of globals and of the pool
+    std::vector<uint8_t> fresh;  // the heap that it has allocated
+    uint64_t high = 0, last = 0;
+  };
+  Changes changes_since(const Mark& mark) const;
+  // Does to memory, where an execution has just begun, what another one has done from the same mark on: `narrowed`
+  // lines have these candidates left.
+  void do_again(const Changes& changes, const std::vector<Narrowed>& narrowed);
+  uint64_t fresh_bytes() const { return arena.top - fresh_begin_; }
   // The words of the target's globals that were stored to since the mark, with their present values.
   std::vector<std::pair<uint64_t, uint64_t>> changed_globals(const Mark& since) const;
 
@@ -120,6 +136,8 @@ class UndecidedMemory {
   bool is_pending(uint64_t line) const { return (*lines_)[line].slot != 0; }
   // Branches over the distinct values of these undecided bytes, and keeps the candidates that show the chosen one.
   void decide(uint64_t line, uint64_t mask, Decisions* decisions);
+  // The alive candidates of a pending line, by their value under the mask.
+  std::vector<std::vector<uint32_t>> alive_by_value(uint64_t line, uint64_t mask);
   // A store of the target hides what the medium held at [offset, offset + size).
   void overwrite(uint64_t offset, uint64_t size);
 
@@ -192,6 +210,8 @@ class UndecidedMemory {
   uint32_t alive_at(const Undecided& u, uint32_t i) const {
     return u.alive_begin == kAllAlive ? i : alive_[u.alive_begin + i];
   }
+  void hide(uint64_t line, uint64_t mask);
+  void group_alive(const Undecided& entry, uint64_t mask);
   void narrow(const Undecided& entry, const std::vector<uint32_t>& alive);
   // The entry's alive candidates are those from `alive_begin` on: memory shows the first.
   void show(Undecided* entry, uint32_t alive_begin);
@@ -200,14 +220,15 @@ class UndecidedMemory {
   Options options_;
   LineTable* lines_;
   MemoryRange pool_, bytes_, heap_;
-  MemoryRange fresh_, fresh_before_;
+  uint64_t fresh_begin_ = 0;  // of the heap that the execution at hand has allocated
+  MemoryRange fresh_;         // what of it counts as fresh
 
   std::vector<Undecided> undecided_;
   std::vector<uint32_t> alive_;
   std::vector<Level> levels_;
   std::vector<Word> words_;
   std::vector<Decided> decided_;
-  std::vector<uint32_t> groups_, representatives_;                            // scratch of decide()
+  std::vector<uint32_t> groups_, representatives_;                            // of group_alive()
   absl::flat_hash_map<uint64_t, absl::InlinedVector<uint32_t, 1>> by_value_;  // the same, for large sets
   mutable absl::flat_hash_set<uint64_t> by_word_;                             // of values()
   bool truncated_ = false;
