@@ -8,7 +8,7 @@
 namespace powercut {
 
 void put_failure(const Outcome& outcome, ResultBuffer* buffer) {
-  buffer->clear();
+  buffer->drop();
   buffer->put_byte('!');
   buffer->put_byte(static_cast<uint8_t>(outcome.kind));
   buffer->put_byte(static_cast<uint8_t>(outcome.signal));

@@ -36,10 +36,16 @@ class ResultBuffer {
   ~ResultBuffer();
   ResultBuffer(const ResultBuffer&) = delete;
   ResultBuffer& operator=(const ResultBuffer&) = delete;
-  void clear() { size_ = 0, overflow_ = false; }
+  void clear() { drop(), phase_ = 0; }
+  // What was put, but not how far the execution has come.
+  void drop() { size_ = 0, overflow_ = false; }
   void put(const void* data, size_t size);
   void put_byte(uint8_t byte) { put(&byte, 1); }
   void put_u32(uint32_t value) { put(&value, 4); }
+  // How far the execution has come that puts its answer here; 0 in the beginning, and kept where it fails. A query
+  // keeps such things here and nowhere else: executions are left, and gone on with, at any load (merged_search.h).
+  void set_phase(uint8_t phase) { phase_ = phase; }
+  uint8_t phase() const { return phase_; }
   std::string_view view() const { return {bytes_, size_}; }
   bool overflow() const { return overflow_; }
 
@@ -47,6 +53,7 @@ class ResultBuffer {
   char* bytes_;
   size_t most_, size_ = 0;
   bool overflow_ = false;
+  uint8_t phase_ = 0;
 };
 
 // The result of an execution that did not return: '!', how it ended, the signal.
@@ -87,6 +94,13 @@ class Subject {
   virtual void ended(QueryId, const Outcome& outcome, ResultBuffer* result) { put_failure(outcome, result); }
   // What a bystander answers when its key notices nothing, or when the intruder does not return.
   virtual std::string_view undisturbed() const { return {}; }
+  // [target] The buffer holds what its key's first query has given before the intruder, so many bytes, and behind it
+  // what it has given afterwards: makes it the bystander's answer.
+  virtual void noticed(size_t before, ResultBuffer* answers) const {
+    if (answers->view().substr(0, before) != answers->view().substr(before)) return;
+    answers->clear();
+    answers->put(undisturbed().data(), undisturbed().size());
+  }
 
   // Judges. kExplain: give me the image that shows it, through explained().
   enum class Judgement : uint8_t { kGood, kBad, kExplain };
