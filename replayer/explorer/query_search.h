@@ -1,0 +1,41 @@
+// Runs a query down all its branches: one execution for each, and where these are many, merged (merged_search.h).
+#ifndef POWERCUT_REPLAYER_EXPLORER_QUERY_SEARCH_H_
+#define POWERCUT_REPLAYER_EXPLORER_QUERY_SEARCH_H_
+
+#include <functional>
+
+#include "replayer/explorer/merged_search.h"
+
+namespace powercut {
+
+class QuerySearch {
+ public:
+  // Executions of one query before its ways are merged: most queries take one or two. kNever: one execution for each
+  // way, the reference.
+  static constexpr uint64_t kMergeAfter = 16, kNever = ~uint64_t{0};
+
+  // All outlive this. `answer` is what queries write to.
+  QuerySearch(Executor* executor, ResultBuffer* answer) : executor_(executor), answer_(answer) {}
+
+  // Called where a way has ended, with memory as it left it. `decisions` lead there again, and are null where ways are
+  // merged. Returns whether to go on.
+  using Ended = absl::FunctionRef<bool(Outcome*, const Decisions* decisions)>;
+  // `most`: executions, and stretches of such, after which it stops. False: it has stopped for that.
+  bool run(const std::function<void()>& query, Ended ended, uint64_t most = ~uint64_t{0});
+
+  // Executions, and stretches of such, by all searches so far.
+  uint64_t runs() const { return executions_ + merged_.stretches; }
+
+  void merge_after(uint64_t executions) { merge_after_ = executions; }
+
+ private:
+  Executor* executor_;
+  ResultBuffer* answer_;
+  Decisions decisions_;
+  uint64_t merge_after_ = kMergeAfter;
+  uint64_t executions_ = 0;
+  MergedSearch::Counts merged_;
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_REPLAYER_EXPLORER_QUERY_SEARCH_H_
