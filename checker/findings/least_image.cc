@@ -4,6 +4,8 @@
 #include <deque>
 #include <utility>
 
+#include "replayer/explorer/query_search.h"
+
 namespace powercut {
 namespace {
 
@@ -139,17 +141,16 @@ bool LeastImage::gives_answer(const Outcome& recovered) {
   }
   if (!recovered.returned() || !askable(query)) return false;
   bool found = false;
-  Decisions decisions;
-  const UndecidedMemory::Mark leaf = executor_->memory().mark();
-  do {
-    if (++executions_ > kMostExecutions) break;
-    buffer_.clear();
-    outcome_ = executor_->run(&decisions, [&] { oracle_->run(query, &buffer_); });
+  QuerySearch search(executor_, &buffer_);
+  const auto ended = [&](Outcome* outcome, const Decisions*) {
+    outcome_ = std::move(*outcome);
     if (!outcome_.returned()) oracle_->ended(query, outcome_, &buffer_);
     if (other_) other_answer_ = std::string(buffer_.view());
     found = other_ || buffer_.view() == question_->result;
-    executor_->memory().undo(leaf);
-  } while (!found && decisions.advance());
+    return !found;
+  };
+  search.run([&] { oracle_->run(query, &buffer_); }, ended, kMostExecutions - std::min(executions_, kMostExecutions));
+  executions_ += search.runs();
   return found;
 }
 

@@ -15,6 +15,9 @@ constexpr uint64_t kFirstNewKey = uint64_t{1} << 33, kFirstNewValue = uint64_t{1
 // A step of the insert probe: a letter, which key, the status, and whether a lookup saw the key's value.
 constexpr size_t kStep = 4;
 
+// The execution has come to a bystander's second lookup.
+constexpr uint8_t kLookingAgain = 1;
+
 powercut_bytes bytes_of(std::string_view text) { return {text.data(), text.size()}; }
 
 std::string text_of(const std::vector<uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
@@ -71,23 +74,26 @@ void NewKeys::run(const powercut_target& target, powercut_table* table, QueryId 
     Steps{target, table, keys_, values_, out}.run();
     return;
   }
-  looking_again_ = false;
   const QueryId lookup = query_id(QueryKind::kLookup, argument_of(id));
   run_query(target, table, lookup, keys, "", "", out);
   const size_t size = out->view().size();
   Steps{target, table, keys_, values_, nullptr}.run();
-  looking_again_ = true;
+  out->set_phase(kLookingAgain);
   run_query(target, table, lookup, keys, "", "", out);
-  if (out->view().substr(size) == out->view().substr(0, size)) {
-    out->clear();
-    out->put(kUndisturbed.data(), kUndisturbed.size());
-  } else {
-    out->put_u32(static_cast<uint32_t>(size));
+  noticed(size, out);
+}
+
+void NewKeys::noticed(size_t before, ResultBuffer* answers) {
+  if (answers->view().substr(before) != answers->view().substr(0, before)) {
+    answers->put_u32(static_cast<uint32_t>(before));
+    return;
   }
+  answers->clear();
+  answers->put(kUndisturbed.data(), kUndisturbed.size());
 }
 
 void NewKeys::ended(QueryId id, const Outcome& outcome, ResultBuffer* out) const {
-  if (kind_of(id) == QueryKind::kInsertProbe || looking_again_) return put_failure(outcome, out);
+  if (kind_of(id) == QueryKind::kInsertProbe || out->phase() == kLookingAgain) return put_failure(outcome, out);
   out->clear();
   out->put(kUndisturbed.data(), kUndisturbed.size());
 }

@@ -24,6 +24,8 @@ class NewKeys {
   static constexpr size_t kKeys = 3;
   // What a bystander answers that notices nothing.
   static constexpr std::string_view kUndisturbed = "=";
+  // [target] Makes two answers of a lookup, of which the first has so many bytes, a bystander's.
+  static void noticed(size_t before, ResultBuffer* answers);
 
   // Keys and values of the scenario's sizes, and of no scenario.
   NewKeys(uint32_t key_size, uint32_t value_size);
@@ -37,7 +39,6 @@ class NewKeys {
 
  private:
   std::array<std::string, kKeys> keys_, values_;
-  bool looking_again_ = false;  // the execution at hand has come to the bystander's second lookup
 };
 
 // Whether all steps of an insert probe went as they must, and them as text where it is wanted.

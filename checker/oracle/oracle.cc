@@ -113,6 +113,8 @@ void Oracle::run(QueryId query, ResultBuffer* result) {
   }
 }
 
+void Oracle::noticed(size_t before, ResultBuffer* answers) const { NewKeys::noticed(before, answers); }
+
 void Oracle::ended(QueryId query, const Outcome& outcome, ResultBuffer* result) {
   const QueryKind kind = kind_of(query);
   if (kind == QueryKind::kInsertProbe || kind == QueryKind::kBystander) {

@@ -62,6 +62,7 @@ class Oracle final : public Subject {
   void run(QueryId query, ResultBuffer* result) override;
   void ended(QueryId query, const Outcome& outcome, ResultBuffer* result) override;
   std::string_view undisturbed() const override { return NewKeys::kUndisturbed; }
+  void noticed(size_t before, ResultBuffer* answers) const override;
   Judgement recovered(int depth, const Outcome& outcome, std::string_view result) override;
   Judgement answered(int depth, QueryId query, std::string_view result) override;
   void explained(int depth, QueryId query, std::string_view result, const Outcome* outcome,

@@ -25,14 +25,12 @@ void WriteLog::keep(uint64_t address, uint64_t size) {
     return;
   }
   auto& lines = in_pool ? noted_->pool : noted_->heap;
-  uint64_t at = address - (in_pool ? kPoolBase : memory_->heap_begin());
-  for (const uint64_t end = at + size; at < end; at = (at / kLineSize + 1) * kLineSize) {
-    lines[at / kLineSize] |= line_mask(at % kLineSize, std::min(end - at, kLineSize - at % kLineSize));
-  }
+  const uint64_t begin = address - (in_pool ? kPoolBase : memory_->heap_begin());
+  for_each_line(begin, begin + size, [&lines](uint64_t line, uint64_t mask) { lines[line] |= mask; });
 }
 
-WriteSet WriteLog::take(const UndecidedMemory::Mark& since) {
-  const WriteSet stored = *std::exchange(noted_, std::nullopt);
+WriteSet WriteLog::left(const UndecidedMemory::Mark& since) const {
+  const WriteSet& stored = *noted_;
   WriteSet out;
   if (stored.empty()) return out;
   const absl::flat_hash_map<uint64_t, uint64_t> before = memory_->before(since);

@@ -23,12 +23,13 @@ class WriteLog {
   // Both outlive this.
   WriteLog(const UndecidedMemory* memory, const ReadLog* reads) : memory_(memory), reads_(reads) {}
 
-  // Stores are noted from here on until take().
+  // Stores are noted from here on until end(), by one execution or by several.
   void begin() { noted_.emplace(); }
+  void end() { noted_.reset(); }
   // Of an execution that is not undone yet, begun at `since`: the bytes that hold something else than before it, and
-  // those that it has overwritten and that are not in the read set. What they held is not known: on an image that the
+  // those that were overwritten and that are not in the read set. What they held is not known: on an image that the
   // execution cannot tell from this one it may be something else.
-  WriteSet take(const UndecidedMemory::Mark& since);
+  WriteSet left(const UndecidedMemory::Mark& since) const;
 
   // For the hooks.
   void note(uint64_t address, uint64_t size) {

@@ -16,7 +16,8 @@ class WriteLogTest : public testing::ExecutorFixture {
     executor_.reads().begin(start.arena);
     executor_.writes().begin();
     run(body);
-    WriteSet out = executor_.writes().take(start);
+    WriteSet out = executor_.writes().left(start);
+    executor_.writes().end();
     executor_.memory().undo(start);
     return out;
   }

@@ -11,6 +11,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "replayer/crash_points/frontier.h"
+#include "replayer/explorer/query_search.h"
 #include "replayer/explorer/stopwatch.h"
 #include "replayer/explorer/subject.h"
 #include "replayer/strategies/strategy.h"
@@ -29,9 +30,10 @@ struct ExplorerCounts {
 class Explorer {
  public:
   struct Options {
-    int nested = 1;                 // cuts inside recovery
-    bool paranoid = false;          // hash everything after each reset
-    bool remember = true;           // make_explorer: what was executed, where the strategy allows it
+    int nested = 1;         // cuts inside recovery
+    bool paranoid = false;  // hash everything after each reset
+    bool remember = true;   // make_explorer: what was executed, where the strategy allows it
+    uint64_t merge_after = QuerySearch::kMergeAfter;
     bool visible_only = false;      // make_trie_explorer: of every line the content with everything persisted
     size_t trie_bytes = 256 << 20;  // what is remembered of recoveries; beyond it the trie is begun anew
     bool keep_answers = false;      // for recall(): the answers themselves, and not only that they were judged

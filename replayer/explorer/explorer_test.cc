@@ -77,20 +77,17 @@ class TinySubject final : public Subject {
     const Program& program = query == kIntruder  ? scheme_.intruder
                              : query > kIntruder ? scheme_.queries[query - kIntruder - 1]
                                                  : scheme_.queries[query - 1];
-    looking_again_ = false;
     execute(program, heap, result);
     if (query <= kIntruder) return;
     const size_t size = result->view().size();
     nobody_.clear();
     execute(scheme_.intruder, heap, &nobody_);
-    looking_again_ = true;
+    result->set_phase(1);  // it looks again
     execute(program, heap, result);
-    if (result->view().substr(size) != result->view().substr(0, size)) return;
-    result->clear();
-    result->put_byte('=');
+    noticed(size, result);
   }
   void ended(QueryId query, const Outcome& outcome, ResultBuffer* result) override {
-    if (query <= kIntruder || looking_again_) return put_failure(outcome, result);
+    if (query <= kIntruder || result->phase() == 1) return put_failure(outcome, result);
     result->clear();
     result->put_byte('=');
   }
@@ -120,7 +117,6 @@ class TinySubject final : public Subject {
   const bool explain_;  // ask for the image of everything that is new
   size_t count_ = 0;
   ResultBuffer nobody_{1 << 12};
-  bool looking_again_ = false;
   Opened opened_;
   QueryId member_ = 0;
   std::vector<Group> obliged_;
@@ -133,6 +129,7 @@ struct Case {
   AtomPolicy policy = AtomPolicy::kAny;
   int nested = 0;
   bool explain = true;  // whether images are asked for, and compared
+  uint64_t merge_after = 0;
 };
 
 struct Explored {
@@ -230,7 +227,8 @@ Explored explore(const Case& c, const std::string& strategy_name, bool remember,
   Frontier frontier(executor.pool());
   TinySubject subject(c.scheme, wants_all, c.explain);
   const auto explorer =
-      make_explorer(&executor, strategy.get(), &subject, {.nested = c.nested, .paranoid = true, .remember = remember});
+      make_explorer(&executor, strategy.get(), &subject,
+                    {.nested = c.nested, .paranoid = true, .remember = remember, .merge_after = c.merge_after});
   Explored out;
   const auto visit = [&] {
     const std::vector<Frontier::Change>& changes = frontier.follow(model.get());
@@ -268,6 +266,7 @@ Case any_case() {
   c.nested = *rc::gen::inRange(0, 3).as("nested");
   // What is not asked for an image is good, and a recovery that is good and stores nothing is *steady*.
   c.explain = *rc::gen::arbitrary<bool>();
+  c.merge_after = *rc::gen::element<uint64_t>(0, 0, 2, QuerySearch::kNever);
   if (!c.explain && *rc::gen::arbitrary<bool>()) std::erase_if(c.scheme.recovery, testing::stores);
   // Long programs make the reference slow and show nothing that short ones do not.
   const size_t longest = c.nested == 2 ? 7 : 14;

@@ -48,7 +48,9 @@ LeafQueries::LeafQueries(Executor* executor, Subject* subject, ExplorerCounts* c
       options_(options),
       image_(std::move(image)),
       exact_(subject->wants_all()),
+      search_(executor, &buffer_),
       body_([this] { subject_->run(query_, &buffer_); }) {
+  search_.merge_after(options.merge_after);
   executor->reads().want_heap(false);
 }
 
@@ -377,7 +379,9 @@ bool LeafQueries::ask_intruder(const absl::flat_hash_set<uint32_t>& whole, int d
   const bool narrow = may_narrow(kIntruder, whole);
   auto left = std::make_shared<Wake>();
   taken_ = left.get();
+  const uint64_t before = search_.runs();
   ask({kIntruder}, whole, depth);
+  intruder_runs_ = search_.runs() - before;
   taken_ = nullptr;
   const bool heap =
       std::any_of(left->lines.begin(), left->lines.end(), [](const auto& entry) { return entry.first >= kHeapLine; });
@@ -446,7 +450,116 @@ void LeafQueries::ask_bystanders(const std::vector<Hits>& hits, bool intruder_as
       if (intruder_asked || std::binary_search(hits[0].keys.begin(), hits[0].keys.end(), key)) forget_bystander(key);
     }
   }
+  std::vector<uint32_t> together;
+  std::copy_if(keys.begin(), keys.end(), std::back_inserter(together),
+               [this](uint32_t key) { return !restless_.contains(key); });
+  const bool few = intruder_runs_ <= QuerySearch::kMergeAfter;
+  if (few && together.size() > 1 && ask_together(together, depth)) {
+    std::erase_if(keys, [this](uint32_t key) { return !restless_.contains(key); });
+  }
   for (uint32_t key : keys) ask_group(bystander_of(key), depth, /*whole=*/true);
+}
+
+// Where a key's first query changes nothing, the intruder does behind it what it does without it. So the intruder is
+// executed once. Behind each of its ways the first query of every key is asked, and each of these ways narrows the
+// lines; on what is left of them the first query is then asked without the intruder. Both have seen the same images.
+bool LeafQueries::ask_together(const std::vector<uint32_t>& keys, int depth) {
+  // What the first query gives behind one way of the intruder, and what is left of the lines then.
+  struct After {
+    std::vector<Narrowed> left;
+    Outcome outcome;
+    std::string answer;
+  };
+  struct Bystander {
+    uint32_t code;
+    QueryId first, query;
+    std::vector<After> after = {};
+    std::vector<uint64_t> seen = {};  // digests of its answers
+    bool good = true;
+  };
+  std::vector<Bystander> bystanders;
+  for (uint32_t key : keys) {
+    const uint32_t code = bystander_of(key);
+    const QueryId first = subject_->members({0, key})[0], query = subject_->members(group_of(code))[0];
+    if (exact_ || first_leaf_) answers_.erase(query);
+    bystanders.push_back({.code = code, .first = first, .query = query});
+  }
+  UndecidedMemory& memory = executor_->memory();
+  const QueryId intruder = subject_->members(group_of(kIntruder))[0];
+  QuerySearch search(executor_, &buffer_), other(executor_, &buffer_);
+  search.merge_after(options_.merge_after);
+  other.merge_after(options_.merge_after);
+  bool asks_the_world = false;
+
+  const auto ask = [&](const Bystander& bystander, absl::FunctionRef<void(Outcome*)> ended) {
+    query_ = bystander.first;
+    other.run(body_, [&](Outcome* outcome, const Decisions*) {
+      asks_the_world = asks_the_world || std::exchange(virtual_world.used, 0) != 0;
+      finish_answer(executor_, outcome, &buffer_);
+      ended(outcome);
+      return true;
+    });
+  };
+  // Its answer is in the buffer.
+  const auto answered = [&](Bystander* bystander, const Outcome& outcome) {
+    const uint64_t digest = XXH3_64bits(buffer_.view().data(), buffer_.view().size());
+    if (std::find(bystander->seen.begin(), bystander->seen.end(), digest) != bystander->seen.end()) return;
+    bystander->seen.push_back(digest);
+    const QueryId before = std::exchange(query_, bystander->query);
+    std::vector<std::string>* answers = exact_ || options_.keep_answers ? &answers_[query_] : nullptr;
+    bystander->good = judge(depth, outcome, answers) && bystander->good;
+    query_ = before;
+  };
+  const auto undisturbed = [&](Bystander* bystander) {
+    buffer_.clear();
+    buffer_.put(subject_->undisturbed().data(), subject_->undisturbed().size());
+    answered(bystander, Outcome{});
+  };
+  query_ = intruder;
+  const bool complete = search.run(
+      body_,
+      [&](Outcome* outcome, const Decisions*) {
+        asks_the_world = asks_the_world || std::exchange(virtual_world.used, 0) != 0;
+        if (asks_the_world) return false;
+        for (Bystander& bystander : bystanders) {
+          bystander.after.clear();
+          if (!outcome->returned()) {
+            undisturbed(&bystander);
+            continue;
+          }
+          executor_->reads().begin(leaf_.arena);
+          ask(bystander, [&](Outcome* after) {
+            bystander.after.push_back({memory.narrowed(leaf_.decided), std::move(*after), std::string(buffer_.view())});
+          });
+          note_reads(&index_, group_of(bystander.code), &state_of(bystander.code).reads);
+        }
+        memory.undo(leaf_);
+        for (Bystander& bystander : bystanders) {
+          executor_->reads().begin(leaf_.arena);
+          for (const After& after : bystander.after) {
+            for (const Narrowed& line : after.left) memory.keep_only(line.set->line, line.alive);
+            ask(bystander, [&](Outcome* before) {
+              if (!before->returned()) return undisturbed(&bystander);
+              const size_t size = buffer_.view().size();
+              if (!after.outcome.returned()) buffer_.clear();
+              buffer_.put(after.answer.data(), after.answer.size());
+              if (after.outcome.returned()) subject_->noticed(size, &buffer_);
+              answered(&bystander, after.outcome);
+            });
+            memory.undo(leaf_);
+          }
+          note_reads(&index_, group_of(bystander.code), &state_of(bystander.code).reads);
+        }
+        query_ = intruder;
+        return !asks_the_world;
+      },
+      QuerySearch::kMergeAfter);
+  intruder_runs_ = search.runs();
+  counts_->query_runs += search.runs() + other.runs();
+  for (const Bystander& bystander : bystanders) {
+    if (!bystander.good) watched_.insert(bystander.code);
+  }
+  return complete && !asks_the_world;
 }
 
 void LeafQueries::ask(const std::vector<uint32_t>& codes, const absl::flat_hash_set<uint32_t>& whole, int depth) {
@@ -530,10 +643,10 @@ void LeafQueries::note_reads(ReadIndex* index, Group group, ReadIndex::Reads* re
 
 // Queries are many, so those that ask nothing of the world are run again in a sample: of each kind the first, second,
 // fourth, eighth and so on. One that asked for the clock or for randomness is always run again.
-void LeafQueries::run_again(uint64_t digest, uint32_t sources) {
+void LeafQueries::run_again(const Decisions& decisions, uint64_t digest, uint32_t sources) {
   const uint64_t worlds = sources == 0 ? 1 : asking_runs_++ < kRunsInManyWorlds ? kManyWorlds : kSomeWorlds;
   for (uint64_t world = 1; world <= worlds; ++world) {
-    Decisions same = decisions_;
+    Decisions same = decisions;
     second_buffer_.clear();
     executor_->runner().set_variant(world);
     Outcome outcome = executor_->run(&same, [this] { subject_->run(query_, &second_buffer_); });
@@ -557,46 +670,52 @@ void LeafQueries::run_again(uint64_t digest, uint32_t sources) {
 // Runs the query down all its branches. The judgement is kGood when all its answers are.
 Subject::Judgement LeafQueries::run(QueryId query, int depth, std::vector<std::string>* results) {
   query_ = query;
-  decisions_.clear();
   seen_.clear();
   bool good = true;
-  do {
-    buffer_.clear();
-    ++counts_->query_runs;
-    if (taken_ != nullptr) executor_->writes().begin();
-    Outcome outcome = executor_->run(&decisions_, body_);
-    if (taken_ != nullptr) taken_->add(executor_->writes().take(leaf_));
+  const uint64_t before = search_.runs();
+  if (taken_ != nullptr) executor_->writes().begin();
+  search_.run(body_, [&](Outcome* outcome, const Decisions* decisions) {
+    if (taken_ != nullptr) taken_->add(executor_->writes().left(leaf_));
     stopwatch_->lap(Stopwatch::kQuery);
-    finish_answer(executor_, &outcome, &buffer_);
-    if (!outcome.returned()) subject_->ended(query_, outcome, &buffer_);
+    finish_answer(executor_, outcome, &buffer_);
+    if (!outcome->returned()) subject_->ended(query_, *outcome, &buffer_);
     const uint32_t sources = std::exchange(virtual_world.used, 0);
     const uint64_t digest = XXH3_64bits(buffer_.view().data(), buffer_.view().size());
     if (std::find(seen_.begin(), seen_.end(), digest) == seen_.end()) {
       seen_.push_back(digest);
-      if (results != nullptr && std::find(results->begin(), results->end(), buffer_.view()) == results->end()) {
-        results->emplace_back(buffer_.view());
-      }
-      if (!exact_) {  // else answer_all() judges
-        const Subject::Judgement judgement = subject_->answered(depth, query, buffer_.view());
-        good = good && judgement == Subject::Judgement::kGood;
-        if (judgement == Subject::Judgement::kExplain) {
-          const std::string result(buffer_.view());
-          if (narrowing_) {
-            explain_widely(depth, query, result);
-          } else {
-            subject_->explained(depth, query, result, outcome.returned() ? nullptr : &outcome, image_());
-          }
-        }
-      }
+      good = judge(depth, *outcome, results) && good;
     }
     stopwatch_->lap(Stopwatch::kJudge);
+    if (decisions == nullptr) return true;
     executor_->memory().undo(leaf_);
-    const bool followed = outcome.kind != Outcome::Kind::kUnknown;
+    const bool followed = outcome->kind != Outcome::Kind::kUnknown;
     const bool in_the_sample = std::has_single_bit(++ran_[query >> 56]);
-    if (followed && (sources != 0 || in_the_sample)) run_again(digest, sources);
+    if (taken_ != nullptr) executor_->writes().end();
+    if (followed && (sources != 0 || in_the_sample)) run_again(*decisions, digest, sources);
+    if (taken_ != nullptr) executor_->writes().begin();
     stopwatch_->lap(Stopwatch::kUndo);
-  } while (decisions_.advance());
+    return true;
+  });
+  executor_->writes().end();
+  counts_->query_runs += search_.runs() - before;
   return good ? Subject::Judgement::kGood : Subject::Judgement::kBad;
+}
+
+bool LeafQueries::judge(int depth, const Outcome& outcome, std::vector<std::string>* results) {
+  const std::string result(buffer_.view());
+  if (results != nullptr && std::find(results->begin(), results->end(), result) == results->end()) {
+    results->push_back(result);
+  }
+  if (exact_) return true;  // answer_all() judges
+  const Subject::Judgement judgement = subject_->answered(depth, query_, result);
+  if (judgement == Subject::Judgement::kExplain) {
+    if (narrowing_) {
+      explain_widely(depth, query_, result);
+    } else {
+      subject_->explained(depth, query_, result, outcome.returned() ? nullptr : &outcome, image_());
+    }
+  }
+  return judgement == Subject::Judgement::kGood;
 }
 
 const std::vector<std::string>& LeafQueries::answers(QueryId query) const {
@@ -625,19 +744,17 @@ void LeafQueries::answer_all(int depth) {
 // Finds a branch that gives `wanted` again and reports the image that leads there.
 void LeafQueries::explain(int depth, QueryId query, const std::string& wanted) {
   query_ = query;
-  Decisions decisions;
-  do {
-    buffer_.clear();
-    ++counts_->query_runs;
-    Outcome outcome = executor_->run(&decisions, body_);
-    finish_answer(executor_, &outcome, &buffer_);
-    if (!outcome.returned()) subject_->ended(query_, outcome, &buffer_);
+  QuerySearch search(executor_, &buffer_);
+  search.merge_after(options_.merge_after);
+  search.run(body_, [&](Outcome* outcome, const Decisions*) {
+    finish_answer(executor_, outcome, &buffer_);
+    if (!outcome->returned()) subject_->ended(query_, *outcome, &buffer_);
     virtual_world.used = 0;
     const bool found = buffer_.view() == wanted;
-    if (found) subject_->explained(depth, query, wanted, outcome.returned() ? nullptr : &outcome, image_());
-    executor_->memory().undo(leaf_);
-    if (found) return;
-  } while (decisions.advance());
+    if (found) subject_->explained(depth, query, wanted, outcome->returned() ? nullptr : outcome, image_());
+    return !found;
+  });
+  counts_->query_runs += search.runs();
 }
 
 // What the narrowing took away was not observed by the query: the image must not say so.

@@ -34,6 +34,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "replayer/executor/novelty.h"
 #include "replayer/explorer/explorer.h"
+#include "replayer/explorer/query_search.h"
 #include "replayer/explorer/read_index.h"
 #include "replayer/explorer/recovery_trie.h"
 
@@ -44,6 +45,7 @@ class LeafQueries {
   struct Options {
     bool all_definite = false;  // at the first cut the pool holds every line
     bool keep_answers = false;
+    uint64_t merge_after = QuerySearch::kMergeAfter;
   };
   // `image`: the image of the execution at hand.
   LeafQueries(Executor* executor, Subject* subject, ExplorerCounts* counts, Stopwatch* stopwatch,
@@ -113,6 +115,9 @@ class LeafQueries {
   bool ask_intruder(const absl::flat_hash_set<uint32_t>& whole, int depth);
   void ask_bystanders(const std::vector<Hits>& hits, bool intruder_asked, const std::vector<uint32_t>& watched,
                       int depth);
+  // Asks the bystanders of keys whose first query changes nothing, with one execution of the intruder for all of them.
+  // False: the intruder has too many ways for that, or asks the world for something; each is to be asked alone.
+  bool ask_together(const std::vector<uint32_t>& keys, int depth);
   std::vector<uint32_t> disturbed(const Wake& wake) const;
   void forget_bystander(uint32_t key);
   void ask(const std::vector<uint32_t>& codes, const absl::flat_hash_set<uint32_t>& whole, int depth);
@@ -121,8 +126,10 @@ class LeafQueries {
   void explain(int depth, QueryId query, const std::string& wanted);
   void explain_widely(int depth, QueryId query, const std::string& wanted);
   // Runs the query at hand once more, in other worlds, and compares its answer with the first one's digest.
-  void run_again(uint64_t digest, uint32_t sources);
+  void run_again(const Decisions& decisions, uint64_t digest, uint32_t sources);
   Subject::Judgement run(QueryId query, int depth, std::vector<std::string>* results);
+  // Takes the answer in the buffer; returns whether it is good.
+  bool judge(int depth, const Outcome& outcome, std::vector<std::string>* results);
   void keep_view(int depth);
   void note_reads(ReadIndex* index, Group group, ReadIndex::Reads* reads);
 
@@ -159,6 +166,7 @@ class LeafQueries {
   absl::flat_hash_map<uint64_t, Content> before_;  // of touched lines: what the pool held at the first cut
   std::shared_ptr<const RecoveredState> state_;
   std::array<uint32_t, Group::kKinds> count_{};
+  uint64_t intruder_runs_ = 0;                     // of the intruder, when it was executed last
   std::shared_ptr<const Wake> wake_;               // of all that the intruder may do here
   std::shared_ptr<const Wake> new_wake_;           // of what it was asked for here
   Wake* taken_ = nullptr;                          // where what the query at hand leaves is gathered; null: nowhere
@@ -173,11 +181,11 @@ class LeafQueries {
   };
   std::optional<Narrowing> narrowing_;
 
-  Decisions decisions_;
   ResultBuffer second_buffer_;
   std::array<uint64_t, 256> ran_{};  // runs of each kind of query
   uint64_t asking_runs_ = 0;         // of those that asked for something of the world
   ResultBuffer buffer_;
+  QuerySearch search_;
   QueryId query_ = 0;
   std::function<void()> body_;
   std::vector<uint64_t> seen_;  // digests of one query's answers

@@ -39,6 +39,7 @@ struct Case {
   AtomPolicy policy = AtomPolicy::kAny;
   int nested = 0;
   size_t trie_bytes = 0;
+  uint64_t merge_after = 0;
   bool visible_only = false;
 };
 
@@ -103,20 +104,17 @@ class ObligedSubject final : public Subject {
     const Program& program = bystander             ? program_of(query_of({0, index_of(query) - 1}, 0))
                              : kind_of(query) == 3 ? case_.intruder
                                                    : program_of(query);
-    looking_again_ = false;
     execute(program, heap, result);
     if (!bystander) return;
     const size_t size = result->view().size();
     nobody_.clear();
     execute(case_.intruder, heap, &nobody_);
-    looking_again_ = true;
+    result->set_phase(1);  // it looks again
     execute(program, heap, result);
-    if (result->view().substr(size) != result->view().substr(0, size)) return;
-    result->clear();
-    result->put_byte('=');
+    noticed(size, result);
   }
   void ended(QueryId query, const Outcome& outcome, ResultBuffer* result) override {
-    if (kind_of(query) != 3 || index_of(query) == 0 || looking_again_) return put_failure(outcome, result);
+    if (kind_of(query) != 3 || index_of(query) == 0 || result->phase() == 1) return put_failure(outcome, result);
     result->clear();
     result->put_byte('=');
   }
@@ -158,7 +156,6 @@ class ObligedSubject final : public Subject {
 
   const Case& case_;
   ResultBuffer nobody_{1 << 12};
-  bool looking_again_ = false;
   Opened opened_;
   uint32_t keys_ = 1;
   std::array<uint8_t, 16> strict_{};
@@ -187,8 +184,9 @@ Explored explore(const Case& c, bool remember, const Check& check) {
   const auto model = make_model(c.model, c.policy, testing::kSchemePool);
   Frontier frontier(executor.pool());
   ObligedSubject subject(c);
-  const auto explorer = make_explorer(&executor, strategy.get(), &subject,
-                                      {.nested = c.nested, .remember = remember, .trie_bytes = c.trie_bytes});
+  const auto explorer = make_explorer(
+      &executor, strategy.get(), &subject,
+      {.nested = c.nested, .remember = remember, .merge_after = c.merge_after, .trie_bytes = c.trie_bytes});
   Explored out;
   const auto visit = [&] {
     const std::vector<Frontier::Change>& changes = frontier.follow(model.get());
@@ -218,6 +216,7 @@ Case any_case() {
   c.model = *rc::gen::element<std::string>("adr", "adr", "adr", "eadr").as("model");
   c.policy = *rc::gen::element(AtomPolicy::kAny, AtomPolicy::kAny, AtomPolicy::kAscending);
   c.nested = *rc::gen::element(0, 1, 1, 2).as("nested");
+  c.merge_after = *rc::gen::element<uint64_t>(0, 0, 2, QuerySearch::kNever).as("merge after");
   c.trie_bytes = *rc::gen::element<size_t>(256 << 20, 256 << 20, 4096, 0).as("trie bytes");
   c.visible_only = *rc::gen::element(false, false, false, false, true).as("visible only");
   if (*rc::gen::element(false, false, true)) std::erase_if(c.recovery, testing::stores);

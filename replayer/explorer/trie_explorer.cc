@@ -27,7 +27,9 @@ class TrieExplorer final : public MemoExplorer {
         subject_(subject),
         options_(options),
         leaf_queries_(executor, subject, &counts_, &stopwatch_,
-                      {.all_definite = options.visible_only, .keep_answers = options.keep_answers},
+                      {.all_definite = options.visible_only,
+                       .keep_answers = options.keep_answers,
+                       .merge_after = options.merge_after},
                       [this] { return image(); }) {
     cuts_.push({}, {});
   }
