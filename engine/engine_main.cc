@@ -1,5 +1,7 @@
 #include "engine/engine_main.h"
 
+#include <malloc.h>
+
 #include <exception>
 
 #include "base/descendants.h"
@@ -36,6 +38,8 @@ int engine_main(int argc, const char* const* argv) {
   add_audit_command(app, exit_code);
   add_faults_command(app, exit_code);
 
+  // Memory that one crash point needs the next one needs as well: not to the system and back.
+  mallopt(M_TRIM_THRESHOLD, 256 << 20);
   // Nothing of a command is left when it ends: whatever code it ran.
   keep_descendants();
   end_descendants_on_signals();

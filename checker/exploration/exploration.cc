@@ -42,7 +42,10 @@ Exploration::Exploration(const LoadedTrace& loaded, const ExploreOptions& option
   }
   oracle_.collect_violations(!options.dump_violations.empty());
   explorer_ = make_explorer(&executor_, strategy_.get(), &oracle_,
-                            {.nested = options.nested, .paranoid = options.paranoid, .remember = options.remember});
+                            {.nested = options.nested,
+                             .paranoid = options.paranoid,
+                             .remember = options.remember,
+                             .merge_after = options.merge_after});
 }
 
 // One chunk after another appends; what several of them say is the same line several times.

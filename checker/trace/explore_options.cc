@@ -99,6 +99,7 @@ Json identity_of(const LoadedTrace& loaded, const ExploreOptions& options) {
           {"paranoid", options.paranoid},
           {"list_recovery_sites", options.list_recovery_sites},
           {"remember", options.remember},
+          {"merge_after", options.merge_after},
           {"chunk_events", chunk_events(options, loaded.events)}};
 }
 

@@ -7,6 +7,7 @@
 
 #include "checker/trace/loaded_trace.h"
 #include "replayer/executor/executor.h"
+#include "replayer/explorer/query_search.h"
 
 namespace CLI {
 class App;
@@ -30,7 +31,8 @@ struct ExploreOptions {
   double crash_point_seconds = 0;  // and for one crash point; 0: none
   bool paranoid = false;
   bool list_recovery_sites = false;
-  bool remember = true;         // off: every query is run at every leaf
+  bool remember = true;  // off: every query is run at every leaf
+  uint64_t merge_after = QuerySearch::kMergeAfter;
   std::string dump_results;     // file, or empty
   std::string dump_violations;  // file, or empty
   std::string checkpoint;       // file, or empty

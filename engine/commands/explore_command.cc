@@ -124,6 +124,13 @@ void add_explore_command(CLI::App& app, int& exit_code) {
   command->add_flag("--list-recovery-sites", options->list_recovery_sites,
                     "Tell of every flush and fence that recovery executed");
   command->add_flag("!--no-remember", options->remember, "Run every query at every leaf");
+  auto* after =
+      command->add_option("--merge-after", options->merge_after, "Executions of one query before its ways are merged");
+  command
+      ->add_flag_callback(
+          "--no-merge", [options] { options->merge_after = QuerySearch::kNever; },
+          "Execute a query once for each of its ways")
+      ->excludes(after);
   command->add_option("--dump-results", options->dump_results, "Write every (crash point, query, result) to this file");
   command->add_option("--checkpoint", options->checkpoint, "Keep every finished chunk in this file");
   command->add_option("--chunk-events", options->chunk_events,
