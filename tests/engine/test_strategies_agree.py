@@ -113,6 +113,30 @@ def in_short(subject: Subject) -> bool:
     return (subject.scenario.name in FEW and subject.variant == "hardened") or subject.toggle in SHORT_TOGGLES
 
 
+def merging() -> Iterator[pytest.param]:
+    for name in targets.libraries():
+        for item in catalog.core(name):
+            for variant in VARIANTS:
+                subject = Subject(scenario=item, target=name, variant=variant)
+                quick = item.name == "map_churn" or in_short(subject)
+                yield pytest.param(subject, id=f"{name}-{subject.id}", marks=() if quick else pytest.mark.long)
+    for subject in planted_bugs():
+        marks = () if subject.toggle in SHORT_TOGGLES else pytest.mark.long
+        yield pytest.param(subject, id=f"{subject.target}-{subject.id}", marks=marks)
+
+
+@pytest.mark.parametrize("subject", list(merging()))
+def test_merged_ways_answer_as_each_way_does(subject: Subject, tmp_path: Path) -> None:
+    """Every query is merged from its first execution on, against one execution for each way."""
+    trace = record(subject, tmp_path)
+    merged = explore(trace, "--merge-after", "0", dump=True)
+    plain = explore(trace, "--no-merge", dump=True)
+    assert_same_results(merged, plain)
+    assert sorted(f["key"] for f in merged.findings) == sorted(f["key"] for f in plain.findings)
+    judged, reference = (bad_answers(trace, *options) for options in (("--merge-after", "0"), ("--no-merge",)))
+    assert sorted(judged.any) == sorted(reference.any)
+
+
 def cases() -> Iterator[pytest.param]:
     for subject in subjects():
         for model in ("adr", "eadr"):

@@ -80,6 +80,60 @@ MUTANTS = (
         new="write_line(entry->line, first, ~uint64_t{0});",
     ),
     Mutant(
+        name="merged-states-forget-own-stores",
+        file="replayer/explorer/merged_search.cc",
+        old="numbers.insert(numbers.end(), {word.address, word.value, word.bytes});",
+        new="",
+    ),
+    Mutant(
+        name="merged-states-forget-their-heap",
+        file="replayer/explorer/merged_search.cc",
+        old="add(state.changes.fresh, &numbers);",
+        new="",
+    ),
+    Mutant(
+        name="merged-states-forget-their-answer",
+        file="replayer/explorer/merged_search.cc",
+        old="add(state.answer, &numbers);",
+        new="",
+    ),
+    Mutant(
+        name="merged-ways-differ-in-two-lines",
+        file="replayer/explorer/merged_search.cc",
+        old="if (differ > 1) return false;",
+        new="if (differ > 2) return false;",
+    ),
+    Mutant(
+        name="merged-way-keeps-one-sides-candidates",
+        file="replayer/explorer/merged_search.cc",
+        old="known.left = state.left = std::move(both);",
+        new="",
+    ),
+    Mutant(
+        name="more-candidates-count-as-covered",
+        file="replayer/explorer/merged_search.cc",
+        old="return at != small.end() && at->set == line.set && has_all(line.alive, at->alive);",
+        new="return true;",
+    ),
+    Mutant(
+        name="circles-of-merged-states-are-believed",
+        file="replayer/explorer/merged_search.cc",
+        old="if (seen[next] == kOpen) return true;",
+        new="if (seen[next] == kOpen) continue;",
+    ),
+    Mutant(
+        name="a-state-goes-on-without-its-stores",
+        file="replayer/executor/undecided_memory.cc",
+        old="set_word(word.address, (old & ~wide) | (word.value & wide));",
+        new="set_word(word.address, old);",
+    ),
+    Mutant(
+        name="a-store-of-a-state-does-not-hide-the-medium",
+        file="replayer/executor/undecided_memory.cc",
+        old="if (offset < options_.pool_size) hide(offset / kLineSize, uint64_t{word.bytes} << (offset % kLineSize));",
+        new="",
+    ),
+    Mutant(
         name="undo-keeps-decisions",
         file="replayer/executor/undecided_memory.cc",
         old="undecided_[decided_.back().index] = decided_.back().old;",
@@ -118,7 +172,7 @@ MUTANTS = (
     Mutant(
         name="stores-count-as-reads-of-the-medium",
         file="replayer/executor/recovery_follower.cc",
-        old="first_seen(at / kLineSize, line_mask(at % kLineSize, length));",
+        old="for_each_line(offset, offset + bytes.size(), [this](uint64_t line, uint64_t mask) { first_seen(line, mask); });",
         new="",
     ),
     Mutant(
@@ -322,8 +376,8 @@ MUTANTS = (
     Mutant(
         name="intruder-has-no-wake",
         file="replayer/explorer/leaf_queries.cc",
-        old="if (taken_ != nullptr) taken_->add(executor_->writes().take(leaf_));",
-        new="if (taken_ != nullptr) executor_->writes().take(leaf_);",
+        old="if (taken_ != nullptr) taken_->add(executor_->writes().left(leaf_));",
+        new="",
     ),
     Mutant(
         name="wake-only-of-what-changed",
