@@ -168,7 +168,12 @@ def test_the_theme_follows_the_system_and_then_the_reader(open_page: Open, sampl
     assert page.locator("#theme").inner_text() == "Theme: light"
     light = page.evaluate(paper)
     assert light != dark
-    page.reload()
+    # The browser writes what a page stores at a time of its own: a page that is loaded at once may come before it.
+    for _ in range(20):
+        page.reload()
+        if page.evaluate(paper) == light:
+            break
+        page.wait_for_timeout(250)
     assert page.evaluate(paper) == light, "the choice is remembered"
     page.click("#theme")
     assert page.evaluate(paper) == dark
