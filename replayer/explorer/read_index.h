@@ -2,6 +2,8 @@
 #ifndef POWERCUT_REPLAYER_EXPLORER_READ_INDEX_H_
 #define POWERCUT_REPLAYER_EXPLORER_READ_INDEX_H_
 
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -26,8 +28,20 @@ class ReadIndex {
     bool everyone = false;  // more groups than are listed: all of them count as readers of `any`
     std::vector<Reader> groups;
   };
-  // What one group has read; kept by the caller with the group.
-  using Reads = absl::InlinedVector<std::pair<uint64_t, uint64_t>, 6>;  // line, mask
+  // What one group has read; kept by the caller with the group. Most read a few lines, and some the whole table, nearly
+  // always in the same order: the line behind the last one is looked at first.
+  class Reads {
+   public:
+    // The bytes of the line that were read; null when none were.
+    uint64_t* find(uint64_t line);
+    void add(uint64_t line, uint64_t mask);
+
+   private:
+    static constexpr size_t kFew = 8;
+    absl::InlinedVector<std::pair<uint64_t, uint64_t>, 6> lines_;      // line, mask
+    std::unique_ptr<absl::flat_hash_map<uint64_t, uint32_t>> places_;  // of many lines
+    uint32_t next_ = 0;
+  };
 
   void note(Group group, Reads* reads, uint64_t line, uint64_t mask);
   // Null when nobody has read the line.

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
+#include <random>
 #include <vector>
 
 namespace powercut {
@@ -42,6 +44,24 @@ TEST(ReadIndex, WhatAGroupReadOnceItMayReadAgain) {
   ASSERT_EQ(readers->groups.size(), 1u);
   EXPECT_EQ(readers->groups[0].mask(), 0xffu);
   EXPECT_EQ(readers->any, 0xffu);
+}
+
+// In whatever order lines come, again and again.
+TEST(ReadIndex, AGroupMayReadManyLines) {
+  ReadIndex index;
+  ReadIndex::Reads reads;
+  std::vector<uint64_t> lines(100);
+  std::iota(lines.begin(), lines.end(), 1000);
+  std::mt19937 random(1);
+  for (unsigned bit = 0; bit < 64; ++bit) {
+    if (bit % 2 == 1) std::shuffle(lines.begin(), lines.end(), random);
+    for (uint64_t line : lines) index.note({0, 1}, &reads, line, uint64_t{1} << bit);
+    for (uint64_t line : lines) {
+      const ReadIndex::Readers* readers = index.find(line);
+      ASSERT_EQ(readers->groups.size(), 1u);
+      ASSERT_EQ(readers->groups[0].mask(), ~uint64_t{0} >> (63 - bit)) << line;
+    }
+  }
 }
 
 // However many groups read a line, each of them is found when a byte that it read changes.
