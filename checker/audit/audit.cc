@@ -188,7 +188,7 @@ std::string text_of_result(QueryId query, std::string_view result) {
     }
   }
   if (kind == QueryKind::kProbe || kind == QueryKind::kEraseProbe) return parse_probe(result).text;
-  if (kind == QueryKind::kInsertProbe) return parse_insert_probe(result).text;
+  if (kind == QueryKind::kInsertProbe || kind == QueryKind::kNewKey) return parse_insert_probe(result).text;
   if (kind == QueryKind::kBystander) {
     const auto noticed = parse_bystander(result);
     if (!noticed) return "undisturbed";

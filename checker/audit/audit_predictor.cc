@@ -139,8 +139,8 @@ bool Predictor::allows(QueryId query, std::string_view result) {
 }
 
 bool Predictor::stops(QueryId query) {
-  // It says nothing of an insert probe that is stopped.
-  if (kind_of(query) == QueryKind::kBystander && stops(query_id(QueryKind::kInsertProbe, 0))) return true;
+  // It says nothing of a new key whose insert is stopped.
+  if (kind_of(query) == QueryKind::kBystander && stops(query_id(QueryKind::kNewKey, 0))) return true;
   const std::vector<std::string>& results = predicted(query);
   return std::any_of(results.begin(), results.end(), [](std::string_view result) {
     if (result.size() != 3 || result[0] != '!') return false;

@@ -132,6 +132,7 @@ std::vector<QueryId> queries_about(size_t keys) {
     for (size_t k = 0; k < keys; ++k) out.push_back(query_id(kind, k));
   }
   out.push_back(query_id(QueryKind::kInsertProbe, 0));
+  out.push_back(query_id(QueryKind::kNewKey, 0));
   return out;
 }
 

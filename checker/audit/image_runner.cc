@@ -51,13 +51,11 @@ namespace {
 // Values that no scenario writes, as exploration has them (oracle.cc).
 constexpr uint64_t kProbeSerial = kMaxKeyId - 1;
 
-constexpr QueryKind kKinds[] = {QueryKind::kLookup,     QueryKind::kCopies,      QueryKind::kProbe,
-                                QueryKind::kWalk,       QueryKind::kVerify,      QueryKind::kBlocks,
-                                QueryKind::kEraseProbe, QueryKind::kInsertProbe, QueryKind::kBystander};
+constexpr QueryKind kKinds[] = {
+    QueryKind::kLookup, QueryKind::kCopies,     QueryKind::kProbe,       QueryKind::kWalk,      QueryKind::kVerify,
+    QueryKind::kBlocks, QueryKind::kEraseProbe, QueryKind::kInsertProbe, QueryKind::kBystander, QueryKind::kNewKey};
 
-bool of_new_keys(QueryId query) {
-  return kind_of(query) == QueryKind::kInsertProbe || kind_of(query) == QueryKind::kBystander;
-}
+bool of_new_keys(QueryId query) { return NewKeys::asks(kind_of(query)); }
 
 constexpr const char* kRuntime = "libpowercut_rt.so";
 
@@ -330,6 +328,7 @@ uint64_t query_count(const powercut_target& target, QueryKind kind, uint64_t reg
     case QueryKind::kBystander:
       return keys;
     case QueryKind::kInsertProbe:
+    case QueryKind::kNewKey:
       return 1;
     case QueryKind::kCopies:
       return target.copies != nullptr ? keys : 0;

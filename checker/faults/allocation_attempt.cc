@@ -168,11 +168,12 @@ void AllocationAttempt::ask_everything() {
   const uint64_t count = allocation_fault.count;  // of the run, without what queries allocate
   const powercut_target& target = loaded_.library->target();
   const UndecidedMemory::Mark mark = executor_->memory().mark();
+  const std::string some(loaded_.plan.scenario.value_size, 0);  // no live query stores a value
   for (QueryId query : live_queries(target, replay_.table(), history_.keys().size())) {
     Decisions none;
     buffer_.clear();
-    const Outcome outcome =
-        executor_->run(&none, [&] { run_query(target, replay_.table(), query, history_.keys(), "", "", &buffer_); });
+    const Outcome outcome = executor_->run(
+        &none, [&] { run_query(target, replay_.table(), query, history_.keys(), some, some, &buffer_); });
     ++report_->tally.query_runs;
     executor_->memory().undo(mark);
     if (!outcome.returned()) {

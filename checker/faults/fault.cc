@@ -85,8 +85,7 @@ FaultAnswer weigh_query(const History& history, const powercut_traits& traits, Q
   const QueryKind kind = kind_of(query);
   if (kind == QueryKind::kBystander && result == NewKeys::kUndisturbed) return {};
   if (!outcome.returned()) return weigh_end(name_of(kind), outcome);
-  if (kind == QueryKind::kProbe || kind == QueryKind::kEraseProbe || kind == QueryKind::kInsertProbe ||
-      kind == QueryKind::kBystander) {
+  if (kind == QueryKind::kProbe || kind == QueryKind::kEraseProbe || NewKeys::asks(kind)) {
     // An error in one of the steps is an answer that the caller sees.
     if (says_corrupt(kind, result)) return detected(name_of(kind), POWERCUT_CORRUPT);
   } else {

@@ -27,7 +27,7 @@ std::string shown_result(QueryKind kind, const Outcome& outcome, const std::stri
   if (!outcome.returned()) return ending_of(outcome);
   if (!found.empty()) return found;
   if (kind == QueryKind::kProbe || kind == QueryKind::kEraseProbe) return parse_probe(bytes).text;
-  if (kind == QueryKind::kInsertProbe) return parse_insert_probe(bytes).text;
+  if (kind == QueryKind::kInsertProbe || kind == QueryKind::kNewKey) return parse_insert_probe(bytes).text;
   if (kind == QueryKind::kBystander) return "undisturbed";  // else it is a violation
   const Answer answer = parse_answer(kind, bytes);
   if (kind == QueryKind::kVerify) return absl::StrCat(status_name(answer.status), " ", std::string(answer.rest));

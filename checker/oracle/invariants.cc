@@ -173,6 +173,7 @@ std::string describe_query(const History& history, QueryId query) {
       return "recovery";
     case QueryKind::kBlocks:
     case QueryKind::kInsertProbe:
+    case QueryKind::kNewKey:
       return name_of(kind_of(query));
     case QueryKind::kWalk:
     case QueryKind::kVerify:
@@ -237,7 +238,8 @@ std::optional<Violation> judge_query(const History& history, const powercut_trai
     }
     case QueryKind::kBystander:
       return judge_bystander(history.keys()[argument_of(query)], result);
-    case QueryKind::kInsertProbe: {
+    case QueryKind::kInsertProbe:
+    case QueryKind::kNewKey: {
       if (parse_insert_probe(result, /*with_text=*/false).good) return std::nullopt;
       return Violation{"unusable",
                        "Operations on new keys misbehave after recovery.",

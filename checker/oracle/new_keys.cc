@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "checker/oracle/value_room.h"
 #include "tracer/format/trace_names.h"
 #include "tracer/record/key_bytes.h"
 
@@ -40,11 +41,12 @@ struct Steps {
     lookup(key);
   }
   void lookup(uint8_t key) const {
-    std::array<char, 4096> value;
-    size_t size = 0;
-    const powercut_status status = target.lookup(table, bytes_of(keys[key]), value.data(), value.size(), &size);
-    const std::string_view found(value.data(), status == POWERCUT_OK ? std::min(size, value.size()) : 0);
-    put('l', key, status, found == std::string_view(values[key]).substr(0, value.size()));
+    with_value_room(values[key].size(), [&](std::span<char> room) {
+      size_t size = 0;
+      const powercut_status status = target.lookup(table, bytes_of(keys[key]), room.data(), room.size(), &size);
+      const std::string_view found(room.data(), status == POWERCUT_OK ? std::min(size, room.size()) : 0);
+      put('l', key, status, found == values[key]);
+    });
   }
   void run() const {
     insert(0);
@@ -70,16 +72,15 @@ NewKeys::NewKeys(uint32_t key_size, uint32_t value_size) {
 
 void NewKeys::run(const powercut_target& target, powercut_table* table, QueryId id, const std::vector<KeyHistory>& keys,
                   ResultBuffer* out) {
-  if (kind_of(id) == QueryKind::kInsertProbe) {
-    Steps{target, table, keys_, values_, out}.run();
-    return;
-  }
+  const Steps steps{target, table, keys_, values_, out};
+  if (kind_of(id) == QueryKind::kInsertProbe) return steps.run();
+  if (kind_of(id) == QueryKind::kNewKey) return steps.insert(0);
   const QueryId lookup = query_id(QueryKind::kLookup, argument_of(id));
-  run_query(target, table, lookup, keys, "", "", out);
+  run_query(target, table, lookup, keys, values_[0], values_[1], out);
   const size_t size = out->view().size();
-  Steps{target, table, keys_, values_, nullptr}.run();
+  Steps{target, table, keys_, values_, nullptr}.insert(0);
   out->set_phase(kLookingAgain);
-  run_query(target, table, lookup, keys, "", "", out);
+  run_query(target, table, lookup, keys, values_[0], values_[1], out);
   noticed(size, out);
 }
 
@@ -93,7 +94,7 @@ void NewKeys::noticed(size_t before, ResultBuffer* answers) {
 }
 
 void NewKeys::ended(QueryId id, const Outcome& outcome, ResultBuffer* out) const {
-  if (kind_of(id) == QueryKind::kInsertProbe || out->phase() == kLookingAgain) return put_failure(outcome, out);
+  if (kind_of(id) != QueryKind::kBystander || out->phase() == kLookingAgain) return put_failure(outcome, out);
   out->clear();
   out->put(kUndisturbed.data(), kUndisturbed.size());
 }
@@ -147,7 +148,7 @@ bool says_corrupt(QueryKind kind, std::string_view result) {
     return false;
   };
   if (kind == QueryKind::kProbe || kind == QueryKind::kEraseProbe) return any_step(3, 1);
-  if (kind == QueryKind::kInsertProbe) return any_step(kStep, 2);
+  if (kind == QueryKind::kInsertProbe || kind == QueryKind::kNewKey) return any_step(kStep, 2);
   const auto noticed = parse_bystander(result);
   return noticed && parse_answer(QueryKind::kLookup, noticed->after).status == POWERCUT_CORRUPT;
 }

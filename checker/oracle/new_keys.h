@@ -2,7 +2,8 @@
 //
 //   insert-probe    new keys: insert and look up two, erase the first, insert a third, look up what is left. So a block
 //                   is taken, another one while it is taken, and one that was freed
-//   bystander(k)    lookup of k, the insert probe, lookup of k again
+//   new-key         a new key alone: insert it, look it up
+//   bystander(k)    lookup of k, a new key, lookup of k again
 //
 // An allocator that has forgotten a block, a slot that looks free and is not: the next insert overwrites an item whose
 // own lookup, and whose own probes, find nothing wrong.
@@ -30,18 +31,22 @@ class NewKeys {
   // Keys and values of the scenario's sizes, and of no scenario.
   NewKeys(uint32_t key_size, uint32_t value_size);
 
-  // [target] Runs kInsertProbe or kBystander on an open table.
+  // Whether the query is one of these.
+  static bool asks(QueryKind kind) {
+    return kind == QueryKind::kInsertProbe || kind == QueryKind::kNewKey || kind == QueryKind::kBystander;
+  }
+  // [target] Runs such a query on an open table.
   void run(const powercut_target& target, powercut_table* table, QueryId id, const std::vector<KeyHistory>& keys,
            ResultBuffer* out);
-  // The result of an execution of the query that run() did not return from. The insert probe tells of its own end; a
-  // bystander tells only of what ends its second lookup.
+  // The result of an execution of the query that run() did not return from. A bystander tells only of what ends
+  // its second lookup; the others of their own end.
   void ended(QueryId id, const Outcome& outcome, ResultBuffer* out) const;
 
  private:
   std::array<std::string, kKeys> keys_, values_;
 };
 
-// Whether all steps of an insert probe went as they must, and them as text where it is wanted.
+// Whether all steps with new keys went as they must, and them as text where it is wanted.
 ProbeResult parse_insert_probe(std::string_view result, bool with_text = true);
 
 // The two answers of a bystander that has noticed something, as those of lookups; nothing for any other.
@@ -50,7 +55,7 @@ struct Noticed {
 };
 std::optional<Noticed> parse_bystander(std::string_view result);
 
-// Whether the target itself reports damage in the result of a probe, an insert probe or a bystander.
+// Whether the target itself reports damage in the result of a probe, of new keys or of a bystander.
 bool says_corrupt(QueryKind kind, std::string_view result);
 
 }  // namespace powercut

@@ -52,19 +52,18 @@ void Oracle::recover(ResultBuffer* result) {
 
 std::array<uint32_t, Group::kKinds> Oracle::groups() const {
   const bool asks_regions = target_.walk != nullptr || target_.verify != nullptr;
-  const bool asks_whole = target_.blocks != nullptr && target_.owner != nullptr;
   const auto keys = static_cast<uint32_t>(history_->keys().size());
-  return {keys, asks_regions ? static_cast<uint32_t>(opened_.regions) : 0, asks_whole ? 1u : 0u, 1 + keys};
+  return {keys, asks_regions ? static_cast<uint32_t>(opened_.regions) : 0, 1, 1 + keys};
 }
 
 bool Oracle::can_ask(QueryId query) const {
   const std::array<uint32_t, Group::kKinds> counts = groups();
   const QueryKind kind = kind_of(query);
-  if (kind == QueryKind::kInsertProbe) return true;
+  if (kind == QueryKind::kInsertProbe || kind == QueryKind::kNewKey) return true;
   return argument_of(query) < counts[asks_key(kind) ? 0 : kind == QueryKind::kBlocks ? 2 : 1];
 }
 
-// Kinds of groups: 0 keys, 1 regions, 2 the table, 3 new keys and who may notice them.
+// Kinds of groups: 0 keys, 1 regions, 2 the table, 3 a new key and who may notice it.
 std::span<const QueryId> Oracle::members(Group group) {
   members_.clear();
   const auto add = [&](QueryKind kind, bool offered = true) {
@@ -82,10 +81,11 @@ std::span<const QueryId> Oracle::members(Group group) {
       add(QueryKind::kVerify, target_.verify != nullptr);
       break;
     case 2:
-      add(QueryKind::kBlocks);
+      add(QueryKind::kBlocks, target_.blocks != nullptr && target_.owner != nullptr);
+      add(QueryKind::kInsertProbe);
       break;
     default:
-      members_.push_back(group.index == 0 ? query_id(QueryKind::kInsertProbe, 0)
+      members_.push_back(group.index == 0 ? query_id(QueryKind::kNewKey, 0)
                                           : query_id(QueryKind::kBystander, group.index - 1));
   }
   return members_;
@@ -105,8 +105,7 @@ const std::vector<Group>& Oracle::obliged() {
 }
 
 void Oracle::run(QueryId query, ResultBuffer* result) {
-  const QueryKind kind = kind_of(query);
-  if (kind == QueryKind::kInsertProbe || kind == QueryKind::kBystander) {
+  if (NewKeys::asks(kind_of(query))) {
     new_keys_.run(target_, table(), query, history_->keys(), result);
   } else {
     run_query(target_, table(), query, history_->keys(), probe_one_, probe_two_, result);
@@ -116,8 +115,7 @@ void Oracle::run(QueryId query, ResultBuffer* result) {
 void Oracle::noticed(size_t before, ResultBuffer* answers) const { NewKeys::noticed(before, answers); }
 
 void Oracle::ended(QueryId query, const Outcome& outcome, ResultBuffer* result) {
-  const QueryKind kind = kind_of(query);
-  if (kind == QueryKind::kInsertProbe || kind == QueryKind::kBystander) {
+  if (NewKeys::asks(kind_of(query))) {
     new_keys_.ended(query, outcome, result);
   } else {
     put_failure(outcome, result);

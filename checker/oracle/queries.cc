@@ -1,15 +1,11 @@
 #include "checker/oracle/queries.h"
 
-#include <array>
 #include <cstring>
 
-#include "tracer/format/layout.h"
+#include "checker/oracle/value_room.h"
 
 namespace powercut {
 namespace {
-
-// Room beyond the longest value that a scenario writes, so that one that is too long shows as one.
-constexpr size_t kValueRoom = layout::kMaxOperationBytes + 64;
 
 powercut_bytes bytes_of(std::string_view text) { return {text.data(), text.size()}; }
 
@@ -60,15 +56,16 @@ struct Prober {
     return status;
   }
   powercut_status lookup() {
-    std::array<char, kValueRoom> value;
-    size_t size = 0;
-    const powercut_status status = target.lookup(table, bytes_of(key), value.data(), value.size(), &size);
-    const std::string_view found(value.data(), status == POWERCUT_OK ? std::min(size, value.size()) : 0);
-    return put_step('l', status,
-                    status != POWERCUT_OK ? Seen::kNothing
-                    : found == one        ? Seen::kFirst
-                    : found == two        ? Seen::kSecond
-                                          : Seen::kOther);
+    return with_value_room(one.size(), [this](std::span<char> room) {
+      size_t size = 0;
+      const powercut_status status = target.lookup(table, bytes_of(key), room.data(), room.size(), &size);
+      const std::string_view found(room.data(), status == POWERCUT_OK ? std::min(size, room.size()) : 0);
+      return put_step('l', status,
+                      status != POWERCUT_OK ? Seen::kNothing
+                      : found == one        ? Seen::kFirst
+                      : found == two        ? Seen::kSecond
+                                            : Seen::kOther);
+    });
   }
 
   void run(bool with_update) {
@@ -102,6 +99,8 @@ const char* name_of(QueryKind kind) {
       return "insert-probe";
     case QueryKind::kBystander:
       return "bystander";
+    case QueryKind::kNewKey:
+      return "new-key";
     case QueryKind::kWalk:
       return "walk";
     case QueryKind::kVerify:
@@ -124,16 +123,16 @@ void run_query(const powercut_target& target, powercut_table* table, QueryId id,
     case QueryKind::kRecovery:
     case QueryKind::kInsertProbe:
     case QueryKind::kBystander:
+    case QueryKind::kNewKey:
       return;
-    case QueryKind::kLookup: {
-      std::array<char, kValueRoom> value;
-      size_t size = 0;
-      const powercut_status status =
-          target.lookup(table, bytes_of(keys[argument].bytes), value.data(), value.size(), &size);
-      put_status(out, status);
-      if (status == POWERCUT_OK) out->put(value.data(), std::min(size, value.size()));
-      return;
-    }
+    case QueryKind::kLookup:
+      return with_value_room(probe_one.size(), [&](std::span<char> room) {
+        size_t size = 0;
+        const powercut_status status =
+            target.lookup(table, bytes_of(keys[argument].bytes), room.data(), room.size(), &size);
+        put_status(out, status);
+        if (status == POWERCUT_OK) out->put(room.data(), std::min(size, room.size()));
+      });
     case QueryKind::kCopies:
       put_status(out, target.copies(table, bytes_of(keys[argument].bytes), put_copy, out));
       return;
@@ -182,7 +181,7 @@ Answer parse_answer(QueryKind kind, std::string_view result) {
     return answer;
   }
   if (result.empty() || kind == QueryKind::kProbe || kind == QueryKind::kEraseProbe ||
-      kind == QueryKind::kInsertProbe || kind == QueryKind::kBystander) {
+      kind == QueryKind::kInsertProbe || kind == QueryKind::kNewKey || kind == QueryKind::kBystander) {
     answer.rest = result;
     return answer;
   }

@@ -24,7 +24,8 @@ enum class QueryKind : uint8_t {
   kEraseProbe = 7,  // the probe without its update, which may mend what the erase should meet
   // new_keys.h
   kInsertProbe = 8,  // new keys: insert, lookup, erase
-  kBystander = 9,    // lookup, the insert probe, and the same lookup again
+  kBystander = 9,    // lookup, a new key, and the same lookup again
+  kNewKey = 10,      // one new key: insert, lookup
 };
 
 inline QueryId query_id(QueryKind kind, uint64_t argument) { return uint64_t(kind) << 56 | argument; }
@@ -34,7 +35,8 @@ const char* name_of(QueryKind kind);
 // Whether the argument is a key's index; else it is a region, or nothing.
 bool asks_key(QueryKind kind);
 
-// Runs queries on an open table. `probe_value`s must be values that no scenario writes.
+// [target] Runs a query on an open table. The probe values are as long as those of the scenario, and none that it
+// writes.
 void run_query(const powercut_target& target, powercut_table* table, QueryId id, const std::vector<KeyHistory>& keys,
                std::string_view probe_one, std::string_view probe_two, ResultBuffer* out);
 
