@@ -26,7 +26,7 @@ Image CutLevels::image(const Executor& executor) const {
         index = given->second.content;
         decided = given->second.decided;
       } else if (const auto known = executor.memory().alive_of(set->line); known && known->set == set) {
-        const std::vector<uint32_t>& alive = known->alive;
+        const Alive& alive = known->alive;
         index = std::find(alive.begin(), alive.end(), set->visible) != alive.end() ? set->visible : alive.back();
         const bool narrowed = alive.size() != set->contents.size();
         // A line that only the innermost recovery observed was decided there, though an outer cut left it open.

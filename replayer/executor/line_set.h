@@ -8,6 +8,7 @@
 #include <cstring>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "replayer/models/model.h"
 
 namespace powercut {
@@ -25,10 +26,13 @@ struct LineSet {
 
 using LineSets = std::vector<const LineSet*>;
 
+// Candidates of a line by their index in its set, ascending; most lines have two.
+using Alive = absl::InlinedVector<uint32_t, 4>;
+
 // An undecided line of which an execution has observed something: the candidates that are still possible.
 struct Narrowed {
   const LineSet* set = nullptr;
-  std::vector<uint32_t> alive;
+  Alive alive;
 };
 
 // A 128-bit digest of what a line holds or may hold.

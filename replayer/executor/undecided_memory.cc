@@ -142,11 +142,9 @@ std::vector<std::pair<uint64_t, uint64_t>> UndecidedMemory::changed_globals(cons
 
 UndecidedMemory::Changes UndecidedMemory::changes_since(const Mark& mark) const {
   Changes out;
-  absl::flat_hash_set<uint64_t> done;
   for (size_t i = mark.words; i < words_.size(); ++i) {
     const uint64_t address = words_[i].address;
     if (address - fresh_begin_ < heap_.end - fresh_begin_ || is_word_of_errno(address)) continue;
-    if (!done.insert(address).second) continue;
     uint8_t bytes = 0xff;
     if (bytes_.holds(address, 8)) {
       const uint64_t offset = address - bytes_.begin;
@@ -158,6 +156,7 @@ UndecidedMemory::Changes UndecidedMemory::changes_since(const Mark& mark) const 
     out.words.push_back({address, load_word(reinterpret_cast<const uint8_t*>(address)) & spread(bytes), bytes});
   }
   std::sort(out.words.begin(), out.words.end());
+  out.words.erase(std::unique(out.words.begin(), out.words.end()), out.words.end());  // stored to more than once
   out.fresh.assign(reinterpret_cast<const uint8_t*>(fresh_begin_), reinterpret_cast<const uint8_t*>(arena.top));
   out.high = arena.high;
   out.last = arena.last;
@@ -249,7 +248,7 @@ void UndecidedMemory::uninstall() {
 std::vector<LineSet> UndecidedMemory::child(const Cut& cut) {
   std::vector<LineSet> out;
   const LineLog nothing;
-  const auto add = [&](const LineSet& parent, const std::vector<uint32_t>& alive) {
+  const auto add = [&](const LineSet& parent, std::span<const uint32_t> alive) {
     std::vector<Content> bases;
     for (uint32_t index : alive) bases.push_back(parent.contents[index]);
     const LineLog* log = cut.stores.find(parent.line);
@@ -399,9 +398,9 @@ void UndecidedMemory::choose(uint64_t word, uint8_t bytes, uint64_t value) {
   if (alive.size() != u->alive_count) narrow(*u, alive);
 }
 
-void UndecidedMemory::keep_only(uint64_t line, const std::vector<uint32_t>& keep) {
+void UndecidedMemory::keep_only(uint64_t line, std::span<const uint32_t> keep) {
   const Undecided& u = *entry(line);
-  std::vector<uint32_t> alive;
+  Alive alive;
   for (uint32_t i = 0; i < u.alive_count; ++i) {
     if (std::binary_search(keep.begin(), keep.end(), alive_at(u, i))) alive.push_back(alive_at(u, i));
   }
@@ -409,7 +408,7 @@ void UndecidedMemory::keep_only(uint64_t line, const std::vector<uint32_t>& keep
   narrow(u, alive);
 }
 
-void UndecidedMemory::narrow(const Undecided& entry, const std::vector<uint32_t>& alive) {
+void UndecidedMemory::narrow(const Undecided& entry, std::span<const uint32_t> alive) {
   const auto index = static_cast<uint32_t>(&entry - undecided_.data());
   decided_.push_back({index, entry});
   const auto begin = static_cast<uint32_t>(alive_.size());
@@ -449,12 +448,13 @@ void UndecidedMemory::set_word(uint64_t address, uint64_t value) {
 
 std::vector<Narrowed> UndecidedMemory::narrowed(size_t since_decided) const {
   std::vector<Narrowed> out;
-  absl::flat_hash_set<uint32_t> seen;
+  seen_.resize(std::max(seen_.size(), undecided_.size()));
+  ++calls_;
   for (size_t i = since_decided; i < decided_.size(); ++i) {
     const uint32_t index = decided_[i].index;
     const Undecided& u = undecided_[index];
     // The state before the first of the line's entries tells whether any of them narrowed it.
-    if (!seen.insert(index).second || u.alive_count == decided_[i].old.alive_count) continue;
+    if (std::exchange(seen_[index], calls_) == calls_ || u.alive_count == decided_[i].old.alive_count) continue;
     Narrowed& line = out.emplace_back(Narrowed{u.set, {}});
     for (uint32_t k = 0; k < u.alive_count; ++k) line.alive.push_back(alive_at(u, k));
   }

@@ -153,7 +153,7 @@ class UndecidedMemory {
   // Keeps the candidates that show `value`.
   void choose(uint64_t word, uint8_t bytes, uint64_t value);
   // Keeps the candidates that `keep` names, by index into the set's contents; ascending.
-  void keep_only(uint64_t line, const std::vector<uint32_t>& keep);
+  void keep_only(uint64_t line, std::span<const uint32_t> keep);
   void replay_store(uint64_t offset, std::span<const uint8_t> bytes);
   // The target's heap as an execution left it.
   void set_heap(std::span<const uint8_t> heap);
@@ -165,6 +165,8 @@ class UndecidedMemory {
   std::vector<Narrowed> narrowed(size_t since_decided) const;
   // The candidates of the line that are still possible; none when it is definite.
   std::optional<Narrowed> alive_of(uint64_t line) const;
+  // How many candidates a pending line has left.
+  size_t alive_count(uint64_t line) const { return entry(line)->alive_count; }
   // Everything that the line may hold now: alive candidates under what was stored since, distinct.
   std::vector<Content> contents(uint64_t line) const;
   // Digest of everything that code can find in the bytes `mask` of `line` now: their value where it is definite,
@@ -212,7 +214,7 @@ class UndecidedMemory {
   }
   void hide(uint64_t line, uint64_t mask);
   void group_alive(const Undecided& entry, uint64_t mask);
-  void narrow(const Undecided& entry, const std::vector<uint32_t>& alive);
+  void narrow(const Undecided& entry, std::span<const uint32_t> alive);
   // The entry's alive candidates are those from `alive_begin` on: memory shows the first.
   void show(Undecided* entry, uint32_t alive_begin);
   void write_line(uint64_t line, const Content& content, uint64_t mask);
@@ -231,6 +233,8 @@ class UndecidedMemory {
   std::vector<uint32_t> groups_, representatives_;                            // of group_alive()
   absl::flat_hash_map<uint64_t, absl::InlinedVector<uint32_t, 1>> by_value_;  // the same, for large sets
   mutable absl::flat_hash_set<uint64_t> by_word_;                             // of values()
+  mutable std::vector<uint64_t> seen_;                                        // of narrowed(): by entry, in which call
+  mutable uint64_t calls_ = 0;
   bool truncated_ = false;
 };
 

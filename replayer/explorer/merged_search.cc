@@ -9,7 +9,7 @@
 namespace powercut {
 namespace {
 
-bool has_all(const std::vector<uint32_t>& all, const std::vector<uint32_t>& some) {
+bool has_all(const Alive& all, const Alive& some) {
   return std::includes(all.begin(), all.end(), some.begin(), some.end());
 }
 
@@ -200,7 +200,7 @@ MergedSearch::Digest MergedSearch::digest(const State& state) {
 }
 
 // How many candidates a line has where the query begins.
-size_t MergedSearch::candidates(uint64_t line) const { return executor_->memory().alive_of(line)->alive.size(); }
+size_t MergedSearch::candidates(uint64_t line) const { return executor_->memory().alive_count(line); }
 
 bool MergedSearch::within(const Left& small, const Left& large) {
   auto at = small.begin();
