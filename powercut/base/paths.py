@@ -5,6 +5,7 @@ override the project folder, the build folder and the engine executable.
 """
 
 import os
+from functools import cache
 from pathlib import Path
 
 from powercut.base.errors import UsageError
@@ -15,7 +16,11 @@ BUILD_STEP = "Run 'make build' in the project's folder, or 'powercut doctor' to 
 
 def home() -> Path:
     """The project's folder."""
-    override = os.environ.get("POWERCUT_HOME")
+    return _home(os.environ.get("POWERCUT_HOME"))
+
+
+@cache
+def _home(override: str | None) -> Path:
     return Path(override).resolve() if override else Path(__file__).resolve().parents[2]
 
 
