@@ -3,7 +3,12 @@
 import os
 from collections.abc import Generator, Iterator
 
+import hypothesis
 import pytest
+
+# A machine that has other work to do is no failure.
+hypothesis.settings.register_profile("powercut", deadline=None)
+hypothesis.settings.load_profile("powercut")
 
 pytest_plugins = ["pytester"]
 

@@ -331,9 +331,9 @@ def test_expired_suppressions_fail(sample_runs: list[Raw]) -> None:
 @pytest.mark.parametrize("render", RENDERERS)
 def test_a_thousand_findings_are_quick(sample_runs: list[Raw], render: Callable[..., str]) -> None:
     runs = many(sample_runs, 1000)
-    began = time.perf_counter()
+    began = time.process_time()
     text = render(runs_of(runs))
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5
     assert len(text.encode()) < 25_000_000
 
 
