@@ -20,18 +20,23 @@ def symbolised(
 ) -> dict[str, Any]:
     """`raw` with its `stack` as frames, and the `site` and `function` of the innermost user's frame.
 
-    With source also its `identity`, which is what edits leave of the site.
+    With source also its `identity`, which is what edits leave of the site, and the source around it; for a fault,
+    around every frame.
     """
     fault = "signal" in raw
     frames = symbolizer.stack(modules, raw.get("stack") or [], fault=fault)
     chosen = site_frame(frames)
     return {
         **raw,
-        "stack": [_frame(frame, with_source=with_source) for frame in frames],
+        "stack": [_frame(frame, with_source=with_source and (fault or _at(frame, chosen))) for frame in frames],
         "site": chosen.place if chosen else None,
         "function": chosen.function if chosen else None,
         **({"identity": known.record()} if with_source and (known := identity_of(chosen)) else {}),
     }
+
+
+def _at(frame: Frame, chosen: Frame | None) -> bool:
+    return chosen is not None and frame.place == chosen.place
 
 
 def _frame(frame: Frame, *, with_source: bool) -> dict[str, Any]:
