@@ -26,7 +26,7 @@ void ReadLog::note_first(uint64_t line, uint64_t mask) {
   loaded_lines_.push_back(line);
 }
 
-void ReadLog::note_heap(uint64_t address, uint64_t size) {
+void ReadLog::note_new_in_heap(uint64_t address, uint64_t size) {
   const uint64_t end = std::min(address + size, heap_end_);
   for (uint64_t word = address & ~uint64_t{7}; word < end; word += 8) {
     Word& info = words_[index_of(word)];

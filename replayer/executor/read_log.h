@@ -51,13 +51,20 @@ class ReadLog {
   }
   // A line of which nothing was loaded yet.
   void note_first(uint64_t line, uint64_t mask);
-  void note_heap(uint64_t address, uint64_t size);
+  void note_heap(uint64_t address, uint64_t size) {
+    if (size == 8 && address % 8 == 0 && address < heap_end_) [[likely]] {
+      const Word& info = words_[index_of(address)];
+      if (info.stamp == epoch_ && info.bits == ~uint64_t{0}) return;
+    }
+    note_new_in_heap(address, size);
+  }
 
  private:
   struct Word {
     uint64_t bits;
     uint32_t stamp;
   };
+  void note_new_in_heap(uint64_t address, uint64_t size);
   uint64_t index_of(uint64_t word) const { return (word - heap_.begin) / 8; }
 
   MemoryRange heap_;
