@@ -47,6 +47,9 @@ from tools.bench import (
     schemes as bench_schemes,
 )
 from tools.bench import (
+    undecided as bench_undecided,
+)
+from tools.bench import (
     valgrind as bench_valgrind,
 )
 
@@ -76,6 +79,9 @@ SECTIONS = {
         measure=lambda given: bench_pending.measure(jobs=given.jobs),
         markdown=bench_pending.markdown,
         chart=bench_pending.chart,
+    ),
+    "undecided": Section(
+        measure=lambda _: bench_undecided.measure(), markdown=bench_undecided.markdown, chart=bench_undecided.chart
     ),
     "schemes": Section(
         measure=lambda given: bench_schemes.measure(jobs=given.jobs),

@@ -1,0 +1,146 @@
+"""Time against the number of lines that are read and undecided: the example of the target ABI without its second flush.
+
+An insert stores the word that makes a slot count, and nobody flushes it. After n inserts n slots may be there or not,
+in any combination, and each lookup scans them all. `--no-merge` executes a query once for each combination that it can
+tell apart; by default the ways of a query that come back to the same state are one.
+"""
+
+import re
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from powercut.base import paths
+from powercut.base.errors import HarnessError
+from powercut.cli.main import main as powercut
+from powercut.engine.options import ExploreOptions
+from powercut.runs import runner
+from powercut.scenarios import plan, targets
+from powercut.scenarios.scenario import Scenario
+from powercut.scenarios.schema import ScenarioFile
+from tools.bench import process as bench_process
+from tools.bench.page import table
+from tools.bench.plot import Panel, svg
+
+INSERTS = (8, 12, 14, 16, 24, 32, 48)
+#: Each further insert doubles the executions without merging.
+_MOST_WITHOUT_MERGING = 14
+_SLOT = 128
+_LEFT_OUT = "without this line: lost-item"
+
+
+def library(folder: Path) -> Path:
+    """The example of targets/ABI.md without the line that it says is needed, compiled."""
+    page = (paths.home() / "targets" / "ABI.md").read_text(encoding="utf-8")
+    example = re.search(r"^## A small target\n.*?^```c\n(.*?)^```", page, flags=re.DOTALL | re.MULTILINE)
+    if example is None or _LEFT_OUT not in example[1]:
+        raise HarnessError(
+            "The page of the target ABI has no example.", where="targets/ABI.md", next_step="Look there."
+        )
+    source, out = folder / "slots.c", folder / "libslots.so"
+    lines = [line for line in example[1].splitlines() if _LEFT_OUT not in line]
+    source.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    code = powercut(["cc", "-O2", "-g", "-shared", "-fPIC", str(source), "-o", str(out)])
+    if code != 0:
+        raise HarnessError("The example does not compile.", where=str(source), next_step="Run powercut doctor.")
+    return out
+
+
+def case(inserts: int) -> Scenario:
+    """That many inserts into a table that has a few slots more."""
+    content = {
+        "schema": 1,
+        "name": "bench_undecided",
+        "summary": "Inserts that nobody flushes.",
+        "targets": ["slots"],
+        "pool": {"size": -(-(inserts + 2) * _SLOT // 4096) * 4096},
+        "phase": [{"name": "run", "steps": [{"op": "insert", "from": 1, "to": inserts}]}],
+    }
+    return Scenario(path=paths.scenario_dir() / "bench_undecided.toml", content=ScenarioFile.model_validate(content))
+
+
+def measure(*, inserts: Sequence[int] = INSERTS) -> dict[str, Any]:
+    """A row for each number of inserts, one worker."""
+    with tempfile.TemporaryDirectory(prefix="powercut-bench-") as folder:
+        target = targets.find(str(library(Path(folder))))
+        rows = []
+        for number in inserts:
+            wanted = plan.build(target, variant=target.default_variants[0], scenario=case(number), seed=1)
+            trace = Path(folder) / f"{number}.pct"
+            with runner.open_context(paths.engine(), Path(folder)) as context:
+                runner.record(wanted, trace, context=replace(context, interrupt=bench_process.PeakMemory()))
+            rows.append(_row(number, trace))
+    return {"rows": rows}
+
+
+def _row(number: int, trace: Path) -> dict[str, Any]:
+    options = ExploreOptions(nested=1, jobs=1)
+    began = time.monotonic()
+    merged = bench_process.explored(trace, options)
+    seconds, alone, runs = time.monotonic() - began, None, None
+    if number <= _MOST_WITHOUT_MERGING:
+        began = time.monotonic()
+        runs = bench_process.explored(trace, options, "--no-merge")["query_runs"]
+        alone = round(time.monotonic() - began, 2)
+    return {
+        "inserts": number,
+        "crash_points": merged["crash_points"],
+        "crash_states": merged["crash_states"],
+        "executions": merged["executions"],
+        "query_runs": merged["query_runs"],
+        "seconds": round(seconds, 2),
+        "query_runs_without_merging": runs,
+        "seconds_without_merging": alone,
+        "coverage": merged["coverage"]["kind"],
+    }
+
+
+def markdown(values: dict[str, Any]) -> str:
+    """The table of the page."""
+    return table(
+        [
+            "inserts",
+            "crash points",
+            "crash states",
+            "executions",
+            "stretches of queries",
+            "explore s",
+            "executions of queries without merging",
+            "without merging s",
+            "coverage",
+        ],
+        [
+            [
+                row["inserts"],
+                row["crash_points"],
+                int(row["crash_states"]),
+                row["executions"],
+                row["query_runs"],
+                row["seconds"],
+                "" if row["query_runs_without_merging"] is None else row["query_runs_without_merging"],
+                "" if row["seconds_without_merging"] is None else row["seconds_without_merging"],
+                row["coverage"],
+            ]
+            for row in values["rows"]
+        ],
+    )
+
+
+def chart(values: dict[str, Any]) -> str:
+    """Seconds against inserts, both ways."""
+    rows = values["rows"]
+    both = {
+        "merged": [(row["inserts"], max(row["seconds"], 0.01)) for row in rows],
+        "each way": [
+            (row["inserts"], max(row["seconds_without_merging"], 0.01))
+            for row in rows
+            if row["seconds_without_merging"]
+        ],
+    }
+    return svg(
+        [Panel(title="Seconds to explore", x="inserts whose slot is never flushed", series=both, log_y=True)],
+        description="Time of an exploration against the number of undecided lines that every query reads",
+    )
