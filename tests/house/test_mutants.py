@@ -172,7 +172,7 @@ MUTANTS = (
     Mutant(
         name="stores-count-as-reads-of-the-medium",
         file="replayer/executor/recovery_follower.cc",
-        old="for_each_line(offset, offset + bytes.size(), [this](uint64_t line, uint64_t mask) { first_seen(line, mask); });",
+        old="[this](uint64_t line, uint64_t mask) { first_seen(line, mask); });",
         new="",
     ),
     Mutant(
