@@ -340,7 +340,7 @@ MUTANTS = (
     Mutant(
         name="read-index-keeps-the-first-mask",
         file="replayer/explorer/read_index.cc",
-        old="reader.low = static_cast<uint32_t>(known_mask);",
+        old="reader.low = static_cast<uint32_t>(*known);",
         new="",
     ),
     Mutant(
