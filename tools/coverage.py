@@ -25,7 +25,7 @@ from typing import Any
 from powercut.base import paths
 from powercut.base.errors import HarnessError, PowercutError, unknown_name
 from powercut.base.exit_codes import ExitCode, worst
-from powercut.cli import output
+from powercut.cli import talk
 from powercut.engine import engine, events
 from powercut.scenarios import catalog, plan, targets
 from powercut.scenarios.targets import Target
@@ -236,7 +236,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for folder in sorted(folder.name for folder in folders if folder.parent == _home() / "common"):
             codes.append(_judge_shared(folder, measured))
     except PowercutError as error:
-        output.say_error(error)
+        talk.say_error(error)
         return int(error.exit_code)
     return int(worst(codes))
 

@@ -14,49 +14,27 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from powercut import __version__
 from powercut.base.errors import PowercutError
 from powercut.base.exit_codes import ExitCode
-from powercut.cli import output
-from powercut.cli.commands import (
-    audit,
-    baseline,
-    compile,
-    cost,
-    doctor,
-    explain,
-    explore,
-    export,
-    faults,
-    fidelity,
-    import_,
-    known_bugs,
-    list_,
-    litmus,
-    minimise,
-    necessity,
-    new_target,
-    record,
-    report,
-    reproduce,
-    run,
-)
+from powercut.cli import talk
+from powercut.cli.commands import compile
+from powercut.cli.verbs import Verbs
 from powercut.engine import orphans
 
 
-class _Border(TyperGroup):
+class _Border(Verbs):
     """Turns what a verb raises into a message and an exit code."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except PowercutError as error:
-            output.say_error(error)
+            talk.say_error(error)
             raise typer.Exit(error.exit_code) from None
         except KeyboardInterrupt:
-            output.say("powercut: interrupted. Nothing was judged.")
+            talk.say("powercut: interrupted. Nothing was judged.")
             raise typer.Exit(ExitCode.INCOMPLETE) from None
         except OSError as error:
             if error.errno not in _NOBODY_READS:
@@ -113,32 +91,6 @@ def powercut(
     """
 
 
-for _verb in (
-    list_,
-    run,
-    record,
-    import_,
-    export,
-    explore,
-    reproduce,
-    explain,
-    minimise,
-    faults,
-    report,
-    baseline,
-    known_bugs,
-    litmus,
-    audit,
-    fidelity,
-    cost,
-    necessity,
-    doctor,
-    compile,
-    new_target,
-):
-    _verb.register(app)
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command line and returns its exit code. Without `argv` it is that of this process."""
     if argv is not None:
@@ -161,13 +113,13 @@ def _main(arguments: list[str]) -> int:
         _drop_stdout()
         return ExitCode.INCOMPLETE
     except KeyboardInterrupt:
-        output.say("powercut: interrupted.")
+        talk.say("powercut: interrupted.")
         return ExitCode.INCOMPLETE
     except PowercutError as error:
-        output.say_error(error)
+        talk.say_error(error)
         return error.exit_code
     except (UnicodeEncodeError, UnicodeDecodeError) as error:
-        output.say(
+        talk.say(
             f"powercut: a path or a name here is not UTF-8 text ({error.reason}). Rename it, or work in another folder."
         )
         return ExitCode.USAGE
@@ -177,7 +129,7 @@ def _main(arguments: list[str]) -> int:
 
 def _defect() -> int:
     traceback.print_exc()
-    output.say("powercut: this is a defect of powercut itself, not of the code under test. Please report it.")
+    talk.say("powercut: this is a defect of powercut itself, not of the code under test. Please report it.")
     return ExitCode.INCOMPLETE
 
 

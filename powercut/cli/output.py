@@ -5,7 +5,6 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from rich.table import Table
 
 from powercut.base.errors import PowercutError, UsageError, nearest
 from powercut.base.output_files import unwritable, write_json, write_text
-from powercut.cli import places
+from powercut.cli import places, talk
 from powercut.cli.companions import load
 from powercut.gate import canary
 from powercut.gate.gate import Gate
@@ -43,17 +42,6 @@ def parse_formats(value: str) -> frozenset[str]:
     if not formats:
         raise UsageError("no format was named", where="--format", next_step=f"Name some of {', '.join(FORMATS)}.")
     return frozenset(formats)
-
-
-def say(message: str) -> None:
-    """A line for people, on stderr; nothing where that is gone, as it is with a terminal that was closed."""
-    with suppress(OSError):
-        print(message, file=sys.stderr, flush=True)
-
-
-def say_error(error: PowercutError) -> None:
-    """One paragraph for people, on stderr."""
-    say(f"powercut: {error.paragraph()}")
 
 
 def print_json(value: object) -> None:
@@ -124,7 +112,7 @@ def write_reports(
     """Writes the files of the formats that have files, and returns their paths."""
     written: list[Path] = []
     forms = [write for name, write in HTML_FORMS if name in formats]
-    companions = load(out, say=say) if forms else None
+    companions = load(out, say=talk.say) if forms else None
     for write in forms:
         try:
             written.append(write(runs, out, title=title, companions=companions))

@@ -19,7 +19,7 @@ from typing import Any
 from powercut.base import paths
 from powercut.base.errors import PowercutError, unknown_name
 from powercut.base.exit_codes import ExitCode
-from powercut.cli import output
+from powercut.cli import output, talk
 from powercut.corpus import known_bugs
 from powercut.engine import options
 from powercut.runs import runner
@@ -180,7 +180,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 shown = ", ".join(values["invariants"]) or values["error"] or "-"
                 print(f"{mark} {values['toggle']:<28} {values['seconds']:>7.1f} s  {shown}", flush=True)
     except PowercutError as error:
-        output.say_error(error)
+        talk.say_error(error)
         return error.exit_code
     return ExitCode.FINDINGS if missed else ExitCode.CLEAN
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from powercut.base import paths
 from powercut.base.errors import PowercutError
-from powercut.cli import output
+from powercut.cli import output, talk
 from powercut.scenarios import plan, targets
 from powercut.scenarios.scenario import Scenario
 from powercut.scenarios.schema import ScenarioFile
@@ -109,7 +109,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         values = measure(operations=max(given.operations, 1), stores=max(given.stores, 10), repeat=max(given.repeat, 1))
     except PowercutError as error:
-        output.say_error(error)
+        talk.say_error(error)
         return error.exit_code
     if given.json:
         output.print_json(values)

@@ -12,7 +12,7 @@ from typing import Any
 
 from powercut.base import paths
 from powercut.base.errors import PowercutError
-from powercut.cli import output
+from powercut.cli import output, talk
 from tools.bench import (
     behaviours as bench_behaviours,
 )
@@ -137,7 +137,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             if not given.json:
                 print(f"{name}\n\n{section.markdown(values)}\n", flush=True)
     except PowercutError as error:
-        output.say_error(error)
+        talk.say_error(error)
         return error.exit_code
     if given.json:
         output.print_json(all_values)

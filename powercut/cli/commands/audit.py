@@ -7,7 +7,7 @@ import typer
 
 from powercut.base import paths
 from powercut.base.output_files import write_json
-from powercut.cli import companions, output, progress
+from powercut.cli import companions, output, progress, talk
 from powercut.cli.commands import shared
 from powercut.cli.commands.grouped import Only, grouped
 from powercut.runs import audit as auditing
@@ -61,9 +61,9 @@ def audit(
 
         outcome = auditing.run_all(wanted, context, images=images, jobs=jobs or shared.default_jobs(), on_audit=show)
     for line in sentences(outcome.aside):
-        output.say(line)
+        talk.say(line)
     for error in outcome.errors:
-        output.say_error(error)
+        talk.say_error(error)
     if outcome.audits:
         write_json(out / companions.AUDIT_REPORT, outcome.as_json())
     if json:
@@ -76,7 +76,7 @@ def audit(
             flush=True,
         )
     if outcome.interrupted:
-        output.say("Interrupted: scenarios that are not listed were not audited.")
+        talk.say("Interrupted: scenarios that are not listed were not audited.")
     raise typer.Exit(outcome.exit_code())
 
 

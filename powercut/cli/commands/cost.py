@@ -8,7 +8,7 @@ import typer
 
 from powercut.base.errors import UsageError
 from powercut.base.exit_codes import ExitCode
-from powercut.cli import cost_charts, cost_text, output
+from powercut.cli import cost_charts, cost_text, output, talk
 from powercut.cli.commands import shared
 from powercut.cost import latency
 from powercut.cost import records as cost_records
@@ -82,11 +82,11 @@ def cost(
         _print_comparison(records)
     if "svg" in formats:
         for path in cost_charts.write(records, out):
-            output.say(f"Chart: {path}")
+            talk.say(f"Chart: {path}")
     if json:
         output.print_json({"cost": cost_records.COST_VERSION, "records": records})
     if interrupted:
-        output.say("Interrupted: what was measured is kept.")
+        talk.say("Interrupted: what was measured is kept.")
     raise typer.Exit(ExitCode.INCOMPLETE if interrupted else ExitCode.CLEAN)
 
 

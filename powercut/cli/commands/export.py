@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from powercut.base.errors import UsageError
-from powercut.cli import output
+from powercut.cli import output, talk
 from powercut.cli.commands import shared
 from powercut.program import pmemcheck
 
@@ -47,10 +47,8 @@ def export_pmemcheck(
     if json:
         output.print_json(done.model_dump(exclude={"event": True, "pools": {"__all__": {"content_known"}}}))
         return
-    output.say(f"{output_file}: {done.entries} entries for {', '.join(pool.path for pool in done.pools)}.")
+    talk.say(f"{output_file}: {done.entries} entries for {', '.join(pool.path for pool in done.pools)}.")
     if pools is None:
-        output.say(
-            "Before pmreorder runs, these files must hold what they held before the run; --pools DIR makes them."
-        )
+        talk.say("Before pmreorder runs, these files must hold what they held before the run; --pools DIR makes them.")
     if done.threads > 1:
-        output.say(f"A log knows no threads: the fence of one of the {done.threads} counts for the flushes of all.")
+        talk.say(f"A log knows no threads: the fence of one of the {done.threads} counts for the flushes of all.")

@@ -7,7 +7,7 @@ import typer
 from powercut.base import paths
 from powercut.base.errors import UsageError, unknown_name
 from powercut.base.exit_codes import worst
-from powercut.cli import fault_text, output, progress
+from powercut.cli import fault_text, output, progress, talk
 from powercut.cli.commands import shared
 from powercut.engine import options
 from powercut.runs import faults as injection
@@ -72,9 +72,9 @@ def faults(
     if json:
         output.print_json({"faults": injection.FAULTS_VERSION, "runs": outcome.runs, **summary(outcome.aside)})
     for line in sentences(outcome.aside):
-        output.say(line)
+        talk.say(line)
     for error in outcome.errors:
-        output.say_error(error)
+        talk.say_error(error)
     raise typer.Exit(worst([*map(injection.exit_code, outcome.runs), *(error.exit_code for error in outcome.errors)]))
 
 

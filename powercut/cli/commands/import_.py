@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from powercut.base.errors import UsageError
-from powercut.cli import output
+from powercut.cli import output, talk
 from powercut.cli.commands import shared
 from powercut.program import pmemcheck
 
@@ -47,15 +47,15 @@ def import_pmemcheck(
     if json:
         output.print_json(done.model_dump(exclude={"event"}))
         return
-    output.say(f"{output_file}: {done.events} events of {done.entries} entries.")
+    talk.say(f"{output_file}: {done.events} events of {done.entries} entries.")
     for file in done.pools:
         if not file.content_known:
-            output.say(f"{file.path} counts as zeros before the run: give its bytes with --pool {file.path}=SNAPSHOT.")
+            talk.say(f"{file.path} counts as zeros before the run: give its bytes with --pool {file.path}=SNAPSHOT.")
     if done.stores_outside:
-        output.say(f"{done.stores_outside} stores lie in no registered file; they are left out.")
+        talk.say(f"{done.stores_outside} stores lie in no registered file; they are left out.")
     if done.unnamed_frames:
-        output.say(f"{done.unnamed_frames} frames have no name: a trace holds 65,000 different ones.")
-    output.say(f"Explore it with 'powercut explore {output_file} --recover COMMAND'.")
+        talk.say(f"{done.unnamed_frames} frames have no name: a trace holds 65,000 different ones.")
+    talk.say(f"Explore it with 'powercut explore {output_file} --recover COMMAND'.")
 
 
 def _snapshots(pools: list[str]) -> dict[str, Path]:

@@ -9,7 +9,7 @@ from powercut.base import paths
 from powercut.base.errors import PowercutError
 from powercut.base.exit_codes import ExitCode
 from powercut.cause.explain import DEFAULT_MOST, DEFAULT_MOST_OF_VARIANT, Explainer
-from powercut.cli import output, progress
+from powercut.cli import output, progress, talk
 from powercut.cli.commands import shared
 from powercut.cli.stats import TITLES, rows
 from powercut.engine import options
@@ -89,7 +89,7 @@ def judge(requests: Sequence[Request], judging: Judging, *, gate: Gate, title: s
     jobs = judging.jobs or shared.default_jobs()
     kept = None
     if judging.is_gate():
-        kept = run_cache.open_cache(out, engine_path=engine_path, since=judging.since, warn=output.say)
+        kept = run_cache.open_cache(out, engine_path=engine_path, since=judging.since, warn=talk.say)
     bird = canary.check(requests[0], engine_path=engine_path, formats=formats) if judging.wants_canary() else None
     if bird and not bird.found:
         kept = None  # nothing that this engine says is worth keeping
@@ -155,11 +155,11 @@ def judge(requests: Sequence[Request], judging: Judging, *, gate: Gate, title: s
         output.print_gate(gate, outcome.runs)
     output.print_annotations(outcome.runs, formats, fail_on=fail_on, errors=outcome.errors, as_json=as_json)
     for line in sentences(outcome.aside):
-        output.say(line)
+        talk.say(line)
     for paragraph in dict.fromkeys(error.paragraph() for error in outcome.errors):  # many runs, one library
-        output.say(f"powercut: {paragraph}")
+        talk.say(f"powercut: {paragraph}")
     for path in written:
-        output.say(f"Report: {path}")
+        talk.say(f"Report: {path}")
     if outcome.interrupted:
-        output.say("Interrupted: what was found so far is kept; coverage is marked as sampled.")
+        talk.say("Interrupted: what was found so far is kept; coverage is marked as sampled.")
     return outcome.exit_code(fail_on=fail_on)

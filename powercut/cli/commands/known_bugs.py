@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from powercut.base import paths
-from powercut.cli import output, progress
+from powercut.cli import output, progress, talk
 from powercut.cli.commands import shared
 from powercut.cli.commands.grouped import Only, grouped
 from powercut.corpus import known_bugs as corpus
@@ -41,13 +41,13 @@ def known_bugs(
     with progress.shown() as listener, open_context(paths.engine(), out, listener=listener) as context:
         verdict = corpus.run(cases, context, jobs=jobs or shared.default_jobs(), explain=explain)
     for error in verdict.outcome.errors:
-        output.say_error(error)
+        talk.say_error(error)
     if json:
         output.print_json(verdict.as_json())
     else:
         _print(verdict)
     if verdict.outcome.interrupted:
-        output.say("Interrupted: this is no verdict on the bug corpus.")
+        talk.say("Interrupted: this is no verdict on the bug corpus.")
     raise typer.Exit(verdict.exit_code())
 
 

@@ -15,7 +15,7 @@ from powercut.base import paths
 from powercut.base.errors import UsageError
 from powercut.base.exit_codes import ExitCode
 from powercut.base.output_files import write_json, write_text
-from powercut.cli import output
+from powercut.cli import output, talk
 from powercut.cli.commands import shared
 from powercut.engine import options
 from powercut.findings import run_records
@@ -82,7 +82,7 @@ def minimise_finding(
         if minimal is None:
             if json:
                 output.print_json({"fingerprint": content.fingerprint, "minimal": None})
-            output.say("The finding's plan does not show it any more: 'powercut run' tells whether it is clean now.")
+            talk.say("The finding's plan does not show it any more: 'powercut run' tells whether it is clean now.")
             raise typer.Exit(ExitCode.CLEAN)
         if out is not None:
             minimal = _kept(minimal, out)
@@ -143,7 +143,7 @@ def save(scenario: str, path: Path) -> None:
             "a scenario is a .toml file", where=str(path), next_step=f"Write {path.with_suffix('.toml')}, for example."
         )
     write_text(path, scenario_text.renamed(scenario, path))
-    output.say(f"Scenario: {path}")
+    talk.say(f"Scenario: {path}")
 
 
 def _kept(minimal: minimise.Minimal, out: Path) -> minimise.Minimal:

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from powercut import necessity as analysing
 from powercut.base import paths
 from powercut.base.exit_codes import ExitCode
-from powercut.cli import necessity_text, output
+from powercut.cli import necessity_text, output, talk
 from powercut.cli.commands import shared
 from powercut.cli.commands.grouped import Only, grouped
 from powercut.necessity.record import NECESSITY_VERSION, command_line
@@ -89,10 +89,10 @@ def necessity(
             if not json:
                 necessity_text.render(made, console)
                 for line in sentences([SetAside(**item) for item in made.get("not_applicable", ())]):
-                    output.say(line)
+                    talk.say(line)
                 console.print()
             if context.interrupt.requested:
-                output.say("Interrupted: what was judged is kept.")
+                talk.say("Interrupted: what was judged is kept.")
                 break
     if json:
         output.print_json({"necessity": NECESSITY_VERSION, "records": records})

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from powercut.cli import output
+from powercut.cli import output, talk
 from powercut.cli.commands import shared
 from powercut.new_target.new_target import LANGUAGES, generate
 
@@ -35,5 +35,5 @@ def new_target(
     if json:
         output.print_json({"folder": str(folder), "files": [str(path.relative_to(folder)) for path in written]})
     else:
-        output.say(f"{folder}: {', '.join(str(path.relative_to(folder)) for path in written)}.")
-        output.say(f"Next: cd {folder} && make && powercut run ./lib{name}.so")
+        talk.say(f"{folder}: {', '.join(str(path.relative_to(folder)) for path in written)}.")
+        talk.say(f"Next: cd {folder} && make && powercut run ./lib{name}.so")

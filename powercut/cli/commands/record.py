@@ -7,7 +7,7 @@ import typer
 
 from powercut.base import paths
 from powercut.base.errors import UsageError
-from powercut.cli import output
+from powercut.cli import output, talk
 from powercut.cli.commands import program as modes
 from powercut.cli.commands import shared
 from powercut.cli.commands.grouped import Without, grouped
@@ -57,10 +57,10 @@ def record(
     if json:
         output.print_json({**{key: value for key, value in recorded.items() if key != "event"}, "trace": str(path)})
     else:
-        output.say(f"{output_file}: {recorded['events']} events of {recorded.get('operations', 0)} operations.")
+        talk.say(f"{output_file}: {recorded['events']} events of {recorded.get('operations', 0)} operations.")
         for note in [*recorded.get("unseen", []), *(recorded.get("program") or {}).get("notes", [])]:
-            output.say(f"Note: {note}.")
-        output.say(f"Explore it with '{hint}'.")
+            talk.say(f"Note: {note}.")
+        talk.say(f"Explore it with '{hint}'.")
 
 
 def _program(given: modes.ProgramOptions, path: Path) -> dict[str, Any]:

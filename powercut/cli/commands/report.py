@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from powercut.base.exit_codes import ExitCode, worst
-from powercut.cli import output
+from powercut.cli import output, talk
 from powercut.cli.commands import shared
 from powercut.engine import options
 from powercut.findings import run_records
@@ -60,8 +60,8 @@ def _render(
         output.print_gate(gate, runs)
     names = list(dict.fromkeys(run.target for run in runs))
     for path in output.write_reports(runs, folder, formats, title=output.report_title(names), gate=gate):
-        output.say(f"Report: {path}")
+        talk.say(f"Report: {path}")
     for path in output.write_gate_reports(runs, folder, formats, fail_on=kinds):
-        output.say(f"Report: {path}")
+        talk.say(f"Report: {path}")
     output.print_annotations(runs, formats, fail_on=kinds, as_json=as_json)
     return worst(exit_code(run, fail_on=kinds) for run in runs)

@@ -9,7 +9,7 @@ import typer
 from powercut.base import paths
 from powercut.base.errors import UsageError
 from powercut.base.exit_codes import ExitCode
-from powercut.cli import output
+from powercut.cli import output, talk
 from powercut.cli.commands import minimise, shared
 from powercut.findings import run_records
 from powercut.runs import reproduce as replay
@@ -78,15 +78,15 @@ def reproduce(
         with run_records.as_written(finding, "this finding", next_step="Find it again with 'powercut run'."):
             print(text.render_finding(result.finding, color=output.colored()))
     for file in result.files:
-        output.say(f"Crash image: {file}")
+        talk.say(f"Crash image: {file}")
     if result.fresh_trace:
-        output.say("The trace is of another build: the scenario was recorded again with this one.")
+        talk.say("The trace is of another build: the scenario was recorded again with this one.")
     if result.held and result.invariant != result.finding.invariant:
-        output.say(f"The crash image violates another invariant now: {result.invariant}. {result.message}")
+        talk.say(f"The crash image violates another invariant now: {result.invariant}. {result.message}")
     elif result.held:
-        output.say("The finding holds.")
+        talk.say("The finding holds.")
     else:
-        output.say("The finding does not hold any more. 'powercut run' tells whether the scenario is clean now.")
+        talk.say("The finding does not hold any more. 'powercut run' tells whether the scenario is clean now.")
     raise typer.Exit(ExitCode.FINDINGS if result.held else ExitCode.CLEAN)
 
 

@@ -1,0 +1,80 @@
+"""The verbs of the command line, each in a module that is loaded when its verb is typed.
+
+What people type most often is `--help` and the name of one verb; loading all of them took a second.
+"""
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+
+@dataclass(frozen=True)
+class Verb:
+    """Where a verb is, and what `powercut --help` says of it."""
+
+    module: str  # in powercut.cli.commands
+    summary: str
+
+
+VERBS = {
+    "list": Verb("list_", "List targets, scenarios, models, strategies or known bugs."),
+    "run": Verb("run", "Record scenarios on targets and explore every crash."),
+    "record": Verb("record", "Record one scenario, or a program, into a trace."),
+    "explore": Verb("explore", "Explore every legal crash state of a trace."),
+    "reproduce": Verb("reproduce", "Replay one finding."),
+    "explain": Verb("explain", "Minimise findings, and look for their root cause."),
+    "minimise": Verb("minimise", "Find the smallest case that still shows a finding."),
+    "faults": Verb("faults", "Inject faults into scenarios, and judge what follows."),
+    "report": Verb("report", "Render the reports of an output folder again."),
+    "known-bugs": Verb("known_bugs", "Run the bug corpus: every known bug and its fixed twin."),
+    "litmus": Verb("litmus", "Run the litmus tests of the persistency models."),
+    "audit": Verb("audit", "Compare predictions with plain runs on random images."),
+    "fidelity": Verb("fidelity", "Measure the papers' figures that depend on no machine."),
+    "cost": Verb("cost", "Count what each operation does to memory."),
+    "necessity": Verb("necessity", "Drop each flush and each fence, and explore again."),
+    "doctor": Verb("doctor", "Say what this installation has and lacks."),
+    "cc": Verb("compile", "Compile or link C through the tracing pass."),
+    "c++": Verb("compile", "Compile or link C++ through the tracing pass."),
+    "new-target": Verb("new_target", "Write an adapter for a library of yours."),
+    "import": Verb("import_", "Make a trace of what another tool recorded."),
+    "export": Verb("export", "Write a trace as another tool reads it."),
+    "baseline": Verb("baseline", "Accept known findings, so that only new ones fail."),
+}
+
+
+def load(module: str) -> dict[str, Any]:
+    """`{verb: command}` of a module in `powercut.cli.commands`."""
+    verbs = typer.Typer(rich_markup_mode=None)
+    verbs.callback()(_nothing)
+    import_module(f"powercut.cli.commands.{module}").register(verbs)
+    commands: dict[str, Any] = vars(typer.main.get_command(verbs))["commands"]
+    return commands
+
+
+def _nothing() -> None:
+    """Makes a group of one verb."""
+
+
+class Verbs(TyperGroup):
+    """A group whose commands are those of `VERBS`."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.commands = dict.fromkeys(VERBS)  # type: ignore[assignment]  # their names, to suggest one
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in VERBS:
+            return None
+        if self.commands[cmd_name] is None:
+            self.commands.update(load(VERBS[cmd_name].module))
+        return self.commands[cmd_name]
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, verb.summary) for name, verb in VERBS.items()])

@@ -1,0 +1,55 @@
+"""Each verb is loaded when it is typed, and no other."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from powercut.cli import verbs
+
+#: Of the interpreter, Typer and this package; altair alone brings five times as many.
+_MOST_MODULES = 220
+
+_TELL = """
+import sys
+from powercut.cli.main import main
+main(sys.argv[1:])
+print(len(sys.modules), *sorted(sys.modules), file=sys.stderr)
+"""
+
+
+def loaded(*arguments: str) -> tuple[int, list[str]]:
+    done = subprocess.run([sys.executable, "-c", _TELL, *arguments], capture_output=True, text=True, check=True)
+    count, *names = done.stderr.split()
+    return int(count), names
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_help_loads_no_verb(option: str) -> None:
+    count, names = loaded(option)
+    assert count <= _MOST_MODULES
+    assert [name for name in names if name.startswith("powercut.cli.commands.")] == ["powercut.cli.commands.compile"]
+
+
+def test_a_verb_loads_itself() -> None:
+    _, names = loaded("doctor", "--help")
+    assert "powercut.cli.commands.doctor" in names
+    assert "powercut.cli.commands.run" not in names and "altair" not in names
+
+
+@pytest.mark.parametrize("module", sorted({verb.module for verb in verbs.VERBS.values()}))
+def test_a_module_has_the_verbs_that_are_listed(module: str) -> None:
+    assert list(verbs.load(module)) == [name for name, verb in verbs.VERBS.items() if verb.module == module]
+
+
+def test_every_module_of_commands_is_listed() -> None:
+    folder = Path(verbs.__file__).parent / "commands"
+    offering = {file.stem for file in folder.glob("*.py") if "def register(" in file.read_text(encoding="utf-8")}
+    assert offering == {verb.module for verb in verbs.VERBS.values()}
+
+
+@pytest.mark.parametrize("name", verbs.VERBS)
+def test_a_summary_is_a_line(name: str) -> None:
+    summary = verbs.VERBS[name].summary
+    assert summary.endswith(".") and len(summary) <= 62
