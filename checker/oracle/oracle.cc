@@ -19,6 +19,8 @@ constexpr int kToldOfAKind = 24;
 
 std::string text_of(const std::vector<uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
 
+bool has_blocks(const powercut_target& target) { return target.blocks != nullptr && target.owner != nullptr; }
+
 }  // namespace
 
 // Where a loop is when its steps are used up, and what libc calls to abort, says nothing.
@@ -60,7 +62,8 @@ bool Oracle::can_ask(QueryId query) const {
   const std::array<uint32_t, Group::kKinds> counts = groups();
   const QueryKind kind = kind_of(query);
   if (kind == QueryKind::kInsertProbe || kind == QueryKind::kNewKey) return true;
-  return argument_of(query) < counts[asks_key(kind) ? 0 : kind == QueryKind::kBlocks ? 2 : 1];
+  if (kind == QueryKind::kBlocks) return has_blocks(target_) && argument_of(query) == 0;
+  return argument_of(query) < counts[asks_key(kind) ? 0 : 1];
 }
 
 // Kinds of groups: 0 keys, 1 regions, 2 the table, 3 a new key and who may notice it.
@@ -81,7 +84,7 @@ std::span<const QueryId> Oracle::members(Group group) {
       add(QueryKind::kVerify, target_.verify != nullptr);
       break;
     case 2:
-      add(QueryKind::kBlocks, target_.blocks != nullptr && target_.owner != nullptr);
+      add(QueryKind::kBlocks, has_blocks(target_));
       add(QueryKind::kInsertProbe);
       break;
     default:
