@@ -30,7 +30,7 @@ powercut_status Table::Lookup(const Item& key, const uint8_t** value) {
 }
 
 void Table::AddItems(Level& level, int64_t change) {
-  if (!options_.dynamic_search) return;
+  if (!options_.dynamic_search || counted_ == 0) return;
   level.drift += change;
   if (++changes_ >= settle_after_) SettleItems();
 }
@@ -47,8 +47,11 @@ void Table::SettleItems() {
   settle_after_ = std::bit_floor(std::max<uint64_t>(1, bottom > top ? bottom - top : top - bottom));
 }
 
+// Before that, nothing is counted: recovery would otherwise be in another state after the same move, if it had begun at
+// another one, and no two of them would meet (replayer/explorer/convergence.h).
 void Table::CountItems() {
   if (!options_.dynamic_search) return;
+  counted_ = 1;
   for (int i = 0; i < level_count_; ++i) {
     Level& level = levels_[i];
     level.items = 0;

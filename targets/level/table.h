@@ -185,6 +185,7 @@ class Table {
   // as their difference could take to vanish: until then the order cannot flip, so that neither a search nor an
   // insert depends on every insert that came before it.
   alignas(8) uint64_t bottom_first_ = 0;
+  uint64_t counted_ = 0;       // whether the items of each level were
   uint64_t changes_ = 0;       // since the counts were settled
   uint64_t settle_after_ = 1;  // changes; at most the counts' difference, rounded down to a power of two
 };

@@ -9,6 +9,7 @@
 #include "tracer/llvm/asm_decode.h"
 #include "tracer/llvm/externals.h"
 #include "tracer/llvm/instrument.h"
+#include "tracer/llvm/llvm_version.h"
 #include "tracer/runtime/hooks.h"
 
 namespace powercut::pass {
@@ -33,7 +34,7 @@ class AsmOperands {
         memory_clobber_ |= !info.Codes.empty() && info.Codes[0] == "{memory}";
         continue;
       }
-      if (info.Type == llvm::InlineAsm::isLabel) {
+      if (is_label(info)) {
         operands_.push_back({.kind = OperandKind::kImmediate});
         continue;
       }
@@ -72,7 +73,7 @@ class AsmOperands {
     Operand operand;
     operand.written = info.Type == llvm::InlineAsm::isOutput;
     const std::string code = info.Codes.empty() ? "" : info.Codes[0];
-    if (llvm::StringRef(code).starts_with("{") && llvm::StringRef(code).ends_with("}")) {
+    if (starts_with(code, "{") && ends_with(code, "}")) {
       operand.reg = code.substr(1, code.size() - 2);
     }
     if (info.isIndirect) {
@@ -85,7 +86,9 @@ class AsmOperands {
     if (info.Type == llvm::InlineAsm::isInput || info.isIndirect) {
       operand.argument = static_cast<int>(*argument);
       operand.value = call.getArgOperand(*argument);
-      operand.element = call.getParamElementType(*argument);
+      operand.element = call.getAttributes().getParamElementType(*argument);
+      // Before LLVM 15 a label of "asm goto" is an input.
+      if (llvm::isa<llvm::BlockAddress>(operand.value)) operand.kind = OperandKind::kImmediate;
       ++*argument;
       // "+r" is an output and an input tied to it: both numbers name the register that holds the input.
       if (info.hasMatchingInput()) operand.written = true;
@@ -102,7 +105,7 @@ class AsmOperands {
 
   // "rax", "eax" and "ax" are one register.
   static std::string canonical(llvm::StringRef name) {
-    if (name.starts_with("r") && name.size() > 1 && llvm::isDigit(name[1])) return name.rtrim("bwd").str();
+    if (starts_with(name, "r") && name.size() > 1 && llvm::isDigit(name[1])) return name.rtrim("bwd").str();
     if (name.size() == 3 && (name[0] == 'r' || name[0] == 'e')) return name.drop_front().str();
     return name.str();
   }

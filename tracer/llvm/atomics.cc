@@ -5,7 +5,10 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
+#include <optional>
+
 #include "tracer/llvm/instrument.h"
+#include "tracer/llvm/llvm_version.h"
 #include "tracer/runtime/hooks.h"
 
 namespace powercut::pass {
@@ -79,7 +82,7 @@ std::optional<Access> library_access(llvm::StringRef name) {
   if (name == "load") return Access::kLoad;
   if (name == "store") return Access::kStore;
   if (name == "compare_exchange") return Access::kCompare;
-  if (name == "exchange" || name.starts_with("fetch_") || name.ends_with("_fetch")) return Access::kModify;
+  if (name == "exchange" || starts_with(name, "fetch_") || ends_with(name, "_fetch")) return Access::kModify;
   return std::nullopt;
 }
 

@@ -51,7 +51,7 @@ void Externals::note_call(const llvm::CallBase& call) {
   // to a watched pool faults and is seen (tracer/world/pool_traps.h).
   if (callee == nullptr || !callee->isDeclaration()) return;
   const llvm::StringRef name = callee->getName();
-  if (name.starts_with("__powercut_") || name.starts_with("powercut_")) return;
+  if (starts_with(name, "__powercut_") || starts_with(name, "powercut_")) return;
   if (callee->isIntrinsic()) {
     if (callee->doesNotAccessMemory() || callee->onlyAccessesInaccessibleMemory()) return;
     if (is_harmless(name)) return;

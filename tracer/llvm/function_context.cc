@@ -24,8 +24,8 @@ const llvm::Value* base_of(const llvm::Value* address, uint64_t size,
 uint64_t stack_size(const llvm::Value* base, const llvm::DataLayout& layout) {
   const auto* alloca = llvm::dyn_cast<llvm::AllocaInst>(base);
   if (alloca == nullptr) return 0;
-  const std::optional<llvm::TypeSize> size = alloca->getAllocationSize(layout);
-  return size && !size->isScalable() ? size->getFixedValue() : 0;
+  const auto bits = alloca->getAllocationSizeInBits(layout);
+  return bits && !bits->isScalable() ? bits->getFixedValue() / 8 : 0;
 }
 
 uint64_t constant_size(const llvm::Value* base, const llvm::DataLayout& layout) {

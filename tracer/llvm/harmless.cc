@@ -3,6 +3,7 @@
 #include <llvm/ADT/StringSet.h>
 
 #include "tracer/llvm/externals.h"
+#include "tracer/llvm/llvm_version.h"
 
 namespace powercut::pass {
 namespace {
@@ -313,7 +314,7 @@ const llvm::StringSet<>& argument_names() {
 bool is_harmless(llvm::StringRef name) {
   if (exact_names().contains(name)) return true;
   for (const llvm::StringLiteral prefix : kPrefixes) {
-    if (name.starts_with(prefix)) return true;
+    if (starts_with(name, prefix)) return true;
   }
   return false;
 }

@@ -5,6 +5,7 @@
 
 #include "tracer/llvm/instrument.h"
 #include "tracer/llvm/lane_calls.h"
+#include "tracer/llvm/llvm_version.h"
 #include "tracer/runtime/hooks.h"
 
 namespace powercut::pass {
@@ -159,8 +160,8 @@ bool instrument_x86_lanes(FunctionContext& context, llvm::IntrinsicInst& call) {
   }
   // Families of dozens, told by name.
   llvm::StringRef name = call.getCalledFunction()->getName();
-  if (name.starts_with("llvm.x86.avx512.mask.scatter")) return instrument_scatter(context, call);
-  if (name.starts_with("llvm.x86.avx512.mask.gather") || name.starts_with("llvm.x86.avx2.gather")) {
+  if (starts_with(name, "llvm.x86.avx512.mask.scatter")) return instrument_scatter(context, call);
+  if (starts_with(name, "llvm.x86.avx512.mask.gather") || starts_with(name, "llvm.x86.avx2.gather")) {
     return instrument_gather(context, call);
   }
   if (name.consume_front("llvm.x86.avx512.mask.pmov") && name.contains(".mem.")) {

@@ -2,6 +2,7 @@
 #include <llvm/ADT/StringSet.h>
 
 #include "tracer/llvm/instrument.h"
+#include "tracer/llvm/llvm_version.h"
 #include "tracer/runtime/hooks.h"
 
 namespace powercut::pass {
@@ -78,8 +79,8 @@ bool instrument_memory_intrinsic(FunctionContext& context, llvm::IntrinsicInst& 
   if (known == 0) return true;
 
   // An element-wise atomic operation lowers to a function of its own, which has no stand-in.
-  const bool must_stay = llvm::isa<llvm::AtomicMemIntrinsic>(call) || llvm::isa<llvm::MemCpyInlineInst>(call) ||
-                         llvm::isa<llvm::MemSetInlineInst>(call);
+  const bool must_stay =
+      llvm::isa<llvm::AtomicMemIntrinsic>(call) || llvm::isa<llvm::MemCpyInlineInst>(call) || is_inline_fill(call);
   const uint32_t flags =
       POWERCUT_STORE_MEMCALL | (llvm::isa<llvm::AtomicMemIntrinsic>(call) ? POWERCUT_STORE_ATOMIC : 0u);
 
@@ -136,7 +137,7 @@ bool replace_library_call(FunctionContext& context, llvm::CallBase& call) {
   call.setCalledFunction(stand_in);
   // What the front end knows of libc's function (reads only its arguments, and the like) does not hold for the
   // stand-in, which runs a listener.
-  call.removeFnAttr(llvm::Attribute::Memory);
+  forget_memory_effects(call);
   call.removeFnAttr(llvm::Attribute::NoCallback);
   if (auto* plain = llvm::dyn_cast<llvm::CallInst>(&call); plain != nullptr && !plain->isMustTailCall()) {
     plain->setTailCallKind(llvm::CallInst::TCK_NoTail);

@@ -6,6 +6,7 @@
 
 #include "tracer/llvm/externals.h"
 #include "tracer/llvm/instrument.h"
+#include "tracer/llvm/llvm_version.h"
 #include "tracer/llvm/skip.h"
 #include "tracer/llvm/world_sources.h"
 #include "tracer/runtime/hooks.h"
@@ -67,7 +68,7 @@ void instrument(llvm::Function& function, HookTable& hooks, Externals& externals
   function.addFnAttr("frame-pointer", "all");
   function.addFnAttr("disable-tail-calls", "true");
   // Hooks read and write memory that the optimiser knew nothing of when it derived these.
-  function.removeFnAttr(llvm::Attribute::Memory);
+  forget_memory_effects(function);
   function.removeFnAttr(llvm::Attribute::NoCallback);
   function.removeFnAttr(llvm::Attribute::NoSync);
 }
@@ -112,6 +113,7 @@ llvm::PreservedAnalyses InstrumentPass::run(llvm::Module& module, llvm::ModuleAn
   // With LTO the pipeline's end is reached twice.
   if (module.getModuleFlag(kDoneFlag) != nullptr) return llvm::PreservedAnalyses::all();
   module.addModuleFlag(llvm::Module::Max, kDoneFlag, POWERCUT_HOOKS_VERSION);
+  require_untyped_pointers(module.getContext());
 
   HookTable hooks(module);
   Externals externals;

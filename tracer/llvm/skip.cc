@@ -5,6 +5,8 @@
 #include <llvm/IR/GlobalVariable.h>
 #include <llvm/IR/Module.h>
 
+#include "tracer/llvm/llvm_version.h"
+
 namespace powercut::pass {
 namespace {
 
@@ -44,7 +46,7 @@ bool SkippedFunctions::contains(const llvm::Function& function) const {
   // No frame to put a hook's spill slots in.
   if (function.hasFnAttribute(llvm::Attribute::Naked)) return true;
   if (function.hasFnAttribute(llvm::Attribute::DisableSanitizerInstrumentation)) return true;
-  if (function.getName().starts_with("__powercut_")) return true;
+  if (starts_with(function.getName(), "__powercut_")) return true;
   return named_.contains(&function);
 }
 

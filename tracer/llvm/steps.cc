@@ -3,6 +3,7 @@
 #include <llvm/Analysis/CFG.h>
 
 #include "tracer/llvm/instrument.h"
+#include "tracer/llvm/llvm_version.h"
 
 namespace powercut::pass {
 namespace {
@@ -33,7 +34,7 @@ void count_steps(FunctionContext& context) {
   }
   for (llvm::Instruction* place : places) take_step(context, place);
 
-  llvm::Instruction* entry = &*function.getEntryBlock().getFirstNonPHIOrDbgOrAlloca();
+  llvm::Instruction* entry = first_behind_allocas(function.getEntryBlock());
   take_step(context, entry);
 }
 

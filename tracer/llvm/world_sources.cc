@@ -7,6 +7,7 @@
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include "tracer/llvm/instrument.h"  // after_call()
+#include "tracer/llvm/llvm_version.h"
 
 namespace powercut::pass {
 namespace {
@@ -62,12 +63,12 @@ void replace_assembly(FunctionContext& context, llvm::CallBase& call, const llvm
   const auto uses = uses_of(call);
   if (after == nullptr) return;
   llvm::IRBuilder<> at(after);
-  if (type == nullptr && constraints.starts_with("=A")) {
+  if (type == nullptr && starts_with(constraints, "=A")) {
     replace(asked(context, at, kCycles, &call), uses);
     return;
   }
   const bool low_and_high = type != nullptr && type->getNumElements() >= 2 && type->getElementType(0)->isIntegerTy() &&
-                            type->getElementType(1)->isIntegerTy() && constraints.starts_with("={ax},={dx}");
+                            type->getElementType(1)->isIntegerTy() && starts_with(constraints, "={ax},={dx}");
   if (!low_and_high) return;
   llvm::Type* wide = context.hooks().int64();
   llvm::Value* low = at.CreateZExtOrTrunc(at.CreateExtractValue(&call, 0), wide);

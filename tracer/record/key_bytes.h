@@ -26,6 +26,7 @@ uint64_t unmix(uint64_t value);
 
 std::vector<uint8_t> key_bytes(uint64_t id, uint32_t size);
 std::vector<uint8_t> value_bytes(uint64_t serial, uint32_t size);
+inline std::string text_of(std::span<const uint8_t> bytes) { return {bytes.begin(), bytes.end()}; }
 
 // The id or serial whose bytes these are; nothing when they are nobody's (torn or foreign bytes).
 std::optional<uint64_t> key_id(std::span<const uint8_t> bytes);

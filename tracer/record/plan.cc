@@ -9,6 +9,7 @@
 #include "base/user_file.h"
 #include "tracer/format/layout.h"
 #include "tracer/record/key_bytes.h"
+#include "tracer/world/memory_range.h"
 
 namespace powercut {
 
@@ -16,7 +17,6 @@ namespace {
 
 constexpr int kPlanVersion = 1;
 constexpr const char* kNext = "scenarios/SCHEMA.md describes the plan.";
-constexpr uint64_t kPage = 4096;
 constexpr uint64_t kMaxPool = 1ull << 40;
 
 // Thrown by the readers below and caught by parse_plan(): parsing descends too deep for results to be
@@ -226,8 +226,8 @@ Phase parse_phase(Object object) {
 Scenario parse_scenario(Object object) {
   Scenario scenario;
   scenario.name = object.text("name");
-  scenario.pool_size = object.number("pool_size", kPage, kMaxPool);
-  if (scenario.pool_size % kPage != 0) {
+  scenario.pool_size = object.number("pool_size", kPageSize, kMaxPool);
+  if (scenario.pool_size % kPageSize != 0) {
     throw PlanProblem{object.path("pool_size"), "this must be a multiple of 4096 bytes"};
   }
   // Eight bytes tell every key, and every value, from every other: mix() is a bijection of 64 bits.

@@ -5,11 +5,12 @@
 #include <cassert>
 #include <cstring>
 
+#include "tracer/world/memory_range.h"
+
 namespace powercut {
 
 namespace {
 
-constexpr uint64_t kPage = 4096;
 constexpr size_t kNamedCalls = 5;
 
 uint8_t* map_zeroes(uint64_t size) {
@@ -44,7 +45,7 @@ std::optional<EngineError> RecordedBytes::unrecorded(const Pool& pool, const std
   assert(pool.size() == bytes_.get_deleter().size);
   uint64_t at = 0;
   const uint8_t* held = pool.bytes();
-  while (at < pool.size() && std::memcmp(held + at, bytes_.get() + at, kPage) == 0) at += kPage;
+  while (at < pool.size() && std::memcmp(held + at, bytes_.get() + at, kPageSize) == 0) at += kPageSize;
   if (at == pool.size()) return std::nullopt;
   while (held[at] == bytes_[at]) ++at;
   // Code of the pass names what it calls; nothing named means that there is no such code.

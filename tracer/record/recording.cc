@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "base/engine_version.h"
 #include "tracer/format/layout.h"
 #include "tracer/format/trace_names.h"
 #include "tracer/record/key_bytes.h"
@@ -38,7 +39,7 @@ Json trace_metadata(const Plan& plan, const TargetLibrary& library, const powerc
             {"traits", traits_json(traits)}}},
           {"pool", {{"base", reinterpret_cast<uint64_t>(pool.base())}, {"size", pool.size()}}},
           {"seed", plan.seed},
-          {"engine", POWERCUT_ENGINE_VERSION}};
+          {"engine", engine_version()}};
 }
 
 Recording::Recording(const Plan& plan, const TargetLibrary& library, const TargetConfig& config, bool checks_exists,

@@ -20,12 +20,14 @@
 #include <optional>
 
 #include "tracer/runtime/call_site.h"
+#include "tracer/runtime/pending_store.h"
 #include "tracer/runtime/stream_trace.h"
 #include "tracer/runtime/system_call.h"
 
 namespace {
 
 using powercut::runtime::announce_load;
+using powercut::runtime::settle;
 using powercut::runtime::StreamTrace;
 using powercut::runtime::watches_pools;
 using powercut::runtime::with_stream;
@@ -66,6 +68,7 @@ std::optional<uint32_t> touched(int fd) {
 
 // mmap does not go through dlsym: an allocator may call it before anything can be looked up.
 void* map(void* address, size_t length, int protection, int flags, int fd, off_t offset) {
+  settle();  // what is pending lies in memory that this may replace
   const long result = powercut::system_call(SYS_mmap, address, length, protection, flags, fd, offset);
   void* const mapping = reinterpret_cast<void*>(result);
   if (mapping == MAP_FAILED || !watches_pools()) return mapping;
@@ -128,6 +131,7 @@ void* mmap64(void* address, size_t length, int protection, int flags, int fd, of
 }
 
 int munmap(void* address, size_t length) noexcept {
+  settle();
   // Told before it happens: another thread may get the same addresses at once.
   if (watches_pools()) {
     with_stream([&](StreamTrace& stream) {
@@ -139,6 +143,7 @@ int munmap(void* address, size_t length) noexcept {
 }
 
 void* mremap(void* from, size_t old_length, size_t new_length, int flags, ...) noexcept {
+  settle();
   va_list rest;
   va_start(rest, flags);
   void* const wanted = (flags & MREMAP_FIXED) != 0 ? va_arg(rest, void*) : nullptr;
@@ -149,6 +154,12 @@ void* mremap(void* from, size_t old_length, size_t new_length, int flags, ...) n
   const KeepErrno keep;
   with_stream([&](StreamTrace& stream) { stream.moved(number(from), old_length, number(to), new_length); });
   return to;
+}
+
+// Here only since a pending store is read back, which it may forbid.
+int mprotect(void* address, size_t length, int protection) noexcept {
+  settle();
+  return static_cast<int>(powercut::system_call(SYS_mprotect, address, length, protection));
 }
 
 int msync(void* address, size_t length, int flags) {

@@ -21,6 +21,7 @@
 #include "powercut/trace.h"
 #include "tracer/format/writer.h"
 #include "tracer/runtime/hooks.h"
+#include "tracer/runtime/pending_store.h"
 #include "tracer/runtime/pool_calls.h"
 #include "tracer/runtime/program_trace.h"
 #include "tracer/runtime/recorder.h"
@@ -161,6 +162,7 @@ Session& session() {
 }
 
 ProgramTrace* Session::lock() {
+  settle();  // before anything else that this thread has recorded
   if (this_thread.inside) return nullptr;
   this_thread.inside = true;
   mutex_.lock();
@@ -202,6 +204,7 @@ void Session::record(void* self, Action action) {
 
 void Session::thread_ends(void* self) {
   Session& session = *static_cast<Session*>(self);
+  settle();
   const std::lock_guard lock(session.mutex_);
   if (session.recorder_ == nullptr || this_thread.trace != session.trace_) return;
   session.recorder_->set_thread(this_thread.number);
@@ -308,6 +311,7 @@ bool Session::begin(const char* path) {
 
 bool Session::end(int status) {
   if (recorder_ == nullptr) return true;
+  settle();
   __powercut_store_window = __powercut_load_window = {0, 0};
   powercut_set_sink(nullptr);
   std::optional<std::string> problem;

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "tracer/runtime/pending_store.h"
 #include "tracer/runtime/uninstrumented.h"
 
 namespace powercut::runtime {
@@ -16,6 +17,13 @@ namespace {
 constexpr size_t kBuffer = 1 << 20;
 // More would say nothing new.
 constexpr uint32_t kMostTold = 4;
+// What a recording lacks where the compiler had no plugin.
+constexpr const char* kCallbacks =
+    "nothing is stored, flushed or fenced by inline assembly or by libraries that were not rebuilt: the program is "
+    "instrumented by -fsanitize=thread, which does not see these";
+constexpr const char* kNoOrder =
+    "several threads stored to the pools, and -fsanitize=thread does not tell in which order: a compiler with a plugin "
+    "('powercut doctor' lists them) does";
 // The flags of a stream's store are those of the hooks.
 static_assert(uint32_t{kPowercutStoreNt} == POWERCUT_STORE_NT);
 static_assert(uint32_t{kPowercutStoreAtomic} == POWERCUT_STORE_ATOMIC);
@@ -213,6 +221,8 @@ void StreamTrace::tell(const UnseenStores::Differences& differences, const std::
 std::optional<std::string> StreamTrace::finish(int status) {
   if (state_ == State::kRecording) {
     tell(unseen_.look(UnseenStores::Where::kAll, threads_ > 1), "the end of the recording");
+    if (has_callbacks()) powercut_stream_note(&stream_, kPowercutNoteCallbacks, kCallbacks);
+    if (has_callbacks() && threads_ > 1) powercut_stream_note(&stream_, kPowercutNoteUnseen, kNoOrder);
     powercut_stream_end(&stream_, kPowercutExited, static_cast<uint32_t>(status));
     state_ = State::kEnded;
   }

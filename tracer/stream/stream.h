@@ -65,7 +65,8 @@ enum powercut_stream_note {
   kPowercutNoteExec = 2,
   kPowercutNotePrivate = 3,
   kPowercutNoteOther = 4,
-  kPowercutNoteUnseen = 5 /* of a change of a pool: the verdict is unknown */
+  kPowercutNoteUnseen = 5,   /* of a change of a pool: the verdict is unknown */
+  kPowercutNoteCallbacks = 6 /* what the verdict must assume, since code was instrumented by -fsanitize=thread */
 };
 enum powercut_stream_leave {
   kPowercutGone = 0,

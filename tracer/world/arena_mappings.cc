@@ -14,14 +14,13 @@
 
 #include "tracer/runtime/system_call.h"
 #include "tracer/world/arena.h"
+#include "tracer/world/memory_range.h"
 #include "tracer/world/pool_address.h"
 
 namespace powercut {
 namespace {
 
-constexpr uint64_t kPage = 4096;
-
-uint64_t whole_pages(uint64_t size) { return (size + kPage - 1) / kPage * kPage; }
+uint64_t whole_pages(uint64_t size) { return (size + kPageSize - 1) / kPageSize * kPageSize; }
 
 void refuse(const char* sentence) {
   if (arena_events.unmodelled == nullptr) return;

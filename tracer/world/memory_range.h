@@ -1,4 +1,4 @@
-// A half-open range of addresses.
+// Ranges of addresses, and what they are made of.
 #ifndef POWERCUT_TRACER_WORLD_MEMORY_RANGE_H_
 #define POWERCUT_TRACER_WORLD_MEMORY_RANGE_H_
 
@@ -6,6 +6,9 @@
 
 namespace powercut {
 
+inline constexpr uint64_t kPageSize = 4096;
+
+// Half-open.
 struct MemoryRange {
   uint64_t begin = 0, end = 0;
   bool holds(uint64_t address, uint64_t size) const {

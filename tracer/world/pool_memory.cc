@@ -10,11 +10,10 @@
 
 #include "tracer/runtime/hooks.h"
 #include "tracer/runtime/system_call.h"
+#include "tracer/world/memory_range.h"
 
 namespace powercut {
 namespace {
-
-constexpr uint64_t kPage = 4096;
 
 void map_at(uint64_t address, uint64_t size, int protection) {
   void* at = mmap(reinterpret_cast<void*>(address), size, protection,
@@ -27,14 +26,14 @@ void map_at(uint64_t address, uint64_t size, int protection) {
 // One page more of bytes: a load that begins in the pool may end behind it.
 void map_pool(uint64_t size) {
   map_at(kPoolBase, size, PROT_NONE);
-  map_at(kPoolBase + kPoolShift, size + kPage, PROT_READ | PROT_WRITE);
+  map_at(kPoolBase + kPoolShift, size + kPageSize, PROT_READ | PROT_WRITE);
   __powercut_alias = {kPoolBase, size, kPoolShift};
 }
 
 void unmap_pool(uint64_t size) {
   __powercut_alias = {0, 0, 0};
   munmap(reinterpret_cast<void*>(kPoolBase), size);
-  munmap(pool_bytes(), size + kPage);
+  munmap(pool_bytes(), size + kPageSize);
 }
 
 void map_plain_pool(uint64_t size) { map_at(kPoolBase, size, PROT_READ | PROT_WRITE); }
@@ -44,15 +43,15 @@ bool clear_pool(uint64_t size) { return madvise(pool_bytes(), size, MADV_DONTNEE
 bool pool_was_written_around(uint64_t size) {
   auto* pool = reinterpret_cast<uint8_t*>(kPoolBase);
   // Pages that were never accessible are not there. One that a trap made accessible was zeroed afterwards.
-  std::vector<unsigned char> present((size + kPage - 1) / kPage);
+  std::vector<unsigned char> present((size + kPageSize - 1) / kPageSize);
   if (mincore(pool, size, present.data()) != 0) return true;
   bool written = false;
   for (size_t page = 0; page < present.size() && !written; ++page) {
     if ((present[page] & 1) == 0) continue;
-    uint8_t* at = pool + page * kPage;
-    if (system_call(SYS_mprotect, at, kPage, PROT_READ) != 0) return true;
-    written = std::any_of(at, at + kPage, [](uint8_t byte) { return byte != 0; });
-    system_call(SYS_mprotect, at, kPage, PROT_NONE);
+    uint8_t* at = pool + page * kPageSize;
+    if (system_call(SYS_mprotect, at, kPageSize, PROT_READ) != 0) return true;
+    written = std::any_of(at, at + kPageSize, [](uint8_t byte) { return byte != 0; });
+    system_call(SYS_mprotect, at, kPageSize, PROT_NONE);
   }
   return written;
 }

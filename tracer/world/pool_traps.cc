@@ -18,6 +18,7 @@
 #include "tracer/runtime/watch_hooks.h"
 #include "tracer/world/arena.h"
 #include "tracer/world/code_place.h"
+#include "tracer/world/memory_range.h"
 #include "tracer/world/pool_memory.h"
 #include "tracer/world/quiet_heap.h"
 #include "tracer/world/trapped_access.h"
@@ -28,7 +29,6 @@ namespace {
 using Kind = TrappedAccess::Kind;
 using Range = TrappedAccess::Range;
 
-constexpr uint64_t kPage = 4096;
 constexpr uint32_t kMostTraps = 1'000'000;  // some seconds
 constexpr greg_t kTrapFlag = 0x100, kZeroFlag = 0x40, kDirectionFlag = 0x400;
 
@@ -146,8 +146,8 @@ void announce_store(const Range& range, uint32_t flags, const void* value) {
 // ---- one instruction -------------------------------------------------------------------------------
 
 void protect(const Range& range, int protection) {
-  const uint64_t begin = range.address / kPage * kPage;
-  const uint64_t end = (range.address + range.size + kPage - 1) / kPage * kPage;
+  const uint64_t begin = range.address / kPageSize * kPageSize;
+  const uint64_t end = (range.address + range.size + kPageSize - 1) / kPageSize * kPageSize;
   if (system_call(SYS_mprotect, at(begin), end - begin, protection) != 0) std::abort();
 }
 
@@ -447,6 +447,8 @@ void watch_traps(uint64_t pool_size, const TrapClient& client) {
   action.sa_sigaction = on_trap;
   sigaction(SIGTRAP, &action, &state.before_trap);
 }
+
+void unwatch_traps() { state.ever = false; }
 
 void leave_trap() {
   if (state.stepping) close_pages();

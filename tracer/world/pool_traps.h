@@ -44,8 +44,10 @@ void watch_traps(uint64_t pool_size, const TrapClient& client);
 
 // An execution begins.
 void begin_traps();
-// Whether any execution of this process accessed the pool without a hook.
+// Whether any execution of this client accessed the pool without a hook.
 bool traps_ever();
+// The client is gone. The next one begins as in a process of its own.
+void unwatch_traps();
 
 // The handler is left by a jump of the listener's: what it was about is not done.
 void leave_trap();

@@ -1,34 +1,15 @@
 // flags: -std=c++20
-// Control flow that instrumentation could break: guaranteed tail calls, coroutines, setjmp, computed goto, asm goto,
+// Control flow that instrumentation could break: guaranteed tail calls, setjmp, computed goto, asm goto,
 // variable-length stack objects, variadic functions, irreducible loops, switch-heavy loops.
 #include <alloca.h>
 #include <setjmp.h>
 
-#include <coroutine>
 #include <cstdarg>
 #include <cstring>
-#include <exception>
 
 #include "pool.h"
 
 namespace {
-
-struct Task {
-  struct promise_type {
-    Task get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
-    std::suspend_always initial_suspend() noexcept { return {}; }
-    std::suspend_always final_suspend() noexcept { return {}; }
-    void return_void() {}
-    void unhandled_exception() { std::terminate(); }
-  };
-  std::coroutine_handle<promise_type> handle;
-};
-
-Task steps(char* pool) {
-  *AT(int, 0) = 1;
-  co_await std::suspend_always{};
-  *AT(int, 4) = 2;
-}
 
 [[gnu::noinline]] int tail_target(char* pool, int value) {
   *AT(int, 8) = value;
@@ -93,10 +74,6 @@ jmp_buf back;
 }  // namespace
 
 void run(char* pool) {
-  Task task = steps(pool);
-  task.handle.resume();
-  task.handle.resume();
-  task.handle.destroy();
   tail_caller(pool, 5);
   variadic(pool, 3, 10, 20, 30);
   variable_size(pool, 9);

@@ -33,6 +33,6 @@ void run(char* pool) {
   BARRIER();
   memcpy(pool + 700, text, unknown(0));  // nothing
   BARRIER();
-  __builtin_memcpy_inline(pool + 704, text, 12);
+  __builtin_memcpy_inline(pool + 704, &text[0], 12);
   BARRIER();
 }
