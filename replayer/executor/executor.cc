@@ -32,10 +32,10 @@ struct Executor::Hooks {
       }
     };
     out.fence = [](void* s, uint32_t kind, const void* pc, const void* fp) {
-      if (of(s)->recovery_.active()) of(s)->recovery_.fence(static_cast<FenceKind>(kind), {pc, fp});
+      if (of(s)->recovery_.active()) of(s)->fence(static_cast<FenceKind>(kind), {pc, fp});
     };
     out.out_of_steps = [](void* s, const uint64_t* live) {
-      if (of(s)->runner_.running()) of(s)->runner_.on_steps({live});
+      if (of(s)->runner_.running()) of(s)->on_steps({live});
     };
     return out;
   }
@@ -142,6 +142,21 @@ Outcome Executor::run_listened(PathListener* listener, const std::function<void(
   return outcome;
 }
 
+// ---- fences and steps ------------------------------------------------------------------------------
+
+void Executor::fence(FenceKind kind, CodePlace place) {
+  recovery_.fence(kind, place);
+  if (recovery_.take_fenced() && runner_.running()) runner_.want_step();
+}
+
+void Executor::on_steps(LiveState live) {
+  if (runner_.take_wanted_step()) {
+    if (!recovery_.behind_fence(live)) runner_.stop(Outcome{});
+    if (__powercut_steps >= 0) return;
+  }
+  runner_.on_steps(live);
+}
+
 // ---- loads -----------------------------------------------------------------------------------------
 
 // Most loads lie in one line, of which something was read before, and decide nothing.
@@ -149,6 +164,7 @@ void Executor::on_load(uint64_t address, uint64_t size) {
   if (!runner_.running()) return;
   ++loads_;
   const uint64_t offset = address - kPoolBase, in_line = offset % kLineSize;
+  if (offset < options_.pool_size) runner_.note_load(offset);
   if (offset < options_.pool_size && in_line + size <= kLineSize && !recovery_.active()) [[likely]] {
     const uint64_t line = offset / kLineSize, mask = line_mask(in_line, size);
     if (reads_.note_again(line, mask) && memory_.undecided(line, mask) == 0) [[likely]]
@@ -242,7 +258,7 @@ void Executor::store_to_pool(uint64_t address, std::span<const uint8_t> bytes, u
 // A compare-exchange that then stores nothing counts as one that stores: its words are kept, and noted.
 void Executor::on_rmw_begin(uint64_t address, uint64_t size, CodePlace place) {
   if (!runner_.running()) return;
-  if (recovery_.active()) recovery_.fence(FenceKind::kRmw, place);
+  if (recovery_.active()) fence(FenceKind::kRmw, place);
   if (runner_.on_stack(address, size)) return;
   check_store(address, size, place);
   if (memory_.pool_range().holds(address, size) || memory_.heap_range().holds(address, size)) on_load(address, size);

@@ -112,6 +112,8 @@ class Executor {
   // Memory of the target changes in a function that stands in for libc's.
   void before_change(uint64_t address, uint64_t size);
   void load_slowly(uint64_t address, uint64_t size);
+  void fence(FenceKind kind, CodePlace place);
+  void on_steps(LiveState live);
   // Where the part of an access that lies in the pool ends, as an offset.
   uint64_t end_in_pool(uint64_t address, uint64_t size) const {
     return std::min(address - kPoolBase + size, options_.pool_size);

@@ -115,13 +115,24 @@ TEST_F(LoopWatchTest, ALoopThatLeaksIsNotKnownToGoOn) {
             Outcome::Kind::kUnknown);
 }
 
+TEST_F(LoopWatchTest, WhoWaitsForAWordSaysForWhich) {
+  store<uint64_t>(192, 1);
+  const Outcome outcome = run([] {
+    (void)load<uint64_t>(64);
+    while (load<uint64_t>(192) != 0) step();
+  });
+  EXPECT_EQ(outcome.kind, Outcome::Kind::kSteps);
+  EXPECT_EQ(outcome.text, "it waits for the word at offset 192 of the pool, which nobody will change");
+}
+
 // A cycle of many steps: a list in the pool whose end points to its beginning.
 TEST_F(LoopWatchTest, AListWithoutEndRepeatsItself) {
   for (uint64_t i = 0; i < 50; ++i) store<uint64_t>(i * 64, (i + 1) % 50 * 64);
-  EXPECT_EQ(run([] {
-              for (uint64_t at = 0;; at = load<uint64_t>(at)) step();
-            }).kind,
-            Outcome::Kind::kSteps);
+  const Outcome outcome = run([] {
+    for (uint64_t at = 0;; at = load<uint64_t>(at)) step();
+  });
+  EXPECT_EQ(outcome.kind, Outcome::Kind::kSteps);
+  EXPECT_EQ(outcome.text, "") << "it waits for no single word";
 }
 
 TEST_F(LoopWatchTest, SleepingIsNoChangeAndTheClockIs) {

@@ -1,5 +1,7 @@
 #include "replayer/executor/nested_cuts.h"
 
+#include <algorithm>
+
 namespace powercut {
 
 void NestedCuts::store(const StoreTraits& traits, uint64_t offset, std::span<const uint8_t> bytes,
@@ -7,7 +9,10 @@ void NestedCuts::store(const StoreTraits& traits, uint64_t offset, std::span<con
   if (caches_persist_ && !traits.continues) land();
   pending_.store(stores_.size(), 0, 0, traits, offset, bytes);
   stores_.push_back({offset, bytes.size(), std::move(stack)});
-  if (caches_persist_) at_crash_point();
+  if (caches_persist_) return at_crash_point();
+  for_each_line(offset, offset + bytes.size(), [this](uint64_t line, uint64_t) {
+    if (open_.empty() || open_.back() != line) open_.push_back(line);
+  });
 }
 
 void NestedCuts::flush(uint64_t offset, FlushKind kind, AtCrashPoint at_crash_point) {
@@ -25,6 +30,14 @@ std::optional<Cut> NestedCuts::cut_after(std::vector<Narrowed> narrowed) {
   if (stores_.empty()) return std::nullopt;
   if (caches_persist_) land();
   return Cut{pending_, std::move(narrowed), stores_.size(), true};
+}
+
+bool NestedCuts::all_durable() {
+  std::erase_if(open_, [this](uint64_t line) {
+    const LineLog* log = pending_.find(line);
+    return log == nullptr || !log->pending();
+  });
+  return open_.empty();
 }
 
 void NestedCuts::land() {

@@ -48,6 +48,8 @@ class NestedCuts {
   // The cut right after recovery has returned; nothing when it has stored nothing.
   std::optional<Cut> cut_after(std::vector<Narrowed> narrowed);
   const std::vector<NestedStore>& stores() const { return stores_; }
+  // Whether all that recovery has stored so far stays at every later crash point.
+  bool all_durable();
 
  private:
   void land();
@@ -55,6 +57,7 @@ class NestedCuts {
   bool caches_persist_;
   PendingLines pending_;
   std::vector<NestedStore> stores_;
+  std::vector<uint64_t> open_;  // lines stored to since they were seen durable
 };
 
 }  // namespace powercut

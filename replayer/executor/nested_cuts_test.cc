@@ -71,5 +71,23 @@ TEST_F(NestedCutsTest, AfterRecoveryThereIsACutWhereItHasStored) {
   EXPECT_EQ(after->stores_seen, 1u);
 }
 
+TEST_F(NestedCutsTest, AllIsDurableWhenEveryStoreWasFlushedAndFenced) {
+  NestedCuts cuts(AtomPolicy::kAny, /*caches_persist=*/false), eadr(AtomPolicy::kAny, /*caches_persist=*/true);
+  const auto nowhere = [] {};
+  EXPECT_TRUE(cuts.all_durable());
+  store(&cuts, 0, nowhere);
+  store(&cuts, 64, nowhere);
+  EXPECT_FALSE(cuts.all_durable());
+  cuts.flush(0, FlushKind::kClwb, nowhere);
+  cuts.fence(nowhere);
+  EXPECT_FALSE(cuts.all_durable()) << "nobody has flushed the other line";
+  cuts.flush(64, FlushKind::kClflush, nowhere);
+  EXPECT_TRUE(cuts.all_durable());
+  store(&cuts, 0, nowhere);
+  EXPECT_FALSE(cuts.all_durable());
+  store(&eadr, 0, nowhere);
+  EXPECT_TRUE(eadr.all_durable());
+}
+
 }  // namespace
 }  // namespace powercut

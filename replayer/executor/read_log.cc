@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "replayer/executor/line_set.h"
 #include "tracer/world/quiet_heap.h"
 
 namespace powercut {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "replayer/executor/line_set.h"
 #include "replayer/executor/line_table.h"
 #include "tracer/world/memory_range.h"
 
@@ -52,9 +53,11 @@ class ReadLog {
   // A line of which nothing was loaded yet.
   void note_first(uint64_t line, uint64_t mask);
   void note_heap(uint64_t address, uint64_t size) {
-    if (size == 8 && address % 8 == 0 && address < heap_end_) [[likely]] {
-      const Word& info = words_[index_of(address)];
-      if (info.stamp == epoch_ && info.bits == ~uint64_t{0}) return;
+    const uint64_t in_word = address % 8;
+    if (in_word + size <= 8 && address < heap_end_) [[likely]] {
+      const Word& info = words_[index_of(address - in_word)];
+      const uint64_t bits = spread(static_cast<uint8_t>(line_mask(in_word, size)));
+      if (info.stamp == epoch_ && (info.bits & bits) == bits) return;
     }
     note_new_in_heap(address, size);
   }

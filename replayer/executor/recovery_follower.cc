@@ -25,6 +25,7 @@ void RecoveryFollower::begin_path(Decisions* decisions) {
   path_ = kEmptyPath;
   ++path_epoch_;
   done_ = {};
+  fenced_ = false;
 }
 
 void RecoveryFollower::begin(Decisions* decisions, std::vector<Cut>* cuts) {
@@ -134,9 +135,16 @@ void RecoveryFollower::make_fence(CodePlace place) {
   count(&done_.fences, &peaks_.fences, place);
   if (listener_ != nullptr) {
     listener_->fence();
+    fenced_ = true;
   } else {
     nested_->fence([this] { cut(); });
   }
+}
+
+bool RecoveryFollower::behind_fence(LiveState live) {
+  if (listener_ == nullptr) return true;
+  const QuietHeap quiet;
+  return listener_->behind_fence(live);
 }
 
 CodeEdit RecoveryFollower::edits_at(CodePlace place) const {

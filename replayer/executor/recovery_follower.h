@@ -10,9 +10,11 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "absl/container/btree_map.h"
+#include "replayer/executor/loop_watch.h"
 #include "replayer/executor/nested_cuts.h"
 #include "replayer/executor/undecided_memory.h"
 #include "tracer/runtime/hooks.h"
@@ -42,10 +44,12 @@ class PathListener {
  public:
   virtual ~PathListener() = default;
   // `word`: offset of an aligned 8-byte word; `bytes`: which of its bytes; `value`: theirs, the others zero.
-  virtual void read(uint64_t word, uint8_t bytes, uint64_t value) = 0;
-  virtual void store(uint64_t offset, std::span<const uint8_t> bytes, uint32_t flags, CodePlace place) = 0;
-  virtual void flush(uint64_t offset, FlushKind kind) = 0;
-  virtual void fence() = 0;
+  virtual void read(uint64_t /*word*/, uint8_t /*bytes*/, uint64_t /*value*/) {}
+  virtual void store(uint64_t /*offset*/, std::span<const uint8_t>, uint32_t /*flags*/, CodePlace) {}
+  virtual void flush(uint64_t /*offset*/, FlushKind) {}
+  virtual void fence() {}
+  // The first loop turn or call behind a fence: the machine's state can be taken. False ends the execution here.
+  virtual bool behind_fence(LiveState) { return true; }
 };
 
 // The most that one recovery did, and the call stack of what took it there.
@@ -100,6 +104,9 @@ class RecoveryFollower {
   void store(uint64_t offset, std::span<const uint8_t> bytes, uint32_t flags, CodePlace place);
   void flush(uint64_t offset, FlushKind kind, CodePlace place);
   void fence(FenceKind kind, CodePlace place);
+  // Whether there was a fence since the last call, and somebody wants to hear of the step behind it.
+  bool take_fenced() { return std::exchange(fenced_, false); }
+  bool behind_fence(LiveState live);
 
  private:
   // The bytes of `mask` that this recovery has not read or stored before; they are noted.
@@ -128,6 +135,7 @@ class RecoveryFollower {
   std::vector<Cut>* cuts_ = nullptr;
   std::optional<NestedCuts> nested_;  // not with a listener, which has its own
   size_t decided_before_ = 0;         // decisions before the recovery at hand
+  bool fenced_ = false;
   uint32_t path_epoch_ = 0;
   uint64_t path_ = 0;
   struct {

@@ -245,5 +245,60 @@ TEST_F(EditedExecutorTest, FlushesAndFencesAreDroppedAndAdded) {
   EXPECT_EQ(after_return({elsewhere}, body), durable) << "called from elsewhere";
 }
 
+// Hears of the step behind each fence, and ends the execution at one of them.
+struct BehindFences final : PathListener {
+  explicit BehindFences(size_t last) : last(last) {}
+  void store(uint64_t offset, std::span<const uint8_t>, uint32_t, CodePlace) override { seen.push_back(offset); }
+  bool behind_fence(LiveState live) override {
+    EXPECT_NE(live.pc(), nullptr);
+    seen.push_back(~uint64_t{0});
+    return ++steps != last;
+  }
+  size_t last, steps = 0;
+  std::vector<uint64_t> seen;
+};
+
+TEST_F(RecoveryFollowerTest, TheStepBehindAFenceIsToldOfAndMayBeTheLast) {
+  const auto body = [] {
+    testing::step();
+    store<uint64_t>(0, 1);
+    fence();
+    fence();  // one step behind both
+    store<uint64_t>(64, 1);
+    testing::step();
+    testing::step();
+    (void)exchange(128, 1);  // a fence, too
+    testing::step();
+    store<uint64_t>(192, 1);
+    fence();
+  };
+  constexpr uint64_t kStep = ~uint64_t{0};
+  for (const size_t last : {size_t{0}, size_t{2}}) {
+    BehindFences listener(last);
+    const UndecidedMemory::Mark start = executor_.memory().mark();
+    EXPECT_TRUE(executor_.run_listened(&listener, body).returned());
+    executor_.memory().undo(start);
+    std::vector<uint64_t> expected = {0, 64, kStep, 128, kStep, 192};
+    if (last == 2) expected.pop_back();
+    EXPECT_EQ(listener.seen, expected);
+  }
+}
+
+TEST_F(RecoveryFollowerTest, StepsBehindFencesCountAsSteps) {
+  BehindFences listener(0);
+  const UndecidedMemory::Mark start = executor_.memory().mark();
+  uint64_t turns = 0;
+  const Outcome outcome = executor_.run_listened(&listener, [&turns] {
+    for (;; ++turns) {
+      store<uint64_t>(0, turns);
+      fence();
+      testing::step();
+    }
+  });
+  executor_.memory().undo(start);
+  EXPECT_EQ(outcome.kind, Outcome::Kind::kUnknown) << "the step budget is spent";
+  EXPECT_GE(turns, executor_.options().step_budget);
+}
+
 }  // namespace
 }  // namespace powercut

@@ -133,7 +133,10 @@ TargetRunner::TargetRunner(const Options& options, UndecidedMemory* memory)
   current = this;
 }
 
-TargetRunner::~TargetRunner() { current = nullptr; }
+TargetRunner::~TargetRunner() {
+  current = nullptr;
+  unwatch_traps();
+}
 
 bool TargetRunner::met_other_code() { return traps_ever(); }
 
@@ -204,6 +207,7 @@ Outcome TargetRunner::guard(bool heap_loads, absl::FunctionRef<void()> prepare, 
   if (watches_more) other_memory_.keep(*memory_);
   begin_traps();
   __powercut_steps = loop_.begin(options_.step_budget) - 1;
+  steps_left_.reset();
   virtual_world.variant = variant_;
   arena_events.fill = variant_ == 0 ? 0 : kOtherFill;
   memory_->begin_execution(variant_ == 0 ? 0 : kHeapShift);
@@ -249,10 +253,11 @@ void TargetRunner::give_up(std::string sentence, CodePlace place) {
   stop(std::move(outcome));
 }
 
-void TargetRunner::hang(CodePlace place) {
+void TargetRunner::hang(CodePlace place, std::string what) {
   const QuietHeap quiet;
   Outcome outcome;
   outcome.kind = Outcome::Kind::kSteps;
+  outcome.text = std::move(what);
   outcome.stack = place.stack();
   stop(std::move(outcome));
 }
@@ -279,6 +284,25 @@ std::string TargetRunner::place_of(const std::vector<uint64_t>& stack) const {
   return "";
 }
 
+void TargetRunner::want_step() {
+  if (steps_left_) return;
+  steps_left_ = __powercut_steps;
+  __powercut_steps = 0;
+}
+
+bool TargetRunner::take_wanted_step() {
+  if (!steps_left_) return false;
+  __powercut_steps = *steps_left_ - 1;
+  steps_left_.reset();
+  return true;
+}
+
+// A loop that reads one word of the pool, over and over.
+std::string TargetRunner::waited_for() const {
+  if (loaded_ == kNothing || several_loaded_) return "";
+  return "it waits for the word at offset " + std::to_string(loaded_) + " of the pool, which nobody will change";
+}
+
 void TargetRunner::on_steps(LiveState live) {
   const QuietHeap quiet;
   const bool looked = loop_.looking();
@@ -289,11 +313,13 @@ void TargetRunner::on_steps(LiveState live) {
       live, stack_end_,
       [this] {
         heap_at_look_ = arena.top;
+        loaded_ = kNothing;
+        several_loaded_ = false;
         return memory_->mark().words;
       },
       [&](uint64_t words) { return arena.top == heap_at_look_ && memory_->unchanged_since(words, slept); }, &granted);
   const CodePlace place{live.pc(), live.frame()};
-  if (found == LoopWatch::Found::kRepeats) hang(place);
+  if (found == LoopWatch::Found::kRepeats) hang(place, waited_for());
   if (found == LoopWatch::Found::kSpent) {
     give_up("it took " + std::to_string(loop_.steps()) +
                 " loop turns and calls, and its state did not repeat: raise --step-budget",

@@ -77,8 +77,17 @@ class TargetRunner {
   // The same: it did what the engine does not model. `sentence` says what.
   [[noreturn]] void give_up(std::string sentence, CodePlace place);
   // The same: it does nothing new any more.
-  [[noreturn]] void hang(CodePlace place);
+  [[noreturn]] void hang(CodePlace place, std::string what = "");
   void on_steps(LiveState live);
+  // A load of the pool.
+  void note_load(uint64_t offset) {
+    several_loaded_ = several_loaded_ || (loaded_ != kNothing && loaded_ != offset);
+    loaded_ = offset;
+  }
+  // The next loop turn or call is told of, whatever is left of the steps until on_steps().
+  void want_step();
+  // Whether the step at hand is one that was wanted.
+  bool take_wanted_step();
   bool owns_code(uint64_t pc) const { return options_.own_code.holds(pc, 1); }
   bool on_stack(uint64_t address, uint64_t size) const { return stack_.holds(address, size); }
 
@@ -87,6 +96,7 @@ class TargetRunner {
   Outcome guard(bool heap_loads, absl::FunctionRef<void()> prepare, absl::FunctionRef<void()> enter);
   static void call(void* self);
   void place_stack();
+  std::string waited_for() const;
 
   Options options_;
   UndecidedMemory* memory_;
@@ -96,6 +106,11 @@ class TargetRunner {
   uint64_t variant_ = 0;
   uint32_t sources_ = 0;
   LoopWatch loop_;
+  // Since the state was kept that a loop is compared with.
+  static constexpr uint64_t kNothing = ~uint64_t{0};
+  uint64_t loaded_ = kNothing;  // from which offset of the pool
+  bool several_loaded_ = false;
+  std::optional<int64_t> steps_left_;    // while the next step is wanted
   const uint64_t* stack_end_ = nullptr;  // of target code: in each execution the same, whoever calls
   uint64_t heap_at_look_ = 0;
   OtherMemory other_memory_;

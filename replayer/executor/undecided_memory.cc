@@ -140,6 +140,15 @@ std::vector<std::pair<uint64_t, uint64_t>> UndecidedMemory::changed_globals(cons
   return out;
 }
 
+void UndecidedMemory::other_words_since(const Mark& mark, absl::flat_hash_map<uint64_t, uint64_t>* words) const {
+  for (size_t i = mark.words; i < words_.size(); ++i) {
+    const uint64_t address = words_[i].address;
+    if (bytes_.holds(address, 8) || is_word_of_errno(address)) continue;
+    if (address - fresh_begin_ < heap_.end - fresh_begin_) continue;
+    words->try_emplace(address, words_[i].old);
+  }
+}
+
 UndecidedMemory::Changes UndecidedMemory::changes_since(const Mark& mark) const {
   Changes out;
   for (size_t i = mark.words; i < words_.size(); ++i) {
@@ -525,22 +534,25 @@ uint64_t UndecidedMemory::digest() const {
   return XXH3_64bits_withSeed(reinterpret_cast<const void*>(arena.begin), arena.top - arena.begin, hash);
 }
 
-std::vector<UndecidedMemory::Touched> UndecidedMemory::touched() const {
+std::vector<UndecidedMemory::Touched> UndecidedMemory::touched() const { return touched_since({}); }
+
+std::vector<UndecidedMemory::Touched> UndecidedMemory::touched_since(const Mark& mark) const {
   absl::btree_map<uint64_t, Content> lines;
   const auto add = [&](uint64_t line) -> Content& {
     const auto [at, added] = lines.try_emplace(line);
     if (added) std::memcpy(at->second.bytes.data(), pool() + line * kLineSize, kLineSize);
     return at->second;
   };
-  for (size_t i = words_.size(); i-- > 0;) {
+  for (size_t i = words_.size(); i-- > mark.words;) {
     const Word& word = words_[i];
     if (!bytes_.holds(word.address, 8)) continue;
     const uint64_t offset = word.address - bytes_.begin;
     std::memcpy(&add(offset / kLineSize).bytes[offset % kLineSize], &word.old, 8);
   }
-  for (const Decided& decided : decided_) add(undecided_[decided.index].set->line);
+  for (size_t i = mark.decided; i < decided_.size(); ++i) add(undecided_[decided_[i].index].set->line);
   // A nested level may make a line definite with the very bytes that memory shows: nothing is written then.
   for (const Level& level : levels_) {
+    if (level.mark.words < mark.words || level.mark.decided < mark.decided) continue;
     for (const auto& [line, slot] : level.old_slots) add(line);
   }
   std::vector<Touched> out;

@@ -181,6 +181,15 @@ class UndecidedMemory {
     Content before;  // what the pool held at the first cut
   };
   std::vector<Touched> touched() const;
+  // The same of what was written and decided since a mark, each `before` of then.
+  std::vector<Touched> touched_since(const Mark& mark) const;
+  // Adds the words outside the pool and the fresh heap that were stored to since the mark, with what they held before.
+  // Words that are there already keep their values.
+  void other_words_since(const Mark& mark, absl::flat_hash_map<uint64_t, uint64_t>* words) const;
+  // The heap that the execution at hand has allocated.
+  std::span<const uint8_t> fresh() const {
+    return {reinterpret_cast<const uint8_t*>(fresh_begin_), arena.top - fresh_begin_};
+  }
 
  private:
   static constexpr uint32_t kAllAlive = ~uint32_t{0};

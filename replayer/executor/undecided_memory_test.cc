@@ -1,6 +1,7 @@
 // Bytes are decided when they are read, and everything is taken back.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 #include <utility>
 
@@ -153,6 +154,25 @@ TEST_F(UndecidedMemoryTest, ASignatureKeepsBytesTogether) {
   executor_.memory().uninstall();
   executor_.memory().install({&crossed});
   EXPECT_NE(executor_.memory().signature(0, 0xffff), one);
+  executor_.memory().uninstall();
+}
+
+TEST_F(UndecidedMemoryTest, WhatWasTouchedSinceAMarkIsWhatItHeldThere) {
+  const LineSet set = line_set(2, {content({1}), content({2})});
+  executor_.memory().install({&set});
+  const UndecidedMemory::Mark start = executor_.memory().mark();
+  run([] { store<uint64_t>(0, 5); });
+  const UndecidedMemory::Mark later = executor_.memory().mark();
+  run([] {
+    store<uint64_t>(0, 6);
+    store<uint64_t>(64, 7);
+    store<uint64_t>(0, 8);
+    (void)load<uint64_t>(128);
+  });
+  std::map<uint64_t, uint64_t> before;
+  for (const auto& [line, held] : executor_.memory().touched_since(later)) before[line] = load_word(held.bytes.data());
+  EXPECT_EQ(before, (std::map<uint64_t, uint64_t>{{0, 5}, {1, 0}, {2, 1}}));
+  executor_.memory().undo(start);
   executor_.memory().uninstall();
 }
 

@@ -22,6 +22,7 @@ struct RecoveredState;
 
 struct ExplorerCounts {
   uint64_t executions = 0;               // runs of recovery
+  uint64_t met = 0;                      // ways through recovery that came to where another one has been
   uint64_t query_runs = 0;               // executions of queries
   uint64_t query_answers = 0;            // queries asked: all of them at every leaf, executed or not
   absl::flat_hash_set<uint64_t> leaves;  // distinct behaviours of recovery

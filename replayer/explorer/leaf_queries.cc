@@ -71,6 +71,10 @@ void LeafQueries::forget() {
   executor_->reads().want_heap(false);
 }
 
+bool LeafQueries::newly_obliged(uint32_t code) const {
+  return first_leaf_ && std::binary_search(obliged_.begin(), obliged_.end(), code);
+}
+
 LeafQueries::GroupState& LeafQueries::state_of(uint32_t code) {
   const Group group = group_of(code);
   std::vector<GroupState>& states = groups_[group.kind];
@@ -444,7 +448,7 @@ void LeafQueries::ask_bystanders(const std::vector<Hits>& hits, bool intruder_as
     keys = in_both(keys, in_either(here, in_both(all, hits[i].keys)));
   }
   keys = in_either(keys, in_both(all, watched));
-  if (exact_ || (options_.keep_answers && intruder_asked && first_leaf_)) {
+  if (exact_) {
     // What a bystander answered before is what it answers now, unless one of the two may have changed.
     for (uint32_t key = 0; key < count_[0]; ++key) {
       if (intruder_asked || std::binary_search(hits[0].keys.begin(), hits[0].keys.end(), key)) forget_bystander(key);
@@ -457,7 +461,7 @@ void LeafQueries::ask_bystanders(const std::vector<Hits>& hits, bool intruder_as
   if (few && together.size() > 1 && ask_together(together, depth)) {
     std::erase_if(keys, [this](uint32_t key) { return !restless_.contains(key); });
   }
-  for (uint32_t key : keys) ask_group(bystander_of(key), depth, /*whole=*/true);
+  for (uint32_t key : keys) ask_group(bystander_of(key), depth);
 }
 
 // Where a key's first query changes nothing, the intruder does behind it what it does without it. So the intruder is
@@ -481,7 +485,7 @@ bool LeafQueries::ask_together(const std::vector<uint32_t>& keys, int depth) {
   for (uint32_t key : keys) {
     const uint32_t code = bystander_of(key);
     const QueryId first = subject_->members({0, key})[0], query = subject_->members(group_of(code))[0];
-    if (exact_ || first_leaf_) answers_.erase(query);
+    if (exact_ || newly_obliged(code)) answers_.erase(query);
     bystanders.push_back({.code = code, .first = first, .query = query});
   }
   UndecidedMemory& memory = executor_->memory();
@@ -580,7 +584,7 @@ void LeafQueries::ask(const std::vector<uint32_t>& codes, const absl::flat_hash_
   const UndecidedMemory::Mark leaf = leaf_;
   for (size_t i = 0; i < tasks.size();) {
     if (!tasks[i].narrow) {
-      ask_group(tasks[i++].code, depth, true);
+      ask_group(tasks[i++].code, depth);
       continue;
     }
     // All groups that this line alone has hit. Narrowed to what is new for all of them together.
@@ -594,7 +598,7 @@ void LeafQueries::ask(const std::vector<uint32_t>& codes, const absl::flat_hash_
       leaf_ = executor_->memory().mark();
     }
     for (; i < tasks.size() && tasks[i].narrow && tasks[i].line == line; ++i) {
-      ask_group(tasks[i].code, depth, !narrowed);
+      ask_group(tasks[i].code, depth);
     }
     narrowing_.reset();
     leaf_ = leaf;
@@ -602,7 +606,7 @@ void LeafQueries::ask(const std::vector<uint32_t>& codes, const absl::flat_hash_
   }
 }
 
-void LeafQueries::ask_group(uint32_t code, int depth, bool whole) {
+void LeafQueries::ask_group(uint32_t code, int depth) {
   const Group group = group_of(code);
   bool good = true;
   executor_->reads().begin(leaf_.arena);
@@ -610,7 +614,7 @@ void LeafQueries::ask_group(uint32_t code, int depth, bool whole) {
   const std::vector<QueryId> queries(members.begin(), members.end());
   for (QueryId query : queries) {
     std::vector<std::string>* results = exact_ || options_.keep_answers ? &answers_[query] : nullptr;
-    if (results != nullptr && (exact_ || (whole && first_leaf_))) results->clear();
+    if (results != nullptr && (exact_ || newly_obliged(code))) results->clear();
     const bool first = group.kind == 0 && count_[3] > 0 && query == queries[0];
     Wake own;
     if (first) taken_ = &own;

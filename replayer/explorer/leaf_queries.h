@@ -55,11 +55,13 @@ class LeafQueries {
   // The trace changed a line's contents; call it for all changes before the crash point is begun.
   void trace_changed(const Frontier::Change& change);
   void begin_crash_point(const Frontier& frontier);
+  // Whether answers that were legal may no longer be, and no leaf was asked since.
+  bool is_obliged() const { return !obliged_.empty(); }
   // Asks at a leaf that the executor stands at. `untouched`: recovery has neither stored nor observed anything, and
   // this is the first cut, so that the view is the crash point's.
   void visit(int depth, const std::shared_ptr<const RecoveredState>& state, bool untouched);
-  // The answers that were judged under the obligations in force: since the query was last asked as a whole at the
-  // first leaf of a crash point. With keep_answers.
+  // The answers that were judged under the obligations in force, since the query's group was obliged; with
+  // keep_answers.
   const std::vector<std::string>& answers(QueryId query) const;
 
  private:
@@ -96,6 +98,8 @@ class LeafQueries {
     std::vector<uint32_t> keys;
   };
 
+  // Whether this leaf is the first one under the group's obligations in force.
+  bool newly_obliged(uint32_t code) const;
   GroupState& state_of(uint32_t code);
   // Contents of a line of the pool at the crash point, in the view at hand, and in an earlier one.
   Contents base(uint64_t line) const;
@@ -121,7 +125,7 @@ class LeafQueries {
   std::vector<uint32_t> disturbed(const Wake& wake) const;
   void forget_bystander(uint32_t key);
   void ask(const std::vector<uint32_t>& codes, const absl::flat_hash_set<uint32_t>& whole, int depth);
-  void ask_group(uint32_t code, int depth, bool whole);
+  void ask_group(uint32_t code, int depth);
   void answer_all(int depth);
   void explain(int depth, QueryId query, const std::string& wanted);
   void explain_widely(int depth, QueryId query, const std::string& wanted);

@@ -46,6 +46,9 @@ RecoveryTrie::Step RecoveryTrie::step(const Place& place) const {
     case Kind::kFlush:
       out.flush = static_cast<FlushKind>(node.code);
       break;
+    case Kind::kState:
+      out.state = states_[node.extra];
+      break;
     case Kind::kLeaf:
       out.leaf = &leaves_[node.extra];
       break;
@@ -62,7 +65,8 @@ RecoveryTrie::Place RecoveryTrie::after(const Place& place, uint64_t value) cons
 }
 
 size_t RecoveryTrie::bytes() const {
-  return nodes_.capacity() * sizeof(Node) + branches_.capacity() * (sizeof(Edge) + 9) + blob_.capacity() + leaf_bytes_;
+  return nodes_.capacity() * sizeof(Node) + branches_.capacity() * (sizeof(Edge) + 9) + blob_.capacity() +
+         states_.capacity() * sizeof(Signature) + leaf_bytes_;
 }
 
 void RecoveryTrie::clear() { *this = RecoveryTrie(); }
@@ -73,7 +77,19 @@ uint32_t RecoveryTrie::stack_number(std::vector<uint64_t> stack) {
   return at->second;
 }
 
+void RecoveryTrie::Recorder::pass_states() {
+  for (uint32_t next; (next = trie_->child(place_)) != 0 && trie_->nodes_[next].kind == Kind::kState;) place_ = {next};
+}
+
+void RecoveryTrie::Recorder::state(const Signature& digest) {
+  const uint32_t known = trie_->child(place_);
+  if (known != 0) return pass_states();
+  trie_->states_.push_back(digest);
+  follow(Kind::kState, 0, 0, 0, static_cast<uint32_t>(trie_->states_.size() - 1));
+}
+
 void RecoveryTrie::Recorder::follow(Kind kind, uint64_t at, uint8_t code, uint64_t value, uint32_t extra) {
+  if (kind != Kind::kState) pass_states();
   const uint32_t known = trie_->child(place_);
   if (known != 0) {
     const Node& node = trie_->nodes_[known];
@@ -97,6 +113,7 @@ void RecoveryTrie::Recorder::read(uint64_t word, uint8_t bytes, uint64_t value) 
 
 void RecoveryTrie::Recorder::store(uint64_t offset, std::span<const uint8_t> bytes, uint32_t flags, CodePlace place) {
   const auto size = static_cast<uint32_t>(bytes.size());
+  pass_states();
   if (const uint32_t known = trie_->child(place_); known != 0) {
     const Node& node = trie_->nodes_[known];
     contradicted_ =

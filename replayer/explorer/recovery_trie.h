@@ -8,6 +8,9 @@
 //   read word 512 ─┬─ 0 ──▶ read word 0 ── … ──▶ leaf: returned OK
 //                  └─ 4242 ─▶ read word 576 ── … ─▶ store 4242 … fence ─ store 512 … fence ─▶ leaf: returned OK
 //
+// Behind a fence there may be a digest of the machine's state (convergence.h). A path may end there without a leaf,
+// where an execution was left because another one had been in the same state.
+//
 // A leaf keeps results, never verdicts: what recovery did not read can still differ, and obligations change.
 #ifndef POWERCUT_REPLAYER_EXPLORER_RECOVERY_TRIE_H_
 #define POWERCUT_REPLAYER_EXPLORER_RECOVERY_TRIE_H_
@@ -33,7 +36,7 @@ struct RecoveredState {
 
 class RecoveryTrie {
  public:
-  enum class Kind : uint8_t { kNothing, kRead, kStore, kFlush, kFence, kLeaf };
+  enum class Kind : uint8_t { kNothing, kRead, kStore, kFlush, kFence, kState, kLeaf };
 
   // A place that the next step of a path hangs from.
   struct Place {
@@ -49,6 +52,7 @@ class RecoveryTrie {
     uint32_t flags = 0, stack = 0;                                // kStore
     uint64_t at = 0;                                              // kRead, kStore, kFlush: pool offset
     std::span<const uint8_t> stored;                              // kStore
+    Signature state;                                              // kState
     const std::shared_ptr<const RecoveredState>* leaf = nullptr;  // kLeaf
   };
 
@@ -71,13 +75,18 @@ class RecoveryTrie {
     void store(uint64_t offset, std::span<const uint8_t> bytes, uint32_t flags, CodePlace place) override;
     void flush(uint64_t offset, FlushKind kind) override;
     void fence() override;
+    // The machine's state here. Not every execution that comes this way need tell of it.
+    void state(const Signature& digest);
     void finish(std::shared_ptr<const RecoveredState> state);
+    // Whether somebody has come this way before, and further.
+    bool is_known() const { return trie_->child(place_) != 0; }
     // Recovery did something else than the last time that it read the same.
     bool contradicted() const { return contradicted_; }
 
    private:
     // The step at place_ if it is of this kind and place, made if there is none; then place_ is behind it.
     void follow(Kind kind, uint64_t at, uint8_t code, uint64_t value, uint32_t extra);
+    void pass_states();
 
     RecoveryTrie* trie_;
     Place place_;
@@ -89,7 +98,7 @@ class RecoveryTrie {
     uint64_t at = 0;
     uint64_t value = 0;  // kRead: value of the first branch; kStore: where in blob_ its bytes begin
     uint32_t child = 0;  // behind the step; kRead: of the first branch; 0: nothing yet
-    uint32_t extra = 0;  // kStore: size of its bytes; kLeaf: index into leaves_
+    uint32_t extra = 0;  // kStore: size of its bytes; kState: index into states_; kLeaf: into leaves_
     Kind kind{};
     uint8_t code = 0;  // kRead: bytes; kStore: flags; kFlush: kind
   };
@@ -109,6 +118,7 @@ class RecoveryTrie {
   std::vector<Node> nodes_;                       // [0]: the root, whose child is the first step
   absl::flat_hash_map<Edge, uint32_t> branches_;  // all but the first of each read
   std::vector<uint8_t> blob_;
+  std::vector<Signature> states_;
   std::vector<std::shared_ptr<const RecoveredState>> leaves_;
   size_t leaf_bytes_ = 0;
   std::vector<std::vector<uint64_t>> stacks_;

@@ -165,13 +165,13 @@ class ObligedSubject final : public Subject {
   std::vector<Group> obliged_;
 };
 
-struct Explored {
+struct ExploredCase {
   Versions first, nested;
-  uint64_t query_runs = 0, crash_points = 0;
+  uint64_t query_runs = 0, crash_points = 0, met = 0;
 };
 
 template <typename Check>
-Explored explore(const Case& c, bool remember, const Check& check) {
+ExploredCase explore(const Case& c, bool remember, const Check& check) {
   scheme_global = 0;
   const auto global = reinterpret_cast<uint64_t>(&scheme_global);
   Executor executor({.pool_size = testing::kSchemePool,
@@ -187,7 +187,7 @@ Explored explore(const Case& c, bool remember, const Check& check) {
   const auto explorer = make_explorer(
       &executor, strategy.get(), &subject,
       {.nested = c.nested, .remember = remember, .merge_after = c.merge_after, .trie_bytes = c.trie_bytes});
-  Explored out;
+  ExploredCase out;
   const auto visit = [&] {
     const std::vector<Frontier::Change>& changes = frontier.follow(model.get());
     subject.at_crash_point(out.crash_points);
@@ -196,7 +196,7 @@ Explored explore(const Case& c, bool remember, const Check& check) {
   };
   testing::for_each_crash_point(c.trace, model.get(), visit);
   check(subject);
-  return {subject.first, subject.nested, explorer->counts().query_runs, out.crash_points};
+  return {subject.first, subject.nested, explorer->counts().query_runs, out.crash_points, explorer->counts().met};
 }
 
 Case any_case() {
@@ -263,8 +263,8 @@ Versions together(const Versions& first, const Versions& nested) {
 
 RC_GTEST_PROP(RandomSchemes, NoBadAnswerIsPassedOver, ()) {
   const Case c = any_case();
-  const Explored eager = explore(c, false, [](const ObligedSubject&) {});
-  const Explored remembering = explore(c, true, [&](const ObligedSubject& subject) {
+  const ExploredCase eager = explore(c, false, [](const ObligedSubject&) {});
+  const ExploredCase remembering = explore(c, true, [&](const ObligedSubject& subject) {
     RC_ASSERT(missing(eager.first, subject.first, subject) == "");
     RC_ASSERT(missing(eager.nested, together(subject.first, subject.nested), subject) == "");
   });
@@ -274,6 +274,7 @@ RC_GTEST_PROP(RandomSchemes, NoBadAnswerIsPassedOver, ()) {
   RC_CLASSIFY(eager.nested.size() > 1, "bad nested");
   const auto noticed = [](const auto& bad) { return kind_of(bad.first.query) == 3 && index_of(bad.first.query) > 0; };
   RC_CLASSIFY(std::any_of(eager.first.begin(), eager.first.end(), noticed), "bystander notices");
+  RC_CLASSIFY(remembering.met > 0, "recoveries meet");
   RC_CLASSIFY(eager.crash_points >= 30, "long");
   RC_CLASSIFY(remembering.query_runs * 2 < eager.query_runs, "saves half");
 }

@@ -20,6 +20,7 @@ std::string text_of(const RecoveryTrie::Step& step) {
       return "fences";
     case RecoveryTrie::Kind::kLeaf:
       return "ends";
+    case RecoveryTrie::Kind::kState:
     case RecoveryTrie::Kind::kNothing:
       break;
   }
@@ -30,8 +31,21 @@ std::string text_of(const RecoveryTrie::Step& step) {
 
 const RecoveryTrie::Step* SecondRun::next() {
   if (!difference_.empty()) return nullptr;
+  pass_states();
   step_ = trie_->step(place_);
   return &step_;
+}
+
+void SecondRun::pass_states() {
+  while (trie_->step(place_).kind == Kind::kState) place_ = trie_->after(place_);
+}
+
+// The first run may have been left at a state.
+bool SecondRun::behind_fence(LiveState) {
+  if (!difference_.empty() || trie_->step(place_).kind != Kind::kState) return true;
+  pass_states();
+  stopped_ = trie_->step(place_).kind == Kind::kNothing;
+  return !stopped_;
 }
 
 void SecondRun::differs(const std::string& now) {

@@ -22,6 +22,9 @@ class SecondRun final : public PathListener {
   void store(uint64_t offset, std::span<const uint8_t> bytes, uint32_t flags, CodePlace place) override;
   void flush(uint64_t offset, FlushKind kind) override;
   void fence() override;
+  bool behind_fence(LiveState live) override;
+  // It was left where the first run was left.
+  bool stopped() const { return stopped_; }
   void finish(const Outcome& outcome, std::string_view result);
 
   // The first difference: "it reads offset 64 where it read offset 128". Empty: there is none.
@@ -33,6 +36,7 @@ class SecondRun final : public PathListener {
   using Kind = RecoveryTrie::Kind;
   // The step that the first run took here. Null after the first difference.
   const RecoveryTrie::Step* next();
+  void pass_states();
   void differs(const std::string& now);
   bool same_bytes(std::span<const uint8_t> then, std::span<const uint8_t> now) const;
 
@@ -40,6 +44,7 @@ class SecondRun final : public PathListener {
   MemoryRange heap_;
   RecoveryTrie::Place place_;
   RecoveryTrie::Step step_;
+  bool stopped_ = false;
   std::string difference_;
   std::vector<uint64_t> stack_;
 };

@@ -78,7 +78,8 @@ class Subject {
   virtual Opened opened() const = 0;
   virtual void reopen(const Opened& opened) = 0;
 
-  // How many groups of each kind there are on the table that is open. Those of keys only grow.
+  // How many groups of each kind there are on the table that is open. Those of keys only grow; those of regions are the
+  // table's, the same wherever recovery leaves the same.
   virtual std::array<uint32_t, Group::kKinds> groups() const = 0;
   // The queries of a group, in the order in which they are asked; valid until the next call.
   virtual std::span<const QueryId> members(Group group) = 0;

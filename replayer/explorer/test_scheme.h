@@ -152,6 +152,7 @@ inline void execute(const Program& program, uint64_t* heap, ResultBuffer* result
       case Op::kCount:
         break;
     }
+    step();
   }
 }
 

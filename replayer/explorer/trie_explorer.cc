@@ -5,20 +5,72 @@
 #include <utility>
 
 #include "absl/container/btree_map.h"
+#include "replayer/explorer/convergence.h"
 #include "replayer/explorer/explorer.h"
 #include "replayer/explorer/leaf_queries.h"
 #include "replayer/explorer/recovery_trie.h"
 #include "replayer/explorer/second_run.h"
 #include "tracer/world/virtual_world.h"
-#include "xxhash.h"
 
 namespace powercut {
 namespace {
 
-// The same contents in the same order.
-uint64_t digest_of(const LineSet& set) {
-  return XXH3_64bits_withSeed(set.contents.data(), set.contents.size() * sizeof(Content), set.line + 1);
-}
+// Enters an execution of recovery into the trie, and leaves it where another one has been.
+class Execution final : public PathListener {
+ public:
+  struct Parts {
+    RecoveryTrie* trie;
+    Executor* executor;
+    const ResultBuffer* answer;
+    Convergence* convergence;  // null: recovery is followed to its end
+    int depth;
+  };
+  Execution(const Parts& parts, const UndecidedMemory::Mark& start)
+      : parts_(parts),
+        recorder_(parts.trie),
+        nested_(parts.executor->options().policy, parts.executor->options().caches_persist),
+        digests_(parts.executor, start, parts.answer) {}
+
+  RecoveryTrie::Recorder& recorder() { return recorder_; }
+  bool met() const { return met_; }
+
+  void read(uint64_t word, uint8_t bytes, uint64_t value) override {
+    recorder_.read(word, bytes, value);
+    if (parts_.convergence != nullptr) done_->reads.emplace_back(word, bytes);
+  }
+  void store(uint64_t offset, std::span<const uint8_t> bytes, uint32_t flags, CodePlace place) override {
+    recorder_.store(offset, bytes, flags, place);
+    if (parts_.convergence == nullptr) return;
+    ++done_->stores;
+    nested_.store(StoreTraits::of((flags & POWERCUT_STORE_NT) != 0, flags), offset, bytes, {}, [] {});
+  }
+  void flush(uint64_t offset, FlushKind kind) override {
+    recorder_.flush(offset, kind);
+    ++done_->flushes;
+    nested_.flush(offset, kind, [] {});
+  }
+  void fence() override {
+    recorder_.fence();
+    ++done_->fences;
+    nested_.fence([] {});
+  }
+  bool behind_fence(LiveState live) override {
+    if (parts_.convergence == nullptr || recorder_.is_known()) return true;
+    const std::optional<Signature> machine = digests_.at(live);
+    if (!machine) return true;
+    recorder_.state(*machine);
+    met_ = nested_.all_durable() && parts_.convergence->meets(*machine, parts_.depth, done_);
+    return !met_;
+  }
+
+ private:
+  const Parts parts_;
+  RecoveryTrie::Recorder recorder_;
+  NestedCuts nested_;
+  MachineDigests digests_;
+  std::shared_ptr<Convergence::Done> done_ = std::make_shared<Convergence::Done>();
+  bool met_ = false;
+};
 
 class TrieExplorer final : public MemoExplorer {
  public:
@@ -30,7 +82,10 @@ class TrieExplorer final : public MemoExplorer {
                       {.all_definite = options.visible_only,
                        .keep_answers = options.keep_answers,
                        .merge_after = options.merge_after},
-                      [this] { return image(); }) {
+                      [this] { return image(); }),
+        convergence_(executor),
+        converges_(options.merge_after != QuerySearch::kNever && !options.visible_only && !subject->wants_all() &&
+                   !executor->options().list_sites) {
     cuts_.push({}, {});
   }
 
@@ -48,15 +103,23 @@ class TrieExplorer final : public MemoExplorer {
         steady_ = steady_ && !concerns_steady(change);
         set_base(change.line);
         leaf_queries_.trace_changed(change);
+        convergence_.trace_changed(frontier, change);
       }
     }
     if (trie_.bytes() > options_.trie_bytes) {
       trie_.clear();
+      convergence_.clear();
       steady_ = false;
     }
     leaf_queries_.begin_crash_point(frontier);
-    asked_levels_.clear();
-    if (steady_) {
+    // Behind what recoveries have gone through, keys that are new were not asked about, and others not as they are now;
+    // and a recovery that was right to refuse the pool may be wrong by now.
+    const uint32_t keys = std::exchange(keys_, subject_->groups()[0]);
+    const bool refused = std::exchange(refused_, false);
+    if (!converges_ || leaf_queries_.is_obliged() || keys != keys_ || refused) convergence_.clear();
+    if (converges_ && !convergence_.begins(0, /*each_depth=*/false)) {
+      // The same medium as at an earlier crash point, under the same obligations.
+    } else if (steady_) {
       // It was found good when it was reached, and what is legal of recovery itself never becomes less.
       const UndecidedMemory::Mark start = executor_->memory().mark();
       if (subject_->wants_all()) subject_->recovered(0, steady_leaf_->outcome, steady_leaf_->result);
@@ -74,6 +137,7 @@ class TrieExplorer final : public MemoExplorer {
     asking_ways_ = 0;
     trie_.clear();
     leaf_queries_.forget();
+    convergence_.forget();
     steady_ = false;
     fresh_ = true;
   }
@@ -82,14 +146,17 @@ class TrieExplorer final : public MemoExplorer {
     executor_->memory().install(image);
     RecoveryTrie::Place place;
     RecoveryTrie::Step step;
+    bool may_have_met = false;  // another recovery: its own way was left there
     for (; (step = trie_.step(place)).kind != RecoveryTrie::Kind::kNothing;) {
       if (step.kind == RecoveryTrie::Kind::kLeaf) break;
       if (step.kind == RecoveryTrie::Kind::kStore) executor_->memory().replay_store(step.at, step.stored);
+      may_have_met = may_have_met || step.kind == RecoveryTrie::Kind::kState;
       const bool read = step.kind == RecoveryTrie::Kind::kRead;
       place = trie_.after(place, read ? executor_->memory().peek(step.at, step.bytes) : 0);
     }
     executor_->memory().uninstall();
-    return step.leaf == nullptr ? nullptr : *step.leaf;
+    if (step.leaf != nullptr) return *step.leaf;
+    return may_have_met ? run_whole(image) : nullptr;
   }
   const std::vector<std::string>& answers(QueryId query) const override { return leaf_queries_.answers(query); }
 
@@ -99,12 +166,15 @@ class TrieExplorer final : public MemoExplorer {
     uint8_t bytes;
     uint64_t value;
   };
-  // What one way through recovery has done so far, as far as cuts need it.
+  // What one way through recovery has done so far.
   struct Way {
     std::vector<Choice> choices;
     NestedCuts nested;
     std::vector<Cut> cuts;
+    std::shared_ptr<Convergence::Done> done = std::make_shared<Convergence::Done>();
     bool branched = false;
+    std::shared_ptr<const RecoveredState> leaf = nullptr;
+    bool met = false;  // another one goes on from here
   };
 
   Way new_way() const { return {{}, NestedCuts(executor_->options().policy, executor_->options().caches_persist), {}}; }
@@ -166,10 +236,17 @@ class TrieExplorer final : public MemoExplorer {
     const UndecidedMemory::Mark start = executor_->memory().mark();
     const uint64_t before = options_.paranoid ? executor_->memory().digest() : 0;
     do {
-      Way way = new_way();
-      const std::shared_ptr<const RecoveredState> state = follow(depth, start, &decisions, &way);
-      if (state == nullptr) return;
-      visit(depth, start, state, way);
+      ++ways_;
+      std::optional<Way> followed = follow(depth, start, &decisions);
+      if (!followed) return;
+      Way& way = *followed;
+      if (way.met) {
+        ++counts_.met;
+        stopwatch_.lap(Stopwatch::kFollow);
+        if (depth == 0) steady_ = false;
+      } else {
+        visit(depth, start, way);
+      }
       executor_->memory().undo(start);
       if (options_.paranoid) check_reset(*executor_, before, "the queries");
       for (const Cut& cut : way.cuts) {
@@ -181,35 +258,41 @@ class TrieExplorer final : public MemoExplorer {
   }
 
   // Follows the trie with the decisions' values, and runs recovery where nobody has been. On return the executor is
-  // where recovery ends; null when this process is not to be trusted any more.
-  std::shared_ptr<const RecoveredState> follow(int depth, const UndecidedMemory::Mark& start, Decisions* decisions,
-                                               Way* way) {
+  // where recovery ends, or meets another one; nothing when this process is not to be trusted any more.
+  std::optional<Way> follow(int depth, const UndecidedMemory::Mark& start, Decisions* decisions) {
     using Kind = RecoveryTrie::Kind;
     for (;;) {
       decisions->restart();
-      *way = new_way();
-      path_reads_.clear();
+      Way way = new_way();
+      convergence_.begin(*frontier_, start, ways_);
       RecoveryTrie::Place place;
       for (;;) {
         const RecoveryTrie::Step step = trie_.step(place);
         if (step.kind == Kind::kNothing) break;
-        if (step.kind == Kind::kLeaf) return *step.leaf;
+        if (step.kind == Kind::kLeaf) {
+          way.leaf = *step.leaf;
+          return way;
+        }
         uint64_t value = 0;
         if (step.kind == Kind::kRead) {
-          value = decide(step, decisions, way);
+          value = decide(step, decisions, &way);
+        } else if (step.kind == Kind::kState) {
+          way.met = converges_ && decisions->fresh() && way.nested.all_durable() &&
+                    convergence_.meets(step.state, depth, way.done);
+          if (way.met) return way;
         } else {
-          replay(step, depth, *decisions, start, way);
+          replay(step, depth, *decisions, start, &way);
         }
         place = trie_.after(place, value);
       }
       executor_->memory().undo(start);
-      execute(way->choices, start);
-      if (!distrust_.empty()) return nullptr;
+      execute(way.choices, depth, start);
+      if (!distrust_.empty()) return std::nullopt;
     }
   }
 
   uint64_t decide(const RecoveryTrie::Step& step, Decisions* decisions, Way* way) {
-    path_reads_.emplace_back(step.at, step.bytes);
+    way->done->reads.emplace_back(step.at, step.bytes);
     if (executor_->memory().definite(step.at, step.bytes)) return executor_->memory().peek(step.at, step.bytes);
     executor_->memory().values(step.at, step.bytes, &values_);
     const uint64_t value =
@@ -231,13 +314,16 @@ class TrieExplorer final : public MemoExplorer {
       case RecoveryTrie::Kind::kStore: {
         const StoreTraits traits = StoreTraits::of((step.flags & POWERCUT_STORE_NT) != 0, step.flags);
         executor_->memory().replay_store(step.at, step.stored);
+        ++way->done->stores;
         way->nested.store(traits, step.at, step.stored, trie_.stack(step.stack), cut);
         return;
       }
       case RecoveryTrie::Kind::kFlush:
+        ++way->done->flushes;
         way->nested.flush(step.at, step.flush, cut);
         return;
       case RecoveryTrie::Kind::kFence:
+        ++way->done->fences;
         way->nested.fence(cut);
         return;
       default:
@@ -245,30 +331,26 @@ class TrieExplorer final : public MemoExplorer {
     }
   }
 
-  // Runs recovery on the images that `choices` leave, along one way, and enters that way into the trie.
-  void execute(const std::vector<Choice>& choices, const UndecidedMemory::Mark& start) {
+  // Runs recovery on the images that `choices` leave, along one way, and enters that way into the trie: to its end, or
+  // to where it meets another one.
+  void execute(const std::vector<Choice>& choices, int depth, const UndecidedMemory::Mark& start) {
     const uint64_t before = options_.paranoid ? executor_->memory().digest() : 0;
     stopwatch_.lap(Stopwatch::kFollow);
     for (const Choice& choice : choices) executor_->memory().choose(choice.word, choice.bytes, choice.value);
-    auto state = std::make_shared<RecoveredState>();
-    RecoveryTrie::Recorder recorder(&trie_);
+    Execution execution({&trie_, executor_, &buffer_, converges_ ? &convergence_ : nullptr, depth}, start);
+    RecoveryTrie::Recorder& recorder = execution.recorder();
+    convergence_.begin(*frontier_, start, ways_);
     buffer_.clear();
     executor_->reads().begin(start.arena);
-    state->outcome = executor_->run_listened(&recorder, [this] { subject_->recover(&buffer_); });
+    Outcome outcome = executor_->run_listened(&execution, [this] { subject_->recover(&buffer_); });
     ++counts_.executions;
-    finish_answer(executor_, &state->outcome, &buffer_);
-    state->result = std::string(buffer_.view());
-    state->path = executor_->recovery().path();
-    if (state->outcome.returned()) {
-      state->opened = subject_->opened();
-      const std::span<const uint8_t> heap = executor_->memory().heap();
-      state->heap.assign(heap.begin(), heap.end());
-      state->globals = executor_->memory().changed_globals(start);
-    }
     const uint32_t sources = std::exchange(virtual_world.used, 0);
-    counts_.leaves.insert(state->path);
-    const bool followed = state->outcome.kind != Outcome::Kind::kUnknown;
-    recorder.finish(std::move(state));
+    const bool followed = outcome.kind != Outcome::Kind::kUnknown;
+    if (!execution.met()) {
+      std::shared_ptr<const RecoveredState> leaf = leaf_here(std::move(outcome), start);
+      counts_.leaves.insert(leaf->path);
+      recorder.finish(std::move(leaf));
+    }
     executor_->memory().undo(start);
     stopwatch_.lap(Stopwatch::kExecute);
     if (recorder.contradicted()) {
@@ -279,6 +361,36 @@ class TrieExplorer final : public MemoExplorer {
     if (options_.paranoid) check_reset(*executor_, before, "recovery");
     if (followed && distrust_.empty()) run_again(choices, start, sources);
     stopwatch_.lap(Stopwatch::kExecute);
+  }
+
+  // What the execution of recovery that has just ended came to.
+  std::shared_ptr<const RecoveredState> leaf_here(Outcome outcome, const UndecidedMemory::Mark& start) {
+    auto state = std::make_shared<RecoveredState>();
+    state->outcome = std::move(outcome);
+    finish_answer(executor_, &state->outcome, &buffer_);
+    state->result = std::string(buffer_.view());
+    state->path = executor_->recovery().path();
+    if (!state->outcome.returned()) return state;
+    state->opened = subject_->opened();
+    const std::span<const uint8_t> heap = executor_->memory().heap();
+    state->heap.assign(heap.begin(), heap.end());
+    state->globals = executor_->memory().changed_globals(start);
+    return state;
+  }
+
+  // Runs recovery on an image, whoever it meets.
+  std::shared_ptr<const RecoveredState> run_whole(const LineSets& image) {
+    PathListener nobody;
+    executor_->memory().install(image);
+    const UndecidedMemory::Mark start = executor_->memory().mark();
+    buffer_.clear();
+    executor_->reads().begin(start.arena);
+    Outcome outcome = executor_->run_listened(&nobody, [this] { subject_->recover(&buffer_); });
+    virtual_world.used = 0;
+    std::shared_ptr<const RecoveredState> out = leaf_here(std::move(outcome), start);
+    executor_->memory().undo(start);
+    executor_->memory().uninstall();
+    return out;
   }
 
   // The same way in other worlds (second_run.h): once, and more often where recovery asked for something that a world
@@ -294,8 +406,8 @@ class TrieExplorer final : public MemoExplorer {
       executor_->reads().begin(start.arena);
       Outcome outcome = executor_->run_listened(&second, [this] { subject_->recover(&buffer_); });
       executor_->runner().set_variant(0);
-      finish_answer(executor_, &outcome, &buffer_);
-      if (outcome.kind != Outcome::Kind::kUnknown) second.finish(outcome, buffer_.view());
+      if (!second.stopped()) finish_answer(executor_, &outcome, &buffer_);
+      if (!second.stopped() && outcome.kind != Outcome::Kind::kUnknown) second.finish(outcome, buffer_.view());
       executor_->memory().undo(start);
       sources |= std::exchange(virtual_world.used, 0);
       if (second.difference().empty()) continue;
@@ -317,8 +429,8 @@ class TrieExplorer final : public MemoExplorer {
   }
 
   // ---- a leaf ------------------------------------------------------------------------------------
-  void visit(int depth, const UndecidedMemory::Mark& start, const std::shared_ptr<const RecoveredState>& state,
-             Way& way) {
+  void visit(int depth, const UndecidedMemory::Mark& start, Way& way) {
+    const std::shared_ptr<const RecoveredState>& state = way.leaf;
     const bool usable = state->outcome.returned() && state->opened.usable;
     stopwatch_.lap(Stopwatch::kFollow);
     const Subject::Judgement judgement = subject_->recovered(depth, state->outcome, state->result);
@@ -326,6 +438,7 @@ class TrieExplorer final : public MemoExplorer {
       subject_->explained(depth, kRecoveryQuery, state->result, state->outcome.returned() ? nullptr : &state->outcome,
                           image());
     }
+    refused_ = refused_ || (!usable && judgement == Subject::Judgement::kGood);
     if (state->outcome.returned()) {
       if (depth < options_.nested) {
         std::optional<Cut> after = way.nested.cut_after(executor_->memory().narrowed(start.decided));
@@ -341,7 +454,7 @@ class TrieExplorer final : public MemoExplorer {
     if (!steady_) return;
     steady_leaf_ = state;
     steady_reads_.clear();
-    for (const auto& [word, bytes] : path_reads_) {
+    for (const auto& [word, bytes] : way.done->reads) {
       steady_reads_[word / kLineSize] |= uint64_t{bytes} << (word % kLineSize);
     }
   }
@@ -353,10 +466,9 @@ class TrieExplorer final : public MemoExplorer {
     for (const LineSet& line : lines) sets.push_back(&line);
     std::vector<LineSet> visible;
     if (options_.visible_only) visible_parts(&sets, &visible);
-    // The same medium after a cut is explored once at each crash point: it has the same recoveries and answers.
-    const absl::btree_map<uint64_t, uint64_t> above = medium_;
-    for (const LineSet* set : sets) medium_[set->line] = digest_of(*set);
-    if (first_at(depth + 1)) {
+    // The same medium is explored once: it has the same recoveries and answers.
+    convergence_.push(*frontier_, sets);
+    if (convergence_.begins(depth + 1, subject_->wants_all())) {
       cuts_.push(sets, {cut.stores_seen,
                         cut.after_return,
                         {stores.begin(), stores.begin() + static_cast<ptrdiff_t>(cut.stores_seen)}});
@@ -365,20 +477,7 @@ class TrieExplorer final : public MemoExplorer {
       executor_->memory().uninstall();
       cuts_.pop();
     }
-    medium_ = above;
-  }
-
-  // Whether the medium at hand has not been explored at this crash point with as many cuts to come.
-  bool first_at(int depth) {
-    uint64_t digest = subject_->wants_all() ? static_cast<uint64_t>(depth) : 0;
-    for (const auto& [line, contents] : medium_) {
-      const std::array<uint64_t, 3> parts = {digest, line, contents};
-      digest = XXH3_64bits(parts.data(), sizeof parts);
-    }
-    const auto [known, added] = asked_levels_.try_emplace(digest, depth);
-    if (!added && known->second <= depth) return false;
-    known->second = depth;
-    return true;
+    convergence_.pop();
   }
 
   static void visible_parts(LineSets* sets, std::vector<LineSet>* out) {
@@ -422,10 +521,12 @@ class TrieExplorer final : public MemoExplorer {
   std::shared_ptr<const RecoveredState> steady_leaf_;
   absl::flat_hash_map<uint64_t, uint64_t> steady_reads_;  // line -> bytes
 
-  std::vector<std::pair<uint64_t, uint8_t>> path_reads_;  // words of the way that was followed last
+  Convergence convergence_;
+  const bool converges_;
+  uint64_t ways_ = 0;  // through recovery, in all
+  uint32_t keys_ = 0;
+  bool refused_ = false;  // at the crash point at hand a recovery was right not to open a table
   std::vector<uint64_t> values_;
-  absl::btree_map<uint64_t, uint64_t> medium_;       // lines of nested cuts -> digest of their contents
-  absl::flat_hash_map<uint64_t, int> asked_levels_;  // digest of a medium -> least depth
 };
 
 }  // namespace
