@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/descendants.h"
+#include "base/engine_version.h"
 
 namespace powercut {
 
@@ -53,7 +54,7 @@ void EventStream::emit(const Json& event) {
 }
 
 void EventStream::hello(const std::string& command) {
-  emit({{"event", "hello"}, {"version", kEventsVersion}, {"engine", POWERCUT_ENGINE_VERSION}, {"command", command}});
+  emit({{"event", "hello"}, {"version", kEventsVersion}, {"engine", engine_version()}, {"command", command}});
 }
 
 int EventStream::end(int exit_code) {
