@@ -27,6 +27,11 @@ EngineError unwritable(const std::string& path, int error) {
                      "Choose a folder that exists and may be written to.");
 }
 
+EngineError unreadable(const std::string& path, int error) {
+  return usage_error(std::string("the checkpoint cannot be read: ") + std::strerror(error), path,
+                     "Name a file that 'explore --checkpoint' wrote.");
+}
+
 // Two writers would mix their packets. A run whose parent was killed lives on until it notices, so this waits a little.
 bool lock(int fd) {
   using Clock = std::chrono::steady_clock;
@@ -45,6 +50,41 @@ std::string differences(const Json& ours, const Json& theirs) {
     if (!theirs.contains(name) || theirs[name] != value) out += (out.empty() ? "" : ", ") + name;
   }
   return out.empty() ? "fields that this build does not know" : out;
+}
+
+// Reads the packets of a checkpoint into `finished`; returns how many bytes of the file are whole packets.
+Result<uint64_t> read_packets(int fd, const std::string& path, const Json& identity,
+                              std::map<uint64_t, ChunkResult>* finished) {
+  PacketParser parser;
+  char buffer[65536];
+  uint64_t good = 0;
+  bool headed = false;
+  for (;;) {
+    const ssize_t n = read(fd, buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return unreadable(path, errno);
+    if (n == 0) return good;
+    parser.feed({buffer, static_cast<size_t>(n)});
+    while (auto packet = parser.next()) {
+      if (!headed) {
+        const Json head = parse_json(packet->payload);
+        if (!head.is_object() || !head.contains("checkpoint") || !head.contains("run")) {
+          return usage_error("the checkpoint's head is damaged", path, kStartAgain);
+        }
+        if (head["checkpoint"] != kVersion) {
+          return usage_error("the checkpoint is of another version of powercut", path, kStartAgain);
+        }
+        if (head["run"] != identity) {
+          return usage_error("the checkpoint is of another run: it differs in " + differences(identity, head["run"]),
+                             path, kStartAgain);
+        }
+        headed = true;
+      } else if (auto result = decode_chunk_result(packet->payload); result && packet->kind == kChunk) {
+        (*finished)[result->number] = std::move(*result);
+      }
+      good = parser.consumed();
+    }
+  }
 }
 
 }  // namespace
@@ -66,7 +106,9 @@ Result<std::unique_ptr<Checkpoint>> Checkpoint::open(const std::string& path, co
     return usage_error("another run is writing this checkpoint", path, "Wait for it to end, or name another file.");
   }
   if (resume) {
-    if (auto wrong = out->take_over(identity)) return *wrong;
+    const auto good = read_packets(fd, path, identity, &out->finished_);
+    if (!good) return good.error();
+    if (ftruncate(fd, static_cast<off_t>(*good)) != 0) return unwritable(path, errno);
   } else if (ftruncate(fd, 0) != 0) {
     return unwritable(path, errno);
   }
@@ -83,39 +125,12 @@ Checkpoint::~Checkpoint() {
   if (fd_ >= 0) close(fd_);
 }
 
-std::optional<EngineError> Checkpoint::take_over(const Json& identity) {
-  PacketParser parser;
-  char buffer[65536];
-  uint64_t good = 0;
-  bool headed = false;
-  for (;;) {
-    const ssize_t n = read(fd_, buffer, sizeof buffer);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return unwritable(path_, errno);
-    if (n == 0) break;
-    parser.feed({buffer, static_cast<size_t>(n)});
-    while (auto packet = parser.next()) {
-      if (!headed) {
-        const Json head = parse_json(packet->payload);
-        if (!head.is_object() || !head.contains("checkpoint") || !head.contains("run")) {
-          return usage_error("the checkpoint's head is damaged", path_, kStartAgain);
-        }
-        if (head["checkpoint"] != kVersion) {
-          return usage_error("the checkpoint is of another version of powercut", path_, kStartAgain);
-        }
-        if (head["run"] != identity) {
-          return usage_error("the checkpoint is of another run: it differs in " + differences(identity, head["run"]),
-                             path_, kStartAgain);
-        }
-        headed = true;
-      } else if (auto result = decode_chunk_result(packet->payload); result && packet->kind == kChunk) {
-        finished_[result->number] = std::move(*result);
-      }
-      good = parser.consumed();
-    }
-  }
-  if (ftruncate(fd_, static_cast<off_t>(good)) != 0) return unwritable(path_, errno);
-  return std::nullopt;
+std::optional<EngineError> Checkpoint::take(const std::string& path, const Json& identity) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return unreadable(path, errno);
+  const auto read = read_packets(fd, path, identity, &finished_);
+  close(fd);
+  return read ? std::nullopt : std::optional(read.error());
 }
 
 std::optional<EngineError> Checkpoint::append(const ChunkResult& result) {

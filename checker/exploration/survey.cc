@@ -25,6 +25,11 @@ size_t PerformanceBugs::site_of(uint32_t stack) {
   return known->second = site->second;
 }
 
+PerformanceBugs::Site& PerformanceBugs::useless(uint32_t stack) {
+  if (const auto known = useless_.find(stack); known != useless_.end()) return known->second;
+  return useless_.size() < kMostStacks ? useless_[stack] : sites_[site_of(stack)];
+}
+
 void PerformanceBugs::apply(const Event& event) {
   switch (event.kind) {
     case EventKind::kStore:
@@ -44,7 +49,7 @@ void PerformanceBugs::apply(const Event& event) {
         dirty_[line] = false;
         waiting_.insert(event.thread);
       } else {
-        count(&sites_[site_of(event.stack)].flushes, "redundant-flush", event);
+        count(&useless(event.stack).flushes, "redundant-flush", event);
       }
       return;
     }
@@ -53,7 +58,7 @@ void PerformanceBugs::apply(const Event& event) {
       const bool had = waiting_.erase(event.thread) > 0;
       // A locked instruction and a lock's fence are there for visibility.
       if (!had && (kind == FenceKind::kSfence || kind == FenceKind::kMfence)) {
-        count(&sites_[site_of(event.stack)].fences, "redundant-fence", event);
+        count(&useless(event.stack).fences, "redundant-fence", event);
       }
       return;
     }
@@ -74,11 +79,17 @@ std::vector<PerformanceBug> PerformanceBugs::finish(const Model& model) {
   for (const auto& [site, event] : pending) ++not_durable[site];
 
   std::vector<PerformanceBug> out;
+  const auto add = [&](const PerformanceBug& row) {
+    if (row.count > 0) out.push_back(row);
+  };
+  for (const auto& [stack, rows] : useless_) {
+    add(rows.flushes);
+    add(rows.fences);
+  }
   for (size_t i = 0; i < sites_.size(); ++i) {
-    const Site& site = sites_[i];
-    if (site.flushes.count > 0) out.push_back(site.flushes);
-    if (site.fences.count > 0) out.push_back(site.fences);
-    if (site.stores.count > 0 && not_durable[i] == site.stores.count) out.push_back(site.stores);
+    add(sites_[i].flushes);
+    add(sites_[i].fences);
+    if (not_durable[i] == sites_[i].stores.count) add(sites_[i].stores);
   }
   std::sort(out.begin(), out.end(), [](const PerformanceBug& a, const PerformanceBug& b) {
     return std::tie(a.kind, a.event) < std::tie(b.kind, b.event);

@@ -13,8 +13,8 @@
 
 namespace powercut {
 
-// One site's useless flushes or fences, or its stores when none of them became durable. A site is an instruction,
-// whatever called it.
+// Useless flushes or fences by one call stack, or the stores of one instruction, whatever called it, when none of them
+// became durable.
 struct PerformanceBug {
   std::string kind;  // redundant-flush, redundant-fence, never-persisted
   uint64_t count = 0;
@@ -31,12 +31,15 @@ struct Survey {
 
 // redundant-flush: the line holds nothing that this flush could make durable (clean, or flushed since its last
 // store). redundant-fence: an sfence or mfence with no flush and no non-temporal store of its thread to wait
-// for. never-persisted: a store site of which no store was durable as a whole when the trace ended.
+// for. Both are told by call stack, since a helper that flushes is called from everywhere; stacks beyond kMostStacks by
+// instruction. never-persisted: an instruction of which no store was durable as a whole when the trace ended.
 //
 // Known inaccuracies: a line that another thread flushed, but has not fenced, counts as flushed; a flush that is
 // needed for the fence of its own thread is then called redundant.
 class PerformanceBugs {
  public:
+  static constexpr size_t kMostStacks = 4096;
+
   PerformanceBugs(const TraceReader& reader, uint64_t lines);
 
   void apply(const Event& event);
@@ -44,18 +47,21 @@ class PerformanceBugs {
   std::vector<PerformanceBug> finish(const Model& model);
 
  private:
+  // The rows that there may be; those with a count are.
+  struct Site {
+    PerformanceBug stores, flushes, fences;
+  };
   // The instruction that stores, flushes or fences: the innermost frame, whoever called. Stacks that are not known
   // share site 0.
-  struct Site {
-    PerformanceBug stores, flushes, fences;  // as the rows that they may become; those with a count are
-  };
   size_t site_of(uint32_t stack);
+  Site& useless(uint32_t stack);
 
   const TraceReader& reader_;
   std::vector<Site> sites_;
   absl::flat_hash_map<std::pair<uint32_t, uint64_t>, size_t> by_place_;  // module and offset
   absl::flat_hash_map<uint32_t, size_t> by_stack_;
-  std::vector<bool> dirty_;  // by line
+  absl::flat_hash_map<uint32_t, Site> useless_;  // by stack; without stores
+  std::vector<bool> dirty_;                      // by line
   absl::flat_hash_set<uint32_t> waiting_;
 };
 

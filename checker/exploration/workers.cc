@@ -16,6 +16,7 @@
 #include <stdexcept>
 
 #include "absl/container/flat_hash_set.h"
+#include "checker/exploration/chunk_list.h"
 #include "checker/exploration/worker_process.h"
 
 namespace powercut {
@@ -67,7 +68,8 @@ class Leader {
         checkpoint_(checkpoint),
         listener_(listener),
         surveyor_(follower, loaded.plan.scenario.pool_size / kLineSize),
-        chunk_events_(chunk_events(options, loaded.events)) {
+        borders_(chunk_events(options, loaded.events)),
+        merged_(options.chunks ? options.chunks->first : 0) {
     const auto jobs = static_cast<size_t>(std::max(1, options.jobs));
     void* slots = mmap(nullptr, sizeof(WorkerSlot) * jobs, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (slots == MAP_FAILED) throw std::runtime_error("no memory to share with workers");
@@ -86,7 +88,7 @@ class Leader {
 
   Result<Explored> run() {
     const StopSignals signals;
-    walk();
+    options_.chunks ? walk_to_range() : walk();
     if (follower_->reader().error()) return usage_error(*follower_->reader().error());
     while (!again_.empty() || any_running()) {
       hand_out_again();
@@ -111,17 +113,13 @@ class Leader {
     Clock::time_point since = Clock::now();
     const auto saw = [&](const Event& event) {
       surveyor_.saw(event);
-      ++events_;
-      if (events_ % kEventsPerLook != 0 || seconds_since(looked_) < kSecondsPerLook) return;
-      out_.seconds["walk"] += seconds_since(since);
-      look();
-      since = Clock::now();
+      walked_over_event(&since);
     };
     bool more = true;
     while (!out_of_patience() && (more = follower_->next(saw))) {
-      if (follower_->instant().event >= next_chunk_) {
+      if (const auto chunk = borders_.begins_at(follower_->instant())) {
         out_.seconds["walk"] += seconds_since(since);
-        begin_chunk();
+        begin(*chunk);
         since = Clock::now();
       }
       follower_->follow();
@@ -132,12 +130,35 @@ class Leader {
     out_.seconds["walk"] += seconds_since(since);
   }
 
+  // The same for some chunks alone, without a survey. A worker takes all lines as they are where its chunk begins,
+  // so that nobody has to follow the model on the way there.
+  void walk_to_range() {
+    Clock::time_point since = Clock::now();
+    while (!stopping_ && follower_->next([&](const Event&) { walked_over_event(&since); })) {
+      const auto chunk = borders_.begins_at(follower_->instant());
+      if (!chunk || chunk->number < options_.chunks->first) continue;
+      if (chunk->number >= options_.chunks->end) break;
+      out_.seconds["walk"] += seconds_since(since);
+      begin(*chunk);
+      since = Clock::now();
+      follower_->follow();
+    }
+    out_.seconds["walk"] += seconds_since(since);
+  }
+
+  // `since`: when the walk went on last.
+  void walked_over_event(Clock::time_point* since) {
+    ++events_;
+    if (events_ % kEventsPerLook != 0 || seconds_since(looked_) < kSecondsPerLook) return;
+    out_.seconds["walk"] += seconds_since(*since);
+    look();
+    *since = Clock::now();
+  }
+
   bool out_of_patience() const { return out_.interrupted && seconds_since(interrupted_at_) > kPatienceAfterInterrupt; }
 
   // The follower stands at the first crash point of a chunk, and has not followed the model to it.
-  void begin_chunk() {
-    const Chunk chunk{chunks_++, follower_->instant().ordinal, follower_->instant().event + chunk_events_};
-    next_chunk_ = chunk.end_event;
+  void begin(const Chunk& chunk) {
     if (checkpoint_ != nullptr) {
       const auto finished = checkpoint_->finished().find(chunk.number);
       if (finished != checkpoint_->finished().end()) {
@@ -328,6 +349,7 @@ class Leader {
     if (options_.budget_executions == 0) {
       for (const Json& finding : result.findings) announce(finding);
     }
+    listener_.finished(result);
     done_[result.number] = std::move(result);
     merge();
   }
@@ -393,7 +415,9 @@ class Leader {
 
   void finish() {
     // A chunk that was stopped half way, or was behind one, is not part of the sum.
-    const bool all = merged_ == chunks_ && out_.surveyed;
+    const bool all = merged_ == borders_.count() && out_.surveyed;
+    if (options_.chunks && !out_.interrupted)
+      out_.has_range = spent_ || merged_ >= std::min(options_.chunks->end, borders_.count());
     out_.out_of_executions = spent_ && (!all || out_.sum.crash_points < out_.survey.crash_points);
     out_.sum.complete = out_.sum.complete && all;
     out_.leaves = leaves_.size();
@@ -409,11 +433,9 @@ class Leader {
   const ExploreListener& listener_;
   Surveyor surveyor_;
 
-  const uint64_t chunk_events_;
-  uint64_t events_ = 0;      // walked over
-  uint64_t next_chunk_ = 0;  // a crash point at this event or after it begins a chunk
-  uint64_t chunks_ = 0;      // begun
-  bool stopping_ = false;    // no chunk is begun any more
+  ChunkBorders borders_;
+  uint64_t events_ = 0;    // walked over
+  bool stopping_ = false;  // no chunk is begun any more
 
   WorkerSlot* slots_ = nullptr;
   std::vector<std::unique_ptr<WorkerProcess>> workers_;
@@ -423,7 +445,7 @@ class Leader {
   std::set<uint64_t> skip_;               // crash points that were given up
   std::map<uint64_t, int> deaths_;        // by crash point
   std::map<uint64_t, ChunkResult> done_;  // finished, not yet merged
-  uint64_t merged_ = 0;                   // chunks below are merged
+  uint64_t merged_;                       // chunks below are merged
   bool spent_ = false;                    // the budget in executions
   absl::flat_hash_set<uint64_t> leaves_;
   Explored out_;

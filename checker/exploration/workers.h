@@ -26,7 +26,8 @@ namespace powercut {
 
 struct Explored {
   Survey survey;
-  bool surveyed = false;  // the walk reached the end of the trace: the survey is of all of it
+  bool has_range = false;  // each of the chunks that alone were asked for is finished, as far as the trace has them
+  bool surveyed = false;   // the walk reached the end of the trace: the survey is of all of it
   ChunkCounts sum;
   uint64_t leaves = 0;
   std::vector<uint64_t> read_lines;  // bitmap by line: some recovery or query read it
@@ -54,10 +55,13 @@ struct ExploreListener {
   std::function<void(const Json&)> found;
   // A few times a second.
   std::function<void(const SoFar&)> progressed;
+  // Each chunk that is finished, also one of the checkpoint, in the order of time.
+  std::function<void(const ChunkResult&)> finished;
 };
 
 // `follower` stands at the start of the trace, in the mapped pool; afterwards at its end, unless the run was
-// interrupted. `checkpoint` may be null. Errors: the trace cannot be read.
+// interrupted, or asked for some chunks alone: then there is no survey. `checkpoint` may be null. Errors: the trace
+// cannot be read.
 Result<Explored> explore_all(const LoadedTrace& loaded, const ExploreOptions& options, TraceFollower* follower,
                              Checkpoint* checkpoint, const ExploreListener& listener);
 

@@ -10,7 +10,8 @@
 namespace powercut {
 namespace {
 
-constexpr const char* kNext = "Name a file of the folder 'findings' that 'powercut run' wrote, as it was written.";
+constexpr const char* kNextForRecords =
+    "Name a file of the folder 'findings' that 'powercut run' wrote, as it was written.";
 
 std::vector<FindingRecord::Line> lines_of(const JsonField& list) {
   std::vector<FindingRecord::Line> out;
@@ -64,18 +65,18 @@ FindingRecord record_of(const JsonField& root) {
 
 Result<FindingRecord> parse_finding(const std::string& text, const std::string& path) {
   const Json json = parse_json(text);
-  if (json.is_discarded()) return usage_error("not JSON", path, kNext);
+  if (json.is_discarded()) return usage_error("not JSON", path, kNextForRecords);
   try {
     FindingRecord record = record_of(JsonField(json, ""));
     record.path = path;
     return record;
   } catch (const Malformed& malformed) {
-    return usage_error("not a finding: " + malformed.at + ": " + malformed.what, path, kNext);
+    return usage_error("not a finding: " + malformed.at + ": " + malformed.what, path, kNextForRecords);
   }
 }
 
 Result<FindingRecord> read_finding(const std::string& path) {
-  const Result<std::string> text = read_user_file(path, kNext);
+  const Result<std::string> text = read_user_file(path, kNextForRecords);
   if (!text) return text.error();
   return parse_finding(*text, path);
 }

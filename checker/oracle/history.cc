@@ -9,10 +9,6 @@
 namespace powercut {
 namespace {
 
-std::string text_of(std::span<const uint8_t> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 bool has_key(OpKind kind) {
   return kind == OpKind::kInsert || kind == OpKind::kUpdate || kind == OpKind::kErase || kind == OpKind::kLookup;
 }

@@ -241,20 +241,17 @@ std::optional<Violation> judge_query(const History& history, const powercut_trai
     case QueryKind::kInsertProbe:
     case QueryKind::kNewKey: {
       if (parse_insert_probe(result, /*with_text=*/false).good) return std::nullopt;
-      return Violation{"unusable",
-                       "Operations on new keys misbehave after recovery.",
-                       {"each step as asked"},
-                       parse_insert_probe(result).text};
+      const ProbeResult probe = parse_insert_probe(result);
+      return Violation{"unusable", absl::StrCat(probe.wrong, "."), {"each step as asked"}, probe.text};
     }
     case QueryKind::kProbe:
     case QueryKind::kEraseProbe: {
       if (parse_probe(result, /*with_text=*/false).good) return std::nullopt;
       const ProbeResult probe = parse_probe(result);
-      return Violation{
-          "unusable",
-          absl::StrCat("Operations on key ", name_of(history.keys()[argument_of(query)]), " misbehave after recovery."),
-          {"each step as asked"},
-          probe.text};
+      return Violation{"unusable",
+                       absl::StrCat("Key ", name_of(history.keys()[argument_of(query)]), probe.wrong, "."),
+                       {"each step as asked"},
+                       probe.text};
     }
   }
   return std::nullopt;

@@ -226,6 +226,38 @@ TEST_F(InvariantsTest, AnInsertProbeGoesAsAsked) {
   EXPECT_EQ(probe(failure(Outcome::Kind::kAbort)), "unusable");
 }
 
+TEST_F(InvariantsTest, AProbeSaysWhatIsWrong) {
+  constexpr auto ok = POWERCUT_OK, none = POWERCUT_NOT_FOUND, full = POWERCUT_FULL, corrupt = POWERCUT_CORRUPT;
+  const auto said = [&](QueryKind kind, const std::string& result) {
+    const auto violation = judge_query(history_, traits_, query_id(kind, 0), result);
+    return violation ? violation->message : "";
+  };
+  const auto key = [&](std::initializer_list<std::tuple<char, powercut_status, int>> all) {
+    const std::string message = said(QueryKind::kProbe, steps(all));
+    EXPECT_EQ(message.substr(0, 8), "Key 0x61");
+    return message.substr(8);
+  };
+  EXPECT_EQ(key({{'l', ok, 3}, {'e', ok, 0}, {'l', ok, 3}}), ", erased after recovery, is still there.");
+  EXPECT_EQ(key({{'l', ok, 3}, {'u', ok, 0}, {'l', none, 0}}), ", updated after recovery, is gone.");
+  EXPECT_EQ(key({{'l', ok, 3}, {'u', ok, 0}, {'l', ok, 3}}), ", updated after recovery, has another value.");
+  EXPECT_EQ(key({{'l', none, 0}, {'i', ok, 0}, {'l', none, 0}}), ", inserted after recovery, is gone.");
+  EXPECT_EQ(key({{'l', none, 0}, {'e', ok, 0}}), " is not found after recovery, and can be erased.");
+  EXPECT_EQ(key({{'l', none, 0}, {'e', none, 0}, {'l', ok, 3}}), " is not found after recovery, and then it is.");
+  EXPECT_EQ(key({{'l', ok, 3}, {'u', full, 0}, {'l', none, 0}}), " is found after recovery, and then gone.");
+  EXPECT_EQ(key({{'l', ok, 3}, {'u', corrupt, 0}}), " cannot be updated after recovery (CORRUPT).");
+  EXPECT_EQ(key({{'l', corrupt, 0}, {'e', ok, 0}}), " cannot be looked up after recovery (CORRUPT).");
+
+  const auto new_key = [&](const std::vector<std::tuple<char, int, powercut_status, int>>& all) {
+    return said(QueryKind::kInsertProbe, new_steps(all));
+  };
+  EXPECT_EQ(new_key({{'i', 1, ok, 0}, {'l', 1, none, 0}}), "New key 2, inserted after recovery, is gone.");
+  EXPECT_EQ(new_key({{'i', 0, ok, 0}, {'e', 0, ok, 0}, {'l', 0, ok, 1}}),
+            "New key 1, erased after recovery, is still there.");
+  EXPECT_EQ(new_key({{'i', 0, full, 0}, {'l', 0, ok, 1}}),
+            "New key 1 is found after recovery, and was never inserted.");
+  EXPECT_EQ(new_key({{'i', 0, POWERCUT_EXISTS, 0}}), "New key 1 cannot be inserted after recovery (EXISTS).");
+}
+
 TEST_F(InvariantsTest, ABystanderNoticesNothing) {
   const auto noticed = [&](uint64_t key, const std::string& before, const std::string& after) {
     const auto size = static_cast<uint32_t>(before.size());

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "checker/oracle/value_room.h"
+#include "checker/oracle/wrong_step.h"
 #include "tracer/format/trace_names.h"
 #include "tracer/record/key_bytes.h"
 
@@ -20,8 +21,6 @@ constexpr size_t kStep = 4;
 constexpr uint8_t kLookingAgain = 1;
 
 powercut_bytes bytes_of(std::string_view text) { return {text.data(), text.size()}; }
-
-std::string text_of(const std::vector<uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
 
 struct Steps {
   const powercut_target& target;
@@ -102,29 +101,38 @@ void NewKeys::ended(QueryId id, const Outcome& outcome, ResultBuffer* out) const
 ProbeResult parse_insert_probe(std::string_view result, bool with_text) {
   ProbeResult out;
   std::array<bool, NewKeys::kKeys> present{};
+  std::array<LastStep, NewKeys::kKeys> last;
+  last.fill(LastStep::kNeverInserted);
   for (size_t i = 0; i + kStep <= result.size(); i += kStep) {
     const auto key = static_cast<uint8_t>(result[i + 1]);
     if (key >= NewKeys::kKeys) break;
     const auto status = static_cast<powercut_status>(result[i + 2]);
     if (result[i] == 'e' && status == POWERCUT_UNSUPPORTED) continue;
     const char* name = "lookup";
+    const bool expected = present[key];
+    const LastStep before = last[key];
     bool good = status == (present[key] ? POWERCUT_OK : POWERCUT_NOT_FOUND);
     if (result[i] == 'l') {
       good = good && (!present[key] || result[i + 3] == 1);
     } else if (result[i] == 'e') {
       name = "erase";
       present[key] = false;
+      last[key] = LastStep::kErased;
     } else {
       name = "insert";
       // FULL is legal, and then changes nothing.
       good = status == POWERCUT_OK || status == POWERCUT_FULL || status == POWERCUT_UNSUPPORTED;
       present[key] = status == POWERCUT_OK;
+      if (present[key]) last[key] = LastStep::kInserted;
     }
+    const bool first = !good && out.good;
     out.good = out.good && good;
     if (!with_text) continue;
+    const char digit = static_cast<char>('1' + key);
+    if (first) out.wrong = std::string("New key ") + digit + wrong_step(result[i], status, expected, before);
     const bool value = result[i] == 'l' && status == POWERCUT_OK;
     if (!out.text.empty()) out.text += ", ";
-    out.text.append(name).append("(new ").append(1, static_cast<char>('1' + key)).append(") ");
+    out.text.append(name).append("(new ").append(1, digit).append(") ");
     out.text.append(!value ? status_name(status) : result[i + 3] == 1 ? "the value" : "another value");
     if (!good) out.text += " (wrong)";
   }

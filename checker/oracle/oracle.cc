@@ -17,8 +17,6 @@ constexpr uint64_t kProbeSerial = kMaxKeyId - 1;
 // Violations told per kind and chunk of work: they differ in the stores involved, and those name the finding.
 constexpr int kToldOfAKind = 24;
 
-std::string text_of(const std::vector<uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
-
 bool has_blocks(const powercut_target& target) { return target.blocks != nullptr && target.owner != nullptr; }
 
 }  // namespace

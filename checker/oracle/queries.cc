@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "checker/oracle/value_room.h"
+#include "checker/oracle/wrong_step.h"
 
 namespace powercut {
 namespace {
@@ -222,11 +223,14 @@ ProbeResult parse_probe(std::string_view result, bool with_text) {
   ProbeResult out;
   enum class State { kUnknown, kPresent, kAbsent } state = State::kUnknown;
   Seen value = Seen::kNothing;
-  const auto add = [&out, with_text](const char* step, const char* outcome, bool good) {
+  LastStep last = LastStep::kNothing;
+  const auto add = [&](const char* step, powercut_status status, const char* outcome, bool good) {
+    if (with_text) {
+      if (!good && out.good) out.wrong = wrong_step(*step, status, state == State::kPresent, last);
+      if (!out.text.empty()) out.text += ", ";
+      out.text.append(step).append(" ").append(outcome).append(good ? "" : " (wrong)");
+    }
     out.good = out.good && good;
-    if (!with_text) return;
-    if (!out.text.empty()) out.text += ", ";
-    out.text.append(step).append(" ").append(outcome).append(good ? "" : " (wrong)");
   };
   for (size_t i = 0; i + 2 < result.size(); i += 3) {
     const auto status = static_cast<powercut_status>(result[i + 1]);
@@ -242,23 +246,24 @@ ProbeResult parse_probe(std::string_view result, bool with_text) {
           value = seen;
         }
         const bool the_value = seen == value && state == State::kPresent;
-        add("lookup", status != POWERCUT_OK ? name : the_value ? "the value" : "a value", good);
+        add("lookup", status, status != POWERCUT_OK ? name : the_value ? "the value" : "a value", good);
         break;
       }
       case 'u':
         // FULL is legal: an out-of-place update may find no room, and then changes nothing.
-        add("update", name, status == POWERCUT_OK || status == POWERCUT_FULL || status == POWERCUT_UNSUPPORTED);
-        if (status == POWERCUT_OK) value = Seen::kFirst;
+        add("update", status, name, status == POWERCUT_OK || status == POWERCUT_FULL || status == POWERCUT_UNSUPPORTED);
+        if (status == POWERCUT_OK) value = Seen::kFirst, last = LastStep::kUpdated;
         if (status != POWERCUT_OK) value = Seen::kOther;
         break;
       case 'e':
         if (status == POWERCUT_UNSUPPORTED) break;
-        add("erase", name, status == (state == State::kPresent ? POWERCUT_OK : POWERCUT_NOT_FOUND));
+        add("erase", status, name, status == (state == State::kPresent ? POWERCUT_OK : POWERCUT_NOT_FOUND));
+        if (state == State::kPresent) last = LastStep::kErased;
         state = State::kAbsent;
         break;
       case 'i':
-        add("insert", name, status == POWERCUT_OK || status == POWERCUT_FULL);
-        if (status == POWERCUT_OK) state = State::kPresent, value = Seen::kSecond;
+        add("insert", status, name, status == POWERCUT_OK || status == POWERCUT_FULL);
+        if (status == POWERCUT_OK) state = State::kPresent, value = Seen::kSecond, last = LastStep::kInserted;
         break;
       default:
         break;

@@ -58,10 +58,11 @@ struct Item {
 std::vector<Item> parse_items(std::string_view rest);
 size_t count_items(std::string_view rest);
 
-// Whether all steps of a probe went as they must, and them as text where it is wanted.
+// Whether all steps of a probe went as they must; where it is wanted, them as text, and what is wrong with the first
+// that did not (wrong_step.h; behind "New key 2" for those of new keys).
 struct ProbeResult {
   bool good = true;
-  std::string text;
+  std::string text, wrong;
 };
 ProbeResult parse_probe(std::string_view result, bool with_text = true);
 

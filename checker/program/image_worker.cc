@@ -15,7 +15,10 @@ namespace {
 
 // Under a tracer a command takes so many times as long, and so many seconds to start.
 constexpr double kTracedSlower = 100, kLeastTraced = 60;
-constexpr size_t kShown = 400;
+// A second run is given so many times as long, but no more than so many seconds, or else the usual time.
+constexpr double kSecondLonger = 4, kMostSecond = 10;
+
+double traced_timeout(double timeout) { return std::max(kLeastTraced, timeout * kTracedSlower); }
 
 std::string redirects(const TracePools& pools, const std::vector<std::string>& images) {
   std::string out;
@@ -64,6 +67,8 @@ const char* name_of(ProgramOutcome::Step step) {
   return "?";
 }
 
+double second_timeout(double timeout) { return std::max(timeout, std::min(timeout * kSecondLonger, kMostSecond)); }
+
 Result<std::unique_ptr<ImageWorker>> ImageWorker::create(const std::string& folder, const TracePools& pools,
                                                          const ProgramCommands& commands, Guardian* guardian,
                                                          const std::atomic<bool>* cancel) {
@@ -97,7 +102,7 @@ std::vector<ImageWorker::Step> ImageWorker::make_steps(const std::atomic<bool>* 
                             .elsewhere = how == How::kElsewhere,
                             .cancel = cancel};
     if (how == How::kTraced) {
-      spec.timeout = std::max(kLeastTraced, commands_->timeout * kTracedSlower);
+      spec.timeout = traced_timeout(commands_->timeout);
       spec.prefix = commands_->tracer->words_for(stream_, files_->paths());
       spec.environment = commands_->tracer->environment;
     }
@@ -109,11 +114,12 @@ std::vector<ImageWorker::Step> ImageWorker::make_steps(const std::atomic<bool>* 
   return out;
 }
 
-Result<ProgramOutcome> ImageWorker::run_steps(std::vector<Step>& steps, const std::function<void()>& after) {
+Result<ProgramOutcome> ImageWorker::run_steps(std::vector<Step>& steps, double timeout,
+                                              const std::function<void()>& after) {
   ProgramOutcome outcome;
   bool left_processes = false;
   for (Step& step : steps) {
-    auto end = step.server->run();
+    auto end = step.server->run(timeout);
     if (!end) return end.error();
     after();
     left_processes = left_processes || end->left_processes;
@@ -128,7 +134,7 @@ Result<ImageWorker::Traced> ImageWorker::trace() {
   if (files_->full()) return *files_->full();
   Traced out;
   out.reads.emplace();
-  auto outcome = run_steps(traced_steps_, [&] {
+  auto outcome = run_steps(traced_steps_, traced_timeout(commands_->timeout), [&] {
     if (auto why = out.reads ? out.reads->follow(stream_, *pools_, files_->paths()) : std::nullopt) {
       out.why = *why;
       out.reads.reset();
@@ -145,10 +151,15 @@ Result<ImageWorker::Traced> ImageWorker::trace() {
 
 Result<ProgramOutcome> ImageWorker::run(bool elsewhere) {
   if (files_->full()) return *files_->full();
-  auto outcome = run_steps(elsewhere ? elsewhere_steps_ : steps_, [] {});
-  auto restored = files_->restore();
-  if (outcome && !restored) return restored.error();
-  return outcome;
+  std::vector<Step>& steps = elsewhere ? elsewhere_steps_ : steps_;
+  const double second = second_timeout(commands_->timeout);
+  for (double timeout = commands_->timeout;; timeout = second) {
+    auto outcome = run_steps(steps, timeout, [] {});
+    auto restored = files_->restore();
+    if (!outcome) return outcome.error();
+    if (!restored) return restored.error();
+    if (outcome->kind != ProgramOutcome::Kind::kTimeout || timeout >= second) return outcome;
+  }
 }
 
 std::vector<std::string> ImageWorker::notes() const {

@@ -18,6 +18,9 @@
 
 namespace powercut {
 
+// Characters of what a program says, in a sentence.
+inline constexpr size_t kShown = 400;
+
 // The commands of a run of program mode; all work on the same pools.
 struct ProgramCommands {
   Command recover;
@@ -55,6 +58,10 @@ struct ProgramOutcome {
 
 const char* name_of(ProgramOutcome::Step step);  // "recover", "check", "dump"
 
+// Seconds that a command is given in a second run when it did not end within `timeout` seconds, before it counts as one
+// that does not end: the machine may have been busy. No more than `timeout`: there is no second run.
+double second_timeout(double timeout);
+
 class ImageWorker {
  public:
   // `folder` is made. All that is pointed to outlives it; once `cancel` is set, runs end early with an
@@ -63,8 +70,9 @@ class ImageWorker {
                                                      const ProgramCommands& commands, Guardian* guardian,
                                                      const std::atomic<bool>* cancel);
   ImageFiles& files() { return *files_; }
-  // Runs the commands on the image that files() hold, and restores it. With `elsewhere` the processes have other
-  // addresses: an outcome that depends on the image alone is the same.
+  // Runs the commands on the image that files() hold, and restores it; once more, with second_timeout(), when one of
+  // them does not end. With `elsewhere` the processes have other addresses: an outcome that depends on the image alone
+  // is the same.
   Result<ProgramOutcome> run(bool elsewhere = false);
   // The same under commands.tracer: the bytes of the image that the outcome depends on. Nothing when the trace does not
   // tell, with the reason in `why`.
@@ -84,8 +92,8 @@ class ImageWorker {
     std::unique_ptr<RunServer> server;
   };
   ImageWorker() = default;
-  // Runs the steps until one fails; `after` hears of the end of each.
-  static Result<ProgramOutcome> run_steps(std::vector<Step>& steps, const std::function<void()>& after);
+  // Runs the steps until one fails, each for `timeout` seconds at most; `after` hears of the end of each.
+  static Result<ProgramOutcome> run_steps(std::vector<Step>& steps, double timeout, const std::function<void()>& after);
   enum class How { kUsual, kElsewhere, kTraced };
   std::vector<Step> make_steps(const std::atomic<bool>* cancel, How how) const;
 

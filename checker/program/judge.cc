@@ -9,8 +9,6 @@
 namespace powercut {
 namespace {
 
-constexpr size_t kShown = 400;
-
 const char* noun(ProgramOutcome::Step step) {
   switch (step) {
     case ProgramOutcome::Step::kRecover:

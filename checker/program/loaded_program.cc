@@ -7,6 +7,7 @@
 
 #include <filesystem>
 
+#include "base/command_line.h"
 #include "checker/program/command.h"
 
 namespace powercut {
@@ -41,7 +42,7 @@ Result<ProgramCommands> parse_commands(const ProgramOptions& options, const Trac
 
 }  // namespace
 
-void add_recovery_options(CLI::App* command, ProgramOptions* options) {
+void add_recovery_options(CommandLine* command, ProgramOptions* options) {
   command->add_option("--trace", options->trace, "Trace file")->required();
   command->add_option("--recover", options->recover, "Recovery command, a JSON list of words; {image} is the pool")
       ->required();
@@ -49,7 +50,7 @@ void add_recovery_options(CLI::App* command, ProgramOptions* options) {
   command->add_option("--dump", options->dump, "Prints the contents; compared with those after every prefix");
   command->add_flag("--ordered", options->ordered, "The order in which the dump prints its lines counts");
   command->add_option("--timeout", options->timeout, "Seconds that one run of one command may take")
-      ->check(CLI::Range(0.001, 86400.0));
+      ->range(0.001, 86400.0);
   command->add_option("--pool-path", options->pool_path, "Pool of a trace that does not name it");
   command->add_option("--work", options->work, "Folder for the crash images (default /dev/shm)");
 }

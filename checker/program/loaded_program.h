@@ -2,7 +2,6 @@
 #ifndef POWERCUT_CHECKER_PROGRAM_LOADED_PROGRAM_H_
 #define POWERCUT_CHECKER_PROGRAM_LOADED_PROGRAM_H_
 
-#include <CLI/CLI.hpp>
 #include <atomic>
 #include <memory>
 #include <string>
@@ -16,8 +15,10 @@
 
 namespace powercut {
 
+class CommandLine;
+
 // Options of the trace and of the commands that judge an image.
-void add_recovery_options(CLI::App* command, ProgramOptions* options);
+void add_recovery_options(CommandLine* command, ProgramOptions* options);
 
 class LoadedProgram {
  public:

@@ -7,7 +7,7 @@
 namespace powercut {
 namespace {
 
-constexpr size_t kShown = 4096;
+constexpr size_t kMostOutput = 4096;
 
 // A key as text where it is one.
 std::string key_text(const std::string& key) {
@@ -46,7 +46,7 @@ Json fault_json(const ProgramOutcome& outcome) {
   const char* signal = outcome.kind == ProgramOutcome::Kind::kSignal ? sigabbrev_np(outcome.code) : nullptr;
   return {{"signal", signal == nullptr ? Json(nullptr) : Json(std::string("SIG") + signal)},
           {"address", "0x0"},  // of another process: not known
-          {"text", shortened(outcome.text, kShown)},
+          {"text", shortened(outcome.text, kMostOutput)},
           {"stack", Json::array()}};
 }
 

@@ -75,6 +75,11 @@ Json program_result(const ProgramRun& run) {
   if (explored.left_processes) {
     notes.push_back("recovery ends before processes that it starts: they were killed with it");
   }
+  std::vector<std::string> assumed =
+      assumptions(run.options.model, run.options.atoms, repeated(explored), run.options.budget_seconds);
+  if (run.pools.program.is_object() && run.pools.program.contains("assumes")) {
+    assumed.push_back(run.pools.program["assumes"].get<std::string>());
+  }
   return {
       {"event", "result"},
       {"verdict", explored.unrepeatable || unseen ? "unknown"
@@ -100,8 +105,7 @@ Json program_result(const ProgramRun& run) {
         {"nested_complete", 0},
         {"reason", complete ? Json(nullptr)
                             : Json(unseen ? run.pools.unseen.front() : reason_of(explored, run.options, sampled))}}},
-      {"assumptions",
-       assumptions(run.options.model, run.options.atoms, repeated(explored), run.options.budget_seconds)},
+      {"assumptions", assumed},
       {"not_checked",
        {{"lines_never_read", nullptr},
         {"flush_sites_never_reached", nullptr},

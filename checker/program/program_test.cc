@@ -339,6 +339,21 @@ TEST_F(ProgramCommand, HangsAndCrashesAreFindings) {
   EXPECT_EQ(dies.of("finding")[0]["fault"]["signal"], "SIGBUS");
 }
 
+// Waiting is given up while the hang's image is made smaller; another finding is no reason to leave the hang out.
+TEST_F(ProgramCommand, AHangIsToldOfBesideAnotherFinding) {
+  Program program;
+  program.store(0, 1);
+  program.persist(0);
+  program.store(128, 1);
+  program.store(64, 1);
+  for (uint64_t line = 3; line < 9; ++line) program.store(64 * line, 1);
+  write(program);
+  const Told told = run_recovery("fail-or-hang", {"--timeout", "1"});
+  std::set<std::string> invariants;
+  for (const Json& finding : told.of("finding")) invariants.insert(finding["invariant"].get<std::string>());
+  EXPECT_EQ(invariants, (std::set<std::string>{"recovery-failed", "recovery-hang"}));
+}
+
 TEST_F(ProgramCommand, SeveralPools) {
   Program program;
   program.store(0, 7);

@@ -205,13 +205,13 @@ void RunServer::stop() {
   }
 }
 
-std::optional<RunEnd> RunServer::ask() {
+std::optional<RunEnd> RunServer::ask(double timeout) {
   const powercut_fork_request request = {.magic = POWERCUT_FORK_MAGIC,
-                                         .timeout_ms = static_cast<uint32_t>(spec_.timeout * 1000)};
+                                         .timeout_ms = static_cast<uint32_t>(timeout * 1000)};
   if (send(socket_, &request, sizeof request, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof request))
     return std::nullopt;
   powercut_fork_reply reply{};
-  if (!receive(&reply, sizeof reply, spec_.timeout + kGrace) || reply.magic != POWERCUT_FORK_MAGIC) return std::nullopt;
+  if (!receive(&reply, sizeof reply, timeout + kGrace) || reply.magic != POWERCUT_FORK_MAGIC) return std::nullopt;
   RunEnd out;
   const auto take = [&](const powercut_fork_output& told, RunOutput* output) {
     output->total = told.total;
@@ -233,10 +233,10 @@ std::optional<RunEnd> RunServer::ask() {
   return out;
 }
 
-Result<RunEnd> RunServer::run() {
+Result<RunEnd> RunServer::run(double timeout) {
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (auto wrong = start()) return *wrong;
-    if (auto end = ask()) return std::move(*end);
+    if (auto end = ask(timeout)) return std::move(*end);
     stop();
     if (cancelled()) return trouble("interrupted");
   }

@@ -41,7 +41,7 @@ class RunServer {
     const Command* command;
     std::vector<std::string> words;             // words_for() its images
     std::string redirects;                      // value of POWERCUT_FORK_POOLS
-    double timeout = 10;                        // seconds, of one run
+    double timeout = 10;                        // seconds, until it serves
     std::vector<std::string> prefix;            // a tracer to run the command under, with its words
     std::vector<std::string> environment;       // "NAME=value", on top of this process's
     bool elsewhere = false;                     // at other addresses than all others, drawn anew for each server
@@ -57,8 +57,8 @@ class RunServer {
   std::optional<EngineError> start();
   // A program that was to serve its runs from before main never did: each run starts it anew.
   bool fell_back() const { return fell_back_; }
-  // Runs the command once. A server that died is replaced, once for each run.
-  Result<RunEnd> run();
+  // Runs the command once, for `timeout` seconds at most. A server that died is replaced, once for each run.
+  Result<RunEnd> run(double timeout);
 
  private:
   bool cancelled() const { return spec_.cancel != nullptr && *spec_.cancel; }
@@ -68,7 +68,7 @@ class RunServer {
   // Whether it came to serve.
   bool ready();
   void stop();
-  std::optional<RunEnd> ask();
+  std::optional<RunEnd> ask(double timeout);
   EngineError trouble(const std::string& what) const;
 
   Spec spec_;

@@ -13,7 +13,7 @@ namespace {
 
 using Take = LevelContents::Take;
 
-constexpr const char* kNext = "The section \"Judging\" of reports/EVENTS.md says what a request is.";
+constexpr const char* kNextForRequests = "The section \"Judging\" of reports/EVENTS.md says what a request is.";
 
 // Nothing for any text but these two words.
 std::optional<Take> take_of(const JsonField& field) {
@@ -118,7 +118,7 @@ Result<std::vector<JudgeRequest>> parse_requests(const std::string& text, const 
     ++number;
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     const auto refused = [&](const std::string& what) {
-      return usage_error("line " + std::to_string(number) + " is no request: " + what, path, kNext);
+      return usage_error("line " + std::to_string(number) + " is no request: " + what, path, kNextForRequests);
     };
     const Json json = parse_json(line);
     if (json.is_discarded()) return refused("not JSON");
@@ -139,7 +139,7 @@ Result<std::vector<JudgeRequest>> parse_requests(const std::string& text, const 
 }
 
 Result<std::vector<JudgeRequest>> read_requests(const std::string& path) {
-  const Result<std::string> text = read_user_file(path, kNext);
+  const Result<std::string> text = read_user_file(path, kNextForRequests);
   if (!text) return text.error();
   return parse_requests(*text, path);
 }

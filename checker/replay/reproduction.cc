@@ -9,7 +9,7 @@
 namespace powercut {
 namespace {
 
-constexpr const char* kNext =
+constexpr const char* kNextForFindings =
     "Name the trace that the finding was made on; after a change of the target, 'powercut run' tells whether it is "
     "still there.";
 
@@ -44,7 +44,9 @@ Reproduction::Reproduction(const LoadedTrace& loaded, const FindingRecord& recor
       progress_(progress),
       replay_(&executor_, &oracle_, &buffer_) {}
 
-EngineError Reproduction::elsewhere(const std::string& what) const { return usage_error(what, loaded_.trace, kNext); }
+EngineError Reproduction::elsewhere(const std::string& what) const {
+  return usage_error(what, loaded_.trace, kNextForFindings);
+}
 
 Result<Reproduction::Shown> Reproduction::run() {
   const auto differs = [](const std::string& ours, const std::string& theirs) {
@@ -85,7 +87,7 @@ Result<Reproduction::Shown> Reproduction::replay(const Instant& instant) {
   std::optional<EngineError> error;
   const auto refused = replay_.run(image_of(record_), follower_.frontier().sets(),
                                    [&](const Outcome& recovered) { error = judge(recovered); });
-  if (refused) return usage_error(*refused, record_.path, kNext);
+  if (refused) return usage_error(*refused, record_.path, kNextForFindings);
   if (error) return *error;
   return told();
 }
@@ -122,7 +124,7 @@ std::optional<EngineError> Reproduction::judge(const Outcome& recovered) {
     return describe_query(follower_.history(), candidate) == record_.query;
   });
   if (query == queries.end()) {
-    return usage_error("the recovered table cannot be asked " + record_.query, record_.path, kNext);
+    return usage_error("the recovered table cannot be asked " + record_.query, record_.path, kNextForFindings);
   }
   if (asks_key(kind_of(*query))) focus_.key = follower_.history().keys()[argument_of(*query)].bytes;
   progress_->start(record_.query, loaded_.library->path());

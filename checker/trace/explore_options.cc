@@ -1,11 +1,12 @@
 #include "checker/trace/explore_options.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <fstream>
 #include <vector>
 
+#include "base/command_line.h"
 #include "xxhash.h"
 
 namespace powercut {
@@ -15,6 +16,8 @@ namespace {
 // rare; chunks of an eighth of a long trace still keep a few workers busy until the end, and lose little to a kill.
 constexpr uint64_t kLeastEvents = 8192;
 constexpr uint64_t kChunks = 8;
+// Of a trace that many machines are needed for, the chunks grow in number and not in size.
+constexpr uint64_t kMostEvents = uint64_t{1} << 22;
 // Under a budget in executions whole chunks count, in order. Small ones end near the budget.
 constexpr uint64_t kEventsUnderBudget = 1024;
 
@@ -58,13 +61,12 @@ Executor::Options executor_options(const LoadedTrace& loaded, const std::string&
           .edits = loaded.edits};
 }
 
-void add_step_options(CLI::App* command, int64_t* step_budget, double* watchdog_seconds) {
+void add_step_options(CommandLine* command, int64_t* step_budget, double* watchdog_seconds) {
   command->add_option("--step-budget", *step_budget, "Loop turns and calls that one execution may take");
-  command->add_option("--watchdog-seconds", *watchdog_seconds, "Wall-clock limit of one step")
-      ->check(CLI::PositiveNumber);
+  command->add_option("--watchdog-seconds", *watchdog_seconds, "Wall-clock limit of one step")->positive();
 }
 
-void add_model_options(CLI::App* command, std::string* model, std::string* atoms) {
+void add_model_options(CommandLine* command, std::string* model, std::string* atoms) {
   command->add_option("--model", *model, "adr or eadr");
   command->add_option("--atoms", *atoms, "How a wide store may be torn: any, ascending or byte");
 }
@@ -81,7 +83,18 @@ std::optional<EngineError> check_model(const std::string& model, const std::stri
 
 uint64_t chunk_events(const ExploreOptions& options, uint64_t events) {
   if (options.chunk_events > 0) return options.chunk_events;
-  return options.budget_executions > 0 ? kEventsUnderBudget : std::max(kLeastEvents, (events + kChunks - 1) / kChunks);
+  return options.budget_executions > 0 ? kEventsUnderBudget
+                                       : std::clamp((events + kChunks - 1) / kChunks, kLeastEvents, kMostEvents);
+}
+
+std::optional<ChunkRange> parse_chunks(const std::string& text) {
+  ChunkRange out;
+  const char* end = text.data() + text.size();
+  const auto [colon, wrong] = std::from_chars(text.data(), end, out.first);
+  if (wrong != std::errc() || colon == end || *colon != ':') return std::nullopt;
+  const auto [rest, also_wrong] = std::from_chars(colon + 1, end, out.end);
+  if (also_wrong != std::errc() || rest != end || out.end <= out.first) return std::nullopt;
+  return out;
 }
 
 Json identity_of(const LoadedTrace& loaded, const ExploreOptions& options) {

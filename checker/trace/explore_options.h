@@ -3,17 +3,22 @@
 #define POWERCUT_CHECKER_TRACE_EXPLORE_OPTIONS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "checker/trace/loaded_trace.h"
 #include "replayer/executor/executor.h"
 #include "replayer/explorer/query_search.h"
 
-namespace CLI {
-class App;
-}
-
 namespace powercut {
+
+class CommandLine;
+
+// The chunks of a trace from number `first` up to `end`, which is not among them.
+struct ChunkRange {
+  uint64_t first = 0, end = 0;
+};
 
 struct ExploreOptions {
   std::string trace;
@@ -33,11 +38,13 @@ struct ExploreOptions {
   bool list_recovery_sites = false;
   bool remember = true;  // off: every query is run at every leaf
   uint64_t merge_after = QuerySearch::kMergeAfter;
-  std::string dump_results;     // file, or empty
-  std::string dump_violations;  // file, or empty
-  std::string checkpoint;       // file, or empty
-  bool resume = false;          // take over what the checkpoint holds
-  uint64_t chunk_events = 0;    // 0: by the length of the trace
+  std::string dump_results;          // file, or empty
+  std::string dump_violations;       // file, or empty
+  std::string checkpoint;            // file, or empty
+  bool resume = false;               // take over what the checkpoint holds
+  std::vector<std::string> take;     // other checkpoints, whose chunks are taken over as well
+  uint64_t chunk_events = 0;         // 0: by the length of the trace
+  std::optional<ChunkRange> chunks;  // these alone; no verdict
 
   AtomPolicy policy() const { return *atom_policy(atoms); }
 };
@@ -51,13 +58,16 @@ Executor::Options executor_options(const LoadedTrace& loaded, const std::string&
                                    int64_t budget);
 
 // Options of a command that runs the target in a child.
-void add_step_options(CLI::App* command, int64_t* step_budget, double* watchdog_seconds);
+void add_step_options(CommandLine* command, int64_t* step_budget, double* watchdog_seconds);
 // Options that say which images are legal.
-void add_model_options(CLI::App* command, std::string* model, std::string* atoms);
+void add_model_options(CommandLine* command, std::string* model, std::string* atoms);
 // Nothing when both exist.
 std::optional<EngineError> check_model(const std::string& model, const std::string& atoms, const std::string& command);
 
-// How many events of the trace a chunk has at least.
+// "FIRST:END"; nothing where it is not that, or holds no chunk.
+std::optional<ChunkRange> parse_chunks(const std::string& text);
+
+// How many events of the trace a chunk has at least. It follows from the trace and the options, whoever explores.
 uint64_t chunk_events(const ExploreOptions& options, uint64_t events);
 
 // Everything that the result of a chunk depends on, for a checkpoint. Not --jobs, nor a budget in seconds.

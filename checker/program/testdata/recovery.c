@@ -53,6 +53,14 @@ int main(int argc, char** argv) {
   if (strcmp(how, "exit") == 0) return atoi(word);
   if (strcmp(how, "signal") == 0) return raise(atoi(word));
   if (strcmp(how, "hang") == 0) sleep_for_ever();
+  /* The first run makes a file that is no pool, changes the image and takes a second. */
+  if (strcmp(how, "late") == 0) {
+    const int fd = open(word, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    const int image = open(path, O_RDWR);
+    if (fd >= 0 && (pwrite(image, "late", 4, 0) != 4 || sleep(1) != 0)) return 97;
+    char bytes[4] = {0};
+    return pread(image, bytes, 4, 0) == 4 && strncmp(bytes, "late", 4) == 0 ? 96 : 0;
+  }
   if (strcmp(how, "spin") == 0) {
     for (volatile int turn = 0;; ++turn) {
     }
@@ -142,6 +150,10 @@ int main(int argc, char** argv) {
     struct stat status;
     if (write(fd, "x", 1) != 1 || fstat(fd, &status) != 0) return 97;
     return (int)(status.st_size % 3);
+  }
+  if (strcmp(how, "fail-or-hang") == 0) { /* by which of the first three lines were lost */
+    if (pool[0] != 0 && pool[8] != 0 && pool[16] == 0) sleep_for_ever();
+    return pool[0] != 0 ? 4 : 0;
   }
   if (strcmp(how, "check") == 0) { /* exit 3: an item that counts as valid is not there */
     for (uint64_t item = 1; item <= pool[8]; ++item) {
