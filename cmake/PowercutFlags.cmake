@@ -16,8 +16,11 @@ endif()
 set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g")
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g")
 add_compile_options(-UNDEBUG -fno-omit-frame-pointer -Wall -Wextra -Werror)
+# Debug information and assertions name files as if the project lay in /powercut, wherever it was built: who runs it
+# finds them in the project's folder of then (powercut.base.paths).
+add_compile_options(-fdebug-prefix-map=${PROJECT_SOURCE_DIR}=/powercut -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
 # A trace names modules by build id, so every binary must carry one.
-add_link_options(-fuse-ld=lld -Wl,--build-id=sha1)
+add_link_options(-fuse-ld=lld -Wl,--build-id=sha1 -Wl,--as-needed)
 
 # A target sets POWERCUT_NO_SANITIZE to stay out: the pass (clang itself, which loads it, is not
 # sanitized) and the libraries that were compiled through the pass.
@@ -36,6 +39,10 @@ set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
 # Relative, so that the build folder can be moved as a whole.
 set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
 set(CMAKE_BUILD_RPATH "$ORIGIN/../lib")
+# From bin/, lib/ and lib/plain/. Libraries that are shipped beside ours find each other through it, so that it is no
+# RUNPATH, which holds for one library alone.
+set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib:$ORIGIN:$ORIGIN/..")
+add_link_options(-Wl,--disable-new-dtags)
 
 # Tests are listed when ctest starts and not while building: a test that crashes fails as a test.
 set(CMAKE_GTEST_DISCOVER_TESTS_DISCOVERY_MODE PRE_TEST)

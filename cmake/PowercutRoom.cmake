@@ -4,8 +4,9 @@
 # Builds the static library powercut_<name> of all sources below FOLDERS (here, unless named) and the test program
 # powercut_<name>_test of their *_test.cc; a new file needs no line. LIBRARIES are linked publicly.
 #
-# Half of the time that files of the engine take to compile goes into headers of libraries: they are compiled once, where
-# there are enough files for it to pay.
+# Most of the time that files of the engine take to compile goes into headers of libraries and what these are made of for
+# each file anew. So they are compiled once, where there are enough files for it to pay, and the files some at a time
+# (POWERCUT_UNITY): no two files of a room give one name to different things, even in their unnamed namespaces.
 set(POWERCUT_PRECOMPILED
     <nlohmann/json.hpp> <algorithm> <filesystem> <fstream> <functional> <map> <memory> <optional> <set> <span> <string>
     <vector> <absl/container/btree_map.h> <absl/container/flat_hash_map.h> <absl/container/flat_hash_set.h>
@@ -24,15 +25,24 @@ function(powercut_add_room name)
   add_library(powercut_${name} STATIC ${sources})
   target_link_libraries(powercut_${name} PUBLIC ${arg_LIBRARIES} nlohmann_json::nlohmann_json absl::flat_hash_map
                         absl::flat_hash_set absl::btree absl::inlined_vector absl::strings)
+  # Line tables alone: what a call stack needs.
+  target_compile_options(powercut_${name} PRIVATE -g1)
+  set_target_properties(powercut_${name} PROPERTIES UNITY_BUILD ${POWERCUT_UNITY} UNITY_BUILD_BATCH_SIZE 8)
   list(LENGTH sources count)
-  if(count GREATER 6)
-    target_precompile_headers(powercut_${name} PRIVATE ${POWERCUT_PRECOMPILED})
+  if(count GREATER 12)
+    if(TARGET powercut_replayer AND NOT name STREQUAL "replayer")
+      target_precompile_headers(powercut_${name} REUSE_FROM powercut_replayer)
+    else()
+      target_precompile_headers(powercut_${name} PRIVATE ${POWERCUT_PRECOMPILED})
+    endif()
   endif()
 
   if(POWERCUT_BUILD_TESTS AND tests)
     add_executable(powercut_${name}_test ${tests})
     target_link_libraries(powercut_${name}_test PRIVATE powercut_${name} ${arg_TEST_LIBRARIES} GTest::gtest_main
                           GTest::gmock)
+    target_compile_options(powercut_${name}_test PRIVATE -g1)
+    set_target_properties(powercut_${name}_test PROPERTIES UNITY_BUILD ${POWERCUT_UNITY} UNITY_BUILD_BATCH_SIZE 6)
     list(LENGTH tests count)
     if(count GREATER 3)
       target_precompile_headers(powercut_${name}_test PRIVATE ${POWERCUT_PRECOMPILED} <gmock/gmock.h> <gtest/gtest.h>)

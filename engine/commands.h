@@ -1,38 +1,39 @@
 // The subcommands of powercut-engine, one file each. A command registers itself with its options; when it
-// was chosen it runs inside CLI11's parse and leaves the exit code in `exit_code`.
+// was chosen it runs inside parse() and leaves the exit code in `exit_code`.
 #ifndef POWERCUT_ENGINE_COMMANDS_H_
 #define POWERCUT_ENGINE_COMMANDS_H_
 
-#include <CLI/CLI.hpp>
+#include "base/command_line.h"
 
 namespace powercut {
 
 // Recording and looking at traces.
-void add_record_command(CLI::App& app, int& exit_code);
-void add_drive_command(CLI::App& app, int& exit_code);
-void add_convert_command(CLI::App& app, int& exit_code);
-void add_describe_command(CLI::App& app, int& exit_code);
-void add_dump_command(CLI::App& app, int& exit_code);
-void add_stats_command(CLI::App& app, int& exit_code);
-void add_edit_command(CLI::App& app, int& exit_code);
-void add_measure_command(CLI::App& app, int& exit_code);
+void add_record_command(CommandLine& app, int& exit_code);
+void add_drive_command(CommandLine& app, int& exit_code);
+void add_convert_command(CommandLine& app, int& exit_code);
+void add_describe_command(CommandLine& app, int& exit_code);
+void add_machine_command(CommandLine& app, int& exit_code);
+void add_dump_command(CommandLine& app, int& exit_code);
+void add_stats_command(CommandLine& app, int& exit_code);
+void add_edit_command(CommandLine& app, int& exit_code);
+void add_measure_command(CommandLine& app, int& exit_code);
 
 // Logs of pmemcheck (tracer/pmemcheck).
-void add_import_pmemcheck_command(CLI::App& app, int& exit_code);
-void add_export_pmemcheck_command(CLI::App& app, int& exit_code);
+void add_import_pmemcheck_command(CommandLine& app, int& exit_code);
+void add_export_pmemcheck_command(CommandLine& app, int& exit_code);
 
 // Exploring them.
-void add_explore_command(CLI::App& app, int& exit_code);
-void add_program_command(CLI::App& app, int& exit_code);
-void add_program_image_command(CLI::App& app, int& exit_code);
-void add_program_judge_command(CLI::App& app, int& exit_code);
-void add_reproduce_command(CLI::App& app, int& exit_code);
-void add_judge_command(CLI::App& app, int& exit_code);
-void add_model_command(CLI::App& app, int& exit_code);
-void add_faults_command(CLI::App& app, int& exit_code);
+void add_explore_command(CommandLine& app, int& exit_code);
+void add_program_command(CommandLine& app, int& exit_code);
+void add_program_image_command(CommandLine& app, int& exit_code);
+void add_program_judge_command(CommandLine& app, int& exit_code);
+void add_reproduce_command(CommandLine& app, int& exit_code);
+void add_judge_command(CommandLine& app, int& exit_code);
+void add_model_command(CommandLine& app, int& exit_code);
+void add_faults_command(CommandLine& app, int& exit_code);
 
 // Holding the engine itself to the truth.
-void add_audit_command(CLI::App& app, int& exit_code);
+void add_audit_command(CommandLine& app, int& exit_code);
 
 }  // namespace powercut
 #endif  // POWERCUT_ENGINE_COMMANDS_H_

@@ -5,14 +5,15 @@
 #include <exception>
 
 #include "base/descendants.h"
+#include "base/engine_version.h"
 #include "base/event_stream.h"
 #include "engine/commands.h"
 
 namespace powercut {
 
 int engine_main(int argc, const char* const* argv) {
-  CLI::App app("Records and explores the crash states of persistent-memory programs.", "powercut-engine");
-  app.set_version_flag("--version", POWERCUT_ENGINE_VERSION);
+  CommandLine app("Records and explores the crash states of persistent-memory programs.", "powercut-engine");
+  app.set_version_flag("--version", engine_version());
   app.require_subcommand(1);
   int exit_code = 0;
 
@@ -20,6 +21,7 @@ int engine_main(int argc, const char* const* argv) {
   add_drive_command(app, exit_code);
   add_convert_command(app, exit_code);
   add_describe_command(app, exit_code);
+  add_machine_command(app, exit_code);
   add_dump_command(app, exit_code);
   add_stats_command(app, exit_code);
   add_edit_command(app, exit_code);
@@ -47,15 +49,13 @@ int engine_main(int argc, const char* const* argv) {
     ~Sweep() { end_descendants(); }
   } sweep;
   try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& done) {
-    return app.exit(done);
-  } catch (const CLI::ParseError& wrong) {
-    // People read stderr, Python reads the event stream: both learn it.
-    EventStream events = EventStream::standard_output();
-    app.exit(wrong);
-    return events.error(usage_error(wrong.what(), "powercut-engine",
-                                    "Run 'powercut-engine --help' for the commands and their options."));
+    if (const auto ended = app.parse(argc, argv)) {
+      if (ended->wrong.empty()) return ended->exit_code;
+      // People read stderr, Python reads the event stream: both learn it.
+      EventStream events = EventStream::standard_output();
+      return events.error(usage_error(ended->wrong, "powercut-engine",
+                                      "Run 'powercut-engine --help' for the commands and their options."));
+    }
   } catch (const std::exception& broken) {
     EventStream events = EventStream::standard_output();
     return events.error(harness_error(std::string("internal error: ") + broken.what(), "powercut-engine",

@@ -4,7 +4,7 @@
 
 namespace powercut {
 
-// Runs one command and returns its exit code, 0 to 3 (or CLI11's, of --help). Nothing that it has started is left.
+// Runs one command and returns its exit code, 0 to 3. Nothing that it has started is left.
 int engine_main(int argc, const char* const* argv);
 
 }  // namespace powercut

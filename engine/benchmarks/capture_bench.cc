@@ -10,11 +10,11 @@
 // Generating the workload counts on both sides; mapping the pool and loading the library count on neither.
 #include <dlfcn.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
+#include "base/command_line.h"
 #include "base/repeatable_process.h"
 #include "engine/benchmarks/measured_run.h"
 #include "engine/benchmarks/write_backs.h"
@@ -176,15 +176,15 @@ int main(int argc, char** argv) {
   using namespace powercut;
   make_repeatable();
   Options options;
-  CLI::App app("What recording costs.", "powercut-bench-capture");
+  CommandLine app("What recording costs.", "powercut-bench-capture");
   app.add_option("--plan", options.plan, "Plan of the workload; its library is the instrumented one")->required();
   app.add_option("--plain", options.plain, "The same target without instrumentation")->required();
   app.add_option("--store-loop", options.store_loop, "Library of the loop of stores")->required();
   app.add_option("--folder", options.folder, "Where the traces go")->required();
   app.add_option("--stores", options.stores, "Stores of the loop")->capture_default_str();
   app.add_option("--repeat", options.repeat, "Runs of each kind; the fastest counts")
-      ->check(CLI::PositiveNumber)
+      ->positive()
       ->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
+  if (const auto ended = app.parse(argc, argv)) return ended->exit_code;
   return print_measured("powercut-bench-capture", measure(options));
 }

@@ -13,12 +13,12 @@
 // recovered table; `execution` is a recovery, then a key and a region: what typically depends on a store.
 #include <sys/mman.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
 
+#include "base/command_line.h"
 #include "base/repeatable_process.h"
 #include "checker/oracle/queries.h"
 #include "checker/trace/explore_options.h"
@@ -334,17 +334,15 @@ int main(int argc, char** argv) {
   using namespace powercut;
   make_repeatable();
   Options options;
-  CLI::App app("What an execution costs.", "powercut-bench-execution");
+  CommandLine app("What an execution costs.", "powercut-bench-execution");
   app.add_option("--plan", options.plan, "Plan of the workload; its library is the instrumented one")->required();
   app.add_option("--plain", options.plain, "The same target without instrumentation")->required();
   app.add_option("--folder", options.folder, "Where the image goes")->required();
-  app.add_option("--keys", options.keys, "Keys that are asked about")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  app.add_option("--keys", options.keys, "Keys that are asked about")->positive()->capture_default_str();
   app.add_option("--seconds", options.seconds, "Time of each measurement")->capture_default_str();
   app.add_option("--repeat", options.repeat, "Runs of each side; the fastest counts")
-      ->check(CLI::PositiveNumber)
+      ->positive()
       ->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
+  if (const auto ended = app.parse(argc, argv)) return ended->exit_code;
   return print_measured("powercut-bench-execution", measure(options));
 }

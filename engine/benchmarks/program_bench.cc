@@ -8,12 +8,12 @@
 #include <sched.h>
 #include <sys/resource.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 
+#include "base/command_line.h"
 #include "base/repeatable_process.h"
 #include "checker/program/image_worker.h"
 
@@ -140,12 +140,12 @@ int measure_all(const Options& options) {
 }  // namespace powercut
 
 int main(int argc, char** argv) {
-  CLI::App app("Measures recovery runs of program mode.", "powercut-bench-program");
+  powercut::CommandLine app("Measures recovery runs of program mode.", "powercut-bench-program");
   powercut::Options options;
-  app.add_option("--runs", options.runs, "Runs of one measurement")->check(CLI::Range(4, 10'000'000));
-  app.add_option("--repeat", options.repeat, "Repetitions")->check(CLI::Range(1, 1000));
+  app.add_option("--runs", options.runs, "Runs of one measurement")->range(4, 10'000'000);
+  app.add_option("--repeat", options.repeat, "Repetitions")->range(1, 1000);
   app.add_option("--trace-prefix", options.tracer, "As of powercut-engine program; traced runs are measured as well");
-  CLI11_PARSE(app, argc, argv);
+  if (const auto ended = app.parse(argc, argv)) return ended->exit_code;
   powercut::make_repeatable();
   return powercut::measure_all(options);
 }

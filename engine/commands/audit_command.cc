@@ -56,11 +56,11 @@ int run(const AuditOptions& options, EventStream& events) {
 
 }  // namespace
 
-void add_audit_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("audit", "Compare predictions with plain runs on random legal images");
+void add_audit_command(CommandLine& app, int& exit_code) {
+  CommandLine* command = app.add_subcommand("audit", "Compare predictions with plain runs on random legal images");
   auto options = std::make_shared<AuditOptions>();
   command->add_option("--trace", options->trace, "Trace file")->required();
-  command->add_option("--images", options->images, "Crash images to draw")->check(CLI::Range(1, 1 << 30));
+  command->add_option("--images", options->images, "Crash images to draw")->range(1, 1 << 30);
   add_model_options(command, &options->model, &options->atoms);
   command->add_option("--seed", options->seed, "Seed of the draw");
   command->add_flag("--memo-free", options->memo_free, "Predict by running the image through the hooks, without memo");

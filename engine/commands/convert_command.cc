@@ -3,6 +3,7 @@
 #include <array>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 
 #include "base/event_stream.h"
@@ -41,7 +42,7 @@ Json exit_json(const StreamSurvey& survey) {
 }
 
 Json notes_json(const StreamSurvey& survey) {
-  constexpr const char* kKinds[] = {"other", "fork", "exec", "private-mapping", "other", "unseen"};
+  constexpr const char* kKinds[] = {"other", "fork", "exec", "private-mapping", "other", "unseen", "assumed"};
   Json notes = Json::array();
   for (const StreamNote& note : survey.notes) {
     notes.push_back({{"kind", kKinds[note.kind < std::size(kKinds) ? note.kind : 0]}, {"text", note.text}});
@@ -124,6 +125,9 @@ Result<Json> metadata_of(const ConvertOptions& options, const StreamSurvey& surv
     if (!program.is_object()) program = Json::object();
     if (!program.contains("tracer")) program["tracer"] = options.tracer;
     if (!program.contains("exit")) program["exit"] = exit_json(survey);
+    for (const StreamNote& note : survey.notes) {
+      if (note.kind == kPowercutNoteCallbacks) program["assumes"] = note.text;
+    }
     program["pools"] = Json::array();
     for (Json& pool : pools_json(survey)) {
       if (pool["size"] != 0) program["pools"].push_back(pool);
@@ -160,8 +164,10 @@ Result<Json> convert(const ConvertOptions& options) {
   if (const auto wrong = write_trace(options, *survey, *metadata)) return *wrong;
   std::unique_ptr<TraceReader> reader = TraceReader::open(options.trace, &error);
   if (reader == nullptr) return harness_error(error.what, error.where, error.next);
-  const std::vector<std::string> unseen = unseen_changes(*survey, options.stream, reader.get());
-  if (!unseen.empty() && metadata->contains("program")) {
+  const std::vector<std::string> changes = unseen_changes(*survey, options.stream, reader.get());
+  Json unseen = metadata->contains("program") ? (*metadata)["program"].value("unseen", Json::array()) : Json::array();
+  for (const std::string& change : changes) unseen.push_back(change);
+  if (!changes.empty() && metadata->contains("program")) {
     // The metadata stand in front: the trace is written anew.
     (*metadata)["program"]["unseen"] = unseen;
     if (const auto wrong = write_trace(options, *survey, *metadata)) return *wrong;
@@ -198,7 +204,7 @@ int run_convert(const ConvertOptions& options) {
 
 }  // namespace
 
-void add_convert_command(CLI::App& app, int& exit_code) {
+void add_convert_command(CommandLine& app, int& exit_code) {
   auto* command = app.add_subcommand("convert", "Make a trace of a binary tracer's stream.");
   auto options = std::make_shared<ConvertOptions>();
   command->add_option("--stream", options->stream, "Stream to read (tracer/stream/STREAM.md)")->required();

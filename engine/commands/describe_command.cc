@@ -90,7 +90,7 @@ int run_describe(const DescribeOptions& asked) {
 
 }  // namespace
 
-void add_describe_command(CLI::App& app, int& exit_code) {
+void add_describe_command(CommandLine& app, int& exit_code) {
   auto* command = app.add_subcommand("describe", "Load a target library and say what it offers.");
   auto asked = std::make_shared<DescribeOptions>();
   command->add_option("--library", asked->library, "Shared library of the target")->required();

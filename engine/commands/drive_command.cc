@@ -142,7 +142,7 @@ int run_drive(const DriveOptions& options) {
 
 }  // namespace
 
-void add_drive_command(CLI::App& app, int& exit_code) {
+void add_drive_command(CommandLine& app, int& exit_code) {
   auto* command = app.add_subcommand("drive", "Run a plan's workload for a tracer that looks on from outside.");
   auto options = std::make_shared<DriveOptions>();
   command->add_option("--plan", options->plan, "Plan (JSON, scenarios/SCHEMA.md)")->required();
@@ -150,7 +150,7 @@ void add_drive_command(CLI::App& app, int& exit_code) {
   command
       ->add_option("--operation-timeout", options->operation_timeout,
                    "Wall-clock seconds after which one operation counts as hanging")
-      ->check(CLI::PositiveNumber)
+      ->positive()
       ->capture_default_str();
   command->callback([options, &exit_code] { exit_code = run_drive(*options); });
 }

@@ -181,7 +181,7 @@ int dump_json(const std::string& trace) {
 
 }  // namespace
 
-void add_dump_command(CLI::App& app, int& exit_code) {
+void add_dump_command(CommandLine& app, int& exit_code) {
   auto* command = app.add_subcommand("dump", "Print a trace.");
   struct Options {
     std::string trace, format = "text";
@@ -189,9 +189,7 @@ void add_dump_command(CLI::App& app, int& exit_code) {
   };
   auto asked = std::make_shared<Options>();
   command->add_option("--trace", asked->trace, "Trace to read")->required();
-  command->add_option("--format", asked->format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
+  command->add_option("--format", asked->format, "text or json")->one_of({"text", "json"})->capture_default_str();
   command->add_flag("--normal", asked->normal, "The normal form that all tracers agree on (text)");
   command->callback([asked, &exit_code] {
     exit_code =

@@ -29,8 +29,8 @@ int edit(const EditOptions& options, EventStream& events) {
 
 }  // namespace
 
-void add_edit_command(CLI::App& app, int& exit_code) {
-  CLI::App* command =
+void add_edit_command(CommandLine& app, int& exit_code) {
+  CommandLine* command =
       app.add_subcommand("edit", "Write a trace with flushes, fences and stores dropped, added or moved");
   auto options = std::make_shared<EditOptions>();
   command->add_option("--trace", options->trace, "Trace to edit")->required();

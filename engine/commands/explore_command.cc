@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/repeatable_process.h"
+#include "checker/exploration/chunk_list.h"
 #include "checker/exploration/explore_result.h"
 #include "checker/findings/finding.h"
 #include "engine/commands.h"
@@ -12,6 +13,12 @@ namespace powercut {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+// What is said of how the exploration is shared out, beside its options.
+struct Sharing {
+  bool list = false;   // say which chunks there are, and explore none
+  std::string chunks;  // "FIRST:END", or empty
+};
 
 std::string strategies() {
   std::string names;
@@ -34,7 +41,49 @@ std::optional<EngineError> check(const ExploreOptions& options) {
   if (!options.dump_results.empty() && !options.checkpoint.empty()) {
     return usage_error("a checkpoint does not hold single results", "--dump-results", "Leave out --checkpoint.");
   }
+  if (options.chunks && options.checkpoint.empty()) {
+    return usage_error("there is nowhere to put the finished chunks", "--chunks",
+                       "Name a file with --checkpoint FILE.");
+  }
+  if (options.chunks && (!options.dump_violations.empty() || options.budget_seconds > 0)) {
+    return usage_error("some chunks alone can neither be dumped nor have a budget in seconds", "--chunks",
+                       "Leave out --dump-violations and --budget-seconds.");
+  }
   return std::nullopt;
+}
+
+int list(const ExploreOptions& options, EventStream& events) {
+  if (auto wrong = check(options)) return events.error(*wrong);
+  auto loaded = load_trace(options.trace);
+  if (!loaded) return events.error(loaded.error());
+  auto listed = list_chunks(**loaded, options);
+  if (!listed) return events.error(listed.error());
+  events.hello("explore");
+  Json firsts = Json::array();
+  for (const Chunk& chunk : listed->chunks) firsts.push_back(chunk.first);
+  events.emit({{"event", "chunks"},
+               {"library", (*loaded)->plan.target.library},
+               {"identity", identity_of(**loaded, options)},
+               {"firsts", firsts},
+               {"crash_points", listed->crash_points},
+               {"events", (*loaded)->events}});
+  return events.end(kExitOk);
+}
+
+// What an earlier run and other machines have finished; null where nothing is kept or taken.
+Result<std::unique_ptr<Checkpoint>> open_checkpoint(const ExploreOptions& options, const Json& identity) {
+  std::unique_ptr<Checkpoint> out;
+  if (!options.checkpoint.empty()) {
+    auto file = Checkpoint::open(options.checkpoint, identity, options.resume);
+    if (!file) return file.error();
+    out = std::move(*file);
+  } else if (!options.take.empty()) {
+    out = Checkpoint::in_memory();
+  }
+  for (const std::string& path : options.take) {
+    if (auto wrong = out->take(path, identity)) return *wrong;
+  }
+  return out;
 }
 
 int explore(const ExploreOptions& options, EventStream& events) {
@@ -45,8 +94,8 @@ int explore(const ExploreOptions& options, EventStream& events) {
   if (!opened) return events.error(opened.error());
   const LoadedTrace& loaded = **opened;
   std::unique_ptr<Checkpoint> checkpoint;
-  if (!options.checkpoint.empty()) {
-    auto file = Checkpoint::open(options.checkpoint, identity_of(loaded, options), options.resume);
+  if (!options.checkpoint.empty() || !options.take.empty()) {
+    auto file = open_checkpoint(options, identity_of(loaded, options));
     if (!file) return events.error(file.error());
     checkpoint = std::move(*file);
   }
@@ -81,10 +130,27 @@ int explore(const ExploreOptions& options, EventStream& events) {
                                                        {"executions", so_far.executions},
                                                        {"findings", so_far.findings},
                                                        {"seconds", seconds()}});
+                                        },
+                                    .finished =
+                                        [&](const ChunkResult& chunk) {
+                                          if (!options.chunks) return;
+                                          events.emit({{"event", "chunk"},
+                                                       {"number", chunk.number},
+                                                       {"crash_points", chunk.counts.crash_points},
+                                                       {"executions", chunk.counts.executions},
+                                                       {"kept", !chunk.stopped}});
                                         }};
   auto explored = explore_all(loaded, options, &follower, checkpoint.get(), listener);
   if (!explored) return events.error(explored.error());
   explored->seconds["open"] = opening;
+  if (options.chunks) {
+    events.emit({{"event", "explored"},
+                 {"all", explored->has_range},
+                 {"troubles", explored->troubles},
+                 {"seconds", seconds()},
+                 {"stats", {{"run", explored->seconds}, {"workers", explored->sum.seconds}}}});
+    return events.end(explored->has_range ? kExitOk : kExitUnknown);
+  }
   for (const PerformanceBug& row : explored->survey.performance_bugs)
     events.emit(performance_bug_event(row, follower.reader()));
   for (const auto& [site, count] : explored->recovery_sites) {
@@ -103,22 +169,22 @@ int explore(const ExploreOptions& options, EventStream& events) {
 
 }  // namespace
 
-void add_explore_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("explore", "Explore the crash states of a recorded trace");
+void add_explore_command(CommandLine& app, int& exit_code) {
+  CommandLine* command = app.add_subcommand("explore", "Explore the crash states of a recorded trace");
   auto options = std::make_shared<ExploreOptions>();
+  auto sharing = std::make_shared<Sharing>();
   command->add_option("--trace", options->trace, "Trace file")->required();
   command->add_option("--strategy", options->strategy, strategies());
   add_model_options(command, &options->model, &options->atoms);
-  command->add_option("--nested", options->nested, "Cuts inside recovery")->check(CLI::Range(0, 8));
-  command->add_option("--jobs", options->jobs, "Worker processes")->check(CLI::Range(1, 1024));
+  command->add_option("--nested", options->nested, "Cuts inside recovery")->range(0, 8);
+  command->add_option("--jobs", options->jobs, "Worker processes")->range(1, 1024);
   command->add_option("--seed", options->seed, "Seed of strategy random");
   command->add_option("--samples", options->samples, "Images a crash point, for strategy random");
   command->add_option("--budget-seconds", options->budget_seconds, "Stop after this time");
   command->add_option("--budget-executions", options->budget_executions, "Stop after this many runs of recovery");
   command->add_option("--step-budget", options->step_budget,
                       "Loop turns and calls after which an execution is given up");
-  command->add_option("--watchdog-seconds", options->watchdog_seconds, "Wall-clock limit of one execution")
-      ->check(CLI::PositiveNumber);
+  command->add_option("--watchdog-seconds", options->watchdog_seconds, "Wall-clock limit of one execution")->positive();
   command->add_option("--crash-point-seconds", options->crash_point_seconds, "Wall-clock limit of one crash point");
   command->add_flag("--paranoid", options->paranoid, "Hash pool, heap and globals after each reset");
   command->add_flag("--list-recovery-sites", options->list_recovery_sites,
@@ -136,13 +202,22 @@ void add_explore_command(CLI::App& app, int& exit_code) {
   command->add_option("--chunk-events", options->chunk_events,
                       "Events that a worker is given at a time; 0: by the trace");
   command->add_flag("--resume", options->resume, "Go on from what the checkpoint holds");
+  command->add_option("--take", options->take, "Also take over the chunks of this checkpoint; may be given again")
+      ->allow_extra_args(false);
+  command->add_option("--chunks", sharing->chunks, "Explore these chunks alone, FIRST:END, into the checkpoint");
+  command->add_flag("--list-chunks", sharing->list, "Say which chunks there are, and explore none");
   command->add_option("--dump-violations", options->dump_violations,
                       "Append every distinct (query, obligation, result) that is wrong to this file");
-  command->callback([options, &exit_code] {
+  command->callback([options, sharing, &exit_code] {
     make_repeatable();
     if (!options->dump_results.empty() || !options->dump_violations.empty()) options->jobs = 1;
     EventStream events = EventStream::standard_output();
-    exit_code = explore(*options, events);
+    if (!sharing->chunks.empty() && !(options->chunks = parse_chunks(sharing->chunks))) {
+      exit_code = events.error(usage_error("'" + sharing->chunks + "' is no range of chunks", "--chunks",
+                                           "Write FIRST:END, such as 0:4 for the first four."));
+      return;
+    }
+    exit_code = sharing->list ? list(*options, events) : explore(*options, events);
   });
 }
 

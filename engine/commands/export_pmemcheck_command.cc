@@ -84,7 +84,7 @@ int run_export(const ExportCommand& asked) {
 
 }  // namespace
 
-void add_export_pmemcheck_command(CLI::App& app, int& exit_code) {
+void add_export_pmemcheck_command(CommandLine& app, int& exit_code) {
   auto* command = app.add_subcommand("export-pmemcheck", "Write a trace as a store log of pmemcheck.");
   auto asked = std::make_shared<ExportCommand>();
   command->add_option("--trace", asked->trace, "Trace to read")->required();

@@ -57,8 +57,8 @@ int run_faults(const FaultOptions& options, double watchdog_seconds, EventStream
 
 }  // namespace
 
-void add_faults_command(CLI::App& app, int& exit_code) {
-  CLI::App* command =
+void add_faults_command(CommandLine& app, int& exit_code) {
+  CommandLine* command =
       app.add_subcommand("faults", "Inject faults into a recorded run and judge what the target makes of them");
   struct Given {
     FaultOptions options;

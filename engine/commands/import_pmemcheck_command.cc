@@ -57,7 +57,7 @@ int run_import(const ImportCommand& asked) {
 
 }  // namespace
 
-void add_import_pmemcheck_command(CLI::App& app, int& exit_code) {
+void add_import_pmemcheck_command(CommandLine& app, int& exit_code) {
   auto* command = app.add_subcommand("import-pmemcheck", "Turn a store log of pmemcheck into a trace.");
   auto asked = std::make_shared<ImportCommand>();
   command->add_option("--log", asked->log, "Log of 'valgrind --tool=pmemcheck --log-stores=yes'")->required();

@@ -40,16 +40,15 @@ int judge(const JudgeOptions& options, EventStream& events) {
 
 }  // namespace
 
-void add_judge_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("judge", "Run recovery and all queries on given crash images of a trace");
+void add_judge_command(CommandLine& app, int& exit_code) {
+  CommandLine* command = app.add_subcommand("judge", "Run recovery and all queries on given crash images of a trace");
   auto options = std::make_shared<JudgeOptions>();
   command->add_option("--trace", options->trace, "Trace that the images are of")->required();
   command->add_option("--requests", options->requests, "Images, one JSON object a line (reports/EVENTS.md)")
       ->required();
-  command->add_option("--model", options->model, "Persistency model: adr or eadr")
-      ->check(CLI::IsMember({"adr", "eadr"}));
+  command->add_option("--model", options->model, "Persistency model: adr or eadr")->one_of({"adr", "eadr"});
   command->add_option("--atoms", options->atoms, "Order of a wide store's atoms: any, ascending or byte")
-      ->check(CLI::IsMember({"any", "ascending", "byte"}));
+      ->one_of({"any", "ascending", "byte"});
   add_step_options(command, &options->step_budget, &options->watchdog_seconds);
   command->callback([options, &exit_code] {
     make_repeatable();

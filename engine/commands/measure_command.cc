@@ -55,7 +55,7 @@ int run_measure(const MeasureCommand& asked) {
 
 }  // namespace
 
-void add_measure_command(CLI::App& app, int& exit_code) {
+void add_measure_command(CommandLine& app, int& exit_code) {
   auto* command = app.add_subcommand("measure", "Measure single operations of a trace, and find the worst.");
   auto asked = std::make_shared<MeasureCommand>();
   command->add_option("--trace", asked->trace, "Trace to read")->required();

@@ -104,8 +104,8 @@ json answer(const json& request) {
 
 }  // namespace
 
-void add_model_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("model", "Answer what each line may hold, for programs on stdin");
+void add_model_command(CommandLine& app, int& exit_code) {
+  CommandLine* command = app.add_subcommand("model", "Answer what each line may hold, for programs on stdin");
   command->callback([&exit_code] {
     std::string line;
     while (std::getline(std::cin, line)) {

@@ -94,15 +94,16 @@ int explore(const ProgramOptions& options, EventStream& events) {
 
 }  // namespace
 
-void add_program_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("program", "Explore a recorded program's crash states with its own recovery");
+void add_program_command(CommandLine& app, int& exit_code) {
+  CommandLine* command =
+      app.add_subcommand("program", "Explore a recorded program's crash states with its own recovery");
   auto options = std::make_shared<ProgramOptions>();
   add_recovery_options(command, options.get());
   add_model_options(command, &options->model, &options->atoms);
-  command->add_option("--jobs", options->jobs, "Recoveries at a time")->check(CLI::Range(1, 1024));
+  command->add_option("--jobs", options->jobs, "Recoveries at a time")->range(1, 1024);
   command->add_option("--seed", options->seed, "Seed of the images where not all are tried");
   command->add_option("--images", options->images, "Images that are tried at a crash point at most")
-      ->check(CLI::Range(uint64_t{2}, uint64_t{1} << 24));
+      ->range(uint64_t{2}, uint64_t{1} << 24);
   command->add_option("--budget-seconds", options->budget_seconds, "Stop after this time");
   command->add_option("--budget-executions", options->budget_executions, "Stop after this many runs of recovery");
   command->add_option("--trace-prefix", options->tracer,

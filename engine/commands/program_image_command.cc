@@ -152,13 +152,13 @@ int image(const ImageOptions& options) {
 
 }  // namespace
 
-void add_program_image_command(CLI::App& app, int& exit_code) {
+void add_program_image_command(CommandLine& app, int& exit_code) {
   auto* command = app.add_subcommand("program-image", "Run a program's recovery on one image of its pools");
   auto options = std::make_shared<ImageOptions>();
   add_recovery_options(command, &options->program);
   command->add_option("--finding", options->finding, "Finding whose image it is (default: the last one of the trace)");
   command->add_option("--runs", options->runs, "Times that the commands are run, each on the same image")
-      ->check(CLI::Range(1, 100));
+      ->range(1, 100);
   command->add_option("--out", options->out, "File to which the image is copied");
   command->callback([options, &exit_code] {
     make_repeatable();

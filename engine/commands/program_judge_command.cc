@@ -60,13 +60,13 @@ std::optional<EngineError> judge(const JudgeOptions& options, EventStream& event
 
 }  // namespace
 
-void add_program_judge_command(CLI::App& app, int& exit_code) {
-  CLI::App* command =
+void add_program_judge_command(CommandLine& app, int& exit_code) {
+  CommandLine* command =
       app.add_subcommand("program-judge", "Run a program's recovery on given crash images of its trace");
   auto options = std::make_shared<JudgeOptions>();
   add_recovery_options(command, &options->program);
   add_model_options(command, &options->program.model, &options->program.atoms);
-  command->add_option("--jobs", options->program.jobs, "Recoveries at a time")->check(CLI::Range(1, 1024));
+  command->add_option("--jobs", options->program.jobs, "Recoveries at a time")->range(1, 1024);
   command->add_option("--requests", options->requests, "Images, one JSON object a line (reports/EVENTS.md)")
       ->required();
   command->add_option("--budget-seconds", options->program.budget_seconds, "Give up after this time");

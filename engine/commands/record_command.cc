@@ -142,7 +142,7 @@ int run_record(const RecordOptions& options) {
 
 }  // namespace
 
-void add_record_command(CLI::App& app, int& exit_code) {
+void add_record_command(CommandLine& app, int& exit_code) {
   auto* command = app.add_subcommand("record", "Run a plan's workload on its target and write the trace.");
   auto options = std::make_shared<RecordOptions>();
   command->add_option("--plan", options->plan, "Plan (JSON, scenarios/SCHEMA.md)")->required();
@@ -150,7 +150,7 @@ void add_record_command(CLI::App& app, int& exit_code) {
   command
       ->add_option("--operation-timeout", options->operation_timeout,
                    "Wall-clock seconds after which one operation counts as hanging")
-      ->check(CLI::PositiveNumber)
+      ->positive()
       ->capture_default_str();
   command->add_flag("--count-loads", options->count_loads, "Count the lines that explored operations read");
   command->add_option("--loads", options->loads, "With --count-loads: write the count of every operation to this file");

@@ -52,8 +52,8 @@ int reproduce(const ReproduceOptions& options, EventStream& events) {
 
 }  // namespace
 
-void add_reproduce_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("reproduce", "Replay one finding on its trace");
+void add_reproduce_command(CommandLine& app, int& exit_code) {
+  CommandLine* command = app.add_subcommand("reproduce", "Replay one finding on its trace");
   auto options = std::make_shared<ReproduceOptions>();
   command->add_option("--trace", options->trace, "Trace that the finding was made on")->required();
   command->add_option("--finding", options->finding, "Finding record (JSON)")->required();

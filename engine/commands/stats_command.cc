@@ -36,7 +36,7 @@ int run_stats(const std::string& trace) {
 
 }  // namespace
 
-void add_stats_command(CLI::App& app, int& exit_code) {
+void add_stats_command(CommandLine& app, int& exit_code) {
   auto* command = app.add_subcommand("stats", "Count what a trace holds, by kind of operation.");
   auto trace = std::make_shared<std::string>();
   command->add_option("--trace", *trace, "Trace to read")->required();

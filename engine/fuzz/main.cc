@@ -10,7 +10,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -19,6 +18,7 @@
 #include <iterator>
 #include <memory>
 
+#include "base/command_line.h"
 #include "base/packet.h"
 #include "base/repeatable_process.h"
 #include "base/user_file.h"
@@ -40,7 +40,7 @@ constexpr uint64_t kWholeEvery = 64;
 constexpr unsigned kSecondsOfOne = 120;
 
 struct Options {
-  std::string kind, seed_file, trace, keep;
+  std::string kind, seed_file, trace, keep = "mutants";
   uint64_t count = 1000, seed = 1;
 };
 
@@ -273,17 +273,16 @@ class Fuzzer {
 int main(int argc, char** argv) {
   powercut::make_repeatable();
   powercut::fuzz::Options options;
-  CLI::App app("Gives mutants of a valid input to the engine.", "powercut-mutants");
+  powercut::CommandLine app("Gives mutants of a valid input to the engine.", "powercut-mutants");
   app.add_option("kind", options.kind)
       ->required()
-      ->check(
-          CLI::IsMember({"trace", "plan", "finding", "requests", "edits", "measure", "checkpoint", "stream", "log"}));
+      ->one_of({"trace", "plan", "finding", "requests", "edits", "measure", "checkpoint", "stream", "log"});
   app.add_option("seed-file", options.seed_file, "A valid input of this kind")->required();
   app.add_option("--trace", options.trace, "The valid trace that the command takes beside it");
   app.add_option("--count", options.count, "Mutants");
   app.add_option("--seed", options.seed, "The same seed gives the same mutants");
-  app.add_option("--keep", options.keep, "Folder for the mutants that fail")->default_val("mutants");
-  CLI11_PARSE(app, argc, argv);
+  app.add_option("--keep", options.keep, "Folder for the mutants that fail")->capture_default_str();
+  if (const auto ended = app.parse(argc, argv)) return ended->exit_code;
   // A mutant may ask for all memory; the limit is of what is touched, not of what is mapped.
   const rlimit none{0, 0};
   setrlimit(RLIMIT_CORE, &none);
