@@ -1,0 +1,50 @@
+"""What goes into papers and spreadsheets: the records as tables in CSV and LaTeX, the report's charts as SVG."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from powercut.base.output_files import write_text
+from powercut_reports import research
+from powercut_reports.html import Companions
+from powercut_reports.records.run import RunRecord
+from powercut_reports.tables import as_csv, as_latex, of_research, of_runs
+from powercut_reports.tables.table import Table
+
+#: Of tables: the suffix of their files, and what renders one.
+TABLE_FORMATS = {"csv": (".csv", as_csv.render), "latex": (".tex", as_latex.render)}
+FORMATS = (*TABLE_FORMATS, "svg")
+TABLES, CHARTS = "tables", "charts"
+
+
+def write(runs: Sequence[RunRecord] | None, companions: Companions, out: Path, formats: frozenset[str]) -> list[Path]:
+    """Writes the files of `formats`, and returns the folders. Without `runs`: of what the companions hold alone."""
+    folders = []
+    if not formats.isdisjoint(TABLE_FORMATS):
+        tables = of_runs.tables(runs) if runs is not None else []
+        tables += of_research.tables(
+            necessity=companions.necessity, costs=companions.costs, fidelity=companions.fidelity
+        )
+        folders.append(write_tables(tables, out / TABLES, formats))
+    if "svg" in formats:
+        folders += _write_charts(runs or (), companions, out / CHARTS)
+    return folders
+
+
+def write_tables(tables: Iterable[Table], folder: Path, formats: Iterable[str]) -> Path:
+    """Writes each table in each format that is one of tables, and returns the folder."""
+    for name in formats:
+        if name in TABLE_FORMATS:
+            suffix, render = TABLE_FORMATS[name]
+            for table in tables:
+                write_text(folder / f"{table.name}{suffix}", render(table))
+    return folder
+
+
+def _write_charts(runs: Sequence[RunRecord], companions: Companions, folder: Path) -> list[Path]:
+    sections = research.sections(
+        runs, fidelity=companions.fidelity, necessity=companions.necessity, costs=companions.costs
+    )
+    charts = [chart for section in sections for chart in section.charts]
+    for chart in charts:
+        write_text(folder / f"{chart.name}.svg", chart.file)
+    return [folder] if charts else []
