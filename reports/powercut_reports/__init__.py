@@ -3,7 +3,3 @@
 Input is run records and finding records (`powercut_reports.records`), which `powercut` puts together from the engine's
 events (EVENTS.md) and writes to disk (checker/RUN.md). Nothing here knows the engine.
 """
-
-__all__ = ["__version__"]
-
-__version__ = "0.1.0"

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 
 from powercut_reports import format as fmt
 from powercut_reports.records.finding import FindingRecord
@@ -21,6 +22,11 @@ class Bug:
 
     id: str
     findings: tuple[FindingRecord, ...]
+
+    @property
+    def anchor(self) -> str:
+        """Its name in an HTML report, which stays when others come and go."""
+        return f"bug-{sha256(self.id.encode('utf-8', 'replace')).hexdigest()[:12]}"
 
     @property
     def told(self) -> FindingRecord:

@@ -41,7 +41,7 @@ def render(runs: Sequence[RunRecord], *, color: bool, width: int | None = None) 
     rows: list[str] = []
     if len(runs) > 1:
         rows += _tables(runs, Painter(color=color), width)
-        rows.append(_total(runs))
+        rows.append(total(runs))
     if runs and (assumed := _assumptions(runs)):
         rows.append("Assumes: " + "; ".join(assumed))
     return "\n".join(rows)
@@ -90,7 +90,8 @@ def _row(cells: Sequence[str], widths: list[int]) -> str:
     return "  ".join(words)
 
 
-def _total(runs: Sequence[RunRecord]) -> str:
+def total(runs: Sequence[RunRecord]) -> str:
+    """What all runs came to, in a line."""
     verdicts = Counter[str](run.verdict for run in runs)
     every = bugs(finding for run in runs for finding in run.findings)
     found = sum(bug.symptoms for bug in every)

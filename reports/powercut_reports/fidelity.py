@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from powercut_reports import format as fmt
-from powercut_reports.charts import Chart, draw
+from powercut_reports.charts import LINES, Chart, draw, step, wrapped
 
 _FEWEST = 3  # figures with numbers, for a chart
 _RATIOS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100]
@@ -76,7 +76,7 @@ def fidelity_view(raw: Mapping[str, Any]) -> FidelityView:
 def _charts(by_scheme: Mapping[str, Sequence[FigureRow]]) -> tuple[Chart, ...]:
     """Ours divided by the paper's, where both begin with a number; bounds such as "> 0.90" count as their number."""
     rows = [
-        {"label": f"{scheme}: {row.figure}", "ratio": round(ours / paper, 4), "place": place, "words": words}
+        {"label": wrapped(f"{scheme}: {row.figure}"), "ratio": round(ours / paper, 4), "place": place, "words": words}
         for scheme, group in by_scheme.items()
         for row in group
         if (paper := _leading(row.paper)) and (ours := _leading(row.measured))
@@ -87,13 +87,14 @@ def _charts(by_scheme: Mapping[str, Sequence[FigureRow]]) -> tuple[Chart, ...]:
         return ()
     import altair as alt
 
+    labels = [str(row["label"]) for row in rows]
     states = {"reproduced": "var(--good)", "not reproduced": "var(--bad)"}
     points = (
         alt.Chart(alt.InlineData(values=rows))
         .mark_point(filled=True, size=44, opacity=0.8)
         .encode(
             x=alt.X("ratio:Q", title="ours / paper", scale=alt.Scale(type="log"), axis=alt.Axis(values=_RATIOS)),
-            y=alt.Y("label:N", sort=None, title=None),
+            y=alt.Y("label:N", sort=None, title=None, axis=alt.Axis(labelExpr=LINES)),
             color=alt.Color("place:N", title=None, scale=alt.Scale(domain=list(states), range=list(states.values()))),
             shape=alt.Shape("place:N", title=None, scale=alt.Scale(domain=list(states), range=["circle", "square"])),
             description=alt.Description("words:N"),
@@ -102,11 +103,12 @@ def _charts(by_scheme: Mapping[str, Sequence[FigureRow]]) -> tuple[Chart, ...]:
     one = alt.Chart(alt.InlineData(values=[{"x": 1}])).mark_rule(color="var(--soft)", strokeDash=[5, 4]).encode(x="x:Q")
     return (
         draw(
-            (one + points).properties(width=420, height=alt.Step(16)),
+            (one + points).properties(width=420, height=alt.Step(step(labels, 16))),
             name="fidelity-ratios",
             title="Our figures against the papers'",
             description=f"{fmt.plural(len(rows), 'figure')} as a ratio of ours to the paper's; 1 is the same. "
             "Bounds count as their number. The tables below have all of them.",
+            labels=labels,
         ),
     )
 

@@ -11,7 +11,8 @@ from powercut_reports.story import Involved
 
 @dataclass(frozen=True)
 class FindingView:
-    id: str
+    id: str  # by its place in the report
+    anchor: str  # permanent; the first of several runs with one finding has it
     finding: FindingRecord
     headline: str
     story: str
@@ -34,6 +35,7 @@ def finding_view(identifier: str, finding: FindingRecord) -> FindingView:
     differing = tuple(pair for pair in pairs if pair[1] != pair[2])
     return FindingView(
         id=identifier,
+        anchor=story.anchor(finding),
         finding=finding,
         headline=story.headline(finding),
         story=story.story(finding),

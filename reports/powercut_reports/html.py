@@ -46,7 +46,7 @@ PAGES_NAME = "report"
 INLINE_LIMIT = 1_500_000
 _HERE = Path(__file__).parent
 # Files of one idea each; the page holds one style and one script of all of them, in this order.
-_STYLES = ("report.css", "research.css", "finding.css")
+_STYLES = ("report.css", "research.css", "finding.css", "print.css")
 _SCRIPTS = ("mount.js", "pieces.js", "finding.js", "filter.js", "report.js")
 
 
@@ -79,9 +79,11 @@ class _Links:
     def run(self, identifier: str) -> str:
         return f"{self.pages[identifier]}#{identifier}" if self.paged and identifier != self.here else f"#{identifier}"
 
-    def finding(self, identifier: str) -> str:
+    def finding(self, identifier: str, name: str = "") -> str:
+        """To a finding, by its id or by another `name` that it has."""
         owner = identifier.rpartition("-")[0]
-        return f"{self.pages[owner]}#{identifier}" if self.paged and owner != self.here else f"#{identifier}"
+        name = name or identifier
+        return f"{self.pages[owner]}#{name}" if self.paged and owner != self.here else f"#{name}"
 
 
 def write_report(runs: Sequence[RunRecord], out_dir: Path, *, title: str, companions: Companions | None = None) -> Path:
@@ -167,6 +169,10 @@ class _Report:
         self.parts = self.environment.get_template("parts.html.j2").module
         views = self.views
         found = bugs(item.finding for view in views for item in view.findings)
+        items = {id(item.finding): item for view in views for item in view.findings}
+        named: dict[str, str] = {}
+        for item in items.values():
+            named.setdefault(item.anchor, item.id)
         self.context = {
             "title": title,
             "runs": views,
@@ -178,6 +184,8 @@ class _Report:
             "counts": {verdict: sum(view.run.verdict == verdict for view in views) for verdict in VERDICTS},
             "findings": sum(bug.symptoms for bug in found),
             "bugs": len(found),
+            "permanent": {identifier: name for name, identifier in named.items() if name},
+            "bug_rows": [(bug, items[id(bug.told)]) for bug in found],
             "incomplete": sum(view.run.coverage.kind != "complete" for view in views),
             "logo": Markup(_static("logo.svg")),
             "parts": self.parts,

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from powercut_reports.charts import Chart
 from powercut_reports.claims import claims_view
 from powercut_reports.costs import costs_view
 from powercut_reports.fidelity import fidelity_view
@@ -23,6 +24,11 @@ class Section:
     @property
     def template(self) -> str:
         return f"{self.id}.html.j2"
+
+    @property
+    def charts(self) -> tuple[Chart, ...]:
+        """Claims have none."""
+        return getattr(self.view, "charts", ())
 
 
 def sections(

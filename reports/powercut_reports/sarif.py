@@ -19,11 +19,12 @@ import json
 from collections import defaultdict
 from collections.abc import Sequence
 from hashlib import sha256
+from importlib.metadata import version
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote
 
-from powercut_reports import __version__, ci, story
+from powercut_reports import ci, story
 from powercut_reports import format as fmt
 from powercut_reports.bugs import Bug, bugs
 from powercut_reports.ci import Accepted, Place, Results, Rule
@@ -77,7 +78,7 @@ def log(results: Results) -> Json:
         ]
     invocations = [_invocation(run) for run in results.runs]
     invocations += [_failed(message) for message in results.errors]
-    about = {"name": "powercut", "version": __version__, "informationUri": INFORMATION}
+    about = {"name": "powercut", "version": version("powercut"), "informationUri": INFORMATION}
     driver = {**about, "rules": [_rule(rule, results) for rule in rules.values()]}
     return {
         "$schema": SCHEMA,
@@ -180,7 +181,12 @@ def _bug(bug: Bug, run: RunRecord) -> Json:
         result["message"] = _text(result["message"]["text"] + more)
         result["occurrenceCount"] = len(bug.findings)
         result["properties"]["symptoms"] = [
-            {"fingerprint": other.fingerprint, "invariant": other.invariant, "scenario": printable(other.scenario)}
+            {
+                "fingerprint": other.fingerprint,
+                "invariant": other.invariant,
+                "scenario": printable(other.scenario),
+                "anchor": story.anchor(other),
+            }
             for other in bug.others
         ]
     return result
@@ -190,6 +196,8 @@ def _finding(finding: FindingRecord, run: RunRecord) -> Json:
     message = [part for part in (story.headline(finding), story.story(finding), ci.remedy(finding)) if part]
     if finding.reproduce:
         message.append(f"Reproduce: {finding.reproduce}")
+    # In the HTML report of the same command, where it made one.
+    anchor = story.anchor(finding)
     return {
         "ruleId": finding.invariant,
         "level": "error",
@@ -198,7 +206,12 @@ def _finding(finding: FindingRecord, run: RunRecord) -> Json:
         "partialFingerprints": {FINGERPRINT: finding.fingerprint},
         "codeFlows": [_flow(finding)],
         "relatedLocations": _related(finding),
-        "properties": {**_properties(run), "operation": str(finding.operation), "reproduce": finding.reproduce},
+        "properties": {
+            **_properties(run),
+            "operation": str(finding.operation),
+            "reproduce": finding.reproduce,
+            "anchor": anchor,
+        },
     }
 
 

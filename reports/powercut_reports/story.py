@@ -201,6 +201,11 @@ def headline(finding: FindingRecord) -> str:
     return finding.message or f"{finding.invariant} is violated."
 
 
+def anchor(finding: FindingRecord) -> str:
+    """The name of a finding in an HTML report, which stays when others come and go; "" without a fingerprint."""
+    return f"finding-{finding.fingerprint}" if finding.fingerprint else ""
+
+
 def summary_site(finding: FindingRecord) -> str:
     """The source line that names the finding in one-line summaries: of the store that was lost, where one was.
 

@@ -48,10 +48,13 @@ def render_finding(finding: FindingRecord, *, color: bool) -> str:
     return _finding(finding, Painter(color=color))
 
 
-def render_bugs(findings: Iterable[FindingRecord], *, color: bool) -> list[str]:
-    """A report for each bug that the findings come to: its first finding, and a line for each other symptom."""
+def render_bugs(findings: Iterable[FindingRecord], *, color: bool, page: str = "") -> list[str]:
+    """A report for each bug that the findings come to: its first finding, and a line for each other symptom.
+
+    `page`: the HTML report that shows them as well, to link to.
+    """
     paint = Painter(color=color)
-    return [_finding(bug.told, paint, bug.others) for bug in bugs(findings)]
+    return [_finding(bug.told, paint, bug.others, page) for bug in bugs(findings)]
 
 
 def render_run(run: RunRecord, *, color: bool, assumptions: bool = True) -> str:
@@ -66,7 +69,7 @@ def _clip(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def _finding(finding: FindingRecord, paint: Painter, others: Sequence[FindingRecord] = ()) -> str:
+def _finding(finding: FindingRecord, paint: Painter, others: Sequence[FindingRecord] = (), page: str = "") -> str:
     target = f"{finding.target}:{finding.variant}" if finding.variant else finding.target
     where = [f"target {target}"] if target else []
     where += [f"scenario {finding.scenario}"] if finding.scenario else []
@@ -96,19 +99,24 @@ def _finding(finding: FindingRecord, paint: Painter, others: Sequence[FindingRec
     rows.append("  Power cut: " + printable(cut))
     if finding.minimal and finding.minimal.operations:
         rows.append("  Smallest case: " + printable(minimal_words(finding.minimal)))
-    rows += _symptoms(others)
+    rows += _symptoms(others, page)
     if finding.reproduce:
         rows.append(f"  Reproduce: {printable(finding.reproduce)}")
+    if page and (name := story.anchor(finding)):
+        rows.append(f"  Report: {printable(page)}#{name}")
     rows.append(f"SUMMARY: powercut: {printable(f'{finding.invariant} {story.summary_site(finding)}'.rstrip())}")
     return "\n".join(rows)
 
 
-def _symptoms(others: Sequence[FindingRecord]) -> list[str]:
-    """The other findings of a bug, a line each."""
+def _symptoms(others: Sequence[FindingRecord], page: str) -> list[str]:
+    """The other findings of a bug, a line each, with its anchor in the HTML report where there is a `page`."""
     if not others:
         return []
     rows = [f"  The same bug shows in {fmt.plural(len(others), 'more finding')}:"]
-    rows += [f"    {printable(symptom_words(other))}  {printable(other.file)}".rstrip() for other in others[:_SYMPTOMS]]
+    for other in others[:_SYMPTOMS]:
+        link = f"#{name}" if page and (name := story.anchor(other)) else ""
+        parts = (symptom_words(other), other.file, link)
+        rows.append("    " + "  ".join(printable(part) for part in parts if part))
     left_out = len(others) - _SYMPTOMS
     return [*rows, f"    and {fmt.grouped(left_out)} more"] if left_out > 0 else rows
 

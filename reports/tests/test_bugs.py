@@ -61,6 +61,9 @@ def test_text_tells_of_each_bug_once(runs: list[Raw]) -> None:
     told = text.render_bugs(findings_of(runs[0]["findings"]), color=False)
     assert len(told) == 2
     assert "The same bug shows in 2 more findings:\n    lost-item: Symptom 1. (during update(17))" in told[0]
+    linked = text.render_bugs(findings_of(runs[0]["findings"]), color=False, page="out/report.html")[0]
+    assert "  Report: out/report.html#finding-7f3a91c2\n" in linked
+    assert re.search(r"lost-item: Symptom 1\. .* #finding-0{11}1\n", linked), "each symptom has its anchor"
     assert "Findings: 2 bugs, 4 symptoms" in text.render_run(run_of(runs[0]), color=False)
     assert counted(bugs(map(finding_of, runs[0]["findings"]))) == "2 bugs, 4 symptoms"
 
@@ -105,6 +108,9 @@ def test_sarif_has_a_result_for_each_bug(runs: list[Raw]) -> None:
     assert len(found) == 3
     assert first["occurrenceCount"] == 3
     assert [symptom["fingerprint"] for symptom in first["properties"]["symptoms"]] == [f"{n:012x}" for n in (1, 2)]
+    page = html.render(runs_of(runs), title="x")
+    for anchor in (first["properties"]["anchor"], *(symptom["anchor"] for symptom in first["properties"]["symptoms"])):
+        assert f'id="{anchor}"' in page
 
 
 @pytest.mark.parametrize(

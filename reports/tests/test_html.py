@@ -52,6 +52,21 @@ def test_a_finding_of_two_runs_is_counted_once_as_on_the_terminal(sample_runs: l
     assert f" {told} finding" in closing.render(runs_of(again), color=False)
 
 
+def test_bugs_stand_at_the_top_and_lead_to_their_findings(sample_runs: list[Raw]) -> None:
+    page = html.render(runs_of(sample_runs), title="x")
+    listed = re.search(r'<section class="bugs".*?</section>', page, re.DOTALL)
+    assert listed and page.index('id="bugs-title"') < page.index('id="common-title"') < page.index('id="matrix"')
+    links = re.findall(r'<a href="#([^"]+)">', listed[0])
+    assert f'<h2 id="bugs-title">{len(links)} bugs</h2>' in listed[0]
+    assert len(links) == len(set(links))
+    # By fingerprint, which stays when the runs before it change.
+    fewer = html.render(runs_of(sample_runs[3:]), title="x")
+    for link in links:
+        assert re.fullmatch(r"finding-[0-9a-f]+", link)
+        assert page.count(f'<span id="{link}"></span>') == 1 and f'<span id="{link}"></span>' in fewer
+    assert 'class="bugs"' not in html.render(runs_of(sample_runs[:1]), title="x"), "one run lists its own"
+
+
 def test_pages_are_the_same_report_cut_up(sample_runs: list[Raw], tmp_path: Path) -> None:
     index = html.write_pages(runs_of(sample_runs), tmp_path, title="Pages")
     folder = index.parent

@@ -340,3 +340,22 @@ def test_two_hundred_findings_open_quickly(open_page: Open, sample_runs: list[Ra
     assert page.locator("details.finding").count() == 200
     # Far above what it takes (a fifth of a second), far below what annoys: no timed test, a guard.
     assert timing < 5000
+
+
+def test_a_report_of_one_run_prints_on_two_pages(open_page: Open, explained: Raw, sample_runs: list[Raw]) -> None:
+    run = next(run for run in sample_runs if run["findings"])
+    run["findings"] = [explained, *run["findings"][1:]]
+    page = open_page([run])
+    assert page.locator(".left-out").is_hidden()
+
+    def pages() -> int:
+        return len(re.findall(rb"/Type /Page\b", page.pdf(format="A4")))
+
+    assert pages() == 2
+    page.emulate_media(media="print")
+    assert page.locator(".left-out").is_visible() and not page.locator("#legend").is_visible()
+    page.evaluate("() => { window.print = () => { window.printed = true; }; }")
+    page.emulate_media(media="screen")
+    page.click("#print-all")
+    page.wait_for_function("window.printed")
+    assert pages() > 2, "with all details it is longer"

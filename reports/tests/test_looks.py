@@ -21,8 +21,9 @@ pytestmark = pytest.mark.browser
 Raw = dict[str, Any]
 LOOKS = Path(__file__).parent / "data" / "looks"
 GRID = (40, 30)
-#: Of the ink of both pictures, so much may be elsewhere. Without its style sheet a page has more than twice that.
-MOST = 0.35
+#: Of the ink of both pictures, so much may be elsewhere. Other versions of the fonts move less than half of that;
+#: without its style sheet a page of columns has more than twice that elsewhere.
+MOST = 0.2
 VIEWS: dict[str, tuple[str, str, tuple[int, int]]] = {
     "overview-light": ("", "light", (1200, 900)),
     "overview-dark": ("", "dark", (1200, 900)),
@@ -91,6 +92,6 @@ def test_a_page_looks_like_itself(shoot: Callable[..., bytes], view: str) -> Non
 
 
 def test_a_page_without_its_style_does_not(shoot: Callable[..., bytes]) -> None:
-    expected = ink(shoot("overview-light"))
-    assert moved(expected, ink(shoot("overview-light", styled=False))) > MOST
+    expected = ink(shoot("states"))
+    assert moved(expected, ink(shoot("states", styled=False))) > 2 * MOST
     assert moved(expected, [0] * len(expected)) > MOST

@@ -34,7 +34,7 @@
     target.scrollIntoView();
     // Runs that come into sight on the way turn out higher or lower than was guessed: go there once more.
     window.requestAnimationFrame(() => window.requestAnimationFrame(() => target.scrollIntoView()));
-    const focusable = target.querySelector(":scope > summary");
+    const focusable = target.closest("summary") ?? target.querySelector(":scope > summary");
     focusable?.focus({ preventScroll: true });
   }
 
@@ -135,13 +135,14 @@
     });
   }
 
-  // The browser's own Print shows the details that were opened before, since packed ones cannot be there in time; the
-  // button waits for all of them.
+  // The browser's own Print shows the details that were opened before, since packed ones cannot be there in time, and of
+  // a single run what two pages can hold; the button waits for all of them.
   const printAll = byId("print-all");
   if (printAll) {
     printAll.hidden = false;
     printAll.addEventListener("click", async () => {
       await powercut.fill(document);
+      document.body.classList.remove("one");
       window.print();
     });
   }
