@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from powercut.testing.operations import until as until
     from powercut.testing.operations import update as update
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _FROM = {
     **dict.fromkeys(("InconsistentError", "Result", "Session", "UnknownError", "check"), "powercut.testing.api"),

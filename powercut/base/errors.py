@@ -15,6 +15,7 @@ class PowercutError(Exception):
     """One paragraph for the user. `where` may be empty; `next_step` is a sentence."""
 
     exit_code = ExitCode.USAGE
+    kind = "usage"
 
     def __init__(self, what: str, *, where: str = "", next_step: str) -> None:
         self.what = what.rstrip(".")
@@ -26,6 +27,10 @@ class PowercutError(Exception):
         """`where: what. next step`, in one paragraph."""
         place = f"{self.where}: " if self.where else ""
         return f"{place}{self.what}. {self.next_step}".strip()
+
+    def described(self) -> dict[str, str]:
+        """As the `error` of a JSON object."""
+        return {"kind": self.kind, "what": self.what, "where": self.where, "next": self.next_step}
 
 
 class UsageError(PowercutError):
@@ -46,10 +51,7 @@ class HarnessError(PowercutError):
     """powercut itself failed: the verdict is `unknown`, never clean and never a finding."""
 
     exit_code = ExitCode.INCOMPLETE
-
-    def described(self) -> dict[str, str]:
-        """As the `error` of a run record."""
-        return {"kind": "harness", "what": self.what, "where": self.where, "next": self.next_step}
+    kind = "harness"
 
 
 class EngineDied(HarnessError):

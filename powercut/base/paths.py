@@ -1,7 +1,8 @@
 """Where the project's parts lie.
 
-An editable install finds them from this file. `POWERCUT_HOME`, `POWERCUT_BUILD` and `POWERCUT_ENGINE`
-override the project folder, the build folder and the engine executable.
+A package that was installed has them in `native/` beside its modules, as `cmake --install` lays them out. In a checkout
+they lie in the project's folder and in `build/`. `POWERCUT_HOME`, `POWERCUT_BUILD` and `POWERCUT_ENGINE` override the
+project folder, the build folder and the engine executable.
 """
 
 import os
@@ -11,23 +12,38 @@ from pathlib import Path
 from powercut.base.errors import UsageError
 
 ENGINE_NAME = "powercut-engine"
-BUILD_STEP = "Run 'make build' in the project's folder, or 'powercut doctor' to see what is missing."
+#: What the debug information of our own libraries calls the project's folder (cmake/PowercutFlags.cmake).
+BUILT_FROM = "/powercut"
+_NATIVE = Path(__file__).resolve().parents[1] / "native"
+_INSTALLED = _NATIVE.is_dir()
+#: What to do where a part is missing, or is of another build than the rest.
+BUILD = "Install the package powercut again." if _INSTALLED else "Run 'make build' in the project's folder."
+BUILD_STEP = f"{BUILD} 'powercut doctor' shows what is missing."
+
+
+def installed() -> bool:
+    """Whether this is an installed package, and no checkout."""
+    return _INSTALLED
 
 
 def home() -> Path:
-    """The project's folder."""
+    """The project's folder: what there is to read, such as scenarios and the sources of the schemes."""
     return _home(os.environ.get("POWERCUT_HOME"))
 
 
 @cache
 def _home(override: str | None) -> Path:
-    return Path(override).resolve() if override else Path(__file__).resolve().parents[2]
+    if override:
+        return Path(override).resolve()
+    return _NATIVE / "share" / "powercut" if _INSTALLED else Path(__file__).resolve().parents[2]
 
 
 def build_dir() -> Path:
     """The folder that holds `bin/` and `lib/`."""
     override = os.environ.get("POWERCUT_BUILD")
-    return Path(override).resolve() if override else home() / "build"
+    if override:
+        return Path(override).resolve()
+    return _NATIVE if _INSTALLED else home() / "build"
 
 
 def library_dir() -> Path:
@@ -42,7 +58,7 @@ def scenario_dir() -> Path:
 
 def include_dir() -> Path:
     """The headers for programs under test, as `<powercut/target.h>`."""
-    return home() / "targets" / "include"
+    return _NATIVE / "include" if _INSTALLED else home() / "targets" / "include"
 
 
 def tool(name: str) -> Path:
@@ -69,7 +85,7 @@ def engine() -> Path:
 def relative(path: str | Path, *, root: Path | None = None) -> str:
     """`path` relative to the project, else to the working folder, else as it is. Never resolves links."""
     text = os.path.normpath(path)
-    for base in (root or home(), Path.cwd()):
+    for base in (root or home(), BUILT_FROM, Path.cwd()):
         prefix = str(base).rstrip("/") + "/"
         if text.startswith(prefix):
             return text[len(prefix) :]

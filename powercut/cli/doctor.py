@@ -8,12 +8,12 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from powercut.base import paths
 from powercut.base.errors import UsageError
-from powercut.compile import compilers
+from powercut.compile import compilers, load_test
 from powercut.program import pin, pmemcheck, valgrind
 
 
@@ -33,12 +33,9 @@ def examine() -> list[Check]:
     """Every check, in the order of the way through the house."""
     return [
         _program("clang-19", required=True, package="clang-19"),
-        _program("clang-16", required=False, package="clang-16", purpose="foreign code that is built with it"),
         _program("llvm-symbolizer-19", required=True, package="llvm-19"),
-        *(
-            _file(f"compiler pass for clang {major}", paths.library_dir() / plugin)
-            for major, plugin in compilers.PLUGINS.items()
-        ),
+        *map(_pass, compilers.PLUGINS),
+        _gcc(),
         _file("runtime", paths.library_dir() / "libpowercut_rt.so"),
         _engine(),
         _targets(),
@@ -69,8 +66,39 @@ def _file(name: str, path: Path) -> Check:
         ok=ok,
         required=True,
         detail=str(path) if ok else f"{path} was not built",
-        next_step="" if ok else "Run 'make build'.",
+        next_step="" if ok else paths.BUILD,
     )
+
+
+def _pass(major: int) -> Check:
+    """The plugin for a clang, loaded by it. All but that of the first are for code that is built with others."""
+    required = major == next(iter(compilers.PLUGINS))
+    name, clang = f"compiler pass for clang {major}", f"clang-{major}"
+    built = _file(name, paths.library_dir() / compilers.PLUGINS[major])
+    if not built.ok:
+        step = built.next_step if required or paths.installed() else f"Install llvm-{major}-dev and run 'make build'."
+        return replace(built, required=required, next_step=step)
+    path = shutil.which(clang)
+    if path is None:
+        step = f"For code that is built with it, run 'apt-get install {clang}'."
+        return Check(name=name, ok=False, required=False, detail=f"{clang} is not installed", next_step=step)
+    wrong = load_test.problem(compilers.Compiler(path=path, major=major))
+    if not wrong:
+        return replace(built, required=required, detail=f"{built.detail}, load-tested with {path}")
+    detail = f"{path} with {built.detail} {wrong}"
+    return Check(name=name, ok=False, required=required, detail=detail, next_step=paths.BUILD)
+
+
+def _gcc() -> Check:
+    """gcc's callbacks, which stand in for a plugin."""
+    name, path = "gcc without a plugin", shutil.which("gcc")
+    if path is None or not (major := compilers.gcc_major(path)):
+        step = "For code that is built with it, run 'apt-get install gcc' and set POWERCUT_CLANG=gcc."
+        return Check(name=name, ok=False, required=False, detail="not installed", next_step=step)
+    wrong = load_test.problem(compilers.Compiler(path=path, major=major, kind="gcc"))
+    detail = f"{path}, gcc {major}, " + (wrong or f"load-tested with -fsanitize=thread; {compilers.LOST_BY_CALLBACKS}")
+    step = f"See whether '{path} -fsanitize=thread -c' compiles a file." if wrong else ""
+    return Check(name=name, ok=not wrong, required=False, detail=detail, next_step=step)
 
 
 def _engine() -> Check:
@@ -81,7 +109,7 @@ def _engine() -> Check:
         detail = f"{path} ({done.stdout.strip() or 'no version'})" if ok else f"{path}: exit status {done.returncode}"
     except (OSError, subprocess.TimeoutExpired) as error:
         ok, detail = False, f"{path}: {getattr(error, 'strerror', None) or error}"
-    return Check(name="engine", ok=ok, required=True, detail=detail, next_step="" if ok else "Run 'make build'.")
+    return Check(name="engine", ok=ok, required=True, detail=detail, next_step="" if ok else paths.BUILD)
 
 
 def _targets() -> Check:
@@ -91,7 +119,7 @@ def _targets() -> Check:
         ok=bool(names),
         required=True,
         detail=", ".join(names) or f"none in {paths.library_dir()}",
-        next_step="" if names else "Run 'make build'.",
+        next_step="" if names else paths.BUILD,
     )
 
 

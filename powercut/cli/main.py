@@ -1,7 +1,7 @@
 """The command line: the verbs put together, and the border at which every failure becomes one paragraph.
 
-No failure leaves a traceback behind except a defect of powercut itself, which says so. Exit codes are
-`powercut.base.exit_codes.ExitCode`.
+With `--json` it is an object on stdout as well, whose one key is `error`. No failure leaves a traceback behind except a
+defect of powercut itself, which says so. Exit codes are `powercut.base.exit_codes.ExitCode`.
 """
 
 import errno
@@ -10,8 +10,8 @@ import io
 import os
 import sys
 import traceback
-from collections.abc import Sequence
-from typing import Annotated, Any
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, TextIO, cast
 
 import typer
 
@@ -30,17 +30,8 @@ class _Border(Verbs):
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
-        except PowercutError as error:
-            talk.say_error(error)
-            raise typer.Exit(error.exit_code) from None
         except KeyboardInterrupt:
             talk.say("powercut: interrupted. Nothing was judged.")
-            raise typer.Exit(ExitCode.INCOMPLETE) from None
-        except OSError as error:
-            if error.errno not in _NOBODY_READS:
-                raise
-            # Caught here: Typer's own handler would leave with 1, which means findings.
-            _drop_stdout()
             raise typer.Exit(ExitCode.INCOMPLETE) from None
 
 
@@ -48,7 +39,7 @@ app = typer.Typer(
     cls=_Border,
     name="powercut",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 100},
@@ -59,16 +50,40 @@ app = typer.Typer(
 _NOBODY_READS = frozenset({errno.EPIPE, errno.EIO})
 
 
+class _Stdout:
+    """A stdout whose reader may leave, as `head` does: what is printed from then on goes nowhere.
+
+    The command goes on. Its findings are in files, and its exit code is what it would have been.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        return self._print(lambda: self._stream.write(text)) or 0
+
+    def flush(self) -> None:
+        self._print(self._stream.flush)
+
+    def _print(self, act: Callable[[], int | None]) -> int | None:
+        try:
+            return act()
+        except OSError as error:
+            if error.errno not in _NOBODY_READS:
+                raise
+            # What the stream still holds is printed there as well, at the latest when Python ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+            return None
+
+
 def _show_any_path() -> None:
     """The name of a file need not be UTF-8 text. Messages then show its bytes, and never fail for them."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-
-
-def _drop_stdout() -> None:
-    """The reader of our output has gone. Python flushes stdout once more at exit, so it must lead somewhere."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _version(wanted: bool) -> None:
@@ -96,6 +111,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is not None:
         return _main(list(argv))
     _show_any_path()
+    sys.stdout = cast(TextIO, _Stdout(sys.stdout))
     # Records are trees of some hundred thousand parts: the search for cycles took two fifths of a run with findings.
     gc.set_threshold(100_000, 50, 1000)
     with orphans.ended():
@@ -107,16 +123,16 @@ def _main(arguments: list[str]) -> int:
         code = _dispatch(arguments)
         sys.stdout.flush()
         return code
-    except OSError as error:
-        if error.errno not in _NOBODY_READS:
-            return _defect()
-        _drop_stdout()
-        return ExitCode.INCOMPLETE
     except KeyboardInterrupt:
         talk.say("powercut: interrupted.")
         return ExitCode.INCOMPLETE
     except PowercutError as error:
         talk.say_error(error)
+        if "--json" in arguments:
+            # Loaded here: `--help` needs none of what it brings.
+            from powercut.cli import output
+
+            output.print_json({"error": error.described()})
         return error.exit_code
     except (UnicodeEncodeError, UnicodeDecodeError) as error:
         talk.say(

@@ -15,7 +15,7 @@ from rich.table import Table
 
 from powercut.base.errors import PowercutError, UsageError, nearest
 from powercut.base.output_files import unwritable, write_json, write_text
-from powercut.cli import places, talk
+from powercut.cli import paper, places, talk
 from powercut.cli.companions import load
 from powercut.gate import canary
 from powercut.gate.gate import Gate
@@ -24,23 +24,25 @@ from powercut_reports import closing, html, json_report, text
 from powercut_reports.gate_formats import FILES, RENDERERS
 from powercut_reports.records.run import RunRecord
 
-FORMATS = ("text", "html", "pages", "json", *RENDERERS)
+FORMATS = ("text", "html", "pages", "json", *paper.FORMATS, *RENDERERS)
 JSON_REPORT = "report.json"
 _NAMED_TARGETS = 4
 #: One file, or a page a run (powercut_reports.html).
 HTML_FORMS: tuple[tuple[str, Callable[..., Path]], ...] = (("html", html.write_report), ("pages", html.write_pages))
 
 
-def parse_formats(value: str) -> frozenset[str]:
-    """The formats of `--format text,html,json`."""
+def parse_formats(value: str, *, known: Sequence[str] = FORMATS) -> frozenset[str]:
+    """The formats of `--format text,html,json`, each one of those `known`."""
     formats = [word.strip() for word in value.split(",") if word.strip()]
     for name in formats:
-        if name not in FORMATS:
-            close = nearest(name, FORMATS)
+        if name not in known:
+            close = nearest(name, known)
             hint = f"Did you mean {' or '.join(repr(word) for word in close)}? " if close else ""
-            raise UsageError(f"unknown format '{name}'", next_step=f"{hint}There are {', '.join(FORMATS)}.")
+            raise UsageError(
+                f"unknown format '{name}'", where="--format", next_step=f"{hint}There are {', '.join(known)}."
+            )
     if not formats:
-        raise UsageError("no format was named", where="--format", next_step=f"Name some of {', '.join(FORMATS)}.")
+        raise UsageError("no format was named", where="--format", next_step=f"Name some of {', '.join(known)}.")
     return frozenset(formats)
 
 
@@ -54,13 +56,16 @@ def colored() -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
-def print_run(run: RunRecord) -> None:
+def print_run(run: RunRecord, page: Path | None = None) -> None:
     """The bugs of a run and its summary, as text on stdout. What a gate accepts has a line in the summary only.
+
+    `page` is the HTML report that the command makes.
 
     What the run assumes is for `print_closing` to say.
     """
     color = colored()
-    for told in text.render_bugs([finding for finding in run.findings if finding.counts], color=color):
+    findings = [finding for finding in run.findings if finding.counts]
+    for told in text.render_bugs(findings, color=color, page=str(page or "")):
         print(told, end="\n\n")
     print(text.render_run(run, color=color, assumptions=False))
     if earlier := replays.sentence(run):
@@ -72,6 +77,11 @@ def print_run(run: RunRecord) -> None:
         error = run.error
         print(f"  Harness failed: {error.where}: {error.what}. {error.next}")
     print(flush=True)
+
+
+def page_of(out: Path, formats: frozenset[str]) -> Path | None:
+    """The HTML report in the folder `out` that shows all findings; None where none is made."""
+    return out / html.REPORT_NAME if "html" in formats else None
 
 
 def print_closing(runs: Sequence[RunRecord]) -> None:
@@ -112,7 +122,7 @@ def write_reports(
     """Writes the files of the formats that have files, and returns their paths."""
     written: list[Path] = []
     forms = [write for name, write in HTML_FORMS if name in formats]
-    companions = load(out, say=talk.say) if forms else None
+    companions = load(out, say=talk.say) if forms or not formats.isdisjoint(paper.FORMATS) else None
     for write in forms:
         try:
             written.append(write(runs, out, title=title, companions=companions))
@@ -122,7 +132,7 @@ def write_reports(
         path = out / JSON_REPORT
         write_json(path, runs_object(runs, gate=gate))
         written.append(path)
-    return written
+    return written + (paper.write(runs, companions, out, formats) if companions else [])
 
 
 def write_gate_reports(

@@ -22,6 +22,7 @@ class Verb:
 VERBS = {
     "list": Verb("list_", "List targets, scenarios, models, strategies or known bugs."),
     "run": Verb("run", "Record scenarios on targets and explore every crash."),
+    "merge": Verb("merge", "Report what the shards of a run found."),
     "record": Verb("record", "Record one scenario, or a program, into a trace."),
     "explore": Verb("explore", "Explore every legal crash state of a trace."),
     "reproduce": Verb("reproduce", "Replay one finding."),
@@ -35,6 +36,7 @@ VERBS = {
     "fidelity": Verb("fidelity", "Measure the papers' figures that depend on no machine."),
     "cost": Verb("cost", "Count what each operation does to memory."),
     "necessity": Verb("necessity", "Drop each flush and each fence, and explore again."),
+    "appendix": Verb("appendix", "Write the tables of a paper's appendix."),
     "doctor": Verb("doctor", "Say what this installation has and lacks."),
     "cc": Verb("compile", "Compile or link C through the tracing pass."),
     "c++": Verb("compile", "Compile or link C++ through the tracing pass."),

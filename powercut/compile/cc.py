@@ -1,11 +1,12 @@
-"""`powercut cc` and `powercut c++`: the user's clang (19 or 16) with the tracer's pass and runtime.
+"""`powercut cc` and `powercut c++`: the user's compiler with the tracer's instrumentation and runtime.
 
 Meant as `CC=` and `CXX=` of a foreign build: every argument is passed through, and what is added suits each
 of the compiler's jobs (preprocessing, compiling, linking, dependency lists). Arguments that a job does not use
 stand between `--start-no-unused-arguments` and `--end-no-unused-arguments`, so that `-Werror` builds keep
 working.
 
-`compilers.py` says which clang is taken; `POWERCUT_CLANG` and `POWERCUT_CLANGXX` name one.
+`compilers.py` says which compiler is taken; `POWERCUT_CLANG` and `POWERCUT_CLANGXX` name one. `callbacks.py` has what
+one without a plugin is told.
 """
 
 import shlex
@@ -16,7 +17,7 @@ from pathlib import Path
 
 from powercut.base import paths
 from powercut.base.errors import PowercutError, UsageError
-from powercut.compile import compilers
+from powercut.compile import callbacks, compilers
 
 # The compiler stops before linking, or does not compile at all.
 _NO_LINK = frozenset({"-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "-emit-ast", "--precompile", "-r"})
@@ -32,20 +33,20 @@ _MAX_RESPONSE_DEPTH = 8
 
 def build_command(argv: Sequence[str], *, cxx: bool) -> list[str]:
     """The compiler call for `argv` (without a program name). Raises `UsageError` when a part is missing."""
-    compiler = compilers.find(cxx=cxx)
-    plugin = _library(compiler.plugin)
+    return command_of(compilers.find(cxx=cxx), argv)
+
+
+def command_of(compiler: compilers.Compiler, argv: Sequence[str]) -> list[str]:
+    """The same, of one compiler."""
     arguments = list(_expand(argv, depth=0))
-    command = [
-        compiler.path,
-        "--start-no-unused-arguments",
-        f"-fpass-plugin={plugin}",
-        # After all of the program's own folders, so that nothing of it is hidden.
-        f"-idirafter{paths.include_dir()}",
-        "-g",
-        "-fno-omit-frame-pointer",
-        "--end-no-unused-arguments",
-        *argv,
-    ]
+    # After all of the program's own folders, so that nothing of it is hidden.
+    always = (f"-idirafter{paths.include_dir()}", "-g", "-fno-omit-frame-pointer")
+    if compiler.plugin:
+        ours = [f"-fpass-plugin={_library(compiler.plugin)}", *compiler.options, *always]
+        command = [compiler.path, *_maybe_unused(compiler, ours), *argv]
+    else:
+        ours = [*callbacks.options(compiler), *always]
+        command = [compiler.path, *_maybe_unused(compiler, ours), *argv, *callbacks.LAST]
     if _links(arguments):
         if "-static" in arguments or "-static-pie" in arguments:
             raise UsageError(
@@ -60,7 +61,10 @@ def build_command(argv: Sequence[str], *, cxx: bool) -> list[str]:
 
 def run(argv: Sequence[str], *, cxx: bool) -> int:
     """Runs the compiler; returns its exit status (128 + signal when a signal ended it)."""
-    status = subprocess.run(build_command(argv, cxx=cxx), check=False).returncode
+    compiler = compilers.find(cxx=cxx)
+    if compiler.plugin is None and _links(list(_expand(argv, depth=0))):
+        print(f"powercut {'c++' if cxx else 'cc'}: {callbacks.said_of(compiler)}", file=sys.stderr)
+    status = subprocess.run(command_of(compiler, argv), check=False).returncode
     return status if status >= 0 else 128 - status
 
 
@@ -80,6 +84,13 @@ def _main(argv: Sequence[str], *, cxx: bool) -> int:
     except PowercutError as error:
         print(f"powercut {'c++' if cxx else 'cc'}: {error}", file=sys.stderr)
         return error.exit_code
+
+
+def _maybe_unused(compiler: compilers.Compiler, options: Sequence[str]) -> list[str]:
+    """`options`, of which clang does not say that its job has no use for them. gcc never does."""
+    if compiler.kind == "gcc":
+        return list(options)
+    return ["--start-no-unused-arguments", *options, "--end-no-unused-arguments"]
 
 
 def _library(name: str) -> Path:

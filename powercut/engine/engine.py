@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from powercut.base import paths
 from powercut.base.errors import EngineDied, HarnessError, NotApplicable, UsageError
 from powercut.engine import events
 
@@ -182,7 +183,7 @@ def single(
         raise HarnessError(
             f"the engine ended without answering '{arguments[0]}'",
             where=str(engine),
-            next_step="Engine and CLI are probably of different builds: run 'make build' again.",
+            next_step=f"Engine and CLI are probably of different builds. {paths.BUILD}",
         )
     return answer
 
@@ -212,7 +213,7 @@ def _start(
         raise UsageError(
             f"the engine does not start ({error.strerror})",
             where=str(engine),
-            next_step="Run 'make build' again, or 'powercut doctor' to see what is missing.",
+            next_step=paths.BUILD_STEP,
         ) from error
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
 
+from powercut.base import paths
 from powercut.base.errors import HarnessError
 
 EVENTS_VERSION = 3
@@ -37,7 +38,7 @@ class ProtocolError(HarnessError):
         super().__init__(
             f"{what}: {shown}",
             where="powercut-engine",
-            next_step="Engine and CLI are probably of different builds: run 'make build' again.",
+            next_step=f"Engine and CLI are probably of different builds. {paths.BUILD}",
         )
 
 
@@ -232,6 +233,55 @@ class Result(_Event):
     coverage: Coverage
     assumptions: list[str] = Field(default_factory=list)
     not_checked: dict[str, Any] = Field(default_factory=dict)
+
+
+class Chunks(_Event):
+    """Which chunks an exploration would have: the first crash point of each."""
+
+    event: Literal["chunks"]
+    #: The target's, as the trace names it.
+    library: str
+    #: Everything that a chunk's result depends on.
+    identity: dict[str, Any]
+    firsts: list[int]
+    crash_points: int
+    events: int
+
+
+class ChunkFinished(_Event):
+    event: Literal["chunk"]
+    number: int
+    crash_points: int
+    executions: int
+    #: It is in the checkpoint.
+    kept: bool
+
+
+class Explored(_Event):
+    """The end of an exploration of some chunks alone."""
+
+    event: Literal["explored"]
+    all: bool
+    troubles: list[str]
+    seconds: float
+    stats: dict[str, dict[str, float]] = Field(default_factory=dict)
+
+
+class LoadedModule(_Event):
+    name: str
+    build_id: str
+    address: str
+
+
+class Machine(_Event):
+    """What of a machine the results of an exploration could depend on."""
+
+    event: Literal["machine"]
+    engine: str
+    target: str
+    modules: list[LoadedModule]
+    page: int
+    fixed: bool
 
 
 class EngineErrorEvent(_Event):
@@ -444,6 +494,10 @@ Known = (
     | Finding
     | PerformanceBug
     | Result
+    | Chunks
+    | ChunkFinished
+    | Explored
+    | Machine
     | EngineErrorEvent
     | End
     | Described

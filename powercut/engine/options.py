@@ -60,7 +60,10 @@ def parse_budget(text: str | None) -> Budget:
 
 @dataclass(frozen=True, kw_only=True)
 class ExploreOptions:
-    """Everything that decides what is explored; `jobs` decides only how fast."""
+    """Everything that decides what is explored; `jobs` decides only how fast.
+
+    `chunk_events` changes no verdict and no finding, but how often something was run.
+    """
 
     model: str = DEFAULT_MODEL
     strategy: str = DEFAULT_STRATEGY
@@ -74,6 +77,8 @@ class ExploreOptions:
     watchdog: float | None = None
     #: Loop turns and calls after which one execution of target code is given up; None: by the pool's size.
     step_budget: int | None = None
+    #: Events of the trace that a worker is given at a time; None: by the trace's length.
+    chunk_events: int | None = None
 
     def __post_init__(self) -> None:
         _one_of("model", self.model, MODELS, list_command="powercut list models")
@@ -102,6 +107,8 @@ class ExploreOptions:
         if self.watchdog is not None:
             words += ["--watchdog-seconds", f"{self.watchdog:g}"]
         words += step_words(self.step_budget)
+        if self.chunk_events is not None:
+            words += ["--chunk-events", str(self.chunk_events)]
         return [*words, "--paranoid"] if self.paranoid else words
 
     def described(self) -> dict[str, Any]:

@@ -24,6 +24,8 @@ class Checkpoint:
     chunks: Path
     #: The plan and the `recorded` event of the trace, once it is complete.
     recording: Path
+    #: Of a run on many machines: a folder of chunks that others have finished.
+    parts: Path
 
     def begin(self) -> None:
         """Forgets an earlier run: what is recorded from here on is another trace."""
@@ -57,4 +59,8 @@ class Checkpoint:
 
 def of_run(out: Path, name: str) -> Checkpoint:
     """The checkpoint of the run that is called `name`, which is unique within `out`."""
-    return Checkpoint(chunks=out / FOLDER / f"{name}.checkpoint", recording=out / FOLDER / f"{name}.json")
+    return Checkpoint(
+        chunks=out / FOLDER / f"{name}.checkpoint",
+        recording=out / FOLDER / f"{name}.json",
+        parts=out / FOLDER / f"{name}.parts",
+    )

@@ -7,7 +7,7 @@ from typing import Any
 from powercut.base.errors import HarnessError
 from powercut.engine import events
 from powercut.findings import bugs
-from powercut.findings.finding_records import canonical_order, make_record, symbolised
+from powercut.findings.finding_records import canonical_order, make_record, performance_bug, symbolised
 from powercut.findings.store import FindingStore
 from powercut.symbols.symbolize import Symbolizer
 from powercut_reports.records.base import changed, without
@@ -54,6 +54,7 @@ class Collector:
         self._symbolizer = symbolizer
         self._modules: list[events.Module] = []
         self._by_key: dict[str, FindingRecord] = {}
+        self._by_place: dict[tuple[str, str], PerformanceBug] = {}  # kind and site
         self._progress: events.Progress | None = None
         self._result: events.Result | None = None
 
@@ -91,9 +92,7 @@ class Collector:
         elif isinstance(event, events.Finding):
             self._found(event, raw)
         elif isinstance(event, events.PerformanceBug):
-            item = symbolised(raw, self._modules, self._symbolizer)
-            item.pop("event")
-            self._run.performance_bugs.append(PerformanceBug.model_validate(item))
+            self._does_nothing(raw)
         elif isinstance(event, events.Result):
             self._result = event
 
@@ -105,6 +104,15 @@ class Collector:
         for name in ("model", "strategy", "seed", "nested", "atoms", "events"):
             setattr(run, name, getattr(event, name))
         self._plan = self._plan or event.plan
+
+    def _does_nothing(self, raw: dict[str, Any]) -> None:
+        """A flush, fence or store that does nothing, by one call stack. Call stacks with one site are one row."""
+        row = performance_bug(raw, self._modules, self._symbolizer)
+        known = self._by_place.setdefault((row.kind, row.site), row) if row.site else row
+        if known is not row:
+            known.count += row.count
+        else:
+            self._run.performance_bugs.append(row)
 
     def _found(self, event: events.Finding, raw: dict[str, Any]) -> None:
         record = make_record(raw, self._modules, self._symbolizer, run=self._run)

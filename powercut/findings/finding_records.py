@@ -7,25 +7,31 @@ from powercut.engine.events import Module
 from powercut.findings import bugs
 from powercut.findings.fingerprint import fingerprint
 from powercut.symbols import source
+from powercut.symbols.flush_helpers import outside
 from powercut.symbols.place_identity import identity_of
 from powercut.symbols.symbolize import Frame, Symbolizer, site_frame
 from powercut_reports.records.finding import FindingRecord
-from powercut_reports.records.run import RunRecord
+from powercut_reports.records.run import PerformanceBug, RunRecord
 
 FINDING_VERSION = 1
 
 
 def symbolised(
-    raw: dict[str, Any], modules: Sequence[Module], symbolizer: Symbolizer, *, with_source: bool = False
+    raw: dict[str, Any],
+    modules: Sequence[Module],
+    symbolizer: Symbolizer,
+    *,
+    with_source: bool = False,
+    by_caller: bool = False,
 ) -> dict[str, Any]:
     """`raw` with its `stack` as frames, and the `site` and `function` of the innermost user's frame.
 
     With source also its `identity`, which is what edits leave of the site, and the source around it; for a fault,
-    around every frame.
+    around every frame. `by_caller`: frames of flush helpers are passed by.
     """
     fault = "signal" in raw
     frames = symbolizer.stack(modules, raw.get("stack") or [], fault=fault)
-    chosen = site_frame(frames)
+    chosen = site_frame(outside(frames) if by_caller else frames)
     return {
         **raw,
         "stack": [_frame(frame, with_source=with_source and (fault or _at(frame, chosen))) for frame in frames],
@@ -42,6 +48,13 @@ def _at(frame: Frame, chosen: Frame | None) -> bool:
 def _frame(frame: Frame, *, with_source: bool) -> dict[str, Any]:
     lines = source.context(frame.file, frame.line) if with_source and frame.file and frame.belongs_to_user else None
     return {**frame.record(), "source": lines} if lines else frame.record()
+
+
+def performance_bug(raw: dict[str, Any], modules: Sequence[Module], symbolizer: Symbolizer) -> PerformanceBug:
+    """The row of a `performance_bug` event. A useless flush or fence stands where its helper is called."""
+    by_caller = raw["kind"] in ("redundant-flush", "redundant-fence")
+    fields = symbolised(raw, modules, symbolizer, by_caller=by_caller)
+    return PerformanceBug.model_validate({name: value for name, value in fields.items() if name != "event"})
 
 
 def make_record(

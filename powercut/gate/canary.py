@@ -51,7 +51,7 @@ class Canary(records.Canary):
             f"a planted bug was not found again ({self.bug}, model {self.model}, strategy {self.strategy}): "
             f"{self.why}. No clean verdict of this command can be trusted",
             where="canary",
-            next_step="See 'powercut doctor', run 'make build' again, and report this if it stays.",
+            next_step=f"{paths.BUILD_STEP} Report this if it stays.",
         )
 
     def mark(self, run: RunRecord) -> None:

@@ -84,7 +84,7 @@ class _Analysis:
 
         def one(request: Request) -> dict[str, Any]:
             try:
-                found = prepare(request, self._folder, context=self._context)
+                found = prepare(request, self._folder, context=self._context, helpers=self._header.get("helpers", ()))
             except NotApplicable as error:
                 return {"aside": self._unfit(request, error)}
             self._progress.advanced()

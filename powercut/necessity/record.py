@@ -132,9 +132,12 @@ def write(record: dict[str, Any], out: Path) -> Path:
     return path
 
 
-def command_line(spelling: str, variant: str, patterns: Sequence[str], options: dict[str, Any]) -> str:
+def command_line(
+    spelling: str, variant: str, patterns: Sequence[str], options: dict[str, Any], helpers: Sequence[str] = ()
+) -> str:
     """The command that repeats an analysis."""
     words = ["powercut", "necessity", f"{spelling}:{variant}"]
     words += [word for pattern in patterns for word in ("--scenario", pattern)]
     words += [word for name in ("model", "nested", "atoms", "seed") for word in (f"--{name}", str(options[name]))]
+    words += [word for helper in helpers for word in ("--helper", helper)]
     return shlex.join(words)

@@ -2,7 +2,9 @@
 
 The line is the one that findings are placed at (`symbolize.site_frame`): the innermost one outside powercut's helpers,
 system headers, and small helpers in a header of the same folder. So a helper that many lines call is one site for each
-of these lines, if it is small, and a site of its own, if it is a function of a source file.
+of these lines, if it is small, and a site of its own, if it is a function of a source file, unless it has a name as
+flush helpers have or was named as one (`symbols/flush_helpers.py`): its frames are passed by then, and each line that
+calls it is a site.
 """
 
 import os
@@ -13,6 +15,7 @@ from typing import Any
 
 from powercut.engine.events import Module
 from powercut.symbols import source
+from powercut.symbols.flush_helpers import outside
 from powercut.symbols.symbolize import Frame, Symbolizer, site_frame
 
 #: Fences that are there for persistence. Those of locked instructions and locks are needed whatever persists.
@@ -61,8 +64,9 @@ class Occurrences:
 class Finder:
     """Turns call stacks into sites; remembers, since few stacks make up a trace."""
 
-    def __init__(self, modules: Sequence[Module], symbolizer: Symbolizer) -> None:
+    def __init__(self, modules: Sequence[Module], symbolizer: Symbolizer, *, helpers: Sequence[str] = ()) -> None:
         self._modules = modules
+        self._helpers = helpers
         self._symbolizer = symbolizer
         self._known: dict[tuple[str, str, tuple[tuple[int, int], ...]], tuple[Site, Prefix]] = {}
 
@@ -77,7 +81,8 @@ class Finder:
     def _find(self, kind: str, name: str, raw: tuple[tuple[int, int], ...]) -> tuple[Site, Prefix]:
         # One raw frame may be several functions, inlined into one another.
         groups = [self._symbolizer.stack(self._modules, [frame]) for frame in raw]
-        chosen = site_frame([frame for group in groups for frame in group])
+        frames = [frame for group in groups for frame in group]
+        chosen = site_frame(outside(frames, self._helpers))
         depth = next((at for at, group in enumerate(groups) if any(frame is chosen for frame in group)), 0)
         prefix = tuple((self._modules[module].path, offset) for module, offset in raw[: depth + 1])
         return _site(kind, name, chosen), prefix

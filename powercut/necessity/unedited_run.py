@@ -1,7 +1,7 @@
 """The runs as they are: recorded, searched for sites, and explored completely, once for all drops."""
 
 import contextlib
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -54,17 +54,17 @@ class UneditedRun:
         return str(self.request.header["scenario"])
 
 
-def prepare(request: Request, folder: Path, *, context: Context) -> UneditedRun:
+def prepare(request: Request, folder: Path, *, context: Context, helpers: Sequence[str] = ()) -> UneditedRun:
     """Records and explores one run. UsageError and HarnessError are the caller's; Interrupted too."""
     assert request.plan is not None
     trace = folder / f"{request.slug}.pct"
     record(request.plan, trace, context=context)
     dumped = trace_events.read(context.engine_path, trace, interrupt=context.interrupt)
-    finder = Finder(dumped.modules, context.symbolizer)
+    finder = Finder(dumped.modules, context.symbolizer, helpers=helpers)
     sites = in_trace(dumped.records, finder, idle=idle_events(dumped.records, model=request.options.model))
     seen: list[events.RecoverySite] = []
     explored, modules = explore(request, trace, context=context, recovery_sites=seen)
-    in_recovery = Finder(modules, context.symbolizer)
+    in_recovery = Finder(modules, context.symbolizer, helpers=helpers)
     for item in seen:
         if item.kind == "fence" and item.name not in ("sfence", "mfence"):
             continue

@@ -15,7 +15,7 @@ from powercut.base.output_files import unwritable, write_json
 from powercut.engine import engine, events
 from powercut.engine.engine import Interrupt
 from powercut.engine.supervise import Ended, Output, StartError, status_text, supervised
-from powercut.program import pin, pmemcheck, valgrind
+from powercut.program import pin, pmemcheck, unseen_instructions, valgrind
 from powercut.program import pools as program_pools
 from powercut.program.program import Recording
 
@@ -109,7 +109,8 @@ def _stream(
             # It begins when the program does something with a pool.
             return ended, {"pools": [], "notes": []}
         file = scratch / "metadata.json"
-        write_json(file, {"program": _described(recording, ended, name=name)})
+        hidden = unseen_instructions.sentences(recording.binary.path) if recording.tracer == "llvm" else []
+        write_json(file, {"program": {**_described(recording, ended, name=name), "unseen": hidden}})
         arguments = ["convert", "--stream", str(stream), "--trace", str(part), "--metadata", str(file)]
         _, raw = engine.single(paths.engine(), arguments, events.Converted)
         if raw.get("exit") is None:
@@ -229,6 +230,7 @@ def _notes(recording: Recording, ended: Ended, raw: Mapping[str, Any], scratch: 
         many = "once" if forks == 1 else f"{forks} times"
         notes.append(f"the program forked {many} while it was recorded: what its children did is not in the trace")
     notes += [f"{note['text']}" for note in raw["notes"] if note["kind"] in ("exec", "other")]
+    notes += [f"the verdict assumes: {note['text']}" for note in raw["notes"] if note["kind"] == "assumed"]
     private = {note["text"] for note in raw["notes"] if note["kind"] == "private-mapping"}
     notes += [f"private mappings of {path} are not persistent and were not recorded" for path in sorted(private)]
     others = scratch / f"{_STREAM}.unrecorded"

@@ -1,9 +1,10 @@
 """Running a program under the Valgrind tool (`tracer/valgrind`): the command line and the environment.
 
-The tool is found by `VALGRIND_LIB`, which names a folder of our build with links to the distribution's files:
-the user's own Valgrind is not touched. `POWERCUT_VALGRIND` names another launcher.
+The tool is found by `VALGRIND_LIB`, which names a folder of our build with links to the distribution's files, or of the
+package powercut-valgrind: the user's own Valgrind is not touched. `POWERCUT_VALGRIND` names another launcher.
 """
 
+import importlib.util
 import os
 import shutil
 import time
@@ -22,19 +23,31 @@ _LAUNCHERS = ("valgrind.bin", "valgrind")
 
 def tool_folder() -> Path:
     """Folder of the tool, for `VALGRIND_LIB`. UsageError if it was not built."""
-    folder = paths.library_dir() / "valgrind"
-    if not (folder / _TOOL).is_file():
+    folder = packaged() or paths.library_dir() / "valgrind"
+    if (folder / _TOOL).is_file():
+        return folder
+    if paths.installed():
         raise UsageError(
-            "the Valgrind tool was not built",
-            where=str(folder / _TOOL),
-            next_step="Install the 'valgrind' package ('make setup' does), then run 'make build' again.",
+            "the Valgrind tool is not installed", where="powercut-valgrind", next_step="pip install powercut-valgrind"
         )
-    return folder
+    raise UsageError(
+        "the Valgrind tool was not built",
+        where=str(folder / _TOOL),
+        next_step="Install the 'valgrind' package ('make setup' does), then run 'make build' again.",
+    )
+
+
+def packaged() -> Path | None:
+    """Folder of the tool and its launcher in the package powercut-valgrind; None without it."""
+    found = importlib.util.find_spec("powercut_valgrind")
+    return Path(found.origin).parent / "native" / "lib" / "valgrind" if found and found.origin else None
 
 
 def launcher() -> str:
     """The `valgrind` executable. UsageError if there is none."""
     chosen = os.environ.get("POWERCUT_VALGRIND")
+    if not chosen and (folder := packaged()):
+        return str(folder / _LAUNCHERS[0])
     candidates = (chosen,) if chosen else _LAUNCHERS
     for name in candidates:
         if found := shutil.which(name):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from powercut.base import paths
 from powercut.base.errors import HarnessError, PowercutError
 from powercut.base.exit_codes import ExitCode, worst
 from powercut.engine import engine, events
@@ -135,6 +136,6 @@ def run_one(request: Request, context: Context, *, images: int, order: int = 0) 
         raise HarnessError(
             "the engine ended without the result of the audit",
             where="powercut-engine",
-            next_step="Engine and CLI are probably of different builds: run 'make build' again.",
+            next_step=f"Engine and CLI are probably of different builds. {paths.BUILD}",
         )
     return {**place, "model": options.model, "atoms": options.atoms, "seed": options.seed, **answer, "cases": cases}

@@ -94,6 +94,7 @@ def command_line(selection: Selection, scenario: Scenario, options: ExploreOptio
     ]
     words += ["--model", options.model, "--strategy", options.strategy]
     words += ["--nested", str(options.nested), "--seed", str(options.seed)]
+    words += ["--chunk-events", str(options.chunk_events)] if options.chunk_events is not None else []
     return shlex.join(words)
 
 

@@ -39,6 +39,7 @@ def key_of(request: Request, *, engine_path: Path) -> Key | None:
     described = {**options.described(), "paranoid": options.paranoid, "tracer": request.tracer}
     described["budget_executions"] = options.budget.executions
     described["step_budget"] = options.step_budget
+    described["chunk_events"] = options.chunk_events
     plan = {**request.plan, "target": {**target, "library": ""}}
     try:
         codes = [elf_code.of_file(path) for path in _recorded_and_explored(request)]

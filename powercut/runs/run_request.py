@@ -10,6 +10,7 @@ from powercut.engine.options import ExploreOptions
 from powercut.findings.failures import Failures
 from powercut.findings.store import FindingStore
 from powercut.program.program import Program
+from powercut.runs.machines import Here, Machines
 from powercut.scenarios.scenario import Scenario
 from powercut.symbols.symbolize import Symbolizer
 from powercut_reports.records.finding import FindingRecord
@@ -83,6 +84,8 @@ class Context:
     #: Whether runs keep what is finished on disk, and whether they begin with what an earlier command kept.
     checkpoints: bool = False
     resume: bool = False
+    #: Where chunks are explored before the engine of the run adds up.
+    machines: Machines = field(default_factory=Here)
     #: Adds to a run record before it is written; called from several threads.
     mark: Callable[[RunRecord], None] = lambda run: None
     #: Where earlier runs went wrong; None: neither replayed nor kept.

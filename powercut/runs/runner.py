@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from powercut.base import paths
 from powercut.base.errors import HarnessError, UsageError, unknown_name
 from powercut.base.exit_codes import ExitCode
 from powercut.base.output_files import unwritable, write_json
@@ -21,6 +22,7 @@ from powercut.findings.store import FindingStore
 from powercut.program import pin, valgrind
 from powercut.program import run as program_run
 from powercut.runs import replays
+from powercut.runs.machines import Exploring, Here, Machines
 from powercut.runs.run_request import DEFAULT_TRACER, Cache, Context, Listener, Request, Silent
 from powercut.symbols.symbolize import Symbolizer
 from powercut_reports.records.base import changed
@@ -38,6 +40,7 @@ def open_context(
     mark: Callable[[RunRecord], None] = lambda run: None,
     database: Failures | None = None,
     cache: Cache | None = None,
+    machines: Machines | None = None,
 ) -> Iterator[Context]:
     """A context whose output folder exists and can be written; nothing in it was touched."""
     prepare_out(out)
@@ -53,6 +56,7 @@ def open_context(
             mark=mark,
             failures=database,
             cache=cache,
+            machines=machines or Here(),
         )
 
 
@@ -98,14 +102,14 @@ def explore(request: Request, context: Context, *, order: int = 0) -> RunRecord:
     error: HarnessError | None = None
     interrupted = False
     trace = request.trace
-    checkpoint = _checkpoint(request, context)
+    checkpoint = checkpoint_of(request, context)
     earlier = replays.Replays(request, context, order, name=f"{request.slug}-{slug(request.options.model)}")
     try:
         if trace is None:
-            trace = context.out / "traces" / f"{request.slug}.pct"
-            collector.recorded(_recorded(request, trace, made, context=context, checkpoint=checkpoint), trace)
+            trace = trace_of(request, context)
+            collector.recorded(recorded(request, trace, made, context=context, checkpoint=checkpoint), trace)
             earlier.begin(trace)
-        for event, raw in _explored(request, trace, context=context, checkpoint=checkpoint):
+        for event, raw in _explored(request, trace, context=context, checkpoint=checkpoint, order=order):
             collector.add(event, raw)
             if isinstance(event, events.Finding):
                 context.listener.found(order, collector.finding(event))
@@ -158,7 +162,7 @@ def settle(run: RunRecord, request: Request, context: Context) -> RunRecord:
 
 
 def _explored(
-    request: Request, trace: Path, *, context: Context, checkpoint: checkpoints.Checkpoint | None
+    request: Request, trace: Path, *, context: Context, checkpoint: checkpoints.Checkpoint | None, order: int
 ) -> Iterator[engine.StreamItem]:
     if request.program is not None:
         return program_run.explore(
@@ -173,10 +177,28 @@ def _explored(
         arguments += ["--checkpoint", str(checkpoint.chunks)]
     if context.resume and context.chunks:
         arguments.append("--resume")
+    exploring = Exploring(
+        name=request.name,
+        trace=trace,
+        options=request.options,
+        engine_path=context.engine_path,
+        folder=checkpoint.parts if checkpoint else None,
+        resume=context.resume,
+        interrupt=context.interrupt,
+        progressed=lambda progress: context.listener.progressed(order, progress, 0),
+    )
+    for path in context.machines.explored(exploring):
+        arguments += ["--take", str(path)]
     return engine.stream(context.engine_path, arguments, interrupt=context.interrupt)
 
 
-def _checkpoint(request: Request, context: Context) -> checkpoints.Checkpoint | None:
+def trace_of(request: Request, context: Context) -> Path:
+    """Where a run records."""
+    return context.out / "traces" / f"{request.slug}.pct"
+
+
+def checkpoint_of(request: Request, context: Context) -> checkpoints.Checkpoint | None:
+    """Where a run keeps what is finished; begun anew, unless it is resumed."""
     if not context.checkpoints or request.program is not None:
         return None
     name = request.slug or slug(request.trace.stem if request.trace else "trace")
@@ -186,7 +208,7 @@ def _checkpoint(request: Request, context: Context) -> checkpoints.Checkpoint | 
     return found
 
 
-def _recorded(
+def recorded(
     request: Request, trace: Path, made: RunClaims, *, context: Context, checkpoint: checkpoints.Checkpoint | None
 ) -> dict[str, Any]:
     """Records, unless there is a run to go on with that has recorded the same."""
@@ -285,7 +307,7 @@ def _no_recording() -> HarnessError:
     return HarnessError(
         "the engine ended without a recording",
         where="powercut-engine",
-        next_step="Engine and CLI are probably of different builds: run 'make build' again.",
+        next_step=f"Engine and CLI are probably of different builds. {paths.BUILD}",
     )
 
 

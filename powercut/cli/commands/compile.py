@@ -25,8 +25,9 @@ def register(app: typer.Typer) -> None:
 def cc(arguments: Arguments = None) -> None:
     """Compile or link C through the tracing pass.
 
-    This is clang 19 or 16, whichever is installed, with the pass and the runtime added. POWERCUT_CLANG names
-    another executable. Build a foreign code base with CC='powercut cc'.
+    This is clang 19, 16, 15 or 14, the newest that is installed, with the pass and the runtime added.
+    POWERCUT_CLANG names another executable, which may be a gcc: then inline assembly is not seen. Build a
+    foreign code base with CC='powercut cc'.
     """
     raise typer.Exit(forward("cc", arguments or []))
 
@@ -34,8 +35,9 @@ def cc(arguments: Arguments = None) -> None:
 def cxx(arguments: Arguments = None) -> None:
     """Compile or link C++ through the tracing pass.
 
-    This is clang++ 19 or 16, whichever is installed, with the pass and the runtime added. POWERCUT_CLANGXX
-    names another executable. Build a foreign code base with CXX='powercut c++'.
+    This is clang++ 19, 16, 15 or 14, the newest that is installed, with the pass and the runtime added.
+    POWERCUT_CLANGXX names another executable, which may be a g++: then inline assembly is not seen. Build a
+    foreign code base with CXX='powercut c++'.
     """
     raise typer.Exit(forward("c++", arguments or []))
 

@@ -6,9 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from powercut.base.errors import UsageError
 from powercut.base.exit_codes import ExitCode
-from powercut.cli import cost_charts, cost_text, output, talk
+from powercut.cli import cost_charts, cost_text, output, paper, talk
 from powercut.cli.commands import shared
 from powercut.cost import latency
 from powercut.cost import records as cost_records
@@ -17,8 +16,9 @@ from powercut.engine.engine import Interrupt, Interrupted
 from powercut.runs import stopping
 from powercut.runs.runner import prepare_out
 from powercut.scenarios import targets
+from powercut_reports.html import Companions
 
-_FORMATS = ("text", "svg")
+_FORMATS = ("text", *paper.FORMATS)
 
 
 def register(app: typer.Typer) -> None:
@@ -41,7 +41,8 @@ def cost(
     seed: shared.Seed = options.DEFAULT_SEED,
     out: shared.Out = shared.DEFAULT_OUT,
     format: Annotated[
-        str, typer.Option("--format", metavar="LIST", help="What to make beside the records, of: text, svg.")
+        str,
+        typer.Option("--format", metavar="LIST", help=f"What to make beside the records, of: {', '.join(_FORMATS)}."),
     ] = "text,svg",
     json: shared.Json = False,
 ) -> None:
@@ -55,7 +56,7 @@ def cost(
 
     Exit code: 0 measured, 2 usage, 3 a measurement failed.
     """
-    formats = _formats(format)
+    formats = output.parse_formats(format, known=_FORMATS)
     words = latency_ or []
     chosen = latency.parse(words)
     selections = targets.select(target)
@@ -83,21 +84,13 @@ def cost(
     if "svg" in formats:
         for path in cost_charts.write(records, out):
             talk.say(f"Chart: {path}")
+    for folder in paper.write(None, Companions(costs=records), out, formats - {"svg"}):
+        talk.say(f"Written: {folder}")
     if json:
         output.print_json({"cost": cost_records.COST_VERSION, "records": records})
     if interrupted:
         talk.say("Interrupted: what was measured is kept.")
     raise typer.Exit(ExitCode.INCOMPLETE if interrupted else ExitCode.CLEAN)
-
-
-def _formats(value: str) -> frozenset[str]:
-    names = [word.strip() for word in value.split(",") if word.strip()]
-    for name in names:
-        if name not in _FORMATS:
-            raise UsageError(
-                f"unknown format '{name}'", where="--format", next_step=f"There are {', '.join(_FORMATS)}."
-            )
-    return frozenset(names)
 
 
 def _print(record: dict[str, Any]) -> None:

@@ -6,12 +6,14 @@ from typing import Annotated
 
 import typer
 
+from powercut.base import paths
 from powercut.base import trust as trusting
 from powercut.base.errors import UsageError
 from powercut.cli.commands import program as modes
 from powercut.cli.commands import shared
 from powercut.cli.commands.grouped import Only, Without, grouped
 from powercut.cli.commands.judge import Judging, judge
+from powercut.cli.commands.spread import Spread
 from powercut.runs.run_request import Request
 
 
@@ -29,6 +31,7 @@ def explore(
         modes.ProgramOptions, Only("recover", "check", "dump", "ordered", "timeout", "images", "name", "cwd")
     ],
     trust: shared.Trust = False,
+    spread: Annotated[Spread, Without("shard")],
 ) -> None:
     """Explore every legal crash state of a recorded trace, and report.
 
@@ -56,5 +59,8 @@ def explore(
                 trace=file.absolute(),
                 header={"command": f"powercut explore {file}"},
             )
-        code = judge([request], replace(judging, no_replay=True), gate=gate, title=f"powercut: {file.name}")
+        spread.refuse_with([request])
+        explorers = spread.machines(paths.engine())
+        once = replace(judging, no_replay=True)
+        code = judge([request], once, gate=gate, title=f"powercut: {file.name}", machines=explorers)
     raise typer.Exit(code)

@@ -5,13 +5,17 @@ from typing import Annotated, Any
 
 import typer
 
+from powercut.base.errors import UsageError
 from powercut.base.exit_codes import ExitCode
 from powercut.base.output_files import write_json
-from powercut.cli import companions, output
+from powercut.cli import companions, output, paper, talk
 from powercut.cli.commands import shared
 from powercut.cost import costs
 from powercut.cost import fidelity as figures
 from powercut.runs.runner import prepare_out
+from powercut_reports.html import Companions
+
+_FORMATS = ("text", *paper.FORMATS)
 
 
 def register(app: typer.Typer) -> None:
@@ -32,6 +36,12 @@ def fidelity(
             help="Write fidelity.json there, for the HTML report.",
         ),
     ] = None,
+    format: Annotated[
+        str,
+        typer.Option(
+            "--format", metavar="LIST", help=f"What to make, of: {', '.join(_FORMATS)}. All but text needs --out."
+        ),
+    ] = "text",
 ) -> None:
     """Measure the papers' figures that depend on no machine.
 
@@ -40,15 +50,24 @@ def fidelity(
 
     Exit code: 0 all reproduced, 1 one was not, 3 a measurement failed.
     """
+    formats = output.parse_formats(format, known=_FORMATS)
+    if out is None and formats - {"text"}:
+        raise UsageError(
+            "a format that makes files has no folder for them",
+            where=f"--format {format}",
+            next_step="Name the folder: --out DIR.",
+        )
     rows = figures.measure(scheme)
     measured = costs.measure(scheme)
     table = {"figures": rows, **costs.as_json(measured)}
     if out is not None:
         prepare_out(out)
         write_json(out / companions.FIDELITY_REPORT, table)
+        for folder in paper.write(None, Companions(fidelity=table), out, formats):
+            talk.say(f"Written: {folder}")
     if json:
         output.print_json(table)
-    else:
+    elif "text" in formats:
         _print(rows)
         _print_costs(measured)
     raise typer.Exit(ExitCode.CLEAN if all(row["reproduced"] for row in rows) else ExitCode.FINDINGS)

@@ -1,7 +1,7 @@
 """What `run` and `explore` share: carry out requests, print results as they come, write the reports."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,8 +18,10 @@ from powercut.gate import canary
 from powercut.gate.gate import Gate, open_gate
 from powercut.runs import batch, run_cache
 from powercut.runs.applicability import sentences, summary
+from powercut.runs.machines import Here, Machines
 from powercut.runs.run_request import Context, Request
 from powercut.runs.runner import open_context
+from powercut_reports import closing
 from powercut_reports.gate_formats import RENDERERS
 from powercut_reports.records.run import RunRecord
 
@@ -73,7 +75,7 @@ class Judging:
             raise
 
 
-def _explainer(explain: int | None, requests: Sequence[Request], context: Context, jobs: int) -> Explainer:
+def explainer_of(explain: int | None, requests: Sequence[Request], context: Context, jobs: int) -> Explainer:
     """A budget of time is for all that the command does, and exploring comes first."""
     if explain is not None:
         return Explainer(context=context, most=explain, jobs=jobs)
@@ -82,8 +84,19 @@ def _explainer(explain: int | None, requests: Sequence[Request], context: Contex
     return Explainer(context=context, most=most, most_of_variant=DEFAULT_MOST_OF_VARIANT, jobs=jobs)
 
 
-def judge(requests: Sequence[Request], judging: Judging, *, gate: Gate, title: str) -> ExitCode:
-    """Carries out the requests and returns the exit code of all of them."""
+def judge(
+    requests: Sequence[Request],
+    judging: Judging,
+    *,
+    gate: Gate,
+    title: str,
+    machines: AbstractContextManager[Machines] | None = None,
+    prepare: Callable[[Context], None] = lambda context: None,
+) -> ExitCode:
+    """Carries out the requests and returns the exit code of all of them.
+
+    `machines`: who explores. `prepare` is called once, before the first run.
+    """
     engine_path = paths.engine()
     out, formats, fail_on, as_json = judging.out, judging.formats, judging.kinds, judging.json
     jobs = judging.jobs or shared.default_jobs()
@@ -100,6 +113,7 @@ def judge(requests: Sequence[Request], judging: Judging, *, gate: Gate, title: s
             bird.mark(run)
 
     with (
+        machines or nullcontext(Here()) as explorers,
         progress.shown(len(requests)) as listener,
         open_context(
             engine_path,
@@ -110,28 +124,23 @@ def judge(requests: Sequence[Request], judging: Judging, *, gate: Gate, title: s
             mark=mark,
             cache=kept,
             database=failures.of_folder(out, replay=not judging.no_replay),
+            machines=explorers,
         ) as context,
     ):
-        explainer = _explainer(judging.explain, requests, context, jobs)
-        lost: OSError | None = None
+        prepare(context)
+        explainer = explainer_of(judging.explain, requests, context, jobs)
 
         def show(run: RunRecord) -> None:
-            nonlocal lost
             explainer.run(run)
             if kept:
                 kept.explained(run)
-            try:
-                if "text" in formats and not as_json and lost is None:
-                    with listener.paused():
-                        output.print_run(run)
-                        if judging.stats:
-                            output.print_table(TITLES, rows(run))
-                            print(flush=True)
-                listener.reported(run)
-            except OSError as gone:
-                # Nobody reads on. What was found is kept, and reported in files, as at Ctrl-C.
-                lost = gone
-                context.interrupt.request()
+            if "text" in formats and not as_json:
+                with listener.paused():
+                    output.print_run(run, output.page_of(out, formats))
+                    if judging.stats:
+                        output.print_table(TITLES, rows(run))
+                        print(flush=True)
+            listener.reported(run)
 
         outcome = batch.run_all(requests, context, jobs=jobs, on_run=show)
     if kept:
@@ -146,13 +155,13 @@ def judge(requests: Sequence[Request], judging: Judging, *, gate: Gate, title: s
         written += output.write_gate_reports(outcome.runs, out, formats, fail_on=fail_on, errors=outcome.errors)
     except PowercutError as unwritable:
         outcome.errors.append(unwritable)
-    if lost is not None:
-        raise lost
     if as_json:
         output.print_json({**output.runs_object(outcome.runs, gate=gate), **summary(outcome.aside)})
     elif "text" in formats:
         output.print_closing(outcome.runs)
         output.print_gate(gate, outcome.runs)
+    elif len(outcome.runs) > 1:
+        talk.say(closing.total(outcome.runs))
     output.print_annotations(outcome.runs, formats, fail_on=fail_on, errors=outcome.errors, as_json=as_json)
     for line in sentences(outcome.aside):
         talk.say(line)

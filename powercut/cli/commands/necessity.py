@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from powercut import necessity as analysing
 from powercut.base import paths
 from powercut.base.exit_codes import ExitCode
-from powercut.cli import necessity_text, output, talk
+from powercut.cli import necessity_text, output, paper, talk
 from powercut.cli.commands import shared
 from powercut.cli.commands.grouped import Only, grouped
 from powercut.necessity.record import NECESSITY_VERSION, command_line
@@ -22,9 +22,20 @@ from powercut.runs import requests
 from powercut.runs.applicability import SetAside, sentences
 from powercut.runs.runner import open_context
 from powercut.scenarios import targets
+from powercut_reports.html import Companions
 
+_FORMATS = ("text", *paper.FORMATS)
 #: Without a flush a run can have so many more crash states that one exploration would take hours.
 DEFAULT_BUDGET = "60s"
+EachBudget = Annotated[
+    str,
+    typer.Option(
+        "--budget",
+        metavar="LIMIT",
+        help="Limit of each exploration without a flush or a fence: a time (60s, 5m, 1h) or executions (20000x). One "
+        "that reaches it proves nothing but its findings.",
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -37,17 +48,23 @@ def necessity(
     scenario: shared.Scenarios = None,
     *,
     exploring: Annotated[shared.Exploring, Only("model", "nested", "seed", "atoms")],
-    budget: Annotated[
-        str,
+    budget: EachBudget = DEFAULT_BUDGET,
+    helper: Annotated[
+        list[str] | None,
         typer.Option(
-            "--budget",
-            metavar="LIMIT",
-            help="Limit of each exploration: a time (60s, 5m, 1h) or executions (20000x). One that reaches it proves "
-            "nothing but its findings.",
+            "--helper",
+            metavar="NAME",
+            show_default=False,
+            help="A function that flushes or fences for its callers, by name or glob: its calls are the sites; "
+            "may be repeated.",
         ),
-    ] = DEFAULT_BUDGET,
+    ] = None,
     jobs: shared.Jobs = None,
     out: shared.Out = shared.DEFAULT_OUT,
+    format: Annotated[
+        str,
+        typer.Option("--format", metavar="LIST", help=f"What to make beside the records, of: {', '.join(_FORMATS)}."),
+    ] = "text",
     json: shared.Json = False,
 ) -> None:
     """Drop each flush and each fence in turn, explore again, and tell which are needed.
@@ -61,6 +78,7 @@ def necessity(
 
     Exit code: 0 every site was judged completely, 2 usage, 3 incomplete or interrupted.
     """
+    formats = output.parse_formats(format, known=_FORMATS)
     chosen = replace(exploring, budget=budget).options()
     work = [
         (item, requests.for_run([item], scenario or [], options=chosen, explicit=True))
@@ -75,7 +93,10 @@ def necessity(
                 "variant": item.variant,
                 "paper": item.target.description.paper,
                 **chosen.described(),
-                "command": command_line(item.target.spelling, item.variant, scenario or [], chosen.described()),
+                "helpers": helper or [],
+                "command": command_line(
+                    item.target.spelling, item.variant, scenario or [], chosen.described(), helper or []
+                ),
             }
             with _bar(f"{item.target.name}:{item.variant}") as progress:
                 made = analysing.analyse(
@@ -86,7 +107,7 @@ def necessity(
                     progress=progress,
                 )
             records.append(made)
-            if not json:
+            if "text" in formats and not json:
                 necessity_text.render(made, console)
                 for line in sentences([SetAside(**item) for item in made.get("not_applicable", ())]):
                     talk.say(line)
@@ -94,6 +115,8 @@ def necessity(
             if context.interrupt.requested:
                 talk.say("Interrupted: what was judged is kept.")
                 break
+    for folder in paper.write(None, Companions(necessity=records), out, formats):
+        talk.say(f"Written: {folder}")
     if json:
         output.print_json({"necessity": NECESSITY_VERSION, "records": records})
     complete = len(records) == len(work) and all(record["complete"] for record in records)

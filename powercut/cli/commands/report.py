@@ -55,7 +55,7 @@ def _render(
         output.print_json(output.runs_object(runs, gate=gate))
     elif "text" in formats:
         for run in runs:
-            output.print_run(run)
+            output.print_run(run, output.page_of(folder, formats))
         output.print_closing(runs)
         output.print_gate(gate, runs)
     names = list(dict.fromkeys(run.target for run in runs))

@@ -1,15 +1,24 @@
 """`powercut run`: record, explore and report."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any
 
 import typer
 
-from powercut.cli import output
+from powercut.base import paths
+from powercut.base.exit_codes import ExitCode, worst
+from powercut.cli import output, progress, talk
 from powercut.cli.commands import program as modes
 from powercut.cli.commands import shared
 from powercut.cli.commands.grouped import grouped
 from powercut.cli.commands.judge import Judging, judge
+from powercut.cli.commands.spread import Spread
+from powercut.engine import engine
+from powercut.engine.options import Budget, ExploreOptions
+from powercut.machines import shards
 from powercut.runs import requests, runner
+from powercut.runs.run_request import Request
 from powercut.scenarios import targets
 
 
@@ -27,6 +36,7 @@ def run(
     exploring: shared.Exploring,
     judging: Judging,
     given: modes.ProgramOptions,
+    spread: Spread,
 ) -> None:
     """Record scenarios on targets, explore every legal crash state, and report.
 
@@ -42,12 +52,74 @@ def run(
     with judging.errors_reported() as gate:
         if given.named():
             given.refuse_with(target=target, scenario=scenario, resume=judging.resume, since=judging.since)
-            wanted = [modes.run_request(given, chosen)]
+            wanted: Sequence[Request] = [modes.run_request(given, chosen)]
             names = [item.header["target"] for item in wanted]
         else:
-            selections = targets.select(target or [])
-            wanted = requests.for_run(selections, scenario or [], options=chosen, explicit=bool(target))
-            wanted = runner.with_tracer(wanted, given.tracer)
-            names = list(dict.fromkeys(item.target.name for item in selections))
-        code = judge(wanted, judging, gate=gate, title=output.report_title(names))
+            command = Command(
+                targets=tuple(target or ()), scenarios=tuple(scenario or ()), options=chosen, tracer=given.tracer
+            )
+            wanted, names = command.requests()
+        gating = {"baseline": judging.baseline, "suppressions": judging.suppressions, "since": judging.since}
+        spread.refuse_with(wanted, **gating, json=judging.json)
+        if shard := spread.chosen():
+            code = _explore_shard(wanted, shard, judging, command=command)
+        else:
+            explorers = spread.machines(paths.engine())
+            code = judge(wanted, judging, gate=gate, title=output.report_title(names), machines=explorers)
     raise typer.Exit(code)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """What a command line runs, as far as another one has to know it to run the same."""
+
+    targets: tuple[str, ...]
+    scenarios: tuple[str, ...]
+    options: ExploreOptions
+    tracer: str | None
+
+    def requests(self) -> tuple[list[Request], list[str]]:
+        """The runs, and the names of their targets."""
+        selections = targets.select(list(self.targets))
+        wanted = requests.for_run(selections, self.scenarios, options=self.options, explicit=bool(self.targets))
+        names = list(dict.fromkeys(item.target.name for item in selections))
+        return runner.with_tracer(wanted, self.tracer), names
+
+    def as_json(self) -> dict[str, Any]:
+        """For `shard.json`."""
+        return {
+            "targets": list(self.targets),
+            "scenarios": list(self.scenarios),
+            "options": asdict(self.options),
+            "tracer": self.tracer,
+        }
+
+    @staticmethod
+    def from_json(value: dict[str, Any]) -> "Command":
+        """Of `as_json`."""
+        options = {**value["options"], "budget": Budget(**value["options"]["budget"])}
+        return Command(
+            targets=tuple(value["targets"]),
+            scenarios=tuple(value["scenarios"]),
+            options=ExploreOptions(**options),
+            tracer=value["tracer"],
+        )
+
+
+def _explore_shard(wanted: Sequence[Request], shard: shards.Shard, judging: Judging, *, command: Command) -> ExitCode:
+    jobs = judging.jobs or shared.default_jobs()
+    with (
+        progress.shown() as listener,
+        runner.open_context(
+            paths.engine(), judging.out, listener=listener, checkpoints=True, resume=judging.resume
+        ) as context,
+    ):
+        try:
+            errors = shards.carry_out(wanted, shard, context, command=command.as_json(), jobs=jobs)
+        except engine.Interrupted:
+            talk.say("Interrupted: the shard is not finished. --resume goes on with it.")
+            return ExitCode.INCOMPLETE
+    for paragraph in dict.fromkeys(error.paragraph() for error in errors):
+        talk.say(f"powercut: {paragraph}")
+    talk.say(f"Shard {shard} is in {judging.out}. 'powercut merge' makes the report of all {shard.of}.")
+    return worst([error.exit_code for error in errors])

@@ -46,6 +46,18 @@ StepBudget = Annotated[
         show_default=False,
     ),
 ]
+ChunkEvents = Annotated[
+    int | None,
+    typer.Option(
+        "--chunk-events",
+        metavar="N",
+        min=1,
+        help="Events of the trace that a worker is given at a time. Each begins with nothing remembered: smaller ones "
+        "keep more machines busy, and cost more executions in all.  [default: an eighth of the trace, from 8192 to "
+        "4194304]",
+        show_default=False,
+    ),
+]
 BudgetText = Annotated[
     str | None,
     typer.Option(
@@ -172,6 +184,7 @@ class Exploring:
     atoms: Atoms = options.DEFAULT_ATOMS
     paranoid: Paranoid = False
     watchdog: Watchdog = None
+    chunk_events: ChunkEvents = None
 
     def options(self) -> options.ExploreOptions:
         """The same, validated; `jobs` is set when the runs are known."""
