@@ -16,7 +16,7 @@ from powercut.base import paths
 from powercut.base.errors import PowercutError
 from powercut.engine import engine
 from powercut.engine.events import Module
-from powercut.findings.finding_records import make_record, symbolised
+from powercut.findings.finding_records import make_record, performance_bug
 from powercut.scenarios import catalog, plan, targets
 from powercut.scenarios.scenario import Scenario
 from powercut.symbols.symbolize import Symbolizer
@@ -70,7 +70,7 @@ class Exploration:
         performance_bugs = [event for event in self.events if event["event"] == "performance_bug"]
         return [
             *(make_record(event, modules, symbolizer, run=RunRecord.model_validate(run)) for event in self.findings),
-            *(PerformanceBug.model_validate(symbolised(event, modules, symbolizer)) for event in performance_bugs),
+            *(performance_bug(event, modules, symbolizer) for event in performance_bugs),
         ]
 
     @property

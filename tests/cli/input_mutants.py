@@ -201,7 +201,7 @@ def _read_events(path: Path, number: int) -> None:
 
 
 def _read_recording(path: Path, number: int) -> None:
-    checkpoints.Checkpoint(chunks=path, recording=path).recorded({"plan": 1}, path)
+    checkpoints.Checkpoint(chunks=path, recording=path, parts=path).recorded({"plan": 1}, path)
 
 
 def kinds() -> list[Kind]:

@@ -24,7 +24,7 @@ def test_unknown_format_lists_the_choices(house: Any, capsys: pytest.CaptureFixt
     assert main(["run", "level", "--format", "text,pdf"]) == ExitCode.USAGE
     told = capsys.readouterr().err
     assert "unknown format 'pdf'" in told
-    assert "There are text, html, pages, json, sarif, junit, github, markdown." in told
+    assert "There are text, html, pages, json, csv, latex, svg, sarif, junit, github, markdown." in told
 
 
 def test_formats_are_only_made_where_they_are_named(house: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -33,6 +33,26 @@ def test_formats_are_only_made_where_they_are_named(house: Any, capsys: pytest.C
     assert (house.out / "report.junit.xml").is_file()
     assert not [name for name in ("report.sarif", "summary.md", "report.html") if (house.out / name).exists()]
     assert capsys.readouterr().out == ""
+
+
+def test_tables_and_charts_lie_in_folders(house: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    house.scenario("lost_one")
+    assert main(["run", "level:published", "--out", "out", "--format", "csv,latex,svg"]) == ExitCode.FINDINGS
+    names = {path.name for path in (house.out / "tables").iterdir()}
+    tables = ("verdicts", "bugs", "findings", "performance-bugs", "claims")
+    assert names == {f"{table}{suffix}" for table in tables for suffix in (".csv", ".tex")}
+    assert "lost_one" in (house.out / "tables" / "findings.csv").read_text()
+    assert not (house.out / "charts").exists(), "one run is no chart"
+    captured = capsys.readouterr()
+    assert captured.out == "" and "Report: out/tables\n" in captured.err
+    before = {path: path.read_bytes() for path in (house.out / "tables").iterdir()}
+    assert main(["report", "out", "--format", "csv,latex"]) == ExitCode.FINDINGS
+    assert before == {path: path.read_bytes() for path in (house.out / "tables").iterdir()}
+
+
+def test_fidelity_needs_a_folder_for_files(house: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fidelity", "--format", "csv"]) == ExitCode.USAGE
+    assert "Name the folder: --out DIR." in capsys.readouterr().err
 
 
 def test_annotations_leave_stdout_to_json(house: Any, capsys: pytest.CaptureFixture[str]) -> None:

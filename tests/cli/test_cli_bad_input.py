@@ -51,6 +51,17 @@ def test_wrong_names(house: Any, capsys: pytest.CaptureFixture[str], arguments: 
     assert not (house.root / ".powercut").exists()
 
 
+def test_a_request_that_is_refused_is_an_object_where_objects_are_read(
+    house: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    house.scenario("clean")
+    assert main(["run", "levle", "--json"]) == ExitCode.USAGE
+    said = capsys.readouterr()
+    error = json.loads(said.out)["error"]
+    assert (error["kind"], error["what"]) == ("usage", "unknown target 'levle'")
+    assert "Did you mean 'level'?" in error["next"] and error["next"] in said.err
+
+
 def test_usage_of_the_command_line_itself(house: Any, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments in (["run", "--no-such-option"], ["frobnicate"], ["run", "--nested", "-1"], ["record", "level"]):
         assert main(arguments) == ExitCode.USAGE

@@ -12,7 +12,7 @@ from powercut.base.exit_codes import ExitCode, worst
 from powercut.cli import doctor
 from powercut.cli.main import main
 from powercut.cost import costs
-from tools import docs
+from tools import docs, man_page
 
 
 def test_lists(house: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -155,11 +155,12 @@ def test_doctor_names_what_is_missing(
     assert main(["doctor"]) == ExitCode.USAGE
     printed = capsys.readouterr().out
     assert "missing  compiler pass" in printed
-    assert "Run 'make build'." in printed
+    assert "Run 'make build' in the project's folder." in printed
     assert "(powercut-engine 0.1.0 (fake))" in printed
     for name in (
         "clang-19",
-        "clang-16",
+        "compiler pass for clang 16",
+        "compiler pass for clang 14",
         "runtime",
         "engine",
         "CPU clwb",
@@ -172,9 +173,13 @@ def test_doctor_names_what_is_missing(
     assert "Intel Pin" in printed and "PIN_ROOT is not set" in printed
     for name in ("libpowercut_pass.so", "libpowercut_pass_16.so", "libpowercut_rt.so"):
         (house.root / "build" / "lib" / name).touch()
+    checks = {check.name: check for check in doctor.examine()}
+    assert not checks["compiler pass for clang 19"].ok  # an empty file loads nowhere
+    assert "fails: " in checks["compiler pass for clang 19"].detail
+    monkeypatch.setattr("powercut.compile.load_test.problem", lambda compiler: "")
     required = {check.name: check.ok for check in doctor.examine() if check.required}
     assert main(["doctor", "--json"]) == (ExitCode.CLEAN if all(required.values()) else ExitCode.USAGE)
-    assert required["compiler pass for clang 19"] and required["compiler pass for clang 16"] and required["targets"]
+    assert required["compiler pass for clang 19"] and required["targets"]
 
 
 def test_cpu_flags() -> None:
@@ -205,6 +210,11 @@ def test_litmus_hands_on_its_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_reference_is_what_the_commands_say() -> None:
     page = Path(__file__).parents[2] / "docs" / "cli.md"
     assert page.read_text(encoding="utf-8") == docs.render(), "docs/cli.md is stale: run 'python -m tools.docs'"
+
+
+def test_man_page_is_what_the_commands_say() -> None:
+    page = Path(__file__).parents[2] / "docs" / "powercut.1"
+    assert page.read_text(encoding="utf-8") == man_page.render(), "stale: run 'python -m tools.man_page'"
 
 
 def test_every_command_and_option_is_described(capsys: pytest.CaptureFixture[str]) -> None:

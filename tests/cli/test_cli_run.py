@@ -57,6 +57,15 @@ def test_json_has_exactly_the_promised_shape(house: Any, capsys: pytest.CaptureF
     assert isinstance(finding["operation"], str)
 
 
+def test_a_total_is_said_where_no_text_was_asked_for(house: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    house.scenario("clean")
+    house.scenario("lost_one")
+    assert main(["run", "level:published", "--out", "out", "--format", "json"]) == ExitCode.FINDINGS
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "1 target, 2 runs: 1 consistent, 1 inconsistent; 1 bug, 1 finding; " in said.err
+
+
 def test_clean_run_leaves_records_trace_and_html(house: Any, capsys: pytest.CaptureFixture[str]) -> None:
     house.scenario("clean_one")
     assert main(["run", "level:hardened", "--out", "out", "--format", "text,html,json"]) == ExitCode.CLEAN

@@ -1,5 +1,6 @@
 """Each verb is loaded when it is typed, and no other."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -30,6 +31,16 @@ def test_help_loads_no_verb(option: str) -> None:
     count, names = loaded(option)
     assert count <= _MOST_MODULES
     assert [name for name in names if name.startswith("powercut.cli.commands.")] == ["powercut.cli.commands.compile"]
+
+
+@pytest.mark.parametrize(("typed", "offered"), [("re", "record reproduce report"), ("run --mod", "--model")])
+def test_a_shell_completes_verbs_and_options(typed: str, offered: str) -> None:
+    asked = {"_POWERCUT_COMPLETE": "complete_bash", "COMP_WORDS": f"powercut {typed}"}
+    asked["COMP_CWORD"] = str(len(typed.split()))
+    done = subprocess.run(
+        [sys.executable, "-m", "powercut"], env=os.environ | asked, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == offered.split()
 
 
 def test_a_verb_loads_itself() -> None:

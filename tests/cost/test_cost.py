@@ -159,7 +159,7 @@ def test_charts_are_files_that_stand_alone_and_do_not_change(tmp_path: Path) -> 
     [
         (["levle"], "unknown target 'levle'. Did you mean 'level'?"),
         (["level", "--latency", "osdi"], "'osdi' is no latency model. Did you mean 'osdi18'"),
-        (["level", "--format", "pdf"], "unknown format 'pdf'. There are text, svg."),
+        (["level", "--format", "pdf"], "unknown format 'pdf'. There are text, csv, latex, svg."),
         (["level", "--scenario", "other_costs"], "none of these scenarios fits 'level'"),
     ],
 )

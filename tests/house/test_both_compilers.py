@@ -58,7 +58,7 @@ def test_verdicts_do_not_depend_on_the_compiler(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     require_engine()
-    assert set(compilers.PLUGINS) == {19, 16}
+    assert set(compilers.PLUGINS) >= {19, 16}
     monkeypatch.setenv("POWERCUT_CLANG", "clang-16")
     monkeypatch.delenv("POWERCUT_CLANGXX", raising=False)
     expected = judged(name, capsys, tmp_path / "19")

@@ -6,10 +6,13 @@ import os
 import re
 import stat
 import subprocess
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+
+import powercut
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -138,13 +141,34 @@ def test_committed_files_stand_alone() -> None:
     assert not found
 
 
-def test_lock_pins_every_requirement_with_hashes() -> None:
-    entries = re.findall(r"^([a-z0-9-]+)==\S+ \\\n {4}--hash=sha256:", read("requirements.lock"), re.MULTILINE)
-    names = re.findall(r"^([a-z0-9-]+)[^\n]*$", read("requirements.lock"), re.MULTILINE)
-    assert names == entries
-    project = read("pyproject.toml")
-    wanted = re.findall(r'^  "([a-z0-9-]+)>=', project, re.MULTILINE)
-    assert wanted and set(wanted) <= set(entries)
+def test_one_version() -> None:
+    """It stands in powercut/__init__.py; what people copy names it as well."""
+    heading = re.search(r"^## \[([^]]+)\]", read("CHANGELOG.md"), re.MULTILINE)
+    assert heading and heading[1] == powercut.__version__
+    minor = powercut.__version__.rpartition(".")[0]
+    for name in ("docs/ci.md", "docs/examples/ci/.github/workflows/crash.yml"):
+        assert re.findall(r"powercut/powercut@v(\S+)", read(name)) == [minor], name
+
+
+def locked(name: str) -> dict[str, str]:
+    """Versions by package; each has hashes, or an assertion fails."""
+    text = read(name)
+    entries = re.findall(r"^([a-z0-9-]+)==(\S+) \\\n {4}--hash=sha256:", text, re.MULTILINE)
+    assert [package for package, _ in entries] == re.findall(r"^([a-z0-9-]+)[^\n]*$", text, re.MULTILINE)
+    return dict(entries)
+
+
+def test_locks_pin_every_requirement_with_hashes() -> None:
+    to_run, all_of_them = locked("requirements.lock"), locked("requirements-dev.lock")
+    assert all_of_them | to_run == all_of_them
+    project = tomllib.loads(read("pyproject.toml"))
+    extras = project["project"]["optional-dependencies"]
+
+    def names(requirements: list[str]) -> set[str]:
+        return {re.split(r"[<>=]", requirement)[0] for requirement in requirements}
+
+    assert names(project["project"]["dependencies"] + extras["editable"]) <= set(to_run)
+    assert set().union(*map(names, extras.values())) <= set(all_of_them)
 
 
 def write_tool(folder: Path, name: str, body: str) -> None:
@@ -153,11 +177,13 @@ def write_tool(folder: Path, name: str, body: str) -> None:
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
 
-def run_setup(tools: Path, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+def run_setup(
+    tools: Path, environment: Mapping[str, str] | None = None, *, part: str = ""
+) -> subprocess.CompletedProcess[str]:
     """Runs the package half of set-up with stand-ins for the system's tools; the Python half is `env`'s doing."""
     path = f"{tools}:/usr/bin:/bin"
     return subprocess.run(
-        ["tools/setup.sh"],
+        ["tools/setup.sh", *part.split()],
         cwd=ROOT,
         env={"PATH": path, "HOME": str(tools), **(environment or {})},
         stdin=subprocess.DEVNULL,
@@ -189,6 +215,23 @@ def test_setup_names_what_apt_could_not_install(tmp_path: Path) -> None:
     wanted = [line for line in read("tools/debian-packages.txt").splitlines() if not line.startswith("#")]
     assert [line.split()[1] for line in log] == ["update", "install"]
     assert set(wanted) <= set(log[1].split())
+
+
+def test_a_build_alone_needs_nothing_that_only_tests_need(tmp_path: Path) -> None:
+    write_tool(tmp_path, "dpkg-query", "exit 1")
+    write_tool(tmp_path, "id", "echo 0")
+    write_tool(tmp_path, "apt-get", f'echo "$@" >>{tmp_path}/log')
+    done = run_setup(tmp_path, part="to-build")
+    assert done.returncode == 0, done.stderr
+    installed = set((tmp_path / "log").read_text(encoding="utf-8").split())
+    assert {"clang-19", "cmake", "python3-venv"} <= installed
+    assert not {"chromium", "libgtest-dev", "clang-tidy-19", "#"} & installed
+
+
+def test_setup_names_its_parts(tmp_path: Path) -> None:
+    done = run_setup(tmp_path, part="pyhton")
+    assert done.returncode == 2
+    assert "'pyhton'" in done.stderr and "to-judge, to-build and to-run" in done.stderr
 
 
 def test_setup_refuses_another_machine(tmp_path: Path) -> None:

@@ -50,6 +50,7 @@ PYTHON = (
     "claims",
     "program",
     "runs",
+    "machines",
     "minimise",
     "cause",
     "corpus",
@@ -98,6 +99,12 @@ def test_native_files_use_rooms_below_them() -> None:
             seen += 1
             assert NATIVE.index(below) <= NATIVE.index(room), f"{name} of {room} includes {other} of {below}"
     assert seen > 500
+
+
+def test_one_file_reads_the_headers_of_the_command_lines_library() -> None:
+    """They take a processor several seconds, and each command has options."""
+    readers = {path for path in native_files() if "#include <CLI/" in path.read_text(encoding="utf-8")}
+    assert readers == {ROOT / "base" / "command_line.cc"}
 
 
 def modules(package: Path) -> dict[str, Path]:

@@ -1,8 +1,8 @@
 """Break the engine on purpose and see a test fail.
 
-Each mutant is one string of one source file replaced. Only that file is compiled again, with the command that the
-build used for it, and linked in front of the build's own libraries into programs of its own: nothing in the build
-folder or in the sources changes. A mutant that every suite passes is a gap in the tests.
+Each mutant is one string of one source file replaced. Only that file is compiled again, with the command of a build
+that compiles each file on its own (build/by-file), and linked in front of that build's libraries into programs of its
+own: nothing in the build folders or in the sources changes. A mutant that every suite passes is a gap in the tests.
 """
 
 from __future__ import annotations
@@ -122,6 +122,84 @@ MUTANTS = (
         new="if (seen[next] == kOpen) continue;",
     ),
     Mutant(
+        name="recoveries-meet-on-another-medium",
+        file="replayer/explorer/convergence.cc",
+        old="both = {machine.low, machine.high, here.low, here.high};",
+        new="both = {machine.low, machine.high, 0, 0};",
+    ),
+    Mutant(
+        name="recoveries-meet-elsewhere-in-their-code",
+        file="replayer/explorer/convergence.cc",
+        old="const Signature words = signature_of(machine.words.data(), machine.words.size() * sizeof(uint64_t));",
+        new="const Signature words;",
+    ),
+    Mutant(
+        name="recoveries-meet-with-another-heap",
+        file="replayer/explorer/convergence.cc",
+        old="const Signature heap = signature_of(fresh.data(), fresh.size());",
+        new="const Signature heap;",
+    ),
+    Mutant(
+        name="recoveries-meet-with-other-globals",
+        file="replayer/explorer/convergence.cc",
+        old="if (word[1] != before) add(",
+        new="if (false) add(",
+    ),
+    Mutant(
+        name="recoveries-meet-with-another-result",
+        file="replayer/explorer/convergence.cc",
+        old="const Signature answer = signature_of(answer_->view().data(), answer_->view().size());",
+        new="const Signature answer;",
+    ),
+    Mutant(
+        name="recoveries-meet-whatever-the-cuts",
+        file="replayer/explorer/convergence.cc",
+        old="if (!added && known.depth <= depth && known.stores",
+        new="if (!added && known.stores",
+    ),
+    Mutant(
+        name="a-line-of-the-medium-keeps-what-it-held",
+        file="replayer/explorer/convergence.cc",
+        old="take(&total_, of_contents(change.line, change.before.contents));",
+        new="",
+    ),
+    Mutant(
+        name="a-recovery-that-does-more-meets-one-that-does-less",
+        file="replayer/explorer/convergence.cc",
+        old="known.stores >= done->stores && known.flushes",
+        new="known.flushes",
+    ),
+    Mutant(
+        name="recoveries-meet-while-stores-are-pending",
+        file="replayer/executor/nested_cuts.cc",
+        old="return open_.empty();",
+        new="return true;",
+    ),
+    Mutant(
+        name="recoveries-meet-after-an-obligation-was-tightened",
+        file="replayer/explorer/trie_explorer.cc",
+        old="if (!converges_ || leaf_queries_.is_obliged() || keys",
+        new="if (!converges_ || keys",
+    ),
+    Mutant(
+        name="recoveries-meet-though-a-key-is-new",
+        file="replayer/explorer/trie_explorer.cc",
+        old="leaf_queries_.is_obliged() || keys != keys_ || refused)",
+        new="leaf_queries_.is_obliged() || refused)",
+    ),
+    Mutant(
+        name="a-medium-whose-line-may-hold-more-is-taken-for-known",
+        file="replayer/explorer/convergence.cc",
+        old="add(&total_, of_contents(change.line, Contents(now->contents).subspan(change.old_count)));",
+        new="",
+    ),
+    Mutant(
+        name="a-refusal-that-was-right-stays-right",
+        file="replayer/explorer/trie_explorer.cc",
+        old="keys != keys_ || refused) convergence_.clear();",
+        new="keys != keys_) convergence_.clear();",
+    ),
+    Mutant(
         name="a-state-goes-on-without-its-stores",
         file="replayer/executor/undecided_memory.cc",
         old="set_word(word.address, (old & ~wide) | (word.value & wide));",
@@ -190,8 +268,8 @@ MUTANTS = (
     Mutant(
         name="trie-does-not-replay-stores",
         file="replayer/explorer/trie_explorer.cc",
-        old="        executor_->memory().replay_store(step.at, step.stored);\n        way->nested",
-        new="        way->nested",
+        old="        executor_->memory().replay_store(step.at, step.stored);\n        ++way->done->stores;",
+        new="        ++way->done->stores;",
     ),
     Mutant(
         name="trie-forgets-flushes",
@@ -213,15 +291,15 @@ MUTANTS = (
     ),
     Mutant(
         name="every-cut-taken-for-known",
-        file="replayer/explorer/trie_explorer.cc",
-        old="if (!added && known->second <= depth) return false;",
+        file="replayer/explorer/convergence.cc",
+        old="if (!added && at->second.depth <= depth) return false;",
         new="if (!added) return false;",
     ),
     Mutant(
         name="media-of-cuts-not-told-apart",
-        file="replayer/explorer/trie_explorer.cc",
-        old="for (const LineSet* set : sets) medium_[set->line] = digest_of(*set);",
-        new="for (const LineSet* set : sets) medium_[set->line] = set->contents.size();",
+        file="replayer/explorer/convergence.cc",
+        old="const Signature now = of_contents(set->line, set->contents);",
+        new="const Signature now = of_contents(set->line, Contents(set->contents).first(1));",
     ),
     Mutant(
         name="globals-of-a-leaf-not-restored",
@@ -500,9 +578,9 @@ def test_every_mutant_has_its_place_and_every_room_its_tests() -> None:
 
 @pytest.fixture(scope="session")
 def build() -> Path:
-    folder = paths.build_dir()
-    if shutil.which("ninja") is None or not (folder / "build.ninja").is_file():
-        pytest.skip(f"ninja: no build folder in {folder} to make mutants from")
+    require_engine()  # the suites look for all else in the build
+    folder = paths.build_dir() / "by-file"
+    _run(["cmake", "-S", str(paths.home()), "-B", str(folder), "-G", "Ninja", "-DPOWERCUT_UNITY=OFF"])
     _run(["ninja", "-C", str(folder), *PROGRAMS])
     return folder
 

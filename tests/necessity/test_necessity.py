@@ -23,6 +23,8 @@ from powercut.runs import requests
 from powercut.runs.run_request import Request
 from powercut.runs.runner import open_context
 from powercut.scenarios import catalog, targets
+from powercut.symbols.flush_helpers import outside
+from powercut.symbols.symbolize import Frame, site_frame
 from reports.tests.typed import finding_of
 from tests.real_engine import require_engine
 
@@ -45,6 +47,40 @@ def events(*given: tuple[Any, ...]) -> list[dict[str, Any]]:
             record |= {"kind": "fence", "code": word}
         made.append(record)
     return made
+
+
+def frame(function: str, file: str, line: int) -> Frame:
+    return Frame(function=function, file=file, line=line, column=0, module="m", offset=line, inlined=False)
+
+
+@pytest.mark.parametrize(
+    ("helpers", "place"),
+    [
+        ((), "flush.c:7"),
+        (("write_back",), "map.c:40"),
+        (("pm_*", "write_back"), "map.c:40"),
+        (("commit",), "flush.c:7"),
+        (("write_back", "commit"), "main.c:3"),
+        (("*",), "flush.c:7"),
+    ],
+)
+def test_a_helper_is_passed_by_for_the_line_that_calls_it(helpers: tuple[str, ...], place: str) -> None:
+    """`persist()` of a C file was one site for all that call it."""
+    stack = [
+        frame("powercut::flush(void const*)", "targets/include/powercut/pmem.h", 20),
+        frame("write_back", "flush.c", 7),
+        frame("kv::Map::commit(unsigned long)", "map.c", 40),
+        frame("main", "main.c", 3),
+    ]
+    chosen = site_frame(outside(stack, helpers))
+    assert chosen is not None and chosen.site == place
+
+
+@pytest.mark.parametrize("name", ["persist", "clwb_range", "pm::Region::flush(void const*, unsigned long)", "mfence"])
+def test_a_helper_with_a_usual_name_need_not_be_named(name: str) -> None:
+    stack = [frame(name, "flush.c", 7), frame("persist_header", "map.c", 40), frame("main", "main.c", 3)]
+    chosen = site_frame(outside(stack))
+    assert chosen is not None and chosen.site == "map.c:40"
 
 
 @pytest.mark.parametrize(
@@ -321,3 +357,17 @@ def test_nothing_is_redundant_that_the_survey_does_not_call_so(
     for site in (site for site in made["sites"] if site["result"] == REDUNDANT):
         assert site["idle"] < site["count"] or (f"redundant-{site['kind']}", site["site"]) in said, site
     assert made["complete"] and made["totals"][NECESSARY]
+
+
+@pytest.mark.long
+def test_a_named_helper_has_a_site_for_each_line_that_calls_it(tmp_path: Path) -> None:
+    require_engine()
+    plain = str(Path(__file__).resolve().parents[2] / "scenarios" / "known_good" / "plain.toml")
+    arguments = ["necessity", "patterns:hardened", "--scenario", plain, "--helper", "SetState", "--out", str(tmp_path)]
+    assert main([*arguments, "--json"]) == ExitCode.CLEAN
+    record = json.loads((tmp_path / "necessity" / "patterns-hardened.json").read_text())
+    calls = [site for site in record["sites"] if site["source"].startswith("SetState(")]
+    assert [(site["count"], site["result"]) for site in calls if site["kind"] == "flush"] == [
+        (7, "necessary"), (4, "necessary"), (2, "necessary"),
+    ]  # fmt: skip
+    assert record["helpers"] == ["SetState"] and "--helper SetState" in record["command"]
