@@ -13,7 +13,7 @@ PYTHON := .venv/bin/python
 # The conformance programs stay as they are: their goldens name lines.
 CPP_FILES = $(shell git ls-files '*.cc' '*.h' '*.c' '*.cpp' ':!tracer/llvm/tests/programs')
 
-.PHONY: help setup build run test test-fast test-long mutants fuzz litmus goldens bench pin coverage lint tidy typecheck check format docs screenshots clean
+.PHONY: help setup build run wheel release test test-fast test-long mutants fuzz litmus goldens bench pin coverage lint tidy typecheck check format docs screenshots clean
 
 help:  ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -21,20 +21,22 @@ help:  ## List the targets
 setup:  ## Install what is missing: Debian packages, .venv with locked Python packages
 	@tools/setup.sh
 
-build: $(BUILD)/build.ninja  ## Build the native parts into build/bin and build/lib
+# Ninja runs CMake again by itself when a CMakeLists.txt changes. `make run` configures without tests.
+build:  ## Build the native parts into build/bin and build/lib
+	@grep -qs '^POWERCUT_BUILD_TESTS:BOOL=ON' $(BUILD)/CMakeCache.txt || cmake -S . -B $(BUILD) -G Ninja -DPOWERCUT_BUILD_TESTS=ON
 	@ninja -C $(BUILD) -j $(JOBS)
 
-# Ninja runs CMake again by itself when a CMakeLists.txt changes.
-$(BUILD)/build.ninja:
-	@cmake -S . -B $(BUILD) -G Ninja
+run:  ## Show a first finding; then check every scheme, published and hardened, and write the report
+	@tools/run.sh $(BUILD) $(JOBS)
 
-run: setup build  ## Measure fidelity, audit the engine, check every scheme, published and hardened, write the report
-	@mkdir -p .powercut
-	@.venv/bin/powercut fidelity --out .powercut > .powercut/fidelity.txt || { code=$$?; [[ $$code -eq 1 ]] || exit $$code; }
-	@.venv/bin/powercut audit --images 5000 --out .powercut/audit | tee .powercut/audit.txt | tail -n 1
-	@.venv/bin/powercut run --out .powercut --format text,html,json || { code=$$?; [[ $$code -eq 1 ]] || exit $$code; }
+wheel: setup  ## Build the Python packages into build/dist
+	@tools/wheel.sh $(BUILD)
 
-test: setup build  ## Run all tests but the long ones
+release: wheel  ## Build all that a release has into build/dist, and check it; nothing is uploaded
+	@$(PYTHON) -m build --sdist --no-isolation --skip-dependency-check --outdir $(BUILD)/dist . >/dev/null
+	@$(PYTHON) -m twine check --strict $(BUILD)/dist/*
+
+test: setup build wheel  ## Run all tests but the long ones
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(PYTEST_JOBS)
 	@$(PYTHON) -m pytest -n $(PYTEST_JOBS)
 
@@ -82,8 +84,8 @@ lint: setup  ## Run ruff and clang-format
 	@$(PYTHON) -m ruff format --check .
 	@clang-format-19 --dry-run -Werror $(CPP_FILES)
 
-tidy: setup build  ## Run clang-tidy over the C++ sources (half an hour)
-	@tools/tidy.sh $(BUILD) $(JOBS)
+tidy: setup  ## Run clang-tidy over the C++ sources (half an hour)
+	@tools/tidy.sh $(BUILD)/tidy $(JOBS)
 
 typecheck: setup  ## Run mypy --strict
 	@$(PYTHON) -m mypy
@@ -95,8 +97,9 @@ format: setup  ## Format and mend what ruff and clang-format can mend
 	@$(PYTHON) -m ruff format .
 	@clang-format-19 -i $(CPP_FILES)
 
-docs: setup build  ## Write docs/cli.md from the commands' --help, build the documentation into build/site
+docs: setup build  ## Write docs/cli.md and the man page from the commands' --help, build the documentation into build/site
 	@$(PYTHON) -m tools.docs
+	@$(PYTHON) -m tools.man_page
 	@NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --quiet
 	@echo $(BUILD)/site/index.html
 

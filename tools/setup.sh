@@ -2,6 +2,10 @@
 # Makes a fresh clone on Debian 12 ready to build and test: distribution packages, .venv, the locked
 # Python packages, and powercut itself (editable). Run it again at any time: it does only what is
 # missing, and a run that finds nothing to do takes well under a second.
+#   tools/setup.sh              everything
+#   tools/setup.sh to-judge     the distribution packages that an installed powercut works with
+#   tools/setup.sh to-build     these, and those that building it takes
+#   tools/setup.sh to-run       .venv alone, with what powercut itself imports
 # Exit codes: 0 ready, 2 something that only the user can do (the message says what).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -15,7 +19,8 @@ install_packages() {
   local wanted missing=() sudo=()
   command -v dpkg-query >/dev/null || fail "dpkg-query not found. powercut is set up on Debian 12; elsewhere install" \
     "the counterparts of tools/debian-packages.txt by hand and run 'POWERCUT_SKIP_PACKAGES=1 make setup'."
-  mapfile -t wanted < <(grep -v '^#' tools/debian-packages.txt)
+  # $1 deletes what is not wanted.
+  mapfile -t wanted < <(sed "$1" tools/debian-packages.txt | grep -v '^#')
   mapfile -t missing < <(comm -23 <(printf '%s\n' "${wanted[@]}" | sort -u) \
     <(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "${wanted[@]}" 2>/dev/null | sed -n 's/^installed //p' | sort -u))
   [[ ${#missing[@]} -gt 0 ]] || return 0
@@ -53,10 +58,10 @@ find_python() {
 fingerprint() { sha256sum | cut -d' ' -f1; }
 stamped() { [[ $(cat "$venv/.powercut-$1" 2>/dev/null) == "$2" ]]; }
 
-# Two steps with a stamp each, written last, so that an interrupted step is done again from its start.
+# Steps with a stamp each, written last, so that an interrupted step is done again from its start.
 # `layout` is raised when this function changes what it installs.
 install_python() {
-  local layout=1 python environment project
+  local layout=2 python environment development project
   python=$(find_python)
   # A virtual environment holds absolute paths, so the clone's own path is part of its identity.
   environment=$({ printf '%s\n' "$layout" "$root" "$python"; "$python" --version; cat requirements.lock; } | fingerprint)
@@ -64,9 +69,13 @@ install_python() {
     say "creating .venv with $python"
     rm -rf "$venv"
     "$python" -m venv "$venv"
-    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock ||
-      fail "pip could not install requirements.lock. Its message is above; mend it and run 'make setup' again."
+    install_locked requirements.lock
     printf '%s\n' "$environment" >"$venv/.powercut-environment"
+  fi
+  development=$(fingerprint <requirements-dev.lock)
+  if [[ $1 == all ]] && ! stamped development "$development"; then
+    install_locked requirements-dev.lock
+    printf '%s\n' "$development" >"$venv/.powercut-development"
   fi
   project=$(fingerprint <pyproject.toml)
   if ! stamped project "$project"; then
@@ -76,7 +85,19 @@ install_python() {
   fi
 }
 
+install_locked() {
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r "$1" ||
+    fail "pip could not install $1. Its message is above; mend it and run 'make setup' again."
+}
+
 [[ $(uname -sm) == "Linux x86_64" ]] || fail "this machine is '$(uname -sm)'; powercut needs x86-64 Linux."
-[[ -n ${POWERCUT_SKIP_PACKAGES:-} ]] || install_packages
-install_python
-say "ready"
+case ${1:-all} in
+  all) packages='' python=all ;;
+  to-judge) packages='/^# To build/,$d' python= ;;
+  to-build) packages='/^# For tests/,$d' python= ;;
+  to-run) packages=none python=run ;;
+  *) fail "'$1' is no part of the set-up. The parts are to-judge, to-build and to-run; without a name, everything." ;;
+esac
+[[ -n ${POWERCUT_SKIP_PACKAGES:-} || $packages == none ]] || install_packages "$packages"
+[[ -z $python ]] || install_python "$python"
+[[ ${1:-all} != all ]] || say "ready"

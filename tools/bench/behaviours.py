@@ -33,8 +33,8 @@ def measure(*, jobs: int) -> dict[str, Any]:
         for item in catalog.core("level"):
             wanted = plan.build(target, variant="hardened", scenario=item, seed=1)
             runner.record(wanted, trace, context=context)
-            ours = bench_process.explored(trace, chosen)
-            alone = bench_process.explored(trace, chosen, "--no-remember")
+            ours, _ = bench_process.explored(trace, chosen)
+            alone, _ = bench_process.explored(trace, chosen, "--no-remember")
             rows.append(
                 {
                     "scenario": item.name,

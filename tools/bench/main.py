@@ -32,6 +32,9 @@ from tools.bench import (
     machine as bench_machine,
 )
 from tools.bench import (
+    machines as bench_machines,
+)
+from tools.bench import (
     page as bench_page,
 )
 from tools.bench import (
@@ -42,6 +45,9 @@ from tools.bench import (
 )
 from tools.bench import (
     rate as bench_rate,
+)
+from tools.bench import (
+    resizes as bench_resizes,
 )
 from tools.bench import (
     schemes as bench_schemes,
@@ -83,6 +89,9 @@ SECTIONS = {
     "undecided": Section(
         measure=lambda _: bench_undecided.measure(), markdown=bench_undecided.markdown, chart=bench_undecided.chart
     ),
+    "resizes": Section(
+        measure=lambda _: bench_resizes.measure(), markdown=bench_resizes.markdown, chart=bench_resizes.chart
+    ),
     "schemes": Section(
         measure=lambda given: bench_schemes.measure(jobs=given.jobs),
         markdown=bench_schemes.markdown,
@@ -106,6 +115,11 @@ SECTIONS = {
     ),
     "valgrind": Section(
         measure=lambda given: bench_valgrind.measure(repeat=given.repeat), markdown=bench_valgrind.markdown
+    ),
+    "machines": Section(
+        measure=lambda given: bench_machines.measure(repeat=given.repeat),
+        markdown=bench_machines.markdown,
+        chart=bench_machines.chart,
     ),
     "bugs": Section(
         measure=lambda given: bench_bugs.measure(given.bug_operations, jobs=given.jobs), markdown=bench_bugs.markdown

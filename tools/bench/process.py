@@ -123,7 +123,15 @@ def measure(plan: dict[str, Any], *, options: ExploreOptions) -> Measured:
     )
 
 
-def explored(trace: Path, options: ExploreOptions, *arguments: str) -> dict[str, Any]:
-    """The engine's `result` of a trace explored with further arguments."""
+def record(plan: dict[str, Any], trace: Path) -> None:
+    """Records `plan` to `trace`; HarnessError when that fails."""
+    with runner.open_context(paths.engine(), trace.parent) as context:
+        runner.record(plan, trace, context=context)
+
+
+def explored(trace: Path, options: ExploreOptions, *arguments: str) -> tuple[dict[str, Any], float]:
+    """The engine's `result` of a trace explored with further arguments, and the seconds that took."""
     given: Sequence[str] = ["explore", "--trace", str(trace), *options.arguments(), *arguments]
-    return engine.single(paths.engine(), given, events.Result)[1]
+    began = time.monotonic()
+    result = engine.single(paths.engine(), given, events.Result)[1]
+    return result, time.monotonic() - began

@@ -7,9 +7,7 @@ tell apart; by default the ways of a query that come back to the same state are 
 
 import re
 import tempfile
-import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,6 @@ from powercut.base import paths
 from powercut.base.errors import HarnessError
 from powercut.cli.main import main as powercut
 from powercut.engine.options import ExploreOptions
-from powercut.runs import runner
 from powercut.scenarios import plan, targets
 from powercut.scenarios.scenario import Scenario
 from powercut.scenarios.schema import ScenarioFile
@@ -70,21 +67,18 @@ def measure(*, inserts: Sequence[int] = INSERTS) -> dict[str, Any]:
         for number in inserts:
             wanted = plan.build(target, variant=target.default_variants[0], scenario=case(number), seed=1)
             trace = Path(folder) / f"{number}.pct"
-            with runner.open_context(paths.engine(), Path(folder)) as context:
-                runner.record(wanted, trace, context=replace(context, interrupt=bench_process.PeakMemory()))
+            bench_process.record(wanted, trace)
             rows.append(_row(number, trace))
     return {"rows": rows}
 
 
 def _row(number: int, trace: Path) -> dict[str, Any]:
     options = ExploreOptions(nested=1, jobs=1)
-    began = time.monotonic()
-    merged = bench_process.explored(trace, options)
-    seconds, alone, runs = time.monotonic() - began, None, None
+    merged, seconds = bench_process.explored(trace, options)
+    alone, runs = None, None
     if number <= _MOST_WITHOUT_MERGING:
-        began = time.monotonic()
-        runs = bench_process.explored(trace, options, "--no-merge")["query_runs"]
-        alone = round(time.monotonic() - began, 2)
+        each, alone = bench_process.explored(trace, options, "--no-merge")
+        runs, alone = each["query_runs"], round(alone, 2)
     return {
         "inserts": number,
         "crash_points": merged["crash_points"],

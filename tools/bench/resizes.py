@@ -1,0 +1,85 @@
+"""Time against the number of items that a resize moves, for a scheme whose recovery finishes a resize that was cut.
+
+Each move of the resize is cut, recovery makes those that are left and is cut at each of them, and the next recovery
+makes the rest. By default a recovery is left where it comes to where another one has been; `--no-merge` follows all
+to their ends.
+"""
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from powercut.engine.options import ExploreOptions
+from powercut.scenarios import plan, targets
+from tools.bench import process as bench_process
+from tools.bench import schemes as bench_schemes
+from tools.bench.page import table
+from tools.bench.plot import Panel, svg
+
+INSERTS = (50, 100, 200, 400, 800)
+#: Twice as many take eight times as long without merging.
+_MOST_WITHOUT_MERGING = 200
+
+
+def measure(*, inserts: Sequence[int] = INSERTS) -> dict[str, Any]:
+    """A row for each number of inserts, one worker."""
+    target = targets.find("bch")
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="powercut-bench-") as folder:
+        for number in inserts:
+            wanted = plan.build(target, variant="hardened", scenario=bench_schemes.case(number), seed=1)
+            trace = Path(folder) / f"{number}.pct"
+            bench_process.record(wanted, trace)
+            rows.append(_row(number, trace))
+    return {"rows": rows}
+
+
+def _row(number: int, trace: Path) -> dict[str, Any]:
+    options = ExploreOptions(nested=1, jobs=1)
+    merged, seconds = bench_process.explored(trace, options)
+    row = {
+        "inserts": number,
+        "crash_points": merged["crash_points"],
+        "queries": merged["queries"],
+        "seconds": round(seconds, 2),
+        "coverage": merged["coverage"]["kind"],
+    }
+    if number <= _MOST_WITHOUT_MERGING:
+        each, alone = bench_process.explored(trace, options, "--no-merge")
+        row |= {"queries_of_each": each["queries"], "seconds_of_each": round(alone, 2)}
+    return row
+
+
+def markdown(values: dict[str, Any]) -> str:
+    """The table of the page."""
+    return table(
+        ["inserts", "crash points", "queries", "explore s", "coverage", "queries `--no-merge`", "`--no-merge` s"],
+        [
+            [
+                row["inserts"],
+                row["crash_points"],
+                row["queries"],
+                row["seconds"],
+                row["coverage"],
+                row.get("queries_of_each", ""),
+                row.get("seconds_of_each", ""),
+            ]
+            for row in values["rows"]
+        ],
+    )
+
+
+def chart(values: dict[str, Any]) -> str:
+    """Seconds against inserts, both ways."""
+    rows = values["rows"]
+    series = {
+        "left where they meet": [(row["inserts"], max(row["seconds"], 0.01)) for row in rows],
+        "each to its end": [
+            (row["inserts"], max(row["seconds_of_each"], 0.01)) for row in rows if "seconds_of_each" in row
+        ],
+    }
+    return svg(
+        [Panel(title="Seconds to explore", x="inserts into a table that is rehashed", series=series, log_y=True)],
+        description="Time of an exploration against the number of items that a resize moves, both ways",
+    )
