@@ -8,6 +8,7 @@
 #include "checker/exploration/explore_result.h"
 #include "checker/findings/finding.h"
 #include "engine/commands.h"
+#include "engine/plan_recording.h"
 
 namespace powercut {
 namespace {
@@ -86,8 +87,13 @@ Result<std::unique_ptr<Checkpoint>> open_checkpoint(const ExploreOptions& option
   return out;
 }
 
-int explore(const ExploreOptions& options, EventStream& events) {
+// `recording`: what is recorded first, unless its plan is empty.
+int explore(const ExploreOptions& options, const RecordOptions& recording, EventStream& events) {
   if (auto wrong = check(options)) return events.error(*wrong);
+  if (!recording.plan.empty()) {
+    events.hello("explore");
+    if (const std::optional<int> failed = record_plan(recording, events)) return *failed;
+  }
   const auto start = Clock::now();
   const auto seconds = [&start] { return std::chrono::duration<double>(Clock::now() - start).count(); };
   auto opened = load_trace(options.trace);
@@ -101,7 +107,7 @@ int explore(const ExploreOptions& options, EventStream& events) {
   }
   auto reader = open_trace(options.trace);
   if (!reader) return events.error(reader.error());
-  events.hello("explore");
+  if (recording.plan.empty()) events.hello("explore");
   events.emit(modules_event(loaded.modules));
   events.emit({{"event", "run"},
                {"target", loaded.plan.target.name},
@@ -173,7 +179,10 @@ void add_explore_command(CommandLine& app, int& exit_code) {
   CommandLine* command = app.add_subcommand("explore", "Explore the crash states of a recorded trace");
   auto options = std::make_shared<ExploreOptions>();
   auto sharing = std::make_shared<Sharing>();
+  auto recording = std::make_shared<RecordOptions>();
   command->add_option("--trace", options->trace, "Trace file")->required();
+  auto* plan = command->add_option("--plan", recording->plan, "Record this plan into the trace file before");
+  command->add_option("--operation-timeout", recording->operation_timeout, "With --plan, as of 'record'")->positive();
   command->add_option("--strategy", options->strategy, strategies());
   add_model_options(command, &options->model, &options->atoms);
   command->add_option("--nested", options->nested, "Cuts inside recovery")->range(0, 8);
@@ -205,10 +214,10 @@ void add_explore_command(CommandLine& app, int& exit_code) {
   command->add_option("--take", options->take, "Also take over the chunks of this checkpoint; may be given again")
       ->allow_extra_args(false);
   command->add_option("--chunks", sharing->chunks, "Explore these chunks alone, FIRST:END, into the checkpoint");
-  command->add_flag("--list-chunks", sharing->list, "Say which chunks there are, and explore none");
+  command->add_flag("--list-chunks", sharing->list, "Say which chunks there are, and explore none")->excludes(plan);
   command->add_option("--dump-violations", options->dump_violations,
                       "Append every distinct (query, obligation, result) that is wrong to this file");
-  command->callback([options, sharing, &exit_code] {
+  command->callback([options, sharing, recording, &exit_code] {
     make_repeatable();
     if (!options->dump_results.empty() || !options->dump_violations.empty()) options->jobs = 1;
     EventStream events = EventStream::standard_output();
@@ -217,7 +226,8 @@ void add_explore_command(CommandLine& app, int& exit_code) {
                                            "Write FIRST:END, such as 0:4 for the first four."));
       return;
     }
-    exit_code = sharing->list ? list(*options, events) : explore(*options, events);
+    recording->trace = options->trace;
+    exit_code = sharing->list ? list(*options, events) : explore(*options, *recording, events);
   });
 }
 

@@ -1,14 +1,14 @@
 """Asks the engine about a case: can it be recorded, how long is its trace, and does it show the bug.
 
-A candidate is explored by one worker and only until the bug shows, so most cost two starts of the engine. One that
-cannot be recorded (a configuration that the target refuses, a full table, a crash without any power cut) or explored is
-not interesting, whatever the reason.
+A candidate is explored by one worker, only until the bug shows, and by the engine that has just recorded it: to start
+one is most of what a small case costs. One that cannot be recorded (a configuration that the target refuses, a full
+table, a crash without any power cut) or explored is not interesting, whatever the reason.
 """
 
 import contextlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -88,9 +88,13 @@ class Examiner:
 
     def findings(self, trace: Path, options: ExploreOptions) -> Iterator[FindingRecord]:
         """Finding records of a trace as they are made; closing the iterator ends the exploration."""
+        return (item for item in self._told(["--trace", str(trace)], options) if isinstance(item, FindingRecord))
+
+    def _told(self, of: Sequence[str], options: ExploreOptions) -> Iterator[events.Recorded | FindingRecord]:
+        """What an exploration tells of its trace, which it may record before, and of its findings."""
         modules: list[events.Module] = []
         run = RunRecord()
-        words = ["explore", "--trace", str(trace), *options.arguments()]
+        words = ["explore", *of, *options.arguments()]
         if options.budget.seconds is not None:
             words += ["--crash-point-seconds", f"{options.budget.seconds:g}"]  # a budget does not end a crash point
         stream = engine.stream(self._context.engine_path, words, interrupt=self._context.interrupt)
@@ -98,6 +102,8 @@ class Examiner:
             for event, raw in items:
                 if isinstance(event, events.Modules):
                     modules = event.modules
+                elif isinstance(event, events.Recorded):
+                    yield event
                 elif isinstance(event, events.RunStarted):
                     run = RunRecord.model_validate({name: raw[name] for name in _RUN_FIELDS})
                 elif isinstance(event, events.Finding) and self._may_be(raw):
@@ -111,11 +117,6 @@ class Examiner:
             and raw.get("needs_power_cut", True) == self.finding.needs_power_cut
         )
 
-    def shown(self, trace: Path, options: ExploreOptions) -> FindingRecord | None:
-        """The first finding of the bug that exploring `trace` makes, or None."""
-        with contextlib.closing(self.findings(trace, options)) as found:  # type: ignore[type-var]  # a generator
-            return next((record for record in found if same_bug(record, self.finding)), None)
-
     def __call__(self, case: Case) -> Seen:
         """Records and explores `case`."""
         return self._asked(case, self.options_within(self._executions))
@@ -125,17 +126,27 @@ class Examiner:
         return self._asked(case, self.options_within(None))
 
     def _asked(self, case: Case, options: ExploreOptions) -> Seen:
+        length: int | None = None
+        shown: FindingRecord | None = None
+        try:
+            with contextlib.closing(self._told(self._recording(case), options)) as told:  # type: ignore[type-var]  # a generator
+                for item in told:
+                    if isinstance(item, events.Recorded):
+                        length = item.events
+                    elif same_bug(item, self.finding):
+                        shown = item
+                        break
+        except PowercutError as error:
+            self._raise_if_absent(error)
+            return Seen(events=length, refused=_refused(error, case) if length is None else None)
+        return Seen(events=length, finding=shown)
+
+    def _recording(self, case: Case) -> list[str]:
+        """What makes the engine record `case` before it explores it."""
+        plan = self._folder / "plan.json"
+        plan.write_text(json.dumps(self.plan(case)), encoding="utf-8")
         trace = self._folder / "candidate.pct"
-        try:
-            length = self.record(self.plan(case), trace).events
-        except PowercutError as error:
-            self._raise_if_absent(error)
-            return Seen(refused=_refused(error, case))
-        try:
-            return Seen(events=length, finding=self.shown(trace, options))
-        except PowercutError as error:
-            self._raise_if_absent(error)
-            return Seen(events=length)
+        return ["--plan", str(plan), "--operation-timeout", str(_OPERATION_SECONDS), "--trace", str(trace)]
 
     def _raise_if_absent(self, error: PowercutError) -> None:
         """An engine that does not start says nothing about a case."""

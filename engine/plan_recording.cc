@@ -1,0 +1,136 @@
+#include "engine/plan_recording.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "tracer/record/recorded_bytes.h"
+#include "tracer/record/recording.h"
+#include "tracer/runtime/recorder.h"
+#include "tracer/view/open_trace.h"
+#include "tracer/view/trace_stats.h"
+
+namespace powercut {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// The uninstrumented functions that the recorded code calls: what they store is not in the trace.
+std::vector<std::string> externals() {
+  std::vector<const char*> names(powercut_externals(nullptr, 0));
+  names.resize(std::min<size_t>(names.size(), powercut_externals(names.data(), static_cast<uint32_t>(names.size()))));
+  return {names.begin(), names.end()};
+}
+
+// One 32-bit little-endian number an operation, for `measure --loads`.
+std::optional<EngineError> write_loads(const std::string& path, const LoadCounter& loads) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  const std::vector<uint32_t>& each = loads.each();
+  file.write(reinterpret_cast<const char*>(each.data()), static_cast<std::streamsize>(each.size() * sizeof(uint32_t)));
+  file.close();
+  if (file) return std::nullopt;
+  return usage_error("cannot be written", path, "Choose a folder that exists and may be written to.");
+}
+
+// The trace of `plan` at `options.trace`, and the `recorded` event about it.
+Result<Json> record(const Plan& plan, const RecordOptions& options, Progress& progress) {
+  Clock::time_point start = Clock::now();
+  progress.start("loading the library", plan.target.library);
+  Result<TargetLibrary> library = TargetLibrary::load(plan.target.library);
+  if (!library) return library.error();
+  // Code without hooks would fault at each access.
+  const bool instrumented = powercut_modules() != 0;
+  if (!instrumented && !options.unseen_stores) {
+    return usage_error("no store of this library can be seen: it was not compiled through the tracing pass",
+                       plan.target.library,
+                       "Compile and link it with 'powercut cc' or 'powercut c++', which add the pass.");
+  }
+  const std::string where = "scenario " + plan.scenario.name;
+  Result<Pool> pool =
+      instrumented ? Pool::map_watched(plan.scenario.pool_size, where) : Pool::map(plan.scenario.pool_size, where);
+  if (!pool) return pool.error();
+  TargetConfig config(plan.target.variant, plan.target.options, plan.scenario.key_size, plan.scenario.value_size);
+  progress.start("traits", plan.target.library);
+  Result<powercut_traits> traits = library->configure(plan.target.name, config);
+  if (!traits) return traits.error();
+
+  TraceError error;
+  std::string metadata =
+      trace_metadata(plan, *library, *traits, *pool).dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::unique_ptr<TraceWriter> writer = TraceWriter::create(options.trace, metadata, &error);
+  if (writer == nullptr) return usage_error(error);
+  Recording::Marks marks;
+  LoadCounter loads;
+  {
+    Recorder recorder(*writer, reinterpret_cast<uint64_t>(pool->base()), pool->size());
+    const Capture capture{*writer, recorder, options.count_loads ? &loads : nullptr};
+    Recording recording(plan, *library, config, traits->checks_exists != 0, *pool, &capture, progress);
+    if (std::optional<EngineError> wrong = recording.run()) return *wrong;
+    marks = recording.marks();
+    if (pool->watched() && pool_was_written_around(pool->size())) {
+      return harness_error(
+          "the pool was written to by the kernel, around every instruction: what it wrote is not recorded", where,
+          "Take that path out of the scenario.");
+    }
+  }
+  if (std::optional<TraceError> wrong = writer->finish()) return usage_error(*wrong);
+
+  // Counted from the file: what is reported is what was written.
+  progress.start("reading the trace back", options.trace);
+  const auto opened = open_trace(options.trace);
+  if (!opened) return opened.error();
+  TraceReader* reader = opened->get();
+  TraceStats stats;
+  RecordedBytes bytes(pool->size());
+  for (Event event; reader->next(&event);) {
+    stats.add(event);
+    bytes.add(event);
+  }
+  if (reader->error()) return usage_error(*reader->error());
+  stats.finish();
+  const std::vector<std::string> called = externals();
+  if (!options.unseen_stores) {
+    if (std::optional<EngineError> wrong = bytes.unrecorded(*pool, plan.target.library, called)) return *wrong;
+  }
+  Json recorded{{"event", "recorded"},
+                {"trace", options.trace},
+                {"events", stats.events()},
+                {"operations", stats.operations()},
+                {"bytes", std::filesystem::file_size(options.trace)},
+                {"marks", marks},
+                {"marks_missing", Json::array()},  // a missing one is an error
+                {"externals", called},
+                {"seconds", std::chrono::duration<double>(Clock::now() - start).count()},
+                {"counters", TraceStats::json(stats.all())},
+                {"counters_explored", TraceStats::json(stats.explored())}};
+  if (options.count_loads) recorded["lines_read"] = loads.lines();
+  if (!options.loads.empty()) {
+    if (std::optional<EngineError> wrong = write_loads(options.loads, loads)) return *wrong;
+  }
+  return recorded;
+}
+
+}  // namespace
+
+std::optional<int> record_plan(const RecordOptions& options, EventStream& events) {
+  Result<Plan> plan = read_plan(options.plan);
+  if (!plan) return events.error(plan.error());
+  ChildEnd end = supervise(options.operation_timeout, [&](Progress& progress) {
+    Result<Json> recorded = record(*plan, options, progress);
+    if (!recorded) return events.error(recorded.error());
+    events.emit(*recorded);
+    return kExitOk;
+  });
+  if (end.error) {
+    unlink(TraceWriter::partial_path(options.trace, end.pid).c_str());
+    return events.error(*end.error);
+  }
+  if (end.exit_code != kExitOk) return end.exit_code;
+  return std::nullopt;
+}
+
+}  // namespace powercut

@@ -1,0 +1,24 @@
+// What `record` does, for `explore --plan` too.
+#ifndef POWERCUT_ENGINE_PLAN_RECORDING_H_
+#define POWERCUT_ENGINE_PLAN_RECORDING_H_
+
+#include <optional>
+#include <string>
+
+#include "base/event_stream.h"
+
+namespace powercut {
+
+struct RecordOptions {
+  std::string plan, trace, loads;
+  double operation_timeout = 60;
+  bool count_loads = false;
+  bool unseen_stores = false;
+};
+
+// Runs the plan's workload on its target, in a process of its own, and tells of the trace with a `recorded` event. What
+// went wrong is told instead, and the exit code returned; else nullopt.
+std::optional<int> record_plan(const RecordOptions& options, EventStream& events);
+
+}  // namespace powercut
+#endif  // POWERCUT_ENGINE_PLAN_RECORDING_H_
