@@ -7,14 +7,17 @@ shows that it is theirs (`shared_cause`), or none. What several runs of a comman
 first of them, so that what is explained does not depend on how many ran at a time.
 """
 
+import itertools
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 from powercut import minimise
 from powercut.base.errors import PowercutError
@@ -72,7 +75,10 @@ class Explanation:
 
 @dataclass(kw_only=True)
 class Explainer:
-    """Explains the findings of one command's runs: `most` of each, and no more than `most_of_variant` of a variant."""
+    """Explains the findings of one command's runs: `most` of each, and no more than `most_of_variant` of a variant.
+
+    A context manager: at its end, what was begun `ahead` and is not wanted any more is dropped.
+    """
 
     context: Context
     most: int
@@ -82,6 +88,43 @@ class Explainer:
     #: The explained finding of each group of findings that blame one store, under each model.
     _told: dict[tuple[str, str], FindingRecord] = field(default_factory=dict)
     _count: Counter[tuple[str, str]] = field(default_factory=Counter)
+    _orders: Iterator[int] = field(default_factory=lambda: itertools.count(_ORDER))
+    #: What was begun before its run's turn; its groups, and how much of each variant.
+    _ahead: dict[Name, Future[Explanation]] = field(default_factory=dict)
+    _ahead_groups: set[tuple[str, str]] = field(default_factory=set)
+    _ahead_count: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(max_workers=self.jobs)
+
+    def ahead(self, runs: Sequence[RunRecord]) -> None:
+        """Begins what `run` will ask of these runs, which come next and in this order.
+
+        Most runs have one finding to explain, so that one after the other would leave all jobs but one idle. What is
+        begun is never more than this: what `run` keeps does not depend on it. Findings of a group that has one begun
+        wait for their turn, since they may get its cause.
+        """
+        for run in runs:
+            if run.interrupted:
+                continue
+            for finding in self._chosen(_counting(run)):
+                if _group(finding) in self._ahead_groups or _group(finding) in self._told:
+                    continue
+                self._ahead_groups.add(_group(finding))
+                name = _name(finding)
+                if finding.cause or name in self._known or name in self._ahead:
+                    continue
+                if self._may_explain(name, self._ahead_count):
+                    self._ahead[name] = self._begin(finding)
 
     def run(self, run: RunRecord) -> None:
         """Explains and draws findings of a run record, and writes them and the record again.
@@ -90,12 +133,11 @@ class Explainer:
         """
         if run.interrupted or self.most == 0:
             return
-        counting = [finding for finding in run.findings if finding.counts]
+        counting = _counting(run)
         news = not run.program and self._draw(counting[: drawing.MOST], run)
         # One of the cache is explained already.
         news |= not run.program and self._share(counting)
-        first = {_group(finding): finding for finding in reversed(counting)}
-        chosen = [finding for finding in counting if first[_group(finding)] is finding][: self.most]
+        chosen = self._chosen(counting)
         news |= self._explain([finding for finding in chosen if not finding.cause])
         self._told |= {_group(finding): finding for finding in chosen if finding.cause}
         news |= not run.program and self._share(counting)
@@ -104,17 +146,28 @@ class Explainer:
 
     def _explain(self, chosen: Sequence[FindingRecord]) -> bool:
         new = {_name(finding): finding for finding in chosen if _name(finding) not in self._known}
-        for name in list(new):
-            if self.most_of_variant is not None and self._count[name.variant] >= self.most_of_variant:
-                del new[name]
-            else:
-                self._count[name.variant] += 1
-        with ThreadPoolExecutor(max_workers=self.jobs) as pool:
-            self._known |= zip(new, pool.map(self._explained, range(len(new)), new.values()), strict=True)
+        allowed = {name: finding for name, finding in new.items() if self._may_explain(name, self._count)}
+        begun = {name: self._ahead.get(name) or self._begin(finding) for name, finding in allowed.items()}
+        self._known |= {name: explanation.result() for name, explanation in begun.items()}
         known = [finding for finding in chosen if _name(finding) in self._known]
         for finding in known:
             _put(finding, **self._known[_name(finding)].fields())
         return bool(known)
+
+    def _chosen(self, counting: Sequence[FindingRecord]) -> list[FindingRecord]:
+        """The first finding of each group, no more than `most`."""
+        first = {_group(finding): finding for finding in reversed(counting)}
+        return [finding for finding in counting if first[_group(finding)] is finding][: self.most]
+
+    def _may_explain(self, name: Name, count: Counter[tuple[str, str]]) -> bool:
+        """Counts one more of its variant, where there may be one."""
+        if self.most_of_variant is not None and count[name.variant] >= self.most_of_variant:
+            return False
+        count[name.variant] += 1
+        return True
+
+    def _begin(self, finding: FindingRecord) -> Future[Explanation]:
+        return self._pool.submit(self._explained, next(self._orders), finding)
 
     def _share(self, counting: Sequence[FindingRecord]) -> bool:
         """Gives findings the cause of the one that was explained for their group, where a check shows it."""
@@ -143,8 +196,7 @@ class Explainer:
                 _write_again(Path(finding.file), drawing=drawn)
         return bool(new)
 
-    def _explained(self, number: int, finding: FindingRecord) -> Explanation:
-        order = _ORDER + number
+    def _explained(self, order: int, finding: FindingRecord) -> Explanation:
         self.context.listener.started(order, f"explaining {finding.fingerprint}")
         try:
             return explained(_on_disk(Path(finding.file)), context=self.context)
@@ -152,6 +204,10 @@ class Explainer:
             return Explanation()
         finally:
             self.context.listener.ended(order)
+
+
+def _counting(run: RunRecord) -> list[FindingRecord]:
+    return [finding for finding in run.findings if finding.counts]
 
 
 def _name(finding: FindingRecord) -> Name:

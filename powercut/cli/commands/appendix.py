@@ -65,9 +65,9 @@ def appendix(
     measured = Measured()
     workers = jobs or shared.default_jobs()
     with open_context(paths.engine(), out) as context:
-        explainer = explainer_of(None, wanted, context, workers)
         talk.say(f"Exploring {len(wanted)} scenarios.")
-        outcome = batch.run_all(wanted, context, jobs=workers, on_run=explainer.run)
+        with explainer_of(None, wanted, context, workers) as explainer:
+            outcome = batch.run_all(wanted, context, jobs=workers, on_run=explainer.run, ahead=explainer.ahead)
         measured.runs = outcome.runs
         for why in [*sentences(outcome.aside), *(error.paragraph() for error in outcome.errors)]:
             measured.lacks("Verdicts", why)

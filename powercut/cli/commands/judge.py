@@ -128,7 +128,6 @@ def judge(
         ) as context,
     ):
         prepare(context)
-        explainer = explainer_of(judging.explain, requests, context, jobs)
 
         def show(run: RunRecord) -> None:
             explainer.run(run)
@@ -142,7 +141,8 @@ def judge(
                         print(flush=True)
             listener.reported(run)
 
-        outcome = batch.run_all(requests, context, jobs=jobs, on_run=show)
+        with explainer_of(judging.explain, requests, context, jobs) as explainer:
+            outcome = batch.run_all(requests, context, jobs=jobs, on_run=show, ahead=explainer.ahead)
     if kept:
         kept.close()
     if bird and (missed := bird.error()):
