@@ -34,6 +34,8 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         (["run", "level", "--budget", "sixty"], "is not a budget"),
         (["run", "level", "--format", "pdf"], "unknown format 'pdf'"),
         (["run", "level", "--fail-on", "redundant-flsh"], "Did you mean 'redundant-flush'"),
+        (["run", "level", "--timeout", "banana"], "--timeout: TARGET has no use for it"),
+        (["run", "level", "--images", "5"], "--images: TARGET has no use for it"),
         (["run", "level", "--atoms", "none"], "unknown atom policy"),
         (["run", "missing/libpowercut-x.so"], "no such target library"),
         (["list", "target"], "Did you mean 'targets'?"),

@@ -176,6 +176,9 @@ class ProgramOptions:
             "--keep": self.keep,
             "--keep-pool": self.keep_pool,
             "--cwd": self.cwd,
+            "--timeout": self.timeout != program.DEFAULT_TIMEOUT,
+            "--images": self.images != program.DEFAULT_IMAGES,
+            "--record-timeout": self.record_timeout != program.DEFAULT_RECORD_TIMEOUT,
         }
         return [option for option, value in given.items() if value]
 
@@ -221,6 +224,12 @@ class ProgramOptions:
             for option, value in others.items()
             if value
         ]:
+            if not (self.record or self.recover):
+                raise UsageError(
+                    f"{', '.join(wrong)} has no use for it: it is of program mode",
+                    where=self.named()[0],
+                    next_step="Leave it out; or judge a program, with --record CMD --recover CMD --pool FILE.",
+                )
             raise UsageError(
                 f"{', '.join(wrong)} cannot be combined with --record or --recover",
                 where="program mode",
