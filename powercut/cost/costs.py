@@ -8,7 +8,9 @@ Schemes of that paper have a scenario `<scheme>_resize_costs` too: one resize at
 Fig. 15), counted per item in the table, since the tables that are compared hold different numbers of items.
 """
 
+import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -69,7 +71,9 @@ def own_scenarios(target: Target, *, resize: bool = True) -> list[Scenario]:
 def measure(scheme: str | None) -> list[Cost]:
     """The costs of one scheme, or of all, in the variant that stands the exploration."""
     names = [scheme] if scheme else [name for name in targets.libraries() if name not in targets.SELF_TEST_TARGETS]
-    return [cost for name in names for cost in _of(targets.find(name))]
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        each = pool.map(lambda name: list(_of(targets.find(name))), names)
+        return [cost for costs in each for cost in costs]
 
 
 def _of(target: Target) -> Iterator[Cost]:
