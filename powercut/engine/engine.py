@@ -7,6 +7,7 @@ an engine that died has judged nothing.
 """
 
 import contextlib
+import ctypes
 import os
 import select
 import signal
@@ -21,6 +22,12 @@ from powercut.base import paths
 from powercut.base.errors import EngineDied, HarnessError, NotApplicable, UsageError
 from powercut.engine import events
 
+_LIBC = ctypes.CDLL(None)
+#: <sys/personality.h>: asks what it is; ADDR_NO_RANDOMIZE.
+_QUERY = 0xFFFFFFFF
+_NO_RANDOMIZE = 0x0040000
+#: ld.so(8): functions that are bound when they are first called would change memory while the target runs.
+_BOUND_AT_ONCE = {"LD_BIND_NOW": "1"}
 #: Seconds between asking an engine to stop and killing it.
 GRACE_SECONDS = 5.0
 _STDERR_LINES = 5
@@ -206,26 +213,45 @@ def _start(
     under: tuple[Sequence[str], Mapping[str, str]] | None,
     cwd: Path | None,
 ) -> subprocess.Popen[str]:
-    before, environment = under or ((), None)
+    before, environment = under or ((), {**os.environ, **_BOUND_AT_ONCE})
     try:
-        return subprocess.Popen(
-            [*before, os.fspath(engine), *arguments],
-            env=environment,
-            cwd=cwd,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=diagnostics,
-            text=True,
-            encoding="utf-8",
-            errors="replace",
-            process_group=0,
-        )
+        with contextlib.nullcontext() if under else _fixed_addresses():
+            return subprocess.Popen(
+                [*before, os.fspath(engine), *arguments],
+                env=environment,
+                cwd=cwd,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=diagnostics,
+                text=True,
+                encoding="utf-8",
+                errors="replace",
+                process_group=0,
+            )
     except OSError as error:
         raise UsageError(
             f"the engine does not start ({error.strerror})",
             where=str(engine),
             next_step=paths.BUILD_STEP,
         ) from error
+
+
+@contextlib.contextmanager
+def _fixed_addresses() -> Iterator[None]:
+    """What this thread starts meanwhile has its memory at the same addresses each time (personality(2) of one thread).
+
+    An engine needs that, and starts itself once more where it is not so (base/repeatable_process.h): a fifth of the
+    time of a small run. Where the system forbids it, the engine says what follows.
+    """
+    before = _LIBC.personality(ctypes.c_ulong(_QUERY))
+    if before == -1:
+        yield
+        return
+    _LIBC.personality(ctypes.c_ulong(before | _NO_RANDOMIZE))
+    try:
+        yield
+    finally:
+        _LIBC.personality(ctypes.c_ulong(before))
 
 
 def _reported(event: events.EngineErrorEvent) -> UsageError | HarnessError:
