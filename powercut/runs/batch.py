@@ -67,7 +67,8 @@ def _run_each(
     with stoppable(tasks, jobs=jobs, stop=stop) as futures:
         told = 0
         for request, future in zip(scaled, futures, strict=True):
-            wait([future])
+            if not future.done():  # one that is cancelled is told to wait() late
+                wait([future])
             ended = list(takewhile(Future.done, futures[told:]))
             told += len(ended)
             ahead([item.result() for item in ended if not item.cancelled() and not item.exception()])
