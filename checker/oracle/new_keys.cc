@@ -20,8 +20,6 @@ constexpr size_t kStep = 4;
 // The execution has come to a bystander's second lookup.
 constexpr uint8_t kLookingAgain = 1;
 
-powercut_bytes bytes_of(std::string_view text) { return {text.data(), text.size()}; }
-
 struct Steps {
   const powercut_target& target;
   powercut_table* table;

@@ -8,8 +8,6 @@
 namespace powercut {
 namespace {
 
-powercut_bytes bytes_of(std::string_view text) { return {text.data(), text.size()}; }
-
 // Keys and values that the target hands over may lie in the pool, where nothing has read them yet: the engine's
 // own reading is announced like the target's.
 const void* announce(powercut_bytes bytes) {

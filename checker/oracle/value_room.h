@@ -1,13 +1,17 @@
-// A buffer for the value that a lookup finds.
+// What a call to a target is given: bytes, and a buffer for the value that a lookup finds.
 #ifndef POWERCUT_CHECKER_ORACLE_VALUE_ROOM_H_
 #define POWERCUT_CHECKER_ORACLE_VALUE_ROOM_H_
 
 #include <array>
 #include <span>
+#include <string_view>
 
+#include "powercut/target.h"
 #include "tracer/format/layout.h"
 
 namespace powercut {
+
+inline powercut_bytes bytes_of(std::string_view text) { return {text.data(), text.size()}; }
 
 template <size_t kSize, typename Use>
 [[gnu::noinline]] auto with_room(const Use& use) {

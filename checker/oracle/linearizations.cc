@@ -1,0 +1,93 @@
+#include "checker/oracle/linearizations.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace powercut {
+namespace {
+
+struct Effect {
+  int32_t holds;
+  Linearizations::Answer answer;
+};
+
+// What an operation does at one instant, to a key that holds `holds`.
+Effect effect_of(OpKind kind, int32_t value, int32_t holds) {
+  const bool there = holds != kAbsent;
+  switch (kind) {
+    case OpKind::kInsert:
+      return there ? Effect{holds, {POWERCUT_EXISTS}} : Effect{value, {POWERCUT_OK}};
+    case OpKind::kUpdate:
+      return there ? Effect{value, {POWERCUT_OK}} : Effect{holds, {POWERCUT_NOT_FOUND}};
+    case OpKind::kErase:
+      return there ? Effect{kAbsent, {POWERCUT_OK}} : Effect{holds, {POWERCUT_NOT_FOUND}};
+    default:
+      return there ? Effect{holds, {POWERCUT_OK, holds}} : Effect{holds, {POWERCUT_NOT_FOUND}};
+  }
+}
+
+bool tells(powercut_status status) {
+  return status == POWERCUT_OK || status == POWERCUT_NOT_FOUND || status == POWERCUT_EXISTS;
+}
+
+}  // namespace
+
+uint32_t Linearizations::begin(OpKind kind, int32_t value) {
+  const auto free = std::find(under_way_.begin(), under_way_.end(), std::nullopt);
+  const auto number = static_cast<uint32_t>(free - under_way_.begin());
+  if (free == under_way_.end()) under_way_.emplace_back();
+  under_way_[number] = Operation{kind, value};
+  std::set<Configuration> wider;
+  for (Configuration configuration : configurations_) {
+    configuration.owed.resize(under_way_.size());
+    wider.insert(std::move(configuration));
+  }
+  configurations_ = std::move(wider);
+  return number;
+}
+
+void Linearizations::end(uint32_t number, Answer answer) {
+  std::set<Configuration> explained;
+  for (Configuration configuration : tells(answer.status) ? reached() : configurations_) {
+    std::optional<Answer>& owed = configuration.owed[number];
+    const std::optional<Answer> wanted = tells(answer.status) ? std::optional(answer) : std::nullopt;
+    if (owed != wanted) continue;
+    owed.reset();
+    explained.insert(std::move(configuration));
+  }
+  configurations_ = std::move(explained);
+  under_way_[number].reset();
+}
+
+void Linearizations::cut() {
+  std::set<Configuration> left;
+  for (const int32_t state : states()) left.insert({state, {}});
+  configurations_ = std::move(left);
+  under_way_.clear();
+}
+
+std::set<int32_t> Linearizations::states() const {
+  std::set<int32_t> out;
+  for (const Configuration& configuration : reached()) out.insert(configuration.holds);
+  return out;
+}
+
+std::set<Linearizations::Configuration> Linearizations::reached() const {
+  std::set<Configuration> out = configurations_;
+  std::vector<Configuration> waiting(out.begin(), out.end());
+  while (!waiting.empty()) {
+    const Configuration now = std::move(waiting.back());
+    waiting.pop_back();
+    for (size_t number = 0; number < under_way_.size(); ++number) {
+      if (!under_way_[number] || now.owed[number]) continue;
+      const Effect effect = effect_of(under_way_[number]->kind, under_way_[number]->value, now.holds);
+      Configuration then = now;
+      then.holds = effect.holds;
+      then.owed[number] = effect.answer;
+      if (out.insert(then).second) waiting.push_back(std::move(then));
+    }
+  }
+  return out;
+}
+
+}  // namespace powercut

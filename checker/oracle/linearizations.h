@@ -1,0 +1,68 @@
+// What a key may hold after a power cut, whatever its operations did at the same time.
+//
+// Durable linearizability (Izraelevitz, Mendes and Scott, DISC 2016) splits by key: some order of the key's operations
+// explains what each has answered and what is left. Operations that had ended stand in it, those that the power cut
+// took may or may not, and none stands before one that had ended when it began. Reads are operations like the others: a
+// lookup that returned a value which the cut took away has no such order.
+//
+// The orders are not enumerated (Wing and Gong, JPDC 1993; Lowe, CCPE 2017). All that counts of them at an instant is
+// what the key holds, and which operations under way have had their effect and what these will have to answer. That are
+// two configurations at most for one thread, and grows with the operations that are under way at once, not with the
+// history.
+#ifndef POWERCUT_CHECKER_ORACLE_LINEARIZATIONS_H_
+#define POWERCUT_CHECKER_ORACLE_LINEARIZATIONS_H_
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "checker/oracle/history.h"
+#include "powercut/target.h"
+#include "tracer/format/trace.h"
+
+namespace powercut {
+
+class Linearizations {
+ public:
+  // `found`: the number of the value that a lookup returned with POWERCUT_OK.
+  struct Answer {
+    powercut_status status = POWERCUT_OK;
+    int32_t found = kAbsent;
+    auto operator<=>(const Answer&) const = default;
+  };
+
+  // `initial`: a value's number, or kAbsent.
+  explicit Linearizations(int32_t initial = kAbsent) : configurations_{{initial, {}}} {}
+
+  // An operation begins; `value` is what an insert or update writes. Returns its number until it ends.
+  uint32_t begin(OpKind kind, int32_t value = kAbsent);
+  // It has ended. OK, NOT_FOUND and EXISTS tell of what it found; any other status, that it changed nothing.
+  void end(uint32_t number, Answer answer);
+  // A power cut: what is under way has had its effect, or never will.
+  void cut();
+
+  // What the key may hold if the power is cut now. None: no order explains the answers so far.
+  std::set<int32_t> states() const;
+
+ private:
+  struct Operation {
+    OpKind kind;
+    int32_t value;
+  };
+  struct Configuration {
+    int32_t holds;
+    std::vector<std::optional<Answer>> owed;  // by number, of operations that have had their effect
+    auto operator<=>(const Configuration&) const = default;
+  };
+
+  // These, and all that they become by effects of what is under way.
+  std::set<Configuration> reached() const;
+
+  std::vector<std::optional<Operation>> under_way_;  // by number
+  std::set<Configuration> configurations_;
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_ORACLE_LINEARIZATIONS_H_
