@@ -38,8 +38,8 @@ CORES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 POINTS = (10**9, 10**11)
 #: Crash points of one trace of a matrix.
 _ONE_OF_MANY = 10**6
-#: In the whole trace. Those of the explored part can be shared evenly by 2 and by 4; each begins with nothing known of the
-#: table, so that more of them cost more.
+#: In the whole trace. Those of the explored part can be shared evenly by 2 and by 4; each begins with nothing known of
+#: the table, so that more of them cost more.
 _CHUNKS = 18
 
 
