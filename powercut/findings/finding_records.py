@@ -103,11 +103,8 @@ def _sites_told(record: FindingRecord) -> Iterator[str]:
         yield from (store.site for store in nested.recovery_stores)
 
 
-def canonical_order(record: FindingRecord) -> tuple[int, int, int, int, str, str]:
-    """Which of several records with one fingerprint is kept, and who stands first: the earliest crash, the least image.
-
-    The key comes last: it names places of the code, so that it is another one in each build.
-    """
+def canonical_order(record: FindingRecord) -> tuple[int, int, int, int, str]:
+    """Which of several records with one fingerprint is kept: the earliest crash, then the least image."""
     point = record.crash_point
     lost = sum(store.fate != "persisted" for store in record.stores)
-    return record.operation.index or 0, point.depth, point.index or 0, lost, record.fingerprint, record.key
+    return record.operation.index or 0, point.depth, point.index or 0, lost, record.key
