@@ -82,12 +82,24 @@ def _not_before_stores_of_eadr(model: Adr, event: Event) -> bool:
     return not (isinstance(model, Eadr) and event.op in STORE_OPS) and holds(model, event)
 
 
+def _not_before_ntstores_of_eadr(model: Adr, event: Event) -> bool:
+    """A store in flight over one that was not made yet is another image than over one that was."""
+    return not (isinstance(model, Eadr) and event.op == "ntstore") and holds(model, event)
+
+
 @pytest.mark.parametrize(
     "broken",
-    [_not_before_fences, _not_before_clflush, _not_before_ends, _not_before_begins, _not_before_stores_of_eadr],
+    [
+        _not_before_ntstores_of_eadr,
+        _not_before_fences,
+        _not_before_clflush,
+        _not_before_ends,
+        _not_before_begins,
+        _not_before_stores_of_eadr,
+    ],
 )
 def test_a_cut_that_is_left_out_is_missed(broken: Holds) -> None:
-    assert wrong(400, seed=3, events=8, holds=broken)
+    assert wrong(800, seed=3, events=8, holds=broken)
 
 
 def _always(model: Adr, event: Event) -> bool:
