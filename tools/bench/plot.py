@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 from xml.sax.saxutils import escape
 
 Points = Sequence[tuple[float, float]]
@@ -84,6 +85,16 @@ def svg(panels: Sequence[Panel], *, description: str) -> str:
     for index, panel in enumerate(panels):
         parts += [f'<g transform="translate({index * _WIDTH} 0)">', *_panel(panel), "</g>"]
     return "\n".join([*parts, "</svg>", ""])
+
+
+def both_ways(
+    rows: Sequence[Mapping[str, Any]], names: tuple[str, str], *, alone: str, x: str, description: str
+) -> str:
+    """Seconds to explore against inserts: `names` of the usual way, and of the slow one, whose seconds are `alone`."""
+    usual = [(row["inserts"], max(row["seconds"], 0.01)) for row in rows]
+    slow = [(row["inserts"], max(row[alone], 0.01)) for row in rows if row.get(alone) is not None]
+    series = dict(zip(names, (usual, slow), strict=True))
+    return svg([Panel(title="Seconds to explore", x=x, series=series, log_y=True)], description=description)
 
 
 def _panel(panel: Panel) -> list[str]:

@@ -15,7 +15,7 @@ from powercut.scenarios import plan, targets
 from tools.bench import process as bench_process
 from tools.bench import schemes as bench_schemes
 from tools.bench.page import table
-from tools.bench.plot import Panel, svg
+from tools.bench.plot import both_ways
 
 INSERTS = (50, 100, 200, 400, 800)
 #: Twice as many take eight times as long without merging.
@@ -72,14 +72,10 @@ def markdown(values: dict[str, Any]) -> str:
 
 def chart(values: dict[str, Any]) -> str:
     """Seconds against inserts, both ways."""
-    rows = values["rows"]
-    series = {
-        "left where they meet": [(row["inserts"], max(row["seconds"], 0.01)) for row in rows],
-        "each to its end": [
-            (row["inserts"], max(row["seconds_of_each"], 0.01)) for row in rows if "seconds_of_each" in row
-        ],
-    }
-    return svg(
-        [Panel(title="Seconds to explore", x="inserts into a table that is rehashed", series=series, log_y=True)],
+    return both_ways(
+        values["rows"],
+        ("left where they meet", "each to its end"),
+        alone="seconds_of_each",
+        x="inserts into a table that is rehashed",
         description="Time of an exploration against the number of items that a resize moves, both ways",
     )

@@ -20,7 +20,7 @@ from powercut.scenarios.scenario import Scenario
 from powercut.scenarios.schema import ScenarioFile
 from tools.bench import process as bench_process
 from tools.bench.page import table
-from tools.bench.plot import Panel, svg
+from tools.bench.plot import both_ways
 
 INSERTS = (8, 12, 14, 16, 24, 32, 48)
 #: Each further insert doubles the executions without merging.
@@ -125,16 +125,10 @@ def markdown(values: dict[str, Any]) -> str:
 
 def chart(values: dict[str, Any]) -> str:
     """Seconds against inserts, both ways."""
-    rows = values["rows"]
-    both = {
-        "merged": [(row["inserts"], max(row["seconds"], 0.01)) for row in rows],
-        "each way": [
-            (row["inserts"], max(row["seconds_without_merging"], 0.01))
-            for row in rows
-            if row["seconds_without_merging"]
-        ],
-    }
-    return svg(
-        [Panel(title="Seconds to explore", x="inserts whose slot is never flushed", series=both, log_y=True)],
+    return both_ways(
+        values["rows"],
+        ("merged", "each way"),
+        alone="seconds_without_merging",
+        x="inserts whose slot is never flushed",
         description="Time of an exploration against the number of undecided lines that every query reads",
     )
