@@ -8,12 +8,11 @@ Schemes of that paper have a scenario `<scheme>_resize_costs` too: one resize at
 Fig. 15), counted per item in the table, since the tables that are compared hold different numbers of items.
 """
 
-import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from powercut.base.cores import joined
 from powercut.cost import latency, operation_costs
 from powercut.scenarios import catalog, plan, targets
 from powercut.scenarios.scenario import Scenario
@@ -71,9 +70,7 @@ def own_scenarios(target: Target, *, resize: bool = True) -> list[Scenario]:
 def measure(scheme: str | None) -> list[Cost]:
     """The costs of one scheme, or of all, in the variant that stands the exploration."""
     names = [scheme] if scheme else [name for name in targets.libraries() if name not in targets.SELF_TEST_TARGETS]
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        each = pool.map(lambda name: list(_of(targets.find(name))), names)
-        return [cost for costs in each for cost in costs]
+    return joined(lambda name: _of(targets.find(name)), names)
 
 
 def _of(target: Target) -> Iterator[Cost]:

@@ -1,14 +1,13 @@
 """The papers' figures that do not depend on a machine, measured on our implementations."""
 
 import json
-import os
 import subprocess
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from powercut.base import paths
+from powercut.base.cores import joined
 from powercut.base.errors import HarnessError, UsageError, unknown_name
 from powercut.scenarios import targets
 
@@ -49,9 +48,7 @@ def measure(scheme: str | None) -> list[dict[str, Any]]:
             return []  # it has costs and no figures of a paper
         raise unknown_name("scheme", scheme, known, list_command="powercut list targets")
     # Counts, all of them: programs side by side measure what each does alone.
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        each = pool.map(_measure, [name for name in known if scheme in (None, name)])
-        return [figure for figures in each for figure in figures]
+    return joined(_measure, [name for name in known if scheme in (None, name)])
 
 
 def _measure(scheme: str) -> list[dict[str, Any]]:

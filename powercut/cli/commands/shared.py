@@ -1,12 +1,12 @@
 """Options that several verbs share, with one wording."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from powercut.base.cores import cores
 from powercut.cli import output
 from powercut.engine import options
 
@@ -15,7 +15,7 @@ DEFAULT_OUT = Path(".powercut")
 
 def default_jobs() -> int:
     """The cores that this process may use."""
-    return len(os.sched_getaffinity(0))
+    return cores()
 
 
 Scenarios = Annotated[
