@@ -6,9 +6,8 @@
 // lookup that returned a value which the cut took away has no such order.
 //
 // The orders are not enumerated (Wing and Gong, JPDC 1993; Lowe, CCPE 2017). All that counts of them at an instant is
-// what the key holds, and which operations under way have had their effect and what these will have to answer. That are
-// two configurations at most for one thread, and grows with the operations that are under way at once, not with the
-// history.
+// what the key holds, which operations under way have had their effect, and what these have to answer. One thread has
+// two such configurations at most. Their number grows with the operations under way, not with the history.
 #ifndef POWERCUT_CHECKER_ORACLE_LINEARIZATIONS_H_
 #define POWERCUT_CHECKER_ORACLE_LINEARIZATIONS_H_
 
