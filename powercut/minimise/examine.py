@@ -77,9 +77,7 @@ class Examiner:
 
     def record(self, plan: dict[str, Any], trace: Path) -> events.Recorded:
         """Records a plan; PowercutError when it cannot be recorded."""
-        file = self._folder / "plan.json"
-        file.write_text(json.dumps(plan), encoding="utf-8")
-        words = ["record", "--plan", str(file), "--trace", str(trace), "--operation-timeout", str(_OPERATION_SECONDS)]
+        words = ["record", *self._recording(plan, trace)]
         recorded, _ = engine.single(
             self._context.engine_path, words, events.Recorded, interrupt=self._context.interrupt
         )
@@ -126,10 +124,11 @@ class Examiner:
         return self._asked(case, self.options_within(None))
 
     def _asked(self, case: Case, options: ExploreOptions) -> Seen:
+        trace = self._folder / "candidate.pct"
         length: int | None = None
         shown: FindingRecord | None = None
         try:
-            with contextlib.closing(self._told(self._recording(case), options)) as told:  # type: ignore[type-var]  # a generator
+            with contextlib.closing(self._told(self._recording(self.plan(case), trace), options)) as told:  # type: ignore[type-var]  # a generator
                 for item in told:
                     if isinstance(item, events.Recorded):
                         length = item.events
@@ -141,12 +140,11 @@ class Examiner:
             return Seen(events=length, refused=_refused(error, case) if length is None else None)
         return Seen(events=length, finding=shown)
 
-    def _recording(self, case: Case) -> list[str]:
-        """What makes the engine record `case` before it explores it."""
-        plan = self._folder / "plan.json"
-        plan.write_text(json.dumps(self.plan(case)), encoding="utf-8")
-        trace = self._folder / "candidate.pct"
-        return ["--plan", str(plan), "--operation-timeout", str(_OPERATION_SECONDS), "--trace", str(trace)]
+    def _recording(self, plan: dict[str, Any], trace: Path) -> list[str]:
+        """What tells the engine to record `plan`."""
+        file = self._folder / "plan.json"
+        file.write_text(json.dumps(plan), encoding="utf-8")
+        return ["--plan", str(file), "--trace", str(trace), "--operation-timeout", str(_OPERATION_SECONDS)]
 
     def _raise_if_absent(self, error: PowercutError) -> None:
         """An engine that does not start says nothing about a case."""
