@@ -109,9 +109,9 @@ class Explainer:
     def ahead(self, runs: Sequence[RunRecord]) -> None:
         """Begins what `run` will ask of these runs, which come next and in this order.
 
-        Most runs have one finding to explain, so that one after the other would leave all jobs but one idle. What is
-        begun is never more than this: what `run` keeps does not depend on it. Findings of a group that has one begun
-        wait for their turn, since they may get its cause.
+        Most runs have one finding to explain: one after the other would leave all jobs but one idle. Findings of a
+        group that has one begun wait for their turn, since they may get its cause. `run` may not ask for all that is
+        begun, where a variant has explanations enough; what it keeps does not depend on it.
         """
         for run in runs:
             if run.interrupted:
