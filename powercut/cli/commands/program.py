@@ -226,7 +226,7 @@ class ProgramOptions:
         ]:
             if not (self.record or self.recover):
                 raise UsageError(
-                    f"{', '.join(wrong)} has no use for it: it is of program mode",
+                    f"{', '.join(wrong)} has no use for it: this option belongs to program mode",
                     where=self.named()[0],
                     next_step="Leave it out; or judge a program, with --record CMD --recover CMD --pool FILE.",
                 )
