@@ -46,7 +46,7 @@ class Tape {
     EXPECT_FALSE(writer_->finish().has_value());
     LoadedTrace loaded;
     loaded.plan.scenario.pool_size = 65536;
-    loaded.plan.scenario.phases.push_back({"work", true, "", {}});
+    loaded.plan.scenario.phases.push_back({.name = "work", .cut_at = "", .steps = {}, .threads = {}});
     ExploreOptions options;
     options.trace = folder_.file("run.pct");
     options.model = model;

@@ -60,7 +60,14 @@ std::string detail(const Event& event) {
     case EventKind::kThreadStart:
     case EventKind::kThreadEnd:
     case EventKind::kCut:
+    case EventKind::kCrashPoint:
       return "";
+    case EventKind::kFork:
+      return absl::StrCat(event.code, " threads");
+    case EventKind::kBack:
+      return absl::StrCat("to event ", event.size, " after the fork");
+    case EventKind::kTrouble:
+      return absl::StrCat(name_of(static_cast<Trouble>(event.code)), ": ", std::string(event.text));
   }
   return "";
 }
@@ -123,6 +130,17 @@ Json event_json(const TraceReader& reader, const Event& event) {
     case EventKind::kThreadStart:
     case EventKind::kThreadEnd:
     case EventKind::kCut:
+    case EventKind::kCrashPoint:
+      break;
+    case EventKind::kFork:
+      json["threads"] = event.code;
+      break;
+    case EventKind::kBack:
+      json["events"] = event.size;
+      break;
+    case EventKind::kTrouble:
+      json["code"] = name_of(static_cast<Trouble>(event.code));
+      json["text"] = event.text;
       break;
   }
   Json stack = Json::array();

@@ -169,6 +169,7 @@ bool RecordDecoder::event(uint8_t first, Event* out) {
     case EventKind::kThreadStart:
     case EventKind::kThreadEnd:
     case EventKind::kCut:
+    case EventKind::kCrashPoint:
       return bits == 0 || fail("a record has unknown bits");
     case EventKind::kAllocate:
       return (bits == 0 || fail("a record has unknown bits")) && address(&out->addr) && varint(&out->size);
@@ -179,6 +180,15 @@ bool RecordDecoder::event(uint8_t first, Event* out) {
     case EventKind::kPhase:
       if (bits > 1) return fail("a phase has unknown bits");
       out->code = bits;
+      return text(kMaxText, &out->text);
+    case EventKind::kFork:
+      return (bits == 0 || fail("a record has unknown bits")) && byte(&out->code);
+    case EventKind::kBack:
+      return (bits == 0 || fail("a record has unknown bits")) && varint(&out->size);
+    case EventKind::kTrouble:
+      if (bits != 0) return fail("a record has unknown bits");
+      if (!byte(&out->code)) return false;
+      if (out->code < 1 || out->code > static_cast<uint8_t>(Trouble::kDied)) return fail("unknown kind of trouble");
       return text(kMaxText, &out->text);
   }
   if (type >= 16 && type <= 18) return fail("a record for block media, which this build does not read");

@@ -183,6 +183,7 @@ void RecordEncoder::event(const Event& event) {
     case EventKind::kThreadStart:
     case EventKind::kThreadEnd:
     case EventKind::kCut:
+    case EventKind::kCrashPoint:
       head(type, 0, event);
       break;
     case EventKind::kAllocate:
@@ -200,6 +201,19 @@ void RecordEncoder::event(const Event& event) {
       break;
     case EventKind::kPhase:
       head(type, event.code, event);
+      text(event.text);
+      break;
+    case EventKind::kFork:
+      head(type, 0, event);
+      put(event.code);
+      break;
+    case EventKind::kBack:
+      head(type, 0, event);
+      at_ = put_varint(at_, event.size);
+      break;
+    case EventKind::kTrouble:
+      head(type, 0, event);
+      put(event.code);
       text(event.text);
       break;
   }

@@ -9,7 +9,7 @@
 
 namespace powercut {
 
-inline constexpr uint32_t kTraceVersion = 2;
+inline constexpr uint32_t kTraceVersion = 3;
 
 inline constexpr uint64_t kLineSize = 64;  // of a cache line, in bytes
 
@@ -27,7 +27,20 @@ enum class EventKind : uint8_t {
   kMarker = 11,   // text
   kPhase = 12,    // text = name, code = 1 explored / 0 warm-up
   kCut = 13,      // a deliberate power cut in the scenario: everything visible becomes durable
+  // A tree of schedules (FORMAT.md). Between two of its crash points the events are those of one schedule.
+  kFork = 14,  // the tree's root is the instant after this event; code = threads of the workload
+  kBack = 15,  // the next event follows the `size`-th one after the root; all later ones are undone
   // Reserved for block media: 16 sector write, 17 sync, 18 FUA write.
+  kCrashPoint = 19,  // of the schedule at hand: the power may be cut here, and nowhere else in the tree
+  kTrouble = 20,     // code = Trouble; text = what went wrong with no power cut, in the schedule at hand
+};
+enum class Trouble : uint8_t {
+  kNotLinearizable = 1,
+  kDeadlock = 2,
+  kLivelock = 3,
+  kUseAfterFree = 4,
+  kDoubleFree = 5,
+  kDied = 6,
 };
 enum class FlushKind : uint8_t { kClwb = 1, kClflushopt = 2, kClflush = 3 };
 enum class FenceKind : uint8_t { kSfence = 1, kMfence = 2, kRmw = 3, kLock = 4 };

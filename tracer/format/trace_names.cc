@@ -30,6 +30,32 @@ const char* name_of(EventKind kind) {
       return "phase";
     case EventKind::kCut:
       return "cut";
+    case EventKind::kFork:
+      return "fork";
+    case EventKind::kBack:
+      return "back";
+    case EventKind::kCrashPoint:
+      return "crash-point";
+    case EventKind::kTrouble:
+      return "trouble";
+  }
+  return "unknown";
+}
+
+const char* name_of(Trouble trouble) {
+  switch (trouble) {
+    case Trouble::kNotLinearizable:
+      return "not-linearizable";
+    case Trouble::kDeadlock:
+      return "deadlock";
+    case Trouble::kLivelock:
+      return "livelock";
+    case Trouble::kUseAfterFree:
+      return "use-after-free";
+    case Trouble::kDoubleFree:
+      return "double-free";
+    case Trouble::kDied:
+      return "died";
   }
   return "unknown";
 }

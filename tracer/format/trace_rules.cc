@@ -16,6 +16,38 @@ std::string sizes_differ(const char* what, uint64_t found, uint64_t wanted) {
 }  // namespace
 
 std::optional<std::string> TraceRules::wrong(const Event& event) {
+  if (auto problem = wrong_in_tree(event)) return problem;
+  return wrong_alone(event);
+}
+
+// Goes back with the operations as well: a schedule begins where another one of the tree has been.
+std::optional<std::string> TraceRules::wrong_in_tree(const Event& event) {
+  switch (event.kind) {
+    case EventKind::kFork:
+      if (path_) return "begins a tree of schedules within another one";
+      at_root_ = running_;
+      path_.emplace();
+      return std::nullopt;
+    case EventKind::kBack:
+      if (!path_ || event.size > path_->size()) return "goes back to an event that is not there";
+      path_->resize(event.size);
+      running_ = at_root_;
+      for (const Step& step : *path_) {
+        if (step.kind == EventKind::kOpBegin) running_[step.thread] = static_cast<OpKind>(step.code);
+        if (step.kind == EventKind::kOpEnd) running_.erase(step.thread);
+        if (step.kind == EventKind::kCut) running_.clear();
+      }
+      return std::nullopt;
+    case EventKind::kCrashPoint:
+    case EventKind::kTrouble:
+      return path_ ? std::nullopt : std::optional<std::string>("stands outside of a tree of schedules");
+    default:
+      if (path_) path_->push_back({event.kind, event.thread, event.code});
+      return std::nullopt;
+  }
+}
+
+std::optional<std::string> TraceRules::wrong_alone(const Event& event) {
   switch (event.kind) {
     case EventKind::kStore:
     case EventKind::kNtStore:
@@ -37,6 +69,10 @@ std::optional<std::string> TraceRules::wrong(const Event& event) {
     case EventKind::kThreadEnd:
     case EventKind::kMarker:
     case EventKind::kPhase:
+    case EventKind::kFork:
+    case EventKind::kBack:
+    case EventKind::kCrashPoint:
+    case EventKind::kTrouble:
       return std::nullopt;
   }
   return std::nullopt;

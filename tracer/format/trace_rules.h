@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tracer/format/trace.h"
 
@@ -29,17 +30,30 @@ class TraceRules {
   explicit TraceRules(uint64_t space, std::optional<RecordSizes> sizes = std::nullopt) : space_(space), sizes_(sizes) {}
 
   // Before the first event.
-  void start() { running_.clear(); }
+  void start() {
+    running_.clear();
+    path_.reset();
+  }
   // What is wrong with the next event, as the end of a sentence: "stores to ... ". Nothing when it keeps to them.
   std::optional<std::string> wrong(const Event& event);
 
  private:
+  std::optional<std::string> wrong_alone(const Event& event);
   std::optional<std::string> wrong_operation(const Event& event);
+  std::optional<std::string> wrong_in_tree(const Event& event);
   std::optional<std::string> outside(const Event& event, const char* what, uint64_t size) const;
 
   uint64_t space_;
   std::optional<RecordSizes> sizes_;
   std::map<uint32_t, OpKind> running_;  // by thread
+  // In a tree of schedules: what ran at its root, and the events of the schedule at hand.
+  struct Step {
+    EventKind kind;
+    uint32_t thread;
+    uint8_t code;
+  };
+  std::map<uint32_t, OpKind> at_root_;
+  std::optional<std::vector<Step>> path_;
 };
 
 }  // namespace powercut

@@ -66,6 +66,26 @@ TEST(TraceRules, OperationsBeginBeforeTheyEnd) {
   EXPECT_NE(rules.wrong(end), std::nullopt);
 }
 
+TEST(TraceRules, ATreeOfSchedulesGoesBackToWhatItHas) {
+  const std::vector<uint8_t> key(16), value(15);
+  TraceRules rules(kSpace, RecordSizes{16, 15});
+  const Event begin = operation(EventKind::kOpBegin, OpKind::kInsert, key, value);
+  const Event end = operation(EventKind::kOpEnd, OpKind{});
+  const Event crash = at(EventKind::kCrashPoint, 0, 0);
+  EXPECT_NE(rules.wrong(crash), std::nullopt);
+  EXPECT_NE(rules.wrong(at(EventKind::kBack, 0, 0)), std::nullopt);
+  EXPECT_EQ(rules.wrong(at(EventKind::kFork, 0, 0)), std::nullopt);
+  EXPECT_NE(rules.wrong(at(EventKind::kFork, 0, 0)), std::nullopt);
+  EXPECT_EQ(rules.wrong(begin), std::nullopt);
+  EXPECT_EQ(rules.wrong(crash), std::nullopt);
+  EXPECT_EQ(rules.wrong(end), std::nullopt);
+  EXPECT_NE(rules.wrong(at(EventKind::kBack, 0, 3)), std::nullopt);
+  EXPECT_EQ(rules.wrong(at(EventKind::kBack, 0, 1)), std::nullopt);
+  EXPECT_EQ(rules.wrong(end), std::nullopt);  // the operation runs again
+  EXPECT_EQ(rules.wrong(at(EventKind::kBack, 0, 0)), std::nullopt);
+  EXPECT_NE(rules.wrong(end), std::nullopt);
+}
+
 TEST(TraceRules, KeysAndValuesHaveThePlansSizes) {
   const std::vector<uint8_t> key(16), value(15), longer(17), none;
   for (const auto& [k, v] : {std::pair{&longer, &value}, std::pair{&none, &value}, std::pair{&key, &key}}) {

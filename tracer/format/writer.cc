@@ -68,7 +68,13 @@ const char* objection(const Event& event, uint64_t stacks, EventKind last, uint3
     case EventKind::kFree:
     case EventKind::kMarker:
     case EventKind::kCut:
+    case EventKind::kFork:
+    case EventKind::kBack:
+    case EventKind::kCrashPoint:
       return nullptr;
+    case EventKind::kTrouble:
+      return event.code >= 1 && event.code <= static_cast<uint8_t>(Trouble::kDied) ? nullptr
+                                                                                   : "unknown kind of trouble";
   }
   return "unknown kind of event";
 }

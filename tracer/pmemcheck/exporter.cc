@@ -123,6 +123,10 @@ class Export {
       case EventKind::kAllocate:
       case EventKind::kFree:
       case EventKind::kPhase:
+      case EventKind::kFork:
+      case EventKind::kBack:
+      case EventKind::kCrashPoint:
+      case EventKind::kTrouble:
         return std::nullopt;
     }
     return std::nullopt;

@@ -5,6 +5,7 @@
 #define POWERCUT_TRACER_RECORD_PLAN_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,6 +49,16 @@ struct Phase {
   bool explore = true;
   std::string cut_at;  // a mark, or empty
   std::vector<Step> steps;
+  // Of operations at the same time: what each thread does. `steps` is empty then; no fill, until or mix is among them.
+  std::vector<std::vector<Step>> threads;
+};
+
+// Which schedules of its threads a plan asks for.
+struct Search {
+  std::string kind = "bounded";         // a name that SCHEMA.md lists
+  std::optional<uint32_t> preemptions;  // bounded: none is every schedule
+  uint64_t schedules = 0;               // random, pct: how many; else the most, and 0 is no limit
+  std::string model = "adr";            // of persistency: it says where a power cut matters
 };
 
 struct Scenario {
@@ -61,6 +72,7 @@ struct Scenario {
 struct Plan {
   TargetSpec target;
   Scenario scenario;
+  Search search;
   uint64_t seed = 0;
   Json json;  // as it was given: it becomes the trace's metadata
 };

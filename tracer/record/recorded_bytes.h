@@ -34,6 +34,7 @@ class RecordedBytes {
     void operator()(uint8_t* bytes) const;
   };
   bool any_store_ = false;
+  bool forked_ = false;
   // Mapped, so that a large pool costs only the pages that were written.
   std::unique_ptr<uint8_t[], Unmap> bytes_;
 };

@@ -112,6 +112,10 @@ std::string NormalForm::add(const Event& event) {
     case EventKind::kThreadEnd:
     case EventKind::kAllocate:
     case EventKind::kFree:
+    case EventKind::kFork:
+    case EventKind::kBack:
+    case EventKind::kCrashPoint:
+    case EventKind::kTrouble:
       return "";
   }
   return "";

@@ -83,6 +83,10 @@ void TraceStats::add(const Event& event) {
     case EventKind::kThreadEnd:
     case EventKind::kAllocate:
     case EventKind::kFree:
+    case EventKind::kFork:
+    case EventKind::kBack:
+    case EventKind::kCrashPoint:
+    case EventKind::kTrouble:
       break;
   }
 }

@@ -116,6 +116,9 @@ template <typename T>
   }
 }
 
+// A turn of a loop that waits for another thread.
+[[gnu::always_inline]] inline void pause() { _mm_pause(); }
+
 // Names a place of the protocol that a scenario may expect to be reached, or may cut the power at.
 [[gnu::always_inline]] inline void mark(const char* name) {
   if (powercut_mark != nullptr) powercut_mark(name);

@@ -127,6 +127,18 @@ typedef struct powercut_sizes {
 typedef const powercut_sizes* (*powercut_target_sizes_fn)(void);
 const powercut_sizes* powercut_target_sizes(void);
 
+/* Optional, for a table that works beside its clients, as one that moves items to a new level does. Where threads are
+ * explored (scenarios with `threads`), each is a thread like those of the clients. Elsewhere nothing calls it. */
+typedef struct powercut_background {
+  /* How many threads of its own the open table has. */
+  uint32_t (*threads)(powercut_table*);
+  /* One batch of the work of thread `number`, from 0: POWERCUT_OK, or POWERCUT_NOT_FOUND when there is none for now. It
+   * is called again and again; after NOT_FOUND when something that it read has changed. */
+  powercut_status (*work)(powercut_table*, uint32_t number);
+} powercut_background;
+typedef const powercut_background* (*powercut_target_background_fn)(void);
+const powercut_background* powercut_target_background(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,38 @@
+// An event with bytes of its own, to be kept longer than until the reader's next one.
+#ifndef POWERCUT_TRACER_FORMAT_KEPT_EVENT_H_
+#define POWERCUT_TRACER_FORMAT_KEPT_EVENT_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tracer/format/trace.h"
+
+namespace powercut {
+
+class KeptEvent {
+ public:
+  KeptEvent() = default;
+  explicit KeptEvent(const Event& event)
+      : event_(event),
+        value_(event.value.begin(), event.value.end()),
+        key_(event.key.begin(), event.key.end()),
+        text_(event.text) {}
+
+  // Good until this is changed or moved.
+  Event view() const {
+    Event out = event_;
+    out.value = value_;
+    out.key = key_;
+    out.text = text_;
+    return out;
+  }
+
+ private:
+  Event event_;  // its spans are never looked at
+  std::vector<uint8_t> value_, key_;
+  std::string text_;
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_TRACER_FORMAT_KEPT_EVENT_H_
