@@ -3,11 +3,16 @@
 // (checker/trace/trace_follower.h), program mode, litmus tests and benchmarks all use it, so that "crash point 41" is
 // the same instant in each. The caller owns the events and pulls: a reader, a list or a generator will do, and between
 // two calls nothing of the walk is on the stack, so that a process that forks there has two walks at the same instant.
-// A Frontier is no second walk: it is told of no event, and compares the lines of the model where this walk stands.
+// In a tree of schedules (tracer/format/FORMAT.md) the trace names its crash points itself. To go back the model
+// returns to the tree's root, and the events of the schedule up to there are applied once more. A Frontier is no second
+// walk: it is told of no event, and compares the lines of the model where this walk stands.
 #ifndef POWERCUT_REPLAYER_CRASH_POINTS_CRASH_POINTS_H_
 #define POWERCUT_REPLAYER_CRASH_POINTS_CRASH_POINTS_H_
 
+#include <vector>
+
 #include "replayer/models/model.h"
+#include "tracer/format/kept_event.h"
 
 namespace powercut {
 
@@ -26,9 +31,11 @@ class CrashPoints {
 
   // Call it with an event until it returns false, then with the next one; at the end of the trace with null. True: the
   // model stands at the crash point at(), just before or after the event, or after the one before it. `begin(event)` is
-  // called when the event comes up, `applied(event)` once the model has it.
+  // called when the event comes up, `applied(event)` once the model has it; of a tree, applied(kBack) once the model is
+  // back at the root, and both again for each event that stands.
   template <typename Begin, typename Applied>
   bool next(const Event* event, const Begin& begin, const Applied& applied) {
+    if (tree_ && stage_ == Stage::kAhead) return next_in_tree(event, begin, applied);
     switch (stage_) {
       case Stage::kAhead:
         if (model_->crash_ahead_of(event) && explored_) return stop(last_, Stage::kBefore);
@@ -36,6 +43,10 @@ class CrashPoints {
       case Stage::kBefore:
         if (event == nullptr) return end();
         if (event->kind == EventKind::kPhase) explored_ = event->code != 0;
+        if (event->kind == EventKind::kFork) {
+          tree_ = true;
+          model_->keep();
+        }
         begin(*event);
         if (model_->crash_before(*event) && explored_) return stop(place_of(*event, true), Stage::kApply);
         [[fallthrough]];
@@ -62,8 +73,40 @@ class CrashPoints {
   // Explored crash points so far.
   uint64_t count() const { return count_; }
 
+  // Whether the walk is in a tree of schedules, and the events of the schedule at hand, from the root on.
+  bool in_tree() const { return tree_; }
+  const std::vector<KeptEvent>& schedule() const { return schedule_; }
+
  private:
   enum class Stage : uint8_t { kAhead, kBefore, kApply, kPassed };
+
+  template <typename Begin, typename Applied>
+  bool next_in_tree(const Event* event, const Begin& begin, const Applied& applied) {
+    if (event == nullptr) return false;
+    switch (event->kind) {
+      case EventKind::kCrashPoint:
+      case EventKind::kTrouble:
+        last_.before = false;
+        return explored_ && stop(last_, Stage::kPassed);
+      case EventKind::kBack:
+        schedule_.resize(event->size);
+        model_->go_back();
+        applied(*event);
+        for (const KeptEvent& earlier : schedule_) take(earlier.view(), begin, applied);
+        return false;
+      default:
+        schedule_.emplace_back(*event);
+        take(*event, begin, applied);
+        return false;
+    }
+  }
+  template <typename Begin, typename Applied>
+  void take(const Event& event, const Begin& begin, const Applied& applied) {
+    begin(event);
+    model_->apply(event);
+    applied(event);
+    last_ = place_of(event, false);
+  }
 
   static CrashPoint place_of(const Event& event, bool before) {
     return {.ordinal = 0, .event = event.index, .kind = event.kind, .code = event.code, .before = before};
@@ -89,6 +132,8 @@ class CrashPoints {
   Stage stage_ = Stage::kAhead;
   CrashPoint last_, at_;
   uint64_t count_ = 0;
+  bool tree_ = false;
+  std::vector<KeptEvent> schedule_;
 };
 
 }  // namespace powercut

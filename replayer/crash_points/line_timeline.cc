@@ -27,7 +27,16 @@ void LineTimeline::add(uint64_t line, const Event& event, uint64_t size, State s
       .state = static_cast<uint8_t>(state),
       .stack = event.stack,
       .back = back > std::numeric_limits<uint32_t>::max() ? 0 : static_cast<uint32_t>(back)};
+  if (kept_) kept_->newest.try_emplace(line, newest_[line]);
   newest_[line] = number;
+}
+
+void LineTimeline::keep() { kept_ = {{}, unfenced_}; }
+
+void LineTimeline::go_back() {
+  for (const auto& [line, number] : kept_->newest) newest_[line] = number;
+  kept_->newest.clear();
+  unfenced_ = kept_->unfenced;
 }
 
 void LineTimeline::wait_for_fence(uint32_t thread, uint64_t line) {

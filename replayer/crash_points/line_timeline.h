@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -29,6 +30,9 @@ class LineTimeline {
   explicit LineTimeline(uint64_t lines, uint64_t kept_blocks = 512) : newest_(lines), kept_blocks_(kept_blocks) {}
 
   void apply(const Event& event);
+  // Remembers what each line has now; go_back() forgets all that came later, as often as it is called.
+  void keep();
+  void go_back();
   // The last kShown entries of a line at most, oldest first.
   std::vector<Entry> entries(uint64_t line) const;
 
@@ -56,6 +60,11 @@ class LineTimeline {
   std::vector<std::unique_ptr<Record[]>> blocks_;
   uint64_t kept_blocks_;
   uint64_t count_ = 0;
+  struct Kept {
+    absl::flat_hash_map<uint64_t, uint64_t> newest;  // of lines that have changed since
+    absl::flat_hash_map<uint32_t, std::vector<uint64_t>> unfenced;
+  };
+  std::optional<Kept> kept_;
   absl::flat_hash_map<uint32_t, std::vector<uint64_t>> unfenced_;  // thread -> lines its next fence makes durable
 };
 

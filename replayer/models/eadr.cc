@@ -43,6 +43,18 @@ class Eadr final : public Model {
 
   void finish() override { settle(); }
 
+  void keep() override {
+    Model::keep();
+    kept_in_flight_ = in_flight_;
+    kept_stored_ = stored_;
+  }
+
+  void go_back() override {
+    Model::go_back();
+    in_flight_ = kept_in_flight_;
+    stored_ = kept_stored_;
+  }
+
  private:
   static bool continues(const Event& event) {
     return event.kind <= EventKind::kNtStore && (event.flags & kStoreContinues) != 0;
@@ -80,6 +92,8 @@ class Eadr final : public Model {
 
   std::vector<uint64_t> in_flight_;  // lines of the store that is landing; some of them more than once
   bool stored_ = false;              // the last event was a store
+  std::vector<uint64_t> kept_in_flight_;
+  bool kept_stored_ = false;
 };
 
 }  // namespace

@@ -29,8 +29,21 @@ void Model::absorb(uint64_t line) {
   uint8_t* at = durable_.get() + line * kLineSize;
   Content content;
   std::memcpy(content.bytes.data(), at, kLineSize);
+  if (kept_) kept_->overwritten.try_emplace(line, content);
   floor.apply_to(&content);
   std::memcpy(at, content.bytes.data(), kLineSize);
+}
+
+void Model::keep() { kept_ = {pending_, unvisited_, {}}; }
+
+void Model::go_back() {
+  for (const auto& [line, content] : kept_->overwritten) {
+    std::memcpy(durable_.get() + line * kLineSize, content.bytes.data(), kLineSize);
+    pending_.touch(line);
+  }
+  kept_->overwritten.clear();
+  pending_.become(kept_->pending);
+  unvisited_ = kept_->unvisited;
 }
 
 void Model::fence(const Event& event) {

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,11 @@ class Model {
   // Called at the end of the trace, before the last crash point.
   virtual void finish() {}
 
+  // Remembers the state at hand, which go_back() returns to as often as it is called: the root of a tree of schedules.
+  // What has changed is told of as by events.
+  virtual void keep();
+  virtual void go_back();
+
   // The legal contents of a line now; contents[0] is its floor.
   CandidateSet candidates(uint64_t line) const;
   Content floor(uint64_t line) const;
@@ -67,6 +73,13 @@ class Model {
   // The medium without what is pending. Crash images are changed while they are explored, so it is not theirs; pages
   // that nothing was stored to are never touched.
   std::unique_ptr<uint8_t, Free> durable_;
+  // What keep() remembers: what was pending, and since then what the medium held in lines that were absorbed.
+  struct Kept {
+    PendingLines pending;
+    bool unvisited;
+    absl::flat_hash_map<uint64_t, Content> overwritten;
+  };
+  std::optional<Kept> kept_;
   bool unvisited_ = false;  // there are images that no crash point had so far
 };
 

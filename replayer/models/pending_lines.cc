@@ -121,6 +121,14 @@ void PendingLines::settle_all() {
   watches_.clear();
 }
 
+void PendingLines::become(const PendingLines& other) {
+  NumberList changed = std::move(changed_);
+  for (const auto& [line, slot] : at_) changed.add(line << 1 | 1);
+  *this = other;
+  changed_ = std::move(changed);
+  for (const auto& [line, slot] : at_) touch(line);
+}
+
 const std::vector<uint64_t>& PendingLines::raised_by_fence(uint32_t thread) {
   raised_.clear();
   for (uint64_t line : watched_by(thread)->sorted()) {

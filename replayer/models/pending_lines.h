@@ -61,6 +61,10 @@ class PendingLines {
     uint64_t line;
     bool raised;  // some atom became durable, or the last store grew; otherwise stores were appended, no more
   };
+  // All that is pending is as in `other`; lines of either are told of as changed. So is `line`, whatever it has.
+  void become(const PendingLines& other);
+  void touch(uint64_t line) { changed(line, true); }
+
   // What was touched since the last call, ascending; the first is valid until the next call.
   const std::vector<Change>& take_changes();
   std::vector<uint64_t> take_changed();
