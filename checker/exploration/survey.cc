@@ -101,7 +101,8 @@ Surveyor::Surveyor(const TraceFollower* follower, uint64_t lines)
     : follower_(follower), performance_bugs_(follower->reader(), lines), written_(lines) {}
 
 void Surveyor::saw(const Event& event) {
-  performance_bugs_.apply(event);
+  // In a tree of schedules the same event comes up more than once.
+  if (!follower_->in_tree()) performance_bugs_.apply(event);
   if (event.kind != EventKind::kStore && event.kind != EventKind::kNtStore) return;
   for (uint64_t line = event.addr / 64; line <= (event.addr + event.size - 1) / 64; ++line) {
     if (line < written_.size()) written_[line] = true;

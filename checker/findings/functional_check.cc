@@ -77,7 +77,9 @@ void FunctionalCheck::judge(const std::vector<Exposure>& exposures, bool trusted
     }
     uncut[i]->needs_power_cut = false;
     Json without = event(*uncut[i]);
-    if (follower_->history().in_flight()) {
+    if (follower_->history().in_flight() && follower_->in_tree()) {
+      report_(event(exposures[i]));  // the crash points that come next are of other schedules
+    } else if (follower_->history().in_flight()) {
       waiting_.push_back({exposures[i].query, symptom_of(*uncut[i]), event(exposures[i]), std::move(without)});
     } else if (told.insert(without["key"].get<std::string>()).second) {
       report_(without);

@@ -32,11 +32,17 @@ std::optional<uint32_t> History::find(std::string_view key) const {
 }
 
 void History::apply(const Event& event) {
+  if (event.kind == EventKind::kFork) return keep();
+  if (event.kind == EventKind::kOpBegin && in_flight_ && event.thread != operation_.thread) overlap();
+  overlaps_ ? apply_overlapping(event) : apply_alone(event);
+}
+
+void History::apply_alone(const Event& event) {
   if (event.kind == EventKind::kCut) in_flight_ = false;  // what it had begun stays possible
   if (event.kind != EventKind::kOpBegin && event.kind != EventKind::kOpEnd) return;
   if (event.kind == EventKind::kOpBegin) {
     const auto kind = static_cast<OpKind>(event.code);
-    operation_ = {operations_++, kind, 0, has_key(kind), std::string(event.text)};
+    operation_ = {operations_++, kind, 0, has_key(kind), std::string(event.text), event.thread};
     in_flight_ = true;
     if (operation_.has_key) operation_.key = key_of(event);
   } else {
@@ -87,6 +93,161 @@ void History::end(const Event& event) {
   }
   if (ok && key.possible) key.acknowledged = *key.possible;
   key.possible.reset();
+}
+
+// ---- operations that overlap -----------------------------------------------------------------------
+
+std::vector<int32_t> KeyHistory::all_legal() const {
+  if (legal_states) return {legal_states->begin(), legal_states->end()};
+  std::vector<int32_t> out{acknowledged};
+  if (possible && *possible != acknowledged) out.push_back(*possible);
+  return out;
+}
+
+// The one operation under way, if there is one, began alone; its key goes on with all that may come of it.
+void History::overlap() {
+  if (overlaps_) return;
+  overlaps_ = true;
+  if (!in_flight_) return;
+  Running& running = running_[operation_.thread] = {operation_, {}, {}};
+  if (!operation_.has_key) return;
+  KeyHistory& key = keys_[operation_.key];
+  const bool writes = operation_.kind == OpKind::kInsert || operation_.kind == OpKind::kUpdate;
+  const int32_t value = writes ? static_cast<int32_t>(key.written.size()) - 1 : kAbsent;
+  key.possible.reset();
+  Overlapping& of_key = overlapping(operation_.key);
+  running.in_all = of_key.all.begin(operation_.kind, value);
+  if (operation_.kind != OpKind::kLookup) running.in_unread = of_key.unread.begin(operation_.kind, value);
+  changed(operation_.key);
+}
+
+History::Overlapping& History::overlapping(uint32_t key) {
+  if (kept_ && !kept_->keys.contains(key)) {
+    const KeyHistory& now = keys_[key];
+    const auto known = overlapping_.find(key);
+    kept_->keys[key] = {now.acknowledged, now.possible, now.legal_states, now.legal_unread,
+                        known == overlapping_.end() ? std::nullopt : std::optional(known->second)};
+  }
+  const auto known = overlapping_.find(key);
+  if (known != overlapping_.end()) return known->second;
+  const std::vector<int32_t> legal = keys_[key].all_legal();
+  const Linearizations begun(std::set<int32_t>(legal.begin(), legal.end()));
+  return overlapping_.insert({key, {begun, begun}}).first->second;
+}
+
+void History::changed(uint32_t key) {
+  KeyHistory& now = keys_[key];
+  settled_.try_emplace(key, now.all_legal());
+  const Overlapping& of_key = overlapping_.at(key);
+  now.legal_states = of_key.all.states();
+  now.legal_unread = of_key.unread.states();
+  ++now.version;
+}
+
+// Values are numbered as they are met first, in whatever schedule, so that a number means one value in all of them.
+int32_t History::number_of(KeyHistory* key, std::span<const uint8_t> value) {
+  const std::string text = text_of(value);
+  const auto known = std::find(key->written.begin(), key->written.end(), text);
+  if (known == key->written.end()) key->written.push_back(text);
+  return static_cast<int32_t>(std::find(key->written.begin(), key->written.end(), text) - key->written.begin());
+}
+
+void History::apply_overlapping(const Event& event) {
+  if (event.kind == EventKind::kCut) {
+    for (auto& [key, of_key] : overlapping_) {
+      overlapping(key).all.cut();
+      of_key.unread.cut();
+      changed(key);
+    }
+    running_.clear();
+  } else if (event.kind == EventKind::kOpBegin) {
+    const auto kind = static_cast<OpKind>(event.code);
+    Running& running = running_[event.thread];
+    running = {{operations_++, kind, 0, has_key(kind), std::string(event.text), event.thread}, {}, {}};
+    if (running.operation.has_key) {
+      running.operation.key = key_of(event);
+      KeyHistory& key = keys_[running.operation.key];
+      const bool writes = kind == OpKind::kInsert || kind == OpKind::kUpdate;
+      const int32_t value = writes ? number_of(&key, event.value) : kAbsent;
+      Overlapping& of_key = overlapping(running.operation.key);
+      running.in_all = of_key.all.begin(kind, value);
+      if (kind != OpKind::kLookup) running.in_unread = of_key.unread.begin(kind, value);
+      changed(running.operation.key);
+    }
+    operation_ = running.operation;
+  } else if (event.kind == EventKind::kOpEnd && running_.contains(event.thread)) {
+    const Running running = running_.at(event.thread);
+    running_.erase(event.thread);
+    operation_ = running.operation;
+    if (running.operation.has_key) {
+      KeyHistory& key = keys_[running.operation.key];
+      Linearizations::Answer answer{static_cast<powercut_status>(event.code)};
+      if (running.operation.kind == OpKind::kLookup && event.code == POWERCUT_OK) {
+        answer.found = number_of(&key, event.value);
+      }
+      Overlapping& of_key = overlapping(running.operation.key);
+      of_key.all.end(*running.in_all, answer);
+      if (running.in_unread) of_key.unread.end(*running.in_unread, answer);
+      changed(running.operation.key);
+    }
+  }
+  in_flight_ = !running_.empty();
+}
+
+std::vector<OperationInfo> History::under_way() const {
+  std::vector<OperationInfo> out;
+  if (!overlaps_ && in_flight_) return {operation_};
+  for (const auto& [thread, running] : running_) out.push_back(running.operation);
+  std::sort(out.begin(), out.end(), [](const OperationInfo& a, const OperationInfo& b) { return a.index < b.index; });
+  return out;
+}
+
+std::vector<uint32_t> History::unexplained() const {
+  std::vector<uint32_t> out;
+  for (const auto& [key, of_key] : overlapping_) {
+    if (keys_[key].legal_states && keys_[key].legal_states->empty()) out.push_back(key);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+void History::keep() {
+  overlap();
+  kept_ = {operation_, operations_, {}};
+}
+
+// Preconditions: keep() stood between operations.
+void History::go_back() {
+  for (auto& [number, legal] : kept_->keys) {
+    KeyHistory& key = keys_[number];
+    settled_.try_emplace(number, key.all_legal());
+    key.acknowledged = legal.acknowledged;
+    key.possible = legal.possible;
+    key.legal_states = std::move(legal.states);
+    key.legal_unread = std::move(legal.unread);
+    ++key.version;
+    if (legal.overlapping) {
+      overlapping_.insert_or_assign(number, *legal.overlapping);
+    } else {
+      overlapping_.erase(number);
+    }
+  }
+  kept_->keys.clear();
+  operation_ = kept_->operation;
+  operations_ = kept_->operations;
+  running_.clear();
+  in_flight_ = false;
+}
+
+void History::settle() {
+  for (const auto& [key, before] : settled_) {
+    const bool lost =
+        std::any_of(before.begin(), before.end(), [&](int32_t state) { return !keys_[key].legal(state); });
+    if (!lost) continue;
+    ++keys_[key].tightenings;
+    tightened_.push_back(key);
+  }
+  settled_.clear();
 }
 
 std::string name_of(const KeyHistory& key) { return key.id ? key_name(*key.id) : describe_value(key.bytes); }

@@ -1,20 +1,24 @@
 // What was asked of the table and what it acknowledged, up to an instant of the trace: durable linearizability
-// for a map (Izraelevitz, Mendes & Scott, DISC 2016), which splits by key.
+// for a map (Izraelevitz, Mendes & Scott, DISC 2016), which splits by key. Operations of one thread follow one another,
+// and two states are all that is ever legal then. From where operations of several threads overlap, a key has its
+// Linearizations.
 #ifndef POWERCUT_CHECKER_ORACLE_HISTORY_H_
 #define POWERCUT_CHECKER_ORACLE_HISTORY_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "checker/oracle/linearizations.h"
 #include "tracer/format/trace.h"
 
 namespace powercut {
-
-inline constexpr int32_t kAbsent = -1;
 
 struct KeyHistory {
   std::string bytes;
@@ -23,10 +27,20 @@ struct KeyHistory {
   int32_t acknowledged = kAbsent;    // index into `written`, or kAbsent
   // An operation that has not returned, or whose end the power cut of a scenario took: its state is legal as well.
   std::optional<int32_t> possible;
+  // Once operations have overlapped: all that is legal, in the place of the two above; and what would be if lookups had
+  // answered nothing. None of either: no order of its operations explains their answers.
+  std::optional<std::set<int32_t>> legal_states, legal_unread;
   uint64_t version = 0;      // grows with every change of what is legal, by the end of an operation or its beginning
   uint64_t tightenings = 0;  // of these, those by which a state that was legal no longer is
 
-  bool legal(int32_t state) const { return state == acknowledged || (possible && state == *possible); }
+  bool legal(int32_t state) const {
+    if (legal_states) return legal_states->contains(state);
+    return state == acknowledged || (possible && state == *possible);
+  }
+  // In the order in which they came to be.
+  std::vector<int32_t> all_legal() const;
+  // Only a lookup's answer makes the state illegal: what it has returned was not durable.
+  bool only_read(int32_t state) const { return legal_unread && !legal(state) && legal_unread->contains(state); }
 };
 
 struct OperationInfo {
@@ -35,6 +49,7 @@ struct OperationInfo {
   uint32_t key = 0;  // index of the key; meaningful when has_key
   bool has_key = false;
   std::string text;  // command of kMaintain
+  uint32_t thread = 0;
 };
 
 class History {
@@ -46,15 +61,54 @@ class History {
   const std::vector<uint32_t>& tightened() const { return tightened_; }
   std::optional<uint32_t> find(std::string_view key) const;
   bool formatted() const { return formatted_; }
-  // The operation in flight, else the one that ended last.
+  // An operation in flight, else the one that ended last.
   const OperationInfo& operation() const { return operation_; }
   bool in_flight() const { return in_flight_; }
+  // All operations in flight, in the order in which they began.
+  std::vector<OperationInfo> under_way() const;
+  // Keys of which no order of the operations explains the answers.
+  std::vector<uint32_t> unexplained() const;
+
+  // Where a tree of schedules begins; go_back() returns there as often as it is called.
+  void keep();
+  void go_back();
+  // A crash point: tells, by tightened(), of what has become illegal since the one before it. Of one thread, apply()
+  // tells at once.
+  void settle();
   uint64_t operations() const { return operations_; }
 
  private:
+  // Of a key whose operations may overlap.
+  struct Overlapping {
+    Linearizations all, unread;
+  };
+  struct Running {
+    OperationInfo operation;
+    std::optional<uint32_t> in_all, in_unread;  // its numbers there
+  };
+  // Of a key, what go_back() restores.
+  struct Legal {
+    int32_t acknowledged;
+    std::optional<int32_t> possible;
+    std::optional<std::set<int32_t>> states, unread;
+    std::optional<Overlapping> overlapping;
+  };
+  struct Kept {
+    OperationInfo operation;
+    uint64_t operations;
+    absl::flat_hash_map<uint32_t, Legal> keys;  // those that have changed since
+  };
+
   uint32_t key_of(const Event& event);
   void begin(const Event& event);
   void end(const Event& event);
+  void apply_alone(const Event& event);
+  // From here on operations may overlap.
+  void overlap();
+  void apply_overlapping(const Event& event);
+  Overlapping& overlapping(uint32_t key);
+  void changed(uint32_t key);
+  int32_t number_of(KeyHistory* key, std::span<const uint8_t> value);
 
   std::vector<KeyHistory> keys_;
   std::vector<uint32_t> tightened_;
@@ -63,6 +117,12 @@ class History {
   bool in_flight_ = false;
   bool formatted_ = false;
   uint64_t operations_ = 0;
+
+  bool overlaps_ = false;
+  std::map<uint32_t, Running> running_;  // by thread
+  absl::flat_hash_map<uint32_t, Overlapping> overlapping_;
+  std::map<uint32_t, std::vector<int32_t>> settled_;  // of keys that have changed: what was legal at the last settle()
+  std::optional<Kept> kept_;
 };
 
 std::string name_of(const KeyHistory& key);          // "17", "zeros", "ones", or its bytes

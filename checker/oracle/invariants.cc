@@ -35,7 +35,8 @@ std::optional<int32_t> state_of(const KeyHistory& key, std::string_view value) {
 }
 
 bool only_absent(const KeyHistory& key) {
-  return key.acknowledged == kAbsent && (!key.possible || *key.possible == kAbsent);
+  const std::vector<int32_t> legal = key.all_legal();
+  return std::all_of(legal.begin(), legal.end(), [](int32_t state) { return state == kAbsent; });
 }
 
 // A value found under a key, wherever; nothing when it is legal.
@@ -43,6 +44,11 @@ std::optional<Violation> judge_value(const KeyHistory& key, std::string_view val
   const auto state = state_of(key, value);
   if (state && key.legal(*state)) return std::nullopt;
   Violation v{"", "", legal_states(key), "value " + describe_value(value)};
+  if (state && key.only_read(*state)) {
+    v.invariant = "unpersisted-read";
+    v.message = absl::StrCat("A lookup of key ", name_of(key), " returned what the power cut took away.");
+    return v;
+  }
   if (only_absent(key)) {
     v.invariant = "phantom-item";
     v.message = key.written.empty() ? absl::StrCat("Key ", name_of(key), " is there, but was never inserted.")
@@ -61,6 +67,11 @@ std::optional<Violation> judge_lookup(const KeyHistory& key, const Answer& answe
   if (answer.status == POWERCUT_OK) return judge_value(key, answer.rest);
   if (answer.status == POWERCUT_NOT_FOUND) {
     if (key.legal(kAbsent)) return std::nullopt;
+    if (key.only_read(kAbsent)) {
+      return Violation{"unpersisted-read",
+                       absl::StrCat("A lookup of key ", name_of(key), " returned what the power cut took away."),
+                       legal_states(key), "absent"};
+    }
     return Violation{"lost-item", absl::StrCat("Key ", name_of(key), " was acknowledged and is gone."),
                      legal_states(key), "absent"};
   }
@@ -161,8 +172,8 @@ std::string ending_text(Outcome::Kind kind, int signal) {
 }
 
 std::vector<std::string> legal_states(const KeyHistory& key) {
-  std::vector<std::string> out{describe_state(key, key.acknowledged)};
-  if (key.possible && *key.possible != key.acknowledged) out.push_back(describe_state(key, *key.possible));
+  std::vector<std::string> out;
+  for (const int32_t state : key.all_legal()) out.push_back(describe_state(key, state));
   return out;
 }
 

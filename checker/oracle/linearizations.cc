@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "xxhash.h"
+
 namespace powercut {
 namespace {
 
@@ -64,6 +66,24 @@ void Linearizations::cut() {
   for (const int32_t state : states()) left.insert({state, {}});
   configurations_ = std::move(left);
   under_way_.clear();
+}
+
+uint64_t Linearizations::digest() const {
+  uint64_t sum = 0;
+  const auto add = [&sum](uint64_t word) { sum = XXH3_64bits_withSeed(&word, sizeof word, sum); };
+  add(under_way_.size());
+  for (const std::optional<Operation>& operation : under_way_) {
+    add(operation ? 1 + static_cast<uint64_t>(operation->kind) : 0);
+    if (operation) add(static_cast<uint32_t>(operation->value));
+  }
+  for (const Configuration& configuration : configurations_) {
+    add(static_cast<uint32_t>(configuration.holds));
+    for (const std::optional<Answer>& owed : configuration.owed) {
+      add(owed ? 1 + static_cast<uint64_t>(owed->status) : 0);
+      if (owed) add(static_cast<uint32_t>(owed->found));
+    }
+  }
+  return sum;
 }
 
 std::set<int32_t> Linearizations::states() const {

@@ -17,11 +17,12 @@
 #include <set>
 #include <vector>
 
-#include "checker/oracle/history.h"
 #include "powercut/target.h"
 #include "tracer/format/trace.h"
 
 namespace powercut {
+
+inline constexpr int32_t kAbsent = -1;
 
 class Linearizations {
  public:
@@ -32,8 +33,10 @@ class Linearizations {
     auto operator<=>(const Answer&) const = default;
   };
 
-  // `initial`: a value's number, or kAbsent.
-  explicit Linearizations(int32_t initial = kAbsent) : configurations_{{initial, {}}} {}
+  // `initial`: a value's number, or kAbsent; each that the key may hold when its operations begin.
+  explicit Linearizations(const std::set<int32_t>& initial = {kAbsent}) {
+    for (const int32_t state : initial) configurations_.insert({state, {}});
+  }
 
   // An operation begins; `value` is what an insert or update writes. Returns its number until it ends.
   uint32_t begin(OpKind kind, int32_t value = kAbsent);
@@ -44,6 +47,8 @@ class Linearizations {
 
   // What the key may hold if the power is cut now. None: no order explains the answers so far.
   std::set<int32_t> states() const;
+  // Of all that later answers depend on: equal for equal configurations and operations under way.
+  uint64_t digest() const;
 
  private:
   struct Operation {

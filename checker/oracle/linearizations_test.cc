@@ -70,7 +70,7 @@ TEST(Linearizations, OfTwoInsertsAtOnceOneFindsTheOther) {
 }
 
 TEST(Linearizations, UpdatesAtOnceMayEndInEitherOrder) {
-  Linearizations key(0);
+  Linearizations key({0});
   const uint32_t a = key.begin(OpKind::kUpdate, 1), b = key.begin(OpKind::kUpdate, 2);
   EXPECT_THAT(key.states(), ElementsAre(0, 1, 2));
   key.end(a, {POWERCUT_OK});
@@ -198,7 +198,7 @@ std::set<int32_t> by_configurations(const std::vector<Call>& calls, int32_t init
     if (calls[i].ended) instants.emplace_back(calls[i].end, i);
   }
   std::sort(instants.begin(), instants.end());
-  Linearizations key(initial);
+  Linearizations key({initial});
   std::vector<uint32_t> numbers(calls.size());
   for (const auto& [instant, i] : instants) {
     if (instant == calls[i].begin) {

@@ -8,9 +8,11 @@
 #define POWERCUT_CHECKER_TRACE_TRACE_FOLLOWER_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "checker/oracle/history.h"
 #include "checker/trace/loaded_trace.h"
@@ -49,6 +51,12 @@ class TraceFollower {
       if (begins(event)) history_.apply(event);
     };
     const auto applied = [&](const Event& event) {
+      if (event.kind == EventKind::kBack) {
+        history_.go_back();
+        timeline_.go_back();
+        return;
+      }
+      if (event.kind == EventKind::kFork) timeline_.keep();
       if (!begins(event)) history_.apply(event);
       timeline_.apply(event);
       if (event.kind == EventKind::kStore || event.kind == EventKind::kNtStore) last_store_ = event.stack;
@@ -58,6 +66,7 @@ class TraceFollower {
       if (fetch_) ended_ = !reader_->next(&event_);
       fetch_ = false;
       if (crash_points_.next(ended_ ? nullptr : &event_, begin, applied)) {
+        history_.settle();
         note_instant();
         return true;
       }
@@ -82,6 +91,14 @@ class TraceFollower {
   const LineTimeline& timeline() const { return timeline_; }
   // The stack of the trace's last store up to here, of whatever line; 0 when there is none, or it has none.
   uint32_t last_store() const { return last_store_; }
+  // In a tree of schedules: what went wrong at the crash point at hand with no power cut, and which schedule led to it.
+  struct FoundTrouble {
+    Trouble kind;
+    std::string text;
+  };
+  const std::optional<FoundTrouble>& trouble() const { return trouble_; }
+  bool in_tree() const { return crash_points_.in_tree(); }
+  const std::vector<KeptEvent>& schedule() const { return crash_points_.schedule(); }
 
  private:
   // What begins is part of the history before the event's own crash point: from then on it may have happened.
@@ -94,6 +111,10 @@ class TraceFollower {
     if (point.kind == EventKind::kFlush) what = name_of(static_cast<FlushKind>(point.code));
     if (point.kind == EventKind::kOpEnd) what = name_of(history_.operation().kind);
     instant_ = {point, (point.before ? "before " : "after ") + what};
+    trouble_.reset();
+    if (event_.kind == EventKind::kTrouble) {
+      trouble_ = {static_cast<Trouble>(event_.code), std::string(event_.text)};
+    }
   }
 
   std::unique_ptr<TraceReader> reader_;
@@ -104,6 +125,7 @@ class TraceFollower {
   LineTimeline timeline_;
   uint32_t last_store_ = 0;
   Instant instant_;
+  std::optional<FoundTrouble> trouble_;
   Event event_;         // that the walk is at
   bool fetch_ = true;   // it is done with it
   bool ended_ = false;  // there are no more
