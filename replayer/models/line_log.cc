@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "xxhash.h"
+
 namespace powercut {
 namespace {
 
@@ -125,6 +127,28 @@ void LineLog::close(Selection* durable, AtomPolicy policy) const {
     chain = chain || !store.non_temporal;
     (*durable)[i] = atoms;
   }
+}
+
+uint64_t LineLog::digest() const {
+  uint64_t sum = 0;
+  const auto add = [&sum](uint64_t word) { sum = XXH3_64bits_withSeed(&word, sizeof word, sum); };
+  for (const PendingStore& store : stores_) {
+    add(uint64_t{store.non_temporal ? store.thread : 0} << 2 | uint64_t{store.whole} << 1 | uint64_t{store.non_temporal});
+    add(store.atoms.size());
+    for (const Atom& atom : store.atoms) {
+      add(atom.value);
+      add(uint64_t{atom.word} << 8 | atom.bytes);
+    }
+  }
+  uint64_t remembered = 0;  // by thread, in any order
+  for (const Remembered& r : remembered_) {
+    const auto covered = std::count_if(stores_.begin(), stores_.end(),
+                                       [&r](const PendingStore& s) { return !s.non_temporal && s.event <= r.event; });
+    const uint64_t pair[2] = {r.thread, static_cast<uint64_t>(covered)};
+    if (covered > 0) remembered += XXH3_64bits(pair, sizeof pair);
+  }
+  add(remembered);
+  return sum;
 }
 
 LineLog::Selection LineLog::durable_by_fence(uint32_t thread, AtomPolicy policy) const {

@@ -131,6 +131,8 @@ class LineLog {
   // Makes `durable` durable, which one of the two above gave. Returns whether it has any atom.
   bool commit(const Selection& durable);
 
+  // Of all that later candidates depend on, besides the base: equal for stores that are numbered in another way.
+  uint64_t digest() const;
   bool has_non_temporal() const { return non_temporal_ > 0; }
   // Some store had more atoms here than are told apart: the candidates are a part of what is legal.
   bool crowded() const { return crowded_; }
