@@ -1,0 +1,185 @@
+// Depth first over all schedules, or over those with at most so many preemptions (Musuvathi and Qadeer, PLDI 2007).
+//
+// Without a bound no state is entered twice: what can follow depends on the state alone, and all of it followed when
+// the state was left for the first time. With a bound it depends as well on which thread runs and on how many
+// preemptions are left; a state is entered again only with more of them. States are told apart by 128 bits of a hash.
+//
+// Every saturated cut is a state of the search: the events at which threads stand in it are scheduling points of every
+// machine. With a bound the way to such a cut may take more preemptions than there are. So each state is also left by
+// letting the other threads go on to their next cut, in one order, for any will do (MODELS.md).
+#include <algorithm>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "replayer/schedules/search.h"
+
+namespace powercut {
+namespace {
+
+class Bounded final : public ScheduleSearch {
+ public:
+  using ScheduleSearch::ScheduleSearch;
+
+  void run() override {
+    const std::unique_ptr<ScheduleMachine::Mark> root = machine_->mark();
+    do {
+      machine_->restore(*root);
+      known_.clear();
+      path_.clear();
+      on_path_.clear();
+      counts_.states = counts_.schedules = counts_.ended = 0;
+      if (search()) break;
+      ++counts_.restarts;
+    } while (counts_.reason.empty());
+    counts_.complete = counts_.reason.empty();
+    machine_->restore(*root);
+  }
+
+ private:
+  struct Choice {
+    uint32_t thread;
+    uint32_t left;  // preemptions, once it was taken
+  };
+  struct Node {
+    std::unique_ptr<ScheduleMachine::Mark> mark;
+    std::vector<Choice> choices;
+    size_t next = 0;
+    Digest state;
+    uint32_t moved = 0;  // the thread of the step that led here, as a bit
+  };
+
+  static constexpr uint32_t kUnbounded = ~uint32_t{0};
+
+  // False: to begin again.
+  bool search() {
+    enter(kNobody, limits_.preemptions.value_or(kUnbounded));
+    uint64_t turns = 0;
+    while (!path_.empty()) {
+      Node& node = path_.back();
+      if (node.next == node.choices.size()) {
+        leave();
+        continue;
+      }
+      const Choice choice = node.choices[node.next++];
+      if (node.next > 1) machine_->restore(*node.mark);
+      // The last way on needs no state to return to.
+      machine_->step(choice.thread);
+      ++counts_.steps;
+      if (machine_->needs_restart()) return false;
+      enter(choice.thread, choice.left);
+      if ((++turns & 1023) == 0) {
+        if (std::optional<std::string> reason = stop_(counts_)) return give_up(std::move(*reason));
+      }
+      if (limits_.schedules > 0 && counts_.schedules >= limits_.schedules) {
+        return give_up("after " + std::to_string(counts_.schedules) + " schedules");
+      }
+    }
+    return true;
+  }
+
+  bool give_up(std::string reason) {
+    counts_.reason = std::move(reason);
+    return true;
+  }
+
+  void enter(uint32_t last, uint32_t left) {
+    if (machine_->troubled()) {
+      look();
+      ++counts_.schedules;
+      return;
+    }
+    const Digest state = machine_->state();
+    const bool bounded = limits_.preemptions.has_value();
+    const uint32_t runs = bounded ? last : 0;
+    const auto [at, is_new] = known_.try_emplace({state, runs}, left);
+    if (!is_new && (!bounded || at->second >= left)) {
+      ++counts_.schedules;
+      note_cycle(state, last);
+      return;
+    }
+    at->second = left;
+    counts_.states += is_new;
+    Node node;
+    node.state = state;
+    node.moved = last == kNobody ? 0 : 1u << last;
+    fill(last, left, &node);
+    look();
+    if (machine_->troubled()) return;
+    if (node.choices.empty()) {
+      ++counts_.schedules;
+      if (!ended()) {
+        machine_->deadlocked();
+        look();
+      } else {
+        ++counts_.ended;
+      }
+      return;
+    }
+    node.mark = machine_->mark();
+    if (bounded) {
+      saturate();
+      machine_->restore(*node.mark);
+    }
+    ++on_path_[state];
+    path_.push_back(std::move(node));
+  }
+
+  // The thread that ran goes on first; leaving it costs a preemption unless it cannot go on or says that it waits.
+  void fill(uint32_t last, uint32_t left, Node* node) const {
+    const bool runs = last != kNobody && machine_->state_of(last) == ThreadState::kReady;
+    if (runs) node->choices.push_back({last, left});
+    const bool free = last == kNobody || !runs || left == kUnbounded;
+    if (!free && left == 0) return;
+    for (uint32_t thread = 0; thread < machine_->threads(); ++thread) {
+      const ThreadState state = machine_->state_of(thread);
+      if ((thread == last && runs) || state == ThreadState::kWaiting || state == ThreadState::kEnded) continue;
+      node->choices.push_back({thread, free ? left : left - 1});
+    }
+  }
+
+  bool ended() const {
+    for (uint32_t thread = 0; thread < machine_->threads(); ++thread) {
+      if (machine_->state_of(thread) != ThreadState::kEnded) return false;
+    }
+    return true;
+  }
+
+  // A state of the way that is gone: round and round. Where every thread that can has moved on the way, each had its
+  // turn, and nothing came of it.
+  void note_cycle(const Digest& state, uint32_t last) {
+    if (!on_path_.contains(state)) return;
+    uint32_t moved = last == kNobody ? 0 : 1u << last;
+    for (size_t i = path_.size(); i-- > 0;) {
+      if (path_[i].state == state) break;
+      moved |= path_[i].moved;
+    }
+    for (uint32_t thread = 0; thread < machine_->threads(); ++thread) {
+      const ThreadState of = machine_->state_of(thread);
+      const bool can = of == ThreadState::kReady || of == ThreadState::kYields;
+      if (can && (moved >> thread & 1) == 0) return;
+    }
+    machine_->livelocked();
+    look();
+  }
+
+  void leave() {
+    const auto at = on_path_.find(path_.back().state);
+    if (--at->second == 0) on_path_.erase(at);
+    path_.pop_back();
+  }
+
+  static constexpr uint32_t kNobody = 31;
+
+  std::vector<Node> path_;
+  absl::flat_hash_map<std::pair<Digest, uint32_t>, uint32_t> known_;  // -> preemptions that were left
+  absl::flat_hash_map<Digest, uint32_t> on_path_;
+};
+
+}  // namespace
+
+std::unique_ptr<ScheduleSearch> make_bounded(ScheduleMachine* machine, SearchLimits limits, ScheduleSearch::Visit visit,
+                                             ScheduleSearch::Stop stop) {
+  return std::make_unique<Bounded>(machine, limits, std::move(visit), std::move(stop));
+}
+
+}  // namespace powercut

@@ -1,0 +1,104 @@
+// Some schedules, drawn from a seed: at each step any thread that can go on, or (PCT, Burckhardt, Kothari, Musuvathi
+// and Nagarakatte, ASPLOS 2010) the one of the highest priority, where priorities are drawn once and fall at a few
+// steps that are drawn as well.
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "replayer/schedules/search.h"
+
+namespace powercut {
+namespace {
+
+class Sampled final : public ScheduleSearch {
+ public:
+  Sampled(bool by_priorities, ScheduleMachine* machine, SearchLimits limits, Visit visit, Stop stop)
+      : ScheduleSearch(machine, limits, std::move(visit), std::move(stop)),
+        by_priorities_(by_priorities),
+        random_(limits.seed) {}
+
+  void run() override {
+    const std::unique_ptr<ScheduleMachine::Mark> root = machine_->mark();
+    const uint64_t wanted = limits_.schedules == 0 ? 1000 : limits_.schedules;
+    while (counts_.schedules < wanted) {
+      machine_->restore(*root);
+      if (!one()) ++counts_.restarts;  // from here on with more places to switch at
+      ++counts_.schedules;
+      if (std::optional<std::string> reason = stop_(counts_)) {
+        counts_.reason = std::move(*reason);
+        break;
+      }
+    }
+    if (counts_.reason.empty()) counts_.reason = "a sample of " + std::to_string(counts_.schedules) + " schedules";
+    machine_->restore(*root);
+  }
+
+ private:
+  bool one() {
+    std::vector<uint32_t> priorities(machine_->threads());
+    std::iota(priorities.begin(), priorities.end(), limits_.changes);
+    std::shuffle(priorities.begin(), priorities.end(), random_);
+    std::vector<uint64_t> changes(by_priorities_ ? limits_.changes : 0);
+    for (uint64_t& change : changes) change = random_() % std::max<uint64_t>(longest_, 1);
+    uint64_t length = 0;
+    for (;; ++length) {
+      look();
+      if (machine_->troubled()) break;
+      // A cut beside this schedule: what the others would have come to.
+      const auto here = machine_->mark();
+      saturate();
+      machine_->restore(*here);
+      const std::optional<uint32_t> thread = choose(priorities);
+      if (!thread) {
+        counts_.ended += ended();
+        if (!ended()) {
+          machine_->deadlocked();
+          look();
+        }
+        break;
+      }
+      const auto change = std::find(changes.begin(), changes.end(), length);
+      if (change != changes.end()) priorities[*thread] = static_cast<uint32_t>(change - changes.begin());
+      if (machine_->state_of(*thread) == ThreadState::kYields && by_priorities_) priorities[*thread] = 0;
+      machine_->step(*thread);
+      ++counts_.steps;
+      ++counts_.states;
+      if (machine_->needs_restart()) return false;
+    }
+    longest_ = std::max(longest_, length);
+    return true;
+  }
+
+  bool ended() const {
+    for (uint32_t thread = 0; thread < machine_->threads(); ++thread) {
+      if (machine_->state_of(thread) != ThreadState::kEnded) return false;
+    }
+    return true;
+  }
+
+  std::optional<uint32_t> choose(const std::vector<uint32_t>& priorities) {
+    std::vector<uint32_t> ready;
+    for (uint32_t thread = 0; thread < machine_->threads(); ++thread) {
+      const ThreadState state = machine_->state_of(thread);
+      if (state == ThreadState::kReady || state == ThreadState::kYields) ready.push_back(thread);
+    }
+    if (ready.empty()) return std::nullopt;
+    if (!by_priorities_) return ready[random_() % ready.size()];
+    return *std::max_element(ready.begin(), ready.end(),
+                             [&](uint32_t a, uint32_t b) { return priorities[a] < priorities[b]; });
+  }
+
+  bool by_priorities_;
+  std::mt19937_64 random_;
+  uint64_t longest_ = 64;
+};
+
+}  // namespace
+
+std::unique_ptr<ScheduleSearch> make_sampled(bool by_priorities, ScheduleMachine* machine, SearchLimits limits,
+                                             ScheduleSearch::Visit visit, ScheduleSearch::Stop stop) {
+  return std::make_unique<Sampled>(by_priorities, machine, limits, std::move(visit), std::move(stop));
+}
+
+}  // namespace powercut

@@ -1,0 +1,52 @@
+#include "replayer/schedules/search.h"
+
+namespace powercut {
+
+bool ScheduleSearch::saturated() const {
+  for (uint32_t thread = 0; thread < machine_->threads(); ++thread) {
+    if (!machine_->at_cut(thread)) return false;
+  }
+  return true;
+}
+
+void ScheduleSearch::look() {
+  if (machine_->troubled()) {
+    if (troubles_.insert(machine_->state()).second) visit_();
+    return;
+  }
+  if (!saturated()) return;
+  ++counts_.cuts;
+  if (!frontiers_.insert(machine_->frontier()).second) return;
+  ++counts_.frontiers;
+  visit_();
+}
+
+// A thread that takes many steps without standing at a cut waits for another one without saying so; the others' cuts
+// are looked at all the same, when the search comes there.
+void ScheduleSearch::saturate() {
+  constexpr int kMostSteps = 100'000;
+  int left = kMostSteps;
+  for (uint32_t thread = 0; thread < machine_->threads(); ++thread) {
+    while (!machine_->at_cut(thread) && !machine_->troubled() && left-- > 0) {
+      machine_->step(thread);
+      ++counts_.steps;
+    }
+  }
+  look();
+  for (uint32_t thread = 0; thread < machine_->threads(); ++thread) {
+    if (!machine_->at_store(thread)) continue;
+    const auto before = machine_->mark();
+    machine_->step(thread);
+    look();
+    machine_->restore(*before);
+  }
+}
+
+std::unique_ptr<ScheduleSearch> make_search(const std::string& kind, ScheduleMachine* machine, SearchLimits limits,
+                                            ScheduleSearch::Visit visit, ScheduleSearch::Stop stop) {
+  if (kind == "bounded") return make_bounded(machine, limits, std::move(visit), std::move(stop));
+  if (kind != "random" && kind != "pct") return nullptr;
+  return make_sampled(kind == "pct", machine, limits, std::move(visit), std::move(stop));
+}
+
+}  // namespace powercut
