@@ -1,0 +1,220 @@
+// Searches over schedules against all interleavings of random programs, each led through the model (models/model.h)
+// from its beginning.
+#include "replayer/schedules/search.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+
+#include "replayer/schedules/program_machine.h"
+
+namespace powercut {
+namespace {
+
+using schedules::ProgramMachine;
+using schedules::ThreadEvent;
+using schedules::ThreadProgram;
+
+// What a power cut leaves: of each line its contents in any order, and how many operations began and ended.
+struct Left {
+  std::array<std::set<std::string>, 2> lines;
+  std::vector<size_t> operations;
+  auto operator<=>(const Left&) const = default;
+};
+
+Left left_by(const Model& model, const ThreadProgram& program, const std::vector<size_t>& at) {
+  Left out;
+  for (uint64_t line = 0; line < 2; ++line) {
+    for (const Content& content : model.candidates(line).contents) {
+      out.lines[line].insert(std::string(content.bytes.begin(), content.bytes.end()));
+    }
+  }
+  for (size_t thread = 0; thread < program.size(); ++thread) {
+    size_t count = 0;
+    for (size_t i = 0; i < at[thread]; ++i) {
+      const EventKind kind = program[thread][i].kind;
+      count += kind == EventKind::kOpBegin || kind == EventKind::kOpEnd;
+    }
+    out.operations.push_back(count);
+  }
+  return out;
+}
+
+using Order = std::vector<uint32_t>;  // of threads
+
+Left left_after(const ThreadProgram& program, const Order& order, const char* model_name) {
+  const auto model = make_model(model_name, AtomPolicy::kAny, 128);
+  std::vector<size_t> at(program.size());
+  std::array<uint8_t, 8> room;
+  for (size_t i = 0; i < order.size(); ++i) {
+    model->apply(schedules::event_of(program[order[i]][at[order[i]]++], order[i] + 1, i, &room));
+  }
+  return left_by(*model, program, at);
+}
+
+// Every instant of every interleaving, with the switches away from a thread that could go on.
+template <typename Visit>
+void each_instant(const ThreadProgram& program, Order* order, std::vector<size_t>* at, uint32_t preemptions,
+                  const Visit& visit) {
+  visit(*order, preemptions);
+  for (uint32_t thread = 0; thread < program.size(); ++thread) {
+    if ((*at)[thread] == program[thread].size()) continue;
+    const bool preempts =
+        !order->empty() && order->back() != thread && (*at)[order->back()] < program[order->back()].size();
+    ++(*at)[thread];
+    order->push_back(thread);
+    each_instant(program, order, at, preemptions + preempts, visit);
+    order->pop_back();
+    --(*at)[thread];
+  }
+}
+
+// Whether every image of `a` is one of `b`, under the same obligations.
+bool covered_by(const Left& a, const Left& b) {
+  if (a.operations != b.operations) return false;
+  for (size_t line = 0; line < 2; ++line) {
+    if (!std::includes(b.lines[line].begin(), b.lines[line].end(), a.lines[line].begin(), a.lines[line].end())) {
+      return false;
+    }
+  }
+  return true;
+}
+
+ThreadProgram draw(std::mt19937_64* random, bool small) {
+  ThreadProgram program(small || (*random)() % 3 > 0 ? 2 : 3);
+  const size_t most = program.size() == 2 ? (small ? 3 : 5) : 3;
+  uint8_t value = 0;
+  for (std::vector<ThreadEvent>& thread : program) {
+    bool in_operation = false;
+    for (size_t count = 1 + (*random)() % most; count > 0; --count) {
+      ThreadEvent event;
+      event.offset = std::array<uint64_t, 4>{0, 0, 8, 64}[(*random)() % 4];
+      switch ((*random)() % 8) {
+        case 0:
+        case 1:
+        case 2:
+          event.value = ++value;
+          break;
+        case 3:
+          event.kind = EventKind::kNtStore;
+          event.value = ++value;
+          break;
+        case 4:
+        case 5:
+          event.kind = EventKind::kFlush;
+          event.code = static_cast<uint8_t>(1 + (*random)() % 3);
+          break;
+        case 6:
+          event.kind = EventKind::kFence;
+          event.code = static_cast<uint8_t>(FenceKind::kSfence);
+          break;
+        default:
+          event.kind = std::exchange(in_operation, !in_operation) ? EventKind::kOpEnd : EventKind::kOpBegin;
+      }
+      thread.push_back(event);
+    }
+  }
+  return program;
+}
+
+// What the search's frontiers leave, by the model.
+std::set<Left> searched(const ThreadProgram& program, const char* model, std::optional<uint32_t> preemptions,
+                        SearchCounts* counts = nullptr) {
+  ProgramMachine machine(program, std::string(model) == "eadr");
+  std::set<Left> out;
+  SearchLimits limits;
+  limits.preemptions = preemptions;
+  const auto search = make_search(
+      "bounded", &machine, limits,
+      [&] {
+        Order order;
+        for (const auto& [thread, event] : machine.made()) order.push_back(thread);
+        out.insert(left_after(program, order, model));
+      },
+      [](const SearchCounts&) { return std::nullopt; });
+  search->run();
+  EXPECT_TRUE(search->counts().complete);
+  EXPECT_EQ(search->counts().frontiers, out.size()) << "two frontiers that leave the same, or one that is two";
+  if (counts != nullptr) *counts = search->counts();
+  return out;
+}
+
+uint64_t programs(uint64_t usual) {
+  const char* asked = std::getenv("POWERCUT_SCHEDULE_PROGRAMS");
+  return asked == nullptr ? usual : std::strtoull(asked, nullptr, 10);
+}
+
+TEST(ScheduleSearch, EveryInstantOfEveryInterleavingIsCoveredByAFrontier) {
+  std::mt19937_64 random(1);
+  for (uint64_t number = 0; number < programs(400); ++number) {
+    const ThreadProgram program = draw(&random, false);
+    const char* model = number % 3 == 0 ? "eadr" : "adr";
+    const std::set<Left> frontiers = searched(program, model, std::nullopt);
+    Order order;
+    std::vector<size_t> at(program.size());
+    std::set<Left> instants;
+    each_instant(program, &order, &at, 0,
+                 [&](const Order& made, uint32_t) { instants.insert(left_after(program, made, model)); });
+    for (const Left& frontier : frontiers) ASSERT_TRUE(instants.contains(frontier)) << "program " << number;
+    for (const Left& instant : instants) {
+      ASSERT_TRUE(std::any_of(frontiers.begin(), frontiers.end(),
+                              [&](const Left& frontier) { return covered_by(instant, frontier); }))
+          << "program " << number << " under " << model;
+    }
+  }
+}
+
+TEST(ScheduleSearch, WithABoundTheInstantsOfSchedulesWithinItAreCovered) {
+  std::mt19937_64 random(2);
+  for (uint64_t number = 0; number < programs(400); ++number) {
+    const ThreadProgram program = draw(&random, false);
+    const char* model = number % 3 == 0 ? "eadr" : "adr";
+    const uint32_t bound = static_cast<uint32_t>(number % 3);
+    const std::set<Left> frontiers = searched(program, model, bound);
+    Order order;
+    std::vector<size_t> at(program.size());
+    each_instant(program, &order, &at, 0, [&](const Order& made, uint32_t preemptions) {
+      if (preemptions > bound) return;
+      const Left instant = left_after(program, made, model);
+      ASSERT_TRUE(std::any_of(frontiers.begin(), frontiers.end(),
+                              [&](const Left& frontier) { return covered_by(instant, frontier); }))
+          << "program " << number << " under " << model << " with " << bound;
+    });
+  }
+}
+
+TEST(ScheduleSearch, SchedulesThatLeaveTheSameAreJudgedOnce) {
+  // Both threads store, flush and fence a line of their own: many orders, few frontiers.
+  const auto thread = [](uint64_t line) {
+    return std::vector<ThreadEvent>{{.value = 1, .offset = line},
+                                    {.kind = EventKind::kFlush, .code = 1, .offset = line},
+                                    {.kind = EventKind::kFence, .code = 1}};
+  };
+  const ThreadProgram program = {thread(0), thread(64)};
+  SearchCounts counts;
+  searched(program, "adr", std::nullopt, &counts);
+  EXPECT_EQ(counts.states, 16u);
+  EXPECT_EQ(counts.frontiers, 4u);
+}
+
+TEST(ScheduleSearch, ASampleSaysThatItIsOne) {
+  std::mt19937_64 random(3);
+  const ThreadProgram program = draw(&random, true);
+  for (const char* kind : {"random", "pct"}) {
+    ProgramMachine machine(program, false);
+    SearchLimits limits;
+    limits.schedules = 20;
+    const auto search = make_search(kind, &machine, limits, [] {}, [](const SearchCounts&) { return std::nullopt; });
+    search->run();
+    EXPECT_FALSE(search->counts().complete);
+    EXPECT_EQ(search->counts().schedules, 20u);
+    EXPECT_EQ(search->counts().reason, "a sample of 20 schedules");
+  }
+}
+
+}  // namespace
+}  // namespace powercut
