@@ -54,6 +54,7 @@ std::string detail(const Event& event) {
     case EventKind::kFree:
       return absl::StrCat("0x", absl::Hex(event.addr));
     case EventKind::kMarker:
+    case EventKind::kSearched:
       return std::string(event.text);
     case EventKind::kPhase:
       return absl::StrCat("'", std::string(event.text), "'", event.code == 1 ? " explored" : " not explored");
@@ -121,6 +122,7 @@ Json event_json(const TraceReader& reader, const Event& event) {
       json["offset"] = event.addr;
       break;
     case EventKind::kMarker:
+    case EventKind::kSearched:
       json["text"] = event.text;
       break;
     case EventKind::kPhase:

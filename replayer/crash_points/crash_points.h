@@ -86,13 +86,17 @@ class CrashPoints {
     switch (event->kind) {
       case EventKind::kCrashPoint:
       case EventKind::kTrouble:
-        last_.before = false;
+        // Where it stands in the trace, which goes on whatever schedule comes next.
+        last_.event = event->index;
         return explored_ && stop(last_, Stage::kPassed);
       case EventKind::kBack:
         schedule_.resize(event->size);
         model_->go_back();
         applied(*event);
         for (const KeptEvent& earlier : schedule_) take(earlier.view(), begin, applied);
+        return false;
+      case EventKind::kSearched:
+        applied(*event);
         return false;
       default:
         schedule_.emplace_back(*event);

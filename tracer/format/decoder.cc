@@ -176,6 +176,7 @@ bool RecordDecoder::event(uint8_t first, Event* out) {
     case EventKind::kFree:
       return (bits == 0 || fail("a record has unknown bits")) && address(&out->addr);
     case EventKind::kMarker:
+    case EventKind::kSearched:
       return (bits == 0 || fail("a record has unknown bits")) && text(kMaxText, &out->text);
     case EventKind::kPhase:
       if (bits > 1) return fail("a phase has unknown bits");

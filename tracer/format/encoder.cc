@@ -196,6 +196,7 @@ void RecordEncoder::event(const Event& event) {
       address(event.addr);
       break;
     case EventKind::kMarker:
+    case EventKind::kSearched:
       head(type, 0, event);
       text(event.text);
       break;

@@ -305,6 +305,7 @@ OwnedEvent random_event(uint32_t stacks) {
       event.addr = addr;
       break;
     case EventKind::kMarker:
+    case EventKind::kSearched:
       event.text = *gen::string<std::string>();
       break;
     case EventKind::kPhase:

@@ -32,6 +32,7 @@ enum class EventKind : uint8_t {
   kBack = 15,  // the next event follows the `size`-th one after the root; all later ones are undone
   // Reserved for block media: 16 sector write, 17 sync, 18 FUA write.
   kCrashPoint = 19,  // of the schedule at hand: the power may be cut here, and nowhere else in the tree
+  kSearched = 21,    // text = what the tree covers, as JSON: its last event
   kTrouble = 20,     // code = Trouble; text = what went wrong with no power cut, in the schedule at hand
 };
 enum class Trouble : uint8_t {

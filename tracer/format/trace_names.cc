@@ -38,6 +38,8 @@ const char* name_of(EventKind kind) {
       return "crash-point";
     case EventKind::kTrouble:
       return "trouble";
+    case EventKind::kSearched:
+      return "searched";
   }
   return "unknown";
 }

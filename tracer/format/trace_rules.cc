@@ -40,6 +40,7 @@ std::optional<std::string> TraceRules::wrong_in_tree(const Event& event) {
       return std::nullopt;
     case EventKind::kCrashPoint:
     case EventKind::kTrouble:
+    case EventKind::kSearched:
       return path_ ? std::nullopt : std::optional<std::string>("stands outside of a tree of schedules");
     default:
       if (path_) path_->push_back({event.kind, event.thread, event.code});
@@ -73,6 +74,7 @@ std::optional<std::string> TraceRules::wrong_alone(const Event& event) {
     case EventKind::kBack:
     case EventKind::kCrashPoint:
     case EventKind::kTrouble:
+    case EventKind::kSearched:
       return std::nullopt;
   }
   return std::nullopt;

@@ -71,6 +71,7 @@ const char* objection(const Event& event, uint64_t stacks, EventKind last, uint3
     case EventKind::kFork:
     case EventKind::kBack:
     case EventKind::kCrashPoint:
+    case EventKind::kSearched:
       return nullptr;
     case EventKind::kTrouble:
       return event.code >= 1 && event.code <= static_cast<uint8_t>(Trouble::kDied) ? nullptr

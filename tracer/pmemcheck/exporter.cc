@@ -126,6 +126,7 @@ class Export {
       case EventKind::kFork:
       case EventKind::kBack:
       case EventKind::kCrashPoint:
+      case EventKind::kSearched:
       case EventKind::kTrouble:
         return std::nullopt;
     }

@@ -8,6 +8,7 @@
 #include "tracer/format/trace_names.h"
 #include "tracer/record/key_bytes.h"
 #include "tracer/runtime/module_map.h"
+#include "tracer/world/arena.h"
 #include "tracer/world/pool_traps.h"
 #include "tracer/world/virtual_world.h"
 
@@ -43,13 +44,15 @@ Json trace_metadata(const Plan& plan, const TargetLibrary& library, const powerc
 }
 
 Recording::Recording(const Plan& plan, const TargetLibrary& library, const TargetConfig& config, bool checks_exists,
-                     const Pool& pool, const Capture* capture, Progress& progress, Announcer* announcer)
+                     const Pool& pool, const Capture* capture, Progress& progress, Announcer* announcer,
+                     PhaseOfThreads* threads)
     : plan_(plan),
       target_(library.target()),
       config_(config),
       pool_(pool),
       capture_(capture),
       announcer_(announcer),
+      threads_(threads),
       progress_(progress),
       workload_(plan.scenario, plan.seed, checks_exists),
       lookup_buffer_(plan.scenario.value_size + kLookupSlack) {
@@ -167,24 +170,27 @@ Recording::Outcome Recording::call(const Call& call, std::string_view descriptio
   const auto* here = static_cast<const char*>(__builtin_frame_address(0));
   powercut_stack_range(here - kDeepest, here);
   in_call_ = true;
+  // What threads may free must be what an undone schedule can give back.
+  const bool own_heap = threads_ != nullptr;
+  arena_active = own_heap;
   const RecordedCode in_the_virtual_world;  // it has no destructor to miss: a jump comes back to this frame
   if (const int left = sigsetjmp(leave_, 0); left != 0) {
-    in_call_ = false;
+    in_call_ = arena_active = false;
     return left == kUnfollowed ? Outcome::kThrew : Outcome::kCut;
   }
   powercut_status status = POWERCUT_OK;
   try {
     status = body();
   } catch (const std::exception& exception) {
-    in_call_ = false;
+    in_call_ = arena_active = false;
     exception_ = exception.what();
     return Outcome::kThrew;
   } catch (...) {
-    in_call_ = false;
+    in_call_ = arena_active = false;
     exception_ = "of a type of its own";
     return Outcome::kThrew;
   }
-  in_call_ = false;
+  in_call_ = arena_active = false;
   if (loads != nullptr) loads->end(name_of(call.kind), phase_ != nullptr && phase_->explore);
   append(EventKind::kOpEnd, static_cast<uint8_t>(status), nullptr, result_, {});
   return Outcome::kReturned;
@@ -333,7 +339,10 @@ std::optional<EngineError> Recording::run() {
       phase_ = item->phase;
       cut_pending_ = !phase_->cut_at.empty();
       append(EventKind::kPhase, phase_->explore ? 1 : 0, nullptr, {}, phase_->name);
-      continue;
+      if (phase_->threads.empty()) continue;
+      progress_.start("the schedules of its threads", workload_.place());
+      if (auto error = threads_->run(*phase_, table_, [this](const char* name) { ++marks_[name]; })) return error;
+      return missing_marks();
     }
     if (!item->operation) break;
     if (auto error = run_operation(*item->operation)) return error;

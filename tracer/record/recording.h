@@ -42,12 +42,21 @@ class Announcer {
   virtual void append(const Event& event) = 0;
 };
 
+// Runs a phase whose threads work at the same time, and all phases behind it.
+class PhaseOfThreads {
+ public:
+  using OnMark = std::function<void(const char* name)>;
+  virtual ~PhaseOfThreads() = default;
+  virtual std::optional<EngineError> run(const Phase& phase, powercut_table* table, const OnMark& mark) = 0;
+};
+
 class Recording {
  public:
   // Everything outlives the recording. Without a capture the same workload runs and nothing is written down, which
   // is what the cost of recording is measured against.
   Recording(const Plan& plan, const TargetLibrary& library, const TargetConfig& config, bool checks_exists,
-            const Pool& pool, const Capture* capture, Progress& progress, Announcer* announcer = nullptr);
+            const Pool& pool, const Capture* capture, Progress& progress, Announcer* announcer = nullptr,
+            PhaseOfThreads* threads = nullptr);
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
   ~Recording();
@@ -95,6 +104,7 @@ class Recording {
   const Pool& pool_;
   const Capture* capture_;
   Announcer* announcer_;
+  PhaseOfThreads* threads_;  // null: the plan has no such phase
   powercut_sink sink_{};  // forwards to the recorder and sees the marks
   Progress& progress_;
 

@@ -48,6 +48,8 @@ class TargetLibrary {
   const std::string& path() const { return path_; }
   // What draws a table for people (powercut/draw.h), or null: it is optional.
   powercut_target_draw_fn draw() const { return draw_; }
+  // Threads of the table's own, or null: they are optional.
+  const powercut_background* background() const { return background_; }
   // Absolute path of the loaded file.
   const std::string& resolved_path() const { return resolved_; }
 
@@ -60,6 +62,7 @@ class TargetLibrary {
   std::shared_ptr<const powercut_target> target_;  // at one address, wherever the library is moved to
   std::vector<powercut_sizes> sizes_;
   powercut_target_draw_fn draw_ = nullptr;
+  const powercut_background* background_ = nullptr;
 };
 
 // "OK", "NOT_FOUND", ...

@@ -33,7 +33,7 @@ uint32_t Recorder::define_stack(std::span<const uint64_t> addresses) {
 void Recorder::append(const Event& event) {
   const bool store = event.kind == EventKind::kStore || event.kind == EventKind::kNtStore;
   piece_of_ = store ? std::optional(event.thread) : std::nullopt;
-  writer_.append(event);
+  redirected_ ? redirected_(event) : writer_.append(event);
 }
 
 void Recorder::append_store(uint64_t addr, uint64_t size, uint32_t flags, const uint8_t* value, uint32_t stack) {

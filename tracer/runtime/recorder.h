@@ -10,9 +10,11 @@
 #define POWERCUT_TRACER_RUNTIME_RECORDER_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "tracer/format/writer.h"
 #include "tracer/runtime/hooks.h"
@@ -28,6 +30,8 @@ class Recorder {
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
+  // From here on events go to `to`, and not to the writer; null: to the writer again. It still defines their stacks.
+  void redirect(std::function<void(const Event&)> to) { redirected_ = std::move(to); }
   // The thread of the following events.
   void set_thread(uint32_t thread) { thread_ = thread; }
 
@@ -54,6 +58,7 @@ class Recorder {
   void append(const Event& event);
 
   TraceWriter& writer_;
+  std::function<void(const Event&)> redirected_;
   const uint64_t base_;
   const uint64_t size_;
   uint32_t thread_ = 0;

@@ -115,6 +115,7 @@ std::string NormalForm::add(const Event& event) {
     case EventKind::kFork:
     case EventKind::kBack:
     case EventKind::kCrashPoint:
+    case EventKind::kSearched:
     case EventKind::kTrouble:
       return "";
   }

@@ -86,6 +86,7 @@ void TraceStats::add(const Event& event) {
     case EventKind::kFork:
     case EventKind::kBack:
     case EventKind::kCrashPoint:
+    case EventKind::kSearched:
     case EventKind::kTrouble:
       break;
   }

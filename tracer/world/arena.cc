@@ -7,6 +7,7 @@
 #include <new>
 #include <stdexcept>
 
+#include "tracer/world/memory_range.h"
 #include "tracer/world/refused_allocation.h"
 
 // The entry points that interposition leaves reachable: glibc's own or, in a build for it, the address sanitizer's.
@@ -82,9 +83,29 @@ bool refused(uint64_t size, const void* pc, const void* frame) {
 
 uint64_t size_of(const void* pointer) { return header_of(reinterpret_cast<uint64_t>(pointer))->size; }
 
+// Whether somebody wants to know of every block, those below the arena's floor and of the load heap as well.
+bool frees_are_heard() {
+  return arena_events.freed != nullptr || arena_events.freed_again != nullptr || arena_events.keep_freed;
+}
+
+// Tells of it. False for a block that was given back before.
+bool announce_free(uint64_t block, const void* pc, const void* frame) {
+  const bool again = is_freed(block);
+  const auto event = again ? arena_events.freed_again : arena_events.freed;
+  if (event != nullptr) event(arena_events.self, block, header_of(block)->size, pc, frame);
+  return !again;
+}
+
 // Freed blocks at the arena's end are dropped, and read as zero like what was never allocated.
-void give_back(uint64_t block) {
-  if (block < arena.floor || block >= arena.top) return;
+void give_back(uint64_t block, const void* pc, const void* frame) {
+  const bool heard = frees_are_heard() && (block < arena.begin || block >= arena.end || block < arena.top);
+  if (heard && !announce_free(block, pc, frame)) return;
+  const bool may_drop = block >= arena.floor && block < arena.top && !arena_events.keep_freed;
+  if (heard && !may_drop) {
+    changing(block - kHeader, kHeader);
+    header_of(block)->before |= Header::kFreed;
+  }
+  if (!may_drop) return;
   changing(block - kHeader, kHeader);
   header_of(block)->before |= Header::kFreed;
   while (arena.last != 0 && (header_of(arena.last)->before & Header::kFreed) != 0) {
@@ -119,7 +140,17 @@ bool in_target_heap(const void* pointer) {
   return (address >= arena.begin && address < arena.end) || (address >= load_heap.begin && address < load_heap.end);
 }
 
+bool is_freed(uint64_t block) { return (header_of(block)->before & Header::kFreed) != 0; }
+
 bool target_is_loading() { return loading; }
+
+void map_arena(uint64_t pool_end) {
+  void* at = mmap(reinterpret_cast<void*>(pool_end), kRecordedArena, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  if (at == MAP_FAILED) throw std::runtime_error("the address range of the target's heap is taken in this process");
+  const uint64_t begin = pool_end + kPageSize;  // a guard between the two
+  arena = {begin, pool_end + kRecordedArena, begin, begin, begin, 0};
+}
 
 void* take_pages(size_t size) { return take(4096, size); }
 
@@ -159,7 +190,8 @@ void* malloc(size_t size) {
 void free(void* pointer) {
   if (pointer == nullptr) return;
   if (!powercut::in_target_heap(pointer)) return POWERCUT_SYSTEM(free)(pointer);
-  if (powercut::arena_active) powercut::give_back(reinterpret_cast<uint64_t>(pointer));
+  if (!powercut::arena_active) return;
+  powercut::give_back(reinterpret_cast<uint64_t>(pointer), __builtin_return_address(0), __builtin_frame_address(0));
 }
 
 void* calloc(size_t count, size_t size) {
@@ -182,6 +214,10 @@ void* realloc(void* pointer, size_t size) {
   if (out == nullptr || pointer == nullptr) return out;
   const size_t old = mine ? powercut::size_of(pointer) : powercut::system_size_of(pointer);
   std::memcpy(out, pointer, old < size ? old : size);
+  // Otherwise the old block stays what it is, as it always did: nobody can tell.
+  if (mine && powercut::arena_active && powercut::frees_are_heard()) {
+    powercut::give_back(reinterpret_cast<uint64_t>(pointer), __builtin_return_address(0), __builtin_frame_address(0));
+  }
   return out;
 }
 

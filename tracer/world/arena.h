@@ -50,15 +50,29 @@ struct ArenaEvents {
   void (*unmodelled)(void* self, const char* sentence, const void* pc, const void* frame) = nullptr;
   // Not 0: new blocks of malloc hold this byte, as they may hold anything (virtual_world.h, variants).
   uint8_t fill = 0;
+  // Target code gives a block of malloc back; `size` is what it asked for, the place is the caller of free or realloc.
+  // Called before anything changes.
+  void (*freed)(void* self, uint64_t address, uint64_t size, const void* pc, const void* frame) = nullptr;
+  // It gives one back that it had given back before. Nothing changes. Without `keep_freed` some of them go unnoticed:
+  // their memory serves other blocks by then.
+  void (*freed_again)(void* self, uint64_t address, uint64_t size, const void* pc, const void* frame) = nullptr;
+  // Freed blocks are not given out again and keep their bytes, for whoever looks for uses of them.
+  bool keep_freed = false;
 };
 extern ArenaEvents arena_events;
 
 // In the arena or the load heap.
 bool in_target_heap(const void* address);
+// Whether the block of malloc that begins here was given back; known while somebody hears of it.
+bool is_freed(uint64_t block);
 bool target_is_loading();
 // Zeroed, at a page of its own; null when there is no room.
 void* take_pages(size_t size);
 
+// Maps an arena that begins behind a pool which ends at `pool_end`, for code that no executor runs. Throws
+// std::runtime_error when its range is taken.
+inline constexpr uint64_t kRecordedArena = uint64_t{1} << 30;
+void map_arena(uint64_t pool_end);
 // Drops everything allocated since `top`; its bytes read as zero again.
 void arena_drop_to(uint64_t top);
 // Whatever is allocated by now is not given out again when it is freed: an execution begins.
