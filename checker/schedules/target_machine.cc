@@ -1,0 +1,814 @@
+#include "checker/schedules/target_machine.h"
+
+#include <cxxabi.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <exception>
+#include <stdexcept>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tracer/format/trace_names.h"
+#include "tracer/record/key_bytes.h"
+#include "tracer/record/target_library.h"
+#include "tracer/runtime/call_site.h"
+#include "tracer/world/memory_range.h"
+#include "tracer/world/pool_traps.h"
+#include "tracer/world/quiet_heap.h"
+#include "tracer/world/virtual_world.h"
+#include "xxhash.h"
+
+namespace powercut {
+namespace {
+
+using boost::context::detail::jump_fcontext;
+using boost::context::detail::make_fcontext;
+using boost::context::detail::transfer_t;
+
+// Below all that target code works on, so that the windows of the hooks leave them out.
+constexpr uint64_t kStackSize = uint64_t{256} << 10;
+constexpr uint64_t kStacks = kLoadHeapBase - (uint64_t{1} << 30);
+constexpr uint64_t kMostThreads = 16;
+constexpr uint64_t kClearedStack = 8 << 10;
+// Of the target's heap, for each thread: what one allocates is then the same in all schedules.
+constexpr uint64_t kHeapOfThread = uint64_t{8} << 20;
+// Turns of loops in one step, beyond which it does not end.
+constexpr int64_t kMostTurns = 20'000'000;
+// Visible accesses without a store after which a thread's loop is looked at for one that only waits.
+constexpr uint32_t kPatience = 8;
+constexpr size_t kMostReads = 4096;
+
+uint64_t stack_begin(uint32_t thread) { return kStacks + thread * 2 * kStackSize + kStackSize; }
+uint64_t stack_end(uint32_t thread) { return stack_begin(thread) + kStackSize; }
+
+uint64_t load(uint64_t address) {
+  uint64_t out;
+  std::memcpy(&out, reinterpret_cast<const void*>(address), sizeof out);
+  return out;
+}
+
+// Where the bytes at an address of the target are.
+uint64_t place(uint64_t address) {
+  return reinterpret_cast<uint64_t>(runtime::place_of(reinterpret_cast<const void*>(address)));
+}
+
+void mix_in(Digest* digest, const uint64_t (&pair)[2]) {
+  const XXH128_hash_t hash = XXH3_128bits(pair, sizeof pair);
+  digest->high ^= hash.high64;
+  digest->low ^= hash.low64;
+}
+
+// What earlier calls left on the stack would make the same thread another one.
+[[gnu::noinline]] void clear_stack_below() {
+  char bytes[kClearedStack];
+  std::memset(bytes, 0, sizeof bytes);
+  asm volatile("" : : "r"(bytes) : "memory");
+}
+
+constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
+
+}  // namespace
+
+TargetMachine* TargetMachine::current_machine = nullptr;
+
+struct TargetMachine::State final : Mark {
+  size_t journal = 0, events = 0, steps = 0;
+  std::vector<std::shared_ptr<const Fiber>> images;
+  LineStates lines;
+  std::shared_ptr<const Keys> keys;
+  Digest memory;
+  WorldState world;
+  explicit State(const LineStates& given) : lines(given) {}
+};
+
+struct TargetMachine::Hooks {
+  static TargetMachine& of(void* self) { return *static_cast<TargetMachine*>(self); }
+  static powercut_sink sink(TargetMachine* self) {
+    powercut_sink out{};
+    out.self = self;
+    out.load = [](void* s, uint64_t a, uint64_t n) { of(s).on_load(a, n); };
+    out.store = [](void* s, uint64_t a, uint64_t n, uint32_t f, const void* v, const void* pc, const void* fp) {
+      of(s).on_store(a, n, f, v, pc, fp);
+    };
+    out.rmw_begin = [](void* s, uint64_t a, uint64_t n, const void* pc, const void* fp) {
+      of(s).on_rmw_begin(a, n, pc, fp);
+    };
+    out.rmw_end = [](void* s, uint64_t a, uint64_t n, uint32_t stored, const void* pc, const void* fp) {
+      of(s).on_rmw_end(a, n, stored, pc, fp);
+    };
+    out.flush = [](void* s, uint64_t a, uint32_t kind, const void* pc, const void* fp) {
+      of(s).on_flush(a, kind, pc, fp);
+    };
+    out.fence = [](void* s, uint32_t kind, const void* pc, const void* fp) { of(s).on_fence(kind, pc, fp); };
+    out.out_of_steps = [](void* s, const uint64_t* live) { of(s).on_turn(live, false); };
+    out.mark = [](void* s, const char* name) {
+      if (!of(s).in_target()) return;
+      const QuietHeap quiet;
+      of(s).options_.recorder->mark(name);
+      if (of(s).options_.mark) of(s).options_.mark(name);
+    };
+    return out;
+  }
+  static void changing(void* self, uint64_t address, uint64_t size) {
+    if (of(self).in_target()) of(self).keep(address, size);
+  }
+  static bool running(uint64_t) { return current_machine != nullptr && current_machine->in_target(); }
+  static void cannot_follow(const std::string& what, const void*, const void*) {
+    const QuietHeap quiet;
+    current_machine->fail(Trouble::kDied, "it did what cannot be followed: " + what);
+  }
+  static void blocked(const void*, const void*) {
+    const QuietHeap quiet;
+    current_machine->fail(Trouble::kDeadlock, "it waits for a lock in the pool through a function of libc");
+  }
+};
+
+TargetMachine::TargetMachine(const Options& options)
+    : options_(options), eadr_(options.model->name() == "eadr"), lines_(options.policy, eadr_, pool_bytes()) {
+  current_machine = this;
+  options_.recorder->redirect([this](const Event& event) { on_event(event); });
+  lines_.begin(*options.model);
+  clients_ = static_cast<uint32_t>(options.clients.size());
+  const uint32_t own = options.background == nullptr ? 0 : options.background->threads(options.table);
+  const uint32_t count = clients_ + own + (options.after.empty() ? 0 : 1);
+  if (count > kMostThreads) throw std::runtime_error("more threads than can be scheduled");
+  void* at = mmap(reinterpret_cast<void*>(kStacks), kMostThreads * 2 * kStackSize, PROT_NONE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  if (at == MAP_FAILED) throw std::runtime_error("the address range of the threads' stacks is taken in this process");
+
+  auto keys = std::make_shared<Keys>();
+  keys->running.resize(count);
+  keys_ = keys;
+
+  sink_ = Hooks::sink(this);
+  powercut_set_sink(&sink_);
+  arena_events = {.self = this, .changing = Hooks::changing, .unmodelled = nullptr, .fill = 0};
+  const uint64_t base = kStacks + kMostThreads * 2 * kStackSize;
+  __powercut_store_window = {base, ~uint64_t{0} - base};
+  __powercut_load_window = __powercut_store_window;
+  __powercut_real_flush = 0;
+  unwatch_traps();
+  stack_t alternate{};
+  alternate.ss_size = 256 * 1024;
+  alternate.ss_sp = std::malloc(alternate.ss_size);
+  sigaltstack(&alternate, nullptr);
+  for (const int signal : kFaults) {
+    struct sigaction action{};
+    action.sa_sigaction = on_signal;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+    sigaction(signal, &action, nullptr);
+  }
+  watch_traps(options.pool_size,
+              {.running = Hooks::running, .cannot_follow = Hooks::cannot_follow, .blocked = Hooks::blocked});
+  virtual_world.recording = true;
+
+  const uint64_t heap = (arena.top + kPageSize - 1) / kPageSize * kPageSize;
+  fibers_.resize(count);
+  images_.resize(count);
+  for (uint32_t thread = 0; thread < count; ++thread) {
+    Fiber& fiber = fibers_[thread];
+    const uint64_t begin = heap + thread * kHeapOfThread;
+    fiber.heap = {.begin = arena.begin, .end = begin + kHeapOfThread, .top = begin, .high = begin, .floor = begin};
+    fiber.answer.resize(options.most_value);
+    start(thread);
+  }
+}
+
+TargetMachine::~TargetMachine() {
+  munmap(reinterpret_cast<void*>(kStacks), kMostThreads * 2 * kStackSize);
+  arena_events = {};
+  virtual_world.recording = false;
+  powercut_set_sink(nullptr);
+  unwatch_traps();
+  current_machine = nullptr;
+}
+
+// ---- fibers ----------------------------------------------------------------------------------------
+
+void TargetMachine::start(uint32_t thread) {
+  mprotect(reinterpret_cast<void*>(stack_begin(thread)), kStackSize, PROT_READ | PROT_WRITE);
+  fibers_[thread].at = make_fcontext(reinterpret_cast<void*>(stack_end(thread)), kStackSize, enter);
+  go_on(thread);
+  end_step();
+}
+
+void TargetMachine::enter(transfer_t from) {
+  TargetMachine* machine = current_machine;
+  machine->engine_ = from.fctx;
+  machine->run_thread(machine->current_);
+}
+
+void TargetMachine::run_thread(uint32_t thread) {
+  const uint32_t own = threads() - clients_ - (options_.after.empty() ? 0 : 1);
+  if (thread < clients_) {
+    run_client(thread, options_.clients[thread]);
+  } else if (thread < clients_ + own) {
+    run_background(thread, thread - clients_);
+  } else {
+    pause(Next::kJoin, 0);
+    run_client(thread, options_.after);
+  }
+  for (;;) pause(Next::kDone, 0);
+}
+
+void TargetMachine::run_client(uint32_t thread, const std::vector<ThreadOperation>& operations) {
+  for (size_t i = 0; i < operations.size(); ++i) {
+    fibers_[thread].operation = i;
+    pause(Next::kBegin, 0);
+    clear_stack_below();
+    run_operation(&fibers_[thread], operations[i]);
+    pause(Next::kEnd, 0);
+  }
+}
+
+void TargetMachine::run_background(uint32_t thread, uint32_t number) {
+  for (;;) {
+    Fiber& fiber = fibers_[thread];
+    fiber.chain = 0;
+    fiber.batch_reads.clear();
+    pause(Next::kWork, 0);
+    clear_stack_below();
+    powercut_status status = POWERCUT_OK;
+    in_call_ = arena_active = true;
+    try {
+      status = options_.background->work(options_.table, number);
+    } catch (...) {
+      fail(Trouble::kDied, "it threw an exception");
+    }
+    in_call_ = arena_active = false;
+    if (status == POWERCUT_OK) continue;
+    // Nothing to do until what it has looked at changes.
+    fiber.chain = 0;
+    fiber.waiting = std::all_of(fiber.batch_reads.begin(), fiber.batch_reads.end(),
+                                [](const Read& read) { return load(place(read.word)) == read.value; });
+    fiber.reads = fiber.batch_reads;
+    pause(Next::kIdle, 0);
+  }
+}
+
+// Nothing on this frame owns memory: when the thread is returned to an earlier state, it is copied.
+void TargetMachine::run_operation(Fiber* fiber, const ThreadOperation& operation) {
+  const powercut_target& target = *options_.target;
+  const powercut_bytes key{operation.key.data(), operation.key.size()};
+  const powercut_bytes value{operation.value.data(), operation.value.size()};
+  powercut_status status = POWERCUT_OK;
+  size_t size = 0;
+  in_call_ = arena_active = true;
+  try {
+    switch (operation.kind) {
+      case OpKind::kInsert:
+        status = target.insert(options_.table, key, value);
+        break;
+      case OpKind::kUpdate:
+        status = target.update == nullptr ? POWERCUT_UNSUPPORTED : target.update(options_.table, key, value);
+        break;
+      case OpKind::kErase:
+        status = target.erase == nullptr ? POWERCUT_UNSUPPORTED : target.erase(options_.table, key);
+        break;
+      case OpKind::kLookup:
+        status = target.lookup(options_.table, key, fiber->answer.data(), fiber->answer.size(), &size);
+        break;
+      default:
+        status =
+            target.maintain == nullptr ? POWERCUT_UNSUPPORTED : target.maintain(options_.table, operation.text.c_str());
+    }
+  } catch (...) {
+    fail(Trouble::kDied, "it threw an exception");
+  }
+  in_call_ = arena_active = false;
+  fiber->status = status;
+  fiber->answered = status == POWERCUT_OK ? std::min(size, fiber->answer.size()) : 0;
+}
+
+// From a fiber to the engine, and back when the thread makes its next step.
+void TargetMachine::pause(Next next, uint64_t address) {
+  Fiber& fiber = fibers_[current_];
+  fiber.next = next;
+  fiber.address = address;
+  const bool in_call = in_call_, active = arena_active;
+  arena_active = false;
+  const transfer_t back = jump_fcontext(engine_, nullptr);
+  engine_ = back.fctx;
+  in_call_ = in_call;
+  arena_active = active;
+}
+
+void TargetMachine::go_on(uint32_t thread) {
+  Fiber& fiber = fibers_[thread];
+  current_ = thread;
+  const Arena heap = arena;
+  arena = fiber.heap;
+  powercut_stack_range(reinterpret_cast<const void*>(stack_begin(thread)),
+                       reinterpret_cast<const void*>(stack_end(thread)));
+  options_.recorder->set_thread(thread + 1);
+  step_begin_ = journal_.size();
+  watching_ = fiber.accesses > kPatience;
+  __powercut_steps = watching_ ? 0 : kMostTurns;
+  errno = fiber.error;
+  running_ = true;
+  // A thread that fails is left by a jump, and never gone on with.
+  if (sigsetjmp(escape_, 0) == 0) {
+    const transfer_t left = jump_fcontext(fiber.at, nullptr);
+    fiber.at = left.fctx;
+  }
+  running_ = in_call_ = arena_active = false;
+  fiber.error = errno;
+  fiber.heap = arena;
+  arena = heap;
+}
+
+void TargetMachine::step(uint32_t thread) {
+  Fiber& fiber = fibers_[thread];
+  steps_.push_back({steps_made_++, 0});
+  if (fiber.next == Next::kBegin) begin_operation(thread);
+  if (fiber.next == Next::kEnd) end_operation(thread);
+  if (!trouble_) go_on(thread);
+  end_step();
+  steps_.back().events = events_.size();
+}
+
+// Takes over what the step has changed: each word once, whatever it held in between.
+void TargetMachine::end_step() {
+  scratch_.clear();
+  for (size_t i = step_begin_; i < journal_.size(); ++i) scratch_.emplace_back(journal_[i].address, i);
+  std::sort(scratch_.begin(), scratch_.end());
+  for (size_t i = 0; i < scratch_.size(); ++i) {
+    const uint64_t address = scratch_[i].first;
+    if (i > 0 && address == scratch_[i - 1].first) continue;
+    const uint64_t old = journal_[scratch_[i].second].old, now = load(address);
+    if (now == old) continue;
+    mix_in(&memory_, {address, old});
+    mix_in(&memory_, {address, now});
+  }
+  capture(current_);
+  for (const uint32_t thread : woken_) {
+    if (thread != current_) capture(thread);
+  }
+  woken_.clear();
+}
+
+void TargetMachine::capture(uint32_t thread) {
+  auto image = std::make_shared<Fiber>(fibers_[thread]);
+  const auto begin = reinterpret_cast<uint64_t>(image->at);
+  if (!trouble_ && begin >= stack_begin(thread) && begin < stack_end(thread)) {
+    const auto* from = reinterpret_cast<const uint8_t*>(begin);
+    image->stack.assign(from, from + (stack_end(thread) - begin));
+  }
+  images_[thread] = std::move(image);
+}
+
+// ---- what a search asks ----------------------------------------------------------------------------
+
+ThreadState TargetMachine::state_of(uint32_t thread) const {
+  const Fiber& fiber = fibers_[thread];
+  const auto clients_ended = [this] {
+    return std::all_of(fibers_.begin(), fibers_.begin() + clients_,
+                       [](const Fiber& client) { return client.next == Next::kDone; });
+  };
+  switch (fiber.next) {
+    case Next::kDone:
+      return ThreadState::kEnded;
+    case Next::kIdle:
+      if (!fiber.waiting) return ThreadState::kReady;
+      return clients_ended() ? ThreadState::kEnded : ThreadState::kWaiting;
+    case Next::kJoin: {
+      // The target's own threads come to rest before the table is used by one thread.
+      const bool rest = std::all_of(fibers_.begin() + clients_, fibers_.end() - 1,
+                                    [](const Fiber& own) { return own.next == Next::kIdle && own.waiting; });
+      return clients_ended() && rest ? ThreadState::kReady : ThreadState::kWaiting;
+    }
+    case Next::kTurn:
+      return fiber.waiting ? ThreadState::kWaiting : ThreadState::kYields;
+    default:
+      return ThreadState::kReady;
+  }
+}
+
+bool TargetMachine::at_cut(uint32_t thread) const {
+  const Fiber& fiber = fibers_[thread];
+  if (lines_.in_flight(thread + 1)) return true;
+  switch (fiber.next) {
+    case Next::kBegin:
+    case Next::kEnd:
+    case Next::kDone:
+    case Next::kJoin:
+      return true;
+    case Next::kFence:
+      return lines_.drains(thread + 1);
+    case Next::kClflush:
+      return lines_.clflush_raises(fiber.address - kPoolBase);
+    case Next::kStore:
+      return at_store(thread);
+    default:
+      return fiber.waiting;
+  }
+}
+
+bool TargetMachine::at_store(uint32_t thread) const {
+  const Fiber& fiber = fibers_[thread];
+  return eadr_ && fiber.next == Next::kStore && fiber.address - kPoolBase < options_.pool_size;
+}
+
+std::unique_ptr<ScheduleMachine::Mark> TargetMachine::mark() {
+  auto out = std::make_unique<State>(lines_);
+  out->journal = journal_.size();
+  out->events = events_.size();
+  out->steps = steps_.size();
+  out->images = images_;
+  out->keys = keys_;
+  out->memory = memory_;
+  out->world = virtual_world.state;
+  return out;
+}
+
+void TargetMachine::restore(const Mark& mark) {
+  const auto& state = static_cast<const State&>(mark);
+  while (journal_.size() > state.journal) {
+    std::memcpy(reinterpret_cast<void*>(journal_.back().address), &journal_.back().old, 8);
+    journal_.pop_back();
+  }
+  events_.resize(state.events);
+  steps_.resize(state.steps);
+  for (uint32_t thread = 0; thread < threads(); ++thread) {
+    if (images_[thread] == state.images[thread]) continue;
+    images_[thread] = state.images[thread];
+    const Fiber& image = *images_[thread];
+    fibers_[thread] = image;
+    fibers_[thread].stack.clear();
+    std::memcpy(image.at, image.stack.data(), image.stack.size());
+  }
+  lines_ = state.lines;
+  keys_ = state.keys;
+  memory_ = state.memory;
+  virtual_world.state = state.world;
+  trouble_.reset();
+}
+
+Digest TargetMachine::state() const {
+  uint64_t words[5 + 6 * kMostThreads];
+  size_t count = 0;
+  const auto add = [&](uint64_t word) { words[count++] = word; };
+  add(memory_.high);
+  add(memory_.low);
+  add(lines_.state());
+  uint64_t history = 0;
+  for (const auto& [id, key] : keys_->keys) {
+    const uint64_t part[3] = {id, key.all.digest(), key.unread.digest()};
+    history = XXH3_64bits_withSeed(part, sizeof part, history);
+  }
+  add(history);
+  add(XXH3_64bits(&virtual_world.state, sizeof virtual_world.state));
+  for (uint32_t thread = 0; thread < threads(); ++thread) {
+    const Fiber& fiber = fibers_[thread];
+    const Keys::Running& running = keys_->running[thread];
+    add(fiber.chain);
+    add(uint64_t{fiber.operation} << 16 | uint64_t(fiber.next) << 8 | uint64_t{fiber.waiting} << 1 |
+        uint64_t{fiber.stored});
+    add(fiber.address);
+    add(running.all.value_or(~0u));
+    add(running.unread.value_or(~0u));
+    add(fiber.next == Next::kEnd ? uint64_t(fiber.status) + 1 : 0);
+  }
+  const XXH128_hash_t hash = XXH3_128bits(words, count * sizeof(uint64_t));
+  return {hash.high64, hash.low64};
+}
+
+// What is legal, and what there may be: all that judging an image depends on.
+Digest TargetMachine::frontier() const {
+  uint64_t legal = 0;
+  for (const auto& [id, key] : keys_->keys) {
+    std::vector<uint64_t> part{id};
+    for (const int32_t state : key.all.states()) part.push_back(static_cast<uint32_t>(state));
+    part.push_back(~uint64_t{0});
+    for (const int32_t state : key.unread.states()) part.push_back(static_cast<uint32_t>(state));
+    legal += XXH3_64bits(part.data(), part.size() * sizeof(uint64_t));
+  }
+  return {lines_.frontier(), legal};
+}
+
+std::string TargetMachine::thread_name(uint32_t thread) const {
+  if (const ThreadOperation* operation = operation_of(thread)) {
+    std::string out = absl::StrCat("thread ", thread + 1, " in ", name_of(operation->kind));
+    if (operation->kind != OpKind::kMaintain) return absl::StrCat(out, "(", key_name(operation->id), ")");
+    return absl::StrCat(out, " '", operation->text, "'");
+  }
+  return absl::StrCat("thread ", thread + 1, ", the table's own");
+}
+
+const ThreadOperation* TargetMachine::operation_of(uint32_t thread) const {
+  if (thread < clients_) return &options_.clients[thread][fibers_[thread].operation];
+  if (thread + 1 == threads() && !options_.after.empty()) return &options_.after[fibers_[thread].operation];
+  return nullptr;
+}
+
+void TargetMachine::deadlocked() {
+  std::string text;
+  for (uint32_t thread = 0; thread < threads(); ++thread) {
+    if (state_of(thread) != ThreadState::kWaiting || fibers_[thread].next == Next::kIdle) continue;
+    if (fibers_[thread].next == Next::kJoin) continue;
+    absl::StrAppend(&text, text.empty() ? "" : "; ", thread_name(thread), " waits");
+  }
+  trouble_ = {Trouble::kDeadlock, text + ", and nobody is left to go on.", 0};
+}
+
+void TargetMachine::livelocked() {
+  trouble_ = {Trouble::kLivelock, "All threads that can go on do, and come back to where they were.", 0};
+}
+
+// ---- operations ------------------------------------------------------------------------------------
+
+int32_t TargetMachine::number_of(std::string value) {
+  const auto [at, is_new] = value_numbers_.try_emplace(std::move(value), static_cast<int32_t>(values_.size()));
+  if (is_new) values_.push_back(at->first);
+  return at->second;
+}
+
+TargetMachine::Keys::Key* TargetMachine::key_of(Keys* keys, uint64_t id) {
+  for (auto& [known, key] : keys->keys) {
+    if (known == id) return &key;
+  }
+  std::set<int32_t> initial;
+  const auto index =
+      options_.history->find(text_of(key_bytes(id, static_cast<uint32_t>(operation_of(current_)->key.size()))));
+  if (!index) {
+    initial.insert(kAbsent);
+  } else {
+    const KeyHistory& history = options_.history->keys()[*index];
+    for (const int32_t state : history.all_legal()) {
+      initial.insert(state == kAbsent ? kAbsent : number_of(history.written[static_cast<size_t>(state)]));
+    }
+  }
+  keys->keys.push_back({id, {Linearizations(initial), Linearizations(initial)}});
+  std::sort(keys->keys.begin(), keys->keys.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  return key_of(keys, id);
+}
+
+void TargetMachine::begin_operation(uint32_t thread) {
+  current_ = thread;
+  step_begin_ = journal_.size();
+  const ThreadOperation& operation = *operation_of(thread);
+  Event event;
+  event.kind = EventKind::kOpBegin;
+  event.code = static_cast<uint8_t>(operation.kind);
+  event.thread = thread + 1;
+  event.key = operation.key;
+  event.value = operation.value;
+  event.text = operation.text;
+  on_event(event);
+  fibers_[thread].chain = 0;
+  if (operation.kind == OpKind::kMaintain) return;
+  auto keys = std::make_shared<Keys>(*keys_);
+  Keys::Key& key = *key_of(keys.get(), operation.id);
+  const int32_t value = operation.value.empty() ? kAbsent : number_of(text_of(operation.value));
+  Keys::Running& running = keys->running[thread];
+  running.all = key.all.begin(operation.kind, value);
+  if (operation.kind != OpKind::kLookup) running.unread = key.unread.begin(operation.kind, value);
+  keys_ = std::move(keys);
+}
+
+void TargetMachine::end_operation(uint32_t thread) {
+  current_ = thread;
+  step_begin_ = journal_.size();
+  const ThreadOperation& operation = *operation_of(thread);
+  Fiber& fiber = fibers_[thread];
+  const bool looked_up = operation.kind == OpKind::kLookup && fiber.status == POWERCUT_OK;
+  Event event;
+  event.kind = EventKind::kOpEnd;
+  event.code = static_cast<uint8_t>(fiber.status);
+  event.thread = thread + 1;
+  if (looked_up) event.value = {fiber.answer.data(), fiber.answered};
+  on_event(event);
+  fiber.chain = 0;
+  fiber.accesses = 0;
+  fiber.turn = 0;
+  fiber.reads.clear();
+  fiber.stored = false;
+  if (operation.kind != OpKind::kMaintain) {
+    auto keys = std::make_shared<Keys>(*keys_);
+    Keys::Key& key = *key_of(keys.get(), operation.id);
+    Linearizations::Answer answer{fiber.status};
+    if (looked_up) answer.found = number_of(text_of(event.value));
+    Keys::Running& running = keys->running[thread];
+    key.all.end(*running.all, answer);
+    if (running.unread) key.unread.end(*running.unread, answer);
+    running = {};
+    const bool explained = !key.all.states().empty();
+    keys_ = std::move(keys);
+    if (!explained) {
+      trouble_ = {Trouble::kNotLinearizable,
+                  absl::StrCat("No order of the operations on key ", key_name(operation.id), " explains that ",
+                               thread_name(thread), " answered ", status_name(fiber.status),
+                               looked_up ? " with value " + describe_value(text_of(event.value)) : "", "."),
+                  0};
+    }
+  }
+  if (fiber.status == POWERCUT_CORRUPT || fiber.status == POWERCUT_NOT_FORMATTED) {
+    trouble_ = {Trouble::kNotLinearizable,
+                absl::StrCat(thread_name(thread), " answered ", status_name(fiber.status), "."), 0};
+  }
+}
+
+// ---- in hooks --------------------------------------------------------------------------------------
+
+void TargetMachine::on_event(const Event& event) {
+  Event numbered = event;
+  numbered.index = options_.first_event + events_.size();
+  lines_.apply(numbered);
+  events_.emplace_back(numbered);
+}
+
+bool TargetMachine::on_own_stack(uint64_t address) const {
+  return address >= stack_begin(current_) && address < stack_end(current_);
+}
+
+// Not in the handler of a signal, on a stack of its own.
+bool TargetMachine::can_pause() const { return on_own_stack(reinterpret_cast<uint64_t>(__builtin_frame_address(0))); }
+
+// Whether other threads can tell when the access is made.
+bool TargetMachine::note(uint64_t address, uint64_t size, bool writes) {
+  bool visible = false;
+  const uint32_t own = 1u << current_;
+  for (uint64_t word = address / 8; word <= (address + size - 1) / 8; ++word) {
+    if (shared_words_.contains(word)) {
+      visible = true;
+      continue;
+    }
+    Touched& touched = touched_[word];
+    (writes ? touched.written : touched.read) |= own;
+    const uint32_t all = touched.read | touched.written;
+    if (touched.written != 0 && (all & (all - 1)) != 0) {
+      shared_words_.insert(word);
+      more_shared_ = visible = true;
+    }
+  }
+  if (!writes || address - kPoolBase >= options_.pool_size) return visible;
+  for (uint64_t line = (address - kPoolBase) / kLineSize; line <= (address + size - 1 - kPoolBase) / kLineSize;
+       ++line) {
+    if (shared_lines_.contains(line)) {
+      visible = true;
+      continue;
+    }
+    uint32_t& threads = stored_lines_[line];
+    threads |= own;
+    if ((threads & (threads - 1)) != 0) {
+      shared_lines_.insert(line);
+      more_shared_ = visible = true;
+    }
+  }
+  return visible || eadr_;
+}
+
+void TargetMachine::read(uint64_t address, uint64_t size) {
+  Fiber& fiber = fibers_[current_];
+  const uint64_t at = place(address);
+  fiber.chain = XXH3_64bits_withSeed(reinterpret_cast<const void*>(at), size, fiber.chain + address);
+  for (uint64_t word = address & ~uint64_t{7}; word < address + size; word += 8) {
+    if (fiber.reads.size() < kMostReads) fiber.reads.push_back({word, load(place(word))});
+    if (current_ >= clients_ && fiber.batch_reads.size() < kMostReads) {
+      fiber.batch_reads.push_back({word, load(place(word))});
+    }
+  }
+}
+
+void TargetMachine::keep(uint64_t address, uint64_t size) {
+  const QuietHeap quiet;
+  const uint64_t begin = place(address);
+  for (uint64_t word = begin & ~uint64_t{7}; word < begin + size; word += 8) journal_.push_back({word, load(word)});
+}
+
+// Others that wait for what is stored look again.
+void TargetMachine::stored(uint64_t address, uint64_t size) {
+  fibers_[current_].stored = true;
+  fibers_[current_].accesses = 0;
+  for (uint32_t thread = 0; thread < threads(); ++thread) {
+    Fiber& other = fibers_[thread];
+    if (thread == current_ || !other.waiting) continue;
+    const bool read =
+        other.reads.size() >= kMostReads || std::any_of(other.reads.begin(), other.reads.end(), [&](const Read& word) {
+          return word.word < address + size && address < word.word + 8;
+        });
+    if (!read) continue;
+    other.waiting = false;
+    woken_.push_back(thread);
+  }
+}
+
+void TargetMachine::on_load(uint64_t address, uint64_t size) {
+  if (!in_target() || size == 0) return;
+  const QuietHeap quiet;
+  if (note(address, size, false) && can_pause()) {
+    ++fibers_[current_].accesses;
+    pause(Next::kAccess, address);
+  }
+  read(address, size);
+}
+
+void TargetMachine::on_store(uint64_t address, uint64_t size, uint32_t flags, const void* value, const void* pc,
+                             const void* frame) {
+  if (!in_target() || size == 0) return;
+  const QuietHeap quiet;
+  const bool whole = (flags & POWERCUT_STORE_CONTINUES) == 0;
+  if (note(address, size, true) && whole && can_pause()) pause(Next::kStore, address);
+  options_.recorder->store(address, size, flags, value, pc, frame);
+  keep(address, size);
+  if (std::memcmp(reinterpret_cast<const void*>(place(address)), value, size) != 0) stored(address, size);
+}
+
+void TargetMachine::on_rmw_begin(uint64_t address, uint64_t size, const void* pc, const void* frame) {
+  if (!in_target()) return;
+  const QuietHeap quiet;
+  const bool visible = note(address, size, true);
+  if ((visible || lines_.drains(current_ + 1)) && can_pause()) {
+    ++fibers_[current_].accesses;
+    pause(Next::kFence, address);
+  }
+  options_.recorder->rmw_begin(address, size, pc, frame);
+  read(address, size);
+  keep(address, size);
+  if (address - kPoolBase < options_.pool_size) lines_.prepare(address - kPoolBase, size);
+  std::memcpy(rmw_old_, reinterpret_cast<const void*>(place(address)), std::min<uint64_t>(size, sizeof rmw_old_));
+}
+
+void TargetMachine::on_rmw_end(uint64_t address, uint64_t size, uint32_t is_stored, const void* pc, const void* frame) {
+  if (!in_target() || is_stored == 0) return;
+  const QuietHeap quiet;
+  const auto* now = reinterpret_cast<const void*>(place(address));
+  options_.recorder->rmw_end(address, size, is_stored, pc, frame);
+  if (std::memcmp(now, rmw_old_, std::min<uint64_t>(size, sizeof rmw_old_)) != 0) stored(address, size);
+}
+
+void TargetMachine::on_flush(uint64_t address, uint32_t kind, const void* pc, const void* frame) {
+  if (!in_target() || address - kPoolBase >= options_.pool_size) return;
+  const QuietHeap quiet;
+  const bool now = kind == POWERCUT_CLFLUSH;
+  const bool visible =
+      shared_lines_.contains((address - kPoolBase) / kLineSize) || (now && lines_.clflush_raises(address - kPoolBase));
+  if (visible && can_pause()) pause(now ? Next::kClflush : Next::kFlush, address);
+  options_.recorder->flush(address, kind, pc, frame);
+}
+
+void TargetMachine::on_fence(uint32_t kind, const void* pc, const void* frame) {
+  if (!in_target()) return;
+  const QuietHeap quiet;
+  if (lines_.drains(current_ + 1) && can_pause()) pause(Next::kFence, 0);
+  options_.recorder->fence(kind, pc, frame);
+}
+
+// A turn of a loop. One that has come back to where it was a turn ago, and has stored nothing, does the same again
+// until something that it reads is changed.
+void TargetMachine::on_turn(const uint64_t* live, bool waits) {
+  if (!in_target()) return;
+  const QuietHeap quiet;
+  Fiber& fiber = fibers_[current_];
+  if (!waits && !watching_) fail(Trouble::kLivelock, "it goes round a loop without end");
+  if (!waits && fiber.accesses <= kPatience) {  // it has stored meanwhile
+    watching_ = false;
+    __powercut_steps = kMostTurns;
+    return;
+  }
+  const auto begin = reinterpret_cast<uint64_t>(live);
+  const uint64_t turn = XXH3_64bits(live, stack_end(current_) - begin) | 1;
+  if (!waits) __powercut_steps = 0;
+  if (turn != fiber.turn || fiber.stored) {
+    fiber.turn = turn;
+    fiber.chain_at_turn = fiber.chain;
+    fiber.reads.clear();
+    fiber.stored = false;
+    return;
+  }
+  fiber.chain = fiber.chain_at_turn;
+  const bool same =
+      fiber.reads.size() < kMostReads && std::all_of(
+                                             fiber.reads.begin(), fiber.reads.end(),
+                                             [](const Read& read) { return load(place(read.word)) == read.value; });
+  fiber.waiting = same;
+  if (can_pause()) pause(Next::kTurn, 0);
+  fibers_[current_].reads.clear();
+}
+
+void TargetMachine::fail(Trouble kind, std::string text) {
+  in_call_ = arena_active = false;
+  leave_trap();
+  trouble_ = {kind, thread_name(current_) + ": " + std::move(text) + ".", 0};
+  siglongjmp(escape_, 1);
+}
+
+void TargetMachine::on_signal(int signal, siginfo_t* info, void*) {
+  TargetMachine* machine = current_machine;
+  if (machine == nullptr || !machine->in_target()) {
+    ::signal(signal, SIG_DFL);
+    raise(signal);
+    return;
+  }
+  const QuietHeap quiet;
+  const char* name = sigabbrev_np(signal);
+  std::string text = absl::StrCat("it died of SIG", name == nullptr ? "?" : name);
+  if (signal == SIGSEGV) absl::StrAppend(&text, " at 0x", absl::Hex(reinterpret_cast<uint64_t>(info->si_addr)));
+  machine->fail(Trouble::kDied, std::move(text));
+}
+
+}  // namespace powercut

@@ -1,0 +1,234 @@
+// The target's threads as a machine that a search can lead (replayer/schedules/machine.h): fibers of this one thread,
+// on stacks at fixed addresses, driven by the hooks that instrumented code calls anyway.
+//
+// A thread stands before its next *visible* event: an operation's begin or end, an access of an address that another
+// thread uses as well, or one that makes something durable. What comes between two of these nobody else can see, so it
+// is done in one step. Which addresses are shared shows as schedules are run; when there are more of them, the search
+// begins again.
+//
+// To return to a state costs what has changed since: memory by a journal of the stores, a fiber by a copy of its live
+// stack. Two states are the same if memory, what is pending, what the operations may answer, and each thread's place
+// are. A thread's place is told by the values that it has read since its operation began: code does the same after the
+// same reads.
+//
+// Known inaccuracies: what uninstrumented code loads of heap and globals is not seen; and it runs without scheduling
+// points.
+#ifndef POWERCUT_CHECKER_SCHEDULES_TARGET_MACHINE_H_
+#define POWERCUT_CHECKER_SCHEDULES_TARGET_MACHINE_H_
+
+#include <setjmp.h>
+#include <signal.h>
+
+#include <boost/context/detail/fcontext.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "checker/oracle/history.h"
+#include "powercut/target.h"
+#include "replayer/schedules/line_states.h"
+#include "replayer/schedules/machine.h"
+#include "tracer/format/kept_event.h"
+#include "tracer/runtime/hooks.h"
+#include "tracer/runtime/recorder.h"
+#include "tracer/world/arena.h"
+
+namespace powercut {
+
+struct ThreadOperation {
+  OpKind kind{};
+  uint64_t id = 0;  // of the key
+  std::vector<uint8_t> key, value;
+  std::string text;  // command of kMaintain
+};
+
+class TargetMachine final : public ScheduleMachine {
+ public:
+  struct Options {
+    std::function<void(const char*)> mark;  // hears of each
+    const powercut_target* target = nullptr;
+    powercut_table* table = nullptr;
+    std::vector<std::vector<ThreadOperation>> clients;
+    // What follows on one thread once the clients have ended.
+    std::vector<ThreadOperation> after;
+    const powercut_background* background = nullptr;
+    Recorder* recorder = nullptr;  // its events come here, not to its writer
+    const Model* model = nullptr;  // where the run before the schedules has left the pool
+    const History* history = nullptr;
+    AtomPolicy policy = AtomPolicy::kAny;
+    uint64_t pool_size = 0;
+    uint64_t first_event = 0;
+    size_t most_value = 0;  // bytes of a value that a lookup may answer with
+  };
+  struct FoundTrouble {
+    Trouble kind;
+    std::string text;
+    uint32_t stack = 0;
+  };
+
+  // One at a time: hooks and signals are the process's. Everything in `options` outlives it.
+  explicit TargetMachine(const Options& options);
+  ~TargetMachine() override;
+  TargetMachine(const TargetMachine&) = delete;
+  TargetMachine& operator=(const TargetMachine&) = delete;
+
+  // The events of the schedule at hand, and the number of the thread of each: clients from 1 on, then the target's own.
+  const std::vector<KeptEvent>& events() const { return events_; }
+  // A number for each step of the schedule at hand that no other step has: what two schedules have in common.
+  struct Step {
+    uint64_t number;
+    size_t events;  // so many when it was done
+  };
+  const std::vector<Step>& steps() const { return steps_; }
+  const std::optional<FoundTrouble>& trouble() const { return trouble_; }
+  // Why schedules that were run are not all that the target can do; empty where nothing is known.
+  const std::string& doubt() const { return doubt_; }
+
+  uint32_t threads() const override { return static_cast<uint32_t>(fibers_.size()); }
+  ThreadState state_of(uint32_t thread) const override;
+  bool at_cut(uint32_t thread) const override;
+  bool at_store(uint32_t thread) const override;
+  void step(uint32_t thread) override;
+  bool troubled() const override { return trouble_.has_value(); }
+  void deadlocked() override;
+  void livelocked() override;
+  bool needs_restart() override { return std::exchange(more_shared_, false); }
+  std::unique_ptr<Mark> mark() override;
+  void restore(const Mark& mark) override;
+  Digest state() const override;
+  Digest frontier() const override;
+
+ private:
+  enum class Next : uint8_t {
+    kBegin,
+    kEnd,
+    kAccess,
+    kStore,
+    kFlush,
+    kClflush,
+    kFence,
+    kTurn,
+    kWork,
+    kIdle,
+    kJoin,
+    kDone
+  };
+  struct Read {
+    uint64_t word, value;
+  };
+  struct Fiber {
+    boost::context::detail::fcontext_t at = nullptr;
+    Next next = Next::kBegin;
+    uint64_t address = 0;
+    uint64_t chain = 0;     // of the values read since the operation began
+    bool waiting = false;   // until another thread stores to what it has read
+    bool stored = false;    // since its last turn
+    uint32_t accesses = 0;  // visible ones since it last stored
+    uint64_t turn = 0, chain_at_turn = 0;
+    std::vector<Read> reads;        // since its last turn
+    std::vector<Read> batch_reads;  // of the target's own thread, since its batch began
+    size_t operation = 0;
+    powercut_status status = POWERCUT_OK;
+    std::vector<uint8_t> answer;
+    size_t answered = 0;
+    Arena heap;
+    int error = 0;
+    std::vector<uint8_t> stack;  // in images alone
+  };
+  struct Keys {
+    struct Key {
+      Linearizations all, unread;
+    };
+    std::vector<std::pair<uint64_t, Key>> keys;  // by id
+    struct Running {
+      std::optional<uint32_t> all, unread;
+    };
+    std::vector<Running> running;  // by thread
+  };
+  struct Word {
+    uint64_t address, old;
+  };
+  struct State;  // a Mark
+  struct Hooks;
+
+  void start(uint32_t thread);
+  static void enter(boost::context::detail::transfer_t from);
+  [[noreturn]] void run_thread(uint32_t thread);
+  void run_client(uint32_t thread, const std::vector<ThreadOperation>& operations);
+  void run_background(uint32_t thread, uint32_t number);
+  void run_operation(Fiber* fiber, const ThreadOperation& operation);
+  void pause(Next next, uint64_t address);
+  void go_on(uint32_t thread);
+  void end_step();
+  void capture(uint32_t thread);
+  const ThreadOperation* operation_of(uint32_t thread) const;
+
+  void begin_operation(uint32_t thread);
+  void end_operation(uint32_t thread);
+  int32_t number_of(std::string value);
+  Keys::Key* key_of(Keys* keys, uint64_t id);
+
+  // ---- in hooks --------------------------------------------------------------------------------------
+  bool in_target() const { return running_ && in_call_; }
+  void on_load(uint64_t address, uint64_t size);
+  void on_store(uint64_t address, uint64_t size, uint32_t flags, const void* value, const void* pc, const void* frame);
+  void on_rmw_begin(uint64_t address, uint64_t size, const void* pc, const void* frame);
+  void on_rmw_end(uint64_t address, uint64_t size, uint32_t stored, const void* pc, const void* frame);
+  void on_flush(uint64_t address, uint32_t kind, const void* pc, const void* frame);
+  void on_fence(uint32_t kind, const void* pc, const void* frame);
+  void on_turn(const uint64_t* live, bool waits);
+  void on_event(const Event& event);
+  bool on_own_stack(uint64_t address) const;
+  bool can_pause() const;
+  bool note(uint64_t address, uint64_t size, bool writes);
+  void read(uint64_t address, uint64_t size);
+  void keep(uint64_t address, uint64_t size);
+  void stored(uint64_t address, uint64_t size);
+  [[noreturn]] void fail(Trouble kind, std::string text);
+  std::string thread_name(uint32_t thread) const;
+  static void on_signal(int signal, siginfo_t* info, void* context);
+  static TargetMachine* current_machine;
+
+  Options options_;
+  const bool eadr_;
+  powercut_sink sink_{};
+  std::vector<Fiber> fibers_;
+  std::vector<std::shared_ptr<const Fiber>> images_;
+  uint32_t clients_ = 0;
+  uint32_t current_ = 0;
+  bool running_ = false, in_call_ = false;
+  boost::context::detail::fcontext_t engine_ = nullptr;
+  sigjmp_buf escape_;
+
+  std::vector<Word> journal_;
+  size_t step_begin_ = 0;
+  std::vector<std::pair<uint64_t, size_t>> scratch_;  // address, place in the journal
+  Digest memory_;
+  LineStates lines_;
+  std::shared_ptr<const Keys> keys_;
+  std::vector<KeptEvent> events_;
+  std::vector<Step> steps_;
+  uint64_t steps_made_ = 0;
+  std::optional<FoundTrouble> trouble_;
+  std::string doubt_;
+  std::vector<std::string> values_;
+  absl::flat_hash_map<std::string, int32_t> value_numbers_;
+  std::vector<uint32_t> woken_;
+
+  struct Touched {
+    uint32_t read = 0, written = 0;  // by thread, as bits
+  };
+  absl::flat_hash_map<uint64_t, Touched> touched_;        // word
+  absl::flat_hash_map<uint64_t, uint32_t> stored_lines_;  // of the pool -> threads
+  absl::flat_hash_set<uint64_t> shared_words_, shared_lines_;
+  bool more_shared_ = false;
+  bool watching_ = false;  // each turn of a loop of the running thread
+  uint64_t rmw_old_[2] = {0, 0};
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_SCHEDULES_TARGET_MACHINE_H_
