@@ -7,9 +7,11 @@
 #include <fstream>
 #include <memory>
 
+#include "checker/schedules/thread_phase.h"
 #include "tracer/record/recorded_bytes.h"
 #include "tracer/record/recording.h"
 #include "tracer/runtime/recorder.h"
+#include "tracer/world/arena.h"
 #include "tracer/view/open_trace.h"
 #include "tracer/view/trace_stats.h"
 
@@ -65,10 +67,25 @@ Result<Json> record(const Plan& plan, const RecordOptions& options, Progress& pr
   if (writer == nullptr) return usage_error(error);
   Recording::Marks marks;
   LoadCounter loads;
+  std::optional<ThreadPhase> threads;
+  if (has_threads(plan)) {
+    if (!instrumented) {
+      return usage_error("threads are scheduled by hooks, and this library has none", plan.target.library,
+                         "Compile and link it with 'powercut cc' or 'powercut c++', which add the pass.");
+    }
+    if (traits->thread_safe == 0) {
+      return usage_error("the target does not say that threads may use it at the same time", where,
+                         "Choose a configuration that does ('powercut targets' lists options), or declare thread_safe "
+                         "in its traits.");
+    }
+    map_arena(kPoolBase + pool->size());
+  }
   {
     Recorder recorder(*writer, reinterpret_cast<uint64_t>(pool->base()), pool->size());
     const Capture capture{*writer, recorder, options.count_loads ? &loads : nullptr};
-    Recording recording(plan, *library, config, traits->checks_exists != 0, *pool, &capture, progress);
+    if (has_threads(plan)) threads.emplace(plan, *library, *pool, writer.get(), &recorder);
+    Recording recording(plan, *library, config, traits->checks_exists != 0, *pool, &capture, progress,
+                        threads ? &*threads : nullptr, threads ? &*threads : nullptr);
     if (std::optional<EngineError> wrong = recording.run()) return *wrong;
     marks = recording.marks();
     if (pool->watched() && pool_was_written_around(pool->size())) {
@@ -107,6 +124,10 @@ Result<Json> record(const Plan& plan, const RecordOptions& options, Progress& pr
                 {"seconds", std::chrono::duration<double>(Clock::now() - start).count()},
                 {"counters", TraceStats::json(stats.all())},
                 {"counters_explored", TraceStats::json(stats.explored())}};
+  if (threads) {
+    recorded["schedules"] = threads->summary();
+    recorded["schedules_seconds"] = threads->seconds();
+  }
   if (options.count_loads) recorded["lines_read"] = loads.lines();
   if (!options.loads.empty()) {
     if (std::optional<EngineError> wrong = write_loads(options.loads, loads)) return *wrong;

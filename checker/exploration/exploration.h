@@ -40,6 +40,8 @@ class Exploration {
 
  private:
   void visit(const Instant& instant, const Watch& watch);
+  // What went wrong with no power cut.
+  void tell_trouble();
   // Tells of what the crash point at hand has shown, each violation on its least image.
   void tell(const Watch& watch);
   // False for a violation that a lookup shows on the same image.

@@ -54,7 +54,11 @@ Json performance_bug_event(const PerformanceBug& row, const TraceReader& stacks)
 
 Json result_event(const LoadedTrace& loaded, const ExploreOptions& options, const Explored& explored, double seconds) {
   const Survey& survey = explored.survey;
-  const bool complete = explored.sum.complete && explored.sum.crash_points == survey.crash_points;
+  Json schedules = survey.searched.empty() ? Json(nullptr) : Json::parse(survey.searched);
+  const bool searched = schedules.is_null() || schedules["complete"].get<bool>();
+  if (!schedules.is_null()) schedules["judged"] = explored.sum.crash_points;
+  const bool judged_all = explored.sum.complete && explored.sum.crash_points == survey.crash_points;
+  const bool complete = judged_all && searched;
   std::vector<std::string> notes = explored.troubles;
   notes.insert(notes.end(), explored.notes.begin(), explored.notes.end());
   notes.push_back("a nested crash is cut at recovery's own crash points; deeper cuts than " +
@@ -96,8 +100,10 @@ Json result_event(const LoadedTrace& loaded, const ExploreOptions& options, cons
             {"total", explored.surveyed ? Json(survey.crash_states.str()) : Json(nullptr)},
             {"nested_complete", complete ? options.nested : 0},
             {"reason", complete ? Json(nullptr)
-                                : Json(reason_of(explored, options,
-                                                 samples ? "strategy " + options.strategy + " samples" : ""))}}},
+                      : judged_all ? Json("not all schedules: " + schedules["reason"].get<std::string>())
+                                   : Json(reason_of(explored, options,
+                                                    samples ? "strategy " + options.strategy + " samples" : ""))}}},
+          {"schedules", schedules},
           {"assumptions", assumed},
           {"not_checked",
            {{"lines_never_read", lines_never_read(explored)},

@@ -23,6 +23,7 @@ struct PerformanceBug {
 };
 
 struct Survey {
+  std::string searched;  // of a tree of schedules: what it covers (tracer/format/FORMAT.md)
   uint64_t crash_points = 0;
   BigInt crash_states = 0;
   std::vector<PerformanceBug> performance_bugs;
@@ -72,7 +73,9 @@ class Surveyor {
   Surveyor(const TraceFollower* follower, uint64_t lines);
   void saw(const Event& event);
   // The follower stands at a crash point that it has followed the model to.
-  void count_states() { survey_.crash_states += follower_->frontier().states(); }
+  void count_states() {
+    if (!follower_->trouble()) survey_.crash_states += follower_->frontier().states();
+  }
   const BigInt& crash_states() const { return survey_.crash_states; }
   // At the end of the walk.
   Survey finish();

@@ -45,6 +45,8 @@ class FunctionalCheck {
   // nothing of it is installed in the executor but the lines of the first cut.
   // `trusted`: false when the executor does not hold what it should, so that nothing may be run any more.
   void judge(const std::vector<Exposure>& exposures, bool trusted = true);
+  // A finding that is known to need no power cut.
+  void tell(const Exposure& exposure) { report_(event(exposure)); }
   // Whether findings wait for the end of their operation, and a crash point at which they can be settled.
   bool waiting() const { return !waiting_.empty(); }
   bool settles_here() const { return !follower_->history().in_flight(); }

@@ -57,6 +57,7 @@ class TraceFollower {
         return;
       }
       if (event.kind == EventKind::kFork) timeline_.keep();
+      if (event.kind == EventKind::kSearched) searched_ = event.text;
       if (!begins(event)) history_.apply(event);
       timeline_.apply(event);
       if (event.kind == EventKind::kStore || event.kind == EventKind::kNtStore) last_store_ = event.stack;
@@ -78,7 +79,11 @@ class TraceFollower {
     return next([](const Event&) {});
   }
   // Brings pool and frontier() to the crash point; returns what changed since the last call.
-  decltype(auto) follow() { return frontier_.follow(model_.get()); }
+  // Where there is trouble no image is looked at.
+  const std::vector<Frontier::Change>& follow() {
+    static const std::vector<Frontier::Change> nothing;
+    return trouble_ ? nothing : frontier_.follow(model_.get());
+  }
 
   // The crash point that next() stopped at.
   const Instant& instant() const { return instant_; }
@@ -97,6 +102,8 @@ class TraceFollower {
     std::string text;
   };
   const std::optional<FoundTrouble>& trouble() const { return trouble_; }
+  // What the tree covers (FORMAT.md), once the walk has come to its end; empty for other traces.
+  const std::string& searched() const { return searched_; }
   bool in_tree() const { return crash_points_.in_tree(); }
   const std::vector<KeptEvent>& schedule() const { return crash_points_.schedule(); }
 
@@ -126,6 +133,7 @@ class TraceFollower {
   uint32_t last_store_ = 0;
   Instant instant_;
   std::optional<FoundTrouble> trouble_;
+  std::string searched_;
   Event event_;         // that the walk is at
   bool fetch_ = true;   // it is done with it
   bool ended_ = false;  // there are no more

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/repeatable_process.h"
+#include "checker/schedules/thread_phase.h"
 #include "checker/exploration/chunk_list.h"
 #include "checker/exploration/explore_result.h"
 #include "checker/findings/finding.h"
@@ -99,6 +100,11 @@ int explore(const ExploreOptions& options, const RecordOptions& recording, Event
   auto opened = load_trace(options.trace);
   if (!opened) return events.error(opened.error());
   const LoadedTrace& loaded = **opened;
+  if (has_threads(loaded.plan) && loaded.plan.search.model != options.model) {
+    return events.error(usage_error("its schedules were searched for the model " + loaded.plan.search.model +
+                                        ", which says where a power cut matters",
+                                    options.trace, "Record it again with --model " + options.model + "."));
+  }
   std::unique_ptr<Checkpoint> checkpoint;
   if (!options.checkpoint.empty() || !options.take.empty()) {
     auto file = open_checkpoint(options, identity_of(loaded, options));

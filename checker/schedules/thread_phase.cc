@@ -1,0 +1,201 @@
+#include "checker/schedules/thread_phase.h"
+
+#include <algorithm>
+#include <chrono>
+#include <stdexcept>
+#include <utility>
+
+#include "tracer/record/key_bytes.h"
+#include "tracer/world/quiet_heap.h"
+
+namespace powercut {
+namespace {
+
+// Values of threads are numbered from here on, so that none is one of the phases before.
+constexpr uint64_t kFirstSerial = 2'000'000'000;
+// Schedules that are run first, only to learn which addresses threads share.
+constexpr uint64_t kRehearsals = 64;
+// States that are remembered, at some 40 bytes each.
+constexpr uint64_t kMostStates = 50'000'000;
+
+OpKind kind_of(StepKind kind) {
+  switch (kind) {
+    case StepKind::kInsert:
+      return OpKind::kInsert;
+    case StepKind::kUpdate:
+      return OpKind::kUpdate;
+    case StepKind::kErase:
+      return OpKind::kErase;
+    case StepKind::kLookup:
+      return OpKind::kLookup;
+    default:
+      return OpKind::kMaintain;
+  }
+}
+
+// The steps of one thread as operations, each write with a value of its own.
+std::vector<ThreadOperation> operations_of(const Scenario& scenario, const std::vector<Step>& steps, uint64_t* serial) {
+  std::vector<ThreadOperation> out;
+  for (const Step& step : steps) {
+    const OpKind kind = kind_of(step.kind);
+    if (kind == OpKind::kMaintain) {
+      out.push_back({.kind = kind, .key = {}, .value = {}, .text = step.text});
+      continue;
+    }
+    std::vector<uint64_t> keys = step.keys;
+    for (uint64_t key = step.from; step.keys.empty() && key <= step.to; ++key) keys.push_back(key);
+    for (const uint64_t key : keys) {
+      const bool writes = kind == OpKind::kInsert || kind == OpKind::kUpdate;
+      out.push_back({.kind = kind,
+                     .id = key,
+                     .key = key_bytes(key, scenario.key_size),
+                     .value = writes ? value_bytes((*serial)++, scenario.value_size) : std::vector<uint8_t>{},
+                     .text = {}});
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+bool has_threads(const Plan& plan) {
+  return std::any_of(plan.scenario.phases.begin(), plan.scenario.phases.end(),
+                     [](const Phase& phase) { return !phase.threads.empty(); });
+}
+
+ThreadPhase::ThreadPhase(const Plan& plan, const TargetLibrary& library, const Pool& pool, TraceWriter* writer,
+                         Recorder* recorder)
+    : plan_(plan),
+      library_(library),
+      pool_(pool),
+      writer_(writer),
+      recorder_(recorder),
+      model_(make_model(plan.search.model, AtomPolicy::kAny, pool.size())) {
+  recorder_->redirect([this](const Event& event) {
+    writer_->append(event);
+    if (event.kind != EventKind::kMarker) hear(event);
+  });
+}
+
+void ThreadPhase::append(const Event& event) { hear(event); }
+
+void ThreadPhase::hear(const Event& event) {
+  const QuietHeap quiet;
+  Event numbered = event;
+  numbered.index = events_++;
+  history_.apply(numbered);
+  model_->apply(numbered);
+}
+
+// Goes back to what the schedule at hand has in common with the one that the trace is at, and writes the rest.
+void ThreadPhase::write_schedule() {
+  const std::vector<TargetMachine::Step>& steps = machine_->steps();
+  size_t common = 0;
+  while (common < std::min(steps.size(), written_.size()) && steps[common].number == written_[common].number) ++common;
+  const size_t stand = common == 0 ? 0 : steps[common - 1].events;
+  if (stand < events_written_) {
+    Event back;
+    back.kind = EventKind::kBack;
+    back.size = stand;
+    writer_->append(back);
+  }
+  for (size_t i = stand; i < machine_->events().size(); ++i) writer_->append(machine_->events()[i].view());
+  written_ = steps;
+  events_written_ = machine_->events().size();
+  Event event;
+  event.kind = EventKind::kCrashPoint;
+  if (const auto& trouble = machine_->trouble()) {
+    event.kind = EventKind::kTrouble;
+    event.code = static_cast<uint8_t>(trouble->kind);
+    event.text = trouble->text;
+    writer_->append(event);
+    return;
+  }
+  writer_->append(event);
+}
+
+std::optional<EngineError> ThreadPhase::run(const Phase& phase, powercut_table* table, const OnMark& mark) {
+  const auto start = std::chrono::steady_clock::now();
+  uint64_t serial = kFirstSerial;
+  TargetMachine::Options options;
+  options.target = &library_.target();
+  options.table = table;
+  options.background = library_.background();
+  for (const std::vector<Step>& steps : phase.threads) {
+    options.clients.push_back(operations_of(plan_.scenario, steps, &serial));
+    operations_ = std::max(operations_, options.clients.back().size());
+  }
+  clients_ = options.clients.size();
+  const auto last = std::find_if(plan_.scenario.phases.begin(), plan_.scenario.phases.end(),
+                                 [&](const Phase& other) { return &other == &phase; });
+  for (auto after = last + 1; after != plan_.scenario.phases.end(); ++after) {
+    const std::vector<ThreadOperation> more = operations_of(plan_.scenario, after->steps, &serial);
+    options.after.insert(options.after.end(), more.begin(), more.end());
+  }
+  options.recorder = recorder_;
+  options.model = model_.get();
+  options.history = &history_;
+  options.pool_size = pool_.size();
+  options.first_event = events_ + 1;
+  options.most_value = plan_.scenario.value_size + 64;
+  options.mark = mark;
+
+  Event fork;
+  fork.kind = EventKind::kFork;
+  fork.code = static_cast<uint8_t>(clients_);
+  writer_->append(fork);
+  try {
+    machine_ = std::make_unique<TargetMachine>(options);
+  } catch (const std::runtime_error& problem) {
+    return harness_error(problem.what(), "scenario " + plan_.scenario.name, "Take threads out of the scenario.");
+  }
+  SearchLimits limits;
+  limits.preemptions = plan_.search.preemptions;
+  limits.schedules = plan_.search.schedules;
+  limits.states = kMostStates;
+  limits.seed = plan_.seed;
+  const auto stop = [](const SearchCounts& counts) -> std::optional<std::string> {
+    if (counts.states < kMostStates) return std::nullopt;
+    return "after " + std::to_string(counts.states) + " states, all that are remembered";
+  };
+  {
+    SearchLimits few = limits;
+    few.schedules = kRehearsals;
+    make_search("random", machine_.get(), few, [] {}, [](const SearchCounts&) { return std::nullopt; })->run();
+  }
+  const std::unique_ptr<ScheduleSearch> search =
+      make_search(plan_.search.kind, machine_.get(), limits, [this] { write_schedule(); }, stop);
+  if (search == nullptr) {
+    return usage_error("there is no search '" + plan_.search.kind + "'", "scenario " + plan_.scenario.name,
+                       "Ask for bounded, random or pct.");
+  }
+  search->run();
+  counts_ = search->counts();
+  if (!machine_->doubt().empty()) {
+    counts_.complete = false;
+    counts_.reason = machine_->doubt();
+  }
+  machine_.reset();
+  recorder_->redirect(nullptr);
+  const std::string covered = summary().dump();
+  Event searched;
+  searched.kind = EventKind::kSearched;
+  searched.text = covered;
+  writer_->append(searched);
+  seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return std::nullopt;
+}
+
+Json ThreadPhase::summary() const {
+  Json out = {{"search", plan_.search.kind},  {"preemptions", nullptr},
+              {"model", plan_.search.model},  {"threads", clients_},
+              {"operations", operations_},    {"schedules", counts_.schedules},
+              {"states", counts_.states},     {"steps", counts_.steps},
+              {"cuts", counts_.cuts},         {"frontiers", counts_.frontiers},
+              {"restarts", counts_.restarts}, {"complete", counts_.complete},
+              {"reason", counts_.reason}};
+  if (plan_.search.preemptions) out["preemptions"] = *plan_.search.preemptions;
+  return out;
+}
+
+}  // namespace powercut

@@ -1,0 +1,57 @@
+// A phase of threads: led through the schedules that the plan asks for, and written to the trace as a tree of them
+// (tracer/format/FORMAT.md), with a crash point wherever a power cut leaves what it has not left before.
+#ifndef POWERCUT_CHECKER_SCHEDULES_THREAD_PHASE_H_
+#define POWERCUT_CHECKER_SCHEDULES_THREAD_PHASE_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checker/oracle/history.h"
+#include "checker/schedules/target_machine.h"
+#include "replayer/schedules/search.h"
+#include "tracer/record/recording.h"
+
+namespace powercut {
+
+// Whether the plan has a phase of threads.
+bool has_threads(const Plan& plan);
+
+class ThreadPhase final : public Announcer, public PhaseOfThreads {
+ public:
+  // All arguments outlive this. From here on the recorder's events come by here.
+  ThreadPhase(const Plan& plan, const TargetLibrary& library, const Pool& pool, TraceWriter* writer,
+              Recorder* recorder);
+
+  // What the recording tells: operations, phases and cuts before the threads.
+  void append(const Event& event) override;
+  std::optional<EngineError> run(const Phase& phase, powercut_table* table, const OnMark& mark) override;
+
+  // The `schedules` object of an engine's result.
+  Json summary() const;
+  double seconds() const { return seconds_; }
+
+ private:
+  void hear(const Event& event);
+  void write_schedule();
+
+  const Plan& plan_;
+  const TargetLibrary& library_;
+  const Pool& pool_;
+  TraceWriter* writer_;
+  Recorder* recorder_;
+  std::unique_ptr<Model> model_;
+  History history_;
+  uint64_t events_ = 0;
+
+  std::unique_ptr<TargetMachine> machine_;
+  std::vector<TargetMachine::Step> written_;  // of the schedule that the trace is at
+  size_t events_written_ = 0;                 // of that schedule
+  SearchCounts counts_;
+  size_t clients_ = 0, operations_ = 0;
+  double seconds_ = 0;
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_SCHEDULES_THREAD_PHASE_H_
