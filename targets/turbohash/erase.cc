@@ -4,8 +4,11 @@
 namespace powercut::turbohash {
 
 powercut_status Table::Erase(const uint8_t* key) {
-  const Path path = Find(HomeOf(key), key);
+  const Home home = HomeOf(key);
+  WriteLock lock(Has(Bug::kEraseUnlocked) ? nullptr : LockOf(home.shard));
+  const Path path = Find(home, key);
   if (path.found == nullptr) return POWERCUT_NOT_FOUND;
+  const WriteLock pool(options_.pointer ? PoolLock() : nullptr);
   const uint64_t cell = path.found->slots[path.slot].value;
   // `published`: the cell goes to the volatile garbage pool, of which recovery knows nothing.
   if (options_.pointer && options_.hardened && !Has(Bug::kItemNotLogged)) {
@@ -19,9 +22,16 @@ powercut_status Table::Erase(const uint8_t* key) {
     meta.deleted |= bit;
   }
   ++meta.sequence;
-  Commit(path.found, meta);
+  if (Has(Bug::kUnlockBeforeFlush)) {
+    pmem::atomic_store(&path.found->meta, meta.Encode());
+    lock.Release();
+    pmem::persist(&path.found->meta, sizeof path.found->meta);
+  } else {
+    Commit(path.found, meta);
+  }
   pmem::mark("erase.committed");
   if (options_.pointer) {
+    if (!Has(Bug::kCellFreedAtOnce)) AwaitReaders(home.shard);
     items_.Release(cell);
     pmem::fence();
   }

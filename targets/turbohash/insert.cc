@@ -9,10 +9,15 @@ powercut_status Table::Update(const uint8_t* key, const uint8_t* value) { return
 
 powercut_status Table::Put(const uint8_t* key, const uint8_t* value, bool may_insert) {
   const Home home = HomeOf(key);
+  WriteLock lock;
   for (;;) {
+    if (!Has(Bug::kSearchUnlocked)) lock.Take(LockOf(home.shard));
     const Path path = Find(home, key);
+    lock.Take(LockOf(home.shard));
     // "If the search arrives at a valid slot holding the search key not yet deleted, this insert is an update."
     if (path.found != nullptr) {
+      // Two threads may insert one key, and one of them has to learn that it came second (README.md, "Threads").
+      if (may_insert && options_.ChecksExists()) return POWERCUT_EXISTS;
       pmem::mark("update.near_place");
       return Write(home, path.found, MetaOf(path.found).first_empty(), path.slot, key, value);
     }
@@ -25,7 +30,7 @@ powercut_status Table::Put(const uint8_t* key, const uint8_t* value, bool may_in
       pmem::mark(path.distance == 1 ? "insert.home" : "insert.probed");
       return Write(home, path.end, MetaOf(path.end).first_empty(), kNoSlot, key, value);
     }
-    const powercut_status status = MakeRoom(home.shard);
+    const powercut_status status = MakeRoom(home.shard, &lock);
     if (status != POWERCUT_OK) return status;
   }
 }
@@ -39,6 +44,7 @@ powercut_status Table::Write(const Home& home, Bucket* bucket, uint32_t slot, ui
   const auto bit = static_cast<uint16_t>(1u << slot);
   const auto old_bit = static_cast<uint16_t>(old_slot == kNoSlot ? 0 : 1u << old_slot);
   uint64_t word = 0, stale = 0;
+  const WriteLock pool(options_.pointer ? PoolLock() : nullptr);
   if (options_.pointer) {
     word = items_.Pick();
     if (word == 0) return POWERCUT_FULL;
@@ -57,9 +63,15 @@ powercut_status Table::Write(const Home& home, Bucket* bucket, uint32_t slot, ui
   } else {
     std::memcpy(&word, value, options_.value_size);
   }
-  target->key = home.word;
-  target->value = word;
-  if (!Has(Bug::kTagAfterMeta)) bucket->tags[slot] = home.tag();
+  if (options_.concurrent) {  // readers may look at the slot
+    pmem::atomic_store(&target->key, home.word);
+    pmem::atomic_store(&target->value, word);
+    if (!Has(Bug::kTagAfterMeta)) pmem::atomic_store(&bucket->tags[slot], home.tag());
+  } else {
+    target->key = home.word;
+    target->value = word;
+    if (!Has(Bug::kTagAfterMeta)) bucket->tags[slot] = home.tag();
+  }
 
   const bool unordered = (Has(Bug::kUpdateMetaFirst) && old_bit != 0) || (Has(Bug::kReuseMetaFirst) && reuses) ||
                          (Has(Bug::kInsertMetaFirst) && old_bit == 0 && !reuses);
@@ -69,6 +81,9 @@ powercut_status Table::Write(const Home& home, Bucket* bucket, uint32_t slot, ui
     items_.Release(stale);
     pmem::fence();
   }
+  // `published`: "markForDeletion" comes before the commit (Algorithm 2, line 21).
+  const bool awaited = Has(Bug::kRetiredBeforeCommit) || !options_.hardened;
+  if (stale != 0 && awaited) AwaitReaders(home.shard);
   ++meta.sequence;
   if (Has(Bug::kUpdateClearFirst) && old_bit != 0) {
     meta.valid = static_cast<uint16_t>(meta.valid & ~old_bit);
@@ -87,6 +102,7 @@ powercut_status Table::Write(const Home& home, Bucket* bucket, uint32_t slot, ui
   }
   if (stale != 0 && !Has(Bug::kItemFreedFirst)) {
     pmem::mark("update.committed");
+    if (!awaited && !Has(Bug::kCellFreedAtOnce)) AwaitReaders(home.shard);
     items_.Release(stale);
     pmem::fence();
   }

@@ -35,6 +35,22 @@ enum class Bug : uint8_t {
   kItemFreedFirst,        // pointer mode: the old cell is freed before the commit
   kItemLogOutlivesShard,  // pointer mode: the log still names a slot of a shard that was replaced
   kItemLogOneWrite,       // pointer mode: the log is overwritten without being invalid in between
+  // Only threads show these (concurrency=concurrent):
+  kDirtyHit,             // a lookup returns an item whose commit may not be durable
+  kDirtyMiss,            // a lookup misses an item whose delete may not be durable
+  kTagsFirst,            // a lookup reads the tags before the meta word
+  kMissUnchecked,        // a lookup that finds no match does not look at the sequence number again
+  kValueAfterCheck,      // the slot's value is read after the sequence number was checked
+  kValueUnchecked,       // a match is not checked at all
+  kOneWriteForgiven,     // the check lets the sequence number differ by one
+  kShardFreedAtOnce,     // the old shard is freed while readers may be in it
+  kEpochAfterPointer,    // a reader takes the shard's pointer before it is in an epoch
+  kCellFreedAtOnce,      // pointer mode: the old cell is freed while readers may be in it
+  kRetiredBeforeCommit,  // pointer mode: readers of the old cell are awaited before the commit hides it
+  kShardShownFirst,      // the new shard is shown to writers before it is durable and the directory names it
+  kEraseUnlocked,        // erase takes no lock
+  kSearchUnlocked,       // insert and update search before they take the lock, and not again
+  kUnlockBeforeFlush,    // erase releases the lock before its commit is flushed
   kCount
 };
 
@@ -42,6 +58,7 @@ struct Options {
   bool hardened = false;
   bool pointer;  // slots hold hash and pointer (3.6); else key and value
   bool auto_gc;
+  bool concurrent;  // several threads may use the open table
   Tags tags;
   Bug bug;
   uint8_t shards_log2;
@@ -51,6 +68,8 @@ struct Options {
   uint32_t value_size = 8;
 
   uint64_t shards() const { return uint64_t{1} << shards_log2; }
+  // Whether insert of a present key is an error. With one thread it is an update, as in the paper.
+  bool ChecksExists() const { return hardened && concurrent; }
   // What must be the same whenever the table is opened.
   uint64_t Geometry() const {
     return uint64_t{shards_log2} | uint64_t{buckets_log2} << 8 | uint64_t{scope} << 16 | uint64_t{pointer} << 24 |

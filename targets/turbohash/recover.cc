@@ -65,6 +65,10 @@ powercut_status Table::Attach() {
   shards_.reset(new (std::nothrow) Shard[shards]);
   shard_of_unit_.reset(new (std::nothrow) uint32_t[(item_begin_ - allocator_.first()) / unit_ + 1]());
   if (shards_ == nullptr || shard_of_unit_ == nullptr) return POWERCUT_FULL;
+  if (options_.concurrent) {
+    gates_.reset(new (std::nothrow) ShardGate[shards]);
+    if (gates_ == nullptr) return POWERCUT_FULL;
+  }
 
   for (uint64_t i = 0; i < shards; ++i) {
     const Descriptor& descriptor = directory()[i];

@@ -1,10 +1,12 @@
 // Rewriting a shard at twice its size (3.5, 4.7) or, as garbage collection, at the same size (4.6).
 //
 //   build in DRAM | allocate | write the buckets | write count and pointer of the set not in use | switch the version |
-//   update the DRAM mirror | free the old buckets
+//   update the DRAM mirror | await the readers of the old buckets | free them
 //
 // Each step is durable before the next. Until the version is switched, recovery sees the old shard and frees the new
 // block; from then on the other way round.
+//
+// The writer that rewrites a shard holds its lock all the time. Readers go on in the old buckets, which do not change.
 #include <new>
 
 #include "targets/turbohash/table.h"
@@ -14,20 +16,21 @@ namespace powercut::turbohash {
 powercut_status Table::Maintain(const char* command) {
   const bool gc = std::strcmp(command, "gc") == 0;
   for (uint64_t index = 0; index < options_.shards(); ++index) {
+    WriteLock lock(LockOf(index));
     const Shard shard = shards_[index];
     if (gc) {
       uint64_t deleted = 0;
       for (uint64_t b = 0; b < shard.buckets(); ++b) deleted |= MetaOf(BucketAt(shard, b)).deleted;
       if (deleted == 0) continue;
     }
-    const powercut_status status = Rebuild(index, shard.log2() + (gc ? 0 : 1));
+    const powercut_status status = Rebuild(index, shard.log2() + (gc ? 0 : 1), &lock);
     if (status != POWERCUT_OK) return status;
   }
   return POWERCUT_OK;
 }
 
 // For an insert that found neither an empty nor a deleted slot in its scope.
-powercut_status Table::MakeRoom(uint64_t index) {
+powercut_status Table::MakeRoom(uint64_t index, WriteLock* lock) {
   const Shard shard = shards_[index];
   uint64_t filled = 0, deleted = 0;
   for (uint64_t b = 0; b < shard.buckets(); ++b) {
@@ -38,9 +41,9 @@ powercut_status Table::MakeRoom(uint64_t index) {
   // "When it is determined that there are too many deleted keys" (4.6): a quarter. After a collection there are none,
   // so an insert that still finds no place doubles the shard at its next try.
   const bool gc = options_.auto_gc && deleted * 4 >= filled;
-  const powercut_status status = Rebuild(index, shard.log2() + (gc ? 0 : 1));
+  const powercut_status status = Rebuild(index, shard.log2() + (gc ? 0 : 1), lock);
   // No room for twice the size, but for a copy without the deleted items: that may be enough.
-  if (status == POWERCUT_FULL && !gc && deleted != 0) return Rebuild(index, shard.log2());
+  if (status == POWERCUT_FULL && !gc && deleted != 0) return Rebuild(index, shard.log2(), lock);
   return status;
 }
 
@@ -77,7 +80,7 @@ bool Table::Relocate(const Shard& from, Bucket* to, uint64_t log2) const {
   return true;
 }
 
-powercut_status Table::Rebuild(uint64_t index, uint64_t log2) {
+powercut_status Table::Rebuild(uint64_t index, uint64_t log2, WriteLock* lock) {
   const Shard old = shards_[index];
   std::unique_ptr<Bucket[]> built;
   for (;; ++log2) {
@@ -87,6 +90,7 @@ powercut_status Table::Rebuild(uint64_t index, uint64_t log2) {
     if (Relocate(old, built.get(), log2)) break;
     pmem::mark("rebuild.larger");
   }
+  const WriteLock pool(PoolLock());
   const uint64_t block = allocator_.Allocate(sizeof(Bucket) << log2);
   if (block == 0) return POWERCUT_FULL;
   const bool grows = log2 != old.log2();
@@ -99,6 +103,10 @@ powercut_status Table::Rebuild(uint64_t index, uint64_t log2) {
     std::memcpy(BucketAt(fresh, b), &built[b], sizeof(Bucket));
     if (!early) pmem::flush(BucketAt(fresh, b), sizeof(Bucket));
   }
+  if (Has(Bug::kShardShownFirst)) {
+    shards_[index].Store(fresh);
+    lock->Release();
+  }
   if (!early) pmem::fence();
   // The log names a slot of the old shard. Judged after the switch it would free a cell that the new shard points to.
   if (!Has(Bug::kItemLogOutlivesShard)) ClearItemLog();
@@ -108,6 +116,7 @@ powercut_status Table::Rebuild(uint64_t index, uint64_t log2) {
   Switch(index, fresh);
   pmem::mark(grows ? "expand.switched" : "gc.switched");
   if (early) pmem::persist(BucketAt(fresh, 0), sizeof(Bucket) << log2);
+  if (!Has(Bug::kShardFreedAtOnce)) AwaitReaders(index);
   if (!Has(Bug::kOldFreedFirst)) allocator_.Free(old.block());
   return POWERCUT_OK;
 }
@@ -146,7 +155,7 @@ void Table::Switch(uint64_t index, const Shard& to) {
     }
   }
   ShardOfBlock(to.block()) = static_cast<uint32_t>(index + 1);
-  shards_[index] = to;
+  shards_[index].Store(to);
 }
 
 }  // namespace powercut::turbohash

@@ -39,6 +39,7 @@ Path Table::Find(const Home& home, const uint8_t* key) const {
 }
 
 powercut_status Table::Lookup(const uint8_t* key, uint8_t* value) {
+  if (gates_ != nullptr) return LookupBesideWriters(key, value);
   const Path path = Find(HomeOf(key), key);
   if (path.found == nullptr) return POWERCUT_NOT_FOUND;
   std::memcpy(value, ValueOf(path.found->slots[path.slot]), options_.value_size);

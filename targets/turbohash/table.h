@@ -1,5 +1,5 @@
-// TurboHash (Zhao, Zhong, Jiang: "TurboHash: A Hash Table for Key-value Store on Persistent Memory", SYSTOR 2023), one
-// thread. README.md maps functions to sections of the paper.
+// TurboHash (Zhao, Zhong, Jiang: "TurboHash: A Hash Table for Key-value Store on Persistent Memory", SYSTOR 2023).
+// README.md maps functions to sections of the paper.
 //
 // The handle is volatile: everything in it is rebuilt by Open.
 #ifndef POWERCUT_TARGETS_TURBOHASH_TABLE_H_
@@ -17,6 +17,7 @@
 #include "targets/common/pool_allocator.h"
 #include "targets/turbohash/items.h"
 #include "targets/turbohash/layout.h"
+#include "targets/turbohash/locks.h"
 #include "targets/turbohash/options.h"
 
 namespace powercut {
@@ -37,7 +38,13 @@ class Shard {
   uint64_t log2() const { return word_ & 0xff; }
   uint64_t buckets() const { return uint64_t{1} << log2(); }
 
+  // Of the mirror's entry, beside other threads.
+  Shard Load() const { return Shard(__atomic_load_n(&word_, __ATOMIC_ACQUIRE)); }
+  void Store(Shard to) { __atomic_store_n(&word_, to.word_, __ATOMIC_RELEASE); }
+
  private:
+  explicit Shard(uint64_t word) : word_(word) {}
+
   uint64_t word_ = 0;
 };
 
@@ -136,6 +143,13 @@ class Table {
   }
   bool Has(Bug bug) const { return options_.bug == bug; }
 
+  // Of concurrent mode; else null, or nothing to do.
+  LockWord* LockOf(uint64_t shard) const { return gates_ == nullptr ? nullptr : &gates_[shard].writer; }
+  LockWord* PoolLock() { return gates_ == nullptr ? nullptr : &pool_lock_; }
+  void AwaitReaders(uint64_t shard) {
+    if (gates_ != nullptr) gates_[shard].readers.AwaitReaders();
+  }
+
   // search.cc and its inlined parts.
   static Meta MetaOf(const Bucket* bucket) { return Meta::Decode(pmem::atomic_load(&bucket->meta)); }
   uint64_t Scope(const Shard& shard) const { return std::min<uint64_t>(options_.scope, shard.buckets()); }
@@ -161,6 +175,14 @@ class Table {
   }
   uint64_t ShardOf(uint64_t hash) const { return hash >> 8 & (options_.shards() - 1); }
 
+  // read.cc
+  powercut_status LookupBesideWriters(const uint8_t* key, uint8_t* value);
+  // Whether the bucket holds the key; its slot's value, and whether the search path ends here.
+  bool ReadBucket(const Bucket* bucket, const Home& home, const uint8_t* key, uint64_t* value, bool* ends) const;
+  static void LoadTags(const Bucket* bucket, uint64_t* tags);
+  bool CellHolds(uint64_t cell, const uint8_t* key) const;
+  void CopyWords(uint64_t from, size_t size, uint8_t* to) const;
+
   // insert.cc
   powercut_status Put(const uint8_t* key, const uint8_t* value, bool may_insert);
   static constexpr uint32_t kNoSlot = kSlots;
@@ -175,8 +197,9 @@ class Table {
   bool ReplayItemLog();
 
   // resize.cc
-  powercut_status MakeRoom(uint64_t index);
-  powercut_status Rebuild(uint64_t index, uint64_t log2);
+  // Precondition of both: `lock` holds the shard.
+  powercut_status MakeRoom(uint64_t index, WriteLock* lock);
+  powercut_status Rebuild(uint64_t index, uint64_t log2, WriteLock* lock);
   bool Relocate(const Shard& from, Bucket* to, uint64_t log2) const;
   void Switch(uint64_t index, const Shard& to);
 
@@ -195,6 +218,8 @@ class Table {
   ItemHeap items_;
   std::unique_ptr<Shard[]> shards_;  // the DRAM mirror of the directory
   std::unique_ptr<uint32_t[]> shard_of_unit_;
+  std::unique_ptr<ShardGate[]> gates_;  // one a shard; null while one thread uses the table
+  LockWord pool_lock_ = 0;              // allocator, cells and their log. Taken after a shard's lock
 };
 
 }  // namespace powercut::turbohash

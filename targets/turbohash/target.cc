@@ -18,6 +18,8 @@ constexpr OptionTable<Options> kOptions({
     {"gc=auto|manual: an insert that finds no place in a shard with many deleted items rewrites it at its size, or "
      "doubles it always",
      Flag<&Options::auto_gc, "auto">()},
+    {"concurrency=single|concurrent: whether several threads may use the table",
+     Flag<&Options::concurrent, "concurrent">()},
     {EnumLine<Bug, "bug", "a planted bug">(), Named<&Options::bug>()},
 });
 
@@ -38,8 +40,10 @@ powercut_status Table::ParseOptions(const powercut_config& config, Options* out)
   return POWERCUT_OK;
 }
 
-void Table::Traits(const Options&, powercut_traits* out) {
-  out->notes = "one thread; an insert of a present key is an update (3.4)";
+void Table::Traits(const Options& options, powercut_traits* out) {
+  out->notes = "an insert of a present key is an update (3.4), but for concurrency=concurrent in `hardened`";
+  out->thread_safe = options.concurrent ? 1 : 0;
+  out->checks_exists = options.ChecksExists() ? 1 : 0;
   // Format would otherwise write every bucket, the directory's second sets and the bits of the cells.
   out->needs_zeroed_pool = 1;
 }

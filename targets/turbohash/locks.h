@@ -1,0 +1,91 @@
+// What threads agree on, all of it volatile (3.1, 3.6): the write lock of a shard, and the epochs of its readers. With
+// one thread there is none of it, and the guards below do nothing.
+#ifndef POWERCUT_TARGETS_TURBOHASH_LOCKS_H_
+#define POWERCUT_TARGETS_TURBOHASH_LOCKS_H_
+
+#include <cstdint>
+
+#include "powercut/pmem.h"
+
+namespace powercut::turbohash {
+
+// A spin lock: 1 while a writer holds it. Readers never take one.
+using LockWord = uint32_t;
+
+inline bool IsHeld(const LockWord* word) { return pmem::atomic_load(word) != 0; }
+
+class WriteLock {
+ public:
+  WriteLock() = default;
+  // Null: no lock.
+  explicit WriteLock(LockWord* word) { Take(word); }
+  WriteLock(const WriteLock&) = delete;
+  WriteLock& operator=(const WriteLock&) = delete;
+  ~WriteLock() { Release(); }
+
+  // Precondition: this guard holds `word` or nothing.
+  void Take(LockWord* word) {
+    if (word == nullptr || word_ != nullptr) return;
+    for (;;) {
+      LockWord free = 0;
+      if (__atomic_compare_exchange_n(word, &free, LockWord{1}, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) break;
+      while (IsHeld(word)) pmem::pause();
+    }
+    word_ = word;
+  }
+
+  void Release() {
+    if (word_ == nullptr) return;
+    pmem::atomic_store(word_, LockWord{0});
+    word_ = nullptr;
+  }
+
+ private:
+  LockWord* word_ = nullptr;
+};
+
+// The readers of one shard. Memory that no new reader can reach may be reused once AwaitReaders returns.
+class Epochs {
+ public:
+  // Precondition: the caller holds the shard's write lock. The readers that came before are counted under the old
+  // epoch, those that come from now on under the new one, so that they do not keep the writer waiting.
+  void AwaitReaders() {
+    // Sequentially consistent: either the reader sees the new epoch, or we see the reader.
+    const uint32_t old = __atomic_fetch_add(&epoch_, 1, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&readers_[old & 1], __ATOMIC_SEQ_CST) != 0) pmem::pause();
+  }
+
+ private:
+  friend class ReadEpoch;
+  uint32_t epoch_ = 0;
+  uint32_t readers_[2] = {};  // by the low bit of the epoch that they came in
+};
+
+class ReadEpoch {
+ public:
+  explicit ReadEpoch(Epochs* epochs) {
+    for (;;) {
+      const uint32_t epoch = __atomic_load_n(&epochs->epoch_, __ATOMIC_SEQ_CST);
+      readers_ = &epochs->readers_[epoch & 1];
+      __atomic_fetch_add(readers_, 1, __ATOMIC_SEQ_CST);
+      // Had the epoch changed before we were counted, its writer would not wait for us.
+      if (__atomic_load_n(&epochs->epoch_, __ATOMIC_SEQ_CST) == epoch) return;
+      __atomic_fetch_sub(readers_, 1, __ATOMIC_RELEASE);
+    }
+  }
+  ReadEpoch(const ReadEpoch&) = delete;
+  ReadEpoch& operator=(const ReadEpoch&) = delete;
+  ~ReadEpoch() { __atomic_fetch_sub(readers_, 1, __ATOMIC_RELEASE); }
+
+ private:
+  uint32_t* readers_;
+};
+
+// Beside the mirror of a shard.
+struct ShardGate {
+  LockWord writer = 0;
+  Epochs readers;
+};
+
+}  // namespace powercut::turbohash
+#endif  // POWERCUT_TARGETS_TURBOHASH_LOCKS_H_
