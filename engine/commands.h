@@ -15,6 +15,7 @@ void add_describe_command(CommandLine& app, int& exit_code);
 void add_machine_command(CommandLine& app, int& exit_code);
 void add_dump_command(CommandLine& app, int& exit_code);
 void add_stats_command(CommandLine& app, int& exit_code);
+void add_schedule_command(CommandLine& app, int& exit_code);
 void add_edit_command(CommandLine& app, int& exit_code);
 void add_measure_command(CommandLine& app, int& exit_code);
 

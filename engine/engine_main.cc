@@ -24,6 +24,7 @@ int engine_main(int argc, const char* const* argv) {
   add_machine_command(app, exit_code);
   add_dump_command(app, exit_code);
   add_stats_command(app, exit_code);
+  add_schedule_command(app, exit_code);
   add_edit_command(app, exit_code);
   add_measure_command(app, exit_code);
   add_import_pmemcheck_command(app, exit_code);

@@ -87,15 +87,7 @@ void Exploration::note_maxima(const Instant& instant) {
   if (most.asked_leaks) note("leaks", most.leaks, nullptr, std::nullopt);
 }
 
-void Exploration::tell_trouble() {
-  const TraceFollower::FoundTrouble& trouble = *follower_->trouble();
-  const std::string name = trouble.kind == Trouble::kDied ? "unusable" : name_of(trouble.kind);
-  Exposure exposure;
-  exposure.violation = {name, trouble.text, {"operations that an order explains, and that end"}, name_of(trouble.kind)};
-  exposure.image.levels.emplace_back();
-  exposure.needs_power_cut = false;
-  functional_.tell(exposure);
-}
+void Exploration::tell_trouble() { functional_.tell(exposure_of(*follower_->trouble())); }
 
 void Exploration::visit(const Instant& instant, const Watch& watch) {
   if (follower_->trouble()) {

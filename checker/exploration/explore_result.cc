@@ -99,11 +99,11 @@ Json result_event(const LoadedTrace& loaded, const ExploreOptions& options, cons
             {"covered", complete ? survey.crash_states.str() : explored.sum.covered.str()},
             {"total", explored.surveyed ? Json(survey.crash_states.str()) : Json(nullptr)},
             {"nested_complete", complete ? options.nested : 0},
-            {"reason", complete ? Json(nullptr)
-                      : judged_all ? Json("not all schedules: " + schedules["reason"].get<std::string>())
-                                   : Json(reason_of(explored, options,
-                                                    samples ? "strategy " + options.strategy + " samples" : ""))}}},
-          {"schedules", schedules},
+            {"schedules", schedules},
+            {"reason", complete     ? Json(nullptr)
+                       : judged_all ? Json("not all schedules: " + schedules["reason"].get<std::string>())
+                                    : Json(reason_of(explored, options,
+                                                     samples ? "strategy " + options.strategy + " samples" : ""))}}},
           {"assumptions", assumed},
           {"not_checked",
            {{"lines_never_read", lines_never_read(explored)},

@@ -112,7 +112,8 @@ void Surveyor::saw(const Event& event) {
 Survey Surveyor::finish() {
   survey_.crash_points = follower_->crash_points();
   survey_.searched = follower_->searched();
-  survey_.performance_bugs = performance_bugs_.finish(follower_->model());
+  // What is pending at the end of a tree is what one schedule left.
+  if (!follower_->in_tree()) survey_.performance_bugs = performance_bugs_.finish(follower_->model());
   for (uint64_t line = 0; line < written_.size(); ++line) {
     if (written_[line]) survey_.written_lines.push_back(line);
   }

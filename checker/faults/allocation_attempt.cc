@@ -8,7 +8,7 @@
 namespace powercut {
 namespace {
 
-std::span<const uint8_t> bytes_of(const std::string& text) {
+std::span<const uint8_t> bytes_in(const std::string& text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
@@ -70,9 +70,9 @@ void AllocationAttempt::append(EventKind kind, uint8_t code, const RecordedOpera
   Event event;
   event.kind = kind;
   event.code = code;
-  event.value = bytes_of(value);
+  event.value = bytes_in(value);
   event.text = text;
-  if (operation != nullptr) event.key = bytes_of(operation->key);
+  if (operation != nullptr) event.key = bytes_in(operation->key);
   if (writer_ != nullptr) writer_->append(event);
   if (kind == EventKind::kOpBegin || kind == EventKind::kOpEnd || kind == EventKind::kCut) history_.apply(event);
 }

@@ -60,8 +60,9 @@ Json finding_event(const Exposure& exposure, const FindingContext& context) {
 
   Json event = {{"event", "finding"}, {"key", finding_key(key)}, {"invariant", exposure.violation.invariant}};
   event["underlying"] = exposure.underlying.empty() ? Json(nullptr) : Json(exposure.underlying);
-  event["message"] =
-      exposure.needs_power_cut ? exposure.violation.message : exposure.violation.message + " " + without_cut(history);
+  event["message"] = exposure.needs_power_cut || !exposure.asked
+                         ? exposure.violation.message
+                         : exposure.violation.message + " " + without_cut(history);
   event["needs_power_cut"] = exposure.needs_power_cut;
   event["operation"] = {{"index", operation.index},
                         {"kind", name_of(operation.kind)},

@@ -59,6 +59,17 @@ std::vector<std::optional<Exposure>> FunctionalCheck::ask(const std::vector<Quer
   return out;
 }
 
+Exposure exposure_of(const TraceFollower::FoundTrouble& trouble) {
+  Exposure out;
+  out.violation = {trouble.kind == Trouble::kDied ? "unusable" : name_of(trouble.kind),
+                   trouble.text,
+                   {"answers that an order of the operations explains"},
+                   name_of(trouble.kind)};
+  out.image.levels.emplace_back();
+  out.asked = out.needs_power_cut = false;
+  return out;
+}
+
 void FunctionalCheck::judge(const std::vector<Exposure>& exposures, bool trusted) {
   if (!trusted) give_up();
   if (waiting() && settles_here()) settle();

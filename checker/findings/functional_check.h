@@ -24,6 +24,9 @@
 
 namespace powercut {
 
+// What went wrong in a schedule of threads, as a finding that needs no power cut.
+Exposure exposure_of(const TraceFollower::FoundTrouble& trouble);
+
 class FunctionalCheck {
  public:
   using Report = std::function<void(const Json& finding)>;

@@ -32,6 +32,7 @@ struct Exposure {
   Image image;
   std::string result = {};      // the wrong answer,
   uint64_t died_at = 0;         // and of recovery where it died, as of died_at()
+  bool asked = true;            // false: by no query, a schedule of threads went wrong by itself
   bool needs_power_cut = true;  // false: the same goes wrong when nothing is lost (functional_check.h)
 };
 

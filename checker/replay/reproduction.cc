@@ -81,6 +81,13 @@ Result<Reproduction::Shown> Reproduction::replay(const Instant& instant) {
                      place(instant.when, instant.event) + ", that of the finding is " +
                      place(record_.when, record_.event) + ": the trace is of another build or plan");
   }
+  if (follower_.trouble()) {
+    Shown out;
+    FunctionalCheck(loaded_, policy_, &executor_, &oracle_, &follower_, &frames_, [&out](const Json& finding) {
+      out = finding;
+    }).tell(exposure_of(*follower_.trouble()));
+    return out;
+  }
   follower_.follow();
   if (drawing_) draw_visible();
   progress_->start("recovery", loaded_.library->path());

@@ -24,6 +24,7 @@ from powercut.base.errors import PowercutError
 from powercut.base.output_files import write_json
 from powercut.base.user_files import json_of
 from powercut.cause import find_cause, unexplained
+from powercut.cause.schedule import has_threads, schedule_alone
 from powercut.cause.shared_cause import shared
 from powercut.engine import drawing, engine
 from powercut.findings import run_records
@@ -251,6 +252,9 @@ def explained(record: FindingRecord, *, context: Context, limits: minimise.Limit
         try:
             if trace is None or not trace.is_file():
                 return Explanation()
+            if shown.needs_power_cut and has_threads(shown):
+                shown, trace = schedule_alone(shown, trace, context=context, folder=Path(folder))
+                whole = None
             cause = find_cause(
                 shown,
                 trace,

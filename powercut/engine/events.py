@@ -201,12 +201,36 @@ class PerformanceBug(_Event):
     message: str = ""
 
 
+class Schedules(_Event):
+    """Which schedules of threads were run, and what they came to."""
+
+    search: str
+    #: The most in a schedule; None: any number.
+    preemptions: int | None = None
+    model: str = "adr"
+    threads: int
+    #: The most that one thread has.
+    operations: int
+    schedules: int
+    states: int
+    steps: int
+    #: Saturated cuts met, what is distinct of what they leave, and crash points that were judged.
+    cuts: int = 0
+    frontiers: int = 0
+    restarts: int = 0
+    judged: int = 0
+    complete: bool
+    reason: str = ""
+
+
 class Coverage(_Event):
     kind: Literal["complete", "sampled"]
     covered: Decimal
     total: Decimal | None = None
     nested_complete: bool | int | None = None
     reason: str | None = None
+    #: None: the run had one thread.
+    schedules: Schedules | None = None
 
 
 class Result(_Event):
@@ -381,6 +405,16 @@ class Reproduced(_Event):
     drawing: dict[str, Any] | None = None
 
 
+class ScheduleWritten(_Event):
+    """A schedule out of a tree of them, as a trace of its own."""
+
+    event: Literal["schedule"]
+    trace: str
+    events: int
+    #: Events before the schedule begins.
+    first: int
+
+
 class Edited(_Event):
     """A trace that `edit` wrote (checker/EDITS.md)."""
 
@@ -503,6 +537,7 @@ Known = (
     | Described
     | Reproduced
     | Edited
+    | ScheduleWritten
     | Judged
     | RecoverySite
     | Difference

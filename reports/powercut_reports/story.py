@@ -11,7 +11,7 @@ from itertools import groupby
 from string import ascii_uppercase
 
 from powercut_reports import format as fmt
-from powercut_reports.records.finding import Cause, Coverage, CrashPoint, Fault, FindingRecord, Store
+from powercut_reports.records.finding import Cause, Coverage, CrashPoint, Fault, FindingRecord, Schedules, Store
 from powercut_reports.records.places import own_frame
 from powercut_reports.records.program import Program
 from powercut_reports.records.run import Claim, NotChecked, RunRecord
@@ -257,7 +257,19 @@ def coverage_sentence(run: RunRecord) -> str:
     elif nested is not None:
         words += f"; cuts inside recovery complete to depth {nested}" if nested else "; no cuts inside recovery"
     words += f" ({coverage.reason})" if coverage.reason else ""
+    if coverage.schedules:
+        words += f"; {schedules_words(coverage.schedules)}"
     return "; ".join((words, *run.origin))
+
+
+def schedules_words(schedules: Schedules) -> str:
+    """ "all schedules of 2 threads × 2 operations"."""
+    size = f"{fmt.plural(schedules.threads, 'thread')} × {fmt.plural(schedules.operations, 'operation')}"
+    if not schedules.complete:
+        return f"{fmt.plural(schedules.schedules, 'schedule')} of {size}, not all"
+    if schedules.preemptions is None:
+        return f"all schedules of {size}"
+    return f"all schedules of {size} with at most {fmt.plural(schedules.preemptions, 'preemption')}"
 
 
 def verdict_sentence(run: RunRecord) -> str:

@@ -156,12 +156,29 @@ class Fix(Record):
     steps: int = 1  # fixes on top of each other
 
 
+class Schedules(Record):
+    """Which schedules of threads the verdict covers (checker/RUN.md)."""
+
+    search: Text = ""
+    preemptions: int | None = None
+    threads: int = 0
+    operations: int = 0
+    schedules: int = 0
+    states: int = 0
+    steps: int = 0
+    frontiers: int = 0
+    judged: int = 0
+    complete: bool = False
+    reason: Text = ""
+
+
 class Coverage(Record):
     kind: Literal["complete", "sampled", "unknown"] = "unknown"
     covered: Text = ""
     total: Name = ""
     nested_complete: bool | int | None = None
     reason: Name = ""
+    schedules: Schedules | None = None  # of a run with one thread: None
 
 
 class Recheck(Record):
