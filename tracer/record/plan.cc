@@ -18,6 +18,9 @@ namespace {
 constexpr int kPlanVersion = 1;
 constexpr const char* kNext = "scenarios/SCHEMA.md describes the plan.";
 constexpr uint64_t kMaxPool = 1ull << 40;
+constexpr size_t kFewestThreads = 2, kMostThreads = 4;
+constexpr uint64_t kMostPreemptions = 1000;
+constexpr uint64_t kMostSchedules = 1000ull * 1000 * 1000 * 1000;
 
 // Thrown by the readers below and caught by parse_plan(): parsing descends too deep for results to be
 // handed up by hand at every field.
@@ -209,18 +212,86 @@ Step parse_step(Object object) {
   return step;
 }
 
+std::vector<Step> parse_steps(const Json& steps, const std::string& at) {
+  if (!steps.is_array()) throw PlanProblem{at, "this must be a list"};
+  if (steps.empty()) throw PlanProblem{at, "this list must not be empty"};
+  std::vector<Step> result;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    result.push_back(parse_step(Object(steps[i], at + "[" + std::to_string(i) + "]")));
+  }
+  return result;
+}
+
+// What `fill`, `until` and `mix` do depends on what was done before, and so on the schedule.
+void refuse_open_steps(const std::vector<Step>& steps, const std::string& at) {
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const StepKind kind = steps[i].kind;
+    if (kind == StepKind::kFill || kind == StepKind::kUntil || kind == StepKind::kMix) {
+      throw PlanProblem{at + "[" + std::to_string(i) + "].op",
+                        "in and after threads there are insert, update, erase, lookup and maintain"};
+    }
+  }
+}
+
+void parse_threads(Object& object, Phase& phase) {
+  const Json& threads = object.array("threads", false);
+  const std::string at = object.path("threads");
+  if (threads.size() < kFewestThreads || threads.size() > kMostThreads) {
+    throw PlanProblem{at, "there may be 2 to 4 threads, not " + std::to_string(threads.size())};
+  }
+  if (object.has("steps")) throw PlanProblem{at, "a phase has 'steps' or 'threads', not both"};
+  if (!phase.cut_at.empty()) throw PlanProblem{object.path("cut_at"), "threads are not cut at a mark"};
+  if (!phase.explore) throw PlanProblem{object.path("explore"), "threads are always explored"};
+  for (size_t i = 0; i < threads.size(); ++i) {
+    const std::string thread = at + "[" + std::to_string(i) + "]";
+    phase.threads.push_back(parse_steps(threads[i], thread));
+    refuse_open_steps(phase.threads.back(), thread);
+  }
+}
+
 Phase parse_phase(Object object) {
   Phase phase;
   phase.name = object.text("name");
   phase.explore = object.boolean("explore");
   object.allow("cut_at");
   if (object.has("cut_at")) phase.cut_at = object.text("cut_at");
-  const Json& steps = object.array("steps", false);
-  for (size_t i = 0; i < steps.size(); ++i) {
-    phase.steps.push_back(parse_step(Object(steps[i], object.path("steps") + "[" + std::to_string(i) + "]")));
+  if (object.has("threads")) {
+    parse_threads(object, phase);
+  } else {
+    phase.steps = parse_steps(object.take("steps"), object.path("steps"));
   }
   object.nothing_else();
   return phase;
+}
+
+Search parse_search(Object object) {
+  Search search;
+  search.kind = object.text("kind");
+  if (search.kind != "bounded" && search.kind != "random" && search.kind != "pct") {
+    throw PlanProblem{object.path("kind"), "unknown search '" + search.kind + "'; bounded, random, pct"};
+  }
+  object.take("preemptions");
+  if (object.has("preemptions")) {
+    if (search.kind != "bounded") throw PlanProblem{object.path("preemptions"), "only 'bounded' has such a bound"};
+    search.preemptions = static_cast<uint32_t>(object.number("preemptions", 0, kMostPreemptions));
+  }
+  search.schedules = object.number("schedules", search.kind == "bounded" ? 0 : 1, kMostSchedules);
+  search.model = object.text("model");
+  object.nothing_else();
+  return search;
+}
+
+// One phase with threads at most, and after it only steps that do the same after every schedule.
+bool has_threads(const std::vector<Phase>& phases, const std::string& at) {
+  bool found = false;
+  for (size_t i = 0; i < phases.size(); ++i) {
+    const std::string phase = at + "[" + std::to_string(i) + "]";
+    if (found && !phases[i].threads.empty()) throw PlanProblem{phase + ".threads", "only one phase has threads"};
+    if (found && !phases[i].cut_at.empty()) throw PlanProblem{phase + ".cut_at", "nothing after threads is cut"};
+    if (found) refuse_open_steps(phases[i].steps, phase + ".steps");
+    found = found || !phases[i].threads.empty();
+  }
+  return found;
 }
 
 Scenario parse_scenario(Object object) {
@@ -256,6 +327,7 @@ Result<Plan> parse_plan(const std::string& text, const std::string& where) {
     object.number("plan", kPlanVersion, kPlanVersion);
     plan.target = parse_target(object.object("target"));
     plan.scenario = parse_scenario(object.object("scenario"));
+    if (has_threads(plan.scenario.phases, "scenario.phases")) plan.search = parse_search(object.object("search"));
     plan.seed = object.number("seed", 0, UINT64_MAX);
     object.nothing_else();
   } catch (const PlanProblem& problem) {

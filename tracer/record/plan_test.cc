@@ -126,6 +126,101 @@ TEST(Plan, EveryMissingFieldIsNamed) {
   }
 }
 
+// A set-up, two threads, and a look at what they left.
+Json with_threads() {
+  const Json lookup = {{"op", "lookup"}, {"keys", {1}}}, range = {{"op", "lookup"}, {"from", 1}, {"to", 2}};
+  const Json update = {{"op", "update"}, {"keys", {1}}}, expand = {{"op", "maintain"}, {"command", "expand"}};
+  const Json steps = phase_json({lookup});
+  Json race = steps;
+  race.erase("steps");
+  race["threads"] = Json::array({Json::array({update, expand}), Json::array({range})});
+  Json plan = plan_json({phase_json({lookup}, false), race, steps}, Json::object());
+  plan["search"] = {{"kind", "bounded"}, {"preemptions", nullptr}, {"schedules", 0}, {"model", "eadr"}};
+  return plan;
+}
+
+TEST(Plan, ThreadsAreReadWithTheirSearch) {
+  Json json = with_threads();
+  Result<Plan> plan = parse_plan(json.dump(), "plan.json");
+  ASSERT_TRUE(plan.ok()) << plan.error().message();
+  const Phase& race = plan->scenario.phases.at(1);
+  EXPECT_TRUE(race.steps.empty());
+  ASSERT_EQ(race.threads.size(), 2u);
+  EXPECT_EQ(race.threads[0].at(0).kind, StepKind::kUpdate);
+  EXPECT_EQ(race.threads[0].at(1).text, "expand");
+  EXPECT_EQ(race.threads[1].at(0).to, 2u);
+  EXPECT_TRUE(plan->scenario.phases.at(2).threads.empty());
+  EXPECT_EQ(plan->search.kind, "bounded");
+  EXPECT_EQ(plan->search.preemptions, std::nullopt);
+  EXPECT_EQ(plan->search.schedules, 0u);
+  EXPECT_EQ(plan->search.model, "eadr");
+
+  json["search"] = {{"kind", "bounded"}, {"preemptions", 2}, {"schedules", 7}, {"model", "adr"}};
+  plan = parse_plan(json.dump(), "plan.json");
+  ASSERT_TRUE(plan.ok()) << plan.error().message();
+  EXPECT_EQ(plan->search.preemptions, 2u);
+  EXPECT_EQ(plan->search.schedules, 7u);
+  for (const char* kind : {"random", "pct"}) {
+    json["search"] = {{"kind", kind}, {"preemptions", nullptr}, {"schedules", 1000}, {"model", "adr"}};
+    plan = parse_plan(json.dump(), "plan.json");
+    ASSERT_TRUE(plan.ok()) << plan.error().message();
+    EXPECT_EQ(plan->search.kind, kind);
+  }
+}
+
+TEST(Plan, WrongThreadsNameThePlace) {
+  const Json lookup = {{"op", "lookup"}, {"keys", {1}}}, fill = {{"op", "fill"}, {"limit", 3}};
+  const std::vector<Edit> edits = {
+      {"/scenario/phases/1/steps", Json::array({lookup}), "phases[1].threads", "not both"},
+      {"/scenario/phases/1/threads", Json::array(), "phases[1].threads", "must not be empty"},
+      {"/scenario/phases/1/threads", Json::array({Json::array({lookup})}), "phases[1].threads",
+       "2 to 4 threads, not 1"},
+      {"/scenario/phases/1/threads", Json(5, Json::array({lookup})), "phases[1].threads", "2 to 4 threads, not 5"},
+      {"/scenario/phases/1/threads/1", Json::array(), "phases[1].threads[1]", "must not be empty"},
+      {"/scenario/phases/1/threads/1", lookup, "phases[1].threads[1]", "must be a list"},
+      {"/scenario/phases/1/threads/1/0", fill, "phases[1].threads[1][0].op", "in and after threads"},
+      {"/scenario/phases/1/threads/0/1/op", "erace", "phases[1].threads[0][1].op", "unknown op"},
+      {"/scenario/phases/1/cut_at", "a.mark", "phases[1].cut_at", "not cut"},
+      {"/scenario/phases/1/explore", false, "phases[1].explore", "always explored"},
+      {"/scenario/phases/2/steps/0", fill, "phases[2].steps[0].op", "in and after threads"},
+      {"/scenario/phases/2/cut_at", "a.mark", "phases[2].cut_at", "nothing after threads"},
+      {"/scenario/phases/2", with_threads()["scenario"]["phases"][1], "phases[2].threads", "only one phase"},
+      {"/search/kind", "dfs", "search.kind", "unknown search 'dfs'"},
+      {"/search/preemptions", -1, "search.preemptions", "between 0 and 1000"},
+      {"/search/schedules", "all", "search.schedules", "whole number"},
+      {"/search/limit", 1, "search.limit", "unknown key"},
+      {"/search", Json{{"kind", "pct"}, {"preemptions", 2}, {"schedules", 9}, {"model", "adr"}}, "search.preemptions",
+       "only 'bounded'"},
+      {"/search", Json{{"kind", "random"}, {"preemptions", nullptr}, {"schedules", 0}, {"model", "adr"}},
+       "search.schedules", "between 1"},
+  };
+  for (const Edit& edit : edits) {
+    Json json = with_threads();
+    json[Json::json_pointer(edit.pointer)] = edit.value;
+    Result<Plan> plan = parse_plan(json.dump(), "plan.json");
+    ASSERT_FALSE(plan.ok()) << edit.pointer << edit.value;
+    EXPECT_EQ(plan.error().kind, ErrorKind::kUsage);
+    EXPECT_THAT(plan.error().what, HasSubstr(edit.place));
+    EXPECT_THAT(plan.error().what, HasSubstr(edit.problem));
+  }
+}
+
+TEST(Plan, ASearchIsWhereThreadsAre) {
+  Json json = with_threads();
+  for (const char* field : {"", "/kind", "/preemptions", "/schedules", "/model"}) {
+    Json without = json;
+    const Json::json_pointer at(std::string("/search") + field);
+    without[at.parent_pointer()].erase(at.back());
+    Result<Plan> plan = parse_plan(without.dump(), "plan.json");
+    ASSERT_FALSE(plan.ok()) << field;
+    EXPECT_THAT(plan.error().what, HasSubstr("this field is missing"));
+  }
+  json["scenario"]["phases"].erase(1);
+  Result<Plan> plan = parse_plan(json.dump(), "plan.json");
+  ASSERT_FALSE(plan.ok());
+  EXPECT_THAT(plan.error().what, HasSubstr("search: unknown key"));
+}
+
 TEST(Plan, MalformedJsonAndFilesAreErrors) {
   for (const char* text : {"", "{", "[]", "null", "{\"plan\": 1,}", "\xff\xfe"}) {
     Result<Plan> plan = parse_plan(text, "plan.json");
