@@ -76,7 +76,7 @@ constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
 TargetMachine* TargetMachine::current_machine = nullptr;
 
 struct TargetMachine::State final : Mark {
-  size_t journal = 0, events = 0, steps = 0;
+  size_t journal = 0, events = 0, steps = 0, freed = 0;
   std::vector<std::shared_ptr<const Fiber>> images;
   LineStates lines;
   std::shared_ptr<const Keys> keys;
@@ -116,6 +116,14 @@ struct TargetMachine::Hooks {
   static void changing(void* self, uint64_t address, uint64_t size) {
     if (of(self).in_target()) of(self).keep(address, size);
   }
+  static void freed(void* self, uint64_t address, uint64_t size, const void*, const void*) {
+    if (of(self).in_target()) of(self).on_free(address, size);
+  }
+  static void freed_again(void* self, uint64_t, uint64_t, const void*, const void*) {
+    if (!of(self).in_target()) return;
+    const QuietHeap quiet;
+    of(self).fail(Trouble::kDoubleFree, "it frees a block that was freed before");
+  }
   static bool running(uint64_t) { return current_machine != nullptr && current_machine->in_target(); }
   static void cannot_follow(const std::string& what, const void*, const void*) {
     const QuietHeap quiet;
@@ -146,7 +154,12 @@ TargetMachine::TargetMachine(const Options& options)
 
   sink_ = Hooks::sink(this);
   powercut_set_sink(&sink_);
-  arena_events = {.self = this, .changing = Hooks::changing, .unmodelled = nullptr, .fill = 0};
+  arena_events = {};
+  arena_events.self = this;
+  arena_events.changing = Hooks::changing;
+  arena_events.freed = Hooks::freed;
+  arena_events.freed_again = Hooks::freed_again;
+  arena_events.keep_freed = true;
   const uint64_t base = kStacks + kMostThreads * 2 * kStackSize;
   __powercut_store_window = {base, ~uint64_t{0} - base};
   __powercut_load_window = __powercut_store_window;
@@ -418,6 +431,7 @@ std::unique_ptr<ScheduleMachine::Mark> TargetMachine::mark() {
   out->journal = journal_.size();
   out->events = events_.size();
   out->steps = steps_.size();
+  out->freed = freed_.size();
   out->images = images_;
   out->keys = keys_;
   out->memory = memory_;
@@ -433,6 +447,7 @@ void TargetMachine::restore(const Mark& mark) {
   }
   events_.resize(state.events);
   steps_.resize(state.steps);
+  freed_.resize(state.freed);
   for (uint32_t thread = 0; thread < threads(); ++thread) {
     if (images_[thread] == state.images[thread]) continue;
     images_[thread] = state.images[thread];
@@ -680,6 +695,22 @@ void TargetMachine::keep(uint64_t address, uint64_t size) {
   for (uint64_t word = begin & ~uint64_t{7}; word < begin + size; word += 8) journal_.push_back({word, load(word)});
 }
 
+// To give a block back is to others what a store to all of it would be.
+void TargetMachine::on_free(uint64_t address, uint64_t size) {
+  const QuietHeap quiet;
+  if (size > 0 && note(address, size, true) && can_pause()) pause(Next::kStore, address);
+  freed_.push_back({address, address + size});
+}
+
+void TargetMachine::check_freed(uint64_t address, uint64_t size) {
+  if (freed_.empty() || address < arena.begin) return;
+  for (const MemoryRange& block : freed_) {
+    if (address < block.end && block.begin < address + size) {
+      fail(Trouble::kUseAfterFree, "it uses a block that was freed");
+    }
+  }
+}
+
 // Others that wait for what is stored look again.
 void TargetMachine::stored(uint64_t address, uint64_t size) {
   fibers_[current_].stored = true;
@@ -704,6 +735,7 @@ void TargetMachine::on_load(uint64_t address, uint64_t size) {
     ++fibers_[current_].accesses;
     pause(Next::kAccess, address);
   }
+  check_freed(address, size);
   read(address, size);
 }
 
@@ -713,6 +745,7 @@ void TargetMachine::on_store(uint64_t address, uint64_t size, uint32_t flags, co
   const QuietHeap quiet;
   const bool whole = (flags & POWERCUT_STORE_CONTINUES) == 0;
   if (note(address, size, true) && whole && can_pause()) pause(Next::kStore, address);
+  check_freed(address, size);
   options_.recorder->store(address, size, flags, value, pc, frame);
   keep(address, size);
   if (std::memcmp(reinterpret_cast<const void*>(place(address)), value, size) != 0) stored(address, size);
@@ -726,6 +759,7 @@ void TargetMachine::on_rmw_begin(uint64_t address, uint64_t size, const void* pc
     ++fibers_[current_].accesses;
     pause(Next::kFence, address);
   }
+  check_freed(address, size);
   options_.recorder->rmw_begin(address, size, pc, frame);
   read(address, size);
   keep(address, size);

@@ -36,6 +36,7 @@
 #include "tracer/runtime/hooks.h"
 #include "tracer/runtime/recorder.h"
 #include "tracer/world/arena.h"
+#include "tracer/world/memory_range.h"
 
 namespace powercut {
 
@@ -187,6 +188,8 @@ class TargetMachine final : public ScheduleMachine {
   bool note(uint64_t address, uint64_t size, bool writes);
   void read(uint64_t address, uint64_t size);
   void keep(uint64_t address, uint64_t size);
+  void on_free(uint64_t address, uint64_t size);
+  void check_freed(uint64_t address, uint64_t size);
   void stored(uint64_t address, uint64_t size);
   [[noreturn]] void fail(Trouble kind, std::string text);
   std::string thread_name(uint32_t thread) const;
@@ -215,6 +218,7 @@ class TargetMachine final : public ScheduleMachine {
   uint64_t steps_made_ = 0;
   std::optional<FoundTrouble> trouble_;
   std::string doubt_;
+  std::vector<MemoryRange> freed_;  // blocks of the heap, in this schedule
   std::vector<std::string> values_;
   absl::flat_hash_map<std::string, int32_t> value_numbers_;
   std::vector<uint32_t> woken_;

@@ -96,9 +96,14 @@ class Sampled final : public ScheduleSearch {
 
 }  // namespace
 
-std::unique_ptr<ScheduleSearch> make_sampled(bool by_priorities, ScheduleMachine* machine, SearchLimits limits,
-                                             ScheduleSearch::Visit visit, ScheduleSearch::Stop stop) {
-  return std::make_unique<Sampled>(by_priorities, machine, limits, std::move(visit), std::move(stop));
+std::unique_ptr<ScheduleSearch> make_random(ScheduleMachine* machine, SearchLimits limits, ScheduleSearch::Visit visit,
+                                            ScheduleSearch::Stop stop) {
+  return std::make_unique<Sampled>(false, machine, limits, std::move(visit), std::move(stop));
+}
+
+std::unique_ptr<ScheduleSearch> make_pct(ScheduleMachine* machine, SearchLimits limits, ScheduleSearch::Visit visit,
+                                         ScheduleSearch::Stop stop) {
+  return std::make_unique<Sampled>(true, machine, limits, std::move(visit), std::move(stop));
 }
 
 }  // namespace powercut

@@ -1,5 +1,8 @@
 #include "replayer/schedules/search.h"
 
+#include <string_view>
+#include <utility>
+
 namespace powercut {
 
 bool ScheduleSearch::saturated() const {
@@ -44,9 +47,14 @@ void ScheduleSearch::saturate() {
 
 std::unique_ptr<ScheduleSearch> make_search(const std::string& kind, ScheduleMachine* machine, SearchLimits limits,
                                             ScheduleSearch::Visit visit, ScheduleSearch::Stop stop) {
-  if (kind == "bounded") return make_bounded(machine, limits, std::move(visit), std::move(stop));
-  if (kind != "random" && kind != "pct") return nullptr;
-  return make_sampled(kind == "pct", machine, limits, std::move(visit), std::move(stop));
+  using Make =
+      std::unique_ptr<ScheduleSearch> (*)(ScheduleMachine*, SearchLimits, ScheduleSearch::Visit, ScheduleSearch::Stop);
+  static constexpr std::pair<std::string_view, Make> kKinds[] = {
+      {"bounded", make_bounded}, {"random", make_random}, {"pct", make_pct}};
+  for (const auto& [name, make] : kKinds) {
+    if (name == kind) return make(machine, limits, std::move(visit), std::move(stop));
+  }
+  return nullptr;
 }
 
 }  // namespace powercut

@@ -71,8 +71,10 @@ std::unique_ptr<ScheduleSearch> make_search(const std::string& kind, ScheduleMac
                                             ScheduleSearch::Visit visit, ScheduleSearch::Stop stop);
 std::unique_ptr<ScheduleSearch> make_bounded(ScheduleMachine* machine, SearchLimits limits, ScheduleSearch::Visit visit,
                                              ScheduleSearch::Stop stop);
-std::unique_ptr<ScheduleSearch> make_sampled(bool by_priorities, ScheduleMachine* machine, SearchLimits limits,
-                                             ScheduleSearch::Visit visit, ScheduleSearch::Stop stop);
+std::unique_ptr<ScheduleSearch> make_random(ScheduleMachine* machine, SearchLimits limits, ScheduleSearch::Visit visit,
+                                            ScheduleSearch::Stop stop);
+std::unique_ptr<ScheduleSearch> make_pct(ScheduleMachine* machine, SearchLimits limits, ScheduleSearch::Visit visit,
+                                         ScheduleSearch::Stop stop);
 
 }  // namespace powercut
 #endif  // POWERCUT_REPLAYER_SCHEDULES_SEARCH_H_
