@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from powercut.base.errors import UsageError, unknown_name
 
@@ -18,6 +18,12 @@ STRATEGIES = {
     "prefix": "program order only, one image per crash point: a first smoke test",
     "random": "a seeded sample of the legal images of every crash point",
 }
+#: How schedules of threads are chosen, and what each covers.
+SEARCHES = {
+    "bounded": "every schedule, or every one with at most --preemptions preemptions (the default)",
+    "random": "a seeded sample: at every step one of the threads that can go on",
+    "pct": "a seeded sample by random priorities (Burckhardt et al., ASPLOS 2010)",
+}
 #: How a wide or unaligned store may be torn.
 ATOMS = ("any", "ascending", "byte")
 PERFORMANCE_BUGS = ("redundant-flush", "redundant-fence", "never-persisted")
@@ -29,6 +35,11 @@ DEFAULT_ATOMS = "any"
 #: Cuts inside recovery that are explored unless --nested says otherwise.
 DEFAULT_NESTED = 1
 DEFAULT_SEED = 1
+DEFAULT_SEARCH = "bounded"
+#: Schedules that a search by samples runs, unless it is told how many.
+DEFAULT_SCHEDULES = 1000
+MOST_PREEMPTIONS = 1000
+MOST_SCHEDULES = 10**12
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -59,6 +70,60 @@ def parse_budget(text: str | None) -> Budget:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Schedules:
+    """Which schedules of threads are run. What is None here the scenario says."""
+
+    search: str | None = None
+    #: "none": any number, which the scenario may have bounded.
+    preemptions: int | Literal["none"] | None = None
+    schedules: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.search is not None:
+            _one_of("search", self.search, SEARCHES, list_command="powercut run --help")
+        if isinstance(self.preemptions, int) and self.search not in (None, DEFAULT_SEARCH):
+            raise UsageError(
+                f"preemptions are a bound of the search '{DEFAULT_SEARCH}', not of '{self.search}'",
+                where="--preemptions",
+                next_step=f"Leave it out, or write --search {DEFAULT_SEARCH}.",
+            )
+        _in_range(self.preemptions if self.preemptions != "none" else None, "preemptions", 0, MOST_PREEMPTIONS)
+        _in_range(self.schedules, "schedules", 1, MOST_SCHEDULES)
+
+    def words(self) -> list[str]:
+        """The command line's, for those that are given."""
+        given = {"--search": self.search, "--preemptions": self.preemptions, "--schedules": self.schedules}
+        return [word for name, value in given.items() if value is not None for word in (name, str(value))]
+
+
+def parse_preemptions(text: str | None) -> int | Literal["none"] | None:
+    """`2`, or `none` for any number."""
+    if text is None:
+        return None
+    if text == "none":
+        return "none"
+    if not re.fullmatch(r"[0-9]{1,9}", text.strip()):
+        raise UsageError(
+            f"'{text}' is no number of preemptions",
+            where="--preemptions",
+            next_step="Write a number from 0 on, or 'none' for every schedule.",
+        )
+    return int(text)
+
+
+def _in_range(value: object, name: str, least: int, most: int) -> None:
+    if value is None or (isinstance(value, int) and not isinstance(value, bool) and least <= value <= most):
+        return
+    raise UsageError(
+        f"{value!r} is no number of {name}", where=f"--{name}", next_step=f"Write a number from {least} to {most}."
+    )
+
+
+#: The scenario says it all.
+UNCHOSEN = Schedules()
+
+
+@dataclass(frozen=True, kw_only=True)
 class ExploreOptions:
     """Everything that decides what is explored; `jobs` decides only how fast.
 
@@ -72,6 +137,8 @@ class ExploreOptions:
     seed: int = DEFAULT_SEED
     jobs: int = 1
     budget: Budget = Budget()
+    #: Of scenarios with threads.
+    schedules: Schedules = UNCHOSEN
     paranoid: bool = False
     #: Seconds that one execution of target code may take; None: the engine's own limit.
     watchdog: float | None = None

@@ -12,6 +12,9 @@ from typing import Any
 from powercut.base.errors import NotApplicable, PowercutError, UsageError
 from powercut.runs.run_request import Request
 
+#: Scenarios that a sentence names.
+_SHOWN = 12
+
 
 @dataclass(frozen=True, kw_only=True)
 class SetAside:
@@ -91,4 +94,11 @@ def _reasons(items: Sequence[SetAside]) -> str:
     lacking: dict[str, list[str]] = {}
     for item in items:
         lacking.setdefault(item.needs, []).append(item.scenario)
-    return "; ".join(f"{', '.join(names)} need{'s' * (len(names) == 1)} {needs}" for needs, names in lacking.items())
+    return "; ".join(f"{_names(names)} need{'s' * (len(names) == 1)} {needs}" for needs, names in lacking.items())
+
+
+def _names(names: Sequence[str]) -> str:
+    """All names; of many the first, since generated scenarios come by the thousand."""
+    if len(names) <= _SHOWN:
+        return ", ".join(names)
+    return f"{', '.join(names[:_SHOWN])} and {len(names) - _SHOWN} more"

@@ -2,14 +2,15 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from powercut.base.errors import UsageError
-from powercut.engine.options import ExploreOptions
+from powercut.engine.options import ExploreOptions, Schedules
 from powercut.runs.run_request import Request
 from powercut.runs.runner import slug
-from powercut.scenarios import catalog, plan
+from powercut.scenarios import catalog, clients, plan
+from powercut.scenarios.clients import Shape
 from powercut.scenarios.scenario import Scenario
 from powercut.scenarios.targets import Selection, Target
 
@@ -23,8 +24,10 @@ def for_run(
     which nothing is left is an error; otherwise it is skipped.
     """
     beside = [item for selection in selections for item in catalog.own(selection.target.library) or []]
-    named = [item for pattern in patterns for item in catalog.matching(pattern, beside=beside)]
-    wanted = list({(item.path, item.name): item for item in named}.values())
+    named = {pattern: catalog.matching(pattern, beside=beside) for pattern in patterns}
+    for pattern, found in named.items():
+        refuse_without_threads(found, options.schedules, where=pattern)
+    wanted = list({(item.path, item.name): item for found in named.values() for item in found}.values())
     requests: list[Request] = []
     for selection in selections:
         name = selection.target.name
@@ -36,6 +39,7 @@ def for_run(
             replace(one(selection, item, options=options), optional=catalog.is_optional(item, patterns))
             for item in scenarios
         ]
+    refuse_without_threads([item.scenario for item in requests if item.scenario], options.schedules)
     if not requests:
         raise UsageError(
             "nothing to run: no scenario fits any target",
@@ -43,6 +47,60 @@ def for_run(
             next_step="'powercut list scenarios' shows which scenario is for which target.",
         )
     return _with_unique_slugs(requests)
+
+
+def for_clients(
+    selections: Sequence[Selection],
+    shape: Shape,
+    patterns: Sequence[str],
+    *,
+    options: ExploreOptions,
+    explicit: bool,
+    say: Callable[[str], None] = lambda sentence: None,
+) -> list[Request]:
+    """The runs of `powercut run --client`: each target with the clients of `shape`, or with those that the globs name.
+
+    With `explicit`, a target that is not for threads is an error; otherwise it is skipped. `say` is told in a line
+    what was left out.
+    """
+    requests: list[Request] = []
+    for selection in selections:
+        name = f"{selection.target.name}:{selection.variant}"
+        try:
+            made = clients.scenarios(selection, shape, patterns=patterns)
+        except UsageError as error:
+            if explicit:
+                raise
+            say(f"{name} is left out: {error.what}.")
+            continue
+        if sentence := made.sentence(name):
+            say(sentence)
+        for item in made.scenarios:
+            # Erases and updates are for a target that has them.
+            optional = item.name not in patterns
+            command = command_line(selection, item, options, named=[*shape.words(), "--scenario", item.name])
+            requests.append(replace(one(selection, item, options=options, command=command), optional=optional))
+    if not requests:
+        raise UsageError(
+            "nothing to run: no target is for threads",
+            where="--client",
+            next_step="'powercut list targets' shows which traits each has (targets/ABI.md).",
+        )
+    return _with_unique_slugs(requests)
+
+
+def refuse_without_threads(found: Sequence[Scenario], chosen: Schedules, *, where: str = "") -> None:
+    """UsageError where schedules are chosen and none of the scenarios has threads. Where some have, the others run as
+    ever. `where`: what named them."""
+    words = chosen.words()
+    if not words or not found or any(item.content.race for item in found):
+        return
+    which = "this scenario has no" if len(found) == 1 else "none of these scenarios has"
+    raise UsageError(
+        f"{words[0]} chooses schedules of threads, and {which if where else 'no scenario that would run has'} threads",
+        where=where or words[0],
+        next_step=f"Leave {words[0]} out, or name a scenario with threads (scenarios/SCHEMA.md), or --client 2x2.",
+    )
 
 
 def _nothing_fits(target: Target, patterns: Sequence[str]) -> UsageError:
@@ -71,7 +129,15 @@ def one(
         slug=slug(target.name, variant, scenario.name),
         options=options,
         scenario=scenario,
-        plan=plan.build(target, variant=variant, scenario=scenario, seed=options.seed, toggle=toggle),
+        plan=plan.build(
+            target,
+            variant=variant,
+            scenario=scenario,
+            seed=options.seed,
+            toggle=toggle,
+            model=options.model,
+            schedules=options.schedules,
+        ),
         header={
             "target": target.name,
             "variant": variant,
@@ -83,18 +149,16 @@ def one(
     )
 
 
-def command_line(selection: Selection, scenario: Scenario, options: ExploreOptions) -> str:
-    """The command that repeats a run."""
-    words = [
-        "powercut",
-        "run",
-        f"{selection.target.spelling}:{selection.variant}",
-        "--scenario",
-        catalog.spelling(scenario),
-    ]
+def command_line(
+    selection: Selection, scenario: Scenario, options: ExploreOptions, *, named: Sequence[str] = ()
+) -> str:
+    """The command that repeats a run. `named`: the words that name the scenario, where it lies in no file."""
+    words = ["powercut", "run", f"{selection.target.spelling}:{selection.variant}"]
+    words += named or ["--scenario", catalog.spelling(scenario)]
     words += ["--model", options.model, "--strategy", options.strategy]
     words += ["--nested", str(options.nested), "--seed", str(options.seed)]
     words += ["--chunk-events", str(options.chunk_events)] if options.chunk_events is not None else []
+    words += options.schedules.words() if scenario.content.race else []
     return shlex.join(words)
 
 

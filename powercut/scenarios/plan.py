@@ -5,8 +5,9 @@ from typing import Any
 
 from powercut.base.errors import UsageError
 from powercut.engine.events import TargetDescription
+from powercut.engine.options import DEFAULT_MODEL, DEFAULT_SCHEDULES, DEFAULT_SEARCH, UNCHOSEN, Schedules
 from powercut.scenarios.scenario import Scenario
-from powercut.scenarios.schema import KeyStep
+from powercut.scenarios.schema import KeyStep, Phase, Search
 from powercut.scenarios.targets import Target
 
 PLAN_VERSION = 1
@@ -14,8 +15,20 @@ PLAN_VERSION = 1
 BUG_OPTION = "bug"
 
 
-def build(target: Target, *, variant: str, scenario: Scenario, seed: int, toggle: str | None = None) -> dict[str, Any]:
-    """The plan of one run. `toggle` switches a known bug on; without it the target is as it should be."""
+def build(
+    target: Target,
+    *,
+    variant: str,
+    scenario: Scenario,
+    seed: int,
+    toggle: str | None = None,
+    model: str = DEFAULT_MODEL,
+    schedules: Schedules = UNCHOSEN,
+) -> dict[str, Any]:
+    """The plan of one run. `toggle` switches a known bug on; without it the target is as it should be.
+
+    `model` and `schedules` are those of the run; they count where the scenario has threads.
+    """
     content = scenario.content
     if not scenario.fits(target.name):
         raise UsageError(
@@ -43,17 +56,41 @@ def build(target: Target, *, variant: str, scenario: Scenario, seed: int, toggle
             "key_size": key_size,
             "value_size": value_size,
             "expect_marks": list(content.expect_marks),
-            "phases": [
-                {
-                    "name": phase.name,
-                    "explore": phase.explore,
-                    "cut_at": phase.cut_at,
-                    "steps": [_step(step) for step in phase.steps],
-                }
-                for phase in content.phases
-            ],
+            "phases": [_phase(phase) for phase in content.phases],
         },
+        **({"search": search(content.search or Search(), schedules, model=model)} if content.race else {}),
         "seed": seed,
+    }
+
+
+def _phase(phase: Phase) -> dict[str, Any]:
+    common = {"name": phase.name, "explore": phase.explore, "cut_at": phase.cut_at}
+    if phase.threads:
+        return {**common, "threads": [[_step(step) for step in thread] for thread in phase.threads]}
+    return {**common, "steps": [_step(step) for step in phase.steps]}
+
+
+def search(own: Search, chosen: Schedules, *, model: str) -> dict[str, Any]:
+    """Which schedules the engine runs: those that are `chosen`, else the scenario's `own`.
+
+    What a scenario says of another kind of search than the one that is chosen does not count.
+    """
+    kind = chosen.search or own.kind
+    if kind != own.kind:
+        own = Search()
+    if kind != DEFAULT_SEARCH and isinstance(chosen.preemptions, int):
+        raise UsageError(
+            f"preemptions are a bound of the search '{DEFAULT_SEARCH}'; the scenario's is '{kind}'",
+            where="--preemptions",
+            next_step=f"Leave it out, or write --search {DEFAULT_SEARCH}.",
+        )
+    preemptions = own.preemptions if chosen.preemptions is None else chosen.preemptions
+    usual = 0 if kind == DEFAULT_SEARCH else DEFAULT_SCHEDULES
+    return {
+        "kind": kind,
+        "preemptions": None if preemptions == "none" else preemptions,
+        "schedules": chosen.schedules or own.schedules or usual,
+        "model": model,
     }
 
 

@@ -15,10 +15,10 @@ from powercut.base import paths
 from powercut.base.errors import UsageError, nearest
 from powercut.base.toml_lines import locate, tables
 from powercut.base.user_files import read_text
-from powercut.scenarios.schema import STEPS, VARIANTS, KnownBug, ScenarioFile, keys_at
+from powercut.scenarios.schema import SCHEMA_VERSION as SCHEMA_VERSION
+from powercut.scenarios.schema import SCHEMA_VERSIONS, STEPS, VARIANTS, KnownBug, ScenarioFile, keys_at
 from powercut.scenarios.variants import FIRST, line_in, overlaid, text_from
 
-SCHEMA_VERSION = 1
 #: Instead of the name of a scheme.
 EVERY_MAP = "*"
 MEASUREMENT = "measurement"
@@ -94,9 +94,9 @@ def load_all(path: Path) -> list[Scenario]:
     place = paths.relative(path)
     text = read_text(path, "this scenario", place=place, next_step="'powercut list scenarios' shows all.")
     table = {"name": path.stem, **tables(text, place=place, form="scenarios/SCHEMA.md shows the format.")}
-    if table.get("schema", SCHEMA_VERSION) != SCHEMA_VERSION:
+    if table.get("schema", SCHEMA_VERSION) not in SCHEMA_VERSIONS:
         raise UsageError(
-            f"scenario version {table['schema']!r}, this build reads {SCHEMA_VERSION}",
+            f"scenario version {table['schema']!r}, this build reads {' and '.join(map(str, SCHEMA_VERSIONS))}",
             where=f"{place}:{locate(text, ['schema'])}",
             next_step="Bring the file to this version (scenarios/SCHEMA.md), or use the powercut it was written for.",
         )
@@ -177,11 +177,13 @@ def _checked(table: dict[str, Any], place: str, line: Line) -> ScenarioFile:
     try:
         return ScenarioFile.model_validate(table)
     except ValidationError as error:
-        raise _explain(error, place, line) from error
+        raise _explain(error, place, line, table=table) from error
 
 
-def _explain(error: ValidationError, place: str, line: Line, *, inside: str = "") -> UsageError:
-    """The first mistake as a person would put it; `inside`: the key of the file that was read."""
+def _explain(
+    error: ValidationError, place: str, line: Line, *, inside: str = "", table: dict[str, Any] | None = None
+) -> UsageError:
+    """The first mistake as a person would put it. `inside`: the key of the file that was read; `table`: the file."""
     # A misspelt key is often a missing one as well; its own name says more.
     mistakes = sorted(error.errors(), key=lambda item: item["type"] != "extra_forbidden")
     first = mistakes[0]
@@ -190,8 +192,9 @@ def _explain(error: ValidationError, place: str, line: Line, *, inside: str = ""
     location = [part for part in full if part not in steps]
     where = f"{place}:{line(location[:-1] if first['type'] == 'missing' else location)}"
     name = str(location[-1]) if location else ""
-    table = ".".join(str(part) for part in location[:-1])
-    within = f" in '{table}'" if table else ""
+    holder = ".".join(str(part) for part in location[:-1])
+    thread, rest = _thread(location, table)
+    within = f" in {thread}" if thread else f" in '{holder}'" if holder else ""
     schema = "scenarios/SCHEMA.md lists every key."
     if first["type"] == "extra_forbidden":
         close = nearest(name, keys_at(full[:-1]), limit=1)
@@ -200,5 +203,17 @@ def _explain(error: ValidationError, place: str, line: Line, *, inside: str = ""
     if first["type"] == "missing":
         return UsageError(f"the key '{name}' is missing{within}", where=where, next_step=schema)
     what = first["msg"].removeprefix("Value error, ")
-    shown = f"{'.'.join(str(part) for part in location)}: " if location else ""
-    return UsageError(f"{shown}{what}", where=where, next_step=schema)
+    shown = [thread, ".".join(str(part) for part in rest)]
+    return UsageError(": ".join([*filter(None, shown), what]), where=where, next_step=schema)
+
+
+def _thread(location: Sequence[int | str], table: dict[str, Any] | None) -> tuple[str, Sequence[int | str]]:
+    """Which thread a mistake is in, as a person counts, and its place in there; "" and `location` outside threads."""
+    match location:
+        case ["phase", int(phase), "threads", int(thread), *rest] if table is not None:
+            name = f"thread {thread + 1} of the phase '{table['phase'][phase].get('name', phase)}'"
+            match rest:
+                case [int(step), *rest]:
+                    return f"step {step + 1} of {name}", rest
+            return name, rest
+    return "", location

@@ -1,4 +1,4 @@
-"""The shape of a scenario file, version 1 (scenarios/SCHEMA.md), as strict pydantic models.
+"""The shape of a scenario file, version 2 (scenarios/SCHEMA.md), as strict pydantic models.
 
 An unknown key is an error everywhere. `scenario.py` reads files and words the errors.
 """
@@ -19,8 +19,15 @@ from pydantic import (
 )
 
 from powercut.base.errors import nearest
+from powercut.engine.options import DEFAULT_SEARCH, MOST_PREEMPTIONS, MOST_SCHEDULES
 from powercut.scenarios.tables import ClaimTable, Definition, Name
 
+SCHEMA_VERSION = 2
+#: What this build reads. Version 2 added threads and changed nothing else.
+SCHEMA_VERSIONS = (1, 2)
+THREADS_SINCE = 2
+#: Threads that a phase may have.
+FEWEST_THREADS, MOST_THREADS = 2, 4
 DEFAULT_POOL_BYTES = 1 << 20
 _PAGE = 4096
 _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
@@ -42,6 +49,12 @@ Invariant = Literal[
     "leak",
     "unpersisted-read",
     "wild-store",
+    # Of threads.
+    "not-linearizable",
+    "use-after-free",
+    "double-free",
+    "deadlock",
+    "livelock",
     # Reported under `performance_bugs`; a self-test may expect them like a finding.
     "redundant-flush",
     "redundant-fence",
@@ -172,6 +185,25 @@ Step = Annotated[
 ]
 
 
+def _thread_step(value: object) -> object:
+    kind = _step_kind(value)
+    if kind not in THREAD_STEPS:
+        op = value.get("op") if isinstance(value, dict) else getattr(value, "op", None)
+        raise ValueError(f"'{op}' is no step of a thread; there are {', '.join((*get_args(KeyOp), 'maintain'))}")
+    return value
+
+
+#: Those that do the same whatever other threads have done: a `fill` or a `mix` is drawn by what is in the table.
+THREAD_STEPS = (KeyStep.__name__, MaintainStep.__name__)
+ThreadStep = Annotated[
+    Annotated[KeyStep, Tag("KeyStep")] | Annotated[MaintainStep, Tag("MaintainStep")],
+    Discriminator(_step_kind),
+    BeforeValidator(_thread_step),
+]
+#: What one thread does, in order.
+Thread = Annotated[list[ThreadStep], Field(min_length=1)]
+
+
 class Pool(_Strict):
     size: Annotated[int, BeforeValidator(parse_size)] = DEFAULT_POOL_BYTES
 
@@ -192,7 +224,45 @@ class Phase(_Strict):
     name: str = Field(min_length=1)
     explore: bool = True
     cut_at: str | None = None
-    steps: list[Step] = Field(min_length=1)
+    steps: list[Step] = Field(default_factory=list)
+    #: What each thread does, of operations at the same time.
+    threads: list[Thread] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _steps_or_threads(self) -> "Phase":
+        if not self.steps and not self.threads:
+            raise ValueError(f"the phase '{self.name}' has no 'steps' and no 'threads': nothing would happen in it")
+        if not self.threads:
+            return self
+        if self.steps:
+            raise ValueError(f"the phase '{self.name}' has 'steps' and 'threads'; give each a phase of its own")
+        if not FEWEST_THREADS <= len(self.threads) <= MOST_THREADS:
+            few = " (one thread is a phase of 'steps')" if len(self.threads) == 1 else ""
+            raise ValueError(
+                f"the phase '{self.name}' has {len(self.threads)} thread{'s' * (len(self.threads) > 1)}{few}; "
+                f"write {FEWEST_THREADS} to {MOST_THREADS}"
+            )
+        if self.cut_at is not None:
+            raise ValueError(f"the phase '{self.name}' has 'threads', which no deliberate cut ('cut_at') goes with")
+        if not self.explore:
+            raise ValueError(f"the phase '{self.name}' has 'threads', which are always explored; leave out 'explore'")
+        return self
+
+
+class Search(_Strict):
+    """Which schedules of the threads are run."""
+
+    kind: Literal["bounded", "random", "pct"] = "bounded"
+    #: Of each schedule, at most; None: any number. Of `bounded` alone.
+    preemptions: int | None = Field(default=None, ge=0, le=MOST_PREEMPTIONS)
+    #: How many are run: of `bounded` at most, and None is no limit.
+    schedules: int | None = Field(default=None, ge=1, le=MOST_SCHEDULES)
+
+    @model_validator(mode="after")
+    def _of_one_kind(self) -> "Search":
+        if self.preemptions is not None and self.kind != DEFAULT_SEARCH:
+            raise ValueError(f"'preemptions' is a bound of the search '{DEFAULT_SEARCH}', not of '{self.kind}'")
+        return self
 
 
 #: A line of source: the end of its file's path, and a part of its text.
@@ -223,7 +293,7 @@ class KnownBug(_Strict):
 class ScenarioFile(_Strict):
     """The content of one scenario file."""
 
-    schema_version: Literal[1] = Field(alias="schema")
+    schema_version: Literal[1, 2] = Field(alias="schema")
     #: The file's, which may be left out.
     name: str = Field(min_length=1)
     summary: str = Field(min_length=1)
@@ -236,6 +306,8 @@ class ScenarioFile(_Strict):
     pool: Pool = Field(default_factory=Pool)
     data: Data = Field(default_factory=Data)
     phases: list[Phase] = Field(alias="phase", min_length=1)
+    #: Of the threads; the command line goes before.
+    search: Search | None = None
     known_bug: KnownBug | None = None
     #: Claims about what this scenario runs, beside those of the scheme (checker/CLAIMS.md).
     define: dict[Name, Definition] = Field(default_factory=dict)
@@ -250,6 +322,37 @@ class ScenarioFile(_Strict):
         names = [phase.name for phase in self.phases]
         if len(set(names)) != len(names):
             raise ValueError("two phases have the same name")
+        return self
+
+    @property
+    def race(self) -> Phase | None:
+        """The phase with threads, where there is one."""
+        return next((phase for phase in self.phases if phase.threads), None)
+
+    @model_validator(mode="after")
+    def _one_race(self) -> "ScenarioFile":
+        race = self.race
+        if race is None:
+            if self.search is not None:
+                raise ValueError("[search] chooses schedules of threads, and no phase has 'threads'")
+            return self
+        if self.schema_version < THREADS_SINCE:
+            raise ValueError(
+                f"the phase '{race.name}' has 'threads', which version {self.schema_version} does not know; "
+                f"write schema = {THREADS_SINCE}"
+            )
+        for phase in self.phases[self.phases.index(race) + 1 :]:
+            behind = f"the phase '{phase.name}' comes after the threads of '{race.name}'"
+            if phase.threads:
+                raise ValueError(f"{behind} and has threads as well; a scenario has one such phase")
+            if phase.cut_at is not None:
+                raise ValueError(f"{behind}, where no deliberate cut ('cut_at') can be")
+            for step in phase.steps:
+                if not isinstance(step, KeyStep | MaintainStep):
+                    raise ValueError(
+                        f"{behind}, where '{step.op}' would do something else after every schedule; "
+                        "write insert, update, erase, lookup or maintain"
+                    )
         return self
 
 
@@ -268,6 +371,7 @@ class Variant(_Strict):
     data: Any = None
     #: By the names of the file's phases.
     phase: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    search: Any = None
     known_bug: Any = None
     define: Any = None
     claim: Any = None
@@ -280,8 +384,8 @@ def keys_at(location: Sequence[int | str]) -> list[str]:
     """The keys that the model at `location` knows, under the names of the file."""
     if not location:
         return [*_keys(ScenarioFile), "variant"]
-    tables: dict[str, type[BaseModel]] = {"pool": Pool, "data": Data, "phase": Phase, "known_bug": KnownBug}
-    tables |= {"define": Definition, "claim": ClaimTable, "variant": Variant}
+    tables: dict[str, type[BaseModel]] = {"pool": Pool, "data": Data, "phase": Phase, "search": Search}
+    tables |= {"known_bug": KnownBug, "define": Definition, "claim": ClaimTable, "variant": Variant}
     model: type[BaseModel] = ScenarioFile
     for part in location:
         if isinstance(part, str):

@@ -6,12 +6,15 @@ A target is named `name` or `name:variant`, or by the path of its library, with 
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from powercut.base import paths, trust
-from powercut.base.errors import EngineDied, UsageError, unknown_name
+from powercut.base.errors import EngineDied, PowercutError, UsageError, unknown_name
 from powercut.engine import engine, events
 
 _PREFIX, _SUFFIX = "libpowercut-", ".so"
+#: Bytes of keys and of values.
+Sizes = tuple[int, int]
 #: Targets that exist to test powercut; a run without names leaves them out.
 SELF_TEST_TARGETS = frozenset({"patterns"})
 #: The variants that a run without names judges, where a target has them.
@@ -76,9 +79,37 @@ def describe(library: Path) -> Target:
     return Target(library=library, description=event.target)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Configured:
+    """A target in one configuration: sizes that it takes, and what it says of itself in them."""
+
+    sizes: Sizes
+    traits: dict[str, Any]
+
+
+@cache
+def configured(
+    library: Path, variant: str, config: tuple[tuple[str, str], ...], tried: tuple[Sizes, ...]
+) -> Configured | None:
+    """The first sizes of `tried` that a target takes with the options `config`; None where it takes none."""
+    arguments = ["describe", "--library", str(library), "--variant", variant]
+    for key, value in config:
+        arguments += ["--option", f"{key}={value}"]
+    for sizes in tried:
+        words = ["--key-size", str(sizes[0]), "--value-size", str(sizes[1])]
+        try:
+            event, _ = engine.single(paths.engine(), [*arguments, *words], events.Described)
+        except PowercutError:
+            continue
+        assert isinstance(event, events.Described)
+        return Configured(sizes=sizes, traits=event.target.traits or {})
+    return None
+
+
 def forget() -> None:
     """Describes libraries anew; for tests and long-lived processes."""
     describe.cache_clear()
+    configured.cache_clear()
 
 
 def find(name: str) -> Target:

@@ -6,7 +6,7 @@ from typing import Any
 from powercut.scenarios.schema import DEFAULT_POOL_BYTES, ScenarioFile
 
 #: Keys of the file that are tables; they come after all others.
-_TABLES = frozenset({"config", "pool", "data", "phase", "known_bug", "define", "claim"})
+_TABLES = frozenset({"config", "pool", "data", "phase", "search", "known_bug", "define", "claim"})
 _UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 
@@ -23,8 +23,13 @@ def render(content: ScenarioFile, *, comment: str = "") -> str:
         lines += ["", "[data]", *(f"{name} = {value}" for name, value in values["data"].items())]
     for phase in values["phase"]:
         lines += ["", "[[phase]]"]
-        lines += [f"{name} = {toml_value(value)}" for name, value in phase.items() if name != "steps"]
-        lines += ["steps = [", *(f"  {_table(step)}," for step in phase["steps"]), "]"]
+        lines += [f"{name} = {toml_value(value)}" for name, value in phase.items() if name not in ("steps", "threads")]
+        if "threads" in phase:
+            lines += ["threads = [", *(f"  {toml_value(thread)}," for thread in phase["threads"]), "]"]
+        else:
+            lines += ["steps = [", *(f"  {_table(step)}," for step in phase["steps"]), "]"]
+    if "search" in values:
+        lines += ["", "[search]", *(f"{name} = {toml_value(value)}" for name, value in values["search"].items())]
     if "known_bug" in values:
         lines += ["", "[known_bug]"]
         lines += [f"{name} = {toml_value(value)}" for name, value in values["known_bug"].items()]

@@ -9,21 +9,18 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from powercut.base import paths
-from powercut.base.errors import PowercutError, UsageError, nearest, unknown_name
+from powercut.base.errors import UsageError, nearest, unknown_name
 from powercut.base.output_files import write_text
-from powercut.engine import engine, events
 from powercut.scenarios import toml_text as scenario_toml
 from powercut.scenarios.plan import option_text, option_values
 from powercut.scenarios.scenario import SCHEMA_VERSION, Scenario
 from powercut.scenarios.schema import Data, MaintainStep, ScenarioFile
-from powercut.scenarios.targets import Selection, Target
+from powercut.scenarios.targets import Selection, Target, configured
 from powercut.testing import operations
 from powercut.testing.operations import Step
 
@@ -91,7 +88,6 @@ def build(selection: Selection, workload: Workload, *, name: str, folder: Path) 
     return Scenario(path=folder / f"{made.name}.toml", content=made)
 
 
-@cache
 def fitting_sizes(
     library: Path, variant: str, config: tuple[tuple[str, str], ...], declared: tuple[tuple[int, int], ...]
 ) -> dict[str, int | None]:
@@ -99,18 +95,10 @@ def fitting_sizes(
 
     None, which is the usual, where it takes neither: the engine then says why.
     """
-    arguments = ["describe", "--library", str(library), "--variant", variant]
-    for key, value in config:
-        arguments += ["--option", f"{key}={value}"]
     usual = Data()
-    for key_size, value_size in (*declared, (usual.key_size, usual.value_size), (_WORD, _WORD)):
-        sizes = ["--key-size", str(key_size), "--value-size", str(value_size)]
-        try:
-            engine.single(paths.engine(), [*arguments, *sizes], events.Described)
-        except PowercutError:
-            continue
-        return {"key_size": key_size, "value_size": value_size}
-    return {"key_size": None, "value_size": None}
+    known = configured(library, variant, config, (*declared, (usual.key_size, usual.value_size), (_WORD, _WORD)))
+    key_size, value_size = known.sizes if known else (None, None)
+    return {"key_size": key_size, "value_size": value_size}
 
 
 def write(scenario: Scenario, *, comment: str = "") -> None:

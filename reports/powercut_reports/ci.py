@@ -143,6 +143,26 @@ _INVARIANTS = (
         "A pointer or an offset was read before what it points to was durable, or is not checked.",
     ),
     Rule(
+        "unpersisted-read",
+        "An operation has returned what a power cut takes away.",
+        "Make it durable before others can read it, or let the reader make it durable before it answers.",
+    ),
+    Rule(
+        "not-linearizable",
+        "No order of the operations of threads explains their answers.",
+        "Look at what another thread changes between two reads of the operation; no power cut is needed.",
+    ),
+    Rule(
+        "deadlock", "All threads wait for one another.", "Take locks in one order, and give each back on every way out."
+    ),
+    Rule("livelock", "Threads go on for ever and come to nothing.", "Let one of them win, or bound the retries."),
+    Rule(
+        "use-after-free",
+        "A thread uses memory that another one has freed.",
+        "Free it when nobody can hold a pointer to it any more, as by epochs.",
+    ),
+    Rule("double-free", "A block is freed twice.", "Let one thread own the block before it frees it."),
+    Rule(
         "not-idempotent",
         "A second power cut, inside or after recovery, does damage.",
         "Recovery must make its own stores durable in an order from which it can begin again.",

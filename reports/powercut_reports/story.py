@@ -233,8 +233,8 @@ def standing(finding: FindingRecord) -> str:
 
 
 def coverage_words(coverage: Coverage) -> str:
-    """ "complete" or "sampled 12.3 %"."""
-    if coverage.kind == "sampled" and coverage.total:
+    """ "complete" or "sampled 12.3 %"; of schedules nobody knows how many there are."""
+    if coverage.kind == "sampled" and coverage.total and (not coverage.schedules or coverage.schedules.complete):
         return f"sampled {fmt.percent(coverage.covered, coverage.total)}"
     return coverage.kind
 
@@ -243,12 +243,13 @@ def coverage_sentence(run: RunRecord) -> str:
     """The coverage exactly, to which depth of nested crashes it holds, and where the result comes from."""
     coverage = run.coverage
     total = fmt.count_in_a_sentence(coverage.total)
+    of = f" of {schedules_words(coverage.schedules)}" if coverage.schedules else ""
     if coverage.kind == "complete":
-        words = f"complete: all {total} crash states" if coverage.total else "complete"
+        words = f"complete: all {total} crash states{of}" if coverage.total else f"complete{of}"
     elif coverage.kind == "sampled":
         covered = fmt.count_in_a_sentence(coverage.covered)
         among = total if coverage.total else "an unknown number of"
-        words = f"{coverage_words(coverage)}: {covered} of {among} crash states"
+        words = f"{coverage_words(coverage)}: {covered} of {among} crash states{of}"
     else:
         words = "unknown: the run did not say what it covered"
     nested = coverage.nested_complete
@@ -257,16 +258,16 @@ def coverage_sentence(run: RunRecord) -> str:
     elif nested is not None:
         words += f"; cuts inside recovery complete to depth {nested}" if nested else "; no cuts inside recovery"
     words += f" ({coverage.reason})" if coverage.reason else ""
-    if coverage.schedules:
-        words += f"; {schedules_words(coverage.schedules)}"
     return "; ".join((words, *run.origin))
 
 
 def schedules_words(schedules: Schedules) -> str:
-    """ "all schedules of 2 threads × 2 operations"."""
+    """ "all schedules of 2 threads × 2 operations", "1,000 random schedules of …"."""
     size = f"{fmt.plural(schedules.threads, 'thread')} × {fmt.plural(schedules.operations, 'operation')}"
     if not schedules.complete:
-        return f"{fmt.plural(schedules.schedules, 'schedule')} of {size}, not all"
+        kind = schedules.search if schedules.search in ("random", "pct") else ""
+        word = f"{kind} schedule".lstrip()
+        return f"{fmt.plural(schedules.schedules, word)} of {size}" + ("" if kind else ", not all")
     if schedules.preemptions is None:
         return f"all schedules of {size}"
     return f"all schedules of {size} with at most {fmt.plural(schedules.preemptions, 'preemption')}"

@@ -92,7 +92,7 @@ def test_everything_that_the_schema_shows_is_read(tmp_path: Path) -> None:
         ("keys = [5, 9]", 'keys = ["5"]', 23, "'5' is no key; write a number"),
         ('"2MiB"', '"2MB"', 12, "'2MB' is not a size"),
         ('"2MiB"', "5000", 11, "not a whole number of 4096-byte pages"),
-        ("schema = 1", "schema = 2", 1, "scenario version 2, this build reads 1"),
+        ("schema = 1", "schema = 3", 1, "scenario version 3, this build reads 1 and 2"),
         ("explore = false", "explore = 3", 16, "explore: "),
         ('name = "update"', 'name = "warm-up"', 1, "two phases have the same name"),
         ('name = "x"', 'name = "y"', 2, "named 'y', its file 'x'"),
@@ -168,7 +168,7 @@ def test_option_lines() -> None:
 
 #: Every key of the file.
 WHOLE: dict[str, Any] = {
-    "schema": 1,
+    "schema": 2,
     "name": "x",
     "summary": "One line.",
     "targets": ["level"],
@@ -178,8 +178,12 @@ WHOLE: dict[str, Any] = {
     "config": {"top": 4, "hardened": True},
     "pool": {"size": "2MiB"},
     "data": {"key_size": 8, "value_size": 24},
-    "phase": [{"name": "run", "cut_at": "move.copied", "steps": [{"op": "insert", "from": 1, "to": 2}]}],
+    "phase": [
+        {"name": "run", "cut_at": "move.copied", "steps": [{"op": "insert", "from": 1, "to": 2}]},
+        {"name": "race", "threads": [[{"op": "insert", "keys": [3]}], [{"op": "lookup", "keys": [3]}]]},
+    ],
     "known_bug": {"toggle": "a", "expected": ["lost-item"], "cause": {"kind": "order"}, "source": "A paper."},
+    "search": {"kind": "bounded", "preemptions": 2},
     "define": {"items_moved": {"marks": ["move.*"]}},
     "claim": [{"claim": "insert.stores <= 1", "cites": "3.1"}],
 }

@@ -15,7 +15,7 @@ from powercut.engine import engine, options
 from powercut.findings.store import FindingStore
 from powercut.program import program
 from powercut.program import record as program_record
-from powercut.runs import runner, stopping
+from powercut.runs import requests, runner, stopping
 from powercut.runs.run_request import DEFAULT_TRACER, Context
 from powercut.scenarios import catalog, plan, targets
 from powercut.symbols.symbolize import Symbolizer
@@ -37,6 +37,8 @@ def record(
     ] = None,
     *,
     seed: shared.Seed = options.DEFAULT_SEED,
+    model: shared.RaceModel = None,
+    scheduling: shared.Scheduling,
     json: shared.Json = False,
     given: Annotated[modes.ProgramOptions, Without("recover", "check", "dump", "ordered", "timeout", "images")],
 ) -> None:
@@ -48,11 +50,13 @@ def record(
     if path.is_dir():
         raise UsageError("this is a folder", where=str(output_file), next_step="Name the trace's file with -o.")
     if given.named():
-        given.refuse_with(target=target, scenario=scenario)
+        given.refuse_with(target=target, scenario=scenario, model=model, **scheduling.named())
         recorded = _program(given, path)
         hint = f"powercut explore {output_file} --recover CMD"
     else:
-        recorded = _scenario(target, scenario, path, seed=seed, tracer=given.tracer)
+        recorded = _scenario(
+            target, scenario, path, seed=seed, tracer=given.tracer, model=model, schedules=scheduling.options()
+        )
         hint = f"powercut explore {output_file}"
     if json:
         output.print_json({**{key: value for key, value in recorded.items() if key != "event"}, "trace": str(path)})
@@ -75,8 +79,18 @@ def _program(given: modes.ProgramOptions, path: Path) -> dict[str, Any]:
         raise KeyboardInterrupt from None
 
 
-def _scenario(target: str | None, scenario: str | None, path: Path, *, seed: int, tracer: str | None) -> dict[str, Any]:
+def _scenario(
+    target: str | None,
+    scenario: str | None,
+    path: Path,
+    *,
+    seed: int,
+    tracer: str | None,
+    model: str | None,
+    schedules: options.Schedules,
+) -> dict[str, Any]:
     """Records a scenario on a target."""
+    chosen = options.ExploreOptions(seed=seed, model=model or options.DEFAULT_MODEL, schedules=schedules)
     if target is None or scenario is None:
         raise UsageError(
             "nothing to record",
@@ -92,6 +106,13 @@ def _scenario(target: str | None, scenario: str | None, path: Path, *, seed: int
             where="--scenario",
             next_step="Name one, by its name, its file or FILE.toml:NAME.",
         )
+    requests.refuse_without_threads(fitting, schedules, where=scenario)
+    if model is not None and fitting[0].content.race is None:
+        raise UsageError(
+            "a recording without threads is the same for every model",
+            where="--model",
+            next_step="Give --model to 'powercut explore'.",
+        )
     bug = fitting[0].content.known_bug
     wanted = plan.build(
         selection.target,
@@ -99,6 +120,8 @@ def _scenario(target: str | None, scenario: str | None, path: Path, *, seed: int
         scenario=fitting[0],
         seed=seed,
         toggle=bug.toggle if bug else None,
+        model=chosen.model,
+        schedules=schedules,
     )
     with Symbolizer() as symbolizer:
         context = Context(

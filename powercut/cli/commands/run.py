@@ -1,12 +1,13 @@
 """`powercut run`: record, explore and report."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any
 
 import typer
 
 from powercut.base import paths
+from powercut.base.errors import UsageError
 from powercut.base.exit_codes import ExitCode, worst
 from powercut.cli import output, progress, talk
 from powercut.cli.commands import program as modes
@@ -15,11 +16,31 @@ from powercut.cli.commands.grouped import grouped
 from powercut.cli.commands.judge import Judging, judge
 from powercut.cli.commands.spread import Spread
 from powercut.engine import engine
-from powercut.engine.options import Budget, ExploreOptions
+from powercut.engine.options import Budget, ExploreOptions, Schedules
 from powercut.machines import shards
 from powercut.runs import requests, runner
 from powercut.runs.run_request import Request
-from powercut.scenarios import targets
+from powercut.scenarios import clients, targets
+
+Client = Annotated[
+    str | None,
+    typer.Option(
+        "--client",
+        metavar="TxN",
+        show_default=False,
+        help="Instead of scenarios from files: every client of T threads with N operations each, such as 2x2. "
+        "--scenario then chooses among them.",
+    ),
+]
+Keys = Annotated[
+    str | None,
+    typer.Option(
+        "--keys",
+        metavar="LIST",
+        show_default=False,
+        help="The keys that the clients of --client use; the lowest is present when they begin.  [default: 1,2]",
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -33,6 +54,9 @@ def run(
     ] = None,
     scenario: shared.Scenarios = None,
     *,
+    client: Client = None,
+    keys: Keys = None,
+    scheduling: shared.Scheduling,
     exploring: shared.Exploring,
     judging: Judging,
     given: modes.ProgramOptions,
@@ -43,20 +67,29 @@ def run(
     Without TARGET: every target, hardened and published. A TARGET without VARIANT means its first
     variant. Without --scenario: the core scenarios of each target.
 
+    Scenarios with threads are judged for every schedule and every crash state; --client makes them of every small
+    program of threads.
+
     Program mode judges any program instead: --record CMD --recover CMD --pool FILE (docs/program-mode.md).
 
     Exit code: 0 clean and complete, 1 findings, 2 usage, 3 incomplete or unknown. Of several runs the
     worst counts, in the order 2, 1, 3, 0. Findings that --baseline knows or that are suppressed do not count.
     """
-    chosen = exploring.options()
+    chosen = replace(exploring.options(), schedules=scheduling.options())
     with judging.errors_reported() as gate:
         if given.named():
-            given.refuse_with(target=target, scenario=scenario, resume=judging.resume, since=judging.since)
+            named = {"client": client, "keys": keys, **scheduling.named()}
+            given.refuse_with(target=target, scenario=scenario, resume=judging.resume, since=judging.since, **named)
             wanted: Sequence[Request] = [modes.run_request(given, chosen)]
             names = [item.header["target"] for item in wanted]
         else:
             command = Command(
-                targets=tuple(target or ()), scenarios=tuple(scenario or ()), options=chosen, tracer=given.tracer
+                targets=tuple(target or ()),
+                scenarios=tuple(scenario or ()),
+                client=client,
+                keys=keys,
+                options=chosen,
+                tracer=given.tracer,
             )
             wanted, names = command.requests()
         gating = {"baseline": judging.baseline, "suppressions": judging.suppressions, "since": judging.since}
@@ -75,13 +108,24 @@ class Command:
 
     targets: tuple[str, ...]
     scenarios: tuple[str, ...]
+    client: str | None = None
+    keys: str | None = None
     options: ExploreOptions
     tracer: str | None
 
     def requests(self) -> tuple[list[Request], list[str]]:
         """The runs, and the names of their targets."""
         selections = targets.select(list(self.targets))
-        wanted = requests.for_run(selections, self.scenarios, options=self.options, explicit=bool(self.targets))
+        explicit = bool(self.targets)
+        if self.client is not None:
+            shape = clients.parse_shape(self.client, self.keys)
+            wanted = requests.for_clients(
+                selections, shape, self.scenarios, options=self.options, explicit=explicit, say=talk.say
+            )
+        elif self.keys is not None:
+            raise UsageError("these are the keys of no client", where="--keys", next_step="Add --client 2x2.")
+        else:
+            wanted = requests.for_run(selections, self.scenarios, options=self.options, explicit=explicit)
         names = list(dict.fromkeys(item.target.name for item in selections))
         return runner.with_tracer(wanted, self.tracer), names
 
@@ -90,6 +134,8 @@ class Command:
         return {
             "targets": list(self.targets),
             "scenarios": list(self.scenarios),
+            "client": self.client,
+            "keys": self.keys,
             "options": asdict(self.options),
             "tracer": self.tracer,
         }
@@ -97,10 +143,17 @@ class Command:
     @staticmethod
     def from_json(value: dict[str, Any]) -> "Command":
         """Of `as_json`."""
-        options = {**value["options"], "budget": Budget(**value["options"]["budget"])}
+        given = value["options"]
+        options = {
+            **given,
+            "budget": Budget(**given["budget"]),
+            "schedules": Schedules(**given.get("schedules", {})),
+        }
         return Command(
             targets=tuple(value["targets"]),
             scenarios=tuple(value["scenarios"]),
+            client=value.get("client"),
+            keys=value.get("keys"),
             options=ExploreOptions(**options),
             tracer=value["tracer"],
         )

@@ -131,6 +131,48 @@ Since = Annotated[
         show_default=False,
     ),
 ]
+Search = Annotated[
+    str | None,
+    typer.Option(
+        "--search",
+        metavar="KIND",
+        show_default=False,
+        help=f"Which schedules of a scenario's threads are run: {', '.join(options.SEARCHES)}.  "
+        f"[default: the scenario's, else {options.DEFAULT_SEARCH}: every schedule]",
+    ),
+]
+Preemptions = Annotated[
+    str | None,
+    typer.Option(
+        "--preemptions",
+        metavar="N|none",
+        show_default=False,
+        help="Only schedules in which at most N times a thread that could go on has to wait for another; none: every "
+        "schedule.  [default: the scenario's, else none]",
+    ),
+]
+RaceModel = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        metavar="M",
+        show_default=False,
+        help="Of a scenario with threads: the persistency model that the trace will be explored with; it says at "
+        "which moments a power cut matters.  [default: adr]",
+    ),
+]
+ScheduleCount = Annotated[
+    int | None,
+    typer.Option(
+        "--schedules",
+        metavar="N",
+        min=1,
+        max=options.MOST_SCHEDULES,
+        show_default=False,
+        help=f"How many schedules are run; of {options.DEFAULT_SEARCH}, at most.  [default: the scenario's, else all; "
+        f"of random and pct {options.DEFAULT_SCHEDULES}]",
+    ),
+]
 Watchdog = Annotated[
     float | None,
     typer.Option(
@@ -189,3 +231,22 @@ class Exploring:
     def options(self) -> options.ExploreOptions:
         """The same, validated; `jobs` is set when the runs are known."""
         return options.ExploreOptions(**{**vars(self), "budget": options.parse_budget(self.budget)})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scheduling:
+    """Which schedules of threads are run."""
+
+    search: Search = None
+    preemptions: Preemptions = None
+    schedules: ScheduleCount = None
+
+    def named(self) -> dict[str, object]:
+        """The options that were given."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+    def options(self) -> options.Schedules:
+        """The same, validated."""
+        return options.Schedules(
+            search=self.search, preemptions=options.parse_preemptions(self.preemptions), schedules=self.schedules
+        )

@@ -1,0 +1,246 @@
+"""The most general client: every small program of threads that a map's interface allows, as scenarios.
+
+    2x2: two threads of two operations each
+
+Each operation is an insert, update, erase or lookup of one of the keys. Before the threads begin, one of the keys (the
+lowest) is present and the others are absent. A power cut leaves operations pending or not begun, so that clients of
+fewer operations a thread are among what these do.
+
+Two clients are the same up to the order of their threads, and up to the names of keys that begin alike (all but the
+lowest). With T threads, N operations and K keys there are (4K)^N programs of a thread, and T of them form a multiset:
+
+    keys 1,2    2x1 36   3x1 120   2x2 2,080   3x2 45,760   2x3 131,328
+    keys 1      2x1 10   2x2 136   3x2 816     2x3 2,080
+
+Where insert demands that the key be absent (`traits.checks_exists` is 0), a client breaks the target's own rule if an
+insert may meet a present key. Each key is looked at alone: its operations take effect one after another, in any order
+that keeps that of each thread. One order in which an insert meets its key present is enough to leave the client out.
+Updates and erases of an absent key stay: they answer POWERCUT_NOT_FOUND.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from itertools import combinations_with_replacement, permutations, product
+from math import comb
+from pathlib import Path
+from typing import Any
+
+from powercut.base.errors import UsageError, unknown_name
+from powercut.scenarios import targets
+from powercut.scenarios.plan import option_text, option_values
+from powercut.scenarios.scenario import Scenario
+from powercut.scenarios.schema import FEWEST_THREADS, MOST_THREADS, SCHEMA_VERSION, Data, ScenarioFile
+from powercut.scenarios.targets import Selection, Sizes
+
+KINDS = ("insert", "update", "erase", "lookup")
+DEFAULT_KEYS = (1, 2)
+MOST_KEYS = 4
+MOST_OPERATIONS = 4
+#: Multisets of programs that are looked at, and scenarios that are made of them: what a computer can hold.
+MOST_CLIENTS = 1_000_000
+MOST_SCENARIOS = 50_000
+#: The option by which a target takes its locks or its lock-free protocol, and the value.
+CONCURRENCY = ("concurrency", "concurrent")
+SET_UP, CLIENTS = "set-up", "clients"
+_WORD: Sizes = (8, 8)
+_KEYS = "Write the numbers of 1 to 4 keys, such as 1,2."
+
+#: A kind and a key.
+Operation = tuple[str, int]
+#: What one thread does, in order.
+Program = tuple[Operation, ...]
+#: The programs of all threads.
+Client = tuple[Program, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """How many threads, operations of each thread, and which keys."""
+
+    threads: int
+    operations: int
+    keys: tuple[int, ...] = DEFAULT_KEYS
+
+    def __post_init__(self) -> None:
+        if not FEWEST_THREADS <= self.threads <= MOST_THREADS or not 1 <= self.operations <= MOST_OPERATIONS:
+            raise UsageError(
+                f"'{self.threads}x{self.operations}' is no client that can be run",
+                where="--client",
+                next_step=f"Write {FEWEST_THREADS} to {MOST_THREADS} threads and 1 to {MOST_OPERATIONS} operations of "
+                "each, such as 2x2.",
+            )
+        if not 1 <= len(self.keys) <= MOST_KEYS or list(self.keys) != sorted(set(self.keys)) or self.keys[0] < 1:
+            raise UsageError(
+                f"{', '.join(map(str, self.keys)) or 'nothing'} is no list of keys in order", next_step=_KEYS
+            )
+        if self.multisets > MOST_CLIENTS:
+            raise UsageError(
+                f"there are up to {self.multisets:,} clients of {self}",
+                where="--client",
+                next_step="Take fewer threads, operations or --keys.",
+            )
+
+    def __str__(self) -> str:
+        return f"{self.threads}x{self.operations}"
+
+    @property
+    def multisets(self) -> int:
+        """Clients up to the order of their threads, before keys are renamed."""
+        programs = (len(KINDS) * len(self.keys)) ** self.operations
+        return comb(programs + self.threads - 1, self.threads)
+
+    def words(self) -> list[str]:
+        """Of a command line."""
+        keys = [] if self.keys == DEFAULT_KEYS else ["--keys", ",".join(map(str, self.keys))]
+        return ["--client", str(self), *keys]
+
+
+def parse_shape(client: str, keys: str | None = None) -> Shape:
+    """`2x2`, and keys such as `1,2`."""
+    size = re.fullmatch(r"([0-9]{1,3})x([0-9]{1,3})", client.strip())
+    if size is None:
+        raise UsageError(
+            f"'{client}' is no client", where="--client", next_step="Write threads x operations, such as 2x2."
+        )
+    chosen: tuple[int, ...] = DEFAULT_KEYS
+    if keys is not None:
+        words = [word.strip() for word in keys.split(",")]
+        if not all(re.fullmatch(r"[0-9]{1,9}", word) for word in words) or len(set(words)) < len(words):
+            raise UsageError(f"'{keys}' is no list of keys", where="--keys", next_step=_KEYS)
+        chosen = tuple(sorted(map(int, words)))
+    return Shape(threads=int(size[1]), operations=int(size[2]), keys=chosen)
+
+
+def clients(shape: Shape) -> Iterator[Client]:
+    """Every client of a shape once; of those that are the same, the first in this order."""
+    operations = list(product(KINDS, shape.keys))
+    programs = [tuple(program) for program in product(operations, repeat=shape.operations)]
+    place = {program: number for number, program in enumerate(programs)}
+    alike = shape.keys[1:]
+    renamings = [dict(zip(alike, others, strict=True)) for others in permutations(alike)][1:]
+    renamed = [
+        [place[tuple((kind, names.get(key, key)) for kind, key in program)] for program in programs]
+        for names in renamings
+    ]
+    for numbers in combinations_with_replacement(range(len(programs)), shape.threads):
+        if all(numbers <= tuple(sorted(image[number] for number in numbers)) for image in renamed):
+            yield tuple(programs[number] for number in numbers)
+
+
+def may_meet_present(client: Client, present: frozenset[int]) -> bool:
+    """Whether an insert of `client` may find its key in the table, in some order; `present` are there before."""
+    keys = {key for program in client for _, key in program}
+    return any(
+        _may_meet(tuple(sorted(_of_key(program, key) for program in client)), key in present) for key in sorted(keys)
+    )
+
+
+def _of_key(program: Program, key: int) -> str:
+    """What a thread does to whether a key is there: its inserts and erases, by their first letters."""
+    return "".join(kind[0] for kind, of in program if of == key and kind in ("insert", "erase"))
+
+
+@cache
+def _may_meet(threads: tuple[str, ...], present: bool) -> bool:
+    for number, rest in enumerate(threads):
+        if not rest:
+            continue
+        inserts = rest[0] == "i"
+        if inserts and present:
+            return True
+        after = tuple(sorted((*threads[:number], rest[1:], *threads[number + 1 :])))
+        if _may_meet(after, inserts):
+            return True
+    return False
+
+
+def name_of(client: Client, shape: Shape) -> str:
+    """`client_2x2_i1u2_l1e2`: what each thread does, by first letters and keys."""
+    return "_".join([f"client_{shape}", *("".join(f"{kind[0]}{key}" for kind, key in program) for program in client)])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Generated:
+    """The scenarios of a shape for one target, and how many clients broke its rule for inserts."""
+
+    scenarios: tuple[Scenario, ...]
+    left_out: int
+    of: int
+
+    def sentence(self, target: str) -> str:
+        """Why clients were left out, in a line; empty where none was."""
+        if not self.left_out:
+            return ""
+        return (
+            f"{self.left_out:,} of {self.of:,} clients are left out for {target}: in some order an insert meets a "
+            "present key, which this target does not check (traits.checks_exists)."
+        )
+
+
+def scenarios(
+    selection: Selection, shape: Shape, *, patterns: Sequence[str] = (), config: Mapping[str, Any] | None = None
+) -> Generated:
+    """The clients of `shape` as scenarios for one target, in a stable order; those whose names `patterns` select.
+
+    `config` are options of the target, beside `concurrency`, which is "concurrent" where the target has it.
+    """
+    target, (option, value) = selection.target, CONCURRENCY
+    options = option_values(target.description)
+    chosen = {**({option: value} if value in options.get(option, []) else {}), **(config or {})}
+    usual = Data()
+    tried = (*target.description.sizes, _WORD, (usual.key_size, usual.value_size))
+    texts = tuple((key, option_text(given, options.get(key, []))) for key, given in chosen.items())
+    known = targets.configured(target.library, selection.variant, texts, tried)
+    name = f"{target.name}:{selection.variant}"
+    if known is None or not known.traits.get("thread_safe"):
+        raise UsageError(
+            "this target does not say that threads may call it at the same time (traits.thread_safe)",
+            where=name,
+            next_step=f"Give it the option '{option}' with the value '{value}' (targets/ABI.md), or take another.",
+        )
+    present = frozenset(shape.keys[:1])
+    every = list(clients(shape))
+    legal = [item for item in every if known.traits.get("checks_exists") or not may_meet_present(item, present)]
+    named = {name_of(item, shape): item for item in legal}
+    wanted = {
+        called: item
+        for called, item in named.items()
+        if not patterns or any(fnmatchcase(called, pattern) for pattern in patterns)
+    }
+    if not wanted:
+        if not legal:
+            raise UsageError(f"no client of {shape} is left for {name}", where="--client", next_step="Take more keys.")
+        raise unknown_name(f"client of {shape}", " ".join(patterns), named, list_command="powercut run --help")
+    if len(wanted) > MOST_SCENARIOS:
+        raise UsageError(
+            f"{len(wanted):,} clients of {shape} are more than the {MOST_SCENARIOS:,} that one command runs",
+            where="--client",
+            next_step="Choose some by their names (--scenario 'client_2x3_i2u1*'), or take fewer keys or operations.",
+        )
+    made = tuple(
+        scenario(item, shape, target=target.name, config=dict(texts), sizes=known.sizes) for item in wanted.values()
+    )
+    return Generated(scenarios=made, left_out=len(every) - len(legal), of=len(every))
+
+
+def scenario(client: Client, shape: Shape, *, target: str, config: Mapping[str, str], sizes: Sizes) -> Scenario:
+    """One client as a scenario. There is no file of it: its name and the shape lead to it."""
+    name, key = name_of(client, shape), shape.keys[0]
+    told = " | ".join(", ".join(f"{kind}({of})" for kind, of in program) for program in client)
+    threads = [[{"op": kind, "keys": [of]} for kind, of in program] for program in client]
+    content = {
+        "schema": SCHEMA_VERSION,
+        "name": name,
+        "summary": f"{told}, with key {key} present.",
+        "targets": [target],
+        "config": dict(config),
+        "data": {"key_size": sizes[0], "value_size": sizes[1]},
+        "phase": [
+            {"name": SET_UP, "explore": False, "steps": [{"op": "insert", "keys": [key]}]},
+            {"name": CLIENTS, "threads": threads},
+        ],
+    }
+    return Scenario(path=Path(f"{name}.toml"), content=ScenarioFile.model_validate(content))
