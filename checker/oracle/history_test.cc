@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "powercut/target.h"
+#include "tracer/record/key_bytes.h"
 
 namespace powercut {
 namespace {
@@ -147,6 +148,83 @@ TEST_F(HistoryTest, OperationsAreNumberedAndKeysFound) {
   EXPECT_EQ(history_.operation().index, 1u);
   EXPECT_EQ(history_.find("b"), std::optional<uint32_t>(1));
   EXPECT_EQ(history_.find("c"), std::nullopt);
+}
+
+Event of_thread(EventKind kind, uint32_t thread, uint8_t code, std::span<const uint8_t> key = {},
+                std::span<const uint8_t> value = {}) {
+  Event event;
+  event.kind = kind;
+  event.thread = thread;
+  event.code = code;
+  event.key = key;
+  event.value = value;
+  return event;
+}
+
+// Threads: an insert that is under way, and what a lookup beside it has returned.
+class OverlappingHistory : public ::testing::Test {
+ protected:
+  void begin(uint32_t thread, OpKind kind, std::span<const uint8_t> value = {}) {
+    history_.apply(of_thread(EventKind::kOpBegin, thread, static_cast<uint8_t>(kind), key_, value));
+  }
+  void end(uint32_t thread, powercut_status status, std::span<const uint8_t> value = {}) {
+    history_.apply(of_thread(EventKind::kOpEnd, thread, static_cast<uint8_t>(status), {}, value));
+  }
+  const KeyHistory& key() const { return history_.keys()[0]; }
+
+  const std::vector<uint8_t> key_ = key_bytes(1, 8), one_ = value_bytes(1, 8), two_ = value_bytes(2, 8);
+  History history_;
+};
+
+TEST_F(OverlappingHistory, WhatALookupHasReturnedMustStay) {
+  begin(1, OpKind::kInsert, one_);
+  begin(2, OpKind::kLookup);
+  EXPECT_TRUE(key().legal(kAbsent));
+  EXPECT_TRUE(key().legal(0));
+  end(2, POWERCUT_OK, one_);
+  EXPECT_FALSE(key().legal(kAbsent));
+  EXPECT_TRUE(key().only_read(kAbsent));  // the insert itself may still be lost
+  EXPECT_TRUE(history_.unexplained().empty());
+  ASSERT_EQ(history_.under_way().size(), 1u);
+  EXPECT_EQ(history_.under_way()[0].thread, 1u);
+}
+
+TEST_F(OverlappingHistory, AnswersThatNoOrderExplains) {
+  begin(1, OpKind::kInsert, one_);
+  begin(2, OpKind::kLookup);
+  end(1, POWERCUT_OK);
+  end(2, POWERCUT_OK, two_);
+  EXPECT_EQ(history_.unexplained(), std::vector<uint32_t>{0});
+}
+
+TEST_F(OverlappingHistory, TellsWhatBecameIllegalSinceTheLastCrashPointAlone) {
+  begin(1, OpKind::kInsert, one_);
+  begin(2, OpKind::kUpdate, two_);
+  history_.settle();
+  EXPECT_TRUE(history_.tightened().empty());
+  end(1, POWERCUT_OK);
+  history_.settle();
+  EXPECT_EQ(history_.tightened(), std::vector<uint32_t>{0});  // absent
+}
+
+TEST_F(OverlappingHistory, GoesBackToWhereTheSchedulesPart) {
+  begin(0, OpKind::kInsert, one_);
+  end(0, POWERCUT_OK);
+  history_.apply(of_thread(EventKind::kFork, 0, 2));
+  for (int round = 0; round < 2; ++round) {
+    begin(1, OpKind::kUpdate, two_);
+    begin(2, OpKind::kErase);
+    end(2, POWERCUT_OK);
+    end(1, POWERCUT_OK);
+    history_.settle();
+    EXPECT_EQ(key().all_legal(), std::vector<int32_t>{kAbsent}) << "the update was first, for it has found the key";
+    history_.go_back();
+    history_.settle();
+    EXPECT_EQ(key().all_legal(), std::vector<int32_t>{0});
+    EXPECT_FALSE(history_.in_flight());
+    EXPECT_EQ(history_.operations(), 1u);
+  }
+  EXPECT_EQ(key().written.size(), 2u) << "a value has one number in all schedules";
 }
 
 }  // namespace
