@@ -114,7 +114,8 @@ void ThreadPhase::write_schedule() {
   writer_->append(event);
 }
 
-std::optional<EngineError> ThreadPhase::run(const Phase& phase, powercut_table* table, const OnMark& mark) {
+std::optional<EngineError> ThreadPhase::run(const Phase& phase, powercut_table* table, const OnMark& mark,
+                                            Progress* progress) {
   const auto start = std::chrono::steady_clock::now();
   uint64_t serial = kFirstSerial;
   TargetMachine::Options options;
@@ -154,7 +155,8 @@ std::optional<EngineError> ThreadPhase::run(const Phase& phase, powercut_table* 
   limits.schedules = plan_.search.schedules;
   limits.states = kMostStates;
   limits.seed = plan_.seed;
-  const auto stop = [](const SearchCounts& counts) -> std::optional<std::string> {
+  const auto stop = [progress](const SearchCounts& counts) -> std::optional<std::string> {
+    progress->steps.fetch_add(1, std::memory_order_relaxed);
     if (counts.states < kMostStates) return std::nullopt;
     return "after " + std::to_string(counts.states) + " states, all that are remembered";
   };

@@ -26,7 +26,8 @@ class ThreadPhase final : public Announcer, public PhaseOfThreads {
 
   // What the recording tells: operations, phases and cuts before the threads.
   void append(const Event& event) override;
-  std::optional<EngineError> run(const Phase& phase, powercut_table* table, const OnMark& mark) override;
+  std::optional<EngineError> run(const Phase& phase, powercut_table* table, const OnMark& mark,
+                                 Progress* progress) override;
 
   // The `schedules` object of an engine's result.
   Json summary() const;

@@ -341,7 +341,9 @@ std::optional<EngineError> Recording::run() {
       append(EventKind::kPhase, phase_->explore ? 1 : 0, nullptr, {}, phase_->name);
       if (phase_->threads.empty()) continue;
       progress_.start("the schedules of its threads", workload_.place());
-      if (auto error = threads_->run(*phase_, table_, [this](const char* name) { ++marks_[name]; })) return error;
+      if (auto error = threads_->run(*phase_, table_, [this](const char* name) { ++marks_[name]; }, &progress_)) {
+        return error;
+      }
       return missing_marks();
     }
     if (!item->operation) break;

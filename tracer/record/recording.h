@@ -47,7 +47,9 @@ class PhaseOfThreads {
  public:
   using OnMark = std::function<void(const char* name)>;
   virtual ~PhaseOfThreads() = default;
-  virtual std::optional<EngineError> run(const Phase& phase, powercut_table* table, const OnMark& mark) = 0;
+  // `progress` moves on as long as the search does.
+  virtual std::optional<EngineError> run(const Phase& phase, powercut_table* table, const OnMark& mark,
+                                         Progress* progress) = 0;
 };
 
 class Recording {
@@ -105,7 +107,7 @@ class Recording {
   const Capture* capture_;
   Announcer* announcer_;
   PhaseOfThreads* threads_;  // null: the plan has no such phase
-  powercut_sink sink_{};  // forwards to the recorder and sees the marks
+  powercut_sink sink_{};     // forwards to the recorder and sees the marks
   Progress& progress_;
 
   Workload workload_;
