@@ -11,9 +11,9 @@
 #include "tracer/record/recorded_bytes.h"
 #include "tracer/record/recording.h"
 #include "tracer/runtime/recorder.h"
-#include "tracer/world/arena.h"
 #include "tracer/view/open_trace.h"
 #include "tracer/view/trace_stats.h"
+#include "tracer/world/arena.h"
 
 namespace powercut {
 

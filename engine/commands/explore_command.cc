@@ -4,10 +4,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/repeatable_process.h"
-#include "checker/schedules/thread_phase.h"
 #include "checker/exploration/chunk_list.h"
 #include "checker/exploration/explore_result.h"
 #include "checker/findings/finding.h"
+#include "checker/schedules/thread_phase.h"
 #include "engine/commands.h"
 #include "engine/plan_recording.h"
 

@@ -133,7 +133,8 @@ uint64_t LineLog::digest() const {
   uint64_t sum = 0;
   const auto add = [&sum](uint64_t word) { sum = XXH3_64bits_withSeed(&word, sizeof word, sum); };
   for (const PendingStore& store : stores_) {
-    add(uint64_t{store.non_temporal ? store.thread : 0} << 2 | uint64_t{store.whole} << 1 | uint64_t{store.non_temporal});
+    add(uint64_t{store.non_temporal ? store.thread : 0} << 2 | uint64_t{store.whole} << 1 |
+        uint64_t{store.non_temporal});
     add(store.atoms.size());
     for (const Atom& atom : store.atoms) {
       add(atom.value);

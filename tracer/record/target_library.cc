@@ -66,8 +66,7 @@ Result<TargetLibrary> TargetLibrary::load(const std::string& path) {
   const powercut_target* offered = entry(POWERCUT_TARGET_ABI);
   loading.reset();
   library.draw_ = reinterpret_cast<powercut_target_draw_fn>(dlsym(handle, "powercut_target_draw"));
-  const auto background =
-      reinterpret_cast<powercut_target_background_fn>(dlsym(handle, "powercut_target_background"));
+  const auto background = reinterpret_cast<powercut_target_background_fn>(dlsym(handle, "powercut_target_background"));
   if (background != nullptr) library.background_ = background();
   std::string version = std::to_string(POWERCUT_TARGET_ABI);
   if (offered == nullptr) {
