@@ -1,12 +1,48 @@
 #include "checker/findings/functional_check.h"
 
+#include <map>
 #include <set>
 
 #include "absl/strings/str_cat.h"
 #include "checker/findings/finding_parts.h"
+#include "tracer/format/trace_names.h"
+#include "tracer/record/key_bytes.h"
 
 namespace powercut {
 namespace {
+
+// "lookup(1)".
+std::string operation_text(const Event& begin) {
+  const auto kind = static_cast<OpKind>(begin.code);
+  if (begin.key.empty())
+    return name_of(kind) + (begin.text.empty() ? std::string() : " '" + std::string(begin.text) + "'");
+  KeyHistory key;
+  key.bytes = text_of(begin.key);
+  if (begin.key.size() >= kMinIdentityBytes) key.id = key_id(begin.key);
+  return name_of(kind) + ("(" + name_of(key)) + ")";
+}
+
+// The schedule as turns: which thread ran, in which operation, and where it was left.
+Json turns_json(const std::vector<KeptEvent>& schedule, const TraceReader& reader) {
+  Json out = Json::array();
+  std::map<uint32_t, std::string> running;  // by thread
+  for (const KeptEvent& kept : schedule) {
+    const Event event = kept.view();
+    if (event.kind == EventKind::kOpBegin) running[event.thread] = operation_text(event);
+    if (out.empty() || out.back()["thread"] != event.thread) {
+      out.push_back({{"thread", event.thread}, {"operations", Json::array()}, {"events", 0}, {"stack", Json::array()}});
+    }
+    Json& turn = out.back();
+    const std::string& operation = running[event.thread];
+    Json& operations = turn["operations"];
+    if (!operation.empty() && (operations.empty() || operations.back() != operation)) operations.push_back(operation);
+    turn["events"] = turn["events"].get<uint64_t>() + 1;
+    turn["in_operation"] = event.kind != EventKind::kOpEnd;
+    if (event.stack != 0) turn["stack"] = frames_json(reader.stack(event.stack));
+    if (event.kind == EventKind::kOpEnd) running[event.thread].clear();
+  }
+  return out;
+}
 
 // What is the same of two failures of one query: the invariant, and where an execution died. Not the very answer: a
 // table that is wrong without a cut may answer otherwise when something is lost as well.
@@ -125,6 +161,7 @@ Json FunctionalCheck::event(const Exposure& exposure) const {
   if (const uint32_t stack = follower_->last_store()) {
     finding["last_store"] = {{"stack", frames_json(follower_->reader().stack(stack))}};
   }
+  if (follower_->in_tree()) finding["turns"] = turns_json(follower_->schedule(), follower_->reader());
   return finding;
 }
 

@@ -70,6 +70,7 @@ def make_record(
         fields["fault"] = symbolised(raw["fault"], modules, symbolizer, with_source=True)
     if raw.get("last_store"):
         fields["last_store"] = symbolised(raw["last_store"], modules, symbolizer)
+    fields["turns"] = [symbolised(turn, modules, symbolizer) for turn in raw.get("turns") or []]
     fields["nested_image"] = [
         {
             **nested,

@@ -10,6 +10,7 @@
 
 A finding that was explained has `cause`: {kind, first, second, sentence, fix, held}; `first` and `second` as text
 "file:line".
+The coverage of a run with threads has `schedules`, which are those of the run record (checker/RUN.md).
 With a baseline each finding has `baseline`, "new" or "known"; one that a suppression names has `suppressed`:
 {reason, expires, expired, rule}. The CLI adds what concerns all runs together (checker/RUN.md).
 
@@ -70,7 +71,10 @@ def _run(run: RunRecord) -> dict[str, Any]:
         **{name: raw[name] for name in ("since", "smoke") if raw.get(name)},
         **{name: raw.get(name) for name in _COUNTED},
         "verdict": run.verdict,
-        "coverage": {name: coverage.get(name) for name in _COVERAGE},
+        "coverage": {
+            **{name: coverage.get(name) for name in _COVERAGE},
+            **({"schedules": schedules} if (schedules := coverage.get("schedules")) else {}),
+        },
         "assumptions": run.assumptions,
         "not_checked": raw.get("not_checked") or {},
         "seconds": run.seconds,

@@ -11,7 +11,16 @@ from itertools import groupby
 from string import ascii_uppercase
 
 from powercut_reports import format as fmt
-from powercut_reports.records.finding import Cause, Coverage, CrashPoint, Fault, FindingRecord, Schedules, Store
+from powercut_reports.records.finding import (
+    Cause,
+    Coverage,
+    CrashPoint,
+    Fault,
+    FindingRecord,
+    Schedules,
+    Store,
+    Turn,
+)
 from powercut_reports.records.places import own_frame
 from powercut_reports.records.program import Program
 from powercut_reports.records.run import Claim, NotChecked, RunRecord
@@ -259,6 +268,16 @@ def coverage_sentence(run: RunRecord) -> str:
         words += f"; cuts inside recovery complete to depth {nested}" if nested else "; no cuts inside recovery"
     words += f" ({coverage.reason})" if coverage.reason else ""
     return "; ".join((words, *run.origin))
+
+
+def turn_words(turn: Turn) -> str:
+    """ "thread 1 in update(1) up to src/map.cc:17" """
+    where = f"thread {turn.thread}"
+    if turn.operations:
+        where += f" in {', '.join(turn.operations)}"
+    if not turn.in_operation:
+        return f"{where} to its end"
+    return f"{where} up to {turn.site}" if turn.site else f"{where}, left in the middle"
 
 
 def schedules_words(schedules: Schedules) -> str:

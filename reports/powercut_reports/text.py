@@ -96,6 +96,8 @@ def _finding(finding: FindingRecord, paint: Painter, others: Sequence[FindingRec
     when = "during" if finding.operation.in_flight else "after"
     during = f"{when} {finding.operation}" if str(finding.operation) else ""
     cut = story.without_cut(finding) or ", ".join(part for part in (during, *cuts) if part)
+    if finding.turns:
+        rows.append("  Schedule: " + printable("; ".join(story.turn_words(turn) for turn in finding.turns)))
     rows.append("  Power cut: " + printable(cut))
     if finding.minimal and finding.minimal.operations:
         rows.append("  Smallest case: " + printable(minimal_words(finding.minimal)))

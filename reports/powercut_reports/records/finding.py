@@ -212,9 +212,11 @@ class MinimalOperation(Record):
     kind: Text = ""
     key: Name = ""
     text: Text = ""
+    thread: int | None = None  # from 1; of operations at the same time
 
     def __str__(self) -> str:
-        return self.text or (f"{self.kind}({self.key})" if self.key else self.kind)
+        told = self.text or (f"{self.kind}({self.key})" if self.key else self.kind)
+        return told if self.thread is None else f"{told} in thread {self.thread}"
 
 
 class Minimal(Record):
@@ -233,6 +235,15 @@ class Minimal(Record):
     note: Text = ""
     scenario: Text = ""  # the text of its scenario file
     finding: FindingRecord | None = None
+
+
+class Turn(Placed):
+    """What a thread did before another one went on; the place is that of its last store, flush or fence."""
+
+    thread: int = 0  # from 1
+    operations: list[Text] = []
+    events: int = 0
+    in_operation: bool = False  # it was left in the middle of the last one
 
 
 class FindingRecord(Record):
@@ -258,6 +269,7 @@ class FindingRecord(Record):
     stores: list[Store] = []
     timeline: Timeline = Timeline()
     last_store: Placed | None = None  # before the cut
+    turns: list[Turn] = []  # of threads: the schedule up to the cut
     contents: Contents = Contents()
     store_site: Name = ""
     lost_site: Name = ""
