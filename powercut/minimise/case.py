@@ -7,7 +7,10 @@ stays in the plan that the finding came with; a case is only what may shrink.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
 from typing import Any
+
+from powercut.scenarios.clients import may_meet_present
 
 #: A key id, "zeros" or "ones".
 Key = int | str
@@ -39,7 +42,24 @@ class Phase:
     name: str
     explore: bool
     cut_at: str | None
+    #: Of one thread after the other, where there are threads.
     operations: tuple[Operation, ...]
+    #: How many of the operations each thread has; empty where one thread does them all.
+    threads: tuple[int, ...] = ()
+
+    @property
+    def programs(self) -> tuple[tuple[Operation, ...], ...]:
+        """What each thread does; none where there are no threads."""
+        bounds = pairwise(accumulate(self.threads, initial=0))
+        return tuple(self.operations[first:end] for first, end in bounds)
+
+    def keeping(self, kept: Sequence[bool]) -> "Phase":
+        """The same with those operations whose place in `kept` is true. A thread that has none left is gone, and the
+        last one is no thread."""
+        left = tuple(item for item, keep in zip(self.operations, kept, strict=True) if keep)
+        bounds = pairwise(accumulate(self.threads, initial=0))
+        threads = tuple(count for first, end in bounds if (count := sum(kept[first:end])))
+        return replace(self, operations=left, threads=threads if len(threads) > 1 else ())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +72,13 @@ class Case:
     pool_size: int
     key_size: int
     value_size: int
+    #: Whether an insert of a thread may meet a present key: it may in the finding's own workload.
+    meets: bool = False
+
+    @property
+    def race(self) -> Phase | None:
+        """The phase with threads."""
+        return next((phase for phase in self.phases if phase.threads), None)
 
     @property
     def operations(self) -> tuple[Operation, ...]:
@@ -73,11 +100,10 @@ class Case:
         phases: list[Phase] = []
         at = 0
         for phase in self.phases:
-            marks = kept[at : at + len(phase.operations)]
+            left = phase.keeping(kept[at : at + len(phase.operations)])
             at += len(phase.operations)
-            left = tuple(item for item, keep in zip(phase.operations, marks, strict=True) if keep)
-            if left:
-                phases.append(replace(phase, operations=left))
+            if left.operations:
+                phases.append(left)
         return replace(self, phases=tuple(phases))
 
     def without(self, first: int, last: int) -> "Case":
@@ -103,26 +129,57 @@ def runnable(case: Case) -> Case:
     """`case` without the operations that would act on an absent key, or insert a present one.
 
     The engine refuses such a workload, so taking an insert away takes what depends on it away as well. After a
-    deliberate cut nobody but the table knows whether the key is there: such cases are left as they are.
+    deliberate cut nobody but the table knows whether the key is there: such cases are left as they are. Threads may
+    update and erase absent keys; inserts that may meet a present one go, unless the finding's own workload has such.
     """
     if any(phase.cut_at for phase in case.phases):
         return case
     live: set[Key] = set()
     kept: list[bool] = []
-    for operation in case.operations:
-        key = operation.key
-        keep = True
-        if key is not None and operation.kind in ("update", "erase"):
-            keep = key in live
-        elif operation.kind == "insert":
-            assert key is not None
-            keep = key not in live
-        kept.append(keep)
-        if keep and operation.kind == "insert" and key is not None:
-            live.add(key)
-        elif keep and operation.kind == "erase" and key is not None:
-            live.discard(key)
+    # What threads did to a key depends on the schedule.
+    unknown: set[Key] = set()
+    for phase in case.phases:
+        if phase.threads:
+            kept += _kept_of_threads(phase, live, meets=case.meets)
+            unknown |= {item.key for item in phase.operations if item.kind in ("insert", "erase") and item.key}
+            continue
+        for operation in phase.operations:
+            kept.append(_may_run(operation, live, unknown, meets=case.meets))
+            if kept[-1] and operation.kind == "insert" and operation.key is not None:
+                live.add(operation.key)
+                unknown.discard(operation.key)
+            elif kept[-1] and operation.kind == "erase" and operation.key is not None:
+                live.discard(operation.key)
+                unknown.discard(operation.key)
     return case if all(kept) else case.keeping(kept)
+
+
+def _may_run(operation: Operation, live: set[Key], unknown: set[Key], *, meets: bool) -> bool:
+    """Whether an operation finds its key as it needs it; `unknown` are keys that may be there or not."""
+    key = operation.key
+    if key is not None and operation.kind in ("update", "erase"):
+        return key in live or key in unknown
+    if operation.kind != "insert":
+        return True
+    return meets if key in unknown else key not in live
+
+
+def _kept_of_threads(phase: Phase, live: set[Key], *, meets: bool) -> list[bool]:
+    if meets:
+        return [True] * len(phase.operations)
+    kept: list[bool] = []
+    before: list[list[tuple[str, Key]]] = []
+    for program in phase.programs:
+        before.append([])
+        for operation in program:
+            kept.append(True)
+            if operation.key is None:
+                continue
+            before[-1].append((operation.kind, operation.key))
+            if operation.kind == "insert" and may_meet_present(before, live):
+                before[-1].pop()
+                kept[-1] = False
+    return kept
 
 
 def plan_of(case: Case, template: dict[str, Any], *, toggle: str | None, bug_option: str) -> dict[str, Any]:
@@ -130,8 +187,10 @@ def plan_of(case: Case, template: dict[str, Any], *, toggle: str | None, bug_opt
     options = dict(case.options)
     if toggle is not None:
         options[bug_option] = toggle
+    # Without threads there are no schedules to search.
+    kept = template if case.race else {name: value for name, value in template.items() if name != "search"}
     return {
-        **template,
+        **kept,
         "target": {**template["target"], "options": options},
         "scenario": {
             "name": template["scenario"]["name"],
@@ -144,10 +203,16 @@ def plan_of(case: Case, template: dict[str, Any], *, toggle: str | None, bug_opt
                     "name": phase.name,
                     "explore": phase.explore,
                     "cut_at": phase.cut_at,
-                    # A step of its own for each: a deliberate cut drops the rest of its step.
-                    "steps": [operation.step() for operation in phase.operations],
+                    **_work(phase),
                 }
                 for phase in case.phases
             ],
         },
     }
+
+
+def _work(phase: Phase) -> dict[str, Any]:
+    if phase.threads:
+        return {"threads": [[operation.step() for operation in program] for program in phase.programs]}
+    # A step of its own for each: a deliberate cut drops the rest of its step.
+    return {"steps": [operation.step() for operation in phase.operations]}

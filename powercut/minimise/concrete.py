@@ -1,6 +1,7 @@
 """Spells a plan out: which operations its phases came to, read from the trace that it records.
 
-What `fill`, `until` and `mix` did depends on the table's answers, so it is not computed but looked up. Two things of a
+What `fill`, `until` and `mix` did depends on the table's answers, so it is not computed but looked up; what threads do,
+and what comes after them, stands in the plan. Two things of a
 trace are not of the workload: `format`, `open` and `close`, and the lookup by which the engine asks, after a
 deliberate cut, whether the interrupted operation happened.
 
@@ -8,6 +9,7 @@ Inaccuracy: operations that answered FULL stay (a `fill` ends with one); the eng
 `configuration.py` and the deletion of operations take them away.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from powercut.base.errors import HarnessError
 from powercut.engine import engine
 from powercut.engine.engine import Interrupt
 from powercut.minimise.case import Case, Key, Operation, Phase
+from powercut.scenarios.clients import may_meet_present
 
 _MASK = (1 << 64) - 1
 _FIRST, _SECOND = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
@@ -58,11 +61,15 @@ def spelled_out(
     count = 0
     asks_itself = False  # the next lookup is the engine's own
     last = ""
+    race = next((number for number, phase in enumerate(scenario["phases"]) if "threads" in phase), None)
+    after = [] if race is None else [_planned(phase) for phase in scenario["phases"][race:]]
     arguments = ["dump", "--trace", str(trace), "--format", "json"]
     for _, raw in engine.stream(engine_path, arguments, interrupt=interrupt):
         if raw["event"] != _TRACE_EVENT:
             continue
         kind = raw["kind"]
+        if kind == "phase" and after and raw["text"] == after[0].name:
+            break  # a tree of schedules begins, in which every operation is told many times
         if kind == "phase":
             phases.append((raw["text"], []))
         elif kind == "cut":
@@ -76,29 +83,68 @@ def spelled_out(
                 phases[-1][1].append(_operation(name, raw))
                 indices.append(count)
             count += 1
-    if not phases:
+    if not phases and not after:
         raise HarnessError(
             "this trace names no phases", where=str(trace), next_step="Record it again with 'powercut record'."
         )
     options = plan["target"]["options"]
+    indices += range(count, count + sum(len(phase.operations) for phase in after))
+    before = [
+        Phase(
+            name=name,
+            explore=planned[name]["explore"],
+            cut_at=planned[name].get("cut_at"),
+            operations=tuple(operations),
+        )
+        for name, operations in phases
+        if operations
+    ]
     return (
         Case(
-            phases=tuple(
-                Phase(
-                    name=name,
-                    explore=planned[name]["explore"],
-                    cut_at=planned[name].get("cut_at"),
-                    operations=tuple(operations),
-                )
-                for name, operations in phases
-                if operations
-            ),
+            phases=(*before, *after),
+            meets=_meets([*before, *after[:1]]),
             options=tuple(sorted((key, value) for key, value in options.items() if key != bug_option)),
             pool_size=scenario["pool_size"],
             key_size=scenario["key_size"],
             value_size=scenario["value_size"],
         ),
         indices,
+    )
+
+
+def _planned(phase: dict[str, Any]) -> Phase:
+    """A phase whose steps say what they do: one of threads, or one after them."""
+    programs = [
+        [operation for step in steps for operation in _operations(step)]
+        for steps in phase.get("threads", [phase.get("steps", [])])
+    ]
+    return Phase(
+        name=phase["name"],
+        explore=phase["explore"],
+        cut_at=None,
+        operations=tuple(operation for program in programs for operation in program),
+        threads=tuple(len(program) for program in programs) if "threads" in phase else (),
+    )
+
+
+def _operations(step: dict[str, Any]) -> list[Operation]:
+    if step["op"] == "maintain":
+        return [Operation(kind="maintain", text=step["command"])]
+    keys = step.get("keys") or range(step["from"], step["to"] + 1)
+    return [Operation(kind=step["op"], key=key) for key in keys]
+
+
+def _meets(phases: Sequence[Phase]) -> bool:
+    """Whether an insert of the threads, which are the last of the phases, may find its key in the table."""
+    live: set[Key] = set()
+    for operation in (operation for phase in phases if not phase.threads for operation in phase.operations):
+        if operation.key is not None and operation.kind in ("insert", "erase"):
+            (live.add if operation.kind == "insert" else live.discard)(operation.key)
+    return any(
+        may_meet_present(
+            [[(item.kind, item.key) for item in program if item.key is not None] for program in programs], live
+        )
+        for programs in (phase.programs for phase in phases if phase.threads)
     )
 
 

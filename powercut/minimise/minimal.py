@@ -40,7 +40,12 @@ class Minimal:
 
     def record(self) -> records.Minimal:
         """The field `minimal` of the finding's record."""
-        numbered = [(phase, item) for phase in self.case.phases for item in phase.operations]
+        numbered = [
+            (phase, thread, item)
+            for phase in self.case.phases
+            for thread, program in enumerate(phase.programs or (phase.operations,), 1)
+            for item in program
+        ]
         return records.Minimal(
             operations=[
                 records.MinimalOperation(
@@ -50,8 +55,9 @@ class Minimal:
                     kind=item.kind,
                     key="" if item.key is None else str(item.key),
                     text=item.spelling,
+                    **({"thread": thread} if phase.threads else {}),
                 )
-                for index, (phase, item) in enumerate(numbered)
+                for index, (phase, thread, item) in enumerate(numbered)
             ],
             operations_before=self.operations_before,
             config=dict(self.case.options),

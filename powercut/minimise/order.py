@@ -1,11 +1,12 @@
 """The one order of the minimiser: which of two cases is simpler.
 
-1. fewer operations, in all phases: warm-up has to be read as well;
-2. fewer settings of the target that are words (`resize = "traditional"`): each is something to explain;
-3. a shorter trace: this is how the size of a table and of its pool shows, since they are formatted by stores. A smaller
+1. fewer threads at the same time;
+2. fewer operations, in all phases: warm-up has to be read as well;
+3. fewer settings of the target that are words (`resize = "traditional"`): each is something to explain;
+4. a shorter trace: this is how the size of a table and of its pool shows, since they are formatted by stores. A smaller
    number that changes nothing in the trace (a limit that is never reached) is no simplification;
-4. fewer settings in all, then smaller numbers in them, then a smaller pool and shorter keys and values;
-5. fewer phases, then simpler operations, then smaller keys.
+5. fewer settings in all, then smaller numbers in them, then a smaller pool and shorter keys and values;
+6. fewer phases, then simpler operations, then smaller keys.
 
 Crash point and lost lines come last: they are chosen among what the last exploration shows (`choose.py`).
 The order is strict: two cases that are equal in it are the same case but for names of phases.
@@ -26,7 +27,8 @@ _NAMED = {"zeros": 2**32, "ones": 2**32 + 1}
 
 def before_recording(case: Case) -> Order:
     """What is known of a case before it is recorded: the beginning of its `order`."""
-    return (len(case.operations), sum(not is_number(value) for _, value in case.options))
+    threads = len(case.race.threads) if case.race else 0
+    return (threads, len(case.operations), sum(not is_number(value) for _, value in case.options))
 
 
 def order(case: Case, *, events: int) -> Order:
@@ -47,6 +49,7 @@ def order(case: Case, *, events: int) -> Order:
         case.options,
         case.key_size,
         tuple(len(phase.operations) for phase in case.phases),
+        tuple(phase.threads for phase in case.phases),
     )
 
 

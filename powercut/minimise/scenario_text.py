@@ -2,13 +2,16 @@
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from powercut.base import paths
+from powercut.engine.options import DEFAULT_SEARCH
 from powercut.minimise.case import Case, Operation, Phase
 from powercut.minimise.order import is_number
 from powercut.scenarios.plan import BUG_OPTION
+from powercut.scenarios.schema import SCHEMA_VERSION
 from powercut_reports.records.finding import FindingRecord
 
 _NAME = re.compile(r"^name = .*$", re.MULTILINE)
@@ -23,7 +26,7 @@ def scenario_text(case: Case, *, finding: FindingRecord, original: FindingRecord
         *_comment(f"Regression test of finding {original.fingerprint}, minimised by powercut: {_what(original)}."),
         *_comment(finding.message),
         f"# Shows it again: {_command(original, name, depth=finding.crash_point.depth)}",
-        "schema = 1",
+        f"schema = {SCHEMA_VERSION if case.race else 1}",
         f"name = {_quoted(name)}",
         f"summary = {_quoted(_summary(original))}",
         f"targets = [{_quoted(original.target)}]",
@@ -37,6 +40,8 @@ def scenario_text(case: Case, *, finding: FindingRecord, original: FindingRecord
     lines += ["[data]", f"key_size = {case.key_size}", f"value_size = {case.value_size}"]
     for phase in case.phases:
         lines += ["", "[[phase]]", *_phase(phase)]
+    if case.race:
+        lines += _search(original)
     return "\n".join([*lines, ""])
 
 
@@ -82,14 +87,27 @@ def _phase(phase: Phase) -> list[str]:
         lines.append("explore = false")
     if phase.cut_at is not None:
         lines.append(f"cut_at = {_quoted(phase.cut_at)}")
-    return [*lines, "steps = [", *(f"  {{ {_fields(step)} }}," for step in _steps(phase)), "]"]
+    if phase.threads:
+        threads = [", ".join(f"{{ {_fields(step)} }}" for step in _steps(program)) for program in phase.programs]
+        return [*lines, "threads = [", *(f"  [{steps}]," for steps in threads), "]"]
+    steps = _steps(phase.operations, joining=phase.cut_at is None)
+    return [*lines, "steps = [", *(f"  {{ {_fields(step)} }}," for step in steps), "]"]
 
 
-def _steps(phase: Phase) -> list[dict[str, Any]]:
-    """Neighbours of one kind become one step, but where a cut may drop the rest of a step."""
+def _search(original: FindingRecord) -> list[str]:
+    """The table that chooses the schedules which the finding came from; nothing where all were run."""
+    assert original.plan is not None
+    search = original.plan.get("search", {})
+    usual = {"kind": DEFAULT_SEARCH, "preemptions": None, "schedules": 0}
+    fields = [f"{name} = {_value(search[name])}" for name in usual if search.get(name, usual[name]) != usual[name]]
+    return ["", "[search]", *fields] if fields else []
+
+
+def _steps(operations: Sequence[Operation], *, joining: bool = True) -> list[dict[str, Any]]:
+    """Neighbours of one kind become one step, unless a cut may drop the rest of a step."""
     groups: list[list[Operation]] = []
-    for operation in phase.operations:
-        joins = groups and phase.cut_at is None and operation.key is not None and operation.kind == groups[-1][0].kind
+    for operation in operations:
+        joins = groups and joining and operation.key is not None and operation.kind == groups[-1][0].kind
         if joins:
             groups[-1].append(operation)
         else:

@@ -33,7 +33,7 @@ class Search:
         """Makes `candidate` the best case when it is simpler and shows the bug. Operations that cannot run are left
         out first. Raises LimitReached."""
         candidate = runnable(candidate)
-        if not candidate.is_explored or before_recording(candidate) > self._order[:2] or candidate == self.best:
+        if not candidate.is_explored or _more(before_recording(candidate), self._order) or candidate == self.best:
             return False
         seen = self.examine(candidate)
         if seen.events is None or seen.finding is None:
@@ -71,3 +71,8 @@ class Search:
     def _report(self) -> None:
         if not self._branched:
             self._ledger.operations = len(self.best.operations)
+
+
+def _more(begin: Order, best: Order) -> bool:
+    """Whether an order that begins so comes after `best`, whatever its trace."""
+    return begin > best[: len(begin)]

@@ -29,7 +29,7 @@ def summary(minimal: Minimal, fingerprint: str) -> str:
         if item.phase != phase:
             phase = item.phase
             lines.append(f"  Phase '{phase}'{'' if item.explored else ', not explored'}")
-        lines.append(f"    {(item.index or 0) + 1}. {item.text}")
+        lines.append(f"    {(item.index or 0) + 1}. {item}")
     depth = f", {_counted(point.depth, 'cut')} inside recovery" if point.depth else ""
     lines.append(f"  Power cut: {point.when}, at event {point.event} (crash point {point.index}){depth}")
     return "\n".join(lines)

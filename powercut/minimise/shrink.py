@@ -22,6 +22,7 @@ from powercut.minimise.passes.pool import shrink_pool
 from powercut.minimise.passes.restart import restart
 from powercut.minimise.passes.simplify import lower_keys, simplify_operations
 from powercut.minimise.passes.substitute import substitute
+from powercut.minimise.passes.threads import drop_threads
 from powercut.minimise.passes.truncate import truncate
 from powercut.minimise.scenario_text import scenario_text
 from powercut.minimise.search import Search
@@ -113,6 +114,7 @@ def shrink(search: Search, options: Mapping[str, Sequence[str]], commands: Seque
     """
     fewer: list[Callable[[Search], None]] = [
         truncate,
+        drop_threads,
         join_phases,
         lambda now: shrink_options(now, options),
         truncate,
@@ -174,7 +176,8 @@ def _start(examiner: Examiner, *, context: Context, folder: Path) -> _Start | No
     )
     crash = examiner.finding.operation.index or 0
     up_to_crash = max(1, sum(index <= crash for index in indices))
-    forms = [case.without(up_to_crash, len(indices)), case]
+    # Of threads nothing comes surely after the crash.
+    forms = [case] if case.race else [case.without(up_to_crash, len(indices)), case]
     for number, form in enumerate(dict.fromkeys(forms), start=1):
         if not form.is_explored:
             continue

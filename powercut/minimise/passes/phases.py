@@ -20,7 +20,8 @@ def join_phases(search: Search) -> None:
     for number in range(len(search.best.phases)):
         if number < len(search.best.phases) and search.best.phases[number].cut_at is not None:
             search.consider(_changed(search.best, number, cut_at=None))
-    if len(search.best.operations) <= MOST_EXPLORED:
+    # What comes before threads is left unexplored: a trace of schedules is long enough.
+    if len(search.best.operations) <= MOST_EXPLORED and not search.best.race:
         for number in range(len(search.best.phases)):
             if not search.best.phases[number].explore:
                 search.consider(_changed(search.best, number, explore=True))
@@ -31,7 +32,7 @@ def join_phases(search: Search) -> None:
 
 
 def joined(case: Case) -> Case:
-    """All operations in one explored phase, without cuts. It has the name of the last that is explored."""
+    """All operations in one explored phase, without cuts or threads. It has the name of the last that is explored."""
     name = next((phase.name for phase in reversed(case.phases) if phase.explore), case.phases[-1].name)
     return replace(case, phases=(Phase(name=name, explore=True, cut_at=None, operations=case.operations),))
 
@@ -43,9 +44,9 @@ def _changed(case: Case, number: int, *, cut_at: str | None = None, explore: boo
 
 
 def _merged(case: Case, number: int) -> list[Case]:
-    """Phases `number` and the next as one, with the traits of either, unless both are cut."""
+    """Phases `number` and the next as one, with the traits of either, unless both are cut or one has threads."""
     first, second = case.phases[number : number + 2]
-    if first.cut_at is not None and second.cut_at is not None:
+    if first.threads or second.threads or (first.cut_at is not None and second.cut_at is not None):
         return []
     cut_at = first.cut_at or second.cut_at
     return [

@@ -55,8 +55,8 @@ def _crash(search: Search, case: Case) -> int:
 
 
 def _forms(start: Case) -> list[Case]:
-    """One explored workload; with deliberate cuts, the phases as they are."""
-    if any(phase.cut_at for phase in start.phases):
+    """One explored workload; with deliberate cuts or threads, the phases as they are."""
+    if start.race or any(phase.cut_at for phase in start.phases):
         return [start]
     return [joined(start)] if len(start.operations) <= MOST_EXPLORED else []
 

@@ -12,7 +12,10 @@ _AFTER_CUT = 2
 
 
 def truncate(search: Search) -> None:
-    """Ends the workload with the operation that the crash is in, or before it."""
+    """Ends the workload with the operation that the crash is in, or before it. Threads come to it in any order."""
+    if search.best.race:
+        _halve(search)
+        return
     finding = search.best_seen.finding
     index = (finding.operation.index or 0) if finding else 0
     cuts = sum(phase.cut_at is not None for phase in search.best.phases)
