@@ -7,6 +7,10 @@
     def test_with_parts_of_my_own(operations):
         powercut.check("level:hardened", operations, warmup=[powercut.fill(40)])
 
+    @given(powercut.stateful.threads("level:hardened", live=[1]))
+    def test_at_the_same_time(threads):
+        powercut.check("level:hardened", threads=threads, warmup=[powercut.insert(1)])
+
     class LevelMachine(powercut.stateful.CrashMachine):
         target = "level:hardened"
 
@@ -14,7 +18,8 @@
 
 Operations are drawn as if every one were legal, and then made so: an insert of a key that is there updates it, an
 update of one that is not inserts it, an erase of one that is not is left out. Whatever the shrinker takes away, the
-rest stays legal, so that it gets small (Hypothesis, "internal shrinking"; MacIver & Donaldson, ECOOP 2020).
+rest stays legal, so that it gets small (Hypothesis, "internal shrinking"; MacIver & Donaldson, ECOOP 2020). Of threads
+only inserts are changed: one that may meet its key in some order is an update, where the target does not check that.
 
 Known inaccuracy: while it shrinks, Hypothesis goes over to any other violation that is smaller.
 """
@@ -26,7 +31,9 @@ from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
 from powercut.base.errors import UsageError, nearest
+from powercut.scenarios.clients import for_threads, may_meet_present
 from powercut.scenarios.plan import BUG_OPTION, option_values
+from powercut.scenarios.schema import FEWEST_THREADS, MOST_THREADS
 from powercut.scenarios.targets import Target
 from powercut.testing import api, inline
 from powercut.testing.api import CheckOptions
@@ -103,6 +110,47 @@ def operations(
     drawn = _drawn(api.one_target(target).target, max_operations, keys, kinds, commands)
     present = tuple(live)
     return drawn.map(lambda sequence: legal(sequence, live=present)).filter(bool)
+
+
+def threads(
+    target: str,
+    *,
+    max_threads: int = FEWEST_THREADS,
+    max_operations: int = 2,
+    keys: int = 2,
+    kinds: Sequence[str] = KEY_OPERATIONS,
+    commands: Sequence[str] = (),
+    live: Iterable[Key] = (),
+    config: inline.Config | None = None,
+) -> SearchStrategy[list[list[Operation]]]:
+    """What two to `max_threads` threads do at the same time: one to `max_operations` operations each.
+
+    `kinds`, `commands` and `live` as in `operations`, but that no command is drawn unless it is named. `config` are the
+    options that the target is checked with.
+    """
+    selection = api.one_target(target)
+    _, known = for_threads(selection, inline.checked_config(selection.target, config or {}, where="powercut.stateful"))
+    present = None if known.traits.get("checks_exists") else frozenset(live)
+    most = _number("max_threads", max_threads, least=FEWEST_THREADS)
+    if most > MOST_THREADS:
+        raise UsageError(
+            f"max_threads is {most}", where="powercut.stateful", next_step=f"Give a number up to {MOST_THREADS}."
+        )
+    program = _drawn(selection.target, max_operations, keys, kinds, commands)
+    drawn = st.lists(program, min_size=FEWEST_THREADS, max_size=most)
+    return drawn.map(lambda programs: _legal_threads(programs, present))
+
+
+def _legal_threads(programs: Iterable[Iterable[_Drawn]], present: frozenset[Key] | None) -> list[list[Operation]]:
+    """The programs without inserts that may meet their keys; `present` is None where the target checks that."""
+    made: list[list[_Drawn]] = []
+    for program in programs:
+        made.append([])
+        for name, subject in program:
+            made[-1].append((name, subject))
+            if name == "insert" and present is not None and may_meet_present(made, present):
+                made[-1][-1] = ("update", subject)
+    return [[*program] for program in made]
 
 
 def configurations(target: str, *, vary: Sequence[str] | None = None) -> SearchStrategy[dict[str, str]]:

@@ -48,6 +48,12 @@ def describe() -> None:
             next="Build it again with this version's target.h.",
         )
         sys.exit(2)
+    # A library named "threads…" is for threads, as its option says; "threads-exists" checks what it inserts.
+    threads = "threads" in library.name
+    traits = {
+        "thread_safe": threads and "concurrency=concurrent" in sys.argv,
+        "checks_exists": "exists" in library.name,
+    }
     emit(
         event="described",
         target={
@@ -55,7 +61,9 @@ def describe() -> None:
             "summary": "a table",
             "paper": None,
             "variants": ["published", "hardened"],
-            "options": ["top=4|2|8: buckets", "auto_expand=on|off: expand", "bug=none|swap: a bug"],
+            "options": ["top=4|2|8: buckets", "auto_expand=on|off: expand", "bug=none|swap: a bug"]
+            + ["concurrency=single|concurrent: threads"] * threads,
+            "traits": traits,
             "commands": ["expand"],
         },
     )
@@ -165,7 +173,7 @@ def explore() -> None:
         )
     if "silent" in name:
         return
-    sampled = "sampled" in name
+    sampled = "sampled" in name or plan.get("search", {"kind": "bounded"})["kind"] != "bounded"
     emit(
         event="result",
         verdict="inconsistent" if found else "consistent",
@@ -184,6 +192,7 @@ def explore() -> None:
             "total": str(2**70),
             "nested_complete": int(argument("--nested")),
             "reason": "budget" if sampled else None,
+            "schedules": schedules(plan),
         },
         assumptions=["sequentially consistent visibility"],
         not_checked={
@@ -195,6 +204,26 @@ def explore() -> None:
         },
     )
     emit(event="end", exit=1 if found else 0)
+
+
+def schedules(plan: dict[str, Any]) -> dict[str, Any] | None:
+    """Of a plan with threads: as many as were asked for."""
+    threads = next((phase["threads"] for phase in plan["scenario"]["phases"] if "threads" in phase), None)
+    if threads is None:
+        return None
+    search = plan["search"]
+    numbers = dict.fromkeys(("states", "steps", "frontiers", "judged"), 9)
+    return {
+        "search": search["kind"],
+        "preemptions": search["preemptions"],
+        "model": search["model"],
+        "threads": len(threads),
+        "operations": max(len(steps) for steps in threads),
+        "schedules": search["schedules"] or 70,
+        **numbers,
+        "complete": search["kind"] == "bounded",
+        "reason": "" if search["kind"] == "bounded" else "a sample",
+    }
 
 
 def audit() -> None:

@@ -9,10 +9,10 @@
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
 from powercut.base import paths
 from powercut.base.errors import PowercutError, UsageError
@@ -142,9 +142,10 @@ class Session:
     def check(
         self,
         target: str,
-        operations: Iterable[object],
+        operations: Iterable[object] = (),
         *,
         warmup: Iterable[object] = (),
+        threads: Iterable[Iterable[object]] = (),
         config: inline.Config | None = None,
         model: str = options.DEFAULT_MODEL,
         strategy: str = options.DEFAULT_STRATEGY,
@@ -153,6 +154,9 @@ class Session:
         seed: int = options.DEFAULT_SEED,
         budget: str | None = None,
         step_budget: int | None = None,
+        search: str | None = None,
+        preemptions: int | Literal["none"] | None = None,
+        schedules: int | None = None,
         cut_at: str | None = None,
         expect_marks: Sequence[str] = (),
         pool: int | str | None = None,
@@ -164,13 +168,17 @@ class Session:
         """Cuts the power at every moment of `operations` on an empty table; fails like `assert_consistent`.
 
         `operations` and `warmup` (which comes first and is not explored) are lists of operations
-        (`powercut.testing.operations`). `config` are options of the target; "bug" switches a planted bug on. `name` is
-        that of the scenario file, which is left in `OUT/scenarios/`.
+        (`powercut.testing.operations`). `threads` are two to four such lists, which run at the same time after the
+        warm-up, in every schedule or in those that `search`, `preemptions` and `schedules` choose; `operations` follow
+        when all have ended, and may be left out then. The target's option `concurrency` is set for them. `config` are
+        options of the target; "bug" switches a planted bug on. `name` is that of the scenario file, which is left in
+        `OUT/scenarios/`.
         """
         selection = one_target(target)
         workload = inline.Workload(
             operations=_listed(operations),
             warmup=_listed(warmup),
+            threads=[_listed(thread) for thread in threads] if _is_list(threads) else threads,
             config=config,
             cut_at=cut_at,
             expect_marks=tuple(expect_marks),
@@ -186,11 +194,13 @@ class Session:
             nested=nested,
             budget=budget or self.budget,
             step_budget=step_budget,
+            schedules=options.Schedules(search=search, preemptions=preemptions, schedules=schedules),
         )
         folder = self.out / inline.FOLDER
         draft = drafts.in_progress()
         called = "example" if draft else name or self.naming()
         scenario = inline.build(selection, workload, name=called, folder=folder)
+        requests.refuse_without_threads([scenario], chosen.schedules, where="powercut.check")
         request = requests.one(selection, scenario, options=chosen)
         if draft:
             result = Result(runs=(drafts.judge(request),))
@@ -204,6 +214,10 @@ class Session:
                 target,
                 workload.operations,
                 warmup=list(workload.warmup),
+                threads=[list(thread) for thread in workload.threads],
+                search=search,
+                preemptions=preemptions,
+                schedules=schedules,
                 config=dict(config or {}),
                 model=model,
                 strategy=strategy,
@@ -237,6 +251,7 @@ class Session:
         nested: int | None = None,
         budget: str | None = None,
         step_budget: int | None = None,
+        schedules: options.Schedules = options.UNCHOSEN,
     ) -> options.ExploreOptions:
         depth = self.nested if nested is None else nested
         numbers: tuple[tuple[str, Any], ...] = (("nested", depth), ("seed", seed))
@@ -251,6 +266,7 @@ class Session:
             seed=seed,
             budget=options.parse_budget(budget or self.budget),
             watchdog=self.watchdog,
+            schedules=schedules,
             step_budget=self.step_budget if step_budget is None else step_budget,
         )
 
@@ -275,6 +291,10 @@ class Session:
         return result
 
 
+def _is_list(threads: object) -> bool:
+    return isinstance(threads, Iterable) and not isinstance(threads, str | Mapping)
+
+
 def _listed(operations: Iterable[object]) -> Iterable[object]:
     """A list of what may be read once; what is no list of operations stays, to be refused."""
     return list(operations) if isinstance(operations, Iterator) else operations
@@ -293,6 +313,10 @@ class CheckOptions(TypedDict, total=False):
     """The options of `Session.check`."""
 
     warmup: Iterable[object]
+    threads: Iterable[Iterable[object]]
+    search: str | None
+    preemptions: int | Literal["none"] | None
+    schedules: int | None
     config: inline.Config | None
     model: str
     strategy: str
@@ -313,6 +337,10 @@ class CheckOptions(TypedDict, total=False):
 #: What an option of `check` is when a call does not name it.
 _UNNAMED: CheckOptions = {
     "warmup": [],
+    "threads": [],
+    "search": None,
+    "preemptions": None,
+    "schedules": None,
     "config": {},
     "model": options.DEFAULT_MODEL,
     "strategy": options.DEFAULT_STRATEGY,
@@ -329,9 +357,10 @@ _UNNAMED: CheckOptions = {
 }
 
 
-def call(target: str, operations: Iterable[object], **chosen: Unpack[CheckOptions]) -> str:
+def call(target: str, operations: Iterable[object] = (), **chosen: Unpack[CheckOptions]) -> str:
     """The call of `powercut.check` that runs a workload, as Python: with every option that is not the usual one."""
-    words = [repr(target), repr(list(operations))]
+    made = list(operations)
+    words = [repr(target), *([repr(made)] if made or not chosen.get("threads") else [])]
     words += [f"{name}={value!r}" for name, value in chosen.items() if value != _UNNAMED[name]]  # type: ignore[literal-required]
     return f"powercut.check({', '.join(words)})"
 
@@ -346,6 +375,7 @@ def suffix(used: options.ExploreOptions) -> str:
     words += [f"{used.budget.seconds:g}s"] if used.budget.seconds is not None else []
     words += [f"steps{used.step_budget}"] if used.step_budget is not None else []
     words += [f"{used.budget.executions}x"] if used.budget.executions is not None else []
+    words += [word.removeprefix("--") for word in used.schedules.words()]
     return "".join(f"-{word}" for word in words)
 
 
@@ -355,7 +385,7 @@ def current() -> Session:
     return given or Session(out=Path(".powercut"))
 
 
-def check(target: str, operations: Iterable[object], **chosen: Unpack[CheckOptions]) -> Result:
+def check(target: str, operations: Iterable[object] = (), **chosen: Unpack[CheckOptions]) -> Result:
     """`Session.check` of the current session."""
     return current().check(target, operations, **chosen)
 

@@ -17,9 +17,10 @@ from pydantic import ValidationError
 from powercut.base.errors import UsageError, nearest, unknown_name
 from powercut.base.output_files import write_text
 from powercut.scenarios import toml_text as scenario_toml
+from powercut.scenarios.clients import for_threads
 from powercut.scenarios.plan import option_text, option_values
 from powercut.scenarios.scenario import SCHEMA_VERSION, Scenario
-from powercut.scenarios.schema import Data, MaintainStep, ScenarioFile
+from powercut.scenarios.schema import Data, KeyStep, MaintainStep, ScenarioFile
 from powercut.scenarios.targets import Selection, Target, configured
 from powercut.testing import operations
 from powercut.testing.operations import Step
@@ -34,10 +35,12 @@ Config = Mapping[str, str | bool | int | float]
 
 @dataclass(frozen=True, kw_only=True)
 class Workload:
-    """What happens to an empty table: a warm-up that is not explored, then operations that are."""
+    """What happens to an empty table: a warm-up that is not explored, then threads and operations that are."""
 
     operations: Iterable[object]
     warmup: Iterable[object] = ()
+    #: What each of several threads does at the same time, after the warm-up and before the operations.
+    threads: Iterable[Iterable[object]] = ()
     config: Config | None = None
     #: Cut the power when the explored operations first reach this mark, and go on after recovery.
     cut_at: str | None = None
@@ -54,12 +57,17 @@ def build(selection: Selection, workload: Workload, *, name: str, folder: Path) 
     target, where = selection.target, "powercut.check"
     warmup = operations.steps(workload.warmup, where=f"{where}: warmup")
     explored = operations.steps(workload.operations, where=f"{where}: operations")
-    if not explored:
+    threads = _threads(workload.threads, where)
+    if not explored and not threads:
         raise UsageError("there are no operations, so nothing would be judged", where=where, next_step="Add one.")
-    _refuse_unknown_commands(target, [*warmup, *explored], where)
+    _refuse_unknown_commands(target, [*warmup, *explored, *(step for thread in threads for step in thread)], where)
     config = checked_config(target, workload.config or {}, where=where)
     phases: list[dict[str, Any]] = [{"name": "warm-up", "explore": False, "steps": warmup}] if warmup else []
-    phases.append({"name": "operations", "cut_at": workload.cut_at, "steps": explored})
+    if threads:
+        config, _ = for_threads(selection, config)
+        phases.append({"name": "threads", "threads": threads})
+    if explored:
+        phases.append({"name": "operations", "cut_at": workload.cut_at, "steps": explored})
     sizes = {"key_size": workload.key_size, "value_size": workload.value_size}
     if workload.key_size is None and workload.value_size is None:
         declared = tuple(target.description.sizes)
@@ -86,6 +94,25 @@ def build(selection: Selection, workload: Workload, *, name: str, folder: Path) 
             f"{place}: {what}", where=where, next_step="scenarios/SCHEMA.md says what each of them may be."
         ) from error
     return Scenario(path=folder / f"{made.name}.toml", content=made)
+
+
+def _threads(threads: Iterable[Iterable[object]], where: str) -> list[list[Step]]:
+    if isinstance(threads, str | Mapping) or not isinstance(threads, Iterable):
+        raise UsageError(
+            f"threads are a list of lists of operations, and not {threads!r}",
+            where=where,
+            next_step='Write threads=[[("insert", 1)], [("lookup", 1)]].',
+        )
+    made = [operations.steps(steps, where=f"{where}: threads[{number}]") for number, steps in enumerate(threads)]
+    for number, thread in enumerate(made):
+        for place, step in enumerate(thread):
+            if not isinstance(step, KeyStep | MaintainStep):
+                raise UsageError(
+                    f"'{step.op}' is no operation of a thread",
+                    where=f"{where}: threads[{number}][{place}]",
+                    next_step="There are insert, update, erase, lookup and maintain.",
+                )
+    return made
 
 
 def fitting_sizes(
