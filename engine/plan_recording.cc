@@ -75,7 +75,7 @@ Result<Json> record(const Plan& plan, const RecordOptions& options, Progress& pr
     }
     if (traits->thread_safe == 0) {
       return usage_error("the target does not say that threads may use it at the same time", where,
-                         "Choose a configuration that does ('powercut targets' lists options), or declare thread_safe "
+                         "Choose a configuration that does ('powercut list targets'), or declare thread_safe "
                          "in its traits.");
     }
     map_arena(kPoolBase + pool->size());

@@ -98,7 +98,7 @@ Json result_event(const LoadedTrace& loaded, const ExploreOptions& options, cons
            {{"kind", complete ? "complete" : "sampled"},
             {"covered", complete ? survey.crash_states.str() : explored.sum.covered.str()},
             {"total", explored.surveyed ? Json(survey.crash_states.str()) : Json(nullptr)},
-            {"nested_complete", complete ? options.nested : 0},
+            {"nested_complete", judged_all ? options.nested : 0},
             {"schedules", schedules},
             {"reason", complete     ? Json(nullptr)
                        : judged_all ? Json("not all schedules: " + schedules["reason"].get<std::string>())

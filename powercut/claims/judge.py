@@ -4,6 +4,7 @@ Claims about operations are measured on the trace by `powercut-engine measure`, 
 event that took it too far. Which stores a defined name means is known by function only, so the frames of the trace's
 stores are symbolised first. Claims about states compare with the maxima that exploration has kept.
 
+What operations of threads do is not measured: the trace is a tree of schedules, and papers count what one does alone.
 A claim never decides the verdict. What cannot be measured is `holds: null` with a note that says why.
 """
 
@@ -28,6 +29,7 @@ from powercut_reports.records.run import RunRecord
 _NOT_DONE = {
     "lines_read": "the lines that operations read were not counted: only the compiler pass records them",
 }
+_THREADS = "operations of threads are not measured: each takes another course in every schedule"
 NO_OPERATION = "no explored operation of this run is one that the claim is about"
 _NO_STATE = "this run has not asked for it: the target cannot tell, or no crash state was explored"
 _SAMPLED = "over the crash states that were explored; not all were"
@@ -46,8 +48,8 @@ def check(
     """The field `claims` of a run record (checker/RUN.md), in the order of the claims."""
     measured: list[dict[str, Any] | None] = [None] * len(claims)
     places = [number for number, claim in enumerate(claims) if not claim.expression.quantity.state]
-    failure = ""
-    if places and run.trace:
+    failure = _THREADS if run.coverage.schedules else ""
+    if places and run.trace and not failure:
         try:
             answers = _measure(
                 sheet, [claims[number] for number in places], Path(run.trace),

@@ -19,7 +19,7 @@ Updates and erases of an absent key stay: they answer POWERCUT_NOT_FOUND.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -33,7 +33,7 @@ from powercut.scenarios import targets
 from powercut.scenarios.plan import option_text, option_values
 from powercut.scenarios.scenario import Scenario
 from powercut.scenarios.schema import FEWEST_THREADS, MOST_THREADS, SCHEMA_VERSION, Data, ScenarioFile
-from powercut.scenarios.targets import Selection, Sizes
+from powercut.scenarios.targets import Configured, Selection, Sizes
 
 KINDS = ("insert", "update", "erase", "lookup")
 DEFAULT_KEYS = (1, 2)
@@ -48,6 +48,8 @@ SET_UP, CLIENTS = "set-up", "clients"
 _WORD: Sizes = (8, 8)
 _KEYS = "Write the numbers of 1 to 4 keys, such as 1,2."
 
+#: A number, or the name of a key that has one.
+Key = int | str
 #: A kind and a key.
 Operation = tuple[str, int]
 #: What one thread does, in order.
@@ -130,15 +132,16 @@ def clients(shape: Shape) -> Iterator[Client]:
             yield tuple(programs[number] for number in numbers)
 
 
-def may_meet_present(client: Client, present: frozenset[int]) -> bool:
+def may_meet_present(client: Iterable[Iterable[tuple[str, Key]]], present: Collection[Key]) -> bool:
     """Whether an insert of `client` may find its key in the table, in some order; `present` are there before."""
-    keys = {key for program in client for _, key in program}
+    keys = {key for program in client for kind, key in program if kind == "insert"}
     return any(
-        _may_meet(tuple(sorted(_of_key(program, key) for program in client)), key in present) for key in sorted(keys)
+        _may_meet(tuple(sorted(_of_key(program, key) for program in client)), key in present)
+        for key in sorted(keys, key=str)
     )
 
 
-def _of_key(program: Program, key: int) -> str:
+def _of_key(program: Iterable[tuple[str, Key]], key: Key) -> str:
     """What a thread does to whether a key is there: its inserts and erases, by their first letters."""
     return "".join(kind[0] for kind, of in program if of == key and kind in ("insert", "erase"))
 
@@ -180,6 +183,27 @@ class Generated:
         )
 
 
+def for_threads(selection: Selection, config: Mapping[str, Any]) -> tuple[dict[str, str], Configured]:
+    """The options with which threads may use a target at the same time, and what it says of itself then.
+
+    Its option `concurrency` is "concurrent" unless `config` says otherwise. UsageError where it is not for threads.
+    """
+    target, (option, value) = selection.target, CONCURRENCY
+    options = option_values(target.description)
+    chosen = {**({option: value} if value in options.get(option, []) else {}), **config}
+    texts = {key: option_text(given, options.get(key, [])) for key, given in chosen.items()}
+    usual = Data()
+    tried = (*target.description.sizes, _WORD, (usual.key_size, usual.value_size))
+    known = targets.configured(target.library, selection.variant, tuple(texts.items()), tried)
+    if known is None or not known.traits.get("thread_safe"):
+        raise UsageError(
+            "this target does not say that threads may call it at the same time (traits.thread_safe)",
+            where=f"{target.name}:{selection.variant}",
+            next_step=f"Give it the option '{option}' with the value '{value}' (targets/ABI.md), or take another.",
+        )
+    return texts, known
+
+
 def scenarios(
     selection: Selection, shape: Shape, *, patterns: Sequence[str] = (), config: Mapping[str, Any] | None = None
 ) -> Generated:
@@ -187,20 +211,8 @@ def scenarios(
 
     `config` are options of the target, beside `concurrency`, which is "concurrent" where the target has it.
     """
-    target, (option, value) = selection.target, CONCURRENCY
-    options = option_values(target.description)
-    chosen = {**({option: value} if value in options.get(option, []) else {}), **(config or {})}
-    usual = Data()
-    tried = (*target.description.sizes, _WORD, (usual.key_size, usual.value_size))
-    texts = tuple((key, option_text(given, options.get(key, []))) for key, given in chosen.items())
-    known = targets.configured(target.library, selection.variant, texts, tried)
-    name = f"{target.name}:{selection.variant}"
-    if known is None or not known.traits.get("thread_safe"):
-        raise UsageError(
-            "this target does not say that threads may call it at the same time (traits.thread_safe)",
-            where=name,
-            next_step=f"Give it the option '{option}' with the value '{value}' (targets/ABI.md), or take another.",
-        )
+    chosen, known = for_threads(selection, config or {})
+    target, name = selection.target, f"{selection.target.name}:{selection.variant}"
     present = frozenset(shape.keys[:1])
     every = list(clients(shape))
     legal = [item for item in every if known.traits.get("checks_exists") or not may_meet_present(item, present)]
@@ -221,7 +233,7 @@ def scenarios(
             next_step="Choose some by their names (--scenario 'client_2x3_i2u1*'), or take fewer keys or operations.",
         )
     made = tuple(
-        scenario(item, shape, target=target.name, config=dict(texts), sizes=known.sizes) for item in wanted.values()
+        scenario(item, shape, target=target.name, config=chosen, sizes=known.sizes) for item in wanted.values()
     )
     return Generated(scenarios=made, left_out=len(every) - len(legal), of=len(every))
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Union, get_args
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -200,8 +201,16 @@ ThreadStep = Annotated[
     Discriminator(_step_kind),
     BeforeValidator(_thread_step),
 ]
+
+
+def _not_empty(steps: list[ThreadStep]) -> list[ThreadStep]:
+    if not steps:
+        raise ValueError("it has no steps; write one, or leave the thread out")
+    return steps
+
+
 #: What one thread does, in order.
-Thread = Annotated[list[ThreadStep], Field(min_length=1)]
+Thread = Annotated[list[ThreadStep], AfterValidator(_not_empty)]
 
 
 class Pool(_Strict):

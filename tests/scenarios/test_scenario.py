@@ -183,7 +183,7 @@ WHOLE: dict[str, Any] = {
         {"name": "race", "threads": [[{"op": "insert", "keys": [3]}], [{"op": "lookup", "keys": [3]}]]},
     ],
     "known_bug": {"toggle": "a", "expected": ["lost-item"], "cause": {"kind": "order"}, "source": "A paper."},
-    "search": {"kind": "bounded", "preemptions": 2},
+    "search": {"kind": "bounded", "preemptions": 2, "schedules": 9},
     "define": {"items_moved": {"marks": ["move.*"]}},
     "claim": [{"claim": "insert.stores <= 1", "cites": "3.1"}],
 }
@@ -203,7 +203,7 @@ def test_a_variant_may_say_every_key_but_the_version() -> None:
 
 
 @pytest.mark.parametrize(
-    "table", [None, "pool", "data", "phase", "known_bug", *(kind.__name__ for kind in STEPS.values())]
+    "table", [None, "pool", "data", "phase", "search", "known_bug", *(kind.__name__ for kind in STEPS.values())]
 )
 def test_the_document_has_every_key(table: str | None) -> None:
     example = (paths.scenario_dir() / "SCHEMA.md").read_text().partition("```toml\n")[2].partition("```")[0]
