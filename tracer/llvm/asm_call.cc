@@ -259,6 +259,9 @@ bool AsmInstrumenter::announce(const AsmAction& action) {
     case AsmEffect::kFence:
       context_.announce_fence(at_, &call_, action.code);
       return true;
+    case AsmEffect::kPause:
+      context_.announce_pause(at_, &call_);
+      return true;
     case AsmEffect::kLockedModify:
       return announce_locked(action);
     case AsmEffect::kFlush:

@@ -54,9 +54,8 @@ constexpr std::array<std::string_view, 1> kNtScalar = {"movnti"};
 constexpr std::array<std::string_view, 6> kNtVector = {"movntdq",  "movntps",  "movntpd",
                                                        "vmovntdq", "vmovntps", "vmovntpd"};
 // No effect that the checker knows of: hints, barriers for loads, registers only.
-constexpr std::array<std::string_view, 13> kNothing = {"nop",    "pause",  "lfence",  "cpuid",    "rdtsc",
-                                                       "rdtscp", "xgetbv", "endbr64", "cldemote", "vzeroupper",
-                                                       "cld",    "std",    "emms"};
+constexpr std::array<std::string_view, 12> kNothing = {"nop",     "lfence",   "cpuid",      "rdtsc", "rdtscp", "xgetbv",
+                                                       "endbr64", "cldemote", "vzeroupper", "cld",   "std",    "emms"};
 // Touch memory that no operand names, or leave the assembly.
 constexpr std::array<std::string_view, 26> kImplicit = {
     "movsb", "movsw", "movsl",   "movsq",    "movsd", "stosb", "stosw", "stosl", "stosq",
@@ -212,6 +211,8 @@ void Decoder::add(const AsmInstruction& instruction) {
     add_fence(POWERCUT_SFENCE);
   } else if (mnemonic == "mfence") {
     add_fence(POWERCUT_MFENCE);
+  } else if (mnemonic == "pause" || (mnemonic == "nop" && (has_prefix("rep") || has_prefix("repz")))) {
+    actions_.push_back({.effect = AsmEffect::kPause});
   } else if (one_of(mnemonic, kNothing) || mnemonic.starts_with("prefetch")) {
     // Nothing that is recorded.
   } else if (mnemonic == "cmpxchg16b" || mnemonic == "cmpxchg8b") {
@@ -252,6 +253,7 @@ std::vector<AsmAction> decode_asm(std::string_view text, bool intel, std::span<c
     branches |= instruction.label || instruction.mnemonic.starts_with('j') || instruction.mnemonic.starts_with("loop");
   }
   std::vector<AsmAction> actions = decoder.take();
+  if (branches) std::erase_if(actions, [](const AsmAction& action) { return action.effect == AsmEffect::kPause; });
   // With jumps nobody knows how often, or whether, each instruction runs.
   if (branches && !actions.empty()) return {{.effect = AsmEffect::kOpaque}};
   return actions;

@@ -3,8 +3,8 @@
 //
 // Decoded: clwb, clflushopt, clflush and their .byte spellings (`.byte 0x66` before clflush or xsaveopt, which
 // published code uses for assemblers that do not know the new names; and complete encodings), sfence, mfence,
-// lock-prefixed and xchg read-modify-writes, movnti and the other non-temporal moves, and plain moves. All else
-// that may write memory is `kOpaque`.
+// lock-prefixed and xchg read-modify-writes, movnti and the other non-temporal moves, plain moves, and `pause` (also as
+// `rep; nop`). All else that may write memory is `kOpaque`.
 #ifndef POWERCUT_TRACER_LLVM_ASM_DECODE_H_
 #define POWERCUT_TRACER_LLVM_ASM_DECODE_H_
 
@@ -41,12 +41,12 @@ struct AsmValue {
   int64_t constant = 0;  // when neither
 };
 
-enum class AsmEffect { kFlush, kFence, kStore, kLoad, kLockedModify, kOpaque };
+enum class AsmEffect { kFlush, kFence, kStore, kLoad, kLockedModify, kPause, kOpaque };
 
 struct AsmAction {
   AsmEffect effect{};
   uint32_t code = 0;           // flush kind, fence kind, or flags of a store (hooks.h)
-  AsmAddress address{};        // all but fences
+  AsmAddress address{};        // all but fences and pauses
   AsmValue value{};            // stores
   uint64_t size = 0;           // bytes; 0: as the operand's type says
   bool may_not_store = false;  // cmpxchg

@@ -34,6 +34,9 @@ std::string summary(std::string_view text, const Kinds& kinds, bool intel = fals
       case AsmEffect::kLockedModify:
         words += action.may_not_store ? "cmpxchg" : "locked";
         break;
+      case AsmEffect::kPause:
+        words += "pause";
+        break;
       case AsmEffect::kOpaque:
         words += "opaque";
         break;
@@ -148,9 +151,18 @@ TEST(AsmDecode, EncodingsAsBytes) {
 TEST(AsmDecode, FencesAndHints) {
   EXPECT_EQ(summary("sfence", {}), "sfence");
   EXPECT_EQ(summary("mfence; sfence", {}), "mfence sfence");
-  for (const char* text : {"", "nop", "rep; nop", "pause", "lfence", "# only a comment", "prefetchw $0", "cpuid"}) {
+  for (const char* text : {"", "nop", "lfence", "# only a comment", "prefetchw $0", "cpuid"}) {
     EXPECT_EQ(summary(text, kOneMemory), "") << text;
   }
+}
+
+TEST(AsmDecode, Pauses) {
+  for (const char* text : {"pause", "rep; nop", "rep nop", "repz; nop", "rep\n\tnop", ".byte 0xf3, 0x90"}) {
+    EXPECT_EQ(summary(text, {}), "pause") << text;
+  }
+  EXPECT_EQ(summary("pause; movl $1, $0; pause", kMemoryAndRegister), "pause store4 pause");
+  EXPECT_EQ(summary("1: pause; jmp 1b", {}), "") << "nobody knows how often";
+  EXPECT_EQ(summary(".byte 0xf3, 0xa4", {}), "opaque") << "rep movsb";
 }
 
 TEST(AsmDecode, LockedInstructions) {

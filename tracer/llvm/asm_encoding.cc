@@ -59,6 +59,11 @@ std::optional<std::vector<AsmAction>> decode_bytes(std::span<const uint8_t> byte
   Cursor cursor(bytes);
   while (!cursor.done()) {
     if (cursor.take(0x90)) continue;  // nop
+    if (cursor.take(0xF3)) {
+      if (!cursor.take(0x90)) return std::nullopt;
+      actions.push_back({.effect = AsmEffect::kPause});
+      continue;
+    }
     const bool wide = cursor.take(0x66);
     const uint8_t rex = cursor.take_rex().value_or(0);
     if (!cursor.take(0x0F) || !cursor.take(0xAE)) return std::nullopt;

@@ -179,6 +179,10 @@ void FunctionContext::announce_fence(llvm::Instruction* at, const llvm::Instruct
   builder(at, source).CreateCall(hooks_.hook("__powercut_fence", {hooks_.int32()}), {hooks_.constant32(kind)});
 }
 
+void FunctionContext::announce_pause(llvm::Instruction* at, const llvm::Instruction* source) {
+  builder(at, source).CreateCall(hooks_.hook("__powercut_pause", {}));
+}
+
 void FunctionContext::run_only_for_real(llvm::Instruction* at) {
   HookBuilder before = builder(at);
   llvm::Value* flag = before.CreateLoad(before.getInt8Ty(), hooks_.real_flush());

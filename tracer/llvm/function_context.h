@@ -66,6 +66,8 @@ class FunctionContext {
   llvm::Value* join(llvm::Instruction* at, llvm::Value* address, llvm::Value* redirected, llvm::BasicBlock* block);
   void announce_flush(llvm::Instruction* at, llvm::Value* address, uint32_t kind);
   void announce_fence(llvm::Instruction* at, const llvm::Instruction* source, uint32_t kind);
+  // A turn of a loop that waits (thread_hooks.h).
+  void announce_pause(llvm::Instruction* at, const llvm::Instruction* source);
   // Makes `at` (a real flush or fence without a result) run only while __powercut_real_flush is set.
   void run_only_for_real(llvm::Instruction* at);
 

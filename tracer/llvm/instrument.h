@@ -47,7 +47,7 @@ bool instrument_x86(FunctionContext& context, llvm::IntrinsicInst& call);
 void instrument_inline_asm(FunctionContext& context, llvm::CallBase& call);
 
 // locks.cc
-bool instrument_lock_call(FunctionContext& context, llvm::CallBase& call);
+bool instrument_thread_call(FunctionContext& context, llvm::CallBase& call);
 
 // steps.cc
 void count_steps(FunctionContext& context);

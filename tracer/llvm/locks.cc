@@ -1,12 +1,17 @@
-// Locks of pthread. Their locked instruction orders earlier flushes as a fence does.
+// Locks, and whatever else code asks of other threads: each call goes to a stand-in of the runtime
+// (tracer/runtime/thread_hooks.h). The locked instruction of a lock orders earlier flushes as a fence does.
 //
 // Known inaccuracies: taking a recursive mutex that the thread already holds executes no locked instruction,
-// and is announced as a fence all the same. pthread_spin_unlock is a plain store and is no fence.
+// and is announced as a fence all the same. pthread_spin_unlock is a plain store and is no fence. Semaphores, barriers
+// and the start of a thread fence in truth, and are not announced.
+#include <llvm/ADT/StringSet.h>
 #include <llvm/ADT/StringSwitch.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include "tracer/llvm/instrument.h"
+#include "tracer/llvm/llvm_version.h"
 #include "tracer/runtime/hooks.h"
+#include "tracer/runtime/thread_stand_ins.h"
 
 namespace powercut::pass {
 namespace {
@@ -25,19 +30,30 @@ When fence_of(llvm::StringRef name) {
       .Cases("pthread_mutex_unlock", "pthread_rwlock_unlock", When::kBefore)
       // Unlock the mutex, wait, and lock it again.
       .Cases("pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait", When::kAround)
+      // C11's and std::condition_variable's are made of these.
+      .Cases("mtx_lock", "mtx_timedlock", "mtx_trylock", When::kAfter)
+      .Case("mtx_unlock", When::kBefore)
+      .Cases("cnd_wait", "cnd_timedwait", "_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE", When::kAround)
       .Default(When::kNever);
 }
 
-// Functions that wait, which tracer/runtime/lock_calls.cc stands in for.
-void replace_wait(FunctionContext& context, llvm::CallBase& call) {
+const llvm::StringSet<>& thread_stand_ins() {
+  static const llvm::StringSet<> names = [] {
+    llvm::StringSet<> out;
+    for (const char* name : kThreadStandIns) out.insert(name);
+    return out;
+  }();
+  return names;
+}
+
+void replace_by_stand_in(FunctionContext& context, llvm::CallBase& call) {
   const llvm::Function* callee = call.getCalledFunction();
-  const bool waits = llvm::StringSwitch<bool>(callee->getName())
-                         .Cases("pthread_mutex_lock", "pthread_spin_lock", "sem_wait", true)
-                         .Cases("pthread_rwlock_rdlock", "pthread_rwlock_wrlock", true)
-                         .Default(false);
-  if (!waits) return;
   call.setCalledFunction(context.hooks().module().getOrInsertFunction(("__powercut_" + callee->getName()).str(),
                                                                       callee->getFunctionType()));
+  // The stand-in runs a listener, and other threads.
+  forget_memory_effects(call);
+  call.removeFnAttr(llvm::Attribute::NoCallback);
+  call.removeFnAttr(llvm::Attribute::NoSync);
   if (auto* plain = llvm::dyn_cast<llvm::CallInst>(&call); plain != nullptr && !plain->isMustTailCall()) {
     plain->setTailCallKind(llvm::CallInst::TCK_NoTail);
   }
@@ -58,14 +74,12 @@ llvm::Instruction* after_call(llvm::CallBase& call) {
   return plain->getNextNode();
 }
 
-bool instrument_lock_call(FunctionContext& context, llvm::CallBase& call) {
+bool instrument_thread_call(FunctionContext& context, llvm::CallBase& call) {
   const llvm::Function* callee = call.getCalledFunction();
-  if (callee == nullptr || !callee->isDeclaration()) return false;
+  if (callee == nullptr || !callee->isDeclaration() || !thread_stand_ins().contains(callee->getName())) return false;
   const When when = fence_of(callee->getName());
-  const bool semaphore = callee->getName() == "sem_wait";
-  if (when == When::kNever && !semaphore) return false;
-  replace_wait(context, call);
-  if (semaphore) return true;
+  replace_by_stand_in(context, call);
+  if (when == When::kNever) return true;
   if (when == When::kBefore || when == When::kAround) context.announce_fence(&call, &call, POWERCUT_LOCK_FENCE);
   if (when == When::kBefore) return true;
   llvm::Instruction* after = after_call(call);

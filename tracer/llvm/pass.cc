@@ -27,7 +27,7 @@ void instrument_call(FunctionContext& context, llvm::CallBase& call) {
         instrument_x86(context, *intrinsic)) {
       return;
     }
-  } else if (replace_library_call(context, call) || instrument_lock_call(context, call) ||
+  } else if (replace_library_call(context, call) || instrument_thread_call(context, call) ||
              instrument_atomic_call(context, call) || announce_arguments(context, call)) {
     return;
   }

@@ -38,6 +38,9 @@ bool instrument_x86(FunctionContext& context, llvm::IntrinsicInst& call) {
       return true;
     case llvm::Intrinsic::x86_sse2_lfence:
       return true;  // orders loads only
+    case llvm::Intrinsic::x86_sse2_pause:
+      context.announce_pause(&call, &call);
+      return true;
     case llvm::Intrinsic::x86_directstore32:
     case llvm::Intrinsic::x86_directstore64:
       // Direct stores go around the cache as non-temporal ones do, and are made durable by the same fences.

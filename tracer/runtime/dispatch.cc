@@ -4,7 +4,9 @@
 #include "tracer/runtime/call_site.h"
 #include "tracer/runtime/hooks.h"
 #include "tracer/runtime/live_registers.h"
+#include "tracer/runtime/lock_step.h"
 #include "tracer/runtime/stack_bounds.h"
+#include "tracer/runtime/thread_hooks.h"
 #include "tracer/runtime/watch_hooks.h"
 
 namespace powercut::runtime {
@@ -57,6 +59,7 @@ powercut_window __powercut_store_window = {0, 0};
 powercut_window __powercut_load_window = {0, 0};
 powercut_alias __powercut_alias = {0, 0, 0};
 powercut_watch __powercut_watch = {nullptr, nullptr};
+powercut_scheduler __powercut_scheduler = {};
 int64_t __powercut_steps = INT64_MAX;
 uint8_t __powercut_real_flush = 1;
 
@@ -110,6 +113,21 @@ void __powercut_fence(uint32_t kind) {
 }
 
 [[gnu::naked]] void __powercut_out_of_steps(void) { POWERCUT_WITH_LIVE_STATE("powercut_steps_spent", "rdi"); }
+
+uint64_t powercut_scheduled(void) { return powercut::runtime::scheduled_thread(); }
+
+[[gnu::used]] int powercut_at_pause(const uint64_t* live) {
+  __powercut_scheduler.pause(__powercut_scheduler.self, live);
+  return 0;
+}
+
+[[gnu::used, gnu::naked]] int powercut_pause() { POWERCUT_WITH_LIVE_STATE("powercut_at_pause", "rdi"); }
+
+int __powercut_pause(void) {
+  if (__powercut_scheduler.pause == nullptr) return 0;
+  // A jump: the state is the caller's.
+  [[clang::musttail]] return powercut_pause();
+}
 
 void powercut_mark(const char* name) { active_sink.mark(active_sink.self, name); }
 

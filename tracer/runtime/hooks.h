@@ -49,6 +49,7 @@ enum powercut_store_flags {
   POWERCUT_STORE_MEMCALL = 1u << 2,    // from mem*/str* or an intrinsic that lowers to one
   POWERCUT_STORE_RMW = 1u << 3,        // the store of a locked read-modify-write (its fence was announced before)
   POWERCUT_STORE_CONTINUES = 1u << 4,  // a further piece of the store before it: nothing else happened in between
+  POWERCUT_STORE_IN_STEP = 1u << 5,    // belongs to the step that a scheduler was told of (thread_hooks.h)
 };
 enum powercut_flush_kind { POWERCUT_CLWB = 1, POWERCUT_CLFLUSHOPT = 2, POWERCUT_CLFLUSH = 3 };
 enum powercut_fence_kind { POWERCUT_SFENCE = 1, POWERCUT_MFENCE = 2, POWERCUT_RMW_FENCE = 3, POWERCUT_LOCK_FENCE = 4 };
@@ -70,7 +71,8 @@ void __powercut_out_of_steps(void);
 // What rdtsc and its kin, and rdrand and rdseed, give the program in the place of `real`.
 uint64_t __powercut_cycles(uint64_t real);
 uint64_t __powercut_random(uint64_t real);
-// mem*/str* calls are replaced by __powercut_<name>: same signature and result as libc's.
+// mem*/str* calls are replaced by __powercut_<name>: same signature and result as libc's. So is what code asks of other
+// threads (thread_hooks.h).
 
 // One call per instrumented module, from a constructor. `externals`: names of the functions that the
 // module calls and that were not instrumented with it and are not known to be harmless.

@@ -26,6 +26,8 @@
 #include <cstring>
 
 #include "tracer/runtime/call_site.h"
+#include "tracer/runtime/futex_step.h"
+#include "tracer/runtime/lock_step.h"
 #include "tracer/runtime/pool_calls.h"
 #include "tracer/runtime/system_call.h"
 #include "tracer/runtime/watch_hooks.h"
@@ -287,6 +289,9 @@ ssize_t process_vm_writev(pid_t process, const iovec* from, unsigned long parts,
   long a[6];
   for (long& argument : a) argument = va_arg(rest, long);
   va_end(rest);
+  if (number == SYS_futex && powercut::runtime::scheduled_thread() != 0) {
+    return powercut::runtime::futex_step({a[0], a[1], a[2], a[3], a[4], a[5]}, call_site());
+  }
   for (size_t i = 0; i < arguments_of(number); ++i) {
     if (watched() && in_pool(reinterpret_cast<char*>(a[i]))) {
       cannot_follow("target code passes an address of the pool to syscall(2)", call_site());

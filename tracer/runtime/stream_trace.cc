@@ -144,6 +144,7 @@ void StreamTrace::store(uint64_t addr, uint64_t size, uint32_t flags, const void
   const uint8_t* bytes = static_cast<const uint8_t*>(value);
   const uint64_t end = addr + size;
   in_pieces_ = in_pieces_ && (flags & POWERCUT_STORE_CONTINUES) != 0;
+  flags &= ~uint32_t{POWERCUT_STORE_IN_STEP};  // nothing that a stream knows
   uint64_t at = addr;
   for (powercut_range piece; powercut_ranges_next(ranges_.get(), &at, end, &piece);) {
     const powercut_site where = site(pc, frame);

@@ -22,6 +22,7 @@
 
 #include "tracer/runtime/hooks.h"
 #include "tracer/runtime/system_call.h"
+#include "tracer/runtime/thread_hooks.h"
 #include "tracer/world/arena.h"
 
 // The runtime's stand-in (tracer/runtime/memory_calls.cc).
@@ -207,12 +208,14 @@ clock_t clock(void) noexcept {
 int clock_nanosleep(clockid_t clock, int flags, const timespec* asked, timespec* left) {
   static const auto real = next<int(clockid_t, int, const timespec*, timespec*)>("clock_nanosleep");
   if (!given()) return real(clock, flags, asked, left);
+  if (powercut_scheduled() != 0) return __powercut_pause();
   sleep_for(asked);  // until a moment: longer than was asked, which no code may rely on
   return 0;
 }
 int nanosleep(const timespec* asked, timespec* left) {
   static const auto real = next<int(const timespec*, timespec*)>("nanosleep");
   if (!given()) return real(asked, left);
+  if (powercut_scheduled() != 0) return __powercut_pause();
   sleep_for(asked);
   return 0;
 }

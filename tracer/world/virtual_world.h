@@ -7,7 +7,8 @@
 // running it in two (trie_explorer.cc).
 //
 // The clock never stands still, so that code which waits for a moment comes to its end: the n-th reading is n
-// microseconds after the one before it, and sleeping takes no time but moves the clock.
+// microseconds after the one before it, and sleeping takes no time but moves the clock. Where threads are scheduled,
+// sleeping lets others go on and the clock stays, so that a loop which sleeps comes back to the state that it was in.
 //
 // Not covered: instructions in assembler and in code without instrumentation (rdtsc, rdrand), the vDSO called by
 // address, files, sockets and the environment.

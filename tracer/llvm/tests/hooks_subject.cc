@@ -64,6 +64,12 @@ void flush_and_fence(const void* at) {
 
 void flush_in_asm(const void* at) { asm volatile("clflush (%0)\n\tsfence" ::"r"(at) : "memory"); }
 
+void pause(uint64_t turns) {
+  for (uint64_t i = 0; i < turns; ++i) _mm_pause();
+}
+
+void pause_in_asm() { asm volatile("rep; nop" ::: "memory"); }
+
 void calls_externals() {
   if (&an_unknown_function != nullptr) an_unknown_function(nullptr);
   asm volatile("rep movsb" ::"c"(0), "S"(0), "D"(0) : "memory");

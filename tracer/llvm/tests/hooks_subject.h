@@ -31,6 +31,8 @@ uint64_t own_stack(uint64_t value);
 void loop(uint64_t times);
 void flush_and_fence(const void* at);
 void flush_in_asm(const void* at);
+void pause(uint64_t turns);
+void pause_in_asm();
 void calls_externals();
 
 }  // namespace powercut::subject

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tracer/llvm/tests/hooks_subject.h"
+#include "tracer/runtime/thread_hooks.h"
 
 namespace powercut {
 namespace {
@@ -250,6 +251,36 @@ TEST_F(HooksTest, LoopsAndEntriesTakeSteps) {
   __powercut_steps = 10;
   subject::loop(100);
   EXPECT_EQ(out_of_steps_, 1);
+}
+
+TEST_F(HooksTest, APauseIsATurnOfAWaitingLoop) {
+  struct Turn {
+    const uint64_t* live;
+    int code;
+    uint64_t caller;
+  };
+  std::vector<Turn> turns;
+  const auto hear = [](void* self, const uint64_t* live) {
+    const int code = powercut_code(reinterpret_cast<const void*>(live[6]));
+    static_cast<std::vector<Turn>*>(self)->push_back({live, code, live[6]});
+  };
+  __powercut_steps = 1000;
+  subject::pause(5);
+  const int64_t left = __powercut_steps;
+  __powercut_scheduler.self = &turns;
+  __powercut_scheduler.pause = hear;
+  __powercut_steps = 1000;
+  subject::pause(5);
+  subject::pause_in_asm();
+  __powercut_scheduler = {};
+  EXPECT_EQ(__powercut_steps, left - 1) << "a pause takes no step; the second function's entry does";
+  ASSERT_EQ(turns.size(), 6u);
+  EXPECT_EQ(turns[0].code, POWERCUT_INSTRUMENTED);
+  // Two turns of a loop stand at one place with one stack.
+  EXPECT_EQ(turns[1].live, turns[2].live);
+  EXPECT_EQ(turns[1].caller, turns[2].caller);
+  EXPECT_NE(turns[4].caller, turns[5].caller);
+  EXPECT_EQ(heard_, Lines{});
 }
 
 TEST_F(HooksTest, TheTimeStampCounterIsWhatTheListenerSays) {
