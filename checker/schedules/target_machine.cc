@@ -16,6 +16,7 @@
 #include "tracer/record/key_bytes.h"
 #include "tracer/record/target_library.h"
 #include "tracer/runtime/call_site.h"
+#include "tracer/runtime/thread_hooks.h"
 #include "tracer/world/memory_range.h"
 #include "tracer/world/pool_traps.h"
 #include "tracer/world/quiet_heap.h"
@@ -32,7 +33,7 @@ using boost::context::detail::transfer_t;
 // Below all that target code works on, so that the windows of the hooks leave them out.
 constexpr uint64_t kStackSize = uint64_t{256} << 10;
 constexpr uint64_t kStacks = kLoadHeapBase - (uint64_t{1} << 30);
-constexpr uint64_t kMostThreads = 16;
+constexpr uint64_t kMostThreads = POWERCUT_MOST_THREADS;
 constexpr uint64_t kClearedStack = 8 << 10;
 // Of the target's heap, for each thread: what one allocates is then the same in all schedules.
 constexpr uint64_t kHeapOfThread = uint64_t{8} << 20;
@@ -67,6 +68,16 @@ void mix_in(Digest* digest, const uint64_t (&pair)[2]) {
   char bytes[kClearedStack];
   std::memset(bytes, 0, sizeof bytes);
   asm volatile("" : : "r"(bytes) : "memory");
+}
+
+// Puts the thread-local variables of a fiber in the place of those that are there, and these in the fiber's.
+void exchange_locals(const std::vector<ThreadLocals>& locals, std::vector<uint8_t>* bytes) {
+  uint8_t* at = bytes->data();
+  for (const ThreadLocals& local : locals) {
+    const uint64_t size = local.range.end - local.range.begin;
+    std::swap_ranges(at, at + size, reinterpret_cast<uint8_t*>(local.range.begin));
+    at += size;
+  }
 }
 
 constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
@@ -113,6 +124,30 @@ struct TargetMachine::Hooks {
     };
     return out;
   }
+  static powercut_scheduler scheduler(TargetMachine* self) {
+    return {.self = self,
+            .pause = [](void* s, const uint64_t* live) { of(s).on_turn(live, true); },
+            .access = [](void* s, const void* at, uint64_t n, const void*,
+                         const void*) { of(s).on_lock(reinterpret_cast<uint64_t>(at), n); },
+            .wait = [](void* s, const void* at, uint64_t n, const void*,
+                       const void*) { of(s).on_lock_taken(reinterpret_cast<uint64_t>(at), n); },
+            .create = [](void* s, uint64_t*, void* (*)(void*), void*) -> int {
+              of(s).unscheduled("starts a thread of its own");
+              return EAGAIN;
+            },
+            .join = [](void* s, uint64_t, void**) -> int {
+              of(s).unscheduled("joins a thread");
+              return ESRCH;
+            },
+            .detach = [](void*, uint64_t) -> int { return ESRCH; },
+            .exit =
+                [](void* s, void*) {
+                  of(s).unscheduled("ends its thread");
+                  of(s).fail(Trouble::kDied, "it ends its thread");
+                },
+            .current = [](void* s) -> uint64_t { return of(s).in_target() ? of(s).current_ + 1 : 0; }};
+  }
+
   static void changing(void* self, uint64_t address, uint64_t size) {
     if (of(self).in_target()) of(self).keep(address, size);
   }
@@ -178,6 +213,8 @@ TargetMachine::TargetMachine(const Options& options)
   watch_traps(options.pool_size,
               {.running = Hooks::running, .cannot_follow = Hooks::cannot_follow, .blocked = Hooks::blocked});
   virtual_world.recording = true;
+  locals_ = thread_locals();
+  __powercut_scheduler = Hooks::scheduler(this);
 
   const uint64_t heap = (arena.top + kPageSize - 1) / kPageSize * kPageSize;
   fibers_.resize(count);
@@ -187,12 +224,19 @@ TargetMachine::TargetMachine(const Options& options)
     const uint64_t begin = heap + thread * kHeapOfThread;
     fiber.heap = {.begin = arena.begin, .end = begin + kHeapOfThread, .top = begin, .high = begin, .floor = begin};
     fiber.answer.resize(options.most_value);
+    for (const ThreadLocals& local : locals_) {
+      const auto* initial = reinterpret_cast<const uint8_t*>(local.initial.begin);
+      std::vector<uint8_t> bytes(initial, initial + (local.initial.end - local.initial.begin));
+      bytes.resize(local.range.end - local.range.begin);
+      fiber.locals.insert(fiber.locals.end(), bytes.begin(), bytes.end());
+    }
     start(thread);
   }
 }
 
 TargetMachine::~TargetMachine() {
   munmap(reinterpret_cast<void*>(kStacks), kMostThreads * 2 * kStackSize);
+  __powercut_scheduler = {};
   arena_events = {};
   virtual_world.recording = false;
   powercut_set_sink(nullptr);
@@ -319,9 +363,9 @@ void TargetMachine::go_on(uint32_t thread) {
                        reinterpret_cast<const void*>(stack_end(thread)));
   options_.recorder->set_thread(thread + 1);
   step_begin_ = journal_.size();
-  watching_ = fiber.accesses > kPatience;
+  watching_ = fiber.accesses > kPatience && !fiber.says_when;
   __powercut_steps = watching_ ? 0 : kMostTurns;
-  errno = fiber.error;
+  exchange_locals(locals_, &fiber.locals);
   running_ = true;
   // A thread that fails is left by a jump, and never gone on with.
   if (sigsetjmp(escape_, 0) == 0) {
@@ -329,7 +373,7 @@ void TargetMachine::go_on(uint32_t thread) {
     fiber.at = left.fctx;
   }
   running_ = in_call_ = arena_active = false;
-  fiber.error = errno;
+  exchange_locals(locals_, &fiber.locals);
   fiber.heap = arena;
   arena = heap;
 }
@@ -602,6 +646,7 @@ void TargetMachine::end_operation(uint32_t thread) {
   fiber.turn = 0;
   fiber.reads.clear();
   fiber.stored = false;
+  fiber.says_when = false;
   if (operation.kind != OpKind::kMaintain) {
     auto keys = std::make_shared<Keys>(*keys_);
     Keys::Key& key = *key_of(keys.get(), operation.id);
@@ -645,6 +690,7 @@ bool TargetMachine::can_pause() const { return on_own_stack(reinterpret_cast<uin
 
 // Whether other threads can tell when the access is made.
 bool TargetMachine::note(uint64_t address, uint64_t size, bool writes) {
+  if (is_local(address)) return false;
   bool visible = false;
   const uint32_t own = 1u << current_;
   for (uint64_t word = address / 8; word <= (address + size - 1) / 8; ++word) {
@@ -690,6 +736,7 @@ void TargetMachine::read(uint64_t address, uint64_t size) {
 }
 
 void TargetMachine::keep(uint64_t address, uint64_t size) {
+  if (is_local(address)) return;  // they change hands as a whole
   const QuietHeap quiet;
   const uint64_t begin = place(address);
   for (uint64_t word = begin & ~uint64_t{7}; word < begin + size; word += 8) journal_.push_back({word, load(word)});
@@ -744,7 +791,8 @@ void TargetMachine::on_store(uint64_t address, uint64_t size, uint32_t flags, co
   if (!in_target() || size == 0) return;
   const QuietHeap quiet;
   const bool whole = (flags & POWERCUT_STORE_CONTINUES) == 0;
-  if (note(address, size, true) && whole && can_pause()) pause(Next::kStore, address);
+  const bool in_step = (flags & POWERCUT_STORE_IN_STEP) != 0;
+  if (note(address, size, true) && whole && !in_step && can_pause()) pause(Next::kStore, address);
   check_freed(address, size);
   options_.recorder->store(address, size, flags, value, pc, frame);
   keep(address, size);
@@ -804,6 +852,12 @@ void TargetMachine::on_turn(const uint64_t* live, bool waits) {
     __powercut_steps = kMostTurns;
     return;
   }
+  fiber.says_when = fiber.says_when || waits;
+  if (!waits && fiber.says_when) {
+    watching_ = false;
+    __powercut_steps = kMostTurns;
+    return;
+  }
   const auto begin = reinterpret_cast<uint64_t>(live);
   const uint64_t turn = XXH3_64bits(live, stack_end(current_) - begin) | 1;
   if (!waits) __powercut_steps = 0;
@@ -822,6 +876,42 @@ void TargetMachine::on_turn(const uint64_t* live, bool waits) {
   fiber.waiting = same;
   if (can_pause()) pause(Next::kTurn, 0);
   fibers_[current_].reads.clear();
+}
+
+// A lock's function is about to look at its object, and to change it in the same step.
+void TargetMachine::on_lock(uint64_t address, uint64_t size) {
+  if (!in_target()) return;
+  const QuietHeap quiet;
+  if (note(address, size, true) && can_pause()) pause(Next::kFence, address);
+  check_freed(address, size);
+  fibers_[current_].chain_at_step = fibers_[current_].chain;
+  read(address, size);
+}
+
+// It cannot go on before the object changes, and stands then where it stood before.
+void TargetMachine::on_lock_taken(uint64_t address, uint64_t size) {
+  if (!in_target()) return;
+  const QuietHeap quiet;
+  Fiber& fiber = fibers_[current_];
+  fiber.chain = fiber.chain_at_step;
+  fiber.reads.clear();
+  for (uint64_t word = address & ~uint64_t{7}; word < address + size; word += 8) fiber.reads.push_back({word, 0});
+  fiber.waiting = true;
+  if (can_pause()) pause(Next::kTurn, address);
+  fibers_[current_].reads.clear();
+}
+
+// What is not modelled makes the search incomplete, and is no finding.
+void TargetMachine::unscheduled(const char* what) {
+  const QuietHeap quiet;
+  doubt_ = thread_name(current_) + " " + what + ", which is not scheduled";
+}
+
+bool TargetMachine::is_local(uint64_t address) const {
+  for (const ThreadLocals& local : locals_) {
+    if (local.range.holds(address, 1)) return true;
+  }
+  return false;
 }
 
 void TargetMachine::fail(Trouble kind, std::string text) {

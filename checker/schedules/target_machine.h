@@ -37,6 +37,7 @@
 #include "tracer/runtime/recorder.h"
 #include "tracer/world/arena.h"
 #include "tracer/world/memory_range.h"
+#include "tracer/world/thread_locals.h"
 
 namespace powercut {
 
@@ -137,8 +138,10 @@ class TargetMachine final : public ScheduleMachine {
     std::vector<uint8_t> answer;
     size_t answered = 0;
     Arena heap;
-    int error = 0;
-    std::vector<uint8_t> stack;  // in images alone
+    bool says_when = false;       // that it waits: its other turns need not be heard
+    uint64_t chain_at_step = 0;   // before it looked at a lock
+    std::vector<uint8_t> locals;  // its thread-local variables, while it does not run
+    std::vector<uint8_t> stack;   // in images alone
   };
   struct Keys {
     struct Key {
@@ -182,6 +185,10 @@ class TargetMachine final : public ScheduleMachine {
   void on_flush(uint64_t address, uint32_t kind, const void* pc, const void* frame);
   void on_fence(uint32_t kind, const void* pc, const void* frame);
   void on_turn(const uint64_t* live, bool waits);
+  void on_lock(uint64_t address, uint64_t size);
+  void on_lock_taken(uint64_t address, uint64_t size);
+  void unscheduled(const char* what);
+  bool is_local(uint64_t address) const;
   void on_event(const Event& event);
   bool on_own_stack(uint64_t address) const;
   bool can_pause() const;
@@ -222,6 +229,7 @@ class TargetMachine final : public ScheduleMachine {
   std::vector<std::string> values_;
   absl::flat_hash_map<std::string, int32_t> value_numbers_;
   std::vector<uint32_t> woken_;
+  std::vector<ThreadLocals> locals_;
 
   struct Touched {
     uint32_t read = 0, written = 0;  // by thread, as bits

@@ -89,6 +89,8 @@ void ThreadPhase::hear(const Event& event) {
 
 // Goes back to what the schedule at hand has in common with the one that the trace is at, and writes the rest.
 void ThreadPhase::write_schedule() {
+  // What went wrong because something is not modelled is not the target's fault.
+  if (machine_->troubled() && !machine_->doubt().empty()) return;
   const std::vector<TargetMachine::Step>& steps = machine_->steps();
   size_t common = 0;
   while (common < std::min(steps.size(), written_.size()) && steps[common].number == written_[common].number) ++common;
@@ -155,7 +157,8 @@ std::optional<EngineError> ThreadPhase::run(const Phase& phase, powercut_table* 
   limits.schedules = plan_.search.schedules;
   limits.states = kMostStates;
   limits.seed = plan_.seed;
-  const auto stop = [progress](const SearchCounts& counts) -> std::optional<std::string> {
+  const auto stop = [this, progress](const SearchCounts& counts) -> std::optional<std::string> {
+    if (!machine_->doubt().empty()) return machine_->doubt();
     progress->steps.fetch_add(1, std::memory_order_relaxed);
     if (counts.states < kMostStates) return std::nullopt;
     return "after " + std::to_string(counts.states) + " states, all that are remembered";
