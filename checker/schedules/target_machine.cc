@@ -145,7 +145,9 @@ struct TargetMachine::Hooks {
                   of(s).unscheduled("ends its thread");
                   of(s).fail(Trouble::kDied, "it ends its thread");
                 },
-            .current = [](void* s) -> uint64_t { return of(s).in_target() ? of(s).current_ + 1 : 0; }};
+            .current = [](void* s) -> uint64_t {
+              return of(s).in_target() && pthread_self() == of(s).engine_thread_ ? of(s).current_ + 1 : 0;
+            }};
   }
 
   static void changing(void* self, uint64_t address, uint64_t size) {

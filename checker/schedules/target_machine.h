@@ -16,6 +16,7 @@
 #ifndef POWERCUT_CHECKER_SCHEDULES_TARGET_MACHINE_H_
 #define POWERCUT_CHECKER_SCHEDULES_TARGET_MACHINE_H_
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 
@@ -211,6 +212,7 @@ class TargetMachine final : public ScheduleMachine {
   uint32_t clients_ = 0;
   uint32_t current_ = 0;
   bool running_ = false, in_call_ = false;
+  const pthread_t engine_thread_ = pthread_self();  // the trace has a thread of its own, which nobody schedules
   boost::context::detail::fcontext_t engine_ = nullptr;
   sigjmp_buf escape_;
 
