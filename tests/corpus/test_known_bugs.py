@@ -98,7 +98,9 @@ NO_LINE = {"level/erase-leaves-duplicate", "smartcuckoo/component-forgotten", "s
 
 
 def test_every_known_bug_names_its_line() -> None:
-    without = {item.bug_id for item in catalog.known_bugs() if item.bug.site is None}
+    # What threads do wrong is a schedule, and often no store is lost.
+    alone = [item for item in catalog.known_bugs() if item.content.race is None]
+    without = {item.bug_id for item in alone if item.bug.site is None}
     assert without == NO_LINE, f"give [known_bug] a 'site' (scenarios/SCHEMA.md): {sorted(without ^ NO_LINE)}"
 
 
