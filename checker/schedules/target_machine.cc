@@ -1,17 +1,15 @@
 #include "checker/schedules/target_machine.h"
 
-#include <cxxabi.h>
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <exception>
 #include <stdexcept>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "replayer/executor/line_set.h"
 #include "tracer/format/trace_names.h"
 #include "tracer/record/key_bytes.h"
 #include "tracer/record/target_library.h"
@@ -46,11 +44,7 @@ constexpr size_t kMostReads = 4096;
 uint64_t stack_begin(uint32_t thread) { return kStacks + thread * 2 * kStackSize + kStackSize; }
 uint64_t stack_end(uint32_t thread) { return stack_begin(thread) + kStackSize; }
 
-uint64_t load(uint64_t address) {
-  uint64_t out;
-  std::memcpy(&out, reinterpret_cast<const void*>(address), sizeof out);
-  return out;
-}
+uint64_t load(uint64_t address) { return load_word(reinterpret_cast<const uint8_t*>(address)); }
 
 // Where the bytes at an address of the target are.
 uint64_t place(uint64_t address) {
@@ -132,19 +126,11 @@ struct TargetMachine::Hooks {
             .wait = [](void* s, const void* at, uint64_t n, const void*,
                        const void*) { of(s).on_lock_taken(reinterpret_cast<uint64_t>(at), n); },
             .create = [](void* s, uint64_t*, void* (*)(void*), void*) -> int {
-              of(s).unscheduled("starts a thread of its own");
-              return EAGAIN;
+              of(s).give_up("it starts a thread of its own");
             },
-            .join = [](void* s, uint64_t, void**) -> int {
-              of(s).unscheduled("joins a thread");
-              return ESRCH;
-            },
-            .detach = [](void*, uint64_t) -> int { return ESRCH; },
-            .exit =
-                [](void* s, void*) {
-                  of(s).unscheduled("ends its thread");
-                  of(s).fail(Trouble::kDied, "it ends its thread");
-                },
+            .join = [](void* s, uint64_t, void**) -> int { of(s).give_up("it waits for the end of a thread"); },
+            .detach = [](void* s, uint64_t) -> int { of(s).give_up("it detaches a thread"); },
+            .exit = [](void* s, void*) { of(s).give_up("it ends its thread"); },
             .current = [](void* s) -> uint64_t {
               return of(s).in_target() && pthread_self() == of(s).engine_thread_ ? of(s).current_ + 1 : 0;
             }};
@@ -162,13 +148,9 @@ struct TargetMachine::Hooks {
     of(self).fail(Trouble::kDoubleFree, "it frees a block that was freed before");
   }
   static bool running(uint64_t) { return current_machine != nullptr && current_machine->in_target(); }
-  static void cannot_follow(const std::string& what, const void*, const void*) {
-    const QuietHeap quiet;
-    current_machine->fail(Trouble::kDied, "it did what cannot be followed: " + what);
-  }
+  static void cannot_follow(const std::string& what, const void*, const void*) { current_machine->give_up(what); }
   static void blocked(const void*, const void*) {
-    const QuietHeap quiet;
-    current_machine->fail(Trouble::kDeadlock, "it waits for a lock in the pool through a function of libc");
+    current_machine->give_up("it waits for a lock through code that is not instrumented");
   }
 };
 
@@ -510,7 +492,7 @@ void TargetMachine::restore(const Mark& mark) {
 }
 
 Digest TargetMachine::state() const {
-  uint64_t words[5 + 6 * kMostThreads];
+  uint64_t words[5 + 7 * kMostThreads];
   size_t count = 0;
   const auto add = [&](uint64_t word) { words[count++] = word; };
   add(memory_.high);
@@ -527,6 +509,7 @@ Digest TargetMachine::state() const {
     const Fiber& fiber = fibers_[thread];
     const Keys::Running& running = keys_->running[thread];
     add(fiber.chain);
+    add(XXH3_64bits(fiber.locals.data(), fiber.locals.size()));
     add(uint64_t{fiber.operation} << 16 | uint64_t(fiber.next) << 8 | uint64_t{fiber.waiting} << 1 |
         uint64_t{fiber.stored});
     add(fiber.address);
@@ -573,19 +556,17 @@ void TargetMachine::deadlocked() {
     if (fibers_[thread].next == Next::kJoin) continue;
     absl::StrAppend(&text, text.empty() ? "" : "; ", thread_name(thread), " waits");
   }
-  trouble_ = {Trouble::kDeadlock, text + ", and nobody is left to go on.", 0};
+  trouble_ = {Trouble::kDeadlock, text + ", and nobody is left to go on."};
 }
 
 void TargetMachine::livelocked() {
-  trouble_ = {Trouble::kLivelock, "All threads that can go on do, and come back to where they were.", 0};
+  trouble_ = {Trouble::kLivelock, "All threads that can go on do, and come back to where they were."};
 }
 
 // ---- operations ------------------------------------------------------------------------------------
 
 int32_t TargetMachine::number_of(std::string value) {
-  const auto [at, is_new] = value_numbers_.try_emplace(std::move(value), static_cast<int32_t>(values_.size()));
-  if (is_new) values_.push_back(at->first);
-  return at->second;
+  return value_numbers_.try_emplace(std::move(value), static_cast<int32_t>(value_numbers_.size())).first->second;
 }
 
 TargetMachine::Keys::Key* TargetMachine::key_of(Keys* keys, uint64_t id) {
@@ -664,13 +645,12 @@ void TargetMachine::end_operation(uint32_t thread) {
       trouble_ = {Trouble::kNotLinearizable,
                   absl::StrCat("No order of the operations on key ", key_name(operation.id), " explains that ",
                                thread_name(thread), " answered ", status_name(fiber.status),
-                               looked_up ? " with value " + describe_value(text_of(event.value)) : "", "."),
-                  0};
+                               looked_up ? " with value " + describe_value(text_of(event.value)) : "", ".")};
     }
   }
   if (fiber.status == POWERCUT_CORRUPT || fiber.status == POWERCUT_NOT_FORMATTED) {
     trouble_ = {Trouble::kNotLinearizable,
-                absl::StrCat(thread_name(thread), " answered ", status_name(fiber.status), "."), 0};
+                absl::StrCat(thread_name(thread), " answered ", status_name(fiber.status), ".")};
   }
 }
 
@@ -903,10 +883,11 @@ void TargetMachine::on_lock_taken(uint64_t address, uint64_t size) {
   fibers_[current_].reads.clear();
 }
 
-// What is not modelled makes the search incomplete, and is no finding.
-void TargetMachine::unscheduled(const char* what) {
+// The thread does what is not modelled: the search is not complete, and this is no finding.
+void TargetMachine::give_up(const std::string& what) {
   const QuietHeap quiet;
-  doubt_ = thread_name(current_) + " " + what + ", which is not scheduled";
+  doubt_ = thread_name(current_) + " could not be followed: " + what;
+  leave({Trouble::kDied, doubt_, /*followed=*/false});
 }
 
 bool TargetMachine::is_local(uint64_t address) const {
@@ -916,10 +897,15 @@ bool TargetMachine::is_local(uint64_t address) const {
   return false;
 }
 
-void TargetMachine::fail(Trouble kind, std::string text) {
+void TargetMachine::fail(Trouble kind, const std::string& text) {
+  leave({kind, thread_name(current_) + ": " + text + "."});
+}
+
+// For good: nothing of the thread runs any more in this schedule.
+void TargetMachine::leave(FoundTrouble trouble) {
   in_call_ = arena_active = false;
   leave_trap();
-  trouble_ = {kind, thread_name(current_) + ": " + std::move(text) + ".", 0};
+  trouble_ = std::move(trouble);
   siglongjmp(escape_, 1);
 }
 
@@ -934,7 +920,7 @@ void TargetMachine::on_signal(int signal, siginfo_t* info, void*) {
   const char* name = sigabbrev_np(signal);
   std::string text = absl::StrCat("it died of SIG", name == nullptr ? "?" : name);
   if (signal == SIGSEGV) absl::StrAppend(&text, " at 0x", absl::Hex(reinterpret_cast<uint64_t>(info->si_addr)));
-  machine->fail(Trouble::kDied, std::move(text));
+  machine->fail(Trouble::kDied, text);
 }
 
 }  // namespace powercut

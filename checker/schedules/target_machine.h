@@ -70,7 +70,7 @@ class TargetMachine final : public ScheduleMachine {
   struct FoundTrouble {
     Trouble kind;
     std::string text;
-    uint32_t stack = 0;
+    bool followed = true;  // false: the engine could not go on, and the target need not be at fault
   };
 
   // One at a time: hooks and signals are the process's. Everything in `options` outlives it.
@@ -188,7 +188,7 @@ class TargetMachine final : public ScheduleMachine {
   void on_turn(const uint64_t* live, bool waits);
   void on_lock(uint64_t address, uint64_t size);
   void on_lock_taken(uint64_t address, uint64_t size);
-  void unscheduled(const char* what);
+  [[noreturn]] void give_up(const std::string& what);
   bool is_local(uint64_t address) const;
   void on_event(const Event& event);
   bool on_own_stack(uint64_t address) const;
@@ -199,7 +199,8 @@ class TargetMachine final : public ScheduleMachine {
   void on_free(uint64_t address, uint64_t size);
   void check_freed(uint64_t address, uint64_t size);
   void stored(uint64_t address, uint64_t size);
-  [[noreturn]] void fail(Trouble kind, std::string text);
+  [[noreturn]] void fail(Trouble kind, const std::string& text);
+  [[noreturn]] void leave(FoundTrouble trouble);
   std::string thread_name(uint32_t thread) const;
   static void on_signal(int signal, siginfo_t* info, void* context);
   static TargetMachine* current_machine;
@@ -228,7 +229,6 @@ class TargetMachine final : public ScheduleMachine {
   std::optional<FoundTrouble> trouble_;
   std::string doubt_;
   std::vector<MemoryRange> freed_;  // blocks of the heap, in this schedule
-  std::vector<std::string> values_;
   absl::flat_hash_map<std::string, int32_t> value_numbers_;
   std::vector<uint32_t> woken_;
   std::vector<ThreadLocals> locals_;

@@ -89,8 +89,7 @@ void ThreadPhase::hear(const Event& event) {
 
 // Goes back to what the schedule at hand has in common with the one that the trace is at, and writes the rest.
 void ThreadPhase::write_schedule() {
-  // What went wrong because something is not modelled is not the target's fault.
-  if (machine_->troubled() && !machine_->doubt().empty()) return;
+  if (machine_->trouble() && !machine_->trouble()->followed) return;
   const std::vector<TargetMachine::Step>& steps = machine_->steps();
   size_t common = 0;
   while (common < std::min(steps.size(), written_.size()) && steps[common].number == written_[common].number) ++common;
