@@ -96,12 +96,6 @@ powercut_status FaultReplay::call(const RecordedOperation& operation) {
       table_ = status == POWERCUT_OK ? table : nullptr;
       return status;
     }
-    case OpKind::kInsert:
-      return target_.insert(table_, bytes_of(operation.key), bytes_of(operation.value));
-    case OpKind::kUpdate:
-      return target_.update(table_, bytes_of(operation.key), bytes_of(operation.value));
-    case OpKind::kErase:
-      return target_.erase(table_, bytes_of(operation.key));
     case OpKind::kLookup: {
       // On the stack: the target may not store to the engine's heap.
       std::array<uint8_t, kLongestValue + kLookupSlack> value;
@@ -112,14 +106,14 @@ powercut_status FaultReplay::call(const RecordedOperation& operation) {
       std::memcpy(value_.data(), value.data(), std::min(value_size_, value.size()));
       return status;
     }
-    case OpKind::kMaintain:
-      return target_.maintain == nullptr ? POWERCUT_UNSUPPORTED : target_.maintain(table_, operation.text.c_str());
     case OpKind::kClose:
       target_.close(table_);
       table_ = nullptr;
       return POWERCUT_OK;
+    default:
+      return call_change(target_, table_, operation.kind, bytes_of(operation.key), bytes_of(operation.value),
+                         operation.text.c_str());
   }
-  return POWERCUT_UNSUPPORTED;
 }
 
 }  // namespace powercut

@@ -300,22 +300,10 @@ void TargetMachine::run_operation(Fiber* fiber, const ThreadOperation& operation
   size_t size = 0;
   in_call_ = arena_active = true;
   try {
-    switch (operation.kind) {
-      case OpKind::kInsert:
-        status = target.insert(options_.table, key, value);
-        break;
-      case OpKind::kUpdate:
-        status = target.update == nullptr ? POWERCUT_UNSUPPORTED : target.update(options_.table, key, value);
-        break;
-      case OpKind::kErase:
-        status = target.erase == nullptr ? POWERCUT_UNSUPPORTED : target.erase(options_.table, key);
-        break;
-      case OpKind::kLookup:
-        status = target.lookup(options_.table, key, fiber->answer.data(), fiber->answer.size(), &size);
-        break;
-      default:
-        status =
-            target.maintain == nullptr ? POWERCUT_UNSUPPORTED : target.maintain(options_.table, operation.text.c_str());
+    if (operation.kind == OpKind::kLookup) {
+      status = target.lookup(options_.table, key, fiber->answer.data(), fiber->answer.size(), &size);
+    } else {
+      status = call_change(target, options_.table, operation.kind, key, value, operation.text.c_str());
     }
   } catch (...) {
     fail(Trouble::kDied, "it threw an exception");

@@ -154,7 +154,6 @@ std::optional<EngineError> ThreadPhase::run(const Phase& phase, powercut_table* 
   SearchLimits limits;
   limits.preemptions = plan_.search.preemptions;
   limits.schedules = plan_.search.schedules;
-  limits.states = kMostStates;
   limits.seed = plan_.seed;
   const auto stop = [this, progress](const SearchCounts& counts) -> std::optional<std::string> {
     if (!machine_->doubt().empty()) return machine_->doubt();

@@ -292,18 +292,9 @@ std::optional<EngineError> Recording::run_operation(const Operation& operation) 
   } else {
     describe(operation, &description_);
     outcome = call(now, description_, [&] {
-      switch (operation.kind) {
-        case OpKind::kInsert:
-          return status = target_.insert(table_, view(now.key), view(now.value));
-        case OpKind::kUpdate:
-          return status = target_.update(table_, view(now.key), view(now.value));
-        case OpKind::kErase:
-          return status = target_.erase(table_, view(now.key));
-        default:
-          // A step's whole text: it ends with a zero byte.
-          return status = target_.maintain == nullptr ? POWERCUT_UNSUPPORTED
-                                                      : target_.maintain(table_, operation.text.data());
-      }
+      // A step's whole text: it ends with a zero byte.
+      return status =
+                 call_change(target_, table_, operation.kind, view(now.key), view(now.value), operation.text.data());
     });
   }
   if (outcome == Outcome::kThrew) return threw(describe(operation));

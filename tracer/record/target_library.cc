@@ -154,6 +154,20 @@ Result<powercut_traits> TargetLibrary::configure(const std::string& expected_nam
   return traits;
 }
 
+powercut_status call_change(const powercut_target& target, powercut_table* table, OpKind kind, powercut_bytes key,
+                            powercut_bytes value, const char* command) {
+  switch (kind) {
+    case OpKind::kInsert:
+      return target.insert(table, key, value);
+    case OpKind::kUpdate:
+      return target.update(table, key, value);
+    case OpKind::kErase:
+      return target.erase(table, key);
+    default:
+      return target.maintain == nullptr ? POWERCUT_UNSUPPORTED : target.maintain(table, command);
+  }
+}
+
 const char* status_name(powercut_status status) {
   switch (status) {
     case POWERCUT_OK:

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "powercut/draw.h"
 #include "powercut/target.h"
+#include "tracer/format/trace.h"
 #include "tracer/record/plan.h"
 
 namespace powercut {
@@ -65,6 +66,9 @@ class TargetLibrary {
   const powercut_background* background_ = nullptr;
 };
 
+// [target] An insert, update, erase or maintain: `kind` says which, and `command` is maintain's.
+powercut_status call_change(const powercut_target& target, powercut_table* table, OpKind kind, powercut_bytes key,
+                            powercut_bytes value, const char* command);
 // "OK", "NOT_FOUND", ...
 const char* status_name(powercut_status status);
 Json traits_json(const powercut_traits& traits);
