@@ -137,13 +137,6 @@ class Bounded final : public ScheduleSearch {
     }
   }
 
-  bool ended() const {
-    for (uint32_t thread = 0; thread < machine_->threads(); ++thread) {
-      if (machine_->state_of(thread) != ThreadState::kEnded) return false;
-    }
-    return true;
-  }
-
   // A state of the way that is gone: round and round. Where every thread that can has moved on the way, each had its
   // turn, and nothing came of it.
   void note_cycle(const Digest& state, uint32_t last) {

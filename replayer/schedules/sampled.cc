@@ -70,13 +70,6 @@ class Sampled final : public ScheduleSearch {
     return true;
   }
 
-  bool ended() const {
-    for (uint32_t thread = 0; thread < machine_->threads(); ++thread) {
-      if (machine_->state_of(thread) != ThreadState::kEnded) return false;
-    }
-    return true;
-  }
-
   std::optional<uint32_t> choose(const std::vector<uint32_t>& priorities) {
     std::vector<uint32_t> ready;
     for (uint32_t thread = 0; thread < machine_->threads(); ++thread) {

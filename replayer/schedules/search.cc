@@ -12,6 +12,13 @@ bool ScheduleSearch::saturated() const {
   return true;
 }
 
+bool ScheduleSearch::ended() const {
+  for (uint32_t thread = 0; thread < machine_->threads(); ++thread) {
+    if (machine_->state_of(thread) != ThreadState::kEnded) return false;
+  }
+  return true;
+}
+
 void ScheduleSearch::look() {
   if (machine_->troubled()) {
     if (troubles_.insert(machine_->state()).second) visit_();

@@ -32,7 +32,6 @@ struct SearchCounts {
 struct SearchLimits {
   std::optional<uint32_t> preemptions;  // none: every schedule
   uint64_t schedules = 0;               // sampled: how many; bounded: the most, 0 for no limit
-  uint64_t states = 0;                  // the most that are remembered, 0 for no limit
   uint64_t seed = 0;
   uint32_t changes = 3;  // pct: of priorities in a schedule
 };
@@ -57,6 +56,8 @@ class ScheduleSearch {
   // any schedule that goes on from here without floors being raised first.
   void saturate();
   bool saturated() const;
+  // Every thread has come to its end.
+  bool ended() const;
 
   ScheduleMachine* machine_;
   SearchLimits limits_;
