@@ -15,6 +15,7 @@
 #include "tracer/record/target_library.h"
 #include "tracer/runtime/call_site.h"
 #include "tracer/runtime/thread_hooks.h"
+#include "tracer/world/fault_signals.h"
 #include "tracer/world/memory_range.h"
 #include "tracer/world/pool_traps.h"
 #include "tracer/world/quiet_heap.h"
@@ -73,8 +74,6 @@ void exchange_locals(const std::vector<ThreadLocals>& locals, std::vector<uint8_
     at += size;
   }
 }
-
-constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
 
 }  // namespace
 
@@ -184,16 +183,7 @@ TargetMachine::TargetMachine(const Options& options)
   __powercut_load_window = __powercut_store_window;
   __powercut_real_flush = 0;
   unwatch_traps();
-  stack_t alternate{};
-  alternate.ss_size = 256 * 1024;
-  alternate.ss_sp = std::malloc(alternate.ss_size);
-  sigaltstack(&alternate, nullptr);
-  for (const int signal : kFaults) {
-    struct sigaction action{};
-    action.sa_sigaction = on_signal;
-    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
-    sigaction(signal, &action, nullptr);
-  }
+  handle_faults(on_signal);
   watch_traps(options.pool_size,
               {.running = Hooks::running, .cannot_follow = Hooks::cannot_follow, .blocked = Hooks::blocked});
   virtual_world.recording = true;
@@ -899,11 +889,7 @@ void TargetMachine::leave(FoundTrouble trouble) {
 
 void TargetMachine::on_signal(int signal, siginfo_t* info, void*) {
   TargetMachine* machine = current_machine;
-  if (machine == nullptr || !machine->in_target()) {
-    ::signal(signal, SIG_DFL);
-    raise(signal);
-    return;
-  }
+  if (machine == nullptr || !machine->in_target()) return die_of(signal);
   const QuietHeap quiet;
   const char* name = sigabbrev_np(signal);
   std::string text = absl::StrCat("it died of SIG", name == nullptr ? "?" : name);

@@ -9,12 +9,12 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <utility>
 
 #include "tracer/runtime/hooks.h"
+#include "tracer/world/fault_signals.h"
 #include "tracer/world/pool_traps.h"
 #include "tracer/world/quiet_heap.h"
 #include "tracer/world/virtual_world.h"
@@ -73,17 +73,12 @@ constexpr size_t kMostDoubts = 16;
 // Signals that a fault of target code raises. Any other signal, and one of these outside an execution, is ours.
 // So is a fault of an instruction of the engine while target code runs (a hook, a query's own code): taken for
 // the target's, it would be a finding that nobody can fix. The process dies, and its parent says `unknown`.
-constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
 
 void on_signal(int signal, siginfo_t* info, void* context) {
   const auto* machine = static_cast<const ucontext_t*>(context);
   const bool ours = current == nullptr || !current->running() ||
                     current->owns_code(static_cast<uint64_t>(machine->uc_mcontext.gregs[REG_RIP]));
-  if (ours) {
-    ::signal(signal, SIG_DFL);
-    raise(signal);
-    return;
-  }
+  if (ours) return die_of(signal);
   const QuietHeap quiet;  // the outcome outlives the target's heap
   const auto reg = [machine](int name) { return static_cast<uint64_t>(machine->uc_mcontext.gregs[name]); };
   const CodePlace place{reinterpret_cast<void*>(reg(REG_RIP) + 1), reinterpret_cast<void*>(reg(REG_RBP))};
@@ -108,16 +103,7 @@ void install_signal_handlers() {
   static bool done = false;
   if (done) return;
   done = true;
-  stack_t alternate{};
-  alternate.ss_size = 256 * 1024;
-  alternate.ss_sp = std::malloc(alternate.ss_size);
-  sigaltstack(&alternate, nullptr);
-  for (int signal : kFaults) {
-    struct sigaction action{};
-    action.sa_sigaction = on_signal;
-    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
-    sigaction(signal, &action, nullptr);
-  }
+  handle_faults(on_signal);
 }
 
 }  // namespace
