@@ -68,7 +68,7 @@ Result<Json> record(const Plan& plan, const RecordOptions& options, Progress& pr
   Recording::Marks marks;
   LoadCounter loads;
   std::optional<ThreadPhase> threads;
-  if (has_threads(plan)) {
+  if (plan.scenario.has_threads()) {
     if (!instrumented) {
       return usage_error("threads are scheduled by hooks, and this library has none", plan.target.library,
                          "Compile and link it with 'powercut cc' or 'powercut c++', which add the pass.");
@@ -83,7 +83,7 @@ Result<Json> record(const Plan& plan, const RecordOptions& options, Progress& pr
   {
     Recorder recorder(*writer, reinterpret_cast<uint64_t>(pool->base()), pool->size());
     const Capture capture{*writer, recorder, options.count_loads ? &loads : nullptr};
-    if (has_threads(plan)) threads.emplace(plan, *library, *pool, writer.get(), &recorder);
+    if (plan.scenario.has_threads()) threads.emplace(plan, *library, *pool, writer.get(), &recorder);
     Recording recording(plan, *library, config, traits->checks_exists != 0, *pool, &capture, progress,
                         threads ? &*threads : nullptr, threads ? &*threads : nullptr);
     if (std::optional<EngineError> wrong = recording.run()) return *wrong;

@@ -46,6 +46,7 @@ class Audit {
 
  private:
   void visit(const Instant& instant) {
+    if (follower_.trouble()) return;  // of a schedule that went wrong by itself nobody looks at images
     const std::vector<Frontier::Change>& changes = follower_.follow();
     const Frontier& frontier = follower_.frontier();
     for (const Frontier::Change& change : changes) changed_.insert(change.line);
@@ -215,6 +216,7 @@ Result<AuditReport> audit(const AuditOptions& options, const PredictorFactory& m
   auto opened = load_trace(options.trace);
   if (!opened) return opened.error();
   const LoadedTrace& loaded = **opened;
+  if (auto wrong = check_search(loaded, options.model, options.atoms)) return *wrong;
   ExploreOptions counting;
   counting.trace = options.trace;
   counting.model = options.model;

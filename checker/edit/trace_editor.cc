@@ -64,7 +64,7 @@ class Editor {
   Editor(const std::string& in, const TraceEdits& edits) : in_(in), edits_(edits) {}
 
   Result<EditedTrace> write(const std::string& out) {
-    auto known = open_trace(in_);
+    auto known = open_run(in_);
     if (!known) return known.error();
     known_ = std::move(*known);
     if (auto wrong = survey()) return *wrong;

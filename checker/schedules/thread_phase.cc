@@ -58,11 +58,6 @@ std::vector<ThreadOperation> operations_of(const Scenario& scenario, const std::
 
 }  // namespace
 
-bool has_threads(const Plan& plan) {
-  return std::any_of(plan.scenario.phases.begin(), plan.scenario.phases.end(),
-                     [](const Phase& phase) { return !phase.threads.empty(); });
-}
-
 ThreadPhase::ThreadPhase(const Plan& plan, const TargetLibrary& library, const Pool& pool, TraceWriter* writer,
                          Recorder* recorder)
     : plan_(plan),

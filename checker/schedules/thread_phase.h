@@ -15,9 +15,6 @@
 
 namespace powercut {
 
-// Whether the plan has a phase of threads.
-bool has_threads(const Plan& plan);
-
 class ThreadPhase final : public Announcer, public PhaseOfThreads {
  public:
   // All arguments outlive this. From here on the recorder's events come by here.

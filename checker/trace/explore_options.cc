@@ -81,6 +81,18 @@ std::optional<EngineError> check_model(const std::string& model, const std::stri
   return std::nullopt;
 }
 
+std::optional<EngineError> check_search(const LoadedTrace& loaded, const std::string& model, const std::string& atoms) {
+  const Search& search = loaded.plan.search;
+  if (!is_tree(loaded.plan, loaded.metadata)) return std::nullopt;
+  if (search.model != model) {
+    return usage_error("its schedules were searched for the model " + search.model, loaded.trace,
+                       "Record it again with --model " + model + ".");
+  }
+  if (atom_policy(atoms) == AtomPolicy::kAny) return std::nullopt;
+  return usage_error("schedules of threads are searched for the atom policy any alone", loaded.trace,
+                     "Leave --atoms out, or write one schedule with 'powercut-engine schedule' and explore that.");
+}
+
 uint64_t chunk_events(const ExploreOptions& options, uint64_t events) {
   if (options.chunk_events > 0) return options.chunk_events;
   return options.budget_executions > 0 ? kEventsUnderBudget

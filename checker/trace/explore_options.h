@@ -61,6 +61,9 @@ Executor::Options executor_options(const LoadedTrace& loaded, const std::string&
 void add_step_options(CommandLine* command, int64_t* step_budget, double* watchdog_seconds);
 // Options that say which images are legal.
 void add_model_options(CommandLine* command, std::string* model, std::string* atoms);
+// Nothing when the trace's schedules, if it has several, were searched for these: model and atom policy say where a
+// power cut matters, and which of the images that it leaves are the same.
+std::optional<EngineError> check_search(const LoadedTrace& loaded, const std::string& model, const std::string& atoms);
 // Nothing when both exist.
 std::optional<EngineError> check_model(const std::string& model, const std::string& atoms, const std::string& command);
 

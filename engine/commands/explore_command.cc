@@ -7,7 +7,6 @@
 #include "checker/exploration/chunk_list.h"
 #include "checker/exploration/explore_result.h"
 #include "checker/findings/finding.h"
-#include "checker/schedules/thread_phase.h"
 #include "engine/commands.h"
 #include "engine/plan_recording.h"
 
@@ -100,11 +99,7 @@ int explore(const ExploreOptions& options, const RecordOptions& recording, Event
   auto opened = load_trace(options.trace);
   if (!opened) return events.error(opened.error());
   const LoadedTrace& loaded = **opened;
-  if (has_threads(loaded.plan) && loaded.plan.search.model != options.model) {
-    return events.error(usage_error("its schedules were searched for the model " + loaded.plan.search.model +
-                                        ", which says where a power cut matters",
-                                    options.trace, "Record it again with --model " + options.model + "."));
-  }
+  if (auto wrong = check_search(loaded, options.model, options.atoms)) return events.error(*wrong);
   std::unique_ptr<Checkpoint> checkpoint;
   if (!options.checkpoint.empty() || !options.take.empty()) {
     auto file = open_checkpoint(options, identity_of(loaded, options));

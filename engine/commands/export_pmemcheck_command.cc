@@ -57,6 +57,7 @@ int print_frames(const std::string& trace, EventStream& events) {
 int run_export(const ExportCommand& asked) {
   EventStream events = EventStream::standard_output();
   events.hello("export-pmemcheck");
+  if (const auto run = open_run(asked.trace); !run) return events.error(run.error());
   if (asked.frames) return print_frames(asked.trace, events);
   if (asked.log.empty()) {
     return events.error(usage_error("no log to write", "--log", "Name one, or ask for --frames."));

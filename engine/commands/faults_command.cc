@@ -36,6 +36,7 @@ std::optional<EngineError> inject(const LoadedTrace& loaded, const FaultOptions&
 }
 
 int run_faults(const FaultOptions& options, double watchdog_seconds, EventStream& events) {
+  if (const auto run = open_run(options.trace); !run) return events.error(run.error());
   auto opened = load_trace(options.trace);
   if (!opened) return events.error(opened.error());
   const LoadedTrace& loaded = **opened;

@@ -37,7 +37,7 @@ int run_measure(const MeasureCommand& asked) {
     if (!read) return events.error(read.error());
     loads = std::move(*read);
   }
-  auto reader = open_trace(asked.trace);
+  auto reader = open_run(asked.trace);
   if (!reader) return events.error(reader.error());
   // The first phase's flag governs format and open, as for the explorer (LoadedTrace::explored_at_start()).
   bool explored = false;

@@ -282,7 +282,7 @@ Search parse_search(Object object) {
 }
 
 // One phase with threads at most, and after it only steps that do the same after every schedule.
-bool has_threads(const std::vector<Phase>& phases, const std::string& at) {
+void check_threads(const std::vector<Phase>& phases, const std::string& at) {
   bool found = false;
   for (size_t i = 0; i < phases.size(); ++i) {
     const std::string phase = at + "[" + std::to_string(i) + "]";
@@ -291,7 +291,6 @@ bool has_threads(const std::vector<Phase>& phases, const std::string& at) {
     if (found) refuse_open_steps(phases[i].steps, phase + ".steps");
     found = found || !phases[i].threads.empty();
   }
-  return found;
 }
 
 Scenario parse_scenario(Object object) {
@@ -316,6 +315,10 @@ Scenario parse_scenario(Object object) {
 
 }  // namespace
 
+bool Scenario::has_threads() const {
+  return std::any_of(phases.begin(), phases.end(), [](const Phase& phase) { return !phase.threads.empty(); });
+}
+
 Result<Plan> parse_plan(const std::string& text, const std::string& where) {
   Plan plan;
   try {
@@ -327,7 +330,8 @@ Result<Plan> parse_plan(const std::string& text, const std::string& where) {
     object.number("plan", kPlanVersion, kPlanVersion);
     plan.target = parse_target(object.object("target"));
     plan.scenario = parse_scenario(object.object("scenario"));
-    if (has_threads(plan.scenario.phases, "scenario.phases")) plan.search = parse_search(object.object("search"));
+    check_threads(plan.scenario.phases, "scenario.phases");
+    if (plan.scenario.has_threads()) plan.search = parse_search(object.object("search"));
     plan.seed = object.number("seed", 0, UINT64_MAX);
     object.nothing_else();
   } catch (const PlanProblem& problem) {

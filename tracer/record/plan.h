@@ -67,6 +67,7 @@ struct Scenario {
   uint32_t key_size = 0, value_size = 0;
   std::vector<std::string> expect_marks;
   std::vector<Phase> phases;
+  bool has_threads() const;
 };
 
 struct Plan {

@@ -76,4 +76,17 @@ Result<std::unique_ptr<TraceReader>> open_trace(const std::string& trace) {
   return reader;
 }
 
+bool is_tree(const Plan& plan, const Json& metadata) {
+  return plan.scenario.has_threads() && !metadata.contains("schedule");
+}
+
+Result<std::unique_ptr<TraceReader>> open_run(const std::string& trace) {
+  auto reader = open_trace(trace);
+  if (!reader) return reader;
+  const Result<Plan> plan = plan_of_trace((*reader)->metadata(), trace);  // other tools write none
+  if (!plan || !is_tree(*plan, parse_json((*reader)->metadata()))) return reader;
+  return usage_error("it holds many schedules of threads, and this is for a trace of one", trace,
+                     "Write one of them with 'powercut-engine schedule', or take a scenario without threads.");
+}
+
 }  // namespace powercut

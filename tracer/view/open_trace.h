@@ -8,6 +8,7 @@
 #include "base/event_stream.h"
 #include "base/result.h"
 #include "tracer/format/reader.h"
+#include "tracer/record/plan.h"
 
 namespace powercut {
 
@@ -15,6 +16,12 @@ namespace powercut {
 // (tracer/format/trace_rules.h): no event that it yields names a byte outside of the pool. Metadata that contradict
 // themselves are a usage error; those that name no pool leave addresses free, and only printing takes such a trace.
 Result<std::unique_ptr<TraceReader>> open_trace(const std::string& trace);
+
+// Whether a trace of the plan is a tree of schedules (tracer/FORMAT.md): its threads were run in many, and it is not
+// the trace of one alone.
+bool is_tree(const Plan& plan, const Json& metadata);
+// The same as open_trace() for what follows one run from its beginning to its end: a tree is a usage error.
+Result<std::unique_ptr<TraceReader>> open_run(const std::string& trace);
 
 }  // namespace powercut
 #endif  // POWERCUT_TRACER_VIEW_OPEN_TRACE_H_
