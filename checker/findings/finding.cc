@@ -69,10 +69,11 @@ Json finding_event(const Exposure& exposure, const FindingContext& context) {
                         {"key", operation.has_key ? Json(name_of(history.keys()[operation.key])) : Json(nullptr)},
                         {"text", operation.text},
                         {"in_flight", history.in_flight()}};
-  event["query"] = {{"kind", name_of(kind)},
+  const std::string asked = exposure.asked ? describe_query(history, exposure.query) : "the schedule of its threads";
+  event["query"] = {{"kind", exposure.asked ? name_of(kind) : "schedule"},
                     {"key", by_key ? Json(name_of(history.keys()[argument_of(exposure.query)])) : Json(nullptr)},
                     {"region", by_region ? Json(argument_of(exposure.query)) : Json(nullptr)},
-                    {"text", describe_query(history, exposure.query)}};
+                    {"text", asked}};
   event["expected"] = exposure.violation.expected;
   event["found"] = exposure.violation.found;
   event["crash_point"] = {
@@ -102,9 +103,8 @@ Json finding_event(const Exposure& exposure, const FindingContext& context) {
     for (const std::string& state : legal_states(history_of_key)) expected.push_back({name_of(history_of_key), state});
     actual.push_back({name_of(history_of_key), exposure.violation.found});
   } else {
-    for (const std::string& state : exposure.violation.expected)
-      expected.push_back({describe_query(history, exposure.query), state});
-    actual.push_back({describe_query(history, exposure.query), exposure.violation.found});
+    for (const std::string& state : exposure.violation.expected) expected.push_back({asked, state});
+    actual.push_back({asked, exposure.violation.found});
   }
   event["contents"] = {{"expected", expected}, {"actual", actual}};
   return event;

@@ -538,7 +538,7 @@ void TargetMachine::deadlocked() {
 }
 
 void TargetMachine::livelocked() {
-  trouble_ = {Trouble::kLivelock, "All threads that can go on do, and come back to where they were."};
+  trouble_ = {Trouble::kLivelock, "Every thread that can go on has had a turn, and all are back where they were."};
 }
 
 // ---- operations ------------------------------------------------------------------------------------

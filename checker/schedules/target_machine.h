@@ -139,7 +139,7 @@ class TargetMachine final : public ScheduleMachine {
     std::vector<uint8_t> answer;
     size_t answered = 0;
     Arena heap;
-    bool says_when = false;       // that it waits: its other turns need not be heard
+    bool says_when = false;       // it pauses where it waits, so other turns of its loops need not be heard
     uint64_t chain_at_step = 0;   // before it looked at a lock
     std::vector<uint8_t> locals;  // its thread-local variables, while it does not run
     std::vector<uint8_t> stack;   // in images alone

@@ -89,7 +89,7 @@ std::optional<EngineError> check_search(const LoadedTrace& loaded, const std::st
                        "Record it again with --model " + model + ".");
   }
   if (atom_policy(atoms) == AtomPolicy::kAny) return std::nullopt;
-  return usage_error("schedules of threads are searched for the atom policy any alone", loaded.trace,
+  return usage_error("schedules of threads are searched for the atom policy any only", loaded.trace,
                      "Leave --atoms out, or write one schedule with 'powercut-engine schedule' and explore that.");
 }
 

@@ -51,7 +51,7 @@ NOT_COMPLETE = "A fix was tried, but the exploration with it was not complete ({
 #: Of a fix that changes an order: the stores of recovery cannot be moved, since its loads would not see it.
 NOT_IN_RECOVERY = "Recovery stores at the same lines, in the order that it has; cuts inside it were not re-checked."
 
-Kind = Literal["order", "atomicity", "recovery", "functional", "unexplained"]
+Kind = Literal["order", "atomicity", "recovery", "functional", "schedule", "unexplained"]
 #: What a reader would call one and the same thing going wrong.
 Class = tuple[str, str, str, str]
 
@@ -101,7 +101,8 @@ def find_cause(
     target is judged, one exploration may take `SHARE` of them.
     """
     if not record.needs_power_cut:
-        return _of_no_store("functional", explanation("functional", None, None, None))
+        kind: Kind = "schedule" if record.by_schedule else "functional"
+        return _of_no_store(kind, explanation(kind, None, None, None))
     return _Search(record, trace, context, folder, Deadline(seconds=seconds)).cause(whole)
 
 

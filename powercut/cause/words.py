@@ -16,6 +16,8 @@ def sentence(kind: str, first: Place | None, second: Place | None) -> str:
         return "Nothing that was written is missing: the state is wrong although all of it had persisted."
     if kind == "functional":
         return "No power cut needed: the same goes wrong with every store durable."
+    if kind == "schedule":
+        return "No power cut needed: the threads go wrong by themselves."
     return "No pair of stores was found whose order explains this."
 
 
@@ -55,6 +57,11 @@ def explanation(kind: str, first: Place | None, second: Place | None, recheck: R
         return (
             "No flush, fence or order is missing. The operation stores the wrong thing, or recovery or the query "
             "misreads it: a run that opens the table again and looks shows it."
+        )
+    if kind == "schedule":
+        return (
+            "No flush, fence or order of stores is missing. What one thread relies on, another one changes: the "
+            "schedule shows where each was left."
         )
     return "The finding stands on its image; its cause has to be found by hand."
 

@@ -281,7 +281,7 @@ SourceLine = Annotated[str, Field(pattern=r"^[\w./-]+: \S")]
 class ExpectedCause(_Strict):
     """The root cause that powercut must name: `first` (B) has to be durable before `second` (A)."""
 
-    kind: Literal["order", "atomicity", "recovery", "functional"]
+    kind: Literal["order", "atomicity", "recovery", "functional", "schedule"]
     first: SourceLine | None = None
     #: "acknowledgement": the end of the operation.
     second: SourceLine | Literal["acknowledgement"] | None = None

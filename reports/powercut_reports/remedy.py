@@ -27,6 +27,7 @@ _TITLES = {
     "atomicity": "Not atomic",
     "recovery": "Recovery does not cope",
     "functional": "No power cut needed",
+    "schedule": "No power cut needed",
     "unexplained": "No cause found",
 }
 

@@ -134,7 +134,7 @@ def without_cut(finding: FindingRecord) -> str:
     if finding.needs_power_cut:
         return ""
     where = f"after {finding.operation}" if str(finding.operation) else cut_sentence(finding.crash_point)
-    return f"none needed: {where}, with every store durable"
+    return f"none needed: {where}" + ("" if finding.by_schedule else ", with every store durable")
 
 
 def nested_sentence(finding: FindingRecord) -> str:

@@ -69,8 +69,9 @@ class LongBug:
 
 
 def long_bugs(operations: int, *, only: Sequence[str] = ()) -> list[LongBug]:
-    """One long run for each toggle, or for those named."""
-    bugs = {item.bug.toggle: item for item in catalog.known_bugs() if item.scheme == SCHEME}
+    """One long run for each toggle, or for those named. Bugs of threads have none: a mix does not follow threads."""
+    alone = [item for item in catalog.known_bugs() if item.scheme == SCHEME and item.content.race is None]
+    bugs = {item.bug.toggle: item for item in alone}
     for toggle in only:
         if toggle not in bugs:
             raise unknown_name("toggle", toggle, sorted(bugs), list_command="powercut list known-bugs")

@@ -195,7 +195,7 @@ class Recheck(Record):
 
 
 class Cause(Record):
-    kind: Text = "unexplained"  # order, atomicity, recovery, functional or unexplained
+    kind: Text = "unexplained"  # order, atomicity, recovery, functional, schedule or unexplained
     first: Place | None = None  # what must be durable, or happen, first: the store that was lost
     second: Place | None = None  # what must not persist, or be acknowledged, before
     sentence: Text = ""
@@ -288,6 +288,11 @@ class FindingRecord(Record):
     baseline: Text = ""  # new or known; empty without a baseline
     suppressed: Suppression | None = None
     without: dict[str, Any] | None = None  # the flush or fence that was left out
+
+    @property
+    def by_schedule(self) -> bool:
+        """Threads went wrong by themselves: no image was looked at."""
+        return self.query.kind == "schedule"
 
     @property
     def subject(self) -> str:
