@@ -92,11 +92,13 @@ def require_engine() -> None:
         pytest.skip(f"powercut-engine: {error.paragraph()}")
 
 
-def record(subject: Subject, folder: Path) -> Path:
-    """Records the run into `folder` and returns the trace."""
+def record(subject: Subject, folder: Path, *, search: Json | None = None) -> Path:
+    """Records the run into `folder` and returns the trace. `search`: what else the plan says of schedules."""
     target = targets.find(subject.target)
     variant = subject.variant or target.default_variants[0]
     content = plan.build(target, variant=variant, scenario=subject.scenario, seed=1, toggle=subject.toggle)
+    if search is not None:
+        content["search"] |= search
     plan_file, trace = folder / f"{subject.id}.json", folder / f"{subject.id}.pct"
     plan_file.write_text(json.dumps(content), encoding="utf-8")
     _run(["record", "--plan", str(plan_file), "--trace", str(trace)])

@@ -38,14 +38,18 @@ constexpr uint64_t kClearedStack = 8 << 10;
 constexpr uint64_t kHeapOfThread = uint64_t{8} << 20;
 // Turns of loops in one step, beyond which it does not end.
 constexpr int64_t kMostTurns = 20'000'000;
-// Visible accesses without a store after which a thread's loop is looked at for one that only waits.
+// Accesses of shared places without a store after which a thread's loop is looked at for one that only waits.
 constexpr uint32_t kPatience = 8;
 constexpr size_t kMostReads = 4096;
+// Of places that are lines.
+constexpr uint64_t kLines = uint64_t{1} << 63;
 
 uint64_t stack_begin(uint32_t thread) { return kStacks + thread * 2 * kStackSize + kStackSize; }
 uint64_t stack_end(uint32_t thread) { return stack_begin(thread) + kStackSize; }
 
 uint64_t load(uint64_t address) { return load_word(reinterpret_cast<const uint8_t*>(address)); }
+
+uint64_t line_of(uint64_t address) { return (address - kPoolBase) / kLineSize; }
 
 // Where the bytes at an address of the target are.
 uint64_t place(uint64_t address) {
@@ -325,6 +329,7 @@ void TargetMachine::go_on(uint32_t thread) {
                        reinterpret_cast<const void*>(stack_end(thread)));
   options_.recorder->set_thread(thread + 1);
   step_begin_ = journal_.size();
+  if (!shows_shared_) begin_uses(&fiber);
   watching_ = fiber.accesses > kPatience && !fiber.says_when;
   __powercut_steps = watching_ ? 0 : kMostTurns;
   exchange_locals(locals_, &fiber.locals);
@@ -470,7 +475,7 @@ void TargetMachine::restore(const Mark& mark) {
 }
 
 Digest TargetMachine::state() const {
-  uint64_t words[5 + 7 * kMostThreads];
+  uint64_t words[5 + 8 * kMostThreads];
   size_t count = 0;
   const auto add = [&](uint64_t word) { words[count++] = word; };
   add(memory_.high);
@@ -487,6 +492,7 @@ Digest TargetMachine::state() const {
     const Fiber& fiber = fibers_[thread];
     const Keys::Running& running = keys_->running[thread];
     add(fiber.chain);
+    add(fiber.used);
     add(XXH3_64bits(fiber.locals.data(), fiber.locals.size()));
     add(uint64_t{fiber.operation} << 16 | uint64_t(fiber.next) << 8 | uint64_t{fiber.waiting} << 1 |
         uint64_t{fiber.stored});
@@ -580,6 +586,7 @@ void TargetMachine::begin_operation(uint32_t thread) {
   event.text = operation.text;
   on_event(event);
   fibers_[thread].chain = 0;
+  begin_uses(&fibers_[thread]);
   if (operation.kind == OpKind::kMaintain) return;
   auto keys = std::make_shared<Keys>(*keys_);
   Keys::Key& key = *key_of(keys.get(), operation.id);
@@ -603,6 +610,7 @@ void TargetMachine::end_operation(uint32_t thread) {
   if (looked_up) event.value = {fiber.answer.data(), fiber.answered};
   on_event(event);
   fiber.chain = 0;
+  begin_uses(&fiber);
   fiber.accesses = 0;
   fiber.turn = 0;
   fiber.reads.clear();
@@ -648,39 +656,78 @@ bool TargetMachine::on_own_stack(uint64_t address) const {
 // Not in the handler of a signal, on a stack of its own.
 bool TargetMachine::can_pause() const { return on_own_stack(reinterpret_cast<uint64_t>(__builtin_frame_address(0))); }
 
-// Whether other threads can tell when the access is made.
-bool TargetMachine::note(uint64_t address, uint64_t size, bool writes) {
+bool TargetMachine::is_visible(uint64_t address, uint64_t size, bool writes) {
   if (is_local(address)) return false;
   bool visible = false;
-  const uint32_t own = 1u << current_;
-  for (uint64_t word = address / 8; word <= (address + size - 1) / 8; ++word) {
-    if (shared_words_.contains(word)) {
-      visible = true;
-      continue;
-    }
-    Touched& touched = touched_[word];
-    (writes ? touched.written : touched.read) |= own;
-    const uint32_t all = touched.read | touched.written;
-    if (touched.written != 0 && (all & (all - 1)) != 0) {
-      shared_words_.insert(word);
-      more_shared_ = visible = true;
-    }
-  }
+  for (uint64_t word = address / 8; word <= (address + size - 1) / 8; ++word) visible |= is_visible(word, writes);
   if (!writes || address - kPoolBase >= options_.pool_size) return visible;
-  for (uint64_t line = (address - kPoolBase) / kLineSize; line <= (address + size - 1 - kPoolBase) / kLineSize;
-       ++line) {
-    if (shared_lines_.contains(line)) {
-      visible = true;
-      continue;
-    }
-    uint32_t& threads = stored_lines_[line];
-    threads |= own;
-    if ((threads & (threads - 1)) != 0) {
-      shared_lines_.insert(line);
-      more_shared_ = visible = true;
-    }
+  for (uint64_t line = line_of(address); line <= line_of(address + size - 1); ++line) {
+    visible |= is_visible(kLines | line, true);
   }
   return visible || eadr_;
+}
+
+bool TargetMachine::is_visible(uint64_t place, bool changes) {
+  if (racing_.contains(place)) return true;
+  if (shared_.contains(place)) return shows_shared_;
+  Users& users = users_[place];
+  const uint32_t own = 1u << current_;
+  users.all |= own;
+  if (changes) users.changing |= own;
+  if (users.changing == 0 || (users.all & (users.all - 1)) == 0) return false;
+  shared_.insert(place);
+  more_shared_ = true;
+  return true;
+}
+
+// The access is made.
+void TargetMachine::use(uint64_t address, uint64_t size, bool writes) {
+  if (is_local(address)) return;
+  bool shared = false;
+  for (uint64_t word = address / 8; word <= (address + size - 1) / 8; ++word) shared |= use(word, writes);
+  if (shared) count_access();
+  if (!writes || address - kPoolBase >= options_.pool_size) return;
+  for (uint64_t line = line_of(address); line <= line_of(address + size - 1); ++line) use(kLines | line, true);
+}
+
+// A place races if another thread has used it since its last visible event, and one of the two uses changes it. Then
+// its use is a visible event itself, and what that thread did before came before this one. False: it is not shared.
+bool TargetMachine::use(uint64_t place, bool changes) {
+  if (!shared_.contains(place)) return false;
+  Fiber& fiber = fibers_[current_];
+  bool races = racing_.contains(place);
+  for (uint32_t thread = 0; !races && thread < threads(); ++thread) {
+    if (thread == current_) continue;
+    for (const Use& other : fibers_[thread].uses) races |= other.place == place && (changes || other.changes);
+  }
+  if (!races) {
+    fiber.uses.push_back({place, changes});
+    fiber.used = XXH3_64bits_withSeed(&place, sizeof place, fiber.used + changes);
+    return true;
+  }
+  if (racing_.insert(place).second) {
+    more_shared_ = true;
+    for (Fiber& other : fibers_) {
+      const auto last =
+          std::find_if(other.uses.rbegin(), other.uses.rend(), [place](const Use& use) { return use.place == place; });
+      other.uses.erase(other.uses.begin(), last.base());
+    }
+  }
+  begin_uses(&fiber);
+  return true;
+}
+
+void TargetMachine::begin_uses(Fiber* fiber) {
+  fiber->uses.clear();
+  fiber->used = 0;
+}
+
+// Of a shared place, by a loop that may only wait.
+void TargetMachine::count_access() {
+  Fiber& fiber = fibers_[current_];
+  if (++fiber.accesses <= kPatience || fiber.says_when || watching_) return;
+  watching_ = true;
+  __powercut_steps = 0;
 }
 
 void TargetMachine::read(uint64_t address, uint64_t size) {
@@ -705,7 +752,9 @@ void TargetMachine::keep(uint64_t address, uint64_t size) {
 // To give a block back is to others what a store to all of it would be.
 void TargetMachine::on_free(uint64_t address, uint64_t size) {
   const QuietHeap quiet;
-  if (size > 0 && note(address, size, true) && can_pause()) pause(Next::kStore, address);
+  if (size == 0) return;
+  if (is_visible(address, size, true) && can_pause()) pause(Next::kStore, address);
+  use(address, size, true);
   freed_.push_back({address, address + size});
 }
 
@@ -738,10 +787,8 @@ void TargetMachine::stored(uint64_t address, uint64_t size) {
 void TargetMachine::on_load(uint64_t address, uint64_t size) {
   if (!in_target() || size == 0) return;
   const QuietHeap quiet;
-  if (note(address, size, false) && can_pause()) {
-    ++fibers_[current_].accesses;
-    pause(Next::kAccess, address);
-  }
+  if (is_visible(address, size, false) && can_pause()) pause(Next::kAccess, address);
+  use(address, size, false);
   check_freed(address, size);
   read(address, size);
 }
@@ -752,7 +799,8 @@ void TargetMachine::on_store(uint64_t address, uint64_t size, uint32_t flags, co
   const QuietHeap quiet;
   const bool whole = (flags & POWERCUT_STORE_CONTINUES) == 0;
   const bool in_step = (flags & POWERCUT_STORE_IN_STEP) != 0;
-  if (note(address, size, true) && whole && !in_step && can_pause()) pause(Next::kStore, address);
+  if (is_visible(address, size, true) && whole && !in_step && can_pause()) pause(Next::kStore, address);
+  use(address, size, true);
   check_freed(address, size);
   options_.recorder->store(address, size, flags, value, pc, frame);
   keep(address, size);
@@ -762,11 +810,9 @@ void TargetMachine::on_store(uint64_t address, uint64_t size, uint32_t flags, co
 void TargetMachine::on_rmw_begin(uint64_t address, uint64_t size, const void* pc, const void* frame) {
   if (!in_target()) return;
   const QuietHeap quiet;
-  const bool visible = note(address, size, true);
-  if ((visible || lines_.drains(current_ + 1)) && can_pause()) {
-    ++fibers_[current_].accesses;
-    pause(Next::kFence, address);
-  }
+  const bool visible = is_visible(address, size, true);
+  if ((visible || lines_.drains(current_ + 1)) && can_pause()) pause(Next::kFence, address);
+  use(address, size, true);
   check_freed(address, size);
   options_.recorder->rmw_begin(address, size, pc, frame);
   read(address, size);
@@ -787,9 +833,10 @@ void TargetMachine::on_flush(uint64_t address, uint32_t kind, const void* pc, co
   if (!in_target() || address - kPoolBase >= options_.pool_size) return;
   const QuietHeap quiet;
   const bool now = kind == POWERCUT_CLFLUSH;
-  const bool visible =
-      shared_lines_.contains((address - kPoolBase) / kLineSize) || (now && lines_.clflush_raises(address - kPoolBase));
+  const uint64_t line = kLines | line_of(address);
+  const bool visible = is_visible(line, now) || (now && lines_.clflush_raises(address - kPoolBase));
   if (visible && can_pause()) pause(now ? Next::kClflush : Next::kFlush, address);
+  use(line, now);
   options_.recorder->flush(address, kind, pc, frame);
 }
 
@@ -842,7 +889,8 @@ void TargetMachine::on_turn(const uint64_t* live, bool waits) {
 void TargetMachine::on_lock(uint64_t address, uint64_t size) {
   if (!in_target()) return;
   const QuietHeap quiet;
-  if (note(address, size, true) && can_pause()) pause(Next::kFence, address);
+  if (is_visible(address, size, true) && can_pause()) pause(Next::kFence, address);
+  use(address, size, true);
   check_freed(address, size);
   fibers_[current_].chain_at_step = fibers_[current_].chain;
   read(address, size);

@@ -1,9 +1,10 @@
 // The target's threads as a machine that a search can lead (replayer/schedules/machine.h): fibers of this one thread,
 // on stacks at fixed addresses, driven by the hooks that instrumented code calls anyway.
 //
-// A thread stands before its next *visible* event: an operation's begin or end, an access of an address that another
-// thread uses as well, or one that makes something durable. What comes between two of these nobody else can see, so it
-// is done in one step. Which addresses are shared shows as schedules are run; when there are more of them, the search
+// A thread stands before its next *visible* event: an operation's begin or end, an access of a place that races, or one
+// that makes something durable. What comes between two of these nobody else can see, so it is done in one step. A place
+// (a word, or a line of the pool) is shared if two threads use it and one of them changes it; it races if no visible
+// event has kept two such uses apart. Which ones do shows as schedules are run; when there are more of them, the search
 // begins again.
 //
 // To return to a state costs what has changed since: memory by a journal of the stores, a fiber by a copy of its live
@@ -88,6 +89,9 @@ class TargetMachine final : public ScheduleMachine {
   };
   const std::vector<Step>& steps() const { return steps_; }
   const std::optional<FoundTrouble>& trouble() const { return trouble_; }
+  // Makes every use of a shared place visible, not only those of places that race: the slow, obvious way, which also
+  // learns which places race.
+  void show_shared(bool on) { shows_shared_ = on; }
   // Why schedules that were run are not all that the target can do; empty where nothing is known.
   const std::string& doubt() const { return doubt_; }
 
@@ -123,6 +127,11 @@ class TargetMachine final : public ScheduleMachine {
   struct Read {
     uint64_t word, value;
   };
+  // Of a place that is shared and does not race: by a thread, since its last visible event.
+  struct Use {
+    uint64_t place;
+    bool changes;
+  };
   struct Fiber {
     boost::context::detail::fcontext_t at = nullptr;
     Next next = Next::kBegin;
@@ -130,7 +139,9 @@ class TargetMachine final : public ScheduleMachine {
     uint64_t chain = 0;     // of the values read since the operation began
     bool waiting = false;   // until another thread stores to what it has read
     bool stored = false;    // since its last turn
-    uint32_t accesses = 0;  // visible ones since it last stored
+    uint32_t accesses = 0;  // of shared places, since it last stored
+    std::vector<Use> uses;
+    uint64_t used = 0;  // their hash
     uint64_t turn = 0, chain_at_turn = 0;
     std::vector<Read> reads;        // since its last turn
     std::vector<Read> batch_reads;  // of the target's own thread, since its batch began
@@ -193,7 +204,13 @@ class TargetMachine final : public ScheduleMachine {
   void on_event(const Event& event);
   bool on_own_stack(uint64_t address) const;
   bool can_pause() const;
-  bool note(uint64_t address, uint64_t size, bool writes);
+  // Whether other threads can tell when the access is made.
+  bool is_visible(uint64_t address, uint64_t size, bool writes);
+  bool is_visible(uint64_t place, bool changes);
+  void use(uint64_t address, uint64_t size, bool writes);
+  bool use(uint64_t place, bool changes);
+  void begin_uses(Fiber* fiber);
+  void count_access();
   void read(uint64_t address, uint64_t size);
   void keep(uint64_t address, uint64_t size);
   void on_free(uint64_t address, uint64_t size);
@@ -233,14 +250,15 @@ class TargetMachine final : public ScheduleMachine {
   std::vector<uint32_t> woken_;
   std::vector<ThreadLocals> locals_;
 
-  struct Touched {
-    uint32_t read = 0, written = 0;  // by thread, as bits
+  struct Users {
+    uint32_t all = 0, changing = 0;  // threads, as bits
   };
-  absl::flat_hash_map<uint64_t, Touched> touched_;        // word
-  absl::flat_hash_map<uint64_t, uint32_t> stored_lines_;  // of the pool -> threads
-  absl::flat_hash_set<uint64_t> shared_words_, shared_lines_;
-  bool more_shared_ = false;
-  bool watching_ = false;  // each turn of a loop of the running thread
+  // By place: the number of a word, or kLines and that of a line of the pool.
+  absl::flat_hash_map<uint64_t, Users> users_;
+  absl::flat_hash_set<uint64_t> shared_, racing_;
+  bool shows_shared_ = false;
+  bool more_shared_ = false;  // or racing
+  bool watching_ = false;     // each turn of a loop of the running thread
   uint64_t rmw_old_[2] = {0, 0};
 };
 

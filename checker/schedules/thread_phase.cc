@@ -159,8 +159,12 @@ std::optional<EngineError> ThreadPhase::run(const Phase& phase, powercut_table* 
   {
     SearchLimits few = limits;
     few.schedules = kRehearsals;
+    machine_->show_shared(true);
     make_search("random", machine_.get(), few, [] {}, [](const SearchCounts&) { return std::nullopt; })->run();
   }
+  // Where every schedule is run, each race shows beside the state that it begins in; in some schedules it may not.
+  const bool all = plan_.search.kind == "bounded" && !plan_.search.preemptions;
+  machine_->show_shared(!all || plan_.search.shows_shared);
   const std::unique_ptr<ScheduleSearch> search =
       make_search(plan_.search.kind, machine_.get(), limits, [this] { write_schedule(); }, stop);
   if (search == nullptr) {

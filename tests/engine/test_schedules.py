@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from powercut.base import paths
-from tests.real_engine import explore, planted_bugs, record
+from tests.real_engine import Subject, explore, planted_bugs, record
+
+THREAD_BUGS = [bug for bug in planted_bugs() if bug.scenario.bug_id.startswith("turbohash/threads_")]
 
 
 def engine(*words: str | Path) -> list[dict[str, Any]]:
@@ -60,3 +62,20 @@ def test_one_schedule_is_a_run_that_shows_its_finding(tree: Path, tmp_path: Path
     engine("schedule", "--trace", tree, "--crash-point", str(lost["crash_point"]["index"]), "--out", alone)
     assert "unpersisted-read" in explore(alone, "--atoms", "byte").invariants
     assert [turn["thread"] for turn in lost["turns"]] == [1, 2]
+
+
+@pytest.mark.parametrize("bug", THREAD_BUGS, ids=lambda bug: bug.scenario.bug_id)
+@pytest.mark.parametrize("planted", [True, False], ids=["bug", "twin"])
+def test_uses_that_do_not_race_need_not_be_visible(
+    real_engine: None, tmp_path: Path, bug: Subject, planted: bool
+) -> None:
+    """SCHEDULES.md, "Which uses are visible", against the slow, obvious way."""
+    subject = bug if planted else bug.without_toggle()
+    slow, fast = (explore(record(subject, tmp_path, search={"shows_shared": shows})) for shows in (True, False))
+    counts, fewer = (found.result["coverage"]["schedules"] for found in (slow, fast))
+    assert counts["complete"] and fewer["complete"]
+    assert counts["frontiers"] == fewer["frontiers"]
+    assert slow.result["crash_states"] == fast.result["crash_states"]
+    assert slow.invariants == fast.invariants
+    assert bool(fast.invariants) == planted
+    assert fewer["states"] <= counts["states"]
