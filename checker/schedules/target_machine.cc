@@ -33,7 +33,8 @@ using boost::context::detail::transfer_t;
 constexpr uint64_t kStackSize = uint64_t{256} << 10;
 constexpr uint64_t kStacks = kLoadHeapBase - (uint64_t{1} << 30);
 constexpr uint64_t kMostThreads = POWERCUT_MOST_THREADS;
-constexpr uint64_t kClearedStack = 8 << 10;
+constexpr size_t kClearedStack = 8 << 10;
+constexpr size_t kHookStack = 2 << 10;  // frames of the engine in a hook
 // Of the target's heap, for each thread: what one allocates is then the same in all schedules.
 constexpr uint64_t kHeapOfThread = uint64_t{8} << 20;
 // Turns of loops in one step, beyond which it does not end.
@@ -63,11 +64,16 @@ void mix_in(Digest* digest, const uint64_t (&pair)[2]) {
 }
 
 // What earlier calls left on the stack would make the same thread another one.
+template <size_t kBytes>
 [[gnu::noinline]] void clear_stack_below() {
-  char bytes[kClearedStack];
+  char bytes[kBytes];
   std::memset(bytes, 0, sizeof bytes);
   asm volatile("" : : "r"(bytes) : "memory");
 }
+// So would what a hook leaves, which differs from schedule to schedule.
+struct ClearsStack {
+  ~ClearsStack() { clear_stack_below<kHookStack>(); }
+};
 
 // Puts the thread-local variables of a fiber in the place of those that are there, and these in the fiber's.
 void exchange_locals(const std::vector<ThreadLocals>& locals, std::vector<uint8_t>* bytes) {
@@ -193,6 +199,7 @@ TargetMachine::TargetMachine(const Options& options)
   virtual_world.recording = true;
   locals_ = thread_locals();
   __powercut_scheduler = Hooks::scheduler(this);
+  powercut_keep_live(live_);
 
   const uint64_t heap = (arena.top + kPageSize - 1) / kPageSize * kPageSize;
   fibers_.resize(count);
@@ -214,6 +221,7 @@ TargetMachine::TargetMachine(const Options& options)
 
 TargetMachine::~TargetMachine() {
   munmap(reinterpret_cast<void*>(kStacks), kMostThreads * 2 * kStackSize);
+  powercut_keep_live(nullptr);
   __powercut_scheduler = {};
   arena_events = {};
   virtual_world.recording = false;
@@ -254,7 +262,7 @@ void TargetMachine::run_client(uint32_t thread, const std::vector<ThreadOperatio
   for (size_t i = 0; i < operations.size(); ++i) {
     fibers_[thread].operation = i;
     pause(Next::kBegin, 0);
-    clear_stack_below();
+    clear_stack_below<kClearedStack>();
     run_operation(&fibers_[thread], operations[i]);
     pause(Next::kEnd, 0);
   }
@@ -266,7 +274,7 @@ void TargetMachine::run_background(uint32_t thread, uint32_t number) {
     fiber.chain = 0;
     fiber.batch_reads.clear();
     pause(Next::kWork, 0);
-    clear_stack_below();
+    clear_stack_below<kClearedStack>();
     powercut_status status = POWERCUT_OK;
     in_call_ = arena_active = true;
     try {
@@ -308,9 +316,10 @@ void TargetMachine::run_operation(Fiber* fiber, const ThreadOperation& operation
 }
 
 // From a fiber to the engine, and back when the thread makes its next step.
-void TargetMachine::pause(Next next, uint64_t address) {
+void TargetMachine::pause(Next next, uint64_t address, uint64_t place) {
   Fiber& fiber = fibers_[current_];
   fiber.next = next;
+  fiber.place = place;
   fiber.address = address;
   const bool in_call = in_call_, active = arena_active;
   arena_active = false;
@@ -382,7 +391,26 @@ void TargetMachine::capture(uint32_t thread) {
     const auto* from = reinterpret_cast<const uint8_t*>(begin);
     image->stack.assign(from, from + (stack_end(thread) - begin));
   }
+  image->digest = digest_of(*image);
   images_[thread] = std::move(image);
+}
+
+// What tells a thread in one state from itself in another, besides what its operation may still answer.
+uint64_t TargetMachine::digest_of(const Fiber& fiber) {
+  const bool by_chain = fiber.place == kToldByChain;
+  const uint64_t words[] = {
+      by_chain ? fiber.chain : fiber.place,
+      fiber.used,
+      fiber.heap.top,
+      fiber.heap.last,
+      XXH3_64bits(fiber.answer.data(), fiber.answer.size()),
+      XXH3_64bits(fiber.locals.data(), fiber.locals.size()),
+      fiber.address,
+      uint64_t{fiber.operation} << 16 | uint64_t(fiber.next) << 8 | uint64_t{by_chain} << 2 |
+          uint64_t{fiber.waiting} << 1 | uint64_t{fiber.stored},
+      fiber.next == Next::kEnd ? uint64_t(fiber.status) + 1 : 0,
+  };
+  return XXH3_64bits(words, sizeof words);
 }
 
 // ---- what a search asks ----------------------------------------------------------------------------
@@ -475,7 +503,7 @@ void TargetMachine::restore(const Mark& mark) {
 }
 
 Digest TargetMachine::state() const {
-  uint64_t words[5 + 8 * kMostThreads];
+  uint64_t words[6 + 3 * kMostThreads];
   size_t count = 0;
   const auto add = [&](uint64_t word) { words[count++] = word; };
   add(memory_.high);
@@ -488,18 +516,12 @@ Digest TargetMachine::state() const {
   }
   add(history);
   add(XXH3_64bits(&virtual_world.state, sizeof virtual_world.state));
+  add(freed_.empty() ? 0 : freed_.back().digest);
   for (uint32_t thread = 0; thread < threads(); ++thread) {
-    const Fiber& fiber = fibers_[thread];
     const Keys::Running& running = keys_->running[thread];
-    add(fiber.chain);
-    add(fiber.used);
-    add(XXH3_64bits(fiber.locals.data(), fiber.locals.size()));
-    add(uint64_t{fiber.operation} << 16 | uint64_t(fiber.next) << 8 | uint64_t{fiber.waiting} << 1 |
-        uint64_t{fiber.stored});
-    add(fiber.address);
+    add(images_[thread]->digest);
     add(running.all.value_or(~0u));
     add(running.unread.value_or(~0u));
-    add(fiber.next == Next::kEnd ? uint64_t(fiber.status) + 1 : 0);
   }
   const XXH128_hash_t hash = XXH3_128bits(words, count * sizeof(uint64_t));
   return {hash.high64, hash.low64};
@@ -586,6 +608,7 @@ void TargetMachine::begin_operation(uint32_t thread) {
   event.text = operation.text;
   on_event(event);
   fibers_[thread].chain = 0;
+  std::fill(fibers_[thread].answer.begin(), fibers_[thread].answer.end(), uint8_t{0});
   begin_uses(&fibers_[thread]);
   if (operation.kind == OpKind::kMaintain) return;
   auto keys = std::make_shared<Keys>(*keys_);
@@ -653,6 +676,13 @@ bool TargetMachine::on_own_stack(uint64_t address) const {
   return address >= stack_begin(current_) && address < stack_end(current_);
 }
 
+// What the code does next depends on its registers and its stack, from the return address of the hook on.
+uint64_t TargetMachine::place_in_code(uint64_t stack) const {
+  if (tells_by_chain_ || !on_own_stack(stack)) return kToldByChain;
+  const uint64_t registers = XXH3_64bits(live_, kLiveRegisters * sizeof live_[0]);
+  return XXH3_64bits_withSeed(reinterpret_cast<const void*>(stack), stack_end(current_) - stack, registers) | 2;
+}
+
 // Not in the handler of a signal, on a stack of its own.
 bool TargetMachine::can_pause() const { return on_own_stack(reinterpret_cast<uint64_t>(__builtin_frame_address(0))); }
 
@@ -706,7 +736,7 @@ bool TargetMachine::use(uint64_t place, bool changes) {
     return true;
   }
   if (racing_.insert(place).second) {
-    more_shared_ = true;
+    if (!shows_shared_) more_shared_ = true;
     for (Fiber& other : fibers_) {
       const auto last =
           std::find_if(other.uses.rbegin(), other.uses.rend(), [place](const Use& use) { return use.place == place; });
@@ -753,14 +783,15 @@ void TargetMachine::keep(uint64_t address, uint64_t size) {
 void TargetMachine::on_free(uint64_t address, uint64_t size) {
   const QuietHeap quiet;
   if (size == 0) return;
-  if (is_visible(address, size, true) && can_pause()) pause(Next::kStore, address);
+  if (is_visible(address, size, true) && can_pause()) pause(Next::kStore, address, kToldByChain);
   use(address, size, true);
-  freed_.push_back({address, address + size});
+  const uint64_t before = freed_.empty() ? 0 : freed_.back().digest;
+  freed_.push_back({{address, address + size}, before + XXH3_64bits(&address, sizeof address)});
 }
 
 void TargetMachine::check_freed(uint64_t address, uint64_t size) {
   if (freed_.empty() || address < arena.begin) return;
-  for (const MemoryRange& block : freed_) {
+  for (const auto& [block, digest] : freed_) {
     if (address < block.end && block.begin < address + size) {
       fail(Trouble::kUseAfterFree, "it uses a block that was freed");
     }
@@ -785,9 +816,11 @@ void TargetMachine::stored(uint64_t address, uint64_t size) {
 }
 
 void TargetMachine::on_load(uint64_t address, uint64_t size) {
+  const ClearsStack clears;
+  const uint64_t stack = take_stack();
   if (!in_target() || size == 0) return;
   const QuietHeap quiet;
-  if (is_visible(address, size, false) && can_pause()) pause(Next::kAccess, address);
+  if (is_visible(address, size, false) && can_pause()) pause(Next::kAccess, address, place_in_code(stack));
   use(address, size, false);
   check_freed(address, size);
   read(address, size);
@@ -795,11 +828,14 @@ void TargetMachine::on_load(uint64_t address, uint64_t size) {
 
 void TargetMachine::on_store(uint64_t address, uint64_t size, uint32_t flags, const void* value, const void* pc,
                              const void* frame) {
+  const ClearsStack clears;
+  const uint64_t stack = take_stack();
   if (!in_target() || size == 0) return;
   const QuietHeap quiet;
   const bool whole = (flags & POWERCUT_STORE_CONTINUES) == 0;
   const bool in_step = (flags & POWERCUT_STORE_IN_STEP) != 0;
-  if (is_visible(address, size, true) && whole && !in_step && can_pause()) pause(Next::kStore, address);
+  if (is_visible(address, size, true) && whole && !in_step && can_pause())
+    pause(Next::kStore, address, place_in_code(stack));
   use(address, size, true);
   check_freed(address, size);
   options_.recorder->store(address, size, flags, value, pc, frame);
@@ -808,10 +844,12 @@ void TargetMachine::on_store(uint64_t address, uint64_t size, uint32_t flags, co
 }
 
 void TargetMachine::on_rmw_begin(uint64_t address, uint64_t size, const void* pc, const void* frame) {
+  const ClearsStack clears;
+  const uint64_t stack = take_stack();
   if (!in_target()) return;
   const QuietHeap quiet;
   const bool visible = is_visible(address, size, true);
-  if ((visible || lines_.drains(current_ + 1)) && can_pause()) pause(Next::kFence, address);
+  if ((visible || lines_.drains(current_ + 1)) && can_pause()) pause(Next::kFence, address, place_in_code(stack));
   use(address, size, true);
   check_freed(address, size);
   options_.recorder->rmw_begin(address, size, pc, frame);
@@ -822,6 +860,8 @@ void TargetMachine::on_rmw_begin(uint64_t address, uint64_t size, const void* pc
 }
 
 void TargetMachine::on_rmw_end(uint64_t address, uint64_t size, uint32_t is_stored, const void* pc, const void* frame) {
+  const ClearsStack clears;
+  take_stack();
   if (!in_target() || is_stored == 0) return;
   const QuietHeap quiet;
   const auto* now = reinterpret_cast<const void*>(place(address));
@@ -830,26 +870,31 @@ void TargetMachine::on_rmw_end(uint64_t address, uint64_t size, uint32_t is_stor
 }
 
 void TargetMachine::on_flush(uint64_t address, uint32_t kind, const void* pc, const void* frame) {
+  const ClearsStack clears;
+  const uint64_t stack = take_stack();
   if (!in_target() || address - kPoolBase >= options_.pool_size) return;
   const QuietHeap quiet;
   const bool now = kind == POWERCUT_CLFLUSH;
   const uint64_t line = kLines | line_of(address);
   const bool visible = is_visible(line, now) || (now && lines_.clflush_raises(address - kPoolBase));
-  if (visible && can_pause()) pause(now ? Next::kClflush : Next::kFlush, address);
+  if (visible && can_pause()) pause(now ? Next::kClflush : Next::kFlush, address, place_in_code(stack));
   use(line, now);
   options_.recorder->flush(address, kind, pc, frame);
 }
 
 void TargetMachine::on_fence(uint32_t kind, const void* pc, const void* frame) {
+  const ClearsStack clears;
+  const uint64_t stack = take_stack();
   if (!in_target()) return;
   const QuietHeap quiet;
-  if (lines_.drains(current_ + 1) && can_pause()) pause(Next::kFence, 0);
+  if (lines_.drains(current_ + 1) && can_pause()) pause(Next::kFence, 0, place_in_code(stack));
   options_.recorder->fence(kind, pc, frame);
 }
 
 // A turn of a loop. One that has come back to where it was a turn ago, and has stored nothing, does the same again
 // until something that it reads is changed.
 void TargetMachine::on_turn(const uint64_t* live, bool waits) {
+  const ClearsStack clears;
   if (!in_target()) return;
   const QuietHeap quiet;
   Fiber& fiber = fibers_[current_];
@@ -881,7 +926,7 @@ void TargetMachine::on_turn(const uint64_t* live, bool waits) {
                                              fiber.reads.begin(), fiber.reads.end(),
                                              [](const Read& read) { return load(place(read.word)) == read.value; });
   fiber.waiting = same;
-  if (can_pause()) pause(Next::kTurn, 0);
+  if (can_pause()) pause(Next::kTurn, 0, tells_by_chain_ ? kToldByChain : turn | 2);
   fibers_[current_].reads.clear();
 }
 
@@ -889,7 +934,7 @@ void TargetMachine::on_turn(const uint64_t* live, bool waits) {
 void TargetMachine::on_lock(uint64_t address, uint64_t size) {
   if (!in_target()) return;
   const QuietHeap quiet;
-  if (is_visible(address, size, true) && can_pause()) pause(Next::kFence, address);
+  if (is_visible(address, size, true) && can_pause()) pause(Next::kFence, address, kToldByChain);
   use(address, size, true);
   check_freed(address, size);
   fibers_[current_].chain_at_step = fibers_[current_].chain;
@@ -905,7 +950,7 @@ void TargetMachine::on_lock_taken(uint64_t address, uint64_t size) {
   fiber.reads.clear();
   for (uint64_t word = address & ~uint64_t{7}; word < address + size; word += 8) fiber.reads.push_back({word, 0});
   fiber.waiting = true;
-  if (can_pause()) pause(Next::kTurn, address);
+  if (can_pause()) pause(Next::kTurn, address, kToldByChain);
   fibers_[current_].reads.clear();
 }
 

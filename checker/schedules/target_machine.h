@@ -9,7 +9,8 @@
 //
 // To return to a state costs what has changed since: memory by a journal of the stores, a fiber by a copy of its live
 // stack. Two states are the same if memory, what is pending, what the operations may answer, and each thread's place
-// are. A thread's place is told by the values that it has read since its operation began: code does the same after the
+// are. A thread's place is told by its registers and its stack. Where the runtime has called a hook for the code, as in
+// memcpy, it is told by the values that the thread has read since its operation began: code does the same after the
 // same reads.
 //
 // Known inaccuracies: what uninstrumented code loads of heap and globals is not seen; and it runs without scheduling
@@ -92,6 +93,8 @@ class TargetMachine final : public ScheduleMachine {
   // Makes every use of a shared place visible, not only those of places that race: the slow, obvious way, which also
   // learns which places race.
   void show_shared(bool on) { shows_shared_ = on; }
+  // Tells each place in the code by the values that were read: as well a slow way.
+  void tell_by_chain(bool on) { tells_by_chain_ = on; }
   // Why schedules that were run are not all that the target can do; empty where nothing is known.
   const std::string& doubt() const { return doubt_; }
 
@@ -136,6 +139,7 @@ class TargetMachine final : public ScheduleMachine {
     boost::context::detail::fcontext_t at = nullptr;
     Next next = Next::kBegin;
     uint64_t address = 0;
+    uint64_t place = 0;     // in its code: a hash of its registers and stack; kBetweenCalls, or kToldByChain
     uint64_t chain = 0;     // of the values read since the operation began
     bool waiting = false;   // until another thread stores to what it has read
     bool stored = false;    // since its last turn
@@ -154,6 +158,7 @@ class TargetMachine final : public ScheduleMachine {
     uint64_t chain_at_step = 0;   // before it looked at a lock
     std::vector<uint8_t> locals;  // its thread-local variables, while it does not run
     std::vector<uint8_t> stack;   // in images alone
+    uint64_t digest = 0;          // likewise
   };
   struct Keys {
     struct Key {
@@ -168,6 +173,8 @@ class TargetMachine final : public ScheduleMachine {
   struct Word {
     uint64_t address, old;
   };
+  static constexpr uint64_t kToldByChain = 0, kBetweenCalls = 1;
+  static constexpr size_t kLiveRegisters = 6;
   struct State;  // a Mark
   struct Hooks;
 
@@ -177,10 +184,11 @@ class TargetMachine final : public ScheduleMachine {
   void run_client(uint32_t thread, const std::vector<ThreadOperation>& operations);
   void run_background(uint32_t thread, uint32_t number);
   void run_operation(Fiber* fiber, const ThreadOperation& operation);
-  void pause(Next next, uint64_t address);
+  void pause(Next next, uint64_t address, uint64_t place = kBetweenCalls);
   void go_on(uint32_t thread);
   void end_step();
   void capture(uint32_t thread);
+  static uint64_t digest_of(const Fiber& fiber);
   const ThreadOperation* operation_of(uint32_t thread) const;
 
   void begin_operation(uint32_t thread);
@@ -190,6 +198,8 @@ class TargetMachine final : public ScheduleMachine {
 
   // ---- in hooks --------------------------------------------------------------------------------------
   bool in_target() const { return running_ && in_call_; }
+  uint64_t take_stack() { return std::exchange(live_[kLiveRegisters], 0); }
+  uint64_t place_in_code(uint64_t stack) const;
   void on_load(uint64_t address, uint64_t size);
   void on_store(uint64_t address, uint64_t size, uint32_t flags, const void* value, const void* pc, const void* frame);
   void on_rmw_begin(uint64_t address, uint64_t size, const void* pc, const void* frame);
@@ -245,7 +255,11 @@ class TargetMachine final : public ScheduleMachine {
   uint64_t steps_made_ = 0;
   std::optional<FoundTrouble> trouble_;
   std::string doubt_;
-  std::vector<MemoryRange> freed_;  // blocks of the heap, in this schedule
+  struct Freed {
+    MemoryRange block;
+    uint64_t digest;  // of this one and those before it, in whatever order
+  };
+  std::vector<Freed> freed_;  // blocks of the heap, in this schedule
   absl::flat_hash_map<std::string, int32_t> value_numbers_;
   std::vector<uint32_t> woken_;
   std::vector<ThreadLocals> locals_;
@@ -256,10 +270,11 @@ class TargetMachine final : public ScheduleMachine {
   // By place: the number of a word, or kLines and that of a line of the pool.
   absl::flat_hash_map<uint64_t, Users> users_;
   absl::flat_hash_set<uint64_t> shared_, racing_;
-  bool shows_shared_ = false;
+  bool shows_shared_ = false, tells_by_chain_ = false;
   bool more_shared_ = false;  // or racing
   bool watching_ = false;     // each turn of a loop of the running thread
   uint64_t rmw_old_[2] = {0, 0};
+  uint64_t live_[kLiveRegisters + 1] = {};  // powercut_keep_live(); no stack: the hook was not called by the code
 };
 
 }  // namespace powercut

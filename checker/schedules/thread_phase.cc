@@ -164,7 +164,8 @@ std::optional<EngineError> ThreadPhase::run(const Phase& phase, powercut_table* 
   }
   // Where every schedule is run, each race shows beside the state that it begins in; in some schedules it may not.
   const bool all = plan_.search.kind == "bounded" && !plan_.search.preemptions;
-  machine_->show_shared(!all || plan_.search.shows_shared);
+  machine_->show_shared(!all || plan_.search.slow);
+  machine_->tell_by_chain(plan_.search.slow);
   const std::unique_ptr<ScheduleSearch> search =
       make_search(plan_.search.kind, machine_.get(), limits, [this] { write_schedule(); }, stop);
   if (search == nullptr) {

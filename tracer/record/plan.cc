@@ -277,7 +277,7 @@ Search parse_search(Object object) {
   }
   search.schedules = object.number("schedules", search.kind == "bounded" ? 0 : 1, kMostSchedules);
   search.model = object.text("model");
-  if (object.has("shows_shared")) search.shows_shared = object.boolean("shows_shared");
+  if (object.has("slow")) search.slow = object.boolean("slow");
   object.nothing_else();
   return search;
 }

@@ -59,7 +59,7 @@ struct Search {
   std::optional<uint32_t> preemptions;  // bounded: none is every schedule
   uint64_t schedules = 0;               // random, pct: how many; else the most, and 0 is no limit
   std::string model = "adr";            // of persistency: it says where a power cut matters
-  bool shows_shared = false;            // the slow, obvious way (replayer/SCHEDULES.md), to compare with
+  bool slow = false;                    // without the savings that replayer/SCHEDULES.md argues for, to compare with
 };
 
 struct Scenario {

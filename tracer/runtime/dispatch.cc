@@ -53,7 +53,28 @@ using powercut::runtime::wants_branch;
       "@PLT\n\t"                                     \
       "add $8, %rsp\n\t" POWERCUT_POP_LIVE_REGISTERS "ret")
 
+// The body of a hook that keeps live registers (powercut_keep_live) and goes on in `function`. That is a jump:
+// `function` is where it would be had the code called it. r11 belongs to nobody at a call.
+#define POWERCUT_KEEPING_LIVE(function)   \
+  asm("mov powercut_live(%rip), %r11\n\t" \
+      "test %r11, %r11\n\t"               \
+      "jz " function                      \
+      "\n\t"                              \
+      "mov %r15, (%r11)\n\t"              \
+      "mov %r14, 8(%r11)\n\t"             \
+      "mov %r13, 16(%r11)\n\t"            \
+      "mov %r12, 24(%r11)\n\t"            \
+      "mov %rbx, 32(%r11)\n\t"            \
+      "mov %rbp, 40(%r11)\n\t"            \
+      "mov %rsp, 48(%r11)\n\t"            \
+      "jmp " function)
+
+// Named by that assembly, and by nobody outside.
+#define POWERCUT_INSIDE [[gnu::used, gnu::visibility("hidden")]]
+
 extern "C" {
+
+POWERCUT_INSIDE uint64_t* powercut_live = nullptr;
 
 powercut_window __powercut_store_window = {0, 0};
 powercut_window __powercut_load_window = {0, 0};
@@ -63,10 +84,14 @@ powercut_scheduler __powercut_scheduler = {};
 int64_t __powercut_steps = INT64_MAX;
 uint8_t __powercut_real_flush = 1;
 
-void* __powercut_store(void* addr, uint64_t size, uint32_t flags, const void* value) {
+POWERCUT_INSIDE void* powercut_do_store(void* addr, uint64_t size, uint32_t flags, const void* value) {
   const CallSite site = call_site();
   active_sink.store(active_sink.self, reinterpret_cast<uint64_t>(addr), size, flags, value, site.pc, site.frame);
   return place_of(addr);
+}
+
+[[gnu::naked]] void* __powercut_store(void*, uint64_t, uint32_t, const void*) {
+  POWERCUT_KEEPING_LIVE("powercut_do_store");
 }
 
 [[gnu::used]] void* powercut_at_branch(const void* addr, uint64_t size, const uint64_t* live) {
@@ -76,7 +101,7 @@ void* __powercut_store(void* addr, uint64_t size, uint32_t flags, const void* va
 
 [[gnu::naked]] void* powercut_branch(const void*, uint64_t) { POWERCUT_WITH_LIVE_STATE("powercut_at_branch", "rdx"); }
 
-void* __powercut_load(const void* addr, uint64_t size) {
+POWERCUT_INSIDE void* powercut_do_load(const void* addr, uint64_t size) {
   // A jump: the state is the caller's, as if it had called this itself.
   if (wants_branch(reinterpret_cast<uint64_t>(addr), size)) [[clang::musttail]]
     return powercut_branch(addr, size);
@@ -84,27 +109,37 @@ void* __powercut_load(const void* addr, uint64_t size) {
   return const_cast<void*>(place_of(addr));
 }
 
-void* __powercut_rmw_begin(void* addr, uint64_t size) {
+[[gnu::naked]] void* __powercut_load(const void*, uint64_t) { POWERCUT_KEEPING_LIVE("powercut_do_load"); }
+
+POWERCUT_INSIDE void* powercut_do_rmw_begin(void* addr, uint64_t size) {
   const CallSite site = call_site();
   if (wants_branch(reinterpret_cast<uint64_t>(addr), size)) powercut_branch(addr, size);
   active_sink.rmw_begin(active_sink.self, reinterpret_cast<uint64_t>(addr), size, site.pc, site.frame);
   return place_of(addr);
 }
 
-void __powercut_rmw_end(void* addr, uint64_t size, uint32_t stored) {
+[[gnu::naked]] void* __powercut_rmw_begin(void*, uint64_t) { POWERCUT_KEEPING_LIVE("powercut_do_rmw_begin"); }
+
+POWERCUT_INSIDE void powercut_do_rmw_end(void* addr, uint64_t size, uint32_t stored) {
   const CallSite site = call_site();
   active_sink.rmw_end(active_sink.self, reinterpret_cast<uint64_t>(addr), size, stored, site.pc, site.frame);
 }
 
-void __powercut_flush(const void* addr, uint32_t kind) {
+[[gnu::naked]] void __powercut_rmw_end(void*, uint64_t, uint32_t) { POWERCUT_KEEPING_LIVE("powercut_do_rmw_end"); }
+
+POWERCUT_INSIDE void powercut_do_flush(const void* addr, uint32_t kind) {
   const CallSite site = call_site();
   active_sink.flush(active_sink.self, reinterpret_cast<uint64_t>(addr), kind, site.pc, site.frame);
 }
 
-void __powercut_fence(uint32_t kind) {
+[[gnu::naked]] void __powercut_flush(const void*, uint32_t) { POWERCUT_KEEPING_LIVE("powercut_do_flush"); }
+
+POWERCUT_INSIDE void powercut_do_fence(uint32_t kind) {
   const CallSite site = call_site();
   active_sink.fence(active_sink.self, kind, site.pc, site.frame);
 }
+
+[[gnu::naked]] void __powercut_fence(uint32_t) { POWERCUT_KEEPING_LIVE("powercut_do_fence"); }
 
 [[gnu::used]] void powercut_steps_spent(const uint64_t* live) {
   // Without a listener nobody counts: start again from the top.
@@ -130,6 +165,8 @@ int __powercut_pause(void) {
 }
 
 void powercut_mark(const char* name) { active_sink.mark(active_sink.self, name); }
+
+void powercut_keep_live(uint64_t* to) { powercut_live = to; }
 
 void powercut_set_sink(const powercut_sink* sink) {
   using namespace powercut::runtime;

@@ -102,6 +102,10 @@ typedef struct powercut_sink {
   void (*branch)(void* self, uint64_t addr, uint64_t size, const uint64_t* live);
 } powercut_sink;
 
+// While `to` is not null, each hook of an access, a flush or a fence that instrumented code calls writes there what the
+// code's next instructions depend on, besides memory: the registers that a call keeps (r15, r14, r13, r12, rbx, rbp),
+// and the address of its stack, where the return address lies. The mem*/str* functions do not.
+void powercut_keep_live(uint64_t* to);
 // Installs the listener for the whole process; null removes it. Not thread-safe: call it while no
 // instrumented code runs.
 void powercut_set_sink(const powercut_sink* sink);

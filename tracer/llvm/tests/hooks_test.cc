@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <csetjmp>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -281,6 +282,32 @@ TEST_F(HooksTest, APauseIsATurnOfAWaitingLoop) {
   EXPECT_EQ(turns[1].caller, turns[2].caller);
   EXPECT_NE(turns[4].caller, turns[5].caller);
   EXPECT_EQ(heard_, Lines{});
+}
+
+TEST_F(HooksTest, HooksSayWhereTheCodeStands) {
+  auto* word = reinterpret_cast<uint64_t*>(pool_);
+  uint64_t live[7] = {};
+  const auto place = [&](const std::function<void()>& call) {
+    std::fill(std::begin(live), std::end(live), 0);
+    powercut_keep_live(live);
+    call();
+    powercut_keep_live(nullptr);
+    return live[6];
+  };
+  uint64_t here = 0;
+  const auto in_code = [&](const std::function<void()>& call) {
+    const uint64_t stack = place(call);
+    const auto own = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+    return stack != 0 && stack < own && own - stack < 4096;
+  };
+  EXPECT_TRUE(in_code([&] { here = subject::load(word); }));
+  EXPECT_TRUE(in_code([&] { subject::store(word, 3); }));
+  EXPECT_TRUE(in_code([&] { subject::add(word, 3); }));
+  EXPECT_TRUE(in_code([&] { subject::flush_and_fence(word); }));
+  // In a function of the runtime it is not the code that calls the hook.
+  EXPECT_EQ(place([&] { subject::copy(pool_, "0123456789", 10); }), 0u);
+  subject::store(word, here);
+  EXPECT_EQ(*word, here) << "the hooks work without a listener's place as well";
 }
 
 TEST_F(HooksTest, TheTimeStampCounterIsWhatTheListenerSays) {
