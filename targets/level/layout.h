@@ -103,6 +103,17 @@ struct Geometry {
     }
   }
 
+  // The same beside other threads, which change other tokens of the bucket: one atomic read-modify-write.
+  void AddTokens(uint8_t* bucket, uint32_t tokens) const {
+    ChangeTokens(bucket, [tokens](auto* at) { __atomic_fetch_or(at, Narrow(at, tokens), __ATOMIC_ACQ_REL); });
+  }
+  void RemoveTokens(uint8_t* bucket, uint32_t tokens) const {
+    ChangeTokens(bucket, [tokens](auto* at) { __atomic_fetch_and(at, Narrow(at, ~tokens), __ATOMIC_ACQ_REL); });
+  }
+  void FlipTokens(uint8_t* bucket, uint32_t tokens) const {
+    ChangeTokens(bucket, [tokens](auto* at) { __atomic_fetch_xor(at, Narrow(at, tokens), __ATOMIC_ACQ_REL); });
+  }
+
   // Constant sizes, so that each copy is one memory intrinsic.
   void Copy(uint8_t* to, const uint8_t* from) const {
     if (wide) {
@@ -126,6 +137,21 @@ struct Geometry {
   uint32_t pitch;   // 16x15: distance of the two slots of a line
   uint32_t stride;  // bytes of a bucket
   uint32_t key_size, value_size, item_size;
+
+ private:
+  template <typename Header>
+  static Header Narrow(const Header*, uint32_t tokens) {
+    return static_cast<Header>(tokens);
+  }
+  template <typename Change>
+  void ChangeTokens(uint8_t* bucket, Change change) const {
+    uint8_t* at = bucket + header_at;
+    if (header_size == 1) {
+      change(at);
+    } else {
+      change(reinterpret_cast<uint16_t*>(at));
+    }
+  }
 };
 
 // One level as the handle sees it.
