@@ -14,12 +14,17 @@ bool Table::AllocateLevel(uint8_t log2, LevelList* list) {
   if (descriptor >= kDescriptors) return false;
   const uint64_t offset = allocator_.Allocate(uint64_t{geometry_.stride} << log2);
   if (offset == 0) return false;
-  list->Add({.base = pool_.base + offset,
-             .mask = (uint64_t{1} << log2) - 1,
-             .items = 0,
-             .drift = 0,
-             .log2 = log2,
-             .descriptor = descriptor});
+  const Level level{.base = pool_.base + offset,
+                    .mask = (uint64_t{1} << log2) - 1,
+                    .items = 0,
+                    .drift = 0,
+                    .log2 = log2,
+                    .descriptor = descriptor};
+  if (locks_ != nullptr && !locks_->Cover(level, geometry_.slots)) {
+    allocator_.Free(offset);
+    return false;
+  }
+  list->Add(level);
   return true;
 }
 
@@ -28,6 +33,7 @@ void Table::InitialiseTokens(const Level& level) {
   for (uint64_t b = 0; b < level.buckets(); ++b) {
     uint8_t* bucket = Bucket(level, b);
     geometry_.StoreTokens(bucket, 0);
+    if (Has(Bug::kLockInPool) && !geometry_.wide) std::memset(bucket + 4, 0, 4);
     pmem::flush_line(bucket + geometry_.header_at);
   }
   pmem::fence();

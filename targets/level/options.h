@@ -32,6 +32,20 @@ enum class Bug : uint8_t {
   kLogNotReplayed,       // open ignores the undo log
   kHeaderNotFlushed,     // format flushes the address of a local
   kLeakNewLevel,         // open does not free what nobody reaches
+  // Of concurrency=concurrent: only threads can show them.
+  kTokenNotAtomic,     // a token is set by a load and a store of the header that its bucket shares
+  kLookupUnlocked,     // search takes no lock
+  kUnlockBeforeCopy,   // search lets go of its locks before it copies the value
+  kUnlockBeforeFlush,  // update lets go of its locks before its token is durable
+  kInsertCheckApart,   // insert lets go of its key between looking for it and placing it
+  kExistsUnlocked,     // insert answers EXISTS for what it saw without a lock
+  kMoveUnowned,        // movement does not own the item that it moves
+  kMoveStaleCopy,      // movement copies the item before it owns it
+  kMoveErased,         // movement does not look again whether the item is still there
+  kMoveLocksFull,      // movement waits for slots that are taken while it holds one
+  kLockInPool,         // the slot locks lie beside the tokens, and open does not reset them (8x8, slots=4)
+  kUndoLogShared,      // two updates share the undo log
+  kRehashBeside,       // a resize lets operations in while it rehashes
   kCount
 };
 
@@ -45,6 +59,7 @@ struct Options {
   bool dynamic_search;
   bool late_movement;
   bool auto_expand;
+  bool concurrent;
   Bug bug;
   Layout layout;
   uint8_t wide = 1;  // layout 16x15; 0: layout 8x8

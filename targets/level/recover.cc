@@ -1,6 +1,7 @@
 // Format and open. Open is the recovery: every step is a no-op when it is done twice, so a cut inside it only
 // means doing it again.
 #include <new>
+#include <utility>
 
 #include "targets/level/table.h"
 
@@ -47,8 +48,24 @@ powercut_status Table::Open(powercut_pool pool, const Options& options, Table** 
     (void)opening.FinishResize(/*recovering=*/true);
   }
   opening.CountItems();
-  *out = new (std::nothrow) Table(opening);
-  return *out == nullptr ? POWERCUT_FULL : POWERCUT_OK;
+  auto* table = new (std::nothrow) Table(std::move(opening));
+  if (table == nullptr) return POWERCUT_FULL;
+  if (options.concurrent && !table->Share()) {
+    delete table;
+    return POWERCUT_FULL;
+  }
+  *out = table;
+  return POWERCUT_OK;
+}
+
+bool Table::Share() {
+  locks_.reset(new (std::nothrow) Locks(/*share_stripes=*/!options_.hardened));
+  if (locks_ == nullptr) return false;
+  for (int i = 0; i < level_count_; ++i) {
+    if (!locks_->Cover(levels_[i], geometry_.slots)) return false;
+  }
+  counted_ = 0;
+  return true;
 }
 
 void Table::ReplayLog() {

@@ -17,11 +17,26 @@
 namespace powercut::level {
 
 powercut_status Table::Expand() {
+  const ResizeGuard guard(locks_.get());
+  return ExpandAlone();
+}
+
+powercut_status Table::Shrink() {
+  const ResizeGuard guard(locks_.get());
+  return ShrinkAlone();
+}
+
+powercut_status Table::ExpandFrom(uint8_t log2) {
+  const ResizeGuard guard(locks_.get());
+  return levels_[0].log2 == log2 ? ExpandAlone() : POWERCUT_OK;
+}
+
+powercut_status Table::ExpandAlone() {
   if (level_count_ > 2) return FinishResize(/*recovering=*/false);
   return options_.traditional ? ResizeTraditional(/*expand=*/true) : ResizeInPlace(/*expand=*/true);
 }
 
-powercut_status Table::Shrink() {
+powercut_status Table::ShrinkAlone() {
   if (level_count_ > 2) return POWERCUT_FULL;
   if (levels_[1].log2 == 0) return POWERCUT_FULL;  // the smallest table: two buckets above one
   const uint8_t target = levels_[0].log2 - 1;
@@ -94,6 +109,7 @@ powercut_status Table::FinishResize(bool recovering) {
   Publish(next, Bug::kCount);
   // Unpublished first, freed next: a cut in between leaves blocks that the next open sweeps.
   for (int i = 0; i < count; ++i) allocator_.Free(emptied[i]);
+  if (locks_ != nullptr) OrderSearch();
   pmem::mark(expand ? "expand.done" : "shrink.done");
   return POWERCUT_OK;
 }
@@ -104,6 +120,7 @@ powercut_status Table::FinishResize(bool recovering) {
 // whatever came before the item that was cut is cleared already. That holds for older duplicates as well: the surplus
 // copy that a cut leaves is always the one that comes first.
 bool Table::RehashInterims(bool recovering) {
+  const ResizePause pause(Has(Bug::kRehashBeside) ? locks_.get() : nullptr);
   bool check_duplicate = recovering;
   for (int i = 2; i < level_count_; ++i) {
     Level& level = levels_[i];
@@ -124,7 +141,7 @@ bool Table::RehashItem(const Place& place, bool check_duplicate) {
   geometry_.Copy(item.bytes, geometry_.Slot(place.bucket, place.slot));
   if (check_duplicate) {
     // "We only need to query the key of I_first in the top-two levels", which ForEachCopy visits first.
-    const Place other = FindOtherCopy(item, place);
+    const Place other = FindOtherCopy(Access(), item, place);
     if (other.found() && other.level < &levels_[2]) {
       pmem::mark("recover.duplicate");
       Clear(place);
@@ -132,7 +149,8 @@ bool Table::RehashItem(const Place& place, bool check_duplicate) {
     }
   }
   if (Has(Bug::kRehashClearFirst)) Clear(place);
-  if (!PlaceItem(item, HashKey(item.bytes, geometry_.wide))) return false;
+  Access alone;
+  if (!PlaceItem(alone, item, HashKey(item.bytes, geometry_.wide))) return false;
   pmem::mark("rehash.copied");
   if (!Has(Bug::kRehashClearFirst)) Clear(place);
   return true;

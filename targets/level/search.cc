@@ -3,18 +3,18 @@
 
 namespace powercut::level {
 
-Place Table::Find(const Item& key) {
+Place Table::Find(const Access& access, const Item& key) {
   Place found;
-  ForEachCopy(key, [&](const Place& place) {
+  ForEachCopy(access, key, [&](const Place& place) {
     found = place;
     return 1;
   });
   return found;
 }
 
-Place Table::FindOtherCopy(const Item& key, const Place& place) {
+Place Table::FindOtherCopy(const Access& access, const Item& key, const Place& place) {
   Place found;
-  ForEachCopy(key, [&](const Place& other) {
+  ForEachCopy(access, key, [&](const Place& other) {
     if (other.bucket == place.bucket && other.slot == place.slot) return 0;
     found = other;
     return 1;
@@ -22,11 +22,37 @@ Place Table::FindOtherCopy(const Item& key, const Place& place) {
   return found;
 }
 
-powercut_status Table::Lookup(const Item& key, const uint8_t** value) {
-  const Place place = Find(key);
-  if (!place.found()) return POWERCUT_NOT_FOUND;
-  *value = geometry_.Slot(place.bucket, place.slot) + geometry_.key_size;
-  return POWERCUT_OK;
+bool Table::ClearOtherCopy(const Access& access, const Item& key, const Place& place, const char* mark) {
+  bool cleared = false;
+  ForEachCopy(access, key, [&](const Place& other) {
+    if (other.bucket == place.bucket && other.slot == place.slot) return 0;
+    pmem::mark(mark);
+    Clear(other);
+    cleared = true;
+    return 1;
+  });
+  return cleared;
+}
+
+powercut_status Table::Lookup(const Item& key, uint8_t* value) {
+  Access access(Has(Bug::kLookupUnlocked) ? nullptr : locks_.get(), HashKey(key.bytes, geometry_.wide));
+  bool found = false;
+  const uint8_t* late = nullptr;
+  ForEachCopy(access, key, [&](const Place& place) {
+    const uint8_t* at = geometry_.Slot(place.bucket, place.slot) + geometry_.key_size;
+    found = true;
+    if (Has(Bug::kUnlockBeforeCopy)) {
+      late = at;
+    } else {
+      std::memcpy(value, at, geometry_.value_size);
+    }
+    return 1;
+  });
+  if (late != nullptr) {
+    access.Release();
+    std::memcpy(value, late, geometry_.value_size);
+  }
+  return found ? POWERCUT_OK : POWERCUT_NOT_FOUND;
 }
 
 void Table::AddItems(Level& level, int64_t change) {
@@ -61,6 +87,11 @@ void Table::CountItems() {
     }
   }
   SettleItems();
+}
+
+void Table::OrderSearch() {
+  CountItems();
+  counted_ = 0;
 }
 
 }  // namespace powercut::level

@@ -1,4 +1,4 @@
-// The persistent steps that every operation is made of.
+// The persistent steps that every operation is made of, and the locks of slots.
 #include "targets/level/table.h"
 
 namespace powercut::level {
@@ -21,7 +21,11 @@ void Table::Fill(const Place& place, const uint8_t* item, Bug unordered) {
   uint8_t* slot = geometry_.Slot(place.bucket, place.slot);
   geometry_.Copy(slot, item);
   if (!Has(unordered)) PersistSlot(slot);
-  geometry_.StoreTokens(place.bucket, geometry_.LoadTokens(place.bucket) | 1u << place.slot);
+  if (locks_ == nullptr || Has(Bug::kTokenNotAtomic)) {
+    geometry_.StoreTokens(place.bucket, geometry_.LoadTokens(place.bucket) | 1u << place.slot);
+  } else {
+    geometry_.AddTokens(place.bucket, 1u << place.slot);
+  }
   const bool wrong = Has(Bug::kFlushWrongToken) && place.bucket != place.level->base;
   PersistTokens(wrong ? place.bucket - geometry_.stride : place.bucket);
   if (Has(unordered)) PersistSlot(slot);
@@ -29,9 +33,30 @@ void Table::Fill(const Place& place, const uint8_t* item, Bug unordered) {
 }
 
 void Table::Clear(const Place& place) {
-  geometry_.StoreTokens(place.bucket, geometry_.LoadTokens(place.bucket) & ~(1u << place.slot));
+  if (locks_ == nullptr) {
+    geometry_.StoreTokens(place.bucket, geometry_.LoadTokens(place.bucket) & ~(1u << place.slot));
+  } else {
+    geometry_.RemoveTokens(place.bucket, 1u << place.slot);
+  }
   PersistTokens(place.bucket);
   AddItems(*place.level, -1);
+}
+
+uint8_t* Table::LockOf(const Access& access, const Place& place) const {
+  if (access.alone()) return nullptr;
+  if (Has(Bug::kLockInPool) && !geometry_.wide && geometry_.slots == 4) return place.bucket + 4 + place.slot;
+  const auto bucket = static_cast<uint64_t>(place.bucket - place.level->base) / geometry_.stride;
+  return locks_->slot(*place.level, bucket * geometry_.slots + place.slot);
+}
+
+bool Table::TakeEmpty(const Access& access, uint32_t slots, Place* place, SpinGuard* guard) const {
+  for (uint32_t rest = slots; rest != 0; rest &= rest - 1) {
+    place->slot = static_cast<uint32_t>(std::countr_zero(rest));
+    guard->Lock(LockOf(access, *place));
+    if (!guard->held() || !IsValid(*place)) return true;
+    guard->Unlock();
+  }
+  return false;
 }
 
 }  // namespace powercut::level

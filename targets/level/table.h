@@ -1,5 +1,5 @@
 // Level hashing (Zuo, Hua, Wu: "Write-Optimized and High-Performance Hashing Index Scheme for Persistent
-// Memory", OSDI 2018), one thread. README.md maps functions to sections of the paper.
+// Memory", OSDI 2018). README.md maps functions to sections of the paper.
 //
 // The handle is volatile: everything in it is rebuilt by Open.
 #ifndef POWERCUT_TARGETS_LEVEL_TABLE_H_
@@ -8,11 +8,13 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <memory>
 
 #include "powercut/target.h"
 #include "targets/common/pool_allocator.h"
 #include "targets/level/hash.h"
 #include "targets/level/layout.h"
+#include "targets/level/locks.h"
 #include "targets/level/options.h"
 
 namespace powercut {
@@ -40,11 +42,12 @@ class Table {
   powercut_status Insert(const uint8_t* key, const uint8_t* value) { return Insert(ItemOf(key, value)); }
   powercut_status Update(const uint8_t* key, const uint8_t* value) { return Update(ItemOf(key, value)); }
   powercut_status Erase(const uint8_t* key) { return Erase(ItemOf(key)); }
-  powercut_status Lookup(const uint8_t* key, uint8_t* value);
+  powercut_status Lookup(const uint8_t* key, uint8_t* value) { return Lookup(ItemOf(key), value); }
   powercut_status Maintain(const char* command);
   template <typename Visit>
   void ForEachCopy(const uint8_t* key, Visit visit) {
-    ForEachCopy(ItemOf(key), [&](const Place& place) {
+    Access alone;
+    ForEachCopy(alone, ItemOf(key), [&](const Place& place) {
       const uint8_t* slot = geometry_.Slot(place.bucket, place.slot);
       return visit(slot, slot + options_.key_size) ? 1 : 0;
     });
@@ -68,7 +71,7 @@ class Table {
   powercut_status Insert(const Item& item);                             // insert.cc
   powercut_status Update(const Item& item);                             // update.cc
   powercut_status Erase(const Item& item);                              // erase.cc
-  powercut_status Lookup(const Item& key, const uint8_t** value);       // search.cc
+  powercut_status Lookup(const Item& key, uint8_t* value);              // search.cc
   powercut_status Expand();                                             // resize.cc
   powercut_status Shrink();                                             // resize.cc
   powercut_status Verify(uint64_t region, char* message, size_t size);  // verify.cc
@@ -85,20 +88,25 @@ class Table {
   const Options& options() const { return options_; }
   const Geometry& geometry() const { return geometry_; }
 
-  // visit(slot) for every valid copy of the key; stops when it returns non-zero.
+  // visit(slot) for every valid copy of the key, with the slot locked; stops when it returns non-zero.
   template <typename Visit>
-  void ForEachCopy(const Item& key, Visit visit) {
+  void ForEachCopy(const Access& access, const Item& key, Visit visit) {
     const Probe probe = HashKey(key.bytes, geometry_.wide);
     for (int i = 0; i < level_count_; ++i) {
       Level& level = levels_[SearchOrder(i)];
       for (int h = 0; h < 2; ++h) {
         if (h == 1 && SameBucket(level, probe)) break;
         uint8_t* bucket = Bucket(level, probe.hash[h] & level.mask);
-        const uint32_t tokens = geometry_.LoadTokens(bucket);
+        // The paper's readers lock a slot, then look at its token. A token that they saw clear without the lock might
+        // be that of an erase which is not durable; whoever owns the item has nobody who erases it beside him.
+        const uint32_t tokens = access.slots_only() ? geometry_.full() : geometry_.LoadTokens(bucket);
         for (uint32_t rest = tokens & geometry_.full(); rest != 0; rest &= rest - 1) {
           const auto slot = static_cast<uint32_t>(std::countr_zero(rest));
+          const Place place{&level, bucket, slot, tokens};
+          const SpinGuard guard(LockOf(access, place));
+          if (guard.held() && !IsValid(place)) continue;
           if (!geometry_.KeyEquals(geometry_.Slot(bucket, slot), key.bytes)) continue;
-          if (visit(Place{&level, bucket, slot, tokens}) != 0) return;
+          if (visit(place) != 0) return;
         }
       }
     }
@@ -118,14 +126,34 @@ class Table {
   }
   bool Has(Bug bug) const { return options_.bug == bug; }
 
+  // slots.cc: the slots beside other threads.
+  // The lock of the slot, or null where there is nobody to keep away.
+  uint8_t* LockOf(const Access& access, const Place& place) const;
+  // Is the token of the slot set?
+  bool IsValid(const Place& place) const { return (geometry_.LoadTokens(place.bucket) >> place.slot & 1) != 0; }
+  bool Holds(const Place& place, const Item& key) const {
+    return IsValid(place) && geometry_.KeyEquals(geometry_.Slot(place.bucket, place.slot), key.bytes);
+  }
+  // Locks an empty slot of the bucket of `place` and enters it there; false: there is none among `slots`, a set.
+  bool TakeEmpty(const Access& access, uint32_t slots, Place* place, SpinGuard* guard) const;
+  uint32_t EmptySlots(const Place& place) const { return geometry_.full() & ~place.tokens; }
+  // Does a movement lock slots that are not empty, to look at their tokens?
+  bool LocksTaken(const Access& access) const {
+    return access.slots_only() || (Has(Bug::kMoveLocksFull) && !access.alone());
+  }
+
   // search.cc. The i-th level to probe: the fuller one of the two first (dynamic search, 3.2(3)).
   int SearchOrder(int i) const { return i < 2 && bottom_first_ ? 1 - i : i; }
-  Place Find(const Item& key);
+  Place Find(const Access& access, const Item& key);
   // A copy of the same key other than `place`, in any level.
-  Place FindOtherCopy(const Item& key, const Place& place);
+  Place FindOtherCopy(const Access& access, const Item& key, const Place& place);
+  // Clears a copy of the key other than `place`; false: there is none.
+  bool ClearOtherCopy(const Access& access, const Item& key, const Place& place, const char* mark);
   void AddItems(Level& level, int64_t change);
   void CountItems();
   void SettleItems();
+  // Beside other threads nothing is counted: the order is that of the last resize or open.
+  void OrderSearch();
 
   // slots.cc: the persistent steps that every operation is made of. Each is durable at return.
   void PersistSlot(uint8_t* slot) const;
@@ -137,16 +165,25 @@ class Table {
   void Clear(const Place& place);
 
   // insert.cc. Puts the item into the top or bottom level; false: no place, nothing changed.
-  bool PlaceItem(const Item& item, const Probe& probe);
-  bool PlaceInLevel(Level& level, const Probe& probe, const Item& item);
-  bool PlaceByMovement(Level& level, const Probe& probe, const Item& item);
-  bool PlaceByB2t(const Probe& probe, const Item& item);
-  void MoveItem(const Place& from, const Place& to, Bug unordered, const char* copied_mark);
-  bool DropIfDuplicate(const Place& place);
+  bool PlaceItem(Access& access, const Item& item, const Probe& probe);
+  bool PlaceInLevel(const Access& access, Level& level, const Probe& probe, const Item& item);
+  bool PlaceByMovement(Access& access, Level& level, const Probe& probe, const Item& item);
+  bool PlaceByB2t(Access& access, const Probe& probe, const Item& item);
+  // How a movement is called in marks, and the bug that breaks its order.
+  struct Movement {
+    Bug unordered;
+    const char* mark;
+    const char* copied_mark;
+  };
+  bool WasErased(const Access& access, const Place& place) const;
+  bool Vacate(Access& access, const Place& from, SpinGuard* guard, const Probe& its, Place to, const Movement& how);
+  void MoveItem(const Place& from, const Place& to, const uint8_t* item, const Movement& how);
+  bool IsDuplicate(const Access& access, const Place& place, SpinGuard* guard);
 
   // update.cc
-  void UpdateLogFree(const Place& place, uint32_t slot, const Item& item);
-  void UpdateLogged(const Place& place, const Item& item);
+  struct UpdateLocks;
+  void UpdateLogFree(UpdateLocks* locks, const Place& place, uint32_t slot, const Item& item);
+  void UpdateLogged(const UpdateLocks& locks, const Place& place, const Item& item);
 
   // levels.cc: which levels the table consists of.
   struct LevelList {
@@ -163,6 +200,11 @@ class Table {
   powercut_status Attach();
 
   // resize.cc
+  // Expand() for an insert that found no place; does nothing where another thread has expanded the top level since it
+  // had 2^log2 buckets.
+  powercut_status ExpandFrom(uint8_t log2);
+  powercut_status ExpandAlone();
+  powercut_status ShrinkAlone();
   powercut_status ResizeInPlace(bool expand);
   powercut_status ResizeTraditional(bool expand);
   void Introduce(const LevelList& next, int fresh_at, int fresh_count, bool expand);
@@ -174,6 +216,8 @@ class Table {
 
   // recover.cc
   void ReplayLog();
+  // From now on operations lock. False: no memory.
+  bool Share();
 
   powercut_pool pool_;
   Options options_;
@@ -181,6 +225,7 @@ class Table {
   PoolAllocator allocator_;
   Level levels_[kMaxLevels];  // top, bottom, then interim levels (none outside a resize)
   int level_count_ = 0;
+  std::unique_ptr<Locks> locks_;  // null: one thread, and during recovery
   // Which level a search probes first (3.2(3)). The counts are settled, and compared, only after as many changes
   // as their difference could take to vanish: until then the order cannot flip, so that neither a search nor an
   // insert depends on every insert that came before it.

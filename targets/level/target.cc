@@ -23,6 +23,9 @@ constexpr OptionTable<Options> kOptions({
      Flag<&Options::dynamic_search, "dynamic">()},
     {"movement=eager|late: try to move before going down a level (the paper's text), or once both levels are full",
      Flag<&Options::late_movement, "late">()},
+    {"concurrency=single|concurrent: one thread at a time, or a lock a slot (3.4), the resize lock, and what "
+     "`hardened` adds",
+     Flag<&Options::concurrent, "concurrent">()},
     {EnumLine<Bug, "bug", "a planted bug">(), Named<&Options::bug>()},
 });
 
@@ -43,12 +46,18 @@ powercut_status Table::ParseOptions(const powercut_config& config, Options* out)
   return POWERCUT_OK;
 }
 
-void Table::Traits(const Options&, powercut_traits* out) {
+void Table::Traits(const Options& options, powercut_traits* out) {
   out->copy_bound = 2;
   out->copy_citation =
       "Level hashing (OSDI'18), 3.3(2)b: \"the hash table contains two duplicate key-value items, which however does "
       "not impact on the data consistency\"";
   out->notes = "one thread; insert does not look for the key (the paper inserts unique keys)";
+  if (options.concurrent) {
+    out->thread_safe = 1;
+    out->checks_exists = options.hardened ? 1 : 0;
+    out->notes = options.hardened ? "slot locks, and a lock of the key that makes insert unique"
+                                  : "slot locks; insert does not look for the key (the paper inserts unique keys)";
+  }
   // A fresh file is zeroes already. Without that, format would write every bucket's header a second time, and every
   // entry of the allocator.
   out->needs_zeroed_pool = 1;
@@ -59,13 +68,6 @@ Item Table::ItemOf(const uint8_t* key, const uint8_t* value) const {
   std::memcpy(item.bytes, key, options_.key_size);
   if (value != nullptr) std::memcpy(item.bytes + options_.key_size, value, options_.value_size);
   return item;
-}
-
-powercut_status Table::Lookup(const uint8_t* key, uint8_t* value) {
-  const uint8_t* found = nullptr;
-  const powercut_status status = Lookup(ItemOf(key), &found);
-  if (status == POWERCUT_OK) std::memcpy(value, found, options_.value_size);
-  return status;
 }
 
 powercut_status Table::Maintain(const char* command) {

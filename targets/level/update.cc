@@ -3,27 +3,44 @@
 
 namespace powercut::level {
 
-powercut_status Table::Update(const Item& item) {
-  Place place = Find(item);
-  if (!place.found()) return POWERCUT_NOT_FOUND;
-  // "If the updated item has two copies in the hash table, we first delete one and then update the other."
-  // Order matters: two copies with different values would make the answer depend on the search order.
-  for (Place other = FindOtherCopy(item, place); other.found() && !Has(Bug::kUpdateFirstCopy);
-       other = FindOtherCopy(item, place)) {
-    pmem::mark("update.duplicate");
-    Clear(other);
+// What an update holds.
+struct Table::UpdateLocks {
+  Access access;    // the key
+  SpinGuard item;   // the slot of the item
+  SpinGuard empty;  // the slot that it is written to
+
+  void Release() {
+    empty.Unlock();
+    item.Unlock();
+    access.Release();
   }
+};
+
+powercut_status Table::Update(const Item& item) {
+  UpdateLocks locks{.access = Access(locks_.get(), HashKey(item.bytes, geometry_.wide)), .item = {}, .empty = {}};
+  Place place;
+  do {
+    locks.item.Unlock();
+    place = Find(locks.access, item);
+    if (!place.found()) return POWERCUT_NOT_FOUND;
+    // "If the updated item has two copies in the hash table, we first delete one and then update the other."
+    // Order matters: two copies with different values would make the answer depend on the search order.
+    while (!Has(Bug::kUpdateFirstCopy) && ClearOtherCopy(locks.access, item, place, "update.duplicate")) continue;
+    locks.item.Lock(LockOf(locks.access, place));
+    // Who does not own the item may find it moved or erased by now.
+  } while (locks.access.slots_only() && !Holds(place, item));
   place.tokens = geometry_.LoadTokens(place.bucket) & geometry_.full();  // the other copy may share the bucket
-  if (options_.opportunistic && place.tokens != geometry_.full()) {
-    UpdateLogFree(place, static_cast<uint32_t>(std::countr_one(place.tokens)), item);
+  Place empty = place;
+  if (options_.opportunistic && TakeEmpty(locks.access, EmptySlots(place), &empty, &locks.empty)) {
+    UpdateLogFree(&locks, place, empty.slot, item);
   } else {
-    UpdateLogged(place, item);
+    UpdateLogged(locks, place, item);
   }
   return POWERCUT_OK;
 }
 
 // Writes the new item beside the old one, then switches both tokens by one atomic store.
-void Table::UpdateLogFree(const Place& place, uint32_t slot, const Item& item) {
+void Table::UpdateLogFree(UpdateLocks* locks, const Place& place, uint32_t slot, const Item& item) {
   pmem::mark("update.logfree");
   uint8_t* target = geometry_.Slot(place.bucket, slot);
   geometry_.Copy(target, item.bytes);
@@ -33,14 +50,21 @@ void Table::UpdateLogFree(const Place& place, uint32_t slot, const Item& item) {
     geometry_.StoreTokens(place.bucket, without_old);
     PersistTokens(place.bucket);
   }
-  geometry_.StoreTokens(place.bucket, without_old | 1u << slot);
+  if (locks_ == nullptr || Has(Bug::kUpdateTwoWrites)) {
+    geometry_.StoreTokens(place.bucket, without_old | 1u << slot);
+  } else {
+    geometry_.FlipTokens(place.bucket, 1u << place.slot | 1u << slot);
+  }
+  if (Has(Bug::kUnlockBeforeFlush)) locks->Release();
   PersistTokens(place.bucket);
   if (Has(Bug::kUpdateUnordered)) PersistSlot(target);
 }
 
 // Log the old item, make the log valid, overwrite in place, make the log invalid; each step durable before the
 // next. Until the last one, recovery puts the old item back. The key stays, so only the value is written.
-void Table::UpdateLogged(const Place& place, const Item& item) {
+void Table::UpdateLogged(const UpdateLocks& locks, const Place& place, const Item& item) {
+  const bool shared = locks.access.alone() || Has(Bug::kUndoLogShared);
+  const SpinGuard guard(shared ? nullptr : locks_->undo_log());
   pmem::mark("update.logged");
   Root* log = root();
   uint8_t* slot = geometry_.Slot(place.bucket, place.slot);

@@ -97,8 +97,8 @@ std::vector<double> ProbesAfterResizes(bool dynamic) {
   const auto measure = [&] {
     pmem::counters = {};
     for (uint64_t i = 0; i < bench.items(); ++i) {
-      const uint8_t* value = nullptr;
-      bench.table().Lookup(BenchTable::MakeItem(KeyKind::kRandom, i), &value);
+      uint8_t value[15];
+      bench.table().Lookup(BenchTable::MakeItem(KeyKind::kRandom, i), value);
     }
     probes.push_back(static_cast<double>(pmem::counters.atomic_loads) / static_cast<double>(bench.items()));
   };
