@@ -39,10 +39,15 @@ bool only_absent(const KeyHistory& key) {
   return std::all_of(legal.begin(), legal.end(), [](int32_t state) { return state == kAbsent; });
 }
 
+// What a lookup has answered binds, unless the target says that it need not.
+bool is_legal(const KeyHistory& key, const powercut_traits& traits, int32_t state) {
+  return key.legal(state) || (traits.read_uncommitted != 0 && key.only_read(state));
+}
+
 // A value found under a key, wherever; nothing when it is legal.
-std::optional<Violation> judge_value(const KeyHistory& key, std::string_view value) {
+std::optional<Violation> judge_value(const KeyHistory& key, const powercut_traits& traits, std::string_view value) {
   const auto state = state_of(key, value);
-  if (state && key.legal(*state)) return std::nullopt;
+  if (state && is_legal(key, traits, *state)) return std::nullopt;
   Violation v{"", "", legal_states(key), "value " + describe_value(value)};
   if (state && key.only_read(*state)) {
     v.invariant = "unpersisted-read";
@@ -63,10 +68,10 @@ std::optional<Violation> judge_value(const KeyHistory& key, std::string_view val
   return v;
 }
 
-std::optional<Violation> judge_lookup(const KeyHistory& key, const Answer& answer) {
-  if (answer.status == POWERCUT_OK) return judge_value(key, answer.rest);
+std::optional<Violation> judge_lookup(const KeyHistory& key, const powercut_traits& traits, const Answer& answer) {
+  if (answer.status == POWERCUT_OK) return judge_value(key, traits, answer.rest);
   if (answer.status == POWERCUT_NOT_FOUND) {
-    if (key.legal(kAbsent)) return std::nullopt;
+    if (is_legal(key, traits, kAbsent)) return std::nullopt;
     if (key.only_read(kAbsent)) {
       return Violation{"unpersisted-read",
                        absl::StrCat("A lookup of key ", name_of(key), " returned what the power cut took away."),
@@ -81,12 +86,13 @@ std::optional<Violation> judge_lookup(const KeyHistory& key, const Answer& answe
 
 // A key that a lookup has found as it may be, and that is another one when others were inserted. Also where both states
 // are legal, since what a lookup has returned has happened.
-std::optional<Violation> judge_bystander(const KeyHistory& key, std::string_view result) {
+std::optional<Violation> judge_bystander(const KeyHistory& key, const powercut_traits& traits,
+                                         std::string_view result) {
   const auto noticed = parse_bystander(result);
   if (!noticed) return std::nullopt;
   const Answer before = parse_answer(QueryKind::kLookup, noticed->before);
   const Answer after = parse_answer(QueryKind::kLookup, noticed->after);
-  if (judge_lookup(key, before)) return std::nullopt;  // the lookup tells of it
+  if (judge_lookup(key, traits, before)) return std::nullopt;  // the lookup tells of it
   const auto shown = [](const Answer& answer) {
     return answer.status == POWERCUT_OK          ? "value " + describe_value(answer.rest)
            : answer.status == POWERCUT_NOT_FOUND ? std::string("absent")
@@ -118,7 +124,7 @@ std::optional<Violation> judge_copies(const KeyHistory& key, const powercut_trai
                      absl::StrCat(copies.size(), " copies")};
   }
   for (const Item& copy : copies) {
-    if (!state_of(key, copy.value)) return judge_value(key, copy.value);
+    if (!state_of(key, copy.value)) return judge_value(key, traits, copy.value);
     if (traits.copies_may_differ == 0 && copy.value != copies[0].value) {
       return Violation{"duplicate-bound",
                        absl::StrCat("The valid copies of key ", name_of(key), " differ."),
@@ -129,7 +135,7 @@ std::optional<Violation> judge_copies(const KeyHistory& key, const powercut_trai
   return std::nullopt;
 }
 
-std::optional<Violation> judge_walk(const History& history, const Answer& answer) {
+std::optional<Violation> judge_walk(const History& history, const powercut_traits& traits, const Answer& answer) {
   for (const Item& item : parse_items(answer.rest)) {
     const auto index = history.find(item.key);
     if (!index) {
@@ -139,7 +145,7 @@ std::optional<Violation> judge_walk(const History& history, const Answer& answer
                        "key " + describe_value(item.key)};
     }
     // A lost update of this key is judged by lookup; a walk shows items that no lookup reaches.
-    if (auto violation = judge_value(history.keys()[*index], item.value)) {
+    if (auto violation = judge_value(history.keys()[*index], traits, item.value)) {
       violation->key = index;
       return violation;
     }
@@ -224,11 +230,11 @@ std::optional<Violation> judge_query(const History& history, const powercut_trai
     case QueryKind::kRecovery:
       return std::nullopt;
     case QueryKind::kLookup:
-      return judge_lookup(history.keys()[argument_of(query)], answer);
+      return judge_lookup(history.keys()[argument_of(query)], traits, answer);
     case QueryKind::kCopies:
       return judge_copies(history.keys()[argument_of(query)], traits, answer);
     case QueryKind::kWalk:
-      return judge_walk(history, answer);
+      return judge_walk(history, traits, answer);
     case QueryKind::kVerify:
       if (answer.status == POWERCUT_OK || answer.status == POWERCUT_UNSUPPORTED) return std::nullopt;
       return Violation{"structure",
@@ -248,7 +254,7 @@ std::optional<Violation> judge_query(const History& history, const powercut_trai
                        absl::StrCat(count, " blocks")};
     }
     case QueryKind::kBystander:
-      return judge_bystander(history.keys()[argument_of(query)], result);
+      return judge_bystander(history.keys()[argument_of(query)], traits, result);
     case QueryKind::kInsertProbe:
     case QueryKind::kNewKey: {
       if (parse_insert_probe(result, /*with_text=*/false).good) return std::nullopt;

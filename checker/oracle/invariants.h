@@ -23,7 +23,7 @@ struct Violation {
 std::string ending_text(Outcome::Kind kind, int signal);
 // What `open` answered, or how recovery ended.
 std::optional<Violation> judge_recovery(const History& history, const Answer& answer, const std::string& detail);
-// One query's result. `traits` bounds copies and leaks.
+// One query's result. `traits` bounds copies and leaks, and says whether lookups bind.
 std::optional<Violation> judge_query(const History& history, const powercut_traits& traits, QueryId query,
                                      std::string_view result);
 // "lookup(17)", "walk(region 3)", "recovery".

@@ -82,6 +82,32 @@ TEST_F(InvariantsTest, LostItem) {
   EXPECT_EQ(missing(2), "");
 }
 
+// An update is under way when another thread's lookup has answered its value.
+TEST_F(InvariantsTest, UnpersistedReadUnlessTheTargetSaysThatReadsAreUncommitted) {
+  const auto apply = [&](EventKind kind, uint32_t thread, int code, std::string_view value) {
+    Event event;
+    event.kind = kind;
+    event.thread = thread;
+    event.code = static_cast<uint8_t>(code);
+    if (kind == EventKind::kOpBegin) event.key = {reinterpret_cast<const uint8_t*>("a"), 1};
+    event.value = {reinterpret_cast<const uint8_t*>(value.data()), value.size()};
+    history_.apply(event);
+  };
+  apply(EventKind::kOpBegin, 1, static_cast<int>(OpKind::kUpdate), "newer");
+  EXPECT_EQ(lookup(0, "new"), "");
+  apply(EventKind::kOpBegin, 2, static_cast<int>(OpKind::kLookup), "");
+  apply(EventKind::kOpEnd, 2, POWERCUT_OK, "newer");
+  EXPECT_EQ(lookup(0, "newer"), "");
+  EXPECT_EQ(lookup(0, "new"), "unpersisted-read");
+  EXPECT_EQ(missing(0), "lost-item");
+  EXPECT_EQ(judge(QueryKind::kWalk, 0, item("a", "new") + status(POWERCUT_OK)), "unpersisted-read");
+  traits_.read_uncommitted = 1;
+  EXPECT_EQ(lookup(0, "new"), "");
+  EXPECT_EQ(judge(QueryKind::kWalk, 0, item("a", "new") + status(POWERCUT_OK)), "");
+  EXPECT_EQ(lookup(0, "old"), "stale-value");
+  EXPECT_EQ(missing(0), "lost-item");
+}
+
 TEST_F(InvariantsTest, PhantomItem) {
   EXPECT_EQ(lookup(1, "gone"), "phantom-item");
   EXPECT_EQ(lookup(1, "never written"), "phantom-item");

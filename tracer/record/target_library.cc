@@ -16,6 +16,8 @@ namespace powercut {
 namespace {
 constexpr const char* kEntry = "powercut_target_entry";
 constexpr const char* kSizes = "powercut_target_sizes";
+// A target of this version fills the beginning of each struct; the rest of the traits stays zero.
+constexpr uint32_t kOldestAbi = 2;
 constexpr const char* kAbiNext = "targets/ABI.md shows what a target library exports.";
 // Of a list that lacks its end.
 constexpr size_t kMostSizes = 64;
@@ -64,18 +66,19 @@ Result<TargetLibrary> TargetLibrary::load(const std::string& path) {
                        kAbiNext);
   }
   const powercut_target* offered = entry(POWERCUT_TARGET_ABI);
+  if (offered == nullptr) offered = entry(kOldestAbi);
   loading.reset();
   library.draw_ = reinterpret_cast<powercut_target_draw_fn>(dlsym(handle, "powercut_target_draw"));
   const auto background = reinterpret_cast<powercut_target_background_fn>(dlsym(handle, "powercut_target_background"));
   if (background != nullptr) library.background_ = background();
-  std::string version = std::to_string(POWERCUT_TARGET_ABI);
+  const std::string versions = std::to_string(kOldestAbi) + " and " + std::to_string(POWERCUT_TARGET_ABI);
   if (offered == nullptr) {
-    return usage_error("the target does not serve ABI version " + version + ", the one of this build", path,
+    return usage_error("the target serves no ABI version that this build speaks: " + versions, path,
                        "Build it again with this version's powercut/target.h.");
   }
   const powercut_target& target = *offered;
-  if (target.abi != POWERCUT_TARGET_ABI) {
-    return usage_error("the target has ABI version " + std::to_string(target.abi) + ", this build speaks " + version,
+  if (target.abi < kOldestAbi || target.abi > POWERCUT_TARGET_ABI) {
+    return usage_error("the target has ABI version " + std::to_string(target.abi) + ", this build speaks " + versions,
                        path, "Build it again with this version's powercut/target.h.");
   }
   if (target.name == nullptr || target.name[0] == '\0' || target.variants == nullptr || target.variants[0] == nullptr) {
@@ -202,7 +205,9 @@ Json traits_json(const powercut_traits& traits) {
           {"leak_citation", text(traits.leak_citation)},
           {"notes", text(traits.notes)},
           {"detects_damage", traits.detects_damage != 0},
-          {"needs_zeroed_pool", traits.needs_zeroed_pool != 0}};
+          {"needs_zeroed_pool", traits.needs_zeroed_pool != 0},
+          {"read_uncommitted", traits.read_uncommitted != 0},
+          {"read_citation", text(traits.read_citation)}};
 }
 
 }  // namespace powercut

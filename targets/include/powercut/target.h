@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define POWERCUT_TARGET_ABI 2u
+#define POWERCUT_TARGET_ABI 3u
 
 typedef enum powercut_status {
   POWERCUT_OK = 0,
@@ -69,6 +69,9 @@ typedef struct powercut_traits {
   /* Since ABI 2. */
   uint32_t detects_damage;    /* 1: a flipped bit is answered by an error, never by wrong data */
   uint32_t needs_zeroed_pool; /* 1: format relies on a pool of zeroes; on other contents the table is undefined */
+  /* Since ABI 3. */
+  uint32_t read_uncommitted; /* 1: a lookup may answer what a power cut takes away; the citation says who says so */
+  const char* read_citation;
 } powercut_traits;
 
 /* Called once per item; stops when it returns non-zero. */
