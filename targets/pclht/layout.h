@@ -19,13 +19,19 @@ inline constexpr uint8_t kLockResize = 2;  // the bucket was copied; who meets i
 
 // invariant: an entry holds an item if and only if its key is not 0; the key is the commit word.
 struct alignas(pmem::kLine) Bucket {
-  uint8_t lock;
-  uint8_t unused[7];
+  union {
+    uint8_t lock;
+    // The lock in its low byte, and above it how many items were erased from the chain. Only `hardened` with threads
+    // counts them. It matters to readers of one run, whatever it begins with.
+    uint64_t state;
+  };
   uint64_t key[kEntries];
   uint64_t value[kEntries];
   uint64_t next;  // offset of the next bucket of the chain
 };
 static_assert(sizeof(Bucket) == pmem::kLine);
+inline constexpr uint64_t kOneErasure = 0x100;
+inline constexpr uint64_t kLockMask = kOneErasure - 1;
 
 struct alignas(pmem::kLine) HashTable {
   // Line 0 never changes after the table was published.
