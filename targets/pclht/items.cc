@@ -1,58 +1,85 @@
-// The four operations: clht_put, clht_update, clht_remove, clht_get. Each changes an item by one 8-byte store that
+// The operations that change items: clht_put, clht_update, clht_remove. Each does it by one 8-byte store, which
 // bypasses the cache.
-#include <emmintrin.h>
-
 #include "targets/pclht/table.h"
 
 namespace powercut::pclht {
-namespace {
 
-// Durable at return, and one write.
-void Commit(uint64_t* word, uint64_t value) {
+// Durable at return, and one write. Where other threads read without a lock it goes through the cache: a store beside
+// the cache is durable by a fence of its own thread only, so that a reader could not make sure of it.
+void Table::Commit(uint64_t* word, uint64_t value) const {
+  if (options_.concurrent && options_.hardened) {
+    pmem::atomic_store(word, value);
+    pmem::persist(word, sizeof value);
+    return;
+  }
   pmem::nt_store(word, value);
   pmem::fence();
 }
 
-// CAS_U8: what the lock was.
-uint8_t TryLock(uint8_t* lock, uint8_t value) {
-  uint8_t seen = kLockFree;
-  __atomic_compare_exchange_n(lock, &seen, value, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
-  return seen;
-}
-
-}  // namespace
-
-Table::Entry Table::Find(uint64_t key) const {
-  for (Bucket* bucket = Home(key); bucket != nullptr; bucket = Next(*bucket)) {
-    for (uint32_t i = 0; i < kEntries; ++i) {
-      if (bucket->key[i] == key) return {bucket, i};
-    }
-  }
-  return {};
-}
-
 // The lock of the first bucket guards the chain. A resize never gives its locks back: they lie in the old table.
-Bucket* Table::LockHome(uint64_t key) {
+Bucket* Table::LockHome(uint64_t key, Stay* stay) {
   for (;;) {
-    const HashTable* table = Current();
+    const HashTable* table = TableOf(*stay);
     Bucket* home = First(*table, key & table->mask);
     uint8_t seen;
-    while ((seen = TryLock(&home->lock, kLockUpdate)) == kLockUpdate) _mm_pause();
+    while ((seen = TryLock(&home->lock, kLockUpdate)) == kLockUpdate) {
+      do pmem::pause();
+      while (options_.concurrent && pmem::atomic_load(&home->lock) == kLockUpdate);
+    }
     if (seen == kLockFree) return home;
-    while (pmem::atomic_load(&table->next_version) == 0) _mm_pause();
+    AwaitResize(*table, *home, stay);
+    if (Has(Bug::kResizeUnnoticed)) return home;
+    stay->Renew();
   }
+}
+
+// The entry of `key`, and the bucket that was locked for it. Not found: nothing is locked.
+Table::Entry Table::LockEntry(uint64_t key, Stay* stay, Bucket** home) {
+  Entry entry;
+  if (AsAuthors(Bug::kSlotFoundUnlocked)) {
+    entry = Find(key, HomeIn(*stay, key));
+    if (!entry.found()) return entry;
+  }
+  *home = LockHome(key, stay);
+  if (LooksUnderLock(Bug::kSlotFoundUnlocked)) {
+    entry = Find(key, *home);
+    if (!entry.found()) Unlock(*home);
+  }
+  return entry;
+}
+
+// The bucket was copied. Returns when there is a new table, or when the resize found no room and gave its locks back.
+void Table::AwaitResize(const HashTable& table, const Bucket& home, Stay* stay) {
+  if (options_.concurrent) Help(stay->version());
+  while (pmem::atomic_load(&table.next_version) == 0) {
+    if (options_.concurrent && pmem::atomic_load(&home.lock) != kLockResize) return;
+    pmem::pause();
+  }
+}
+
+// A search that read a key before this finds that the number has changed before the entry can be used again.
+void Table::UnlockErased(Bucket* home) const {
+  if (!options_.concurrent || !options_.hardened) return Unlock(home);
+  pmem::atomic_store(&home->state, (pmem::atomic_load(&home->state) & ~kLockMask) + kOneErasure);
 }
 
 powercut_status Table::Insert(const uint8_t* key_bytes, const uint8_t* value_bytes) {
   const uint64_t key = Word(key_bytes), value = Word(value_bytes);
   if (key == 0) return InsertZero(value);
-  if (Find(key).found()) return POWERCUT_EXISTS;
-  Bucket* home = LockHome(key);
+  Stay stay(threads_.get());
+  if (AsAuthors(Bug::kInsertCheckedUnlocked) && Find(key, HomeIn(stay, key)).found()) return POWERCUT_EXISTS;
+  Bucket* home = LockHome(key, &stay);
+  const bool looks = LooksUnderLock(Bug::kInsertCheckedUnlocked);
   Entry free;
   Bucket* last = home;
   for (Bucket* bucket = home; bucket != nullptr; bucket = Next(*bucket)) {
-    for (uint32_t i = 0; i < kEntries && !free.found(); ++i) {
-      if (bucket->key[i] == 0) free = {bucket, i};
+    for (uint32_t i = 0; i < kEntries && (looks || !free.found()); ++i) {
+      const uint64_t held = pmem::atomic_load(&bucket->key[i]);
+      if (held == 0 && !free.found()) free = {bucket, i};
+      if (held == key && looks) {
+        Unlock(home);
+        return POWERCUT_EXISTS;
+      }
     }
     last = bucket;
   }
@@ -62,12 +89,14 @@ powercut_status Table::Insert(const uint8_t* key_bytes, const uint8_t* value_byt
     Unlock(home);
     return POWERCUT_OK;
   }
-  const bool chained = Chain(last, key, value);
+  const bool chained = Chain(TableOf(stay), last, key, value);
   Unlock(home);
   if (!chained) return POWERCUT_FULL;
-  const HashTable* table = Current();
+  const HashTable* table = TableOf(stay);
   // The item is in; a pool without room for a new table leaves the old one as it is.
-  if (options_.auto_resize && table->expansions >= table->expansions_limit) (void)Status(/*increase=*/true);
+  if (options_.auto_resize && pmem::atomic_load(&table->expansions) >= table->expansions_limit) {
+    (void)Status(/*increase=*/true, &stay);
+  }
   return POWERCUT_OK;
 }
 
@@ -81,8 +110,8 @@ void Table::CommitKey(const Entry& entry, uint64_t key, uint64_t value) {
 }
 
 // The bucket with its item, then the link to it.
-bool Table::Chain(Bucket* last, uint64_t key, uint64_t value) {
-  const uint64_t offset = CreateBucket(Current());
+bool Table::Chain(HashTable* table, Bucket* last, uint64_t key, uint64_t value) {
+  const uint64_t offset = CreateBucket(table);
   if (offset == 0) return false;
   pmem::mark("insert.chain");
   Bucket* fresh = BucketAt(offset);
@@ -100,16 +129,23 @@ bool Table::Chain(Bucket* last, uint64_t key, uint64_t value) {
 powercut_status Table::Update(const uint8_t* key_bytes, const uint8_t* value_bytes) {
   const uint64_t key = Word(key_bytes), value = Word(value_bytes);
   if (key == 0) {
+    const SpinGuard guard(LockOf(&Threads::zero_lock));
     if (root()->zero_present == 0) return POWERCUT_NOT_FOUND;
     Commit(&root()->zero_value, value);
     return POWERCUT_OK;
   }
-  const Entry entry = Find(key);
+  Stay stay(threads_.get());
+  Bucket* home = nullptr;
+  const Entry entry = LockEntry(key, &stay, &home);
   if (!entry.found()) return POWERCUT_NOT_FOUND;
-  Bucket* home = LockHome(key);
   pmem::mark("update");
   if (Has(Bug::kUpdateUnflushed)) {
     pmem::atomic_store(entry.value(), value);
+  } else if (Has(Bug::kUnlockBeforeFlush)) {
+    pmem::atomic_store(entry.value(), value);
+    Unlock(home);
+    pmem::persist(entry.value(), sizeof value);
+    return POWERCUT_OK;
   } else {
     Commit(entry.value(), value);
   }
@@ -120,38 +156,28 @@ powercut_status Table::Update(const uint8_t* key_bytes, const uint8_t* value_byt
 powercut_status Table::Erase(const uint8_t* key_bytes) {
   const uint64_t key = Word(key_bytes);
   if (key == 0) {
+    const SpinGuard guard(LockOf(&Threads::zero_lock));
     if (root()->zero_present == 0) return POWERCUT_NOT_FOUND;
     Commit(&root()->zero_present, 0);
     return POWERCUT_OK;
   }
-  const Entry entry = Find(key);
+  Stay stay(threads_.get());
+  Bucket* home = nullptr;
+  const Entry entry = LockEntry(key, &stay, &home);
   if (!entry.found()) return POWERCUT_NOT_FOUND;
-  Bucket* home = LockHome(key);
   pmem::mark("erase");
   if (Has(Bug::kEraseUnflushed)) {
     pmem::atomic_store(entry.key(), uint64_t{0});
   } else {
     Commit(entry.key(), 0);
   }
-  Unlock(home);
-  return POWERCUT_OK;
-}
-
-powercut_status Table::Lookup(const uint8_t* key_bytes, uint8_t* value) const {
-  const uint64_t key = Word(key_bytes);
-  if (key == 0) {
-    if (root()->zero_present == 0) return POWERCUT_NOT_FOUND;
-    std::memcpy(value, &root()->zero_value, sizeof(uint64_t));
-    return POWERCUT_OK;
-  }
-  const Entry entry = Find(key);
-  if (!entry.found()) return POWERCUT_NOT_FOUND;
-  std::memcpy(value, entry.value(), sizeof(uint64_t));
+  UnlockErased(home);
   return POWERCUT_OK;
 }
 
 // The item of key 0, with its flag as the commit word.
 powercut_status Table::InsertZero(uint64_t value) {
+  const SpinGuard guard(LockOf(&Threads::zero_lock));
   if (root()->zero_present != 0) return POWERCUT_EXISTS;
   pmem::atomic_store(&root()->zero_value, value);
   pmem::persist(&root()->zero_value, sizeof value);

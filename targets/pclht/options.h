@@ -25,12 +25,26 @@ enum class Bug : uint8_t {
   kOldestNotPersisted,    // open goes on freeing at the root's pointer to the oldest table, which is never flushed
   kLocksNotReset,         // open leaves the locks of the buckets as it finds them
   kNoSweep,               // open does not free what nobody reaches
+  // With threads only:
+  kTableReadEarly,         // operations take the table from the root, where it stands before it is durable
+  kTableVisibleEarly,      // resize: other threads get the new table before it is durable
+  kGetUnpersisted,         // get answers what it read though the writer may not have flushed it
+  kRaceNotFound,           // get answers NOT_FOUND when the value changes while it reads
+  kKeyReadOnce,            // get does not look again whether the value that it read was that of its key
+  kUnlockBeforeFlush,      // update: the lock is free before the value is durable
+  kInsertCheckedUnlocked,  // insert looks for its key before it locks, and not again
+  kSlotFoundUnlocked,      // update, erase: the entry was found before the lock was taken
+  kResizeUnnoticed,        // a writer that waited for a bucket goes on in it though the table was replaced
+  kResizeTableStale,       // resize takes the table that was current before it had the resize lock
+  kHelperNotAwaited,       // resize publishes the new table before its helper is done
+  kFreedInUse,             // a table that was replaced is freed though operations are in it
   kCount
 };
 
 struct Options {
   bool hardened = false;
   bool auto_resize;
+  bool concurrent;
   Bug bug;
   uint32_t buckets;
   uint32_t expansions;

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <new>
+#include <utility>
 
 #include "targets/pclht/table.h"
 
@@ -46,7 +47,11 @@ powercut_status Table::Open(powercut_pool pool, const Options& options, Table** 
   if (attached != POWERCUT_OK) return attached;
   const powercut_status recovered = opening.Recover();
   if (recovered != POWERCUT_OK) return recovered;
-  *out = new (std::nothrow) Table(opening);
+  if (options.concurrent) {
+    opening.threads_.reset(Threads::Make(opening.root()->table));
+    if (opening.threads_ == nullptr) return POWERCUT_FULL;
+  }
+  *out = new (std::nothrow) Table(std::move(opening));
   return *out == nullptr ? POWERCUT_FULL : POWERCUT_OK;
 }
 

@@ -2,6 +2,8 @@
 // clht_gc_collect frees the tables that were replaced.
 #include <bit>
 #include <cstring>
+#include <memory>
+#include <new>
 
 #include "targets/pclht/table.h"
 
@@ -18,31 +20,47 @@ constexpr uint64_t kMaxChain = 24;
 }  // namespace
 
 powercut_status Table::Maintain(const char* command) {
-  const uint64_t buckets = Current()->buckets;
-  if (std::strcmp(command, "status") == 0) return Status(/*increase=*/false);
-  if (std::strcmp(command, "expand") == 0) return Resize(buckets * 2);
+  Stay stay(threads_.get());
+  const uint64_t buckets = TableOf(stay)->buckets;
+  if (std::strcmp(command, "status") == 0) return Status(/*increase=*/false, &stay);
+  if (std::strcmp(command, "expand") == 0) return Resize(2, 1, &stay);
   if (std::strcmp(command, "shrink") == 0) {
-    return buckets < kRatioHalve ? POWERCUT_UNSUPPORTED : Resize(buckets / kRatioHalve);
+    return buckets < kRatioHalve ? POWERCUT_UNSUPPORTED : Resize(1, kRatioHalve, &stay);
   }
   return POWERCUT_UNSUPPORTED;
 }
 
+// The allocator knows of no threads.
+uint64_t Table::Allocate(uint64_t bytes) {
+  const SpinGuard guard(LockOf(&Threads::allocator_lock));
+  return allocator_.Allocate(bytes);
+}
+
+void Table::Free(uint64_t offset) {
+  const SpinGuard guard(LockOf(&Threads::allocator_lock));
+  allocator_.Free(offset);
+}
+
 // Empty, and not yet flushed: its first item comes with it. 0: the pool is full.
 uint64_t Table::CreateBucket(HashTable* table) {
-  const uint64_t offset = allocator_.Allocate(sizeof(Bucket));
+  const uint64_t offset = Allocate(sizeof(Bucket));
   if (offset == 0) return 0;
   std::memset(BucketAt(offset), 0, sizeof(Bucket));
-  ++table->expansions;
+  if (options_.concurrent) {
+    __atomic_fetch_add(&table->expansions, uint64_t{1}, __ATOMIC_RELAXED);
+  } else {
+    ++table->expansions;
+  }
   return offset;
 }
 
 // Not flushed: the caller fills it first. 0: the pool is full.
 uint64_t Table::CreateTable(uint64_t buckets) {
-  const uint64_t offset = allocator_.Allocate(sizeof(HashTable));
+  const uint64_t offset = Allocate(sizeof(HashTable));
   if (offset == 0) return 0;
-  const uint64_t first = allocator_.Allocate(buckets * sizeof(Bucket));
+  const uint64_t first = Allocate(buckets * sizeof(Bucket));
   if (first == 0) {
-    allocator_.Free(offset);
+    Free(offset);
     return 0;
   }
   std::memset(BucketAt(first), 0, buckets * sizeof(Bucket));
@@ -73,15 +91,78 @@ bool Table::PutUnordered(HashTable* table, uint64_t key, uint64_t value) {
   }
 }
 
-// bucket_cpy.
+// LOCK_ACQ_RES. False: another thread of this resize has it.
+bool Table::LockForCopy(Bucket* home) const {
+  if (!options_.concurrent) {
+    pmem::atomic_store(&home->lock, kLockResize);
+    return true;
+  }
+  uint8_t seen;
+  while ((seen = TryLock(&home->lock, kLockResize)) == kLockUpdate) {
+    while (pmem::atomic_load(&home->lock) == kLockUpdate) pmem::pause();
+  }
+  return seen == kLockFree;
+}
+
+// bucket_cpy, of a locked bucket. False: the pool is full.
 bool Table::CopyBucket(Bucket* bucket, HashTable* to) {
-  pmem::atomic_store(&bucket->lock, kLockResize);
   for (; bucket != nullptr; bucket = Next(*bucket)) {
     for (uint32_t i = 0; i < kEntries; ++i) {
       if (bucket->key[i] != 0 && !PutUnordered(to, bucket->key[i], bucket->value[i])) return false;
     }
   }
   return true;
+}
+
+// Copies from the first bucket on, until it meets one that the helper has copied. False: the pool is full.
+bool Table::CopyTable(HashTable* old, HashTable* to, Version* version) {
+  // In a larger table no two buckets have items for the same new one, so that two threads may copy.
+  const bool helped = version != nullptr && to->buckets >= old->buckets;
+  if (helped) {
+    pmem::atomic_store(&version->copy, OffsetOf(to));
+    pmem::atomic_store(&version->help, uint8_t{Version::kWanted});
+  }
+  bool full = false;
+  for (uint64_t bin = 0; bin < old->buckets && !full; ++bin) {
+    Bucket* home = First(*old, bin);
+    if (!LockForCopy(home)) break;
+    full = !CopyBucket(home, to);
+  }
+  if (helped && !EndHelp(version)) full = true;
+  return !full;
+}
+
+// ht_resize_help: copies from the last bucket on, if nobody else does.
+void Table::Help(Version* version) {
+  uint8_t wanted = Version::kWanted;
+  if (!__atomic_compare_exchange_n(&version->help, &wanted, uint8_t{Version::kGiven}, false, __ATOMIC_ACQ_REL,
+                                   __ATOMIC_RELAXED)) {
+    return;
+  }
+  const HashTable* old = TableAt(version->table);
+  HashTable* to = TableAt(pmem::atomic_load(&version->copy));
+  bool full = false;
+  for (uint64_t bin = old->buckets; bin-- > 0 && !full;) {
+    Bucket* home = First(*old, bin);
+    if (!LockForCopy(home)) break;
+    full = !CopyBucket(home, to);
+  }
+  if (full) pmem::atomic_store(&version->full, uint8_t{1});
+  pmem::atomic_store(&version->help, uint8_t{Version::kDone});
+}
+
+// Nobody may help any more; who does is waited for. False: the helper found the pool full.
+bool Table::EndHelp(Version* version) const {
+  uint8_t wanted = Version::kWanted;
+  if (__atomic_compare_exchange_n(&version->help, &wanted, uint8_t{Version::kNotWanted}, false, __ATOMIC_ACQ_REL,
+                                  __ATOMIC_RELAXED)) {
+    return true;
+  }
+  if (Has(Bug::kHelperNotAwaited)) return true;
+  while (pmem::atomic_load(&version->help) != Version::kDone) pmem::pause();
+  const bool full = pmem::atomic_load(&version->full) != 0;
+  pmem::atomic_store(&version->full, uint8_t{0});
+  return !full;
 }
 
 // clflush_new_hashtable. One fence makes all of it durable.
@@ -98,70 +179,104 @@ void Table::FlushTable(const HashTable& table) const {
 
 void Table::PublishTable(uint64_t offset) {
   if (Has(Bug::kRootSwapUnflushed)) return pmem::atomic_store(&root()->table, offset);
-  pmem::nt_store(&root()->table, offset);
-  pmem::fence();
+  Commit(&root()->table, offset);
 }
 
-powercut_status Table::Resize(uint64_t buckets) {
-  const uint64_t old_offset = root()->table;
-  HashTable* old = TableAt(old_offset);
-  const uint64_t offset = CreateTable(buckets);
-  if (offset == 0) return POWERCUT_FULL;
+// ht_resize_pes: to `times` / `over` of the size. OK, and nothing done, if another thread resizes or has done so since
+// the caller looked at the table.
+powercut_status Table::Resize(uint64_t times, uint64_t over, Stay* stay) {
+  HashTable* old = TableOf(*stay);
+  std::unique_ptr<Version> next;
+  if (options_.concurrent) {
+    next.reset(new (std::nothrow) Version{});
+    if (next == nullptr) return POWERCUT_FULL;
+    if (!TakeLock(&root()->resize_lock)) return POWERCUT_OK;
+    // The authors' code goes on with the table from before it had the lock. If another resize has replaced it, all its
+    // buckets are locked, which looks as if a helper had copied them, and the new table stays empty.
+    if (options_.hardened && !Has(Bug::kResizeTableStale) && threads_->newest() != stay->version()) {
+      pmem::atomic_store(&root()->resize_lock, kLockFree);
+      return POWERCUT_OK;
+    }
+  }
+  const uint64_t old_offset = OffsetOf(old), buckets = old->buckets * times / over;
+  const uint64_t offset = buckets == 0 ? 0 : CreateTable(buckets);
+  if (offset == 0) {
+    if (options_.concurrent) pmem::atomic_store(&root()->resize_lock, kLockFree);
+    return POWERCUT_FULL;
+  }
   pmem::mark(buckets > old->buckets ? "resize.grow" : "resize.shrink");
-  root()->resize_lock = 1;
+  if (!options_.concurrent) root()->resize_lock = kLockUpdate;
   HashTable* fresh = TableAt(offset);
   fresh->version = old->version + 1;
-  for (uint64_t bin = 0; bin < old->buckets; ++bin) {
-    if (CopyBucket(First(*old, bin), fresh)) continue;
+  if (!CopyTable(old, fresh, stay->version())) {
     pmem::mark("resize.full");
     FreeTable(offset);
-    for (uint64_t locked = 0; locked <= bin; ++locked) Unlock(First(*old, locked));
-    root()->resize_lock = 0;
+    for (uint64_t bin = 0; bin < old->buckets; ++bin) {
+      Bucket* home = First(*old, bin);
+      if (pmem::atomic_load(&home->lock) == kLockResize) Unlock(home);
+    }
+    StoreShared(&root()->resize_lock, kLockFree);
     return POWERCUT_FULL;
   }
   fresh->previous = old_offset;
+  const bool again = options_.auto_resize && fresh->expansions >= fresh->expansions_limit;
+  const auto replace = [&] {
+    if (next == nullptr) return;
+    next->table = offset;
+    threads_->Replace(next.release());
+  };
+  if (Has(Bug::kTableVisibleEarly)) replace();
   if (Has(Bug::kPublishFirst)) PublishTable(offset);
   FlushTable(*fresh);
   pmem::mark("resize.copied");
   if (Has(Bug::kFreeBeforePublish)) FreeTable(old_offset);
   if (!Has(Bug::kPublishFirst)) PublishTable(offset);
+  replace();  // other threads get the table now that it is durable, with the root that names it
   if (Has(Bug::kFreeBeforePublish)) {
     root()->oldest = offset;
     root()->version_min = fresh->version;
   } else {
-    old->next_version = offset;
+    StoreShared(&old->next_version, offset);
   }
-  root()->resize_lock = 0;
+  StoreShared(&root()->resize_lock, kLockFree);
   pmem::mark("resize.published");
-  CollectOldTables();
-  if (fresh->expansions < fresh->expansions_limit || !options_.auto_resize) return POWERCUT_OK;
+  stay->Renew();
+  if (threads_ == nullptr) {
+    CollectOldTables();
+  } else {
+    CollectUnusedTables();
+  }
+  if (!again) return POWERCUT_OK;
   pmem::mark("resize.again");
-  (void)Status(/*increase=*/true);
+  (void)Status(/*increase=*/true, stay);
   return POWERCUT_OK;
 }
 
 // ht_status: counts items and chained buckets, and resizes by what it finds.
-powercut_status Table::Status(bool increase) {
-  root()->status_lock = 1;
-  const HashTable* table = Current();
+powercut_status Table::Status(bool increase, Stay* stay) {
+  // An insert that reached the limit goes on beside another check; the resize lock keeps them apart.
+  const bool locked = TakeLock(&root()->status_lock);
+  if (!locked && !increase) return POWERCUT_OK;
+  const HashTable* table = TableOf(*stay);
   uint64_t items = 0, longest = 0;
   for (uint64_t bin = 0; bin < table->buckets; ++bin) {
     uint64_t chained = 0;
     for (const Bucket* bucket = First(*table, bin); bucket != nullptr; bucket = Next(*bucket)) {
-      for (uint32_t i = 0; i < kEntries; ++i) items += bucket->key[i] != 0 ? 1 : 0;
-      if (bucket->next != 0) ++chained;
+      for (uint32_t i = 0; i < kEntries; ++i) items += pmem::atomic_load(&bucket->key[i]) != 0 ? 1 : 0;
+      if (pmem::atomic_load(&bucket->next) != 0) ++chained;
     }
     if (chained > longest) longest = chained;
   }
   const uint64_t slots = table->buckets * kEntries;
   powercut_status status = POWERCUT_OK;
   if (items != 0 && 100 * items < kPercentFullHalve * slots) {
-    if (table->buckets >= kRatioHalve) status = Resize(table->buckets / kRatioHalve);
+    if (table->buckets >= kRatioHalve) status = Resize(1, kRatioHalve, stay);
   } else if (100 * items > kPercentFullDouble * slots || longest > kMaxChain || increase) {
     const uint64_t factor = std::bit_ceil(100 * items / slots / kOccupancyAfterResize);
-    status = Resize(table->buckets * (factor < 2 ? 2 : factor));
+    status = Resize(factor < 2 ? 2 : factor, 1, stay);
   }
-  root()->status_lock = 0;
+  // The authors' code gives it back whoever took it.
+  if (locked || !options_.hardened) StoreShared(&root()->status_lock, kLockFree);
   return status;
 }
 
@@ -183,18 +298,35 @@ void Table::CollectOldTables() {
   root()->gc_lock = 0;
 }
 
+// clht_gc_collect beside other threads, from the oldest table on until it meets one that operations are in. What they
+// leave behind is freed by the next resize, or at the next open.
+void Table::CollectUnusedTables() {
+  if (!TakeLock(&root()->gc_lock)) return;
+  Version* version = threads_->oldest;
+  while (version != threads_->newest()) {
+    if (Threads::Used(*version) && !Has(Bug::kFreedInUse)) break;
+    FreeTable(version->table);
+    pmem::mark("collect.freed");
+    version = pmem::atomic_load(&version->next);
+  }
+  threads_->oldest = version;
+  root()->version_min = TableAt(version->table)->version;
+  root()->oldest = version->table;
+  pmem::atomic_store(&root()->gc_lock, kLockFree);
+}
+
 // clht_gc_free.
 void Table::FreeTable(uint64_t offset) {
   const HashTable* table = TableAt(offset);
   for (uint64_t bin = 0; bin < table->buckets; ++bin) {
     for (uint64_t at = First(*table, bin)->next; at != 0;) {
       const uint64_t next = BucketAt(at)->next;
-      allocator_.Free(at);
+      Free(at);
       at = next;
     }
   }
-  allocator_.Free(table->table);
-  allocator_.Free(offset);
+  Free(table->table);
+  Free(offset);
 }
 
 }  // namespace powercut::pclht

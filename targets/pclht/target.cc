@@ -11,6 +11,8 @@ constexpr OptionTable<Options> kOptions({
      Number<&Options::expansions>(1, 64)},
     {"auto_resize=on|off: an insert that reaches this number resizes the table (off: the chains grow)",
      Switch<&Options::auto_resize>()},
+    {"concurrency=single|concurrent: one thread at a time, or bucket locks, lock-free searches and a helper of resizes",
+     Flag<&Options::concurrent, "concurrent">()},
     {EnumLine<Bug, "bug", "a planted bug">(), Named<&Options::bug>()},
 });
 
@@ -26,9 +28,11 @@ powercut_status Table::ParseOptions(const powercut_config& config, Options* out)
   return POWERCUT_OK;
 }
 
-void Table::Traits(const Options&, powercut_traits* out) {
+void Table::Traits(const Options& options, powercut_traits* out) {
   out->checks_exists = 1;
-  out->notes = "one thread; no helper during a resize";
+  out->thread_safe = options.concurrent ? 1 : 0;
+  out->notes = options.concurrent ? "bucket locks, lock-free searches; a thread that waits for a resize helps it"
+                                  : "one thread; no helper during a resize";
   // zalloc in the authors' code; here a fresh file is zeroes already, and so are the entries of the allocator.
   out->needs_zeroed_pool = 1;
 }

@@ -35,7 +35,7 @@ powercut_status Table::Verify(uint64_t region, char* message, size_t size) {
       if ((bucket->key[i] & table->mask) != bin) {
         return Broken(message, size, "bucket %llu: the item in entry %u belongs elsewhere", number(bin), i);
       }
-      const Entry first = Find(bucket->key[i]);
+      const Entry first = Find(bucket->key[i], Home(bucket->key[i]));
       if (first.bucket != bucket || first.index != i) {
         return Broken(message, size, "bucket %llu: the item in entry %u is there twice", number(bin), i);
       }
