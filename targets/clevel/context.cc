@@ -37,7 +37,7 @@ bool Table::Attach(uint64_t context, View* view) const {
   view->context = context;
   view->is_resizing = now.is_resizing != 0;
   view->count = 0;
-  for (uint64_t at = now.last; view->count < kMaxLevels; at = view->first().header->up) {
+  for (uint64_t at = now.last; view->count < kMaxLevels; at = pmem::atomic_load(&view->first().header->up)) {
     if (!AttachLevel(at, &view->levels[view->count])) return false;
     ++view->count;
     if (at == now.first) return view->count >= 2;
@@ -45,43 +45,59 @@ bool Table::Attach(uint64_t context, View* view) const {
   return false;
 }
 
-bool Table::Publish(Thread* thread, const Context& next, uint64_t old_level, bool paused) {
+Table::Published Table::Publish(Thread* thread, const Context& next, uint64_t old_level, bool paused) {
+  // The operation may have an item to hold back as well.
+  if (!CanRetire(*thread, old_level == 0 ? 2 : 3)) return Published::kNoRoom;
   Buffer& words = buffer(*thread);
   const uint64_t old_word = thread->view.context, old_context = OffsetIn(old_word);
   if (Has(Bug::kContextInPlace)) {
     ChangeInPlace(next);
     if (old_level != 0) allocator_.Free(old_level);
-    return Attach(old_word, &thread->view);
+    return Attach(old_word, &thread->view) ? Published::kYes : Published::kNoRoom;
   }
-  const uint64_t offset = allocator_.AllocateInto(&words.context, sizeof(Context));
-  if (offset == 0) return false;
+  const uint64_t offset = allocator_.AllocateInto(&words.context, sizeof(Context), ArenaOf(*thread));
+  if (offset == 0) return Published::kNoRoom;
   auto* context = At<Context>(offset);
   *context = next;
   if (!Has(Bug::kContextUnordered)) pmem::persist(context, sizeof *context);
-  pmem::atomic_store(&words.old_context, old_context);
-  if (old_level != 0) pmem::atomic_store(&words.old_level, old_level);
-  pmem::persist(&words, sizeof words);
+  if (options_.concurrent) {
+    NameRetired(*thread, 0, old_context);
+    if (old_level != 0) NameRetired(*thread, 1, old_level);
+    pmem::fence();
+  } else {
+    pmem::atomic_store(&words.old_context, old_context);
+    if (old_level != 0) pmem::atomic_store(&words.old_level, old_level);
+    pmem::persist(&words, sizeof words);
+  }
   const uint64_t version = ((old_word >> kOffsetBits) + 1) & ((uint64_t{1} << options_.version_bits) - 1);
   const uint64_t word = version << kOffsetBits | offset;
   uint64_t expected = old_word;
-  __atomic_compare_exchange_n(&root()->context, &expected, word, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+  if (!__atomic_compare_exchange_n(&root()->context, &expected, word, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    pmem::mark("context.overtaken");
+    allocator_.Free(offset, ArenaOf(*thread));
+    return Published::kOvertaken;
+  }
   pmem::mark("context.swapped");
   Attach(word, &thread->view);
   if (paused) {
     paused_context_ = old_context;
-    return true;
+    return Published::kYes;
   }
   pmem::persist(&root()->context, sizeof(uint64_t));
   thread->view.is_durable = true;
   if (Has(Bug::kContextUnordered)) pmem::persist(context, sizeof *context);
-  EndPublication(*thread, old_context, old_level);
-  return true;
+  EndPublication(thread, old_context, old_level);
+  return Published::kYes;
 }
 
-void Table::EndPublication(const Thread& thread, uint64_t old_context, uint64_t old_level) {
+void Table::EndPublication(Thread* thread, uint64_t old_context, uint64_t old_level) {
+  if (options_.concurrent) {
+    thread->retired += old_level == 0 ? 1 : 2;
+    return;
+  }
   allocator_.Free(old_context);
   if (old_level != 0) allocator_.Free(old_level);
-  Buffer& words = buffer(thread);
+  Buffer& words = buffer(*thread);
   pmem::atomic_store(&words.context, uint64_t{0});
   pmem::atomic_store(&words.old_context, uint64_t{0});
   if (words.old_level != 0) pmem::atomic_store(&words.old_level, uint64_t{0});

@@ -4,16 +4,22 @@
 
 namespace powercut::clevel {
 
+static constexpr const char* kRehashedBy[kMostRehashers] = {"rehashed by 0", "rehashed by 1", "rehashed by 2",
+                                                            "rehashed by 3"};
+
 void Table::Draw(Drawing* to) {
   using Number = unsigned long long;
   const View& view = this->view();
   to->Group("root");
   to->Pointer("context", &root()->context);
   to->Word("resizing", &root()->context, sizeof root()->context, "%s", view.is_resizing ? "yes" : "no");
-  to->Word("rehashed", &root()->rehashed, sizeof root()->rehashed, "%llu", static_cast<Number>(root()->rehashed));
-  for (int t = 0; t < kThreads; ++t) {
-    Buffer& buffer = root()->buffers[t];
-    to->Group("buffer of thread %d", t);
+  for (uint32_t t = 0; t < strides(); ++t) {
+    to->Word(options_.concurrent ? kRehashedBy[t] : "rehashed", RehashedWord(t), sizeof(uint64_t), "%llu",
+             static_cast<Number>(RehashedOf(t, view.last())));
+  }
+  for (uint32_t t = 0; t < (options_.concurrent ? kClients + strides() : kThreads); ++t) {
+    Buffer& buffer = options_.concurrent ? lines(t).buffer : root()->buffers[t];
+    to->Group("buffer of thread %u", t);
     const struct {
       const char* label;
       const uint64_t* word;

@@ -3,28 +3,32 @@
 
 namespace powercut::clevel {
 
-powercut_status Table::Erase(const uint8_t* key) {
+powercut_status Table::EraseIn(Thread* thread, const uint8_t* key) {
   ResumePublication();
   const Probe probe(key, options_.key_size);
   uint64_t item = 0;
   bool paused = false;
   for (bool again = true; again;) {
     again = false;
-    const View& view = Load(&worker_);
-    const uint64_t rehashed_before = pmem::atomic_load(&root()->rehashed);
+    const View& view = Load(thread);
+    const Progress rehashed_before = ReadProgress();
     if (IsInterleaved(Interleave::kExpandInSearch)) ExpandMeanwhile(/*paused=*/false);
     ForEachMatch(view, key, probe, [&](const Place& place) {
       if (IsInterleaved(Interleave::kRehashInErase) && !paused) {
         paused = true;
         PauseRehash(/*copied=*/false);
       }
+      if (options_.concurrent && !Unlink(place.slot, place.word)) {
+        again = true;
+        return false;
+      }
       if (item != 0) pmem::mark("erase.duplicate");
       if (item != OffsetIn(place.word)) {
-        if (item != 0) allocator_.Free(item);
+        if (item != 0) FreeItem(thread, item);
         item = OffsetIn(place.word);
-        Retire(worker_, item);
+        Retire(*thread, item);
       }
-      ClearSlot(place.slot);
+      if (!options_.concurrent) ClearSlot(place.slot);
       again = again || RehashedMeanwhile(view, place, rehashed_before);
       return Has(Bug::kEraseFirstCopy);
     });
@@ -34,8 +38,8 @@ powercut_status Table::Erase(const uint8_t* key) {
     if (again) pmem::mark("erase.again");
   }
   if (item == 0) return POWERCUT_NOT_FOUND;
-  allocator_.Free(item);
-  if (RetiresItems()) ForgetItems(worker_);
+  FreeItem(thread, item);
+  if (RetiresItems()) ForgetItems(*thread);
   AutoRehash();
   return POWERCUT_OK;
 }

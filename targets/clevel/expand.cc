@@ -3,13 +3,13 @@
 
 namespace powercut::clevel {
 
-powercut_status Table::Maintain(const char* command) {
+powercut_status Table::MaintainIn(Thread* thread, const char* command) {
   ResumePublication();
-  Load(&worker_);
-  if (std::strcmp(command, "expand") == 0) return Expand(&worker_);
+  Load(thread);
+  if (std::strcmp(command, "expand") == 0) return Expand(thread);
   if (std::strcmp(command, "rehash") != 0) return POWERCUT_UNSUPPORTED;
   ShareView(worker_, &rehasher_);
-  const powercut_status status = RehashBucket();
+  const powercut_status status = RehashBucket(&rehasher_, 0);
   ShareView(rehasher_, &worker_);
   return status;
 }
@@ -17,6 +17,7 @@ powercut_status Table::Maintain(const char* command) {
 powercut_status Table::Expand(Thread* thread, bool paused) {
   const View& view = thread->view;
   if (view.count == kMaxLevels) return POWERCUT_FULL;
+  const uint64_t buckets = 2 * view.first().buckets();  // of the new level
   uint64_t* up = &view.first().header->up;
   uint64_t next = pmem::atomic_load(up);
   if (next != 0) {
@@ -30,7 +31,19 @@ powercut_status Table::Expand(Thread* thread, bool paused) {
     if (next == 0) return POWERCUT_FULL;
     pmem::mark("expand.appended");
   }
-  if (!Publish(thread, {next, view.last().offset, 1}, /*old_level=*/0, paused)) return POWERCUT_FULL;
+  for (;;) {
+    const Published published = Publish(thread, {next, view.last().offset, 1}, /*old_level=*/0, paused);
+    if (published == Published::kNoRoom) return POWERCUT_FULL;
+    if (published == Published::kYes) break;
+    Load(thread);
+    // "Check if the new first level's capacity is no smaller than L_new and is_resizing is true: if so, continue."
+    // Where others have done the whole resize, the paper would say of two levels that they are being resized.
+    if (view.first().buckets() >= buckets) {
+      if (view.is_resizing || (options_.hardened && !Has(Bug::kExpandOvertaken))) return POWERCUT_OK;
+      pmem::mark("expand.overtaken");
+      next = view.first().offset;
+    }
+  }
   if (Has(Bug::kLevelUninitialised)) InitialiseSlots(next);
   pmem::mark("expand.done");
   return POWERCUT_OK;
@@ -39,7 +52,7 @@ powercut_status Table::Expand(Thread* thread, bool paused) {
 uint64_t Table::AppendLevel(const Thread& thread, const View& view) {
   LevelHeader* below = view.first().header;
   uint64_t* owner = &buffer(thread).level;
-  const uint64_t offset = allocator_.AllocateInto(owner, LevelBytes(below->log2 + 1));
+  const uint64_t offset = allocator_.AllocateInto(owner, LevelBytes(below->log2 + 1), ArenaOf(thread));
   if (offset == 0) return 0;
   auto* header = At<LevelHeader>(offset);
   header->up = 0;
@@ -47,12 +60,16 @@ uint64_t Table::AppendLevel(const Thread& thread, const View& view) {
   pmem::flush(header, sizeof *header);
   if (!Has(Bug::kLevelUninitialised)) InitialiseSlots(offset);
   pmem::fence();
-  uint64_t expected = 0;
-  __atomic_compare_exchange_n(&below->up, &expected, offset, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+  uint64_t other = 0;
+  const bool is_appended =
+      __atomic_compare_exchange_n(&below->up, &other, offset, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
   pmem::persist(&below->up, sizeof below->up);
-  pmem::atomic_store(owner, uint64_t{0});
-  pmem::persist(owner, sizeof *owner);
-  return offset;
+  if (!is_appended) allocator_.Free(offset, ArenaOf(thread));
+  if (!options_.concurrent) {
+    pmem::atomic_store(owner, uint64_t{0});
+    pmem::persist(owner, sizeof *owner);
+  }
+  return is_appended ? offset : other;
 }
 
 // The block may have been something else before. Written back at the next fence.

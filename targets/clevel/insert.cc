@@ -3,27 +3,27 @@
 
 namespace powercut::clevel {
 
-powercut_status Table::Insert(const uint8_t* key, const uint8_t* value) {
+powercut_status Table::InsertIn(Thread* thread, const uint8_t* key, const uint8_t* value) {
   ResumePublication();
   if (IsInterleaved(Interleave::kExpandUnpersisted)) ExpandMeanwhile(/*paused=*/true);
   const Probe probe(key, options_.key_size);
   uint64_t item = 0;
   Place published;
   for (;;) {
-    const View& view = Load(&worker_);
+    const View& view = Load(thread);
     // "Redo the insertion using the same pointer without checking duplicate items."
     if (!published.found() && Find(view, key, probe).found()) {
-      if (item != 0) GiveUp(item, published);
+      if (item != 0) GiveUp(thread, item, published);
       return POWERCUT_EXISTS;
     }
     // "Do not insert items into the last level when the hash table is resizing."
     const int lowest = view.is_resizing && !Has(Bug::kInsertIntoLast) ? 1 : 0;
     const Place place = FindVacancy(view, probe, lowest);
     if (!place.found()) {
-      if (!options_.auto_expand || Expand(&worker_) != POWERCUT_OK) return GiveUp(item, published);
+      if (!options_.auto_expand || Expand(thread) != POWERCUT_OK) return GiveUp(thread, item, published);
       continue;
     }
-    if (item == 0) item = NewItem(worker_, key, value, Bug::kInsertUnordered);
+    if (item == 0) item = NewItem(*thread, key, value, Bug::kInsertUnordered);
     if (item == 0) return POWERCUT_FULL;
     if (IsInterleaved(Interleave::kExpandInInsert) && place.level == 0) ExpandMeanwhile(/*paused=*/false);
 
@@ -38,8 +38,9 @@ powercut_status Table::Insert(const uint8_t* key, const uint8_t* value) {
     if (!NeedsRedo(view, place)) break;
     pmem::mark("insert.redo");
     published = place;
+    published.word = probe.SlotFor(item);
   }
-  ForgetItems(worker_);
+  ForgetItems(*thread);
   AutoRehash();
   return POWERCUT_OK;
 }
@@ -78,11 +79,11 @@ bool Table::NeedsRedo(const View& view, const Place& place) const {
 
 // No room, or the key is there: nothing of the insertion stays. A pointer in the last level, left to be inserted again,
 // is taken back.
-powercut_status Table::GiveUp(uint64_t item, const Place& published) {
+powercut_status Table::GiveUp(Thread* thread, uint64_t item, const Place& published) {
   if (item != 0) {
-    if (published.found()) ClearSlot(published.slot);
-    allocator_.Free(item);
-    ForgetItems(worker_);
+    if (published.found()) Unlink(published.slot, published.word);
+    FreeItem(thread, item);
+    ForgetItems(*thread);
   }
   return POWERCUT_FULL;
 }

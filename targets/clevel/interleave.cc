@@ -10,7 +10,7 @@ namespace powercut::clevel {
 // away, since readers do not protect what they read (README, "Waiting for threads").
 void Table::ExpandMeanwhile(bool paused) {
   if (Load(&rehasher_).is_resizing || Expand(&rehasher_, paused) != POWERCUT_OK || paused) return;
-  if (rehasher_.view.last().buckets() > 1) RehashBucket();
+  if (rehasher_.view.last().buckets() > 1) RehashBucket(&rehasher_, 0);
 }
 
 // The rehashing thread has read the next item, and copied it (Fig. 4) or not, when it loses the CPU.
@@ -24,7 +24,7 @@ void Table::PauseRehash(bool copied) {
     if (word == 0) continue;
     if (copied) {
       paused_slot_ = &bucket[s];
-      const bool done = RehashItem(paused_slot_, word) == POWERCUT_OK;
+      const bool done = RehashItem(&rehasher_, paused_slot_, word) == POWERCUT_OK;
       if (!done || pmem::atomic_load(paused_slot_) == 0) paused_slot_ = nullptr;
     } else {
       paused_slot_ = &bucket[s];
@@ -42,7 +42,7 @@ void Table::ResumeRehash() {
   if (word == 0) {
     ClearSlot(slot);
   } else {
-    RehashItem(slot, word);
+    RehashItem(&rehasher_, slot, word);
   }
 }
 
@@ -50,7 +50,7 @@ void Table::ResumePublication() {
   if (paused_context_ == 0) return;
   pmem::persist(&root()->context, sizeof(uint64_t));
   rehasher_.view.is_durable = true;
-  EndPublication(rehasher_, paused_context_, /*old_level=*/0);
+  EndPublication(&rehasher_, paused_context_, /*old_level=*/0);
   paused_context_ = 0;
   ShareView(rehasher_, &worker_);
 }

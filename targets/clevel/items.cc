@@ -9,7 +9,7 @@ bool Table::KeyEquals(uint64_t word, const uint8_t* key) const {
 }
 
 uint64_t Table::NewItem(const Thread& thread, const uint8_t* key, const uint8_t* value, Bug unordered) {
-  const uint64_t offset = allocator_.AllocateInto(&buffer(thread).item, ItemBytes());
+  const uint64_t offset = allocator_.AllocateInto(&buffer(thread).item, ItemBytes(), ArenaOf(thread));
   if (offset == 0) return 0;
   auto* header = At<ItemHeader>(offset);
   *header = {options_.key_size, options_.value_size};
@@ -24,13 +24,14 @@ void Table::PersistItem(uint64_t offset) const { pmem::persist(At<uint8_t>(offse
 
 void Table::Retire(const Thread& thread, uint64_t item) {
   uint64_t* word = &buffer(thread).old_item;
-  if (!RetiresItems() || *word == item) return;
+  if (options_.concurrent || !RetiresItems() || *word == item) return;
   pmem::atomic_store(word, item);
   pmem::persist(word, sizeof *word);
 }
 
 // Before the operation returns: a later block could begin where an item was that a buffer still names.
 void Table::ForgetItems(const Thread& thread) {
+  if (options_.concurrent) return;
   Buffer& words = buffer(thread);
   if (words.item != 0) pmem::atomic_store(&words.item, uint64_t{0});
   if (words.old_item != 0) pmem::atomic_store(&words.old_item, uint64_t{0});

@@ -1,13 +1,16 @@
 // Where things lie in the pool.
 //
 //   0      root: 5 lines (Root below)
-//   320    Allocator: its line, its table, its units of 64 bytes. Blocks are contexts, levels and items
+//   320    concurrency=concurrent: 4 lines a thread (ThreadLines below)
+//   then   Allocator: its lines, its table, its units of 64 bytes. Blocks are contexts, levels and items
 //
 // A level is a header line and an array of buckets; a bucket is 8 (or 4, 16) slots of 8 bytes. A slot is 0 when it is
-// empty, else the 16-bit tag of a key above the 48-bit pool offset of its item's block.
+// empty, else the 16-bit tag of a key above the 48-bit pool offset of its item's block. Blocks begin at multiples of
+// 64, which leaves 6 bits for marks (SlotMark below).
 #ifndef POWERCUT_TARGETS_CLEVEL_LAYOUT_H_
 #define POWERCUT_TARGETS_CLEVEL_LAYOUT_H_
 
+#include <bit>
 #include <cstdint>
 
 #include "powercut/pmem.h"
@@ -18,6 +21,12 @@ namespace powercut::clevel {
 inline constexpr uint64_t kMagic = 0x314c56454c435750;  // "PWCLEVL1"
 inline constexpr int kThreads = 2;                      // the worker and the rehashing thread
 inline constexpr int kMaxLevels = 32;
+
+// concurrency=concurrent: numbers of threads. Clients come first.
+inline constexpr uint32_t kClients = 4;
+inline constexpr uint32_t kMostRehashers = 4;
+inline constexpr uint32_t kAllThreads = kClients + kMostRehashers;
+inline constexpr uint32_t kRetired = 16;  // blocks that a thread may hold back from being freed
 
 // 3.3: what a thread's allocations are attached to while the table does not reach them yet, and (old_*) while it may
 // not reach them any more. A line a thread: no contention. 0 = nothing.
@@ -43,6 +52,20 @@ struct Root {
 };
 static_assert(sizeof(Root) == 5 * pmem::kLine);
 
+// What a thread keeps in the pool where there are many. Only that thread stores to it.
+//
+// What is named here need not be forgotten: recovery asks of each block whether anything reaches it, whatever it has
+// become. That saves a fence an operation.
+struct ThreadLines {
+  Buffer buffer;               // item, level and context
+  uint64_t retired[kRetired];  // blocks that nothing reaches any more, and that others may still be reading
+  // Of a rehashing thread: how many of its buckets of the last level it has rehashed. `hardened` has the level's log2
+  // above 48 bits; of another level the number is 0.
+  uint64_t rehashed;
+  uint64_t unused[7];
+};
+static_assert(sizeof(ThreadLines) == 4 * pmem::kLine);
+
 // 3.1.2. Never changed once it is published: copy-on-write.
 struct Context {
   uint64_t first, last;  // offsets of levels: the one with the most buckets, and with the least
@@ -62,8 +85,18 @@ struct ItemHeader {
 };
 
 inline constexpr uint64_t kOffsetBits = 48;
-inline constexpr uint64_t kOffsetMask = (uint64_t{1} << kOffsetBits) - 1;
-inline uint64_t OffsetIn(uint64_t slot) { return slot & kOffsetMask; }
+inline constexpr uint64_t kCountMask = (uint64_t{1} << kOffsetBits) - 1;
+inline constexpr uint64_t kMarkMask = 63;
+
+// What `hardened` marks slots with where there are many threads (README.md, "Threads"). At most one mark a slot.
+enum SlotMark : uint64_t {
+  kTentative = 1,   // an insertion, or a movement, that is not decided yet
+  kRefused = 2,     // an insertion that came too late: the key is there. Its thread empties the slot
+  kEvicted = 4,     // an insertion into a bucket that is being rehashed. Its thread empties the slot, and tries again
+  kErased = 8,      // the item is gone. Its thread empties the slot
+  kForwarded = 16,  // the item is in a higher slot too, and that one counts
+};
+inline constexpr uint64_t kAbsentMarks = kTentative | kRefused | kEvicted | kErased;
 
 // What a key's hashes say: two candidate buckets in each level, and the tag (3.2.1: two leading bytes of a hash).
 struct Probe {
@@ -82,6 +115,7 @@ struct Level {
   uint64_t mask = 0;  // buckets - 1
 
   uint64_t buckets() const { return mask + 1; }
+  uint64_t log2() const { return static_cast<uint64_t>(std::popcount(mask)); }
 };
 
 // A thread's copy of the global context pointer (Fig. 2b), with what the context says.
@@ -94,11 +128,23 @@ struct View {
 
   const Level& last() const { return levels[0]; }
   const Level& first() const { return levels[count - 1]; }
+  // Does the slot belong to one of these levels?
+  bool Holds(const uint64_t* slot, uint32_t slots) const {
+    for (int i = 0; i < count; ++i) {
+      if (slot >= levels[i].slots && slot < levels[i].slots + levels[i].buckets() * slots) return true;
+    }
+    return false;
+  }
 };
 
 struct Thread {
   uint32_t id = 0;
   View view;
+  // Where there are many threads: what it holds back (ThreadLines::retired), and which others were at work when the
+  // first `waiting` of these had become unreachable (Epochs::Snapshot).
+  uint32_t retired = 0, waiting = 0;
+  uint64_t seen[kAllThreads] = {};
+  bool freed_twice = false;  // the allocator has found damage
 };
 
 // A slot, and what was read there.

@@ -29,6 +29,19 @@ enum class Bug : uint8_t {
   kContextNotHelped,    // a context that another thread has not made durable yet is acted upon
   kUpdateNotRechecked,  // update: a rehash of the same bucket at the same time goes unnoticed
   kEraseNotRechecked,   // erase: the same
+  // Where there are many threads; context_unordered, context_not_helped, insert_unordered and insert_not_redone are
+  // there as well.
+  kUpdateCasUnchecked,  // update: goes on as if its CAS had succeeded
+  kEraseStores,         // erase: empties the slot by a plain store
+  kEraseFreesCopies,    // erase: an item that is in two slots while it is moved is freed with each of them
+  kFreedAtOnce,         // an item is freed while others may be reading it
+  kInsertOvertaken,     // insert: looks for a resize under way, and not for one that came and went
+  kInsertNotUnique,     // insert: looks for the key before it takes a slot, and never again
+  kExpandOvertaken,     // expand: says that a table of two levels is being resized, if others did the whole resize
+  kMoveClearsBlindly,   // rehash: copies an item and clears its old slot by a plain store, as 3.1.2 has it
+  kMoveNotRetried,      // rehash: an item that is updated while it is copied is left behind
+  kHitNotPersisted,     // search: answers with an item whose slot is not durable
+  kMissNotPersisted,    // search: passes over an item whose erasure is not durable
   kCount
 };
 
@@ -53,6 +66,9 @@ struct Options {
   uint8_t first_log2;
   uint32_t auto_rehash;
   uint8_t version_bits;
+  bool concurrent;
+  uint8_t rehash_threads;
+  uint8_t reclaim;
   uint32_t key_size = 8;
   uint32_t value_size = 8;
 };

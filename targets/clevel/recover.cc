@@ -2,6 +2,7 @@
 // what they name. The rehashing thread goes on where the index says, after open.
 #include <initializer_list>
 #include <new>
+#include <utility>
 
 #include "targets/clevel/table.h"
 
@@ -9,7 +10,7 @@ namespace powercut::clevel {
 
 // The pool is zeroed, as the traits demand: buffers are empty, no bucket was rehashed.
 powercut_status Table::Format(powercut_pool pool, const Options& options) {
-  if (pool.size < sizeof(Root) + 4 * Allocator::kUnit) return POWERCUT_FULL;
+  if (pool.size < RootBytes(options) + 4 * Allocator::kUnit) return POWERCUT_FULL;
   Table table(pool, options);
   Root* root = table.root();
   Buffer& words = root->buffers[0];
@@ -41,7 +42,7 @@ powercut_status Table::Format(powercut_pool pool, const Options& options) {
 }
 
 powercut_status Table::Open(powercut_pool pool, const Options& options, Table** out) {
-  if (pool.size < sizeof(Root) + 4 * Allocator::kUnit) return POWERCUT_NOT_FORMATTED;
+  if (pool.size < RootBytes(options) + 4 * Allocator::kUnit) return POWERCUT_NOT_FORMATTED;
   Table opening(pool, options);
   const Root* root = opening.root();
   if (root->magic != kMagic) return POWERCUT_NOT_FORMATTED;
@@ -50,11 +51,19 @@ powercut_status Table::Open(powercut_pool pool, const Options& options, Table** 
   opening.worker_.view.is_durable = true;
   opening.rehasher_.view = opening.worker_.view;
   if (!opening.Has(Bug::kBuffersNotScanned)) opening.ReleaseBuffers();
-  *out = new (std::nothrow) Table(opening);
+  if (options.concurrent) {
+    opening.threads_.reset(new (std::nothrow) Threads(opening.worker_.view, &opening));
+    if (opening.threads_ == nullptr) return POWERCUT_FULL;
+  }
+  *out = new (std::nothrow) Table(std::move(opening));
   return *out == nullptr ? POWERCUT_FULL : POWERCUT_OK;
 }
 
 void Table::ReleaseBuffers() {
+  if (options_.concurrent) {
+    ReleaseLines();
+    return;
+  }
   for (Buffer& words : root()->buffers) {
     const uint64_t named =
         words.item | words.level | words.context | words.old_item | words.old_level | words.old_context;
@@ -69,7 +78,7 @@ void Table::SettleItem(uint64_t item) {
   const uint8_t* key = KeyOf(item);
   const Probe probe(key, options_.key_size);
   const View& view = worker_.view;
-  const Place lowest = FindOne(view, key, probe);
+  const Place lowest = FindOne(&worker_, key, probe);
   if (!view.is_resizing || lowest.level != 0 || lowest.bucket >= root()->rehashed) return;
   pmem::mark("recover.undone");
   ClearSlot(lowest.slot);

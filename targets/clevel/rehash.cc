@@ -3,39 +3,41 @@
 
 namespace powercut::clevel {
 
-powercut_status Table::RehashBucket() {
-  const View& view = Load(&rehasher_);
-  if (!view.is_resizing) return POWERCUT_OK;
-  const uint64_t index = pmem::atomic_load(&root()->rehashed);
-  if (Has(Bug::kIndexBeforeItems)) StoreRehashed(index + 1);
+powercut_status Table::RehashBucket(Thread* thread, uint32_t number) {
+  const View& view = Load(thread);
+  if (!view.is_resizing) return options_.concurrent ? POWERCUT_NOT_FOUND : POWERCUT_OK;
+  const uint64_t rehashed = pmem::atomic_load(RehashedWord(number));
+  const uint64_t index = number + rehashed * strides();
+  if (Has(Bug::kIndexBeforeItems)) StoreRehashed(number, rehashed + 1);
   // A cut between the last bucket and step 5 may leave an index past the end.
   if (index < view.last().buckets()) {
     uint64_t* bucket = view.last().slots + index * options_.slots;
     for (uint32_t s = 0; s < options_.slots; ++s) {
       const uint64_t word = pmem::atomic_load(&bucket[s]);
       if (word == 0) continue;
-      const powercut_status status = RehashItem(&bucket[s], word);
+      const powercut_status status = RehashItem(thread, &bucket[s], word);
       if (status != POWERCUT_OK) return status;
     }
   }
-  return EndBucket(index);
+  return EndBucket(thread, number, rehashed);
 }
 
 // Step 4: copy the pointer by CAS, clear the old slot without one.
-powercut_status Table::RehashItem(uint64_t* slot, uint64_t word) {
+powercut_status Table::RehashItem(Thread* thread, uint64_t* slot, uint64_t word) {
+  const View& view = thread->view;
   const Probe probe(KeyOf(word), options_.key_size);
-  if (options_.hardened && IsCopied(rehasher_.view, word)) {
+  if (options_.hardened && IsCopied(view, word)) {
     pmem::mark("rehash.duplicate");
     ClearSlot(slot);
     return POWERCUT_OK;
   }
   if (Has(Bug::kRehashClearFirst)) ClearSlot(slot);
   for (;;) {
-    const Place place = FindVacancy(rehasher_.view, probe, rehasher_.view.count - 1);
+    const Place place = FindVacancy(view, probe, view.count - 1);
     if (!place.found()) {
       // "If no empty slot is found, go to step 2 to expand the table."
       pmem::mark("rehash.expand");
-      const powercut_status status = Expand(&rehasher_);
+      const powercut_status status = Expand(thread);
       if (status != POWERCUT_OK) return status;
       continue;
     }
@@ -57,45 +59,74 @@ bool Table::IsCopied(const View& view, uint64_t word) const {
   return Find(view, KeyOf(word), probe, /*from_level=*/1).word == word;
 }
 
-powercut_status Table::EndBucket(uint64_t index) {
-  const uint64_t buckets = rehasher_.view.last().buckets();
-  const bool at_end = index + 1 >= buckets;
+powercut_status Table::EndBucket(Thread* thread, uint32_t number, uint64_t rehashed) {
+  const Level last = thread->view.last();
+  const uint64_t next = number + (rehashed + 1) * strides();
   pmem::mark("rehash.bucket");
-  if (!at_end) {
-    if (!Has(Bug::kIndexBeforeItems)) StoreRehashed(index + 1);
+  if (next < last.buckets()) {
+    if (!Has(Bug::kIndexBeforeItems)) StoreRehashed(number, rehashed + 1);
+    return POWERCUT_OK;
+  }
+  if (options_.concurrent) {
+    // "After both rehashing threads finish, they update the global context following step 5."
+    if (!IsDone(number, last)) StoreRehashed(number, rehashed + 1);
+    if (!AreAllDone(last)) return POWERCUT_OK;
+    if (!RemoveLast(thread)) return POWERCUT_FULL;
+    for (uint32_t other = 0; other < strides(); ++other) StoreRehashed(other, 0);
     return POWERCUT_OK;
   }
   // The level is empty. Reset first: a cut in between rehashes empty buckets again. The other way round (the paper is
   // silent, its released code does it) the cut leaves an index into the next level whose buckets were never rehashed.
   const bool context_first = !options_.hardened || Has(Bug::kIndexAfterContext);
-  StoreRehashed(context_first ? buckets : 0);
-  if (!RemoveLast()) return POWERCUT_FULL;
-  if (context_first) StoreRehashed(0);
+  StoreRehashed(number, context_first ? last.buckets() : 0);
+  if (!RemoveLast(thread)) return POWERCUT_FULL;
+  if (context_first) StoreRehashed(number, 0);
   return POWERCUT_OK;
 }
 
-// Step 5.
-bool Table::RemoveLast() {
-  const View& view = rehasher_.view;
+// Step 5. "If the CAS fails, try again if the last level in current context is unmodified."
+bool Table::RemoveLast(Thread* thread) {
+  const View& view = thread->view;
   const uint64_t old = view.last().offset;
-  const bool is_resizing = view.count - 1 > 2;
-  if (!Publish(&rehasher_, {view.first().offset, view.levels[1].offset, is_resizing ? 1u : 0u}, old)) return false;
+  for (;;) {
+    const bool is_resizing = view.count - 1 > 2;
+    const Context next = {view.first().offset, view.levels[1].offset, is_resizing ? 1u : 0u};
+    const Published published = Publish(thread, next, old);
+    if (published == Published::kNoRoom) return false;
+    if (published == Published::kYes) break;
+    if (Load(thread).last().offset != old) return true;
+  }
   pmem::mark("rehash.done");
   return true;
 }
 
-void Table::StoreRehashed(uint64_t count) {
-  if (root()->rehashed == count) return;
-  pmem::atomic_store(&root()->rehashed, count);
-  pmem::persist(&root()->rehashed, sizeof(uint64_t));
+uint64_t Table::RehashedOf(uint32_t number, const Level& last) const {
+  const uint64_t word = pmem::atomic_load(RehashedWord(number));
+  if (!MarksSlots()) return word;
+  return word >> kOffsetBits == last.log2() ? word & kCountMask : 0;
+}
+
+bool Table::AreAllDone(const Level& last) const {
+  for (uint32_t number = 0; number < strides(); ++number) {
+    if (!IsDone(number, last)) return false;
+  }
+  return true;
+}
+
+void Table::StoreRehashed(uint32_t number, uint64_t count) {
+  uint64_t* word = RehashedWord(number);
+  if (pmem::atomic_load(word) == count) return;
+  pmem::atomic_store(word, count);
+  pmem::persist(word, sizeof(uint64_t));
 }
 
 // The rehashing thread runs in the background: what it cannot do now for want of room it tries again later.
 void Table::AutoRehash() {
+  if (options_.concurrent) return;
   if (paused_context_ != 0) return;  // the rehashing thread does not have the CPU
   ShareView(worker_, &rehasher_);
   for (uint32_t i = 0; i < options_.auto_rehash && rehasher_.view.is_resizing; ++i) {
-    if (RehashBucket() != POWERCUT_OK) break;
+    if (RehashBucket(&rehasher_, 0) != POWERCUT_OK) break;
   }
   ShareView(rehasher_, &worker_);
 }

@@ -15,10 +15,10 @@ Place Table::Find(const View& view, const uint8_t* key, const Probe& probe, int 
   return found;
 }
 
-powercut_status Table::Lookup(const uint8_t* key, uint8_t* value) {
+powercut_status Table::LookupIn(Thread* thread, const uint8_t* key, uint8_t* value) {
   const Probe probe(key, options_.key_size);
   for (;;) {
-    const View& view = Load(&worker_, /*writes=*/false);
+    const View& view = Load(thread, /*writes=*/false);
     const Place place = Find(view, key, probe);
     if (place.found()) {
       std::memcpy(value, ValueOf(place.word), options_.value_size);
@@ -29,10 +29,10 @@ powercut_status Table::Lookup(const uint8_t* key, uint8_t* value) {
   }
 }
 
-Place Table::FindOne(const View& view, const uint8_t* key, const Probe& probe) {
+Place Table::FindOne(Thread* thread, const uint8_t* key, const Probe& probe) {
   for (;;) {
     Place lower, upper;
-    ForEachMatch(view, key, probe, [&](const Place& place) {
+    ForEachMatch(thread->view, key, probe, [&](const Place& place) {
       if (!lower.found()) {
         lower = place;
         return Has(Bug::kUpdateFirstCopy);
@@ -42,36 +42,55 @@ Place Table::FindOne(const View& view, const uint8_t* key, const Probe& probe) {
     });
     if (!upper.found()) return lower;
     pmem::mark("find.duplicate");
-    Merge(worker_, lower, upper);
+    Merge(thread, lower, upper);
   }
 }
 
 // The slot closer to the first level stays: the rehashing thread may be about to clear the other one.
-void Table::Merge(const Thread& thread, const Place& lower, const Place& upper) {
+void Table::Merge(Thread* thread, const Place& lower, const Place& upper) {
   if (lower.word == upper.word) {
-    ClearSlot(lower.slot);
+    Unlink(lower.slot, lower.word);
     return;
   }
   pmem::mark("merge.different");
   if (!options_.hardened) {
     // "We delete the item and the pointer that first occurs in the b2t search."
-    ClearSlot(lower.slot);
-    allocator_.Free(OffsetIn(lower.word));
+    if (Unlink(lower.slot, lower.word)) FreeItem(thread, OffsetIn(lower.word));
     return;
   }
   // Fig. 4, and a cut in the middle of it: the lower copy is the updated one, and searches have answered with it. So
   // its item has to stay; it moves into the upper slot.
   const uint64_t old = OffsetIn(upper.word);
-  Retire(thread, old);
+  Retire(*thread, old);
   pmem::atomic_store(upper.slot, lower.word);
   pmem::persist(upper.slot, sizeof(uint64_t));
   ClearSlot(lower.slot);
-  allocator_.Free(old);
+  FreeItem(thread, old);
 }
 
-bool Table::RehashedMeanwhile(const View& view, const Place& place, uint64_t rehashed_before) const {
-  return view.is_resizing && place.level == 0 && rehashed_before <= place.bucket &&
-         place.bucket <= pmem::atomic_load(&root()->rehashed);
+Table::Progress Table::ReadProgress() const {
+  Progress progress{};
+  for (uint32_t number = 0; number < strides(); ++number) {
+    progress.rehashed[number] = pmem::atomic_load(RehashedWord(number));
+  }
+  return progress;
+}
+
+bool Table::RehashedMeanwhile(const View& view, const Place& place, const Progress& before) const {
+  const auto number = static_cast<uint32_t>(place.bucket % strides());
+  const uint64_t turn = place.bucket / strides();
+  return view.is_resizing && place.level == 0 && before.rehashed[number] <= turn &&
+         turn <= pmem::atomic_load(RehashedWord(number));
+}
+
+bool Table::Unlink(uint64_t* slot, uint64_t word) const {
+  if (!options_.concurrent) {
+    ClearSlot(slot);
+    return true;
+  }
+  const bool is_unlinked = Swap(slot, word, 0);
+  PersistSlot(slot);
+  return is_unlinked;
 }
 
 void Table::ClearSlot(uint64_t* slot) const {

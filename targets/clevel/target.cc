@@ -21,6 +21,14 @@ constexpr OptionTable<Options> kOptions({
     {"version_bits=16|8|4: bits of the context's version, which must not come round between two looks of a thread. "
      "Where a loop publishes for ever, few of them let its state come back soon, so that it is found to be endless",
      Number<&Options::version_bits>()},
+    {"concurrency=single|concurrent: how many threads call; with concurrent, rehashing threads work beside them",
+     Flag<&Options::concurrent, "concurrent">()},
+    {"rehash_threads=1|0|2|3|4: rehashing threads of concurrency=concurrent; thread t has the buckets t, t + "
+     "rehash_threads, ...",
+     Number<&Options::rehash_threads>(0, kMostRehashers)},
+    {"reclaim=8|1|2|...: blocks that a thread of concurrency=concurrent holds back before it looks whether others can "
+     "still be reading them",
+     Number<&Options::reclaim>(1, kRetired / 2)},
     {EnumLine<Bug, "bug", "a planted bug">(), Named<&Options::bug>()},
 });
 
@@ -35,17 +43,35 @@ powercut_status Table::ParseOptions(const powercut_config& config, Options* out)
   if (config.value_size == 0 || config.value_size > 1024) {
     return BadConfig(config, "clevel takes values of 1 to 1024 bytes, not %u", config.value_size);
   }
+  if (out->concurrent && out->interleave != Interleave::kNone) {
+    return BadConfig(config, "clevel takes interleave with concurrency=single only: threads interleave by themselves");
+  }
   return POWERCUT_OK;
 }
 
-void Table::Traits(const Options&, powercut_traits* out) {
+void Table::Traits(const Options& options, powercut_traits* out) {
   out->checks_exists = 1;
   out->copy_bound = 2;
   out->copy_citation =
       "Clevel hashing (ATC'20), 3.3: \"A crash during the data movement of rehashing may lead to duplicate items, "
       "which "
       "are fixed in future update (3.2.3) and deletion (3.2.4)\"";
-  out->notes = "one thread; steps of other threads happen between operations or, with the option interleave, inside";
+  out->thread_safe = options.concurrent ? 1 : 0;
+  if (!options.concurrent) {
+    out->notes = "one thread; steps of other threads happen between operations or, with the option interleave, inside";
+  } else if (options.hardened) {
+    out->notes = "lock-free; an insertion is unique, and what a search answers is durable";
+  } else {
+    out->notes =
+        "lock-free; as in the paper two insertions of one key may both succeed (3.2.2: \"each one of the duplicate "
+        "items "
+        "is correct\")";
+    out->read_uncommitted = 1;
+    out->read_citation =
+        "Clevel hashing (ATC'20), 4.5: \"clevel hashing has dirty reads, since there is no lock to isolate data. "
+        "Hence, "
+        "the isolation level is read uncommitted\"";
+  }
   // A fresh file is zeroes already. Without that, format would write every slot, buffer and entry a second time.
   out->needs_zeroed_pool = 1;
 }
@@ -64,7 +90,16 @@ constexpr powercut_target kTarget = powercut::SchemeTarget<powercut::clevel::Tab
     .commands = kCommands,
 });
 
+using powercut::clevel::Table;
+
+constexpr powercut_background kBackground = {
+    .threads = [](powercut_table* table) { return reinterpret_cast<Table*>(table)->workers(); },
+    .work = [](powercut_table* table, uint32_t number) { return reinterpret_cast<Table*>(table)->Work(number); },
+};
+
 }  // namespace
+
+extern "C" const powercut_background* powercut_target_background() { return &kBackground; }
 
 extern "C" const powercut_target* powercut_target_entry(uint32_t abi) {
   return abi == POWERCUT_TARGET_ABI ? &kTarget : nullptr;

@@ -3,31 +3,31 @@
 
 namespace powercut::clevel {
 
-powercut_status Table::Update(const uint8_t* key, const uint8_t* value) {
+powercut_status Table::UpdateIn(Thread* thread, const uint8_t* key, const uint8_t* value) {
   ResumePublication();
   const Probe probe(key, options_.key_size);
   uint64_t item = 0, old = 0;
   bool paused = false;
   for (;;) {
-    const View& view = Load(&worker_);
-    const uint64_t rehashed_before = pmem::atomic_load(&root()->rehashed);
+    const View& view = Load(thread);
+    const Progress rehashed_before = ReadProgress();
     if (IsInterleaved(Interleave::kExpandInSearch)) ExpandMeanwhile(/*paused=*/false);
-    const Place place = FindOne(view, key, probe);
+    const Place place = FindOne(thread, key, probe);
     if (!place.found()) {
       if (Moved(view)) continue;
       if (old != 0) break;  // another thread has erased what this one wrote
-      GiveUp(item, {});
+      GiveUp(thread, item, {});
       return POWERCUT_NOT_FOUND;
     }
     if (item != 0 && OffsetIn(place.word) == item) break;
-    if (item == 0) item = NewItem(worker_, key, value, Bug::kUpdateUnordered);
+    if (item == 0) item = NewItem(*thread, key, value, Bug::kUpdateUnordered);
     if (item == 0) return POWERCUT_FULL;
 
     if (IsInterleaved(Interleave::kRehashInUpdate) && !paused) {
       paused = true;
       PauseRehash(/*copied=*/true);
     }
-    Retire(worker_, OffsetIn(place.word));
+    Retire(*thread, OffsetIn(place.word));
     if (Has(Bug::kUpdateFreesFirst)) allocator_.Free(OffsetIn(place.word));
     uint64_t expected = place.word;
     if (!__atomic_compare_exchange_n(place.slot, &expected, probe.SlotFor(item), false, __ATOMIC_ACQ_REL,
@@ -43,8 +43,8 @@ powercut_status Table::Update(const uint8_t* key, const uint8_t* value) {
     if (!Moved(view) && !RehashedMeanwhile(view, place, rehashed_before)) break;
     pmem::mark("update.again");
   }
-  if (!Has(Bug::kUpdateFreesFirst)) allocator_.Free(old);
-  ForgetItems(worker_);
+  if (!Has(Bug::kUpdateFreesFirst)) FreeItem(thread, old);
+  ForgetItems(*thread);
   AutoRehash();
   return POWERCUT_OK;
 }

@@ -40,7 +40,8 @@ bool Table::ReachesItem(uint64_t offset) const {
     for (const uint64_t hash : probe.hash) {
       const uint64_t* bucket = level.slots + (hash & level.mask) * options_.slots;
       for (uint32_t s = 0; s < options_.slots; ++s) {
-        if (OffsetIn(pmem::atomic_load(&bucket[s])) == offset) return true;
+        const uint64_t word = pmem::atomic_load(&bucket[s]);
+        if (OffsetIn(word) == offset && IsLive(word)) return true;
       }
     }
   }
@@ -48,6 +49,10 @@ bool Table::ReachesItem(uint64_t offset) const {
 }
 
 bool Table::Reaches(uint64_t offset) {
+  if (options_.concurrent) {
+    view();  // operations have views of their own
+    if (IsRetired(offset)) return true;
+  }
   return offset == OffsetIn(root()->context) || ReachesLevel(offset) || ReachesItem(offset);
 }
 
@@ -64,6 +69,7 @@ powercut_status Table::VerifyRoot(char* message, size_t size) const {
     return Broken(message, size, "%d levels, and the context says that the table is %sbeing resized", view.count,
                   view.is_resizing ? "" : "not ");
   }
+  if (options_.concurrent) return VerifyProgress(message, size);
   const uint64_t rehashed = root()->rehashed;
   if (rehashed > (view.is_resizing ? view.last().buckets() : 0)) {
     return Broken(message, size,
@@ -74,7 +80,24 @@ powercut_status Table::VerifyRoot(char* message, size_t size) const {
   return POWERCUT_OK;
 }
 
+// Of the rehashing threads.
+powercut_status Table::VerifyProgress(char* message, size_t size) const {
+  const View& view = worker_.view;
+  for (uint32_t number = 0; number < strides(); ++number) {
+    const uint64_t rehashed = RehashedOf(number, view.last());
+    const uint64_t most = view.is_resizing ? (view.last().buckets() + strides() - 1) / strides() : 0;
+    if (rehashed <= most) continue;
+    return Broken(message, size,
+                  "rehashing thread %u has rehashed %llu buckets, of a last level of %llu in a table that is %sbeing "
+                  "resized",
+                  number, static_cast<unsigned long long>(rehashed),
+                  static_cast<unsigned long long>(view.last().buckets()), view.is_resizing ? "" : "not ");
+  }
+  return POWERCUT_OK;
+}
+
 powercut_status Table::Verify(uint64_t region, char* message, size_t size) {
+  if (options_.concurrent) view();
   if (region == 0) return VerifyRoot(message, size);
   const Level* level = nullptr;
   uint64_t index = 0;
@@ -87,6 +110,7 @@ powercut_status Table::Verify(uint64_t region, char* message, size_t size) {
       return Broken(message, size, "slot %u of bucket %llu of the level of 2^%llu: %s", s,
                     static_cast<unsigned long long>(index), static_cast<unsigned long long>(level->header->log2), what);
     };
+    if (MarksSlots() && (word & kMarkMask) != 0) return at("bears the mark of an operation that has ended");
     if (allocator_.BytesOf(OffsetIn(word)) < ItemBytes()) return at("names a block that is not allocated");
     const auto* header = At<ItemHeader>(OffsetIn(word));
     if (header->key_size != options_.key_size || header->value_size != options_.value_size) {
@@ -94,7 +118,7 @@ powercut_status Table::Verify(uint64_t region, char* message, size_t size) {
     }
     const Probe probe(KeyOf(word), options_.key_size);
     if (word >> kOffsetBits != probe.tag()) return at("the tag is not that of the key");
-    if (level == &worker_.view.levels[0] && index < root()->rehashed && !IsCopied(worker_.view, word)) {
+    if (level == &worker_.view.levels[0] && IsRehashed(*level, index) && !IsCopied(worker_.view, word)) {
       return at("the item lies in a bucket that was rehashed, and nowhere else");
     }
     if ((probe.hash[0] & level->mask) != index && (probe.hash[1] & level->mask) != index) {
