@@ -93,6 +93,8 @@ class TargetMachine final : public ScheduleMachine {
   // Makes every use of a shared place visible, not only those of places that race: the slow, obvious way, which also
   // learns which places race.
   void show_shared(bool on) { shows_shared_ = on; }
+  // How many are known to be shared, or to race.
+  uint64_t places() const { return shared_.size() + racing_.size(); }
   // Tells each place in the code by the values that were read: as well a slow way.
   void tell_by_chain(bool on) { tells_by_chain_ = on; }
   // Why schedules that were run are not all that the target can do; empty where nothing is known.

@@ -13,8 +13,6 @@ namespace {
 
 // Values of threads are numbered from here on, so that none is one of the phases before.
 constexpr uint64_t kFirstSerial = 2'000'000'000;
-// Schedules that are run first, only to learn which addresses threads share.
-constexpr uint64_t kRehearsals = 64;
 // States that are remembered, at some 40 bytes each.
 constexpr uint64_t kMostStates = 50'000'000;
 
@@ -156,12 +154,8 @@ std::optional<EngineError> ThreadPhase::run(const Phase& phase, powercut_table* 
     if (counts.states < kMostStates) return std::nullopt;
     return "after " + std::to_string(counts.states) + " states, all that are remembered";
   };
-  {
-    SearchLimits few = limits;
-    few.schedules = kRehearsals;
-    machine_->show_shared(true);
-    make_search("random", machine_.get(), few, [] {}, [](const SearchCounts&) { return std::nullopt; })->run();
-  }
+  machine_->show_shared(true);
+  rehearse(machine_.get(), plan_.seed, [this] { return machine_->places(); });
   // Where every schedule is run, each race shows beside the state that it begins in; in some schedules it may not.
   const bool all = plan_.search.kind == "bounded" && !plan_.search.preemptions;
   machine_->show_shared(!all || plan_.search.slow);

@@ -11,6 +11,18 @@
 namespace powercut {
 namespace {
 
+// Rehearsals that show nothing new, before a search begins; and rehearsals in all.
+constexpr uint64_t kQuiet = 32, kMostRehearsals = 1024;
+
+std::vector<uint32_t> ready_of(const ScheduleMachine& machine) {
+  std::vector<uint32_t> ready;
+  for (uint32_t thread = 0; thread < machine.threads(); ++thread) {
+    const ThreadState state = machine.state_of(thread);
+    if (state == ThreadState::kReady || state == ThreadState::kYields) ready.push_back(thread);
+  }
+  return ready;
+}
+
 class Sampled final : public ScheduleSearch {
  public:
   Sampled(bool by_priorities, ScheduleMachine* machine, SearchLimits limits, Visit visit, Stop stop)
@@ -71,11 +83,7 @@ class Sampled final : public ScheduleSearch {
   }
 
   std::optional<uint32_t> choose(const std::vector<uint32_t>& priorities) {
-    std::vector<uint32_t> ready;
-    for (uint32_t thread = 0; thread < machine_->threads(); ++thread) {
-      const ThreadState state = machine_->state_of(thread);
-      if (state == ThreadState::kReady || state == ThreadState::kYields) ready.push_back(thread);
-    }
+    const std::vector<uint32_t> ready = ready_of(*machine_);
     if (ready.empty()) return std::nullopt;
     if (!by_priorities_) return ready[random_() % ready.size()];
     return *std::max_element(ready.begin(), ready.end(),
@@ -88,6 +96,23 @@ class Sampled final : public ScheduleSearch {
 };
 
 }  // namespace
+
+void rehearse(ScheduleMachine* machine, uint64_t seed, const std::function<uint64_t()>& known) {
+  const std::unique_ptr<ScheduleMachine::Mark> root = machine->mark();
+  std::mt19937_64 random(seed);
+  uint64_t seen = known();
+  for (uint64_t quiet = 0, all = 0; quiet < kQuiet && all < kMostRehearsals; ++all) {
+    while (!machine->troubled()) {
+      const std::vector<uint32_t> ready = ready_of(*machine);
+      if (ready.empty()) break;
+      machine->step(ready[random() % ready.size()]);
+    }
+    machine->restore(*root);
+    quiet = known() == seen ? quiet + 1 : 0;
+    seen = known();
+  }
+  (void)machine->needs_restart();
+}
 
 std::unique_ptr<ScheduleSearch> make_random(ScheduleMachine* machine, SearchLimits limits, ScheduleSearch::Visit visit,
                                             ScheduleSearch::Stop stop) {

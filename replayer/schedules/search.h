@@ -77,5 +77,9 @@ std::unique_ptr<ScheduleSearch> make_random(ScheduleMachine* machine, SearchLimi
 std::unique_ptr<ScheduleSearch> make_pct(ScheduleMachine* machine, SearchLimits limits, ScheduleSearch::Visit visit,
                                          ScheduleSearch::Stop stop);
 
+// Runs schedules drawn at random, to learn which places threads share before a search begins: until `kQuiet` in a row
+// have not changed what `known` answers, a number that grows with what is known. Nothing is looked at.
+void rehearse(ScheduleMachine* machine, uint64_t seed, const std::function<uint64_t()>& known);
+
 }  // namespace powercut
 #endif  // POWERCUT_REPLAYER_SCHEDULES_SEARCH_H_
