@@ -36,12 +36,11 @@ include_directories(${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/targets/include)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
 set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
-# Relative, so that the build folder can be moved as a whole.
-set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
-set(CMAKE_BUILD_RPATH "$ORIGIN/../lib")
-# From bin/, lib/ and lib/plain/. Libraries that are shipped beside ours find each other through it, so that it is no
-# RUNPATH, which holds for one library alone.
+# From bin/, lib/ and the folders in lib/; relative, so that the build folder can be moved as a whole. Libraries that are
+# shipped beside ours find each other through it, so that it is no RUNPATH, which holds for one library alone. The build
+# has it as well: CMake fills up a shorter one with empty entries, and each is the working directory.
 set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib:$ORIGIN:$ORIGIN/..")
+set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
 add_link_options(-Wl,--disable-new-dtags)
 
 # Tests are listed when ctest starts and not while building: a test that crashes fails as a test.

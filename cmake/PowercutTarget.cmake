@@ -49,7 +49,7 @@ function(powercut_add_target)
   add_library(powercut_target_${arg_NAME}_plain SHARED $<TARGET_OBJECTS:${plain}>)
   target_link_libraries(powercut_target_${arg_NAME}_plain PRIVATE ${arg_PLAIN_LIBRARIES})
   set_target_properties(powercut_target_${arg_NAME}_plain PROPERTIES OUTPUT_NAME powercut-${arg_NAME} LINKER_LANGUAGE CXX
-                        LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/plain BUILD_RPATH "$ORIGIN/..")
+                        LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/plain)
   target_link_options(powercut_target_${arg_NAME}_plain PRIVATE -Wl,-z,defs)
 
   # Counters in a mapped file: they outlive processes that are killed or leave without atexit.
@@ -74,7 +74,7 @@ function(powercut_add_target)
     target_include_directories(${shared} PRIVATE ${arg_INCLUDES})
     target_link_libraries(${shared} PRIVATE ${arg_LIBRARIES})
     powercut_instrument(${shared})
-    set_target_properties(${shared} PROPERTIES OUTPUT_NAME powercut-${arg_NAME} BUILD_RPATH "$ORIGIN")
+    set_target_properties(${shared} PROPERTIES OUTPUT_NAME powercut-${arg_NAME})
     # A symbol that is missing must fail here and not when the engine loads the library.
     target_link_options(${shared} PRIVATE -Wl,-z,defs)
     add_dependencies(powercut_schemes ${shared} powercut_target_${arg_NAME}_plain)
