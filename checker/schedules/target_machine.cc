@@ -96,6 +96,7 @@ struct TargetMachine::State final : Mark {
   std::shared_ptr<const Keys> keys;
   Digest memory;
   WorldState world;
+  std::optional<uint32_t> cuts_in_flight;
   explicit State(const LineStates& given) : lines(given) {}
 };
 
@@ -356,12 +357,15 @@ void TargetMachine::go_on(uint32_t thread) {
 
 void TargetMachine::step(uint32_t thread) {
   Fiber& fiber = fibers_[thread];
+  uint32_t cuts = 0;
+  for (uint32_t other = 0; eadr_ && other < threads(); ++other) cuts |= uint32_t{stands_at_cut(other)} << other;
   steps_.push_back({steps_made_++, 0});
   if (fiber.next == Next::kBegin) begin_operation(thread);
   if (fiber.next == Next::kEnd) end_operation(thread);
   if (!trouble_) go_on(thread);
   end_step();
   steps_.back().events = events_.size();
+  cuts_in_flight_ = lines_.in_flight(thread + 1) ? std::optional(cuts) : std::nullopt;
 }
 
 // Takes over what the step has changed: each word once, whatever it held in between.
@@ -441,8 +445,11 @@ ThreadState TargetMachine::state_of(uint32_t thread) const {
 }
 
 bool TargetMachine::at_cut(uint32_t thread) const {
+  return cuts_in_flight_ ? (*cuts_in_flight_ >> thread & 1) != 0 : stands_at_cut(thread);
+}
+
+bool TargetMachine::stands_at_cut(uint32_t thread) const {
   const Fiber& fiber = fibers_[thread];
-  if (lines_.in_flight(thread + 1)) return true;
   switch (fiber.next) {
     case Next::kBegin:
     case Next::kEnd:
@@ -475,6 +482,7 @@ std::unique_ptr<ScheduleMachine::Mark> TargetMachine::mark() {
   out->keys = keys_;
   out->memory = memory_;
   out->world = virtual_world.state;
+  out->cuts_in_flight = cuts_in_flight_;
   return out;
 }
 
@@ -499,11 +507,12 @@ void TargetMachine::restore(const Mark& mark) {
   keys_ = state.keys;
   memory_ = state.memory;
   virtual_world.state = state.world;
+  cuts_in_flight_ = state.cuts_in_flight;
   trouble_.reset();
 }
 
 Digest TargetMachine::state() const {
-  uint64_t words[6 + 3 * kMostThreads];
+  uint64_t words[7 + 3 * kMostThreads];
   size_t count = 0;
   const auto add = [&](uint64_t word) { words[count++] = word; };
   add(memory_.high);
@@ -517,6 +526,7 @@ Digest TargetMachine::state() const {
   add(history);
   add(XXH3_64bits(&virtual_world.state, sizeof virtual_world.state));
   add(freed_.empty() ? 0 : freed_.back().digest);
+  add(cuts_in_flight_ ? uint64_t{*cuts_in_flight_} : ~uint64_t{0});
   for (uint32_t thread = 0; thread < threads(); ++thread) {
     const Keys::Running& running = keys_->running[thread];
     add(images_[thread]->digest);

@@ -180,6 +180,7 @@ class TargetMachine final : public ScheduleMachine {
   struct State;  // a Mark
   struct Hooks;
 
+  bool stands_at_cut(uint32_t thread) const;
   void start(uint32_t thread);
   static void enter(boost::context::detail::transfer_t from);
   [[noreturn]] void run_thread(uint32_t thread);
@@ -255,6 +256,9 @@ class TargetMachine final : public ScheduleMachine {
   std::vector<KeptEvent> events_;
   std::vector<Step> steps_;
   uint64_t steps_made_ = 0;
+  // While a store lands under eadr: which threads stood at a cut before it, as bits. It may have woken some; a cut in
+  // the middle of it is one in which they have not gone on.
+  std::optional<uint32_t> cuts_in_flight_;
   std::optional<FoundTrouble> trouble_;
   std::string doubt_;
   struct Freed {

@@ -31,15 +31,18 @@ void ScheduleSearch::look() {
   visit_();
 }
 
-// A thread that takes many steps without standing at a cut waits for another one without saying so; the others' cuts
-// are looked at all the same, when the search comes there.
+// One that went on may have woken another, which stands at no cut any more: so until all do. A thread that takes many
+// steps without standing at a cut waits for another one without saying so; the others' cuts are looked at all the same,
+// when the search comes there.
 void ScheduleSearch::saturate() {
   constexpr int kMostSteps = 100'000;
   int left = kMostSteps;
-  for (uint32_t thread = 0; thread < machine_->threads(); ++thread) {
-    while (!machine_->at_cut(thread) && !machine_->troubled() && left-- > 0) {
-      machine_->step(thread);
-      ++counts_.steps;
+  while (left > 0 && !machine_->troubled() && !saturated()) {
+    for (uint32_t thread = 0; thread < machine_->threads(); ++thread) {
+      while (!machine_->at_cut(thread) && !machine_->troubled() && left-- > 0) {
+        machine_->step(thread);
+        ++counts_.steps;
+      }
     }
   }
   look();
