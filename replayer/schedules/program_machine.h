@@ -1,134 +1,110 @@
-// For tests: threads that are lists of events, on a pool of two lines. Every event is visible to all.
+// Threads that are small programs: lists of steps over a pool of a few lines. `powercut-engine model` runs the litmus
+// tests with threads on it (replayer/litmus/README.md, "Threads"), search_test.cc holds the searches to it.
+// What a thread stores is seen by all at once.
 #ifndef POWERCUT_REPLAYER_SCHEDULES_PROGRAM_MACHINE_H_
 #define POWERCUT_REPLAYER_SCHEDULES_PROGRAM_MACHINE_H_
 
-#include <array>
-#include <cstring>
+#include <cstdint>
 #include <memory>
-#include <utility>
+#include <optional>
 #include <vector>
 
 #include "replayer/schedules/line_states.h"
 #include "replayer/schedules/machine.h"
 #include "tracer/format/trace.h"
-#include "xxhash.h"
 
 namespace powercut::schedules {
 
-// An event of a program. Stores are of 8 bytes that all hold `value`.
-struct ThreadEvent {
-  EventKind kind = EventKind::kStore;
-  uint8_t code = 0, flags = 0, value = 0;
-  uint64_t offset = 0;
+enum class StepKind : uint8_t {
+  kStore,
+  kNtStore,
+  kRmw,  // locked, as the two below: fences, then stores `value` as one atom
+  kCas,  // stores `value` if memory holds `expected`, else nothing
+  kAdd,  // adds `value`, a little-endian number
+  kFence,
+  kFlush,
+  kLoad,         // the thread remembers `size` bytes
+  kStoreLoaded,  // a plain store of what the thread remembers
+  kWait,         // goes on while memory holds `expected`
+  kLock,         // waits until the lock is free, takes it, and fences
+  kUnlock,       // frees the lock, and fences
+  kBegin,        // of an operation
+  kEnd,
 };
-using ThreadProgram = std::vector<std::vector<ThreadEvent>>;  // by thread
 
-struct Bytes {
-  std::array<uint8_t, 128> pool{};
+struct ThreadStep {
+  StepKind kind = StepKind::kStore;
+  uint8_t code = 0;   // of kFence a FenceKind, of kFlush a FlushKind
+  uint8_t flags = 0;  // of a store, as in trace.h
+  uint64_t addr = 0;  // offset in the pool; of kLock and kUnlock the number of the lock
+  uint64_t size = 0;  // of kLoad and kStoreLoaded, in bytes
+  std::vector<uint8_t> value, expected;
 };
+using ThreadProgram = std::vector<std::vector<ThreadStep>>;  // by thread
 
-// The event as a model takes it; its value lies in `room`.
-inline Event event_of(const ThreadEvent& event, uint32_t thread, uint64_t index, std::array<uint8_t, 8>* room) {
-  Event out;
-  out.kind = event.kind;
-  out.code = event.code;
-  out.flags = event.flags;
-  out.thread = thread;
-  out.index = index;
-  out.addr = event.offset;
-  if (event.kind == EventKind::kStore || event.kind == EventKind::kNtStore) {
-    room->fill(event.value);
-    out.value = *room;
-    out.size = room->size();
-  }
-  return out;
-}
+// An event of the schedule at hand, as models take it.
+struct MadeEvent {
+  uint32_t thread = 0;  // of the program, from 0
+  EventKind kind{};
+  uint8_t code = 0, flags = 0;
+  uint64_t addr = 0;
+  std::vector<uint8_t> value;
+
+  // Valid as long as this.
+  Event event(uint64_t index) const;
+};
 
 class ProgramMachine final : public ScheduleMachine {
  public:
-  ProgramMachine(const ThreadProgram& program, bool caches_persist)
-      : program_(program),
-        eadr_(caches_persist),
-        at_(program.size()),
-        lines_(AtomPolicy::kAny, caches_persist, bytes_.pool.data()) {}
+  // `pool_size`: in bytes, whole lines, zero at first; the program uses no byte beyond. A thread unlocks only what it
+  // holds, and stores as much as it has loaded. `program` has to outlive the machine. `caches_persist`: eadr.
+  ProgramMachine(const ThreadProgram& program, uint64_t pool_size, AtomPolicy policy, bool caches_persist);
+  ProgramMachine(const ProgramMachine&) = delete;
+  ProgramMachine& operator=(const ProgramMachine&) = delete;
 
-  const std::vector<size_t>& at() const { return at_; }
-  const std::vector<std::pair<uint32_t, ThreadEvent>>& made() const { return made_; }
+  // The events of the schedule at hand. A step that the models need not know of is a marker: it ends a store's flight.
+  const std::vector<MadeEvent>& made() const { return now_.made; }
 
   uint32_t threads() const override { return static_cast<uint32_t>(program_.size()); }
-  ThreadState state_of(uint32_t thread) const override {
-    return at_[thread] == program_[thread].size() ? ThreadState::kEnded : ThreadState::kReady;
-  }
-  bool at_cut(uint32_t thread) const override {
-    if (at_[thread] == program_[thread].size() || lines_.in_flight(thread + 1)) return true;
-    const ThreadEvent& next = program_[thread][at_[thread]];
-    switch (next.kind) {
-      case EventKind::kStore:
-      case EventKind::kNtStore:
-        return eadr_;
-      case EventKind::kFlush:
-        return next.code == static_cast<uint8_t>(FlushKind::kClflush) && lines_.clflush_raises(next.offset);
-      case EventKind::kFence:
-        return lines_.drains(thread + 1);
-      default:
-        return true;
-    }
-  }
-  bool at_store(uint32_t thread) const override {
-    return eadr_ && at_[thread] < program_[thread].size() && program_[thread][at_[thread]].kind <= EventKind::kNtStore;
-  }
-  void step(uint32_t thread) override {
-    const ThreadEvent& event = program_[thread][at_[thread]++];
-    std::array<uint8_t, 8> room;
-    const Event told = event_of(event, thread + 1, made_.size(), &room);
-    lines_.apply(told);
-    std::memcpy(bytes_.pool.data() + event.offset, told.value.data(), told.value.size());
-    made_.emplace_back(thread, event);
-  }
+  ThreadState state_of(uint32_t thread) const override;
+  bool at_cut(uint32_t thread) const override;
+  bool at_store(uint32_t thread) const override;
+  void step(uint32_t thread) override;
   bool troubled() const override { return false; }
+  // No trouble of a program: the power may fail there as well, and that cut was looked at.
   void deadlocked() override {}
   void livelocked() override {}
   bool needs_restart() override { return false; }
 
-  std::unique_ptr<Mark> mark() override { return std::make_unique<State>(*this); }
-  void restore(const Mark& mark) override {
-    const auto& state = static_cast<const State&>(mark);
-    bytes_ = state.bytes;
-    at_ = state.at;
-    lines_ = state.lines;
-    made_ = state.made;
-  }
-  Digest state() const override {
-    return {XXH3_64bits(bytes_.pool.data(), bytes_.pool.size()) ^ lines_.state(),
-            XXH3_64bits(at_.data(), at_.size() * sizeof at_[0])};
-  }
-  // Operations that have begun and ended are the obligations here.
-  Digest frontier() const override {
-    uint64_t history = 0;
-    for (uint32_t thread = 0; thread < threads(); ++thread) {
-      for (size_t i = 0; i < at_[thread]; ++i) {
-        const EventKind kind = program_[thread][i].kind;
-        history += kind == EventKind::kOpBegin || kind == EventKind::kOpEnd ? uint64_t{1} << (16 * thread) : 0;
-      }
-    }
-    return {lines_.frontier(), history};
-  }
+  std::unique_ptr<Mark> mark() override;
+  void restore(const Mark& mark) override;
+  Digest state() const override;
+  // The obligations are the begins and ends of operations, in their order.
+  Digest frontier() const override;
 
  private:
-  struct State final : Mark {
-    explicit State(const ProgramMachine& of) : bytes(of.bytes_), at(of.at_), lines(of.lines_), made(of.made_) {}
-    Bytes bytes;
-    std::vector<size_t> at;
+  struct State {
+    std::vector<uint8_t> pool;
     LineStates lines;
-    std::vector<std::pair<uint32_t, ThreadEvent>> made;
+    std::vector<size_t> at;                     // the next step of each thread
+    std::vector<std::vector<uint8_t>> loaded;   // by thread
+    std::vector<std::optional<uint32_t>> held;  // by lock: the thread that holds it
+    std::vector<uint32_t> history;              // begins and ends
+    // While a store lands under eadr: which threads stood at a cut before it. It may have woken some, or changed what
+    // their next step does; a cut in the middle of it is nevertheless one in which they have not gone on.
+    std::vector<uint8_t> cuts_in_flight;
+    std::vector<MadeEvent> made;
   };
+  struct Kept;
+
+  const ThreadStep* next_of(uint32_t thread) const;
+  bool holds(const ThreadStep& step) const;  // memory has what the step expects
+  bool stands_at_cut(uint32_t thread) const;
+  void make(MadeEvent event);
 
   const ThreadProgram& program_;
   bool eadr_;
-  Bytes bytes_;
-  std::vector<size_t> at_;
-  LineStates lines_;
-  std::vector<std::pair<uint32_t, ThreadEvent>> made_;
+  State now_;
 };
 
 }  // namespace powercut::schedules

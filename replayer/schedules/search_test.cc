@@ -15,45 +15,54 @@
 namespace powercut {
 namespace {
 
+using schedules::MadeEvent;
 using schedules::ProgramMachine;
-using schedules::ThreadEvent;
+using schedules::StepKind;
 using schedules::ThreadProgram;
+using schedules::ThreadStep;
 
-// What a power cut leaves: of each line its contents in any order, and how many operations began and ended.
+constexpr uint64_t kPoolSize = 2 * kLineSize;
+
+// What a power cut leaves: of each line its contents in any order, and the begins and ends of operations.
 struct Left {
   std::array<std::set<std::string>, 2> lines;
-  std::vector<size_t> operations;
+  std::vector<std::pair<EventKind, uint32_t>> operations;
   auto operator<=>(const Left&) const = default;
 };
 
-Left left_by(const Model& model, const ThreadProgram& program, const std::vector<size_t>& at) {
+Left left_after(const std::vector<MadeEvent>& events, const char* model_name) {
+  const auto model = make_model(model_name, AtomPolicy::kAny, kPoolSize);
   Left out;
-  for (uint64_t line = 0; line < 2; ++line) {
-    for (const Content& content : model.candidates(line).contents) {
-      out.lines[line].insert(std::string(content.bytes.begin(), content.bytes.end()));
+  for (size_t i = 0; i < events.size(); ++i) {
+    model->apply(events[i].event(i));
+    if (events[i].kind == EventKind::kOpBegin || events[i].kind == EventKind::kOpEnd) {
+      out.operations.emplace_back(events[i].kind, events[i].thread);
     }
   }
-  for (size_t thread = 0; thread < program.size(); ++thread) {
-    size_t count = 0;
-    for (size_t i = 0; i < at[thread]; ++i) {
-      const EventKind kind = program[thread][i].kind;
-      count += kind == EventKind::kOpBegin || kind == EventKind::kOpEnd;
+  for (uint64_t line = 0; line < 2; ++line) {
+    for (const Content& content : model->candidates(line).contents) {
+      out.lines[line].insert(std::string(content.bytes.begin(), content.bytes.end()));
     }
-    out.operations.push_back(count);
   }
   return out;
 }
 
 using Order = std::vector<uint32_t>;  // of threads
 
+// Steps of draw(): none depends on memory.
+MadeEvent event_of(const ThreadStep& step, uint32_t thread) {
+  static const std::map<StepKind, EventKind> kinds = {
+      {StepKind::kStore, EventKind::kStore},   {StepKind::kNtStore, EventKind::kNtStore},
+      {StepKind::kFlush, EventKind::kFlush},   {StepKind::kFence, EventKind::kFence},
+      {StepKind::kBegin, EventKind::kOpBegin}, {StepKind::kEnd, EventKind::kOpEnd}};
+  return {.thread = thread, .kind = kinds.at(step.kind), .code = step.code, .addr = step.addr, .value = step.value};
+}
+
 Left left_after(const ThreadProgram& program, const Order& order, const char* model_name) {
-  const auto model = make_model(model_name, AtomPolicy::kAny, 128);
   std::vector<size_t> at(program.size());
-  std::array<uint8_t, 8> room;
-  for (size_t i = 0; i < order.size(); ++i) {
-    model->apply(schedules::event_of(program[order[i]][at[order[i]]++], order[i] + 1, i, &room));
-  }
-  return left_by(*model, program, at);
+  std::vector<MadeEvent> events;
+  for (const uint32_t thread : order) events.push_back(event_of(program[thread][at[thread]++], thread));
+  return left_after(events, model_name);
 }
 
 // Every instant of every interleaving, with the switches away from a thread that could go on.
@@ -88,34 +97,34 @@ ThreadProgram draw(std::mt19937_64* random, bool small) {
   ThreadProgram program(small || (*random)() % 3 > 0 ? 2 : 3);
   const size_t most = program.size() == 2 ? (small ? 3 : 5) : 3;
   uint8_t value = 0;
-  for (std::vector<ThreadEvent>& thread : program) {
+  for (std::vector<ThreadStep>& thread : program) {
     bool in_operation = false;
     for (size_t count = 1 + (*random)() % most; count > 0; --count) {
-      ThreadEvent event;
-      event.offset = std::array<uint64_t, 4>{0, 0, 8, 64}[(*random)() % 4];
+      ThreadStep step;
+      step.addr = std::array<uint64_t, 4>{0, 0, 8, 64}[(*random)() % 4];
       switch ((*random)() % 8) {
         case 0:
         case 1:
         case 2:
-          event.value = ++value;
+          step.value.assign(8, ++value);
           break;
         case 3:
-          event.kind = EventKind::kNtStore;
-          event.value = ++value;
+          step.kind = StepKind::kNtStore;
+          step.value.assign(8, ++value);
           break;
         case 4:
         case 5:
-          event.kind = EventKind::kFlush;
-          event.code = static_cast<uint8_t>(1 + (*random)() % 3);
+          step.kind = StepKind::kFlush;
+          step.code = static_cast<uint8_t>(1 + (*random)() % 3);
           break;
         case 6:
-          event.kind = EventKind::kFence;
-          event.code = static_cast<uint8_t>(FenceKind::kSfence);
+          step.kind = StepKind::kFence;
+          step.code = static_cast<uint8_t>(FenceKind::kSfence);
           break;
         default:
-          event.kind = std::exchange(in_operation, !in_operation) ? EventKind::kOpEnd : EventKind::kOpBegin;
+          step.kind = std::exchange(in_operation, !in_operation) ? StepKind::kEnd : StepKind::kBegin;
       }
-      thread.push_back(event);
+      thread.push_back(std::move(step));
     }
   }
   return program;
@@ -124,17 +133,12 @@ ThreadProgram draw(std::mt19937_64* random, bool small) {
 // What the search's frontiers leave, by the model.
 std::set<Left> searched(const ThreadProgram& program, const char* model, std::optional<uint32_t> preemptions,
                         SearchCounts* counts = nullptr) {
-  ProgramMachine machine(program, std::string(model) == "eadr");
+  ProgramMachine machine(program, kPoolSize, AtomPolicy::kAny, std::string(model) == "eadr");
   std::set<Left> out;
   SearchLimits limits;
   limits.preemptions = preemptions;
   const auto search = make_search(
-      "bounded", &machine, limits,
-      [&] {
-        Order order;
-        for (const auto& [thread, event] : machine.made()) order.push_back(thread);
-        out.insert(left_after(program, order, model));
-      },
+      "bounded", &machine, limits, [&] { out.insert(left_after(machine.made(), model)); },
       [](const SearchCounts&) { return std::nullopt; });
   search->run();
   EXPECT_TRUE(search->counts().complete);
@@ -190,9 +194,9 @@ TEST(ScheduleSearch, WithABoundTheInstantsOfSchedulesWithinItAreCovered) {
 TEST(ScheduleSearch, SchedulesThatLeaveTheSameAreJudgedOnce) {
   // Both threads store, flush and fence a line of their own: many orders, few frontiers.
   const auto thread = [](uint64_t line) {
-    return std::vector<ThreadEvent>{{.value = 1, .offset = line},
-                                    {.kind = EventKind::kFlush, .code = 1, .offset = line},
-                                    {.kind = EventKind::kFence, .code = 1}};
+    return std::vector<ThreadStep>{{.addr = line, .value = {1}, .expected = {}},
+                                   {.kind = StepKind::kFlush, .code = 1, .addr = line, .value = {}, .expected = {}},
+                                   {.kind = StepKind::kFence, .code = 1, .value = {}, .expected = {}}};
   };
   const ThreadProgram program = {thread(0), thread(64)};
   SearchCounts counts;
@@ -205,7 +209,7 @@ TEST(ScheduleSearch, ASampleSaysThatItIsOne) {
   std::mt19937_64 random(3);
   const ThreadProgram program = draw(&random, true);
   for (const char* kind : {"random", "pct"}) {
-    ProgramMachine machine(program, false);
+    ProgramMachine machine(program, kPoolSize, AtomPolicy::kAny, false);
     SearchLimits limits;
     limits.schedules = 20;
     const auto search = make_search(kind, &machine, limits, [] {}, [](const SearchCounts&) { return std::nullopt; });
