@@ -1,20 +1,37 @@
 // `powercut-engine model`: the persistency models alone, for the litmus suite and the reference comparison.
-// Reads small programs as JSON lines on stdin and answers, one line each, with every crash point's legal
-// contents. Format: replayer/litmus/README.md.
+// Reads small programs as JSON lines on stdin and answers, one line each: of one interleaving ("events") with every
+// crash point's legal contents, of threads ("threads") with what the power cuts of all schedules may leave.
+// Format: replayer/litmus/README.md.
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "absl/strings/escaping.h"
 #include "boost/multiprecision/cpp_int.hpp"
 #include "engine/commands.h"
 #include "replayer/crash_points/crash_points.h"
+#include "replayer/schedules/program_machine.h"
+#include "replayer/schedules/search.h"
 #include "tracer/format/trace_names.h"
 
 namespace powercut {
 namespace {
 
 using nlohmann::json;
+
+uint8_t flags_of_store(const json& step) {
+  uint8_t flags = step.value("memcall", false) ? kStoreMemcall : 0;
+  if (step.value("continues", false)) flags |= kStoreContinues;
+  if (step.value("direct", false)) flags |= kStoreAtomic;
+  return flags;
+}
+
+uint8_t code_of_flush(const json& step) {
+  static const std::map<std::string, FlushKind> kinds = {
+      {"clwb", FlushKind::kClwb}, {"clflushopt", FlushKind::kClflushopt}, {"clflush", FlushKind::kClflush}};
+  return static_cast<uint8_t>(kinds.at(step.at("kind").get<std::string>()));
+}
 
 // One program step as trace events; a locked read-modify-write is its fence and then its store.
 std::vector<Event> events_of(const json& step, uint64_t index, std::string* bytes) {
@@ -32,9 +49,7 @@ std::vector<Event> events_of(const json& step, uint64_t index, std::string* byte
   fence.kind = EventKind::kFence;
   if (op == "store" || op == "ntstore") {
     event.kind = op == "store" ? EventKind::kStore : EventKind::kNtStore;
-    event.flags = step.value("memcall", false) ? kStoreMemcall : 0;
-    if (step.value("continues", false)) event.flags |= kStoreContinues;
-    if (step.value("direct", false)) event.flags |= kStoreAtomic;
+    event.flags = flags_of_store(step);
     return {event};
   }
   if (op == "rmw") {
@@ -48,10 +63,8 @@ std::vector<Event> events_of(const json& step, uint64_t index, std::string* byte
     return {fence};
   }
   if (op == "flush") {
-    static const std::map<std::string, FlushKind> kinds = {
-        {"clwb", FlushKind::kClwb}, {"clflushopt", FlushKind::kClflushopt}, {"clflush", FlushKind::kClflush}};
     event.kind = EventKind::kFlush;
-    event.code = static_cast<uint8_t>(kinds.at(step.at("kind").get<std::string>()));
+    event.code = code_of_flush(step);
     return {event};
   }
   if (op == "begin" || op == "end") {
@@ -76,14 +89,135 @@ json describe(const Model& model, const CrashPoint& point) {
   return {{point.before ? "before" : "after", point.event}, {"states", states.str()}, {"lines", lines}};
 }
 
+using schedules::MadeEvent;
+using schedules::ProgramMachine;
+using schedules::StepKind;
+using schedules::ThreadProgram;
+using schedules::ThreadStep;
+
+// The locks of a program by their names; numbered as they are met.
+using Locks = std::map<std::string, uint64_t>;
+
+std::vector<uint8_t> bytes_of(const json& step, const char* key) {
+  const std::string bytes = absl::HexStringToBytes(step.at(key).get<std::string>());
+  return {bytes.begin(), bytes.end()};
+}
+
+ThreadStep thread_step_of(const json& step, Locks* locks, uint64_t pool_size) {
+  static const std::map<std::string, StepKind> kinds = {{"store", StepKind::kStore},
+                                                        {"ntstore", StepKind::kNtStore},
+                                                        {"rmw", StepKind::kRmw},
+                                                        {"cas", StepKind::kCas},
+                                                        {"add", StepKind::kAdd},
+                                                        {"cas-fail", StepKind::kFence},
+                                                        {"fence", StepKind::kFence},
+                                                        {"flush", StepKind::kFlush},
+                                                        {"load", StepKind::kLoad},
+                                                        {"wait", StepKind::kWait},
+                                                        {"store-loaded", StepKind::kStoreLoaded},
+                                                        {"lock", StepKind::kLock},
+                                                        {"unlock", StepKind::kUnlock},
+                                                        {"begin", StepKind::kBegin},
+                                                        {"end", StepKind::kEnd}};
+  const std::string op = step.at("op");
+  const auto kind = kinds.find(op);
+  if (kind == kinds.end()) throw std::invalid_argument("unknown op '" + op + "'");
+  ThreadStep out;
+  out.kind = kind->second;
+  out.addr = step.value("addr", uint64_t{0});
+  out.size = step.value("size", uint64_t{0});
+  if (step.contains("bytes")) out.value = bytes_of(step, "bytes");
+  if (step.contains("expected")) out.expected = bytes_of(step, "expected");
+  switch (out.kind) {
+    case StepKind::kStore:
+    case StepKind::kNtStore:
+      out.flags = flags_of_store(step);
+      if ((out.flags & kStoreContinues) != 0) throw std::invalid_argument("a store of threads has one piece");
+      break;
+    case StepKind::kFence:
+      out.code = static_cast<uint8_t>(op == "fence" ? FenceKind::kSfence : FenceKind::kRmw);
+      break;
+    case StepKind::kFlush:
+      out.code = code_of_flush(step);
+      break;
+    case StepKind::kLock:
+    case StepKind::kUnlock:
+      out.addr = locks->emplace(step.at("lock").get<std::string>(), locks->size()).first->second;
+      return out;
+    default:
+      break;
+  }
+  if (out.addr + std::max({out.size, out.value.size(), out.expected.size()}) > pool_size) {
+    throw std::invalid_argument(op + " outside the pool");
+  }
+  return out;
+}
+
+ThreadProgram threads_of(const json& threads, uint64_t pool_size) {
+  ThreadProgram out;
+  Locks locks;
+  for (const json& steps : threads) {
+    out.emplace_back();
+    std::set<uint64_t> held;
+    uint64_t loaded = 0;
+    for (const json& step : steps) {
+      const ThreadStep& added = out.back().emplace_back(thread_step_of(step, &locks, pool_size));
+      if (added.kind == StepKind::kLoad) loaded = added.size;
+      if (added.kind == StepKind::kStoreLoaded && (loaded == 0 || added.size != loaded)) {
+        throw std::invalid_argument("store-loaded: the thread has loaded " + std::to_string(loaded) + " bytes");
+      }
+      if ((added.kind == StepKind::kLock && !held.insert(added.addr).second) ||
+          (added.kind == StepKind::kUnlock && held.erase(added.addr) == 0)) {
+        throw std::invalid_argument("a thread locks what it holds, or unlocks what it does not hold");
+      }
+    }
+  }
+  return out;
+}
+
+// What a power cut leaves where the machine stands: the contents of every line, by the model led there from the
+// beginning, and the operations begun and ended.
+json describe(const ProgramMachine& machine, const std::string& model_name, AtomPolicy policy, uint64_t pool_size) {
+  const auto model = make_model(model_name, policy, pool_size);
+  json history = json::array(), lines = json::object();
+  uint64_t index = 0;
+  for (const MadeEvent& made : machine.made()) {
+    model->apply(made.event(index++));
+    if (made.kind == EventKind::kOpBegin) history.push_back({"begin", made.thread});
+    if (made.kind == EventKind::kOpEnd) history.push_back({"end", made.thread});
+  }
+  for (uint64_t line = 0; line < pool_size / kLineSize; ++line) {
+    std::vector<std::string> contents;
+    for (const Content& content : model->candidates(line).contents) contents.push_back(hex(content.bytes));
+    std::sort(contents.begin(), contents.end());
+    lines[std::to_string(line * kLineSize)] = contents;
+  }
+  return {{"history", history}, {"lines", lines}};
+}
+
+json frontiers_of(const ThreadProgram& program, const std::string& model, AtomPolicy policy, uint64_t pool_size) {
+  ProgramMachine machine(program, pool_size, policy, model == "eadr");
+  json frontiers = json::array();
+  const auto search = make_search(
+      "bounded", &machine, {}, [&] { frontiers.push_back(describe(machine, model, policy, pool_size)); },
+      [](const SearchCounts&) { return std::nullopt; });
+  search->run();
+  return {{"frontiers", frontiers}};
+}
+
 json answer(const json& request) {
   const std::string atoms = request.value("atoms", "any");
   const AtomPolicy policy = atoms == "ascending" ? AtomPolicy::kAscending
                             : atoms == "byte"    ? AtomPolicy::kByte
                                                  : AtomPolicy::kAny;
+  const std::string name = request.at("model");
   const uint64_t size = request.value("pool_size", uint64_t{256});
-  auto model = make_model(request.at("model").get<std::string>(), policy, size);
+  auto model = make_model(name, policy, size);
   if (model == nullptr) throw std::invalid_argument("unknown model");
+  if (request.contains("threads")) {
+    const uint64_t lines = (size + kLineSize - 1) / kLineSize;
+    return frontiers_of(threads_of(request.at("threads"), size), name, policy, lines * kLineSize);
+  }
   json points = json::array();
   CrashPoints crash_points(model.get());
   const auto show = [&](const Event* event) {
