@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 
+from . import threads
 from .crashes import answer
 from .program import Program, ProgramError
 
@@ -17,7 +18,11 @@ def main() -> int:
         if not line.strip():
             continue
         try:
-            result = answer(Program.from_json(json.loads(line)))
+            request = json.loads(line)
+            if "threads" in request:
+                result = threads.answer(threads.Threads.from_json(request))
+            else:
+                result = answer(Program.from_json(request))
         except (ProgramError, KeyError, ValueError) as error:
             print(f"stdin:{number}: {error}", file=sys.stderr)
             return 2

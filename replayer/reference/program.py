@@ -18,6 +18,8 @@ AtomPolicy = Literal["any", "ascending", "byte"]
 
 STORE_OPS = ("store", "ntstore", "rmw")
 OPS = (*STORE_OPS, "cas-fail", "flush", "fence", "begin", "end")
+# Only where threads run in every order: what each of these does depends on the schedule.
+THREAD_OPS = ("wait", "load", "store-loaded", "cas", "add", "lock", "unlock")
 FLUSH_KINDS = ("clwb", "clflushopt", "clflush")
 FENCE_KINDS = ("sfence", "mfence", "lock")
 
@@ -38,15 +40,24 @@ class Event:
     memcall: bool = False
     continues: bool = False  # a further piece of the store before it
     direct: bool = False  # movdir64b
+    expected: bytes = b""  # what memory has to hold: of "wait" and "cas"
+    size: int = 0  # in bytes: of "load" and "store-loaded"
+    lock: str = ""  # the name of a lock outside of the pool
 
     def to_json(self) -> dict[str, Any]:
         if self.op in ("begin", "end"):
             return {"op": self.op}
         answer: dict[str, Any] = {"op": self.op, "thread": self.thread}
-        if self.op in STORE_OPS:
+        if self.op in (*STORE_OPS, "cas", "add"):
             answer |= {"addr": self.addr, "bytes": self.data.hex()}
-        if self.op == "flush":
+        if self.op in ("flush", "wait", "load", "store-loaded"):
             answer["addr"] = self.addr
+        if self.op in ("wait", "cas"):
+            answer["expected"] = self.expected.hex()
+        if self.op in ("load", "store-loaded"):
+            answer["size"] = self.size
+        if self.op in ("lock", "unlock"):
+            answer["lock"] = self.lock
         if self.op in ("flush", "fence"):
             answer["kind"] = self.kind
         return answer | {name: True for name in ("memcall", "continues", "direct") if getattr(self, name)}
@@ -62,6 +73,9 @@ class Event:
             memcall=bool(record.get("memcall", False)),
             continues=bool(record.get("continues", False)),
             direct=bool(record.get("direct", False)),
+            expected=bytes.fromhex(str(record.get("expected", ""))),
+            size=int(record.get("size", 0)),
+            lock=str(record.get("lock", "")),
         )
 
 
@@ -75,14 +89,14 @@ class Program:
     pool_size: int = 256
 
     def __post_init__(self) -> None:
-        if self.model not in ("adr", "eadr"):
-            raise ProgramError(f"model '{self.model}' is unknown; use adr or eadr.")
-        if self.atoms not in ("any", "ascending", "byte"):
-            raise ProgramError(f"atom policy '{self.atoms}' is unknown; use any, ascending or byte.")
+        check_names(self.model, self.atoms)
         for index, event in enumerate(self.events):
-            _check(event, index, self.pool_size)
+            where = f"event {index} ({event.op})"
+            if event.op not in OPS:
+                raise ProgramError(f"{where}: unknown operation; use one of {', '.join(OPS)}.")
+            check(event, where, self.pool_size)
             if event.continues:
-                _check_continues(event, index, self.events[index - 1] if index else None)
+                _check_continues(event, where, self.events[index - 1] if index else None)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -108,13 +122,21 @@ def line_of(addr: int) -> int:
     return addr - addr % LINE_SIZE
 
 
-def _check(event: Event, index: int, pool_size: int) -> None:
-    where = f"event {index} ({event.op})"
-    if event.op not in OPS:
-        raise ProgramError(f"{where}: unknown operation; use one of {', '.join(OPS)}.")
-    if event.op in STORE_OPS and not 1 <= len(event.data) <= MAX_STORE_SIZE:
+def check_names(model: str, atoms: str) -> None:
+    """Refuses what is neither a model nor an atom policy."""
+    if model not in ("adr", "eadr"):
+        raise ProgramError(f"model '{model}' is unknown; use adr or eadr.")
+    if atoms not in ("any", "ascending", "byte"):
+        raise ProgramError(f"atom policy '{atoms}' is unknown; use any, ascending or byte.")
+
+
+def check(event: Event, where: str, pool_size: int) -> None:
+    """Refuses an event that no program can have; `where` names it in the message."""
+    stores = (*STORE_OPS, "cas", "add")
+    if event.op in stores and not 1 <= len(event.data) <= MAX_STORE_SIZE:
         raise ProgramError(f"{where}: a store has {len(event.data)} bytes; give 1 to {MAX_STORE_SIZE}.")
-    if event.op in (*STORE_OPS, "flush") and not 0 <= event.addr <= pool_size - max(1, len(event.data)):
+    size = max(1, len(event.data), len(event.expected), event.size)
+    if event.op in (*stores, "flush", "wait", "load", "store-loaded") and not 0 <= event.addr <= pool_size - size:
         raise ProgramError(f"{where}: address {event.addr} leaves the pool of {pool_size} bytes.")
     kinds = {"flush": FLUSH_KINDS, "fence": FENCE_KINDS}.get(event.op)
     if kinds and event.kind not in kinds:
@@ -125,6 +147,6 @@ def _check(event: Event, index: int, pool_size: int) -> None:
         raise ProgramError(f"{where}: a direct store is a non-temporal one of a whole line.")
 
 
-def _check_continues(event: Event, index: int, before: Event | None) -> None:
+def _check_continues(event: Event, where: str, before: Event | None) -> None:
     if event.op not in ("store", "ntstore") or before is None or (before.op, before.thread) != (event.op, event.thread):
-        raise ProgramError(f"event {index} ({event.op}): continues no store of its kind and thread.")
+        raise ProgramError(f"{where}: continues no store of its kind and thread.")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from replayer.reference import Program
+from replayer.reference.threads import Frontier, Threads, explored
 
 
 class EngineModel:
@@ -25,10 +27,14 @@ class EngineModel:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._process.communicate(timeout=10)
 
-    def answer(self, program: Program) -> dict[str, Any]:
-        """The engine's crash points, normalised as `CrashPoint.to_json` writes them."""
+    def answer(self, program: Program | Threads) -> dict[str, Any]:
+        """The engine's crash points, as `CrashPoint.to_json` writes them; of threads, its frontiers."""
+        return self.ask(program.to_json())
+
+    def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """The answer to any request; `{"error": …}` where the engine refuses it."""
         assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.write(json.dumps(program.to_json()) + "\n")
+        self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
         line = self._process.stdout.readline()
         if not line:
@@ -47,6 +53,25 @@ def disagreement(program: Program, engine: dict[str, Any], reference: dict[str, 
     if counts[0] != counts[1]:
         return _explain(program, f"{counts[0]} crash points in the engine, {counts[1]} in the reference")
     return None
+
+
+def disagreement_of_threads(program: Threads, engine: dict[str, Any]) -> str | None:
+    """A frontier of the engine that no instant leaves, or one of an instant that lies in none of the engine's."""
+    if "frontiers" not in engine:
+        return _explain_threads(program, f"the engine says {engine}")
+    every = {frontier.whole(program.pool_size) for frontier in explored(program).all}
+    claimed = {Frontier.from_json(frontier) for frontier in engine["frontiers"]}
+    if impossible := claimed - every:
+        return _explain_threads(program, f"no instant leaves {impossible.pop().to_json()}")
+    for frontier in every - claimed:
+        if not any(frontier.within(cut) for cut in claimed):
+            return _explain_threads(program, f"the engine misses {frontier.to_json()}")
+    return None
+
+
+def _explain_threads(program: Threads, difference: str) -> str:
+    events = "\n".join(f"  {json.dumps(event.to_json())}" for events in program.threads for event in events)
+    return f"{program.model}, atoms={program.atoms}\n{events}\n{difference}"
 
 
 def _explain(program: Program, difference: str) -> str:

@@ -6,39 +6,11 @@ from random import Random
 
 import pytest
 
-from replayer.reference.models import Adr, Eadr
-from replayer.reference.program import FENCE_KINDS, FLUSH_KINDS, STORE_OPS, Event
-from replayer.reference.threads import Explored, Holds, Threads, explored, holds, interleavings
-
-OPS = ("store",) * 5 + ("ntstore",) * 2 + ("flush",) * 4 + ("fence",) * 3 + ("rmw", "cas-fail", "begin", "end")
-
-
-def generate(random: Random, *, events: int) -> Threads:
-    """Two or three threads, on two lines whose words they share."""
-    count = random.choice((2, 2, 3))
-    threads: list[list[Event]] = [[] for _ in range(count)]
-    stores = 0
-    for number in range(random.randint(count, events)):
-        thread = random.randrange(count)
-        op = random.choice(OPS)
-        if op in STORE_OPS:
-            stores += 1
-            if stores > 6:
-                continue  # of which a line takes two to their power
-        threads[thread].append(_event(random, op, thread, number))
-    policy = random.choice(("any", "any", "ascending"))
-    return Threads(random.choice(("adr", "adr", "eadr")), policy, tuple(map(tuple, threads)))
-
-
-def _event(random: Random, op: str, thread: int, number: int) -> Event:
-    if op == "flush":
-        return Event(op, thread, random.choice((0, 64)), kind=random.choice(FLUSH_KINDS))
-    if op == "fence":
-        return Event(op, thread, kind=random.choice(FENCE_KINDS))
-    if op in STORE_OPS:
-        size = 8 if op == "rmw" else random.choice((8, 8, 4, 16))
-        return Event(op, thread, random.choice((0, 0, 8, 64)), bytes([number + 1]) * size)
-    return Event(op, thread)
+from replayer.reference.models import Adr
+from replayer.reference.program import Event, ProgramError
+from replayer.reference.threads import Explored, Frontier, Holds, Threads, explored, holds, interleavings
+from replayer.tests.mutants import BROKEN_CUTS, BROKEN_CUTS_OF_OPERATIONS
+from replayer.tests.thread_programs import generate
 
 
 def wrong(programs: int, *, seed: int, events: int, holds: Holds = holds) -> list[tuple[Threads, Explored]]:
@@ -62,42 +34,7 @@ def test_saturated_cuts_leave_all_that_instants_leave_at_length() -> None:
     assert wrong(100_000, seed=2, events=12) == []
 
 
-def _not_before_fences(model: Adr, event: Event) -> bool:
-    return event.op not in ("fence", "cas-fail", "rmw") and holds(model, event)
-
-
-def _not_before_clflush(model: Adr, event: Event) -> bool:
-    return event.op != "flush" and holds(model, event)
-
-
-def _not_before_ends(model: Adr, event: Event) -> bool:
-    return event.op != "end" and holds(model, event)
-
-
-def _not_before_begins(model: Adr, event: Event) -> bool:
-    return event.op != "begin" and holds(model, event)
-
-
-def _not_before_stores_of_eadr(model: Adr, event: Event) -> bool:
-    return not (isinstance(model, Eadr) and event.op in STORE_OPS) and holds(model, event)
-
-
-def _not_before_ntstores_of_eadr(model: Adr, event: Event) -> bool:
-    """A store in flight over one that was not made yet is another image than over one that was."""
-    return not (isinstance(model, Eadr) and event.op == "ntstore") and holds(model, event)
-
-
-@pytest.mark.parametrize(
-    "broken",
-    [
-        _not_before_ntstores_of_eadr,
-        _not_before_fences,
-        _not_before_clflush,
-        _not_before_ends,
-        _not_before_begins,
-        _not_before_stores_of_eadr,
-    ],
-)
+@pytest.mark.parametrize("broken", [*BROKEN_CUTS, *BROKEN_CUTS_OF_OPERATIONS], ids=lambda broken: broken.__name__)
 def test_a_cut_that_is_left_out_is_missed(broken: Holds) -> None:
     assert wrong(800, seed=3, events=8, holds=broken)
 
@@ -143,3 +80,76 @@ def test_one_order_of_two_stores_is_not_enough() -> None:
         frozenset({(0, frozenset({zero, one})), (64, frozenset({two}))}),
     }
     assert list(found.uncovered()) == []
+
+
+ZERO, ONE = bytes(8), b"\x01" + bytes(7)
+
+
+def left(*threads: tuple[Event, ...]) -> set[tuple[int, ...]]:
+    """The first bytes of three lines after a power cut under eadr, at each instant of each schedule."""
+    found = explored(Threads("eadr", "any", threads, 192)).all
+    whole = [dict(frontier.whole(192).lines) for frontier in found]
+    return {(x[0], y[0], z[0]) for lines in whole for x in lines[0] for y in lines[64] for z in lines[128]}
+
+
+def store(thread: int, addr: int, value: int = 1) -> Event:
+    return Event("store", thread, addr, bytes([value]) + bytes(7))
+
+
+def test_a_thread_waits_until_memory_holds_what_it_waits_for() -> None:
+    reader = (Event("wait", 1, 0, expected=ONE), store(1, 64))
+    assert left((store(0, 0),), reader) == {(0, 0, 0), (1, 0, 0), (1, 1, 0)}
+    assert left((store(0, 0, 2),), reader) == {(0, 0, 0), (2, 0, 0)}, "for ever"
+    assert left((store(0, 0), store(0, 0, 2)), reader) >= {(2, 0, 0), (2, 1, 0)}, "until it comes too late"
+
+
+def test_another_thread_may_store_between_a_load_and_what_is_stored_of_it() -> None:
+    copy = (Event("load", 1, 0, size=8), Event("store-loaded", 1, 64, size=8))
+    assert (1, 0, 1) in left((store(0, 0), store(0, 64, 2), store(0, 128)), copy)
+
+
+def test_one_thread_has_a_lock_at_a_time() -> None:
+    def section(thread: int) -> tuple[Event, ...]:
+        return (
+            Event("lock", thread, lock="l"),
+            store(thread, 0, thread + 1),
+            store(thread, 64, thread + 1),
+            Event("unlock", thread, lock="l"),
+            Event("add", thread, 128, ONE),
+        )
+
+    assert {(x, y) for x, y, ended in left(section(0), section(1)) if ended == 2} == {(1, 1), (2, 2)}
+
+
+def test_one_compare_exchange_wins_and_additions_add_up() -> None:
+    first = Event("cas", 0, 0, ONE, expected=ZERO), Event("add", 0, 64, ONE)
+    second = Event("cas", 1, 0, b"\x02" + bytes(7), expected=ONE), Event("add", 1, 64, b"\xff" * 8)
+    assert {x for x, _, _ in left(first, second)} == {0, 1, 2}
+    assert {x for x, _, _ in left(first[1:], second)} == {0}
+    assert {y for _, y, _ in left(first, second)} == {0, 1, 255}
+
+
+def test_what_a_power_cut_leaves_survives_json() -> None:
+    program = Threads("adr", "any", ((Event("begin", 0), store(0, 0)), (Event("lock", 1, lock="l"),)))
+    assert Threads.from_json(program.to_json()) == program
+    for frontier in explored(program).all:
+        assert Frontier.from_json(frontier.to_json()) == frontier
+
+
+@pytest.mark.parametrize(
+    ("events", "complaint"),
+    [
+        ((Event("jump"),), "unknown operation"),
+        ((Event("wait", 0, 124, expected=bytes(8)),), "leaves the pool"),
+        ((Event("load", 0, 128, size=8),), "leaves the pool"),
+        ((Event("cas", 0, 0, b"", expected=bytes(8)),), "0 bytes"),
+        ((Event("store-loaded", 0, 0, size=8),), "the load before it took 0"),
+        ((Event("store", 1, 0, b"1"),), "says that it is of thread 1"),
+        ((Event("store", 0, 0, b"1"), Event("store", 0, 8, b"1", continues=True)), "has one piece"),
+        ((Event("unlock", 0, lock="l"),), "does not hold l"),
+        ((Event("lock", 0, lock="l"), Event("lock", 0, lock="l")), "already holds l"),
+    ],
+)
+def test_impossible_threads_are_refused(events: tuple[Event, ...], complaint: str) -> None:
+    with pytest.raises(ProgramError, match=complaint):
+        Threads("adr", "any", (events,))
