@@ -45,6 +45,7 @@ def run(json: bool, *, suite: Path | None = None) -> int:
         print(error.paragraph(), file=sys.stderr)
         return error.exit_code
     out_of_scope = [test.name for test in tests if test.needs is not None]
+    threaded = [test.name for test in scope if test.threads is not None]
     failed = {failure.test for failure in failures}
     for failure in failures:
         print(f"FAILED {failure.test} ({failure.judge}): {failure.message}", file=sys.stderr)
@@ -52,6 +53,7 @@ def run(json: bool, *, suite: Path | None = None) -> int:
         result = {
             "passed": len(scope) - len(failed),
             "failed": len(failed),
+            "with_threads": len(threaded),
             "out_of_scope": out_of_scope,
             "failures": [asdict(failure) for failure in failures],
         }
@@ -59,7 +61,10 @@ def run(json: bool, *, suite: Path | None = None) -> int:
     else:
         for name in out_of_scope:
             print(f"out of scope (needs store buffering): {name}", file=sys.stderr)
-        print(f"litmus: {len(scope) - len(failed)} passed, {len(failed)} failed, {len(out_of_scope)} out of scope")
+        print(
+            f"litmus: {len(scope) - len(failed)} passed, {len(failed)} failed, {len(out_of_scope)} out of scope; "
+            f"of those judged, {len(threaded)} in every schedule of their threads"
+        )
     return ExitCode.FINDINGS if failed else ExitCode.CLEAN
 
 
@@ -69,21 +74,30 @@ def suite_dir() -> Path:
 
 def check(tests: Sequence[LitmusTest], judge: str, command: Sequence[str]) -> list[Failure]:
     """Asks one judge all tests in one process."""
-    requests: list[Request] = []
-    slots: list[tuple[int, int, int | None]] = []  # per test: where its plain, probed and whole answers stand
-    for test in tests:
-        whole = test.whole()
-        first = len(requests)
-        requests += [test.plain(), test.probed(), *([whole] if whole is not None else [])]
-        slots.append((first, first + 1, first + 2 if whole is not None else None))
-    answers = ask(judge, command, requests)
+    asked = [requests_of(test) for test in tests]
+    answers = iter(ask(judge, command, [request for requests in asked for request in requests]))
     failures = []
-    for test, (plain, probed, whole_at) in zip(tests, slots, strict=True):
-        whole_answer = answers[whole_at] if whole_at is not None else None
-        message = judge_one(test, answers[plain], answers[probed], whole_answer)
+    for test, requests in zip(tests, asked, strict=True):
+        message = judge_all(test, [next(answers) for _ in requests])
         if message is not None:
             failures.append(Failure(test.name, judge, message))
     return failures
+
+
+def requests_of(test: LitmusTest) -> list[Request]:
+    """What a judge is asked of one test."""
+    if test.threads is not None:
+        return [test.every_schedule()]
+    whole = test.whole()
+    return [test.plain(), test.probed(), *([whole] if whole is not None else [])]
+
+
+def judge_all(test: LitmusTest, answers: Sequence[Answer]) -> str | None:
+    """Why the answers to `requests_of(test)` are wrong, or None when they are right."""
+    if test.threads is not None:
+        return judge_threads(test, answers[0])
+    plain, probed, *whole = answers
+    return judge_one(test, plain, probed, whole[0] if whole else None)
 
 
 def ask(judge: str, command: Sequence[str], requests: Sequence[Request]) -> list[Answer]:
@@ -122,6 +136,15 @@ def judge_one(test: LitmusTest, plain: Answer, probed: Answer, whole: Answer | N
     except (KeyError, TypeError, ValueError) as error:
         return f"cannot read the answer ({type(error).__name__}: {error}): {plain}"
     return None
+
+
+def judge_threads(test: LitmusTest, answer: Answer) -> str | None:
+    """The same for a test with threads."""
+    try:
+        left = test.left(answer)
+    except (KeyError, TypeError, ValueError) as error:
+        return f"cannot read the answer ({type(error).__name__}: {error}): {answer}"
+    return None if left == test.allowed else _difference(test.allowed, left)
 
 
 def _point(test: LitmusTest, answer: Answer, side: str, index: int) -> Mapping[str, Any]:

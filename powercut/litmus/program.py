@@ -1,6 +1,7 @@
-"""A litmus test: a few instructions, a power cut at a stated point, and the exact set of outcomes.
+"""A litmus test: a few instructions, when the power fails, and the exact set of outcomes.
 
-The file format is described in `replayer/litmus/README.md`. This module parses it, turns it into requests for
+Either one interleaving and a power cut at a stated point, or threads: every schedule, and every instant of it. The
+file format is described in `replayer/litmus/README.md`. This module parses it, turns it into requests for
 `powercut-engine model`, and projects answers onto the named locations.
 """
 
@@ -14,29 +15,13 @@ from typing import Any
 
 from powercut.base.errors import UsageError
 from powercut.base.user_files import parse_toml, text_of
+from powercut.litmus.instructions import LINE, Event, Location, event_of, location_of, thread_events_of
 
-LINE = 64
-STORES = {"store": "store", "ntstore": "ntstore", "memcpy": "store", "rmw": "rmw", "movdir64b": "ntstore"}
-PIECES = ("store", "ntstore", "memcpy")  # may continue the store before them
-FLUSHES = ("clwb", "clflushopt", "clflush")
-FENCES = ("sfence", "mfence", "lock")
-KEYS = {"name", "source", "model", "atoms", "needs", "locations", "program", "allowed", "states"}
+KEYS = {"name", "source", "model", "atoms", "needs", "schedules", "locations", "program", "allowed", "states"}
 PROBE_THREAD = 63  # fences never, so that its non-temporal probes stay pending
 
 Outcome = tuple[tuple[str, int], ...]  # (location, value), sorted by location
 Request = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Location:
-    """A little-endian integer of `size` bytes at pool offset `addr`, within one line."""
-
-    addr: int
-    size: int
-
-    @property
-    def line(self) -> int:
-        return self.addr - self.addr % LINE
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +33,20 @@ class LitmusTest:
     atoms: str
     needs: str | None  # what the recorder does not model; such a test is listed, never run
     locations: Mapping[str, Location]
-    events: tuple[dict[str, Any], ...]  # the whole program
+    events: tuple[Event, ...]  # the whole program; of threads, in the order of the file
     cut: int  # the power fails before this event
     in_flight: bool  # ... while the store `cut - 1` is landing
     allowed: frozenset[Outcome]
     states: int | None  # byte-distinct images at the cut, where the author counted them
+    threads: tuple[tuple[Event, ...], ...] | None  # each in its order, where every schedule is meant
+
+    def every_schedule(self) -> Request:
+        """The program of threads, which the power may fail in at any instant."""
+        return {"model": self.model, "atoms": self.atoms, "pool_size": self._pool(), "threads": self.threads}
+
+    def left(self, answer: Mapping[str, Any]) -> frozenset[Outcome]:
+        """The outcomes over the observed locations of all that the power cuts of a program of threads leave."""
+        return frozenset(outcome for frontier in answer["frontiers"] for outcome in self.project(frontier))
 
     def plain(self) -> Request:
         """The program up to the cut, whose last crash point is the cut."""
@@ -85,10 +79,12 @@ class LitmusTest:
             per_line.append({tuple((name, self._value(name, content)) for name in here) for content in contents})
         return frozenset(tuple(sorted(pair for part in parts for pair in part)) for parts in product(*per_line))
 
-    def _request(self, events: tuple[dict[str, Any], ...], *, closed: bool = True) -> Request:
+    def _request(self, events: tuple[Event, ...], *, closed: bool = True) -> Request:
         end = [{"op": "end"}] if closed and not self.in_flight else []
-        pool = 1 + max(place.line for place in self.locations.values()) // LINE
-        return {"model": self.model, "atoms": self.atoms, "pool_size": pool * LINE, "events": [*events, *end]}
+        return {"model": self.model, "atoms": self.atoms, "pool_size": self._pool(), "events": [*events, *end]}
+
+    def _pool(self) -> int:
+        return LINE + max(place.line for place in self.locations.values())
 
     def _value(self, name: str, content: bytes) -> int:
         place = self.locations[name]
@@ -136,16 +132,20 @@ def _build(path: Path, record: Mapping[str, Any]) -> LitmusTest:
         raise ValueError(f"needs = '{record['needs']}' is unknown; only 'tso' is.")
     if record["name"] != path.stem:
         raise ValueError(f"name = '{record['name']}' differs from the file's name.")
-    locations = {name: _location(name, place) for name, place in record["locations"].items()}
-    events: list[dict[str, Any]] = []
+    locations = {name: location_of(name, place) for name, place in record["locations"].items()}
+    if record.get("schedules", "all") != "all":
+        raise ValueError(f"schedules = '{record['schedules']}' is unknown; only 'all' is.")
+    events: list[Event] = []
     cut, in_flight = None, False
     for text in _lines(record["program"]):
-        if text in ("crash", "crash during"):
+        if "schedules" in record:
+            events += thread_events_of(text, locations)
+        elif text in ("crash", "crash during"):
             if cut is not None:
                 raise ValueError("two crashes in one program; write two tests.")
             cut, in_flight = len(events), text == "crash during"
         else:
-            events.append(_event(text, locations))
+            events.append(event_of(text, locations))
     allowed = frozenset(_outcome(text, locations) for text in record["allowed"])
     if len(allowed) != len(record["allowed"]) or len({tuple(n for n, _ in outcome) for outcome in allowed}) != 1:
         raise ValueError("allowed: outcomes must be distinct, at least one, and name the same locations.")
@@ -162,55 +162,32 @@ def _build(path: Path, record: Mapping[str, Any]) -> LitmusTest:
         in_flight=in_flight,
         allowed=allowed,
         states=int(record["states"]) if "states" in record else None,
+        threads=_threads(events, record) if "schedules" in record else None,
     )
+
+
+def _threads(events: list[Event], record: Mapping[str, Any]) -> tuple[tuple[Event, ...], ...]:
+    """The events of each thread in their order."""
+    if "states" in record:
+        raise ValueError("states: there are many instants, so no number of images at the cut.")
+    count = 1 + max((event["thread"] for event in events), default=-1)
+    threads = tuple(tuple(event for event in events if event["thread"] == thread) for thread in range(count))
+    if len(threads) < 2 or not all(threads):
+        raise ValueError("program: threads are T0, T1 and so on, at least two, each with an instruction.")
+    for thread, steps in enumerate(threads):
+        held: set[str] = set()
+        for lock, op in ((step["lock"], step["op"]) for step in steps if "lock" in step):
+            if (op == "lock") == (lock in held):
+                state = "already holds" if op == "lock" else "does not hold"
+                raise ValueError(f"program: 'T{thread}: {op} {lock}': the thread {state} it.")
+            held ^= {lock}
+    return threads
 
 
 def _lines(program: str) -> Iterator[str]:
     for line in program.splitlines():
         if text := line.split("#")[0].strip():
             yield " ".join(text.split())
-
-
-def _location(name: str, place: Mapping[str, int]) -> Location:
-    if unknown := set(place) - {"line", "at", "size"}:
-        raise ValueError(f"location {name}: unknown key {sorted(unknown)}; known are line, at, size.")
-    offset, size = place.get("at", 0), place.get("size", 8)
-    if offset < 0 or size < 1 or offset + size > LINE or place["line"] < 0:
-        raise ValueError(f"location {name}: must lie within one line of {LINE} bytes.")
-    return Location(place["line"] * LINE + offset, size)
-
-
-def _event(text: str, locations: Mapping[str, Location]) -> dict[str, Any]:
-    """`T0: store x 1` and the like; see the README."""
-    if text in ("begin", "end"):
-        return {"op": text}
-    head, _, rest = text.partition(":")
-    words = rest.split()
-    if not head[:1] == "T" or not head[1:].isdigit() or not words:
-        raise ValueError(
-            f"program: cannot read '{text}'. Write 'T0: store x 1', 'T1: clwb x', 'begin', 'end' or 'crash'."
-        )
-    thread, op, arguments = int(head[1:]), words[0], words[1:]
-    continues = op == "and" and arguments[:1] and arguments[0] in PIECES
-    if continues:
-        op, arguments = arguments[0], arguments[1:]
-    if op in STORES and len(arguments) >= 2:
-        data = _bytes(arguments[1:], locations[arguments[0]].size)
-        event = {"op": STORES[op], "thread": thread, "addr": locations[arguments[0]].addr, "bytes": data.hex()}
-        flags = {"memcall": op == "memcpy", "continues": continues, "direct": op == "movdir64b"}
-        return event | {name: True for name, is_set in flags.items() if is_set}
-    if op in FLUSHES and len(arguments) == 1:
-        return {"op": "flush", "thread": thread, "addr": locations[arguments[0]].addr, "kind": op}
-    if op in FENCES and not arguments:
-        return {"op": "fence", "thread": thread, "kind": op}
-    if op == "cas-fail" and len(arguments) == 1 and arguments[0] in locations:
-        return {"op": "cas-fail", "thread": thread}  # a failed one stores nothing; the location is for the reader
-    raise ValueError(f"program: '{text}' is no instruction")
-
-
-def _bytes(values: list[str], size: int) -> bytes:
-    """`store x 1 2` writes two neighbours as one store, each as wide as the location x."""
-    return b"".join(int(value, 0).to_bytes(size, "little") for value in values)
 
 
 def _outcome(text: str, locations: Mapping[str, Location]) -> Outcome:
