@@ -8,7 +8,8 @@ from typing import Any
 
 from replayer.reference import Adr, CrashPoint, Eadr, Event, Program, crash_points
 from replayer.reference.atoms import Atom, overlap
-from replayer.reference.program import ATOM_SIZE, line_of
+from replayer.reference.program import ATOM_SIZE, STORE_OPS, line_of
+from replayer.reference.threads import Holds, Instant, Made, Threads, explored, holds, made
 
 
 class FlushNeedsNoFence(Adr):
@@ -322,3 +323,145 @@ def all_mutants() -> list[Mutant]:
     return [Mutant(kind.__name__, "adr", kind) for kind in broken_adr] + [
         Mutant(kind.__name__, "eadr", kind) for kind in broken_eadr
     ]
+
+
+# Schedules: what a thread's next event does, and where the saturated cuts are.
+
+
+def wait_is_over(now: Instant, event: Event) -> Event | None:
+    return event if event.op == "wait" else made(now, event)
+
+
+def wait_is_for_ever(now: Instant, event: Event) -> Event | None:
+    return None if event.op == "wait" else made(now, event)
+
+
+def lock_is_free(now: Instant, event: Event) -> Event | None:
+    return replace(event, op="fence", kind="lock") if event.op == "lock" else made(now, event)
+
+
+def lock_is_kept(now: Instant, event: Event) -> Event | None:
+    """An unlock frees nothing."""
+    before = [e for steps, at in zip(now.program.threads, now.at, strict=True) for e in steps[:at]]
+    taken = any((e.op, e.lock) == ("lock", event.lock) for e in before)
+    return None if event.op == "lock" and taken else made(now, event)
+
+
+def lock_does_not_fence(now: Instant, event: Event) -> Event | None:
+    out = made(now, event)
+    return replace(out, op="nothing") if out is not None and event.op == "lock" else out
+
+
+def unlock_does_not_fence(now: Instant, event: Event) -> Event | None:
+    return replace(event, op="nothing") if event.op == "unlock" else made(now, event)
+
+
+def cas_succeeds(now: Instant, event: Event) -> Event | None:
+    return replace(event, op="rmw") if event.op == "cas" else made(now, event)
+
+
+def cas_fails(now: Instant, event: Event) -> Event | None:
+    return replace(event, op="cas-fail", data=b"") if event.op == "cas" else made(now, event)
+
+
+def cas_is_a_plain_store(now: Instant, event: Event) -> Event | None:
+    out = made(now, event)
+    return replace(out, op="store") if out is not None and (event.op, out.op) == ("cas", "rmw") else out
+
+
+def failed_cas_does_not_fence(now: Instant, event: Event) -> Event | None:
+    out = made(now, event)
+    return replace(out, op="nothing") if out is not None and out.op == "cas-fail" else out
+
+
+def add_stores_what_it_adds(now: Instant, event: Event) -> Event | None:
+    return replace(event, op="rmw") if event.op == "add" else made(now, event)
+
+
+def add_is_a_plain_store(now: Instant, event: Event) -> Event | None:
+    out = made(now, event)
+    return replace(out, op="store") if out is not None and event.op == "add" else out
+
+
+def copy_loads_when_it_stores(now: Instant, event: Event) -> Event | None:
+    if event.op != "store-loaded":
+        return made(now, event)
+    load = now.program.threads[event.thread][now.at[event.thread] - 1]
+    return replace(event, op="store", data=now.memory(load.addr, load.size))
+
+
+def no_cut_before_fences(model: Adr, event: Event) -> bool:
+    return event.op not in ("fence", "cas-fail", "rmw") and holds(model, event)
+
+
+def no_cut_before_locked_instructions(model: Adr, event: Event) -> bool:
+    return event.op != "rmw" and holds(model, event)
+
+
+def no_cut_before_clflush(model: Adr, event: Event) -> bool:
+    return event.op != "flush" and holds(model, event)
+
+
+def no_cut_before_ends(model: Adr, event: Event) -> bool:
+    return event.op != "end" and holds(model, event)
+
+
+def no_cut_before_begins(model: Adr, event: Event) -> bool:
+    return event.op != "begin" and holds(model, event)
+
+
+def no_cut_before_stores_of_eadr(model: Adr, event: Event) -> bool:
+    return not (isinstance(model, Eadr) and event.op in STORE_OPS) and holds(model, event)
+
+
+def no_cut_before_ntstores_of_eadr(model: Adr, event: Event) -> bool:
+    """A store in flight over one that was not made yet is another image than over one that was."""
+    return not (isinstance(model, Eadr) and event.op == "ntstore") and holds(model, event)
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleMutant:
+    """Saturated cuts of all schedules, by one broken rule."""
+
+    name: str
+    holds: Holds = holds
+    made: Made = made
+
+    def answer(self, program: Threads) -> dict[str, Any]:
+        whole = {frontier.whole(program.pool_size) for frontier in explored(program, self.holds, self.made).saturated}
+        return {"frontiers": [frontier.to_json() for frontier in whole]}
+
+
+BROKEN_STEPS: tuple[Made, ...] = (
+    wait_is_over,
+    wait_is_for_ever,
+    lock_is_free,
+    lock_is_kept,
+    lock_does_not_fence,
+    unlock_does_not_fence,
+    cas_succeeds,
+    cas_fails,
+    cas_is_a_plain_store,
+    failed_cas_does_not_fence,
+    add_stores_what_it_adds,
+    add_is_a_plain_store,
+    copy_loads_when_it_stores,
+)
+BROKEN_CUTS: tuple[Holds, ...] = (
+    no_cut_before_fences,
+    no_cut_before_locked_instructions,
+    no_cut_before_clflush,
+    no_cut_before_stores_of_eadr,
+    no_cut_before_ntstores_of_eadr,
+)
+BROKEN_CUTS_OF_OPERATIONS: tuple[Holds, ...] = (no_cut_before_begins, no_cut_before_ends)  # litmus tests have none
+
+
+def schedule_mutants() -> list[ScheduleMutant]:
+    return [ScheduleMutant(_name(step), made=step) for step in BROKEN_STEPS] + [
+        ScheduleMutant(_name(cut), holds=cut) for cut in BROKEN_CUTS
+    ]
+
+
+def _name(function: Callable[..., object]) -> str:
+    return getattr(function, "__name__", "")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from powercut.base.errors import HarnessError, UsageError
-from powercut.litmus.litmus import REFERENCE, ask, check, run, suite_dir
+from powercut.litmus.litmus import REFERENCE, ask, check, requests_of, run, suite_dir
 from powercut.litmus.program import load, parse
 
 GOOD = """
@@ -27,6 +27,26 @@ x = { line = 0 }
 """
 
 
+GOOD_THREADS = """
+name = "t"
+source = "Argument."
+model = "eadr"
+schedules = "all"
+program = '''
+T0: lock l
+T0: store x 1
+T0: unlock l
+T1: wait x 1
+T1: copy y x
+'''
+allowed = ["x=0 y=0", "x=1 y=0", "x=1 y=1"]
+[locations]
+x = { line = 0 }
+y = { line = 1 }
+v = { line = 2, size = 4 }
+"""
+
+
 def write(tmp_path: Path, text: str) -> Path:
     path = tmp_path / "t.toml"
     path.write_text(text, encoding="utf-8")
@@ -41,6 +61,11 @@ def test_suite_has_what_it_promises() -> None:
     assert {test.atoms for test in scope} == {"any", "ascending", "byte"}
     assert any(test.needs == "tso" for test in tests)
     assert all(test.source for test in tests)
+    threaded = [test for test in scope if test.threads is not None]
+    assert len(threaded) >= 40
+    assert {test.model for test in threaded} == {"adr", "eadr"}
+    assert {"wait", "load", "cas", "add", "lock"} <= {event["op"] for test in threaded for event in test.events}
+    assert any(len(test.threads or ()) > 2 for test in threaded)
 
 
 def test_reference_passes() -> None:
@@ -49,11 +74,12 @@ def test_reference_passes() -> None:
 
 
 def test_out_of_scope_tests_really_are() -> None:
-    """Each allows what the recorded order cannot give; one that did not would belong into the suite."""
+    """Each allows what the order of visibility cannot give; one that did not would belong into the suite."""
     tests = [test for test in load(suite_dir()) if test.needs is not None]
-    answers = ask("reference", REFERENCE, [test.plain() for test in tests])
+    answers = ask("reference", REFERENCE, [requests_of(test)[0] for test in tests])
     for test, answer in zip(tests, answers, strict=True):
-        assert test.project(answer["crash_points"][-1]) < test.allowed, test.name
+        left = test.project(answer["crash_points"][-1]) if test.threads is None else test.left(answer)
+        assert left < test.allowed, test.name
 
 
 @pytest.mark.usefixtures("engine_model")  # skips where no engine is built
@@ -63,6 +89,7 @@ def test_engine_passes(capsys: pytest.CaptureFixture[str]) -> None:
     tests = load(suite_dir())
     assert result["failed"] == 0
     assert result["passed"] + len(result["out_of_scope"]) == len(tests)
+    assert result["with_threads"] == sum(test.needs is None and test.threads is not None for test in tests)
 
 
 @pytest.mark.parametrize(
@@ -118,6 +145,57 @@ def test_malformed_files_are_refused(tmp_path: Path, old: str, new: str, complai
         parse(path)
     assert complaint in caught.value.paragraph()
     assert str(path) in caught.value.paragraph()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ('"x=1 y=0", ', "", "reported but illegal: x=0x1 y=0x0"),
+        ('"x=1 y=1"', '"x=1 y=1", "x=0 y=1"', "legal but missed: x=0x0 y=0x1"),
+    ],
+)
+def test_a_wrong_set_of_a_test_with_threads_fails(tmp_path: Path, old: str, new: str, complaint: str) -> None:
+    test = parse(write(tmp_path, GOOD_THREADS))
+    assert check([test], "reference", REFERENCE) == []
+    wrong = parse(write(tmp_path, GOOD_THREADS.replace(old, new)))
+    (failure,) = check([wrong], "reference", REFERENCE)
+    assert failure.message == complaint
+
+
+def test_an_answer_without_frontiers_fails(tmp_path: Path) -> None:
+    test = parse(write(tmp_path, GOOD_THREADS))
+    liar = [sys.executable, "-c", 'print(\'{"error": "unknown op"}\')']
+    (failure,) = check([test], "liar", liar)
+    assert "cannot read the answer (KeyError: 'frontiers')" in failure.message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ('schedules = "all"', 'schedules = "some"', "only 'all' is"),
+        ('schedules = "all"', "", "'T0: lock l' needs schedules = 'all'"),
+        ("T0: lock l", "begin", "'begin' has no place"),
+        ("T1: copy y x", "crash", "'crash' has no place"),
+        ("T0: lock l", "T0: and store x 1", "has one piece"),
+        ("T0: lock l", "T0: lock", "'T0: lock' is no instruction"),
+        ("T0: lock l", "T0: lock y", "a lock is no location"),
+        ("T0: lock l", "T0: sfence", "'T0: unlock l': the thread does not hold it"),
+        ("T0: store x 1", "T0: lock l", "'T0: lock l': the thread already holds it"),
+        ("T1: wait x 1", "T1: wait w 1", "'w' is missing or not declared"),
+        ("T1: wait x 1", "T1: wait x", "'T1: wait x' is no instruction"),
+        ("T1: wait x 1", "T1: cas x 1", "'T1: cas x 1' is no instruction"),
+        ("T1: wait x 1", "T1: add v 0x100000000", "too big"),
+        ("T1: wait x 1", "wait x 1", "cannot read 'wait x 1'"),
+        ("T1: copy y x", "T1: copy y v", "y and v differ in size"),
+        ("T1:", "T0:", "at least two"),
+        ("T1:", "T2:", "each with an instruction"),
+        ("allowed", "states = 3\nallowed", "no number of images"),
+    ],
+)
+def test_malformed_tests_with_threads_are_refused(tmp_path: Path, old: str, new: str, complaint: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse(write(tmp_path, GOOD_THREADS.replace(old, new)))
+    assert complaint in caught.value.paragraph()
 
 
 def test_a_judge_that_breaks_down_is_neither_pass_nor_fail() -> None:
