@@ -502,7 +502,7 @@ MUTANTS = (
     Mutant(
         name="lost-items-are-legal",
         file="checker/oracle/invariants.cc",
-        old="if (key.legal(kAbsent)) return std::nullopt;",
+        old="if (is_legal(key, traits, kAbsent)) return std::nullopt;",
         new="return std::nullopt;",
     ),
     Mutant(
@@ -559,10 +559,40 @@ MUTANTS = (
         old="line <= last_line(*insert->flush); ++line",
         new="line < last_line(*insert->flush); ++line",
     ),
+    Mutant(
+        name="a-reader-and-a-writer-do-not-race",
+        file="checker/schedules/target_machine.cc",
+        old="other.place == place && (changes || other.changes)",
+        new="other.place == place && changes && other.changes",
+    ),
+    Mutant(
+        name="a-threads-place-forgets-its-registers",
+        file="checker/schedules/target_machine.cc",
+        old="registers = XXH3_64bits(live_, kLiveRegisters * sizeof live_[0]);",
+        new="registers = 0;",
+    ),
+    Mutant(
+        name="a-threads-place-forgets-its-stack",
+        file="checker/schedules/target_machine.cc",
+        old="stack_end(current_) - stack, registers) | 2;",
+        new="0, registers) | 2;",
+    ),
+    Mutant(
+        name="no-saturated-cut-before-a-fence",
+        file="checker/schedules/target_machine.cc",
+        old="      return lines_.drains(thread + 1);",
+        new="      return false;",
+    ),
+    Mutant(
+        name="schedules-forget-what-may-be-answered",
+        file="checker/schedules/target_machine.cc",
+        old="  add(history);",
+        new="",
+    ),
 )
 ROOMS = ("base", "record", "view", "replayer", "checker", "commands")  # those whose tests run in seconds
 PROGRAMS = ("bin/powercut-engine", *(f"bin/powercut_{room}_test" for room in ROOMS))
-SUITES = ("gtests", "edits", "corpus", "litmus", "agreement")  # the quick ones first
+SUITES = ("gtests", "edits", "schedules", "corpus", "litmus", "agreement")  # the quick ones first
 
 
 def test_every_mutant_has_its_place_and_every_room_its_tests() -> None:
@@ -660,7 +690,12 @@ def _failure(suite: str, out: Path) -> str | None:
     pytest_files = {
         "edits": ["tests/engine/test_edit.py"],
         "corpus": ["tests/corpus/test_known_bugs.py"],
-        "litmus": ["replayer/tests/test_litmus.py", "replayer/tests/test_engine_agrees.py"],
+        "schedules": ["tests/engine/test_schedules.py"],
+        "litmus": [
+            "replayer/tests/test_litmus.py",
+            "replayer/tests/test_engine_agrees.py",
+            "replayer/tests/test_engine_agrees_on_threads.py",
+        ],
         "agreement": ["tests/engine/test_strategies_agree.py"],
     }
     if suite == "gtests":
