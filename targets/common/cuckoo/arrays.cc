@@ -53,6 +53,7 @@ void Table::Publish(const ArrayList& next) {
     arrays_[i].published = true;
   }
   array_count_ = next.count;
+  if (locks_ != nullptr) locks_->SetTable(TableNumber());
 }
 
 powercut_status Table::Attach() {

@@ -7,6 +7,7 @@ powercut_status Table::Insert(const uint8_t* key, const uint8_t* value) {
   Item item;
   std::memcpy(item.bytes, key, geometry_.key_size);
   std::memcpy(item.bytes + geometry_.key_size, value, geometry_.value_size);
+  if (locks_ != nullptr) return InsertBesideOthers(item);
   while (!PlaceItem(&arrays_[0], item)) {
     if (!options_.auto_expand) return POWERCUT_FULL;
     const powercut_status status = Expand();
@@ -17,6 +18,12 @@ powercut_status Table::Insert(const uint8_t* key, const uint8_t* value) {
 
 bool Table::PlaceItem(const SlotArray* array, const Item& item) {
   const Probe probe = ProbeOf(item.bytes);
+  if (PlaceInBuckets(array, item, probe)) return true;
+  if (options_.kick_out) return PlaceByKickOut(array, item, probe);
+  return PlaceByPath(array, item, probe) || PlaceInStash(array, item, probe);
+}
+
+bool Table::PlaceInBuckets(const SlotArray* array, const Item& item, const Probe& probe) {
   for (int which = 0; which < 2; ++which) {
     Place place{array, Home(*array, probe, which), 0};
     if (!FindFree(&place)) continue;
@@ -24,8 +31,7 @@ bool Table::PlaceItem(const SlotArray* array, const Item& item) {
     Fill(place, item, probe, Bug::kInsertUnordered);
     return true;
   }
-  if (options_.kick_out) return PlaceByKickOut(array, item, probe);
-  return PlaceByPath(array, item, probe) || PlaceInStash(array, item, probe);
+  return false;
 }
 
 // Log-free insertion with evictions (OSDI 2018, 3.3, "log-free insertion ... with iterative eviction operations"):

@@ -41,6 +41,21 @@ enum class Bug : uint8_t {
   kHeaderNotFlushed,   // format flushes the address of a local
   kFlushFirstLine,     // a slot that straddles two lines: only the first is flushed
   kTagLate,            // the tag is written after the token
+  // Of concurrency=concurrent: only threads can show them.
+  kLookupUnlocked,     // search takes no lock
+  kLookupBucketwise,   // search locks one of the two buckets after the other
+  kUnlockBeforeFlush,  // update lets go of its locks before the value is durable
+  kExistsUnlocked,     // insert answers EXISTS for what it saw without a lock
+  kInsertCheckApart,   // insert lets go of its locks between looking for its key and placing it
+  kPathStale,          // a path's steps are not looked at again under the locks
+  kPathKeyStale,       // insert does not look for its key again after it has emptied a slot
+  kPathEndUnlocked,    // insert lets go of the slot that its path has emptied, and fills it later
+  kResizeUnnoticed,    // a path is followed in the table in which it was found, though it was replaced
+  kMoveLocksOne,       // movement locks the bucket that the item leaves, and not the one that takes it
+  kLockNotAtomic,      // a lock is taken by a load and a store
+  kLockInPool,         // the locks lie in the headers of the buckets, and open does not reset them (no resize)
+  kUndoLogShared,      // two updates use the undo log at the same time
+  kCopyBeside,         // a resize lets operations in while it copies
   kCount
 };
 
@@ -59,6 +74,7 @@ struct Options {
   bool rehash;             // resize moves items one by one, both tables attached; else it copies the table
   bool unstash;
   bool auto_expand;
+  bool concurrent;  // any number of threads use the open table (libcuckoo)
   bool tags;
   bool wide;  // 16-byte keys, values of up to 15; else 8 and 8
   Search search;

@@ -2,6 +2,7 @@
 // means doing it again. It reads the root and the allocator's entries; items only of an array that a cut rehash was
 // emptying.
 #include <new>
+#include <utility>
 
 #include "targets/common/cuckoo/table.h"
 
@@ -10,6 +11,11 @@ namespace powercut::cuckoo {
 void Table::Traits(const Options& options, powercut_traits* traits) {
   traits->needs_zeroed_pool = 1;
   traits->notes = "one thread; insert does not look for the key";
+  if (options.concurrent) {
+    traits->thread_safe = 1;
+    traits->checks_exists = 1;
+    traits->notes = "striped locks of the two buckets, readers too; a path is searched without locks";
+  }
   // Nothing is ever moved by copying it first.
   if (options.kick_out && !options.rehash && !options.unstash) return;
   traits->copy_bound = 2;
@@ -59,7 +65,8 @@ powercut_status Table::Open(powercut_pool pool, const Options& options, Table** 
     // FULL leaves the old array attached; the table works with it.
     (void)opening.FinishRehash(/*recovering=*/true);
   }
-  *out = new (std::nothrow) Table(opening);
+  if (options.concurrent && !opening.Share()) return POWERCUT_FULL;
+  *out = new (std::nothrow) Table(std::move(opening));
   return *out == nullptr ? POWERCUT_FULL : POWERCUT_OK;
 }
 

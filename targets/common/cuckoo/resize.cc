@@ -18,6 +18,7 @@
 namespace powercut::cuckoo {
 
 powercut_status Table::Maintain(const char* command) {
+  const ResizeGuard guard(locks_.get());
   if (std::strcmp(command, "expand") == 0) return Expand();
   if (std::strcmp(command, "shrink") == 0) return Shrink();
   return POWERCUT_UNSUPPORTED;
@@ -64,6 +65,7 @@ powercut_status Table::ResizeByCopy(uint8_t log2) {
 }
 
 bool Table::CopyInto(const SlotArray* next) {
+  const ResizePause pause(Has(Bug::kCopyBeside) ? locks_.get() : nullptr);
   const SlotArray* old = &arrays_[0];
   for (uint64_t b = 0; b < AllBuckets(*old); ++b) {
     Place place{old, b, 0};

@@ -1,6 +1,6 @@
 # powercut_add_cuckoo(<name>): one scheme of the cuckoo family, from the shared table and the folder's target.cc.
 set(POWERCUT_CUCKOO_SOURCES "")
-foreach(file IN ITEMS arrays draw insert options path recover resize search slots update verify)
+foreach(file IN ITEMS arrays draw insert options path recover resize search slots threads update verify)
   list(APPEND POWERCUT_CUCKOO_SOURCES ${PROJECT_SOURCE_DIR}/targets/common/cuckoo/${file}.cc)
 endforeach()
 

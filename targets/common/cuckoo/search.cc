@@ -42,6 +42,9 @@ Place Table::FindOtherCopy(const Place& place) {
 }
 
 powercut_status Table::Lookup(const uint8_t* key, uint8_t* value) {
+  if (locks_ != nullptr && Has(Bug::kLookupBucketwise)) return LookupBucketwise(key, value);
+  StripeGuard guard(Has(Bug::kLookupUnlocked) ? nullptr : locks_.get());
+  LockBuckets(key, &guard);
   const Place place = Find(key);
   if (!place.found()) return POWERCUT_NOT_FOUND;
   std::memcpy(value, SlotAt(place) + geometry_.key_size, geometry_.value_size);

@@ -1,5 +1,5 @@
-// Bucketized cuckoo hashing in persistent memory, one thread: the table that the schemes bch, bcht, stash and
-// libcuckoo share. README.md says what is common; the README of each scheme, what is its own.
+// Bucketized cuckoo hashing in persistent memory: the table that the schemes bch, bcht, stash and libcuckoo share.
+// README.md says what is common; the README of each scheme, what is its own.
 //
 // The handle is volatile: everything in it is rebuilt by Open.
 #ifndef POWERCUT_TARGETS_COMMON_CUCKOO_TABLE_H_
@@ -7,9 +7,11 @@
 
 #include <bit>
 #include <cstdint>
+#include <memory>
 
 #include "powercut/target.h"
 #include "targets/common/cuckoo/layout.h"
+#include "targets/common/cuckoo/locks.h"
 #include "targets/common/cuckoo/options.h"
 #include "targets/common/hash.h"
 #include "targets/common/pool_allocator.h"
@@ -120,6 +122,7 @@ class Table {
   uint32_t Tokens(const Place& place) const {
     return ShapeOf(place).LoadTokens(BucketAt(place)) & ShapeOf(place).full();
   }
+  bool HasToken(const Place& place) const { return (Tokens(place) >> place.slot & 1) != 0; }
   // A free slot of the bucket in place->slot; false: it is full.
   bool FindFree(Place* place) const {
     const uint32_t tokens = Tokens(*place);
@@ -183,6 +186,7 @@ class Table {
 
   // insert.cc. Puts the item into the array; false: no place, nothing changed.
   bool PlaceItem(const SlotArray* array, const Item& item);
+  bool PlaceInBuckets(const SlotArray* array, const Item& item, const Probe& probe);
   bool PlaceByPath(const SlotArray* array, const Item& item, const Probe& probe);
   bool PlaceByKickOut(const SlotArray* array, const Item& item, const Probe& probe);
   bool PlaceInStash(const SlotArray* array, const Item& item, const Probe& probe);
@@ -195,7 +199,7 @@ class Table {
   // update.cc
   void UpdateLogFree(const Place& place, uint32_t slot, const Item& item, const Probe& probe);
   void UpdateLogged(const Place& place, const Item& item);
-  void UpdateInPlace(const Place& place, const Item& item);
+  void UpdateInPlace(const Place& place, const Item& item, StripeGuard* guard);
   void DrainStash(const Place& freed);
 
   // arrays.cc: which slot arrays the table consists of.
@@ -224,6 +228,20 @@ class Table {
   bool Introduce(uint8_t log2);
   void TurnAround();
 
+  // threads.cc
+  // The number of the table that is attached: the logarithm of its array's size, and at least kSecondArray if a rehash
+  // has left others attached.
+  static constexpr uint64_t kSecondArray = 256;
+  uint64_t TableNumber() const { return arrays_[0].log2 + kSecondArray * static_cast<uint64_t>(array_count_ - 1); }
+  bool Share();
+  uint32_t StripesOf(uint64_t table, const Probe& probe) const;
+  void LockBuckets(const uint8_t* key, StripeGuard* guard) const;
+  powercut_status InsertBesideOthers(const Item& item);
+  bool MoveAlong(const Path& path, const SlotArray* array, uint64_t table, const Probe& probe, StripeGuard* guard);
+  bool Fits(const Place& from, const Place& to) const;
+  powercut_status ExpandFrom(uint64_t table);
+  powercut_status LookupBucketwise(const uint8_t* key, uint8_t* value);
+
   // recover.cc
   void ReplayLog();
 
@@ -239,6 +257,7 @@ class Table {
   PoolAllocator allocator_;
   SlotArray arrays_[kMostArrays];
   int array_count_ = 0;
+  std::unique_ptr<Locks> locks_;  // null: one thread, and during recovery
 };
 
 }  // namespace powercut::cuckoo

@@ -4,6 +4,8 @@
 namespace powercut::cuckoo {
 
 powercut_status Table::Update(const uint8_t* key, const uint8_t* value) {
+  StripeGuard guard(locks_.get());
+  LockBuckets(key, &guard);
   const Place place = Find(key);
   if (!place.found()) return POWERCUT_NOT_FOUND;
   Item item;
@@ -19,7 +21,7 @@ powercut_status Table::Update(const uint8_t* key, const uint8_t* value) {
   }
   if (options_.bare_update ||
       (options_.update == UpdateBy::kInplace && geometry_.value_size == sizeof(uint64_t) && !geometry_.wide)) {
-    UpdateInPlace(place, item);
+    UpdateInPlace(place, item, &guard);
     return POWERCUT_OK;
   }
   Place beside = place;
@@ -32,7 +34,7 @@ powercut_status Table::Update(const uint8_t* key, const uint8_t* value) {
 }
 
 // Atomic for values of 8 bytes, which lie on 8-byte boundaries; what `published` does to longer ones can tear.
-void Table::UpdateInPlace(const Place& place, const Item& item) {
+void Table::UpdateInPlace(const Place& place, const Item& item, StripeGuard* guard) {
   pmem::mark("update.inplace");
   uint8_t* value = SlotAt(place) + geometry_.key_size;
   if (geometry_.wide) {
@@ -42,6 +44,7 @@ void Table::UpdateInPlace(const Place& place, const Item& item) {
     std::memcpy(&word, item.bytes + 8, sizeof word);
     pmem::atomic_store(reinterpret_cast<uint64_t*>(value), word);
   }
+  if (Has(Bug::kUnlockBeforeFlush)) guard->Unlock();
   pmem::persist(value, geometry_.value_size);
 }
 
@@ -68,6 +71,7 @@ void Table::UpdateLogFree(const Place& place, uint32_t slot, const Item& item, c
 // Log the old item, make the log valid, overwrite in place, make the log invalid; each step durable before the
 // next. Until the last one, recovery puts the old item back. The key stays, so only the value is written.
 void Table::UpdateLogged(const Place& place, const Item& item) {
+  const SpinGuard guard(locks_ == nullptr || Has(Bug::kUndoLogShared) ? nullptr : locks_->undo_log());
   pmem::mark("update.logged");
   Root* log = root();
   uint8_t* slot = SlotAt(place);
@@ -91,6 +95,8 @@ void Table::UpdateLogged(const Place& place, const Item& item) {
 }
 
 powercut_status Table::Erase(const uint8_t* key) {
+  StripeGuard guard(locks_.get());
+  LockBuckets(key, &guard);
   const Place place = Find(key);
   if (!place.found()) return POWERCUT_NOT_FOUND;
   pmem::mark("erase");
