@@ -1,4 +1,4 @@
-// libcuckoo's table, one thread, in persistent memory: README.md.
+// libcuckoo's table in persistent memory: README.md.
 #include "targets/common/cuckoo/target.h"
 
 namespace powercut::cuckoo {
@@ -12,8 +12,13 @@ constexpr OptionTable<Options> kOptions({
     kResizeByCopy,
     kUpdateInPlace,
     kAutoExpand,
+    {"concurrency=single|concurrent: one thread at a time, or striped locks of buckets and paths that are searched "
+     "without locks",
+     Flag<&Options::concurrent, "concurrent">()},
     {"bug=none|insert_unordered|path_end_unordered|move_unordered|kick_out|move_clear_first|move_duplicate|tag_late|"
-     "erase_first_copy|update_first_copy|resize_early|free_early|leak_table: a planted bug",
+     "erase_first_copy|update_first_copy|resize_early|free_early|leak_table|lookup_unlocked|lookup_bucketwise|"
+     "unlock_before_flush|exists_unlocked|insert_check_apart|path_stale|path_key_stale|path_end_unlocked|"
+     "resize_unnoticed|move_locks_one|lock_not_atomic|lock_in_pool|undo_log_shared|copy_beside: a planted bug",
      Named<&Options::bug>()},
 });
 

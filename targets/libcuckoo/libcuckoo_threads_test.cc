@@ -1,0 +1,69 @@
+// `hardened` under real threads, on tables small enough that inserts evict and resizes come often.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <tuple>
+
+#include "targets/common/test_threads.h"
+
+namespace powercut::cuckoo {
+namespace {
+
+using test::TableThreads;
+using test::TestTable;
+
+// Of the size of items, how updates change them, and how the table is resized.
+class LibcuckooThreadsTest : public testing::TestWithParam<std::tuple<bool, const char*, const char*>> {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(table_.Format(), POWERCUT_OK) << table_.error();
+    ASSERT_EQ(table_.Open(), POWERCUT_OK);
+  }
+  static bool wide() { return std::get<0>(GetParam()); }
+
+  TestTable table_{powercut_target_entry(POWERCUT_TARGET_ABI),
+                   "hardened",
+                   {{"concurrency", "concurrent"},
+                    {"buckets", "2"},
+                    {"slots", "2"},
+                    {"update", std::get<1>(GetParam())},
+                    {"resize", std::get<2>(GetParam())}},
+                   wide() ? 16u : 8u,
+                   wide() ? 15u : 8u,
+                   1 << 20};
+  // Shrink more often, so that buckets are full.
+  TableThreads threads_{&table_, {{"shrink", "expand", "shrink"}}};
+};
+
+TEST_P(LibcuckooThreadsTest, OneOfManyInsertsOfAKeySucceeds) { threads_.OneOfManyInsertsOfAKeySucceeds(150); }
+TEST_P(LibcuckooThreadsTest, AThreadSeesItsOwnKeysAsIfItWereAlone) {
+  threads_.AThreadSeesItsOwnKeysAsIfItWereAlone(3000);
+}
+TEST_P(LibcuckooThreadsTest, InsertsAndErasesOfSharedKeysAlternate) {
+  threads_.InsertsAndErasesOfSharedKeysAlternate(2500);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, LibcuckooThreadsTest,
+                         testing::Values(std::tuple(false, "inplace", "copy"), std::tuple(false, "logged", "rehash"),
+                                         std::tuple(true, "opportunistic", "copy"),
+                                         std::tuple(true, "inplace", "rehash")));
+
+TEST(LibcuckooThreadsTraits, SayWhatEachConfigurationPromises) {
+  const powercut_target* target = powercut_target_entry(POWERCUT_TARGET_ABI);
+  const powercut_option concurrent = {"concurrency", "concurrent"};
+  const auto traits_of = [&](const char* variant, bool threads) {
+    const powercut_config config = {variant, &concurrent, threads ? 1u : 0u, 8, 8, nullptr, 0};
+    powercut_traits traits;
+    EXPECT_EQ(target->traits(&config, &traits), POWERCUT_OK);
+    return traits;
+  };
+  for (const char* variant : {"published", "hardened"}) {
+    EXPECT_EQ(traits_of(variant, false).thread_safe, 0);
+    EXPECT_EQ(traits_of(variant, false).checks_exists, 0);
+    EXPECT_EQ(traits_of(variant, true).thread_safe, 1);
+    EXPECT_EQ(traits_of(variant, true).checks_exists, 1);
+  }
+}
+
+}  // namespace
+}  // namespace powercut::cuckoo
