@@ -1,0 +1,80 @@
+// What the threads of one open table take in turns (concurrency=concurrent; README.md, "Threads"). These locks are
+// volatile: no power cut leaves one held. The locks of segments lie in the pool, as in the authors' code.
+//
+// Order. A segment before the directory, both before the allocator's lock. Who shares the directory may wait for a
+// segment, but only as long as nobody wants the directory alone.
+#ifndef POWERCUT_TARGETS_CCEH_LOCKS_H_
+#define POWERCUT_TARGETS_CCEH_LOCKS_H_
+
+#include <cstdint>
+
+#include "powercut/pmem.h"
+
+namespace powercut::cceh {
+
+template <typename Word>
+bool CompareExchange(Word* word, Word expected, Word desired) {
+  return __atomic_compare_exchange_n(word, &expected, desired, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+// Holds a lock of one byte for a scope; none where there is nobody to keep away (null).
+class SpinGuard {
+ public:
+  explicit SpinGuard(uint8_t* lock) : lock_(lock) {
+    while (lock_ != nullptr && !CompareExchange(lock_, uint8_t{0}, uint8_t{1})) {
+      while (pmem::atomic_load(lock_) != 0) pmem::pause();
+    }
+  }
+  SpinGuard(const SpinGuard&) = delete;
+  SpinGuard& operator=(const SpinGuard&) = delete;
+  ~SpinGuard() {
+    if (lock_ != nullptr) pmem::atomic_store(lock_, uint8_t{0});
+  }
+
+ private:
+  uint8_t* lock_;
+};
+
+// A reader/writer lock. Who wants it alone goes before those who come later to share it.
+class DirectoryLock {
+ public:
+  void Share() {
+    for (;;) {
+      const uint64_t seen = pmem::atomic_load(&word_);
+      if ((seen & kAlone) != 0) {
+        pmem::pause();
+      } else if (CompareExchange(&word_, seen, seen + 1)) {
+        return;
+      }
+    }
+  }
+  void Unshare() { __atomic_fetch_sub(&word_, uint64_t{1}, __ATOMIC_RELEASE); }
+  // Does somebody want it alone?
+  bool Wanted() const { return (pmem::atomic_load(&word_) & kAlone) != 0; }
+
+  void Lock() {
+    for (;;) {
+      const uint64_t seen = pmem::atomic_load(&word_);
+      if ((seen & kAlone) != 0) {
+        pmem::pause();
+      } else if (CompareExchange(&word_, seen, seen | kAlone)) {
+        break;
+      }
+    }
+    while (pmem::atomic_load(&word_) != kAlone) pmem::pause();
+  }
+  void Unlock() { pmem::atomic_store(&word_, uint64_t{0}); }
+
+ private:
+  static constexpr uint64_t kAlone = uint64_t{1} << 63;
+  uint64_t word_ = 0;  // kAlone, and how many share it
+};
+
+struct Locks {
+  DirectoryLock directory;  // `published` has the authors', in the directory itself
+  uint8_t reserved = 0;     // of the items with reserved keys
+  uint8_t allocator = 0;
+};
+
+}  // namespace powercut::cceh
+#endif  // POWERCUT_TARGETS_CCEH_LOCKS_H_

@@ -1,0 +1,156 @@
+// How an operation comes to its segment beside other threads (concurrency=concurrent; README.md, "Threads").
+//
+// `hardened`: a segment's lock is a reader/writer lock. Whoever changes the segment has it alone until the change is
+// durable, and whoever searches shares it, so no answer rests on what a power cut may take. The directory is shared
+// while its entry is read and the segment is waited for; a split has it alone, so an operation that has its segment has
+// the one that the directory names.
+//
+// `published`: as the authors' code, races included. All operations share the segment, a split has it alone.
+#include "targets/cceh/table.h"
+
+namespace powercut::cceh {
+namespace {
+
+constexpr int64_t kAlone = -1;
+
+bool TryShare(Segment* segment) {
+  const int64_t seen = pmem::atomic_load(&segment->lock);
+  return seen >= 0 && CompareExchange(&segment->lock, seen, seen + 1);
+}
+
+bool TryAlone(Segment* segment) {
+  return pmem::atomic_load(&segment->lock) == 0 && CompareExchange(&segment->lock, int64_t{0}, kAlone);
+}
+
+// The authors' loop of compare-exchanges goes on from whatever it finds: it counts itself into a split as well.
+void CountIn(Segment* segment) { __atomic_fetch_add(&segment->lock, int64_t{1}, __ATOMIC_ACQ_REL); }
+void CountOut(Segment* segment) { __atomic_fetch_sub(&segment->lock, int64_t{1}, __ATOMIC_ACQ_REL); }
+
+}  // namespace
+
+bool Table::TryEnter(Segment* segment, Access access) const {
+  if (access == Access::kAlone) return TryAlone(segment);
+  if (Has(Bug::kLockLoadThenStore)) {
+    const int64_t seen = pmem::atomic_load(&segment->lock);
+    if (seen >= 0) pmem::atomic_store(&segment->lock, seen + 1);
+    return seen >= 0;
+  }
+  if (Has(Bug::kCountedIntoChange)) {
+    CountIn(segment);
+    return true;
+  }
+  return TryShare(segment);
+}
+
+Segment* Table::Enter(uint64_t hash, Access access) {
+  if (Has(Bug::kSegmentStale) || Has(Bug::kDirectoryReadEarly)) {
+    Segment* segment = Named(hash);
+    while (!TryEnter(segment, access)) pmem::pause();
+    return segment;
+  }
+  for (;;) {
+    locks_.directory.Share();
+    Segment* segment = SegmentOf(EntryOf(hash));
+    bool entered = false;
+    while (!(entered = TryEnter(segment, access)) && !locks_.directory.Wanted()) pmem::pause();
+    locks_.directory.Unshare();
+    if (entered) return segment;
+  }
+}
+
+void Table::Leave(Segment* segment, Access access) const {
+  if (access == Access::kAlone) return LeaveExclusive(segment);
+  CountOut(segment);
+}
+
+// The segment that the directory names now, and perhaps not any more when it is used.
+Segment* Table::Named(uint64_t hash) {
+  if (Has(Bug::kDirectoryReadEarly)) {
+    const auto* directory = reinterpret_cast<Directory*>(pool_.base + pmem::atomic_load(&root()->directory));
+    const uint64_t depth = pmem::atomic_load(&directory->depth);
+    return SegmentAt(pmem::atomic_load(directory->entries() + (depth == 0 ? 0 : hash >> (64 - depth))));
+  }
+  locks_.directory.Share();
+  Segment* segment = SegmentOf(EntryOf(hash));
+  locks_.directory.Unshare();
+  return segment;
+}
+
+Segment* Table::EnterToChange(uint64_t hash) {
+  if (Exclusive()) return Enter(hash, Access::kAlone);
+  if (!AsAuthors()) {
+    Segment* segment = SegmentOf(EntryOf(hash));
+    EnterShared(segment);
+    return segment;
+  }
+  for (;;) {
+    const uint64_t entry = EntryOf(hash);
+    Segment* segment = SegmentOf(entry);
+    if (pmem::atomic_load(&segment->lock) != kAlone && Meta::Decode(pmem::atomic_load(&segment->meta)).Covers(hash)) {
+      CountIn(segment);
+      return segment;
+    }
+    pmem::pause();
+  }
+}
+
+void Table::LeaveChanged(Segment* segment) const {
+  if (Exclusive()) return Leave(segment, Access::kAlone);
+  if (AsAuthors()) return CountOut(segment);
+  LeaveShared(segment);
+}
+
+// False: another thread was inside, and the insert begins again. (In the authors' code it does so at once, and stores
+// to the lock in each turn.)
+bool Table::EnterToSplit(Segment* segment) const {
+  if (!AsAuthors()) {
+    EnterExclusive(segment);
+    return true;
+  }
+  if (CompareExchange(&segment->lock, int64_t{0}, kAlone)) return true;
+  while (pmem::atomic_load(&segment->lock) > 0) pmem::pause();
+  return false;
+}
+
+// CCEH::Get. The entry is read again for each use of the lock, so the segment that is searched, the one that it counts
+// itself into and the one that it counts itself out of may be three. The value is read at last. A copy-on-write split
+// changes no segment, so there a search takes no lock.
+powercut_status Table::LookupAsAuthors(uint64_t hash, uint64_t key, uint8_t* value) {
+  const uint64_t entry = EntryOf(hash);
+  Segment* segment = SegmentOf(entry);
+  if (!options_.cow) CountIn(SegmentOf(entry));
+  const Slot* slot = Find(segment, hash, key);
+  if (!options_.cow) CountOut(SegmentOf(entry));
+  if (slot == nullptr) return POWERCUT_NOT_FOUND;
+  const uint64_t found = pmem::atomic_load(&slot->value);
+  std::memcpy(value, &found, sizeof found);
+  return POWERCUT_OK;
+}
+
+Directory* Table::LockDirectory() {
+  if (Exclusive() && !Has(Bug::kDirectoryUnlocked)) locks_.directory.Lock();
+  while (AsAuthors()) {
+    Directory* directory = Current();
+    if (CompareExchange(&directory->lock, uint64_t{0}, uint64_t{1})) return directory;
+    pmem::pause();
+  }
+  return directory_;
+}
+
+void Table::UnlockDirectory(Directory* locked) {
+  if (Exclusive() && !Has(Bug::kDirectoryUnlocked)) locks_.directory.Unlock();
+  // The lock of a directory that was replaced is freed with it.
+  if (AsAuthors() && locked == Current()) pmem::atomic_store(&locked->lock, uint64_t{0});
+}
+
+uint64_t Table::Allocate(uint64_t bytes) {
+  const SpinGuard guard(LockOf(&Locks::allocator));
+  return allocator_.Allocate(bytes);
+}
+
+void Table::Free(uint64_t offset) {
+  const SpinGuard guard(LockOf(&Locks::allocator));
+  allocator_.Free(offset);
+}
+
+}  // namespace powercut::cceh
