@@ -14,38 +14,40 @@ bool Table::Reaches(uint64_t offset) const {
 }
 
 Directory* Table::NewDirectory() {
-  const uint64_t offset = allocator_.Allocate(Directory::Bytes(2 * directory_->capacity));
+  const uint64_t offset = Allocate(Directory::Bytes(2 * Current()->capacity));
   return offset == 0 ? nullptr : reinterpret_cast<Directory*>(pool_.base + offset);
 }
 
 // Every entry becomes two equal ones, but for the segment that splits. One store replaces the directory, and with
 // it depth and capacity.
 void Table::Double(Directory* bigger, uint64_t entry, const Segment* left, const Segment* right) {
-  const uint64_t capacity = directory_->capacity, bytes = Directory::Bytes(2 * capacity);
-  bigger->depth = Has(Bug::kDoublingDepthApart) ? depth_ : depth_ + 1;
+  Directory* replaced = Current();
+  const uint64_t depth = Depth(), capacity = replaced->capacity, bytes = Directory::Bytes(2 * capacity);
+  bigger->depth = Has(Bug::kDoublingDepthApart) ? depth : depth + 1;
   bigger->capacity = 2 * capacity;
+  if (AsAuthors()) bigger->lock = 0;
   for (uint64_t i = 0; i < capacity; ++i) {
-    const uint64_t named = directory_->entries()[i];
+    const uint64_t named = replaced->entries()[i];
     bigger->entries()[2 * i] = i == entry ? OffsetOf(left) : named;
     bigger->entries()[2 * i + 1] = i == entry ? OffsetOf(right) : named;
   }
   if (!Has(Bug::kDoublingUnflushed)) pmem::persist(bigger, bytes);
-  const uint64_t old = OffsetOf(directory_);
-  if (Has(Bug::kDoublingFreesFirst)) allocator_.Free(old);
+  const uint64_t old = OffsetOf(replaced);
+  if (Has(Bug::kDoublingFreesFirst)) Free(old);
   pmem::atomic_store(&root()->directory, OffsetOf(bigger));
   pmem::persist(&root()->directory, sizeof root()->directory);
   pmem::mark("double.published");
   if (Has(Bug::kDoublingDepthApart)) {
-    pmem::atomic_store(&bigger->depth, depth_ + 1);
+    pmem::atomic_store(&bigger->depth, depth + 1);
     pmem::persist(&bigger->depth, sizeof bigger->depth);
   }
-  if (!Has(Bug::kDoublingFreesFirst)) allocator_.Free(old);
+  if (!Has(Bug::kDoublingFreesFirst)) Free(old);
   directory_ = bigger;
-  ++depth_;
+  depth_ = depth + 1;
 }
 
 void Table::Point(uint64_t first, uint64_t count, const Segment* segment) {
-  uint64_t* entries = directory_->entries() + first;
+  uint64_t* entries = Current()->entries() + first;
   for (uint64_t i = count; i-- > 0;) pmem::atomic_store(&entries[i], OffsetOf(segment));
   pmem::persist(entries, count * sizeof *entries);
 }

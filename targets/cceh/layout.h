@@ -49,9 +49,11 @@ static_assert(sizeof(Root) == 2 * pmem::kLine);
 struct Directory {
   uint64_t depth;     // the global depth
   uint64_t capacity;  // 2^depth; the public code keeps both
-  uint64_t unused[6];
+  uint64_t lock;      // of `published` with threads; nobody flushes it, but its line may be evicted
+  uint64_t unused[5];
 
   uint64_t* entries() { return reinterpret_cast<uint64_t*>(this + 1); }
+  const uint64_t* entries() const { return reinterpret_cast<const uint64_t*>(this + 1); }
   static uint64_t Bytes(uint64_t capacity) { return sizeof(Directory) + capacity * sizeof(uint64_t); }
 };
 static_assert(sizeof(Directory) == pmem::kLine);
@@ -70,7 +72,7 @@ struct Meta {
 // A line, then the slots.
 struct Segment {
   uint64_t meta;  // Meta::Encode()
-  int64_t lock;   // > 0: writers inside; -1: a split. Nobody flushes it, but its line may be evicted
+  int64_t lock;   // > 0: how many share it; -1: who has it alone. Nobody flushes it, but its line may be evicted
   uint64_t unused[6];
 
   Slot* slots() { return reinterpret_cast<Slot*>(this + 1); }

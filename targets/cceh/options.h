@@ -33,12 +33,26 @@ enum class Bug : uint8_t {
   kRecoveryOmitted,           // open does not reconcile the directory
   kRecoveryLastSegment,       // open does not reconcile the last segment
   kLeakSegment,               // open does not free what nobody reaches
+  // Of concurrency=concurrent.
+  kGetUnlocked,             // a get takes no lock of its segment
+  kUnlockBeforeCopy,        // a get leaves its segment before it reads the value
+  kUnlockBeforeFlush,       // update leaves the segment before its value is durable
+  kEraseUnlockedEarly,      // erase leaves the segment before it is durable
+  kLockLoadThenStore,       // a get takes its lock by a load and a store
+  kCountedIntoChange,       // a get counts itself in whatever the lock says
+  kInsertCheckApart,        // insert lets go of the segment between looking for its key and placing it
+  kInsertsShare,            // inserts share the segment, and do not claim their slots
+  kSegmentStale,            // an operation does not look whether the segment that it waited for is still its own
+  kDirectoryReadEarly,      // operations take the directory from the root, without its lock
+  kDirectoryUnlocked,       // splits change the directory without its lock
+  kDirectoryUnlockedEarly,  // a split gives the directory back before its commit is durable
   kCount
 };
 
 struct Options {
   bool hardened = false;
   bool cow;
+  bool concurrent;
   Bug bug;
   uint8_t probe;  // cache lines
   uint8_t depth;  // initial global depth

@@ -55,6 +55,7 @@ powercut_status Table::Attach() {
   if (!allocator_.Contains(offset, sizeof(Directory)) || offset % kUnit != 0) return POWERCUT_CORRUPT;
   directory_ = reinterpret_cast<Directory*>(pool_.base + offset);
   depth_ = directory_->depth;
+  if (AsAuthors()) pmem::atomic_store(&directory_->lock, uint64_t{0});
   if (depth_ > kMaxDepth || directory_->capacity != uint64_t{1} << depth_) return POWERCUT_CORRUPT;
   return allocator_.Contains(offset, Directory::Bytes(directory_->capacity)) ? POWERCUT_OK : POWERCUT_CORRUPT;
 }

@@ -10,8 +10,7 @@ bool Table::IsFree(const Segment* segment, uint64_t key) const {
   return !Meta::Decode(segment->meta).Covers(HashOf(key));
 }
 
-Slot* Table::Find(uint64_t hash, uint64_t key) const {
-  Segment* segment = SegmentOf(EntryOf(hash));
+Slot* Table::Find(Segment* segment, uint64_t hash, uint64_t key) const {
   const uint64_t begin = WindowBegin(hash), size = WindowSize();
   for (uint64_t i = 0; i < size; ++i) {
     Slot* slot = WindowSlot(segment, begin, i);
@@ -28,8 +27,11 @@ bool Table::Place(Segment* segment, uint64_t hash, uint64_t key, uint64_t value)
     const uint64_t found = pmem::atomic_load(&slot->key);
     if (!IsFree(segment, found)) continue;
     pmem::mark(found != kInvalid ? "insert.stale" : i < kSlotsPerLine ? "insert.home" : "insert.probe");
-    // The public code claims the slot with a CAS, so that no other thread takes it. One thread needs no claim.
-    if (!options_.hardened || Has(Bug::kSentinelLeaks)) {
+    // The public code claims the slot with a CAS, so that no other thread takes it. Who is alone needs no claim.
+    if (AsAuthors()) {
+      if (!CompareExchange(&slot->key, found, kSentinel)) continue;
+      pmem::mark("insert.claimed");
+    } else if (!options_.hardened || Has(Bug::kSentinelLeaks)) {
       pmem::atomic_store(&slot->key, kSentinel);
       pmem::mark("insert.claimed");
     }
@@ -64,7 +66,7 @@ void Table::LeaveExclusive(Segment* segment) const { pmem::atomic_store(&segment
 // An item keeps its slot: it is inside its window there, and two segments of one size have the same windows. (The
 // public code probes again, and drops an item that finds no place.)
 Segment* Table::NewSegment(const Segment* from, Meta meta, bool flushed) {
-  const uint64_t offset = allocator_.Allocate(Segment::Bytes(options_.slots));
+  const uint64_t offset = Allocate(Segment::Bytes(options_.slots));
   if (offset == 0) return nullptr;
   Segment* segment = SegmentAt(offset);
   segment->meta = meta.Encode();

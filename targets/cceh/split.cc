@@ -4,32 +4,39 @@
 
 namespace powercut::cceh {
 
-powercut_status Table::Split(uint64_t entry) {
-  Segment* segment = SegmentOf(entry);
-  const Meta meta = Meta::Decode(segment->meta);
-  if (meta.depth == kMaxDepth) return POWERCUT_FULL;
-  EnterExclusive(segment);
-  const powercut_status status =
-      options_.cow ? SplitByCopying(segment, meta, entry) : SplitLazily(segment, meta, entry);
-  // The copied segment is gone, and its lock with it.
-  if (!options_.cow || status != POWERCUT_OK) LeaveExclusive(segment);
+// With `hardened` and threads the caller has the segment alone already. It does not have it any more at return.
+powercut_status Table::Split(Segment* segment, uint64_t hash) {
+  powercut_status status = POWERCUT_FULL;
+  if (Meta::Decode(pmem::atomic_load(&segment->meta)).depth != kMaxDepth) {
+    if (!Exclusive() && !EnterToSplit(segment)) return POWERCUT_OK;
+    status = options_.cow ? SplitByCopying(segment, hash) : SplitLazily(segment, hash);
+    // The copied segment is gone, and its lock with it.
+    if (options_.cow && status == POWERCUT_OK) return status;
+  } else if (!Exclusive()) {
+    return status;
+  }
+  LeaveExclusive(segment);
   return status;
 }
 
 // The commit is the new local depth of the old segment, which comes last: until then the old segment covers all that
 // it held, and recovery gives it the upper half of its entries back.
-powercut_status Table::SplitLazily(Segment* segment, Meta meta, uint64_t entry) {
+powercut_status Table::SplitLazily(Segment* segment, uint64_t hash) {
+  const Meta meta = Meta::Decode(segment->meta);
   const Meta lower{meta.depth + 1, meta.pattern << 1}, upper{meta.depth + 1, meta.pattern << 1 | 1};
   Segment* right = NewSegment(segment, upper, !Has(Bug::kSplitUnflushed));
   if (right == nullptr) {
     pmem::mark("full.segment");
     return POWERCUT_FULL;
   }
-  const bool doubles = meta.depth == depth_;
+  Directory* const locked = LockDirectory();
+  const uint64_t entry = EntryOf(hash);
+  const bool doubles = meta.depth == Depth();
   Directory* bigger = doubles ? NewDirectory() : nullptr;
   if (doubles && bigger == nullptr) {
+    UnlockDirectory(locked);
     pmem::mark("full.directory");
-    allocator_.Free(OffsetOf(right));
+    Free(OffsetOf(right));
     return POWERCUT_FULL;
   }
   pmem::mark("split.copied");
@@ -49,17 +56,21 @@ powercut_status Table::SplitLazily(Segment* segment, Meta meta, uint64_t entry) 
   if (doubles) {
     Double(bigger, entry, segment, right);
   } else {
-    const uint64_t count = uint64_t{1} << (depth_ - meta.depth);
+    const uint64_t count = uint64_t{1} << (Depth() - meta.depth);
     if (count > 2) pmem::mark("split.many");
     Point((entry & ~(count - 1)) + count / 2, count / 2, right);
     pmem::mark("split.redirected");
   }
+  // Nobody may use the new segment before the commit: recovery would take it back.
+  const bool unlocks_early = AsAuthors() || Has(Bug::kDirectoryUnlockedEarly);
+  if (unlocks_early) UnlockDirectory(locked);
   if (Has(Bug::kPatternApart)) set_meta({lower.depth, meta.pattern});
   if (Has(Bug::kSplitDepthUnflushed)) {
     pmem::atomic_store(&segment->meta, lower.Encode());
   } else if (!Has(Bug::kDepthBeforeDirectory)) {
     set_meta(lower);
   }
+  if (!unlocks_early) UnlockDirectory(locked);
   pmem::mark("split.done");
   return POWERCUT_OK;
 }
@@ -67,33 +78,39 @@ powercut_status Table::SplitLazily(Segment* segment, Meta meta, uint64_t entry) 
 // The old segment stays as it is until nothing names it. The upper half of its entries changes durably before the
 // lower half does, so recovery may judge by the leftmost entry: as long as it names the old segment the split did not
 // happen; once it names the left copy, only entries of the lower half can be behind.
-powercut_status Table::SplitByCopying(Segment* segment, Meta meta, uint64_t entry) {
+powercut_status Table::SplitByCopying(Segment* segment, uint64_t hash) {
+  const Meta meta = Meta::Decode(segment->meta);
   Segment* left = NewSegment(segment, {meta.depth + 1, meta.pattern << 1}, /*flushed=*/true);
   Segment* right = left == nullptr
                        ? nullptr
                        : NewSegment(segment, {meta.depth + 1, meta.pattern << 1 | 1}, !Has(Bug::kSplitUnflushed));
-  const bool doubles = meta.depth == depth_;
+  Directory* const locked = LockDirectory();
+  const uint64_t entry = EntryOf(hash);
+  const bool doubles = meta.depth == Depth();
   Directory* bigger = doubles && right != nullptr ? NewDirectory() : nullptr;
   if (right == nullptr || (doubles && bigger == nullptr)) {
+    UnlockDirectory(locked);
     pmem::mark(right == nullptr ? "full.segment" : "full.directory");
-    if (right != nullptr) allocator_.Free(OffsetOf(right));
-    if (left != nullptr) allocator_.Free(OffsetOf(left));
+    if (right != nullptr) Free(OffsetOf(right));
+    if (left != nullptr) Free(OffsetOf(left));
     return POWERCUT_FULL;
   }
   pmem::mark("cow.copied");
-  if (Has(Bug::kCowFreesFirst)) allocator_.Free(OffsetOf(segment));
+  if (Has(Bug::kCowFreesFirst)) Free(OffsetOf(segment));
   if (doubles) {
     Double(bigger, entry, left, right);
   } else {
-    const uint64_t count = uint64_t{1} << (depth_ - meta.depth), first = entry & ~(count - 1);
+    const uint64_t count = uint64_t{1} << (Depth() - meta.depth), first = entry & ~(count - 1);
     if (count > 2) pmem::mark("cow.many");
     if (Has(Bug::kCowLowerFirst)) Point(first, count / 2, left);
     Point(first + count / 2, count / 2, right);
     pmem::mark("cow.upper");
     if (!Has(Bug::kCowLowerFirst)) Point(first, count / 2, left);
   }
+  UnlockDirectory(locked);
   pmem::mark("cow.redirected");
-  if (!Has(Bug::kCowFreesFirst)) allocator_.Free(OffsetOf(segment));
+  // The authors' code never frees it. Its threads may still wait for its lock.
+  if (!Has(Bug::kCowFreesFirst) && !AsAuthors()) Free(OffsetOf(segment));
   return POWERCUT_OK;
 }
 

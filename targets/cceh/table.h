@@ -1,5 +1,6 @@
 // CCEH, cacheline-conscious extendible hashing (Nam, Cha, Choi, Noh, Nam: "Write-Optimized Dynamic Hashing for
-// Persistent Memory", FAST 2019), one thread. README.md maps functions to sections of the paper.
+// Persistent Memory", FAST 2019). README.md maps functions to sections of the paper, and has the
+// protocol of its threads.
 //
 // The handle is volatile: everything in it is rebuilt by Open.
 #ifndef POWERCUT_TARGETS_CCEH_TABLE_H_
@@ -11,6 +12,7 @@
 
 #include "powercut/target.h"
 #include "targets/cceh/layout.h"
+#include "targets/cceh/locks.h"
 #include "targets/cceh/options.h"
 #include "targets/common/pool_allocator.h"
 
@@ -62,9 +64,20 @@ class Table {
     return static_cast<uint64_t>(static_cast<const uint8_t*>(at) - pool_.base);
   }
   Segment* SegmentAt(uint64_t offset) const { return reinterpret_cast<Segment*>(pool_.base + offset); }
-  Segment* SegmentOf(uint64_t entry) const { return SegmentAt(directory_->entries()[entry]); }
+  Segment* SegmentOf(uint64_t entry) const {
+    return SegmentAt(__atomic_load_n(Current()->entries() + entry, __ATOMIC_ACQUIRE));
+  }
   // The leading bits of the hash are the index of the directory.
-  uint64_t EntryOf(uint64_t hash) const { return depth_ == 0 ? 0 : hash >> (64 - depth_); }
+  uint64_t EntryOf(uint64_t hash) const {
+    const uint64_t depth = Depth();
+    return depth == 0 ? 0 : hash >> (64 - depth);
+  }
+  // The authors' threads read the root each time that they use the directory.
+  Directory* Current() const {
+    if (!AsAuthors()) return directory_;
+    return reinterpret_cast<Directory*>(pool_.base + pmem::atomic_load(&root()->directory));
+  }
+  uint64_t Depth() const { return AsAuthors() ? pmem::atomic_load(&Current()->depth) : depth_; }
   bool Has(Bug bug) const { return options_.bug == bug; }
   uint64_t RegionsOfSegment() const { return (options_.slots + kRegionSlots - 1) / kRegionSlots; }
   static bool IsReserved(uint64_t key) { return key == kInvalid || key == kSentinel; }
@@ -78,7 +91,7 @@ class Table {
     return &segment->slots()[(begin + i) & (options_.slots - 1)];
   }
   bool IsFree(const Segment* segment, uint64_t key) const;
-  Slot* Find(uint64_t hash, uint64_t key) const;
+  Slot* Find(Segment* segment, uint64_t hash, uint64_t key) const;
   bool Place(Segment* segment, uint64_t hash, uint64_t key, uint64_t value);
   void EnterShared(Segment* segment) const;
   void LeaveShared(Segment* segment) const;
@@ -88,9 +101,9 @@ class Table {
   Segment* NewSegment(const Segment* from, Meta meta, bool flushed);
 
   // split.cc
-  powercut_status Split(uint64_t entry);
-  powercut_status SplitLazily(Segment* segment, Meta meta, uint64_t entry);
-  powercut_status SplitByCopying(Segment* segment, Meta meta, uint64_t entry);
+  powercut_status Split(Segment* segment, uint64_t hash);
+  powercut_status SplitLazily(Segment* segment, uint64_t hash);
+  powercut_status SplitByCopying(Segment* segment, uint64_t hash);
 
   // directory.cc
   // A block for a directory of twice the size; null: the pool is full.
@@ -98,6 +111,28 @@ class Table {
   void Double(Directory* bigger, uint64_t entry, const Segment* left, const Segment* right);
   // Makes `count` entries from `first` on name the segment.
   void Point(uint64_t first, uint64_t count, const Segment* segment);
+
+  // threads.cc
+  enum class Access : uint8_t { kShared, kAlone };
+  // `published` with threads.
+  bool AsAuthors() const { return options_.concurrent && !options_.hardened; }
+  // `hardened` with threads: whoever changes a segment has it alone.
+  bool Exclusive() const { return options_.concurrent && options_.hardened; }
+  bool TryEnter(Segment* segment, Access access) const;
+  // The segment of the hash, locked.
+  Segment* Enter(uint64_t hash, Access access);
+  void Leave(Segment* segment, Access access) const;
+  Segment* Named(uint64_t hash);
+  Segment* EnterToChange(uint64_t hash);
+  void LeaveChanged(Segment* segment) const;
+  bool EnterToSplit(Segment* segment) const;
+  powercut_status LookupAsAuthors(uint64_t hash, uint64_t key, uint8_t* value);
+  Directory* LockDirectory();
+  void UnlockDirectory(Directory* locked);
+  // Null: one thread.
+  uint8_t* LockOf(uint8_t Locks::* lock) { return options_.concurrent ? &(locks_.*lock) : nullptr; }
+  uint64_t Allocate(uint64_t bytes);
+  void Free(uint64_t offset);
 
   // recover.cc
   powercut_status Attach();
@@ -108,6 +143,7 @@ class Table {
   PoolAllocator allocator_;
   Directory* directory_ = nullptr;
   uint64_t depth_ = 0;  // global depth
+  Locks locks_;
 };
 
 template <typename Visit>

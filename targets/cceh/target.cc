@@ -13,6 +13,8 @@ constexpr OptionTable<Options> kOptions({
     {"probe=4|1|2|8|...: buckets, of one cache line each, that linear probing looks at",
      Number<&Options::probe>(1, 64)},
     {"depth=1|0|2|3|...: initial global depth", Number<&Options::depth>(0, 16)},
+    {"concurrency=single|concurrent: one thread at a time, or locks of the segments and the directory",
+     Flag<&Options::concurrent, "concurrent">()},
     {EnumLine<Bug, "bug", "a planted bug">(), Named<&Options::bug>()},
 });
 
@@ -28,8 +30,12 @@ powercut_status Table::ParseOptions(const powercut_config& config, Options* out)
   return POWERCUT_OK;
 }
 
-void Table::Traits(const Options&, powercut_traits* out) {
-  out->notes = "one thread; insert does not look for the key";
+void Table::Traits(const Options& options, powercut_traits* out) {
+  out->thread_safe = options.concurrent ? 1 : 0;
+  out->checks_exists = options.concurrent && options.hardened ? 1 : 0;
+  out->notes = !options.concurrent ? "one thread; insert does not look for the key"
+               : options.hardened  ? "reader/writer locks of the segments, in the pool, and of the directory"
+                                   : "segment locks, in the pool, that all but splits share; a lock of the directory";
   // A fresh file is zeroes already. Without that, format would write the entries of the allocator and the reserved
   // items a second time.
   out->needs_zeroed_pool = 1;
