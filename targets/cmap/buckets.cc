@@ -5,20 +5,21 @@ namespace powercut::cmap {
 
 powercut_status Table::Maintain(const char* command) {
   if (std::strcmp(command, "grow") == 0) {
+    const LockGuard guard(Own(&growth_lock_));
     return EnableSegment(static_cast<uint32_t>(std::bit_width(mask_))) ? POWERCUT_OK : POWERCUT_FULL;
   }
   if (std::strcmp(command, "rehash") == 0) {
     // The last segment alone: its parents are rehashed on the way.
-    for (uint64_t index = (mask_ + 1) / 2; index <= mask_; ++index) {
-      if (!Rehash(index)) return POWERCUT_FULL;
+    const uint64_t mask = Mask();
+    for (uint64_t index = (mask + 1) / 2; index <= mask; ++index) {
+      BucketLock lock(this);
+      lock.Acquire(index);
+      if (!lock.rehashed()) return POWERCUT_FULL;
     }
     return POWERCUT_OK;
   }
   return POWERCUT_UNSUPPORTED;
 }
-
-// The bucket to change for this hash, rehashed. Where the log has no room for that, the one that holds its items.
-Bucket* Table::Access(uint64_t hash) { return BucketAt(Rehash(hash & mask_) ? hash & mask_ : Holder(hash)); }
 
 // change(word, value) for every link that differs once the nodes that belong to bucket `index` are in the chain `to`.
 template <typename Change>
@@ -38,42 +39,122 @@ void Table::Split(Bucket* from, Bucket* to, uint64_t index, Change change) const
   set(moves, 0);
 }
 
-bool Table::Rehash(uint64_t index) {
-  Bucket* bucket = BucketAt(index);
-  if (bucket->rehashed != 0) return true;
+// bucket_accessor::acquire: whoever meets a bucket first rehashes it, and others wait for that.
+void BucketLock::Acquire(uint64_t index) {
+  index_ = holder_ = index;
+  bucket_ = table_->BucketAt(index);
+  alone_ = true;
+  if (!table_->options_.concurrent) return Rehash();
+  held_ = true;
+  for (;;) {
+    if (pmem::atomic_load(&bucket_->rehashed) == 0 && TryLock(&bucket_->lock, kFree, kWriter)) return Rehash();
+    LockShared(&bucket_->lock);
+    alone_ = false;
+    // The source takes for granted that the other thread did it; there may have been no room.
+    if (!table_->options_.hardened || table_->Has(Bug::kFailedRehashUnnoticed)) return;
+    if (pmem::atomic_load(&bucket_->rehashed) != 0) return;
+    Unlock(&bucket_->lock, /*alone=*/false);
+    alone_ = true;
+  }
+}
+
+bool BucketLock::BecomeWriter() {
+  if (alone_) return true;
+  alone_ = true;
+  if (table_->Has(Bug::kLockByStore)) {
+    Unlock(&bucket_->lock, /*alone=*/false);
+    LockAloneByStore(&bucket_->lock);
+    return false;
+  }
+  return Upgrade(&bucket_->lock);
+}
+
+void BucketLock::Release() {
+  if (!held_) return;
+  held_ = false;
+  for (uint64_t index = index_; index != holder_; index = Table::Parent(index)) {
+    Unlock(&table_->BucketAt(index)->lock, /*alone=*/true);
+  }
+  Unlock(&bucket_->lock, alone_);
+}
+
+// Precondition: the bucket is held alone. Where it cannot be rehashed, what is held of its parent is kept as well.
+void BucketLock::Rehash() {
+  Bucket* bucket = bucket_;
+  if (bucket->rehashed != 0) return;
+  BucketLock parent(table_);
   if (bucket->head != 0) {
     // The power was cut between the transaction and the flag.
     pmem::mark("rehash.flag");
-  } else {
-    const uint64_t parent = Parent(index);
-    if (!Rehash(parent)) return false;
-    uint64_t words = 0;
-    Split(BucketAt(parent), bucket, index, [&](uint64_t*, uint64_t) { ++words; });
-    if (words != 0) {
-      Transaction transaction(this);
-      if (!transaction.Reserve(words)) return false;
-      pmem::mark("rehash.moves");
-      if (Has(Bug::kFlagFirst)) {
-        pmem::atomic_store(&bucket->rehashed, uint64_t{1});
-        pmem::persist(&bucket->rehashed, sizeof(uint64_t));
-      }
-      Split(BucketAt(parent), bucket, index, [&](uint64_t* word, uint64_t to) { transaction.Set(word, to); });
-      transaction.Commit();
-      pmem::mark("rehash.moved");
-      if (Has(Bug::kFlagFirst)) return true;
+  } else if (!table_->Has(Bug::kParentSeenUnlocked) || table_->WordsToMove(index_) != 0) {
+    parent.Acquire(Table::Parent(index_));
+    if (!parent.rehashed() || !MoveItems(&parent)) {
+      bucket_ = parent.bucket_;
+      holder_ = parent.holder_;
+      alone_ = parent.alone_;
+      parent.held_ = false;
+      return;
     }
+    if (table_->Has(Bug::kFlagFirst) && bucket->rehashed != 0) return;
+    if (table_->Has(Bug::kParentReleasedEarly)) parent.Release();
   }
+  // The parent is still held: who misses an item there finds the bucket marked (MaskRace).
   pmem::atomic_store(&bucket->rehashed, uint64_t{1});
   pmem::persist(&bucket->rehashed, sizeof(uint64_t));
+}
+
+// rehash_bucket. False: there is no room for the log.
+bool BucketLock::MoveItems(BucketLock* parent) {
+  Bucket* bucket = bucket_;
+  uint64_t words = table_->WordsToMove(index_);
+  if (words != 0 && !parent->BecomeWriter()) words = table_->WordsToMove(index_);
+  if (words == 0) return true;
+  Table::Transaction transaction(table_);
+  if (!transaction.Reserve(words)) return false;
+  pmem::mark("rehash.moves");
+  if (table_->Has(Bug::kFlagFirst)) {
+    pmem::atomic_store(&bucket->rehashed, uint64_t{1});
+    pmem::persist(&bucket->rehashed, sizeof(uint64_t));
+  }
+  table_->Split(parent->bucket_, bucket, index_, [&](uint64_t* word, uint64_t to) { transaction.Set(word, to); });
+  transaction.Commit();
+  pmem::mark("rehash.moved");
   return true;
 }
 
-// Doubles the buckets (more in the first block). Precondition: k is the first segment that is not there.
+// How many links change when bucket `index` is rehashed. Precondition: its parent is rehashed.
+uint64_t Table::WordsToMove(uint64_t index) const {
+  uint64_t words = 0;
+  Split(BucketAt(Parent(index)), BucketAt(index), index, [&](uint64_t*, uint64_t) { ++words; });
+  return words;
+}
+
+// check_mask_race: has the mask changed, and with it the bucket of this hash? The items move when the first of the new
+// buckets on its way is rehashed.
+bool Table::MaskRace(uint64_t hash, uint64_t* mask) const {
+  const uint64_t before = *mask;
+  *mask = Mask();
+  if ((hash & before) == (hash & *mask)) return false;
+  const uint64_t bit = (hash & ~before) & -(hash & ~before);
+  return pmem::atomic_load(&BucketAt(hash & (2 * bit - 1))->rehashed) != 0;
+}
+
+// check_growth, after an insert that saw this mask. A pool without room for a segment leaves the buckets as they are.
+void Table::CheckGrowth(uint64_t mask, uint64_t items) {
+  if (items < mask) return;
+  uint64_t* lock = Own(&growth_lock_);
+  if (lock != nullptr && !TryLock(lock, kFree, kWriter)) return;
+  if (Mask() == mask || Has(Bug::kGrownTwice)) (void)EnableSegment(static_cast<uint32_t>(std::bit_width(mask)));
+  if (lock != nullptr) Unlock(lock, /*alone=*/true);
+}
+
+// Doubles the buckets (more in the first block). Precondition: k is the first segment that is not there, and no other
+// thread grows the table.
 bool Table::EnableSegment(uint32_t k) {
   if (k >= kMaxSegments) return false;
   const uint32_t end = k < options_.first_block ? options_.first_block : k + 1;
   const uint64_t buckets = (uint64_t{1} << end) - (uint64_t{1} << k);
-  const uint64_t block = allocator_.Allocate(buckets * sizeof(Bucket));
+  const uint64_t block = Allocate(buckets * sizeof(Bucket));
   if (block == 0) return false;
   pmem::mark("grow");
   if (Has(Bug::kSegmentUninitialised)) {
@@ -85,7 +166,7 @@ bool Table::EnableSegment(uint32_t k) {
     pmem::persist(pool_.base + block, buckets * sizeof(Bucket));
     PublishSegments(k, block);
   }
-  mask_ = (uint64_t{1} << end) - 1;
+  pmem::atomic_store(&mask_, (uint64_t{1} << end) - 1);
   pmem::mark("grow.published");
   return true;
 }
@@ -100,6 +181,7 @@ void Table::PublishSegments(uint32_t k, uint64_t block) {
       pmem::atomic_store(&root()->mask, (uint64_t{1} << end) - 1);
       pmem::flush(&root()->mask, sizeof(uint64_t));
     }
+    if (Has(Bug::kSegmentVisibleEarly)) pmem::atomic_store(&mask_, (uint64_t{1} << end) - 1);
     if (!Has(Bug::kSegmentUnflushed)) pmem::persist(&segment[k], sizeof(uint64_t));
     return;
   }

@@ -19,9 +19,10 @@ inline constexpr uint32_t kInlineLog = 16;    // words that a transaction may ch
 struct alignas(32) Bucket {
   uint64_t rehashed;
   uint64_t head;
+  uint64_t lock;  // with threads; free after open
 };
 
-// The item follows: the key, rounded up to 8 bytes, then the value, likewise.
+// The item follows: the key, rounded up to 8 bytes, then the value, likewise; with threads, then the node's lock.
 struct Node {
   uint64_t next;
 };

@@ -26,6 +26,24 @@ enum class Bug : uint8_t {
   kLogClearedEarly,       // transaction: the log is cleared before the changes are durable
   kLogNotReplayed,        // open ignores the log
   kNoSweep,               // open does not free what nobody reaches
+  // Of concurrency=concurrent:
+  kLocksNotReset,          // open leaves the locks of buckets and nodes as it finds them
+  kLockByStore,            // the lock of a bucket is taken by a load and a store
+  kLookupUnlocked,         // lookup takes no lock
+  kValueUnlocked,          // lookup copies the value without the lock of the node
+  kUnlockBeforeFlush,      // update: the lock of the node is free before the value is durable
+  kMaskReadOnce,           // lookup, update and erase do not look at the mask again when they miss
+  kInsertMaskReadOnce,     // insert does not look at the mask again
+  kUpgradeUnnoticed,       // insert does not look for its key again though its lock was free in between
+  kLinkStale,              // erase does not look for its link again though the lock was free in between
+  kEraseNoWait,            // erase frees a node that others may be reading
+  kParentReleasedEarly,    // rehash: the parent is free before the bucket is marked
+  kParentSeenUnlocked,     // rehash: whether there is anything to move is looked up before the parent is locked
+  kLogShared,              // two transactions use the log at the same time
+  kItemsReadEarly,         // size=logged: the number is computed before the transaction has the log
+  kSegmentVisibleEarly,    // growth: other threads get the segment before the pointer to it is durable
+  kGrownTwice,             // growth: whether somebody else has grown the table is not looked at under the lock
+  kFailedRehashUnnoticed,  // a thread that waited for a bucket goes on in it though it could not be rehashed
   kCount
 };
 
@@ -33,6 +51,7 @@ struct Options {
   bool hardened = false;
   bool replace;      // update by a new node
   bool logged_size;  // the number of items is persistent
+  bool concurrent;
   uint8_t first_block;
   uint8_t key_size = 8;
   uint16_t value_size = 8;

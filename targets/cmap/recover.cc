@@ -73,16 +73,19 @@ powercut_status Table::Attach() {
   return POWERCUT_OK;
 }
 
-// Walks all chains for what is reached, which counts the items as well.
+// Walks all chains for what is reached, which counts the items as well, and frees the locks that a cut left held.
 powercut_status Table::Sweep() try {
   std::vector<uint64_t> reached;
   for (uint32_t k = 1; mask_ >> k != 0; ++k) {
     if (BeginsBlock(k)) reached.push_back(root()->segment[k]);
   }
   const size_t segments = reached.size();
+  const bool resets_locks = options_.concurrent && !Has(Bug::kLocksNotReset);
   for (uint64_t index = 0; index <= mask_; ++index) {
+    if (resets_locks) pmem::atomic_store(&BucketAt(index)->lock, kFree);
     for (uint64_t at = BucketAt(index)->head; at != 0; at = NodeAt(at)->next) {
       if (!IsNode(at) || reached.size() > pool_.size / pmem::kLine) return POWERCUT_CORRUPT;
+      if (resets_locks) pmem::atomic_store(NodeLock(at), kFree);
       reached.push_back(at);
     }
   }

@@ -1,5 +1,5 @@
-// cmap: the concurrent_hash_map of libpmemobj-cpp, an engine of pmemkv, with one thread. README.md maps functions to
-// those of its source.
+// cmap: the concurrent_hash_map of libpmemobj-cpp, an engine of pmemkv. README.md maps functions to those of its
+// source, and has the protocol of its threads.
 //
 // The handle is volatile: everything in it is rebuilt by Open.
 #ifndef POWERCUT_TARGETS_CMAP_TABLE_H_
@@ -12,6 +12,7 @@
 
 #include "powercut/target.h"
 #include "targets/cmap/layout.h"
+#include "targets/cmap/locks.h"
 #include "targets/cmap/options.h"
 #include "targets/common/hash.h"
 #include "targets/common/pool_allocator.h"
@@ -34,7 +35,7 @@ class Table {
   powercut_status Insert(const uint8_t* key, const uint8_t* value);  // items.cc, and the next three
   powercut_status Update(const uint8_t* key, const uint8_t* value);
   powercut_status Erase(const uint8_t* key);
-  powercut_status Lookup(const uint8_t* key, uint8_t* value) const;
+  powercut_status Lookup(const uint8_t* key, uint8_t* value);
   powercut_status Maintain(const char* command);                        // buckets.cc
   powercut_status Verify(uint64_t region, char* message, size_t size);  // verify.cc
   void Draw(Drawing* to) const;                                         // draw.cc
@@ -60,10 +61,16 @@ class Table {
   }
 
  private:
-  // Changes words of the pool, all of them or none: an undo log, as of a PMDK transaction. transaction.cc
+  friend class BucketLock;
+
+  // Changes words of the pool, all of them or none: an undo log, as of a PMDK transaction. One at a time has the log,
+  // from here to its end. transaction.cc
   class Transaction {
    public:
-    explicit Transaction(Table* table) : table_(table), entries_(table->root()->log) {}
+    explicit Transaction(Table* table)
+        : guard_(table->Has(Bug::kLogShared) ? nullptr : table->Own(&table->log_lock_)),
+          table_(table),
+          entries_(table->root()->log) {}
     // Makes room for `words` changes. False: the pool is full.
     bool Reserve(uint64_t words);
     // Precondition: there is room, and the word is not changed yet.
@@ -75,6 +82,7 @@ class Table {
     void Apply() const;
     void Flush() const;
 
+    const LockGuard guard_;
     Table* table_;
     LogEntry* entries_;
     uint64_t block_ = 0;
@@ -87,7 +95,8 @@ class Table {
   bool Has(Bug bug) const { return options_.bug == bug; }
   Root* root() const { return reinterpret_cast<Root*>(pool_.base); }
   uint64_t Geometry() const {
-    return uint64_t{options_.key_size} | uint64_t{options_.value_size} << 16 | uint64_t{options_.first_block} << 32;
+    return uint64_t{options_.key_size} | uint64_t{options_.value_size} << 16 | uint64_t{options_.first_block} << 32 |
+           uint64_t{options_.concurrent} << 40;
   }
   uint64_t OffsetOf(const void* at) const {
     return static_cast<uint64_t>(static_cast<const uint8_t*>(at) - pool_.base);
@@ -97,7 +106,9 @@ class Table {
   // Nodes.
   uint64_t value_at() const { return sizeof(Node) + (options_.key_size + 7) / 8 * 8; }
   uint64_t value_words() const { return (options_.value_size + 7) / 8; }
-  uint64_t node_size() const { return value_at() + value_words() * 8; }
+  uint64_t lock_at() const { return value_at() + value_words() * 8; }
+  uint64_t node_size() const { return lock_at() + (options_.concurrent ? sizeof(uint64_t) : 0); }
+  uint64_t* NodeLock(uint64_t node) const { return Own(WordAt(node + lock_at())); }
   Node* NodeAt(uint64_t offset) const { return reinterpret_cast<Node*>(pool_.base + offset); }
   const uint8_t* KeyOf(uint64_t node) const { return pool_.base + node + sizeof(Node); }
   uint8_t* ValueOf(uint64_t node) const { return pool_.base + node + value_at(); }
@@ -124,17 +135,37 @@ class Table {
   // Does segment k begin a block? Segments 1 to first_block - 1 share one.
   bool BeginsBlock(uint32_t k) const { return k == 1 || k >= options_.first_block; }
 
+  // Threads. The lock, or null where there is one thread.
+  uint64_t* Own(uint64_t* lock) const { return options_.concurrent ? lock : nullptr; }
+  uint64_t Mask() const { return options_.concurrent ? pmem::atomic_load(&mask_) : mask_; }
+  // The number of items afterwards.
+  uint64_t Count(int64_t items) {
+    const auto by = static_cast<uint64_t>(items);
+    return options_.concurrent ? __atomic_add_fetch(&items_, by, __ATOMIC_RELAXED) : items_ += by;
+  }
+  uint64_t Allocate(uint64_t bytes) {
+    const LockGuard guard(Own(&allocator_lock_));
+    return allocator_.Allocate(bytes);
+  }
+  void Free(uint64_t offset) {
+    const LockGuard guard(Own(&allocator_lock_));
+    allocator_.Free(offset);
+  }
+
   // items.cc
   // The word that holds the offset of the key's node, or null.
   uint64_t* FindLink(Bucket* bucket, const uint8_t* key) const;
   uint64_t CreateNode(const uint8_t* key, const uint8_t* value, uint64_t next);
-  void Link(uint64_t* link, uint64_t to, int64_t items, bool flush);
-  powercut_status Assign(uint64_t node, const uint8_t* value);
+  uint64_t* Locate(const uint8_t* key, bool change, BucketLock* lock);
+  uint64_t Link(uint64_t* link, uint64_t to, int64_t items, bool flush);
+  void AwaitReaders(uint64_t node) const;
+  powercut_status Assign(uint64_t node, const uint8_t* value, LockGuard* guard);
   powercut_status Replace(uint64_t* link, const uint8_t* value);
 
   // buckets.cc
-  Bucket* Access(uint64_t hash);
-  bool Rehash(uint64_t index);
+  bool MaskRace(uint64_t hash, uint64_t* mask) const;
+  void CheckGrowth(uint64_t mask, uint64_t items);
+  uint64_t WordsToMove(uint64_t index) const;
   template <typename Change>
   void Split(Bucket* from, Bucket* to, uint64_t index, Change change) const;
   bool EnableSegment(uint32_t k);
@@ -150,6 +181,7 @@ class Table {
   PoolAllocator allocator_;
   uint64_t mask_ = kEmbedded - 1;  // buckets - 1; restored at open from the segments that exist
   uint64_t items_ = 0;
+  uint64_t growth_lock_ = kFree, log_lock_ = kFree, allocator_lock_ = kFree;  // kept by threads
 };
 
 }  // namespace powercut::cmap

@@ -13,6 +13,8 @@ constexpr OptionTable<Options> kOptions({
      Flag<&Options::replace, "replace">()},
     {"size=recount|logged: count the items at open, or keep their number in the transaction of each insert and erase",
      Flag<&Options::logged_size, "logged">()},
+    {"concurrency=single|concurrent: one thread at a time, or reader/writer locks of buckets and nodes, in the pool",
+     Flag<&Options::concurrent, "concurrent">()},
     {EnumLine<Bug, "bug", "a planted bug">(), Named<&Options::bug>()},
 });
 
@@ -28,9 +30,12 @@ powercut_status Table::ParseOptions(const powercut_config& config, Options* out)
   return POWERCUT_OK;
 }
 
-void Table::Traits(const Options&, powercut_traits* out) {
+void Table::Traits(const Options& options, powercut_traits* out) {
   out->checks_exists = 1;
-  out->notes = "one thread; lookup does not rehash";
+  out->thread_safe = options.concurrent ? 1 : 0;
+  out->notes = options.concurrent
+                   ? "reader/writer locks of buckets and nodes, in the pool; a lock each of growth, undo log, allocator"
+                   : "one thread; lookup does not rehash";
   // A fresh file is zeroes already. Without that, format would write the table of segments and the log.
   out->needs_zeroed_pool = 1;
 }

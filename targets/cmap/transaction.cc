@@ -6,7 +6,7 @@ namespace powercut::cmap {
 
 bool Table::Transaction::Reserve(uint64_t words) {
   if (words <= kInlineLog) return true;
-  block_ = table_->allocator_.Allocate(words * sizeof(LogEntry));
+  block_ = table_->Allocate(words * sizeof(LogEntry));
   if (block_ == 0) return false;
   pmem::mark("log.block");
   entries_ = reinterpret_cast<LogEntry*>(table_->pool_.base + block_);
@@ -36,7 +36,7 @@ void Table::Transaction::Commit() {
     pmem::persist(&root->log_count, sizeof(uint64_t));
     if (table_->Has(Bug::kLogClearedEarly)) Flush();
   }
-  if (block_ != 0) table_->allocator_.Free(block_);
+  if (block_ != 0) table_->Free(block_);
 }
 
 void Table::Transaction::Apply() const {
