@@ -42,6 +42,8 @@ constexpr int64_t kMostTurns = 20'000'000;
 // Accesses of shared places without a store after which a thread's loop is looked at for one that only waits.
 constexpr uint32_t kPatience = 8;
 constexpr size_t kMostReads = 4096;
+// Of shared places in one step.
+constexpr size_t kMostUses = 4096;
 // Of places that are lines.
 constexpr uint64_t kLines = uint64_t{1} << 63;
 
@@ -735,7 +737,8 @@ void TargetMachine::use(uint64_t address, uint64_t size, bool writes) {
 bool TargetMachine::use(uint64_t place, bool changes) {
   if (!shared_.contains(place)) return false;
   Fiber& fiber = fibers_[current_];
-  bool races = racing_.contains(place);
+  // A step that goes on for so long may be a loop that waits for others and stores: they have to have a turn.
+  bool races = racing_.contains(place) || (!shows_shared_ && fiber.uses.size() >= kMostUses);
   for (uint32_t thread = 0; !races && thread < threads(); ++thread) {
     if (thread == current_) continue;
     for (const Use& other : fibers_[thread].uses) races |= other.place == place && (changes || other.changes);

@@ -49,6 +49,8 @@ class Bounded final : public ScheduleSearch {
   };
 
   static constexpr uint32_t kUnbounded = ~uint32_t{0};
+  // Steps of a schedule. One that stores in each turn of a loop comes to a new state each time, and to no end.
+  static constexpr size_t kLongest = 4'000;
 
   // False: to begin again.
   bool search() {
@@ -67,6 +69,9 @@ class Bounded final : public ScheduleSearch {
       ++counts_.steps;
       if (machine_->needs_restart()) return false;
       enter(choice.thread, choice.left);
+      if (path_.size() > kLongest) {
+        return give_up("at a schedule of " + std::to_string(kLongest) + " steps: a loop may store for ever");
+      }
       if ((++turns & 1023) == 0) {
         if (std::optional<std::string> reason = stop_(counts_)) return give_up(std::move(*reason));
       }

@@ -220,5 +220,38 @@ TEST(ScheduleSearch, ASampleSaysThatItIsOne) {
   }
 }
 
+// One thread that stores in each turn of a loop.
+class StoresForEver final : public ScheduleMachine {
+ public:
+  uint32_t threads() const override { return 1; }
+  ThreadState state_of(uint32_t) const override { return ThreadState::kReady; }
+  bool at_cut(uint32_t) const override { return false; }
+  bool at_store(uint32_t) const override { return false; }
+  void step(uint32_t) override { ++turns_; }
+  bool troubled() const override { return false; }
+  void deadlocked() override {}
+  void livelocked() override {}
+  bool needs_restart() override { return false; }
+  std::unique_ptr<Mark> mark() override { return std::make_unique<Turns>(turns_); }
+  void restore(const Mark& mark) override { turns_ = static_cast<const Turns&>(mark).turns; }
+  Digest state() const override { return {0, turns_}; }
+  Digest frontier() const override { return {}; }
+
+ private:
+  struct Turns final : Mark {
+    explicit Turns(uint64_t now) : turns(now) {}
+    uint64_t turns;
+  };
+  uint64_t turns_ = 0;
+};
+
+TEST(ScheduleSearch, StopsWhereALoopStoresForEver) {
+  StoresForEver machine;
+  const auto search = make_search("bounded", &machine, {}, [] {}, [](const SearchCounts&) { return std::nullopt; });
+  search->run();
+  EXPECT_FALSE(search->counts().complete);
+  EXPECT_EQ(search->counts().reason, "at a schedule of 4000 steps: a loop may store for ever");
+}
+
 }  // namespace
 }  // namespace powercut
