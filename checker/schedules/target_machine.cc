@@ -42,6 +42,8 @@ constexpr int64_t kMostTurns = 20'000'000;
 // Accesses of shared places without a store after which a thread's loop is looked at for one that only waits.
 constexpr uint32_t kPatience = 8;
 constexpr size_t kMostReads = 4096;
+// Events of one step, beyond which it is not followed.
+constexpr size_t kMostStepEvents = 100'000;
 // Of shared places in one step.
 constexpr size_t kMostUses = 4096;
 // Of places that are lines.
@@ -341,6 +343,7 @@ void TargetMachine::go_on(uint32_t thread) {
                        reinterpret_cast<const void*>(stack_end(thread)));
   options_.recorder->set_thread(thread + 1);
   step_begin_ = journal_.size();
+  events_at_step_ = events_.size();
   if (!shows_shared_) begin_uses(&fiber);
   watching_ = fiber.accesses > kPatience && !fiber.says_when;
   __powercut_steps = watching_ ? 0 : kMostTurns;
@@ -811,6 +814,10 @@ void TargetMachine::check_freed(uint64_t address, uint64_t size) {
   }
 }
 
+void TargetMachine::check_length() {
+  if (events_.size() - events_at_step_ > kMostStepEvents) give_up("it stores without end, or nearly so, in one step");
+}
+
 // Others that wait for what is stored look again.
 void TargetMachine::stored(uint64_t address, uint64_t size) {
   fibers_[current_].stored = true;
@@ -851,6 +858,7 @@ void TargetMachine::on_store(uint64_t address, uint64_t size, uint32_t flags, co
     pause(Next::kStore, address, place_in_code(stack));
   use(address, size, true);
   check_freed(address, size);
+  check_length();
   options_.recorder->store(address, size, flags, value, pc, frame);
   keep(address, size);
   if (std::memcmp(reinterpret_cast<const void*>(place(address)), value, size) != 0) stored(address, size);
@@ -865,6 +873,7 @@ void TargetMachine::on_rmw_begin(uint64_t address, uint64_t size, const void* pc
   if ((visible || lines_.drains(current_ + 1)) && can_pause()) pause(Next::kFence, address, place_in_code(stack));
   use(address, size, true);
   check_freed(address, size);
+  check_length();
   options_.recorder->rmw_begin(address, size, pc, frame);
   read(address, size);
   keep(address, size);

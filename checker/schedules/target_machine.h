@@ -228,6 +228,7 @@ class TargetMachine final : public ScheduleMachine {
   void keep(uint64_t address, uint64_t size);
   void on_free(uint64_t address, uint64_t size);
   void check_freed(uint64_t address, uint64_t size);
+  void check_length();
   void stored(uint64_t address, uint64_t size);
   [[noreturn]] void fail(Trouble kind, const std::string& text);
   [[noreturn]] void leave(FoundTrouble trouble);
@@ -249,6 +250,7 @@ class TargetMachine final : public ScheduleMachine {
 
   std::vector<Word> journal_;
   size_t step_begin_ = 0;
+  size_t events_at_step_ = 0;
   std::vector<std::pair<uint64_t, size_t>> scratch_;  // address, place in the journal
   Digest memory_;
   LineStates lines_;

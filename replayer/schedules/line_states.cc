@@ -28,7 +28,8 @@ LineStates::Line* LineStates::change(uint64_t number) {
                                    [](const auto& line, uint64_t wanted) { return line->number < wanted; });
   std::shared_ptr<Line> own;
   if (at != lines_.end() && (*at)->number == number) {
-    own = std::make_shared<Line>(**at);
+    // Where no other state has it, it is this one's already.
+    own = at->use_count() == 1 ? std::const_pointer_cast<Line>(*at) : std::make_shared<Line>(**at);
     own->state.reset();
     own->frontier.reset();
     *at = own;

@@ -35,8 +35,7 @@ void ScheduleSearch::look() {
 // steps without standing at a cut waits for another one without saying so; the others' cuts are looked at all the same,
 // when the search comes there.
 void ScheduleSearch::saturate() {
-  constexpr int kMostSteps = 100'000;
-  int left = kMostSteps;
+  int left = most_steps_;
   while (left > 0 && !machine_->troubled() && !saturated()) {
     for (uint32_t thread = 0; thread < machine_->threads(); ++thread) {
       while (!machine_->at_cut(thread) && !machine_->troubled() && left-- > 0) {
@@ -45,6 +44,7 @@ void ScheduleSearch::saturate() {
       }
     }
   }
+  if (left <= 0) most_steps_ = 100;  // it will do so again
   look();
   for (uint32_t thread = 0; thread < machine_->threads(); ++thread) {
     if (!machine_->at_store(thread)) continue;

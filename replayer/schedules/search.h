@@ -65,6 +65,7 @@ class ScheduleSearch {
   Stop stop_;
   SearchCounts counts_;
   absl::flat_hash_set<Digest> frontiers_, troubles_;
+  int most_steps_ = 4'000;  // of threads that are led to their next cut
 };
 
 // `kind`: "bounded", "random" or "pct"; null for any other.
