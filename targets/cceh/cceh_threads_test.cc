@@ -52,20 +52,10 @@ TEST_P(CcehThreadsTest, SegmentsSplitUnderTheirClients) {
 INSTANTIATE_TEST_SUITE_P(Both, CcehThreadsTest, testing::Values("lazy", "cow"));
 
 TEST(CcehThreadsTraits, SayWhatEachVariantPromises) {
-  const powercut_target* target = powercut_target_entry(POWERCUT_TARGET_ABI);
-  const powercut_option concurrent = {"concurrency", "concurrent"};
-  const auto traits_of = [&](const char* variant, bool threads) {
-    const powercut_config config = {variant, &concurrent, threads ? 1u : 0u, 8, 8, nullptr, 0};
-    powercut_traits traits;
-    EXPECT_EQ(target->traits(&config, &traits), POWERCUT_OK);
-    return traits;
-  };
-  EXPECT_EQ(traits_of("hardened", false).thread_safe, 0u);
-  EXPECT_EQ(traits_of("hardened", false).checks_exists, 0u);
-  EXPECT_EQ(traits_of("hardened", true).thread_safe, 1u);
-  EXPECT_EQ(traits_of("hardened", true).checks_exists, 1u);
-  EXPECT_EQ(traits_of("published", true).thread_safe, 1u);
-  EXPECT_EQ(traits_of("published", true).checks_exists, 0u);  // as in the public code
+  test::ExpectTraits("hardened", /*concurrent=*/false, 8, 8, /*thread_safe=*/false, /*checks_exists=*/false);
+  test::ExpectTraits("hardened", /*concurrent=*/true, 8, 8, /*thread_safe=*/true, /*checks_exists=*/true);
+  // As in the public code.
+  test::ExpectTraits("published", /*concurrent=*/true, 8, 8, /*thread_safe=*/true, /*checks_exists=*/false);
 }
 
 }  // namespace

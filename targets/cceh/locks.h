@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "powercut/pmem.h"
+#include "targets/common/spin_guard.h"
 
 namespace powercut::cceh {
 
@@ -16,24 +17,6 @@ template <typename Word>
 bool CompareExchange(Word* word, Word expected, Word desired) {
   return __atomic_compare_exchange_n(word, &expected, desired, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
-
-// Holds a lock of one byte for a scope; none where there is nobody to keep away (null).
-class SpinGuard {
- public:
-  explicit SpinGuard(uint8_t* lock) : lock_(lock) {
-    while (lock_ != nullptr && !CompareExchange(lock_, uint8_t{0}, uint8_t{1})) {
-      while (pmem::atomic_load(lock_) != 0) pmem::pause();
-    }
-  }
-  SpinGuard(const SpinGuard&) = delete;
-  SpinGuard& operator=(const SpinGuard&) = delete;
-  ~SpinGuard() {
-    if (lock_ != nullptr) pmem::atomic_store(lock_, uint8_t{0});
-  }
-
- private:
-  uint8_t* lock_;
-};
 
 // A reader/writer lock. Who wants it alone goes before those who come later to share it.
 class DirectoryLock {

@@ -42,18 +42,10 @@ INSTANTIATE_TEST_SUITE_P(Shapes, ClevelThreadsTest,
                          testing::Combine(testing::Values("1", "3"), testing::Values("1", "8")));
 
 TEST(ClevelThreadsTraits, SayWhatEachVariantPromises) {
-  const powercut_target* target = powercut_target_entry(POWERCUT_TARGET_ABI);
-  const powercut_option concurrent = {"concurrency", "concurrent"};
-  for (const char* variant : {"published", "hardened"}) {
-    for (const bool threads : {false, true}) {
-      const powercut_config config = {variant, &concurrent, threads ? 1u : 0u, 8, 8, nullptr, 0};
-      powercut_traits traits;
-      ASSERT_EQ(target->traits(&config, &traits), POWERCUT_OK);
-      EXPECT_EQ(traits.thread_safe, threads ? 1u : 0u);
-      EXPECT_EQ(traits.checks_exists, 1u);
-      EXPECT_EQ(traits.copy_bound, 2u);
-    }
-  }
+  test::ExpectTraits("published", /*concurrent=*/false, 8, 8, /*thread_safe=*/false, /*checks_exists=*/true);
+  test::ExpectTraits("hardened", /*concurrent=*/false, 8, 8, /*thread_safe=*/false, /*checks_exists=*/true);
+  test::ExpectTraits("published", /*concurrent=*/true, 8, 8, /*thread_safe=*/true, /*checks_exists=*/true);
+  test::ExpectTraits("hardened", /*concurrent=*/true, 8, 8, /*thread_safe=*/true, /*checks_exists=*/true);
 }
 
 }  // namespace

@@ -35,17 +35,10 @@ INSTANTIATE_TEST_SUITE_P(Shapes, CmapThreadsTest,
                                           testing::Values(8u, 16u)));
 
 TEST(CmapThreadsTraits, SayThatThreadsMayCall) {
-  const powercut_target* target = powercut_target_entry(POWERCUT_TARGET_ABI);
-  const powercut_option concurrent = {"concurrency", "concurrent"};
-  for (const char* variant : {"published", "hardened"}) {
-    for (const size_t options : {0u, 1u}) {
-      const powercut_config config = {variant, &concurrent, options, 8, 8, nullptr, 0};
-      powercut_traits traits;
-      ASSERT_EQ(target->traits(&config, &traits), POWERCUT_OK);
-      EXPECT_EQ(traits.thread_safe, options);
-      EXPECT_EQ(traits.checks_exists, 1u);
-    }
-  }
+  test::ExpectTraits("published", /*concurrent=*/false, 8, 8, /*thread_safe=*/false, /*checks_exists=*/true);
+  test::ExpectTraits("hardened", /*concurrent=*/false, 8, 8, /*thread_safe=*/false, /*checks_exists=*/true);
+  test::ExpectTraits("published", /*concurrent=*/true, 8, 8, /*thread_safe=*/true, /*checks_exists=*/true);
+  test::ExpectTraits("hardened", /*concurrent=*/true, 8, 8, /*thread_safe=*/true, /*checks_exists=*/true);
 }
 
 }  // namespace

@@ -199,5 +199,16 @@ class TableThreads {
   const powercut_background* background_;
 };
 
+// What the traits of a variant say of threads, and of an insert of a present key.
+inline void ExpectTraits(const char* variant, bool concurrent, uint32_t key_size, uint32_t value_size, bool thread_safe,
+                         bool checks_exists) {
+  const powercut_option option = {"concurrency", "concurrent"};
+  const powercut_config config = {variant, &option, concurrent ? 1u : 0u, key_size, value_size, nullptr, 0};
+  powercut_traits traits;
+  ASSERT_EQ(powercut_target_entry(POWERCUT_TARGET_ABI)->traits(&config, &traits), POWERCUT_OK);
+  EXPECT_EQ(traits.thread_safe != 0, thread_safe) << variant;
+  EXPECT_EQ(traits.checks_exists != 0, checks_exists) << variant;
+}
+
 }  // namespace powercut::test
 #endif  // POWERCUT_TARGETS_COMMON_TEST_THREADS_H_

@@ -37,20 +37,10 @@ INSTANTIATE_TEST_SUITE_P(Shapes, LevelThreadsTest,
                          testing::Combine(testing::Values("16x15", "8x8"), testing::Values("on", "off")));
 
 TEST(LevelThreadsTraits, SayWhatEachVariantPromises) {
-  const powercut_target* target = powercut_target_entry(POWERCUT_TARGET_ABI);
-  const powercut_option concurrent = {"concurrency", "concurrent"};
-  const auto traits_of = [&](const char* variant, bool threads) {
-    const powercut_config config = {variant, &concurrent, threads ? 1u : 0u, 16, 15, nullptr, 0};
-    powercut_traits traits;
-    EXPECT_EQ(target->traits(&config, &traits), POWERCUT_OK);
-    return traits;
-  };
-  EXPECT_EQ(traits_of("hardened", false).thread_safe, 0u);
-  EXPECT_EQ(traits_of("hardened", false).checks_exists, 0u);
-  EXPECT_EQ(traits_of("hardened", true).thread_safe, 1u);
-  EXPECT_EQ(traits_of("hardened", true).checks_exists, 1u);
-  EXPECT_EQ(traits_of("published", true).thread_safe, 1u);
-  EXPECT_EQ(traits_of("published", true).checks_exists, 0u);  // the paper inserts unique keys
+  test::ExpectTraits("hardened", /*concurrent=*/false, 16, 15, /*thread_safe=*/false, /*checks_exists=*/false);
+  test::ExpectTraits("hardened", /*concurrent=*/true, 16, 15, /*thread_safe=*/true, /*checks_exists=*/true);
+  // The paper inserts unique keys.
+  test::ExpectTraits("published", /*concurrent=*/true, 16, 15, /*thread_safe=*/true, /*checks_exists=*/false);
 }
 
 }  // namespace

@@ -18,39 +18,11 @@
 #include <new>
 
 #include "powercut/pmem.h"
+#include "targets/common/spin_guard.h"
 #include "targets/level/hash.h"
 #include "targets/level/layout.h"
 
 namespace powercut::level {
-
-// Holds a lock of one byte for a scope; none where there is nobody to keep away (null).
-class SpinGuard {
- public:
-  SpinGuard() = default;
-  explicit SpinGuard(uint8_t* lock) { Lock(lock); }
-  SpinGuard(const SpinGuard&) = delete;
-  SpinGuard& operator=(const SpinGuard&) = delete;
-  ~SpinGuard() { Unlock(); }
-
-  // Precondition: it holds none.
-  void Lock(uint8_t* lock) {
-    if (lock == nullptr) return;
-    uint8_t free = 0;
-    while (!__atomic_compare_exchange_n(lock, &free, uint8_t{1}, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-      while (pmem::atomic_load(lock) != 0) pmem::pause();
-      free = 0;
-    }
-    lock_ = lock;
-  }
-  void Unlock() {
-    if (lock_ != nullptr) pmem::atomic_store(lock_, uint8_t{0});
-    lock_ = nullptr;
-  }
-  bool held() const { return lock_ != nullptr; }
-
- private:
-  uint8_t* lock_ = nullptr;
-};
 
 class Locks {
  public:

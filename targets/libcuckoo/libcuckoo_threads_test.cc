@@ -49,20 +49,10 @@ INSTANTIATE_TEST_SUITE_P(Shapes, LibcuckooThreadsTest,
                                          std::tuple(true, "inplace", "rehash")));
 
 TEST(LibcuckooThreadsTraits, SayWhatEachConfigurationPromises) {
-  const powercut_target* target = powercut_target_entry(POWERCUT_TARGET_ABI);
-  const powercut_option concurrent = {"concurrency", "concurrent"};
-  const auto traits_of = [&](const char* variant, bool threads) {
-    const powercut_config config = {variant, &concurrent, threads ? 1u : 0u, 8, 8, nullptr, 0};
-    powercut_traits traits;
-    EXPECT_EQ(target->traits(&config, &traits), POWERCUT_OK);
-    return traits;
-  };
-  for (const char* variant : {"published", "hardened"}) {
-    EXPECT_EQ(traits_of(variant, false).thread_safe, 0);
-    EXPECT_EQ(traits_of(variant, false).checks_exists, 0);
-    EXPECT_EQ(traits_of(variant, true).thread_safe, 1);
-    EXPECT_EQ(traits_of(variant, true).checks_exists, 1);
-  }
+  test::ExpectTraits("published", /*concurrent=*/false, 8, 8, /*thread_safe=*/false, /*checks_exists=*/false);
+  test::ExpectTraits("hardened", /*concurrent=*/false, 8, 8, /*thread_safe=*/false, /*checks_exists=*/false);
+  test::ExpectTraits("published", /*concurrent=*/true, 8, 8, /*thread_safe=*/true, /*checks_exists=*/true);
+  test::ExpectTraits("hardened", /*concurrent=*/true, 8, 8, /*thread_safe=*/true, /*checks_exists=*/true);
 }
 
 }  // namespace

@@ -13,32 +13,9 @@
 #include <cstdint>
 
 #include "powercut/pmem.h"
+#include "targets/common/spin_guard.h"
 
 namespace powercut::cuckoo {
-
-inline void LockSpin(uint8_t* lock) {
-  uint8_t free = 0;
-  while (!__atomic_compare_exchange_n(lock, &free, uint8_t{1}, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-    while (pmem::atomic_load(lock) != 0) pmem::pause();
-    free = 0;
-  }
-}
-
-// Holds a lock of one byte for a scope; none where there is nobody to keep away (null).
-class SpinGuard {
- public:
-  explicit SpinGuard(uint8_t* lock) : lock_(lock) {
-    if (lock_ != nullptr) LockSpin(lock_);
-  }
-  SpinGuard(const SpinGuard&) = delete;
-  SpinGuard& operator=(const SpinGuard&) = delete;
-  ~SpinGuard() {
-    if (lock_ != nullptr) pmem::atomic_store(lock_, uint8_t{0});
-  }
-
- private:
-  uint8_t* lock_;
-};
 
 class Locks {
  public:
