@@ -151,7 +151,8 @@ def runnable(case: Case) -> Case:
             elif kept[-1] and operation.kind == "erase" and operation.key is not None:
                 live.discard(operation.key)
                 unknown.discard(operation.key)
-    return case if all(kept) else case.keeping(kept)
+    # A single thread that is left is a phase of steps, which have stricter rules.
+    return case if all(kept) else runnable(case.keeping(kept))
 
 
 def _may_run(operation: Operation, live: set[Key], unknown: set[Key], *, meets: bool) -> bool:

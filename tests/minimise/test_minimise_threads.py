@@ -108,6 +108,11 @@ def test_inserts_that_may_meet_their_key_are_left_out() -> None:
     assert runnable(absent) == absent, "threads may find no such key"
 
 
+def test_a_single_thread_that_is_left_keeps_the_rules_of_steps() -> None:
+    start = case(phase("insert 2"), race("insert 2", "update 1"))
+    assert words(runnable(start)) == ["insert 2"], "a thread may update an absent key, a step may not"
+
+
 def test_what_threads_leave_is_unknown() -> None:
     start = case(phase("insert 1"), race("insert 2", "erase 1"), phase("update 1", "erase 2", "update 3", "insert 4"))
     assert words(runnable(start)) == ["insert 1", "insert 2", "erase 1", "update 1", "erase 2", "insert 4"]
