@@ -8,6 +8,7 @@
 #include <new>
 
 #include "powercut/pmem.h"
+#include "targets/common/spin_guard.h"
 #include "targets/pclht/layout.h"
 
 namespace powercut::pclht {
@@ -18,24 +19,6 @@ inline uint8_t TryLock(uint8_t* lock, uint8_t value) {
   __atomic_compare_exchange_n(lock, &seen, value, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
   return seen;
 }
-
-// Holds a lock for a scope; none where there is nobody to keep away (null).
-class SpinGuard {
- public:
-  explicit SpinGuard(uint8_t* lock) : lock_(lock) {
-    while (lock_ != nullptr && TryLock(lock_, kLockUpdate) != kLockFree) {
-      while (pmem::atomic_load(lock_) != kLockFree) pmem::pause();
-    }
-  }
-  SpinGuard(const SpinGuard&) = delete;
-  SpinGuard& operator=(const SpinGuard&) = delete;
-  ~SpinGuard() {
-    if (lock_ != nullptr) pmem::atomic_store(lock_, kLockFree);
-  }
-
- private:
-  uint8_t* lock_;
-};
 
 // A table from when it was published until it is freed. The records stay until the handle is closed, so that one
 // may always be looked at.
