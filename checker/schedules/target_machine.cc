@@ -854,8 +854,8 @@ void TargetMachine::on_store(uint64_t address, uint64_t size, uint32_t flags, co
   const QuietHeap quiet;
   const bool whole = (flags & POWERCUT_STORE_CONTINUES) == 0;
   const bool in_step = (flags & POWERCUT_STORE_IN_STEP) != 0;
-  if (is_visible(address, size, true) && whole && !in_step && can_pause())
-    pause(Next::kStore, address, place_in_code(stack));
+  const bool visible = is_visible(address, size, true);
+  if (visible && whole && !in_step && can_pause()) pause(Next::kStore, address, place_in_code(stack));
   use(address, size, true);
   check_freed(address, size);
   check_length();

@@ -31,6 +31,7 @@ class Bounded final : public ScheduleSearch {
       if (search()) break;
       ++counts_.restarts;
     } while (counts_.reason.empty());
+    if (counts_.reason.empty() && !saturates_) counts_.reason = "a thread comes to no cut: a loop may store for ever";
     counts_.complete = counts_.reason.empty();
     machine_->restore(*root);
   }
@@ -49,8 +50,6 @@ class Bounded final : public ScheduleSearch {
   };
 
   static constexpr uint32_t kUnbounded = ~uint32_t{0};
-  // Steps of a schedule. One that stores in each turn of a loop comes to a new state each time, and to no end.
-  static constexpr size_t kLongest = 4'000;
 
   // False: to begin again.
   bool search() {
@@ -69,8 +68,8 @@ class Bounded final : public ScheduleSearch {
       ++counts_.steps;
       if (machine_->needs_restart()) return false;
       enter(choice.thread, choice.left);
-      if (path_.size() > kLongest) {
-        return give_up("at a schedule of " + std::to_string(kLongest) + " steps: a loop may store for ever");
+      if (path_.size() > kLongestSchedule) {
+        return give_up("at a schedule of " + std::to_string(kLongestSchedule) + " steps: a loop may store for ever");
       }
       if ((++turns & 1023) == 0) {
         if (std::optional<std::string> reason = stop_(counts_)) return give_up(std::move(*reason));

@@ -31,20 +31,19 @@ void ScheduleSearch::look() {
   visit_();
 }
 
-// One that went on may have woken another, which stands at no cut any more: so until all do. A thread that takes many
-// steps without standing at a cut waits for another one without saying so; the others' cuts are looked at all the same,
-// when the search comes there.
+// One that went on may have woken another, which stands at no cut any more: so until all do. Where they never do, one
+// stores in each turn of a loop; from the next states it will again.
 void ScheduleSearch::saturate() {
-  int left = most_steps_;
+  size_t left = saturates_ ? kLongestSchedule : 100;
   while (left > 0 && !machine_->troubled() && !saturated()) {
     for (uint32_t thread = 0; thread < machine_->threads(); ++thread) {
-      while (!machine_->at_cut(thread) && !machine_->troubled() && left-- > 0) {
+      for (; !machine_->at_cut(thread) && !machine_->troubled() && left > 0; --left) {
         machine_->step(thread);
         ++counts_.steps;
       }
     }
   }
-  if (left <= 0) most_steps_ = 100;  // it will do so again
+  if (left == 0) saturates_ = false;
   look();
   for (uint32_t thread = 0; thread < machine_->threads(); ++thread) {
     if (!machine_->at_store(thread)) continue;

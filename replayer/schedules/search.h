@@ -65,8 +65,12 @@ class ScheduleSearch {
   Stop stop_;
   SearchCounts counts_;
   absl::flat_hash_set<Digest> frontiers_, troubles_;
-  int most_steps_ = 4'000;  // of threads that are led to their next cut
+  bool saturates_ = true;  // false: threads were led on, and came to no cut
 };
+
+// Steps after which a schedule is not followed any further. One that stores in each turn of a loop comes to a new state
+// each time, and to no end.
+inline constexpr size_t kLongestSchedule = 10'000;
 
 // `kind`: "bounded", "random" or "pct"; null for any other.
 std::unique_ptr<ScheduleSearch> make_search(const std::string& kind, ScheduleMachine* machine, SearchLimits limits,

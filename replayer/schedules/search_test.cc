@@ -220,37 +220,55 @@ TEST(ScheduleSearch, ASampleSaysThatItIsOne) {
   }
 }
 
-// One thread that stores in each turn of a loop.
+// Thread 1 stores in each turn of a loop for as long as thread 0 stands between its two steps.
 class StoresForEver final : public ScheduleMachine {
  public:
-  uint32_t threads() const override { return 1; }
-  ThreadState state_of(uint32_t) const override { return ThreadState::kReady; }
-  bool at_cut(uint32_t) const override { return false; }
+  uint32_t threads() const override { return 2; }
+  ThreadState state_of(uint32_t thread) const override {
+    return at_cut(thread) && (thread == 1 || now_.at == 2) ? ThreadState::kEnded : ThreadState::kReady;
+  }
+  bool at_cut(uint32_t thread) const override { return thread == 0 || now_.at != 1; }
   bool at_store(uint32_t) const override { return false; }
-  void step(uint32_t) override { ++turns_; }
+  void step(uint32_t thread) override { ++(thread == 0 ? now_.at : now_.turns); }
   bool troubled() const override { return false; }
   void deadlocked() override {}
   void livelocked() override {}
   bool needs_restart() override { return false; }
-  std::unique_ptr<Mark> mark() override { return std::make_unique<Turns>(turns_); }
-  void restore(const Mark& mark) override { turns_ = static_cast<const Turns&>(mark).turns; }
-  Digest state() const override { return {0, turns_}; }
-  Digest frontier() const override { return {}; }
+  std::unique_ptr<Mark> mark() override { return std::make_unique<Kept>(now_); }
+  void restore(const Mark& mark) override { now_ = static_cast<const Kept&>(mark).state; }
+  Digest state() const override { return {now_.at, now_.turns}; }
+  Digest frontier() const override { return {now_.at, 0}; }
 
  private:
-  struct Turns final : Mark {
-    explicit Turns(uint64_t now) : turns(now) {}
-    uint64_t turns;
+  struct State {
+    uint64_t at = 0, turns = 0;
   };
-  uint64_t turns_ = 0;
+  struct Kept final : Mark {
+    explicit Kept(const State& now) : state(now) {}
+    State state;
+  };
+  State now_;
 };
 
-TEST(ScheduleSearch, StopsWhereALoopStoresForEver) {
+std::string why_not_complete(SearchLimits limits) {
   StoresForEver machine;
-  const auto search = make_search("bounded", &machine, {}, [] {}, [](const SearchCounts&) { return std::nullopt; });
+  const auto search = make_search("bounded", &machine, limits, [] {}, [](const SearchCounts&) { return std::nullopt; });
   search->run();
   EXPECT_FALSE(search->counts().complete);
-  EXPECT_EQ(search->counts().reason, "at a schedule of 4000 steps: a loop may store for ever");
+  return search->counts().reason;
+}
+
+TEST(ScheduleSearch, StopsWhereALoopStoresForEver) {
+  EXPECT_EQ(why_not_complete({}), "at a schedule of 10000 steps: a loop may store for ever");
+}
+
+TEST(ScheduleSearch, IsNotCompleteWhereALoopBeyondTheBoundStoresForEver) {
+  EXPECT_EQ(why_not_complete({.preemptions = 0}), "a thread comes to no cut: a loop may store for ever");
+}
+
+TEST(ScheduleSearch, RehearsalsOfALoopThatStoresForEverEnd) {
+  StoresForEver machine;
+  rehearse(&machine, 1, [] { return uint64_t{0}; });
 }
 
 }  // namespace
