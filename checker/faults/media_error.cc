@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "tracer/runtime/system_call.h"
+#include "base/system_call.h"
 #include "tracer/world/quiet_heap.h"
 
 namespace powercut {

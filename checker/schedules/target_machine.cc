@@ -146,7 +146,7 @@ struct TargetMachine::Hooks {
             .detach = [](void* s, uint64_t) -> int { of(s).give_up("it detaches a thread"); },
             .exit = [](void* s, void*) { of(s).give_up("it ends its thread"); },
             .current = [](void* s) -> uint64_t {
-              return of(s).in_target() && pthread_self() == of(s).engine_thread_ ? of(s).current_ + 1 : 0;
+              return of(s).is_engine_thread() && of(s).in_target() ? of(s).current_ + 1 : 0;
             }};
   }
 
@@ -981,6 +981,17 @@ void TargetMachine::give_up(const std::string& what) {
   const QuietHeap quiet;
   doubt_ = thread_name(current_) + " could not be followed: " + what;
   leave({Trouble::kDied, doubt_, /*followed=*/false});
+}
+
+// False: what a real thread does is in no schedule.
+bool TargetMachine::heard_beside() {
+  beside_.store(true, std::memory_order_relaxed);
+  return false;
+}
+
+std::string TargetMachine::doubt() const {
+  if (!beside_.load(std::memory_order_relaxed)) return doubt_;
+  return "a thread that was started before the schedules begin ran beside them, and could not be followed";
 }
 
 bool TargetMachine::is_local(uint64_t address) const {

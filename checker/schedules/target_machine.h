@@ -22,6 +22,7 @@
 #include <setjmp.h>
 #include <signal.h>
 
+#include <atomic>
 #include <boost/context/detail/fcontext.hpp>
 #include <functional>
 #include <memory>
@@ -98,7 +99,7 @@ class TargetMachine final : public ScheduleMachine {
   // Tells each place in the code by the values that were read: as well a slow way.
   void tell_by_chain(bool on) { tells_by_chain_ = on; }
   // Why schedules that were run are not all that the target can do; empty where nothing is known.
-  const std::string& doubt() const { return doubt_; }
+  std::string doubt() const;
 
   uint32_t threads() const override { return static_cast<uint32_t>(fibers_.size()); }
   ThreadState state_of(uint32_t thread) const override;
@@ -200,7 +201,10 @@ class TargetMachine final : public ScheduleMachine {
   Keys::Key* key_of(Keys* keys, uint64_t id);
 
   // ---- in hooks --------------------------------------------------------------------------------------
-  bool in_target() const { return running_ && in_call_; }
+  // Code of the target runs, and on a fiber.
+  bool in_target() { return is_engine_thread() ? running_ && in_call_ : heard_beside(); }
+  bool is_engine_thread() const { return pthread_self() == engine_thread_; }
+  bool heard_beside();
   uint64_t take_stack() { return std::exchange(live_[kLiveRegisters], 0); }
   uint64_t place_in_code(uint64_t stack) const;
   void on_load(uint64_t address, uint64_t size);
@@ -244,7 +248,8 @@ class TargetMachine final : public ScheduleMachine {
   uint32_t clients_ = 0;
   uint32_t current_ = 0;
   bool running_ = false, in_call_ = false;
-  const pthread_t engine_thread_ = pthread_self();  // the trace has a thread of its own, which nobody schedules
+  const pthread_t engine_thread_ = pthread_self();
+  std::atomic<bool> beside_ = false;  // a thread that nobody schedules has run code of the target
   boost::context::detail::fcontext_t engine_ = nullptr;
   sigjmp_buf escape_;
 

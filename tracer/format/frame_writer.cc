@@ -5,13 +5,15 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <unistd.h>
+#include <sys/syscall.h>
 #include <xxhash.h>
 #include <zstd.h>
 
 #include <cassert>
 #include <cerrno>
 #include <utility>
+
+#include "base/system_call.h"
 
 namespace powercut {
 
@@ -112,7 +114,8 @@ void FrameWriter::write(const Frame& frame) {
 
 int FrameWriter::write_all(int fd, std::span<const uint8_t> bytes) {
   while (!bytes.empty()) {
-    const ssize_t done = ::write(fd, bytes.data(), bytes.size());
+    // The C library's is the runtime's where that is loaded: it would tell the hooks of target code.
+    const ssize_t done = system_call(SYS_write, fd, bytes.data(), bytes.size());
     if (done < 0) {
       if (errno != EINTR) return errno;
       continue;

@@ -4,7 +4,7 @@
 // Back-pressure: at most kBuffers frames exist, so memory does not depend on the trace; when all are full the front
 // half waits. What is written depends on the frames and their order alone, never on timing.
 // The thread lives in foreign programs, whose malloc may be code that is traced, and whose signal handlers may store
-// to the pool: it allocates nothing, takes no signals and calls nothing but zstd, xxHash and write().
+// to the pool: it allocates nothing, takes no signals and calls nothing but zstd, xxHash and the kernel.
 #ifndef POWERCUT_TRACER_FORMAT_FRAME_WRITER_H_
 #define POWERCUT_TRACER_FORMAT_FRAME_WRITER_H_
 

@@ -25,11 +25,11 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/system_call.h"
 #include "tracer/runtime/call_site.h"
 #include "tracer/runtime/futex_step.h"
 #include "tracer/runtime/lock_step.h"
 #include "tracer/runtime/pool_calls.h"
-#include "tracer/runtime/system_call.h"
 #include "tracer/runtime/watch_hooks.h"
 
 using powercut::runtime::announce_load;

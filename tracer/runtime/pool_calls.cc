@@ -19,10 +19,10 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/system_call.h"
 #include "tracer/runtime/call_site.h"
 #include "tracer/runtime/pending_store.h"
 #include "tracer/runtime/stream_trace.h"
-#include "tracer/runtime/system_call.h"
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include <cstdarg>
 #include <cstring>
 
-#include "tracer/runtime/system_call.h"
+#include "base/system_call.h"
 #include "tracer/world/arena.h"
 #include "tracer/world/memory_range.h"
 #include "tracer/world/pool_address.h"

@@ -8,8 +8,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "base/system_call.h"
 #include "tracer/runtime/hooks.h"
-#include "tracer/runtime/system_call.h"
 #include "tracer/world/memory_range.h"
 
 namespace powercut {

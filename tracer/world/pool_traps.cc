@@ -13,8 +13,8 @@
 #include <cstring>
 #include <optional>
 
+#include "base/system_call.h"
 #include "tracer/runtime/hooks.h"
-#include "tracer/runtime/system_call.h"
 #include "tracer/runtime/watch_hooks.h"
 #include "tracer/world/arena.h"
 #include "tracer/world/code_place.h"

@@ -15,7 +15,7 @@
 #include <atomic>
 #include <string_view>
 
-#include "tracer/runtime/system_call.h"
+#include "base/system_call.h"
 #include "tracer/runtime/thread_hooks.h"
 #include "tracer/world/arena.h"
 

@@ -20,8 +20,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/system_call.h"
 #include "tracer/runtime/hooks.h"
-#include "tracer/runtime/system_call.h"
 #include "tracer/runtime/thread_hooks.h"
 #include "tracer/world/arena.h"
 

@@ -1,8 +1,8 @@
 // A system call of our own. The C library's `syscall` is the runtime's while it is loaded, which looks at what
 // target code hands to the kernel (kernel_calls.cc), and functions such as getpid are the virtual
 // world's.
-#ifndef POWERCUT_TRACER_RUNTIME_SYSTEM_CALL_H_
-#define POWERCUT_TRACER_RUNTIME_SYSTEM_CALL_H_
+#ifndef POWERCUT_BASE_SYSTEM_CALL_H_
+#define POWERCUT_BASE_SYSTEM_CALL_H_
 
 #include <cerrno>
 #include <type_traits>
@@ -42,4 +42,4 @@ long system_call(long number, Arguments... arguments) {
 }
 
 }  // namespace powercut
-#endif  // POWERCUT_TRACER_RUNTIME_SYSTEM_CALL_H_
+#endif  // POWERCUT_BASE_SYSTEM_CALL_H_

@@ -1,0 +1,32 @@
+// A thread that the table has started before its threads are scheduled uses it beside them.
+//
+// class: threads
+// bug: unknown: what the thread does is in no schedule
+// operations: []
+// options: {"threads": [[("insert", 1)], [("lookup", 2)]]}
+#include <thread>
+
+#include "pair.h"
+
+using namespace powercut::regression;
+
+namespace {
+
+struct Table : Slots {
+  using Slots::Slots;
+  static void declare(powercut_traits* traits) {
+    Slots::declare(traits);
+    traits->thread_safe = 1;
+  }
+  void format() override {
+    Slots::format();
+    if (!BUG) return;
+    std::thread([ends = new uint64_t(0)] {
+      while (powercut::pmem::atomic_load(ends) == 0) powercut::pmem::pause();
+    }).detach();
+  }
+};
+
+}  // namespace
+
+POWERCUT_PAIR(Table)
