@@ -212,7 +212,12 @@ TargetMachine::TargetMachine(const Options& options)
   for (uint32_t thread = 0; thread < count; ++thread) {
     Fiber& fiber = fibers_[thread];
     const uint64_t begin = heap + thread * kHeapOfThread;
-    fiber.heap = {.begin = arena.begin, .end = begin + kHeapOfThread, .top = begin, .high = begin, .floor = begin};
+    fiber.heap = {.begin = arena.begin,
+                  .end = arena.end,
+                  .top = begin,
+                  .high = begin,
+                  .floor = begin,
+                  .limit = begin + kHeapOfThread};
     fiber.answer.resize(options.most_value);
     for (const ThreadLocals& local : locals_) {
       const auto* initial = reinterpret_cast<const uint8_t*>(local.initial.begin);

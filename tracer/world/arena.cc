@@ -57,7 +57,7 @@ void changing(uint64_t address, uint64_t size) {
 void* take_from(Arena* from, uint64_t alignment, uint64_t size) {
   if (alignment < 16) alignment = 16;
   const uint64_t start = (from->top + kHeader + alignment - 1) / alignment * alignment;
-  if (size > from->end - from->begin || start + size > from->end) {
+  if (size > from->end - from->begin || start + size > from->ends_at()) {
     errno = ENOMEM;
     return nullptr;
   }
@@ -98,7 +98,7 @@ bool announce_free(uint64_t block, const void* pc, const void* frame) {
 
 // Freed blocks at the arena's end are dropped, and read as zero like what was never allocated.
 void give_back(uint64_t block, const void* pc, const void* frame) {
-  const bool heard = frees_are_heard() && (block < arena.begin || block >= arena.end || block < arena.top);
+  const bool heard = frees_are_heard() && (block < arena.top || block >= arena.ends_at());
   if (heard && !announce_free(block, pc, frame)) return;
   const bool may_drop = block >= arena.floor && block < arena.top && !arena_events.keep_freed;
   if (heard && !may_drop) {

@@ -22,6 +22,8 @@ struct Arena {
   uint64_t high = 0;   // bytes below were handed out at some time and are scrubbed when dropped
   uint64_t floor = 0;  // blocks below are never given out again
   uint64_t last = 0;   // the last block above it, 0: there is none
+  uint64_t limit = 0;  // blocks end below it; 0: at `end`. What lies above belongs to other threads
+  uint64_t ends_at() const { return limit == 0 ? end : limit; }
 };
 
 // One per process, since malloc is. Zero-initialised; set up by the Executor.
