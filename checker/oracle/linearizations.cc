@@ -6,15 +6,8 @@
 #include "xxhash.h"
 
 namespace powercut {
-namespace {
 
-struct Effect {
-  int32_t holds;
-  Linearizations::Answer answer;
-};
-
-// What an operation does at one instant, to a key that holds `holds`.
-Effect effect_of(OpKind kind, int32_t value, int32_t holds) {
+Linearizations::Effect Linearizations::effect_of(OpKind kind, int32_t value, int32_t holds) {
   const bool there = holds != kAbsent;
   switch (kind) {
     case OpKind::kInsert:
@@ -28,11 +21,9 @@ Effect effect_of(OpKind kind, int32_t value, int32_t holds) {
   }
 }
 
-bool tells(powercut_status status) {
+bool Linearizations::tells(powercut_status status) {
   return status == POWERCUT_OK || status == POWERCUT_NOT_FOUND || status == POWERCUT_EXISTS;
 }
-
-}  // namespace
 
 uint32_t Linearizations::begin(OpKind kind, int32_t value) {
   const auto free = std::find(under_way_.begin(), under_way_.end(), std::nullopt);

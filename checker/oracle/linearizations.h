@@ -33,6 +33,15 @@ class Linearizations {
     auto operator<=>(const Answer&) const = default;
   };
 
+  // What an operation does at one instant, to a key that holds `holds`.
+  struct Effect {
+    int32_t holds;
+    Answer answer;
+  };
+  static Effect effect_of(OpKind kind, int32_t value, int32_t holds);
+  // Whether the answer says what the operation found.
+  static bool tells(powercut_status status);
+
   // `initial`: a value's number, or kAbsent; each that the key may hold when its operations begin.
   explicit Linearizations(const std::set<int32_t>& initial = {kAbsent}) {
     for (const int32_t state : initial) configurations_.insert({state, {}});

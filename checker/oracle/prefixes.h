@@ -1,0 +1,76 @@
+// What a whole table may hold after a power cut, where its target is buffered (powercut_traits): what was acknowledged
+// last may be lost, but nothing that came before what is kept.
+//
+// Buffered durable linearizability (Izraelevitz, Mendes and Scott, DISC 2016): some order explains all that the
+// operations have answered, and the table holds what a beginning of that order leaves. A `sync` that has ended stands
+// within the beginning: what had ended when it began is kept. This does not split by key, since a beginning cuts all
+// keys at one instant.
+//
+// As of Linearizations, orders are not enumerated; besides what a configuration tells there, it has what the power cut
+// would keep. One thread has as many as it has made changes since its last sync.
+#ifndef POWERCUT_CHECKER_ORACLE_PREFIXES_H_
+#define POWERCUT_CHECKER_ORACLE_PREFIXES_H_
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "checker/oracle/linearizations.h"
+
+namespace powercut {
+
+class Prefixes {
+ public:
+  using Answer = Linearizations::Answer;
+  // By key: a value's number, or kAbsent. What lies past its end is absent, and the last one is not.
+  using Table = std::vector<int32_t>;
+  // Configurations beyond which they are not followed any more.
+  static constexpr size_t kMost = 50'000;
+
+  // An operation begins; `value` is what an insert or update writes. Returns its number until it ends.
+  uint32_t begin(OpKind kind, uint32_t key, int32_t value = kAbsent);
+  uint32_t begin_sync();
+  // It has ended. OK, NOT_FOUND and EXISTS tell of what it found; any other status, that it changed nothing, and of a
+  // sync, that it keeps nothing.
+  void end(uint32_t number, Answer answer);
+  // A power cut: the table goes on with what is kept.
+  void cut();
+
+  // What the table may hold if the power is cut now; nothing if there are too many ways to tell, now or before.
+  std::optional<std::set<Table>> tables() const;
+  // What the key may hold as long as the power is on.
+  std::set<int32_t> held(uint32_t key) const;
+  static int32_t state_in(const Table& table, uint32_t key) { return key < table.size() ? table[key] : kAbsent; }
+  // Of all that later answers depend on.
+  uint64_t digest() const;
+  // The same, with other numbers of values.
+  void renumber(const std::function<int32_t(uint32_t key, int32_t value)>& value_of);
+
+ private:
+  struct Operation {
+    OpKind kind;
+    uint32_t key;
+    int32_t value;
+    bool is_sync = false;
+  };
+  struct Configuration {
+    Table now, kept;
+    std::vector<std::optional<Answer>> owed;  // by number, of operations that have had their effect
+    uint64_t before = 0;                      // syncs under way that began after what is kept, by number as bits
+    auto operator<=>(const Configuration&) const = default;
+  };
+
+  uint32_t begin(const Operation& operation);
+  std::set<Configuration> reached() const;
+  void replace(std::set<Configuration> configurations);
+
+  std::vector<std::optional<Operation>> under_way_;  // by number
+  std::set<Configuration> configurations_ = {{}};
+  bool overflowed_ = false;
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_ORACLE_PREFIXES_H_
