@@ -322,6 +322,7 @@ int serve(int socket, const Plan& plan, const std::string& path, Answers* shared
 uint64_t query_count(const powercut_target& target, QueryKind kind, uint64_t regions, uint64_t keys) {
   switch (kind) {
     case QueryKind::kRecovery:
+    case QueryKind::kDump:  // made of lookups
       return 0;
     case QueryKind::kLookup:
     case QueryKind::kProbe:

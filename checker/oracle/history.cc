@@ -15,6 +15,8 @@ bool has_key(OpKind kind) {
 
 }  // namespace
 
+bool is_sync_command(OpKind kind, std::string_view text) { return kind == OpKind::kMaintain && text == "sync"; }
+
 uint32_t History::key_of(const Event& event) {
   const auto [at, added] = index_.try_emplace(text_of(event.key), static_cast<uint32_t>(keys_.size()));
   if (added) {
@@ -34,7 +36,7 @@ std::optional<uint32_t> History::find(std::string_view key) const {
 void History::apply(const Event& event) {
   if (event.kind == EventKind::kFork) return keep();
   if (event.kind == EventKind::kOpBegin && in_flight_ && event.thread != operation_.thread) overlap();
-  overlaps_ ? apply_overlapping(event) : apply_alone(event);
+  prefixes_ ? apply_buffered(event) : overlaps_ ? apply_overlapping(event) : apply_alone(event);
 }
 
 void History::apply_alone(const Event& event) {
@@ -194,6 +196,62 @@ void History::apply_overlapping(const Event& event) {
   in_flight_ = !running_.empty();
 }
 
+// ---- buffered targets ------------------------------------------------------------------------------
+
+void History::apply_buffered(const Event& event) {
+  if (event.kind == EventKind::kCut) {
+    prefixes_->cut();
+    running_.clear();
+    prefixes_changed();
+  } else if (event.kind == EventKind::kOpBegin) {
+    const auto kind = static_cast<OpKind>(event.code);
+    Running& running = running_[event.thread];
+    running = {{operations_++, kind, 0, has_key(kind), std::string(event.text), event.thread}, {}, {}};
+    operation_ = running.operation;
+    if (operation_.has_key) {
+      running.operation.key = operation_.key = key_of(event);
+      const bool writes = kind == OpKind::kInsert || kind == OpKind::kUpdate;
+      const int32_t value = writes ? number_of(&keys_[operation_.key], event.value) : kAbsent;
+      running.in_prefixes = prefixes_->begin(kind, operation_.key, value);
+    } else if (is_sync_command(kind, event.text)) {
+      running.in_prefixes = prefixes_->begin_sync();
+    }
+    if (running.in_prefixes) prefixes_changed();
+  } else if (event.kind == EventKind::kOpEnd && running_.contains(event.thread)) {
+    const Running running = running_.at(event.thread);
+    running_.erase(event.thread);
+    operation_ = running.operation;
+    if (operation_.kind == OpKind::kFormat) formatted_ = formatted_ || event.code == POWERCUT_OK;
+    if (running.in_prefixes) {
+      Linearizations::Answer answer{static_cast<powercut_status>(event.code)};
+      if (operation_.kind == OpKind::kLookup && event.code == POWERCUT_OK) {
+        answer.found = number_of(&keys_[operation_.key], event.value);
+      }
+      prefixes_->end(*running.in_prefixes, answer);
+      prefixes_changed();
+    }
+  }
+  in_flight_ = !running_.empty();
+}
+
+void History::prefixes_changed() {
+  legal_tables_ = prefixes_->tables();
+  tables_lost_ = tables_lost_ || !legal_tables_;
+  for (uint32_t number = 0; number < keys_.size(); ++number) {
+    KeyHistory& key = keys_[number];
+    std::set<int32_t> legal;
+    if (legal_tables_) {
+      for (const Prefixes::Table& table : *legal_tables_) legal.insert(Prefixes::state_in(table, number));
+    } else {
+      for (int32_t state = kAbsent; state < static_cast<int32_t>(key.written.size()); ++state) legal.insert(state);
+    }
+    if (key.legal_states == legal) continue;
+    settled_.try_emplace(number, key.all_legal());
+    key.legal_states = std::move(legal);
+    ++key.version;
+  }
+}
+
 std::vector<OperationInfo> History::under_way() const {
   std::vector<OperationInfo> out;
   if (!overlaps_ && in_flight_) return {operation_};
@@ -213,7 +271,7 @@ std::vector<uint32_t> History::unexplained() const {
 
 void History::keep() {
   overlap();
-  kept_ = {operation_, operations_, {}};
+  kept_ = {operation_, operations_, {}, prefixes_};
 }
 
 // Preconditions: keep() stood between operations.
@@ -233,6 +291,10 @@ void History::go_back() {
     }
   }
   kept_->keys.clear();
+  if (prefixes_) {
+    prefixes_ = kept_->prefixes;
+    prefixes_changed();
+  }
   operation_ = kept_->operation;
   operations_ = kept_->operations;
   running_.clear();
@@ -240,6 +302,13 @@ void History::go_back() {
 }
 
 void History::settle() {
+  if (prefixes_ && settled_tables_ != legal_tables_) {
+    const bool lost =
+        !settled_tables_ || !legal_tables_ ||
+        !std::includes(legal_tables_->begin(), legal_tables_->end(), settled_tables_->begin(), settled_tables_->end());
+    if (lost) ++table_tightenings_;
+    settled_tables_ = legal_tables_;
+  }
   for (const auto& [key, before] : settled_) {
     const bool lost =
         std::any_of(before.begin(), before.end(), [&](int32_t state) { return !keys_[key].legal(state); });

@@ -1,7 +1,8 @@
 // What was asked of the table and what it acknowledged, up to an instant of the trace: durable linearizability
 // for a map (Izraelevitz, Mendes & Scott, DISC 2016), which splits by key. Operations of one thread follow one another,
 // and two states are all that is ever legal then. From where operations of several threads overlap, a key has its
-// Linearizations.
+// Linearizations. Of a buffered target all keys have their Prefixes together, and a key's legal states are those in
+// them.
 #ifndef POWERCUT_CHECKER_ORACLE_HISTORY_H_
 #define POWERCUT_CHECKER_ORACLE_HISTORY_H_
 
@@ -16,9 +17,13 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "checker/oracle/linearizations.h"
+#include "checker/oracle/prefixes.h"
 #include "tracer/format/trace.h"
 
 namespace powercut {
+
+// The command by which a buffered target keeps all that was acknowledged when it began (ABI.md).
+bool is_sync_command(OpKind kind, std::string_view text);
 
 struct KeyHistory {
   std::string bytes;
@@ -54,6 +59,10 @@ struct OperationInfo {
 
 class History {
  public:
+  // `buffered`: the target's trait.
+  explicit History(bool buffered = false) : overlaps_(buffered) {
+    if (buffered) prefixes_.emplace();
+  }
   void apply(const Event& event);
 
   const std::vector<KeyHistory>& keys() const { return keys_; }
@@ -61,6 +70,13 @@ class History {
   const std::vector<uint32_t>& tightened() const { return tightened_; }
   std::optional<uint32_t> find(std::string_view key) const;
   bool formatted() const { return formatted_; }
+  // Of a buffered target: what all keys together may hold; nothing where that is not known any more. How often one of
+  // these has become illegal.
+  const std::optional<Prefixes>& prefixes() const { return prefixes_; }
+  const std::optional<std::set<Prefixes::Table>>& legal_tables() const { return legal_tables_; }
+  uint64_t table_tightenings() const { return table_tightenings_; }
+  // It was not known at some instant.
+  bool tables_lost() const { return tables_lost_; }
   // An operation in flight, else the one that ended last.
   const OperationInfo& operation() const { return operation_; }
   bool in_flight() const { return in_flight_; }
@@ -85,6 +101,7 @@ class History {
   struct Running {
     OperationInfo operation;
     std::optional<uint32_t> in_all, in_unread;  // its numbers there
+    std::optional<uint32_t> in_prefixes = std::nullopt;
   };
   // Of a key, what go_back() restores.
   struct Legal {
@@ -97,6 +114,7 @@ class History {
     OperationInfo operation;
     uint64_t operations;
     absl::flat_hash_map<uint32_t, Legal> keys;  // those that have changed since
+    std::optional<Prefixes> prefixes;
   };
 
   uint32_t key_of(const Event& event);
@@ -108,6 +126,8 @@ class History {
   void apply_overlapping(const Event& event);
   Overlapping& overlapping(uint32_t key);
   void changed(uint32_t key);
+  void apply_buffered(const Event& event);
+  void prefixes_changed();
   int32_t number_of(KeyHistory* key, std::span<const uint8_t> value);
 
   std::vector<KeyHistory> keys_;
@@ -118,11 +138,17 @@ class History {
   bool formatted_ = false;
   uint64_t operations_ = 0;
 
-  bool overlaps_ = false;
+  bool overlaps_;
   std::map<uint32_t, Running> running_;  // by thread
   absl::flat_hash_map<uint32_t, Overlapping> overlapping_;
   std::map<uint32_t, std::vector<int32_t>> settled_;  // of keys that have changed: what was legal at the last settle()
   std::optional<Kept> kept_;
+
+  std::optional<Prefixes> prefixes_;
+  std::optional<std::set<Prefixes::Table>> legal_tables_ = std::set<Prefixes::Table>{{}};
+  std::optional<std::set<Prefixes::Table>> settled_tables_ = legal_tables_;  // at the last settle()
+  uint64_t table_tightenings_ = 0;
+  bool tables_lost_ = false;
 };
 
 std::string name_of(const KeyHistory& key);          // "17", "zeros", "ones", or its bytes

@@ -135,6 +135,34 @@ std::optional<Violation> judge_copies(const KeyHistory& key, const powercut_trai
   return std::nullopt;
 }
 
+// Each key may be as it is, but not all of them at once: what the table holds is no beginning of what was done.
+std::optional<Violation> judge_dump(const History& history, const powercut_traits& traits, const Answer& answer) {
+  if (!history.legal_tables()) return std::nullopt;
+  const std::vector<Answer> lookups = parse_dump(answer.rest);
+  Prefixes::Table table;
+  std::string text;
+  for (uint32_t number = 0; number < lookups.size(); ++number) {
+    const KeyHistory& key = history.keys()[number];
+    if (judge_lookup(key, traits, lookups[number])) return std::nullopt;  // the lookup tells of it
+    const int32_t state =
+        lookups[number].status == POWERCUT_OK ? state_of(key, lookups[number].rest).value_or(kAbsent) : kAbsent;
+    table.push_back(state);
+    absl::StrAppend(&text, text.empty() ? "" : ", ", "key ", name_of(key), ": ", describe_state(key, state));
+  }
+  const auto holds = [&table](const Prefixes::Table& legal) {
+    for (uint32_t number = 0; number < table.size(); ++number) {
+      if (Prefixes::state_in(legal, number) != table[number]) return false;
+    }
+    return true;
+  };
+  if (std::any_of(history.legal_tables()->begin(), history.legal_tables()->end(), holds)) return std::nullopt;
+  return Violation{
+      "not-a-prefix",
+      "Each key may be as it is, but not together: what came earlier is lost, and what came later is there.",
+      {"what a beginning of the operations leaves"},
+      text};
+}
+
 std::optional<Violation> judge_walk(const History& history, const powercut_traits& traits, const Answer& answer) {
   for (const Item& item : parse_items(answer.rest)) {
     const auto index = history.find(item.key);
@@ -191,6 +219,7 @@ std::string describe_query(const History& history, QueryId query) {
     case QueryKind::kBlocks:
     case QueryKind::kInsertProbe:
     case QueryKind::kNewKey:
+    case QueryKind::kDump:
       return name_of(kind_of(query));
     case QueryKind::kWalk:
     case QueryKind::kVerify:
@@ -235,6 +264,8 @@ std::optional<Violation> judge_query(const History& history, const powercut_trai
       return judge_copies(history.keys()[argument_of(query)], traits, answer);
     case QueryKind::kWalk:
       return judge_walk(history, traits, answer);
+    case QueryKind::kDump:
+      return judge_dump(history, traits, answer);
     case QueryKind::kVerify:
       if (answer.status == POWERCUT_OK || answer.status == POWERCUT_UNSUPPORTED) return std::nullopt;
       return Violation{"structure",

@@ -37,6 +37,7 @@ Oracle::Oracle(const powercut_target& target, const TargetConfig& config, const 
       report_(std::move(report)),
       new_keys_(config.get()->key_size, config.get()->value_size) {
   tightened_ = history->tightened().size();
+  table_tightenings_ = history->table_tightenings();
   probe_one_ = text_of(value_bytes(kProbeSerial, config.get()->value_size));
   probe_two_ = text_of(value_bytes(kProbeSerial + 1, config.get()->value_size));
 }
@@ -53,13 +54,15 @@ void Oracle::recover(ResultBuffer* result) {
 std::array<uint32_t, Group::kKinds> Oracle::groups() const {
   const bool asks_regions = target_.walk != nullptr || target_.verify != nullptr;
   const auto keys = static_cast<uint32_t>(history_->keys().size());
-  return {keys, asks_regions ? static_cast<uint32_t>(opened_.regions) : 0, 1, 1 + keys};
+  return {keys, asks_regions ? static_cast<uint32_t>(opened_.regions) : 0, 1 + (traits_.buffered != 0 ? keys : 0),
+          1 + keys};
 }
 
 bool Oracle::can_ask(QueryId query) const {
   const std::array<uint32_t, Group::kKinds> counts = groups();
   const QueryKind kind = kind_of(query);
   if (kind == QueryKind::kInsertProbe || kind == QueryKind::kNewKey) return true;
+  if (kind == QueryKind::kDump) return traits_.buffered != 0 && argument_of(query) == counts[0];
   if (kind == QueryKind::kBlocks) return has_blocks(target_) && argument_of(query) == 0;
   return argument_of(query) < counts[asks_key(kind) ? 0 : 1];
 }
@@ -82,6 +85,11 @@ std::span<const QueryId> Oracle::members(Group group) {
       add(QueryKind::kVerify, target_.verify != nullptr);
       break;
     case 2:
+      // Of more keys than one the dump of all says more.
+      if (group.index > 0) {
+        add(QueryKind::kDump, group.index == history_->keys().size());
+        break;
+      }
       add(QueryKind::kBlocks, has_blocks(target_));
       add(QueryKind::kInsertProbe);
       break;
@@ -101,6 +109,10 @@ const std::vector<Group>& Oracle::obliged() {
     obliged_.push_back({0, key});
     if (key >= shown_in_.size()) continue;
     for (uint32_t region : shown_in_[key]) obliged_.push_back({1, region});
+  }
+  if (table_tightenings_ != history_->table_tightenings()) {
+    table_tightenings_ = history_->table_tightenings();
+    obliged_.push_back({2, static_cast<uint32_t>(history_->keys().size())});
   }
   return obliged_;
 }
@@ -143,7 +155,9 @@ Subject::Judgement Oracle::weigh(int depth, QueryId query, std::string_view resu
     violations_.insert(absl::StrCat(depth > 0 ? "nested " : "first ", describe_query(*history_, query), " ", legal, " ",
                                     hex({reinterpret_cast<const uint8_t*>(result.data()), result.size()})));
   }
-  const uint64_t obligation = key_level ? history_->keys()[argument_of(query)].tightenings : 0;
+  const uint64_t obligation = key_level                  ? history_->keys()[argument_of(query)].tightenings
+                              : kind == QueryKind::kDump ? history_->table_tightenings()
+                                                         : 0;
   if (!reported_.insert(absl::StrCat(query, "/", obligation, "/", depth > 0, "/", died_at, "/", std::string(result)))
            .second) {
     return Judgement::kBad;

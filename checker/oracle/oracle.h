@@ -108,7 +108,8 @@ class Oracle final : public Subject {
 
   Opened opened_;
   std::vector<QueryId> members_;
-  size_t tightened_ = 0;                         // of the history's, how many were handed on
+  size_t tightened_ = 0;  // of the history's, how many were handed on
+  uint64_t table_tightenings_ = 0;
   std::vector<std::vector<uint32_t>> shown_in_;  // per key: the regions whose walks showed it
   std::vector<Group> obliged_;
 

@@ -106,6 +106,8 @@ const char* name_of(QueryKind kind) {
       return "verify";
     case QueryKind::kBlocks:
       return "blocks";
+    case QueryKind::kDump:
+      return "dump";
   }
   return "?";
 }
@@ -132,6 +134,18 @@ void run_query(const powercut_target& target, powercut_table* table, QueryId id,
         put_status(out, status);
         if (status == POWERCUT_OK) out->put(room.data(), std::min(size, room.size()));
       });
+    case QueryKind::kDump:
+      for (uint64_t key = 0; key < argument; ++key) {
+        with_value_room(probe_one.size(), [&](std::span<char> room) {
+          size_t size = 0;
+          const powercut_status status =
+              target.lookup(table, bytes_of(keys[key].bytes), room.data(), room.size(), &size);
+          put_status(out, status);
+          put_sized(out, {reinterpret_cast<const uint8_t*>(room.data()),
+                          status == POWERCUT_OK ? std::min(size, room.size()) : 0});
+        });
+      }
+      return;
     case QueryKind::kCopies:
       put_status(out, target.copies(table, bytes_of(keys[argument].bytes), put_copy, out));
       return;
@@ -180,7 +194,8 @@ Answer parse_answer(QueryKind kind, std::string_view result) {
     return answer;
   }
   if (result.empty() || kind == QueryKind::kProbe || kind == QueryKind::kEraseProbe ||
-      kind == QueryKind::kInsertProbe || kind == QueryKind::kNewKey || kind == QueryKind::kBystander) {
+      kind == QueryKind::kInsertProbe || kind == QueryKind::kNewKey || kind == QueryKind::kBystander ||
+      kind == QueryKind::kDump) {
     answer.rest = result;
     return answer;
   }
@@ -203,6 +218,19 @@ std::vector<Item> parse_items(std::string_view rest) {
   while (!rest.empty()) {
     const std::string_view key = take();
     out.push_back({key, take()});
+  }
+  return out;
+}
+
+std::vector<Answer> parse_dump(std::string_view rest) {
+  std::vector<Answer> out;
+  while (rest.size() >= 5) {
+    uint32_t size = 0;
+    std::memcpy(&size, rest.data() + 1, 4);
+    Answer& answer = out.emplace_back();
+    answer.status = static_cast<powercut_status>(rest.front());
+    answer.rest = rest.substr(5, size);
+    rest.remove_prefix(std::min<size_t>(rest.size(), 5 + size_t{size}));
   }
   return out;
 }

@@ -26,6 +26,7 @@ enum class QueryKind : uint8_t {
   kInsertProbe = 8,  // new keys: insert, lookup, erase
   kBystander = 9,    // lookup, a new key, and the same lookup again
   kNewKey = 10,      // one new key: insert, lookup
+  kDump = 11,        // of a buffered target: the lookup of as many keys as its argument says, the first ones named
 };
 
 inline QueryId query_id(QueryKind kind, uint64_t argument) { return uint64_t(kind) << 56 | argument; }
@@ -56,6 +57,8 @@ struct Item {
   std::string_view key, value;  // copies: the key is empty
 };
 std::vector<Item> parse_items(std::string_view rest);
+// The answer of each key's lookup.
+std::vector<Answer> parse_dump(std::string_view rest);
 size_t count_items(std::string_view rest);
 
 // Whether all steps of a probe went as they must; where it is wanted, them as text, and what is wrong with the first

@@ -183,6 +183,13 @@ TargetMachine::TargetMachine(const Options& options)
 
   auto keys = std::make_shared<Keys>();
   keys->running.resize(count);
+  if (options.history->prefixes()) {
+    keys->prefixes = options.history->prefixes();
+    keys->prefixes->renumber([this](uint32_t key, int32_t value) {
+      return number_of(options_.history->keys()[key].written[static_cast<size_t>(value)]);
+    });
+    prefixes_changed(keys.get());
+  }
   keys_ = keys;
 
   sink_ = Hooks::sink(this);
@@ -533,7 +540,7 @@ Digest TargetMachine::state() const {
     const uint64_t part[3] = {id, key.all.digest(), key.unread.digest()};
     history = XXH3_64bits_withSeed(part, sizeof part, history);
   }
-  add(history);
+  add(history + keys_->prefixes_digest);
   add(XXH3_64bits(&virtual_world.state, sizeof virtual_world.state));
   add(freed_.empty() ? 0 : freed_.back().digest);
   add(cuts_in_flight_ ? uint64_t{*cuts_in_flight_} : ~uint64_t{0});
@@ -541,7 +548,7 @@ Digest TargetMachine::state() const {
     const Keys::Running& running = keys_->running[thread];
     add(images_[thread]->digest);
     add(running.all.value_or(~0u));
-    add(running.unread.value_or(~0u));
+    add(uint64_t{running.unread.value_or(~0u)} << 32 | running.prefixes.value_or(~0u));
   }
   const XXH128_hash_t hash = XXH3_128bits(words, count * sizeof(uint64_t));
   return {hash.high64, hash.low64};
@@ -549,6 +556,7 @@ Digest TargetMachine::state() const {
 
 // What is legal, and what there may be: all that judging an image depends on.
 Digest TargetMachine::frontier() const {
+  if (keys_->prefixes) return {lines_.frontier(), keys_->legal_digest};
   uint64_t legal = 0;
   for (const auto& [id, key] : keys_->keys) {
     std::vector<uint64_t> part{id};
@@ -606,13 +614,32 @@ TargetMachine::Keys::Key* TargetMachine::key_of(Keys* keys, uint64_t id) {
     initial.insert(kAbsent);
   } else {
     const KeyHistory& history = options_.history->keys()[*index];
-    for (const int32_t state : history.all_legal()) {
+    const std::vector<int32_t> legal = history.all_legal();
+    const std::set<int32_t> held = options_.history->prefixes() ? options_.history->prefixes()->held(*index)
+                                                                : std::set<int32_t>(legal.begin(), legal.end());
+    for (const int32_t state : held) {
       initial.insert(state == kAbsent ? kAbsent : number_of(history.written[static_cast<size_t>(state)]));
     }
   }
   keys->keys.push_back({id, {Linearizations(initial), Linearizations(initial)}});
   std::sort(keys->keys.begin(), keys->keys.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   return key_of(keys, id);
+}
+
+uint32_t TargetMachine::number_of_key(const ThreadOperation& operation) {
+  if (const auto index = options_.history->find(text_of(operation.key))) return *index;
+  const auto next = static_cast<uint32_t>(options_.history->keys().size() + key_numbers_.size());
+  return key_numbers_.try_emplace(operation.id, next).first->second;
+}
+
+void TargetMachine::prefixes_changed(Keys* keys) {
+  keys->prefixes_digest = keys->prefixes->digest();
+  keys->legal_digest = 0;
+  const auto tables = keys->prefixes->tables();
+  if (!tables) doubt_ = "the operations since the last sync can be told in more ways than are followed";
+  for (const Prefixes::Table& table : tables.value_or(std::set<Prefixes::Table>{})) {
+    keys->legal_digest += XXH3_64bits(table.data(), table.size() * sizeof(int32_t));
+  }
 }
 
 void TargetMachine::begin_operation(uint32_t thread) {
@@ -630,13 +657,24 @@ void TargetMachine::begin_operation(uint32_t thread) {
   fibers_[thread].chain = 0;
   std::fill(fibers_[thread].answer.begin(), fibers_[thread].answer.end(), uint8_t{0});
   begin_uses(&fibers_[thread]);
-  if (operation.kind == OpKind::kMaintain) return;
+  const bool is_sync = keys_->prefixes && is_sync_command(operation.kind, operation.text);
+  if (operation.kind == OpKind::kMaintain && !is_sync) return;
   auto keys = std::make_shared<Keys>(*keys_);
+  if (is_sync) {
+    keys->running[thread].prefixes = keys->prefixes->begin_sync();
+    prefixes_changed(keys.get());
+    keys_ = std::move(keys);
+    return;
+  }
   Keys::Key& key = *key_of(keys.get(), operation.id);
   const int32_t value = operation.value.empty() ? kAbsent : number_of(text_of(operation.value));
   Keys::Running& running = keys->running[thread];
   running.all = key.all.begin(operation.kind, value);
   if (operation.kind != OpKind::kLookup) running.unread = key.unread.begin(operation.kind, value);
+  if (keys->prefixes) {
+    running.prefixes = keys->prefixes->begin(operation.kind, number_of_key(operation), value);
+    prefixes_changed(keys.get());
+  }
   keys_ = std::move(keys);
 }
 
@@ -659,11 +697,18 @@ void TargetMachine::end_operation(uint32_t thread) {
   fiber.reads.clear();
   fiber.stored = false;
   fiber.says_when = false;
+  Linearizations::Answer answer{fiber.status};
+  if (looked_up) answer.found = number_of(text_of(event.value));
+  if (const auto number = keys_->running[thread].prefixes) {
+    auto keys = std::make_shared<Keys>(*keys_);
+    keys->prefixes->end(*number, answer);
+    keys->running[thread].prefixes.reset();
+    prefixes_changed(keys.get());
+    keys_ = std::move(keys);
+  }
   if (operation.kind != OpKind::kMaintain) {
     auto keys = std::make_shared<Keys>(*keys_);
     Keys::Key& key = *key_of(keys.get(), operation.id);
-    Linearizations::Answer answer{fiber.status};
-    if (looked_up) answer.found = number_of(text_of(event.value));
     Keys::Running& running = keys->running[thread];
     key.all.end(*running.all, answer);
     if (running.unread) key.unread.end(*running.unread, answer);

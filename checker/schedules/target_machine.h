@@ -169,8 +169,11 @@ class TargetMachine final : public ScheduleMachine {
     };
     std::vector<std::pair<uint64_t, Key>> keys;  // by id
     struct Running {
-      std::optional<uint32_t> all, unread;
+      std::optional<uint32_t> all, unread, prefixes;
     };
+    // Of a buffered target: what a power cut may leave of all keys, and that as a number.
+    std::optional<Prefixes> prefixes;
+    uint64_t prefixes_digest = 0, legal_digest = 0;
     std::vector<Running> running;  // by thread
   };
   struct Word {
@@ -199,6 +202,8 @@ class TargetMachine final : public ScheduleMachine {
   void end_operation(uint32_t thread);
   int32_t number_of(std::string value);
   Keys::Key* key_of(Keys* keys, uint64_t id);
+  uint32_t number_of_key(const ThreadOperation& operation);
+  void prefixes_changed(Keys* keys);
 
   // ---- in hooks --------------------------------------------------------------------------------------
   // Code of the target runs, and on a fiber.
@@ -274,6 +279,7 @@ class TargetMachine final : public ScheduleMachine {
   };
   std::vector<Freed> freed_;  // blocks of the heap, in this schedule
   absl::flat_hash_map<std::string, int32_t> value_numbers_;
+  absl::flat_hash_map<uint64_t, uint32_t> key_numbers_;  // of keys that the history does not know yet, by id
   std::vector<uint32_t> woken_;
   std::vector<ThreadLocals> locals_;
 

@@ -56,14 +56,15 @@ std::vector<ThreadOperation> operations_of(const Scenario& scenario, const std::
 
 }  // namespace
 
-ThreadPhase::ThreadPhase(const Plan& plan, const TargetLibrary& library, const Pool& pool, TraceWriter* writer,
-                         Recorder* recorder)
+ThreadPhase::ThreadPhase(const Plan& plan, const TargetLibrary& library, bool buffered, const Pool& pool,
+                         TraceWriter* writer, Recorder* recorder)
     : plan_(plan),
       library_(library),
       pool_(pool),
       writer_(writer),
       recorder_(recorder),
-      model_(make_model(plan.search.model, AtomPolicy::kAny, pool.size())) {
+      model_(make_model(plan.search.model, AtomPolicy::kAny, pool.size())),
+      history_(buffered) {
   recorder_->redirect([this](const Event& event) {
     writer_->append(event);
     if (event.kind != EventKind::kMarker) hear(event);

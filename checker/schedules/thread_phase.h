@@ -18,7 +18,8 @@ namespace powercut {
 class ThreadPhase final : public Announcer, public PhaseOfThreads {
  public:
   // All arguments outlive this. From here on the recorder's events come by here.
-  ThreadPhase(const Plan& plan, const TargetLibrary& library, const Pool& pool, TraceWriter* writer,
+  // `buffered`: the target's trait.
+  ThreadPhase(const Plan& plan, const TargetLibrary& library, bool buffered, const Pool& pool, TraceWriter* writer,
               Recorder* recorder);
 
   // What the recording tells: operations, phases and cuts before the threads.

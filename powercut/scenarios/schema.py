@@ -49,6 +49,7 @@ Invariant = Literal[
     "unusable",
     "leak",
     "unpersisted-read",
+    "not-a-prefix",
     "wild-store",
     # Of threads.
     "not-linearizable",

@@ -148,6 +148,11 @@ _INVARIANTS = (
         "Make it durable before others can read it, or let the reader make it durable before it answers.",
     ),
     Rule(
+        "not-a-prefix",
+        "A power cut loses what came earlier, and keeps what came later.",
+        "Make durable in the order in which operations happen, or open only what a whole epoch has left.",
+    ),
+    Rule(
         "not-linearizable",
         "No order of the operations of threads explains their answers.",
         "Look at what another thread changes between two reads of the operation; no power cut is needed.",

@@ -586,8 +586,20 @@ MUTANTS = (
     Mutant(
         name="schedules-forget-what-may-be-answered",
         file="checker/schedules/target_machine.cc",
-        old="  add(history);",
+        old="  add(history + keys_->prefixes_digest);",
         new="",
+    ),
+    Mutant(
+        name="a-sync-keeps-nothing",
+        file="checker/oracle/prefixes.cc",
+        old="if (answer.status == POWERCUT_OK && (configuration.before & bit) != 0) continue;",
+        new="",
+    ),
+    Mutant(
+        name="a-dump-is-never-wrong",
+        file="checker/oracle/invariants.cc",
+        old="  if (!history.legal_tables()) return std::nullopt;\n  const std::vector<Answer> lookups",
+        new="  if (history.legal_tables()) return std::nullopt;\n  const std::vector<Answer> lookups",
     ),
 )
 ROOMS = ("base", "record", "view", "replayer", "checker", "commands")  # those whose tests run in seconds
