@@ -1,0 +1,189 @@
+// The map's operations, and the clock.
+#include "targets/montage/table.h"
+
+#include <cstring>
+#include <utility>
+
+#include "targets/common/hash.h"
+
+namespace powercut::montage {
+
+// Whoever had the bucket before belongs to the epoch or an earlier one: no payload in it is newer.
+Table::Operation::Operation(Table* table, const uint8_t* key)
+    : bucket(table->BucketOf(key)), table_(table), guard_(&table->locks_[bucket]) {
+  epoch = table->JoinEpoch();
+}
+
+Table::Operation::~Operation() {
+  table_->LeaveEpoch(epoch);
+  guard_.Unlock();
+}
+
+// The clock may have moved on before the operation was counted, and nobody would wait for it.
+uint64_t Table::JoinEpoch() {
+  for (;;) {
+    const uint64_t epoch = pmem::atomic_load(&root()->clock);
+    __atomic_fetch_add(&active_[epoch % kEpochs], 1, __ATOMIC_SEQ_CST);
+    if (Has(Bug::kClockUnchecked) || pmem::atomic_load(&root()->clock) == epoch) return epoch;
+    LeaveEpoch(epoch);
+  }
+}
+
+void Table::LeaveEpoch(uint64_t epoch) { __atomic_fetch_sub(&active_[epoch % kEpochs], 1, __ATOMIC_SEQ_CST); }
+
+uint64_t Table::BucketOf(const uint8_t* key) const { return HashKey(key, options_.key_size) % kBuckets; }
+
+bool Table::IsKey(const Payload& payload, const uint8_t* key) const {
+  return std::memcmp(payload.key, key, options_.key_size) == 0;
+}
+
+uint32_t Table::Find(uint64_t bucket, const uint8_t* key) const {
+  uint32_t at = heads_[bucket];
+  while (at != kNone && !IsKey(*At(at), key)) at = next_[at];
+  return at;
+}
+
+powercut_status Table::Insert(const uint8_t* key, const uint8_t* value) {
+  powercut_status status;
+  {
+    const Operation operation(this, key);
+    const uint32_t old = Find(operation.bucket, key);
+    if (old != kNone && At(old)->kind == Kind::kItem) return POWERCUT_EXISTS;
+    status = Change(operation, old, Kind::kItem, key, value);
+  }
+  if (status == POWERCUT_OK) Count();
+  return status;
+}
+
+powercut_status Table::Update(const uint8_t* key, const uint8_t* value) {
+  powercut_status status;
+  {
+    const Operation operation(this, key);
+    const uint32_t old = Find(operation.bucket, key);
+    if (old == kNone || At(old)->kind != Kind::kItem) return POWERCUT_NOT_FOUND;
+    status = Change(operation, old, Kind::kItem, key, value);
+  }
+  if (status == POWERCUT_OK) Count();
+  return status;
+}
+
+powercut_status Table::Erase(const uint8_t* key) {
+  powercut_status status;
+  {
+    const Operation operation(this, key);
+    const uint32_t old = Find(operation.bucket, key);
+    if (old == kNone || At(old)->kind != Kind::kItem) return POWERCUT_NOT_FOUND;
+    status = Change(operation, old, Kind::kErased, key, nullptr);
+  }
+  if (status == POWERCUT_OK) Count();
+  return status;
+}
+
+// It changes nothing, and needs no epoch: what comes after it belongs to the present one or a later one.
+powercut_status Table::Lookup(const uint8_t* key, uint8_t* value) {
+  const uint64_t bucket = BucketOf(key);
+  const SpinGuard guard(&locks_[bucket]);
+  const uint32_t at = Find(bucket, key);
+  if (at == kNone || At(at)->kind != Kind::kItem) return POWERCUT_NOT_FOUND;
+  std::memcpy(value, At(at)->value, options_.value_size);
+  return POWERCUT_OK;
+}
+
+powercut_status Table::Change(const Operation& operation, uint32_t old, Kind kind, const uint8_t* key,
+                              const uint8_t* value) {
+  Log& log = logs_[operation.epoch % kEpochs];
+  uint32_t block = old;
+  if (old == kNone || (At(old)->epoch != operation.epoch && !Has(Bug::kUpdateInPlace))) {
+    block = Take();
+    if (block == kNone) return POWERCUT_FULL;
+    if (old != kNone) Unlink(operation.bucket, old);
+    Write(At(block), operation.epoch, kind, key, value);
+    Link(operation.bucket, block);
+  } else {
+    Write(At(block), operation.epoch, kind, key, value);
+  }
+  const SpinGuard guard(&logs_lock_);
+  log.written.push_back(block);
+  if (old != kNone && old != block) log.covered.push_back(old);
+  if (kind == Kind::kErased) log.erased.push_back(block);
+  return POWERCUT_OK;
+}
+
+// A power cut within: the epoch is one that open discards, or still none.
+void Table::Write(Payload* payload, uint64_t epoch, Kind kind, const uint8_t* key, const uint8_t* value) {
+  payload->kind = kind;
+  std::memcpy(payload->key, key, options_.key_size);
+  if (value != nullptr) std::memcpy(payload->value, value, options_.value_size);
+  pmem::atomic_store(&payload->epoch, epoch);
+}
+
+void Table::Link(uint64_t bucket, uint32_t block) { next_[block] = std::exchange(heads_[bucket], block); }
+
+void Table::Unlink(uint64_t bucket, uint32_t block) {
+  uint32_t* at = &heads_[bucket];
+  while (*at != block) at = &next_[*at];
+  *at = next_[block];
+}
+
+uint32_t Table::Take() {
+  const SpinGuard guard(&logs_lock_);
+  if (free_.empty()) return kNone;
+  const uint32_t block = free_.back();
+  free_.pop_back();
+  return block;
+}
+
+void Table::Drop(const std::vector<uint32_t>& blocks) {
+  if (blocks.empty()) return;
+  for (const uint32_t block : blocks) {
+    pmem::atomic_store(&At(block)->epoch, uint64_t{0});
+    pmem::flush_line(At(block));
+  }
+  pmem::fence();
+  const SpinGuard guard(&logs_lock_);
+  free_.insert(free_.end(), blocks.begin(), blocks.end());
+}
+
+void Table::Count() {
+  if (options_.every == 0) return;
+  if (__atomic_add_fetch(&changes_, 1, __ATOMIC_SEQ_CST) % options_.every == 0) Advance();
+}
+
+void Table::MoveClock(uint64_t epoch) {
+  pmem::atomic_store(&root()->clock, epoch);
+  pmem::persist(&root()->clock, sizeof(uint64_t));
+}
+
+void Table::Advance() {
+  const SpinGuard guard(&advance_lock_);
+  const uint64_t epoch = pmem::atomic_load(&root()->clock), ends = epoch - 1;
+  while (!Has(Bug::kAdvanceNoWait) && pmem::atomic_load(&active_[ends % kEpochs]) != 0) pmem::pause();
+  Log log;
+  {
+    const SpinGuard logs(&logs_lock_);
+    std::swap(log, logs_[ends % kEpochs]);
+  }
+  if (Has(Bug::kClockEarly)) MoveClock(epoch + 1);
+  for (const uint32_t block : log.written) {
+    if (!Has(Bug::kFlushSkipped)) pmem::flush_line(At(block));
+  }
+  pmem::fence();
+  pmem::mark("advance.written_back");
+  if (!Has(Bug::kClockEarly)) MoveClock(epoch + 1);
+  pmem::mark("advance.moved");
+  // What was written survives, so what it covers may go; and once that is gone for good, nothing is left to be covered.
+  std::vector<uint32_t> erased;
+  for (const uint32_t block : log.erased) {
+    const uint64_t bucket = BucketOf(At(block)->key);
+    const SpinGuard lock(&locks_[bucket]);
+    // It may have become an item again, or be covered by one, in the present epoch.
+    if (At(block)->epoch != ends || At(block)->kind != Kind::kErased || Find(bucket, At(block)->key) != block) continue;
+    Unlink(bucket, block);
+    erased.push_back(block);
+  }
+  if (Has(Bug::kTombEarly)) std::swap(erased, log.covered);
+  Drop(log.covered);
+  Drop(erased);
+}
+
+}  // namespace powercut::montage

@@ -1,0 +1,123 @@
+// A hash map whose operations are buffered: payloads in the pool, tagged with the epoch that wrote them, and an index
+// in the handle. README.md has the protocol and its paper.
+#ifndef POWERCUT_TARGETS_MONTAGE_TABLE_H_
+#define POWERCUT_TARGETS_MONTAGE_TABLE_H_
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "powercut/pmem.h"
+#include "powercut/target.h"
+#include "targets/common/spin_guard.h"
+#include "targets/montage/options.h"
+
+namespace powercut::montage {
+
+inline constexpr uint64_t kMagic = 0x544e4f4d5f504350;
+inline constexpr uint32_t kMostKey = 16, kMostValue = 32;
+
+struct alignas(pmem::kLine) Root {
+  uint64_t magic, sizes;
+  alignas(pmem::kLine) uint64_t clock;  // the epoch that operations belong to
+};
+
+enum class Kind : uint64_t { kItem = 1, kErased = 2 };  // erased: it covers older payloads of its key
+
+// One line, so that its stores become durable in their order. The newest payload of a key tells.
+struct alignas(pmem::kLine) Payload {
+  uint64_t epoch;  // 0: free. Stored last
+  Kind kind;
+  uint8_t key[kMostKey];
+  uint8_t value[kMostValue];
+};
+
+class Table {
+ public:
+  static powercut_status ParseOptions(const powercut_config& config, Options* out);
+  static void Format(powercut_pool pool, const Options& options);
+  // Discards the payloads of the last two epochs, and makes the index. Twice is once. NOT_FORMATTED, CORRUPT.
+  static powercut_status Open(powercut_pool pool, const Options& options, Table** out);
+
+  powercut_status Insert(const uint8_t* key, const uint8_t* value);
+  powercut_status Update(const uint8_t* key, const uint8_t* value);
+  powercut_status Erase(const uint8_t* key);
+  powercut_status Lookup(const uint8_t* key, uint8_t* value);
+  // What the epoch before the present one has written is durable, and survives from now on.
+  void Advance();
+  // All that has ended survives from now on.
+  void Sync() { Advance(), Advance(); }
+
+  template <typename Visit>
+  void ForEach(Visit visit) const {
+    for (const uint32_t head : heads_) {
+      for (uint32_t at = head; at != kNone; at = next_[at]) {
+        if (At(at)->kind == Kind::kItem && visit(*At(at))) return;
+      }
+    }
+  }
+  bool IsKey(const Payload& payload, const uint8_t* key) const;
+  powercut_status Verify(char* message, size_t size) const;
+  const Options& options() const { return options_; }
+
+ private:
+  static constexpr uint32_t kNone = ~uint32_t{0};
+  static constexpr uint32_t kBuckets = 8;
+  static constexpr uint64_t kFirstEpoch = 3;
+  // Epochs that are told apart: operations are in the present one or the one before, whose payloads are written back.
+  static constexpr uint64_t kEpochs = 4;
+
+  Table(powercut_pool pool, const Options& options);
+
+  // An operation: it has its bucket, and belongs to the epoch that it began in.
+  class Operation {
+   public:
+    Operation(Table* table, const uint8_t* key);
+    ~Operation();
+    const uint64_t bucket;
+    uint64_t epoch = 0;
+
+   private:
+    Table* table_;
+    SpinGuard guard_;
+  };
+
+  bool Has(Bug bug) const { return options_.bug == bug; }
+  Root* root() const { return reinterpret_cast<Root*>(pool_.base); }
+  Payload* At(uint32_t block) const { return reinterpret_cast<Payload*>(pool_.base + sizeof(Root)) + block; }
+  uint64_t BucketOf(const uint8_t* key) const;
+  uint64_t JoinEpoch();
+  void LeaveEpoch(uint64_t epoch);
+  // The payload of the key, of whatever kind; kNone.
+  uint32_t Find(uint64_t bucket, const uint8_t* key) const;
+  // The key's payload becomes this: in place if it is the operation's epoch that wrote it. FULL changes nothing.
+  powercut_status Change(const Operation& operation, uint32_t old, Kind kind, const uint8_t* key, const uint8_t* value);
+  void Write(Payload* payload, uint64_t epoch, Kind kind, const uint8_t* key, const uint8_t* value);
+  void Link(uint64_t bucket, uint32_t block);
+  void Unlink(uint64_t bucket, uint32_t block);
+  uint32_t Take();
+  // Makes the blocks free, durably, and hands them out again.
+  void Drop(const std::vector<uint32_t>& blocks);
+  void MoveClock(uint64_t epoch);
+  void Recover();
+  void Count();
+
+  // What one epoch has done, until it is written back.
+  struct Log {
+    std::vector<uint32_t> written, covered, erased;  // blocks
+  };
+
+  const powercut_pool pool_;
+  const Options options_;
+  uint32_t blocks_;
+  std::array<uint32_t, kBuckets> heads_;
+  std::array<uint8_t, kBuckets> locks_{};
+  std::vector<uint32_t> next_, free_;
+  std::array<Log, kEpochs> logs_;
+  std::array<uint64_t, kEpochs> active_{};  // operations under way
+  uint8_t logs_lock_ = 0, advance_lock_ = 0;
+  uint64_t changes_ = 0;
+};
+
+}  // namespace powercut::montage
+#endif  // POWERCUT_TARGETS_MONTAGE_TABLE_H_
