@@ -71,7 +71,11 @@ void Table::Recover() {
   if (!Has(Bug::kDiscardedKept)) Drop(discarded);
   for (uint64_t bucket = 0; bucket < kBuckets; ++bucket) {
     for (uint32_t at = heads_[bucket]; at != kNone; at = next_[at]) {
-      if (At(at)->kind == Kind::kErased) erased.push_back(at);
+      if (At(at)->kind == Kind::kErased) {
+        erased.push_back(at);
+      } else {
+        ++items_;
+      }
     }
   }
   for (const uint32_t block : erased) Unlink(BucketOf(At(block)->key), block);

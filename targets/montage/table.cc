@@ -91,22 +91,31 @@ powercut_status Table::Lookup(const uint8_t* key, uint8_t* value) {
 
 powercut_status Table::Change(const Operation& operation, uint32_t old, Kind kind, const uint8_t* key,
                               const uint8_t* value) {
-  Log& log = logs_[operation.epoch % kEpochs];
+  const bool was_item = old != kNone && At(old)->kind == Kind::kItem;
+  const bool in_place = old != kNone && (At(old)->epoch == operation.epoch || Has(Bug::kUpdateInPlace));
   uint32_t block = old;
-  if (old == kNone || (At(old)->epoch != operation.epoch && !Has(Bug::kUpdateInPlace))) {
-    block = Take();
-    if (block == kNone) return POWERCUT_FULL;
-    if (old != kNone) Unlink(operation.bucket, old);
-    Write(At(block), operation.epoch, kind, key, value);
-    Link(operation.bucket, block);
-  } else {
-    Write(At(block), operation.epoch, kind, key, value);
-  }
+  if (!Reserve(kind, was_item, in_place ? nullptr : &block)) return POWERCUT_FULL;
+  if (block != old && old != kNone) Unlink(operation.bucket, old);
+  Write(At(block), operation.epoch, kind, key, value);
+  if (block != old) Link(operation.bucket, block);
   const SpinGuard guard(&logs_lock_);
+  Log& log = logs_[operation.epoch % kEpochs];
   log.written.push_back(block);
   if (old != kNone && old != block) log.covered.push_back(old);
   if (kind == Kind::kErased) log.erased.push_back(block);
   return POWERCUT_OK;
+}
+
+// There is a free block for each item, so that it can be erased.
+bool Table::Reserve(Kind kind, bool was_item, uint32_t* block) {
+  const SpinGuard guard(&logs_lock_);
+  const uint64_t items = items_ + (kind == Kind::kItem ? 1 : 0) - (was_item ? 1 : 0);
+  if (kind == Kind::kItem && free_.size() < items + (block != nullptr ? 1 : 0)) return false;
+  items_ = items;
+  if (block == nullptr) return true;
+  *block = free_.back();
+  free_.pop_back();
+  return true;
 }
 
 // A power cut within: the epoch is one that open discards, or still none.
@@ -123,14 +132,6 @@ void Table::Unlink(uint64_t bucket, uint32_t block) {
   uint32_t* at = &heads_[bucket];
   while (*at != block) at = &next_[*at];
   *at = next_[block];
-}
-
-uint32_t Table::Take() {
-  const SpinGuard guard(&logs_lock_);
-  if (free_.empty()) return kNone;
-  const uint32_t block = free_.back();
-  free_.pop_back();
-  return block;
 }
 
 void Table::Drop(const std::vector<uint32_t>& blocks) {

@@ -12,6 +12,10 @@
 #include "targets/common/spin_guard.h"
 #include "targets/montage/options.h"
 
+namespace powercut {
+class Drawing;
+}
+
 namespace powercut::montage {
 
 inline constexpr uint64_t kMagic = 0x544e4f4d5f504350;
@@ -58,6 +62,7 @@ class Table {
   }
   bool IsKey(const Payload& payload, const uint8_t* key) const;
   powercut_status Verify(char* message, size_t size) const;
+  void Draw(Drawing* to) const;  // draw.cc
   const Options& options() const { return options_; }
 
  private:
@@ -95,7 +100,8 @@ class Table {
   void Write(Payload* payload, uint64_t epoch, Kind kind, const uint8_t* key, const uint8_t* value);
   void Link(uint64_t bucket, uint32_t block);
   void Unlink(uint64_t bucket, uint32_t block);
-  uint32_t Take();
+  // Counts the items as they will be, and takes a free block unless `block` is null. False: there is no room.
+  bool Reserve(Kind kind, bool was_item, uint32_t* block);
   // Makes the blocks free, durably, and hands them out again.
   void Drop(const std::vector<uint32_t>& blocks);
   void MoveClock(uint64_t epoch);
@@ -116,7 +122,7 @@ class Table {
   std::array<Log, kEpochs> logs_;
   std::array<uint64_t, kEpochs> active_{};  // operations under way
   uint8_t logs_lock_ = 0, advance_lock_ = 0;
-  uint64_t changes_ = 0;
+  uint64_t items_ = 0, changes_ = 0;
 };
 
 }  // namespace powercut::montage
