@@ -1,0 +1,24 @@
+// What the threads of one open table take in turns (concurrency=concurrent; README.md, "Threads"). These are volatile:
+// no power cut leaves one held. The locks of buckets lie in the pool, as in the authors' code.
+//
+// Order. The recovery of segments before buckets; buckets in ascending order, those of a new segment after those of the
+// segment that splits; then the directory; then memory.
+#ifndef POWERCUT_TARGETS_DASH_LOCKS_H_
+#define POWERCUT_TARGETS_DASH_LOCKS_H_
+
+#include <cstdint>
+
+#include "powercut/pmem.h"
+#include "targets/common/spin_guard.h"
+
+namespace powercut::dash {
+
+struct Locks {
+  uint8_t recovery = 0;   // of any segment
+  uint8_t directory = 0;  // its entries, and its doubling
+  uint8_t memory = 0;     // the allocator, and the list of segments
+  uint32_t updating = 0;  // `published`: how many splits change entries of the directory
+};
+
+}  // namespace powercut::dash
+#endif  // POWERCUT_TARGETS_DASH_LOCKS_H_
