@@ -4,12 +4,22 @@
 namespace powercut::dash {
 
 void Table::AwaitUnlocked(Segment* segment, uint32_t bucket) const {
-  while ((pmem::atomic_load(&segment->bucket(bucket)->lock) & Bucket::kLocked) != 0) {
-  }
+  while ((pmem::atomic_load(&segment->bucket(bucket)->lock) & Bucket::kLocked) != 0) pmem::pause();
+}
+
+bool Table::TryLock(Segment* segment, uint32_t bucket) {
+  uint32_t* lock = &segment->bucket(bucket)->lock;
+  uint32_t seen = pmem::atomic_load(lock);
+  return (seen & Bucket::kLocked) == 0 &&
+         __atomic_compare_exchange_n(lock, &seen, seen | Bucket::kLocked, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
 void Table::Lock(Segment* segment, uint32_t bucket) {
   AwaitUnlocked(segment, bucket);
+  if (options_.concurrent && !Has(Bug::kLockByStore)) {
+    while (!TryLock(segment, bucket)) AwaitUnlocked(segment, bucket);
+    return;
+  }
   uint32_t* lock = &segment->bucket(bucket)->lock;
   pmem::atomic_store(lock, pmem::atomic_load(lock) | Bucket::kLocked);
 }
@@ -18,7 +28,7 @@ void Table::Lock(Segment* segment, uint32_t bucket) {
 void Table::Unlock(Segment* segment, uint32_t bucket) {
   uint32_t* lock = &segment->bucket(bucket)->lock;
   pmem::atomic_store(lock, (pmem::atomic_load(lock) + 1) & ~Bucket::kLocked);
-  segments_.Touch(OffsetOf(segment), bucket);
+  if (!options_.concurrent) segments_.Touch(OffsetOf(segment), bucket);
 }
 
 // The record is durable before the word that makes it count. The fingerprint shares a line with the word
@@ -31,11 +41,11 @@ void Table::Fill(Segment* segment, uint32_t index, const Record& record, uint8_t
   Record* at = &bucket->record[slot];
   pmem::atomic_store(&at->value, record.value);
   pmem::atomic_store(&at->key, record.key);
-  if (durability == kDurable && !Has(Bug::kWordBeforeRecord)) {
+  if (durability != kDeferred && !Has(Bug::kWordBeforeRecord)) {
     pmem::persist(at, sizeof *at);
     pmem::mark("insert.record");
   }
-  bucket->fingerprint[slot] = fingerprint;
+  pmem::atomic_store(&bucket->fingerprint[slot], fingerprint);
   if (Has(Bug::kMembershipApart) && member) {
     bucket->Store(word.With(slot, false));
     pmem::atomic_store(&bucket->word, bucket->word | 1u << (18 + slot));
@@ -102,10 +112,15 @@ uint32_t Table::StashOf(Segment* segment, const Hash& hash, bool trusted) const 
   const uint32_t all = (1u << options_.stash) - 1;
   if (!options_.overflow || !(trusted || Has(Bug::kOverflowTrusted))) return all;
   const uint32_t home = hash.bucket(bucket_mask());
-  const Overflow mine = segment->bucket(home)->overflow;
+  // One load each: a reader without a lock may come between the stores of a writer, and looks at the version later.
+  const auto load = [&](uint32_t index) {
+    return std::bit_cast<Overflow>(
+        pmem::atomic_load(reinterpret_cast<const uint64_t*>(&segment->bucket(index)->overflow)));
+  };
+  const Overflow mine = load(home);
   if (mine.any == 0) return 0;
   if (mine.count != 0) return all;
-  const Overflow next = segment->bucket(Next(home))->overflow;
+  const Overflow next = load(Next(home));
   uint32_t found = 0;
   const auto match = [&](const Overflow& at, uint32_t candidates) {
     for (uint32_t i = 0; i < 4; ++i) {

@@ -6,6 +6,8 @@ namespace powercut::dash {
 powercut_status Table::Update(const uint8_t* key, const uint8_t* value) {
   const uint64_t wanted = LoadWord(key);
   const Hash hash(wanted);
+  if (AsAuthors()) return UpdateAsAuthors(wanted, LoadWord(value), hash);
+  if (options_.concurrent) return UpdateBeside(wanted, LoadWord(value), hash);
   Segment* segment = nullptr;
   const powercut_status status = Acquire(hash, &segment);
   if (status != POWERCUT_OK) return status;
@@ -22,6 +24,8 @@ powercut_status Table::Update(const uint8_t* key, const uint8_t* value) {
 powercut_status Table::Erase(const uint8_t* key) {
   const uint64_t wanted = LoadWord(key);
   const Hash hash(wanted);
+  if (AsAuthors()) return EraseAsAuthors(wanted, hash);
+  if (options_.concurrent) return EraseBeside(wanted, hash);
   Segment* segment = nullptr;
   const powercut_status status = Acquire(hash, &segment);
   if (status != POWERCUT_OK) return status;

@@ -6,6 +6,8 @@ namespace powercut::dash {
 powercut_status Table::Insert(const uint8_t* key, const uint8_t* value) {
   const Record record{LoadWord(key), LoadWord(value)};
   const Hash hash(record.key);
+  if (AsAuthors()) return InsertAsAuthors(record, hash);
+  if (options_.concurrent) return InsertBeside(record, hash);
   const uint32_t home = hash.bucket(bucket_mask());
   for (;;) {
     Segment* segment = nullptr;
@@ -52,9 +54,10 @@ bool Table::PlaceByDisplacement(Segment* segment, const Record& record, const Ha
     const uint32_t movable = word.allocated() & (way.member ? word.members() : ~word.members());
     if (movable == 0) continue;
     pmem::mark(way.mark);
-    if (durability == kDurable) Lock(segment, way.to);
+    const bool locks = durability == kDurable && !options_.concurrent;
+    if (locks) Lock(segment, way.to);
     Displace({segment, way.from, static_cast<uint32_t>(std::countr_zero(movable))}, way.to, record, hash, durability);
-    if (durability == kDurable) Unlock(segment, way.to);
+    if (locks) Unlock(segment, way.to);
     return true;
   }
   return false;
@@ -81,11 +84,12 @@ bool Table::PlaceInStash(Segment* segment, const Record& record, const Hash& has
     const uint32_t index = options_.buckets + stash;
     if (Full(segment->bucket(index)->Load())) continue;
     pmem::mark("insert.stash");
-    if (durability == kDurable) Lock(segment, index);
+    const bool locks = durability == kDurable && !options_.concurrent;
+    if (locks) Lock(segment, index);
     Fill(segment, index, record, hash.fingerprint(), false, durability);
     pmem::mark("insert.stashed");
     AddOverflow(segment, hash, stash);
-    if (durability == kDurable) Unlock(segment, index);
+    if (locks) Unlock(segment, index);
     return true;
   }
   return false;

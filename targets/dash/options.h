@@ -30,6 +30,29 @@ enum class Bug : uint8_t {
   kLocksKept,              // recovery of a segment does not reset the bucket locks
   kCloseWithoutWriteback,  // close sets the clean marker and writes nothing else back
   kLeakNewSegment,         // open does not free what nobody reaches
+  // Of concurrency=concurrent.
+  kReadLocked,              // a lookup reads buckets that are locked
+  kReadUnchecked,           // a lookup does not look at the versions again
+  kMissUnchecked,           // a lookup that finds nothing does not
+  kValueAfterCheck,         // a lookup reads the value after it has looked at the versions
+  kLookupStale,             // a lookup does not look whether the segment is still that of its key
+  kSegmentStale,            // update and erase do not, once they have its buckets
+  kInsertStale,             // insert does not
+  kInsertCheckApart,        // insert looks for its key before it has the buckets, and not again
+  kUnlockBeforeFlush,       // insert releases its buckets before the bits are durable
+  kUpdateUnlockedEarly,     // update releases its buckets before the value is durable
+  kEraseUnlockedEarly,      // erase releases its buckets before the bits are durable
+  kLockByStore,             // a bucket is locked by a load and a store
+  kDisplaceUnlocked,        // a displacement does not have the bucket that it moves a record to
+  kStashUnlocked,           // an insertion into the stash does not lock it
+  kFreshUnlocked,           // a split does not lock the new segment's first bucket
+  kFreshLockKept,           // recovery of a segment leaves the new segment's locks as they are
+  kSplitShownEarly,         // the directory names the new segment before its state says that it counts
+  kDirectoryUnlocked,       // splits change the directory without its lock
+  kDirectoryUnlockedEarly,  // a doubling releases the directory before the root names it durably
+  kDirectoryUnchecked,      // an entry is read from a directory that may have been freed
+  kRecoveryUnlocked,        // two threads may recover a segment at the same time
+  kUnrecoveredUnlocked,     // a lookup searches a segment while another thread recovers it
   kCount
 };
 
@@ -40,6 +63,7 @@ struct Options {
   bool fingerprints;
   bool overflow;
   bool eager;
+  bool concurrent;
   Bug bug;
   uint8_t buckets;
   uint8_t stash;

@@ -107,7 +107,8 @@ void Table::WriteBackTouched() {
   bool flushed = false;
   for (uint64_t i = 0; i < segments_.size(); ++i) {
     for (uint32_t b = 0; b < all_buckets(); ++b) {
-      if (!segments_.IsTouched(i, b)) continue;
+      // Threads do not note which ones they touch.
+      if (!options_.concurrent && !segments_.IsTouched(i, b)) continue;
       pmem::flush_line(SegmentAt(segments_.offset(i))->bucket(b));
       flushed = true;
     }

@@ -14,7 +14,9 @@ Segment* Table::PendingSplit(Segment* segment) const {
 powercut_status Table::Acquire(const Hash& hash, Segment** out) {
   *out = SegmentOf(hash);
   if (IsRecovered(*out)) return POWERCUT_OK;
-  const powercut_status status = Recover(*out);
+  const SpinGuard guard(Has(Bug::kRecoveryUnlocked) ? nullptr : LockOf(&Locks::recovery));
+  *out = SegmentOf(hash);
+  const powercut_status status = IsRecovered(*out) ? POWERCUT_OK : Recover(*out);
   *out = SegmentOf(hash);  // a split may have been completed
   return status;
 }
@@ -24,7 +26,7 @@ powercut_status Table::Recover(Segment* segment) {
   if ((segment->state == kNew || segment->state == kFilled) && !Has(Bug::kSplitNotFinished)) {
     // The directory led here before the split was complete. Its left sibling completes it, before this one changes.
     const Identity identity = segment->Which();
-    Segment* sibling = SegmentAt(entries()[(identity.pattern - 1) << (global_depth() - identity.depth)]);
+    Segment* sibling = LeftSibling(identity);
     pmem::mark("recover.sibling");
     return Recover(sibling);
   }
@@ -54,9 +56,10 @@ void Table::RecoverBuckets(Segment* segment) {
   const bool rebuild = !Has(Bug::kOverflowTrusted);
   for (uint32_t b = 0; b < all_buckets(); ++b) {
     Bucket* bucket = segment->bucket(b);
-    if (!Has(Bug::kLocksKept)) pmem::atomic_store(&bucket->lock, 0u);
+    const bool keeps_lock = Has(Bug::kLocksKept) || (Has(Bug::kFreshLockKept) && segment->state == kFilled);
+    if (!keeps_lock) pmem::atomic_store(&bucket->lock, 0u);
     if (rebuild) bucket->overflow = Overflow{};
-    segments_.Touch(OffsetOf(segment), b);
+    if (!options_.concurrent) segments_.Touch(OffsetOf(segment), b);
   }
   if (!rebuild) return;
   for (uint32_t stash = 0; stash < options_.stash; ++stash) {

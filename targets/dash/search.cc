@@ -10,6 +10,10 @@ Place Table::FindIn(Segment* segment, uint64_t key, const Hash& hash) {
     AwaitUnlocked(segment, hash.bucket(bucket_mask()));
     AwaitUnlocked(segment, Next(hash.bucket(bucket_mask())));
   }
+  return FindHeld(segment, key, hash);
+}
+
+Place Table::FindHeld(Segment* segment, uint64_t key, const Hash& hash) {
   Place found;
   ForEachIn(segment, key, hash, [&](const Place& place) {
     found = place;
@@ -30,6 +34,12 @@ Place Table::Find(uint64_t key, const Hash& hash) {
 
 powercut_status Table::Lookup(const uint8_t* key, uint8_t* value) {
   const uint64_t wanted = LoadWord(key);
+  if (options_.concurrent) {
+    uint64_t found = 0;
+    const powercut_status status = LookupBeside(wanted, Hash(wanted), &found);
+    if (status == POWERCUT_OK) std::memcpy(value, &found, sizeof found);
+    return status;
+  }
   const Place place = Find(wanted, Hash(wanted));
   if (!place.found()) return POWERCUT_NOT_FOUND;
   const uint64_t found = place.segment->bucket(place.bucket)->record[place.slot].value;

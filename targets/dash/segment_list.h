@@ -1,5 +1,5 @@
 // Every segment of the table, in order of offset: volatile, built at open. It answers whether a block belongs to
-// the table, and remembers which buckets close() has to write back.
+// the table, and remembers which buckets close() has to write back. Threads change it under the lock of the memory.
 #ifndef POWERCUT_TARGETS_DASH_SEGMENT_LIST_H_
 #define POWERCUT_TARGETS_DASH_SEGMENT_LIST_H_
 
@@ -20,24 +20,30 @@ class SegmentList {
   uint64_t size() const { return size_; }
   uint64_t offset(uint64_t index) const { return nodes_[index].offset; }
 
-  // Makes room for one more. False: no memory.
+  // Makes room for one more, of a split that ends in Add() or Unreserve(). False: no memory.
   bool Reserve() {
-    if (size_ < capacity_) return true;
+    ++reserved_;
+    if (size_ + reserved_ <= capacity_) return true;
     const uint64_t capacity = capacity_ == 0 ? 16 : 2 * capacity_;
     Node* nodes = new (std::nothrow) Node[capacity];
-    if (nodes == nullptr) return false;
+    if (nodes == nullptr) {
+      --reserved_;
+      return false;
+    }
     std::copy(nodes_, nodes_ + size_, nodes);
     delete[] nodes_;
     nodes_ = nodes;
     capacity_ = capacity;
     return true;
   }
-  // Precondition: Reserve() has returned true since the last Add().
+  void Unreserve() { --reserved_; }
+  // Precondition: Reserve() has returned true.
   void Add(uint64_t offset) {
     Node* at = Find(offset);
     std::copy_backward(at, nodes_ + size_, nodes_ + size_ + 1);
     *at = Node{offset, {0, 0}};
     ++size_;
+    --reserved_;
   }
   bool Has(uint64_t offset) const {
     const Node* at = Find(offset);
@@ -64,7 +70,7 @@ class SegmentList {
   }
 
   Node* nodes_ = nullptr;
-  uint64_t size_ = 0, capacity_ = 0;
+  uint64_t size_ = 0, capacity_ = 0, reserved_ = 0;
 };
 
 }  // namespace powercut::dash

@@ -6,18 +6,23 @@ namespace powercut::dash {
 
 powercut_status Table::Split(Segment* segment) {
   const Identity old = segment->Which();
-  if (old.depth == global_depth()) {
-    const powercut_status status = DoubleDirectory();
-    if (status != POWERCUT_OK) return status;
-  }
+  powercut_status status = WidenDirectory(old.depth);
+  if (status != POWERCUT_OK) return status;
+  SpinGuard memory(LockOf(&Locks::memory));
   if (!segments_.Reserve()) return POWERCUT_FULL;
+  memory.Unlock();
   const Identity identity{old.depth + 1, old.pattern << 1 | 1};
-  for (uint32_t b = 0; b < all_buckets(); ++b) Lock(segment, b);
+  if (!options_.concurrent) {
+    for (uint32_t b = 0; b < all_buckets(); ++b) Lock(segment, b);
+  }
   StoreField(&segment->state, kSplitting);
   pmem::mark("split.begun");
-  powercut_status status = POWERCUT_FULL;
-  const uint64_t block = allocator_.Allocate(segment_bytes());
+  status = POWERCUT_FULL;
+  const uint64_t block = Allocate(segment_bytes());
   if (block == 0) {
+    memory.Lock(LockOf(&Locks::memory));
+    segments_.Unreserve();
+    memory.Unlock();
     pmem::mark("split.full");
     StoreField(&segment->state, kNormal);
   } else {
@@ -31,11 +36,15 @@ powercut_status Table::Split(Segment* segment) {
     }
     pmem::fence();
     StoreField(&segment->link, block);
+    memory.Lock(LockOf(&Locks::memory));
     segments_.Add(block);
+    memory.Unlock();
     pmem::mark("split.linked");
     status = FinishSplit(segment, fresh, /*resumed=*/false);
   }
-  for (uint32_t b = 0; b < all_buckets(); ++b) Unlock(segment, b);
+  if (!options_.concurrent) {
+    for (uint32_t b = 0; b < all_buckets(); ++b) Unlock(segment, b);
+  }
   return status;
 }
 
@@ -67,19 +76,26 @@ powercut_status Table::FinishSplit(Segment* segment, Segment* fresh, bool resume
     if (Has(Bug::kSplitClearedEarly)) ClearMoved(segment, identity);
     WriteBack(fresh);
     pmem::mark("split.copied");
+    if (Has(Bug::kSplitShownEarly)) PointDirectoryAt(fresh);
     if (options_.hardened) StoreField(&fresh->state, kFilled);
   }
   if (!Has(Bug::kSplitClearedEarly)) ClearMoved(segment, identity);
   pmem::mark("split.cleared");
-  if (!Has(Bug::kSplitPublishedEarly)) PointDirectoryAt(fresh);
+  // Nobody else may split the new segment while its state is this split's: that takes the first bucket.
+  const bool locks = options_.concurrent && !resumed && !Has(Bug::kFreshUnlocked);
+  if (locks) Lock(fresh, 0);
+  const bool as_authors = AsAuthors() && !resumed;
+  if (as_authors) PublishAsAuthors(segment, fresh);
+  if (!as_authors && !Has(Bug::kSplitPublishedEarly)) PointDirectoryAt(fresh);
   pmem::mark("split.published");
-  pmem::atomic_store(&segment->identity, Identity{identity.depth, identity.pattern - 1}.Encode());
+  if (!as_authors) pmem::atomic_store(&segment->identity, Identity{identity.depth, identity.pattern - 1}.Encode());
   if (!Has(Bug::kDepthNotFlushed)) pmem::persist(&segment->identity, sizeof segment->identity);
   // The new segment first: a segment that is NEW for ever would make recovery resume a later split that has not begun.
   const bool swapped = Has(Bug::kSplitStatesSwapped);
   StoreField(swapped ? &segment->state : &fresh->state, kNormal);
   pmem::mark("split.normal");
   StoreField(swapped ? &fresh->state : &segment->state, kNormal);
+  if (locks) Unlock(fresh, 0);
   pmem::mark("split.done");
   return POWERCUT_OK;
 }
@@ -152,7 +168,7 @@ void Table::ClearMoved(Segment* segment, Identity moved) {
     if (slots == 0) continue;
     bucket->Store(word.Without(slots));
     pmem::flush(&bucket->word, sizeof bucket->word);
-    segments_.Settle(OffsetOf(segment), b);
+    if (!options_.concurrent) segments_.Settle(OffsetOf(segment), b);
     flushed = true;
   }
   if (flushed) pmem::fence();

@@ -1,13 +1,15 @@
-// Dash-EH (Lu, Hao, Wang, Lo: "Dash: Scalable Hashing on Persistent Memory", VLDB 2020), one thread. README.md maps
-// functions to the authors' code.
+// Dash-EH (Lu, Hao, Wang, Lo: "Dash: Scalable Hashing on Persistent Memory", VLDB 2020). README.md maps functions to
+// the authors' code.
 #ifndef POWERCUT_TARGETS_DASH_TABLE_H_
 #define POWERCUT_TARGETS_DASH_TABLE_H_
 
 #include <cstdint>
+#include <initializer_list>
 
 #include "powercut/target.h"
 #include "targets/common/pool_allocator.h"
 #include "targets/dash/layout.h"
+#include "targets/dash/locks.h"
 #include "targets/dash/options.h"
 #include "targets/dash/segment_list.h"
 
@@ -85,7 +87,8 @@ class Table {
   Table(powercut_pool pool, const Options& options)
       : pool_(pool), options_(options), allocator_(pool, {.begin = sizeof(Root), .unit = kUnit}) {}
 
-  enum Durability { kDurable, kDeferred };
+  // How much of a change is durable at return: all, the record without its bits, or nothing.
+  enum Durability { kDurable, kRecordOnly, kDeferred };
 
   bool Has(Bug bug) const { return options_.bug == bug; }
   Root* root() const { return reinterpret_cast<Root*>(pool_.base); }
@@ -121,14 +124,31 @@ class Table {
   uint32_t global_depth() const { return static_cast<uint32_t>(pmem::atomic_load(&root()->directory) & 0xff); }
   uint64_t directory_at() const { return pmem::atomic_load(&root()->directory) & ~uint64_t{0xff}; }
   uint64_t* entries() const { return reinterpret_cast<uint64_t*>(pool_.base + directory_at()); }
-  Segment* SegmentOf(const Hash& hash) const {
-    return SegmentAt(pmem::atomic_load(&entries()[hash.prefix(global_depth())]));
+  // The segment that the directory names for hashes that begin with these bits. A directory may be replaced and freed
+  // while its entry is read. The root names it by offset and depth, and the depth only grows, so the word that was
+  // there before and is there afterwards has been there all the time.
+  Segment* Named(uint64_t bits) const {
+    for (;;) {
+      const uint64_t word = pmem::atomic_load(&root()->directory);
+      const auto depth = static_cast<uint32_t>(word & 0xff);
+      const auto* entry = reinterpret_cast<const uint64_t*>(pool_.base + (word & ~uint64_t{0xff}));
+      Segment* segment = SegmentAt(pmem::atomic_load(entry + (depth == 0 ? 0 : bits >> (64 - depth))));
+      if (!options_.concurrent || Has(Bug::kDirectoryUnchecked)) return segment;
+      if (pmem::atomic_load(&root()->directory) == word) return segment;
+    }
   }
-  powercut_status DoubleDirectory();
+  Segment* SegmentOf(const Hash& hash) const { return Named(hash.bits); }
+  Segment* LeftSibling(const Identity& identity) const {
+    return Named((identity.pattern - 1) << (64 - identity.depth));
+  }
+  // Doubles it if the segments of this depth have only one entry.
+  powercut_status WidenDirectory(uint32_t depth);
+  powercut_status DoubleDirectory(SpinGuard* guard);
   void PointDirectoryAt(Segment* segment);
 
   // bucket.cc: the steps that every operation is made of.
   void Lock(Segment* segment, uint32_t bucket);
+  bool TryLock(Segment* segment, uint32_t bucket);
   void Unlock(Segment* segment, uint32_t bucket);
   void AwaitUnlocked(Segment* segment, uint32_t bucket) const;
   // Writes the record into a free slot, then sets its bits. Precondition: the bucket is not full.
@@ -143,6 +163,8 @@ class Table {
   // search.cc
   Place Find(uint64_t key, const Hash& hash);
   Place FindIn(Segment* segment, uint64_t key, const Hash& hash);
+  // The same without a look at the locks.
+  Place FindHeld(Segment* segment, uint64_t key, const Hash& hash);
   // Visits until `visit(place)` returns true.
   template <typename Visit>
   void ForEachIn(Segment* segment, uint64_t key, const Hash& hash, Visit visit) {
@@ -152,8 +174,8 @@ class Table {
       Bucket* bucket = segment->bucket(index);
       for (; slots != 0; slots &= slots - 1) {
         const auto slot = static_cast<uint32_t>(std::countr_zero(slots));
-        if (options_.fingerprints && bucket->fingerprint[slot] != hash.fingerprint()) continue;
-        if (bucket->record[slot].key == key && visit(Place{segment, index, slot})) return true;
+        if (options_.fingerprints && pmem::atomic_load(&bucket->fingerprint[slot]) != hash.fingerprint()) continue;
+        if (pmem::atomic_load(&bucket->record[slot].key) == key && visit(Place{segment, index, slot})) return true;
       }
       return false;
     };
@@ -173,7 +195,7 @@ class Table {
   void Displace(const Place& from, uint32_t to, const Record& record, const Hash& hash, Durability durability);
   bool PlaceInStash(Segment* segment, const Record& record, const Hash& hash, Durability durability);
 
-  // split.cc
+  // split.cc. With threads the caller holds every bucket.
   powercut_status Split(Segment* segment);
   void WriteSegment(Segment* segment, Identity identity, uint64_t link, State state) const;
   void ClearBuckets(Segment* segment) const;
@@ -183,6 +205,51 @@ class Table {
   void CopyInPlace(Segment* segment, Segment* fresh);
   void WriteBack(Segment* segment) const;
   void ClearMoved(Segment* segment, Identity moved);
+
+  // threads.cc: operations beside others, `hardened`.
+  // What an insertion holds: the two buckets of its key; also those that a displacement and the stash need; or all.
+  enum class Reach : uint8_t { kPair, kAround, kSegment };
+  // `published` with threads.
+  bool AsAuthors() const { return options_.concurrent && !options_.hardened; }
+  powercut_status InsertBeside(const Record& record, const Hash& hash);
+  powercut_status UpdateBeside(uint64_t key, uint64_t value, const Hash& hash);
+  powercut_status EraseBeside(uint64_t key, const Hash& hash);
+  // Of both variants.
+  powercut_status LookupBeside(uint64_t key, const Hash& hash, uint64_t* value);
+  // False: begin again.
+  bool TryLookup(Segment* segment, uint64_t key, const Hash& hash, uint64_t* value, powercut_status* status);
+  // In a segment that has not been recovered since the crash: no other thread recovers it in the meantime.
+  // False: it has been recovered.
+  bool LookupUnrecovered(uint64_t key, const Hash& hash, uint64_t* value, powercut_status* status);
+  // The recovered segment of the hash, with the two buckets of its key held.
+  powercut_status AcquirePair(const Hash& hash, Segment** out);
+  void LockReach(Segment* segment, const Hash& hash, Reach reach);
+  void UnlockReach(Segment* segment, const Hash& hash, Reach reach);
+  template <typename Visit>
+  void ForEachReached(const Hash& hash, Reach reach, Visit visit) const;
+  // The lock of the first stash bucket guards them all.
+  bool has_stash() const { return options_.stash != 0; }
+  uint32_t stash_lock() const { return options_.buckets; }
+  // Null: one thread.
+  uint8_t* LockOf(uint8_t Locks::* lock) { return options_.concurrent ? &(locks_.*lock) : nullptr; }
+  uint64_t Allocate(uint64_t bytes);
+  void Free(uint64_t offset);
+
+  // authors.cc: operations beside others, `published`.
+  enum class Attempt : uint8_t { kPlaced, kBusy, kFull };
+  powercut_status InsertAsAuthors(const Record& record, const Hash& hash);
+  powercut_status UpdateAsAuthors(uint64_t key, uint64_t value, const Hash& hash);
+  powercut_status EraseAsAuthors(uint64_t key, const Hash& hash);
+  bool TryLookupAsAuthors(Segment* segment, uint64_t key, const Hash& hash, uint64_t* value, powercut_status* status);
+  powercut_status AcquireAsAuthors(const Hash& hash, Segment** out);
+  bool TryLockOr(Segment* segment, uint32_t bucket, std::initializer_list<uint32_t> held);
+  void PersistWord(Segment* segment, uint32_t bucket);
+  Attempt PlaceAsAuthors(Segment* segment, const Record& record, const Hash& hash);
+  bool DisplaceAsAuthors(Segment* segment, uint32_t from, uint32_t to, uint32_t other, const Record& record,
+                         const Hash& hash);
+  Place ProbeAsAuthors(Segment* segment, uint32_t index, uint32_t slots, uint64_t key, const Hash& hash);
+  powercut_status SplitAsAuthors(Segment* segment, const Hash& hash);
+  void PublishAsAuthors(Segment* segment, Segment* fresh);
 
   // recover.cc
   powercut_status FindSegments();
@@ -212,6 +279,7 @@ class Table {
   Options options_;
   PoolAllocator allocator_;
   SegmentList segments_;
+  Locks locks_;
   bool open_ = false;  // close() has something to close
 };
 

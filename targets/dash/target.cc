@@ -22,6 +22,8 @@ constexpr OptionTable<Options> kOptions({
      Flag<&Options::eager, "eager">()},
     {"versions=255|1|2|...: largest global version; after it every segment's version is reset",
      Number<&Options::versions>(1, 255)},
+    {"concurrency=single|concurrent: one thread at a time, or threads that lock buckets and read them without a lock",
+     Flag<&Options::concurrent, "concurrent">()},
     {EnumLine<Bug, "bug", "a planted bug">(), Named<&Options::bug>()},
 });
 
@@ -46,7 +48,11 @@ void Table::Traits(const Options& options, powercut_traits* out) {
         "Dash's authors' code (baotonglu/dash, src/ex_finger.h): recoverTable at the first access to a segment after a "
         "crash; recoverMetadata removes duplicates of neighbouring buckets, HelpSplit those of an interrupted split";
   }
-  out->notes = "one thread; a lookup does not recover the segment that it reads";
+  out->thread_safe = options.concurrent ? 1 : 0;
+  out->notes = !options.concurrent ? "one thread; a lookup does not recover the segment that it reads"
+               : options.hardened
+                   ? "bucket locks, in the pool, held until a change is durable; lookups check versions"
+                   : "bucket locks, in the pool, released before a change is durable; lookups check versions";
   // format writes no bucket and, of the allocator, neither mark nor entries.
   out->needs_zeroed_pool = 1;
 }
