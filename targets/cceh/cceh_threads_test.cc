@@ -29,25 +29,7 @@ TEST_P(CcehThreadsTest, AThreadSeesItsOwnKeys) { threads_.AThreadSeesItsOwnKeysA
 TEST_P(CcehThreadsTest, InsertsAndErasesAlternate) { threads_.InsertsAndErasesOfSharedKeysAlternate(2500); }
 
 // Splits and doublings beside inserts into other segments, and beside searches in the one that splits.
-TEST_P(CcehThreadsTest, SegmentsSplitUnderTheirClients) {
-  constexpr uint64_t kKeys = 1500;
-  std::array<std::string, TableThreads::kThreads> wrong;
-  threads_.Run([&](int i) {
-    for (uint64_t n = 0; n < kKeys && wrong[i].empty(); ++n) {
-      const uint64_t key = 1 + n * TableThreads::kThreads + i, early = 1 + n / 2 * TableThreads::kThreads + i;
-      if (table_.Insert(key, key) != POWERCUT_OK) wrong[i] = "insert of key " + std::to_string(key);
-      for (const uint64_t present : {key, early}) {
-        if (table_.Lookup(present) != table_.Value(present)) wrong[i] = "lookup of key " + std::to_string(present);
-      }
-    }
-  });
-  for (const std::string& message : wrong) ASSERT_EQ(message, "");
-  for (int opening = 0; opening < 2; ++opening) {
-    ASSERT_EQ(table_.Contents().size(), kKeys * TableThreads::kThreads);
-    ASSERT_EQ(table_.Damage(), "");
-    ASSERT_EQ(table_.Cut(), POWERCUT_OK);
-  }
-}
+TEST_P(CcehThreadsTest, SegmentsSplitUnderTheirClients) { threads_.NoKeyIsMissedWhileTheTableGrows(1500); }
 
 INSTANTIATE_TEST_SUITE_P(Both, CcehThreadsTest, testing::Values("lazy", "cow"));
 

@@ -177,6 +177,23 @@ class TableThreads {
     });
   }
 
+  // Each thread inserts keys of its own, so the table grows under all of them, and no key may be missed while it is
+  // moved.
+  void NoKeyIsMissedWhileTheTableGrows(uint64_t keys) {
+    std::array<std::string, kThreads> wrong;
+    Run([&](int i) {
+      for (uint64_t n = 0; n < keys && wrong[i].empty(); ++n) {
+        const uint64_t key = 1 + n * kThreads + i, early = 1 + n / 2 * kThreads + i;
+        if (table_.Insert(key, key) != POWERCUT_OK) wrong[i] = "insert of key " + std::to_string(key);
+        for (const uint64_t present : {key, early}) {
+          if (table_.Lookup(present) != table_.Value(present)) wrong[i] = "lookup of key " + std::to_string(present);
+        }
+      }
+    });
+    for (const std::string& message : wrong) ASSERT_EQ(message, "");
+    CheckTwice([&] { ASSERT_EQ(table_.Contents().size(), keys * kThreads); });
+  }
+
  private:
   bool Maintain(uint64_t serial) {
     if (maintenance_.commands.empty() || serial % maintenance_.every != 0) return true;
