@@ -8,7 +8,7 @@ namespace powercut::montage {
 namespace {
 
 constexpr OptionTable<Options> kOptions({
-    {"every=0|1|2|...: operations that change something, after which the clock moves on (0: only on command)",
+    {"every=1|0|2|...: operations that change something, after which the clock moves on (0: only on command)",
      Number<&Options::every>(0)},
     {EnumLine<Bug, "bug", "a planted bug">(), Named<&Options::bug>()},
 });

@@ -104,7 +104,17 @@ def test_every_known_bug_names_its_line() -> None:
     assert without == NO_LINE, f"give [known_bug] a 'site' (scenarios/SCHEMA.md): {sorted(without ^ NO_LINE)}"
 
 
-@pytest.mark.parametrize("subject", list(planted_bugs()), ids=lambda s: s.scenario.bug_id)
+#: Of threads, and with so many schedules that they take half a minute or more.
+MANY_SCHEDULES = {"dash/threads_directory_unlocked", "dash/threads_directory_unlocked_early"}
+
+
+def bugs() -> Iterator[pytest.param]:
+    for subject in planted_bugs():
+        name = subject.scenario.bug_id
+        yield pytest.param(subject, id=name, marks=pytest.mark.long if name in MANY_SCHEDULES else ())
+
+
+@pytest.mark.parametrize("subject", list(bugs()))
 def test_bug_is_found_and_its_twin_is_clean(subject: Subject, tmp_path: Path, symbolizer: Symbolizer) -> None:
     bug = subject.scenario.bug
     found = explore(record(subject, tmp_path))
