@@ -51,6 +51,13 @@ void Table::RestOn(const Place& place) {
   if (place.right != nullptr) construction_->RestOn(Role::kRight, &place.right->next);
 }
 
+// Field by field: what lies behind them in the line is nobody's, and stays as it is.
+void Table::Fill(Node* node, uint64_t key, uint64_t value, Link next) {
+  node->key = key;
+  node->value = value;
+  node->next = next;
+}
+
 // Swaps in a link that names the node.
 bool Table::Publish(Node* node, Link* link, Link expected, Link desired) {
   const bool is_early = options_.bug == Bug::kNodePublishedEarly;
@@ -67,7 +74,7 @@ powercut_status Table::Insert(const uint8_t* key, const uint8_t* value) {
       if (place.is_found) return POWERCUT_EXISTS;
       if (node == nullptr) node = nodes_.Take();
       if (node == nullptr) return POWERCUT_FULL;
-      *node = {WordAt(key), WordAt(value), place.right == nullptr ? 0 : nodes_.LinkTo(place.right)};
+      Fill(node, WordAt(key), WordAt(value), place.right == nullptr ? 0 : nodes_.LinkTo(place.right));
       if (Publish(node, place.left, place.first, nodes_.LinkTo(node))) return POWERCUT_OK;
     }
   });
@@ -80,7 +87,7 @@ powercut_status Table::Update(const uint8_t* key, const uint8_t* value) {
       if (!place.is_found) return POWERCUT_NOT_FOUND;
       if (node == nullptr) node = nodes_.Take();
       if (node == nullptr) return POWERCUT_FULL;
-      *node = {WordAt(key), WordAt(value), place.next};
+      Fill(node, WordAt(key), WordAt(value), place.next);
       const Link successor = nodes_.LinkTo(node);
       if (!Publish(node, &place.right->next, place.next, successor | kErased)) continue;
       pmem::mark("update.marked");

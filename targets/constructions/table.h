@@ -111,6 +111,7 @@ class Table {
   powercut_status Run(Operation operation);
   Place Search(uint64_t key);
   void RestOn(const Place& place);
+  static void Fill(Node* node, uint64_t key, uint64_t value, Link next);
   bool Publish(Node* node, Link* link, Link expected, Link desired);
 
   powercut_status Recover();  // recover.cc
