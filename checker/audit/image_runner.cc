@@ -51,9 +51,10 @@ namespace {
 // Values that no scenario writes, as exploration has them (oracle.cc).
 constexpr uint64_t kProbeSerial = kMaxKeyId - 1;
 
-constexpr QueryKind kKinds[] = {
-    QueryKind::kLookup, QueryKind::kCopies,     QueryKind::kProbe,       QueryKind::kWalk,      QueryKind::kVerify,
-    QueryKind::kBlocks, QueryKind::kEraseProbe, QueryKind::kInsertProbe, QueryKind::kBystander, QueryKind::kNewKey};
+constexpr QueryKind kKinds[] = {QueryKind::kLookup,     QueryKind::kCopies,      QueryKind::kProbe,
+                                QueryKind::kWalk,       QueryKind::kVerify,      QueryKind::kBlocks,
+                                QueryKind::kEraseProbe, QueryKind::kInsertProbe, QueryKind::kBystander,
+                                QueryKind::kNewKey,     QueryKind::kDump};
 
 bool of_new_keys(QueryId query) { return NewKeys::asks(kind_of(query)); }
 
@@ -158,11 +159,13 @@ bool needs_runtime(const std::string& path) {
 
 class Template {
  public:
-  Template(const Plan& plan, TargetLibrary library, std::unique_ptr<TargetConfig> config,
+  // `buffered`: the target's trait.
+  Template(const Plan& plan, TargetLibrary library, std::unique_ptr<TargetConfig> config, bool buffered,
            std::vector<MemoryRange> globals, Answers* shared)
       : target_(library.target()),
         library_(std::move(library)),
         config_(std::move(config)),
+        buffered_(buffered),
         pool_{reinterpret_cast<uint8_t*>(kPoolBase), plan.scenario.pool_size},
         shared_(shared),
         new_keys_(plan.scenario.key_size, plan.scenario.value_size),
@@ -252,10 +255,14 @@ class Template {
       usable = true;
     });
     if (usable) {
-      for (QueryKind kind : kKinds) shared_->can_be_asked += query_count(target_, kind, regions, keys_.size());
+      for (QueryKind kind : kKinds) {
+        const Arguments asked = arguments_of(kind, regions);
+        shared_->can_be_asked += asked.end - asked.begin;
+      }
       execution_.hold();
       for (QueryId query : queries_) {
-        if (argument_of(query) >= query_count(target_, kind_of(query), regions, keys_.size())) continue;
+        const Arguments asked = arguments_of(kind_of(query), regions);
+        if (argument_of(query) < asked.begin || argument_of(query) >= asked.end) continue;
         answer(query, [&] {
           if (of_new_keys(query)) {
             new_keys_.run(target_, table, query, keys_, &buffer_);
@@ -269,9 +276,42 @@ class Template {
     shared_->complete = shared_->overflow == 0 ? 1 : 0;
   }
 
+  // The arguments with which exploration asks queries of a kind, of a table with so many regions.
+  struct Arguments {
+    uint64_t begin, end;
+  };
+  Arguments arguments_of(QueryKind kind, uint64_t regions) const {
+    const uint64_t keys = keys_.size();
+    switch (kind) {
+      case QueryKind::kRecovery:
+        break;
+      case QueryKind::kLookup:
+      case QueryKind::kProbe:
+      case QueryKind::kBystander:
+        return {0, keys};
+      case QueryKind::kInsertProbe:
+      case QueryKind::kNewKey:
+        return {0, 1};
+      case QueryKind::kCopies:
+        return {0, target_.copies != nullptr ? keys : 0};
+      case QueryKind::kEraseProbe:
+        return {0, target_.erase != nullptr ? keys : 0};
+      case QueryKind::kWalk:
+        return {0, target_.walk != nullptr ? regions : 0};
+      case QueryKind::kVerify:
+        return {0, target_.verify != nullptr ? regions : 0};
+      case QueryKind::kBlocks:
+        return {0, target_.blocks != nullptr && target_.owner != nullptr ? 1u : 0u};
+      case QueryKind::kDump:
+        return {keys, keys + (buffered_ && keys > 0 ? 1 : 0)};
+    }
+    return {0, 0};
+  }
+
   const powercut_target& target_;
   TargetLibrary library_;
   std::unique_ptr<TargetConfig> config_;
+  const bool buffered_;
   powercut_pool pool_;
   Answers* shared_;
   NewKeys new_keys_;
@@ -306,7 +346,7 @@ int serve(int socket, const Plan& plan, const std::string& path, Answers* shared
   const bool instrumented = needs_runtime(library->resolved_path());
 
   map_plain_pool(plan.scenario.pool_size);
-  Template server(plan, std::move(*library), std::move(config), std::move(globals), shared);
+  Template server(plan, std::move(*library), std::move(config), traits->buffered != 0, std::move(globals), shared);
   std::string greeting;
   put_number(&greeting, 0);
   put_number(&greeting, instrumented);
@@ -318,32 +358,6 @@ int serve(int socket, const Plan& plan, const std::string& path, Answers* shared
 }
 
 }  // namespace
-
-uint64_t query_count(const powercut_target& target, QueryKind kind, uint64_t regions, uint64_t keys) {
-  switch (kind) {
-    case QueryKind::kRecovery:
-    case QueryKind::kDump:  // made of lookups
-      return 0;
-    case QueryKind::kLookup:
-    case QueryKind::kProbe:
-    case QueryKind::kBystander:
-      return keys;
-    case QueryKind::kInsertProbe:
-    case QueryKind::kNewKey:
-      return 1;
-    case QueryKind::kCopies:
-      return target.copies != nullptr ? keys : 0;
-    case QueryKind::kEraseProbe:
-      return target.erase != nullptr ? keys : 0;
-    case QueryKind::kWalk:
-      return target.walk != nullptr ? regions : 0;
-    case QueryKind::kVerify:
-      return target.verify != nullptr ? regions : 0;
-    case QueryKind::kBlocks:
-      return target.blocks != nullptr && target.owner != nullptr ? 1 : 0;
-  }
-  return 0;
-}
 
 Result<std::unique_ptr<ImageRunner>> ImageRunner::start(const Plan& plan, const std::string& library) {
   const auto failed = [&library](const std::string& what) {

@@ -28,9 +28,6 @@ struct LineContent {
 };
 using LineContents = std::vector<LineContent>;
 
-// How many queries of this kind exploration asks of a table with so many regions and keys.
-uint64_t query_count(const powercut_target& target, QueryKind kind, uint64_t regions, uint64_t keys);
-
 // What one image's process answered. The first answer is recovery's (kRecoveryQuery).
 struct ImageAnswers {
   std::vector<std::pair<QueryId, std::string_view>> answers;  // valid until the next run()

@@ -11,6 +11,7 @@ from powercut.base import paths
 from powercut.base.exit_codes import ExitCode
 from powercut.cli.main import main
 from powercut.runs import audit
+from powercut.scenarios import targets
 from tests.real_engine import require_engine
 
 RECORD = {"target", "variant", "scenario", "model", "atoms", "seed", "images", "distinct", "answers", "not_compared",
@@ -136,6 +137,13 @@ def test_failures_of_the_target_are_predicted_too(tmp_path: Path, capsys: pytest
     assert (code, printed["differences"]) == (ExitCode.CLEAN, 0)
     stopped = {item["scenario"] for item in printed["audits"] if item["not_compared"]}
     assert stopped == {"recovery_hang", "wild_store", "unusable"}
+
+
+def test_every_target_is_asked_the_same_in_both_builds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also what only some of them can be asked: regions, blocks, and of buffered ones a dump."""
+    code, printed = real(capsys, "--scenario", "map_update", "--images", "100", out=tmp_path)
+    assert (code, printed["differences"], printed["cases"]) == (ExitCode.CLEAN, 0, [])
+    assert {item["target"] for item in printed["audits"]} == set(targets.libraries()) - {"patterns"}  # which is no map
 
 
 def test_every_target_of_the_build_has_a_plain_library() -> None:
