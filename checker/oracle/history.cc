@@ -36,7 +36,7 @@ std::optional<uint32_t> History::find(std::string_view key) const {
 void History::apply(const Event& event) {
   if (event.kind == EventKind::kFork) return keep();
   if (event.kind == EventKind::kOpBegin && in_flight_ && event.thread != operation_.thread) overlap();
-  prefixes_ ? apply_buffered(event) : overlaps_ ? apply_overlapping(event) : apply_alone(event);
+  overlaps_ ? apply_overlapping(event) : apply_alone(event);
 }
 
 void History::apply_alone(const Event& event) {
@@ -111,16 +111,13 @@ void History::overlap() {
   if (overlaps_) return;
   overlaps_ = true;
   if (!in_flight_) return;
-  Running& running = running_[operation_.thread] = {operation_, {}, {}};
+  Running& running = running_[operation_.thread] = {operation_, {}, {}, {}};
   if (!operation_.has_key) return;
   KeyHistory& key = keys_[operation_.key];
   const bool writes = operation_.kind == OpKind::kInsert || operation_.kind == OpKind::kUpdate;
   const int32_t value = writes ? static_cast<int32_t>(key.written.size()) - 1 : kAbsent;
   key.possible.reset();
-  Overlapping& of_key = overlapping(operation_.key);
-  running.in_all = of_key.all.begin(operation_.kind, value);
-  if (operation_.kind != OpKind::kLookup) running.in_unread = of_key.unread.begin(operation_.kind, value);
-  changed(operation_.key);
+  begin_overlapping(&running, value);
 }
 
 History::Overlapping& History::overlapping(uint32_t key) {
@@ -156,82 +153,68 @@ int32_t History::number_of(KeyHistory* key, std::span<const uint8_t> value) {
 
 void History::apply_overlapping(const Event& event) {
   if (event.kind == EventKind::kCut) {
-    for (auto& [key, of_key] : overlapping_) {
-      overlapping(key).all.cut();
-      of_key.unread.cut();
-      changed(key);
-    }
+    cut_overlapping();
     running_.clear();
   } else if (event.kind == EventKind::kOpBegin) {
     const auto kind = static_cast<OpKind>(event.code);
     Running& running = running_[event.thread];
-    running = {{operations_++, kind, 0, has_key(kind), std::string(event.text), event.thread}, {}, {}};
-    if (running.operation.has_key) {
-      running.operation.key = key_of(event);
-      KeyHistory& key = keys_[running.operation.key];
-      const bool writes = kind == OpKind::kInsert || kind == OpKind::kUpdate;
-      const int32_t value = writes ? number_of(&key, event.value) : kAbsent;
-      Overlapping& of_key = overlapping(running.operation.key);
-      running.in_all = of_key.all.begin(kind, value);
-      if (kind != OpKind::kLookup) running.in_unread = of_key.unread.begin(kind, value);
-      changed(running.operation.key);
-    }
+    running = {{operations_++, kind, 0, has_key(kind), std::string(event.text), event.thread}, {}, {}, {}};
+    if (running.operation.has_key) running.operation.key = key_of(event);
     operation_ = running.operation;
-  } else if (event.kind == EventKind::kOpEnd && running_.contains(event.thread)) {
-    const Running running = running_.at(event.thread);
-    running_.erase(event.thread);
-    operation_ = running.operation;
-    if (running.operation.has_key) {
-      KeyHistory& key = keys_[running.operation.key];
-      Linearizations::Answer answer{static_cast<powercut_status>(event.code)};
-      if (running.operation.kind == OpKind::kLookup && event.code == POWERCUT_OK) {
-        answer.found = number_of(&key, event.value);
-      }
-      Overlapping& of_key = overlapping(running.operation.key);
-      of_key.all.end(*running.in_all, answer);
-      if (running.in_unread) of_key.unread.end(*running.in_unread, answer);
-      changed(running.operation.key);
-    }
-  }
-  in_flight_ = !running_.empty();
-}
-
-// ---- buffered targets ------------------------------------------------------------------------------
-
-void History::apply_buffered(const Event& event) {
-  if (event.kind == EventKind::kCut) {
-    prefixes_->cut();
-    running_.clear();
-    prefixes_changed();
-  } else if (event.kind == EventKind::kOpBegin) {
-    const auto kind = static_cast<OpKind>(event.code);
-    Running& running = running_[event.thread];
-    running = {{operations_++, kind, 0, has_key(kind), std::string(event.text), event.thread}, {}, {}};
-    operation_ = running.operation;
-    if (operation_.has_key) {
-      running.operation.key = operation_.key = key_of(event);
-      const bool writes = kind == OpKind::kInsert || kind == OpKind::kUpdate;
-      const int32_t value = writes ? number_of(&keys_[operation_.key], event.value) : kAbsent;
-      running.in_prefixes = prefixes_->begin(kind, operation_.key, value);
-    } else if (is_sync_command(kind, event.text)) {
-      running.in_prefixes = prefixes_->begin_sync();
-    }
-    if (running.in_prefixes) prefixes_changed();
+    const bool writes = kind == OpKind::kInsert || kind == OpKind::kUpdate;
+    begin_overlapping(&running, writes ? number_of(&keys_[operation_.key], event.value) : kAbsent);
   } else if (event.kind == EventKind::kOpEnd && running_.contains(event.thread)) {
     const Running running = running_.at(event.thread);
     running_.erase(event.thread);
     operation_ = running.operation;
     if (operation_.kind == OpKind::kFormat) formatted_ = formatted_ || event.code == POWERCUT_OK;
-    if (running.in_prefixes) {
-      Linearizations::Answer answer{static_cast<powercut_status>(event.code)};
-      if (operation_.kind == OpKind::kLookup && event.code == POWERCUT_OK) {
-        answer.found = number_of(&keys_[operation_.key], event.value);
-      }
-      prefixes_->end(*running.in_prefixes, answer);
-      prefixes_changed();
-    }
+    end_overlapping(running, event);
   }
   in_flight_ = !running_.empty();
+}
+
+void History::cut_overlapping() {
+  if (prefixes_) {
+    prefixes_->cut();
+    prefixes_changed();
+  }
+  for (auto& [key, of_key] : overlapping_) {
+    overlapping(key).all.cut();
+    of_key.unread.cut();
+    changed(key);
+  }
+}
+
+void History::begin_overlapping(Running* running, int32_t value) {
+  const OperationInfo& operation = running->operation;
+  if (prefixes_) {
+    const bool is_sync = is_sync_command(operation.kind, operation.text);
+    if (!operation.has_key && !is_sync) return;
+    running->in_prefixes = is_sync ? prefixes_->begin_sync() : prefixes_->begin(operation.kind, operation.key, value);
+    return prefixes_changed();
+  }
+  if (!operation.has_key) return;
+  Overlapping& of_key = overlapping(operation.key);
+  running->in_all = of_key.all.begin(operation.kind, value);
+  if (operation.kind != OpKind::kLookup) running->in_unread = of_key.unread.begin(operation.kind, value);
+  changed(operation.key);
+}
+
+void History::end_overlapping(const Running& running, const Event& event) {
+  const OperationInfo& operation = running.operation;
+  Linearizations::Answer answer{static_cast<powercut_status>(event.code)};
+  if (operation.kind == OpKind::kLookup && event.code == POWERCUT_OK) {
+    answer.found = number_of(&keys_[operation.key], event.value);
+  }
+  if (running.in_prefixes) {
+    prefixes_->end(*running.in_prefixes, answer);
+    prefixes_changed();
+  }
+  if (!running.in_all) return;
+  Overlapping& of_key = overlapping(operation.key);
+  of_key.all.end(*running.in_all, answer);
+  if (running.in_unread) of_key.unread.end(*running.in_unread, answer);
+  changed(operation.key);
 }
 
 void History::prefixes_changed() {

@@ -101,7 +101,7 @@ class History {
   struct Running {
     OperationInfo operation;
     std::optional<uint32_t> in_all, in_unread;  // its numbers there
-    std::optional<uint32_t> in_prefixes = std::nullopt;
+    std::optional<uint32_t> in_prefixes;
   };
   // Of a key, what go_back() restores.
   struct Legal {
@@ -124,9 +124,12 @@ class History {
   // From here on operations may overlap.
   void overlap();
   void apply_overlapping(const Event& event);
+  void cut_overlapping();
+  // `value`: the number of what an insert or update writes.
+  void begin_overlapping(Running* running, int32_t value);
+  void end_overlapping(const Running& running, const Event& event);
   Overlapping& overlapping(uint32_t key);
   void changed(uint32_t key);
-  void apply_buffered(const Event& event);
   void prefixes_changed();
   int32_t number_of(KeyHistory* key, std::span<const uint8_t> value);
 

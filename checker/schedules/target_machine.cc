@@ -660,20 +660,17 @@ void TargetMachine::begin_operation(uint32_t thread) {
   const bool is_sync = keys_->prefixes && is_sync_command(operation.kind, operation.text);
   if (operation.kind == OpKind::kMaintain && !is_sync) return;
   auto keys = std::make_shared<Keys>(*keys_);
-  if (is_sync) {
-    keys->running[thread].prefixes = keys->prefixes->begin_sync();
-    prefixes_changed(keys.get());
-    keys_ = std::move(keys);
-    return;
-  }
-  Keys::Key& key = *key_of(keys.get(), operation.id);
-  const int32_t value = operation.value.empty() ? kAbsent : number_of(text_of(operation.value));
   Keys::Running& running = keys->running[thread];
-  running.all = key.all.begin(operation.kind, value);
-  if (operation.kind != OpKind::kLookup) running.unread = key.unread.begin(operation.kind, value);
+  const int32_t value = operation.value.empty() ? kAbsent : number_of(text_of(operation.value));
   if (keys->prefixes) {
-    running.prefixes = keys->prefixes->begin(operation.kind, number_of_key(operation), value);
+    running.prefixes =
+        is_sync ? keys->prefixes->begin_sync() : keys->prefixes->begin(operation.kind, number_of_key(operation), value);
     prefixes_changed(keys.get());
+  }
+  if (!is_sync) {
+    Keys::Key& key = *key_of(keys.get(), operation.id);
+    running.all = key.all.begin(operation.kind, value);
+    if (operation.kind != OpKind::kLookup) running.unread = key.unread.begin(operation.kind, value);
   }
   keys_ = std::move(keys);
 }
@@ -697,30 +694,28 @@ void TargetMachine::end_operation(uint32_t thread) {
   fiber.reads.clear();
   fiber.stored = false;
   fiber.says_when = false;
-  Linearizations::Answer answer{fiber.status};
-  if (looked_up) answer.found = number_of(text_of(event.value));
-  if (const auto number = keys_->running[thread].prefixes) {
+  const Keys::Running ended = keys_->running[thread];
+  if (ended.all || ended.prefixes) {
     auto keys = std::make_shared<Keys>(*keys_);
-    keys->prefixes->end(*number, answer);
-    keys->running[thread].prefixes.reset();
-    prefixes_changed(keys.get());
-    keys_ = std::move(keys);
-  }
-  if (operation.kind != OpKind::kMaintain) {
-    auto keys = std::make_shared<Keys>(*keys_);
-    Keys::Key& key = *key_of(keys.get(), operation.id);
-    Keys::Running& running = keys->running[thread];
-    key.all.end(*running.all, answer);
-    if (running.unread) key.unread.end(*running.unread, answer);
-    running = {};
-    const bool explained = !key.all.states().empty();
-    keys_ = std::move(keys);
-    if (!explained) {
-      trouble_ = {Trouble::kNotLinearizable,
-                  absl::StrCat("No order of the operations on key ", key_name(operation.id), " explains that ",
-                               thread_name(thread), " answered ", status_name(fiber.status),
-                               looked_up ? " with value " + describe_value(text_of(event.value)) : "", ".")};
+    keys->running[thread] = {};
+    Linearizations::Answer answer{fiber.status};
+    if (looked_up) answer.found = number_of(text_of(event.value));
+    if (ended.prefixes) {
+      keys->prefixes->end(*ended.prefixes, answer);
+      prefixes_changed(keys.get());
     }
+    if (ended.all) {
+      Keys::Key& key = *key_of(keys.get(), operation.id);
+      key.all.end(*ended.all, answer);
+      if (ended.unread) key.unread.end(*ended.unread, answer);
+      if (key.all.states().empty()) {
+        trouble_ = {Trouble::kNotLinearizable,
+                    absl::StrCat("No order of the operations on key ", key_name(operation.id), " explains that ",
+                                 thread_name(thread), " answered ", status_name(fiber.status),
+                                 looked_up ? " with value " + describe_value(text_of(event.value)) : "", ".")};
+      }
+    }
+    keys_ = std::move(keys);
   }
   if (fiber.status == POWERCUT_CORRUPT || fiber.status == POWERCUT_NOT_FORMATTED) {
     trouble_ = {Trouble::kNotLinearizable,
