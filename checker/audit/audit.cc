@@ -39,7 +39,7 @@ class Audit {
   Result<AuditReport> run() {
     while (!error_ && follower_.next()) visit(follower_.instant());
     if (error_) return *error_;
-    if (follower_.reader().error()) return usage_error(*follower_.reader().error());
+    if (const auto error = follower_.error()) return usage_error(*error);
     report_.crash_points = follower_.crash_points();
     return report_;
   }

@@ -38,7 +38,7 @@ Result<ScheduleTrace> write_schedule(const LoadedTrace& loaded, const std::strin
   TraceFollower follower(loaded, model, AtomPolicy::kAny, std::move(*walked), nullptr);
   bool there = false;
   while (!there && follower.next()) there = follower.instant().ordinal == crash_point;
-  if (follower.reader().error()) return usage_error(*follower.reader().error());
+  if (const auto error = follower.error()) return usage_error(*error);
   if (!there || !follower.in_tree()) {
     return usage_error("crash point " + std::to_string(crash_point) + " is not one of a tree of schedules",
                        loaded.trace, "Name a crash point of a finding that threads have.");

@@ -15,12 +15,7 @@ Result<ChunkList> list_chunks(const LoadedTrace& loaded, const ExploreOptions& o
   while (follower.next()) {
     if (const auto chunk = borders.begins_at(follower.instant())) out.chunks.push_back(*chunk);
   }
-  if (follower.history().tables_lost()) {
-    return usage_error("the operations since the last sync of this buffered target can be told in more than " +
-                           std::to_string(Prefixes::kMost) + " ways, all of which a power cut may leave",
-                       options.trace, "Let the scenario run 'sync' in between (steps = [{ op = \"maintain\", ... }]).");
-  }
-  if (follower.reader().error()) return usage_error(*follower.reader().error());
+  if (const auto error = follower.error()) return usage_error(*error);
   out.crash_points = follower.crash_points();
   return out;
 }

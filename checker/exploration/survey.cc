@@ -129,7 +129,7 @@ Result<Survey> survey(const LoadedTrace& loaded, const ExploreOptions& options) 
     follower.follow();
     surveyor.count_states();
   }
-  if (follower.reader().error()) return usage_error(*follower.reader().error());
+  if (const auto error = follower.error()) return usage_error(*error);
   return surveyor.finish();
 }
 

@@ -89,7 +89,7 @@ class Leader {
   Result<Explored> run() {
     const StopSignals signals;
     options_.chunks ? walk_to_range() : walk();
-    if (follower_->reader().error()) return usage_error(*follower_->reader().error());
+    if (const auto error = follower_->error()) return usage_error(*error);
     while (!again_.empty() || any_running()) {
       hand_out_again();
       wait();
@@ -125,7 +125,7 @@ class Leader {
       follower_->follow();
       surveyor_.count_states();
     }
-    out_.surveyed = !more && !follower_->reader().error();
+    out_.surveyed = !more && !follower_->error();
     out_.survey = surveyor_.finish();
     out_.seconds["walk"] += seconds_since(since);
   }

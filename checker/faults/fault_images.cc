@@ -45,7 +45,7 @@ Result<uint64_t> ImageFaults::count_points(const LoadedTrace& loaded) {
   TraceFollower follower(loaded, "adr", AtomPolicy::kAny, std::move(*reader), nullptr);
   uint64_t count = 0;
   while (follower.next()) count += ends_operation(follower) ? 1 : 0;
-  if (follower.reader().error()) return usage_error(*follower.reader().error());
+  if (const auto error = follower.error()) return usage_error(*error);
   return count;
 }
 
@@ -59,7 +59,7 @@ std::optional<EngineError> ImageFaults::run() {
   while (follower_.next(saw)) {
     if (ends_operation(follower_)) visit();
   }
-  if (follower_.reader().error()) return usage_error(*follower_.reader().error());
+  if (const auto error = follower_.error()) return usage_error(*error);
   return std::nullopt;
 }
 

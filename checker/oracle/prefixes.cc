@@ -36,8 +36,9 @@ uint32_t Prefixes::begin(const Operation& operation) {
 
 void Prefixes::end(uint32_t number, Answer answer) {
   const bool is_sync = under_way_[number]->is_sync;
+  const auto all = reached();
   std::set<Configuration> explained;
-  for (Configuration configuration : reached()) {
+  for (Configuration configuration : all.value_or(explained)) {
     const uint64_t bit = uint64_t{1} << number;
     if (is_sync) {
       if (answer.status == POWERCUT_OK && (configuration.before & bit) != 0) continue;
@@ -51,34 +52,36 @@ void Prefixes::end(uint32_t number, Answer answer) {
     explained.insert(std::move(configuration));
   }
   under_way_[number].reset();
-  replace(std::move(explained));
+  replace(all ? std::optional(std::move(explained)) : std::nullopt);
 }
 
 void Prefixes::cut() {
+  const auto all = reached();
   std::set<Configuration> left;
-  for (const Configuration& configuration : reached()) left.insert({configuration.kept, configuration.kept, {}});
+  for (const Configuration& configuration : all.value_or(left))
+    left.insert({configuration.kept, configuration.kept, {}});
   under_way_.clear();
-  replace(std::move(left));
+  replace(all ? std::optional(std::move(left)) : std::nullopt);
 }
 
-void Prefixes::replace(std::set<Configuration> configurations) {
-  configurations_ = std::move(configurations);
-  if (configurations_.size() <= kMost) return;
-  overflowed_ = true;
-  configurations_.clear();
+void Prefixes::replace(std::optional<std::set<Configuration>> configurations) {
+  if (!configurations) overflowed_ = true;
+  configurations_ = overflowed_ ? std::set<Configuration>() : std::move(*configurations);
 }
 
 std::optional<std::set<Prefixes::Table>> Prefixes::tables() const {
-  const std::set<Configuration> all = reached();
-  if (overflowed_ || all.size() > kMost) return std::nullopt;
+  const auto all = reached();
+  if (overflowed_ || !all) return std::nullopt;
   std::set<Table> out;
-  for (const Configuration& configuration : all) out.insert(configuration.kept);
+  for (const Configuration& configuration : *all) out.insert(configuration.kept);
   return out;
 }
 
 std::set<int32_t> Prefixes::held(uint32_t key) const {
   std::set<int32_t> out;
-  for (const Configuration& configuration : reached()) out.insert(state_in(configuration.now, key));
+  for (const Configuration& configuration : reached().value_or(configurations_)) {
+    out.insert(state_in(configuration.now, key));
+  }
   return out;
 }
 
@@ -127,14 +130,18 @@ void Prefixes::renumber(const std::function<int32_t(uint32_t, int32_t)>& value_o
 }
 
 // These, and all that they become by effects of what is under way, and by keeping what the table holds.
-std::set<Prefixes::Configuration> Prefixes::reached() const {
+std::optional<std::set<Prefixes::Configuration>> Prefixes::reached() const {
   std::set<Configuration> out;
   std::vector<Configuration> waiting;
+  size_t keys = 0;
   const auto reach = [&](Configuration configuration) {
-    if (out.size() <= kMost && out.insert(configuration).second) waiting.push_back(std::move(configuration));
+    if (!out.insert(configuration).second) return;
+    keys += configuration.now.size() + configuration.kept.size() + 1;
+    waiting.push_back(std::move(configuration));
   };
   for (const Configuration& configuration : configurations_) reach(configuration);
   while (!waiting.empty()) {
+    if (keys > kMostKeys) return std::nullopt;
     const Configuration now = std::move(waiting.back());
     waiting.pop_back();
     Configuration kept = now;

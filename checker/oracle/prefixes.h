@@ -27,8 +27,9 @@ class Prefixes {
   using Answer = Linearizations::Answer;
   // By key: a value's number, or kAbsent. What lies past its end is absent, and the last one is not.
   using Table = std::vector<int32_t>;
-  // Configurations beyond which they are not followed any more.
-  static constexpr size_t kMost = 50'000;
+  // They are not followed any more where what they hold is more than so many keys together: one thread reaches that
+  // with some 400 new keys since a sync, after half a second, and what they cost grows with the third power.
+  static constexpr size_t kMostKeys = 200'000;
 
   // An operation begins; `value` is what an insert or update writes. Returns its number until it ends.
   uint32_t begin(OpKind kind, uint32_t key, int32_t value = kAbsent);
@@ -64,8 +65,9 @@ class Prefixes {
   };
 
   uint32_t begin(const Operation& operation);
-  std::set<Configuration> reached() const;
-  void replace(std::set<Configuration> configurations);
+  // Nothing where they hold too much.
+  std::optional<std::set<Configuration>> reached() const;
+  void replace(std::optional<std::set<Configuration>> configurations);
 
   std::vector<std::optional<Operation>> under_way_;  // by number
   std::set<Configuration> configurations_ = {{}};

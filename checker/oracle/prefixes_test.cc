@@ -55,6 +55,14 @@ TEST(Prefixes, OperationsAtOnceMayBeKeptInEitherOrder) {
   EXPECT_THAT(all.tables(), Optional(ElementsAre(Table{}, Table{kAbsent, 2}, Table{1}, Table{1, 2})));
 }
 
+TEST(Prefixes, OneThreadIsFollowedForSomeHundredKeys) {
+  Prefixes all;
+  for (uint32_t key = 0; key < 200; ++key) all.end(all.begin(OpKind::kInsert, key, 1), {POWERCUT_OK});
+  EXPECT_EQ(all.tables()->size(), 201u);
+  for (uint32_t key = 200; key < 600; ++key) all.end(all.begin(OpKind::kInsert, key, 1), {POWERCUT_OK});
+  EXPECT_EQ(all.tables(), std::nullopt);
+}
+
 TEST(Prefixes, TooManyWaysAreNotFollowed) {
   Prefixes all;
   for (uint32_t key = 0; key < 16; ++key) all.begin(OpKind::kInsert, key, 1);

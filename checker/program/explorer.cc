@@ -109,7 +109,7 @@ ProgramExplored ProgramExplorer::explore() {
     while (!last.empty() && wants_repeats() && repeat(last, 1)) {
     }
   }
-  if (follower_->reader().error()) out_.troubles.push_back(follower_->reader().error()->message());
+  if (follower_->error()) out_.troubles.push_back(follower_->error()->message());
   out_.outcomes = memo_.outcomes();
   out_.behaviours = behaviours_.size();
   return std::move(out_);

@@ -17,7 +17,7 @@ std::optional<EngineError> ProgramImageJudge::run(const std::vector<JudgeRequest
     follow_images(follower_, pool_, &names_, workers_);
     if (auto wrong = crash_point(wanted, emit)) return wrong;
   }
-  if (follower_->reader().error()) return usage_error(*follower_->reader().error());
+  if (const auto error = follower_->error()) return usage_error(*error);
   return queue.left_over(follower_->crash_points(), path);
 }
 

@@ -48,7 +48,7 @@ std::optional<EngineError> ImageJudge::run(const std::vector<JudgeRequest>& requ
     progress_->start("recovery and queries at crash point " + std::to_string(here), loaded_.library->path());
     for (const JudgeRequest* request : wanted) emit(judged(*request, legal));
   }
-  if (follower_.reader().error()) return usage_error(*follower_.reader().error());
+  if (const auto error = follower_.error()) return usage_error(*error);
   return queue.left_over(follower_.crash_points(), path);
 }
 

@@ -64,7 +64,7 @@ Result<Reproduction::Shown> Reproduction::run() {
   while (!there && follower_.next([this](const Event&) { progress_->steps.fetch_add(1, std::memory_order_relaxed); })) {
     there = follower_.instant().ordinal == record_.crash_point;
   }
-  if (follower_.reader().error()) return usage_error(*follower_.reader().error());
+  if (const auto error = follower_.error()) return usage_error(*error);
   if (!there) {
     return elsewhere("the finding is at crash point " + std::to_string(record_.crash_point) + ", and the trace has " +
                      std::to_string(follower_.crash_points()) + " of them: it is of another build or plan");

@@ -45,7 +45,7 @@ class TraceFollower {
         timeline_(pool_size / kLineSize) {}
 
   // Goes on to the next explored crash point; `saw(event)` hears of each event on the way. False at the end of the
-  // trace, or on a read error: see reader().
+  // trace, and where error() says why it cannot go on.
   template <typename Saw>
   bool next(const Saw& saw) {
     const auto begin = [this](const Event& event) {
@@ -68,6 +68,7 @@ class TraceFollower {
       if (fetch_) ended_ = !reader_->next(&event_);
       fetch_ = false;
       if (crash_points_.next(ended_ ? nullptr : &event_, begin, applied)) {
+        if (history_.tables_lost()) return false;
         history_.settle();
         note_instant();
         return true;
@@ -79,6 +80,16 @@ class TraceFollower {
   bool next() {
     return next([](const Event&) {});
   }
+  // The trace cannot be read on, or its history is beyond what is followed.
+  std::optional<TraceError> error() const {
+    if (reader_->error() || !history_.tables_lost()) return reader_->error();
+    return TraceError{
+        "a power cut may leave too many tables: the target is buffered, and its operations since the last "
+        "sync can be told in more ways than powercut follows",
+        "operation " + std::to_string(history_.operation().index),
+        "Let the scenario run a sync in between: { op = \"maintain\", command = \"sync\" }."};
+  }
+
   // Brings pool and frontier() to the crash point; returns what changed since the last call.
   // Where there is trouble no image is looked at.
   const std::vector<Frontier::Change>& follow() {

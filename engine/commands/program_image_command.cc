@@ -66,7 +66,7 @@ Result<Lines> image_of(const FindingRecord& record, const std::string& trace, co
   const auto saw = [&](const Event& event) { lines_of(event, space, [&](uint64_t line) { lines[line]; }); };
   bool there = false;
   while (!there && follower.next(saw)) there = follower.instant().ordinal == record.crash_point;
-  if (follower.reader().error()) return usage_error(*follower.reader().error());
+  if (const auto error = follower.error()) return usage_error(*error);
   if (!there || follower.instant().event != record.event || follower.instant().when != record.when) {
     return elsewhere("the trace has no crash point " + std::to_string(record.crash_point) + " '" + record.when +
                      "' at event " + std::to_string(record.event));

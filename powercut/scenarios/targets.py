@@ -3,6 +3,7 @@
 A target is named `name` or `name:variant`, or by the path of its library, with the same suffix.
 """
 
+import shlex
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -118,6 +119,12 @@ def find(name: str) -> Target:
         path = Path(name)
         if path.is_dir():
             raise UsageError("this is a folder", where=name, next_step="Name the target library in it (lib….so).")
+        if path.suffix == ".toml":
+            raise UsageError(
+                "this is no target library",
+                where=name,
+                next_step=f"Name the target first, and a scenario's file after it: TARGET --scenario {shlex.quote(name)}.",
+            )
         if not path.is_file():
             raise UsageError(
                 "no such target library",

@@ -38,6 +38,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         (["run", "level", "--images", "5"], "--images: TARGET has no use for it"),
         (["run", "level", "--atoms", "none"], "unknown atom policy"),
         (["run", "missing/libpowercut-x.so"], "no such target library"),
+        (["run", "scenarios/clean.toml"], "TARGET --scenario scenarios/clean.toml"),
         (["list", "target"], "Did you mean 'targets'?"),
         (["known-bugs", "cceh"], "unknown scheme 'cceh'"),
         (["explore", "none.pct"], "none.pct: no such trace"),
