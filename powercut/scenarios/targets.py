@@ -123,7 +123,7 @@ def find(name: str) -> Target:
             raise UsageError(
                 "this is no target library",
                 where=name,
-                next_step=f"Name the target first, and a scenario's file after it: TARGET --scenario {shlex.quote(name)}.",
+                next_step=f"Name the target first, and the scenario's file so: TARGET --scenario {shlex.quote(name)}.",
             )
         if not path.is_file():
             raise UsageError(

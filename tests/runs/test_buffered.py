@@ -1,4 +1,4 @@
-"""A run of a buffered target whose history is beyond what is followed: refused, by every command that would judge it."""
+"""A buffered target whose history is beyond what is followed: refused by every command that would judge it."""
 
 from pathlib import Path
 
