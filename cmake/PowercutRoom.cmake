@@ -11,6 +11,9 @@ set(POWERCUT_PRECOMPILED
     <nlohmann/json.hpp> <algorithm> <filesystem> <fstream> <functional> <map> <memory> <optional> <set> <span> <string>
     <vector> <absl/container/btree_map.h> <absl/container/flat_hash_map.h> <absl/container/flat_hash_set.h>
     <absl/strings/str_cat.h>)
+set(POWERCUT_PRECOMPILED_TESTS <gmock/gmock.h> <gtest/gtest.h>)
+# Tests run once for each time that they are compiled.
+set(POWERCUT_TEST_OPTIMISED -O1)
 
 function(powercut_add_room name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "FOLDERS;LIBRARIES;TEST_LIBRARIES;TEST_PROPERTIES")
@@ -41,11 +44,11 @@ function(powercut_add_room name)
     add_executable(powercut_${name}_test ${tests})
     target_link_libraries(powercut_${name}_test PRIVATE powercut_${name} ${arg_TEST_LIBRARIES} GTest::gtest_main
                           GTest::gmock)
-    target_compile_options(powercut_${name}_test PRIVATE -g1)
+    target_compile_options(powercut_${name}_test PRIVATE -g1 ${POWERCUT_TEST_OPTIMISED})
     set_target_properties(powercut_${name}_test PROPERTIES UNITY_BUILD ${POWERCUT_UNITY} UNITY_BUILD_BATCH_SIZE 6)
     list(LENGTH tests count)
     if(count GREATER 3)
-      target_precompile_headers(powercut_${name}_test PRIVATE ${POWERCUT_PRECOMPILED} <gmock/gmock.h> <gtest/gtest.h>)
+      target_precompile_headers(powercut_${name}_test PRIVATE ${POWERCUT_PRECOMPILED} ${POWERCUT_PRECOMPILED_TESTS})
     endif()
     # Tests that compare addresses or map the pool need the same fixed addresses as the engine.
     set_target_properties(powercut_${name}_test PROPERTIES ENABLE_EXPORTS ON)
