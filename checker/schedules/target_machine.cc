@@ -127,8 +127,8 @@ struct TargetMachine::Hooks {
     out.mark = [](void* s, const char* name) {
       if (!of(s).in_target()) return;
       const QuietHeap quiet;
-      of(s).options_.recorder->mark(name);
-      if (of(s).options_.mark) of(s).options_.mark(name);
+      of(s).work_.recorder->mark(name);
+      if (of(s).work_.mark) of(s).work_.mark(name);
     };
     return out;
   }
@@ -168,14 +168,14 @@ struct TargetMachine::Hooks {
   }
 };
 
-TargetMachine::TargetMachine(const Options& options)
-    : options_(options), eadr_(options.model->name() == "eadr"), lines_(options.policy, eadr_, pool_bytes()) {
+TargetMachine::TargetMachine(const ThreadWork& work, const Model& model)
+    : work_(work), eadr_(model.name() == "eadr"), lines_(AtomPolicy::kAny, eadr_, pool_bytes()) {
   current_machine = this;
-  options_.recorder->redirect([this](const Event& event) { on_event(event); });
-  lines_.begin(*options.model);
-  clients_ = static_cast<uint32_t>(options.clients.size());
-  const uint32_t own = options.background == nullptr ? 0 : options.background->threads(options.table);
-  const uint32_t count = clients_ + own + (options.after.empty() ? 0 : 1);
+  work.recorder->redirect([this](const Event& event) { on_event(event); });
+  lines_.begin(model);
+  clients_ = static_cast<uint32_t>(work.clients.size());
+  const uint32_t own = work.background == nullptr ? 0 : work.background->threads(work.table);
+  const uint32_t count = clients_ + own + (work.after.empty() ? 0 : 1);
   if (count > kMostThreads) throw std::runtime_error("more threads than can be scheduled");
   void* at = mmap(reinterpret_cast<void*>(kStacks), kMostThreads * 2 * kStackSize, PROT_NONE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
@@ -183,10 +183,10 @@ TargetMachine::TargetMachine(const Options& options)
 
   auto keys = std::make_shared<Keys>();
   keys->running.resize(count);
-  if (options.history->prefixes()) {
-    keys->prefixes = options.history->prefixes();
+  if (work.history->prefixes()) {
+    keys->prefixes = work.history->prefixes();
     keys->prefixes->renumber([this](uint32_t key, int32_t value) {
-      return number_of(options_.history->keys()[key].written[static_cast<size_t>(value)]);
+      return number_of(work_.history->keys()[key].written[static_cast<size_t>(value)]);
     });
     prefixes_changed(keys.get());
   }
@@ -206,7 +206,7 @@ TargetMachine::TargetMachine(const Options& options)
   __powercut_real_flush = 0;
   unwatch_traps();
   handle_faults(on_signal);
-  watch_traps(options.pool_size,
+  watch_traps(work.pool_size,
               {.running = Hooks::running, .cannot_follow = Hooks::cannot_follow, .blocked = Hooks::blocked});
   virtual_world.recording = true;
   locals_ = thread_locals();
@@ -225,7 +225,7 @@ TargetMachine::TargetMachine(const Options& options)
                   .high = begin,
                   .floor = begin,
                   .limit = begin + kHeapOfThread};
-    fiber.answer.resize(options.most_value);
+    fiber.answer.resize(work.most_value);
     for (const ThreadLocals& local : locals_) {
       const auto* initial = reinterpret_cast<const uint8_t*>(local.initial.begin);
       std::vector<uint8_t> bytes(initial, initial + (local.initial.end - local.initial.begin));
@@ -263,14 +263,14 @@ void TargetMachine::enter(transfer_t from) {
 }
 
 void TargetMachine::run_thread(uint32_t thread) {
-  const uint32_t own = threads() - clients_ - (options_.after.empty() ? 0 : 1);
+  const uint32_t own = threads() - clients_ - (work_.after.empty() ? 0 : 1);
   if (thread < clients_) {
-    run_client(thread, options_.clients[thread]);
+    run_client(thread, work_.clients[thread]);
   } else if (thread < clients_ + own) {
     run_background(thread, thread - clients_);
   } else {
     pause(Next::kJoin, 0);
-    run_client(thread, options_.after);
+    run_client(thread, work_.after);
   }
   for (;;) pause(Next::kDone, 0);
 }
@@ -295,7 +295,7 @@ void TargetMachine::run_background(uint32_t thread, uint32_t number) {
     powercut_status status = POWERCUT_OK;
     in_call_ = arena_active = true;
     try {
-      status = options_.background->work(options_.table, number);
+      status = work_.background->work(work_.table, number);
     } catch (...) {
       fail(Trouble::kDied, "it threw an exception");
     }
@@ -312,7 +312,7 @@ void TargetMachine::run_background(uint32_t thread, uint32_t number) {
 
 // Nothing on this frame owns memory: when the thread is returned to an earlier state, it is copied.
 void TargetMachine::run_operation(Fiber* fiber, const ThreadOperation& operation) {
-  const powercut_target& target = *options_.target;
+  const powercut_target& target = *work_.target;
   const powercut_bytes key{operation.key.data(), operation.key.size()};
   const powercut_bytes value{operation.value.data(), operation.value.size()};
   powercut_status status = POWERCUT_OK;
@@ -320,9 +320,9 @@ void TargetMachine::run_operation(Fiber* fiber, const ThreadOperation& operation
   in_call_ = arena_active = true;
   try {
     if (operation.kind == OpKind::kLookup) {
-      status = target.lookup(options_.table, key, fiber->answer.data(), fiber->answer.size(), &size);
+      status = target.lookup(work_.table, key, fiber->answer.data(), fiber->answer.size(), &size);
     } else {
-      status = call_change(target, options_.table, operation.kind, key, value, operation.text.c_str());
+      status = call_change(target, work_.table, operation.kind, key, value, operation.text.c_str());
     }
   } catch (...) {
     fail(Trouble::kDied, "it threw an exception");
@@ -353,7 +353,7 @@ void TargetMachine::go_on(uint32_t thread) {
   arena = fiber.heap;
   powercut_stack_range(reinterpret_cast<const void*>(stack_begin(thread)),
                        reinterpret_cast<const void*>(stack_end(thread)));
-  options_.recorder->set_thread(thread + 1);
+  work_.recorder->set_thread(thread + 1);
   step_begin_ = journal_.size();
   events_at_step_ = events_.size();
   if (!shows_shared_) begin_uses(&fiber);
@@ -486,7 +486,7 @@ bool TargetMachine::stands_at_cut(uint32_t thread) const {
 
 bool TargetMachine::at_store(uint32_t thread) const {
   const Fiber& fiber = fibers_[thread];
-  return eadr_ && fiber.next == Next::kStore && fiber.address - kPoolBase < options_.pool_size;
+  return eadr_ && fiber.next == Next::kStore && fiber.address - kPoolBase < work_.pool_size;
 }
 
 std::unique_ptr<ScheduleMachine::Mark> TargetMachine::mark() {
@@ -569,17 +569,12 @@ Digest TargetMachine::frontier() const {
 }
 
 std::string TargetMachine::thread_name(uint32_t thread) const {
-  if (const ThreadOperation* operation = operation_of(thread)) {
-    std::string out = absl::StrCat("thread ", thread + 1, " in ", name_of(operation->kind));
-    if (operation->kind != OpKind::kMaintain) return absl::StrCat(out, "(", key_name(operation->id), ")");
-    return absl::StrCat(out, " '", operation->text, "'");
-  }
-  return absl::StrCat("thread ", thread + 1, ", the table's own");
+  return powercut::thread_name(thread + 1, operation_of(thread));
 }
 
 const ThreadOperation* TargetMachine::operation_of(uint32_t thread) const {
-  if (thread < clients_) return &options_.clients[thread][fibers_[thread].operation];
-  if (thread + 1 == threads() && !options_.after.empty()) return &options_.after[fibers_[thread].operation];
+  if (thread < clients_) return &work_.clients[thread][fibers_[thread].operation];
+  if (thread + 1 == threads() && !work_.after.empty()) return &work_.after[fibers_[thread].operation];
   return nullptr;
 }
 
@@ -609,14 +604,14 @@ TargetMachine::Keys::Key* TargetMachine::key_of(Keys* keys, uint64_t id) {
   }
   std::set<int32_t> initial;
   const auto index =
-      options_.history->find(text_of(key_bytes(id, static_cast<uint32_t>(operation_of(current_)->key.size()))));
+      work_.history->find(text_of(key_bytes(id, static_cast<uint32_t>(operation_of(current_)->key.size()))));
   if (!index) {
     initial.insert(kAbsent);
   } else {
-    const KeyHistory& history = options_.history->keys()[*index];
+    const KeyHistory& history = work_.history->keys()[*index];
     const std::vector<int32_t> legal = history.all_legal();
-    const std::set<int32_t> held = options_.history->prefixes() ? options_.history->prefixes()->held(*index)
-                                                                : std::set<int32_t>(legal.begin(), legal.end());
+    const std::set<int32_t> held = work_.history->prefixes() ? work_.history->prefixes()->held(*index)
+                                                             : std::set<int32_t>(legal.begin(), legal.end());
     for (const int32_t state : held) {
       initial.insert(state == kAbsent ? kAbsent : number_of(history.written[static_cast<size_t>(state)]));
     }
@@ -627,8 +622,8 @@ TargetMachine::Keys::Key* TargetMachine::key_of(Keys* keys, uint64_t id) {
 }
 
 uint32_t TargetMachine::number_of_key(const ThreadOperation& operation) {
-  if (const auto index = options_.history->find(text_of(operation.key))) return *index;
-  const auto next = static_cast<uint32_t>(options_.history->keys().size() + key_numbers_.size());
+  if (const auto index = work_.history->find(text_of(operation.key))) return *index;
+  const auto next = static_cast<uint32_t>(work_.history->keys().size() + key_numbers_.size());
   return key_numbers_.try_emplace(operation.id, next).first->second;
 }
 
@@ -709,10 +704,8 @@ void TargetMachine::end_operation(uint32_t thread) {
       key.all.end(*ended.all, answer);
       if (ended.unread) key.unread.end(*ended.unread, answer);
       if (key.all.states().empty()) {
-        trouble_ = {Trouble::kNotLinearizable,
-                    absl::StrCat("No order of the operations on key ", key_name(operation.id), " explains that ",
-                                 thread_name(thread), " answered ", status_name(fiber.status),
-                                 looked_up ? " with value " + describe_value(text_of(event.value)) : "", ".")};
+        const auto found = looked_up ? std::optional(text_of(event.value)) : std::nullopt;
+        trouble_ = {Trouble::kNotLinearizable, not_explained(thread_name(thread), operation.id, fiber.status, found)};
       }
     }
     keys_ = std::move(keys);
@@ -727,7 +720,7 @@ void TargetMachine::end_operation(uint32_t thread) {
 
 void TargetMachine::on_event(const Event& event) {
   Event numbered = event;
-  numbered.index = options_.first_event + events_.size();
+  numbered.index = work_.first_event + events_.size();
   lines_.apply(numbered);
   events_.emplace_back(numbered);
 }
@@ -750,7 +743,7 @@ bool TargetMachine::is_visible(uint64_t address, uint64_t size, bool writes) {
   if (is_local(address)) return false;
   bool visible = false;
   for (uint64_t word = address / 8; word <= (address + size - 1) / 8; ++word) visible |= is_visible(word, writes);
-  if (!writes || address - kPoolBase >= options_.pool_size) return visible;
+  if (!writes || address - kPoolBase >= work_.pool_size) return visible;
   for (uint64_t line = line_of(address); line <= line_of(address + size - 1); ++line) {
     visible |= is_visible(kLines | line, true);
   }
@@ -776,7 +769,7 @@ void TargetMachine::use(uint64_t address, uint64_t size, bool writes) {
   bool shared = false;
   for (uint64_t word = address / 8; word <= (address + size - 1) / 8; ++word) shared |= use(word, writes);
   if (shared) count_access();
-  if (!writes || address - kPoolBase >= options_.pool_size) return;
+  if (!writes || address - kPoolBase >= work_.pool_size) return;
   for (uint64_t line = line_of(address); line <= line_of(address + size - 1); ++line) use(kLines | line, true);
 }
 
@@ -904,7 +897,7 @@ void TargetMachine::on_store(uint64_t address, uint64_t size, uint32_t flags, co
   use(address, size, true);
   check_freed(address, size);
   check_length();
-  options_.recorder->store(address, size, flags, value, pc, frame);
+  work_.recorder->store(address, size, flags, value, pc, frame);
   keep(address, size);
   if (std::memcmp(reinterpret_cast<const void*>(place(address)), value, size) != 0) stored(address, size);
 }
@@ -919,10 +912,10 @@ void TargetMachine::on_rmw_begin(uint64_t address, uint64_t size, const void* pc
   use(address, size, true);
   check_freed(address, size);
   check_length();
-  options_.recorder->rmw_begin(address, size, pc, frame);
+  work_.recorder->rmw_begin(address, size, pc, frame);
   read(address, size);
   keep(address, size);
-  if (address - kPoolBase < options_.pool_size) lines_.prepare(address - kPoolBase, size);
+  if (address - kPoolBase < work_.pool_size) lines_.prepare(address - kPoolBase, size);
   std::memcpy(rmw_old_, reinterpret_cast<const void*>(place(address)), std::min<uint64_t>(size, sizeof rmw_old_));
 }
 
@@ -932,21 +925,21 @@ void TargetMachine::on_rmw_end(uint64_t address, uint64_t size, uint32_t is_stor
   if (!in_target() || is_stored == 0) return;
   const QuietHeap quiet;
   const auto* now = reinterpret_cast<const void*>(place(address));
-  options_.recorder->rmw_end(address, size, is_stored, pc, frame);
+  work_.recorder->rmw_end(address, size, is_stored, pc, frame);
   if (std::memcmp(now, rmw_old_, std::min<uint64_t>(size, sizeof rmw_old_)) != 0) stored(address, size);
 }
 
 void TargetMachine::on_flush(uint64_t address, uint32_t kind, const void* pc, const void* frame) {
   const ClearsStack clears;
   const uint64_t stack = take_stack();
-  if (!in_target() || address - kPoolBase >= options_.pool_size) return;
+  if (!in_target() || address - kPoolBase >= work_.pool_size) return;
   const QuietHeap quiet;
   const bool now = kind == POWERCUT_CLFLUSH;
   const uint64_t line = kLines | line_of(address);
   const bool visible = is_visible(line, now) || (now && lines_.clflush_raises(address - kPoolBase));
   if (visible && can_pause()) pause(now ? Next::kClflush : Next::kFlush, address, place_in_code(stack));
   use(line, now);
-  options_.recorder->flush(address, kind, pc, frame);
+  work_.recorder->flush(address, kind, pc, frame);
 }
 
 void TargetMachine::on_fence(uint32_t kind, const void* pc, const void* frame) {
@@ -955,7 +948,7 @@ void TargetMachine::on_fence(uint32_t kind, const void* pc, const void* frame) {
   if (!in_target()) return;
   const QuietHeap quiet;
   if (lines_.drains(current_ + 1) && can_pause()) pause(Next::kFence, 0, place_in_code(stack));
-  options_.recorder->fence(kind, pc, frame);
+  work_.recorder->fence(kind, pc, frame);
 }
 
 // A turn of a loop. One that has come back to where it was a turn ago, and has stored nothing, does the same again

@@ -32,7 +32,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "checker/oracle/history.h"
+#include "checker/schedules/thread_work.h"
 #include "powercut/target.h"
 #include "replayer/schedules/line_states.h"
 #include "replayer/schedules/machine.h"
@@ -45,39 +45,17 @@
 
 namespace powercut {
 
-struct ThreadOperation {
-  OpKind kind{};
-  uint64_t id = 0;  // of the key
-  std::vector<uint8_t> key, value;
-  std::string text;  // command of kMaintain
-};
-
 class TargetMachine final : public ScheduleMachine {
  public:
-  struct Options {
-    std::function<void(const char*)> mark;  // hears of each
-    const powercut_target* target = nullptr;
-    powercut_table* table = nullptr;
-    std::vector<std::vector<ThreadOperation>> clients;
-    // What follows on one thread once the clients have ended.
-    std::vector<ThreadOperation> after;
-    const powercut_background* background = nullptr;
-    Recorder* recorder = nullptr;  // its events come here, not to its writer
-    const Model* model = nullptr;  // where the run before the schedules has left the pool
-    const History* history = nullptr;
-    AtomPolicy policy = AtomPolicy::kAny;
-    uint64_t pool_size = 0;
-    uint64_t first_event = 0;
-    size_t most_value = 0;  // bytes of a value that a lookup may answer with
-  };
   struct FoundTrouble {
     Trouble kind;
     std::string text;
     bool followed = true;  // false: the engine could not go on, and the target need not be at fault
   };
 
-  // One at a time: hooks and signals are the process's. Everything in `options` outlives it.
-  explicit TargetMachine(const Options& options);
+  // One at a time: hooks and signals are the process's. `model`: where the run before the schedules has left the pool.
+  // All arguments outlive it.
+  TargetMachine(const ThreadWork& work, const Model& model);
   ~TargetMachine() override;
   TargetMachine(const TargetMachine&) = delete;
   TargetMachine& operator=(const TargetMachine&) = delete;
@@ -245,7 +223,7 @@ class TargetMachine final : public ScheduleMachine {
   static void on_signal(int signal, siginfo_t* info, void* context);
   static TargetMachine* current_machine;
 
-  Options options_;
+  const ThreadWork& work_;
   const bool eadr_;
   powercut_sink sink_{};
   std::vector<Fiber> fibers_;

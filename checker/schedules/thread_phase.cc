@@ -112,36 +112,50 @@ void ThreadPhase::write_schedule() {
 std::optional<EngineError> ThreadPhase::run(const Phase& phase, powercut_table* table, const OnMark& mark,
                                             Progress* progress) {
   const auto start = std::chrono::steady_clock::now();
+  Event fork;
+  fork.kind = EventKind::kFork;
+  fork.code = static_cast<uint8_t>(phase.threads.size());
+  writer_->append(fork);
+  ThreadWork work;
+  work.target = &library_.target();
+  work.table = table;
+  work.background = library_.background();
+  work.recorder = recorder_;
+  work.history = &history_;
+  work.pool_size = pool_.size();
+  work.first_event = events_ + 1;
+  work.most_value = plan_.scenario.value_size + 64;
+  work.mark = mark;
+  add_operations(phase, &work);
+  if (auto error = search(work, progress)) return error;
+  recorder_->redirect(nullptr);
+  const std::string covered = summary().dump();
+  Event searched;
+  searched.kind = EventKind::kSearched;
+  searched.text = covered;
+  writer_->append(searched);
+  seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return std::nullopt;
+}
+
+void ThreadPhase::add_operations(const Phase& phase, ThreadWork* work) {
   uint64_t serial = kFirstSerial;
-  TargetMachine::Options options;
-  options.target = &library_.target();
-  options.table = table;
-  options.background = library_.background();
   for (const std::vector<Step>& steps : phase.threads) {
-    options.clients.push_back(operations_of(plan_.scenario, steps, &serial));
-    operations_ = std::max(operations_, options.clients.back().size());
+    work->clients.push_back(operations_of(plan_.scenario, steps, &serial));
+    operations_ = std::max(operations_, work->clients.back().size());
   }
-  clients_ = options.clients.size();
+  clients_ = work->clients.size();
   const auto last = std::find_if(plan_.scenario.phases.begin(), plan_.scenario.phases.end(),
                                  [&](const Phase& other) { return &other == &phase; });
   for (auto after = last + 1; after != plan_.scenario.phases.end(); ++after) {
     const std::vector<ThreadOperation> more = operations_of(plan_.scenario, after->steps, &serial);
-    options.after.insert(options.after.end(), more.begin(), more.end());
+    work->after.insert(work->after.end(), more.begin(), more.end());
   }
-  options.recorder = recorder_;
-  options.model = model_.get();
-  options.history = &history_;
-  options.pool_size = pool_.size();
-  options.first_event = events_ + 1;
-  options.most_value = plan_.scenario.value_size + 64;
-  options.mark = mark;
+}
 
-  Event fork;
-  fork.kind = EventKind::kFork;
-  fork.code = static_cast<uint8_t>(clients_);
-  writer_->append(fork);
+std::optional<EngineError> ThreadPhase::search(const ThreadWork& work, Progress* progress) {
   try {
-    machine_ = std::make_unique<TargetMachine>(options);
+    machine_ = std::make_unique<TargetMachine>(work, *model_);
   } catch (const std::runtime_error& problem) {
     return harness_error(problem.what(), "scenario " + plan_.scenario.name, "Take threads out of the scenario.");
   }
@@ -174,13 +188,6 @@ std::optional<EngineError> ThreadPhase::run(const Phase& phase, powercut_table* 
     counts_.reason = machine_->doubt();
   }
   machine_.reset();
-  recorder_->redirect(nullptr);
-  const std::string covered = summary().dump();
-  Event searched;
-  searched.kind = EventKind::kSearched;
-  searched.text = covered;
-  writer_->append(searched);
-  seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return std::nullopt;
 }
 

@@ -34,6 +34,9 @@ class ThreadPhase final : public Announcer, public PhaseOfThreads {
  private:
   void hear(const Event& event);
   void write_schedule();
+  // The operations of the threads, and of all phases behind them.
+  void add_operations(const Phase& phase, ThreadWork* work);
+  std::optional<EngineError> search(const ThreadWork& work, Progress* progress);
 
   const Plan& plan_;
   const TargetLibrary& library_;

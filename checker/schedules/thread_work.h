@@ -1,0 +1,47 @@
+// What the threads of a workload do, and how findings speak of it.
+#ifndef POWERCUT_CHECKER_SCHEDULES_THREAD_WORK_H_
+#define POWERCUT_CHECKER_SCHEDULES_THREAD_WORK_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checker/oracle/history.h"
+#include "powercut/target.h"
+#include "tracer/format/trace.h"
+#include "tracer/runtime/recorder.h"
+
+namespace powercut {
+
+struct ThreadOperation {
+  OpKind kind{};
+  uint64_t id = 0;  // of the key
+  std::vector<uint8_t> key, value;
+  std::string text;  // command of kMaintain
+};
+
+struct ThreadWork {
+  const powercut_target* target = nullptr;
+  powercut_table* table = nullptr;
+  std::vector<std::vector<ThreadOperation>> clients;
+  // What follows on one thread once the clients have ended.
+  std::vector<ThreadOperation> after;
+  const powercut_background* background = nullptr;
+  std::function<void(const char*)> mark;  // hears of each
+  Recorder* recorder = nullptr;           // its events go to who runs the threads, not to its writer
+  const History* history = nullptr;       // of the run before the threads
+  uint64_t pool_size = 0;
+  uint64_t first_event = 0;
+  size_t most_value = 0;  // bytes of a value that a lookup may answer with
+};
+
+// `number`: from 1 on. Null: the thread is the table's own.
+std::string thread_name(uint32_t number, const ThreadOperation* operation);
+// Why an answer is wrong with no power cut. `value`: what a lookup has found.
+std::string not_explained(const std::string& thread, uint64_t id, powercut_status status,
+                          const std::optional<std::string>& value);
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_SCHEDULES_THREAD_WORK_H_
