@@ -104,7 +104,7 @@ Result<Json> record(const Plan& plan, const RecordOptions& options, Progress& pr
   if (!opened) return opened.error();
   TraceReader* reader = opened->get();
   TraceStats stats;
-  RecordedBytes bytes(pool->size());
+  RecordedBytes bytes(pool->size(), plan.search.kind != "recorded");
   for (Event event; reader->next(&event);) {
     stats.add(event);
     bytes.add(event);

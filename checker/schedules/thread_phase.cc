@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "checker/schedules/recorded_threads.h"
 #include "tracer/record/key_bytes.h"
 #include "tracer/world/quiet_heap.h"
 
@@ -127,7 +128,7 @@ std::optional<EngineError> ThreadPhase::run(const Phase& phase, powercut_table* 
   work.most_value = plan_.scenario.value_size + 64;
   work.mark = mark;
   add_operations(phase, &work);
-  if (auto error = search(work, progress)) return error;
+  if (auto error = plan_.search.kind == "recorded" ? record(work, progress) : search(work, progress)) return error;
   recorder_->redirect(nullptr);
   const std::string covered = summary().dump();
   Event searched;
@@ -151,6 +152,17 @@ void ThreadPhase::add_operations(const Phase& phase, ThreadWork* work) {
     const std::vector<ThreadOperation> more = operations_of(plan_.scenario, after->steps, &serial);
     work->after.insert(work->after.end(), more.begin(), more.end());
   }
+}
+
+std::optional<EngineError> ThreadPhase::record(const ThreadWork& work, Progress* progress) {
+  const RecordedThreads recorded = record_threads(
+      work, model_->name() == "eadr", [progress] { progress->steps.fetch_add(1, std::memory_order_relaxed); },
+      [this](const Event& event) { writer_->append(event); });
+  counts_.schedules = counts_.ended = 1;
+  counts_.steps = recorded.turns;
+  counts_.cuts = counts_.frontiers = recorded.cuts;
+  counts_.reason = recorded.doubt.empty() ? "one was recorded" : recorded.doubt;
+  return std::nullopt;
 }
 
 std::optional<EngineError> ThreadPhase::search(const ThreadWork& work, Progress* progress) {
@@ -179,7 +191,7 @@ std::optional<EngineError> ThreadPhase::search(const ThreadWork& work, Progress*
       make_search(plan_.search.kind, machine_.get(), limits, [this] { write_schedule(); }, stop);
   if (search == nullptr) {
     return usage_error("there is no search '" + plan_.search.kind + "'", "scenario " + plan_.scenario.name,
-                       "Ask for bounded, random or pct.");
+                       "Ask for bounded, random, pct or recorded.");
   }
   search->run();
   counts_ = search->counts();

@@ -37,6 +37,7 @@ class ThreadPhase final : public Announcer, public PhaseOfThreads {
   // The operations of the threads, and of all phases behind them.
   void add_operations(const Phase& phase, ThreadWork* work);
   std::optional<EngineError> search(const ThreadWork& work, Progress* progress);
+  std::optional<EngineError> record(const ThreadWork& work, Progress* progress);
 
   const Plan& plan_;
   const TargetLibrary& library_;

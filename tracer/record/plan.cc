@@ -1,6 +1,7 @@
 #include "tracer/record/plan.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <initializer_list>
 #include <optional>
@@ -267,8 +268,9 @@ Phase parse_phase(Object object) {
 Search parse_search(Object object) {
   Search search;
   search.kind = object.text("kind");
-  if (search.kind != "bounded" && search.kind != "random" && search.kind != "pct") {
-    throw PlanProblem{object.path("kind"), "unknown search '" + search.kind + "'; bounded, random, pct"};
+  constexpr std::array kKinds = {"bounded", "random", "pct", "recorded"};
+  if (std::find(kKinds.begin(), kKinds.end(), search.kind) == kKinds.end()) {
+    throw PlanProblem{object.path("kind"), "unknown search '" + search.kind + "'; bounded, random, pct, recorded"};
   }
   object.take("preemptions");
   if (object.has("preemptions")) {

@@ -31,12 +31,12 @@ std::string some_of(const std::vector<std::string>& names) {
 
 void RecordedBytes::Unmap::operator()(uint8_t* bytes) const { munmap(bytes, size); }
 
-RecordedBytes::RecordedBytes(uint64_t pool_size) : bytes_(map_zeroes(pool_size), Unmap{pool_size}) {}
+RecordedBytes::RecordedBytes(uint64_t pool_size, bool searched)
+    : searched_(searched), bytes_(map_zeroes(pool_size), Unmap{pool_size}) {}
 
 void RecordedBytes::add(const Event& event) {
-  // Schedules of threads are undone when they are recorded.
-  forked_ = forked_ || event.kind == EventKind::kFork;
-  if (forked_ || (event.kind != EventKind::kStore && event.kind != EventKind::kNtStore)) return;
+  undone_ = undone_ || (searched_ && event.kind == EventKind::kFork);
+  if (undone_ || (event.kind != EventKind::kStore && event.kind != EventKind::kNtStore)) return;
   any_store_ = true;
   assert(event.addr <= bytes_.get_deleter().size && event.size <= bytes_.get_deleter().size - event.addr);
   std::memcpy(bytes_.get() + event.addr, event.value.data(), event.size);

@@ -19,7 +19,8 @@ namespace powercut {
 
 class RecordedBytes {
  public:
-  explicit RecordedBytes(uint64_t pool_size);
+  // `searched`: schedules of threads, if there are any, have been undone.
+  RecordedBytes(uint64_t pool_size, bool searched);
 
   // The events of the trace, in order.
   void add(const Event& event);
@@ -34,7 +35,8 @@ class RecordedBytes {
     void operator()(uint8_t* bytes) const;
   };
   bool any_store_ = false;
-  bool forked_ = false;
+  const bool searched_;
+  bool undone_ = false;  // what comes now
   // Mapped, so that a large pool costs only the pages that were written.
   std::unique_ptr<uint8_t[], Unmap> bytes_;
 };
