@@ -23,6 +23,7 @@ SEARCHES = {
     "bounded": "every schedule, or every one with at most --preemptions preemptions (the default)",
     "random": "a seeded sample: at every step one of the threads that can go on",
     "pct": "a seeded sample by random priorities (Burckhardt et al., ASPLOS 2010)",
+    "recorded": "the one schedule that threads of the system happen to take; another one in each recording",
 }
 #: How a wide or unaligned store may be torn.
 ATOMS = ("any", "ascending", "byte")
@@ -36,6 +37,7 @@ DEFAULT_ATOMS = "any"
 DEFAULT_NESTED = 1
 DEFAULT_SEED = 1
 DEFAULT_SEARCH = "bounded"
+RECORDED = "recorded"
 #: Schedules that a search by samples runs, unless it is told how many.
 DEFAULT_SCHEDULES = 1000
 MOST_PREEMPTIONS = 1000
@@ -86,6 +88,12 @@ class Schedules:
                 f"preemptions are a bound of the search '{DEFAULT_SEARCH}', not of '{self.search}'",
                 where="--preemptions",
                 next_step=f"Leave it out, or write --search {DEFAULT_SEARCH}.",
+            )
+        if self.search == RECORDED and self.schedules is not None:
+            raise UsageError(
+                f"the search '{RECORDED}' is of one schedule",
+                where="--schedules",
+                next_step="Leave it out. To have more of them, run the command again, or write --search random.",
             )
         _in_range(self.preemptions if self.preemptions != "none" else None, "preemptions", 0, MOST_PREEMPTIONS)
         _in_range(self.schedules, "schedules", 1, MOST_SCHEDULES)

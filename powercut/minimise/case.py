@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from typing import Any
 
+from powercut.engine.options import DEFAULT_SEARCH, RECORDED
 from powercut.scenarios.clients import may_meet_present
 
 #: A key id, "zeros" or "ones".
@@ -183,13 +184,20 @@ def _kept_of_threads(phase: Phase, live: set[Key], *, meets: bool) -> list[bool]
     return kept
 
 
+def repeatable(search: dict[str, Any]) -> dict[str, Any]:
+    """A plan's search. The schedule of a recording will not come again, but it is one of all of them."""
+    return search | {"kind": DEFAULT_SEARCH, "schedules": 0} if search["kind"] == RECORDED else search
+
+
 def plan_of(case: Case, template: dict[str, Any], *, toggle: str | None, bug_option: str) -> dict[str, Any]:
     """The plan that records `case`; library, variant and seed are those of `template`. Nothing is expected of marks."""
     options = dict(case.options)
     if toggle is not None:
         options[bug_option] = toggle
     # Without threads there are no schedules to search.
-    kept = template if case.race else {name: value for name, value in template.items() if name != "search"}
+    kept = {name: value for name, value in template.items() if name != "search"}
+    if case.race:
+        kept["search"] = repeatable(template["search"])
     return {
         **kept,
         "target": {**template["target"], "options": options},

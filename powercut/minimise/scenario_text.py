@@ -8,7 +8,7 @@ from typing import Any
 
 from powercut.base import paths
 from powercut.engine.options import DEFAULT_SEARCH
-from powercut.minimise.case import Case, Operation, Phase
+from powercut.minimise.case import Case, Operation, Phase, repeatable
 from powercut.minimise.order import is_number
 from powercut.scenarios.plan import BUG_OPTION
 from powercut.scenarios.schema import SCHEMA_VERSION
@@ -98,6 +98,7 @@ def _search(original: FindingRecord) -> list[str]:
     """The table that chooses the schedules which the finding came from; nothing where all were run."""
     assert original.plan is not None
     search = original.plan.get("search", {})
+    search = repeatable(search) if search else search
     usual = {"kind": DEFAULT_SEARCH, "preemptions": None, "schedules": 0}
     fields = [f"{name} = {_value(search[name])}" for name in usual if search.get(name, usual[name]) != usual[name]]
     return ["", "[search]", *fields] if fields else []

@@ -5,7 +5,14 @@ from typing import Any
 
 from powercut.base.errors import UsageError
 from powercut.engine.events import TargetDescription
-from powercut.engine.options import DEFAULT_MODEL, DEFAULT_SCHEDULES, DEFAULT_SEARCH, UNCHOSEN, Schedules
+from powercut.engine.options import (
+    DEFAULT_MODEL,
+    DEFAULT_SCHEDULES,
+    DEFAULT_SEARCH,
+    RECORDED,
+    UNCHOSEN,
+    Schedules,
+)
 from powercut.scenarios.scenario import Scenario
 from powercut.scenarios.schema import KeyStep, Phase, Search
 from powercut.scenarios.targets import Target
@@ -85,7 +92,7 @@ def search(own: Search, chosen: Schedules, *, model: str) -> dict[str, Any]:
             next_step=f"Leave it out, or write --search {DEFAULT_SEARCH}.",
         )
     preemptions = own.preemptions if chosen.preemptions is None else chosen.preemptions
-    usual = 0 if kind == DEFAULT_SEARCH else DEFAULT_SCHEDULES
+    usual = {DEFAULT_SEARCH: 0, RECORDED: 1}.get(kind, DEFAULT_SCHEDULES)
     return {
         "kind": kind,
         "preemptions": None if preemptions == "none" else preemptions,

@@ -20,7 +20,7 @@ from pydantic import (
 )
 
 from powercut.base.errors import nearest
-from powercut.engine.options import DEFAULT_SEARCH, MOST_PREEMPTIONS, MOST_SCHEDULES
+from powercut.engine.options import DEFAULT_SEARCH, MOST_PREEMPTIONS, MOST_SCHEDULES, RECORDED
 from powercut.scenarios.tables import ClaimTable, Definition, Name
 
 SCHEMA_VERSION = 2
@@ -262,7 +262,7 @@ class Phase(_Strict):
 class Search(_Strict):
     """Which schedules of the threads are run."""
 
-    kind: Literal["bounded", "random", "pct"] = "bounded"
+    kind: Literal["bounded", "random", "pct", "recorded"] = "bounded"
     #: Of each schedule, at most; None: any number. Of `bounded` alone.
     preemptions: int | None = Field(default=None, ge=0, le=MOST_PREEMPTIONS)
     #: How many are run: of `bounded` at most, and None is no limit.
@@ -272,6 +272,8 @@ class Search(_Strict):
     def _of_one_kind(self) -> "Search":
         if self.preemptions is not None and self.kind != DEFAULT_SEARCH:
             raise ValueError(f"'preemptions' is a bound of the search '{DEFAULT_SEARCH}', not of '{self.kind}'")
+        if self.schedules is not None and self.kind == RECORDED:
+            raise ValueError(f"the search '{RECORDED}' is of one schedule; leave out 'schedules'")
         return self
 
 

@@ -283,6 +283,8 @@ def turn_words(turn: Turn) -> str:
 def schedules_words(schedules: Schedules) -> str:
     """ "all schedules of 2 threads × 2 operations", "1,000 random schedules of …"."""
     size = f"{fmt.plural(schedules.threads, 'thread')} × {fmt.plural(schedules.operations, 'operation')}"
+    if schedules.search == "recorded":
+        return f"the recorded schedule of {size}"
     if not schedules.complete:
         kind = schedules.search if schedules.search in ("random", "pct") else ""
         word = f"{kind} schedule".lstrip()

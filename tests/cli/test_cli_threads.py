@@ -52,6 +52,11 @@ def run(*words: str) -> int:
             "crash states of 7 random schedules of 2 threads × 2 operations",
         ),
         (
+            ["--search", "recorded"],
+            ("recorded", None, 1, "adr"),
+            "crash states of the recorded schedule of 2 threads × 2 operations",
+        ),
+        (
             ["--search", "pct"],
             ("pct", None, 1000, "adr"),
             "crash states of 1,000 pct schedules of 2 threads × 2 operations",
@@ -122,6 +127,7 @@ def test_schedules_where_nothing_has_threads_are_refused(house: House, capsys: p
     [
         (["--search", "rendom"], "unknown search 'rendom'. Did you mean 'random'?"),
         (["--preemptions", "many"], "--preemptions: 'many' is no number of preemptions."),
+        (["--search", "recorded", "--schedules", "2"], "--schedules: the search 'recorded' is of one schedule."),
         (["--search", "random", "--preemptions", "2"], "preemptions are a bound of the search 'bounded'"),
         (["--keys", "1,2"], "--keys: these are the keys of no client. Add --client 2x2."),
         (["--client", "two"], "--client: 'two' is no client."),
