@@ -44,40 +44,14 @@ uint32_t Table::Find(uint64_t bucket, const uint8_t* key) const {
 }
 
 powercut_status Table::Insert(const uint8_t* key, const uint8_t* value) {
-  powercut_status status;
-  {
-    const Operation operation(this, key);
-    const uint32_t old = Find(operation.bucket, key);
-    if (old != kNone && At(old)->kind == Kind::kItem) return POWERCUT_EXISTS;
-    status = Change(operation, old, Kind::kItem, key, value);
-  }
-  if (status == POWERCUT_OK) Count();
-  return status;
+  return Change(Kind::kErased, Kind::kItem, key, value);
 }
 
 powercut_status Table::Update(const uint8_t* key, const uint8_t* value) {
-  powercut_status status;
-  {
-    const Operation operation(this, key);
-    const uint32_t old = Find(operation.bucket, key);
-    if (old == kNone || At(old)->kind != Kind::kItem) return POWERCUT_NOT_FOUND;
-    status = Change(operation, old, Kind::kItem, key, value);
-  }
-  if (status == POWERCUT_OK) Count();
-  return status;
+  return Change(Kind::kItem, Kind::kItem, key, value);
 }
 
-powercut_status Table::Erase(const uint8_t* key) {
-  powercut_status status;
-  {
-    const Operation operation(this, key);
-    const uint32_t old = Find(operation.bucket, key);
-    if (old == kNone || At(old)->kind != Kind::kItem) return POWERCUT_NOT_FOUND;
-    status = Change(operation, old, Kind::kErased, key, nullptr);
-  }
-  if (status == POWERCUT_OK) Count();
-  return status;
-}
+powercut_status Table::Erase(const uint8_t* key) { return Change(Kind::kItem, Kind::kErased, key, nullptr); }
 
 // It changes nothing, and needs no epoch: what comes after it belongs to the present one or a later one.
 powercut_status Table::Lookup(const uint8_t* key, uint8_t* value) {
@@ -89,28 +63,41 @@ powercut_status Table::Lookup(const uint8_t* key, uint8_t* value) {
   return POWERCUT_OK;
 }
 
-powercut_status Table::Change(const Operation& operation, uint32_t old, Kind kind, const uint8_t* key,
-                              const uint8_t* value) {
-  const bool was_item = old != kNone && At(old)->kind == Kind::kItem;
+// A key without a payload is as one that is erased. The operation ends before it is counted: Advance may wait for it.
+powercut_status Table::Change(Kind from, Kind to, const uint8_t* key, const uint8_t* value) {
+  powercut_status status;
+  {
+    const Operation operation(this, key);
+    const uint32_t old = Find(operation.bucket, key);
+    const Kind present = old == kNone ? Kind::kErased : At(old)->kind;
+    if (present != from) return present == Kind::kItem ? POWERCUT_EXISTS : POWERCUT_NOT_FOUND;
+    status = Cover(operation, old, from, to, key, value);
+  }
+  if (status == POWERCUT_OK) Count();
+  return status;
+}
+
+powercut_status Table::Cover(const Operation& operation, uint32_t old, Kind from, Kind to, const uint8_t* key,
+                             const uint8_t* value) {
   const bool in_place = old != kNone && (At(old)->epoch == operation.epoch || Has(Bug::kUpdateInPlace));
   uint32_t block = old;
-  if (!Reserve(kind, was_item, in_place ? nullptr : &block)) return POWERCUT_FULL;
+  if (!Reserve(from, to, in_place ? nullptr : &block)) return POWERCUT_FULL;
   if (block != old && old != kNone) Unlink(operation.bucket, old);
-  Write(At(block), operation.epoch, kind, key, value);
+  Write(At(block), operation.epoch, to, key, value);
   if (block != old) Link(operation.bucket, block);
   const SpinGuard guard(&logs_lock_);
   Log& log = logs_[operation.epoch % kEpochs];
   log.written.push_back(block);
   if (old != kNone && old != block) log.covered.push_back(old);
-  if (kind == Kind::kErased) log.erased.push_back(block);
+  if (to == Kind::kErased) log.erased.push_back(block);
   return POWERCUT_OK;
 }
 
 // There is a free block for each item, so that it can be erased.
-bool Table::Reserve(Kind kind, bool was_item, uint32_t* block) {
+bool Table::Reserve(Kind from, Kind to, uint32_t* block) {
   const SpinGuard guard(&logs_lock_);
-  const uint64_t items = items_ + (kind == Kind::kItem ? 1 : 0) - (was_item ? 1 : 0);
-  if (kind == Kind::kItem && free_.size() < items + (block != nullptr ? 1 : 0)) return false;
+  const uint64_t items = items_ + (to == Kind::kItem ? 1 : 0) - (from == Kind::kItem ? 1 : 0);
+  if (to == Kind::kItem && free_.size() < items + (block != nullptr ? 1 : 0)) return false;
   items_ = items;
   if (block == nullptr) return true;
   *block = free_.back();

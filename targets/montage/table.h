@@ -95,13 +95,17 @@ class Table {
   void LeaveEpoch(uint64_t epoch);
   // The payload of the key, of whatever kind; kNone.
   uint32_t Find(uint64_t bucket, const uint8_t* key) const;
-  // The key's payload becomes this: in place if it is the operation's epoch that wrote it. FULL changes nothing.
-  powercut_status Change(const Operation& operation, uint32_t old, Kind kind, const uint8_t* key, const uint8_t* value);
+  // A key that is `from` becomes `to`; of any other EXISTS or NOT_FOUND.
+  powercut_status Change(Kind from, Kind to, const uint8_t* key, const uint8_t* value);
+  // The key's payload `old`, or kNone, is changed in place if the operation's epoch has written it. FULL changes
+  // nothing.
+  powercut_status Cover(const Operation& operation, uint32_t old, Kind from, Kind to, const uint8_t* key,
+                        const uint8_t* value);
   void Write(Payload* payload, uint64_t epoch, Kind kind, const uint8_t* key, const uint8_t* value);
   void Link(uint64_t bucket, uint32_t block);
   void Unlink(uint64_t bucket, uint32_t block);
   // Counts the items as they will be, and takes a free block unless `block` is null. False: there is no room.
-  bool Reserve(Kind kind, bool was_item, uint32_t* block);
+  bool Reserve(Kind from, Kind to, uint32_t* block);
   // Makes the blocks free, durably, and hands them out again.
   void Drop(const std::vector<uint32_t>& blocks);
   void MoveClock(uint64_t epoch);
