@@ -20,7 +20,8 @@ Table::Table(powercut_pool pool, const Options& options)
   next_.assign(blocks_, kNone);
 }
 
-void Table::Format(powercut_pool pool, const Options& options) {
+powercut_status Table::Format(powercut_pool pool, const Options& options) {
+  if (pool.size < sizeof(Root)) return POWERCUT_BAD_CONFIG;
   // The pool is zeroed, as the traits demand: no payload counts.
   auto* root = reinterpret_cast<Root*>(pool.base);
   root->sizes = SizesOf(options);
@@ -28,6 +29,7 @@ void Table::Format(powercut_pool pool, const Options& options) {
   pmem::persist(root, sizeof *root);
   pmem::atomic_store(&root->magic, kMagic);
   pmem::persist(&root->magic, sizeof root->magic);
+  return POWERCUT_OK;
 }
 
 powercut_status Table::Open(powercut_pool pool, const Options& options, Table** out) {
@@ -84,7 +86,7 @@ void Table::Recover() {
   Drop(erased);
 }
 
-powercut_status Table::Verify(char* message, size_t size) const {
+powercut_status Table::Verify(uint64_t, char* message, size_t size) const {
   for (uint64_t bucket = 0; bucket < kBuckets; ++bucket) {
     for (uint32_t at = heads_[bucket]; at != kNone; at = next_[at]) {
       const Payload& payload = *At(at);

@@ -2,6 +2,7 @@
 #include "targets/montage/table.h"
 
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "targets/common/hash.h"
@@ -61,6 +62,12 @@ powercut_status Table::Lookup(const uint8_t* key, uint8_t* value) {
   if (at == kNone || At(at)->kind != Kind::kItem) return POWERCUT_NOT_FOUND;
   std::memcpy(value, At(at)->value, options_.value_size);
   return POWERCUT_OK;
+}
+
+bool Table::Reaches(uint64_t offset) const {
+  bool is_reached = false;
+  ForEachItem([&](const Payload& item) { return is_reached = OffsetOf(item) == offset; });
+  return is_reached;
 }
 
 // A key without a payload is as one that is erased. The operation ends before it is counted: Advance may wait for it.
@@ -130,6 +137,12 @@ void Table::Drop(const std::vector<uint32_t>& blocks) {
   pmem::fence();
   const SpinGuard guard(&logs_lock_);
   free_.insert(free_.end(), blocks.begin(), blocks.end());
+}
+
+powercut_status Table::Maintain(const char* command) {
+  if (std::string_view(command) == "sync") Advance();
+  Advance();
+  return POWERCUT_OK;
 }
 
 void Table::Count() {

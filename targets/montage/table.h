@@ -38,32 +38,49 @@ struct alignas(pmem::kLine) Payload {
 
 class Table {
  public:
-  static powercut_status ParseOptions(const powercut_config& config, Options* out);
-  static void Format(powercut_pool pool, const Options& options);
+  using Options = montage::Options;
+  static powercut_status ParseOptions(const powercut_config& config, Options* out);  // target.cc
+  static void Traits(const Options& options, powercut_traits* out);                  // target.cc
+  static powercut_status Format(powercut_pool pool, const Options& options);         // recover.cc
   // Discards the payloads of the last two epochs, and makes the index. Twice is once. NOT_FORMATTED, CORRUPT.
-  static powercut_status Open(powercut_pool pool, const Options& options, Table** out);
+  static powercut_status Open(powercut_pool pool, const Options& options, Table** out);  // recover.cc
+  const Options& options() const { return options_; }
 
   powercut_status Insert(const uint8_t* key, const uint8_t* value);
   powercut_status Update(const uint8_t* key, const uint8_t* value);
   powercut_status Erase(const uint8_t* key);
   powercut_status Lookup(const uint8_t* key, uint8_t* value);
-  // What the epoch before the present one has written is durable, and survives from now on.
-  void Advance();
-  // All that has ended survives from now on.
-  void Sync() { Advance(), Advance(); }
+  // "advance": what the epoch before the present one has written is durable, and survives from now on. "sync", two
+  // advances: all that has ended does.
+  powercut_status Maintain(const char* command);
 
+  powercut_status Verify(uint64_t region, char* message, size_t size) const;  // recover.cc
+  void Draw(Drawing* to) const;                                               // draw.cc
+
+  uint64_t regions() const { return 1; }
   template <typename Visit>
-  void ForEach(Visit visit) const {
-    for (const uint32_t head : heads_) {
-      for (uint32_t at = head; at != kNone; at = next_[at]) {
-        if (At(at)->kind == Kind::kItem && visit(*At(at))) return;
-      }
-    }
+  void Walk(uint64_t, Visit visit) const {
+    ForEachItem([&](const Payload& item) { return visit(item.key, item.value); });
   }
-  bool IsKey(const Payload& payload, const uint8_t* key) const;
-  powercut_status Verify(char* message, size_t size) const;
-  void Draw(Drawing* to) const;  // draw.cc
-  const Options& options() const { return options_; }
+  template <typename Visit>
+  void ForEachCopy(const uint8_t* key, Visit visit) const {
+    ForEachItem([&](const Payload& item) { return IsKey(item, key) && visit(item.key, item.value); });
+  }
+
+  // A block is a payload that the index names, so none can be lost.
+  struct Blocks {
+    const Table& table;
+    template <typename Visit>
+    bool ForEach(Visit visit) const {
+      table.ForEachItem([&](const Payload& item) {
+        visit(table.OffsetOf(item), sizeof item);
+        return false;
+      });
+      return true;
+    }
+  };
+  Blocks allocator() const { return {*this}; }
+  bool Reaches(uint64_t offset) const;
 
  private:
   static constexpr uint32_t kNone = ~uint32_t{0};
@@ -90,6 +107,19 @@ class Table {
   bool Has(Bug bug) const { return options_.bug == bug; }
   Root* root() const { return reinterpret_cast<Root*>(pool_.base); }
   Payload* At(uint32_t block) const { return reinterpret_cast<Payload*>(pool_.base + sizeof(Root)) + block; }
+  uint64_t OffsetOf(const Payload& payload) const {
+    return static_cast<uint64_t>(reinterpret_cast<const uint8_t*>(&payload) - pool_.base);
+  }
+  bool IsKey(const Payload& payload, const uint8_t* key) const;
+  // The items, until `visit` returns true.
+  template <typename Visit>
+  void ForEachItem(Visit visit) const {
+    for (const uint32_t head : heads_) {
+      for (uint32_t at = head; at != kNone; at = next_[at]) {
+        if (At(at)->kind == Kind::kItem && visit(*At(at))) return;
+      }
+    }
+  }
   uint64_t BucketOf(const uint8_t* key) const;
   uint64_t JoinEpoch();
   void LeaveEpoch(uint64_t epoch);
@@ -97,8 +127,7 @@ class Table {
   uint32_t Find(uint64_t bucket, const uint8_t* key) const;
   // A key that is `from` becomes `to`; of any other EXISTS or NOT_FOUND.
   powercut_status Change(Kind from, Kind to, const uint8_t* key, const uint8_t* value);
-  // The key's payload `old`, or kNone, is changed in place if the operation's epoch has written it. FULL changes
-  // nothing.
+  // In place if the operation's epoch has written `old`, the key's payload or kNone. FULL changes nothing.
   powercut_status Cover(const Operation& operation, uint32_t old, Kind from, Kind to, const uint8_t* key,
                         const uint8_t* value);
   void Write(Payload* payload, uint64_t epoch, Kind kind, const uint8_t* key, const uint8_t* value);
@@ -108,6 +137,7 @@ class Table {
   bool Reserve(Kind from, Kind to, uint32_t* block);
   // Makes the blocks free, durably, and hands them out again.
   void Drop(const std::vector<uint32_t>& blocks);
+  void Advance();
   void MoveClock(uint64_t epoch);
   void Recover();
   void Count();
