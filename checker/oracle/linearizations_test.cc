@@ -8,6 +8,7 @@
 #include <numeric>
 #include <random>
 
+#include "checker/oracle/test_orders.h"
 #include "powercut/target.h"
 
 namespace powercut {
@@ -115,27 +116,11 @@ std::optional<int32_t> done(const Call& call, int32_t state) {
 // Every order of every choice of the calls that stands for the answers, by trying them all.
 std::set<int32_t> by_all_orders(const std::vector<Call>& calls, int32_t initial) {
   std::set<int32_t> out;
-  for (uint32_t chosen = 0; chosen < uint32_t{1} << calls.size(); ++chosen) {
-    std::vector<size_t> order;
-    bool all = true;
-    for (size_t i = 0; i < calls.size(); ++i) {
-      if ((chosen >> i & 1) != 0) order.push_back(i);
-      all = all && ((chosen >> i & 1) != 0 || !calls[i].ended);
-    }
-    if (!all) continue;
-    do {
-      bool legal = true;
-      for (size_t i = 0; i < order.size(); ++i) {
-        for (size_t j = i + 1; j < order.size(); ++j) {
-          const Call &first = calls[order[i]], &then = calls[order[j]];
-          legal = legal && !(then.ended && then.end < first.begin);
-        }
-      }
-      std::optional<int32_t> state = initial;
-      for (size_t i = 0; legal && state && i < order.size(); ++i) state = done(calls[order[i]], *state);
-      if (legal && state) out.insert(*state);
-    } while (std::next_permutation(order.begin(), order.end()));
-  }
+  testing::for_each_order(calls, [&](const std::vector<size_t>& order) {
+    std::optional<int32_t> state = initial;
+    for (size_t i = 0; state && i < order.size(); ++i) state = done(calls[order[i]], *state);
+    if (state) out.insert(*state);
+  });
   return out;
 }
 
@@ -192,21 +177,11 @@ class Random {
 };
 
 std::set<int32_t> by_configurations(const std::vector<Call>& calls, int32_t initial) {
-  std::vector<std::pair<int, size_t>> instants;
-  for (size_t i = 0; i < calls.size(); ++i) {
-    instants.emplace_back(calls[i].begin, i);
-    if (calls[i].ended) instants.emplace_back(calls[i].end, i);
-  }
-  std::sort(instants.begin(), instants.end());
   Linearizations key({initial});
   std::vector<uint32_t> numbers(calls.size());
-  for (const auto& [instant, i] : instants) {
-    if (instant == calls[i].begin) {
-      numbers[i] = key.begin(calls[i].kind, calls[i].value);
-    } else {
-      key.end(numbers[i], calls[i].answer);
-    }
-  }
+  testing::for_each_instant(
+      calls, [&](size_t i) { numbers[i] = key.begin(calls[i].kind, calls[i].value); },
+      [&](size_t i) { key.end(numbers[i], calls[i].answer); });
   return key.states();
 }
 

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <random>
 
+#include "checker/oracle/test_orders.h"
 #include "powercut/target.h"
 
 namespace powercut {
@@ -107,40 +108,24 @@ Table trimmed(Table table) {
 // Every beginning of every order of every choice of the calls that stands for the answers, by trying them all.
 std::set<Table> by_all_beginnings(const std::vector<Step>& calls, const std::vector<Step>& syncs) {
   std::set<Table> out;
-  for (uint32_t chosen = 0; chosen < uint32_t{1} << calls.size(); ++chosen) {
-    std::vector<size_t> order;
-    bool all = true;
-    for (size_t i = 0; i < calls.size(); ++i) {
-      if ((chosen >> i & 1) != 0) order.push_back(i);
-      all = all && ((chosen >> i & 1) != 0 || !calls[i].ended);
+  testing::for_each_order(calls, [&](const std::vector<size_t>& order) {
+    Table table(2, kAbsent);
+    std::vector<Table> after = {table};
+    for (const size_t i : order) {
+      if (!fits(calls[i], &table)) return;
+      after.push_back(table);
     }
-    if (!all) continue;
-    do {
-      bool legal = true;
-      for (size_t i = 0; i < order.size(); ++i) {
-        for (size_t j = i + 1; j < order.size(); ++j) {
-          const Step &first = calls[order[i]], &then = calls[order[j]];
-          legal = legal && !(then.ended && then.end < first.begin);
+    for (size_t kept = 0; kept < after.size(); ++kept) {
+      bool holds = true;
+      for (const Step& sync : syncs) {
+        if (!sync.ended || sync.answer.status != POWERCUT_OK) continue;
+        for (size_t i = kept; i < order.size(); ++i) {
+          holds = holds && !(calls[order[i]].ended && calls[order[i]].end < sync.begin);
         }
       }
-      Table table(2, kAbsent);
-      std::vector<Table> after = {table};
-      for (size_t i = 0; legal && i < order.size(); ++i) {
-        legal = fits(calls[order[i]], &table);
-        after.push_back(table);
-      }
-      for (size_t kept = 0; legal && kept < after.size(); ++kept) {
-        bool holds = true;
-        for (const Step& sync : syncs) {
-          if (!sync.ended || sync.answer.status != POWERCUT_OK) continue;
-          for (size_t i = kept; i < order.size(); ++i) {
-            holds = holds && !(calls[order[i]].ended && calls[order[i]].end < sync.begin);
-          }
-        }
-        if (holds) out.insert(trimmed(after[kept]));
-      }
-    } while (std::next_permutation(order.begin(), order.end()));
-  }
+      if (holds) out.insert(trimmed(after[kept]));
+    }
+  });
   return out;
 }
 
@@ -206,23 +191,15 @@ class Histories {
 std::set<Table> by_prefixes(const std::vector<Step>& calls, const std::vector<Step>& syncs) {
   std::vector<Step> all = calls;
   all.insert(all.end(), syncs.begin(), syncs.end());
-  std::vector<std::pair<int, size_t>> instants;
-  for (size_t i = 0; i < all.size(); ++i) {
-    instants.emplace_back(all[i].begin, i);
-    if (all[i].ended) instants.emplace_back(all[i].end, i);
-  }
-  std::sort(instants.begin(), instants.end());
   Prefixes prefixes;
   std::vector<uint32_t> numbers(all.size());
-  for (const auto& [instant, i] : instants) {
-    if (instant != all[i].begin) {
-      prefixes.end(numbers[i], all[i].answer);
-    } else if (all[i].kind == OpKind::kMaintain) {
-      numbers[i] = prefixes.begin_sync();
-    } else {
-      numbers[i] = prefixes.begin(all[i].kind, all[i].key, all[i].value);
-    }
-  }
+  testing::for_each_instant(
+      all,
+      [&](size_t i) {
+        const bool is_sync = all[i].kind == OpKind::kMaintain;
+        numbers[i] = is_sync ? prefixes.begin_sync() : prefixes.begin(all[i].kind, all[i].key, all[i].value);
+      },
+      [&](size_t i) { prefixes.end(numbers[i], all[i].answer); });
   return prefixes.tables().value();
 }
 
