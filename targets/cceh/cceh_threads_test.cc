@@ -4,24 +4,10 @@
 namespace powercut::cceh {
 namespace {
 
-using test::TableThreads;
-using test::TestTable;
-
 // Of how a segment splits.
-class CcehThreadsTest : public testing::TestWithParam<const char*> {
+class CcehThreadsTest : public test::ThreadsTest<const char*> {
  protected:
-  void SetUp() override {
-    ASSERT_EQ(table_.Format(), POWERCUT_OK) << table_.error();
-    ASSERT_EQ(table_.Open(), POWERCUT_OK);
-  }
-
-  TestTable table_{powercut_target_entry(POWERCUT_TARGET_ABI),
-                   "hardened",
-                   {{"concurrency", "concurrent"}, {"slots", "8"}, {"depth", "0"}, {"split", GetParam()}},
-                   8,
-                   8,
-                   4 << 20};
-  TableThreads threads_{&table_};
+  CcehThreadsTest() : ThreadsTest({{"slots", "8"}, {"depth", "0"}, {"split", GetParam()}}, {.pool = 4 << 20}) {}
 };
 
 TEST_P(CcehThreadsTest, OneOfManyInsertsOfAKeySucceeds) { threads_.OneOfManyInsertsOfAKeySucceeds(500); }

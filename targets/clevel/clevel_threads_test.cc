@@ -7,31 +7,19 @@
 namespace powercut::clevel {
 namespace {
 
-using test::TestTable;
-
 static_assert(kClients >= test::TableThreads::kThreads);
 
 // Of rehashing threads, and of blocks that a thread holds back.
-class ClevelThreadsTest : public testing::TestWithParam<std::tuple<const char*, const char*>> {
+class ClevelThreadsTest : public test::ThreadsTest<std::tuple<const char*, const char*>> {
  protected:
-  void SetUp() override {
-    ASSERT_EQ(table_.Format(), POWERCUT_OK) << table_.error();
-    ASSERT_EQ(table_.Open(), POWERCUT_OK);
-  }
-
-  TestTable table_{powercut_target_entry(POWERCUT_TARGET_ABI),
-                   "hardened",
-                   {{"concurrency", "concurrent"},
-                    {"first", "2"},
-                    {"slots", "4"},
-                    {"rehash_threads", std::get<0>(GetParam())},
-                    {"reclaim", std::get<1>(GetParam())}},
-                   8,
-                   16,
-                   16 << 20};
   // Every expansion doubles the table.
-  test::TableThreads threads_{
-      &table_, {.commands = {"rehash", "rehash", "expand"}, .every = 800}, powercut_target_background()};
+  ClevelThreadsTest()
+      : ThreadsTest({{"first", "2"},
+                     {"slots", "4"},
+                     {"rehash_threads", std::get<0>(GetParam())},
+                     {"reclaim", std::get<1>(GetParam())}},
+                    {.value = 16, .pool = 16 << 20}, {.commands = {"rehash", "rehash", "expand"}, .every = 800},
+                    powercut_target_background()) {}
 };
 
 TEST_P(ClevelThreadsTest, OneOfManyInsertsOfAKeySucceeds) { threads_.OneOfManyInsertsOfAKeySucceeds(1500); }

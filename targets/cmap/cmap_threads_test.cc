@@ -6,24 +6,12 @@
 namespace powercut::cmap {
 namespace {
 
-using test::TestTable;
-
 // Of how an update is made, where the number of items is kept, and the size of values: 16 bytes take the undo log.
-class CmapThreadsTest : public testing::TestWithParam<std::tuple<const char*, const char*, uint32_t>> {
+class CmapThreadsTest : public test::ThreadsTest<std::tuple<const char*, const char*, uint32_t>> {
  protected:
-  void SetUp() override {
-    ASSERT_EQ(table_.Format(), POWERCUT_OK) << table_.error();
-    ASSERT_EQ(table_.Open(), POWERCUT_OK);
-  }
-
-  TestTable table_{
-      powercut_target_entry(POWERCUT_TARGET_ABI),
-      "hardened",
-      {{"concurrency", "concurrent"}, {"update", std::get<0>(GetParam())}, {"size", std::get<1>(GetParam())}},
-      8,
-      std::get<2>(GetParam()),
-      1 << 20};
-  test::TableThreads threads_{&table_, {.commands = {"grow", "rehash"}}};
+  CmapThreadsTest()
+      : ThreadsTest({{"update", std::get<0>(GetParam())}, {"size", std::get<1>(GetParam())}},
+                    {.value = std::get<2>(GetParam())}, {.commands = {"grow", "rehash"}}) {}
 };
 
 TEST_P(CmapThreadsTest, OneOfManyInsertsOfAKeySucceeds) { threads_.OneOfManyInsertsOfAKeySucceeds(500); }

@@ -12,6 +12,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "targets/common/test_table.h"
@@ -36,12 +37,13 @@ class TableThreads {
       : table_(*table), maintenance_(std::move(maintenance)), background_(background) {}
 
   // `work(i)` in a thread each, which begin at the same time.
-  void Run(const std::function<void(int)>& work) {
-    std::atomic<int> waiting = kThreads;
+  void Run(const std::function<void(int)>& work) { Run(kThreads, work); }
+  void Run(int count, const std::function<void(int)>& work) {
+    std::atomic<int> waiting = count;
     std::atomic<bool> is_over = false;
     std::vector<std::thread> clients, own;
-    const uint32_t count = background_ == nullptr ? 0 : background_->threads(table_.handle());
-    for (uint32_t number = 0; number < count; ++number) {
+    const uint32_t own_count = background_ == nullptr ? 0 : background_->threads(table_.handle());
+    for (uint32_t number = 0; number < own_count; ++number) {
       own.emplace_back([&, number] {
         while (!is_over) {
           const powercut_status status = background_->work(table_.handle(), number);
@@ -50,7 +52,7 @@ class TableThreads {
         }
       });
     }
-    for (int i = 0; i < kThreads; ++i) {
+    for (int i = 0; i < count; ++i) {
       clients.emplace_back([&, i] {
         --waiting;
         while (waiting != 0) std::this_thread::yield();
@@ -214,6 +216,37 @@ class TableThreads {
   TestTable& table_;
   Maintenance maintenance_;
   const powercut_background* background_;
+};
+
+// A small table of `hardened`, open, and its threads. `Param` is what the scheme's tests vary.
+template <typename Param>
+class ThreadsTest : public ::testing::TestWithParam<Param> {
+ protected:
+  struct Sizes {
+    uint32_t key = 8, value = 8;
+    uint64_t pool = 1 << 20;
+  };
+
+  // `settings`: beside concurrency.
+  explicit ThreadsTest(TestTable::Settings settings, Sizes sizes, Maintenance maintenance = {},
+                       const powercut_background* background = nullptr)
+      : table_(powercut_target_entry(POWERCUT_TARGET_ABI), "hardened", Concurrent(std::move(settings)), sizes.key,
+               sizes.value, sizes.pool),
+        threads_(&table_, std::move(maintenance), background) {}
+
+  void SetUp() override {
+    ASSERT_EQ(table_.Format(), POWERCUT_OK) << table_.error();
+    ASSERT_EQ(table_.Open(), POWERCUT_OK);
+  }
+
+  TestTable table_;
+  TableThreads threads_;
+
+ private:
+  static TestTable::Settings Concurrent(TestTable::Settings settings) {
+    settings.emplace_back("concurrency", "concurrent");
+    return settings;
+  }
 };
 
 // What the traits of a variant say of threads, and of an insert of a present key.

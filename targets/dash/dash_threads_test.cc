@@ -5,23 +5,11 @@ namespace powercut::dash {
 namespace {
 
 using test::TableThreads;
-using test::TestTable;
 
 // Of the number of stash buckets.
-class DashThreadsTest : public testing::TestWithParam<const char*> {
+class DashThreadsTest : public test::ThreadsTest<const char*> {
  protected:
-  void SetUp() override {
-    ASSERT_EQ(table_.Format(), POWERCUT_OK) << table_.error();
-    ASSERT_EQ(table_.Open(), POWERCUT_OK);
-  }
-
-  TestTable table_{powercut_target_entry(POWERCUT_TARGET_ABI),
-                   "hardened",
-                   {{"concurrency", "concurrent"}, {"slots", "3"}, {"stash", GetParam()}},
-                   8,
-                   8,
-                   16 << 20};
-  TableThreads threads_{&table_};
+  DashThreadsTest() : ThreadsTest({{"slots", "3"}, {"stash", GetParam()}}, {.pool = 16 << 20}) {}
 };
 
 TEST_P(DashThreadsTest, OneOfManyInsertsOfAKeySucceeds) { threads_.OneOfManyInsertsOfAKeySucceeds(500); }

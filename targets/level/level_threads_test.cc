@@ -6,27 +6,13 @@
 namespace powercut::level {
 namespace {
 
-using test::TestTable;
-
 // Of layout and whether updates may do without a log.
-class LevelThreadsTest : public testing::TestWithParam<std::tuple<const char*, const char*>> {
+class LevelThreadsTest : public test::ThreadsTest<std::tuple<const char*, const char*>> {
  protected:
-  void SetUp() override {
-    ASSERT_EQ(table_.Format(), POWERCUT_OK) << table_.error();
-    ASSERT_EQ(table_.Open(), POWERCUT_OK);
-  }
+  LevelThreadsTest()
+      : ThreadsTest({{"top", "2"}, {"layout", std::get<0>(GetParam())}, {"opportunistic", std::get<1>(GetParam())}},
+                    {.key = wide() ? 16u : 8u, .value = wide() ? 15u : 8u}, {.commands = {"expand", "shrink"}}) {}
   static bool wide() { return std::string(std::get<0>(GetParam())) == "16x15"; }
-
-  TestTable table_{powercut_target_entry(POWERCUT_TARGET_ABI),
-                   "hardened",
-                   {{"concurrency", "concurrent"},
-                    {"top", "2"},
-                    {"layout", std::get<0>(GetParam())},
-                    {"opportunistic", std::get<1>(GetParam())}},
-                   wide() ? 16u : 8u,
-                   wide() ? 15u : 8u,
-                   1 << 20};
-  test::TableThreads threads_{&table_, {.commands = {"expand", "shrink"}}};
 };
 
 TEST_P(LevelThreadsTest, OneOfManyInsertsOfAKeySucceeds) { threads_.OneOfManyInsertsOfAKeySucceeds(500); }

@@ -9,30 +9,18 @@
 namespace powercut::cuckoo {
 namespace {
 
-using test::TableThreads;
-using test::TestTable;
-
 // Of the size of items, how updates change them, and how the table is resized.
-class LibcuckooThreadsTest : public testing::TestWithParam<std::tuple<bool, const char*, const char*>> {
+class LibcuckooThreadsTest : public test::ThreadsTest<std::tuple<bool, const char*, const char*>> {
  protected:
-  void SetUp() override {
-    ASSERT_EQ(table_.Format(), POWERCUT_OK) << table_.error();
-    ASSERT_EQ(table_.Open(), POWERCUT_OK);
-  }
-  static bool wide() { return std::get<0>(GetParam()); }
-
-  TestTable table_{powercut_target_entry(POWERCUT_TARGET_ABI),
-                   "hardened",
-                   {{"concurrency", "concurrent"},
-                    {"buckets", "2"},
-                    {"slots", "2"},
-                    {"update", std::get<1>(GetParam())},
-                    {"resize", std::get<2>(GetParam())}},
-                   wide() ? 16u : 8u,
-                   wide() ? 15u : 8u,
-                   1 << 20};
   // Shrink more often, so that buckets are full.
-  TableThreads threads_{&table_, {{"shrink", "expand", "shrink"}}};
+  LibcuckooThreadsTest()
+      : ThreadsTest({{"buckets", "2"},
+                     {"slots", "2"},
+                     {"update", std::get<1>(GetParam())},
+                     {"resize", std::get<2>(GetParam())}},
+                    {.key = wide() ? 16u : 8u, .value = wide() ? 15u : 8u},
+                    {.commands = {"shrink", "expand", "shrink"}}) {}
+  static bool wide() { return std::get<0>(GetParam()); }
 };
 
 TEST_P(LibcuckooThreadsTest, OneOfManyInsertsOfAKeySucceeds) { threads_.OneOfManyInsertsOfAKeySucceeds(150); }

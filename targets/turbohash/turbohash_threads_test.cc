@@ -6,44 +6,21 @@
 #include <array>
 #include <atomic>
 #include <map>
-#include <thread>
 
-#include "targets/common/test_table.h"
+#include "targets/common/test_threads.h"
 
 namespace powercut::turbohash {
 namespace {
-
-using test::TestTable;
 
 struct Kind {
   const char* name;
   uint32_t value_size;  // more than 8 bytes lie in cells (pointer mode)
 };
 
-class TurboHashThreads : public testing::TestWithParam<Kind> {
+class TurboHashThreads : public test::ThreadsTest<Kind> {
  protected:
   // Small shards, so that inserts rewrite them.
-  TurboHashThreads()
-      : table_(powercut_target_entry(POWERCUT_TARGET_ABI), "hardened",
-               {{"concurrency", "concurrent"}, {"shards", "2"}, {"buckets", "1"}}, 8, GetParam().value_size, 1 << 20) {
-    EXPECT_EQ(table_.Format(), POWERCUT_OK);
-    EXPECT_EQ(table_.Open(), POWERCUT_OK);
-  }
-
-  // `run(i)` in a thread each, all of which begin when the last one has come.
-  template <typename Run>
-  static void InThreads(int count, Run run) {
-    std::atomic<int> missing = count;
-    std::vector<std::thread> threads;
-    for (int i = 0; i < count; ++i) {
-      threads.emplace_back([&, i] {
-        --missing;
-        while (missing != 0) std::this_thread::yield();
-        run(i);
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
-  }
+  TurboHashThreads() : ThreadsTest({{"shards", "2"}, {"buckets", "1"}}, {.value = GetParam().value_size}) {}
 
   void ExpectContents(const std::map<uint64_t, uint64_t>& expected) {
     std::multimap<std::string, std::string> items;
@@ -56,14 +33,12 @@ class TurboHashThreads : public testing::TestWithParam<Kind> {
       ASSERT_EQ(table_.Open(), POWERCUT_OK);
     }
   }
-
-  TestTable table_;
 };
 
 TEST_P(TurboHashThreads, OfTwoInsertsOfAKeyOneIsFirst) {
   constexpr uint64_t kKeys = 2000;
   std::array<std::array<powercut_status, kKeys + 1>, 2> answers{};
-  InThreads(2, [&](int thread) {
+  threads_.Run(2, [&](int thread) {
     for (uint64_t key = 1; key <= kKeys; ++key) {
       answers[thread][key] = table_.Insert(key, key * 2 + static_cast<uint64_t>(thread));
     }
@@ -90,7 +65,7 @@ TEST_P(TurboHashThreads, AReaderFindsAKeyUnderUpdate) {
     expected[key] = key * 10'000 + kRounds;
   }
   std::atomic<bool> goes_on = true;
-  InThreads(3, [&](int thread) {
+  threads_.Run(3, [&](int thread) {
     if (thread == 0) {
       for (uint64_t round = 1; round <= kRounds; ++round) {
         for (uint64_t key = 1; key <= kKeys; ++key) ASSERT_EQ(table_.Update(key, key * 10'000 + round), POWERCUT_OK);
@@ -122,7 +97,7 @@ TEST_P(TurboHashThreads, AReaderFindsAKeyUnderUpdate) {
 // Writers of different keys in the same shards: no commit undoes the other's.
 TEST_P(TurboHashThreads, EachWriterFindsWhatItWrote) {
   constexpr uint64_t kRounds = 4000;
-  InThreads(3, [&](int thread) {
+  threads_.Run(3, [&](int thread) {
     const uint64_t base = 1 + static_cast<uint64_t>(thread) * 10;
     for (uint64_t round = 1; round <= kRounds; ++round) {
       for (uint64_t key = base; key < base + 4; ++key) {
