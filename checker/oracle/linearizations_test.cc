@@ -8,6 +8,7 @@
 #include <numeric>
 #include <random>
 
+#include "checker/oracle/history.h"
 #include "checker/oracle/test_orders.h"
 #include "powercut/target.h"
 
