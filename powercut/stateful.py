@@ -32,10 +32,11 @@ from typing import Any, ClassVar, TypeVar
 
 from powercut.base.errors import UsageError, nearest
 from powercut.scenarios.clients import for_threads, may_meet_present
+from powercut.scenarios.config import Config, checked_config
 from powercut.scenarios.plan import BUG_OPTION, option_values
 from powercut.scenarios.schema import FEWEST_THREADS, MOST_THREADS
 from powercut.scenarios.targets import Target
-from powercut.testing import api, inline
+from powercut.testing import api
 from powercut.testing.api import CheckOptions
 from powercut.testing.operations import KEY_OPERATIONS, Key, Operation
 
@@ -121,7 +122,7 @@ def threads(
     kinds: Sequence[str] = KEY_OPERATIONS,
     commands: Sequence[str] = (),
     live: Iterable[Key] = (),
-    config: inline.Config | None = None,
+    config: Config | None = None,
 ) -> SearchStrategy[list[list[Operation]]]:
     """What two to `max_threads` threads do at the same time: one to `max_operations` operations each.
 
@@ -129,7 +130,7 @@ def threads(
     options that the target is checked with.
     """
     selection = api.one_target(target)
-    _, known = for_threads(selection, inline.checked_config(selection.target, config or {}, where="powercut.stateful"))
+    _, known = for_threads(selection, checked_config(selection.target, config or {}, where="powercut.stateful"))
     present = None if known.traits.get("checks_exists") else frozenset(live)
     most = _number("max_threads", max_threads, least=FEWEST_THREADS)
     if most > MOST_THREADS:
@@ -186,7 +187,7 @@ def workloads(
     keys: int = KEYS,
     kinds: Sequence[str] = KEY_OPERATIONS,
     commands: Sequence[str] | None = None,
-    config: inline.Config | None = None,
+    config: Config | None = None,
     vary: Sequence[str] | None = None,
 ) -> SearchStrategy[Workload]:
     """Operations as of `operations`, after a warm-up of up to `max_warmup` inserts, in configurations of the target.
@@ -194,7 +195,7 @@ def workloads(
     `config` are options that are fixed. `vary` names those that are drawn; without it, all that list their values.
     """
     described = api.one_target(target).target
-    fixed = inline.checked_config(described, config or {}, where="powercut.stateful")
+    fixed = checked_config(described, config or {}, where="powercut.stateful")
     free = [name for name in (vary if vary is not None else option_values(described.description)) if name not in fixed]
     drawn = _drawn(described, max_operations, keys, kinds, commands)
     configured = configurations(target, vary=free).map(lambda chosen: {**fixed, **chosen})
@@ -212,7 +213,7 @@ def check_target(
     keys: int = KEYS,
     kinds: Sequence[str] = KEY_OPERATIONS,
     commands: Sequence[str] | None = None,
-    config: inline.Config | None = None,
+    config: Config | None = None,
     vary: Sequence[str] | None = None,
     options: CheckOptions | None = None,
 ) -> None:

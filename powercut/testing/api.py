@@ -21,6 +21,7 @@ from powercut.findings import failures
 from powercut.runs import applicability, batch, requests, runner
 from powercut.runs.run_request import Request
 from powercut.scenarios import targets
+from powercut.scenarios.config import Config
 from powercut.testing import drafts, inline, session
 from powercut_reports import text
 from powercut_reports.records.finding import FindingRecord
@@ -146,7 +147,7 @@ class Session:
         *,
         warmup: Iterable[object] = (),
         threads: Iterable[Iterable[object]] = (),
-        config: inline.Config | None = None,
+        config: Config | None = None,
         model: str = options.DEFAULT_MODEL,
         strategy: str = options.DEFAULT_STRATEGY,
         atoms: str = options.DEFAULT_ATOMS,
@@ -317,7 +318,7 @@ class CheckOptions(TypedDict, total=False):
     search: str | None
     preemptions: int | Literal["none"] | None
     schedules: int | None
-    config: inline.Config | None
+    config: Config | None
     model: str
     strategy: str
     atoms: str

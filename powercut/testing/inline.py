@@ -14,11 +14,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from powercut.base.errors import UsageError, nearest, unknown_name
+from powercut.base.errors import UsageError, nearest
 from powercut.base.output_files import write_text
 from powercut.scenarios import toml_text as scenario_toml
 from powercut.scenarios.clients import for_threads
-from powercut.scenarios.plan import option_text, option_values
+from powercut.scenarios.config import Config, checked_config
 from powercut.scenarios.scenario import SCHEMA_VERSION, Scenario
 from powercut.scenarios.schema import Data, KeyStep, MaintainStep, ScenarioFile
 from powercut.scenarios.targets import Selection, Target, configured
@@ -28,9 +28,6 @@ from powercut.testing.operations import Step
 FOLDER = "scenarios"
 _LONGEST_NAME = 100
 _WORD = 8
-#: Of a list of values: others are allowed as well.
-_OTHERS = "..."
-Config = Mapping[str, str | bool | int | float]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,29 +136,6 @@ def file_name(text: str) -> str:
     if len(name) <= _LONGEST_NAME:
         return name
     return f"{name[:_LONGEST_NAME]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
-
-
-def checked_config(target: Target, config: Config, *, where: str) -> dict[str, str]:
-    """The options as the target spells them; UsageError for one that it does not have."""
-    known = option_values(target.description)
-    if not isinstance(config, Mapping):
-        raise UsageError(
-            f"config is a dictionary, and not {config!r}", where=where, next_step='Write config={"top": 2}.'
-        )
-    for key, value in config.items():
-        if key not in known:
-            raise unknown_name(f"option of '{target.name}'", str(key), known, list_command="powercut list targets")
-        if not isinstance(value, str | bool | int | float):
-            raise UsageError(
-                f"the option '{key}' is {value!r}", where=where, next_step="Give it a text, a number or a boolean."
-            )
-        allowed = known[key]
-        text = option_text(value, allowed)
-        if allowed and _OTHERS not in allowed and text not in allowed:
-            close = nearest(text, allowed, limit=1)
-            hint = f"Did you mean '{close[0]}'?" if close else f"There are {', '.join(allowed)}."
-            raise UsageError(f"'{text}' is no value of the option '{key}'", where=where, next_step=hint)
-    return {key: option_text(value, known[key]) for key, value in config.items()}
 
 
 def _refuse_unknown_commands(target: Target, steps: list[Step], where: str) -> None:
