@@ -29,6 +29,7 @@ from powercut.base.toml_lines import locate, mistake, tables
 from powercut.base.user_files import read_text
 from powercut.claims.expression import COUNTS, ITEMS, OPERATIONS, STATES, ClaimError, Expression, parse
 from powercut.scenarios import catalog, plan, targets
+from powercut.scenarios.config import without_options
 from powercut.scenarios.scenario import Scenario
 from powercut.scenarios.tables import ClaimTable, Definition, Name, Strict
 from powercut.scenarios.variants import FIRST, text_on
@@ -180,7 +181,8 @@ def _commands(library: Path) -> tuple[str, ...] | None:
 def scenario_of(wanted: Mapping[str, Any]) -> Scenario | None:
     """The project's scenario that a trace's plan was made of, by its name; None where it cannot be read."""
     try:
-        named = [item for item in catalog.everything() if item.name == wanted["scenario"]["name"]]
+        name = without_options(wanted["scenario"]["name"])
+        named = [item for item in catalog.everything() if item.name == name]
     except PowercutError:
         return None  # A trace can be explored anywhere.
     return next((item for item in named if item.fits(wanted["target"]["name"])), None)
@@ -189,7 +191,7 @@ def scenario_of(wanted: Mapping[str, Any]) -> Scenario | None:
 def applicable(sheet: Sheet, wanted: Mapping[str, Any], *, model: str) -> list[Claim]:
     """The claims that are made of this run."""
     options = effective_options(wanted)
-    variant, scenario = wanted["target"]["variant"], wanted["scenario"]["name"]
+    variant, scenario = wanted["target"]["variant"], without_options(wanted["scenario"]["name"])
     return [
         claim
         for claim in sheet.claims

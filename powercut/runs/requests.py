@@ -2,7 +2,7 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from powercut.base.errors import UsageError
@@ -10,19 +10,31 @@ from powercut.engine.options import ExploreOptions, Schedules
 from powercut.runs.run_request import Request
 from powercut.runs.runner import slug
 from powercut.scenarios import catalog, clients, plan
+from powercut.scenarios import config as configs
 from powercut.scenarios.clients import Shape
 from powercut.scenarios.scenario import Scenario
 from powercut.scenarios.targets import Selection, Target
 
+#: No option is chosen: scenarios run with their own.
+OWN: Mapping[str, str] = {}
+
 
 def for_run(
-    selections: Sequence[Selection], patterns: Sequence[str], *, options: ExploreOptions, explicit: bool
+    selections: Sequence[Selection],
+    patterns: Sequence[str],
+    *,
+    options: ExploreOptions,
+    explicit: bool,
+    config: Mapping[str, str] = OWN,
+    say: Callable[[str], None] = lambda sentence: None,
 ) -> list[Request]:
     """The runs of `powercut run`: each target with its core scenarios, or with those that the globs name.
 
-    A scenario of the bug corpus runs as it is there: with its bug switched on. With `explicit`, a target for
-    which nothing is left is an error; otherwise it is skipped.
+    A scenario of the bug corpus runs as it is there: with its bug switched on, unless `config` says otherwise. With
+    `explicit`, a target for which nothing is left, or that lacks an option of `config`, is an error; otherwise it is
+    skipped, for the lack of an option with a line to `say`.
     """
+    selections, chosen = _having(selections, config, explicit=explicit, say=say)
     beside = [item for selection in selections for item in catalog.own(selection.target.library) or []]
     named = {pattern: catalog.matching(pattern, beside=beside) for pattern in patterns}
     for pattern, found in named.items():
@@ -36,7 +48,10 @@ def for_run(
         if not scenarios and explicit:
             raise _nothing_fits(selection.target, patterns)
         requests += [
-            replace(one(selection, item, options=options), optional=catalog.is_optional(item, patterns))
+            replace(
+                one(selection, item, options=options, config=chosen[name]),
+                optional=catalog.is_optional(item, patterns),
+            )
             for item in scenarios
         ]
     refuse_without_threads([item.scenario for item in requests if item.scenario], options.schedules)
@@ -56,18 +71,21 @@ def for_clients(
     *,
     options: ExploreOptions,
     explicit: bool,
+    config: Mapping[str, str] = OWN,
     say: Callable[[str], None] = lambda sentence: None,
 ) -> list[Request]:
     """The runs of `powercut run --client`: each target with the clients of `shape`, or with those that the globs name.
 
-    With `explicit`, a target that is not for threads is an error; otherwise it is skipped. `say` is told in a line
-    what was left out.
+    With `explicit`, a target that is not for threads, or lacks an option of `config`, is an error; otherwise it is
+    skipped. `say` is told in a line what was left out.
     """
+    selections, chosen = _having(selections, config, explicit=explicit, say=say)
     requests: list[Request] = []
     for selection in selections:
         name = f"{selection.target.name}:{selection.variant}"
+        own = chosen[selection.target.name]
         try:
-            made = clients.scenarios(selection, shape, patterns=patterns)
+            made = clients.scenarios(selection, shape, patterns=patterns, config=own)
         except UsageError as error:
             if explicit:
                 raise
@@ -78,8 +96,10 @@ def for_clients(
         for item in made.scenarios:
             # Erases and updates are for a target that has them.
             optional = item.name not in patterns
-            command = command_line(selection, item, options, named=[*shape.words(), "--scenario", item.name])
-            requests.append(replace(one(selection, item, options=options, command=command), optional=optional))
+            named = [*shape.words(), "--scenario", item.name]
+            command = command_line(selection, item, options, named=named, config=own)
+            made_of = one(selection, item, options=options, config=own, command=command)
+            requests.append(replace(made_of, optional=optional))
     if not requests:
         raise UsageError(
             "nothing to run: no target is for threads",
@@ -87,6 +107,29 @@ def for_clients(
             next_step="'powercut list targets' shows which traits each has (targets/ABI.md).",
         )
     return _with_unique_slugs(requests)
+
+
+def _having(
+    selections: Sequence[Selection], config: Mapping[str, str], *, explicit: bool, say: Callable[[str], None]
+) -> tuple[list[Selection], dict[str, dict[str, str]]]:
+    """The selections whose targets have the options of `config`, and these as each target spells them."""
+    kept: list[Selection] = []
+    chosen: dict[str, dict[str, str]] = {}
+    missing: list[UsageError] = []
+    for selection in selections:
+        name = selection.target.name
+        try:
+            chosen[name] = configs.checked_config(selection.target, config, where=configs.WHERE)
+        except UsageError as error:
+            if explicit:
+                raise
+            say(f"{name}:{selection.variant} is left out: {error.what}.")
+            missing.append(error)
+            continue
+        kept.append(selection)
+    if missing and not kept:
+        raise missing[0]
+    return kept, chosen
 
 
 def refuse_without_threads(found: Sequence[Scenario], chosen: Schedules, *, where: str = "") -> None:
@@ -118,21 +161,34 @@ def _nothing_fits(target: Target, patterns: Sequence[str]) -> UsageError:
 
 
 def one(
-    selection: Selection, scenario: Scenario, *, options: ExploreOptions, with_bug: bool = True, command: str = ""
+    selection: Selection,
+    scenario: Scenario,
+    *,
+    options: ExploreOptions,
+    with_bug: bool = True,
+    config: Mapping[str, str] = OWN,
+    command: str = "",
 ) -> Request:
-    """The run of one scenario on one target; `with_bug=False` is the fixed twin of a scenario of the bug corpus."""
+    """The run of one scenario on one target; `with_bug=False` is the fixed twin of a scenario of the bug corpus.
+
+    `config` are options of the target that go before the scenario's, the bug's as well. The run's name has them, so
+    that runs of one scenario with several do not take each other's files.
+    """
     target, variant = selection.target, selection.variant
     bug = scenario.content.known_bug
-    toggle = bug.toggle if bug and with_bug else None
+    toggle = bug.toggle if bug and with_bug and plan.BUG_OPTION not in config else None
+    scenario = configs.configured(scenario, config)
+    title = configs.title(scenario.name, config)
     return Request(
-        name=f"{target.name}:{variant} {scenario.name}",
-        slug=slug(target.name, variant, scenario.name),
+        name=f"{target.name}:{variant} {title}",
+        slug=slug(target.name, variant, title),
         options=options,
         scenario=scenario,
         plan=plan.build(
             target,
             variant=variant,
             scenario=scenario,
+            title=title,
             seed=options.seed,
             toggle=toggle,
             model=options.model,
@@ -141,20 +197,26 @@ def one(
         header={
             "target": target.name,
             "variant": variant,
-            "scenario": scenario.name,
+            "scenario": title,
             "paper": target.description.paper,
             "summary": scenario.content.summary,
-            "command": command or command_line(selection, scenario, options),
+            "command": command or command_line(selection, scenario, options, config=config),
         },
     )
 
 
 def command_line(
-    selection: Selection, scenario: Scenario, options: ExploreOptions, *, named: Sequence[str] = ()
+    selection: Selection,
+    scenario: Scenario,
+    options: ExploreOptions,
+    *,
+    named: Sequence[str] = (),
+    config: Mapping[str, str] = OWN,
 ) -> str:
     """The command that repeats a run. `named`: the words that name the scenario, where it lies in no file."""
     words = ["powercut", "run", f"{selection.target.spelling}:{selection.variant}"]
     words += named or ["--scenario", catalog.spelling(scenario)]
+    words += configs.words(config)
     words += ["--model", options.model, "--strategy", options.strategy]
     words += ["--nested", str(options.nested), "--seed", str(options.seed)]
     words += ["--chunk-events", str(options.chunk_events)] if options.chunk_events is not None else []

@@ -3,6 +3,7 @@
 What the engine would refuse without naming what is right is refused here, with the names that the target has.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -43,6 +44,11 @@ def words(config: Mapping[str, str]) -> list[str]:
 def title(name: str, config: Mapping[str, str]) -> str:
     """What reports call the scenario `name` with these options instead of its own."""
     return " ".join([name, *(f"{key}={value}" for key, value in config.items())])
+
+
+def without_options(name: str) -> str:
+    """The scenario's own name, of what `title` made."""
+    return re.sub(r"(?: [^\s=]+=\S+)+$", "", name)
 
 
 def configured(scenario: Scenario, config: Mapping[str, str]) -> Scenario:

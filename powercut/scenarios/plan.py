@@ -27,12 +27,15 @@ def build(
     *,
     variant: str,
     scenario: Scenario,
+    title: str = "",
     seed: int,
     toggle: str | None = None,
     model: str = DEFAULT_MODEL,
     schedules: Schedules = UNCHOSEN,
 ) -> dict[str, Any]:
     """The plan of one run. `toggle` switches a known bug on; without it the target is as it should be.
+
+    `title` is what the run is called, where that is not the scenario's name.
 
     `model` and `schedules` are those of the run; they count where the scenario has threads.
     """
@@ -58,7 +61,7 @@ def build(
             "options": options,
         },
         "scenario": {
-            "name": scenario.name,
+            "name": title or scenario.name,
             "pool_size": content.pool.size,
             "key_size": key_size,
             "value_size": value_size,

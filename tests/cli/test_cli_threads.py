@@ -201,6 +201,7 @@ def test_a_shard_knows_its_clients() -> None:
         scenarios=("client_*",),
         client="2x2",
         keys="1,2",
+        config={"construction": "flit"},
         options=ExploreOptions(schedules=Schedules(preemptions=2), budget=Budget(executions=5)),
         tracer=None,
     )

@@ -1,7 +1,7 @@
 """`powercut run`: record, explore and report."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Annotated, Any
 
 import typer
@@ -21,6 +21,7 @@ from powercut.machines import shards
 from powercut.runs import requests, runner
 from powercut.runs.run_request import Request
 from powercut.scenarios import clients, targets
+from powercut.scenarios import config as configs
 
 Client = Annotated[
     str | None,
@@ -41,6 +42,16 @@ Keys = Annotated[
         help="The keys that the clients of --client use; the lowest is present when they begin.  [default: 1,2]",
     ),
 ]
+Config = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--config",
+        metavar="KEY=VALUE",
+        show_default=False,
+        help="An option of the target for this run, before what the scenario says; may be repeated. 'powercut list "
+        "targets' shows the options.",
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -56,6 +67,7 @@ def run(
     *,
     client: Client = None,
     keys: Keys = None,
+    config: Config = None,
     scheduling: shared.Scheduling,
     exploring: shared.Exploring,
     judging: Judging,
@@ -78,7 +90,7 @@ def run(
     chosen = replace(exploring.options(), schedules=scheduling.options())
     with judging.errors_reported() as gate:
         if given.named():
-            named = {"client": client, "keys": keys, **scheduling.named()}
+            named = {"client": client, "keys": keys, "config": config, **scheduling.named()}
             given.refuse_with(target=target, scenario=scenario, resume=judging.resume, since=judging.since, **named)
             wanted: Sequence[Request] = [modes.run_request(given, chosen)]
             names = [item.header["target"] for item in wanted]
@@ -88,6 +100,7 @@ def run(
                 scenarios=tuple(scenario or ()),
                 client=client,
                 keys=keys,
+                config=configs.parse(config or ()),
                 options=chosen,
                 tracer=given.tracer,
             )
@@ -110,6 +123,7 @@ class Command:
     scenarios: tuple[str, ...]
     client: str | None = None
     keys: str | None = None
+    config: Mapping[str, str] = field(default_factory=dict)
     options: ExploreOptions
     tracer: str | None
 
@@ -120,12 +134,25 @@ class Command:
         if self.client is not None:
             shape = clients.parse_shape(self.client, self.keys)
             wanted = requests.for_clients(
-                selections, shape, self.scenarios, options=self.options, explicit=explicit, say=talk.say
+                selections,
+                shape,
+                self.scenarios,
+                options=self.options,
+                explicit=explicit,
+                config=self.config,
+                say=talk.say,
             )
         elif self.keys is not None:
             raise UsageError("these are the keys of no client", where="--keys", next_step="Add --client 2x2.")
         else:
-            wanted = requests.for_run(selections, self.scenarios, options=self.options, explicit=explicit)
+            wanted = requests.for_run(
+                selections,
+                self.scenarios,
+                options=self.options,
+                explicit=explicit,
+                config=self.config,
+                say=talk.say,
+            )
         names = list(dict.fromkeys(item.target.name for item in selections))
         return runner.with_tracer(wanted, self.tracer), names
 
@@ -136,6 +163,7 @@ class Command:
             "scenarios": list(self.scenarios),
             "client": self.client,
             "keys": self.keys,
+            "config": dict(self.config),
             "options": asdict(self.options),
             "tracer": self.tracer,
         }
@@ -154,6 +182,7 @@ class Command:
             scenarios=tuple(value["scenarios"]),
             client=value.get("client"),
             keys=value.get("keys"),
+            config=value.get("config", {}),
             options=ExploreOptions(**options),
             tracer=value["tracer"],
         )
