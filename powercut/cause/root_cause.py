@@ -365,9 +365,8 @@ class _Search:
         if attempt and attempt.fixes and kind == "order":
             kept = attempt.fixes[0].kind
             site = first.site if first else ""
-            fix = records.Fix(
-                kind=kept, sentence=fix_sentence(kept, first, second), site=site, steps=len(attempt.fixes)
-            )
+            words = fix_sentence(kept, first, second, waits=_relied_on(culprits))
+            fix = records.Fix(kind=kept, sentence=words, site=site, steps=len(attempt.fixes))
         return Cause(
             kind=kind,
             first=first,
@@ -436,6 +435,14 @@ def _repeats(record: FindingRecord, paths: set[str]) -> bool:
         for store in nested.recovery_stores
         for frame in store.stack
     )
+
+
+def _relied_on(culprits: Culprits) -> bool:
+    """Whether an operation of one thread returned while what another one had stored could still be lost."""
+    stored, returned = (
+        {event.thread for event in side if isinstance(event, TraceEvent)} for side in (culprits.first, culprits.second)
+    )
+    return culprits.second_role == "acknowledgement" and bool(stored) and returned.isdisjoint(stored)
 
 
 def _tell_apart(first: Place | None, second: Place | None) -> None:

@@ -66,11 +66,16 @@ def explanation(kind: str, first: Place | None, second: Place | None, recheck: R
     return "The finding stands on its image; its cause has to be found by hand."
 
 
-def fix_sentence(kind: str, first: Place | None, second: Place | None) -> str:
-    """What to do about it."""
+def fix_sentence(kind: str, first: Place | None, second: Place | None, *, waits: bool = False) -> str:
+    """What to do about it. `waits`: A acknowledges in another thread than that which stores B."""
     if kind == "reorder":
         return "Store B first, flush its line and fence; then store A, flush it and fence."
     until = "it goes on" if second is None else f"{second.text}" if _acknowledges(second) else "A"
+    if waits:
+        return (
+            "Another thread stores B, and has not made it durable yet: wait until it has, or flush the line of B here "
+            f"and fence before {until}."
+        )
     if kind == "fence":
         return f"The line of B is flushed, but no fence waits for it: fence before {until}."
     return f"Flush the line of B and fence before {until}."

@@ -12,6 +12,8 @@ import powercut
 from powercut.base import paths
 from powercut.base.errors import HarnessError
 from powercut.cause import explain, find_cause, fixes, root_cause, trace_view
+from powercut.cause.culprits import Culprits
+from powercut.cause.trace_view import TraceEvent
 from powercut.cause.words import explanation, fix_sentence, sentence
 from powercut.corpus import known_bugs
 from powercut.engine.options import ExploreOptions
@@ -245,6 +247,18 @@ def test_sentences_name_the_end_of_an_operation() -> None:
     assert sentence("order", PLACE, RETURNS) == "Missing order: B before insert(1) returns."
     assert "insert(1) returns" in fix_sentence("flush-and-fence", PLACE, RETURNS)
     assert "told that it is safe" in explanation("order", PLACE, RETURNS, None)
+
+
+@pytest.mark.parametrize(("of_reader", "waits"), [(1, False), (2, True)])
+def test_a_thread_that_relied_on_another_one_is_told_to_wait(of_reader: int, waits: bool) -> None:
+    """Its own fence would not do: a fence makes no other thread's flush take effect."""
+    store = TraceEvent(index=1, kind="store", thread=1)
+    returns = TraceEvent(index=2, kind="op-end", thread=of_reader)
+    culprits = Culprits(first=(store,), second=(returns,), second_role="acknowledgement")
+    assert root_cause._relied_on(culprits) == waits
+    told = fix_sentence("fence", PLACE, RETURNS, waits=waits)
+    assert ("wait until it has, or flush the line of B here" in told) == waits
+    assert ("no fence waits for it" in told) != waits
 
 
 def test_a_fix_that_is_not_enough_is_said_to_be(context: Context) -> None:
