@@ -94,6 +94,7 @@ using schedules::ProgramMachine;
 using schedules::StepKind;
 using schedules::ThreadProgram;
 using schedules::ThreadStep;
+using schedules::Visibility;
 
 // The locks of a program by their names; numbered as they are met.
 using Locks = std::map<std::string, uint64_t>;
@@ -135,7 +136,9 @@ ThreadStep thread_step_of(const json& step, Locks* locks, uint64_t pool_size) {
       if ((out.flags & kStoreContinues) != 0) throw std::invalid_argument("a store of threads has one piece");
       break;
     case StepKind::kFence:
-      out.code = static_cast<uint8_t>(op == "fence" ? FenceKind::kSfence : FenceKind::kRmw);
+      out.code = static_cast<uint8_t>(op != "fence"                              ? FenceKind::kRmw
+                                      : step.value("kind", "sfence") == "sfence" ? FenceKind::kSfence
+                                                                                 : FenceKind::kMfence);
       break;
     case StepKind::kFlush:
       out.code = code_of_flush(step);
@@ -195,8 +198,25 @@ json describe(const ProgramMachine& machine, const std::string& model_name, Atom
   return {{"history", history}, {"lines", lines}};
 }
 
-json frontiers_of(const ThreadProgram& program, const std::string& model, AtomPolicy policy, uint64_t pool_size) {
-  ProgramMachine machine(program, pool_size, policy, model == "eadr");
+Visibility visibility_of(const json& request, const ThreadProgram& program, AtomPolicy policy) {
+  const std::string name = request.value("visibility", "sc");
+  if (name == "sc") return Visibility::kAtOnce;
+  if (name != "tso") throw std::invalid_argument("unknown visibility '" + name + "'; sc, tso");
+  for (const std::vector<ThreadStep>& steps : program) {
+    for (const ThreadStep& step : steps) {
+      if (step.kind == StepKind::kNtStore) throw std::invalid_argument("tso has no non-temporal stores");
+    }
+  }
+  if (policy != AtomPolicy::kAny) throw std::invalid_argument("tso is for the atom policy any");
+  if (ProgramMachine::actors(program) > ProgramMachine::kMostActors) {
+    throw std::invalid_argument("more steps than store buffers are followed for");
+  }
+  return Visibility::kBuffered;
+}
+
+json frontiers_of(const ThreadProgram& program, const std::string& model, AtomPolicy policy, uint64_t pool_size,
+                  Visibility visibility) {
+  ProgramMachine machine(program, pool_size, policy, model == "eadr", visibility);
   json frontiers = json::array();
   const auto search = make_search(
       "bounded", &machine, {}, [&] { frontiers.push_back(describe(machine, model, policy, pool_size)); },
@@ -216,7 +236,8 @@ json answer(const json& request) {
   if (model == nullptr) throw std::invalid_argument("unknown model");
   if (request.contains("threads")) {
     const uint64_t lines = (size + kLineSize - 1) / kLineSize;
-    return frontiers_of(threads_of(request.at("threads"), size), name, policy, lines * kLineSize);
+    const ThreadProgram program = threads_of(request.at("threads"), size);
+    return frontiers_of(program, name, policy, lines * kLineSize, visibility_of(request, program, policy));
   }
   json points = json::array();
   CrashPoints crash_points(model.get());

@@ -1,7 +1,8 @@
 """`powercut litmus`: holds the engine's persistency models to the litmus suite.
 
 Each test is asked of the engine and of the brute-force reference (`replayer/reference`); both must give the exact
-set of outcomes in the file. Tests that need store buffering are listed as out of scope and counted nowhere else.
+set of outcomes in the file. Tests that need a store buffer are asked with one; those that need a write-combining buffer
+as well are listed as out of scope and counted nowhere else.
 
 Exit status: 0 all passed, 1 a test failed, 2 the suite is malformed or the engine missing, 3 a judge broke down.
 """
@@ -38,14 +39,15 @@ def run(json: bool, *, suite: Path | None = None) -> int:
     """Runs the suite, prints the result, and returns the exit status."""
     try:
         tests = load(suite or suite_dir())
-        scope = [test for test in tests if test.needs is None]
+        scope = [test for test in tests if test.is_in_scope]
         judges = {"engine": [str(paths.engine()), "model"], "reference": REFERENCE}
         failures = [failure for name, command in judges.items() for failure in check(scope, name, command)]
     except PowercutError as error:
         print(error.paragraph(), file=sys.stderr)
         return error.exit_code
-    out_of_scope = [test.name for test in tests if test.needs is not None]
-    threaded = [test.name for test in scope if test.threads is not None]
+    out_of_scope = [test.name for test in tests if not test.is_in_scope]
+    threaded = [test.name for test in scope if test.in_every_schedule]
+    buffered = [test.name for test in scope if test.needs is not None]
     failed = {failure.test for failure in failures}
     for failure in failures:
         print(f"FAILED {failure.test} ({failure.judge}): {failure.message}", file=sys.stderr)
@@ -54,16 +56,17 @@ def run(json: bool, *, suite: Path | None = None) -> int:
             "passed": len(scope) - len(failed),
             "failed": len(failed),
             "with_threads": len(threaded),
+            "with_store_buffers": len(buffered),
             "out_of_scope": out_of_scope,
             "failures": [asdict(failure) for failure in failures],
         }
         print(json_format.dumps(result))
     else:
         for name in out_of_scope:
-            print(f"out of scope (needs store buffering): {name}", file=sys.stderr)
+            print(f"out of scope (needs a write-combining buffer): {name}", file=sys.stderr)
         print(
             f"litmus: {len(scope) - len(failed)} passed, {len(failed)} failed, {len(out_of_scope)} out of scope; "
-            f"of those judged, {len(threaded)} in every schedule of their threads"
+            f"of those judged, {len(threaded)} in every schedule of their threads, {len(buffered)} with store buffers"
         )
     return ExitCode.FINDINGS if failed else ExitCode.CLEAN
 
@@ -86,7 +89,7 @@ def check(tests: Sequence[LitmusTest], judge: str, command: Sequence[str]) -> li
 
 def requests_of(test: LitmusTest) -> list[Request]:
     """What a judge is asked of one test."""
-    if test.threads is not None:
+    if test.in_every_schedule:
         return [test.every_schedule()]
     whole = test.whole()
     return [test.plain(), test.probed(), *([whole] if whole is not None else [])]
@@ -94,7 +97,7 @@ def requests_of(test: LitmusTest) -> list[Request]:
 
 def judge_all(test: LitmusTest, answers: Sequence[Answer]) -> str | None:
     """Why the answers to `requests_of(test)` are wrong, or None when they are right."""
-    if test.threads is not None:
+    if test.in_every_schedule:
         return judge_threads(test, answers[0])
     plain, probed, *whole = answers
     return judge_one(test, plain, probed, whole[0] if whole else None)

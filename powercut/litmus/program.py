@@ -7,7 +7,7 @@ file format is described in `replayer/litmus/README.md`. This module parses it, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -31,7 +31,7 @@ class LitmusTest:
     source: str
     model: str
     atoms: str
-    needs: str | None  # what the recorder does not model; such a test is listed, never run
+    needs: str | None  # what is seen in no recorded order
     locations: Mapping[str, Location]
     events: tuple[Event, ...]  # the whole program; of threads, in the order of the file
     cut: int  # the power fails before this event
@@ -42,11 +42,27 @@ class LitmusTest:
 
     def every_schedule(self) -> Request:
         """The program of threads, which the power may fail in at any instant."""
-        return {"model": self.model, "atoms": self.atoms, "pool_size": self._pool(), "threads": self.threads}
+        visibility = "sc" if self.needs is None else "tso"
+        request = {"model": self.model, "atoms": self.atoms, "pool_size": self._pool(), "visibility": visibility}
+        return request | {"threads": self.threads or by_thread(self.events)}
 
     def left(self, answer: Mapping[str, Any]) -> frozenset[Outcome]:
-        """The outcomes over the observed locations of all that the power cuts of a program of threads leave."""
-        return frozenset(outcome for frontier in answer["frontiers"] for outcome in self.project(frontier))
+        """The outcomes over the observed locations of all that the power cuts of a program of threads leave.
+
+        Where a file tells one interleaving, those behind the last operation's end.
+        """
+        told = sum(event["op"] in ("begin", "end") for event in self.events)
+        after = [frontier for frontier in answer["frontiers"] if len(frontier["history"]) == told]
+        return frozenset(outcome for frontier in after for outcome in self.project(frontier))
+
+    @property
+    def is_in_scope(self) -> bool:
+        """Whether the engine models what it needs: store buffers, but no write-combining ones."""
+        return self.needs is None or all(event["op"] != "ntstore" for event in self.events)
+
+    @property
+    def in_every_schedule(self) -> bool:
+        return self.threads is not None or self.needs is not None
 
     def plain(self) -> Request:
         """The program up to the cut, whose last crash point is the cut."""
@@ -104,6 +120,12 @@ class LitmusTest:
         places = [(place.addr, place.size) for place in self.locations.values()]
         taken = {addr + i for addr, size in stores + places for i in range(size)}
         return next((byte for byte in range(line, line + LINE) if byte not in taken), None)
+
+
+def by_thread(events: Sequence[Event]) -> tuple[tuple[Event, ...], ...]:
+    """The events of each thread in their order; an operation is the first one's."""
+    count = 1 + max((event.get("thread", 0) for event in events), default=-1)
+    return tuple(tuple(event for event in events if event.get("thread", 0) == thread) for thread in range(count))
 
 
 def load(folder: Path) -> list[LitmusTest]:
@@ -170,8 +192,7 @@ def _threads(events: list[Event], record: Mapping[str, Any]) -> tuple[tuple[Even
     """The events of each thread in their order."""
     if "states" in record:
         raise ValueError("states: there are many instants, so no number of images at the cut.")
-    count = 1 + max((event["thread"] for event in events), default=-1)
-    threads = tuple(tuple(event for event in events if event["thread"] == thread) for thread in range(count))
+    threads = by_thread(events)
     if len(threads) < 2 or not all(threads):
         raise ValueError("program: threads are T0, T1 and so on, at least two, each with an instruction.")
     for thread, steps in enumerate(threads):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sys
 
-from . import threads
+from . import store_buffers, threads
 from .crashes import answer
 from .program import Program, ProgramError
 
@@ -20,7 +20,8 @@ def main() -> int:
         try:
             request = json.loads(line)
             if "threads" in request:
-                result = threads.answer(threads.Threads.from_json(request))
+                judge = store_buffers if request.get("visibility") == "tso" else threads
+                result = judge.answer(threads.Threads.from_json(request))
             else:
                 result = answer(Program.from_json(request))
         except (ProgramError, KeyError, ValueError) as error:

@@ -1,9 +1,9 @@
 """Threads with store buffers, by brute force: PTSOsyn of Khyzha and Lahav (POPL 2021), which has the outcomes of Px86.
 
-The rest of the reference, and the engine, take what a thread stores as seen by all at once. Here stores, flushes and
-`sfence` wait in a buffer of their thread, which its loads look into and which others do not see. What leaves the buffer
-enters the queue of its line, from whose front the medium takes it. A litmus test that is in scope has the same outcomes
-here (`tests/test_store_buffers.py`).
+The rest of the reference takes what a thread stores as seen by all at once, as the engine does for targets. Here
+stores, flushes and `sfence` wait in a buffer of their thread, which its loads look into and which others do not see.
+What leaves the buffer enters the queue of its line, from whose front the medium takes it. A litmus test that is in
+scope has the same outcomes here (`tests/test_store_buffers.py`).
 
 Known limits: no non-temporal stores; a store's atoms are those of the policy `any`, and become visible one by one.
 """
@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from .atoms import split
-from .program import Event, ProgramError, line_of
-from .threads import Threads
+from .program import LINE_SIZE, Event, ProgramError, line_of
+from .threads import Frontier, History, Threads
 
 T = TypeVar("T")
 
@@ -48,6 +48,7 @@ class State:
     loaded: tuple[bytes, ...]
     queue: tuple[Entry, ...]  # of all lines; the lines' own orders matter
     medium: bytes
+    history: History = ()
 
     def seen(self, thread: int | None = None) -> bytes:
         """Memory as all see it, or as a thread does."""
@@ -74,6 +75,11 @@ class State:
 
 def images(program: Threads) -> set[bytes]:
     """What the pool may hold after a power cut at any instant of any execution."""
+    return {image for _, image in left(program)}
+
+
+def left(program: Threads) -> set[tuple[History, bytes]]:
+    """The same, each with the operations begun and ended until then."""
     nothing = len(program.threads)
     todo = [State((0,) * nothing, ((),) * nothing, (b"",) * nothing, (), bytes(program.pool_size))]
     known = set(todo)
@@ -83,7 +89,19 @@ def images(program: Threads) -> set[bytes]:
             if then not in known:
                 known.add(then)
                 todo.append(then)
-    return {state.medium for state in known}
+    return {(state.history, state.medium) for state in known}
+
+
+def answer(program: Threads) -> dict[str, Any]:
+    """In the form in which `powercut-engine model` gives what saturated cuts leave; each image is one of its own."""
+    every = {
+        Frontier(
+            history,
+            tuple((at, frozenset({image[at : at + LINE_SIZE]})) for at in range(0, program.pool_size, LINE_SIZE)),
+        )
+        for history, image in left(program)
+    }
+    return {"frontiers": [frontier.to_json() for frontier in every]}
 
 
 def _persisted(now: State) -> Iterator[State]:
@@ -113,7 +131,9 @@ def _issued(now: State, program: Threads) -> Iterator[State]:
     for thread, events in enumerate(program.threads):
         if now.at[thread] < len(events):
             event = events[now.at[thread]]
-            if event.op in ("store", "store-loaded", "flush", "load", "wait") or event.kind == "sfence":
+            if event.op in ("begin", "end"):
+                yield replace(now.made(thread), history=(*now.history, (event.op, thread)))
+            elif event.op in ("store", "store-loaded", "flush", "load", "wait") or event.kind == "sfence":
                 yield from _buffered(now, event)
             elif not now.buffers[thread] and now.fenced(thread):
                 yield from _locked(now, event, program)

@@ -21,6 +21,34 @@ void tell(const std::vector<T>& values, std::string* told) {
   tell(values.data(), values.size() * sizeof(T), told);
 }
 
+bool is_sfence(const ThreadStep& step) {
+  return step.kind == StepKind::kFence && step.code == static_cast<uint8_t>(FenceKind::kSfence);
+}
+
+// How many entries of a store buffer the step makes.
+size_t pieces_of(const ThreadStep& step) {
+  const size_t size = step.kind == StepKind::kStoreLoaded ? step.size : step.value.size();
+  if (step.kind == StepKind::kFlush || is_sfence(step)) return 1;
+  if (step.kind != StepKind::kStore && step.kind != StepKind::kStoreLoaded) return 0;
+  return size == 0 ? 0 : (step.addr + size - 1) / 8 - step.addr / 8 + 1;
+}
+
+// Whether it waits until the thread's store buffer is empty: mfence and locked instructions.
+bool empties_buffer(const ThreadStep& step) {
+  switch (step.kind) {
+    case StepKind::kRmw:
+    case StepKind::kCas:
+    case StepKind::kAdd:
+    case StepKind::kLock:
+    case StepKind::kUnlock:
+      return true;
+    case StepKind::kFence:
+      return !is_sfence(step);
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 Event MadeEvent::event(uint64_t index) const {
@@ -36,10 +64,22 @@ Event MadeEvent::event(uint64_t index) const {
   return out;
 }
 
-ProgramMachine::ProgramMachine(const ThreadProgram& program, uint64_t pool_size, AtomPolicy policy, bool caches_persist)
+size_t ProgramMachine::actors(const ThreadProgram& program) {
+  size_t out = program.size();
+  for (const std::vector<ThreadStep>& steps : program) {
+    for (const ThreadStep& step : steps) out += pieces_of(step);
+  }
+  return out;
+}
+
+ProgramMachine::ProgramMachine(const ThreadProgram& program, uint64_t pool_size, AtomPolicy policy, bool caches_persist,
+                               Visibility visibility)
     : program_(program),
       eadr_(caches_persist),
+      buffered_(visibility == Visibility::kBuffered),
+      actors_(static_cast<uint32_t>(buffered_ ? actors(program) : program.size())),
       now_{.pool = std::vector<uint8_t>(pool_size),
+           .buffers = std::vector<std::vector<Entry>>(program.size()),
            .lines = LineStates(policy, caches_persist, nullptr),
            .at = std::vector<size_t>(program.size()),
            .loaded = std::vector<std::vector<uint8_t>>(program.size()),
@@ -59,21 +99,108 @@ const ThreadStep* ProgramMachine::next_of(uint32_t thread) const {
   return now_.at[thread] < program_[thread].size() ? &program_[thread][now_.at[thread]] : nullptr;
 }
 
-bool ProgramMachine::holds(const ThreadStep& step) const {
-  return std::equal(step.expected.begin(), step.expected.end(), now_.pool.begin() + static_cast<ptrdiff_t>(step.addr));
+// Memory, and over it what waits in the thread's own buffer.
+std::vector<uint8_t> ProgramMachine::seen(uint32_t thread, uint64_t addr, size_t size) const {
+  const auto from = now_.pool.begin() + static_cast<ptrdiff_t>(addr);
+  std::vector<uint8_t> out(from, from + static_cast<ptrdiff_t>(size));
+  for (const Entry& entry : now_.buffers[thread]) {
+    for (size_t i = 0; i < entry.event.value.size(); ++i) {
+      const uint64_t at = entry.event.addr + i - addr;
+      if (at < size) out[at] = entry.event.value[i];
+    }
+  }
+  return out;
 }
 
+bool ProgramMachine::holds(uint32_t thread, const ThreadStep& step) const {
+  return seen(thread, step.addr, step.expected.size()) == step.expected;
+}
+
+// ---- gates -----------------------------------------------------------------------------------------
+
+// Of the order table: which entries may leave before one that was issued earlier.
+bool ProgramMachine::may_pass(const Entry& later, const Entry& earlier) {
+  const auto is = [](const Entry& entry, EventKind kind) { return entry.event.kind == kind; };
+  const auto is_clflush = [&](const Entry& entry) {
+    return is(entry, EventKind::kFlush) && entry.event.code == static_cast<uint8_t>(FlushKind::kClflush);
+  };
+  const auto is_clwb = [&](const Entry& entry) { return is(entry, EventKind::kFlush) && !is_clflush(entry); };
+  const bool other_line = earlier.event.addr / kLineSize != later.event.addr / kLineSize;
+  if (is(later, EventKind::kStore)) return is_clwb(earlier) || earlier.step == later.step;
+  if (is_clflush(later)) return is_clwb(earlier) && other_line;
+  return is_clwb(later) && !is(earlier, EventKind::kFence) && (is_clwb(earlier) || other_line);
+}
+
+const ProgramMachine::Entry* ProgramMachine::leaves_by(uint32_t gate) const {
+  uint32_t number = gate - program_threads();
+  for (uint32_t thread = 0; thread < program_threads(); ++thread) {
+    size_t gates = 0;
+    for (const ThreadStep& step : program_[thread]) gates += pieces_of(step);
+    if (number >= gates) {
+      number -= static_cast<uint32_t>(gates);
+      continue;
+    }
+    const std::vector<Entry>& buffer = now_.buffers[thread];
+    if (number >= buffer.size()) return nullptr;
+    const auto leaving = buffer.begin() + number;
+    const bool may =
+        std::all_of(buffer.begin(), leaving, [&](const Entry& earlier) { return may_pass(*leaving, earlier); });
+    return may ? &*leaving : nullptr;
+  }
+  return nullptr;
+}
+
+void ProgramMachine::leave_by(uint32_t gate) {
+  const Entry* leaving = leaves_by(gate);
+  std::vector<Entry>& buffer = now_.buffers[leaving->event.thread];
+  MadeEvent event = leaving->event;
+  buffer.erase(buffer.begin() + (leaving - buffer.data()));
+  make(std::move(event));
+}
+
+// One entry a word, as it becomes visible.
+void ProgramMachine::issue(MadeEvent event) {
+  if (!buffered_) return make(std::move(event));
+  std::vector<Entry>& buffer = now_.buffers[event.thread];
+  const size_t step = now_.at[event.thread];
+  if (event.kind != EventKind::kStore) {
+    buffer.push_back({std::move(event), step});
+    return;
+  }
+  for (size_t at = 0; at < event.value.size();) {
+    const size_t size = std::min(event.value.size() - at, 8 - (event.addr + at) % 8);
+    MadeEvent piece = event;
+    piece.addr = event.addr + at;
+    const auto from = event.value.begin() + static_cast<ptrdiff_t>(at);
+    piece.value.assign(from, from + static_cast<ptrdiff_t>(size));
+    buffer.push_back({std::move(piece), step});
+    at += size;
+  }
+}
+
+// ---- threads ---------------------------------------------------------------------------------------
+
 ThreadState ProgramMachine::state_of(uint32_t thread) const {
+  if (thread >= program_threads()) return leaves_by(thread) == nullptr ? ThreadState::kEnded : ThreadState::kReady;
   const ThreadStep* next = next_of(thread);
   if (next == nullptr) return ThreadState::kEnded;
-  const bool waits = (next->kind == StepKind::kWait && !holds(*next)) ||
-                     (next->kind == StepKind::kLock && now_.held[next->addr].has_value());
+  const bool waits = (next->kind == StepKind::kWait && !holds(thread, *next)) ||
+                     (next->kind == StepKind::kLock && now_.held[next->addr].has_value()) ||
+                     (empties_buffer(*next) && !now_.buffers[thread].empty());
   return waits ? ThreadState::kWaiting : ThreadState::kReady;
 }
 
 bool ProgramMachine::stands_at_cut(uint32_t thread) const {
   if (state_of(thread) != ThreadState::kReady || at_store(thread)) return true;
+  if (thread >= program_threads()) {
+    const MadeEvent& next = leaves_by(thread)->event;
+    if (next.kind == EventKind::kFence) return now_.lines.drains(next.thread + 1);
+    return next.kind == EventKind::kFlush && next.code == static_cast<uint8_t>(FlushKind::kClflush) &&
+           now_.lines.clflush_raises(next.addr);
+  }
   const ThreadStep& next = *next_of(thread);
+  // What only enters the buffer nobody else can tell.
+  if (buffered_ && pieces_of(next) > 0) return false;
   switch (next.kind) {
     case StepKind::kBegin:
     case StepKind::kEnd:
@@ -97,8 +224,13 @@ bool ProgramMachine::at_cut(uint32_t thread) const {
 }
 
 bool ProgramMachine::at_store(uint32_t thread) const {
+  if (!eadr_) return false;
+  if (thread >= program_threads()) {
+    const Entry* leaving = leaves_by(thread);
+    return leaving != nullptr && leaving->event.kind == EventKind::kStore;
+  }
   const ThreadStep* next = next_of(thread);
-  if (!eadr_ || next == nullptr) return false;
+  if (next == nullptr || (buffered_ && (pieces_of(*next) > 0 || !now_.buffers[thread].empty()))) return false;
   switch (next->kind) {
     case StepKind::kStore:
     case StepKind::kNtStore:
@@ -107,7 +239,7 @@ bool ProgramMachine::at_store(uint32_t thread) const {
     case StepKind::kStoreLoaded:
       return true;
     case StepKind::kCas:
-      return holds(*next);
+      return holds(thread, *next);
     default:
       return false;
   }
@@ -116,6 +248,12 @@ bool ProgramMachine::at_store(uint32_t thread) const {
 void ProgramMachine::step(uint32_t thread) {
   std::vector<uint8_t> cuts(threads());
   for (uint32_t other = 0; other < threads(); ++other) cuts[other] = stands_at_cut(other);
+  const uint32_t storing = thread < program_threads() ? thread : leaves_by(thread)->event.thread;
+  thread < program_threads() ? make_step(thread) : leave_by(thread);
+  now_.cuts_in_flight = now_.lines.in_flight(storing + 1) ? std::move(cuts) : std::vector<uint8_t>();
+}
+
+void ProgramMachine::make_step(uint32_t thread) {
   const ThreadStep& step = *next_of(thread);
   const MadeEvent marker{.thread = thread, .kind = EventKind::kMarker, .value = {}};
   const MadeEvent fence{.thread = thread, .kind = EventKind::kFence, .code = kRmwFence, .value = {}};
@@ -126,14 +264,14 @@ void ProgramMachine::step(uint32_t thread) {
       [[fallthrough]];
     case StepKind::kStore:
       store.flags = step.flags;
-      make(store);
+      issue(store);
       break;
     case StepKind::kStoreLoaded:
       store.value = now_.loaded[thread];
-      make(store);
+      issue(store);
       break;
     case StepKind::kCas:
-      if (!holds(step)) {
+      if (!holds(thread, step)) {
         make(fence);
         break;
       }
@@ -150,18 +288,18 @@ void ProgramMachine::step(uint32_t thread) {
       make(store);
       break;
     }
-    case StepKind::kFence:
-      make({.thread = thread, .kind = EventKind::kFence, .code = step.code, .value = {}});
-      break;
-    case StepKind::kFlush:
-      make({.thread = thread, .kind = EventKind::kFlush, .code = step.code, .addr = step.addr, .value = {}});
-      break;
-    case StepKind::kLoad: {
-      const auto from = now_.pool.begin() + static_cast<ptrdiff_t>(step.addr);
-      now_.loaded[thread].assign(from, from + static_cast<ptrdiff_t>(step.size));
-      make(marker);
+    case StepKind::kFence: {
+      const MadeEvent made{.thread = thread, .kind = EventKind::kFence, .code = step.code, .value = {}};
+      empties_buffer(step) ? make(made) : issue(made);
       break;
     }
+    case StepKind::kFlush:
+      issue({.thread = thread, .kind = EventKind::kFlush, .code = step.code, .addr = step.addr, .value = {}});
+      break;
+    case StepKind::kLoad:
+      now_.loaded[thread] = seen(thread, step.addr, step.size);
+      make(marker);
+      break;
     case StepKind::kWait:
       make(marker);
       break;
@@ -179,7 +317,6 @@ void ProgramMachine::step(uint32_t thread) {
     }
   }
   ++now_.at[thread];
-  now_.cuts_in_flight = now_.lines.in_flight(thread + 1) ? std::move(cuts) : std::vector<uint8_t>();
 }
 
 void ProgramMachine::make(MadeEvent event) {
@@ -207,6 +344,14 @@ Digest ProgramMachine::state() const {
   tell(now_.at, &told);
   tell(now_.history, &told);
   tell(now_.cuts_in_flight, &told);
+  for (const std::vector<Entry>& buffer : now_.buffers) {
+    told += std::to_string(buffer.size()) + " ";
+    for (const Entry& entry : buffer) {
+      tell(&entry.step, sizeof entry.step, &told);
+      tell(&entry.event.addr, sizeof entry.event.addr, &told);
+      tell(entry.event.value, &told);
+    }
+  }
   for (const std::vector<uint8_t>& bytes : now_.loaded) tell(bytes, &told);
   for (const std::optional<uint32_t>& thread : now_.held) told += thread ? std::to_string(*thread) + " " : "- ";
   const XXH128_hash_t hash = XXH3_128bits(told.data(), told.size());

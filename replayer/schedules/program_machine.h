@@ -1,6 +1,10 @@
 // Threads that are small programs: lists of steps over a pool of a few lines. `powercut-engine model` runs the litmus
 // tests with threads on it (replayer/litmus/README.md, "Threads"), search_test.cc holds the searches to it.
-// What a thread stores is seen by all at once.
+//
+// What a thread stores is seen by all at once, or it waits in a *store buffer* of the thread: x86-TSO (Sewell et al.,
+// CACM 2010) with flushes and `sfence` in the buffer (PTSOsyn of Khyzha and Lahav, POPL 2021, which has the outcomes of
+// Px86). There an entry leaves by a step of its own, made by one of the buffer's *gates*, which a search leads as it
+// does threads: gate i lets the i-th entry leave, where the order allows it (Raad et al., POPL 2020, order table).
 #ifndef POWERCUT_REPLAYER_SCHEDULES_PROGRAM_MACHINE_H_
 #define POWERCUT_REPLAYER_SCHEDULES_PROGRAM_MACHINE_H_
 
@@ -54,18 +58,27 @@ struct MadeEvent {
   Event event(uint64_t index) const;
 };
 
+// When others see what a thread has stored.
+enum class Visibility : uint8_t { kAtOnce, kBuffered };
+
 class ProgramMachine final : public ScheduleMachine {
  public:
+  static constexpr size_t kMostActors = 30;
+  // Threads and gates of a program with store buffers.
+  static size_t actors(const ThreadProgram& program);
+
   // `pool_size`: in bytes, whole lines, zero at first; the program uses no byte beyond. A thread unlocks only what it
   // holds, and stores as much as it has loaded. `program` has to outlive the machine. `caches_persist`: eadr.
-  ProgramMachine(const ThreadProgram& program, uint64_t pool_size, AtomPolicy policy, bool caches_persist);
+  // kBuffered: no non-temporal stores, the atoms of `any`, and at most kMostActors threads and gates.
+  ProgramMachine(const ThreadProgram& program, uint64_t pool_size, AtomPolicy policy, bool caches_persist,
+                 Visibility visibility = Visibility::kAtOnce);
   ProgramMachine(const ProgramMachine&) = delete;
   ProgramMachine& operator=(const ProgramMachine&) = delete;
 
   // The events of the schedule at hand. A step that the models need not know of is a marker: it ends a store's flight.
   const std::vector<MadeEvent>& made() const { return now_.made; }
 
-  uint32_t threads() const override { return static_cast<uint32_t>(program_.size()); }
+  uint32_t threads() const override { return actors_; }
   ThreadState state_of(uint32_t thread) const override;
   bool at_cut(uint32_t thread) const override;
   bool at_store(uint32_t thread) const override;
@@ -83,8 +96,14 @@ class ProgramMachine final : public ScheduleMachine {
   Digest frontier() const override;
 
  private:
+  // What waits in a store buffer.
+  struct Entry {
+    MadeEvent event;
+    size_t step;  // of its thread: pieces of one store are visible one by one, in any order
+  };
   struct State {
     std::vector<uint8_t> pool;
+    std::vector<std::vector<Entry>> buffers;  // by thread
     LineStates lines;
     std::vector<size_t> at;                     // the next step of each thread
     std::vector<std::vector<uint8_t>> loaded;   // by thread
@@ -97,13 +116,24 @@ class ProgramMachine final : public ScheduleMachine {
   };
   struct Kept;
 
+  uint32_t program_threads() const { return static_cast<uint32_t>(program_.size()); }
   const ThreadStep* next_of(uint32_t thread) const;
-  bool holds(const ThreadStep& step) const;  // memory has what the step expects
+  std::vector<uint8_t> seen(uint32_t thread, uint64_t addr, size_t size) const;
+  bool holds(uint32_t thread, const ThreadStep& step) const;  // the thread sees what the step expects
   bool stands_at_cut(uint32_t thread) const;
+  // The entry that a gate lets leave; null: it may not, or there is none.
+  const Entry* leaves_by(uint32_t gate) const;
+  static bool may_pass(const Entry& later, const Entry& earlier);
+  void leave_by(uint32_t gate);
+  void make_step(uint32_t thread);
+  // Into the store buffer, or at once.
+  void issue(MadeEvent event);
   void make(MadeEvent event);
 
   const ThreadProgram& program_;
   bool eadr_;
+  bool buffered_;
+  uint32_t actors_;
   State now_;
 };
 

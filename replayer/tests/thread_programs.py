@@ -14,8 +14,11 @@ OPS += ("wait", "load", "store-loaded", "cas", "cas", "add", "lock", "lock")
 CHANGES_MEMORY = (*STORE_OPS, "store-loaded", "cas", "add")
 
 
-def generate(random: Random, *, events: int) -> Threads:
-    """`events`: at most so many, and in some programs a lock around a part of each thread."""
+def generate(random: Random, *, events: int, buffered: bool = False) -> Threads:
+    """`events`: at most so many, and in some programs a lock around a part of each thread.
+
+    `buffered`: what is modelled with store buffers as well.
+    """
     count = random.choice((2, 2, 3))
     threads: list[list[Event]] = [[] for _ in range(count)]
     stored = [bytes(8)]  # what words may hold
@@ -23,6 +26,7 @@ def generate(random: Random, *, events: int) -> Threads:
     for number in range(random.randint(count, events)):
         thread = random.randrange(count)
         op = random.choice(OPS)
+        op = "store" if buffered and op == "ntstore" else op
         stores += op in CHANGES_MEMORY
         if op in CHANGES_MEMORY and stores > MAX_STORES:
             continue
@@ -33,7 +37,7 @@ def generate(random: Random, *, events: int) -> Threads:
     if random.random() < 0.3:
         for thread, steps in enumerate(threads):
             _lock_a_part(random, thread, steps)
-    policy: AtomPolicy = random.choice(("any", "any", "ascending"))
+    policy: AtomPolicy = "any" if buffered else random.choice(("any", "any", "ascending"))
     return Threads(random.choice(("adr", "adr", "eadr")), policy, tuple(map(tuple, threads)), POOL_SIZE)
 
 
