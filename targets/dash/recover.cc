@@ -101,21 +101,6 @@ powercut_status Table::RaiseVersion() {
   return POWERCUT_OK;
 }
 
-// What operations leave unflushed (lock words, overflow metadata) is rebuilt after a crash only; a table that says it
-// is clean must have it.
-void Table::WriteBackTouched() {
-  bool flushed = false;
-  for (uint64_t i = 0; i < segments_.size(); ++i) {
-    for (uint32_t b = 0; b < all_buckets(); ++b) {
-      // Threads do not note which ones they touch.
-      if (!options_.concurrent && !segments_.IsTouched(i, b)) continue;
-      pmem::flush_line(SegmentAt(segments_.offset(i))->bucket(b));
-      flushed = true;
-    }
-  }
-  if (flushed) pmem::fence();
-}
-
 Table::~Table() {
   if (!open_) return;
   if (options_.hardened && !Has(Bug::kCloseWithoutWriteback)) WriteBackTouched();

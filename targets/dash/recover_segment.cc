@@ -53,39 +53,7 @@ void Table::RecoverBuckets(Segment* segment) {
   if (!Has(Bug::kDuplicatesKept)) {
     for (uint32_t b = 0; b < options_.buckets; ++b) RemoveDuplicates(segment, b);
   }
-  const bool rebuild = !Has(Bug::kOverflowTrusted);
-  for (uint32_t b = 0; b < all_buckets(); ++b) {
-    Bucket* bucket = segment->bucket(b);
-    const bool keeps_lock = Has(Bug::kLocksKept) || (Has(Bug::kFreshLockKept) && segment->state == kFilled);
-    if (!keeps_lock) pmem::atomic_store(&bucket->lock, 0u);
-    if (rebuild) bucket->overflow = Overflow{};
-    if (!options_.concurrent) segments_.Touch(OffsetOf(segment), b);
-  }
-  if (!rebuild) return;
-  for (uint32_t stash = 0; stash < options_.stash; ++stash) {
-    const Bucket* bucket = segment->bucket(options_.buckets + stash);
-    for (uint32_t rest = bucket->Load().allocated(); rest != 0; rest &= rest - 1) {
-      AddOverflow(segment, Hash(bucket->record[std::countr_zero(rest)].key), stash);
-    }
-  }
-}
-
-// A displacement leaves its copies in the home bucket and in the one after it.
-void Table::RemoveDuplicates(Segment* segment, uint32_t index) {
-  Bucket* bucket = segment->bucket(index);
-  const Bucket* next = segment->bucket(Next(index));
-  const Word word = bucket->Load();
-  const Word beside = next->Load();
-  for (uint32_t rest = word.allocated() & ~word.members(); rest != 0; rest &= rest - 1) {
-    const auto slot = static_cast<uint32_t>(std::countr_zero(rest));
-    for (uint32_t other = beside.allocated() & beside.members(); other != 0; other &= other - 1) {
-      const auto at = static_cast<uint32_t>(std::countr_zero(other));
-      if (next->fingerprint[at] != bucket->fingerprint[slot]) continue;
-      if (next->record[at].key != bucket->record[slot].key) continue;
-      pmem::mark("recover.duplicate");
-      Clear({segment, index, slot}, Has(Bug::kDuplicateNotFlushed) ? kDeferred : kDurable);
-    }
-  }
+  ResetBuckets(segment, Has(Bug::kLocksKept) || (Has(Bug::kFreshLockKept) && segment->state == kFilled));
 }
 
 }  // namespace powercut::dash

@@ -57,10 +57,6 @@ void Table::WriteSegment(Segment* segment, Identity identity, uint64_t link, Sta
   pmem::flush(segment, sizeof(uint64_t) * 4);
 }
 
-void Table::ClearBuckets(Segment* segment) const {
-  for (uint32_t b = 0; b < all_buckets(); ++b) std::memset(segment->bucket(b), 0, offsetof(Bucket, record));
-}
-
 powercut_status Table::FinishSplit(Segment* segment, Segment* fresh, bool resumed) {
   const Identity identity = fresh->Which();
   if (fresh->state == kNew) {
@@ -74,7 +70,7 @@ powercut_status Table::FinishSplit(Segment* segment, Segment* fresh, bool resume
     }
     if (Has(Bug::kSplitPublishedEarly)) PointDirectoryAt(fresh);
     if (Has(Bug::kSplitClearedEarly)) ClearMoved(segment, identity);
-    WriteBack(fresh);
+    WriteBackAll(fresh);
     pmem::mark("split.copied");
     if (Has(Bug::kSplitShownEarly)) PointDirectoryAt(fresh);
     if (options_.hardened) StoreField(&fresh->state, kFilled);
@@ -136,19 +132,8 @@ void Table::CopyInPlace(Segment* segment, Segment* fresh) {
   }
 }
 
-// Makes the buckets' metadata and their records durable.
-void Table::WriteBack(Segment* segment) const {
-  for (uint32_t b = 0; b < all_buckets(); ++b) {
-    const Bucket* bucket = segment->bucket(b);
-    uint32_t lines = 1;
-    for (uint32_t rest = bucket->Load().allocated(); rest != 0; rest &= rest - 1) {
-      const auto* record = reinterpret_cast<const uint8_t*>(&bucket->record[std::countr_zero(rest)]);
-      lines |= 1u << (record - reinterpret_cast<const uint8_t*>(bucket)) / pmem::kLine;
-    }
-    for (uint32_t line = 0; line < 4; ++line) {
-      if ((lines >> line & 1) != 0) pmem::flush_line(reinterpret_cast<const uint8_t*>(bucket) + line * pmem::kLine);
-    }
-  }
+void Table::WriteBackAll(Segment* segment) const {
+  for (uint32_t b = 0; b < all_buckets(); ++b) WriteBack(segment->bucket(b));
   pmem::fence();
 }
 
@@ -156,17 +141,12 @@ void Table::ClearMoved(Segment* segment, Identity moved) {
   bool flushed = false;
   for (uint32_t b = 0; b < all_buckets(); ++b) {
     Bucket* bucket = segment->bucket(b);
-    const Word word = bucket->Load();
-    uint32_t slots = 0;
-    for (uint32_t rest = word.allocated(); rest != 0; rest &= rest - 1) {
-      const auto slot = static_cast<uint32_t>(std::countr_zero(rest));
-      const Hash hash(bucket->record[slot].key);
-      if (!moved.Covers(hash)) continue;
-      slots |= 1u << slot;
-      if (b >= options_.buckets) RemoveOverflow(segment, hash, b - options_.buckets);
-    }
+    const uint32_t slots = SlotsOf(bucket, [&](const Hash& hash) { return moved.Covers(hash); });
     if (slots == 0) continue;
-    bucket->Store(word.Without(slots));
+    for (uint32_t rest = b < options_.buckets ? 0 : slots; rest != 0; rest &= rest - 1) {
+      RemoveOverflow(segment, Hash(bucket->record[std::countr_zero(rest)].key), b - options_.buckets);
+    }
+    bucket->Store(bucket->Load().Without(slots));
     pmem::flush(&bucket->word, sizeof bucket->word);
     if (!options_.concurrent) segments_.Settle(OffsetOf(segment), b);
     flushed = true;

@@ -11,7 +11,7 @@
 #include "targets/dash/layout.h"
 #include "targets/dash/locks.h"
 #include "targets/dash/options.h"
-#include "targets/dash/segment_list.h"
+#include "targets/dash/segment_steps.h"
 
 namespace powercut {
 class Drawing;
@@ -19,16 +19,15 @@ class Drawing;
 
 namespace powercut::dash {
 
-// Where a copy of a record lies.
-struct Place {
-  Segment* segment = nullptr;
-  uint32_t bucket = 0;  // stash buckets follow the normal ones
-  uint32_t slot = 0;
-
-  bool found() const { return segment != nullptr; }
+struct Extendible {
+  using Segment = dash::Segment;
+  using Options = dash::Options;
+  using Bug = dash::Bug;
+  static constexpr uint32_t kBeyondStash = 0;
 };
+using Place = PlaceIn<Segment>;
 
-class Table {
+class Table : private SegmentSteps<Extendible> {
  public:
   using Options = dash::Options;
 
@@ -85,34 +84,11 @@ class Table {
 
  private:
   Table(powercut_pool pool, const Options& options)
-      : pool_(pool), options_(options), allocator_(pool, {.begin = sizeof(Root), .unit = kUnit}) {}
+      : SegmentSteps(pool, options), allocator_(pool, {.begin = sizeof(Root), .unit = kUnit}) {}
 
-  // How much of a change is durable at return: all, the record without its bits, or nothing.
-  enum Durability { kDurable, kRecordOnly, kDeferred };
-
-  bool Has(Bug bug) const { return options_.bug == bug; }
   Root* root() const { return reinterpret_cast<Root*>(pool_.base); }
   uint64_t geometry() const { return options_.buckets | options_.stash << 8 | options_.slots << 16; }
-  uint32_t bucket_mask() const { return options_.buckets - 1u; }
-  uint32_t all_buckets() const { return uint32_t{options_.buckets} + options_.stash; }
-  uint64_t segment_bytes() const { return sizeof(Segment) + all_buckets() * sizeof(Bucket); }
   uint64_t regions_per_segment() const { return 1 + all_buckets(); }
-  uint32_t Next(uint32_t bucket) const { return (bucket + 1) & bucket_mask(); }
-  uint32_t Previous(uint32_t bucket) const { return (bucket - 1) & bucket_mask(); }
-  bool Full(Word word) const { return word.count() >= options_.slots; }
-  Segment* SegmentAt(uint64_t offset) const { return reinterpret_cast<Segment*>(pool_.base + offset); }
-  uint64_t OffsetOf(const Segment* segment) const {
-    return static_cast<uint64_t>(reinterpret_cast<const uint8_t*>(segment) - pool_.base);
-  }
-  static uint64_t LoadWord(const uint8_t* at) {
-    uint64_t word;
-    std::memcpy(&word, at, sizeof word);
-    return word;
-  }
-  static void StoreField(uint64_t* field, uint64_t value) {
-    pmem::atomic_store(field, value);
-    pmem::persist(field, sizeof *field);
-  }
 
   template <typename Visit>
   static bool Report(const Place& place, Visit& visit) {
@@ -146,64 +122,28 @@ class Table {
   powercut_status DoubleDirectory(SpinGuard* guard);
   void PointDirectoryAt(Segment* segment);
 
-  // bucket.cc: the steps that every operation is made of.
+  // bucket.cc
   void Lock(Segment* segment, uint32_t bucket);
   bool TryLock(Segment* segment, uint32_t bucket);
-  void Unlock(Segment* segment, uint32_t bucket);
-  void AwaitUnlocked(Segment* segment, uint32_t bucket) const;
-  // Writes the record into a free slot, then sets its bits. Precondition: the bucket is not full.
-  void Fill(Segment* segment, uint32_t bucket, const Record& record, uint8_t fingerprint, bool member,
-            Durability durability);
-  void Clear(const Place& place, Durability durability);
-  void AddOverflow(Segment* segment, const Hash& hash, uint32_t stash);
-  void RemoveOverflow(Segment* segment, const Hash& hash, uint32_t stash);
-  // The stash buckets that may hold a record, one bit each.
-  uint32_t StashOf(Segment* segment, const Hash& hash, bool trusted) const;
 
   // search.cc
   Place Find(uint64_t key, const Hash& hash);
   Place FindIn(Segment* segment, uint64_t key, const Hash& hash);
   // The same without a look at the locks.
   Place FindHeld(Segment* segment, uint64_t key, const Hash& hash);
-  // Visits until `visit(place)` returns true.
   template <typename Visit>
   void ForEachIn(Segment* segment, uint64_t key, const Hash& hash, Visit visit) {
-    const bool trusted = IsRecovered(segment);
-    const uint32_t home = hash.bucket(bucket_mask());
-    const auto probe = [&](uint32_t index, uint32_t slots) {
-      Bucket* bucket = segment->bucket(index);
-      for (; slots != 0; slots &= slots - 1) {
-        const auto slot = static_cast<uint32_t>(std::countr_zero(slots));
-        if (options_.fingerprints && pmem::atomic_load(&bucket->fingerprint[slot]) != hash.fingerprint()) continue;
-        if (pmem::atomic_load(&bucket->record[slot].key) == key && visit(Place{segment, index, slot})) return true;
-      }
-      return false;
-    };
-    const Word word = segment->bucket(home)->Load();
-    if (probe(home, word.allocated() & ~word.members())) return;
-    const Word next = segment->bucket(Next(home))->Load();
-    if (probe(Next(home), next.allocated() & next.members())) return;
-    for (uint32_t rest = StashOf(segment, hash, trusted); rest != 0; rest &= rest - 1) {
-      const uint32_t index = options_.buckets + static_cast<uint32_t>(std::countr_zero(rest));
-      if (probe(index, segment->bucket(index)->Load().allocated())) return;
-    }
+    SegmentSteps::ForEachIn(segment, key, hash, IsRecovered(segment), visit);
   }
-
-  // insert.cc
-  bool PlaceRecord(Segment* segment, const Record& record, const Hash& hash, Durability durability);
-  bool PlaceByDisplacement(Segment* segment, const Record& record, const Hash& hash, Durability durability);
-  void Displace(const Place& from, uint32_t to, const Record& record, const Hash& hash, Durability durability);
-  bool PlaceInStash(Segment* segment, const Record& record, const Hash& hash, Durability durability);
 
   // split.cc. With threads the caller holds every bucket.
   powercut_status Split(Segment* segment);
   void WriteSegment(Segment* segment, Identity identity, uint64_t link, State state) const;
-  void ClearBuckets(Segment* segment) const;
   // Every step of a split after the new segment is linked; `resumed`: by recovery.
   powercut_status FinishSplit(Segment* segment, Segment* fresh, bool resumed);
   bool Rehash(Segment* segment, Segment* fresh, bool check_unique);
   void CopyInPlace(Segment* segment, Segment* fresh);
-  void WriteBack(Segment* segment) const;
+  void WriteBackAll(Segment* segment) const;
   void ClearMoved(Segment* segment, Identity moved);
 
   // threads.cc: operations beside others, `hardened`.
@@ -254,7 +194,6 @@ class Table {
   // recover.cc
   powercut_status FindSegments();
   powercut_status RaiseVersion();
-  void WriteBackTouched();
 
   // recover_segment.cc
   bool IsRecovered(const Segment* segment) const {
@@ -268,17 +207,13 @@ class Table {
   powercut_status Acquire(const Hash& hash, Segment** out);
   powercut_status Recover(Segment* segment);
   void RecoverBuckets(Segment* segment);
-  void RemoveDuplicates(Segment* segment, uint32_t bucket);
 
   // verify.cc
   powercut_status VerifyDirectory(char* message, size_t size);
   powercut_status VerifySegment(Segment* segment, char* message, size_t size);
   powercut_status VerifyBucket(Segment* segment, uint32_t index, char* message, size_t size);
 
-  powercut_pool pool_;
-  Options options_;
   PoolAllocator allocator_;
-  SegmentList segments_;
   Locks locks_;
   bool open_ = false;  // close() has something to close
 };
