@@ -1,0 +1,231 @@
+// Dash-LH (Lu, Hao, Wang, Lo: "Dash: Scalable Hashing on Persistent Memory", VLDB 2020). README.md maps functions to
+// the authors' code.
+#ifndef POWERCUT_TARGETS_DASH_LH_TABLE_H_
+#define POWERCUT_TARGETS_DASH_LH_TABLE_H_
+
+#include <cstdint>
+
+#include "powercut/target.h"
+#include "targets/common/pool_allocator.h"
+#include "targets/dash/segment_steps.h"
+#include "targets/dash_lh/layout.h"
+#include "targets/dash_lh/options.h"
+
+namespace powercut {
+class Drawing;
+}
+
+namespace powercut::dash_lh {
+
+struct Linear {
+  using Segment = dash_lh::Segment;
+  using Options = dash_lh::Options;
+  using Bug = dash_lh::Bug;
+  static constexpr uint32_t kBeyondStash = 1u << kChain;
+};
+
+// Where a copy of a record lies.
+struct Spot {
+  Segment* segment = nullptr;
+  Bucket* bucket = nullptr;
+  uint32_t slot = 0;
+  uint32_t stash = 0;  // kInPair, the number of the stash bucket, or kChain
+
+  static constexpr uint32_t kInPair = ~0u;
+  bool found() const { return segment != nullptr; }
+};
+
+class Table : private dash::SegmentSteps<Linear> {
+ public:
+  using Options = dash_lh::Options;
+
+  static powercut_status ParseOptions(const powercut_config& config, Options* out);  // target.cc
+  static void Traits(const Options& options, powercut_traits* out);                  // target.cc
+  // recover.cc
+  static powercut_status Format(powercut_pool pool, const Options& options);
+  static powercut_status Open(powercut_pool pool, const Options& options, Table** out);
+  ~Table();
+  Table(const Table&) = delete;
+  Table& operator=(const Table&) = delete;
+
+  // change.cc
+  powercut_status Insert(const uint8_t* key, const uint8_t* value);
+  powercut_status Update(const uint8_t* key, const uint8_t* value);
+  powercut_status Erase(const uint8_t* key);
+  powercut_status Lookup(const uint8_t* key, uint8_t* value);
+  powercut_status Maintain(const char*) { return POWERCUT_UNSUPPORTED; }
+  powercut_status Verify(uint64_t region, char* message, size_t size);  // verify.cc
+  void Draw(Drawing* to);                                               // draw.cc
+
+  // Region 0 is the root; then each segment's header, each of its buckets, and its chain.
+  uint64_t regions() const { return 1 + round().count() * regions_per_segment(); }
+  bool Reaches(uint64_t offset);
+  PoolAllocator& allocator() { return allocator_; }
+  const Options& options() const { return options_; }
+  uint64_t segment_count() const { return round().count(); }
+
+  template <typename Visit>
+  void ForEachCopy(const uint8_t* key, Visit visit) {
+    const uint64_t wanted = LoadWord(key);
+    const Hash hash(wanted);
+    bool stopped = false;
+    for (uint64_t index = round().Index(hash);; index = Origin(index)) {
+      Segment* segment = SegmentOf(index);
+      if (Counts(segment)) {
+        ForEachSpot(segment, wanted, hash, [&](const Spot& spot) {
+          stopped = Report(spot.bucket, spot.slot, visit);
+          return stopped;
+        });
+      }
+      if (stopped || IsSettled(segment)) return;
+    }
+  }
+
+  template <typename Visit>
+  void Walk(uint64_t region, Visit visit) {
+    if (region == 0) return;
+    const uint64_t part = (region - 1) % regions_per_segment();
+    Segment* segment = SegmentOf((region - 1) / regions_per_segment());
+    if (part == 0 || !Counts(segment)) return;
+    const auto walk = [&](Bucket* bucket) {
+      for (uint32_t rest = bucket->Load().allocated(); rest != 0; rest &= rest - 1) {
+        if (Report(bucket, static_cast<uint32_t>(std::countr_zero(rest)), visit)) return true;
+      }
+      return false;
+    };
+    if (part <= all_buckets()) {
+      walk(segment->bucket(static_cast<uint32_t>(part - 1)));
+    } else {
+      ForEachInChain(segment, walk);
+    }
+  }
+
+ private:
+  Table(powercut_pool pool, const Options& options)
+      : SegmentSteps(pool, options), allocator_(pool, {.begin = sizeof(Root), .unit = kUnit}) {}
+
+  Root* root() const { return reinterpret_cast<Root*>(pool_.base); }
+  Bucket* BucketAt(uint64_t offset) const { return reinterpret_cast<Bucket*>(pool_.base + offset); }
+  uint64_t geometry() const {
+    return options_.buckets | options_.stash << 8 | options_.slots << 16 | uint64_t{options_.base} << 24 |
+           uint64_t{options_.stride} << 32 | uint64_t{options_.expand} << 40;
+  }
+  uint64_t regions_per_segment() const { return 2 + all_buckets(); }
+
+  template <typename Visit>
+  static bool Report(const Bucket* bucket, uint32_t slot, Visit& visit) {
+    const Record& record = bucket->record[slot];
+    return visit(reinterpret_cast<const uint8_t*>(&record.key), reinterpret_cast<const uint8_t*>(&record.value));
+  }
+
+  // expand.cc: the directory.
+  Round round() const { return Round::Decode(pmem::atomic_load(&root()->round)); }
+  // Where a segment lies: its array, and its place there. The arrays double in size every `stride` of them.
+  struct Seat {
+    uint32_t array;
+    uint64_t place;
+  };
+  uint64_t ArraySize(uint32_t array) const { return uint64_t{options_.base} << (array / options_.stride); }
+  Seat SeatOf(uint64_t index) const;
+  Segment* SegmentOf(uint64_t index) const;
+  // Adds the next segments, absent: the operations that need them split what they come from. Where there is no room
+  // the table stays as it is.
+  void Expand();
+  bool AllocateArray(uint32_t array);
+  void ReleaseReserved(uint32_t array);
+
+  // chain.cc
+  // Visits the chain's buckets until `visit(bucket)` returns true.
+  template <typename Visit>
+  void ForEachInChain(Segment* segment, Visit visit) {
+    for (uint64_t at = segment->chain; at != 0; at = BucketAt(at)->next) {
+      if (visit(BucketAt(at))) return;
+    }
+  }
+  // Visits all buckets of the segment: visit(bucket, stash), `stash` as in Spot.
+  template <typename Visit>
+  void ForEachBucket(Segment* segment, Visit visit) {
+    for (uint32_t b = 0; b < all_buckets(); ++b) {
+      visit(segment->bucket(b), b < options_.buckets ? Spot::kInPair : b - options_.buckets);
+    }
+    ForEachInChain(segment, [&](Bucket* bucket) {
+      visit(bucket, kChain);
+      return false;
+    });
+  }
+  // Visits a key's copies in the segment until `visit(spot)` returns true.
+  template <typename Visit>
+  void ForEachSpot(Segment* segment, uint64_t key, const Hash& hash, Visit visit) {
+    bool stopped = false;
+    const bool trusted = IsRecovered(segment);
+    ForEachIn(segment, key, hash, trusted, [&](const Place& place) {
+      const uint32_t stash = place.bucket < options_.buckets ? Spot::kInPair : place.bucket - options_.buckets;
+      stopped = visit(Spot{segment, segment->bucket(place.bucket), place.slot, stash});
+      return stopped;
+    });
+    if (stopped || (StashOf(segment, hash, trusted) >> kChain & 1) == 0) return;
+    ForEachInChain(segment, [&](Bucket* bucket) {
+      return Probe(bucket, bucket->Load().allocated(), key, hash,
+                   [&](uint32_t slot) { return visit(Spot{segment, bucket, slot, kChain}); });
+    });
+  }
+  // False: no memory. Sets `*grown` if the chain has one bucket more.
+  bool PlaceInChain(Segment* segment, const Record& record, const Hash& hash, dash::Durability durability, bool* grown);
+  // Moves records of the chain back into the segment, and frees the buckets that are empty then.
+  void Compact(Segment* segment);
+
+  // change.cc
+  Spot FindIn(Segment* segment, uint64_t key, const Hash& hash);
+  Spot Find(uint64_t key, const Hash& hash);
+
+  // split.cc
+  // Does a record of the new segment's origin belong to it?
+  bool Moves(const Hash& hash, uint64_t fresh) const {
+    const uint64_t distance = std::bit_floor(fresh);
+    const uint64_t index = hash.suffix(static_cast<uint32_t>(std::bit_width(distance)));
+    return Has(Bug::kSplitByHalf) ? index >= distance : index == fresh;
+  }
+  powercut_status Split(uint64_t fresh);
+  powercut_status SplitHardened(uint64_t fresh);
+  powercut_status SplitAsAuthors(uint64_t fresh);
+  // Every step after the new segment's records are durable.
+  void FinishSplit(uint64_t fresh);
+  void GiveUpSplit(Segment* segment, Segment* fresh);
+  void ClearMoved(Segment* segment, uint64_t fresh);
+  void WriteBackAll(Segment* segment);
+  bool PlaceAsAuthors(Segment* segment, const Record& record, const Hash& hash, dash::Durability durability);
+
+  // recover.cc
+  powercut_status FindSegments();
+  powercut_status RaiseVersion();
+
+  // recover_segment.cc
+  bool IsRecovered(const Segment* segment) const { return segment->version == root()->version; }
+  // Has it its own records, and no other segment any of them?
+  static bool IsSettled(const Segment* segment) { return segment->state == kNormal || segment->state == kSplitting; }
+  // Do the segment's records count? Not before a split has made them durable; `published` cannot tell.
+  bool Counts(const Segment* segment) const {
+    return segment->state != kAbsent && (!options_.hardened || segment->state != kNew);
+  }
+  // The segment with the records of a hash, recovered: what every operation that writes begins with.
+  powercut_status Acquire(const Hash& hash, Segment** out);
+  // Recovers the segment and gives it its own records.
+  powercut_status Prepare(uint64_t index);
+  powercut_status Recover(uint64_t index);
+  void RecoverBuckets(Segment* segment);
+  void RecoverSplit(uint64_t index);
+  powercut_status MergeBack(uint64_t fresh);
+
+  // verify.cc
+  powercut_status VerifyRoot(char* message, size_t size);
+  powercut_status VerifySegment(uint64_t index, char* message, size_t size);
+  powercut_status VerifyBucket(uint64_t index, uint32_t bucket, char* message, size_t size);
+  powercut_status VerifyChain(uint64_t index, char* message, size_t size);
+  powercut_status VerifyRecords(uint64_t index, Bucket* bucket, uint32_t stash, char* message, size_t size);
+
+  PoolAllocator allocator_;
+  bool open_ = false;  // close() has something to close
+};
+
+}  // namespace powercut::dash_lh
+#endif  // POWERCUT_TARGETS_DASH_LH_TABLE_H_
