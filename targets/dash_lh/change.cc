@@ -1,0 +1,101 @@
+// Insert, update, delete, search. Search writes nothing: where a crash or an expansion has left work to do, it knows
+// where the record may be.
+#include "targets/dash_lh/table.h"
+
+namespace powercut::dash_lh {
+
+powercut_status Table::Insert(const uint8_t* key, const uint8_t* value) {
+  const Record record{LoadWord(key), LoadWord(value)};
+  const Hash hash(record.key);
+  Segment* segment = nullptr;
+  const powercut_status status = Acquire(hash, &segment);
+  if (status != POWERCUT_OK) return status;
+  if (FindIn(segment, record.key, hash).found()) return POWERCUT_EXISTS;
+  const uint32_t home = hash.bucket(bucket_mask());
+  Lock(segment, home);
+  Lock(segment, Next(home));
+  bool grown = false;
+  const bool placed =
+      PlaceRecord(segment, record, hash, dash::kDurable) || PlaceInChain(segment, record, hash, dash::kDurable, &grown);
+  Unlock(segment, Next(home));
+  Unlock(segment, home);
+  if (!placed) return POWERCUT_FULL;
+  // A chain that grows is what makes the table grow.
+  if (grown) Expand();
+  return POWERCUT_OK;
+}
+
+powercut_status Table::Update(const uint8_t* key, const uint8_t* value) {
+  const uint64_t wanted = LoadWord(key);
+  const Hash hash(wanted);
+  Segment* segment = nullptr;
+  const powercut_status status = Acquire(hash, &segment);
+  if (status != POWERCUT_OK) return status;
+  const Spot spot = FindIn(segment, wanted, hash);
+  if (!spot.found()) return POWERCUT_NOT_FOUND;
+  const uint32_t home = hash.bucket(bucket_mask());
+  Lock(segment, home);
+  Lock(segment, Next(home));
+  // A value is 8 bytes: one store changes it.
+  StoreField(&spot.bucket->record[spot.slot].value, LoadWord(value));
+  Unlock(segment, Next(home));
+  Unlock(segment, home);
+  pmem::mark("update");
+  return POWERCUT_OK;
+}
+
+powercut_status Table::Erase(const uint8_t* key) {
+  const uint64_t wanted = LoadWord(key);
+  const Hash hash(wanted);
+  Segment* segment = nullptr;
+  const powercut_status status = Acquire(hash, &segment);
+  if (status != POWERCUT_OK) return status;
+  const Spot spot = FindIn(segment, wanted, hash);
+  if (!spot.found()) return POWERCUT_NOT_FOUND;
+  const uint32_t home = hash.bucket(bucket_mask());
+  Lock(segment, home);
+  Lock(segment, Next(home));
+  Clear(spot.bucket, spot.slot, Has(Bug::kEraseNotFlushed) ? dash::kDeferred : dash::kDurable);
+  if (spot.stash != Spot::kInPair) RemoveOverflow(segment, hash, spot.stash);
+  Unlock(segment, Next(home));
+  Unlock(segment, home);
+  pmem::mark(spot.stash == Spot::kInPair ? "erase" : spot.stash == kChain ? "erase.chain" : "erase.stash");
+  return POWERCUT_OK;
+}
+
+Spot Table::FindIn(Segment* segment, uint64_t key, const Hash& hash) {
+  // A recovered segment may be under change; in another one the locks mean nothing.
+  if (IsRecovered(segment)) {
+    AwaitUnlocked(segment, hash.bucket(bucket_mask()));
+    AwaitUnlocked(segment, Next(hash.bucket(bucket_mask())));
+  }
+  Spot found;
+  ForEachSpot(segment, key, hash, [&](const Spot& spot) {
+    found = spot;
+    return true;
+  });
+  return found;
+}
+
+Spot Table::Find(uint64_t key, const Hash& hash) {
+  for (uint64_t index = round().Index(hash);; index = Origin(index)) {
+    Segment* segment = SegmentOf(index);
+    const bool settled = IsSettled(segment);
+    if (!settled) pmem::mark("search.origin");
+    if (!Counts(segment)) continue;
+    const Spot spot = FindIn(segment, key, hash);
+    // `published` may have copied a part only.
+    if (spot.found() || settled || options_.hardened) return spot;
+  }
+}
+
+powercut_status Table::Lookup(const uint8_t* key, uint8_t* value) {
+  const uint64_t wanted = LoadWord(key);
+  const Spot spot = Find(wanted, Hash(wanted));
+  if (!spot.found()) return POWERCUT_NOT_FOUND;
+  const uint64_t found = spot.bucket->record[spot.slot].value;
+  std::memcpy(value, &found, sizeof found);
+  return POWERCUT_OK;
+}
+
+}  // namespace powercut::dash_lh

@@ -1,0 +1,60 @@
+// What a run may choose (target.cc has the table): variant, shape of the table, the techniques of Dash one by one, how
+// a segment is recovered, and the planted bug (scenarios/known_bugs/dash_lh).
+#ifndef POWERCUT_TARGETS_DASH_LH_OPTIONS_H_
+#define POWERCUT_TARGETS_DASH_LH_OPTIONS_H_
+
+#include <cstdint>
+
+namespace powercut::dash_lh {
+
+// Each bug is a small change of `hardened` at the place that tests for it.
+enum class Bug : uint8_t {
+  kNone,
+  kVersionNotPersisted,    // open raises the version and does not flush it
+  kWordBeforeRecord,       // the bitmap is durable before the record is
+  kWordNotFlushed,         // insert does not flush the bitmap
+  kMembershipApart,        // the membership bit is set by a store of its own, after the allocation bit
+  kEraseNotFlushed,        // erase does not flush the bitmap
+  kDisplaceClearFirst,     // displacement: the original is cleared before the copy is written
+  kDisplaceRefillAtOnce,   // displacement: the slot is refilled before its clearing is durable
+  kChainLinkedEarly,       // the chain leads to a new bucket before that is cleared
+  kChainNotFlushed,        // the link to a new bucket of the chain is not flushed
+  kChainFreedEarly,        // a bucket of the chain is freed before it is unlinked
+  kCompactClearFirst,      // a record of the chain is cleared before its copy is written
+  kRoundBeforeArray,       // N and Next are durable before the directory names the array
+  kRoundNotFlushed,        // N and Next are not flushed
+  kSplitFilledEarly,       // the new segment counts before its records are durable
+  kSplitClearedEarly,      // the old segment loses its records before the new segment is durable
+  kSplitByHalf,            // the new segment takes every record of the upper half, also of segments yet to come
+  kSplitNotFinished,       // recovery ignores that a segment splits
+  kOverflowTrusted,        // overflow metadata is used after a crash as it is
+  kDuplicatesKept,         // recovery of a segment leaves duplicates
+  kDuplicateNotFlushed,    // recovery of a segment does not flush the removal of a duplicate
+  kLocksKept,              // recovery of a segment does not reset the bucket locks
+  kCloseWithoutWriteback,  // close sets the clean marker and writes nothing else back
+  kLeakUnreached,          // open does not free what nobody reaches
+  kCount
+};
+
+struct Options {
+  static constexpr bool concurrent = false;
+  bool hardened = false;
+  bool balance;
+  bool displacement;
+  bool fingerprints;
+  bool overflow;
+  bool eager;
+  Bug bug;
+  uint8_t buckets;
+  uint8_t stash;
+  uint8_t slots;
+  uint8_t base;
+  uint8_t stride;
+  uint8_t expand;
+  uint8_t versions;
+  uint8_t key_size = 8;
+  uint8_t value_size = 8;
+};
+
+}  // namespace powercut::dash_lh
+#endif  // POWERCUT_TARGETS_DASH_LH_OPTIONS_H_
