@@ -1,0 +1,158 @@
+// Split: what an absent segment holds is moved out of its origin when an operation first needs it. Mark both, copy,
+// clear what moved, move the chain's records back, clear both states.
+#include "targets/dash_lh/table.h"
+
+namespace powercut::dash_lh {
+
+powercut_status Table::Split(uint64_t fresh) {
+  Segment* segment = SegmentOf(Origin(fresh));
+  for (uint32_t b = 0; b < options_.buckets; ++b) Lock(segment, b);
+  StoreField(&SegmentOf(fresh)->state, kNew);
+  StoreField(&segment->state, kSplitting);
+  pmem::mark("split.begun");
+  const powercut_status status = options_.hardened ? SplitHardened(fresh) : SplitAsAuthors(fresh);
+  for (uint32_t b = 0; b < options_.buckets; ++b) Unlock(segment, b);
+  return status;
+}
+
+// A NEW segment counts for nothing, whatever a crash has left in it: it is cleared first.
+powercut_status Table::SplitHardened(uint64_t index) {
+  Segment* segment = SegmentOf(Origin(index));
+  Segment* fresh = SegmentOf(index);
+  ClearBuckets(fresh);
+  fresh->chain = 0;
+  bool fits = true;
+  ForEachBucket(segment, [&](Bucket* bucket, uint32_t) {
+    const uint32_t slots = SlotsOf(bucket, [&](const Hash& hash) { return Moves(hash, index); });
+    for (uint32_t rest = slots; rest != 0 && fits; rest &= rest - 1) {
+      const Record& record = bucket->record[std::countr_zero(rest)];
+      const Hash hash(record.key);
+      bool grown = false;
+      fits = PlaceRecord(fresh, record, hash, dash::kDeferred) ||
+             PlaceInChain(fresh, record, hash, dash::kDeferred, &grown);
+    }
+  });
+  if (!fits) {
+    GiveUpSplit(segment, fresh);
+    return POWERCUT_FULL;
+  }
+  fresh->version = root()->version;
+  if (Has(Bug::kSplitClearedEarly)) ClearMoved(segment, index);
+  if (Has(Bug::kSplitFilledEarly)) StoreField(&fresh->state, kFilled);
+  pmem::mark("split.copied");
+  WriteBackAll(fresh);
+  if (!Has(Bug::kSplitFilledEarly)) StoreField(&fresh->state, kFilled);
+  pmem::mark("split.filled");
+  FinishSplit(index);
+  return POWERCUT_OK;
+}
+
+// The new segment first: one that is FILLED for ever would be split again over its records.
+void Table::FinishSplit(uint64_t index) {
+  Segment* segment = SegmentOf(Origin(index));
+  Segment* fresh = SegmentOf(index);
+  if (!Has(Bug::kSplitClearedEarly)) ClearMoved(segment, index);
+  pmem::mark("split.cleared");
+  Compact(segment);
+  pmem::mark("split.compacted");
+  StoreField(&fresh->state, kNormal);
+  pmem::mark("split.normal");
+  StoreField(&segment->state, kNormal);
+  pmem::mark("split.done");
+}
+
+// There is no memory for the new segment's chain.
+void Table::GiveUpSplit(Segment* segment, Segment* fresh) {
+  pmem::mark("split.full");
+  StoreField(&fresh->state, kAbsent);
+  StoreField(&segment->state, kNormal);
+  for (uint64_t at = fresh->chain; at != 0;) {
+    const uint64_t next = BucketAt(at)->next;
+    allocator_.Free(at);
+    at = next;
+  }
+}
+
+void Table::ClearMoved(Segment* segment, uint64_t fresh) {
+  bool flushed = false;
+  ForEachBucket(segment, [&](Bucket* bucket, uint32_t stash) {
+    const uint32_t slots = SlotsOf(bucket, [&](const Hash& hash) { return Moves(hash, fresh); });
+    if (slots == 0) return;
+    for (uint32_t rest = stash == Spot::kInPair ? 0 : slots; rest != 0; rest &= rest - 1) {
+      RemoveOverflow(segment, Hash(bucket->record[std::countr_zero(rest)].key), stash);
+    }
+    bucket->Store(bucket->Load().Without(slots));
+    pmem::flush(&bucket->word, sizeof bucket->word);
+    flushed = true;
+  });
+  if (flushed) pmem::fence();
+}
+
+void Table::WriteBackAll(Segment* segment) {
+  pmem::flush_line(segment);
+  ForEachBucket(segment, [](Bucket* bucket, uint32_t) { WriteBack(bucket); });
+  pmem::fence();
+}
+
+// The authors' Split goes on with what it finds in the new segment. What it moves out of the chain it moves after the
+// new segment was made durable, and does not flush.
+powercut_status Table::SplitAsAuthors(uint64_t index) {
+  Segment* segment = SegmentOf(Origin(index));
+  Segment* fresh = SegmentOf(index);
+  const auto copy = [&](const Bucket* bucket) {
+    const uint32_t slots = SlotsOf(bucket, [&](const Hash& hash) { return Moves(hash, index); });
+    for (uint32_t rest = slots; rest != 0; rest &= rest - 1) {
+      const Record& record = bucket->record[std::countr_zero(rest)];
+      if (!PlaceAsAuthors(fresh, record, Hash(record.key), dash::kDeferred)) return false;
+    }
+    return true;
+  };
+  uint32_t moved[64 + kChain] = {};
+  for (uint32_t b = 0; b < all_buckets(); ++b) {
+    moved[b] = SlotsOf(segment->bucket(b), [&](const Hash& hash) { return Moves(hash, index); });
+    if (!copy(segment->bucket(b))) return POWERCUT_FULL;
+  }
+  fresh->version = root()->version;
+  pmem::mark("split.copied");
+  WriteBackAll(fresh);
+  pmem::mark("split.filled");
+  for (uint32_t b = 0; b < all_buckets(); ++b) {
+    Bucket* bucket = segment->bucket(b);
+    for (uint32_t rest = b < options_.buckets ? 0 : moved[b]; rest != 0; rest &= rest - 1) {
+      RemoveOverflow(segment, Hash(bucket->record[std::countr_zero(rest)].key), b - options_.buckets);
+    }
+    if (moved[b] != 0) bucket->Store(bucket->Load().Without(moved[b]));
+  }
+  pmem::mark("split.cleared");
+  bool fits = true;
+  ForEachInChain(segment, [&](Bucket* bucket) {
+    const uint32_t slots = SlotsOf(bucket, [&](const Hash& hash) { return Moves(hash, index); });
+    fits = copy(bucket);
+    if (!fits) return true;
+    for (uint32_t rest = slots; rest != 0; rest &= rest - 1) {
+      RemoveOverflow(segment, Hash(bucket->record[std::countr_zero(rest)].key), kChain);
+    }
+    if (slots != 0) bucket->Store(bucket->Load().Without(slots));
+    return false;
+  });
+  if (!fits) return POWERCUT_FULL;
+  Compact(segment);
+  WriteBackAll(segment);
+  pmem::mark("split.compacted");
+  StoreField(&segment->state, kNormal);
+  pmem::mark("split.normal");
+  StoreField(&fresh->state, kNormal);
+  pmem::mark("split.done");
+  return POWERCUT_OK;
+}
+
+// The authors' Insert4split and Insert4merge: only what goes to the stash or the chain is flushed.
+bool Table::PlaceAsAuthors(Segment* segment, const Record& record, const Hash& hash, dash::Durability durability) {
+  if (PlaceInPair(segment, record, hash, durability)) return true;
+  if (options_.displacement && PlaceByDisplacement(segment, record, hash, dash::kDeferred)) return true;
+  bool grown = false;
+  return PlaceInStash(segment, record, hash, dash::kDurable) ||
+         PlaceInChain(segment, record, hash, dash::kDurable, &grown);
+}
+
+}  // namespace powercut::dash_lh
