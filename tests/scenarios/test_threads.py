@@ -84,7 +84,7 @@ def test_a_phase_has_threads_in_the_place_of_steps(tmp_path: Path) -> None:
         ("preemptions = 2", "preemptons = 2", 23, "unknown key 'preemptons' in 'search'. Did you mean 'preemptions'?"),
         ("preemptions = 2", "preemptions = -1", 23, "preemptions: Input should be greater than or equal to 0"),
         ("preemptions = 2", "schedules = 0", 23, "schedules: Input should be greater than or equal to 1"),
-        ('"bounded"', '"dfs"', 22, "search.kind: Input should be 'bounded', 'random' or 'pct'"),
+        ('"bounded"', '"dfs"', 22, "search.kind: Input should be 'bounded', 'random', 'pct' or 'recorded'"),
         ('"bounded"', '"random"', 21, "'preemptions' is a bound of the search 'bounded', not of 'random'"),
     ],
 )  # fmt: skip
