@@ -73,6 +73,7 @@ Result<std::unique_ptr<LoadedProgram>> LoadedProgram::open(const ProgramOptions&
     // With phases, what comes before the first one that is explored only prepares.
     if (event.kind == EventKind::kPhase) out->explored_at_start_ = false;
     const bool store = event.kind == EventKind::kStore || event.kind == EventKind::kNtStore;
+    if (store) out->storing_.insert(event.thread);
     const uint64_t space = out->pools_.space;
     if (store && (event.addr > space || event.value.size() > space - event.addr)) {
       return usage_error("event " + std::to_string(event.index) + " stores outside of the recorded pools",

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,8 @@ class LoadedProgram {
   const ProgramCommands& commands() const { return commands_; }
   const std::vector<TraceModule>& modules() const { return modules_; }
   uint64_t events() const { return events_; }
+  // Threads that have stored to a pool.
+  size_t threads() const { return storing_.size(); }
   const std::string& folder() const { return guardian_->folder(); }
 
   // A worker, with images of zeros. `cancel` may be null.
@@ -49,6 +52,7 @@ class LoadedProgram {
   ProgramCommands commands_;
   std::vector<TraceModule> modules_;
   uint64_t events_ = 0;
+  std::set<uint32_t> storing_;  // their numbers
   bool explored_at_start_ = true;
   std::unique_ptr<Guardian> guardian_;
 };

@@ -80,6 +80,16 @@ Json program_result(const ProgramRun& run) {
   if (run.pools.program.is_object() && run.pools.program.contains("assumes")) {
     assumed.push_back(run.pools.program["assumes"].get<std::string>());
   }
+  // Whatever the threads might have done in another order was not looked at.
+  const Json schedules = run.threads < 2 ? Json(nullptr)
+                                         : Json{{"search", "recorded"},
+                                                {"model", run.options.model},
+                                                {"threads", run.threads},
+                                                {"operations", 0},
+                                                {"schedules", 1},
+                                                {"states", 0},
+                                                {"steps", 0},
+                                                {"complete", false}};
   return {
       {"event", "result"},
       {"verdict", explored.unrepeatable || unseen ? "unknown"
@@ -103,6 +113,7 @@ Json program_result(const ProgramRun& run) {
         {"covered", explored.covered.str()},
         {"total", explored.interrupted ? Json(nullptr) : Json(explored.states.str())},
         {"nested_complete", 0},
+        {"schedules", schedules},
         {"reason", complete ? Json(nullptr)
                             : Json(unseen ? run.pools.unseen.front() : reason_of(explored, run.options, sampled))}}},
       {"assumptions", assumed},

@@ -12,6 +12,7 @@ struct ProgramRun {
   const ProgramExplored& explored;
   const ExpectedOutputs& expected;
   uint64_t events = 0;  // of the trace
+  size_t threads = 0;   // that have stored to a pool
   double seconds = 0;
   std::vector<std::string> notes;  // of the workers
   const TracePools& pools;

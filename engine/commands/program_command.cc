@@ -83,6 +83,7 @@ int explore(const ProgramOptions& options, EventStream& events) {
                                       .explored = explored,
                                       .expected = *expected,
                                       .events = loaded.events(),
+                                      .threads = loaded.threads(),
                                       .seconds = seconds(),
                                       .notes = workers.first().notes(),
                                       .pools = loaded.pools()});

@@ -243,7 +243,9 @@ def standing(finding: FindingRecord) -> str:
 
 def coverage_words(coverage: Coverage) -> str:
     """ "complete" or "sampled 12.3 %"; of schedules nobody knows how many there are."""
-    if coverage.kind == "sampled" and coverage.total and (not coverage.schedules or coverage.schedules.complete):
+    schedules = coverage.schedules
+    known = schedules is None or schedules.complete or (schedules.search == "recorded" and not schedules.operations)
+    if coverage.kind == "sampled" and coverage.total and known:
         return f"sampled {fmt.percent(coverage.covered, coverage.total)}"
     return coverage.kind
 
@@ -282,7 +284,9 @@ def turn_words(turn: Turn) -> str:
 
 def schedules_words(schedules: Schedules) -> str:
     """ "all schedules of 2 threads × 2 operations", "1,000 random schedules of …"."""
-    size = f"{fmt.plural(schedules.threads, 'thread')} × {fmt.plural(schedules.operations, 'operation')}"
+    size = fmt.plural(schedules.threads, "thread")
+    if schedules.operations:
+        size += f" × {fmt.plural(schedules.operations, 'operation')}"
     if schedules.search == "recorded":
         return f"the recorded schedule of {size}"
     if not schedules.complete:

@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 
 from powercut.compile import cc
+from powercut_reports.records.finding import Schedules
+from powercut_reports.story import schedules_words
 from tests.program.program_mode import _INCLUDE, Answer, Kv
 
 SOURCES = Path(__file__).parent / "programs" / "pairs"
@@ -47,6 +49,7 @@ PAIRS = {
     "random_recovery": Pair(llvm=3, says="it depends on something other than the bytes of its pools", dump=False),
     "address_in_recovery": Pair(llvm=3, says="it depends on something other than the bytes of its pools", dump=False),
     "slot_order_dump": Pair(),
+    "two_threads": Pair(valgrind=1),
     "no_power_cut": Pair(says="No power cut needed"),
     "blocked_recovery": Pair(more=("--timeout", "500ms"), says="did not end within --timeout"),
 }
@@ -125,6 +128,14 @@ def test_the_twin_is_clean(kv: Kv, name: str, tracer: str) -> None:
     assert answer.code == 0, _told(answer)
     run = answer.run
     assert (run["verdict"], run["coverage"]["kind"], run["findings"]) == ("consistent", "complete", [])
+
+
+@pytest.mark.parametrize("tracer", ["llvm", "valgrind"])
+def test_the_verdict_on_threads_is_of_one_schedule(kv: Kv, tracer: str) -> None:
+    _build(kv, "two_threads", bug=False, tracer=tracer, instrumented=tracer == "llvm")
+    told = _judge(kv, PAIRS["two_threads"], tracer).run["coverage"]["schedules"]
+    assert (told["search"], told["threads"], told["schedules"], told["complete"]) == ("recorded", 2, 1, False)
+    assert schedules_words(Schedules.model_validate(told)) == "the recorded schedule of 2 threads"
 
 
 def test_stores_of_a_library_that_was_not_instrumented_are_named_with_their_operation(kv: Kv) -> None:
