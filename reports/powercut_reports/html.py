@@ -187,6 +187,7 @@ class _Report:
             "permanent": {identifier: name for name, identifier in named.items() if name},
             "bug_rows": [(bug, items[id(bug.told)]) for bug in found],
             "incomplete": sum(view.run.coverage.kind != "complete" for view in views),
+            "one_schedule": sum(story.is_of_one_schedule(view.run.coverage) for view in views),
             "logo": Markup(_static("logo.svg")),
             "parts": self.parts,
         }

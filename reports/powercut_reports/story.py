@@ -241,13 +241,21 @@ def standing(finding: FindingRecord) -> str:
     return ", ".join(words)
 
 
+def is_of_one_schedule(coverage: Coverage) -> bool:
+    """Of a program with threads: whatever another order of them might have done was not looked at."""
+    schedules = coverage.schedules
+    return schedules is not None and schedules.search == "recorded" and not schedules.operations
+
+
 def coverage_words(coverage: Coverage) -> str:
     """ "complete" or "sampled 12.3 %"; of schedules nobody knows how many there are."""
     schedules = coverage.schedules
-    known = schedules is None or schedules.complete or (schedules.search == "recorded" and not schedules.operations)
+    known = schedules is None or schedules.complete or is_of_one_schedule(coverage)
     if coverage.kind == "sampled" and coverage.total and known:
         return f"sampled {fmt.percent(coverage.covered, coverage.total)}"
-    return coverage.kind
+    return (
+        "complete for one schedule" if coverage.kind == "complete" and is_of_one_schedule(coverage) else coverage.kind
+    )
 
 
 def coverage_sentence(run: RunRecord) -> str:

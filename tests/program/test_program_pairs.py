@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from powercut.compile import cc
-from powercut_reports.records.finding import Schedules
-from powercut_reports.story import schedules_words
+from powercut_reports.records.finding import Coverage, Schedules
+from powercut_reports.story import coverage_words, schedules_words
 from tests.program.program_mode import _INCLUDE, Answer, Kv
 
 SOURCES = Path(__file__).parent / "programs" / "pairs"
@@ -135,7 +135,9 @@ def test_the_verdict_on_threads_is_of_one_schedule(kv: Kv, tracer: str) -> None:
     _build(kv, "two_threads", bug=False, tracer=tracer, instrumented=tracer == "llvm")
     told = _judge(kv, PAIRS["two_threads"], tracer).run["coverage"]["schedules"]
     assert (told["search"], told["threads"], told["schedules"], told["complete"]) == ("recorded", 2, 1, False)
-    assert schedules_words(Schedules.model_validate(told)) == "the recorded schedule of 2 threads"
+    schedules = Schedules.model_validate(told)
+    assert schedules_words(schedules) == "the recorded schedule of 2 threads"
+    assert coverage_words(Coverage(kind="complete", schedules=schedules)) == "complete for one schedule"
 
 
 def test_stores_of_a_library_that_was_not_instrumented_are_named_with_their_operation(kv: Kv) -> None:
