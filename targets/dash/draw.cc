@@ -1,5 +1,6 @@
 // What a Dash table looks like: the directory, then each segment with its header, its buckets and its stash.
 #include "targets/common/drawing.h"
+#include "targets/dash/draw_bucket.h"
 #include "targets/dash/table.h"
 
 namespace powercut::dash {
@@ -8,8 +9,6 @@ namespace {
 
 constexpr uint64_t kEntriesInRow = 8;
 constexpr const char* kStates[] = {"normal", "splitting", "new", "filled"};
-
-const uint8_t* Bytes(const uint64_t& word) { return reinterpret_cast<const uint8_t*>(&word); }
 
 }  // namespace
 
@@ -39,21 +38,8 @@ void Table::Draw(Drawing* to) {
     const bool counts = Counts(segment);
     for (uint32_t b = 0; b < all_buckets() && to->Wants(); ++b) {
       if (b == options_.buckets) to->Group("segment %llu, stash", static_cast<Number>(i));
-      Bucket* bucket = segment->bucket(b);
-      const uint32_t allocated = bucket->Load().allocated();
-      to->Bucket(b < options_.buckets ? b : b - options_.buckets);
-      if ((bucket->lock & Bucket::kLocked) != 0) to->Word("lock", &bucket->lock, sizeof bucket->lock, "held");
-      to->Tokens("allocated", &bucket->word, sizeof bucket->word, allocated, options_.slots);
-      for (uint32_t s = 0; s < kSlots; ++s) {
-        const Record& record = bucket->record[s];
-        const bool used = (allocated >> s & 1) != 0;
-        if (!used && s >= options_.slots) continue;
-        if (used && counts) {
-          to->Item(s, Bytes(record.key), Bytes(record.value), &record, sizeof record);
-        } else {
-          to->Empty(s, &record, sizeof record, used ? "copy that does not count yet" : nullptr);
-        }
-      }
+      const uint32_t number = b < options_.buckets ? b : b - options_.buckets;
+      DrawBucket(to, segment->bucket(b), number, options_.slots, counts);
     }
   }
 }

@@ -1,6 +1,7 @@
 // What a Dash-LH table looks like: N, Next and the directory, then each segment with its header, buckets, stash and
 // chain.
 #include "targets/common/drawing.h"
+#include "targets/dash/draw_bucket.h"
 #include "targets/dash_lh/table.h"
 
 namespace powercut::dash_lh {
@@ -9,27 +10,12 @@ namespace {
 
 constexpr const char* kStates[] = {"absent", "normal", "splitting", "new", "filled"};
 
-const uint8_t* Bytes(const uint64_t& word) { return reinterpret_cast<const uint8_t*>(&word); }
-
 }  // namespace
 
 void Table::Draw(Drawing* to) {
   using Number = unsigned long long;
-  const auto draw = [&](Bucket* bucket, uint32_t number, bool counts) {
-    const uint32_t allocated = bucket->Load().allocated();
-    to->Bucket(number);
-    if ((bucket->lock & Bucket::kLocked) != 0) to->Word("lock", &bucket->lock, sizeof bucket->lock, "held");
-    to->Tokens("allocated", &bucket->word, sizeof bucket->word, allocated, options_.slots);
-    for (uint32_t s = 0; s < kSlots; ++s) {
-      const Record& record = bucket->record[s];
-      const bool used = (allocated >> s & 1) != 0;
-      if (!used && s >= options_.slots) continue;
-      if (used && counts) {
-        to->Item(s, Bytes(record.key), Bytes(record.value), &record, sizeof record);
-      } else {
-        to->Empty(s, &record, sizeof record, used ? "copy that does not count yet" : nullptr);
-      }
-    }
+  const auto draw = [&](const Bucket* bucket, uint32_t number, bool counts) {
+    dash::DrawBucket(to, bucket, number, options_.slots, counts);
   };
   to->Group("directory");
   to->Word("round", &root()->round, sizeof root()->round, "N %u, Next %u", round().level, round().next);
