@@ -223,34 +223,16 @@ class Threads {
     change_turns();
     thread->operation = &operation;
     thread->idle = 0;
-    Event begin;
-    begin.kind = EventKind::kOpBegin;
-    begin.code = static_cast<uint8_t>(operation.kind);
-    begin.thread = thread->number;
-    begin.key = operation.key;
-    begin.value = operation.value;
-    begin.text = operation.text;
-    on_event(begin);
+    on_event(begin_of(operation, thread->number));
     std::vector<uint8_t> answer(work_.most_value);
     size_t size = 0;
     powercut_status status = POWERCUT_OK;
-    in_target([&] {
-      const powercut_bytes key{operation.key.data(), operation.key.size()};
-      const powercut_bytes value{operation.value.data(), operation.value.size()};
-      status = operation.kind == OpKind::kLookup
-                   ? work_.target->lookup(work_.table, key, answer.data(), answer.size(), &size)
-                   : call_change(*work_.target, work_.table, operation.kind, key, value, operation.text.c_str());
-    });
+    in_target([&] { status = call_operation(work_, operation, answer, &size); });
     change_turns();
-    const bool looked_up = operation.kind == OpKind::kLookup && status == POWERCUT_OK;
-    answer.resize(looked_up ? std::min(size, answer.size()) : 0);
-    Event end;
-    end.kind = EventKind::kOpEnd;
-    end.code = static_cast<uint8_t>(status);
-    end.thread = thread->number;
-    end.value = answer;
+    const Event end = end_of(status, {answer.data(), size}, thread->number);
     on_event(end);
     if (!history_.unexplained().empty()) {
+      const bool looked_up = operation.kind == OpKind::kLookup && status == POWERCUT_OK;
       const auto found = looked_up ? std::optional(text_of(end.value)) : std::nullopt;
       fail(Trouble::kNotLinearizable,
            not_explained(thread_name(thread->number, &operation), operation.id, status, found));

@@ -312,24 +312,17 @@ void TargetMachine::run_background(uint32_t thread, uint32_t number) {
 
 // Nothing on this frame owns memory: when the thread is returned to an earlier state, it is copied.
 void TargetMachine::run_operation(Fiber* fiber, const ThreadOperation& operation) {
-  const powercut_target& target = *work_.target;
-  const powercut_bytes key{operation.key.data(), operation.key.size()};
-  const powercut_bytes value{operation.value.data(), operation.value.size()};
   powercut_status status = POWERCUT_OK;
   size_t size = 0;
   in_call_ = arena_active = true;
   try {
-    if (operation.kind == OpKind::kLookup) {
-      status = target.lookup(work_.table, key, fiber->answer.data(), fiber->answer.size(), &size);
-    } else {
-      status = call_change(target, work_.table, operation.kind, key, value, operation.text.c_str());
-    }
+    status = call_operation(work_, operation, fiber->answer, &size);
   } catch (...) {
     fail(Trouble::kDied, "it threw an exception");
   }
   in_call_ = arena_active = false;
   fiber->status = status;
-  fiber->answered = status == POWERCUT_OK ? std::min(size, fiber->answer.size()) : 0;
+  fiber->answered = size;
 }
 
 // From a fiber to the engine, and back when the thread makes its next step.
@@ -641,14 +634,7 @@ void TargetMachine::begin_operation(uint32_t thread) {
   current_ = thread;
   step_begin_ = journal_.size();
   const ThreadOperation& operation = *operation_of(thread);
-  Event event;
-  event.kind = EventKind::kOpBegin;
-  event.code = static_cast<uint8_t>(operation.kind);
-  event.thread = thread + 1;
-  event.key = operation.key;
-  event.value = operation.value;
-  event.text = operation.text;
-  on_event(event);
+  on_event(begin_of(operation, thread + 1));
   fibers_[thread].chain = 0;
   std::fill(fibers_[thread].answer.begin(), fibers_[thread].answer.end(), uint8_t{0});
   begin_uses(&fibers_[thread]);
@@ -676,11 +662,7 @@ void TargetMachine::end_operation(uint32_t thread) {
   const ThreadOperation& operation = *operation_of(thread);
   Fiber& fiber = fibers_[thread];
   const bool looked_up = operation.kind == OpKind::kLookup && fiber.status == POWERCUT_OK;
-  Event event;
-  event.kind = EventKind::kOpEnd;
-  event.code = static_cast<uint8_t>(fiber.status);
-  event.thread = thread + 1;
-  if (looked_up) event.value = {fiber.answer.data(), fiber.answered};
+  const Event event = end_of(fiber.status, {fiber.answer.data(), fiber.answered}, thread + 1);
   on_event(event);
   fiber.chain = 0;
   begin_uses(&fiber);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,14 @@ struct ThreadWork {
   uint64_t first_event = 0;
   size_t most_value = 0;  // bytes of a value that a lookup may answer with
 };
+
+// Calls the target, on a thread or a fiber; owns nothing, for a jump may leave it. What a lookup finds comes to
+// `answer`, and to `size` how much of it there is.
+powercut_status call_operation(const ThreadWork& work, const ThreadOperation& operation, std::span<uint8_t> answer,
+                               size_t* size);
+// What the trace says of it, of thread `number`. They look at the operation's and the answer's bytes.
+Event begin_of(const ThreadOperation& operation, uint32_t number);
+Event end_of(powercut_status status, std::span<const uint8_t> answer, uint32_t number);
 
 // `number`: from 1 on. Null: the thread is the table's own.
 std::string thread_name(uint32_t number, const ThreadOperation* operation);
