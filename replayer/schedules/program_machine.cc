@@ -77,7 +77,6 @@ ProgramMachine::ProgramMachine(const ThreadProgram& program, uint64_t pool_size,
     : program_(program),
       eadr_(caches_persist),
       buffered_(visibility == Visibility::kBuffered),
-      actors_(static_cast<uint32_t>(buffered_ ? actors(program) : program.size())),
       now_{.pool = std::vector<uint8_t>(pool_size),
            .buffers = std::vector<std::vector<Entry>>(program.size()),
            .lines = LineStates(policy, caches_persist, nullptr),
@@ -88,6 +87,11 @@ ProgramMachine::ProgramMachine(const ThreadProgram& program, uint64_t pool_size,
            .cuts_in_flight = {},
            .made = {}} {
   now_.lines = LineStates(policy, caches_persist, now_.pool.data());
+  for (uint32_t thread = 0; buffered_ && thread < program_threads(); ++thread) {
+    size_t entries = 0;
+    for (const ThreadStep& step : program[thread]) entries += pieces_of(step);
+    for (size_t place = 0; place < entries; ++place) gates_.push_back({thread, place});
+  }
   for (const std::vector<ThreadStep>& steps : program) {
     for (const ThreadStep& step : steps) {
       if (step.kind == StepKind::kLock) now_.held.resize(std::max<size_t>(now_.held.size(), step.addr + 1));
@@ -132,22 +136,13 @@ bool ProgramMachine::may_pass(const Entry& later, const Entry& earlier) {
 }
 
 const ProgramMachine::Entry* ProgramMachine::leaves_by(uint32_t gate) const {
-  uint32_t number = gate - program_threads();
-  for (uint32_t thread = 0; thread < program_threads(); ++thread) {
-    size_t gates = 0;
-    for (const ThreadStep& step : program_[thread]) gates += pieces_of(step);
-    if (number >= gates) {
-      number -= static_cast<uint32_t>(gates);
-      continue;
-    }
-    const std::vector<Entry>& buffer = now_.buffers[thread];
-    if (number >= buffer.size()) return nullptr;
-    const auto leaving = buffer.begin() + number;
-    const bool may =
-        std::all_of(buffer.begin(), leaving, [&](const Entry& earlier) { return may_pass(*leaving, earlier); });
-    return may ? &*leaving : nullptr;
-  }
-  return nullptr;
+  const auto [thread, place] = gates_[gate - program_threads()];
+  const std::vector<Entry>& buffer = now_.buffers[thread];
+  if (place >= buffer.size()) return nullptr;
+  const auto leaving = buffer.begin() + static_cast<ptrdiff_t>(place);
+  const bool may =
+      std::all_of(buffer.begin(), leaving, [&](const Entry& earlier) { return may_pass(*leaving, earlier); });
+  return may ? &*leaving : nullptr;
 }
 
 void ProgramMachine::leave_by(uint32_t gate) {

@@ -78,7 +78,7 @@ class ProgramMachine final : public ScheduleMachine {
   // The events of the schedule at hand. A step that the models need not know of is a marker: it ends a store's flight.
   const std::vector<MadeEvent>& made() const { return now_.made; }
 
-  uint32_t threads() const override { return actors_; }
+  uint32_t threads() const override { return static_cast<uint32_t>(program_.size() + gates_.size()); }
   ThreadState state_of(uint32_t thread) const override;
   bool at_cut(uint32_t thread) const override;
   bool at_store(uint32_t thread) const override;
@@ -133,7 +133,11 @@ class ProgramMachine final : public ScheduleMachine {
   const ThreadProgram& program_;
   bool eadr_;
   bool buffered_;
-  uint32_t actors_;
+  struct Gate {
+    uint32_t thread;
+    size_t place;  // in the thread's buffer
+  };
+  std::vector<Gate> gates_;  // none without store buffers
   State now_;
 };
 
