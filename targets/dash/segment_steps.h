@@ -354,6 +354,25 @@ class SegmentSteps {
 
   // What operations leave unflushed (lock words, overflow metadata) is rebuilt after a crash only; a table that says it
   // is clean must have it.
+  // Raises the table's version, `global`, durably. `each(visit)` visits the segments.
+  template <typename Each>
+  void RaiseVersionOf(uint64_t* global, Each each) {
+    uint64_t version = *global + 1;
+    if (version > options_.versions) {
+      // Version 0 is no table's: every segment is unrecovered before the numbers begin again.
+      pmem::mark("open.versions_reset");
+      each([](Segment* segment) {
+        pmem::atomic_store(&segment->version, uint64_t{0});
+        pmem::flush(&segment->version, sizeof segment->version);
+      });
+      pmem::fence();
+      version = 1;
+    }
+    pmem::mark("open.crashed");
+    pmem::atomic_store(global, version);
+    if (!Has(Bug::kVersionNotPersisted)) pmem::persist(global, sizeof *global);
+  }
+
   void WriteBackTouched() {
     bool flushed = false;
     for (uint64_t i = 0; i < segments_.size(); ++i) {

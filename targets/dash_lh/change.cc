@@ -25,7 +25,10 @@ powercut_status Table::Insert(const uint8_t* key, const uint8_t* value) {
   return POWERCUT_OK;
 }
 
-powercut_status Table::Update(const uint8_t* key, const uint8_t* value) {
+// Runs `change(segment, hash, spot)`, which returns the mark behind it, on a record that is there, with its pair
+// locked.
+template <typename Change>
+powercut_status Table::ChangeRecord(const uint8_t* key, Change change) {
   const uint64_t wanted = LoadWord(key);
   const Hash hash(wanted);
   Segment* segment = nullptr;
@@ -36,31 +39,27 @@ powercut_status Table::Update(const uint8_t* key, const uint8_t* value) {
   const uint32_t home = hash.bucket(bucket_mask());
   Lock(segment, home);
   Lock(segment, Next(home));
-  // A value is 8 bytes: one store changes it.
-  StoreField(&spot.bucket->record[spot.slot].value, LoadWord(value));
+  const char* mark = change(segment, hash, spot);
   Unlock(segment, Next(home));
   Unlock(segment, home);
-  pmem::mark("update");
+  pmem::mark(mark);
   return POWERCUT_OK;
 }
 
+powercut_status Table::Update(const uint8_t* key, const uint8_t* value) {
+  return ChangeRecord(key, [&](Segment*, const Hash&, const Spot& spot) {
+    // A value is 8 bytes: one store changes it.
+    StoreField(&spot.bucket->record[spot.slot].value, LoadWord(value));
+    return "update";
+  });
+}
+
 powercut_status Table::Erase(const uint8_t* key) {
-  const uint64_t wanted = LoadWord(key);
-  const Hash hash(wanted);
-  Segment* segment = nullptr;
-  const powercut_status status = Acquire(hash, &segment);
-  if (status != POWERCUT_OK) return status;
-  const Spot spot = FindIn(segment, wanted, hash);
-  if (!spot.found()) return POWERCUT_NOT_FOUND;
-  const uint32_t home = hash.bucket(bucket_mask());
-  Lock(segment, home);
-  Lock(segment, Next(home));
-  Clear(spot.bucket, spot.slot, Has(Bug::kEraseNotFlushed) ? dash::kDeferred : dash::kDurable);
-  if (spot.stash != Spot::kInPair) RemoveOverflow(segment, hash, spot.stash);
-  Unlock(segment, Next(home));
-  Unlock(segment, home);
-  pmem::mark(spot.stash == Spot::kInPair ? "erase" : spot.stash == kChain ? "erase.chain" : "erase.stash");
-  return POWERCUT_OK;
+  return ChangeRecord(key, [&](Segment* segment, const Hash& hash, const Spot& spot) {
+    Clear(spot.bucket, spot.slot, Has(Bug::kEraseNotFlushed) ? dash::kDeferred : dash::kDurable);
+    if (spot.stash != Spot::kInPair) RemoveOverflow(segment, hash, spot.stash);
+    return spot.stash == Spot::kInPair ? "erase" : spot.stash == kChain ? "erase.chain" : "erase.stash";
+  });
 }
 
 Spot Table::FindIn(Segment* segment, uint64_t key, const Hash& hash) {

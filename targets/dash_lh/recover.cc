@@ -97,21 +97,9 @@ powercut_status Table::RaiseVersion() {
     StoreField(&root()->clean, 0);
     return POWERCUT_OK;
   }
-  uint64_t version = root()->version + 1;
-  if (version > options_.versions) {
-    // Version 0 is no table's: every segment is unrecovered before the numbers begin again.
-    pmem::mark("open.versions_reset");
-    for (uint64_t i = 0; i < segment_count(); ++i) {
-      Segment* segment = SegmentOf(i);
-      pmem::atomic_store(&segment->version, uint64_t{0});
-      pmem::flush(&segment->version, sizeof segment->version);
-    }
-    pmem::fence();
-    version = 1;
-  }
-  pmem::mark("open.crashed");
-  pmem::atomic_store(&root()->version, version);
-  if (!Has(Bug::kVersionNotPersisted)) pmem::persist(&root()->version, sizeof root()->version);
+  RaiseVersionOf(&root()->version, [this](const auto& visit) {
+    for (uint64_t i = 0; i < segment_count(); ++i) visit(SegmentOf(i));
+  });
   return POWERCUT_OK;
 }
 

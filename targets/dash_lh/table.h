@@ -175,6 +175,8 @@ class Table : private dash::SegmentSteps<Linear> {
   void Compact(Segment* segment);
 
   // change.cc
+  template <typename Change>
+  powercut_status ChangeRecord(const uint8_t* key, Change change);
   Spot FindIn(Segment* segment, uint64_t key, const Hash& hash);
   Spot Find(uint64_t key, const Hash& hash);
 
