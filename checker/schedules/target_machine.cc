@@ -95,7 +95,7 @@ TargetMachine* TargetMachine::current_machine = nullptr;
 
 struct TargetMachine::State final : Mark {
   size_t journal = 0, events = 0, steps = 0, freed = 0;
-  std::vector<std::shared_ptr<const Fiber>> images;
+  std::vector<ImageRef> images;
   LineStates lines;
   std::shared_ptr<const Keys> keys;
   Digest memory;
@@ -190,6 +190,7 @@ TargetMachine::TargetMachine(const ThreadWork& work, const Model& model)
     });
     prefixes_changed(keys.get());
   }
+  keys->digest = digest_of(*keys);
   keys_ = keys;
 
   sink_ = Hooks::sink(this);
@@ -399,14 +400,23 @@ void TargetMachine::end_step() {
 }
 
 void TargetMachine::capture(uint32_t thread) {
-  auto image = std::make_shared<Fiber>(fibers_[thread]);
-  const auto begin = reinterpret_cast<uint64_t>(image->at);
+  const ImageRef image(this);
+  image->fiber = fibers_[thread];
+  image->stack.clear();
+  const auto begin = reinterpret_cast<uint64_t>(image->fiber.at);
   if (!trouble_ && begin >= stack_begin(thread) && begin < stack_end(thread)) {
     const auto* from = reinterpret_cast<const uint8_t*>(begin);
     image->stack.assign(from, from + (stack_end(thread) - begin));
   }
-  image->digest = digest_of(*image);
-  images_[thread] = std::move(image);
+  image->digest = digest_of(image->fiber);
+  images_[thread] = image;
+}
+
+TargetMachine::ImageRef::ImageRef(TargetMachine* machine) : machine_(machine) {
+  if (machine->unused_.empty()) machine->unused_.push_back(&machine->all_images_.emplace_back());
+  image_ = machine->unused_.back();
+  machine->unused_.pop_back();
+  take();
 }
 
 // What tells a thread in one state from itself in another, besides what its operation may still answer.
@@ -482,8 +492,10 @@ bool TargetMachine::at_store(uint32_t thread) const {
   return eadr_ && fiber.next == Next::kStore && fiber.address - kPoolBase < work_.pool_size;
 }
 
-std::unique_ptr<ScheduleMachine::Mark> TargetMachine::mark() {
-  auto out = std::make_unique<State>(lines_);
+void TargetMachine::keep(std::unique_ptr<Mark>* mark) {
+  if (*mark == nullptr) *mark = std::make_unique<State>(lines_);
+  auto* out = static_cast<State*>(mark->get());
+  out->lines = lines_;
   out->journal = journal_.size();
   out->events = events_.size();
   out->steps = steps_.size();
@@ -493,7 +505,6 @@ std::unique_ptr<ScheduleMachine::Mark> TargetMachine::mark() {
   out->memory = memory_;
   out->world = virtual_world.state;
   out->cuts_in_flight = cuts_in_flight_;
-  return out;
 }
 
 void TargetMachine::restore(const Mark& mark) {
@@ -508,10 +519,9 @@ void TargetMachine::restore(const Mark& mark) {
   for (uint32_t thread = 0; thread < threads(); ++thread) {
     if (images_[thread] == state.images[thread]) continue;
     images_[thread] = state.images[thread];
-    const Fiber& image = *images_[thread];
-    fibers_[thread] = image;
-    fibers_[thread].stack.clear();
-    std::memcpy(image.at, image.stack.data(), image.stack.size());
+    const ImageRef& image = images_[thread];
+    fibers_[thread] = image->fiber;
+    std::memcpy(image->fiber.at, image->stack.data(), image->stack.size());
   }
   lines_ = state.lines;
   keys_ = state.keys;
@@ -522,26 +532,18 @@ void TargetMachine::restore(const Mark& mark) {
 }
 
 Digest TargetMachine::state() const {
-  uint64_t words[7 + 3 * kMostThreads];
+  uint64_t words[8 + kMostThreads];
   size_t count = 0;
   const auto add = [&](uint64_t word) { words[count++] = word; };
   add(memory_.high);
   add(memory_.low);
   add(lines_.state());
-  uint64_t history = 0;
-  for (const auto& [id, key] : keys_->keys) {
-    const uint64_t part[3] = {id, key.all.digest(), key.unread.digest()};
-    history = XXH3_64bits_withSeed(part, sizeof part, history);
-  }
-  add(history + keys_->prefixes_digest);
+  add(keys_->digest);
   add(XXH3_64bits(&virtual_world.state, sizeof virtual_world.state));
   add(freed_.empty() ? 0 : freed_.back().digest);
   add(cuts_in_flight_ ? uint64_t{*cuts_in_flight_} : ~uint64_t{0});
   for (uint32_t thread = 0; thread < threads(); ++thread) {
-    const Keys::Running& running = keys_->running[thread];
     add(images_[thread]->digest);
-    add(running.all.value_or(~0u));
-    add(uint64_t{running.unread.value_or(~0u)} << 32 | running.prefixes.value_or(~0u));
   }
   const XXH128_hash_t hash = XXH3_128bits(words, count * sizeof(uint64_t));
   return {hash.high64, hash.low64};
@@ -630,13 +632,25 @@ void TargetMachine::prefixes_changed(Keys* keys) {
   }
 }
 
+uint64_t TargetMachine::digest_of(const Keys& keys) {
+  uint64_t out = keys.prefixes_digest;
+  const auto add = [&out](const auto&... parts) {
+    const uint64_t words[] = {uint64_t{parts}...};
+    out = XXH3_64bits_withSeed(words, sizeof words, out);
+  };
+  for (const auto& [id, key] : keys.keys) add(id, key.all.digest(), key.unread.digest());
+  for (const Keys::Running& running : keys.running) {
+    add(running.all.value_or(~0u), running.unread.value_or(~0u), running.prefixes.value_or(~0u));
+  }
+  return out;
+}
+
 void TargetMachine::begin_operation(uint32_t thread) {
   current_ = thread;
   step_begin_ = journal_.size();
   const ThreadOperation& operation = *operation_of(thread);
   on_event(begin_of(operation, thread + 1));
   fibers_[thread].chain = 0;
-  std::fill(fibers_[thread].answer.begin(), fibers_[thread].answer.end(), uint8_t{0});
   begin_uses(&fibers_[thread]);
   const bool is_sync = keys_->prefixes && is_sync_command(operation.kind, operation.text);
   if (operation.kind == OpKind::kMaintain && !is_sync) return;
@@ -653,6 +667,7 @@ void TargetMachine::begin_operation(uint32_t thread) {
     running.all = key.all.begin(operation.kind, value);
     if (operation.kind != OpKind::kLookup) running.unread = key.unread.begin(operation.kind, value);
   }
+  keys->digest = digest_of(*keys);
   keys_ = std::move(keys);
 }
 
@@ -663,7 +678,9 @@ void TargetMachine::end_operation(uint32_t thread) {
   Fiber& fiber = fibers_[thread];
   const bool looked_up = operation.kind == OpKind::kLookup && fiber.status == POWERCUT_OK;
   const Event event = end_of(fiber.status, {fiber.answer.data(), fiber.answered}, thread + 1);
+  const auto found = looked_up ? std::optional(text_of(event.value)) : std::nullopt;
   on_event(event);
+  std::fill(fiber.answer.begin(), fiber.answer.end(), uint8_t{0});  // nobody looks at it any more
   fiber.chain = 0;
   begin_uses(&fiber);
   fiber.accesses = 0;
@@ -676,7 +693,7 @@ void TargetMachine::end_operation(uint32_t thread) {
     auto keys = std::make_shared<Keys>(*keys_);
     keys->running[thread] = {};
     Linearizations::Answer answer{fiber.status};
-    if (looked_up) answer.found = number_of(text_of(event.value));
+    if (found) answer.found = number_of(*found);
     if (ended.prefixes) {
       keys->prefixes->end(*ended.prefixes, answer);
       prefixes_changed(keys.get());
@@ -686,10 +703,10 @@ void TargetMachine::end_operation(uint32_t thread) {
       key.all.end(*ended.all, answer);
       if (ended.unread) key.unread.end(*ended.unread, answer);
       if (key.all.states().empty()) {
-        const auto found = looked_up ? std::optional(text_of(event.value)) : std::nullopt;
         trouble_ = {Trouble::kNotLinearizable, not_explained(thread_name(thread), operation.id, fiber.status, found)};
       }
     }
+    keys->digest = digest_of(*keys);
     keys_ = std::move(keys);
   }
   if (fiber.status == POWERCUT_CORRUPT || fiber.status == POWERCUT_NOT_FORMATTED) {

@@ -24,6 +24,7 @@
 
 #include <atomic>
 #include <boost/context/detail/fcontext.hpp>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -88,7 +89,7 @@ class TargetMachine final : public ScheduleMachine {
   void deadlocked() override;
   void livelocked() override;
   bool needs_restart() override { return std::exchange(more_shared_, false); }
-  std::unique_ptr<Mark> mark() override;
+  void keep(std::unique_ptr<Mark>* mark) override;
   void restore(const Mark& mark) override;
   Digest state() const override;
   Digest frontier() const override;
@@ -138,8 +139,41 @@ class TargetMachine final : public ScheduleMachine {
     bool says_when = false;       // it pauses where it waits, so other turns of its loops need not be heard
     uint64_t chain_at_step = 0;   // before it looked at a lock
     std::vector<uint8_t> locals;  // its thread-local variables, while it does not run
-    std::vector<uint8_t> stack;   // in images alone
-    uint64_t digest = 0;          // likewise
+  };
+  // A thread as it stands between two steps.
+  struct Image {
+    Fiber fiber;
+    std::vector<uint8_t> stack;
+    uint64_t digest = 0;
+    uint32_t users = 0;
+  };
+  // Of a state that has the image. One that no state has is written again: its memory is as large as the next needs.
+  class ImageRef {
+   public:
+    ImageRef() = default;
+    explicit ImageRef(TargetMachine* machine);
+    ImageRef(const ImageRef& other) : machine_(other.machine_), image_(other.image_) { take(); }
+    ImageRef& operator=(const ImageRef& other) {
+      if (image_ == other.image_) return *this;
+      give();
+      machine_ = other.machine_;
+      image_ = other.image_;
+      take();
+      return *this;
+    }
+    ~ImageRef() { give(); }
+    Image* operator->() const { return image_; }
+    bool operator==(const ImageRef& other) const { return image_ == other.image_; }
+
+   private:
+    void take() {
+      if (image_ != nullptr) ++image_->users;
+    }
+    void give() {
+      if (image_ != nullptr && --image_->users == 0) machine_->unused_.push_back(image_);
+    }
+    TargetMachine* machine_ = nullptr;
+    Image* image_ = nullptr;
   };
   struct Keys {
     struct Key {
@@ -153,6 +187,7 @@ class TargetMachine final : public ScheduleMachine {
     std::optional<Prefixes> prefixes;
     uint64_t prefixes_digest = 0, legal_digest = 0;
     std::vector<Running> running;  // by thread
+    uint64_t digest = 0;
   };
   struct Word {
     uint64_t address, old;
@@ -182,6 +217,7 @@ class TargetMachine final : public ScheduleMachine {
   Keys::Key* key_of(Keys* keys, uint64_t id);
   uint32_t number_of_key(const ThreadOperation& operation);
   void prefixes_changed(Keys* keys);
+  static uint64_t digest_of(const Keys& keys);
 
   // ---- in hooks --------------------------------------------------------------------------------------
   // Code of the target runs, and on a fiber.
@@ -227,7 +263,9 @@ class TargetMachine final : public ScheduleMachine {
   const bool eadr_;
   powercut_sink sink_{};
   std::vector<Fiber> fibers_;
-  std::vector<std::shared_ptr<const Fiber>> images_;
+  std::deque<Image> all_images_;
+  std::vector<Image*> unused_;
+  std::vector<ImageRef> images_;  // by thread
   uint32_t clients_ = 0;
   uint32_t current_ = 0;
   bool running_ = false, in_call_ = false;

@@ -182,7 +182,7 @@ std::optional<EngineError> ThreadPhase::search(const ThreadWork& work, Progress*
     return "after " + std::to_string(counts.states) + " states, all that are remembered";
   };
   machine_->show_shared(true);
-  rehearse(machine_.get(), plan_.seed, [this] { return machine_->places(); });
+  rehearse(machine_.get(), plan_.seed, [this] { return machine_->places(); }, stop);
   // Where every schedule is run, each race shows beside the state that it begins in; in some schedules it may not.
   const bool all = plan_.search.kind == "bounded" && !plan_.search.preemptions;
   machine_->show_shared(!all || plan_.search.slow);

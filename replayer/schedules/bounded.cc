@@ -7,7 +7,6 @@
 // Every saturated cut is a state of the search: the events at which threads stand in it are scheduling points of every
 // machine. With a bound the way to such a cut may take more preemptions than there are. So each state is also left by
 // letting the other threads go on to their next cut, in one order, for any will do (MODELS.md).
-#include <algorithm>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -25,7 +24,8 @@ class Bounded final : public ScheduleSearch {
     do {
       machine_->restore(*root);
       known_.clear();
-      path_.clear();
+      led_on_.clear();
+      depth_ = 0;
       on_path_.clear();
       counts_.states = counts_.schedules = counts_.ended = 0;
       if (search()) break;
@@ -34,6 +34,7 @@ class Bounded final : public ScheduleSearch {
     if (counts_.reason.empty() && !saturates_) counts_.reason = "a thread comes to no cut: a loop may store for ever";
     counts_.complete = counts_.reason.empty();
     machine_->restore(*root);
+    path_.clear();  // its marks are not good for longer than the machine
   }
 
  private:
@@ -55,8 +56,8 @@ class Bounded final : public ScheduleSearch {
   bool search() {
     enter(kNobody, limits_.preemptions.value_or(kUnbounded));
     uint64_t turns = 0;
-    while (!path_.empty()) {
-      Node& node = path_.back();
+    while (depth_ > 0) {
+      Node& node = path_[depth_ - 1];
       if (node.next == node.choices.size()) {
         leave();
         continue;
@@ -68,7 +69,7 @@ class Bounded final : public ScheduleSearch {
       ++counts_.steps;
       if (machine_->needs_restart()) return false;
       enter(choice.thread, choice.left);
-      if (path_.size() > kLongestSchedule) {
+      if (depth_ > kLongestSchedule) {
         return give_up("at a schedule of " + std::to_string(kLongestSchedule) + " steps: a loop may store for ever");
       }
       if ((++turns & 1023) == 0) {
@@ -103,7 +104,10 @@ class Bounded final : public ScheduleSearch {
     }
     at->second = left;
     counts_.states += is_new;
-    Node node;
+    if (depth_ == path_.size()) path_.emplace_back();
+    Node& node = path_[depth_];
+    node.choices.clear();
+    node.next = 0;
     node.state = state;
     node.moved = last == kNobody ? 0 : 1u << last;
     fill(last, left, &node);
@@ -119,13 +123,13 @@ class Bounded final : public ScheduleSearch {
       }
       return;
     }
-    node.mark = machine_->mark();
+    machine_->keep(&node.mark);
     if (bounded) {
-      saturate();
+      saturate(last);
       machine_->restore(*node.mark);
     }
     ++on_path_[state];
-    path_.push_back(std::move(node));
+    ++depth_;
   }
 
   // The thread that ran goes on first; leaving it costs a preemption unless it cannot go on or says that it waits.
@@ -146,7 +150,7 @@ class Bounded final : public ScheduleSearch {
   void note_cycle(const Digest& state, uint32_t last) {
     if (!on_path_.contains(state)) return;
     uint32_t moved = last == kNobody ? 0 : 1u << last;
-    for (size_t i = path_.size(); i-- > 0;) {
+    for (size_t i = depth_; i-- > 0;) {
       if (path_[i].state == state) break;
       moved |= path_[i].moved;
     }
@@ -160,14 +164,14 @@ class Bounded final : public ScheduleSearch {
   }
 
   void leave() {
-    const auto at = on_path_.find(path_.back().state);
+    const auto at = on_path_.find(path_[--depth_].state);
     if (--at->second == 0) on_path_.erase(at);
-    path_.pop_back();
   }
 
   static constexpr uint32_t kNobody = 31;
 
-  std::vector<Node> path_;
+  std::vector<Node> path_;  // the first `depth_`; the memory of the others is used again
+  size_t depth_ = 0;
   absl::flat_hash_map<std::pair<Digest, uint32_t>, uint32_t> known_;  // -> preemptions that were left
   absl::flat_hash_map<Digest, uint32_t> on_path_;
 };

@@ -52,7 +52,13 @@ class ScheduleMachine {
   // More addresses turned out to be shared than the events so far were split at: the search has to begin again.
   virtual bool needs_restart() = 0;
 
-  virtual std::unique_ptr<Mark> mark() = 0;
+  // The state at hand as a mark; `mark` is written anew where there is one, which saves its memory.
+  virtual void keep(std::unique_ptr<Mark>* mark) = 0;
+  std::unique_ptr<Mark> mark() {
+    std::unique_ptr<Mark> out;
+    keep(&out);
+    return out;
+  }
   virtual void restore(const Mark& mark) = 0;
   virtual Digest state() const = 0;
   virtual Digest frontier() const = 0;

@@ -326,7 +326,7 @@ struct ProgramMachine::Kept final : Mark {
   State state;
 };
 
-std::unique_ptr<ScheduleMachine::Mark> ProgramMachine::mark() { return std::make_unique<Kept>(now_); }
+void ProgramMachine::keep(std::unique_ptr<Mark>* mark) { *mark = std::make_unique<Kept>(now_); }
 
 // The pool stays where it is, for the lines look at it there: it has one size.
 void ProgramMachine::restore(const Mark& mark) { now_ = static_cast<const Kept&>(mark).state; }

@@ -89,7 +89,7 @@ class ProgramMachine final : public ScheduleMachine {
   void livelocked() override {}
   bool needs_restart() override { return false; }
 
-  std::unique_ptr<Mark> mark() override;
+  void keep(std::unique_ptr<Mark>* mark) override;
   void restore(const Mark& mark) override;
   Digest state() const override;
   // The obligations are the begins and ends of operations, in their order.

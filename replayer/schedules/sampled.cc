@@ -35,7 +35,10 @@ class Sampled final : public ScheduleSearch {
     const uint64_t wanted = limits_.schedules == 0 ? 1000 : limits_.schedules;
     while (counts_.schedules < wanted) {
       machine_->restore(*root);
-      if (!one()) ++counts_.restarts;  // from here on with more places to switch at
+      if (!one()) {
+        ++counts_.restarts;  // from here on with more places to switch at
+        led_on_.clear();
+      }
       ++counts_.schedules;
       if (std::optional<std::string> reason = stop_(counts_)) {
         counts_.reason = std::move(*reason);
@@ -54,12 +57,13 @@ class Sampled final : public ScheduleSearch {
     std::vector<uint64_t> changes(by_priorities_ ? limits_.changes : 0);
     for (uint64_t& change : changes) change = random_() % std::max<uint64_t>(longest_, 1);
     uint64_t length = 0;
+    uint32_t last = 0;
     for (;; ++length) {
       look();
       if (machine_->troubled()) break;
       // A cut beside this schedule: what the others would have come to.
       const auto here = machine_->mark();
-      saturate();
+      saturate(last);
       machine_->restore(*here);
       const std::optional<uint32_t> thread = choose(priorities);
       if (!thread) {
@@ -73,6 +77,7 @@ class Sampled final : public ScheduleSearch {
       const auto change = std::find(changes.begin(), changes.end(), length);
       if (change != changes.end()) priorities[*thread] = static_cast<uint32_t>(change - changes.begin());
       if (machine_->state_of(*thread) == ThreadState::kYields && by_priorities_) priorities[*thread] = 0;
+      last = *thread;
       machine_->step(*thread);
       ++counts_.steps;
       ++counts_.states;
@@ -97,7 +102,8 @@ class Sampled final : public ScheduleSearch {
 
 }  // namespace
 
-void rehearse(ScheduleMachine* machine, uint64_t seed, const std::function<uint64_t()>& known) {
+void rehearse(ScheduleMachine* machine, uint64_t seed, const std::function<uint64_t()>& known,
+              const ScheduleSearch::Stop& stop) {
   const std::unique_ptr<ScheduleMachine::Mark> root = machine->mark();
   std::mt19937_64 random(seed);
   uint64_t seen = known();
@@ -112,6 +118,7 @@ void rehearse(ScheduleMachine* machine, uint64_t seed, const std::function<uint6
     seen = known();
   }
   (void)machine->needs_restart();
+  make_bounded(machine, {.preemptions = 1, .looks = false}, {}, stop)->run();
 }
 
 std::unique_ptr<ScheduleSearch> make_random(ScheduleMachine* machine, SearchLimits limits, ScheduleSearch::Visit visit,

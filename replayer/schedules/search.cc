@@ -20,6 +20,7 @@ bool ScheduleSearch::ended() const {
 }
 
 void ScheduleSearch::look() {
+  if (!limits_.looks) return;
   if (machine_->troubled()) {
     if (troubles_.insert(machine_->state()).second) visit_();
     return;
@@ -33,17 +34,28 @@ void ScheduleSearch::look() {
 
 // One that went on may have woken another, which stands at no cut any more: so until all do. Where they never do, one
 // stores in each turn of a loop; from the next states it will again.
-void ScheduleSearch::saturate() {
-  size_t left = saturates_ ? kLongestSchedule : 100;
-  while (left > 0 && !machine_->troubled() && !saturated()) {
-    for (uint32_t thread = 0; thread < machine_->threads(); ++thread) {
-      for (; !machine_->at_cut(thread) && !machine_->troubled() && left > 0; --left) {
-        machine_->step(thread);
-        ++counts_.steps;
+//
+// A state from which this was done before comes to a cut that was looked at, unless it is one of this very way.
+void ScheduleSearch::saturate(uint32_t first) {
+  if (!limits_.looks) return;
+  ++ways_on_;
+  const size_t most = saturates_ ? kLongestSchedule : 100;
+  for (size_t steps = 0; !machine_->troubled(); ++steps) {
+    const auto [at, is_new] = led_on_.try_emplace(machine_->state(), ways_on_);
+    if (steps == most || (!is_new && at->second == ways_on_)) {
+      saturates_ = false;
+      return;
+    }
+    if (!is_new) return;
+    uint32_t thread = first;
+    if (thread >= machine_->threads() || machine_->at_cut(thread)) {
+      for (thread = 0; thread < machine_->threads() && machine_->at_cut(thread); ++thread) {
       }
     }
+    if (thread == machine_->threads()) break;
+    machine_->step(thread);
+    ++counts_.steps;
   }
-  if (left == 0) saturates_ = false;
   look();
   for (uint32_t thread = 0; thread < machine_->threads(); ++thread) {
     if (!machine_->at_store(thread)) continue;

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "replayer/schedules/machine.h"
 
@@ -34,6 +35,7 @@ struct SearchLimits {
   uint64_t schedules = 0;               // sampled: how many; bounded: the most, 0 for no limit
   uint64_t seed = 0;
   uint32_t changes = 3;  // pct: of priorities in a schedule
+  bool looks = true;     // false: cuts and troubles are not looked at
 };
 
 class ScheduleSearch {
@@ -53,8 +55,9 @@ class ScheduleSearch {
   // The state that the machine stands at: a cut, if it is a saturated one.
   void look();
   // Lets every thread that does not stand at a cut go on to its next one, and looks there: what a power cut leaves in
-  // any schedule that goes on from here without floors being raised first.
-  void saturate();
+  // any schedule that goes on from here without floors being raised first. `first` goes on before the others, which
+  // comes by states that a search will be in anyway.
+  void saturate(uint32_t first);
   bool saturated() const;
   // Every thread has come to its end.
   bool ended() const;
@@ -66,6 +69,9 @@ class ScheduleSearch {
   SearchCounts counts_;
   absl::flat_hash_set<Digest> frontiers_, troubles_;
   bool saturates_ = true;  // false: threads were led on, and came to no cut
+  // States from which threads were led on, and on which way. Good until more events are visible.
+  absl::flat_hash_map<Digest, uint64_t> led_on_;
+  uint64_t ways_on_ = 0;
 };
 
 // Steps after which a schedule is not followed any further. One that stores in each turn of a loop comes to a new state
@@ -82,9 +88,11 @@ std::unique_ptr<ScheduleSearch> make_random(ScheduleMachine* machine, SearchLimi
 std::unique_ptr<ScheduleSearch> make_pct(ScheduleMachine* machine, SearchLimits limits, ScheduleSearch::Visit visit,
                                          ScheduleSearch::Stop stop);
 
-// Runs schedules drawn at random, to learn which places threads share before a search begins: until `kQuiet` in a row
-// have not changed what `known` answers, a number that grows with what is known. Nothing is looked at.
-void rehearse(ScheduleMachine* machine, uint64_t seed, const std::function<uint64_t()>& known);
+// Runs schedules to learn which places threads share before a search begins, since all that a search has done is done
+// again when it meets one: those drawn at random, until `kQuiet` in a row have not changed what `known` answers, a
+// number that grows with what is known; then those with one preemption. Nothing is looked at.
+void rehearse(ScheduleMachine* machine, uint64_t seed, const std::function<uint64_t()>& known,
+              const ScheduleSearch::Stop& stop);
 
 }  // namespace powercut
 #endif  // POWERCUT_REPLAYER_SCHEDULES_SEARCH_H_

@@ -220,21 +220,29 @@ TEST(ScheduleSearch, ASampleSaysThatItIsOne) {
   }
 }
 
-// Thread 1 stores in each turn of a loop for as long as thread 0 stands between its two steps.
+// Thread 1 stores in each turn of a loop for as long as thread 0 stands between its two steps: always something new, or
+// one of `values` in turn.
 class StoresForEver final : public ScheduleMachine {
  public:
+  explicit StoresForEver(uint64_t values = ~uint64_t{0}) : values_(values) {}
   uint32_t threads() const override { return 2; }
   ThreadState state_of(uint32_t thread) const override {
     return at_cut(thread) && (thread == 1 || now_.at == 2) ? ThreadState::kEnded : ThreadState::kReady;
   }
   bool at_cut(uint32_t thread) const override { return thread == 0 || now_.at != 1; }
   bool at_store(uint32_t) const override { return false; }
-  void step(uint32_t thread) override { ++(thread == 0 ? now_.at : now_.turns); }
+  void step(uint32_t thread) override {
+    if (thread == 0) {
+      ++now_.at;
+    } else {
+      now_.turns = (now_.turns + 1) % values_;
+    }
+  }
   bool troubled() const override { return false; }
   void deadlocked() override {}
   void livelocked() override {}
   bool needs_restart() override { return false; }
-  std::unique_ptr<Mark> mark() override { return std::make_unique<Kept>(now_); }
+  void keep(std::unique_ptr<Mark>* mark) override { *mark = std::make_unique<Kept>(now_); }
   void restore(const Mark& mark) override { now_ = static_cast<const Kept&>(mark).state; }
   Digest state() const override { return {now_.at, now_.turns}; }
   Digest frontier() const override { return {now_.at, 0}; }
@@ -248,10 +256,10 @@ class StoresForEver final : public ScheduleMachine {
     State state;
   };
   State now_;
+  uint64_t values_;
 };
 
-std::string why_not_complete(SearchLimits limits) {
-  StoresForEver machine;
+std::string why_not_complete(SearchLimits limits, StoresForEver machine = StoresForEver()) {
   const auto search = make_search("bounded", &machine, limits, [] {}, [](const SearchCounts&) { return std::nullopt; });
   search->run();
   EXPECT_FALSE(search->counts().complete);
@@ -263,12 +271,14 @@ TEST(ScheduleSearch, StopsWhereALoopStoresForEver) {
 }
 
 TEST(ScheduleSearch, IsNotCompleteWhereALoopBeyondTheBoundStoresForEver) {
-  EXPECT_EQ(why_not_complete({.preemptions = 0}), "a thread comes to no cut: a loop may store for ever");
+  const std::string reason = "a thread comes to no cut: a loop may store for ever";
+  EXPECT_EQ(why_not_complete({.preemptions = 0}), reason);
+  EXPECT_EQ(why_not_complete({.preemptions = 0}, StoresForEver(3)), reason);
 }
 
 TEST(ScheduleSearch, RehearsalsOfALoopThatStoresForEverEnd) {
   StoresForEver machine;
-  rehearse(&machine, 1, [] { return uint64_t{0}; });
+  rehearse(&machine, 1, [] { return uint64_t{0}; }, [](const SearchCounts&) { return std::nullopt; });
 }
 
 }  // namespace

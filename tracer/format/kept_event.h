@@ -4,8 +4,8 @@
 
 #include <string>
 #include <utility>
-#include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "tracer/format/trace.h"
 
 namespace powercut {
@@ -30,7 +30,7 @@ class KeptEvent {
 
  private:
   Event event_;  // its spans are never looked at
-  std::vector<uint8_t> value_, key_;
+  absl::InlinedVector<uint8_t, 16> value_, key_;
   std::string text_;
 };
 
