@@ -71,7 +71,7 @@ class Threads {
     threads_now = this;
     turn_.take();
     const auto own = work_.background == nullptr ? 0 : work_.background->threads(work_.table);
-    for (const std::vector<ThreadOperation>& operations : work_.clients) {
+    for (const std::vector<Alternatives>& operations : work_.clients) {
       add([this, &operations](Thread* self) { run_client(self, operations); });
     }
     clients_left_ = threads_.size();
@@ -198,8 +198,9 @@ class Threads {
     self = nullptr;
   }
 
-  void run_client(Thread* thread, const std::vector<ThreadOperation>& operations) {
-    for (const ThreadOperation& operation : operations) run_operation(thread, operation);
+  // Nothing is left open here (plan.cc).
+  void run_client(Thread* thread, const std::vector<Alternatives>& operations) {
+    for (const Alternatives& operation : operations) run_operation(thread, operation[0]);
     --clients_left_;
     worker_ended();
   }

@@ -169,7 +169,7 @@ struct TargetMachine::Hooks {
 };
 
 TargetMachine::TargetMachine(const ThreadWork& work, const Model& model)
-    : work_(work), eadr_(model.name() == "eadr"), lines_(AtomPolicy::kAny, eadr_, pool_bytes()) {
+    : work_(work), choices_(work), eadr_(model.name() == "eadr"), lines_(AtomPolicy::kAny, eadr_, pool_bytes()) {
   current_machine = this;
   work.recorder->redirect([this](const Event& event) { on_event(event); });
   lines_.begin(model);
@@ -266,22 +266,23 @@ void TargetMachine::enter(transfer_t from) {
 void TargetMachine::run_thread(uint32_t thread) {
   const uint32_t own = threads() - clients_ - (work_.after.empty() ? 0 : 1);
   if (thread < clients_) {
-    run_client(thread, work_.clients[thread]);
+    run_client(thread);
   } else if (thread < clients_ + own) {
     run_background(thread, thread - clients_);
   } else {
     pause(Next::kJoin, 0);
-    run_client(thread, work_.after);
+    run_client(thread);
   }
   for (;;) pause(Next::kDone, 0);
 }
 
-void TargetMachine::run_client(uint32_t thread, const std::vector<ThreadOperation>& operations) {
-  for (size_t i = 0; i < operations.size(); ++i) {
+void TargetMachine::run_client(uint32_t thread) {
+  const size_t count = is_client(thread) ? work_.clients[thread].size() : work_.after.size();
+  for (size_t i = 0; i < count; ++i) {
     fibers_[thread].operation = i;
     pause(Next::kBegin, 0);
     clear_stack_below<kClearedStack>();
-    run_operation(&fibers_[thread], operations[i]);
+    run_operation(&fibers_[thread], *operation_of(thread));
     pause(Next::kEnd, 0);
   }
 }
@@ -422,6 +423,8 @@ TargetMachine::ImageRef::ImageRef(TargetMachine* machine) : machine_(machine) {
 // What tells a thread in one state from itself in another, besides what its operation may still answer.
 uint64_t TargetMachine::digest_of(const Fiber& fiber) {
   const bool by_chain = fiber.place == kToldByChain;
+  // Which operation it was matters no more.
+  const bool between = fiber.next == Next::kBegin || fiber.next == Next::kDone;
   const uint64_t words[] = {
       by_chain ? fiber.chain : fiber.place,
       fiber.used,
@@ -430,8 +433,8 @@ uint64_t TargetMachine::digest_of(const Fiber& fiber) {
       XXH3_64bits(fiber.answer.data(), fiber.answer.size()),
       XXH3_64bits(fiber.locals.data(), fiber.locals.size()),
       fiber.address,
-      uint64_t{fiber.operation} << 16 | uint64_t(fiber.next) << 8 | uint64_t{by_chain} << 2 |
-          uint64_t{fiber.waiting} << 1 | uint64_t{fiber.stored},
+      uint64_t{fiber.operation} << 24 | (between ? 0 : uint64_t{fiber.way} << 16) | uint64_t(fiber.next) << 8 |
+          uint64_t{by_chain} << 2 | uint64_t{fiber.waiting} << 1 | uint64_t{fiber.stored},
       fiber.next == Next::kEnd ? uint64_t(fiber.status) + 1 : 0,
   };
   return XXH3_64bits(words, sizeof words);
@@ -492,6 +495,21 @@ bool TargetMachine::at_store(uint32_t thread) const {
   return eadr_ && fiber.next == Next::kStore && fiber.address - kPoolBase < work_.pool_size;
 }
 
+uint64_t TargetMachine::ways(uint32_t thread) const {
+  const bool chooses = choices_.open() && is_client(thread) && fibers_[thread].next == Next::kBegin;
+  return chooses ? choices_.ways(taken(), thread) : 1;
+}
+
+void TargetMachine::choose(uint32_t thread, uint32_t way) {
+  if (fibers_[thread].next == Next::kBegin) fibers_[thread].way = static_cast<uint8_t>(way);
+}
+
+std::vector<ClientChoices::Taken> TargetMachine::taken() const {
+  std::vector<ClientChoices::Taken> out;
+  for (uint32_t thread = 0; thread < clients_; ++thread) out.push_back(fibers_[thread].taken);
+  return out;
+}
+
 void TargetMachine::keep(std::unique_ptr<Mark>* mark) {
   if (*mark == nullptr) *mark = std::make_unique<State>(lines_);
   auto* out = static_cast<State*>(mark->get());
@@ -542,6 +560,7 @@ Digest TargetMachine::state() const {
   add(XXH3_64bits(&virtual_world.state, sizeof virtual_world.state));
   add(freed_.empty() ? 0 : freed_.back().digest);
   add(cuts_in_flight_ ? uint64_t{*cuts_in_flight_} : ~uint64_t{0});
+  if (choices_.open()) add(choices_.digest(taken()));
   for (uint32_t thread = 0; thread < threads(); ++thread) {
     add(images_[thread]->digest);
   }
@@ -568,8 +587,9 @@ std::string TargetMachine::thread_name(uint32_t thread) const {
 }
 
 const ThreadOperation* TargetMachine::operation_of(uint32_t thread) const {
-  if (thread < clients_) return &work_.clients[thread][fibers_[thread].operation];
-  if (thread + 1 == threads() && !work_.after.empty()) return &work_.after[fibers_[thread].operation];
+  const Fiber& fiber = fibers_[thread];
+  if (is_client(thread)) return &work_.clients[thread][fiber.operation][fiber.way];
+  if (thread + 1 == threads() && !work_.after.empty()) return &work_.after[fiber.operation];
   return nullptr;
 }
 
@@ -648,6 +668,7 @@ uint64_t TargetMachine::digest_of(const Keys& keys) {
 void TargetMachine::begin_operation(uint32_t thread) {
   current_ = thread;
   step_begin_ = journal_.size();
+  if (is_client(thread)) fibers_[thread].taken = choices_.take(fibers_[thread].taken, thread, fibers_[thread].way);
   const ThreadOperation& operation = *operation_of(thread);
   on_event(begin_of(operation, thread + 1));
   fibers_[thread].chain = 0;

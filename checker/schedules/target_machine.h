@@ -33,6 +33,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "checker/schedules/client_choices.h"
 #include "checker/schedules/thread_work.h"
 #include "powercut/target.h"
 #include "replayer/schedules/line_states.h"
@@ -84,6 +85,8 @@ class TargetMachine final : public ScheduleMachine {
   ThreadState state_of(uint32_t thread) const override;
   bool at_cut(uint32_t thread) const override;
   bool at_store(uint32_t thread) const override;
+  uint64_t ways(uint32_t thread) const override;
+  void choose(uint32_t thread, uint32_t way) override;
   void step(uint32_t thread) override;
   bool troubled() const override { return trouble_.has_value(); }
   void deadlocked() override;
@@ -132,6 +135,8 @@ class TargetMachine final : public ScheduleMachine {
     std::vector<Read> reads;        // since its last turn
     std::vector<Read> batch_reads;  // of the target's own thread, since its batch began
     size_t operation = 0;
+    uint8_t way = 0;                 // of its alternatives
+    ClientChoices::Taken taken = 0;  // up to now
     powercut_status status = POWERCUT_OK;
     std::vector<uint8_t> answer;
     size_t answered = 0;
@@ -201,7 +206,7 @@ class TargetMachine final : public ScheduleMachine {
   void start(uint32_t thread);
   static void enter(boost::context::detail::transfer_t from);
   [[noreturn]] void run_thread(uint32_t thread);
-  void run_client(uint32_t thread, const std::vector<ThreadOperation>& operations);
+  void run_client(uint32_t thread);
   void run_background(uint32_t thread, uint32_t number);
   void run_operation(Fiber* fiber, const ThreadOperation& operation);
   void pause(Next next, uint64_t address, uint64_t place = kBetweenCalls);
@@ -209,6 +214,8 @@ class TargetMachine final : public ScheduleMachine {
   void end_step();
   void capture(uint32_t thread);
   static uint64_t digest_of(const Fiber& fiber);
+  bool is_client(uint32_t thread) const { return thread < clients_; }
+  std::vector<ClientChoices::Taken> taken() const;
   const ThreadOperation* operation_of(uint32_t thread) const;
 
   void begin_operation(uint32_t thread);
@@ -260,6 +267,7 @@ class TargetMachine final : public ScheduleMachine {
   static TargetMachine* current_machine;
 
   const ThreadWork& work_;
+  const ClientChoices choices_;
   const bool eadr_;
   powercut_sink sink_{};
   std::vector<Fiber> fibers_;

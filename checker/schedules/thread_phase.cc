@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "checker/schedules/client_choices.h"
 #include "checker/schedules/recorded_threads.h"
 #include "tracer/record/key_bytes.h"
 #include "tracer/world/quiet_heap.h"
@@ -32,24 +33,33 @@ OpKind kind_of(StepKind kind) {
   }
 }
 
-// The steps of one thread as operations, each write with a value of its own.
-std::vector<ThreadOperation> operations_of(const Scenario& scenario, const std::vector<Step>& steps, uint64_t* serial) {
-  std::vector<ThreadOperation> out;
+// The steps of one thread as operations, each write with a value of its own; alternatives share one.
+std::vector<Alternatives> operations_of(const Scenario& scenario, const std::vector<Step>& steps, uint64_t* serial) {
+  std::vector<Alternatives> out;
   for (const Step& step : steps) {
+    if (step.kind == StepKind::kAny) {
+      out.emplace_back();
+      const uint64_t own = (*serial)++;
+      for (const Step& one : step.any) {
+        uint64_t next = own;
+        out.back().push_back(operations_of(scenario, {one}, &next)[0][0]);
+      }
+      continue;
+    }
     const OpKind kind = kind_of(step.kind);
     if (kind == OpKind::kMaintain) {
-      out.push_back({.kind = kind, .key = {}, .value = {}, .text = step.text});
+      out.push_back({{.kind = kind, .key = {}, .value = {}, .text = step.text}});
       continue;
     }
     std::vector<uint64_t> keys = step.keys;
     for (uint64_t key = step.from; step.keys.empty() && key <= step.to; ++key) keys.push_back(key);
     for (const uint64_t key : keys) {
       const bool writes = kind == OpKind::kInsert || kind == OpKind::kUpdate;
-      out.push_back({.kind = kind,
-                     .id = key,
-                     .key = key_bytes(key, scenario.key_size),
-                     .value = writes ? value_bytes((*serial)++, scenario.value_size) : std::vector<uint8_t>{},
-                     .text = {}});
+      out.push_back({{.kind = kind,
+                      .id = key,
+                      .key = key_bytes(key, scenario.key_size),
+                      .value = writes ? value_bytes((*serial)++, scenario.value_size) : std::vector<uint8_t>{},
+                      .text = {}}});
     }
   }
   return out;
@@ -57,15 +67,16 @@ std::vector<ThreadOperation> operations_of(const Scenario& scenario, const std::
 
 }  // namespace
 
-ThreadPhase::ThreadPhase(const Plan& plan, const TargetLibrary& library, bool buffered, const Pool& pool,
-                         TraceWriter* writer, Recorder* recorder)
+ThreadPhase::ThreadPhase(const Plan& plan, const TargetLibrary& library, const powercut_traits& traits,
+                         const Pool& pool, TraceWriter* writer, Recorder* recorder)
     : plan_(plan),
       library_(library),
       pool_(pool),
       writer_(writer),
       recorder_(recorder),
       model_(make_model(plan.search.model, AtomPolicy::kAny, pool.size())),
-      history_(buffered) {
+      checks_exists_(traits.checks_exists != 0),
+      history_(traits.buffered != 0) {
   recorder_->redirect([this](const Event& event) {
     writer_->append(event);
     if (event.kind != EventKind::kMarker) hear(event);
@@ -127,6 +138,7 @@ std::optional<EngineError> ThreadPhase::run(const Phase& phase, powercut_table* 
   work.first_event = events_ + 1;
   work.most_value = plan_.scenario.value_size + 64;
   work.mark = mark;
+  work.checks_exists = checks_exists_;
   add_operations(phase, &work);
   if (auto error = plan_.search.kind == "recorded" ? record(work, progress) : search(work, progress)) return error;
   recorder_->redirect(nullptr);
@@ -145,12 +157,14 @@ void ThreadPhase::add_operations(const Phase& phase, ThreadWork* work) {
     work->clients.push_back(operations_of(plan_.scenario, steps, &serial));
     operations_ = std::max(operations_, work->clients.back().size());
   }
-  clients_ = work->clients.size();
+  threads_ = work->clients.size();
+  work->alike = phase.alike;
   const auto last = std::find_if(plan_.scenario.phases.begin(), plan_.scenario.phases.end(),
                                  [&](const Phase& other) { return &other == &phase; });
   for (auto after = last + 1; after != plan_.scenario.phases.end(); ++after) {
-    const std::vector<ThreadOperation> more = operations_of(plan_.scenario, after->steps, &serial);
-    work->after.insert(work->after.end(), more.begin(), more.end());
+    for (const Alternatives& more : operations_of(plan_.scenario, after->steps, &serial)) {
+      work->after.push_back(more[0]);
+    }
   }
 }
 
@@ -166,6 +180,12 @@ std::optional<EngineError> ThreadPhase::record(const ThreadWork& work, Progress*
 }
 
 std::optional<EngineError> ThreadPhase::search(const ThreadWork& work, Progress* progress) {
+  try {
+    clients_ = ClientChoices(work).clients();
+  } catch (const std::runtime_error& problem) {
+    return usage_error(problem.what(), "scenario " + plan_.scenario.name,
+                       "Let the threads choose among other operations.");
+  }
   try {
     machine_ = std::make_unique<TargetMachine>(work, *model_);
   } catch (const std::runtime_error& problem) {
@@ -205,12 +225,12 @@ std::optional<EngineError> ThreadPhase::search(const ThreadWork& work, Progress*
 
 Json ThreadPhase::summary() const {
   Json out = {{"search", plan_.search.kind},  {"preemptions", nullptr},
-              {"model", plan_.search.model},  {"threads", clients_},
+              {"model", plan_.search.model},  {"threads", threads_},
               {"operations", operations_},    {"schedules", counts_.schedules},
               {"states", counts_.states},     {"steps", counts_.steps},
               {"cuts", counts_.cuts},         {"frontiers", counts_.frontiers},
-              {"restarts", counts_.restarts}, {"complete", counts_.complete},
-              {"reason", counts_.reason}};
+              {"clients", clients_},          {"restarts", counts_.restarts},
+              {"complete", counts_.complete}, {"reason", counts_.reason}};
   if (plan_.search.preemptions) out["preemptions"] = *plan_.search.preemptions;
   return out;
 }

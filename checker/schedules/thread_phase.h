@@ -18,9 +18,8 @@ namespace powercut {
 class ThreadPhase final : public Announcer, public PhaseOfThreads {
  public:
   // All arguments outlive this. From here on the recorder's events come by here.
-  // `buffered`: the target's trait.
-  ThreadPhase(const Plan& plan, const TargetLibrary& library, bool buffered, const Pool& pool, TraceWriter* writer,
-              Recorder* recorder);
+  ThreadPhase(const Plan& plan, const TargetLibrary& library, const powercut_traits& traits, const Pool& pool,
+              TraceWriter* writer, Recorder* recorder);
 
   // What the recording tells: operations, phases and cuts before the threads.
   void append(const Event& event) override;
@@ -45,6 +44,7 @@ class ThreadPhase final : public Announcer, public PhaseOfThreads {
   TraceWriter* writer_;
   Recorder* recorder_;
   std::unique_ptr<Model> model_;
+  const bool checks_exists_;
   History history_;
   uint64_t events_ = 0;
 
@@ -52,7 +52,8 @@ class ThreadPhase final : public Announcer, public PhaseOfThreads {
   std::vector<TargetMachine::Step> written_;  // of the schedule that the trace is at
   size_t events_written_ = 0;                 // of that schedule
   SearchCounts counts_;
-  size_t clients_ = 0, operations_ = 0;
+  size_t threads_ = 0, operations_ = 0;
+  uint64_t clients_ = 1;
   double seconds_ = 0;
 };
 

@@ -23,10 +23,15 @@ struct ThreadOperation {
   std::string text;  // command of kMaintain
 };
 
+// What a thread does next: one of these. More than one where the workload leaves it open (client_choices.h).
+using Alternatives = std::vector<ThreadOperation>;
+
 struct ThreadWork {
   const powercut_target* target = nullptr;
   powercut_table* table = nullptr;
-  std::vector<std::vector<ThreadOperation>> clients;
+  std::vector<std::vector<Alternatives>> clients;
+  bool alike = false;         // clients that differ by the order of the threads are the same
+  bool checks_exists = true;  // whether an insert may meet its key
   // What follows on one thread once the clients have ended.
   std::vector<ThreadOperation> after;
   const powercut_background* background = nullptr;

@@ -7,6 +7,7 @@
 // Every saturated cut is a state of the search: the events at which threads stand in it are scheduling points of every
 // machine. With a bound the way to such a cut may take more preemptions than there are. So each state is also left by
 // letting the other threads go on to their next cut, in one order, for any will do (MODELS.md).
+#include <bit>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -41,6 +42,7 @@ class Bounded final : public ScheduleSearch {
   struct Choice {
     uint32_t thread;
     uint32_t left;  // preemptions, once it was taken
+    uint32_t way;
   };
   struct Node {
     std::unique_ptr<ScheduleMachine::Mark> mark;
@@ -65,6 +67,7 @@ class Bounded final : public ScheduleSearch {
       const Choice choice = node.choices[node.next++];
       if (node.next > 1) machine_->restore(*node.mark);
       // The last way on needs no state to return to.
+      machine_->choose(choice.thread, choice.way);
       machine_->step(choice.thread);
       ++counts_.steps;
       if (machine_->needs_restart()) return false;
@@ -135,13 +138,19 @@ class Bounded final : public ScheduleSearch {
   // The thread that ran goes on first; leaving it costs a preemption unless it cannot go on or says that it waits.
   void fill(uint32_t last, uint32_t left, Node* node) const {
     const bool runs = last != kNobody && machine_->state_of(last) == ThreadState::kReady;
-    if (runs) node->choices.push_back({last, left});
+    if (runs) add(last, left, node);
     const bool free = last == kNobody || !runs || left == kUnbounded;
     if (!free && left == 0) return;
     for (uint32_t thread = 0; thread < machine_->threads(); ++thread) {
       const ThreadState state = machine_->state_of(thread);
       if ((thread == last && runs) || state == ThreadState::kWaiting || state == ThreadState::kEnded) continue;
-      node->choices.push_back({thread, free ? left : left - 1});
+      add(thread, free ? left : left - 1, node);
+    }
+  }
+
+  void add(uint32_t thread, uint32_t left, Node* node) const {
+    for (uint64_t ways = machine_->ways(thread); ways != 0; ways &= ways - 1) {
+      node->choices.push_back({thread, left, static_cast<uint32_t>(std::countr_zero(ways))});
     }
   }
 

@@ -43,6 +43,16 @@ class ScheduleMachine {
   virtual bool at_cut(uint32_t thread) const = 0;
   // eadr: the thread's next event is a store, in the middle of which a power cut matters as well.
   virtual bool at_store(uint32_t thread) const = 0;
+  // In which ways the thread may make its next step, as bits. The one that is chosen is that of the thread's next step;
+  // machines of which each step has one way need neither function.
+  virtual uint64_t ways(uint32_t thread) const {
+    (void)thread;
+    return 1;
+  }
+  virtual void choose(uint32_t thread, uint32_t way) {
+    (void)thread;
+    (void)way;
+  }
   virtual void step(uint32_t thread) = 0;
   // Something is wrong with this schedule: there is no going on.
   virtual bool troubled() const = 0;

@@ -2,6 +2,7 @@
 // and Nagarakatte, ASPLOS 2010) the one of the highest priority, where priorities are drawn once and fall at a few
 // steps that are drawn as well.
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <random>
 #include <vector>
@@ -21,6 +22,14 @@ std::vector<uint32_t> ready_of(const ScheduleMachine& machine) {
     if (state == ThreadState::kReady || state == ThreadState::kYields) ready.push_back(thread);
   }
   return ready;
+}
+
+// Of the ways in which the thread's next step can be made, any.
+void choose_way(ScheduleMachine* machine, uint32_t thread, std::mt19937_64* random) {
+  uint64_t ways = machine->ways(thread);
+  if (ways == 1) return machine->choose(thread, 0);
+  for (uint64_t skip = (*random)() % static_cast<uint64_t>(std::popcount(ways)); skip > 0; --skip) ways &= ways - 1;
+  machine->choose(thread, static_cast<uint32_t>(std::countr_zero(ways)));
 }
 
 class Sampled final : public ScheduleSearch {
@@ -78,6 +87,7 @@ class Sampled final : public ScheduleSearch {
       if (change != changes.end()) priorities[*thread] = static_cast<uint32_t>(change - changes.begin());
       if (machine_->state_of(*thread) == ThreadState::kYields && by_priorities_) priorities[*thread] = 0;
       last = *thread;
+      choose_way(machine_, last, &random_);
       machine_->step(*thread);
       ++counts_.steps;
       ++counts_.states;
@@ -111,7 +121,9 @@ void rehearse(ScheduleMachine* machine, uint64_t seed, const std::function<uint6
     for (size_t steps = 0; !machine->troubled() && steps < kLongestSchedule; ++steps) {
       const std::vector<uint32_t> ready = ready_of(*machine);
       if (ready.empty()) break;
-      machine->step(ready[random() % ready.size()]);
+      const uint32_t thread = ready[random() % ready.size()];
+      choose_way(machine, thread, &random);
+      machine->step(thread);
     }
     machine->restore(*root);
     quiet = known() == seen ? quiet + 1 : 0;

@@ -234,6 +234,47 @@ void refuse_open_steps(const std::vector<Step>& steps, const std::string& at) {
   }
 }
 
+// One operation, of which there is one of several.
+Step parse_any(Object object) {
+  Step step;
+  step.kind = StepKind::kAny;
+  const std::string at = object.path("any");
+  step.any = parse_steps(object.take("any"), at);
+  refuse_open_steps(step.any, at);
+  if (step.any.size() > kMostAlternatives) {
+    throw PlanProblem{at, "there may be " + std::to_string(kMostAlternatives) + " alternatives at most"};
+  }
+  for (size_t i = 0; i < step.any.size(); ++i) {
+    const Step& one = step.any[i];
+    const bool several = one.keys.empty() ? one.from != one.to : one.keys.size() != 1;
+    if (one.kind != StepKind::kMaintain && several) {
+      throw PlanProblem{at + "[" + std::to_string(i) + "]", "an alternative is one operation, of one key"};
+    }
+  }
+  object.nothing_else();
+  return step;
+}
+
+std::vector<Step> parse_thread(const Json& steps, const std::string& at) {
+  if (!steps.is_array()) throw PlanProblem{at, "this must be a list"};
+  if (steps.empty()) throw PlanProblem{at, "this list must not be empty"};
+  std::vector<Step> result;
+  uint64_t operations = 0;
+  bool chooses = false;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    Object step(steps[i], at + "[" + std::to_string(i) + "]");
+    const bool any = step.has("any");
+    result.push_back(any ? parse_any(std::move(step)) : parse_step(std::move(step)));
+    const Step& last = result.back();
+    operations += any || last.kind == StepKind::kMaintain ? 1 : std::max(last.keys.size(), last.to - last.from + 1);
+    chooses |= any;
+  }
+  if (chooses && operations > kMostChoosing) {
+    throw PlanProblem{at, "a thread that has a choice has " + std::to_string(kMostChoosing) + " operations at most"};
+  }
+  return result;
+}
+
 void parse_threads(Object& object, Phase& phase) {
   const Json& threads = object.array("threads", false);
   const std::string at = object.path("threads");
@@ -245,9 +286,10 @@ void parse_threads(Object& object, Phase& phase) {
   if (!phase.explore) throw PlanProblem{object.path("explore"), "threads are always explored"};
   for (size_t i = 0; i < threads.size(); ++i) {
     const std::string thread = at + "[" + std::to_string(i) + "]";
-    phase.threads.push_back(parse_steps(threads[i], thread));
+    phase.threads.push_back(parse_thread(threads[i], thread));
     refuse_open_steps(phase.threads.back(), thread);
   }
+  if (object.has("alike")) phase.alike = object.boolean("alike");
 }
 
 Phase parse_phase(Object object) {
@@ -322,6 +364,15 @@ bool Scenario::has_threads() const {
   return std::any_of(phases.begin(), phases.end(), [](const Phase& phase) { return !phase.threads.empty(); });
 }
 
+bool Scenario::has_choice() const {
+  for (const Phase& phase : phases) {
+    for (const std::vector<Step>& thread : phase.threads) {
+      if (std::any_of(thread.begin(), thread.end(), [](const Step& step) { return !step.any.empty(); })) return true;
+    }
+  }
+  return false;
+}
+
 Result<Plan> parse_plan(const std::string& text, const std::string& where) {
   Plan plan;
   try {
@@ -335,6 +386,9 @@ Result<Plan> parse_plan(const std::string& text, const std::string& where) {
     plan.scenario = parse_scenario(object.object("scenario"));
     check_threads(plan.scenario.phases, "scenario.phases");
     if (plan.scenario.has_threads()) plan.search = parse_search(object.object("search"));
+    if (plan.search.kind == "recorded" && plan.scenario.has_choice()) {
+      throw PlanProblem{"search.kind", "threads that are recorded have no choice; write their operations out"};
+    }
     plan.seed = object.number("seed", 0, UINT64_MAX);
     object.nothing_else();
   } catch (const PlanProblem& problem) {

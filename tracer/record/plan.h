@@ -33,7 +33,10 @@ struct Mix {
   double theta = 0.99;  // in (0, 1); skew of zipfian and latest
 };
 
-enum class StepKind { kInsert, kUpdate, kErase, kLookup, kMaintain, kFill, kUntil, kMix };
+// Of a thread that has a choice: its operations, and the alternatives of one of them.
+inline constexpr size_t kMostChoosing = 8, kMostAlternatives = 64;
+
+enum class StepKind { kInsert, kUpdate, kErase, kLookup, kMaintain, kFill, kUntil, kMix, kAny };
 
 struct Step {
   StepKind kind{};
@@ -42,6 +45,7 @@ struct Step {
   std::string text;            // maintain: the command; until: the mark
   uint64_t limit = 0;          // fill, until: most inserts
   Mix mix;
+  std::vector<Step> any;  // of a thread: one of these, of one operation each
 };
 
 struct Phase {
@@ -51,6 +55,7 @@ struct Phase {
   std::vector<Step> steps;
   // Of operations at the same time: what each thread does. `steps` is empty then; no fill, until or mix is among them.
   std::vector<std::vector<Step>> threads;
+  bool alike = false;  // clients that differ by the order of the threads are the same
 };
 
 // Which schedules of its threads a plan asks for.
@@ -69,6 +74,7 @@ struct Scenario {
   std::vector<std::string> expect_marks;
   std::vector<Phase> phases;
   bool has_threads() const;
+  bool has_choice() const;  // some thread does
 };
 
 struct Plan {

@@ -146,6 +146,8 @@ Result<std::optional<Operation>> Workload::advance() {
       return fresh_insert();
     case StepKind::kMix:
       return mix_operation();
+    case StepKind::kAny:  // of threads alone
+      break;
   }
   return std::optional<Operation>();
 }
