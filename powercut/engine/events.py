@@ -211,6 +211,8 @@ class Schedules(_Event):
     threads: int
     #: The most that one thread has.
     operations: int
+    #: Programs of all threads: more than one where threads have a choice.
+    clients: int = 1
     schedules: int
     states: int
     steps: int

@@ -4,9 +4,10 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 
 from powercut.base.errors import UsageError
-from powercut.engine.options import ExploreOptions, Schedules
+from powercut.engine.options import DEFAULT_SEARCH, ExploreOptions, Schedules
 from powercut.runs.run_request import Request
 from powercut.runs.runner import slug
 from powercut.scenarios import catalog, clients, plan
@@ -85,7 +86,7 @@ def for_clients(
         name = f"{selection.target.name}:{selection.variant}"
         own = chosen[selection.target.name]
         try:
-            made = clients.scenarios(selection, shape, patterns=patterns, config=own)
+            made = _clients(selection, shape, patterns, options=options, config=own)
         except UsageError as error:
             if explicit:
                 raise
@@ -107,6 +108,24 @@ def for_clients(
             next_step="'powercut list targets' shows which traits each has (targets/ABI.md).",
         )
     return _with_unique_slugs(requests)
+
+
+def _clients(
+    selection: Selection,
+    shape: Shape,
+    patterns: Sequence[str],
+    *,
+    options: ExploreOptions,
+    config: Mapping[str, str],
+) -> clients.Generated:
+    """Clients that are named are runs of their own; so are samples, which are drawn of each client."""
+    groups = clients.groups(selection, shape, config=config)
+    if options.schedules.search not in (None, DEFAULT_SEARCH):
+        return clients.scenarios(selection, shape, patterns=patterns, config=config)
+    named = [item for item in groups.scenarios if any(fnmatchcase(item.name, pattern) for pattern in patterns)]
+    if named or not patterns:
+        return replace(groups, scenarios=tuple(named) or groups.scenarios)
+    return clients.scenarios(selection, shape, patterns=patterns, config=config)
 
 
 def _having(

@@ -1,4 +1,4 @@
-"""The most general client: every small program of threads that a map's interface allows, as scenarios.
+"""The most general client: every small program of threads that a map's interface allows.
 
     2x2: two threads of two operations each
 
@@ -16,6 +16,11 @@ Where insert demands that the key be absent (`traits.checks_exists` is 0), a cli
 insert may meet a present key. Each key is looked at alone: its operations take effect one after another, in any order
 that keeps that of each thread. One order in which an insert meets its key present is enough to leave the client out.
 Updates and erases of an absent key stay: they answer POWERCUT_NOT_FOUND.
+
+All clients are run in a few scenarios: in each, the first operation of thread 1 is given, and all other operations are
+a choice (`any`, scenarios/SCHEMA.md) of the threads, which are alike. Clients that begin alike have their common states
+once (`checker/schedules/client_choices.h`), and several scenarios keep several cores busy. In these, keys that begin
+alike are not renamed. A client that is chosen by its name is a scenario of its own.
 """
 
 import re
@@ -204,6 +209,46 @@ def for_threads(selection: Selection, config: Mapping[str, Any]) -> tuple[dict[s
     return texts, known
 
 
+def groups(selection: Selection, shape: Shape, *, config: Mapping[str, Any] | None = None) -> Generated:
+    """All clients of `shape` as scenarios for one target, one for each first operation of thread 1, most clients first.
+
+    `config` as in `scenarios`.
+    """
+    chosen, known = for_threads(selection, config or {})
+    checks = bool(known.traits.get("checks_exists"))
+    every, left_out = shape.multisets, 0
+    if not checks:
+        judged = [may_meet_present(item, frozenset(shape.keys[:1])) for item in clients(shape)]
+        every, left_out = len(judged), sum(judged)
+    operations = list(product(KINDS, shape.keys))
+    made = []
+    for first, (kind, key) in enumerate(operations):
+        if not checks and kind == "insert" and key == shape.keys[0]:
+            continue
+        every_one = [_operation(item) for item in operations]
+        rest = [{"any": every_one}] * (shape.operations - 1)
+        # The first thread's is the lowest of all first operations: the threads are alike.
+        threads = [[_operation((kind, key)), *rest]]
+        threads += [[{"any": every_one[first:]}, *rest]] * (shape.threads - 1)
+        made.append(
+            _scenario(
+                f"clients_{shape}_{kind[0]}{key}",
+                f"All clients of {shape} whose thread 1 begins with {kind}({key}), with key {shape.keys[0]} present.",
+                {"threads": threads, "alike": True},
+                shape,
+                target=selection.target.name,
+                config=chosen,
+                sizes=known.sizes,
+            )
+        )
+    return Generated(scenarios=tuple(made), left_out=left_out, of=every)
+
+
+def _operation(operation: Operation) -> dict[str, Any]:
+    kind, key = operation
+    return {"op": kind, "keys": [key]}
+
+
 def scenarios(
     selection: Selection, shape: Shape, *, patterns: Sequence[str] = (), config: Mapping[str, Any] | None = None
 ) -> Generated:
@@ -240,19 +285,38 @@ def scenarios(
 
 def scenario(client: Client, shape: Shape, *, target: str, config: Mapping[str, str], sizes: Sizes) -> Scenario:
     """One client as a scenario. There is no file of it: its name and the shape lead to it."""
-    name, key = name_of(client, shape), shape.keys[0]
     told = " | ".join(", ".join(f"{kind}({of})" for kind, of in program) for program in client)
-    threads = [[{"op": kind, "keys": [of]} for kind, of in program] for program in client]
+    return _scenario(
+        name_of(client, shape),
+        f"{told}, with key {shape.keys[0]} present.",
+        {"threads": [list(map(_operation, program)) for program in client]},
+        shape,
+        target=target,
+        config=config,
+        sizes=sizes,
+    )
+
+
+def _scenario(
+    name: str,
+    summary: str,
+    at_once: Mapping[str, Any],
+    shape: Shape,
+    *,
+    target: str,
+    config: Mapping[str, str],
+    sizes: Sizes,
+) -> Scenario:
     content = {
         "schema": SCHEMA_VERSION,
         "name": name,
-        "summary": f"{told}, with key {key} present.",
+        "summary": summary,
         "targets": [target],
         "config": dict(config),
         "data": {"key_size": sizes[0], "value_size": sizes[1]},
         "phase": [
-            {"name": SET_UP, "explore": False, "steps": [{"op": "insert", "keys": [key]}]},
-            {"name": CLIENTS, "threads": threads},
+            {"name": SET_UP, "explore": False, "steps": [{"op": "insert", "keys": [shape.keys[0]]}]},
+            {"name": CLIENTS, **at_once},
         ],
     }
     return Scenario(path=Path(f"{name}.toml"), content=ScenarioFile.model_validate(content))

@@ -14,7 +14,7 @@ from powercut.engine.options import (
     Schedules,
 )
 from powercut.scenarios.scenario import Scenario
-from powercut.scenarios.schema import KeyStep, Phase, Search
+from powercut.scenarios.schema import AnyStep, KeyStep, Phase, Search
 from powercut.scenarios.targets import Target
 
 PLAN_VERSION = 1
@@ -76,7 +76,8 @@ def build(
 def _phase(phase: Phase) -> dict[str, Any]:
     common = {"name": phase.name, "explore": phase.explore, "cut_at": phase.cut_at}
     if phase.threads:
-        return {**common, "threads": [[_step(step) for step in thread] for thread in phase.threads]}
+        threads = [[_step(step) for step in thread] for thread in phase.threads]
+        return {**common, "threads": threads, **({"alike": True} if phase.alike else {})}
     return {**common, "steps": [_step(step) for step in phase.steps]}
 
 
@@ -114,6 +115,8 @@ def data_sizes(target: Target, scenario: Scenario) -> tuple[int, int]:
 
 def _step(step: Any) -> dict[str, Any]:
     """A step as the engine reads it: defaults filled in, absent alternatives left out."""
+    if isinstance(step, AnyStep):
+        return {"any": [_step(one) for one in step.any]}
     values: dict[str, Any] = step.model_dump(by_alias=True)
     if isinstance(step, KeyStep):
         return {key: value for key, value in values.items() if value is not None}

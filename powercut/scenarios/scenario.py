@@ -96,7 +96,7 @@ def load_all(path: Path) -> list[Scenario]:
     table = {"name": path.stem, **tables(text, place=place, form="scenarios/SCHEMA.md shows the format.")}
     if table.get("schema", SCHEMA_VERSION) not in SCHEMA_VERSIONS:
         raise UsageError(
-            f"scenario version {table['schema']!r}, this build reads {' and '.join(map(str, SCHEMA_VERSIONS))}",
+            f"scenario version {table['schema']!r}, this build reads 1 to {SCHEMA_VERSION}",
             where=f"{place}:{locate(text, ['schema'])}",
             next_step="Bring the file to this version (scenarios/SCHEMA.md), or use the powercut it was written for.",
         )

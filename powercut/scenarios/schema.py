@@ -23,12 +23,14 @@ from powercut.base.errors import nearest
 from powercut.engine.options import DEFAULT_SEARCH, MOST_PREEMPTIONS, MOST_SCHEDULES, RECORDED
 from powercut.scenarios.tables import ClaimTable, Definition, Name
 
-SCHEMA_VERSION = 2
-#: What this build reads. Version 2 added threads and changed nothing else.
-SCHEMA_VERSIONS = (1, 2)
-THREADS_SINCE = 2
+SCHEMA_VERSION = 3
+#: What this build reads. Version 2 added threads, 3 what they choose from, and neither changed anything else.
+SCHEMA_VERSIONS = (1, 2, 3)
+THREADS_SINCE, CHOICE_SINCE = 2, 3
 #: Threads that a phase may have.
 FEWEST_THREADS, MOST_THREADS = 2, 4
+#: Of a thread that has a choice: its operations, and what one of them may be.
+MOST_CHOOSING, MOST_ALTERNATIVES = 8, 64
 DEFAULT_POOL_BYTES = 1 << 20
 _PAGE = 4096
 _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
@@ -187,9 +189,14 @@ Step = Annotated[
 ]
 
 
+def _thread_step_kind(value: object) -> str:
+    any_of = "any" in value if isinstance(value, dict) else isinstance(value, AnyStep)
+    return AnyStep.__name__ if any_of else _step_kind(value)
+
+
 def _thread_step(value: object) -> object:
-    kind = _step_kind(value)
-    if kind not in THREAD_STEPS:
+    kind = _thread_step_kind(value)
+    if kind not in (*THREAD_STEPS, AnyStep.__name__):
         op = value.get("op") if isinstance(value, dict) else getattr(value, "op", None)
         raise ValueError(f"'{op}' is no step of a thread; there are {', '.join((*get_args(KeyOp), 'maintain'))}")
     return value
@@ -197,9 +204,37 @@ def _thread_step(value: object) -> object:
 
 #: Those that do the same whatever other threads have done: a `fill` or a `mix` is drawn by what is in the table.
 THREAD_STEPS = (KeyStep.__name__, MaintainStep.__name__)
-ThreadStep = Annotated[
+Operation = Annotated[
     Annotated[KeyStep, Tag("KeyStep")] | Annotated[MaintainStep, Tag("MaintainStep")],
-    Discriminator(_step_kind),
+    Discriminator(_thread_step_kind),
+    BeforeValidator(_thread_step),
+]
+
+
+def _operations_of(step: object) -> int:
+    if not isinstance(step, KeyStep):
+        return 1
+    return len(step.keys or range(step.first or 0, (step.last or 0) + 1))
+
+
+class AnyStep(_Strict):
+    """One of these operations: each is run, with all that can go before and after it."""
+
+    any: list[Operation] = Field(min_length=1, max_length=MOST_ALTERNATIVES)
+
+    @model_validator(mode="after")
+    def _one_operation_each(self) -> "AnyStep":
+        for step in self.any:
+            if isinstance(step, KeyStep) and _operations_of(step) != 1:
+                raise ValueError(f"an alternative of 'any' is one operation, of one key; '{step.op}' has several")
+        return self
+
+
+ThreadStep = Annotated[
+    Annotated[KeyStep, Tag("KeyStep")]
+    | Annotated[MaintainStep, Tag("MaintainStep")]
+    | Annotated[AnyStep, Tag("AnyStep")],
+    Discriminator(_thread_step_kind),
     BeforeValidator(_thread_step),
 ]
 
@@ -237,6 +272,24 @@ class Phase(_Strict):
     steps: list[Step] = Field(default_factory=list)
     #: What each thread does, of operations at the same time.
     threads: list[Thread] = Field(default_factory=list)
+    #: Clients that differ by the order of the threads are the same.
+    alike: bool = False
+
+    @property
+    def has_choice(self) -> bool:
+        return any(isinstance(step, AnyStep) for thread in self.threads for step in thread)
+
+    @model_validator(mode="after")
+    def _choice_is_bounded(self) -> "Phase":
+        if self.alike and not self.has_choice:
+            raise ValueError(f"the phase '{self.name}' has 'alike', and its threads have no choice ('any')")
+        for number, thread in enumerate(self.threads if self.has_choice else [], 1):
+            if (count := sum(map(_operations_of, thread))) > MOST_CHOOSING:
+                raise ValueError(
+                    f"thread {number} of the phase '{self.name}' has {count} operations; "
+                    f"where threads have a choice, each has {MOST_CHOOSING} at most"
+                )
+        return self
 
     @model_validator(mode="after")
     def _steps_or_threads(self) -> "Phase":
@@ -305,7 +358,7 @@ class KnownBug(_Strict):
 class ScenarioFile(_Strict):
     """The content of one scenario file."""
 
-    schema_version: Literal[1, 2] = Field(alias="schema")
+    schema_version: Literal[1, 2, 3] = Field(alias="schema")
     #: The file's, which may be left out.
     name: str = Field(min_length=1)
     summary: str = Field(min_length=1)
@@ -353,6 +406,13 @@ class ScenarioFile(_Strict):
                 f"the phase '{race.name}' has 'threads', which version {self.schema_version} does not know; "
                 f"write schema = {THREADS_SINCE}"
             )
+        if race.has_choice and self.schema_version < CHOICE_SINCE:
+            raise ValueError(
+                f"the phase '{race.name}' has 'any', which version {self.schema_version} does not know; "
+                f"write schema = {CHOICE_SINCE}"
+            )
+        if race.has_choice and self.search is not None and self.search.kind == RECORDED:
+            raise ValueError(f"the search '{RECORDED}' has no choice; write out what the threads of '{race.name}' do")
         for phase in self.phases[self.phases.index(race) + 1 :]:
             behind = f"the phase '{phase.name}' comes after the threads of '{race.name}'"
             if phase.threads:

@@ -291,10 +291,12 @@ def turn_words(turn: Turn) -> str:
 
 
 def schedules_words(schedules: Schedules) -> str:
-    """ "all schedules of 2 threads × 2 operations", "1,000 random schedules of …"."""
+    """ "all schedules of 2 threads × 2 operations", "… of 36 clients of 2 threads …", "1,000 random schedules of …"."""
     size = fmt.plural(schedules.threads, "thread")
     if schedules.operations:
         size += f" × {fmt.plural(schedules.operations, 'operation')}"
+    if schedules.clients > 1:
+        size = f"{fmt.plural(schedules.clients, 'client')} of {size}"
     if schedules.search == "recorded":
         return f"the recorded schedule of {size}"
     if not schedules.complete:

@@ -166,11 +166,22 @@ def test_clients_run_as_a_batch(house: House, capsys: pytest.CaptureFixture[str]
     assert run("threads:published", "--client", "2x1", "--preemptions", "1") == ExitCode.CLEAN
     said = capsys.readouterr()
     assert "9 of 36 clients are left out for threads:published: in some order an insert meets a present" in said.err
-    assert "1 target, 27 runs: 27 consistent; 0 bugs, 0 findings" in said.out
-    assert sorted((house.out / "traces").iterdir())[0].name == "threads-published-client_2x1_e1_e1.pct"
-    plan = plan_of(house, "client_2x1_u1_l2", "threads-published")
+    assert "1 target, 7 runs: 7 consistent; 0 bugs, 0 findings" in said.out
+    assert sorted((house.out / "traces").iterdir())[0].name == "threads-published-clients_2x1_e1.pct"
+    plan = plan_of(house, "clients_2x1_u1", "threads-published")
     assert plan["target"]["options"] == {"concurrency": "concurrent"}
     assert plan["search"]["preemptions"] == 1
+
+
+def test_some_of_a_batch_are_chosen_by_name(house: House, capsys: pytest.CaptureFixture[str]) -> None:
+    house.library("threads")
+    assert run("threads:published", "--client", "2x1", "--scenario", "clients_2x1_e*") == ExitCode.CLEAN
+    assert "1 target, 2 runs: 2 consistent" in capsys.readouterr().out
+    assert run("threads:published", "--client", "2x1", "--scenario", "client_2x1_e1_*") == ExitCode.CLEAN
+    assert "1 target, 4 runs: 4 consistent" in capsys.readouterr().out
+    # A sample is one of each client.
+    assert run("threads:published", "--client", "2x1", "--search", "pct", "--schedules", "2") == ExitCode.INCOMPLETE
+    assert "1 target, 27 runs" in capsys.readouterr().out
 
 
 def test_the_command_of_a_client_runs_it_again(house: House, capsys: pytest.CaptureFixture[str]) -> None:

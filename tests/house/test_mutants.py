@@ -586,8 +586,20 @@ MUTANTS = (
     Mutant(
         name="schedules-forget-what-may-be-answered",
         file="checker/schedules/target_machine.cc",
-        old="  add(history + keys_->prefixes_digest);",
+        old="  add(keys_->digest);",
         new="",
+    ),
+    Mutant(
+        name="cuts-beyond-the-bound-are-left-out",
+        file="replayer/schedules/bounded.cc",
+        old="      saturate(last);",
+        new="",
+    ),
+    Mutant(
+        name="a-choice-of-two-is-made-once",
+        file="replayer/schedules/bounded.cc",
+        old="ways != 0; ways &= ways - 1)",
+        new="ways != 0; ways = 0)",
     ),
     Mutant(
         name="a-sync-keeps-nothing",
@@ -702,7 +714,7 @@ def _failure(suite: str, out: Path) -> str | None:
     pytest_files = {
         "edits": ["tests/engine/test_edit.py"],
         "corpus": ["tests/corpus/test_known_bugs.py"],
-        "schedules": ["tests/engine/test_schedules.py"],
+        "schedules": ["tests/engine/test_schedules.py", "tests/engine/test_client_choices.py"],
         "litmus": [
             "replayer/tests/test_litmus.py",
             "replayer/tests/test_engine_agrees.py",

@@ -182,7 +182,7 @@ def test_a_client_is_a_scenario_like_any_other(house: House) -> None:
     )
     (item,) = made.scenarios
     assert item.content.model_dump(by_alias=True, exclude_defaults=True) == {
-        "schema": 2,
+        "schema": 3,
         "name": "client_2x1_i1_e2",
         "summary": "insert(1) | erase(2), with key 1 present.",
         "targets": ["threads-exists"],

@@ -29,8 +29,8 @@ Client = Annotated[
         "--client",
         metavar="TxN",
         show_default=False,
-        help="Instead of scenarios from files: every client of T threads with N operations each, such as 2x2. "
-        "--scenario then chooses among them.",
+        help="Instead of scenarios from files: every client of T threads with N operations each, such as 2x2, in a run "
+        "for each first operation of thread 1. --scenario then chooses some of these, or single clients.",
     ),
 ]
 Keys = Annotated[

@@ -163,6 +163,7 @@ class Schedules(Record):
     preemptions: int | None = None
     threads: int = 0
     operations: int = 0
+    clients: int = 1
     schedules: int = 0
     states: int = 0
     steps: int = 0
@@ -246,6 +247,15 @@ class Turn(Placed):
     in_operation: bool = False  # it was left in the middle of the last one
 
 
+class Begun(Record):
+    """An operation that a thread has begun."""
+
+    thread: int = 0  # from 1
+    kind: Text = ""
+    key: Text = ""  # its bytes in hex; empty for a command
+    text: Text = ""
+
+
 class FindingRecord(Record):
     finding: int = 1  # the version of this record
     fingerprint: Text = ""
@@ -270,6 +280,7 @@ class FindingRecord(Record):
     timeline: Timeline = Timeline()
     last_store: Placed | None = None  # before the cut
     turns: list[Turn] = []  # of threads: the schedule up to the cut
+    client: list[Begun] = []  # of threads: what each did up to the cut, one thread after the other
     contents: Contents = Contents()
     store_site: Name = ""
     lost_site: Name = ""
