@@ -44,6 +44,25 @@ Json turns_json(const std::vector<KeptEvent>& schedule, const TraceReader& reade
   return out;
 }
 
+// What threads have taken up in the schedule, one after the other: where the workload leaves it open, the client.
+Json client_json(const std::vector<KeptEvent>& schedule) {
+  std::map<uint32_t, Json> programs;  // by thread
+  for (const KeptEvent& kept : schedule) {
+    const Event event = kept.view();
+    if (event.kind != EventKind::kOpBegin) continue;
+    Json& program = programs.try_emplace(event.thread, Json::array()).first->second;
+    program.push_back({{"thread", event.thread},
+                       {"kind", name_of(static_cast<OpKind>(event.code))},
+                       {"key", hex(event.key)},
+                       {"text", std::string(event.text)}});
+  }
+  Json out = Json::array();
+  for (auto& [thread, program] : programs) {
+    for (Json& operation : program) out.push_back(std::move(operation));
+  }
+  return out;
+}
+
 // What is the same of two failures of one query: the invariant, and where an execution died. Not the very answer: a
 // table that is wrong without a cut may answer otherwise when something is lost as well.
 std::string symptom_of(const Exposure& exposure) {
@@ -161,7 +180,10 @@ Json FunctionalCheck::event(const Exposure& exposure) const {
   if (const uint32_t stack = follower_->last_store()) {
     finding["last_store"] = {{"stack", frames_json(follower_->reader().stack(stack))}};
   }
-  if (follower_->in_tree()) finding["turns"] = turns_json(follower_->schedule(), follower_->reader());
+  if (follower_->in_tree()) {
+    finding["turns"] = turns_json(follower_->schedule(), follower_->reader());
+    finding["client"] = client_json(follower_->schedule());
+  }
   return finding;
 }
 

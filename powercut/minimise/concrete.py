@@ -18,6 +18,7 @@ from powercut.engine import engine
 from powercut.engine.engine import Interrupt
 from powercut.minimise.case import Case, Key, Operation, Phase
 from powercut.scenarios.clients import may_meet_present
+from powercut_reports.records.finding import Begun
 
 _MASK = (1 << 64) - 1
 _FIRST, _SECOND = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
@@ -48,6 +49,31 @@ def _unshifted(value: int, shift: int) -> int:
     for _ in range(64 // shift):
         result = value ^ (result >> shift)
     return result
+
+
+def of_client(plan: dict[str, Any], client: Sequence[Begun]) -> dict[str, Any]:
+    """`plan` without a choice: threads do what those of `client` had begun. One that had begun nothing is left out."""
+    scenario = plan["scenario"]
+    if not any("any" in step for phase in scenario["phases"] for steps in phase.get("threads", []) for step in steps):
+        return plan
+    phases = []
+    for phase in scenario["phases"]:
+        if "threads" in phase:
+            numbers = range(1, len(phase["threads"]) + 1)
+            programs = [[_step(item) for item in client if item.thread == number] for number in numbers]
+            programs = [program for program in programs if program]
+            common = {key: value for key, value in phase.items() if key not in ("threads", "alike")}
+            does = {"threads": programs} if len(programs) > 1 else {"steps": programs[0]}
+            phases.append({**common, **does})
+        else:
+            phases.append(phase)
+    threads = any("threads" in phase for phase in phases)
+    kept = {key: value for key, value in plan.items() if threads or key != "search"}
+    return {**kept, "scenario": {**scenario, "phases": phases}}
+
+
+def _step(item: Begun) -> dict[str, Any]:
+    return _operation(item.kind, item.as_json()).step()
 
 
 def spelled_out(

@@ -18,6 +18,7 @@ from powercut.engine import engine, events
 from powercut.engine.options import Budget, ExploreOptions
 from powercut.findings.finding_records import make_record
 from powercut.minimise.case import Case, plan_of
+from powercut.minimise.concrete import of_client
 from powercut.minimise.same_bug import same_bug
 from powercut.runs.run_request import Context
 from powercut.scenarios.plan import BUG_OPTION
@@ -51,7 +52,7 @@ class Examiner:
     def __init__(self, finding: FindingRecord, *, context: Context, folder: Path, executions: int | None) -> None:
         self.finding = finding
         assert finding.plan is not None
-        self.template: dict[str, Any] = finding.plan
+        self.template: dict[str, Any] = of_client(finding.plan, finding.client)
         self.toggle: str | None = self.template["target"]["options"].get(BUG_OPTION)
         self._context = context
         self._folder = folder

@@ -11,7 +11,7 @@ from powercut.engine.options import DEFAULT_SEARCH
 from powercut.minimise.case import Case, Operation, Phase, repeatable
 from powercut.minimise.order import is_number
 from powercut.scenarios.plan import BUG_OPTION
-from powercut.scenarios.schema import SCHEMA_VERSION
+from powercut.scenarios.schema import THREADS_SINCE
 from powercut_reports.records.finding import FindingRecord
 
 _NAME = re.compile(r"^name = .*$", re.MULTILINE)
@@ -26,7 +26,7 @@ def scenario_text(case: Case, *, finding: FindingRecord, original: FindingRecord
         *_comment(f"Regression test of finding {original.fingerprint}, minimised by powercut: {_what(original)}."),
         *_comment(finding.message),
         f"# Shows it again: {_command(original, name, depth=finding.crash_point.depth)}",
-        f"schema = {SCHEMA_VERSION if case.race else 1}",
+        f"schema = {THREADS_SINCE if case.race else 1}",
         f"name = {_quoted(name)}",
         f"summary = {_quoted(_summary(original))}",
         f"targets = [{_quoted(original.target)}]",

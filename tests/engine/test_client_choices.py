@@ -90,7 +90,7 @@ def test_two_choices_a_thread_are_judged_as_clients_are(real_engine: None, bug: 
 def test_choices_keep_the_rule_of_inserts(real_engine: None, tmp_path: Path) -> None:
     """Of a target that does not check keys, no client is run in which an insert may meet its key."""
     selection, shape = Selection(target=targets.find("cceh"), variant="published"), Shape(threads=2, operations=1)
-    texts, known = clients.for_threads(selection, {})
+    _, known = clients.for_threads(selection, {})
     assert not known.traits["checks_exists"]
     legal = [item for item in clients.clients(shape) if not clients.may_meet_present(item, frozenset({1}))]
     made = clients.groups(selection, shape)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from powercut.base.exit_codes import ExitCode
 from powercut.cli.main import main
 from powercut.minimise.case import Case, Phase, plan_of, runnable
-from powercut.minimise.concrete import _meets, _planned
+from powercut.minimise.concrete import _meets, _planned, key_of, of_client
 from powercut.minimise.minimal import Minimal
 from powercut.minimise.order import order
 from powercut.minimise.passes.threads import drop_threads
@@ -22,6 +22,7 @@ from powercut.minimise.scenario_text import scenario_text
 from powercut.minimise.shrink import shrink
 from powercut.scenarios.clients import may_meet_present
 from powercut.scenarios.schema import ScenarioFile
+from powercut_reports.records.finding import Begun
 from tests.minimise.minimising import case, finding, holds, operation, phase, search, words
 
 
@@ -171,6 +172,21 @@ def test_a_plan_has_a_search_where_it_has_threads() -> None:
     assert "search" not in plan(WORK.without(5, 8)), "one thread is left"
 
 
+def test_a_choice_becomes_what_was_chosen() -> None:
+    choice = {"any": [{"op": "update", "keys": [1]}, {"op": "lookup", "keys": [1]}]}
+    written = plan(WORK)
+    written["scenario"]["phases"][1] |= {"threads": [[choice, choice]] * 3, "alike": True}
+    key = "5fb9a2f9a6f1a2e8"
+    begun = [Begun(thread=3, kind="lookup", key=key), Begun(thread=1, kind="maintain", text="expand")]
+    does = [{"op": "maintain", "command": "expand"}], [{"op": "lookup", "keys": [key_of(key)]}]
+    made = of_client(written, begun)
+    assert made["scenario"]["phases"][1]["threads"] == list(does) and "alike" not in made["scenario"]["phases"][1]
+    assert made["search"] == written["search"] and made["scenario"]["phases"][0] == written["scenario"]["phases"][0]
+    alone = of_client(written, begun[1:])
+    assert alone["scenario"]["phases"][1]["steps"] == does[0] and "search" not in alone
+    assert of_client(plan(WORK), begun) == plan(WORK)
+
+
 def test_plans_are_spelled_out() -> None:
     phases = [_planned(item) for item in plan(WORK)["scenario"]["phases"][1:]]
     assert phases == list(WORK.phases[1:])
@@ -246,6 +262,15 @@ threads = [
 name = "after"
 steps = [{ op = "lookup", from = 1, to = 2 }]
 """
+
+
+def test_a_bug_of_one_client_of_many_is_minimised(folder: Path) -> None:
+    words_of_run = ["run", "turbohash:hardened", "--client", "2x2", "--keys", "1", "--config", "bug=dirty_hit"]
+    chosen = ["--scenario", "clients_2x2_u1", "--out", "out", "--format", "json", "--explain", "1"]
+    assert main([*words_of_run, *chosen]) == ExitCode.FINDINGS
+    records = [json.loads(file.read_text()) for file in (folder / "out" / "findings").glob("*.json")]
+    (minimal,) = (record["minimal"] for record in records if record.get("minimal"))
+    assert [item["text"] for item in minimal["operations"]] == ["insert(1)", "update(1)", "lookup(1)"]
 
 
 def test_a_planted_bug_of_threads_is_minimised(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
