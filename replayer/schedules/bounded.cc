@@ -75,7 +75,7 @@ class Bounded final : public ScheduleSearch {
       if (depth_ > kLongestSchedule) {
         return give_up("at a schedule of " + std::to_string(kLongestSchedule) + " steps: a loop may store for ever");
       }
-      if ((++turns & 1023) == 0) {
+      if ((++turns & 1023) == 0 || machine_->troubled()) {
         if (std::optional<std::string> reason = stop_(counts_)) return give_up(std::move(*reason));
       }
       if (limits_.schedules > 0 && counts_.schedules >= limits_.schedules) {

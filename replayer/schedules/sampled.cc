@@ -117,7 +117,7 @@ void rehearse(ScheduleMachine* machine, uint64_t seed, const std::function<uint6
   const std::unique_ptr<ScheduleMachine::Mark> root = machine->mark();
   std::mt19937_64 random(seed);
   uint64_t seen = known();
-  for (uint64_t quiet = 0, all = 0; quiet < kQuiet && all < kMostRehearsals; ++all) {
+  for (uint64_t quiet = 0, all = 0; quiet < kQuiet && all < kMostRehearsals && !stop({}); ++all) {
     for (size_t steps = 0; !machine->troubled() && steps < kLongestSchedule; ++steps) {
       const std::vector<uint32_t> ready = ready_of(*machine);
       if (ready.empty()) break;
