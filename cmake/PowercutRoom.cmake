@@ -12,8 +12,8 @@ set(POWERCUT_PRECOMPILED
     <vector> <absl/container/btree_map.h> <absl/container/flat_hash_map.h> <absl/container/flat_hash_set.h>
     <absl/strings/str_cat.h>)
 set(POWERCUT_PRECOMPILED_TESTS <gmock/gmock.h> <gtest/gtest.h>)
-# Tests run once for each time that they are compiled.
-set(POWERCUT_TEST_OPTIMISED -O1)
+# Tests run once for each time that they are compiled: to optimise them costs more than it saves.
+set(POWERCUT_TEST_OPTIMISED -O0)
 
 function(powercut_add_room name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "FOLDERS;LIBRARIES;TEST_LIBRARIES;TEST_PROPERTIES")

@@ -95,7 +95,7 @@ def test_every_run_has_a_page_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    "count", [pytest.param(200, marks=pytest.mark.slow), pytest.param(1000, marks=pytest.mark.long)]
+    "count", [pytest.param(120, marks=pytest.mark.slow), pytest.param(1000, marks=pytest.mark.long)]
 )
 def test_a_thousand_findings_stay_below_ten_megabytes(count: int, tmp_path: Path) -> None:
     runs = large_report(count)

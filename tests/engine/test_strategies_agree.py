@@ -38,8 +38,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("real_engine")]
 COSTLY = frozenset(
     {
         "always_logged",
+        "clevel_context_helped",
         "expand",
         "expand_on_failure",
+        "rehash-clear-first",
         "resize_cut",
         "slots_16",
         "traditional_expand",
@@ -152,7 +154,7 @@ def quick(case: Case) -> bool:
     """One variant, and of the rest what exercises something of its own."""
     subject = case.subject
     if subject.toggle or subject.target != "level":
-        return case.model == "adr" and case.nested == (0 if subject.scenario.name in TOO_COSTLY else 1)
+        return case.model == "adr" and case.nested == (0 if subject.scenario.name in COSTLY | TOO_COSTLY else 1)
     if subject.variant != "hardened":
         return False
     deepest = 0 if subject.scenario.name in COSTLY | TOO_COSTLY else 1

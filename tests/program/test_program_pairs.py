@@ -181,6 +181,7 @@ def test_no_power_cut_the_finding_blames_no_store(kv: Kv) -> None:
     assert all("the same after insert" in item["message"] for item in findings)
 
 
+@pytest.mark.long
 def test_blocked_recovery_is_not_waited_for_again_and_again(kv: Kv) -> None:
     _build(kv, "blocked_recovery", bug=True, tracer="llvm", instrumented=True)
     words = ["--record", "./prog run pool", "--recover", "./prog check pool", "--pool", "pool", "--timeout", "3s"]

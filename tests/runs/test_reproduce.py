@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,9 @@ from powercut.engine import engine
 from tests.real_engine import Exploration, Json, Subject, explore, planted_bugs, record
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("real_engine")]
+
+#: Many findings, in a trace of many schedules.
+COSTLY = frozenset({"threads_directory_unlocked", "threads_directory_unlocked_early"})
 
 
 def named(name: str) -> Subject:
@@ -73,7 +76,13 @@ def assert_all_replay(trace: Path, exploration: Exploration, **options: str) -> 
         assert story(answer["finding"]) == story(finding)
 
 
-@pytest.mark.parametrize("subject", list(planted_bugs()), ids=lambda subject: subject.scenario.name)
+def _each_planted_bug() -> Iterator[Any]:
+    for subject in planted_bugs():
+        marks = (pytest.mark.long,) if subject.scenario.name in COSTLY else ()
+        yield pytest.param(subject, id=subject.scenario.name, marks=marks)
+
+
+@pytest.mark.parametrize("subject", list(_each_planted_bug()))
 def test_every_finding_of_the_corpus_replays(subject: Subject, tmp_path: Path) -> None:
     trace = record(subject, tmp_path)
     exploration = explore(trace)

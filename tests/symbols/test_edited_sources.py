@@ -89,7 +89,9 @@ def places(runs: list[dict[str, Any]]) -> dict[str, set[int]]:
     return found
 
 
-@pytest.mark.parametrize("name", list(CASES))
+@pytest.mark.parametrize(
+    "name", [*(name for name in CASES if name != "level"), pytest.param("level", marks=pytest.mark.long)]
+)
 def test_an_edit_beside_findings_leaves_them_known(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     require_engine()
     monkeypatch.chdir(tmp_path)
