@@ -53,6 +53,9 @@ from tools.bench import (
     schemes as bench_schemes,
 )
 from tools.bench import (
+    threads as bench_threads,
+)
+from tools.bench import (
     undecided as bench_undecided,
 )
 from tools.bench import (
@@ -97,6 +100,7 @@ SECTIONS = {
         markdown=bench_schemes.markdown,
         chart=bench_schemes.chart,
     ),
+    "threads": Section(measure=lambda given: bench_threads.measure(jobs=given.jobs), markdown=bench_threads.markdown),
     "behaviours": Section(
         measure=lambda given: bench_behaviours.measure(jobs=given.jobs), markdown=bench_behaviours.markdown
     ),

@@ -1,0 +1,78 @@
+"""The most general client of each scheme that threads may use: time, states and frontiers of all schedules.
+
+Two threads with two operations each without a bound, and three with two under two preemptions, on one key. Wall clock
+with two workers, everything counted: recording, which is the search, exploration, and what the command itself does.
+"""
+
+import os
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from powercut.base import paths
+from powercut.engine.options import ExploreOptions, Schedules
+from powercut.runs import batch, requests, runner
+from powercut.scenarios import targets
+from powercut.scenarios.clients import Shape
+from powercut.scenarios.targets import Selection
+from powercut_reports.records.run import RunRecord
+from tools.bench.page import table
+
+TARGETS = ("level", "turbohash", "clevel", "pclht", "cceh", "dash", "dash_lh", "cmap", "libcuckoo", "montage")
+#: A client, and the most preemptions in a schedule.
+SHAPES: tuple[tuple[Shape, int | None], ...] = (
+    (Shape(threads=2, operations=2), None),
+    (Shape(threads=3, operations=2, keys=(1,)), 2),
+)
+
+
+def measure(*, jobs: int, names: Sequence[str] = TARGETS) -> dict[str, Any]:
+    """A row for each target and client."""
+    return {"rows": [_row(name, shape, bound, jobs=jobs) for shape, bound in SHAPES for name in names]}
+
+
+def _row(name: str, shape: Shape, bound: int | None, *, jobs: int) -> dict[str, Any]:
+    selection = Selection(target=targets.find(name), variant="hardened")
+    options = replace(ExploreOptions(nested=1), schedules=Schedules(preemptions=bound))
+    wanted = requests.for_clients([selection], shape, [], options=options, explicit=True)
+    with tempfile.TemporaryDirectory(prefix="powercut-bench-") as folder:
+        begun, used = time.monotonic(), os.times()
+        with runner.open_context(paths.engine(), Path(folder)) as context:
+            outcome = batch.run_all(wanted, context, jobs=jobs)
+        seconds, now = time.monotonic() - begun, os.times()
+    runs = outcome.runs
+    own = now.user + now.system - used.user - used.system
+    children = now.children_user + now.children_system - used.children_user - used.children_system
+    return {
+        "target": name,
+        "client": f"{shape}, {'no bound' if bound is None else f'{bound} preemptions'}",
+        **{field: _sum(runs, field) for field in ("clients", "states", "steps", "frontiers", "judged")},
+        "seconds": round(seconds, 1),
+        "cpu_seconds": round(own + children, 1),
+        "verdicts": ", ".join(sorted({f"{run.verdict}, {run.coverage.kind}" for run in runs})),
+    }
+
+
+def _sum(runs: Sequence[RunRecord], field: str) -> int:
+    return sum(getattr(run.coverage.schedules, field) for run in runs if run.coverage.schedules is not None)
+
+
+def markdown(values: dict[str, Any]) -> str:
+    """The table of the page."""
+    return table(
+        ["target", "client", "clients", "states", "steps", "frontiers", "judged", "s", "CPU s", "verdict"],
+        [
+            [
+                row["target"],
+                row["client"],
+                *(row[field] for field in ("clients", "states", "steps", "frontiers", "judged")),
+                row["seconds"],
+                row["cpu_seconds"],
+                row["verdicts"],
+            ]
+            for row in values["rows"]
+        ],
+    )
