@@ -7,7 +7,7 @@ powercut_status Table::WidenDirectory(uint32_t depth) {
   SpinGuard guard(Has(Bug::kDirectoryUnlocked) ? nullptr : LockOf(&Locks::directory));
   if (depth != global_depth()) return POWERCUT_OK;
   // The authors' splits take no lock to change entries, but are counted.
-  while (AsAuthors() && pmem::atomic_load(&locks_.updating) != 0) pmem::pause();
+  while (AsAuthors() && pmem::atomic_load(&updating_) != 0) pmem::pause();
   return DoubleDirectory(&guard);
 }
 

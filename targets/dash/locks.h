@@ -17,7 +17,6 @@ struct Locks {
   uint8_t recovery = 0;   // of any segment
   uint8_t directory = 0;  // its entries, and its doubling
   uint8_t memory = 0;     // the allocator, and the list of segments
-  uint32_t updating = 0;  // `published`: how many splits change entries of the directory
 };
 
 }  // namespace powercut::dash

@@ -26,6 +26,18 @@ struct PlaceIn {
   bool found() const { return segment != nullptr; }
 };
 
+// The same, in a bucket of any kind.
+template <typename Segment>
+struct SpotIn {
+  Segment* segment = nullptr;
+  Bucket* bucket = nullptr;
+  uint32_t slot = 0;
+  uint32_t stash = 0;  // kInPair, the number of the stash bucket, or a number beyond
+
+  static constexpr uint32_t kInPair = ~0u;
+  bool found() const { return segment != nullptr; }
+};
+
 // How much of a change is durable at return: all, the record without its bits, or nothing.
 enum Durability { kDurable, kRecordOnly, kDeferred };
 
@@ -36,6 +48,7 @@ class SegmentSteps {
   using Options = typename Scheme::Options;
   using Bug = typename Scheme::Bug;
   using Place = PlaceIn<Segment>;
+  using Spot = SpotIn<Segment>;
 
   SegmentSteps(powercut_pool pool, const Options& options) : pool_(pool), options_(options) {}
 
@@ -49,6 +62,15 @@ class SegmentSteps {
   Segment* SegmentAt(uint64_t offset) const { return reinterpret_cast<Segment*>(pool_.base + offset); }
   uint64_t OffsetOf(const void* in_pool) const {
     return static_cast<uint64_t>(static_cast<const uint8_t*>(in_pool) - pool_.base);
+  }
+  Spot SpotOf(const Place& place) const {
+    if (!place.found()) return {};
+    const uint32_t stash = place.bucket < options_.buckets ? Spot::kInPair : place.bucket - options_.buckets;
+    return {place.segment, place.segment->bucket(place.bucket), place.slot, stash};
+  }
+  // The mark behind an erase.
+  const char* ErasedMark(const Spot& spot) const {
+    return spot.stash == Spot::kInPair ? "erase" : spot.stash < options_.stash ? "erase.stash" : "erase.chain";
   }
   static uint64_t LoadWord(const uint8_t* at) {
     uint64_t word;
@@ -207,10 +229,16 @@ class SegmentSteps {
     if (probe(home, word.allocated() & ~word.members())) return;
     const Word next = segment->bucket(Next(home))->Load();
     if (probe(Next(home), next.allocated() & next.members())) return;
-    for (uint32_t rest = StashOf(segment, hash, trusted) & ~Scheme::kBeyondStash; rest != 0; rest &= rest - 1) {
-      const uint32_t index = options_.buckets + static_cast<uint32_t>(std::countr_zero(rest));
-      if (probe(index, segment->bucket(index)->Load().allocated())) return;
+    ForEachStashBucket(StashOf(segment, hash, trusted),
+                       [&](uint32_t index) { return probe(index, segment->bucket(index)->Load().allocated()); });
+  }
+  // Of these parts of the stash: visits until `visit(index)` returns true, and returns whether it did.
+  template <typename Visit>
+  bool ForEachStashBucket(uint32_t parts, Visit visit) const {
+    for (uint32_t rest = parts & ~Scheme::kBeyondStash; rest != 0; rest &= rest - 1) {
+      if (visit(options_.buckets + static_cast<uint32_t>(std::countr_zero(rest)))) return true;
     }
+    return false;
   }
 
   // Without a split. False: the segment has no room.

@@ -4,14 +4,12 @@
 #define POWERCUT_TARGETS_DASH_TABLE_H_
 
 #include <cstdint>
-#include <initializer_list>
+#include <optional>
 
 #include "powercut/target.h"
-#include "targets/common/pool_allocator.h"
+#include "targets/dash/author_steps.h"
 #include "targets/dash/layout.h"
-#include "targets/dash/locks.h"
 #include "targets/dash/options.h"
-#include "targets/dash/segment_steps.h"
 
 namespace powercut {
 class Drawing;
@@ -19,15 +17,22 @@ class Drawing;
 
 namespace powercut::dash {
 
+class Table;
+
 struct Extendible {
+  using Table = dash::Table;
   using Segment = dash::Segment;
   using Options = dash::Options;
   using Bug = dash::Bug;
   static constexpr uint32_t kBeyondStash = 0;
+  static constexpr Reach kWidest = Reach::kSegment;  // it splits then
 };
 using Place = PlaceIn<Segment>;
 
-class Table : private SegmentSteps<Extendible> {
+class Table : private AuthorSteps<Extendible> {
+  friend class ThreadSteps<Extendible>;
+  friend class AuthorSteps<Extendible>;
+
  public:
   using Options = dash::Options;
 
@@ -84,7 +89,7 @@ class Table : private SegmentSteps<Extendible> {
 
  private:
   Table(powercut_pool pool, const Options& options)
-      : SegmentSteps(pool, options), allocator_(pool, {.begin = sizeof(Root), .unit = kUnit}) {}
+      : AuthorSteps(pool, options, {.begin = sizeof(Root), .unit = kUnit}) {}
 
   Root* root() const { return reinterpret_cast<Root*>(pool_.base); }
   uint64_t geometry() const { return options_.buckets | options_.stash << 8 | options_.slots << 16; }
@@ -122,10 +127,6 @@ class Table : private SegmentSteps<Extendible> {
   powercut_status DoubleDirectory(SpinGuard* guard);
   void PointDirectoryAt(Segment* segment);
 
-  // bucket.cc
-  void Lock(Segment* segment, uint32_t bucket);
-  bool TryLock(Segment* segment, uint32_t bucket);
-
   // search.cc
   Place Find(uint64_t key, const Hash& hash);
   Place FindIn(Segment* segment, uint64_t key, const Hash& hash);
@@ -146,48 +147,30 @@ class Table : private SegmentSteps<Extendible> {
   void WriteBackAll(Segment* segment) const;
   void ClearMoved(Segment* segment, Identity moved);
 
-  // threads.cc: operations beside others, `hardened`.
-  // What an insertion holds: the two buckets of its key; also those that a displacement and the stash need; or all.
-  enum class Reach : uint8_t { kPair, kAround, kSegment };
-  // `published` with threads.
-  bool AsAuthors() const { return options_.concurrent && !options_.hardened; }
-  powercut_status InsertBeside(const Record& record, const Hash& hash);
-  powercut_status UpdateBeside(uint64_t key, uint64_t value, const Hash& hash);
-  powercut_status EraseBeside(uint64_t key, const Hash& hash);
-  // Of both variants.
-  powercut_status LookupBeside(uint64_t key, const Hash& hash, uint64_t* value);
-  // False: begin again.
-  bool TryLookup(Segment* segment, uint64_t key, const Hash& hash, uint64_t* value, powercut_status* status);
-  // In a segment that has not been recovered since the crash: no other thread recovers it in the meantime.
-  // False: it has been recovered.
-  bool LookupUnrecovered(uint64_t key, const Hash& hash, uint64_t* value, powercut_status* status);
-  // The recovered segment of the hash, with the two buckets of its key held.
-  powercut_status AcquirePair(const Hash& hash, Segment** out);
-  void LockReach(Segment* segment, const Hash& hash, Reach reach);
-  void UnlockReach(Segment* segment, const Hash& hash, Reach reach);
-  template <typename Visit>
-  void ForEachReached(const Hash& hash, Reach reach, Visit visit) const;
-  // The lock of the first stash bucket guards them all.
-  bool has_stash() const { return options_.stash != 0; }
-  uint32_t stash_lock() const { return options_.buckets; }
-  // Null: one thread.
-  uint8_t* LockOf(uint8_t Locks::* lock) { return options_.concurrent ? &(locks_.*lock) : nullptr; }
-  uint64_t Allocate(uint64_t bytes);
-  void Free(uint64_t offset);
-
-  // authors.cc: operations beside others, `published`.
-  enum class Attempt : uint8_t { kPlaced, kBusy, kFull };
-  powercut_status InsertAsAuthors(const Record& record, const Hash& hash);
-  powercut_status UpdateAsAuthors(uint64_t key, uint64_t value, const Hash& hash);
-  powercut_status EraseAsAuthors(uint64_t key, const Hash& hash);
-  bool TryLookupAsAuthors(Segment* segment, uint64_t key, const Hash& hash, uint64_t* value, powercut_status* status);
+  // threads.cc: what is the table's own in operations beside others.
+  bool Holds(Segment* segment, const Hash& hash) const { return segment->Which().Covers(hash); }
+  bool NeedsRecovery(Segment* segment, const Hash&) const { return !IsRecovered(segment); }
+  // No bucket is freed while others read it.
+  template <typename Unchanged>
+  Spot FindHeld(Segment* segment, uint64_t key, const Hash& hash, Unchanged) {
+    return SpotOf(FindHeld(segment, key, hash));
+  }
+  bool TryLookupAs(Segment* segment, uint64_t key, const Hash& hash, uint64_t* value, powercut_status* status);
+  bool SearchUnrecovered(uint64_t key, const Hash& hash, uint64_t* value, powercut_status* status);
+  template <typename Leave>
+  std::optional<powercut_status> MakeRoom(Segment* segment, const Record&, const Hash&, Leave leave) {
+    const powercut_status status = Split(segment);
+    leave();
+    if (status != POWERCUT_OK) return status;
+    return std::nullopt;
+  }
+  // The same for `published`.
   powercut_status AcquireAsAuthors(const Hash& hash, Segment** out);
-  bool TryLockOr(Segment* segment, uint32_t bucket, std::initializer_list<uint32_t> held);
-  void PersistWord(Segment* segment, uint32_t bucket);
-  Attempt PlaceAsAuthors(Segment* segment, const Record& record, const Hash& hash);
-  bool DisplaceAsAuthors(Segment* segment, uint32_t from, uint32_t to, uint32_t other, const Record& record,
-                         const Hash& hash);
-  Place ProbeAsAuthors(Segment* segment, uint32_t index, uint32_t slots, uint64_t key, const Hash& hash);
+  std::optional<powercut_status> MakeRoomAsAuthors(Segment* segment, const Record& record, const Hash& hash);
+  template <typename Visit>
+  void ForEachOverflowing(Segment* segment, uint32_t parts, Visit visit) {
+    ForEachStashBucket(parts, [&](uint32_t index) { return visit(segment->bucket(index)); });
+  }
   powercut_status SplitAsAuthors(Segment* segment, const Hash& hash);
   void PublishAsAuthors(Segment* segment, Segment* fresh);
 
@@ -213,9 +196,8 @@ class Table : private SegmentSteps<Extendible> {
   powercut_status VerifySegment(Segment* segment, char* message, size_t size);
   powercut_status VerifyBucket(Segment* segment, uint32_t index, char* message, size_t size);
 
-  PoolAllocator allocator_;
-  Locks locks_;
-  bool open_ = false;  // close() has something to close
+  uint32_t updating_ = 0;  // `published`: how many splits change entries
+  bool open_ = false;      // close() has something to close
 };
 
 }  // namespace powercut::dash
