@@ -196,6 +196,29 @@ class TableThreads {
     CheckTwice([&] { ASSERT_EQ(table_.Contents().size(), keys * kThreads); });
   }
 
+  // After a cut nothing is recovered where recovery is lazy: the first threads that come to a part of the table recover
+  // it, beside searches in it.
+  void SegmentsAreRecoveredUnderTheirClients() {
+    constexpr uint64_t kKeys = 200;
+    for (uint64_t key = 1; key <= kKeys; ++key) ASSERT_EQ(table_.Insert(key, key), POWERCUT_OK);
+    for (uint64_t round = 1; round <= 20; ++round) {
+      ASSERT_EQ(table_.Cut(), POWERCUT_OK);
+      std::array<std::string, kThreads> wrong;
+      Run([&](int i) {
+        for (uint64_t key = 1; key <= kKeys; ++key) {
+          const std::string found = table_.Lookup(key);
+          if (found != table_.Value(key + kKeys * (round - 1)) && found != table_.Value(key + kKeys * round)) {
+            wrong[i] = "lookup of key " + std::to_string(key);
+          }
+          if (table_.Update(key, key + kKeys * round) != POWERCUT_OK) wrong[i] = "update of key " + std::to_string(key);
+        }
+      });
+      for (const std::string& message : wrong) ASSERT_EQ(message, "");
+      ASSERT_EQ(table_.Contents().size(), kKeys);
+      ASSERT_EQ(table_.Damage(), "");
+    }
+  }
+
  private:
   bool Maintain(uint64_t serial) {
     if (maintenance_.commands.empty() || serial % maintenance_.every != 0) return true;
