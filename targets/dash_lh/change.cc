@@ -7,6 +7,8 @@ namespace powercut::dash_lh {
 powercut_status Table::Insert(const uint8_t* key, const uint8_t* value) {
   const Record record{LoadWord(key), LoadWord(value)};
   const Hash hash(record.key);
+  if (AsAuthors()) return InsertAsAuthors(record, hash);
+  if (options_.concurrent) return InsertBeside(record, hash);
   Segment* segment = nullptr;
   const powercut_status status = Acquire(hash, &segment);
   if (status != POWERCUT_OK) return status;
@@ -47,6 +49,11 @@ powercut_status Table::ChangeRecord(const uint8_t* key, Change change) {
 }
 
 powercut_status Table::Update(const uint8_t* key, const uint8_t* value) {
+  if (options_.concurrent) {
+    const uint64_t wanted = LoadWord(key);
+    return AsAuthors() ? UpdateAsAuthors(wanted, LoadWord(value), Hash(wanted))
+                       : UpdateBeside(wanted, LoadWord(value), Hash(wanted));
+  }
   return ChangeRecord(key, [&](Segment*, const Hash&, const Spot& spot) {
     // A value is 8 bytes: one store changes it.
     StoreField(&spot.bucket->record[spot.slot].value, LoadWord(value));
@@ -55,10 +62,14 @@ powercut_status Table::Update(const uint8_t* key, const uint8_t* value) {
 }
 
 powercut_status Table::Erase(const uint8_t* key) {
+  if (options_.concurrent) {
+    const uint64_t wanted = LoadWord(key);
+    return AsAuthors() ? EraseAsAuthors(wanted, Hash(wanted)) : EraseBeside(wanted, Hash(wanted));
+  }
   return ChangeRecord(key, [&](Segment* segment, const Hash& hash, const Spot& spot) {
     Clear(spot.bucket, spot.slot, Has(Bug::kEraseNotFlushed) ? dash::kDeferred : dash::kDurable);
     if (spot.stash != Spot::kInPair) RemoveOverflow(segment, hash, spot.stash);
-    return spot.stash == Spot::kInPair ? "erase" : spot.stash == kChain ? "erase.chain" : "erase.stash";
+    return ErasedMark(spot);
   });
 }
 
@@ -68,12 +79,7 @@ Spot Table::FindIn(Segment* segment, uint64_t key, const Hash& hash) {
     AwaitUnlocked(segment, hash.bucket(bucket_mask()));
     AwaitUnlocked(segment, Next(hash.bucket(bucket_mask())));
   }
-  Spot found;
-  ForEachSpot(segment, key, hash, [&](const Spot& spot) {
-    found = spot;
-    return true;
-  });
-  return found;
+  return FindHeld(segment, key, hash, [] { return true; });
 }
 
 Spot Table::Find(uint64_t key, const Hash& hash) {
@@ -90,6 +96,12 @@ Spot Table::Find(uint64_t key, const Hash& hash) {
 
 powercut_status Table::Lookup(const uint8_t* key, uint8_t* value) {
   const uint64_t wanted = LoadWord(key);
+  if (options_.concurrent) {
+    uint64_t found = 0;
+    const powercut_status status = LookupBeside(wanted, Hash(wanted), &found);
+    if (status == POWERCUT_OK) std::memcpy(value, &found, sizeof found);
+    return status;
+  }
   const Spot spot = Find(wanted, Hash(wanted));
   if (!spot.found()) return POWERCUT_NOT_FOUND;
   const uint64_t found = spot.bucket->record[spot.slot].value;

@@ -33,17 +33,38 @@ enum class Bug : uint8_t {
   kLocksKept,              // recovery of a segment does not reset the bucket locks
   kCloseWithoutWriteback,  // close sets the clean marker and writes nothing else back
   kLeakUnreached,          // open does not free what nobody reaches
+  // Of concurrency=concurrent.
+  kReadLocked,           // a lookup reads buckets that are locked
+  kReadUnchecked,        // a lookup does not look at the versions again
+  kMissUnchecked,        // a lookup that finds nothing does not
+  kValueAfterCheck,      // a lookup reads the value after it has looked at the versions
+  kLookupStale,          // a lookup does not look whether the segment still has the records of its key
+  kSegmentStale,         // update and erase do not, once they have its buckets
+  kInsertStale,          // insert does not
+  kInsertCheckApart,     // insert looks for its key before it has the buckets, and not again
+  kUnlockBeforeFlush,    // insert releases its buckets before the bits are durable
+  kUpdateUnlockedEarly,  // update releases its buckets before the value is durable
+  kEraseUnlockedEarly,   // erase releases its buckets before the bits are durable
+  kLockByStore,          // a bucket is locked by a load and a store
+  kDisplaceUnlocked,     // a displacement does not have the bucket that it moves a record to
+  kStashUnlocked,        // an insertion into the stash or the chain does not lock it
+  kSplitUnlocked,        // a split does not lock the buckets of the origin
+  kSplitTwice,           // a split does not look whether another thread was faster
+  kRoundNotAwaited,      // a split relies on N and Next that another thread has not made durable
+  kExpandUnlocked,       // two threads may expand the table at the same time
+  kRecoveryUnlocked,     // two threads may recover a segment at the same time
+  kUnrecoveredUnlocked,  // a lookup searches a segment while another thread recovers it
   kCount
 };
 
 struct Options {
-  static constexpr bool concurrent = false;
   bool hardened = false;
   bool balance;
   bool displacement;
   bool fingerprints;
   bool overflow;
   bool eager;
+  bool concurrent;
   Bug bug;
   uint8_t buckets;
   uint8_t stash;

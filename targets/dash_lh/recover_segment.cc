@@ -6,6 +6,7 @@ namespace powercut::dash_lh {
 
 // If there is no memory for a segment of its own, the hash stays with the segment that has its records now.
 powercut_status Table::Acquire(const Hash& hash, Segment** out) {
+  if (options_.concurrent) return AcquireBeside(hash, out);
   uint64_t index = round().Index(hash);
   const powercut_status status = Prepare(index);
   if (status != POWERCUT_OK && (!options_.hardened || status != POWERCUT_FULL)) return status;
@@ -31,10 +32,7 @@ powercut_status Table::Recover(uint64_t index) {
   if (fresh) {
     // The origin ends its split, before either of them changes.
     pmem::mark("recover.split");
-    if (!IsRecovered(SegmentOf(Origin(index)))) Recover(Origin(index));
-    // The crash came before the origin was marked.
-    if (segment->state == kNew) StoreField(&segment->state, kAbsent);
-    return POWERCUT_OK;
+    return Recover(Origin(index));
   }
   RecoverBuckets(segment);
   if (segment->state == kSplitting && options_.hardened && !Has(Bug::kSplitNotFinished)) RecoverSplit(index);
@@ -93,19 +91,23 @@ powercut_status Table::MergeBack(uint64_t index) {
     const powercut_status status = Recover(Origin(index));
     if (status != POWERCUT_OK) return status;
   }
+  LockAll(segment);
   bool fits = true;
   ForEachBucket(fresh, [&](Bucket* bucket, uint32_t) {
     for (uint32_t rest = bucket->Load().allocated(); rest != 0 && fits; rest &= rest - 1) {
       const Record& record = bucket->record[std::countr_zero(rest)];
       const Hash hash(record.key);
-      if (!FindIn(segment, record.key, hash).found()) fits = PlaceAsAuthors(segment, record, hash, dash::kRecordOnly);
+      if (FindHeld(segment, record.key, hash, [] { return true; }).found()) continue;
+      fits = PlaceAsAuthors(segment, record, hash, dash::kRecordOnly);
     }
   });
-  if (!fits) return POWERCUT_FULL;
-  StoreField(&fresh->state, kAbsent);
-  StoreField(&segment->state, kNormal);
-  pmem::mark("recover.merged");
-  return POWERCUT_OK;
+  if (fits) {
+    StoreField(&fresh->state, kAbsent);
+    StoreField(&segment->state, kNormal);
+    pmem::mark("recover.merged");
+  }
+  UnlockAll(segment);
+  return fits ? POWERCUT_OK : POWERCUT_FULL;
 }
 
 }  // namespace powercut::dash_lh

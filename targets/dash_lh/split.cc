@@ -4,14 +4,19 @@
 
 namespace powercut::dash_lh {
 
-powercut_status Table::Split(uint64_t fresh) {
-  Segment* segment = SegmentOf(Origin(fresh));
-  for (uint32_t b = 0; b < options_.buckets; ++b) Lock(segment, b);
-  StoreField(&SegmentOf(fresh)->state, kNew);
-  StoreField(&segment->state, kSplitting);
+powercut_status Table::Split(uint64_t index) {
+  Segment* segment = SegmentOf(Origin(index));
+  Segment* fresh = SegmentOf(index);
+  if (!options_.concurrent) LockAll(segment);
+  // Before the state: nobody shall take it for a segment that a crash has left NEW.
+  pmem::atomic_store(&fresh->version, root()->version);
+  // invariant of `hardened`: a segment is NEW or FILLED only if its origin is SPLITTING, on the medium too.
+  if (options_.hardened) StoreField(&segment->state, kSplitting);
+  StoreField(&fresh->state, kNew);
+  if (!options_.hardened) StoreField(&segment->state, kSplitting);
   pmem::mark("split.begun");
-  const powercut_status status = options_.hardened ? SplitHardened(fresh) : SplitAsAuthors(fresh);
-  for (uint32_t b = 0; b < options_.buckets; ++b) Unlock(segment, b);
+  const powercut_status status = options_.hardened ? SplitHardened(index) : SplitAsAuthors(index);
+  if (!options_.concurrent) UnlockAll(segment);
   return status;
 }
 
@@ -36,7 +41,6 @@ powercut_status Table::SplitHardened(uint64_t index) {
     GiveUpSplit(segment, fresh);
     return POWERCUT_FULL;
   }
-  fresh->version = root()->version;
   if (Has(Bug::kSplitClearedEarly)) ClearMoved(segment, index);
   if (Has(Bug::kSplitFilledEarly)) StoreField(&fresh->state, kFilled);
   pmem::mark("split.copied");
@@ -68,7 +72,7 @@ void Table::GiveUpSplit(Segment* segment, Segment* fresh) {
   StoreField(&segment->state, kNormal);
   for (uint64_t at = fresh->chain; at != 0;) {
     const uint64_t next = BucketAt(at)->next;
-    allocator_.Free(at);
+    Free(at);
     at = next;
   }
 }
@@ -112,7 +116,6 @@ powercut_status Table::SplitAsAuthors(uint64_t index) {
     moved[b] = SlotsOf(segment->bucket(b), [&](const Hash& hash) { return Moves(hash, index); });
     if (!copy(segment->bucket(b))) return POWERCUT_FULL;
   }
-  fresh->version = root()->version;
   pmem::mark("split.copied");
   WriteBackAll(fresh);
   pmem::mark("split.filled");

@@ -4,10 +4,10 @@
 #define POWERCUT_TARGETS_DASH_LH_TABLE_H_
 
 #include <cstdint>
+#include <optional>
 
 #include "powercut/target.h"
-#include "targets/common/pool_allocator.h"
-#include "targets/dash/segment_steps.h"
+#include "targets/dash/author_steps.h"
 #include "targets/dash_lh/layout.h"
 #include "targets/dash_lh/options.h"
 
@@ -17,25 +17,24 @@ class Drawing;
 
 namespace powercut::dash_lh {
 
+class Table;
+
 struct Linear {
+  using Table = dash_lh::Table;
   using Segment = dash_lh::Segment;
   using Options = dash_lh::Options;
   using Bug = dash_lh::Bug;
   static constexpr uint32_t kBeyondStash = 1u << kChain;
+  static constexpr dash::Reach kWidest = dash::Reach::kAround;  // the chain grows then
 };
+using dash::Locks;
+// Its `stash` is kChain for a bucket of the chain.
+using Spot = dash::SpotIn<Segment>;
 
-// Where a copy of a record lies.
-struct Spot {
-  Segment* segment = nullptr;
-  Bucket* bucket = nullptr;
-  uint32_t slot = 0;
-  uint32_t stash = 0;  // kInPair, the number of the stash bucket, or kChain
+class Table : private dash::AuthorSteps<Linear> {
+  friend class dash::ThreadSteps<Linear>;
+  friend class dash::AuthorSteps<Linear>;
 
-  static constexpr uint32_t kInPair = ~0u;
-  bool found() const { return segment != nullptr; }
-};
-
-class Table : private dash::SegmentSteps<Linear> {
  public:
   using Options = dash_lh::Options;
 
@@ -102,7 +101,7 @@ class Table : private dash::SegmentSteps<Linear> {
 
  private:
   Table(powercut_pool pool, const Options& options)
-      : SegmentSteps(pool, options), allocator_(pool, {.begin = sizeof(Root), .unit = kUnit}) {}
+      : AuthorSteps(pool, options, {.begin = sizeof(Root), .unit = kUnit}) {}
 
   Root* root() const { return reinterpret_cast<Root*>(pool_.base); }
   Bucket* BucketAt(uint64_t offset) const { return reinterpret_cast<Bucket*>(pool_.base + offset); }
@@ -131,14 +130,23 @@ class Table : private dash::SegmentSteps<Linear> {
   // Adds the next segments, absent: the operations that need them split what they come from. Where there is no room
   // the table stays as it is.
   void Expand();
+  void ExpandAsAuthors();
   bool AllocateArray(uint32_t array);
+  bool ListSegments(uint64_t block, uint64_t count);
   void ReleaseReserved(uint32_t array);
 
   // chain.cc
   // Visits the chain's buckets until `visit(bucket)` returns true.
   template <typename Visit>
   void ForEachInChain(Segment* segment, Visit visit) {
-    for (uint64_t at = segment->chain; at != 0; at = BucketAt(at)->next) {
+    ForEachInChain(segment, [] { return true; }, visit);
+  }
+  // A split frees buckets. `unchanged()`: there was none since this reader began. It is asked about each link before
+  // that is followed.
+  template <typename Unchanged, typename Visit>
+  void ForEachInChain(Segment* segment, Unchanged unchanged, Visit visit) {
+    uint64_t at = pmem::atomic_load(&segment->chain);
+    for (; at != 0 && unchanged(); at = pmem::atomic_load(&BucketAt(at)->next)) {
       if (visit(BucketAt(at))) return;
     }
   }
@@ -156,15 +164,18 @@ class Table : private dash::SegmentSteps<Linear> {
   // Visits a key's copies in the segment until `visit(spot)` returns true.
   template <typename Visit>
   void ForEachSpot(Segment* segment, uint64_t key, const Hash& hash, Visit visit) {
+    ForEachSpot(segment, key, hash, [] { return true; }, visit);
+  }
+  template <typename Unchanged, typename Visit>
+  void ForEachSpot(Segment* segment, uint64_t key, const Hash& hash, Unchanged unchanged, Visit visit) {
     bool stopped = false;
     const bool trusted = IsRecovered(segment);
     ForEachIn(segment, key, hash, trusted, [&](const Place& place) {
-      const uint32_t stash = place.bucket < options_.buckets ? Spot::kInPair : place.bucket - options_.buckets;
-      stopped = visit(Spot{segment, segment->bucket(place.bucket), place.slot, stash});
+      stopped = visit(SpotOf(place));
       return stopped;
     });
     if (stopped || (StashOf(segment, hash, trusted) >> kChain & 1) == 0) return;
-    ForEachInChain(segment, [&](Bucket* bucket) {
+    ForEachInChain(segment, unchanged, [&](Bucket* bucket) {
       return Probe(bucket, bucket->Load().allocated(), key, hash,
                    [&](uint32_t slot) { return visit(Spot{segment, bucket, slot, kChain}); });
     });
@@ -187,6 +198,7 @@ class Table : private dash::SegmentSteps<Linear> {
     const uint64_t index = hash.suffix(static_cast<uint32_t>(std::bit_width(distance)));
     return Has(Bug::kSplitByHalf) ? index >= distance : index == fresh;
   }
+  // With threads the caller holds every bucket of the origin.
   powercut_status Split(uint64_t fresh);
   powercut_status SplitHardened(uint64_t fresh);
   powercut_status SplitAsAuthors(uint64_t fresh);
@@ -197,14 +209,62 @@ class Table : private dash::SegmentSteps<Linear> {
   void WriteBackAll(Segment* segment);
   bool PlaceAsAuthors(Segment* segment, const Record& record, const Hash& hash, dash::Durability durability);
 
+  // threads.cc: what is the table's own in operations beside others. A segment that is absent, or that others fill at
+  // the moment, has no records: those are with the segment that it comes from.
+  Segment* SegmentOf(const Hash& hash) const;
+  bool Holds(const Segment* segment, const Hash& hash) const { return SegmentOf(hash) == segment; }
+  bool NeedsRecovery(const Segment*, const Hash& hash) const { return Unrecovered(hash).has_value(); }
+  // The first segment with something of a crash, from that of the hash to the one with its records.
+  std::optional<uint64_t> Unrecovered(const Hash& hash) const;
+  powercut_status AcquireBeside(const Hash& hash, Segment** out);
+  powercut_status RecoverBeside(const Hash& hash);
+  powercut_status SplitBeside(uint64_t fresh);
+  // Its normal buckets. Who has them all needs no lock of the stash: that is taken under two of them.
+  void LockAll(Segment* segment);
+  void UnlockAll(Segment* segment);
+  template <typename Unchanged>
+  Spot FindHeld(Segment* segment, uint64_t key, const Hash& hash, Unchanged unchanged) {
+    Spot found;
+    ForEachSpot(segment, key, hash, unchanged, [&](const Spot& spot) {
+      found = spot;
+      return true;
+    });
+    return found;
+  }
+  bool TryLookupAs(Segment* segment, uint64_t key, const Hash& hash, uint64_t* value, powercut_status* status);
+  bool SearchUnrecovered(uint64_t key, const Hash& hash, uint64_t* value, powercut_status* status);
+  template <typename Leave>
+  std::optional<powercut_status> MakeRoom(Segment* segment, const Record& record, const Hash& hash, Leave leave) {
+    bool grown = false;
+    const bool placed = PlaceInChain(segment, record, hash, dash::kDurable, &grown);
+    leave();
+    if (grown) Expand();
+    return placed ? POWERCUT_OK : POWERCUT_FULL;
+  }
+  // The same for `published`.
+  powercut_status AcquireAsAuthors(const Hash& hash, Segment** out);
+  // The caller holds every bucket of the new segment.
+  powercut_status SplitBesideAsAuthors(uint64_t fresh);
+  std::optional<powercut_status> MakeRoomAsAuthors(Segment* segment, const Record& record, const Hash& hash);
+  template <typename Visit>
+  void ForEachOverflowing(Segment* segment, uint32_t parts, Visit visit) {
+    if (ForEachStashBucket(parts, [&](uint32_t index) { return visit(segment->bucket(index)); })) return;
+    if ((parts >> kChain & 1) != 0) ForEachInChain(segment, visit);
+  }
+
   // recover.cc
   powercut_status FindSegments();
   powercut_status RaiseVersion();
 
   // recover_segment.cc
-  bool IsRecovered(const Segment* segment) const { return segment->version == root()->version; }
+  bool IsRecovered(const Segment* segment) const {
+    return pmem::atomic_load(&segment->version) == pmem::atomic_load(&root()->version);
+  }
   // Has it its own records, and no other segment any of them?
-  static bool IsSettled(const Segment* segment) { return segment->state == kNormal || segment->state == kSplitting; }
+  static bool IsSettled(const Segment* segment) {
+    const uint64_t state = pmem::atomic_load(&segment->state);
+    return state == kNormal || state == kSplitting;
+  }
   // Do the segment's records count? Not before a split has made them durable; `published` cannot tell.
   bool Counts(const Segment* segment) const {
     return segment->state != kAbsent && (!options_.hardened || segment->state != kNew);
@@ -225,7 +285,6 @@ class Table : private dash::SegmentSteps<Linear> {
   powercut_status VerifyChain(uint64_t index, char* message, size_t size);
   powercut_status VerifyRecords(uint64_t index, Bucket* bucket, uint32_t stash, char* message, size_t size);
 
-  PoolAllocator allocator_;
   bool open_ = false;  // close() has something to close
 };
 

@@ -26,6 +26,8 @@ constexpr OptionTable<Options> kOptions({
      Flag<&Options::eager, "eager">()},
     {"versions=255|1|2|...: largest global version; after it every segment's version is reset",
      Number<&Options::versions>(1, 255)},
+    {"concurrency=single|concurrent: one thread at a time, or threads that lock buckets and read them without a lock",
+     Flag<&Options::concurrent, "concurrent">()},
     {EnumLine<Bug, "bug", "a planted bug">(), Named<&Options::bug>()},
 });
 
@@ -37,6 +39,10 @@ powercut_status Table::ParseOptions(const powercut_config& config, Options* out)
   if (config.key_size != 8 || config.value_size != 8) {
     return BadConfig(config, "dash_lh takes keys and values of 8 bytes, not %u and %u", config.key_size,
                      config.value_size);
+  }
+  if (out->concurrent && out->stash == 0) {
+    return BadConfig(config,
+                     "concurrency=concurrent takes stash=1 to 3: the lock of the first stash bucket guards the chain");
   }
   return POWERCUT_OK;
 }
@@ -50,7 +56,11 @@ void Table::Traits(const Options& options, powercut_traits* out) {
         "Dash's authors' code (baotonglu/dash, src/lh_finger.h): recoverSegment at the first access to a segment after "
         "a crash; recoverMetadata removes duplicates of neighbouring buckets, Merge those of an interrupted split";
   }
-  out->notes = "one thread; a lookup neither recovers nor splits the segment that it reads";
+  out->thread_safe = options.concurrent ? 1 : 0;
+  out->notes = !options.concurrent ? "one thread; a lookup neither recovers nor splits the segment that it reads"
+               : options.hardened
+                   ? "bucket locks, in the pool, held until a change is durable; lookups check versions"
+                   : "bucket locks, in the pool, released before a change is durable; lookups check versions";
   // format writes no bucket and, of the allocator, neither mark nor entries.
   out->needs_zeroed_pool = 1;
 }
