@@ -86,6 +86,7 @@ bool Table::AllocateArray(uint32_t array) {
   for (uint64_t i = 0; i < size; ++i) {
     Segment* segment = SegmentAt(block + i * segment_bytes());
     std::memset(segment, 0, pmem::kLine);
+    if (AsAuthors()) segment->version = root()->version;  // nothing to recover: nobody has locked it
     pmem::flush_line(segment);
     ClearBuckets(segment);
     for (uint32_t b = 0; b < all_buckets(); ++b) pmem::flush_line(segment->bucket(b));

@@ -17,7 +17,8 @@ Segment* Table::SegmentOf(const Hash& hash) const {
 std::optional<uint64_t> Table::Unrecovered(const Hash& hash) const {
   for (uint64_t index = round().Index(hash);; index = Origin(index)) {
     const Segment* segment = SegmentOf(index);
-    if (pmem::atomic_load(&segment->state) == kAbsent) continue;
+    // The authors' threads lock an absent segment, so it may have been cut with its locks held.
+    if (pmem::atomic_load(&segment->state) == kAbsent && !AsAuthors()) continue;
     if (!IsRecovered(segment)) return index;
     if (IsSettled(segment)) return std::nullopt;
   }
