@@ -26,7 +26,7 @@ std::vector<std::string> uninstrumented_calls() {
 }  // namespace
 
 std::vector<std::string> assumptions(const std::string& model, const std::string& atoms, const std::string& judged,
-                                     double budget_seconds) {
+                                     bool store_buffers, double budget_seconds) {
   std::vector<std::string> out = {
       "persistency model " + model,
       atoms == "any"
@@ -36,7 +36,8 @@ std::vector<std::string> assumptions(const std::string& model, const std::string
           : "bytes of mem* calls persist in any order; 8-byte pieces of other stores whole, in any order",
       "a line is written back whole",
       "wide vector stores persist as whole words, by custom of processors",
-      "visibility is sequentially consistent",
+      store_buffers ? "visibility is that of x86-TSO; flushes leave a store buffer in their order"
+                    : "visibility is sequentially consistent",
       judged};
   if (budget_seconds > 0) out.push_back("a budget in seconds: another run may get further");
   return out;
@@ -75,7 +76,7 @@ Json result_event(const LoadedTrace& loaded, const ExploreOptions& options, cons
   const auto exploring = explored.sum.seconds.find("exploring");
   std::vector<std::string> assumed = assumptions(
       options.model, options.atoms, "the instrumented build is judged: its stores are those of the shipped build",
-      options.budget_seconds);
+      !schedules.is_null() && schedules.value("visibility", "sc") == "tso", options.budget_seconds);
   if (explored.sources != 0) {
     assumed.push_back("what recovery does with " + names_of_sources(explored.sources) +
                       " changes nothing: it did the same with every value that was tried");

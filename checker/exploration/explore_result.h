@@ -13,9 +13,10 @@ Json result_event(const LoadedTrace& loaded, const ExploreOptions& options, cons
 
 // Of the result of program mode too:
 
-// What a verdict rests on. `judged`: of the build or the recovery that runs on the images.
+// What a verdict rests on. `judged`: of the build or the recovery that runs on the images. `store_buffers`: threads
+// have them.
 std::vector<std::string> assumptions(const std::string& model, const std::string& atoms, const std::string& judged,
-                                     double budget_seconds);
+                                     bool store_buffers, double budget_seconds);
 // Why not all crash states were looked at. `sampled`: where it was on purpose; else empty.
 template <typename AnyExplored, typename AnyOptions>
 std::string reason_of(const AnyExplored& explored, const AnyOptions& options, const std::string& sampled) {

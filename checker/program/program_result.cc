@@ -76,7 +76,7 @@ Json program_result(const ProgramRun& run) {
     notes.push_back("recovery ends before processes that it starts: they were killed with it");
   }
   std::vector<std::string> assumed =
-      assumptions(run.options.model, run.options.atoms, repeated(explored), run.options.budget_seconds);
+      assumptions(run.options.model, run.options.atoms, repeated(explored), false, run.options.budget_seconds);
   if (run.pools.program.is_object() && run.pools.program.contains("assumes")) {
     assumed.push_back(run.pools.program["assumes"].get<std::string>());
   }

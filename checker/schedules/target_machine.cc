@@ -46,6 +46,8 @@ constexpr size_t kMostReads = 4096;
 constexpr size_t kMostStepEvents = 100'000;
 // Of shared places in one step.
 constexpr size_t kMostUses = 4096;
+// Entries of a store buffer.
+constexpr size_t kMostBuffered = 1000;
 // Of places that are lines.
 constexpr uint64_t kLines = uint64_t{1} << 63;
 
@@ -264,7 +266,7 @@ void TargetMachine::enter(transfer_t from) {
 }
 
 void TargetMachine::run_thread(uint32_t thread) {
-  const uint32_t own = threads() - clients_ - (work_.after.empty() ? 0 : 1);
+  const uint32_t own = fibers() - clients_ - (work_.after.empty() ? 0 : 1);
   if (thread < clients_) {
     run_client(thread);
   } else if (thread < clients_ + own) {
@@ -328,9 +330,10 @@ void TargetMachine::run_operation(Fiber* fiber, const ThreadOperation& operation
 }
 
 // From a fiber to the engine, and back when the thread makes its next step.
-void TargetMachine::pause(Next next, uint64_t address, uint64_t place) {
+void TargetMachine::pause(Next next, uint64_t address, uint64_t place, bool buffer_empty) {
   Fiber& fiber = fibers_[current_];
   fiber.next = next;
+  fiber.awaits_empty = buffer_empty || next == Next::kEnd;
   fiber.place = place;
   fiber.address = address;
   const bool in_call = in_call_, active = arena_active;
@@ -355,29 +358,64 @@ void TargetMachine::go_on(uint32_t thread) {
   watching_ = fiber.accesses > kPatience && !fiber.says_when;
   __powercut_steps = watching_ ? 0 : kMostTurns;
   exchange_locals(locals_, &fiber.locals);
+  fiber.buffer.lay();
   running_ = true;
   // A thread that fails is left by a jump, and never gone on with.
   if (sigsetjmp(escape_, 0) == 0) {
     const transfer_t left = jump_fcontext(fiber.at, nullptr);
     fiber.at = left.fctx;
   }
-  running_ = in_call_ = arena_active = false;
+  running_ = in_call_ = arena_active = buffering_ = false;
+  fiber.buffer.lift();
   exchange_locals(locals_, &fiber.locals);
   fiber.heap = arena;
   arena = heap;
 }
 
 void TargetMachine::step(uint32_t thread) {
+  if (is_gate(thread)) {
+    current_ = thread - fibers();
+    step_begin_ = journal_.size();
+    events_at_step_ = events_.size();
+    steps_.push_back({steps_made_++, 0});
+    leave_buffer(current_);
+    leave_buffer_unseen(current_);
+    end_step();
+    steps_.back().events = events_.size();
+    return;
+  }
   Fiber& fiber = fibers_[thread];
   uint32_t cuts = 0;
-  for (uint32_t other = 0; eadr_ && other < threads(); ++other) cuts |= uint32_t{stands_at_cut(other)} << other;
+  for (uint32_t other = 0; eadr_ && other < fibers(); ++other) cuts |= uint32_t{stands_at_cut(other)} << other;
   steps_.push_back({steps_made_++, 0});
   if (fiber.next == Next::kBegin) begin_operation(thread);
   if (fiber.next == Next::kEnd) end_operation(thread);
   if (!trouble_) go_on(thread);
+  leave_buffer_unseen(thread);
   end_step();
   steps_.back().events = events_.size();
   cuts_in_flight_ = lines_.in_flight(thread + 1) ? std::optional(cuts) : std::nullopt;
+}
+
+bool TargetMachine::first_is_visible(uint32_t thread) const {
+  const StoreBuffer::Entry& first = fibers_[thread].buffer.first();
+  return first.visible || gate_stands_at_cut(thread);
+}
+
+void TargetMachine::leave_buffer(uint32_t thread) {
+  const StoreBuffer::Entry entry = fibers_[thread].buffer.first();
+  fibers_[thread].buffer.pop();
+  for (const KeptEvent& event : entry.events) make_event(event.view());
+  if (entry.at == 0) return;
+  auto* there = reinterpret_cast<void*>(entry.at);
+  const bool changes = std::memcmp(there, entry.value.data(), entry.value.size()) != 0;
+  keep(entry.address, entry.value.size());
+  std::memcpy(there, entry.value.data(), entry.value.size());
+  if (changes) wake(entry.address, entry.value.size());
+}
+
+void TargetMachine::leave_buffer_unseen(uint32_t thread) {
+  while (!fibers_[thread].buffer.empty() && !first_is_visible(thread)) leave_buffer(thread);
 }
 
 // Takes over what the step has changed: each word once, whatever it held in between.
@@ -428,13 +466,15 @@ uint64_t TargetMachine::digest_of(const Fiber& fiber) {
   const uint64_t words[] = {
       by_chain ? fiber.chain : fiber.place,
       fiber.used,
+      fiber.buffer.digest(),
       fiber.heap.top,
       fiber.heap.last,
       XXH3_64bits(fiber.answer.data(), fiber.answer.size()),
       XXH3_64bits(fiber.locals.data(), fiber.locals.size()),
       fiber.address,
       uint64_t{fiber.operation} << 24 | (between ? 0 : uint64_t{fiber.way} << 16) | uint64_t(fiber.next) << 8 |
-          uint64_t{by_chain} << 2 | uint64_t{fiber.waiting} << 1 | uint64_t{fiber.stored},
+          uint64_t{fiber.awaits_empty} << 3 | uint64_t{by_chain} << 2 | uint64_t{fiber.waiting} << 1 |
+          uint64_t{fiber.stored},
       fiber.next == Next::kEnd ? uint64_t(fiber.status) + 1 : 0,
   };
   return XXH3_64bits(words, sizeof words);
@@ -443,7 +483,12 @@ uint64_t TargetMachine::digest_of(const Fiber& fiber) {
 // ---- what a search asks ----------------------------------------------------------------------------
 
 ThreadState TargetMachine::state_of(uint32_t thread) const {
+  if (is_gate(thread)) {
+    if (!fibers_[thread - fibers()].buffer.empty()) return ThreadState::kReady;
+    return state_of(thread - fibers()) == ThreadState::kEnded ? ThreadState::kEnded : ThreadState::kWaiting;
+  }
   const Fiber& fiber = fibers_[thread];
+  if (fiber.awaits_empty && !fiber.buffer.empty()) return ThreadState::kWaiting;
   const auto clients_ended = [this] {
     return std::all_of(fibers_.begin(), fibers_.begin() + clients_,
                        [](const Fiber& client) { return client.next == Next::kDone; });
@@ -458,7 +503,9 @@ ThreadState TargetMachine::state_of(uint32_t thread) const {
       // The target's own threads come to rest before the table is used by one thread.
       const bool rest = std::all_of(fibers_.begin() + clients_, fibers_.end() - 1,
                                     [](const Fiber& own) { return own.next == Next::kIdle && own.waiting; });
-      return clients_ended() && rest ? ThreadState::kReady : ThreadState::kWaiting;
+      const bool seen =
+          std::all_of(fibers_.begin(), fibers_.end(), [](const Fiber& any) { return any.buffer.empty(); });
+      return clients_ended() && rest && seen ? ThreadState::kReady : ThreadState::kWaiting;
     }
     case Next::kTurn:
       return fiber.waiting ? ThreadState::kWaiting : ThreadState::kYields;
@@ -468,11 +515,23 @@ ThreadState TargetMachine::state_of(uint32_t thread) const {
 }
 
 bool TargetMachine::at_cut(uint32_t thread) const {
+  if (is_gate(thread)) return gate_stands_at_cut(thread - fibers());
   return cuts_in_flight_ ? (*cuts_in_flight_ >> thread & 1) != 0 : stands_at_cut(thread);
+}
+
+bool TargetMachine::gate_stands_at_cut(uint32_t thread) const {
+  const StoreBuffer& buffer = fibers_[thread].buffer;
+  if (buffer.empty()) return true;
+  const StoreBuffer::Entry& first = buffer.first();
+  if (first.at != 0 || first.events.empty()) return false;
+  const Event event = first.events.front().view();
+  if (event.kind == EventKind::kFence) return lines_.drains(thread + 1);
+  return static_cast<FlushKind>(event.code) == FlushKind::kClflush && lines_.clflush_raises(event.addr);
 }
 
 bool TargetMachine::stands_at_cut(uint32_t thread) const {
   const Fiber& fiber = fibers_[thread];
+  if (fiber.awaits_empty && !fiber.buffer.empty()) return true;  // its gate goes on
   switch (fiber.next) {
     case Next::kBegin:
     case Next::kEnd:
@@ -491,6 +550,7 @@ bool TargetMachine::stands_at_cut(uint32_t thread) const {
 }
 
 bool TargetMachine::at_store(uint32_t thread) const {
+  if (is_gate(thread)) return false;  // no eadr with store buffers
   const Fiber& fiber = fibers_[thread];
   return eadr_ && fiber.next == Next::kStore && fiber.address - kPoolBase < work_.pool_size;
 }
@@ -501,7 +561,7 @@ uint64_t TargetMachine::ways(uint32_t thread) const {
 }
 
 void TargetMachine::choose(uint32_t thread, uint32_t way) {
-  if (fibers_[thread].next == Next::kBegin) fibers_[thread].way = static_cast<uint8_t>(way);
+  if (is_client(thread) && fibers_[thread].next == Next::kBegin) fibers_[thread].way = static_cast<uint8_t>(way);
 }
 
 std::vector<ClientChoices::Taken> TargetMachine::taken() const {
@@ -534,7 +594,7 @@ void TargetMachine::restore(const Mark& mark) {
   events_.resize(state.events);
   steps_.resize(state.steps);
   freed_.resize(state.freed);
-  for (uint32_t thread = 0; thread < threads(); ++thread) {
+  for (uint32_t thread = 0; thread < fibers(); ++thread) {
     if (images_[thread] == state.images[thread]) continue;
     images_[thread] = state.images[thread];
     const ImageRef& image = images_[thread];
@@ -561,7 +621,7 @@ Digest TargetMachine::state() const {
   add(freed_.empty() ? 0 : freed_.back().digest);
   add(cuts_in_flight_ ? uint64_t{*cuts_in_flight_} : ~uint64_t{0});
   if (choices_.open()) add(choices_.digest(taken()));
-  for (uint32_t thread = 0; thread < threads(); ++thread) {
+  for (uint32_t thread = 0; thread < fibers(); ++thread) {
     add(images_[thread]->digest);
   }
   const XXH128_hash_t hash = XXH3_128bits(words, count * sizeof(uint64_t));
@@ -589,13 +649,13 @@ std::string TargetMachine::thread_name(uint32_t thread) const {
 const ThreadOperation* TargetMachine::operation_of(uint32_t thread) const {
   const Fiber& fiber = fibers_[thread];
   if (is_client(thread)) return &work_.clients[thread][fiber.operation][fiber.way];
-  if (thread + 1 == threads() && !work_.after.empty()) return &work_.after[fiber.operation];
+  if (thread + 1 == fibers() && !work_.after.empty()) return &work_.after[fiber.operation];
   return nullptr;
 }
 
 void TargetMachine::deadlocked() {
   std::string text;
-  for (uint32_t thread = 0; thread < threads(); ++thread) {
+  for (uint32_t thread = 0; thread < fibers(); ++thread) {
     if (state_of(thread) != ThreadState::kWaiting || fibers_[thread].next == Next::kIdle) continue;
     if (fibers_[thread].next == Next::kJoin) continue;
     absl::StrAppend(&text, text.empty() ? "" : "; ", thread_name(thread), " waits");
@@ -739,6 +799,11 @@ void TargetMachine::end_operation(uint32_t thread) {
 // ---- in hooks --------------------------------------------------------------------------------------
 
 void TargetMachine::on_event(const Event& event) {
+  if (buffering_) return buffer().add(KeptEvent(event));
+  make_event(event);
+}
+
+void TargetMachine::make_event(const Event& event) {
   Event numbered = event;
   numbered.index = work_.first_event + events_.size();
   lines_.apply(numbered);
@@ -800,7 +865,7 @@ bool TargetMachine::use(uint64_t place, bool changes) {
   Fiber& fiber = fibers_[current_];
   // A step that goes on for so long may be a loop that waits for others and stores: they have to have a turn.
   bool races = racing_.contains(place) || (!shows_shared_ && fiber.uses.size() >= kMostUses);
-  for (uint32_t thread = 0; !races && thread < threads(); ++thread) {
+  for (uint32_t thread = 0; !races && thread < fibers(); ++thread) {
     if (thread == current_) continue;
     for (const Use& other : fibers_[thread].uses) races |= other.place == place && (changes || other.changes);
   }
@@ -872,15 +937,28 @@ void TargetMachine::check_freed(uint64_t address, uint64_t size) {
   }
 }
 
+// Before an event that comes once the thread's buffer is empty.
+void TargetMachine::await_empty(bool visible, uint64_t address, uint64_t place) {
+  const bool empty = buffer().empty();
+  if (!visible && empty) return;
+  if (can_pause()) return pause(Next::kFence, address, place, true);
+  if (!empty) give_up("the handler of a signal uses a locked instruction while its stores wait to be seen");
+}
+
 void TargetMachine::check_length() {
+  if (buffer().size() > kMostBuffered) give_up("more than 1,000 of its stores wait to be seen");
   if (events_.size() - events_at_step_ > kMostStepEvents) give_up("it stores without end, or nearly so, in one step");
 }
 
-// Others that wait for what is stored look again.
 void TargetMachine::stored(uint64_t address, uint64_t size) {
   fibers_[current_].stored = true;
   fibers_[current_].accesses = 0;
-  for (uint32_t thread = 0; thread < threads(); ++thread) {
+  wake(address, size);
+}
+
+// Others that wait for what is stored look again.
+void TargetMachine::wake(uint64_t address, uint64_t size) {
+  for (uint32_t thread = 0; thread < fibers(); ++thread) {
     Fiber& other = fibers_[thread];
     if (thread == current_ || !other.waiting) continue;
     const bool read =
@@ -913,13 +991,24 @@ void TargetMachine::on_store(uint64_t address, uint64_t size, uint32_t flags, co
   const bool whole = (flags & POWERCUT_STORE_CONTINUES) == 0;
   const bool in_step = (flags & POWERCUT_STORE_IN_STEP) != 0;
   const bool visible = is_visible(address, size, true);
-  if (visible && whole && !in_step && can_pause()) pause(Next::kStore, address, place_in_code(stack));
+  const bool buffered = !in_step && !is_local(address) && goes_to_buffer(visible);
+  if (visible && whole && !in_step && !buffered && can_pause()) pause(Next::kStore, address, place_in_code(stack));
   use(address, size, true);
   check_freed(address, size);
   check_length();
+  const bool changes = std::memcmp(reinterpret_cast<const void*>(place(address)), value, size) != 0;
+  if (buffered) {
+    buffer().store(address, place(address), {static_cast<const uint8_t*>(value), size}, visible);
+    buffering_ = true;
+    work_.recorder->store(address, size, flags, value, pc, frame);
+    buffering_ = false;
+    if (changes) fibers_[current_].stored = true;
+    if (changes) fibers_[current_].accesses = 0;
+    return;
+  }
   work_.recorder->store(address, size, flags, value, pc, frame);
   keep(address, size);
-  if (std::memcmp(reinterpret_cast<const void*>(place(address)), value, size) != 0) stored(address, size);
+  if (changes) stored(address, size);
 }
 
 void TargetMachine::on_rmw_begin(uint64_t address, uint64_t size, const void* pc, const void* frame) {
@@ -928,7 +1017,7 @@ void TargetMachine::on_rmw_begin(uint64_t address, uint64_t size, const void* pc
   if (!in_target()) return;
   const QuietHeap quiet;
   const bool visible = is_visible(address, size, true);
-  if ((visible || lines_.drains(current_ + 1)) && can_pause()) pause(Next::kFence, address, place_in_code(stack));
+  await_empty(visible || lines_.drains(current_ + 1), address, place_in_code(stack));
   use(address, size, true);
   check_freed(address, size);
   check_length();
@@ -957,6 +1046,14 @@ void TargetMachine::on_flush(uint64_t address, uint32_t kind, const void* pc, co
   const bool now = kind == POWERCUT_CLFLUSH;
   const uint64_t line = kLines | line_of(address);
   const bool visible = is_visible(line, now) || (now && lines_.clflush_raises(address - kPoolBase));
+  if (goes_to_buffer(false)) {
+    use(line, now);
+    buffer().push(address, visible);
+    buffering_ = true;
+    work_.recorder->flush(address, kind, pc, frame);
+    buffering_ = false;
+    return;
+  }
   if (visible && can_pause()) pause(now ? Next::kClflush : Next::kFlush, address, place_in_code(stack));
   use(line, now);
   work_.recorder->flush(address, kind, pc, frame);
@@ -967,7 +1064,14 @@ void TargetMachine::on_fence(uint32_t kind, const void* pc, const void* frame) {
   const uint64_t stack = take_stack();
   if (!in_target()) return;
   const QuietHeap quiet;
-  if (lines_.drains(current_ + 1) && can_pause()) pause(Next::kFence, 0, place_in_code(stack));
+  if (kind == POWERCUT_SFENCE && goes_to_buffer(false)) {
+    buffer().push(0, false);
+    buffering_ = true;
+    work_.recorder->fence(kind, pc, frame);
+    buffering_ = false;
+    return;
+  }
+  await_empty(lines_.drains(current_ + 1), 0, place_in_code(stack));
   work_.recorder->fence(kind, pc, frame);
 }
 
@@ -1014,7 +1118,7 @@ void TargetMachine::on_turn(const uint64_t* live, bool waits) {
 void TargetMachine::on_lock(uint64_t address, uint64_t size) {
   if (!in_target()) return;
   const QuietHeap quiet;
-  if (is_visible(address, size, true) && can_pause()) pause(Next::kFence, address, kToldByChain);
+  await_empty(is_visible(address, size, true), address, kToldByChain);
   use(address, size, true);
   check_freed(address, size);
   fibers_[current_].chain_at_step = fibers_[current_].chain;

@@ -7,6 +7,10 @@
 // event has kept two such uses apart. Which ones do shows as schedules are run; when there are more of them, the search
 // begins again.
 //
+// With store buffers, each thread has a second one beside it, its *gate*: a step of it lets the buffer's first entry
+// leave, and those behind it of which others cannot tell. Locked instructions, `mfence`, functions of locks and the end
+// of an operation wait until the buffer is empty.
+//
 // To return to a state costs what has changed since: memory by a journal of the stores, a fiber by a copy of its live
 // stack. Two states are the same if memory, what is pending, what the operations may answer, and each thread's place
 // are. A thread's place is told by its registers and its stack. Where the runtime has called a hook for the code, as in
@@ -34,6 +38,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "checker/schedules/client_choices.h"
+#include "checker/schedules/store_buffer.h"
 #include "checker/schedules/thread_work.h"
 #include "powercut/target.h"
 #include "replayer/schedules/line_states.h"
@@ -81,7 +86,7 @@ class TargetMachine final : public ScheduleMachine {
   // Why schedules that were run are not all that the target can do; empty where nothing is known.
   std::string doubt() const;
 
-  uint32_t threads() const override { return static_cast<uint32_t>(fibers_.size()); }
+  uint32_t threads() const override { return fibers() * (work_.store_buffers ? 2 : 1); }
   ThreadState state_of(uint32_t thread) const override;
   bool at_cut(uint32_t thread) const override;
   bool at_store(uint32_t thread) const override;
@@ -131,6 +136,8 @@ class TargetMachine final : public ScheduleMachine {
     uint32_t accesses = 0;  // of shared places, since it last stored
     std::vector<Use> uses;
     uint64_t used = 0;  // their hash
+    StoreBuffer buffer;
+    bool awaits_empty = false;  // its next event comes once its buffer is empty
     uint64_t turn = 0, chain_at_turn = 0;
     std::vector<Read> reads;        // since its last turn
     std::vector<Read> batch_reads;  // of the target's own thread, since its batch began
@@ -202,14 +209,21 @@ class TargetMachine final : public ScheduleMachine {
   struct State;  // a Mark
   struct Hooks;
 
+  uint32_t fibers() const { return static_cast<uint32_t>(fibers_.size()); }
+  bool is_gate(uint32_t thread) const { return thread >= fibers(); }
   bool stands_at_cut(uint32_t thread) const;
+  bool gate_stands_at_cut(uint32_t thread) const;  // of the thread's gate
+  // Whether others can tell when the first entry of the buffer leaves.
+  bool first_is_visible(uint32_t thread) const;
+  void leave_buffer(uint32_t thread);
+  void leave_buffer_unseen(uint32_t thread);
   void start(uint32_t thread);
   static void enter(boost::context::detail::transfer_t from);
   [[noreturn]] void run_thread(uint32_t thread);
   void run_client(uint32_t thread);
   void run_background(uint32_t thread, uint32_t number);
   void run_operation(Fiber* fiber, const ThreadOperation& operation);
-  void pause(Next next, uint64_t address, uint64_t place = kBetweenCalls);
+  void pause(Next next, uint64_t address, uint64_t place = kBetweenCalls, bool buffer_empty = false);
   void go_on(uint32_t thread);
   void end_step();
   void capture(uint32_t thread);
@@ -245,6 +259,10 @@ class TargetMachine final : public ScheduleMachine {
   [[noreturn]] void give_up(const std::string& what);
   bool is_local(uint64_t address) const;
   void on_event(const Event& event);
+  void make_event(const Event& event);
+  StoreBuffer& buffer() { return fibers_[current_].buffer; }
+  // Whether a store, flush or fence goes to the buffer. Else nobody can tell it from one that is seen at once.
+  bool goes_to_buffer(bool visible) { return work_.store_buffers && (visible || !buffer().empty()); }
   bool on_own_stack(uint64_t address) const;
   bool can_pause() const;
   // Whether other threads can tell when the access is made.
@@ -259,7 +277,9 @@ class TargetMachine final : public ScheduleMachine {
   void on_free(uint64_t address, uint64_t size);
   void check_freed(uint64_t address, uint64_t size);
   void check_length();
+  void await_empty(bool visible, uint64_t address, uint64_t place);
   void stored(uint64_t address, uint64_t size);
+  void wake(uint64_t address, uint64_t size);
   [[noreturn]] void fail(Trouble kind, const std::string& text);
   [[noreturn]] void leave(FoundTrouble trouble);
   std::string thread_name(uint32_t thread) const;
@@ -315,6 +335,7 @@ class TargetMachine final : public ScheduleMachine {
   absl::flat_hash_set<uint64_t> shared_, racing_;
   bool shows_shared_ = false, tells_by_chain_ = false;
   bool more_shared_ = false;  // or racing
+  bool buffering_ = false;    // events of the running thread go to its buffer
   bool watching_ = false;     // each turn of a loop of the running thread
   uint64_t rmw_old_[2] = {0, 0};
   uint64_t live_[kLiveRegisters + 1] = {};  // powercut_keep_live(); no stack: the hook was not called by the code

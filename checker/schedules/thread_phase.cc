@@ -139,6 +139,7 @@ std::optional<EngineError> ThreadPhase::run(const Phase& phase, powercut_table* 
   work.most_value = plan_.scenario.value_size + 64;
   work.mark = mark;
   work.checks_exists = checks_exists_;
+  work.store_buffers = plan_.search.visibility == "tso";
   add_operations(phase, &work);
   if (auto error = plan_.search.kind == "recorded" ? record(work, progress) : search(work, progress)) return error;
   recorder_->redirect(nullptr);
@@ -205,7 +206,7 @@ std::optional<EngineError> ThreadPhase::search(const ThreadWork& work, Progress*
   rehearse(machine_.get(), plan_.seed, [this] { return machine_->places(); }, stop);
   // Where every schedule is run, each race shows beside the state that it begins in; in some schedules it may not.
   const bool all = plan_.search.kind == "bounded" && !plan_.search.preemptions;
-  machine_->show_shared(!all || plan_.search.slow);
+  machine_->show_shared(!all || plan_.search.slow || work.store_buffers);
   machine_->tell_by_chain(plan_.search.slow);
   const std::unique_ptr<ScheduleSearch> search =
       make_search(plan_.search.kind, machine_.get(), limits, [this] { write_schedule(); }, stop);
@@ -224,13 +225,21 @@ std::optional<EngineError> ThreadPhase::search(const ThreadWork& work, Progress*
 }
 
 Json ThreadPhase::summary() const {
-  Json out = {{"search", plan_.search.kind},  {"preemptions", nullptr},
-              {"model", plan_.search.model},  {"threads", threads_},
-              {"operations", operations_},    {"schedules", counts_.schedules},
-              {"states", counts_.states},     {"steps", counts_.steps},
-              {"cuts", counts_.cuts},         {"frontiers", counts_.frontiers},
-              {"clients", clients_},          {"restarts", counts_.restarts},
-              {"complete", counts_.complete}, {"reason", counts_.reason}};
+  Json out = {{"search", plan_.search.kind},
+              {"preemptions", nullptr},
+              {"model", plan_.search.model},
+              {"threads", threads_},
+              {"operations", operations_},
+              {"schedules", counts_.schedules},
+              {"states", counts_.states},
+              {"steps", counts_.steps},
+              {"cuts", counts_.cuts},
+              {"frontiers", counts_.frontiers},
+              {"clients", clients_},
+              {"restarts", counts_.restarts},
+              {"visibility", plan_.search.visibility},
+              {"complete", counts_.complete},
+              {"reason", counts_.reason}};
   if (plan_.search.preemptions) out["preemptions"] = *plan_.search.preemptions;
   return out;
 }

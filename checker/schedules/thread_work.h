@@ -30,8 +30,9 @@ struct ThreadWork {
   const powercut_target* target = nullptr;
   powercut_table* table = nullptr;
   std::vector<std::vector<Alternatives>> clients;
-  bool alike = false;         // clients that differ by the order of the threads are the same
-  bool checks_exists = true;  // whether an insert may meet its key
+  bool store_buffers = false;  // what a thread stores is seen by others later (store_buffer.h)
+  bool alike = false;          // clients that differ by the order of the threads are the same
+  bool checks_exists = true;   // whether an insert may meet its key
   // What follows on one thread once the clients have ended.
   std::vector<ThreadOperation> after;
   const powercut_background* background = nullptr;

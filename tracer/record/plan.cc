@@ -213,12 +213,12 @@ Step parse_step(Object object) {
   return step;
 }
 
-std::vector<Step> parse_steps(const Json& steps, const std::string& at) {
+std::vector<Step> parse_steps(const Json& steps, const std::string& at, Step (*parse)(Object) = parse_step) {
   if (!steps.is_array()) throw PlanProblem{at, "this must be a list"};
   if (steps.empty()) throw PlanProblem{at, "this list must not be empty"};
   std::vector<Step> result;
   for (size_t i = 0; i < steps.size(); ++i) {
-    result.push_back(parse_step(Object(steps[i], at + "[" + std::to_string(i) + "]")));
+    result.push_back(parse(Object(steps[i], at + "[" + std::to_string(i) + "]")));
   }
   return result;
 }
@@ -255,24 +255,27 @@ Step parse_any(Object object) {
   return step;
 }
 
-std::vector<Step> parse_thread(const Json& steps, const std::string& at) {
-  if (!steps.is_array()) throw PlanProblem{at, "this must be a list"};
-  if (steps.empty()) throw PlanProblem{at, "this list must not be empty"};
-  std::vector<Step> result;
-  uint64_t operations = 0;
-  bool chooses = false;
-  for (size_t i = 0; i < steps.size(); ++i) {
-    Object step(steps[i], at + "[" + std::to_string(i) + "]");
-    const bool any = step.has("any");
-    result.push_back(any ? parse_any(std::move(step)) : parse_step(std::move(step)));
-    const Step& last = result.back();
-    operations += any || last.kind == StepKind::kMaintain ? 1 : std::max(last.keys.size(), last.to - last.from + 1);
-    chooses |= any;
+Step parse_thread_step(Object object) {
+  return object.has("any") ? parse_any(std::move(object)) : parse_step(std::move(object));
+}
+
+// Where one thread has a choice, what each has taken up is followed.
+void check_choices(const std::vector<std::vector<Step>>& threads, const std::string& at) {
+  const auto chooses = [](const Step& step) { return step.kind == StepKind::kAny; };
+  if (std::none_of(threads.begin(), threads.end(),
+                   [&](const auto& steps) { return std::any_of(steps.begin(), steps.end(), chooses); })) {
+    return;
   }
-  if (chooses && operations > kMostChoosing) {
-    throw PlanProblem{at, "a thread that has a choice has " + std::to_string(kMostChoosing) + " operations at most"};
+  for (size_t i = 0; i < threads.size(); ++i) {
+    uint64_t operations = 0;
+    for (const Step& step : threads[i]) {
+      const bool keys = !chooses(step) && step.kind != StepKind::kMaintain;
+      operations += keys ? std::max<uint64_t>(step.keys.size(), step.to - step.from + 1) : 1;
+    }
+    if (operations <= kMostChoosing) continue;
+    throw PlanProblem{at + "[" + std::to_string(i) + "]",
+                      "where threads have a choice, each has " + std::to_string(kMostChoosing) + " operations at most"};
   }
-  return result;
 }
 
 void parse_threads(Object& object, Phase& phase) {
@@ -286,9 +289,10 @@ void parse_threads(Object& object, Phase& phase) {
   if (!phase.explore) throw PlanProblem{object.path("explore"), "threads are always explored"};
   for (size_t i = 0; i < threads.size(); ++i) {
     const std::string thread = at + "[" + std::to_string(i) + "]";
-    phase.threads.push_back(parse_thread(threads[i], thread));
+    phase.threads.push_back(parse_steps(threads[i], thread, parse_thread_step));
     refuse_open_steps(phase.threads.back(), thread);
   }
+  check_choices(phase.threads, at);
   if (object.has("alike")) phase.alike = object.boolean("alike");
 }
 
@@ -321,6 +325,14 @@ Search parse_search(Object object) {
   }
   search.schedules = object.number("schedules", search.kind == "bounded" ? 0 : 1, kMostSchedules);
   search.model = object.text("model");
+  object.allow("visibility");
+  if (object.has("visibility")) search.visibility = object.text("visibility");
+  if (search.visibility != "sc" && search.visibility != "tso") {
+    throw PlanProblem{object.path("visibility"), "unknown visibility '" + search.visibility + "'; sc, tso"};
+  }
+  if (search.visibility == "tso" && (search.kind == "recorded" || search.model != "adr")) {
+    throw PlanProblem{object.path("visibility"), "store buffers are for schedules that are searched, and for 'adr'"};
+  }
   if (object.has("slow")) search.slow = object.boolean("slow");
   object.nothing_else();
   return search;

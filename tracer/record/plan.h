@@ -63,6 +63,7 @@ struct Search {
   std::string kind = "bounded";         // a name that SCHEMA.md lists
   std::optional<uint32_t> preemptions;  // bounded: none is every schedule
   uint64_t schedules = 0;               // random, pct: how many; else the most, and 0 is no limit
+  std::string visibility = "sc";        // of what a thread stores to others: "tso" has store buffers
   std::string model = "adr";            // of persistency: it says where a power cut matters
   bool slow = false;                    // without the savings that replayer/SCHEDULES.md argues for, to compare with
 };
