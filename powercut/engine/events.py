@@ -207,6 +207,7 @@ class Schedules(_Event):
     search: str
     #: The most in a schedule; None: any number.
     preemptions: int | None = None
+    visibility: str = "sc"
     model: str = "adr"
     threads: int
     #: The most that one thread has.

@@ -18,6 +18,12 @@ STRATEGIES = {
     "prefix": "program order only, one image per crash point: a first smoke test",
     "random": "a seeded sample of the legal images of every crash point",
 }
+#: When threads see what another one stores.
+VISIBILITIES = {
+    "sc": "at once (the default)",
+    "tso": "when it leaves the store buffer of x86-TSO",
+}
+DEFAULT_VISIBILITY, STORE_BUFFERS = VISIBILITIES
 #: How schedules of threads are chosen, and what each covers.
 SEARCHES = {
     "bounded": "every schedule, or every one with at most --preemptions preemptions (the default)",
@@ -79,10 +85,13 @@ class Schedules:
     #: "none": any number, which the scenario may have bounded.
     preemptions: int | Literal["none"] | None = None
     schedules: int | None = None
+    visibility: str | None = None
 
     def __post_init__(self) -> None:
         if self.search is not None:
             _one_of("search", self.search, SEARCHES, list_command="powercut run --help")
+        if self.visibility is not None:
+            _one_of("visibility", self.visibility, VISIBILITIES, list_command="powercut run --help")
         if isinstance(self.preemptions, int) and self.search not in (None, DEFAULT_SEARCH):
             raise UsageError(
                 f"preemptions are a bound of the search '{DEFAULT_SEARCH}', not of '{self.search}'",
@@ -100,7 +109,12 @@ class Schedules:
 
     def words(self) -> list[str]:
         """The command line's, for those that are given."""
-        given = {"--search": self.search, "--preemptions": self.preemptions, "--schedules": self.schedules}
+        given = {
+            "--search": self.search,
+            "--preemptions": self.preemptions,
+            "--schedules": self.schedules,
+            "--visibility": self.visibility,
+        }
         return [word for name, value in given.items() if value is not None for word in (name, str(value))]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from powercut.base import paths
-from powercut.engine.options import DEFAULT_SEARCH
+from powercut.engine.options import DEFAULT_SEARCH, DEFAULT_VISIBILITY
 from powercut.minimise.case import Case, Operation, Phase, repeatable
 from powercut.minimise.order import is_number
 from powercut.scenarios.plan import BUG_OPTION
@@ -99,7 +99,7 @@ def _search(original: FindingRecord) -> list[str]:
     assert original.plan is not None
     search = original.plan.get("search", {})
     search = repeatable(search) if search else search
-    usual = {"kind": DEFAULT_SEARCH, "preemptions": None, "schedules": 0}
+    usual = {"kind": DEFAULT_SEARCH, "preemptions": None, "schedules": 0, "visibility": DEFAULT_VISIBILITY}
     fields = [f"{name} = {_value(search[name])}" for name in usual if search.get(name, usual[name]) != usual[name]]
     return ["", "[search]", *fields] if fields else []
 

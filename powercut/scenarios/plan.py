@@ -9,7 +9,9 @@ from powercut.engine.options import (
     DEFAULT_MODEL,
     DEFAULT_SCHEDULES,
     DEFAULT_SEARCH,
+    DEFAULT_VISIBILITY,
     RECORDED,
+    STORE_BUFFERS,
     UNCHOSEN,
     Schedules,
 )
@@ -96,12 +98,20 @@ def search(own: Search, chosen: Schedules, *, model: str) -> dict[str, Any]:
             next_step=f"Leave it out, or write --search {DEFAULT_SEARCH}.",
         )
     preemptions = own.preemptions if chosen.preemptions is None else chosen.preemptions
+    visibility = chosen.visibility or own.visibility
+    if visibility == STORE_BUFFERS and (kind == RECORDED or model != DEFAULT_MODEL):
+        raise UsageError(
+            f"store buffers are followed in schedules that are searched, and for the model '{DEFAULT_MODEL}'",
+            where=f"--visibility {STORE_BUFFERS}",
+            next_step=f"Leave out --search {RECORDED}." if kind == RECORDED else f"Leave out --model {model}.",
+        )
     usual = {DEFAULT_SEARCH: 0, RECORDED: 1}.get(kind, DEFAULT_SCHEDULES)
     return {
         "kind": kind,
         "preemptions": None if preemptions == "none" else preemptions,
         "schedules": chosen.schedules or own.schedules or usual,
         "model": model,
+        **({"visibility": visibility} if visibility != DEFAULT_VISIBILITY else {}),
     }
 
 

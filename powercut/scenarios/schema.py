@@ -320,6 +320,8 @@ class Search(_Strict):
     preemptions: int | None = Field(default=None, ge=0, le=MOST_PREEMPTIONS)
     #: How many are run: of `bounded` at most, and None is no limit.
     schedules: int | None = Field(default=None, ge=1, le=MOST_SCHEDULES)
+    #: When threads see what another one stores; "tso": when it leaves a store buffer.
+    visibility: Literal["sc", "tso"] = "sc"
 
     @model_validator(mode="after")
     def _of_one_kind(self) -> "Search":

@@ -158,6 +158,7 @@ class Session:
         search: str | None = None,
         preemptions: int | Literal["none"] | None = None,
         schedules: int | None = None,
+        visibility: str | None = None,
         cut_at: str | None = None,
         expect_marks: Sequence[str] = (),
         pool: int | str | None = None,
@@ -170,10 +171,10 @@ class Session:
 
         `operations` and `warmup` (which comes first and is not explored) are lists of operations
         (`powercut.testing.operations`). `threads` are two to four such lists, which run at the same time after the
-        warm-up, in every schedule or in those that `search`, `preemptions` and `schedules` choose; `operations` follow
-        when all have ended, and may be left out then. The target's option `concurrency` is set for them. `config` are
-        options of the target; "bug" switches a planted bug on. `name` is that of the scenario file, which is left in
-        `OUT/scenarios/`.
+        warm-up, in every schedule or in those that `search`, `preemptions` and `schedules` choose, with store buffers
+        where `visibility` is "tso"; `operations` follow when all have ended, and may be left out then. The target's
+        option `concurrency` is set for them. `config` are options of the target; "bug" switches a planted bug on.
+        `name` is that of the scenario file, which is left in `OUT/scenarios/`.
         """
         selection = one_target(target)
         workload = inline.Workload(
@@ -195,7 +196,9 @@ class Session:
             nested=nested,
             budget=budget or self.budget,
             step_budget=step_budget,
-            schedules=options.Schedules(search=search, preemptions=preemptions, schedules=schedules),
+            schedules=options.Schedules(
+                search=search, preemptions=preemptions, schedules=schedules, visibility=visibility
+            ),
         )
         folder = self.out / inline.FOLDER
         draft = drafts.in_progress()
@@ -219,6 +222,7 @@ class Session:
                 search=search,
                 preemptions=preemptions,
                 schedules=schedules,
+                visibility=visibility,
                 config=dict(config or {}),
                 model=model,
                 strategy=strategy,
@@ -318,6 +322,7 @@ class CheckOptions(TypedDict, total=False):
     search: str | None
     preemptions: int | Literal["none"] | None
     schedules: int | None
+    visibility: str | None
     config: Config | None
     model: str
     strategy: str
@@ -342,6 +347,7 @@ _UNNAMED: CheckOptions = {
     "search": None,
     "preemptions": None,
     "schedules": None,
+    "visibility": None,
     "config": {},
     "model": options.DEFAULT_MODEL,
     "strategy": options.DEFAULT_STRATEGY,

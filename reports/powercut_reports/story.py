@@ -303,6 +303,8 @@ def schedules_words(schedules: Schedules) -> str:
         kind = schedules.search if schedules.search in ("random", "pct") else ""
         word = f"{kind} schedule".lstrip()
         return f"{fmt.plural(schedules.schedules, word)} of {size}" + ("" if kind else ", not all")
+    if schedules.visibility == "tso":
+        size += " and their store buffers"
     if schedules.preemptions is None:
         return f"all schedules of {size}"
     return f"all schedules of {size} with at most {fmt.plural(schedules.preemptions, 'preemption')}"

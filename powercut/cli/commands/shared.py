@@ -151,6 +151,16 @@ Preemptions = Annotated[
         "schedule.  [default: the scenario's, else none]",
     ),
 ]
+Visibility = Annotated[
+    str | None,
+    typer.Option(
+        "--visibility",
+        metavar="V",
+        show_default=False,
+        help="When threads see what another one stores: sc, at once; tso, when it leaves the store buffer of x86-TSO.  "
+        "[default: the scenario's, else sc]",
+    ),
+]
 RaceModel = Annotated[
     str | None,
     typer.Option(
@@ -240,6 +250,7 @@ class Scheduling:
     search: Search = None
     preemptions: Preemptions = None
     schedules: ScheduleCount = None
+    visibility: Visibility = None
 
     def named(self) -> dict[str, object]:
         """The options that were given."""
@@ -248,5 +259,8 @@ class Scheduling:
     def options(self) -> options.Schedules:
         """The same, validated."""
         return options.Schedules(
-            search=self.search, preemptions=options.parse_preemptions(self.preemptions), schedules=self.schedules
+            search=self.search,
+            preemptions=options.parse_preemptions(self.preemptions),
+            schedules=self.schedules,
+            visibility=self.visibility,
         )

@@ -161,6 +161,7 @@ class Schedules(Record):
 
     search: Text = ""
     preemptions: int | None = None
+    visibility: Text = "sc"
     threads: int = 0
     operations: int = 0
     clients: int = 1
