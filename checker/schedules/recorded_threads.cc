@@ -460,7 +460,8 @@ class Threads {
         .join = [](void* s, uint64_t number, void** result) { return of(s).on_join(number, result); },
         .detach = [](void*, uint64_t) { return 0; },
         .exit = [](void* s, void* result) { of(s).on_exit(result); },
-        .current = [](void*) -> uint64_t { return is_target() ? self->number : 0; }};
+        .current = [](void*) -> uint64_t { return is_target() ? self->number : 0; },
+        .of_system = 0};
   }
   void stop_listening() {
     __powercut_scheduler = {};

@@ -149,7 +149,8 @@ struct TargetMachine::Hooks {
             .exit = [](void* s, void*) { of(s).give_up("it ends its thread"); },
             .current = [](void* s) -> uint64_t {
               return of(s).is_engine_thread() && of(s).in_target() ? of(s).current_ + 1 : 0;
-            }};
+            },
+            .of_system = 0};
   }
 
   static void changing(void* self, uint64_t address, uint64_t size) {

@@ -75,4 +75,9 @@ int unlock_mutex(pthread_mutex_t* mutex, const CallSite& site);
   if (powercut::runtime::scheduled_thread() == 0) [[clang::musttail]] \
   return __VA_ARGS__
 
+// The same where the thread is one of the system's though it is scheduled.
+#define POWERCUT_UNLESS_FIBER(...)                                                                           \
+  if (powercut::runtime::scheduled_thread() == 0 || __powercut_scheduler.of_system != 0) [[clang::musttail]] \
+  return __VA_ARGS__
+
 #endif  // POWERCUT_TRACER_RUNTIME_LOCK_STEP_H_

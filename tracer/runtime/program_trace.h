@@ -38,6 +38,10 @@ class ProgramTrace {
   virtual void flush(uint64_t addr, uint32_t kind, const void* pc, const void* frame) = 0;
   virtual void fence(uint32_t kind, const void* pc, const void* frame) = 0;
   virtual void mark(const char* name) = 0;
+  // The thread goes no further for now: a mark with a stack.
+  virtual void left(const char* how, const void* pc, const void* frame) {
+    static_cast<void>(how), static_cast<void>(pc), static_cast<void>(frame);
+  }
   // powercut/mark.h. The value of an operation of kind 7 (maintain) is its command.
   virtual void operation_begins(uint32_t kind, std::span<const uint8_t> key, std::span<const uint8_t> value) = 0;
   virtual void operation_ends(uint32_t status, std::span<const uint8_t> value) = 0;

@@ -5,6 +5,7 @@
 // read-modify-write, so that what is read from memory is what that instruction stored. A plain store runs after
 // its hook let the lock go: two threads that race on the same bytes may be recorded in the other order.
 #include <pthread.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -25,6 +26,7 @@
 #include "tracer/runtime/pool_calls.h"
 #include "tracer/runtime/program_trace.h"
 #include "tracer/runtime/recorder.h"
+#include "tracer/runtime/scheduled_program.h"
 #include "tracer/runtime/stream_trace.h"
 
 namespace powercut::runtime {
@@ -118,10 +120,13 @@ class Session {
   // The child of a fork shares the file but not the trace.
   void abandon();
 
-  void operation_begins(uint32_t kind, std::span<const uint8_t> key, std::span<const uint8_t> value) {
+  void operation_begins(uint32_t kind, std::span<const uint8_t> key, std::span<const uint8_t> value,
+                        const CallSite& site) {
+    schedule_point(site);
     record(this, [&](ProgramTrace& trace) { trace.operation_begins(kind, key, value); });
   }
-  void operation_ends(uint32_t status, std::span<const uint8_t> value) {
+  void operation_ends(uint32_t status, std::span<const uint8_t> value, const CallSite& site) {
+    schedule_point(site);
     record(this, [&](ProgramTrace& trace) { trace.operation_ends(status, value); });
   }
 
@@ -132,6 +137,8 @@ class Session {
   bool start();
   void start(std::unique_ptr<ProgramTrace> trace);
   powercut_sink sink();
+  void follow(const char* schedule);
+  void set_windows();
   // Takes the lock. Null: nothing may be recorded now, and the lock was not taken.
   ProgramTrace* lock();
   // The same, and makes the calling thread the trace's. Null also while the trace need not hear of anything.
@@ -177,7 +184,11 @@ ProgramTrace* Session::enter() {
     leave();
     return nullptr;
   }
-  if (this_thread.trace != trace_) {
+  if (this_thread.trace != trace_ && follows_schedule()) {
+    // Its threads have numbers that are the same in every schedule, and it tells of their begins and ends.
+    this_thread.trace = trace_;
+    this_thread.number = scheduled_number();
+  } else if (this_thread.trace != trace_) {
     this_thread.trace = trace_;
     this_thread.number = threads_++;
     recorder_->set_thread(this_thread.number);
@@ -276,14 +287,50 @@ void Session::start(std::unique_ptr<ProgramTrace> trace) {
   __powercut_store_window = recorder_->window();
 }
 
+void Session::set_windows() {
+  if (follows_schedule()) return schedule_pools(stream_->window());
+  __powercut_store_window = stream_->window();
+  if (wants_loads_) __powercut_load_window = stream_->window();
+}
+
+// Where the program dies, what it did until then is all there is to tell of the schedule that it died in.
+void Session::follow(const char* schedule) {
+  const ScheduleRecorder recorder = {
+      .sink = sink(),
+      .thread_starts =
+          [](uint32_t number) {
+            record(&session(), [&](ProgramTrace& trace) {
+              trace.set_thread(number);
+              trace.thread_start();
+            });
+          },
+      .thread_ends = [] { record(&session(), [](ProgramTrace& trace) { trace.thread_end(); }); },
+      .left =
+          [](const char* how, const CallSite& site) {
+            if (site.pc == nullptr) return;
+            record(&session(), [&](ProgramTrace& trace) { trace.left(how, site.pc, site.frame); });
+          },
+      .finish = [](int status) { session().end(status); }};
+  if (!follow_schedule(schedule, recorder)) return;
+  struct sigaction dies{};
+  dies.sa_handler = [](int number) {
+    if (!this_thread.inside) session().end(0);
+    signal(number, SIG_DFL);
+    raise(number);
+  };
+  dies.sa_flags = SA_NODEFER;
+  for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigaction(number, &dies, nullptr);
+}
+
 void Session::with_stream(const std::function<void(StreamTrace&)>& action) {
+  schedule_point(call_site());
   // The numbers of threads are given when they do something that is recorded.
   if (lock() == nullptr) return;
   if (stream_ != nullptr) {
     if (this_thread.trace == trace_) stream_->set_thread(this_thread.number);
+    if (follows_schedule()) stream_->set_thread(scheduled_number());
     action(*stream_);
-    __powercut_store_window = stream_->window();
-    if (wants_loads_) __powercut_load_window = stream_->window();
+    set_windows();
   }
   leave();
 }
@@ -359,6 +406,7 @@ void Session::begin_from_environment() {
     auto trace = std::make_unique<StreamTrace>(path_, files);
     stream_ = trace.get();
     start(std::move(trace));
+    if (const char* schedule = getenv("POWERCUT_SCHEDULE")) follow(schedule);
     return;
   }
   const char* path = getenv("POWERCUT_TRACE");
@@ -385,7 +433,11 @@ void Session::begin_from_environment() {
 }
 
 __attribute__((constructor)) void start_with_program() {
-  pthread_atfork(nullptr, [] { session().forked(); }, [] { session().abandon(); });
+  const auto in_child = [] {
+    if (follows_schedule()) leave_schedule();
+    session().abandon();
+  };
+  pthread_atfork(nullptr, [] { session().forked(); }, in_child);
   session().begin_from_environment();
 }
 
@@ -403,10 +455,18 @@ void with_stream(const std::function<void(StreamTrace&)>& action) { session().wi
 
 void note_exit_status() {
   // Called late, so that it runs early in exit(): handlers run in the opposite order, destructors after them.
-  on_exit([](int status, void*) { exit_status = status; }, nullptr);
+  on_exit(
+      [](int status, void*) {
+        exit_status = status;
+        schedule_ends(call_site());
+      },
+      nullptr);
 }
 
-void end_at_once(int status) { session().end_at_once(status); }
+void end_at_once(int status) {
+  schedule_ends(call_site());
+  session().end_at_once(status);
+}
 
 }  // namespace powercut::runtime
 
@@ -420,11 +480,13 @@ void powercut_trace_pool(void* base, size_t size) {
 void __powercut_mark_begin(unsigned kind, const void* key, unsigned long key_size, const void* value,
                            unsigned long value_size) {
   powercut::runtime::session().operation_begins(kind, {static_cast<const uint8_t*>(key), key_size},
-                                                {static_cast<const uint8_t*>(value), value_size});
+                                                {static_cast<const uint8_t*>(value), value_size},
+                                                powercut::runtime::call_site());
 }
 
 void __powercut_mark_end(unsigned status, const void* value, unsigned long size) {
-  powercut::runtime::session().operation_ends(status, {static_cast<const uint8_t*>(value), size});
+  powercut::runtime::session().operation_ends(status, {static_cast<const uint8_t*>(value), size},
+                                              powercut::runtime::call_site());
 }
 
 int powercut_trace_begin(const char* path) { return powercut::runtime::session().begin(path) ? 0 : -1; }

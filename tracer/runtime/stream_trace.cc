@@ -184,6 +184,10 @@ void StreamTrace::fence(uint32_t kind, const void* pc, const void* frame) {
 
 void StreamTrace::mark(const char* name) { powercut_stream_marker(&stream_, no_stack(), name); }
 
+void StreamTrace::left(const char* how, const void* pc, const void* frame) {
+  powercut_stream_marker(&stream_, site(pc, frame), how);
+}
+
 void StreamTrace::operation_begins(uint32_t kind, std::span<const uint8_t> key, std::span<const uint8_t> value) {
   look("the start of operation " + std::to_string(++operations_));
   powercut_stream_op_begin(&stream_, no_stack(), kind, key.data(), key.size(), value.data(), value.size());

@@ -49,6 +49,7 @@ class StreamTrace final : public ProgramTrace {
   void flush(uint64_t addr, uint32_t kind, const void* pc, const void* frame) override;
   void fence(uint32_t kind, const void* pc, const void* frame) override;
   void mark(const char* name) override;
+  void left(const char* how, const void* pc, const void* frame) override;
   void operation_begins(uint32_t kind, std::span<const uint8_t> key, std::span<const uint8_t> value) override;
   void operation_ends(uint32_t status, std::span<const uint8_t> value) override;
   void forked() override;

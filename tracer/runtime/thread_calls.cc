@@ -1,5 +1,6 @@
 // Stand-ins for the functions that make, end and await threads, of pthread, of C11 and of std::thread where they are
-// not inline; and for those that sleep. Under a scheduler (thread_hooks.h) a pthread_t is the number of the thread.
+// not inline; and for those that sleep. Under a scheduler (thread_hooks.h) a pthread_t is the number of the thread,
+// unless the scheduler's threads are the system's.
 //
 // Known inaccuracies: attributes of a new thread are not looked at, but for whether it is detached. A thread that
 // leaves by pthread_exit does so without its destructors. What is not followed: data of a thread under a key
@@ -83,7 +84,7 @@ int __powercut_pthread_detach(pthread_t thread) {
 }
 
 pthread_t __powercut_pthread_self(void) {
-  POWERCUT_UNLESS_SCHEDULED(pthread_self());
+  POWERCUT_UNLESS_FIBER(pthread_self());
   return scheduled_thread();
 }
 
@@ -93,36 +94,36 @@ void __powercut_pthread_exit(void* result) {
 }
 
 int __powercut_pthread_setname_np(pthread_t thread, const char* name) {
-  POWERCUT_UNLESS_SCHEDULED(pthread_setname_np(thread, name));
+  POWERCUT_UNLESS_FIBER(pthread_setname_np(thread, name));
   return 0;
 }
 
 int __powercut_pthread_setaffinity_np(pthread_t thread, size_t size, const cpu_set_t* processors) {
-  POWERCUT_UNLESS_SCHEDULED(pthread_setaffinity_np(thread, size, processors));
+  POWERCUT_UNLESS_FIBER(pthread_setaffinity_np(thread, size, processors));
   return 0;
 }
 
 int __powercut_pthread_setspecific(pthread_key_t key, const void* data) {
-  if (scheduled_thread() != 0) cannot_schedule("target code keeps data of a thread under a key", call_site());
-  POWERCUT_UNLESS_SCHEDULED(pthread_setspecific(key, data));
+  POWERCUT_UNLESS_FIBER(pthread_setspecific(key, data));
+  cannot_schedule("target code keeps data of a thread under a key", call_site());
   return ENOMEM;
 }
 
 int __powercut_tss_set(tss_t key, void* data) {
-  if (scheduled_thread() != 0) cannot_schedule("target code keeps data of a thread under a key", call_site());
-  POWERCUT_UNLESS_SCHEDULED(tss_set(key, data));
+  POWERCUT_UNLESS_FIBER(tss_set(key, data));
+  cannot_schedule("target code keeps data of a thread under a key", call_site());
   return thrd_error;
 }
 
 int __powercut_pthread_cancel(pthread_t thread) {
   if (scheduled_thread() != 0) cannot_schedule("target code cancels a thread", call_site());
-  POWERCUT_UNLESS_SCHEDULED(pthread_cancel(thread));
+  POWERCUT_UNLESS_FIBER(pthread_cancel(thread));
   return ESRCH;
 }
 
 int __powercut_pthread_kill(pthread_t thread, int signal) {
   if (scheduled_thread() != 0) cannot_schedule("target code sends a signal to a thread", call_site());
-  POWERCUT_UNLESS_SCHEDULED(pthread_kill(thread, signal));
+  POWERCUT_UNLESS_FIBER(pthread_kill(thread, signal));
   return ESRCH;
 }
 
@@ -153,7 +154,7 @@ int __powercut_thrd_detach(thrd_t thread) {
 }
 
 thrd_t __powercut_thrd_current(void) {
-  POWERCUT_UNLESS_SCHEDULED(thrd_current());
+  POWERCUT_UNLESS_FIBER(thrd_current());
   return scheduled_thread();
 }
 

@@ -37,6 +37,8 @@ typedef struct powercut_scheduler {
   // The number of the running thread, from 1 to POWERCUT_MOST_THREADS. 0: what runs is not a thread of the target (the
   // scheduler itself, say, in one of these functions), and what it asks for is the C library's.
   uint64_t (*current)(void* self);
+  // Not 0: threads are the system's, so their handles, keys and names are, too. 0: a pthread_t is the thread's number.
+  int of_system;
 } powercut_scheduler;
 
 // All zeroes: nobody schedules. Otherwise every function is set.

@@ -76,6 +76,7 @@ ToyScheduler::ToyScheduler(uint32_t seed) : random_(seed) {
             of(self)->yield();
           },
       .current = [](void* self) { return of(self)->current_; },
+      .of_system = 0,
   };
 }
 
