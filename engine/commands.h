@@ -10,6 +10,7 @@ namespace powercut {
 // Recording and looking at traces.
 void add_record_command(CommandLine& app, int& exit_code);
 void add_drive_command(CommandLine& app, int& exit_code);
+void add_record_schedules_command(CommandLine& app, int& exit_code);
 void add_convert_command(CommandLine& app, int& exit_code);
 void add_describe_command(CommandLine& app, int& exit_code);
 void add_machine_command(CommandLine& app, int& exit_code);

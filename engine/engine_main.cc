@@ -20,6 +20,7 @@ int engine_main(int argc, const char* const* argv) {
   add_record_command(app, exit_code);
   add_drive_command(app, exit_code);
   add_convert_command(app, exit_code);
+  add_record_schedules_command(app, exit_code);
   add_describe_command(app, exit_code);
   add_machine_command(app, exit_code);
   add_dump_command(app, exit_code);

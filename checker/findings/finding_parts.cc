@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <map>
 
 #include "xxhash.h"
 
@@ -112,6 +113,30 @@ Json timeline_json(const std::vector<Image::Line>& lines, const FindingContext& 
     out.push_back({{"offset", line.line * kLineSize}, {"events", events}});
   }
   return {{"crash_event", context.instant.event}, {"lines", out}};
+}
+
+Json turns_json(const std::vector<KeptEvent>& schedule, const TraceReader& reader,
+                const std::function<std::string(const Event&)>& operation) {
+  Json out = Json::array();
+  std::map<uint32_t, std::string> running;  // by thread
+  for (const KeptEvent& kept : schedule) {
+    const Event event = kept.view();
+    // It is its creator's.
+    if (event.kind == EventKind::kThreadStart) continue;
+    if (event.kind == EventKind::kOpBegin) running[event.thread] = operation(event);
+    if (out.empty() || out.back()["thread"] != event.thread) {
+      out.push_back({{"thread", event.thread}, {"operations", Json::array()}, {"events", 0}, {"stack", Json::array()}});
+    }
+    Json& turn = out.back();
+    const std::string& name = running[event.thread];
+    Json& operations = turn["operations"];
+    if (!name.empty() && (operations.empty() || operations.back() != name)) operations.push_back(name);
+    turn["events"] = turn["events"].get<uint64_t>() + 1;
+    turn["in_operation"] = event.kind != EventKind::kOpEnd && event.kind != EventKind::kThreadEnd;
+    if (event.stack != 0) turn["stack"] = frames_json(reader.stack(event.stack));
+    if (event.kind == EventKind::kOpEnd) running[event.thread].clear();
+  }
+  return out;
 }
 
 std::string finding_key(const std::string& text) {

@@ -22,28 +22,6 @@ std::string operation_text(const Event& begin) {
   return name_of(kind) + ("(" + name_of(key)) + ")";
 }
 
-// The schedule as turns: which thread ran, in which operation, and where it was left.
-Json turns_json(const std::vector<KeptEvent>& schedule, const TraceReader& reader) {
-  Json out = Json::array();
-  std::map<uint32_t, std::string> running;  // by thread
-  for (const KeptEvent& kept : schedule) {
-    const Event event = kept.view();
-    if (event.kind == EventKind::kOpBegin) running[event.thread] = operation_text(event);
-    if (out.empty() || out.back()["thread"] != event.thread) {
-      out.push_back({{"thread", event.thread}, {"operations", Json::array()}, {"events", 0}, {"stack", Json::array()}});
-    }
-    Json& turn = out.back();
-    const std::string& operation = running[event.thread];
-    Json& operations = turn["operations"];
-    if (!operation.empty() && (operations.empty() || operations.back() != operation)) operations.push_back(operation);
-    turn["events"] = turn["events"].get<uint64_t>() + 1;
-    turn["in_operation"] = event.kind != EventKind::kOpEnd;
-    if (event.stack != 0) turn["stack"] = frames_json(reader.stack(event.stack));
-    if (event.kind == EventKind::kOpEnd) running[event.thread].clear();
-  }
-  return out;
-}
-
 // What threads have taken up in the schedule, one after the other: where the workload leaves it open, the client.
 Json client_json(const std::vector<KeptEvent>& schedule) {
   std::map<uint32_t, Json> programs;  // by thread
@@ -181,7 +159,7 @@ Json FunctionalCheck::event(const Exposure& exposure) const {
     finding["last_store"] = {{"stack", frames_json(follower_->reader().stack(stack))}};
   }
   if (follower_->in_tree()) {
-    finding["turns"] = turns_json(follower_->schedule(), follower_->reader());
+    finding["turns"] = turns_json(follower_->schedule(), follower_->reader(), operation_text);
     finding["client"] = client_json(follower_->schedule());
   }
   return finding;

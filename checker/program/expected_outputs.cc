@@ -1,8 +1,12 @@
 #include "checker/program/expected_outputs.h"
 
+#include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "absl/container/flat_hash_map.h"
+#include "tracer/format/kept_event.h"
+#include "xxhash.h"
 
 namespace powercut {
 namespace {
@@ -13,39 +17,55 @@ class Visible {
   explicit Visible(uint64_t space) : space_(space) {}
 
   void apply(const Event& event) {
+    if (event.kind == EventKind::kFork) root_ = lines_;
+    if (event.kind == EventKind::kBack) go_back();
     if (event.kind != EventKind::kStore && event.kind != EventKind::kNtStore) return;
     for (size_t i = 0; i < event.value.size();) {
       const uint64_t at = event.addr + i;
       if (at >= space_) return;
       const uint64_t within = at % kLineSize;
       const size_t size = std::min<size_t>(kLineSize - within, event.value.size() - i);
-      Line& line = lines_[at / kLineSize];
-      std::memcpy(line.content.bytes.data() + within, event.value.data() + i, size);
-      if (!line.changed) changed_.push_back(at / kLineSize);
-      line.changed = true;
+      Content& line = lines_[at / kLineSize];
+      digest_ -= term(at / kLineSize, line);
+      std::memcpy(line.bytes.data() + within, event.value.data() + i, size);
+      digest_ += term(at / kLineSize, line);
+      changed_.insert(at / kLineSize);
       i += size;
     }
   }
 
+  // The same for the same contents.
+  uint64_t digest() const { return digest_; }
   std::vector<std::pair<uint64_t, Content>> take_changed() {
     std::vector<std::pair<uint64_t, Content>> out;
-    for (const uint64_t number : changed_) {
-      Line& line = lines_[number];
-      line.changed = false;
-      out.emplace_back(number, line.content);
-    }
+    for (const uint64_t number : changed_) out.emplace_back(number, lines_[number]);
     changed_.clear();
     return out;
   }
 
  private:
-  struct Line {
-    Content content;
-    bool changed = false;
-  };
+  static uint64_t term(uint64_t number, const Content& line) {
+    static const Content kZeros{};
+    const auto hash = [number](const Content& content) {
+      return XXH3_64bits_withSeed(content.bytes.data(), kLineSize, number);
+    };
+    return hash(line) - hash(kZeros);
+  }
+  void go_back() {
+    for (auto& [number, line] : lines_) {
+      const auto at = root_.find(number);
+      const Content before = at == root_.end() ? Content{} : at->second;
+      if (before.bytes == line.bytes) continue;
+      digest_ += term(number, before) - term(number, line);
+      line = before;
+      changed_.insert(number);
+    }
+  }
+
   uint64_t space_;
-  absl::flat_hash_map<uint64_t, Line> lines_;
-  std::vector<uint64_t> changed_;
+  absl::flat_hash_map<uint64_t, Content> lines_, root_;
+  std::set<uint64_t> changed_;
+  uint64_t digest_ = 0;
 };
 
 }  // namespace
@@ -55,30 +75,63 @@ Result<ExpectedOutputs> ExpectedOutputs::take(TraceReader* reader, uint64_t spac
   Operations operations;
   Visible visible(space);
   int timeouts = 0;
-  const auto look = [&](uint64_t prefix) -> std::optional<EngineError> {
+  std::map<uint64_t, std::shared_ptr<const ProgramOutcome>> known;  // by what is visible
+  const auto look = [&](const std::set<uint64_t>& prefixes) -> std::optional<EngineError> {
     // Commands that block are waited for twice, not once for each operation.
     if (timeouts > 1) return std::nullopt;
-    auto outcome = observe(visible.take_changed());
-    if (!outcome) return outcome.error();
+    std::shared_ptr<const ProgramOutcome>& seen = known[visible.digest()];
+    if (seen == nullptr) {
+      auto outcome = observe(visible.take_changed());
+      if (!outcome) return outcome.error();
+      seen = std::make_shared<const ProgramOutcome>(std::move(*outcome));
+    }
     // Where recovery fails on what was all persisted there is no output; exploring that image says so.
-    if (outcome->kind == ProgramOutcome::Kind::kTimeout) ++timeouts;
-    (outcome->ok() ? out.after_ : out.failed_).emplace(prefix, std::move(*outcome));
+    if (seen->kind == ProgramOutcome::Kind::kTimeout) ++timeouts;
+    for (const uint64_t prefix : prefixes) {
+      Outcomes& there = (seen->ok() ? out.after_ : out.failed_)[prefix];
+      if (std::ranges::find(there, seen) == there.end()) there.push_back(seen);
+    }
     return std::nullopt;
+  };
+  std::vector<KeptEvent> schedule;
+  bool in_tree = false;
+  const auto apply = [&](const Event& event) -> std::optional<EngineError> {
+    if (event.kind == EventKind::kOpBegin && operations.begun() == 0) {
+      if (auto wrong = look({0})) return wrong;
+    }
+    const uint64_t alone = operations.in_flight().size() == 1 && operations.begun_since_settled() == 1
+                               ? operations.in_flight()[0].prefix
+                               : 0;
+    operations.apply(event);
+    visible.apply(event);
+    if (event.kind != EventKind::kOpEnd || !operations.in_flight().empty()) return std::nullopt;
+    return look(alone != 0 ? std::set{operations.prefix(), alone} : std::set{operations.prefix()});
   };
   Event event;
   while (reader->next(&event)) {
-    if (event.kind == EventKind::kOpBegin && operations.begun() == 0) {
-      if (auto wrong = look(0)) return *wrong;
+    if (auto wrong = apply(event)) return *wrong;
+    switch (event.kind) {
+      case EventKind::kFork:
+        in_tree = true;
+        break;
+      case EventKind::kBack:
+        schedule.resize(event.size);
+        for (const KeptEvent& earlier : schedule) {
+          if (auto wrong = apply(earlier.view())) return *wrong;
+        }
+        break;
+      case EventKind::kCrashPoint:
+      case EventKind::kTrouble:
+      case EventKind::kSearched:
+        break;
+      default:
+        if (in_tree) schedule.emplace_back(event);
     }
-    operations.apply(event);
-    visible.apply(event);
-    if (event.kind != EventKind::kOpEnd || !operations.in_flight().empty()) continue;
-    if (auto wrong = look(*operations.settled_by() + 1)) return *wrong;
   }
   if (reader->error()) return usage_error(*reader->error());
   // An operation that never ended may have happened: the end of the trace is all that is known of it.
   if (operations.in_flight().size() == 1 && operations.begun_since_settled() == 1) {
-    if (auto wrong = look(operations.in_flight()[0].index + 1)) return *wrong;
+    if (auto wrong = look({operations.in_flight()[0].prefix})) return *wrong;
   }
   return out;
 }
@@ -86,39 +139,46 @@ Result<ExpectedOutputs> ExpectedOutputs::take(TraceReader* reader, uint64_t spac
 std::vector<const ProgramOutcome*> ExpectedOutputs::legal(const Operations& operations) const {
   if (operations.begun() == 0 || operations.unsettled() || operations.in_flight().size() > 1) return {};
   if (operations.begun_since_settled() != operations.in_flight().size()) return {};
-  std::vector<uint64_t> prefixes = {operations.settled_by() ? *operations.settled_by() + 1 : 0};
-  if (!operations.in_flight().empty()) prefixes.push_back(operations.in_flight()[0].index + 1);
+  std::vector<uint64_t> prefixes = {operations.prefix()};
+  if (!operations.in_flight().empty()) prefixes.push_back(operations.in_flight()[0].prefix);
   std::vector<const ProgramOutcome*> out;
   for (const uint64_t prefix : prefixes) {
     const auto at = after_.find(prefix);
     // Of two legal outputs one that is not known may be any.
     if (at == after_.end()) return {};
-    out.push_back(&at->second);
+    for (const auto& outcome : at->second) out.push_back(outcome.get());
   }
   return out;
 }
 
-bool ExpectedOutputs::failed_after(uint64_t index, const ProgramOutcome& outcome) const {
-  const auto at = failed_.find(index + 1);
-  return at != failed_.end() && at->second.same(outcome);
+bool ExpectedOutputs::failed_after(uint64_t prefix, const ProgramOutcome& outcome) const {
+  const auto at = failed_.find(prefix);
+  if (at == failed_.end()) return false;
+  return std::ranges::any_of(at->second, [&](const auto& failed) { return failed->same(outcome); });
 }
 
 bool ExpectedOutputs::fails_at_the_end(const Operations& operations, const ProgramOutcome& outcome) const {
   if (operations.unsettled() || operations.in_flight().size() != 1) return false;
-  return failed_after(operations.in_flight()[0].index, outcome);
+  return failed_after(operations.in_flight()[0].prefix, outcome);
 }
 
 bool ExpectedOutputs::failed_before(const Operations& operations, const ProgramOutcome& outcome) const {
-  return !operations.unsettled() && operations.settled_by() && failed_after(*operations.settled_by(), outcome);
+  return !operations.unsettled() && operations.settled_by() && failed_after(operations.prefix(), outcome);
 }
 
 std::optional<uint64_t> ExpectedOutputs::earlier(const Operations& operations, const ProgramOutcome& outcome,
                                                  bool ordered) const {
-  const uint64_t first_legal = operations.settled_by() ? *operations.settled_by() + 1 : 0;
-  for (auto at = after_.lower_bound(first_legal); at != after_.begin();) {
-    --at;
-    if (at->second.alike(outcome, ordered)) return at->first;
+  const auto was = [&](uint64_t prefix) {
+    const auto at = after_.find(prefix);
+    return at != after_.end() &&
+           std::ranges::any_of(at->second, [&](const auto& once) { return once->alike(outcome, ordered); });
+  };
+  const std::vector<Operations::Settled>& settled = operations.settled();
+  for (size_t i = settled.size(); i-- > 0;) {
+    // The last one is legal.
+    if (i + 1 < settled.size() && was(settled[i].prefix)) return settled[i].operations;
   }
+  if (!settled.empty() && was(0)) return 0;
   return std::nullopt;
 }
 

@@ -4,12 +4,15 @@
 // after the last.
 //
 // Before the first operation begins, and where operations of several threads overlap, no prefix is known: there only
-// exit status counts.
+// exit status counts. In a tree of schedules each schedule has its own prefixes (operations.h); an operation that is
+// alone in flight may come to what it comes to in any schedule that goes on from there and lets it end before another
+// begins.
 #ifndef POWERCUT_CHECKER_PROGRAM_EXPECTED_OUTPUTS_H_
 #define POWERCUT_CHECKER_PROGRAM_EXPECTED_OUTPUTS_H_
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "checker/program/image_worker.h"
@@ -38,12 +41,13 @@ class ExpectedOutputs {
   uint64_t observed() const { return after_.size(); }
 
  private:
-  // Of the operation `index`.
-  bool failed_after(uint64_t index, const ProgramOutcome& outcome) const;
+  using Outcomes = std::vector<std::shared_ptr<const ProgramOutcome>>;
 
-  // By how many operations the prefix has: 0 is the state when the first one began.
-  std::map<uint64_t, ProgramOutcome> after_;
-  std::map<uint64_t, ProgramOutcome> failed_;  // there, with nothing lost
+  bool failed_after(uint64_t prefix, const ProgramOutcome& outcome) const;
+
+  // By the prefix, and by that of the operation that ended last: 0 is the state when the first one began.
+  std::map<uint64_t, Outcomes> after_;
+  std::map<uint64_t, Outcomes> failed_;  // there, with nothing lost
 };
 
 }  // namespace powercut

@@ -1,6 +1,7 @@
 #include "checker/program/explorer.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "checker/program/program_finding.h"
 
@@ -85,14 +86,20 @@ bool ProgramExplorer::stopped() {
 ProgramExplored ProgramExplorer::explore() {
   const auto saw = [this](const Event& event) {
     operations_.apply(event);
+    if (event.kind == EventKind::kFork) at_fork_ = {stored_outside_, last_store_};
+    if (event.kind == EventKind::kBack) std::tie(stored_outside_, last_store_) = at_fork_;
     if (event.kind == EventKind::kOpEnd) stored_outside_ = false;
     if (event.kind != EventKind::kStore && event.kind != EventKind::kNtStore) return;
     stored_outside_ = true;
     last_store_ = event.stack;
   };
   while (follower_->next(saw)) {
-    follow_images(follower_, pool_, &names_, workers_);
+    if (!follower_->trouble()) follow_images(follower_, pool_, &names_, workers_);
     out_.crash_points = follower_->crash_points();
+    if (follower_->trouble()) {
+      found(trouble_finding(*follower_->trouble(), operations_, context()));
+      continue;
+    }
     out_.states += follower_->frontier().states();
     out_.truncated = out_.truncated || follower_->frontier().truncated();
     // After the end of the budget the walk goes on and counts what is left.
@@ -109,6 +116,7 @@ ProgramExplored ProgramExplorer::explore() {
     while (!last.empty() && wants_repeats() && repeat(last, 1)) {
     }
   }
+  out_.searched = follower_->searched();
   if (follower_->error()) out_.troubles.push_back(follower_->error()->message());
   out_.outcomes = memo_.outcomes();
   out_.behaviours = behaviours_.size();
@@ -475,17 +483,25 @@ void ProgramExplorer::explain(const Choice& choice, const ProgramViolation& viol
                      .decided = decided[i]});
   }
   const auto shown = judged(*outcome);
-  const FindingContext context = {.model = follower_->model(),
-                                  .frontier = follower_->frontier(),
-                                  .history = follower_->history(),
-                                  .timeline = follower_->timeline(),
-                                  .reader = follower_->reader(),
-                                  .instant = follower_->instant(),
-                                  .frames = nullptr,
-                                  .policy = options_.policy()};
   Json finding = program_finding(shown ? *shown : violation, memo_[*outcome], lines, operations_, commands_,
-                                 needs_power_cut, context);
+                                 needs_power_cut, context());
   finding["last_store"] = {{"stack", frames_json(follower_->reader().stack(last_store_))}};
+  found(std::move(finding));
+}
+
+FindingContext ProgramExplorer::context() const {
+  return {.model = follower_->model(),
+          .frontier = follower_->frontier(),
+          .history = follower_->history(),
+          .timeline = follower_->timeline(),
+          .reader = follower_->reader(),
+          .instant = follower_->instant(),
+          .frames = nullptr,
+          .policy = options_.policy()};
+}
+
+void ProgramExplorer::found(Json finding) {
+  if (follower_->in_tree()) finding["turns"] = turns_json(follower_->schedule(), follower_->reader(), operation_name);
   if (out_.findings.try_emplace(finding["key"].get<std::string>(), finding).second) listener_.found(finding);
 }
 

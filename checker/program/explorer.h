@@ -24,6 +24,7 @@
 #include <string>
 #include <vector>
 
+#include "checker/findings/finding.h"
 #include "checker/program/behaviours.h"
 #include "checker/program/image_memo.h"
 #include "checker/program/judge.h"
@@ -47,6 +48,7 @@ struct ProgramExplored {
   uint64_t timeouts = 0;                // runs that did not end
   uint64_t unjudged_outputs = 0;        // crash points where only exit status counted although there is a dump
   std::map<std::string, Json> findings;
+  std::string searched;  // of a tree of schedules: what it covers (tracer/format/FORMAT.md)
   bool left_processes = false;
   bool interrupted = false, out_of_time = false, out_of_executions = false;
   bool hung = false;                  // so much time went into runs that do not end that the rest was given up
@@ -99,6 +101,8 @@ class ProgramExplorer {
   bool stopped();
   // A violating image of the crash point becomes a finding, unless it is one already.
   void explain(const Choice& choice, const ProgramViolation& violation);
+  void found(Json finding);
+  FindingContext context() const;
   bool shows(const Choice& choice, const ProgramViolation& violation);
   Choice minimised(Choice choice, const ProgramViolation& violation);
   std::vector<bool> decisive(const Choice& choice, const ProgramViolation& violation);
@@ -118,13 +122,14 @@ class ProgramExplorer {
   ImageMemo memo_;
   Behaviours behaviours_;
   bool tracing_;
-  uint64_t images_ = 0;          // that were run
-  bool elsewhere_ = false;       // where the last repetition was
-  double repeat_seconds_ = 0;    // of those beyond one an image
-  size_t portion_ = 1;           // images that are run at once
-  bool stored_outside_ = false;  // since the last marked operation ended
-  uint32_t last_store_ = 0;      // of the trace, before the crash point at hand: its stack
-  uint64_t checked_ = 0;         // images that a behaviour answered for and that were run all the same
+  uint64_t images_ = 0;                // that were run
+  bool elsewhere_ = false;             // where the last repetition was
+  double repeat_seconds_ = 0;          // of those beyond one an image
+  size_t portion_ = 1;                 // images that are run at once
+  bool stored_outside_ = false;        // since the last marked operation ended
+  uint32_t last_store_ = 0;            // of the trace, before the crash point at hand: its stack
+  std::pair<bool, uint32_t> at_fork_;  // the two, where a tree of schedules begins
+  uint64_t checked_ = 0;               // images that a behaviour answered for and that were run all the same
   ProgramExplored out_;
   // Of the crash point at hand.
   LineSets sets_;

@@ -13,7 +13,7 @@ std::optional<EngineError> ProgramImageJudge::run(const std::vector<JudgeRequest
   const auto saw = [this](const Event& event) { operations_.apply(event); };
   while (!queue.done(follower_->crash_points()) && follower_->next(saw)) {
     const std::vector<const JudgeRequest*> wanted = queue.at(follower_->instant().ordinal);
-    if (wanted.empty()) continue;
+    if (wanted.empty() || follower_->trouble()) continue;
     follow_images(follower_, pool_, &names_, workers_);
     if (auto wrong = crash_point(wanted, emit)) return wrong;
   }

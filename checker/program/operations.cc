@@ -2,9 +2,36 @@
 
 #include <algorithm>
 
+#include "xxhash.h"
+
 namespace powercut {
+namespace {
+
+uint64_t with(uint64_t digest, const Event& event) {
+  const uint64_t fields[] = {static_cast<uint64_t>(event.kind), event.thread, event.code, event.addr};
+  digest = XXH3_64bits_withSeed(fields, sizeof fields, digest);
+  digest = XXH3_64bits_withSeed(event.text.data(), event.text.size(), digest);
+  digest = XXH3_64bits_withSeed(event.key.data(), event.key.size(), digest);
+  return XXH3_64bits_withSeed(event.value.data(), event.value.size(), digest);
+}
+
+}  // namespace
 
 void Operations::apply(const Event& event) {
+  if (event.kind == EventKind::kFork) {
+    root_ = std::make_shared<const Operations>(*this);
+    return;
+  }
+  if (event.kind == EventKind::kBack) {
+    const auto root = root_;
+    *this = Operations(*root);
+    root_ = root;
+    return;
+  }
+  if (root_ != nullptr && (event.kind == EventKind::kStore || event.kind == EventKind::kNtStore ||
+                           event.kind == EventKind::kOpBegin || event.kind == EventKind::kOpEnd)) {
+    path_ = with(path_, event);
+  }
   if (event.kind == EventKind::kCut) {
     unsettled_ = unsettled_ || !in_flight_.empty();
     in_flight_.clear();
@@ -15,6 +42,7 @@ void Operations::apply(const Event& event) {
     MarkedOperation operation = {begun_++, static_cast<OpKind>(event.code),
                                  std::string(reinterpret_cast<const char*>(event.key.data()), event.key.size()),
                                  std::string(event.text), event.thread};
+    operation.prefix = root_ == nullptr ? operation.index + 1 : path_;
     current_ = operation;
     in_flight_.push_back(std::move(operation));
     ++begun_since_settled_;
@@ -29,6 +57,7 @@ void Operations::apply(const Event& event) {
   in_flight_.erase(std::next(ended).base());
   if (in_flight_.empty()) {
     settled_by_ = current_->index;
+    settled_.push_back({root_ == nullptr ? current_->index + 1 : path_, current_->index + 1});
     begun_since_settled_ = 0;
     unsettled_ = false;
   } else {

@@ -1,8 +1,13 @@
 // The marked operations of a program trace (powercut/mark.h), of all its threads, up to an instant.
+//
+// A *prefix* names what operations have come to when none of them is in flight: by their number, and in a tree of
+// schedules by a digest of all that they and their threads have done, since the same ones may come to something else in
+// another schedule.
 #ifndef POWERCUT_CHECKER_PROGRAM_OPERATIONS_H_
 #define POWERCUT_CHECKER_PROGRAM_OPERATIONS_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +22,8 @@ struct MarkedOperation {
   std::string key;  // bytes
   std::string text;
   uint32_t thread = 0;
+  // Names what it comes to if it ends before another one begins: its prefix, or in a tree those that there may be.
+  uint64_t prefix = 0;
 };
 
 class Operations {
@@ -30,6 +37,13 @@ class Operations {
   const std::optional<MarkedOperation>& current() const { return current_; }
   // The operation whose end left none in flight, the last time that this happened since a power cut of the scenario.
   std::optional<uint64_t> settled_by() const { return settled_by_; }
+  // What that operation has come to; 0 before the first one.
+  uint64_t prefix() const { return settled_.empty() ? 0 : settled_.back().prefix; }
+  struct Settled {
+    uint64_t prefix, operations;  // and the number of the last one, from 1
+  };
+  // All times so far that an end left none in flight.
+  const std::vector<Settled>& settled() const { return settled_; }
   // How many began since nothing was in flight the last time.
   uint64_t begun_since_settled() const { return begun_since_settled_; }
   // A power cut of the scenario took the end of an operation, and none has ended since: what holds is not known.
@@ -41,6 +55,10 @@ class Operations {
   std::optional<uint64_t> settled_by_;
   uint64_t begun_ = 0, begun_since_settled_ = 0;
   bool unsettled_ = false;
+  std::vector<Settled> settled_;
+  // In a tree of schedules: what it goes back to, and a digest of the schedule up to here.
+  std::shared_ptr<const Operations> root_;
+  uint64_t path_ = 0;
 };
 
 }  // namespace powercut

@@ -96,4 +96,40 @@ Json program_finding(const ProgramViolation& violation, const ProgramOutcome& ou
   return event;
 }
 
+std::string operation_name(const Event& begin) {
+  const std::string key = key_text({reinterpret_cast<const char*>(begin.key.data()), begin.key.size()});
+  const std::string argument = key.empty() ? std::string(begin.text) : key;
+  return name_of(static_cast<OpKind>(begin.code)) + (argument.empty() ? "" : "(" + argument + ")");
+}
+
+Json trouble_finding(const TraceFollower::FoundTrouble& trouble, const Operations& operations,
+                     const FindingContext& context) {
+  const std::string invariant = trouble.kind == Trouble::kDied ? "unusable" : name_of(trouble.kind);
+  const std::string expected = "every schedule ends in an orderly way";
+  const Json event = {
+      {"event", "finding"},
+      {"key", finding_key("program/" + invariant + "/" + trouble.text)},
+      {"invariant", invariant},
+      {"underlying", trouble.kind == Trouble::kDied ? Json(name_of(trouble.kind)) : Json(nullptr)},
+      {"message", trouble.text},
+      {"needs_power_cut", false},
+      {"operation", operation_json(operations)},
+      {"query", {{"kind", "schedule"}, {"key", nullptr}, {"region", nullptr}, {"text", "the schedule of its threads"}}},
+      {"expected", {expected}},
+      {"found", trouble.text},
+      {"crash_point",
+       {{"index", context.instant.ordinal},
+        {"event", context.instant.event},
+        {"when", context.instant.when},
+        {"depth", 0},
+        {"nested_event", nullptr}}},
+      {"fault", nullptr},
+      {"image", Json::array()},
+      {"nested_image", Json::array()},
+      {"stores", Json::array()},
+      {"timeline", Json::array()},
+      {"contents", {{"expected", Json::array()}, {"actual", Json::array()}}}};
+  return event;
+}
+
 }  // namespace powercut

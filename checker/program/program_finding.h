@@ -4,6 +4,7 @@
 
 #include "checker/findings/finding_parts.h"
 #include "checker/program/judge.h"
+#include "checker/trace/trace_follower.h"
 
 namespace powercut {
 
@@ -14,6 +15,12 @@ std::string query_text(ProgramOutcome::Step step, const ProgramCommands& command
 Json program_finding(const ProgramViolation& violation, const ProgramOutcome& outcome,
                      const std::vector<Image::Line>& lines, const Operations& operations,
                      const ProgramCommands& commands, bool needs_power_cut, const FindingContext& context);
+
+// What went wrong in a schedule of the program's threads, with no power cut.
+Json trouble_finding(const TraceFollower::FoundTrouble& trouble, const Operations& operations,
+                     const FindingContext& context);
+// "insert(k7)": a marked operation, by its begin.
+std::string operation_name(const Event& begin);
 
 }  // namespace powercut
 #endif  // POWERCUT_CHECKER_PROGRAM_PROGRAM_FINDING_H_

@@ -1,5 +1,6 @@
 #include "checker/program/program_result.h"
 
+#include "base/user_file.h"
 #include "checker/exploration/explore_result.h"
 
 namespace powercut {
@@ -39,8 +40,12 @@ Json program_result(const ProgramRun& run) {
   // Findings may be made of what the trace lacks, and so may their absence.
   const bool unseen = !run.pools.unseen.empty();
   const bool withdrawn = (unseen || explored.unrepeatable) && !explored.findings.empty();
-  const bool complete = !explored.interrupted && !explored.truncated && explored.troubles.empty() && !unseen &&
-                        explored.covered == explored.states;
+  Json searched = explored.searched.empty() ? Json(nullptr) : parse_json(explored.searched);
+  const bool all_schedules =
+      !searched.is_object() || (searched["complete"] == true && searched["model"] == run.options.model);
+  const bool all_images = !explored.interrupted && !explored.truncated && explored.troubles.empty() && !unseen &&
+                          explored.covered == explored.states;
+  const bool complete = all_images && all_schedules;
   const std::string sampled =
       explored.hung
           ? std::to_string(explored.timeouts) + " runs did not end within --timeout; the rest was not waited for"
@@ -81,48 +86,57 @@ Json program_result(const ProgramRun& run) {
     assumed.push_back(run.pools.program["assumes"].get<std::string>());
   }
   // Whatever the threads might have done in another order was not looked at.
-  const Json schedules = run.threads < 2 ? Json(nullptr)
-                                         : Json{{"search", "recorded"},
-                                                {"model", run.options.model},
-                                                {"threads", run.threads},
-                                                {"operations", 0},
-                                                {"schedules", 1},
-                                                {"states", 0},
-                                                {"steps", 0},
-                                                {"complete", false}};
-  return {
-      {"event", "result"},
-      {"verdict", explored.unrepeatable || unseen ? "unknown"
-                  : !explored.findings.empty()    ? "inconsistent"
-                  : !explored.troubles.empty()    ? "unknown"
-                                                  : "consistent"},
-      {"withdrawn", withdrawn},
-      {"events", run.events},
-      {"crash_points", explored.crash_points},
-      {"crash_states", explored.states.str()},
-      {"executions", explored.executions},
-      {"queries", 0},
-      {"loads", 0},
-      {"leaves", explored.outcomes},
-      {"traced", explored.traced},
-      {"repeats", explored.repeats},
-      {"behaviours", explored.behaviours},
-      {"seconds", run.seconds},
-      {"coverage",
-       {{"kind", complete ? "complete" : "sampled"},
-        {"covered", explored.covered.str()},
-        {"total", explored.interrupted ? Json(nullptr) : Json(explored.states.str())},
-        {"nested_complete", 0},
-        {"schedules", schedules},
-        {"reason", complete ? Json(nullptr)
-                            : Json(unseen ? run.pools.unseen.front() : reason_of(explored, run.options, sampled))}}},
-      {"assumptions", assumed},
-      {"not_checked",
-       {{"lines_never_read", nullptr},
-        {"flush_sites_never_reached", nullptr},
-        {"uninstrumented_calls", Json::array()},
-        {"atoms", run.options.atoms},
-        {"notes", notes}}}};
+  const Json recorded = {{"search", "recorded"},
+                         {"model", run.options.model},
+                         {"threads", run.threads},
+                         {"operations", 0},
+                         {"schedules", 1},
+                         {"states", 0},
+                         {"steps", 0},
+                         {"complete", false}};
+  std::string unsearched;
+  if (searched.is_object()) {
+    searched["judged"] = explored.crash_points;
+    unsearched = searched["model"] == run.options.model
+                     ? searched["reason"].get<std::string>()
+                     : "they were recorded with --model " + searched["model"].get<std::string>();
+    searched["complete"] = all_schedules;
+  }
+  const Json schedules = searched.is_object() ? searched : run.threads < 2 ? Json(nullptr) : recorded;
+  return {{"event", "result"},
+          {"verdict", explored.unrepeatable || unseen ? "unknown"
+                      : !explored.findings.empty()    ? "inconsistent"
+                      : !explored.troubles.empty()    ? "unknown"
+                                                      : "consistent"},
+          {"withdrawn", withdrawn},
+          {"events", run.events},
+          {"crash_points", explored.crash_points},
+          {"crash_states", explored.states.str()},
+          {"executions", explored.executions},
+          {"queries", 0},
+          {"loads", 0},
+          {"leaves", explored.outcomes},
+          {"traced", explored.traced},
+          {"repeats", explored.repeats},
+          {"behaviours", explored.behaviours},
+          {"seconds", run.seconds},
+          {"coverage",
+           {{"kind", complete ? "complete" : "sampled"},
+            {"covered", explored.covered.str()},
+            {"total", explored.interrupted ? Json(nullptr) : Json(explored.states.str())},
+            {"nested_complete", 0},
+            {"schedules", schedules},
+            {"reason", complete     ? Json(nullptr)
+                       : unseen     ? Json(run.pools.unseen.front())
+                       : all_images ? Json("not all schedules: " + unsearched)
+                                    : Json(reason_of(explored, run.options, sampled))}}},
+          {"assumptions", assumed},
+          {"not_checked",
+           {{"lines_never_read", nullptr},
+            {"flush_sites_never_reached", nullptr},
+            {"uninstrumented_calls", Json::array()},
+            {"atoms", run.options.atoms},
+            {"notes", notes}}}};
 }
 
 }  // namespace powercut

@@ -44,8 +44,9 @@ class TraceFollower {
         frontier_(pool),
         timeline_(pool_size / kLineSize) {}
 
-  // Goes on to the next explored crash point; `saw(event)` hears of each event on the way. False at the end of the
-  // trace, and where error() says why it cannot go on.
+  // Goes on to the next explored crash point; `saw(event)` hears of each event on the way, and where a tree goes back,
+  // of that and of all that stands once more. False at the end of the trace, and where error() says why it cannot go
+  // on.
   template <typename Saw>
   bool next(const Saw& saw) {
     const auto begin = [this](const Event& event) {
@@ -55,6 +56,7 @@ class TraceFollower {
       if (event.kind == EventKind::kBack) {
         history_.go_back();
         timeline_.go_back();
+        saw(event);
         return;
       }
       if (event.kind == EventKind::kFork) timeline_.keep();

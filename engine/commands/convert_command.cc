@@ -7,8 +7,8 @@
 #include <memory>
 
 #include "base/event_stream.h"
-#include "base/user_file.h"
 #include "engine/commands.h"
+#include "engine/stream_metadata.h"
 #include "tracer/stream/converter.h"
 #include "tracer/stream/pool_shadow.h"
 #include "tracer/stream/stream.h"
@@ -23,32 +23,6 @@ using Clock = std::chrono::steady_clock;
 struct ConvertOptions {
   std::string stream, trace, metadata, driver, tracer = "valgrind";
 };
-
-Json pools_json(const StreamSurvey& survey) {
-  Json pools = Json::array();
-  for (const StreamPool& pool : survey.pools) {
-    pools.push_back({{"path", pool.path},
-                     {"offset", pool.offset},
-                     {"size", pool.used ? pool.size : 0},
-                     {"address", pool.address},
-                     {"mapped", pool.mapped}});
-  }
-  return pools;
-}
-
-Json exit_json(const StreamSurvey& survey) {
-  if (!survey.end) return nullptr;
-  return {{survey.end->signalled ? "signal" : "status", survey.end->status}};
-}
-
-Json notes_json(const StreamSurvey& survey) {
-  constexpr const char* kKinds[] = {"other", "fork", "exec", "private-mapping", "other", "unseen", "assumed"};
-  Json notes = Json::array();
-  for (const StreamNote& note : survey.notes) {
-    notes.push_back({{"kind", kKinds[note.kind < std::size(kKinds) ? note.kind : 0]}, {"text", note.text}});
-  }
-  return notes;
-}
 
 // What the program stores where it says that there is no persistent memory is its own affair.
 void take_as_stored(const StreamPool& pool, uint32_t number, PoolShadow* shadow) {
@@ -107,42 +81,6 @@ std::vector<std::string> unseen_changes(const StreamSurvey& survey, const std::s
   return out;
 }
 
-// What the caller gave, completed by what only the stream knows. A target's metadata has a plan and says all itself.
-Result<Json> metadata_of(const ConvertOptions& options, const StreamSurvey& survey) {
-  Json metadata = Json::object();
-  if (!options.metadata.empty()) {
-    const Result<std::string> text =
-        read_user_file(options.metadata, "Give --metadata the file that the recording wrote.");
-    if (!text) return text.error();
-    metadata = parse_json(*text);
-    if (!metadata.is_object()) {
-      return usage_error("not a readable file with one JSON object", options.metadata,
-                         "Give --metadata the file that the recording wrote.");
-    }
-  }
-  if (!metadata.contains("plan")) {
-    Json& program = metadata["program"];
-    if (!program.is_object()) program = Json::object();
-    if (!program.contains("tracer")) program["tracer"] = options.tracer;
-    if (!program.contains("exit")) program["exit"] = exit_json(survey);
-    for (const StreamNote& note : survey.notes) {
-      if (note.kind == kPowercutNoteCallbacks) program["assumes"] = note.text;
-    }
-    program["pools"] = Json::array();
-    for (Json& pool : pools_json(survey)) {
-      if (pool["size"] != 0) program["pools"].push_back(pool);
-    }
-  }
-  if (!metadata.contains("pool")) {
-    uint64_t base = 0;
-    for (const StreamPool& pool : survey.pools) {
-      if (pool.mapped && base == 0) base = pool.address;
-    }
-    metadata["pool"] = {{"base", base}, {"size", survey.size}};
-  }
-  return metadata;
-}
-
 std::optional<EngineError> write_trace(const ConvertOptions& options, const StreamSurvey& survey,
                                        const Json& metadata) {
   TraceError error;
@@ -159,7 +97,7 @@ Result<Json> convert(const ConvertOptions& options) {
   TraceError error;
   const std::optional<StreamSurvey> survey = survey_stream(options.stream, &error);
   if (!survey) return usage_error(error);
-  Result<Json> metadata = metadata_of(options, *survey);
+  Result<Json> metadata = metadata_of(options.metadata, options.tracer, *survey);
   if (!metadata) return metadata.error();
   if (const auto wrong = write_trace(options, *survey, *metadata)) return *wrong;
   std::unique_ptr<TraceReader> reader = TraceReader::open(options.trace, &error);

@@ -24,11 +24,11 @@ struct ImageOptions {
 
 using Lines = std::map<uint64_t, Content>;
 
-// What the program could read at the end of the trace.
+// What the program could read at the end of the trace; of a tree, at that of its first schedule.
 Result<Lines> last_image(TraceReader* reader, uint64_t space) {
   Lines lines;
   Event event;
-  while (reader->next(&event)) {
+  while (reader->next(&event) && event.kind != EventKind::kBack) {
     if (event.kind != EventKind::kStore && event.kind != EventKind::kNtStore) continue;
     for (size_t i = 0; i < event.value.size() && event.addr + i < space;) {
       const uint64_t at = event.addr + i;
