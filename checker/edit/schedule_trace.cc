@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/user_file.h"
+#include "checker/program/trace_pools.h"
 #include "checker/trace/trace_follower.h"
 #include "tracer/format/writer.h"
 
@@ -29,25 +31,42 @@ class Copier {
   TraceWriter* to_;
 };
 
+// A walk through the trace of a target, or of a program.
+Result<std::unique_ptr<TraceFollower>> follow(const std::string& trace, const std::string& model) {
+  auto reader = open_trace(trace);
+  if (!reader) return reader.error();
+  const Json metadata = parse_json((*reader)->metadata());
+  if (metadata.contains("plan")) {
+    auto loaded = load_trace(trace);
+    if (!loaded) return loaded.error();
+    return std::make_unique<TraceFollower>(**loaded, model.empty() ? (*loaded)->plan.search.model : model,
+                                           AtomPolicy::kAny, std::move(*reader), nullptr);
+  }
+  auto pools = pools_of_trace((*reader)->metadata(), trace, "");
+  if (!pools) return pools.error();
+  return std::make_unique<TraceFollower>(pools->space, /*explored=*/false, model.empty() ? "adr" : model,
+                                         AtomPolicy::kAny, std::move(*reader), nullptr);
+}
+
 }  // namespace
 
-Result<ScheduleTrace> write_schedule(const LoadedTrace& loaded, const std::string& model, uint64_t crash_point,
+Result<ScheduleTrace> write_schedule(const std::string& trace, const std::string& model, uint64_t crash_point,
                                      const std::string& out) {
-  auto walked = open_trace(loaded.trace);
-  if (!walked) return walked.error();
-  TraceFollower follower(loaded, model, AtomPolicy::kAny, std::move(*walked), nullptr);
+  auto walk = follow(trace, model);
+  if (!walk) return walk.error();
+  TraceFollower& follower = **walk;
   bool there = false;
   while (!there && follower.next()) there = follower.instant().ordinal == crash_point;
   if (const auto error = follower.error()) return usage_error(*error);
   if (!there || !follower.in_tree()) {
-    return usage_error("crash point " + std::to_string(crash_point) + " is not one of a tree of schedules",
-                       loaded.trace, "Name a crash point of a finding that threads have.");
+    return usage_error("crash point " + std::to_string(crash_point) + " is not one of a tree of schedules", trace,
+                       "Name a crash point of a finding that threads have.");
   }
-  auto reader = open_trace(loaded.trace);
+  auto reader = open_trace(trace);
   if (!reader) return reader.error();
   TraceError error;
-  Json metadata = loaded.metadata;
-  metadata["schedule"] = {{"of", loaded.trace}, {"crash_point", crash_point}};
+  Json metadata = parse_json((*reader)->metadata());
+  metadata["schedule"] = {{"of", trace}, {"crash_point", crash_point}};
   const auto writer = TraceWriter::create(out, metadata.dump(-1, ' ', false, Json::error_handler_t::replace), &error);
   if (writer == nullptr) return usage_error(error);
   Copier copier(reader->get(), writer.get());

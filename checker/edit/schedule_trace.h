@@ -17,7 +17,7 @@ struct ScheduleTrace {
 
 // Writes the schedule that leads to the crash point with the number `crash_point`. A usage error where the trace has no
 // such crash point, or is no tree.
-Result<ScheduleTrace> write_schedule(const LoadedTrace& loaded, const std::string& model, uint64_t crash_point,
+Result<ScheduleTrace> write_schedule(const std::string& trace, const std::string& model, uint64_t crash_point,
                                      const std::string& out);
 
 }  // namespace powercut

@@ -10,15 +10,13 @@ namespace powercut {
 namespace {
 
 struct ScheduleOptions {
-  std::string trace, out;
+  std::string trace, model, out;
   uint64_t crash_point = 0;
 };
 
 int schedule(const ScheduleOptions& options, EventStream& events) {
-  auto loaded = load_trace(options.trace);
-  if (!loaded) return events.error(loaded.error());
   events.hello("schedule");
-  const auto written = write_schedule(**loaded, (*loaded)->plan.search.model, options.crash_point, options.out);
+  const auto written = write_schedule(options.trace, options.model, options.crash_point, options.out);
   if (!written) return events.error(written.error());
   events.emit({{"event", "schedule"}, {"trace", options.out}, {"events", written->events}, {"first", written->first}});
   return events.end(kExitOk);
@@ -31,6 +29,7 @@ void add_schedule_command(CommandLine& app, int& exit_code) {
   auto options = std::make_shared<ScheduleOptions>();
   command->add_option("--trace", options->trace, "Trace with a tree of schedules")->required();
   command->add_option("--crash-point", options->crash_point, "Number of the crash point that it leads to")->required();
+  command->add_option("--model", options->model, "Persistency model of a program's trace (default adr)");
   command->add_option("--out", options->out, "Trace to write")->required();
   command->callback([options, &exit_code] {
     EventStream events = EventStream::standard_output();

@@ -4,18 +4,27 @@ A trace with threads is a tree of schedules (tracer/FORMAT.md). A root cause is 
 schedule that leads to the finding's crash point: a run as any other, whose events other schedules do not share.
 """
 
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from powercut.base.errors import UsageError
 from powercut.engine import engine, events
+from powercut.engine.options import ExploreOptions
+from powercut.findings.store import FindingStore
 from powercut.minimise.examine import Examiner
 from powercut.minimise.same_bug import same_bug
-from powercut.runs.run_request import Context
+from powercut.program import run as program_run
+from powercut.runs import runner
+from powercut.runs.run_request import Context, Request, Silent
+from powercut_reports.records.base import changed
 from powercut_reports.records.finding import FindingRecord
 
 
 def has_threads(record: FindingRecord) -> bool:
-    """Whether the finding's plan has a phase of threads."""
+    """Whether the finding is of one schedule in a tree of them: of a phase of threads, or of a scheduled program."""
+    if record.program:
+        return bool(record.turns)
     return record.plan is not None and any("threads" in phase for phase in record.plan["scenario"]["phases"])
 
 
@@ -26,10 +35,11 @@ def schedule_alone(record: FindingRecord, trace: Path, *, context: Context, fold
     """
     alone = folder / "schedule.pct"
     words = ["schedule", "--trace", str(trace), "--crash-point", str(record.crash_point.index), "--out", str(alone)]
+    words += ["--model", record.engine.model] if record.program else []
     engine.single(context.engine_path, words, events.ScheduleWritten, interrupt=context.interrupt)
-    examiner = Examiner(record, context=context, folder=folder, executions=None)
     last = None
-    for found in examiner.findings(alone, examiner.options_within(None)):
+    shown = _of_program if record.program else _of_target
+    for found in shown(record, alone, context, folder):
         if same_bug(found, record):
             last = found
     if last is None:
@@ -39,3 +49,20 @@ def schedule_alone(record: FindingRecord, trace: Path, *, context: Context, fold
             next_step="Report this as a bug of powercut.",
         )
     return last, alone
+
+
+def _of_target(record: FindingRecord, trace: Path, context: Context, folder: Path) -> Iterable[FindingRecord]:
+    examiner = Examiner(record, context=context, folder=folder, executions=None)
+    return examiner.findings(trace, examiner.options_within(None))
+
+
+def _of_program(record: FindingRecord, trace: Path, context: Context, folder: Path) -> Iterable[FindingRecord]:
+    """What the program's own commands find in the trace of one schedule."""
+    within = replace(
+        context, out=folder, store=FindingStore(folder), listener=Silent(), checkpoints=False, resume=False,
+        mark=lambda run: None,
+    )  # fmt: skip
+    options = ExploreOptions(model=record.engine.model, atoms=record.engine.atoms, seed=record.engine.seed)
+    program = program_run.of_finding(record)
+    request = Request(name="schedule", slug="schedule", options=options, trace=trace, program=program, claims=False)
+    return [changed(found, program=record.program) for found in runner.run_one(request, within).findings]

@@ -112,6 +112,23 @@ class Converted(_Event):
     seconds: float = 0.0
 
 
+class Scheduled(_Event):
+    """A threaded program's run in many schedules."""
+
+    event: Literal["scheduled"]
+    trace: str
+    #: Of the first schedule: a negative one is a signal, as in `subprocess`.
+    status: int
+    #: Why the first schedule was ended from outside; empty: it was not.
+    stalled: str = ""
+    stdout: str = ""
+    stderr: str = ""
+    events: int = 0
+    pools: list[StreamPool] = Field(default_factory=list)
+    notes: list[StreamNote] = Field(default_factory=list)
+    seconds: float = 0.0
+
+
 class ImageRun(_Event):
     step: Literal["recover", "check", "dump"]
     kind: Literal["ok", "exit", "signal", "timeout"]
@@ -525,6 +542,7 @@ Known = (
     | Recorded
     | Driven
     | Converted
+    | Scheduled
     | Imaged
     | RunStarted
     | Progress

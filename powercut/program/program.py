@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from powercut.base.errors import UsageError
+from powercut.engine.options import DEFAULT_SCHEDULES, DEFAULT_SEARCH, RECORDED, Schedules
 from powercut.program import binary as program_binary
 from powercut.program import pools as program_pools
 from powercut.program import tracers as program_tracers
@@ -21,6 +22,14 @@ from powercut.program.binary import Binary
 DEFAULT_TIMEOUT = "5s"
 DEFAULT_RECORD_TIMEOUT = "10m"
 DEFAULT_IMAGES = 4096
+DEFAULT_PREEMPTIONS = 2
+
+#: What `--threads` may say, and what it means.
+SCHEDULED = "scheduled"
+THREADS = {
+    RECORDED: "they run as they come, and the schedule that this came to is judged",
+    SCHEDULED: "every schedule with so many preemptions is run and judged",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +66,18 @@ class Recovery:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Scheduling:
+    """Which schedules of the program's threads are run, where it is not the one that happens to come."""
+
+    search: str
+    preemptions: int
+    #: 0: all of them.
+    schedules: int
+    seed: int
+    model: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Recording:
     """What is recorded, and how."""
 
@@ -74,6 +95,8 @@ class Recording:
     keep: bool = False
     #: Whether the pools stay as the program leaves them.
     keep_pool: bool = False
+    #: None: the program's threads run as they come.
+    scheduling: Scheduling | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,6 +186,7 @@ def recording(
     allow_exit: Sequence[int],
     keep: bool,
     keep_pool: bool = False,
+    scheduling: Scheduling | None = None,
 ) -> Recording:
     """What is to be recorded. UsageError when it cannot be."""
     folder = working_folder(cwd)
@@ -178,6 +202,8 @@ def recording(
             next_step="Name the file that the program maps: --pool FILE; repeat it for several.",
         )
     chosen = program_tracers.choose(tracer, binary, command=command)
+    if scheduling is not None:
+        _refuse_unscheduled(chosen, binary, command=command, driver=driver)
     files = tuple(program_pools.examine(name, cwd=folder) for name in pools)
     if twice := next((file for file in files if files.count(file) > 1), None):
         raise UsageError("this pool is named twice", where=f"--pool {twice}", next_step="Name every pool once.")
@@ -192,7 +218,49 @@ def recording(
         allowed=frozenset({0, *allow_exit}),
         keep=keep,
         keep_pool=keep_pool,
+        scheduling=scheduling,
     )
+
+
+def scheduling(chosen: Schedules, *, seed: int, model: str) -> Scheduling:
+    """How `--threads scheduled` runs a program's threads. UsageError for what only scenarios have."""
+    if chosen.preemptions == "none":
+        raise UsageError(
+            "a program's schedules are run from its beginning, each of them, and are too many without a bound",
+            where="--preemptions none",
+            next_step=f"Write a number; {DEFAULT_PREEMPTIONS} is the default.",
+        )
+    if chosen.search == RECORDED:
+        raise UsageError(
+            "the recorded schedule is no search of schedules",
+            where=f"--search {RECORDED}",
+            next_step=f"Write --threads {RECORDED} instead.",
+        )
+    search = chosen.search or DEFAULT_SEARCH
+    return Scheduling(
+        search=search,
+        preemptions=DEFAULT_PREEMPTIONS if chosen.preemptions is None else chosen.preemptions,
+        schedules=chosen.schedules or (0 if search == DEFAULT_SEARCH else DEFAULT_SCHEDULES),
+        seed=seed,
+        model=model,
+    )
+
+
+def _refuse_unscheduled(tracer: str, binary: Binary, *, command: Sequence[str], driver: Sequence[str]) -> None:
+    if tracer != "llvm" or not binary.traced_by_llvm:
+        raise UsageError(
+            "the threads of this program cannot be scheduled: it was not built with 'powercut cc' or 'powercut c++'"
+            if not binary.traced_by_llvm
+            else f"the {tracer} tracer schedules no threads",
+            where=f"--record {command[0]}",
+            next_step="Build it with CC='powercut cc' and record the program itself, or leave out --threads scheduled.",
+        )
+    if driver:
+        raise UsageError(
+            "a driver cannot feed a program that is run many times",
+            where=f"--ops {' '.join(driver)}",
+            next_step="Let the program read a file, or leave out --threads scheduled.",
+        )
 
 
 def working_folder(cwd: Path | None) -> Path:

@@ -1,5 +1,6 @@
 """Records a program: it runs under a tracer with its own files, and what it did to its pools becomes a trace."""
 
+import json
 import os
 import shlex
 import shutil
@@ -20,7 +21,14 @@ from powercut.program import pools as program_pools
 from powercut.program.program import Recording
 
 #: Variables of the runtime: what they say is meant for another recording.
-_OURS = ("POWERCUT_TRACE", "POWERCUT_STREAM", "POWERCUT_POOL_FILES", "POWERCUT_POOL_BASE", "POWERCUT_POOL_SIZE")
+_OURS = (
+    "POWERCUT_TRACE",
+    "POWERCUT_STREAM",
+    "POWERCUT_SCHEDULE",
+    "POWERCUT_POOL_FILES",
+    "POWERCUT_POOL_BASE",
+    "POWERCUT_POOL_SIZE",
+)
 _STREAM = "stream"
 _UNKNOWN_INSTRUCTION = (
     "Valgrind may not know one of its instructions (AVX-512, for instance): build it without, or with 'powercut cc'."
@@ -62,7 +70,7 @@ def _traced(
     recording: Recording, trace: Path, *, name: str, scratch: Path, interrupt: Interrupt | None
 ) -> dict[str, Any]:
     part = scratch / trace.name
-    run = _pmemcheck if recording.tracer == "pmemcheck" else _stream
+    run = _scheduled if recording.scheduling else _pmemcheck if recording.tracer == "pmemcheck" else _stream
     try:
         ended, raw = run(recording, part, name=name, scratch=scratch, interrupt=interrupt)
     except StartError as error:
@@ -120,6 +128,55 @@ def _stream(
                 next_step="Record the program that works on the pool itself.",
             )
         return ended, raw
+
+
+def _scheduled(
+    recording: Recording, part: Path, *, name: str, scratch: Path, interrupt: Interrupt | None
+) -> tuple[Ended, dict[str, Any]]:
+    """Records all schedules into one trace."""
+    chosen = recording.scheduling
+    assert chosen is not None
+    file = scratch / "metadata.json"
+    hidden = unseen_instructions.sentences(recording.binary.path)
+    # What the trace says of the run is what a run comes to that is not refused below.
+    described = _described(recording, _ended(events.Scheduled(event="scheduled", trace="", status=0)), name=name)
+    write_json(file, {"program": {**described, "unseen": hidden}})
+    arguments = ["record-schedules", "--command", json.dumps(recording.command), "--cwd", os.fspath(recording.cwd)]
+    for pool in recording.pools:
+        arguments += ["--pool", os.fspath(pool)]
+    arguments += ["--trace", str(part), "--metadata", str(file), "--search", chosen.search, "--model", chosen.model]
+    arguments += ["--preemptions", str(chosen.preemptions), "--schedules", str(chosen.schedules)]
+    arguments += ["--seed", str(chosen.seed)]
+    if recording.timeout is not None:
+        arguments += ["--seconds", f"{recording.timeout:g}"]
+    for status in sorted(recording.allowed - {0}):
+        arguments += ["--allow-exit", str(status)]
+    answer, raw = engine.single(
+        paths.engine(), arguments, events.Scheduled, interrupt=interrupt, environment=environment(), cwd=recording.cwd
+    )
+    assert isinstance(answer, events.Scheduled)
+    ended = _ended(answer)
+    if answer.stalled:
+        raise UsageError(
+            f"the program did not come to its end with its threads scheduled: {answer.stalled}",
+            where=_where(recording),
+            next_step="Build all that waits for other threads with 'powercut cc', or leave out --threads scheduled.",
+        )
+    _refuse_failure(recording, ended)
+    return ended, {**raw, "unseen": hidden}
+
+
+def _ended(answer: events.Scheduled) -> Ended:
+    return Ended(
+        status=answer.status,
+        stopped=None,
+        seconds=answer.seconds,
+        stdout=Output(head=answer.stdout),
+        stderr=Output(head=answer.stderr),
+        left=(),
+        driver_status=None,
+        driver_stderr=Output(),
+    )
 
 
 def _pmemcheck(

@@ -9,7 +9,7 @@ import typer
 
 from powercut.base import trust
 from powercut.base.errors import UsageError
-from powercut.engine.options import ExploreOptions
+from powercut.engine.options import RECORDED, ExploreOptions
 from powercut.program import program
 from powercut.program import tracers as program_tracers
 from powercut.program.program import Program
@@ -87,6 +87,15 @@ Tracer = Annotated[
         "else valgrind]",
     ),
 ]
+Threads = Annotated[
+    str,
+    typer.Option(
+        "--threads",
+        metavar="HOW",
+        help=f"Program mode: {'; '.join(f'{how}: {what}' for how, what in program.THREADS.items())} (--preemptions, "
+        f"{program.DEFAULT_PREEMPTIONS} unless given; --search random or pct draws some).",
+    ),
+]
 Timeout = Annotated[
     str, typer.Option("--timeout", metavar="TIME", help="Program mode: the time of one recovery, check or dump.")
 ]
@@ -152,6 +161,7 @@ class ProgramOptions:
     ordered: Ordered = False
     ops: Ops = None
     tracer: Tracer = None
+    threads: Threads = RECORDED
     timeout: Timeout = program.DEFAULT_TIMEOUT
     images: Images = program.DEFAULT_IMAGES
     record_timeout: RecordTimeout = program.DEFAULT_RECORD_TIMEOUT
@@ -176,13 +186,25 @@ class ProgramOptions:
             "--keep": self.keep,
             "--keep-pool": self.keep_pool,
             "--cwd": self.cwd,
+            "--threads": self.threads != RECORDED,
             "--timeout": self.timeout != program.DEFAULT_TIMEOUT,
             "--images": self.images != program.DEFAULT_IMAGES,
             "--record-timeout": self.record_timeout != program.DEFAULT_RECORD_TIMEOUT,
         }
         return [option for option, value in given.items() if value]
 
-    def recording(self) -> program.Recording:
+    @property
+    def scheduled(self) -> bool:
+        """Whether the program's threads run in many schedules."""
+        if self.threads not in program.THREADS:
+            raise UsageError(
+                f"'{self.threads}' is no way to run threads",
+                where="--threads",
+                next_step=f"Write {' or '.join(program.THREADS)}.",
+            )
+        return self.threads == program.SCHEDULED
+
+    def recording(self, chosen: ExploreOptions) -> program.Recording:
         """What is to be recorded."""
         if self.record is None:
             raise UsageError(
@@ -200,6 +222,9 @@ class ProgramOptions:
             allow_exit=self.allow_exit or [],
             keep=self.keep,
             keep_pool=self.keep_pool,
+            scheduling=program.scheduling(chosen.schedules, seed=chosen.seed, model=chosen.model)
+            if self.scheduled
+            else None,
         )
 
     def recovery(self) -> program.Recovery:
@@ -240,7 +265,7 @@ class ProgramOptions:
 
 def run_request(given: ProgramOptions, chosen: ExploreOptions) -> Request:
     """The run of `powercut run --record …`."""
-    recording = given.recording()
+    recording = given.recording(chosen)
     name = given.name or program.default_name(recording.command)
     made = Program(name=name, recording=recording, recovery=replace(given.recovery(), pools=recording.pools))
     words = ["powercut", "run", "--record", given.record or "", *_recovery_words(given)]
@@ -248,6 +273,8 @@ def run_request(given: ProgramOptions, chosen: ExploreOptions) -> Request:
         words += ["--pool", pool]
     for option, value in (("--ops", given.ops), ("--tracer", recording.tracer), ("--name", given.name)):
         words += [option, value] if value else []
+    if given.scheduled:
+        words += ["--threads", given.threads, *chosen.schedules.words()]
     return _request(made, chosen, scenario=shlex.join(recording.command), words=words)
 
 

@@ -50,8 +50,10 @@ def record(
     if path.is_dir():
         raise UsageError("this is a folder", where=str(output_file), next_step="Name the trace's file with -o.")
     if given.named():
-        given.refuse_with(target=target, scenario=scenario, model=model, **scheduling.named())
-        recorded = _program(given, path)
+        others = {} if given.scheduled else {"model": model, **scheduling.named()}
+        given.refuse_with(target=target, scenario=scenario, **others)
+        chosen = options.ExploreOptions(seed=seed, model=model or options.DEFAULT_MODEL, schedules=scheduling.options())
+        recorded = _program(given, path, chosen)
         hint = f"powercut explore {output_file} --recover CMD"
     else:
         recorded = _scenario(
@@ -67,9 +69,9 @@ def record(
         talk.say(f"Explore it with '{hint}'.")
 
 
-def _program(given: modes.ProgramOptions, path: Path) -> dict[str, Any]:
+def _program(given: modes.ProgramOptions, path: Path, chosen: options.ExploreOptions) -> dict[str, Any]:
     """Records a command; Ctrl-C ends it and all that it has started."""
-    recording = given.recording()
+    recording = given.recording(chosen)
     interrupt = engine.Interrupt()
     try:
         with stopping.stopped_by_signals(interrupt.request):

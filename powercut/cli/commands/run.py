@@ -90,7 +90,8 @@ def run(
     chosen = replace(exploring.options(), schedules=scheduling.options())
     with judging.errors_reported() as gate:
         if given.named():
-            named = {"client": client, "keys": keys, "config": config, **scheduling.named()}
+            named: dict[str, object] = {"client": client, "keys": keys, "config": config}
+            named |= {} if given.scheduled else scheduling.named()
             given.refuse_with(target=target, scenario=scenario, resume=judging.resume, since=judging.since, **named)
             wanted: Sequence[Request] = [modes.run_request(given, chosen)]
             names = [item.header["target"] for item in wanted]
