@@ -8,8 +8,10 @@ namespace {
 // Segment-relative pointers (address spaces 256 and up on x86) are thread-locals, never a pool.
 bool is_flat(const llvm::Value* address) { return address->getType()->getPointerAddressSpace() == 0; }
 
-bool never_persistent(FunctionContext& context, llvm::Value* address, uint64_t size) {
-  return !is_flat(address) || address->isSwiftError() || is_own_stack(address, size, context.hooks().layout());
+bool never_announced(FunctionContext& context, const llvm::Instruction& access, llvm::Value* address, uint64_t size) {
+  if (!is_flat(address) || address->isSwiftError()) return true;
+  // What is atomic is meant for other threads as well, and a scheduler of threads has to hear of it.
+  return !access.isAtomic() && is_own_stack(address, size, context.hooks().layout());
 }
 
 // The code generator honours !nontemporal where the machine has such a store and drops it silently elsewhere; a
@@ -30,7 +32,7 @@ bool is_really_non_temporal(const llvm::StoreInst& store, const llvm::DataLayout
 
 void instrument_load(FunctionContext& context, llvm::LoadInst& load) {
   const uint64_t size = context.hooks().layout().getTypeStoreSize(load.getType()).getKnownMinValue();
-  if (size == 0 || never_persistent(context, load.getPointerOperand(), size)) return;
+  if (size == 0 || never_announced(context, load, load.getPointerOperand(), size)) return;
   if (is_constant_data(load.getPointerOperand(), size, context.hooks().layout())) return;
   llvm::Value* place = context.announce_load(&load, load.getPointerOperand(), size);
   load.setOperand(llvm::LoadInst::getPointerOperandIndex(), place);
@@ -48,7 +50,7 @@ void instrument_store(FunctionContext& context, llvm::StoreInst& store) {
     store.setOperand(llvm::StoreInst::getPointerOperandIndex(), place);
     return;
   }
-  if (never_persistent(context, address, size)) return;
+  if (never_announced(context, store, address, size)) return;
   uint32_t flags = 0;
   if (is_really_non_temporal(store, layout)) flags |= POWERCUT_STORE_NT;
   if (store.isAtomic()) flags |= POWERCUT_STORE_ATOMIC;

@@ -16,7 +16,7 @@ namespace powercut::pass {
 llvm::Value* announce_rmw(FunctionContext& context, llvm::Instruction& operation, llvm::Instruction* after,
                           llvm::Value* address, uint64_t size, Stored stored) {
   HookTable& hooks = context.hooks();
-  if (address->getType()->getPointerAddressSpace() != 0 || is_own_stack(address, size, hooks.layout())) {
+  if (address->getType()->getPointerAddressSpace() != 0) {
     context.announce_fence(&operation, &operation, POWERCUT_RMW_FENCE);
     return address;
   }
