@@ -22,6 +22,7 @@
 #include "base/system_call.h"
 #include "tracer/runtime/call_site.h"
 #include "tracer/runtime/pending_store.h"
+#include "tracer/runtime/scheduled_program.h"
 #include "tracer/runtime/stream_trace.h"
 
 namespace {
@@ -63,6 +64,7 @@ std::optional<uint32_t> touched(int fd) {
     pool = stream.touch(fd);
     if (first && pool) powercut::runtime::note_exit_status();
   });
+  if (pool) powercut::runtime::schedule_point(powercut::runtime::call_site());
   return pool;
 }
 
@@ -163,6 +165,7 @@ int mprotect(void* address, size_t length, int protection) noexcept {
 }
 
 int msync(void* address, size_t length, int flags) {
+  powercut::runtime::schedule_point(powercut::runtime::call_site());
   const int result = REAL(msync)(address, length, flags);
   if (result != 0 || (flags & MS_SYNC) == 0 || !watches_pools()) return result;
   const KeepErrno keep;

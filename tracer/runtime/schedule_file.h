@@ -52,6 +52,7 @@ struct ScheduleFile {
   uint32_t threads;             // that there were
   uint32_t decisions, found;
   ScheduleEnd end;
+  uint64_t so_far;  // digest of all that the threads have done
   char doubt[512];  // why this is not all that the program could do
   char text[1024];  // of a deadlock: who waits
   uint16_t choice[kMostDecisions];

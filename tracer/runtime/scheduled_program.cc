@@ -30,7 +30,7 @@ namespace {
 static_assert(kMostThreads == POWERCUT_MOST_THREADS);
 // Loads of a thread that has changed nothing in between, after which its turns are told apart; and those after which it
 // is taken to wait, whatever it does.
-constexpr uint64_t kQuietVisible = 16, kQuiet = 4096, kTooQuiet = 100'000, kTooQuietVisible = 1000;
+constexpr uint64_t kQuietVisible = 2, kQuiet = 4096, kTooQuiet = 100'000, kTooQuietVisible = 1000;
 constexpr size_t kTurns = 64;
 constexpr int64_t kSteps = 1'000'000;
 // Turns of loops that come to nothing, and seconds of them, after which they count as waiting for ever.
@@ -134,7 +134,7 @@ class Program {
   }
 
   void point(const CallSite& site) {
-    if (mine == 0 || busy) return;
+    if (mine == 0 || busy || recorder_.records()) return;
     const Busy now;
     ++file_->beats;
     step(site);
@@ -222,7 +222,9 @@ class Program {
     }
     thread->go.store(0, std::memory_order_relaxed);
     // One that has ended gives its memory back on its way out, which must not happen beside this thread's allocations.
-    for (const long gone = leaving_; gone != 0 && system_call(SYS_tgkill, getpid(), gone, 0) == 0;) sched_yield();
+    // The first thread of the process stays in the kernel's list.
+    for (const long gone = leaving_; gone != 0 && gone != getpid() && system_call(SYS_tgkill, getpid(), gone, 0) == 0;)
+      sched_yield();
     leaving_ = 0;
   }
   void go_to(uint32_t to) {
@@ -359,7 +361,7 @@ class Program {
     Thread& self = me();
     const uint64_t quiet = ++self.quiet;
     if (quiet > (visible ? kQuietVisible : kQuiet) && comes_again(live)) {
-      recorder_.left("waits", site);
+      if (idle_ == 0) recorder_.left("waits", site);
       wait(State::kLoops);
     } else if (quiet % (visible ? kTooQuietVisible : kTooQuiet) == 0) {
       yield();
@@ -370,7 +372,7 @@ class Program {
 
   // Whether the hook is one of the program's scheduled threads. `pc` of a load is where its hook returns to.
   bool comes() {
-    if (busy) return false;
+    if (busy || recorder_.records()) return false;
     ++file_->beats;
     if (mine != 0) return true;
     if (!alone()) doubt("a thread that code without hooks has started works beside those that are scheduled");
@@ -384,6 +386,7 @@ class Program {
   void tell(uint64_t kind, uint64_t a, uint64_t b, const void* value = nullptr, uint64_t size = 0) {
     so_far_ = mixed(mixed(mixed(so_far_, kind << 8 | mine), a), b);
     if (value != nullptr) so_far_ = mixed(so_far_, value, size);
+    file_->so_far = so_far_;
   }
 
   void on_load(uint64_t address, uint64_t size) {
@@ -409,8 +412,8 @@ class Program {
       // Who looks at an object of a lock has come to it by a visible event.
       const bool visible = !in_step && (touch(address, size, true) || (file_->every_store != 0 && in_pool(address)));
       if (visible && (flags & POWERCUT_STORE_CONTINUES) == 0) step(site);
-      tell(2, address, size, value, size);
     }
+    tell(2, address, size, value, size);
     if ((flags & POWERCUT_STORE_NT) != 0 && in_pool(address)) me().flushes = true;
     recorder_.sink.store(recorder_.sink.self, address, size, flags, value, site.pc, site.frame);
     // What the kernel has read in is there already.
@@ -431,6 +434,7 @@ class Program {
     recorder_.sink.rmw_begin(recorder_.sink.self, address, size, site.pc, site.frame);
   }
   void on_rmw_end(uint64_t address, uint64_t size, uint32_t stored, const CallSite& site) {
+    // That the recording has begun it does not make it the recorder's.
     const bool scheduled = !busy && mine != 0;
     const Busy now;
     if (scheduled) {
@@ -469,7 +473,8 @@ class Program {
     look_for_changes();
     const auto stack = reinterpret_cast<uint64_t>(live + 6);
     if (comes_again({live, stack})) {
-      recorder_.left("waits", {reinterpret_cast<const void*>(live[6]), reinterpret_cast<const void*>(live[5])});
+      const CallSite site{reinterpret_cast<const void*>(live[6]), reinterpret_cast<const void*>(live[5])};
+      if (idle_ == 0) recorder_.left("waits", site);
       wait(State::kLoops);
     } else {
       yield();
@@ -656,7 +661,7 @@ void Program::listen() {
       .join = [](void* s, uint64_t thread, void** result) { return of(s).on_join(thread, result); },
       .detach = [](void*, uint64_t thread) { return pthread_detach(static_cast<pthread_t>(thread)); },
       .exit = [](void*, void* result) { pthread_exit(result); },
-      .current = [](void*) -> uint64_t { return busy ? 0 : mine; },
+      .current = [](void*) -> uint64_t { return busy || program->recorder_.records() ? 0 : mine; },
       .of_system = 1};
 }
 

@@ -30,6 +30,7 @@ struct ScheduleRecorder {
   void (*thread_ends)();
   void (*left)(const char* how, const CallSite& site);  // a mark with a stack
   void (*finish)(int status);
+  bool (*records)();  // whether the calling thread is in the midst of it: what it does is not the program's
 };
 
 // Takes over: the calling thread is number 1. False: `path` is no schedule, or another process follows it.

@@ -6,6 +6,7 @@
 // its hook let the lock go: two threads that race on the same bytes may be recorded in the other order.
 #include <pthread.h>
 #include <signal.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -310,20 +311,26 @@ void Session::follow(const char* schedule) {
             if (site.pc == nullptr) return;
             record(&session(), [&](ProgramTrace& trace) { trace.left(how, site.pc, site.frame); });
           },
-      .finish = [](int status) { session().end(status); }};
+      .finish = [](int status) { session().end(status); },
+      .records = [] { return this_thread.inside; }};
   if (!follow_schedule(schedule, recorder)) return;
   struct sigaction dies{};
-  dies.sa_handler = [](int number) {
-    if (!this_thread.inside) session().end(0);
+  dies.sa_sigaction = [](int number, siginfo_t*, void* context) {
+    if (!this_thread.inside) {
+      const greg_t* const registers = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs;
+      const auto* const pc = reinterpret_cast<const void*>(registers[REG_RIP] + 1);  // as of a call
+      const auto* const frame = reinterpret_cast<const void*>(registers[REG_RBP]);
+      record(&session(), [&](ProgramTrace& trace) { trace.left("died", pc, frame); });
+      session().end(0);
+    }
     signal(number, SIG_DFL);
     raise(number);
   };
-  dies.sa_flags = SA_NODEFER;
+  dies.sa_flags = SA_NODEFER | SA_SIGINFO;
   for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigaction(number, &dies, nullptr);
 }
 
 void Session::with_stream(const std::function<void(StreamTrace&)>& action) {
-  schedule_point(call_site());
   // The numbers of threads are given when they do something that is recorded.
   if (lock() == nullptr) return;
   if (stream_ != nullptr) {
