@@ -105,7 +105,7 @@ std::string operation_name(const Event& begin) {
 Json trouble_finding(const TraceFollower::FoundTrouble& trouble, const Operations& operations,
                      const FindingContext& context) {
   const std::string invariant = trouble.kind == Trouble::kDied ? "unusable" : name_of(trouble.kind);
-  const std::string expected = "every schedule ends in an orderly way";
+  const std::string expected = "every schedule comes to its end";
   const Json event = {
       {"event", "finding"},
       {"key", finding_key("program/" + invariant + "/" + trouble.text)},
@@ -116,7 +116,7 @@ Json trouble_finding(const TraceFollower::FoundTrouble& trouble, const Operation
       {"operation", operation_json(operations)},
       {"query", {{"kind", "schedule"}, {"key", nullptr}, {"region", nullptr}, {"text", "the schedule of its threads"}}},
       {"expected", {expected}},
-      {"found", trouble.text},
+      {"found", trouble.kind == Trouble::kDied ? "a program that died" : std::string("a ") + name_of(trouble.kind)},
       {"crash_point",
        {{"index", context.instant.ordinal},
         {"event", context.instant.event},
@@ -127,7 +127,7 @@ Json trouble_finding(const TraceFollower::FoundTrouble& trouble, const Operation
       {"image", Json::array()},
       {"nested_image", Json::array()},
       {"stores", Json::array()},
-      {"timeline", Json::array()},
+      {"timeline", timeline_json({}, context)},
       {"contents", {{"expected", Json::array()}, {"actual", Json::array()}}}};
   return event;
 }

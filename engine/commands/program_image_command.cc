@@ -24,6 +24,12 @@ struct ImageOptions {
 
 using Lines = std::map<uint64_t, Content>;
 
+// The image of a finding, or of a schedule that went wrong by itself: what went wrong there.
+struct FoundImage {
+  Lines lines;
+  std::string trouble;
+};
+
 // What the program could read at the end of the trace; of a tree, at that of its first schedule.
 Result<Lines> last_image(TraceReader* reader, uint64_t space) {
   Lines lines;
@@ -51,7 +57,7 @@ void lines_of(const Event& event, uint64_t space, const Saw& saw) {
 
 // The image of a finding: what is definite at its crash point, and in every pending line the content that it names,
 // which must be one that the line may have there.
-Result<Lines> image_of(const FindingRecord& record, const std::string& trace, const LoadedProgram& loaded) {
+Result<FoundImage> image_of(const FindingRecord& record, const std::string& trace, const LoadedProgram& loaded) {
   const auto elsewhere = [&](const std::string& what) {
     return usage_error(what, trace,
                        "Name the trace that the finding was made on; 'powercut run' tells whether it is still there.");
@@ -71,6 +77,7 @@ Result<Lines> image_of(const FindingRecord& record, const std::string& trace, co
     return elsewhere("the trace has no crash point " + std::to_string(record.crash_point) + " '" + record.when +
                      "' at event " + std::to_string(record.event));
   }
+  if (follower.trouble()) return FoundImage{{}, follower.trouble()->text};
   for (auto& [line, content] : lines) content = follower.model().floor(line);
   for (const FindingRecord::Line& listed : record.image) {
     const std::vector<Content> legal = follower.model().candidates(listed.line).contents;
@@ -80,7 +87,7 @@ Result<Lines> image_of(const FindingRecord& record, const std::string& trace, co
     }
     lines[listed.line] = listed.content;
   }
-  return lines;
+  return FoundImage{std::move(lines), ""};
 }
 
 Json run_json(const ProgramOutcome& outcome) {
@@ -115,7 +122,13 @@ Result<Json> run_image(const ImageOptions& options, const EventStream& events) {
   } else {
     auto record = read_finding(options.finding);
     if (!record) return record.error();
-    lines = image_of(*record, options.program.trace, loaded);
+    auto found = image_of(*record, options.program.trace, loaded);
+    if (!found) return found.error();
+    if (!found->trouble.empty()) {
+      return Json{{"event", "imaged"}, {"runs", Json::array()},   {"files", Json::array()},
+                  {"same", true},      {"unseen", Json::array()}, {"trouble", found->trouble}};
+    }
+    lines = std::move(found->lines);
   }
   if (!lines) return lines.error();
 

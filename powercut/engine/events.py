@@ -140,9 +140,12 @@ class Imaged(_Event):
     """What a program's commands made of one image."""
 
     event: Literal["imaged"]
+    #: Empty where the schedule went wrong by itself, so that nobody looks at an image.
     runs: list[ImageRun]
     files: list[str]
     same: bool
+    #: What went wrong in that schedule.
+    trouble: str = ""
     #: Changes of the pools that the trace has no stores for.
     unseen: list[str] = Field(default_factory=list)
 

@@ -137,8 +137,14 @@ class Replayed:
 def reproduce(
     record: FindingRecord, finding: Path, trace: Path, *, engine_path: Path, out: Path | None = None
 ) -> Replayed:
-    """Runs the commands of a finding's record on its image; `out` is a file for the image."""
+    """Runs the commands of a finding's record on its image; `out` is a file for the image.
+
+    A schedule that went wrong by itself has no image: whether the trace still has it.
+    """
     answer = image(of_finding(record).recovery, trace, engine_path=engine_path, finding=finding, out=out)
+    if record.by_schedule:
+        held = bool(answer.trouble) and answer.trouble == record.message
+        return Replayed(held=held, invariant=record.invariant, message=answer.trouble, files=())
     (run,) = answer.runs
     invariant = record.invariant
     if run.kind != "ok":

@@ -17,7 +17,7 @@ using runtime::ScheduleEnd;
 using runtime::Tail;
 
 // Random schedules in a row that show no new place, before the search begins; and all of them, at most.
-constexpr int kQuiet = 8, kMostRehearsals = 100;
+constexpr int kQuiet = 4, kMostRehearsals = 100;
 
 std::string signal_name(int number) {
   const char* name = sigabbrev_np(number);
@@ -130,7 +130,7 @@ void ProgramSearch::bounded() {
         break;
       }
       const auto decisions = std::make_shared<const std::vector<Decision>>(run->decisions);
-      bool alike = decisions->size() >= way.choices.size();
+      bool alike = decisions->size() >= way.choices.size() && (!way.choices.empty() || does_it_again(*run));
       for (size_t i = 0; alike && i < way.choices.size(); ++i) {
         alike = same((*decisions)[i], (*way.decisions)[i]) && (*decisions)[i].to == way.choices[i];
       }
@@ -156,6 +156,12 @@ void ProgramSearch::bounded() {
       }
     }
   }
+}
+
+// Whether the schedule without preemptions is the same when it is run once more.
+bool ProgramSearch::does_it_again(const ScheduledRun& run) {
+  const auto again = run_once({});
+  return again && again->did == run.did && std::ranges::equal(again->decisions, run.decisions, same);
 }
 
 void ProgramSearch::sampled() {

@@ -67,6 +67,7 @@ class ProgramSearch {
   std::optional<ScheduledRun> follow(const ScheduleRequest& request);
   std::optional<ScheduledRun> run_once(const ScheduleRequest& request);
   std::optional<RunEvents> events_of_run();
+  bool does_it_again(const ScheduledRun& run);
   void judge_end(const ScheduledRun& run);
   bool learn(const ScheduledRun& run);
   bool give_up(std::string reason);

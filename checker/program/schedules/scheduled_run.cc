@@ -16,6 +16,7 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 
 #include "base/repeatable_process.h"
 
@@ -24,8 +25,9 @@ namespace {
 
 using runtime::ScheduleFile;
 
-// Seconds without a hook after which a program counts as one that waits for ever.
-constexpr double kStalled = 10;
+// Seconds without a hook after which a program counts as one that waits for ever: where none of its threads runs, and
+// where one does.
+constexpr double kAllWait = 3, kStalled = 20;
 constexpr size_t kBlock = 4096;
 
 double clock_now() {
@@ -34,6 +36,20 @@ double clock_now() {
 
 bool all_zero(const std::string& bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](char byte) { return byte == 0; });
+}
+
+// Whether a thread of the process has work to do.
+bool runs(pid_t process) {
+  std::error_code ignored;
+  const std::filesystem::path tasks = "/proc/" + std::to_string(process) + "/task";
+  for (const auto& task : std::filesystem::directory_iterator(tasks, ignored)) {
+    std::ifstream file(task.path() / "stat");
+    std::string text;
+    std::getline(file, text);
+    const size_t name = text.rfind(") ");
+    if (name != std::string::npos && text[name + 2] != 'S') return true;
+  }
+  return false;
 }
 
 EngineError pool_error(const std::string& path) {
@@ -130,6 +146,7 @@ void ScheduledRuns::prepare(const ScheduleRequest& request) {
   file_->choices = static_cast<uint32_t>(request.choices.size());
   std::copy(request.choices.begin(), request.choices.end(), file_->choice);
   file_->owner = 0;
+  file_->so_far = 0;
   file_->beats = 0;
   file_->threads = file_->decisions = file_->found = 0;
   file_->end = runtime::ScheduleEnd::kUnknown;
@@ -213,9 +230,13 @@ std::string ScheduledRuns::supervise(pid_t process, int* status) const {
     beats = seen;
     if (*cancel_) {
       stalled = "interrupted";
+    } else if (clock_now() - changed > kAllWait && !runs(process)) {
+      stalled =
+          "a thread that had to go on waits in a system call, or in code without hooks, for what no other thread can "
+          "do "
+          "meanwhile";
     } else if (clock_now() - changed > kStalled) {
-      stalled = "a thread that had to go on did nothing for " + std::to_string(static_cast<int>(kStalled)) +
-                " s: it computes, or waits for another one in code or a system call that is not scheduled";
+      stalled = "a thread does not come to a hook: it computes for long, or in a loop without end";
     } else if (program_.most_seconds > 0 && clock_now() - began > program_.most_seconds) {
       stalled = "one schedule takes longer than the recording may (--record-timeout)";
     }
@@ -246,6 +267,7 @@ Result<ScheduledRun> ScheduledRuns::run(const ScheduleRequest& request) {
   out.found.assign(file_->found_place, file_->found_place + std::min<size_t>(file_->found, runtime::kMostPlaces));
   out.threads = file_->threads;
   out.end = file_->end;
+  out.did = file_->so_far;
   out.doubt = file_->doubt;
   out.text = file_->text;
   return out;

@@ -37,6 +37,7 @@ struct ScheduledRun {
   std::vector<uint64_t> found;  // places that should have been visible
   uint32_t threads = 0;
   runtime::ScheduleEnd end{};
+  uint64_t did = 0;  // digest of all that the threads have done
   std::string doubt, text;
   bool followed = false;  // the program has the runtime, and it came to follow the schedule
   int status = 0;         // of the process; -N: signal N

@@ -1,0 +1,29 @@
+// std::shared_mutex. BUG: the writer gives its lock back before its item is durable.
+#include <mutex>
+#include <shared_mutex>
+#include <thread>
+
+#include "pool.h"
+
+int main(int argc, char** argv) {
+  if (argc != 3) return 2;
+  pool* const all = open_pool(argv[2]);
+  if (strcmp(argv[1], "check") == 0) return !holds(all);
+  std::shared_mutex mutex;
+  std::thread writer([&] {
+    {
+      const std::unique_lock lock(mutex);
+      all->data = 7;
+#ifndef BUG
+      persist(&all->data);
+#endif
+    }
+    persist(&all->data);
+  });
+  std::thread reader([&] {
+    const std::shared_lock lock(mutex);
+    if (all->data != 0) put_and_persist(&all->ack, 1);
+  });
+  writer.join();
+  reader.join();
+}
