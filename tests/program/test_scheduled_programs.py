@@ -13,7 +13,7 @@ import pytest
 from powercut.compile import cc
 from powercut_reports.records.run import RunRecord
 from powercut_reports.story import schedules_words
-from tests.program.program_mode import Answer, Kv
+from tests.program.program_mode import Answer, Kv, processes
 
 SOURCES = Path(__file__).parent / "programs" / "threads"
 #: Program, and what its bug is found as.
@@ -70,3 +70,118 @@ def test_the_twin_is_clean(kv: Kv, source: str) -> None:
     assert run.coverage.kind == "complete"
     assert run.coverage.schedules is not None
     assert "with at most 2 preemptions" in schedules_words(run.coverage.schedules)
+
+
+def odd(kv: Kv, what: str, *more: str) -> Answer:
+    """A run of the program that does what is hard to follow."""
+    if not (kv.folder / "odd").exists():
+        build(kv.folder, "odd.cc", name="odd")
+    words = ["--record", f"./odd {what} pool", "--recover", "./odd check pool", "--pool", "pool"]
+    words += ["--threads", "scheduled", "--format", "text"]
+    answer = kv.cli("run", *words, *more)
+    assert not processes("./odd")
+    assert not kv.pool.exists()  # as before
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("what", "told"),
+    [
+        ("time", "the program is not a function of its schedule"),
+        ("signals", "target code sends a signal to a thread"),
+        ("stores", "at a schedule of 10000 decisions: a loop may store for ever"),
+        ("at-times", "a thread that had to go on waits in a system call"),
+    ],
+)
+def test_what_cannot_be_followed_is_not_complete(kv: Kv, what: str, told: str) -> None:
+    answer = odd(kv, what)
+    assert answer.code == 3, answer
+    assert "Verdict: consistent, sampled" in answer.out
+    assert f"(not all schedules: {told}" in answer.out
+    assert "not all" in answer.out
+
+
+@pytest.mark.parametrize(
+    ("what", "told"),
+    [("call", "a thread that had to go on waits in a system call"), ("many", "it starts more than 15 threads")],
+)
+def test_what_cannot_be_scheduled_at_all_is_said(kv: Kv, what: str, told: str) -> None:
+    answer = odd(kv, what)
+    assert (answer.code, answer.out) == (2, ""), answer
+    assert answer.err.count("\n") == 1
+    assert f"the program did not come to its end with its threads scheduled: {told}" in answer.err
+
+
+def test_a_loop_that_waits_for_ever_is_a_deadlock(kv: Kv) -> None:
+    answer = odd(kv, "for-ever", "--preemptions", "0")
+    assert answer.code == 1
+    assert "thread 1 waits for the end of thread 2; thread 2 waits in a loop, and nobody is left" in answer.out
+
+
+def test_one_thread_has_one_schedule(kv: Kv) -> None:
+    answer = odd(kv, "nothing")
+    assert answer.code == 0, answer
+    assert "of all schedules of 1 thread with at most 2 preemptions" in answer.out
+
+
+@pytest.mark.parametrize("search", ["random", "pct"])
+def test_drawn_schedules_are_a_sample(kv: Kv, search: str) -> None:
+    build(kv.folder, "publish.c", "-DBUG")
+    answer = judge(kv, "--search", search, "--schedules", "30")
+    assert answer.code == 1, answer
+    schedules = answer.run["coverage"]["schedules"]
+    assert (schedules["search"], schedules["schedules"], schedules["complete"]) == (search, 30, False)
+
+
+def test_the_bound_says_how_many_preemptions(kv: Kv) -> None:
+    """The bug needs none here: the reader runs while the main thread waits for the writer, which waits for nothing."""
+    build(kv.folder, "publish.c", "-DBUG")
+    codes = [judge(kv, "--preemptions", str(number)).code for number in (0, 1)]
+    assert codes == [0, 1]
+    limited = judge(kv, "--schedules", "2")
+    assert limited.code == 3
+    assert limited.run["coverage"]["reason"] == "not all schedules: after 2 schedules (--schedules)"
+
+
+def test_a_finding_names_its_schedule_and_is_explained_in_it(kv: Kv) -> None:
+    build(kv.folder, "publish.c", "-DBUG")
+    words = ["--record", "./prog run pool", "--recover", "./prog check pool", "--pool", "pool"]
+    answer = kv.cli("run", *words, "--threads", "scheduled", "--format", "text")
+    assert "Missing order: B before A." in answer.out
+    assert "Re-checked with the fix: consistent (complete for one schedule" in answer.out
+    assert "  Schedule: thread 1 up to " in answer.out
+    (finding,) = (kv.folder / ".powercut" / "findings").glob("*.json")
+    assert kv.cli("reproduce", str(finding)).code == 1
+
+
+def test_a_schedule_that_went_wrong_by_itself_is_reproduced(kv: Kv) -> None:
+    build(kv.folder, "mutexes.cc", "-DBUG")
+    assert judge(kv).code == 1
+    (finding,) = (kv.folder / ".powercut" / "findings").glob("*.json")
+    assert kv.cli("reproduce", str(finding)).code == 1
+
+
+def test_a_trace_is_explored_with_the_model_that_it_was_recorded_for(kv: Kv) -> None:
+    build(kv.folder, "publish.c")
+    words = ["--record", "./prog run pool", "--pool", "pool", "--threads", "scheduled"]
+    assert kv.cli("record", *words, "--model", "eadr", "-o", "trace.pct").code == 0
+    explore = ["explore", "trace.pct", "--recover", "./prog check pool", "--format", "text"]
+    assert kv.cli(*explore, "--model", "eadr").code == 0
+    other = kv.cli(*explore)
+    assert other.code == 3
+    assert "not all schedules: they were recorded with --model eadr" in other.out
+
+
+def test_options_that_do_not_fit_are_refused(kv: Kv) -> None:
+    build(kv.folder, "publish.c")
+    words = ["run", "--record", "./prog run pool", "--recover", "./prog check pool", "--pool", "pool"]
+    scheduled = [*words, "--threads", "scheduled"]
+    assert "too many without a bound" in kv.refused(*scheduled, "--preemptions", "none")
+    assert "is no search of schedules" in kv.refused(*scheduled, "--search", "recorded")
+    assert "a driver cannot feed a program" in kv.refused(*scheduled, "--ops", "./prog")
+    assert "the valgrind tracer schedules no threads" in kv.refused(*scheduled, "--tracer", "valgrind")
+    assert "is no way to run threads" in kv.refused(*words, "--threads", "sideways")
+    assert "--preemptions cannot be combined" in kv.refused(*words, "--preemptions", "1")
+    source = str(SOURCES / "publish.c")
+    subprocess.run(["clang-19", "-pthread", source, "-o", str(kv.folder / "prog")], check=True)
+    assert "it was not built with 'powercut cc'" in kv.refused(*scheduled)

@@ -26,7 +26,7 @@ from replayer.reference.threads import Frontier, Instant, Threads, explored, mad
 from replayer.tests.thread_programs import generate
 
 SOURCE = Path(__file__).parent / "programs" / "threads" / "steps.cc"
-PROGRAMS = 100
+PROGRAMS = 80
 LONG_PROGRAMS = 5_000
 
 _ONE, _TWO = b"\1" * 8, b"\2" * 8

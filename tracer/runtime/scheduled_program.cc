@@ -35,7 +35,7 @@ constexpr size_t kTurns = 64;
 constexpr int64_t kSteps = 1'000'000;
 // Turns of loops that come to nothing, and seconds of them, after which they count as waiting for ever.
 constexpr uint64_t kIdleTurns = 1000;
-constexpr double kIdleSeconds = 1;
+constexpr double kIdleSeconds = 0.5;
 constexpr uint64_t kDeepest = 1 << 20;  // bytes of stack that are looked at
 
 uint64_t mixed(uint64_t value) {

@@ -67,6 +67,8 @@ bool ProgramSearch::first_run() {
   status_ = first->status;
   stalled_ = first->stalled;
   const bool failed = first->status < 0 || !options_.allowed.contains(first->status);
+  // What cannot be followed may well be why it fails.
+  if (failed && stalled_.empty()) stalled_ = first->doubt;
   if (!stalled_.empty() || (failed && first->end != ScheduleEnd::kDeadlock)) return false;
   TraceError wrong;
   survey_ = survey_stream(runs_->stream(), &wrong);
