@@ -5,8 +5,6 @@
 #include <vector>
 
 #include "base/user_file.h"
-#include "checker/program/trace_pools.h"
-#include "checker/trace/trace_follower.h"
 #include "tracer/format/writer.h"
 
 namespace powercut {
@@ -31,30 +29,10 @@ class Copier {
   TraceWriter* to_;
 };
 
-// A walk through the trace of a target, or of a program.
-Result<std::unique_ptr<TraceFollower>> follow(const std::string& trace, const std::string& model) {
-  auto reader = open_trace(trace);
-  if (!reader) return reader.error();
-  const Json metadata = parse_json((*reader)->metadata());
-  if (metadata.contains("plan")) {
-    auto loaded = load_trace(trace);
-    if (!loaded) return loaded.error();
-    return std::make_unique<TraceFollower>(**loaded, model.empty() ? (*loaded)->plan.search.model : model,
-                                           AtomPolicy::kAny, std::move(*reader), nullptr);
-  }
-  auto pools = pools_of_trace((*reader)->metadata(), trace, "");
-  if (!pools) return pools.error();
-  return std::make_unique<TraceFollower>(pools->space, /*explored=*/false, model.empty() ? "adr" : model,
-                                         AtomPolicy::kAny, std::move(*reader), nullptr);
-}
-
 }  // namespace
 
-Result<ScheduleTrace> write_schedule(const std::string& trace, const std::string& model, uint64_t crash_point,
+Result<ScheduleTrace> write_schedule(const std::string& trace, TraceFollower& follower, uint64_t crash_point,
                                      const std::string& out) {
-  auto walk = follow(trace, model);
-  if (!walk) return walk.error();
-  TraceFollower& follower = **walk;
   bool there = false;
   while (!there && follower.next()) there = follower.instant().ordinal == crash_point;
   if (const auto error = follower.error()) return usage_error(*error);

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "checker/trace/loaded_trace.h"
+#include "checker/trace/trace_follower.h"
 
 namespace powercut {
 
@@ -15,9 +15,9 @@ struct ScheduleTrace {
   uint64_t first = 0;  // of the schedule: events before it are of one thread
 };
 
-// Writes the schedule that leads to the crash point with the number `crash_point`. A usage error where the trace has no
-// such crash point, or is no tree.
-Result<ScheduleTrace> write_schedule(const std::string& trace, const std::string& model, uint64_t crash_point,
+// Writes the schedule of `trace`, at whose beginning `follower` stands, that leads to the crash point with the number
+// `crash_point`. A usage error where the trace has no such crash point, or is no tree.
+Result<ScheduleTrace> write_schedule(const std::string& trace, TraceFollower& follower, uint64_t crash_point,
                                      const std::string& out);
 
 }  // namespace powercut

@@ -2,21 +2,44 @@
 #include <memory>
 
 #include "base/event_stream.h"
+#include "base/user_file.h"
 #include "checker/edit/schedule_trace.h"
+#include "checker/program/trace_pools.h"
 #include "checker/trace/explore_options.h"
+#include "checker/trace/trace_follower.h"
 #include "engine/commands.h"
+#include "tracer/view/open_trace.h"
 
 namespace powercut {
 namespace {
 
 struct ScheduleOptions {
-  std::string trace, model, out;
+  std::string trace, out, model = "adr";
   uint64_t crash_point = 0;
 };
 
+// A walk through the trace of a target, or of a program.
+Result<std::unique_ptr<TraceFollower>> follow(const ScheduleOptions& options) {
+  auto reader = open_trace(options.trace);
+  if (!reader) return reader.error();
+  if (parse_json((*reader)->metadata()).contains("plan")) {
+    auto loaded = load_trace(options.trace);
+    if (!loaded) return loaded.error();
+    return std::make_unique<TraceFollower>(**loaded, (*loaded)->plan.search.model, AtomPolicy::kAny, std::move(*reader),
+                                           nullptr);
+  }
+  if (auto wrong = check_model(options.model, "any", "schedule")) return *wrong;
+  auto pools = pools_of_trace((*reader)->metadata(), options.trace, "");
+  if (!pools) return pools.error();
+  return std::make_unique<TraceFollower>(pools->space, /*explored=*/false, options.model, AtomPolicy::kAny,
+                                         std::move(*reader), nullptr);
+}
+
 int schedule(const ScheduleOptions& options, EventStream& events) {
   events.hello("schedule");
-  const auto written = write_schedule(options.trace, options.model, options.crash_point, options.out);
+  const auto walk = follow(options);
+  if (!walk) return events.error(walk.error());
+  const auto written = write_schedule(options.trace, **walk, options.crash_point, options.out);
   if (!written) return events.error(written.error());
   events.emit({{"event", "schedule"}, {"trace", options.out}, {"events", written->events}, {"first", written->first}});
   return events.end(kExitOk);
@@ -29,7 +52,7 @@ void add_schedule_command(CommandLine& app, int& exit_code) {
   auto options = std::make_shared<ScheduleOptions>();
   command->add_option("--trace", options->trace, "Trace with a tree of schedules")->required();
   command->add_option("--crash-point", options->crash_point, "Number of the crash point that it leads to")->required();
-  command->add_option("--model", options->model, "Persistency model of a program's trace (default adr)");
+  command->add_option("--model", options->model, "Persistency model of a program's trace");
   command->add_option("--out", options->out, "Trace to write")->required();
   command->callback([options, &exit_code] {
     EventStream events = EventStream::standard_output();

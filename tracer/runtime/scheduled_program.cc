@@ -178,7 +178,7 @@ class Program {
     if (at < file_->choices) {
       to = file_->choice[at];
       if ((may >> to & 1) == 0) {
-        doubt("it did not come to the same decisions again: it depends on more than its schedule");
+        doubt("its decisions were others in another run: it depends on more than its schedule");
         to = usual;
       }
     } else if (file_->tail == Tail::kRandom) {
