@@ -122,6 +122,10 @@ void add_record_schedules_command(CommandLine& app, int& exit_code) {
       return;
     }
     const Result<Json> recorded = record(*options);
+    if (!recorded && ended) {
+      exit_code = events.end(kExitUnknown);
+      return;
+    }
     if (!recorded) {
       exit_code = events.error(recorded.error());
       return;

@@ -187,8 +187,7 @@ std::optional<ScheduledRun> ProgramSearch::run_once(const ScheduleRequest& reque
     return std::nullopt;
   }
   if (run->stalled == "interrupted") {
-    give_up("interrupted");
-    error_ = usage_error("interrupted", "powercut-engine", "Run it again.");
+    error_ = harness_error("interrupted", "powercut-engine", "Run it again.");
     return std::nullopt;
   }
   return std::move(*run);
