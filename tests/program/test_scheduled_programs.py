@@ -74,12 +74,12 @@ def test_the_twin_is_clean(kv: Kv, source: str) -> None:
 
 def odd(kv: Kv, what: str, *more: str) -> Answer:
     """A run of the program that does what is hard to follow."""
-    if not (kv.folder / "odd").exists():
-        build(kv.folder, "odd.cc", name="odd")
-    words = ["--record", f"./odd {what} pool", "--recover", "./odd check pool", "--pool", "pool"]
+    build(kv.folder, "odd.cc", name="odd")
+    program = kv.folder / "odd"
+    words = ["--record", f"{program} {what} pool", "--recover", f"{program} check pool", "--pool", "pool"]
     words += ["--threads", "scheduled", "--format", "text"]
     answer = kv.cli("run", *words, *more)
-    assert not processes("./odd")
+    assert not processes(str(program))
     assert not kv.pool.exists()  # as before
     return answer
 
@@ -88,6 +88,7 @@ def odd(kv: Kv, what: str, *more: str) -> Answer:
     ("what", "told"),
     [
         ("time", "the program is not a function of its schedule"),
+        ("timers", "a thread that code without hooks has started works beside those that are scheduled"),
         ("signals", "target code sends a signal to a thread"),
         ("stores", "at a schedule of 10000 decisions: a loop may store for ever"),
         ("at-times", "a thread that had to go on waits in a system call"),

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -88,6 +89,7 @@ struct Thread {
   uint64_t wait_begin = 0, wait_end = 0;
   uint32_t joins = 0;
   bool flushes = false;  // since its last fence
+  uint64_t store = 0;    // the place where its last store begins
   // Turns of a loop: the state that it was in at loads since the changes `seen`.
   uint64_t seen = 0, quiet = 0;
   size_t turns = 0;
@@ -142,6 +144,8 @@ class Program {
   void ends(const CallSite& site) {
     if (mine == 0 || busy) return;
     point(site);
+    const Busy now;
+    look_for_foreign_threads();
     file_->end = ScheduleEnd::kDone;
   }
 
@@ -316,12 +320,14 @@ class Program {
     return out;
   }
   bool use(uint64_t place, bool changes) {
-    const bool known = visible_.holds(place);
-    if (uses_.note(place, mine, changes) && !known && found_.add(place)) {
-      if (file_->found == kMostPlaces) stop(ScheduleEnd::kMany);
-      file_->found_place[file_->found++] = place;
-    }
-    return known;
+    if (uses_.note(place, mine, changes)) find(place);
+    return visible_.holds(place);
+  }
+  // Its uses have to be visible.
+  void find(uint64_t place) {
+    if (visible_.holds(place) || !found_.add(place)) return;
+    if (file_->found == kMostPlaces) stop(ScheduleEnd::kMany);
+    file_->found_place[file_->found++] = place;
   }
   void changed(uint64_t address, uint64_t size) {
     ++changes_;
@@ -374,9 +380,18 @@ class Program {
   bool comes() {
     if (busy || recorder_.records()) return false;
     ++file_->beats;
-    if (mine != 0) return true;
-    if (!alone()) doubt("a thread that code without hooks has started works beside those that are scheduled");
-    return false;
+    if (mine == 0) doubt(kForeign);
+    return mine != 0;
+  }
+  static constexpr const char* kForeign =
+      "a thread that code without hooks has started works beside those that are scheduled";
+  // A thread of the process that is none of these.
+  void look_for_foreign_threads() {
+    struct stat tasks{};
+    const auto own = std::count_if(&threads_[1], &threads_[count_ + 1],
+                                   [](const Thread& thread) { return thread.state != State::kEnded; });
+    // A folder has a link for each folder in it, and two of its own.
+    if (stat("/proc/self/task", &tasks) == 0 && static_cast<int64_t>(tasks.st_nlink) - 2 > own) doubt(kForeign);
   }
   Live take_live() {
     const Live out{live_, live_[6]};
@@ -411,7 +426,13 @@ class Program {
       const bool in_step = (flags & POWERCUT_STORE_IN_STEP) != 0;
       // Who looks at an object of a lock has come to it by a visible event.
       const bool visible = !in_step && (touch(address, size, true) || (file_->every_store != 0 && in_pool(address)));
-      if (visible && (flags & POWERCUT_STORE_CONTINUES) == 0) step(site);
+      if ((flags & POWERCUT_STORE_CONTINUES) == 0) {
+        me().store = address / 8;
+        if (visible) step(site);
+      } else if (visible) {
+        // The pieces of a store are one access, which is visible where it begins.
+        find(me().store);
+      }
     }
     tell(2, address, size, value, size);
     if ((flags & POWERCUT_STORE_NT) != 0 && in_pool(address)) me().flushes = true;
@@ -496,6 +517,7 @@ class Program {
       doubt("it starts more than 15 threads");
       return EAGAIN;
     }
+    look_for_foreign_threads();
     const uint32_t number = count_ + 1;
     Thread& thread = threads_[number];
     thread.body = body;

@@ -67,6 +67,16 @@ static int signals() {
   return 0;
 }
 
+// glibc starts a thread of its own.
+static int timers() {
+  sigevent event{};
+  event.sigev_notify = SIGEV_THREAD;
+  event.sigev_notify_function = [](sigval) {};
+  timer_t timer;
+  put_data();
+  return timer_create(CLOCK_MONOTONIC, &event, &timer);
+}
+
 static int stores_for_ever() {
   std::atomic<int> stop = 0;
   std::thread writer([&] {
@@ -99,6 +109,7 @@ int main(int argc, char** argv) {
   if (is("time")) return depends_on_time();
   if (is("many")) return many_threads();
   if (is("signals")) return signals();
+  if (is("timers")) return timers();
   if (is("stores")) return stores_for_ever();
   if (is("for-ever")) return waits_for_ever();
   put_data();
