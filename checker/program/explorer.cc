@@ -97,7 +97,7 @@ ProgramExplored ProgramExplorer::explore() {
     if (!follower_->trouble()) follow_images(follower_, pool_, &names_, workers_);
     out_.crash_points = follower_->crash_points();
     if (follower_->trouble()) {
-      found(trouble_finding(*follower_->trouble(), operations_, context()));
+      found(trouble_finding(*follower_->trouble(), operations_, follower_->schedule(), context()));
       continue;
     }
     out_.states += follower_->frontier().states();

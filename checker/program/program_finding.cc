@@ -1,6 +1,7 @@
 #include "checker/program/program_finding.h"
 
 #include <cstring>
+#include <map>
 
 #include "tracer/format/trace_names.h"
 
@@ -103,12 +104,22 @@ std::string operation_name(const Event& begin) {
 }
 
 Json trouble_finding(const TraceFollower::FoundTrouble& trouble, const Operations& operations,
-                     const FindingContext& context) {
+                     const std::vector<KeptEvent>& schedule, const FindingContext& context) {
+  // Where each thread was last tells one deadlock from another.
+  std::map<uint32_t, std::string> places;
+  for (const KeptEvent& kept : schedule) {
+    const Event event = kept.view();
+    const auto frames = context.reader.stack(event.stack);
+    if (!frames.empty())
+      places[event.thread] = std::to_string(frames[0].module) + "+" + std::to_string(frames[0].offset);
+  }
   const std::string invariant = trouble.kind == Trouble::kDied ? "unusable" : name_of(trouble.kind);
+  std::string key = "program/" + invariant + "/" + trouble.text;
+  for (const auto& [thread, place] : places) key += "/" + std::to_string(thread) + ":" + place;
   const std::string expected = "every schedule comes to its end";
   const Json event = {
       {"event", "finding"},
-      {"key", finding_key("program/" + invariant + "/" + trouble.text)},
+      {"key", finding_key(key)},
       {"invariant", invariant},
       {"underlying", trouble.kind == Trouble::kDied ? Json(name_of(trouble.kind)) : Json(nullptr)},
       {"message", trouble.text},

@@ -18,7 +18,7 @@ Json program_finding(const ProgramViolation& violation, const ProgramOutcome& ou
 
 // What went wrong in a schedule of the program's threads, with no power cut.
 Json trouble_finding(const TraceFollower::FoundTrouble& trouble, const Operations& operations,
-                     const FindingContext& context);
+                     const std::vector<KeptEvent>& schedule, const FindingContext& context);
 // "insert(k7)": a marked operation, by its begin.
 std::string operation_name(const Event& begin);
 

@@ -19,6 +19,9 @@ using runtime::Tail;
 // Random schedules in a row that show no new place, before the search begins; and all of them, at most.
 constexpr int kQuiet = 4, kMostRehearsals = 100;
 
+// Ways that wait to be run, before those that lead to few others come first.
+constexpr size_t kMostWaiting = 50'000;
+
 std::string signal_name(int number) {
   const char* name = sigabbrev_np(number);
   return name == nullptr ? "signal " + std::to_string(number) : std::string("SIG") + name;
@@ -116,10 +119,17 @@ void ProgramSearch::bounded() {
   for (bool again = true; again && counts_.reason.empty();) {
     again = false;
     counts_.schedules = counts_.ended = 0;
-    std::vector<Way> ways(1);
-    while (!ways.empty() && counts_.reason.empty()) {
-      const Way way = std::move(ways.back());
-      ways.pop_back();
+    // By the preemptions that they have: so a finding is met first where it needs the fewest.
+    std::vector<std::vector<Way>> ways(most + 1);
+    ways[0].emplace_back();
+    size_t waiting = 1;
+    while (waiting > 0 && counts_.reason.empty()) {
+      const auto has = [](const std::vector<Way>& some) { return !some.empty(); };
+      std::vector<Way>& some =
+          waiting < kMostWaiting ? *std::ranges::find_if(ways, has) : *std::find_if(ways.rbegin(), ways.rend(), has);
+      const Way way = std::move(some.back());
+      some.pop_back();
+      --waiting;
       if (options_.limits.schedules > 0 && counts_.schedules >= options_.limits.schedules) {
         give_up("after " + std::to_string(counts_.schedules) + " schedules (--schedules)");
         break;
@@ -152,7 +162,8 @@ void ProgramSearch::bounded() {
           Way other{.choices = {}, .decisions = decisions};
           for (size_t before = 0; before < i; ++before) other.choices.push_back((*decisions)[before].to);
           other.choices.push_back(static_cast<uint16_t>(to));
-          ways.push_back(std::move(other));
+          ways[preemptions + cost(decision, to)].push_back(std::move(other));
+          ++waiting;
         }
         preemptions += cost(decision, decision.to);
       }

@@ -1,6 +1,7 @@
-// Which schedules of a program are run: every one with at most so many preemptions, depth first (Musuvathi and Qadeer,
-// PLDI 2007), or random ones. A program cannot be put back to a state that it was in, so each schedule is run from the
-// beginning of the program: a list of choices that leads to a decision, one choice there, and then no preemption.
+// Which schedules of a program are run: every one with at most so many preemptions, those with few of them first
+// (Musuvathi and Qadeer, PLDI 2007), or random ones. A program cannot be put back to a state that it was in, so each
+// schedule is run from the beginning of the program: a list of choices that leads to a decision, one choice there, and
+// then no preemption.
 //
 // Known inaccuracies: replayer/SCHEDULES.md, "Programs".
 #ifndef POWERCUT_CHECKER_PROGRAM_SCHEDULES_PROGRAM_SEARCH_H_
