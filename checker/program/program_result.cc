@@ -85,6 +85,11 @@ Json program_result(const ProgramRun& run) {
   if (run.pools.program.is_object() && run.pools.program.contains("assumes")) {
     assumed.push_back(run.pools.program["assumes"].get<std::string>());
   }
+  if (!explored.searched.empty()) {
+    assumed.push_back(
+        "threads meet where the compiler pass saw them use the same memory: code that 'powercut cc' did not build runs "
+        "without a switch, and a plain access of a function to its own local variables is not seen");
+  }
   // Whatever the threads might have done in another order was not looked at.
   const Json recorded = {{"search", "recorded"},
                          {"model", run.options.model},

@@ -183,6 +183,10 @@ def test_options_that_do_not_fit_are_refused(kv: Kv) -> None:
     assert "the valgrind tracer schedules no threads" in kv.refused(*scheduled, "--tracer", "valgrind")
     assert "is no way to run threads" in kv.refused(*words, "--threads", "sideways")
     assert "--preemptions cannot be combined" in kv.refused(*words, "--preemptions", "1")
+    other = kv.folder / "other"
+    other.touch()
+    unused = kv.refused(*scheduled[:-3], str(other), "--threads", "scheduled")
+    assert f"the program never mapped {other}" in unused
     source = str(SOURCES / "publish.c")
     subprocess.run(["clang-19", "-pthread", source, "-o", str(kv.folder / "prog")], check=True)
     assert "it was not built with 'powercut cc'" in kv.refused(*scheduled)

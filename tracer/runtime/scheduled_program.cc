@@ -19,6 +19,7 @@
 #include <new>
 
 #include "base/system_call.h"
+#include "tracer/runtime/pending_store.h"
 #include "tracer/runtime/place_uses.h"
 #include "tracer/runtime/schedule_file.h"
 #include "tracer/runtime/stack_bounds.h"
@@ -136,9 +137,8 @@ class Program {
   }
 
   void point(const CallSite& site) {
-    if (mine == 0 || busy || recorder_.records()) return;
+    if (!comes()) return;
     const Busy now;
-    ++file_->beats;
     step(site);
   }
   void ends(const CallSite& site) {
@@ -146,6 +146,8 @@ class Program {
     point(site);
     const Busy now;
     look_for_foreign_threads();
+    if (has_callbacks())
+      doubt("it is instrumented by -fsanitize=thread, which does not say where threads wait or load");
     file_->end = ScheduleEnd::kDone;
   }
 
@@ -215,6 +217,7 @@ class Program {
   }
 
   void pass(uint32_t to) {
+    running_ = to;
     Thread& next = threads_[to];
     if (next.state == State::kLoops) next.state = State::kReady;
     next.go.store(1, std::memory_order_release);
@@ -381,15 +384,18 @@ class Program {
     if (busy || recorder_.records()) return false;
     ++file_->beats;
     if (mine == 0) doubt(kForeign);
-    return mine != 0;
+    if (mine != 0 && mine != running_) doubt("a signal handler runs in a thread while another one has its turn");
+    return mine != 0 && mine == running_;
   }
   static constexpr const char* kForeign =
       "a thread that code without hooks has started works beside those that are scheduled";
   // A thread of the process that is none of these.
   void look_for_foreign_threads() {
+    // The process's first thread stays there after its end, and whoever ends the process may have ended as a thread.
+    const auto own = std::count_if(&threads_[1], &threads_[count_ + 1], [this](const Thread& thread) {
+      return thread.state != State::kEnded || &thread == &threads_[1] || &thread == &me();
+    });
     struct stat tasks{};
-    const auto own = std::count_if(&threads_[1], &threads_[count_ + 1],
-                                   [](const Thread& thread) { return thread.state != State::kEnded; });
     // A folder has a link for each folder in it, and two of its own.
     if (stat("/proc/self/task", &tasks) == 0 && static_cast<int64_t>(tasks.st_nlink) - 2 > own) doubt(kForeign);
   }
@@ -456,7 +462,7 @@ class Program {
   }
   void on_rmw_end(uint64_t address, uint64_t size, uint32_t stored, const CallSite& site) {
     // That the recording has begun it does not make it the recorder's.
-    const bool scheduled = !busy && mine != 0;
+    const bool scheduled = !busy && mine != 0 && mine == running_;
     const Busy now;
     if (scheduled) {
       const auto* there = reinterpret_cast<const void*>(address);
@@ -622,7 +628,7 @@ class Program {
   std::array<Thread, kMostThreads + 1> threads_{};
   std::array<bool, kMostThreads + 1> joined_{};
   std::array<uint32_t, kMostThreads + 1> lowered_{};
-  uint32_t count_ = 1;
+  uint32_t count_ = 1, running_ = 1;
   long leaving_ = 0;  // a thread of the kernel that has ended and may not be gone
   uint64_t changes_ = 1;
   uint64_t idle_ = 0;

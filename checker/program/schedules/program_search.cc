@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <utility>
 
 #include "tracer/stream/stream.h"
@@ -15,6 +16,8 @@ namespace {
 using runtime::Decision;
 using runtime::ScheduleEnd;
 using runtime::Tail;
+
+constexpr const char* kNoEnd = "it replaced itself by another program, or ended without exit()";
 
 // Random schedules in a row that show no new place, before the search begins; and all of them, at most.
 constexpr int kQuiet = 4, kMostRehearsals = 100;
@@ -72,9 +75,12 @@ bool ProgramSearch::first_run() {
   const bool failed = first->status < 0 || !options_.allowed.contains(first->status);
   // What cannot be followed may well be why it fails.
   if (failed && stalled_.empty()) stalled_ = first->doubt;
+  // It begins when the program does something with a pool.
+  const bool used = std::filesystem::exists(runs_->stream());
+  if (!failed && stalled_.empty() && used && first->followed && first->end == ScheduleEnd::kUnknown) stalled_ = kNoEnd;
   if (!stalled_.empty() || (failed && first->end != ScheduleEnd::kDeadlock)) return false;
   TraceError wrong;
-  survey_ = survey_stream(runs_->stream(), &wrong);
+  survey_ = used ? survey_stream(runs_->stream(), &wrong) : StreamSurvey{};
   if (!survey_) return error_ = usage_error(wrong), false;
   if (!first->followed) {
     error_ = usage_error("the program does not hand its threads to the scheduler", "--threads scheduled",
@@ -245,6 +251,7 @@ void ProgramSearch::judge_end(const ScheduledRun& run) {
     case ScheduleEnd::kUnknown:
       break;
   }
+  if (run.end == ScheduleEnd::kUnknown && run.status >= 0) give_up(kNoEnd);
   if (run.status < 0) {
     tree_->add_trouble(Trouble::kDied, "The program died of " + signal_name(-run.status) + ".");
   } else if (!options_.allowed.contains(run.status)) {
