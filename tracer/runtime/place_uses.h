@@ -1,6 +1,7 @@
-// Which threads use a place (schedule_file.h), and whether two of them may do so at the same time: neither has been
-// created or joined by the other in between. These two orders are the same in every schedule, so a use that they put
-// before another one is before it in all.
+// Which threads use a place (schedule_file.h), and whether two of them *race*: nothing that is visible orders one use
+// before the other. An order comes from a thread's creation and joining, and from visible events that meet at a place:
+// a lock, or a place whose uses are visible. It is told by vector clocks, so a race shows whatever lies between the two
+// uses in the schedule at hand (Musuvathi and Qadeer, PLDI 2007; Flanagan and Freund, PLDI 2009).
 //
 // Private to the scheduler of programs. Memory comes from the kernel, so that the program's own heap stays as it is.
 #ifndef POWERCUT_TRACER_RUNTIME_PLACE_USES_H_
@@ -91,42 +92,62 @@ class PlaceSet {
 
 class PlaceUses {
  public:
-  PlaceUses() { epoch_.fill(1); }
+  PlaceUses() {
+    for (uint32_t thread = 0; thread <= kMostThreads; ++thread) knows_[thread][thread] = 1;
+  }
 
-  // True: another thread may use the place at the same time, and one of the two changes it.
+  // A use that is not visible. True: it races with an earlier one of another thread, and one of the two changes the
+  // place.
   bool note(uint64_t place, uint32_t thread, bool changes) {
-    Entry& entry = table_.at(place);
+    Entry& entry = uses_.at(place);
     bool out = false;
     for (uint32_t other = 1; other <= kMostThreads; ++other) {
       if (other == thread) continue;
-      const uint16_t last = changes ? entry.used[other] : entry.changed[other];
+      const uint32_t last = changes ? entry.used[other] : entry.changed[other];
       out |= last > knows_[thread][other];
     }
-    entry.used[thread] = epoch_[thread];
-    if (changes) entry.changed[thread] = epoch_[thread];
+    entry.used[thread] = knows_[thread][thread];
+    if (changes) entry.changed[thread] = knows_[thread][thread];
     return out;
   }
-  void created(uint32_t by, uint32_t thread) {
-    knows_[thread] = knows_[by];
-    knows_[thread][by] = epoch_[by]++;
+
+  // A visible event comes behind those at the same place that it may not change places with,
+  void comes_behind(uint64_t place, uint32_t thread, bool changes) {
+    const Entry* met = met_.find(place);
+    if (met == nullptr) return;
+    learn(thread, met->changed);
+    if (changes) learn(thread, met->used);
   }
-  void joined(uint32_t by, uint32_t thread) {
-    for (uint32_t other = 1; other <= kMostThreads; ++other) {
-      knows_[by][other] = std::max(knows_[by][other], knows_[thread][other]);
-    }
-    knows_[by][thread] = epoch_[thread];
+  // and later ones behind it.
+  void comes_before(uint64_t place, uint32_t thread, bool changes) {
+    Entry& met = met_.at(place);
+    join(&met.used, knows_[thread]);
+    if (changes) join(&met.changed, knows_[thread]);
+    ++knows_[thread][thread];
   }
 
+  void created(uint32_t by, uint32_t thread) {
+    learn(thread, knows_[by]);
+    ++knows_[by][by];
+  }
+  void joined(uint32_t by, uint32_t thread) { learn(by, knows_[thread]); }
+
  private:
-  // The epochs of each thread's last use and change; 0: none. What is known of an epoch holds of all before it.
+  // By thread: an epoch of it; what holds of that holds of all before.
+  using Clock = std::array<uint32_t, kMostThreads + 1>;
+  // Of uses: the epochs of each thread's last use and change, 0 for none. Of visible events: what their threads knew.
   struct Entry {
     uint64_t place;
-    std::array<uint16_t, kMostThreads + 1> used, changed;
+    Clock used, changed;
   };
-  PlaceTable<Entry> table_;
-  std::array<uint16_t, kMostThreads + 1> epoch_{};
-  // Up to which epoch of another thread all is before what this one does now.
-  std::array<std::array<uint16_t, kMostThreads + 1>, kMostThreads + 1> knows_{};
+  static void join(Clock* to, const Clock& other) {
+    for (uint32_t thread = 1; thread <= kMostThreads; ++thread) (*to)[thread] = std::max((*to)[thread], other[thread]);
+  }
+  void learn(uint32_t thread, const Clock& other) { join(&knows_[thread], other); }
+
+  PlaceTable<Entry> uses_, met_;
+  // Up to which epoch of each thread all is before what this one does now; its own is the one that it is in.
+  std::array<Clock, kMostThreads + 1> knows_{};
 };
 
 }  // namespace powercut::runtime

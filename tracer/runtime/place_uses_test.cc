@@ -7,7 +7,7 @@ namespace {
 
 constexpr uint64_t kPlace = 0x1000;
 
-TEST(PlaceUses, TwoThreadsShareWhatOneOfThemChanges) {
+TEST(PlaceUses, TwoThreadsRaceForWhatOneOfThemChanges) {
   PlaceUses uses;
   uses.created(1, 2);
   EXPECT_FALSE(uses.note(kPlace, 1, true));
@@ -16,7 +16,7 @@ TEST(PlaceUses, TwoThreadsShareWhatOneOfThemChanges) {
   EXPECT_FALSE(uses.note(kPlace + 1, 2, true));
 }
 
-TEST(PlaceUses, ReadersShareNothing) {
+TEST(PlaceUses, ReadersDoNotRace) {
   PlaceUses uses;
   uses.created(1, 2);
   EXPECT_FALSE(uses.note(kPlace, 1, false));
@@ -61,6 +61,50 @@ TEST(PlaceUses, WhoIsCreatedAfterAJoinKnowsOfIt) {
   uses.joined(1, 2);
   uses.created(1, 3);
   EXPECT_FALSE(uses.note(kPlace, 3, true));
+}
+
+TEST(PlaceUses, WhatALockGuardsDoesNotRace) {
+  constexpr uint64_t kLock = 7;
+  PlaceUses uses;
+  uses.created(1, 2);
+  uses.comes_behind(kLock, 1, true);
+  EXPECT_FALSE(uses.note(kPlace, 1, true));
+  uses.comes_before(kLock, 1, true);
+  uses.comes_behind(kLock, 2, true);
+  EXPECT_FALSE(uses.note(kPlace, 2, true));
+  uses.comes_before(kLock, 2, true);
+  // Who does not take it, does not know.
+  EXPECT_TRUE(uses.note(kPlace, 1, false));
+}
+
+TEST(PlaceUses, WhatCameBehindTheLockRaces) {
+  constexpr uint64_t kLock = 7;
+  PlaceUses uses;
+  uses.created(1, 2);
+  uses.comes_before(kLock, 1, true);
+  EXPECT_FALSE(uses.note(kPlace, 1, true));
+  uses.comes_behind(kLock, 2, true);
+  EXPECT_TRUE(uses.note(kPlace, 2, false));
+}
+
+TEST(PlaceUses, ReadersOfAFlagOrderNothingBetweenThem) {
+  constexpr uint64_t kFlag = 8;
+  PlaceUses uses;
+  uses.created(1, 2);
+  EXPECT_FALSE(uses.note(kPlace, 1, true));
+  uses.comes_before(kFlag, 1, false);
+  uses.comes_behind(kFlag, 2, false);
+  EXPECT_TRUE(uses.note(kPlace, 2, true));
+}
+
+TEST(PlaceUses, AChangeOfAFlagComesBehindThoseThatHaveRead) {
+  constexpr uint64_t kFlag = 8;
+  PlaceUses uses;
+  uses.created(1, 2);
+  EXPECT_FALSE(uses.note(kPlace, 1, true));
+  uses.comes_before(kFlag, 1, false);
+  uses.comes_behind(kFlag, 2, true);
+  EXPECT_FALSE(uses.note(kPlace, 2, true));
 }
 
 TEST(PlaceSet, GrowsAndForgetsNothing) {

@@ -38,6 +38,8 @@ constexpr int64_t kSteps = 1'000'000;
 // Turns of loops that come to nothing, and seconds of them, after which they count as waiting for ever.
 constexpr uint64_t kIdleTurns = 1000;
 constexpr double kIdleSeconds = 0.5;
+// Of a lock's object, beside the uses of the same word by others.
+constexpr uint64_t kLockPlace = uint64_t{1} << 62;
 constexpr uint64_t kDeepest = 1 << 20;  // bytes of stack that are looked at
 
 uint64_t mixed(uint64_t value) {
@@ -312,19 +314,41 @@ class Program {
 
   // ---- what is shared ----------------------------------------------------------------------------------
 
-  // Whether a use of these bytes is visible. Also notes it, and places that turn out to be shared.
-  bool touch(uint64_t address, uint64_t size, bool changes) {
+  // Calls `each` with every place of these bytes. Returns whether one of the calls did.
+  template <typename Each>
+  bool any_place(uint64_t address, uint64_t size, bool changes, const Each& each) const {
     bool out = false;
-    const bool pool = in_pool(address);
-    for (uint64_t word = address / 8; word <= (address + size - 1) / 8; ++word) out |= use(word, changes);
-    for (uint64_t line = address / 64; pool && changes && line <= (address + size - 1) / 64; ++line) {
-      out |= use(kLinePlace | line, true);
-    }
+    for (uint64_t word = address / 8; word <= (address + size - 1) / 8; ++word) out |= each(word);
+    if (!changes || !in_pool(address)) return out;
+    for (uint64_t line = address / 64; line <= (address + size - 1) / 64; ++line) out |= each(kLinePlace | line);
     return out;
   }
+  bool is_visible(uint64_t address, uint64_t size, bool changes) const {
+    return any_place(address, size, changes, [this](uint64_t place) { return visible_.holds(place); });
+  }
+  // The thread uses them now.
+  void use(uint64_t address, uint64_t size, bool changes) {
+    any_place(address, size, changes, [&](uint64_t place) { return use(place, changes); });
+  }
   bool use(uint64_t place, bool changes) {
-    if (uses_.note(place, mine, changes)) find(place);
-    return visible_.holds(place);
+    if (visible_.holds(place)) {
+      uses_.comes_behind(place, mine, changes);
+      uses_.comes_before(place, mine, changes);
+    } else if (uses_.note(place, mine, changes)) {
+      find(place);
+    }
+    return true;
+  }
+  // A step of a stand-in looks at a lock, or changes it.
+  void look_at_lock(uint64_t address, uint64_t size) {
+    for (uint64_t word = address / 8; word <= (address + size - 1) / 8; ++word) {
+      uses_.comes_behind(kLockPlace | word, mine, true);
+    }
+  }
+  void change_lock(uint64_t address, uint64_t size) {
+    for (uint64_t word = address / 8; word <= (address + size - 1) / 8; ++word) {
+      uses_.comes_before(kLockPlace | word, mine, true);
+    }
   }
   // Its uses have to be visible.
   void find(uint64_t place) {
@@ -418,9 +442,10 @@ class Program {
     const CallSite site = live.stack == 0 ? CallSite{nullptr, nullptr}
                                           : CallSite{*reinterpret_cast<void* const*>(live.stack),
                                                      reinterpret_cast<const void*>(live.registers[5])};
-    const bool visible = touch(address, size, false);
+    const bool visible = is_visible(address, size, false);
     look_for_loop(visible, live, site);
     if (visible) step(site);
+    use(address, size, false);
     tell(1, address, size);
   }
   void on_store(uint64_t address, uint64_t size, uint32_t flags, const void* value, const CallSite& site) {
@@ -429,15 +454,19 @@ class Program {
     take_live();
     if (size == 0) return;
     if (!alone()) {
-      const bool in_step = (flags & POWERCUT_STORE_IN_STEP) != 0;
-      // Who looks at an object of a lock has come to it by a visible event.
-      const bool visible = !in_step && (touch(address, size, true) || (file_->every_store != 0 && in_pool(address)));
-      if ((flags & POWERCUT_STORE_CONTINUES) == 0) {
-        me().store = address / 8;
-        if (visible) step(site);
-      } else if (visible) {
-        // The pieces of a store are one access, which is visible where it begins.
-        find(me().store);
+      if ((flags & POWERCUT_STORE_IN_STEP) != 0) {
+        // Who changes an object of a lock has come to it by a visible event.
+        change_lock(address, size);
+      } else {
+        const bool visible = is_visible(address, size, true) || (file_->every_store != 0 && in_pool(address));
+        if ((flags & POWERCUT_STORE_CONTINUES) == 0) {
+          me().store = address / 8;
+          if (visible) step(site);
+        } else if (visible) {
+          // The pieces of a store are one access, which is visible where it begins.
+          find(me().store);
+        }
+        use(address, size, true);
       }
     }
     tell(2, address, size, value, size);
@@ -452,9 +481,10 @@ class Program {
     const Busy now;
     const Live live = take_live();
     if (!alone()) {
-      const bool visible = touch(address, size, true);
+      const bool visible = is_visible(address, size, true);
       look_for_loop(visible, live, site);
       if (visible || me().flushes || (file_->every_store != 0 && in_pool(address))) step(site);
+      use(address, size, true);
     }
     me().flushes = false;
     memcpy(before_.data(), reinterpret_cast<const void*>(address), std::min<uint64_t>(size, before_.size()));
@@ -478,7 +508,11 @@ class Program {
     take_live();
     if (in_pool(address)) {
       const bool drains = kind == POWERCUT_CLFLUSH;
-      if (!alone() && (use(kLinePlace | address / 64, false) || drains)) step(site);
+      const uint64_t line = kLinePlace | address / 64;
+      if (!alone()) {
+        if (visible_.holds(line) || drains) step(site);
+        use(line, false);
+      }
       if (!drains) me().flushes = true;
     }
     tell(4, address, kind);
@@ -513,6 +547,13 @@ class Program {
     me().wait_end = me().wait_begin + size;
     recorder_.left("waits", site);
     wait(State::kBlocked);
+    look_at_lock(reinterpret_cast<uint64_t>(object), size);
+  }
+  void on_access(const void* object, uint64_t size, const CallSite& site) {
+    if (!comes()) return;
+    const Busy now;
+    step(site);
+    look_at_lock(reinterpret_cast<uint64_t>(object), size);
   }
 
   // ---- threads -------------------------------------------------------------------------------------------
@@ -681,7 +722,8 @@ void Program::listen() {
   __powercut_scheduler = {
       .self = this,
       .pause = [](void* s, const uint64_t* live) { of(s).on_pause(live); },
-      .access = [](void* s, const void*, uint64_t, const void* pc, const void* frame) { of(s).point({pc, frame}); },
+      .access = [](void* s, const void* at, uint64_t n, const void* pc,
+                   const void* frame) { of(s).on_access(at, n, {pc, frame}); },
       .wait = [](void* s, const void* at, uint64_t n, const void* pc,
                  const void* frame) { of(s).on_wait(at, n, {pc, frame}); },
       .create = [](void* s, uint64_t* thread, void* (*body)(void*),

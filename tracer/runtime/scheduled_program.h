@@ -6,9 +6,10 @@
 //
 // Visible are: what a stand-in of a lock's function does, a wait, a turn of a waiting loop; a fence or locked
 // instruction that may make a flush of its thread durable; `clflush`; the begin and end of a marked operation; system
-// calls on pools; and each use of a place that two threads use without one being created or joined in between, if one
-// of them changes it. A place is a word of memory, for stores and flushes of the pools also a line. Which places these
-// are shows as schedules are run: a place that was not asked for is told to the driver, which begins again.
+// calls on pools; and each use of a place that *races*: another thread uses it too, one of the two changes it, and
+// nothing visible orders them (place_uses.h). A place is a word of memory, for stores and flushes of the pools also a
+// line. Which places these are shows as schedules are run: a place that was not asked for is told to the driver, which
+// begins again.
 //
 // Known inaccuracies: what a hook announces is one step, a memcpy as well. Plain accesses of a function to its own
 // local variables have no hooks. Code without hooks keeps the token; if it waits for another thread, nobody goes on,
