@@ -40,6 +40,7 @@ class ThreadCalls : public testing::Test {
         .detach = [](void*, uint64_t) { return 0; },
         .exit = [](void*, void*) {},
         .current = [](void* self) { return of(self).thread_; },
+        .of_system = 0,
     };
   }
   void TearDown() override {
