@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from powercut.base.errors import UsageError
-from powercut.engine.options import DEFAULT_SCHEDULES, DEFAULT_SEARCH, RECORDED, Schedules
+from powercut.engine.options import DEFAULT_SCHEDULES, DEFAULT_SEARCH, DEFAULT_VISIBILITY, RECORDED, Schedules
 from powercut.program import binary as program_binary
 from powercut.program import pools as program_pools
 from powercut.program import tracers as program_tracers
@@ -235,6 +235,12 @@ def scheduling(chosen: Schedules, *, seed: int, model: str) -> Scheduling:
             "the recorded schedule is no search of schedules",
             where=f"--search {RECORDED}",
             next_step=f"Write --threads {RECORDED} instead.",
+        )
+    if chosen.visibility not in (None, DEFAULT_VISIBILITY):
+        raise UsageError(
+            "store buffers are not followed in programs",
+            where=f"--visibility {chosen.visibility}",
+            next_step="Leave it out, or judge a target of the same code (docs/threads.md).",
         )
     search = chosen.search or DEFAULT_SEARCH
     return Scheduling(

@@ -178,6 +178,7 @@ def test_options_that_do_not_fit_are_refused(kv: Kv) -> None:
     words = ["run", "--record", "./prog run pool", "--recover", "./prog check pool", "--pool", "pool"]
     scheduled = [*words, "--threads", "scheduled"]
     assert "too many without a bound" in kv.refused(*scheduled, "--preemptions", "none")
+    assert "store buffers are not followed in programs" in kv.refused(*scheduled, "--visibility", "tso")
     assert "is no search of schedules" in kv.refused(*scheduled, "--search", "recorded")
     assert "a driver cannot feed a program" in kv.refused(*scheduled, "--ops", "./prog")
     assert "the valgrind tracer schedules no threads" in kv.refused(*scheduled, "--tracer", "valgrind")
