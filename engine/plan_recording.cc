@@ -83,8 +83,7 @@ Result<Json> record(const Plan& plan, const RecordOptions& options, Progress& pr
   {
     Recorder recorder(*writer, reinterpret_cast<uint64_t>(pool->base()), pool->size());
     const Capture capture{*writer, recorder, options.count_loads ? &loads : nullptr};
-    if (plan.scenario.has_threads())
-      threads.emplace(plan, *library, *traits, *pool, writer.get(), &recorder);
+    if (plan.scenario.has_threads()) threads.emplace(plan, *library, *traits, *pool, writer.get(), &recorder);
 
     Recording recording(plan, *library, config, traits->checks_exists != 0, *pool, &capture, progress,
                         threads ? &*threads : nullptr, threads ? &*threads : nullptr);
