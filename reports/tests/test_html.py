@@ -106,7 +106,7 @@ def test_a_thousand_findings_stay_below_ten_megabytes(count: int, tmp_path: Path
     static = page[: page.index('id="powercut-data"')]
     assert len(re.findall(r'<p class="story">', static)) == len(re.findall(r"powercut reproduce ", static)) == count
     packed = json.loads(re.search(r'id="powercut-data">(.*?)</script>', page, re.DOTALL)[1])
-    place = re.search(r'id="run-60-2".*?data-piece="(\d+)"', static, re.DOTALL)
+    place = re.search(r'id="run-30-2".*?data-piece="(\d+)"', static, re.DOTALL)
     assert place and 'class="stores"' in unpack(packed, int(place[1]))
 
 
