@@ -10,6 +10,9 @@
 namespace powercut {
 namespace {
 
+// An operation's number and one are a byte.
+constexpr size_t kMostNumbers = 254;
+
 size_t length(ClientChoices::Taken taken) { return (64 - static_cast<size_t>(std::countl_zero(taken)) + 7) / 8; }
 
 uint8_t at(ClientChoices::Taken taken, size_t index) { return static_cast<uint8_t>(taken >> (8 * index)); }
@@ -20,10 +23,10 @@ size_t common(ClientChoices::Taken one, ClientChoices::Taken other) {
   return one == other ? both : std::min(both, static_cast<size_t>(std::countr_zero(one ^ other)) / 8);
 }
 
-// Whether the first may be that of the thread with the lower number, as far as both are known.
-bool in_order(ClientChoices::Taken lower, ClientChoices::Taken higher) {
-  const size_t same = common(lower, higher);
-  return same == std::min(length(lower), length(higher)) || at(lower, same) < at(higher, same);
+// From which operation on two threads have the same alternatives; beyond their ends if they do nowhere.
+size_t same_from(const std::vector<std::vector<uint8_t>>& one, const std::vector<std::vector<uint8_t>>& other) {
+  if (one.size() != other.size()) return std::max(one.size(), other.size());
+  return static_cast<size_t>(one.rend() - std::mismatch(one.rbegin(), one.rend(), other.rbegin()).first);
 }
 
 }  // namespace
@@ -49,30 +52,55 @@ ClientChoices::ClientChoices(const ThreadWork& work) : alike_(work.alike), check
       }
     }
   }
-  if (!open_ || checks_exists_) return;
-  if (breaks_rule(std::vector<Taken>(threads_.size()))) {
-    throw std::runtime_error("an insert may meet its key present, which this target does not check");
+  if (!open_) return;
+  if (operations_.size() > kMostNumbers) {
+    throw std::runtime_error("threads choose among more than " + std::to_string(kMostNumbers) + " operations");
   }
-  for (const auto& operations : threads_) {
-    for (const auto& numbers : operations) {
-      if (numbers.size() > 1 && std::all_of(numbers.begin(), numbers.end(), [this](uint8_t number) {
-            return operations_[number].kind == OpKind::kInsert;
-          })) {
-        throw std::runtime_error("a thread has only inserts to choose from, and this target does not check their keys");
-      }
-    }
+  for (const auto& lower : threads_) {
+    same_from_.emplace_back();
+    for (const auto& higher : threads_) same_from_.back().push_back(same_from(lower, higher));
+  }
+  std::vector<Taken> none(threads_.size());
+  if (!has_client(&none)) {
+    throw std::runtime_error(
+        "whatever the threads choose, an insert may meet its key, which this target does not check");
   }
 }
 
 uint64_t ClientChoices::ways(std::span<const Taken> taken, uint32_t thread) const {
-  const size_t next = length(taken[thread]);
-  const size_t count = threads_[thread][next].size();
   if (!open_) return 1;
+  std::vector<Taken> key(taken.begin(), taken.end());
+  key.push_back(thread);
+  if (const auto known = ways_.find(key); known != ways_.end()) return known->second;
+  std::vector<Taken> all(taken.begin(), taken.end());
+  const size_t count = threads_[thread][length(taken[thread])].size();
   uint64_t out = 0;
   for (uint32_t way = 0; way < count; ++way) {
-    if (may_be_taken(taken, thread, take(taken[thread], thread, way))) out |= uint64_t{1} << way;
+    const Taken with = take(taken[thread], thread, way);
+    if (!may_be_taken(taken, thread, with)) continue;
+    all[thread] = with;
+    if (has_client(&all)) out |= uint64_t{1} << way;
   }
-  return out;
+  return ways_[std::move(key)] = out;
+}
+
+// In whatever order threads take up what is left: one thread after the other will do.
+bool ClientChoices::has_client(std::vector<Taken>* taken) const {
+  for (uint32_t thread = 0; thread < threads_.size(); ++thread) {
+    const Taken before = (*taken)[thread];
+    const size_t next = length(before);
+    if (next == threads_[thread].size()) continue;
+    bool has = false;
+    for (uint32_t way = 0; way < threads_[thread][next].size() && !has; ++way) {
+      const Taken with = take(before, thread, way);
+      if (!may_be_taken(*taken, thread, with)) continue;
+      (*taken)[thread] = with;
+      has = has_client(taken);
+      (*taken)[thread] = before;
+    }
+    return has;
+  }
+  return true;
 }
 
 ClientChoices::Taken ClientChoices::take(Taken taken, uint32_t thread, uint32_t way) const {
@@ -83,13 +111,19 @@ ClientChoices::Taken ClientChoices::take(Taken taken, uint32_t thread, uint32_t 
 
 bool ClientChoices::may_be_taken(std::span<const Taken> taken, uint32_t thread, Taken with) const {
   for (uint32_t other = 0; alike_ && other < threads_.size(); ++other) {
-    if (other < thread && !in_order(taken[other], with)) return false;
-    if (other > thread && !in_order(with, taken[other])) return false;
+    if (other < thread && !in_order(other, taken[other], thread, with)) return false;
+    if (other > thread && !in_order(thread, with, other, taken[other])) return false;
   }
   if (checks_exists_) return true;
   std::vector<Taken> all(taken.begin(), taken.end());
   all[thread] = with;
   return !breaks_rule(all);
+}
+
+bool ClientChoices::in_order(uint32_t lower, Taken of_lower, uint32_t higher, Taken of_higher) const {
+  const size_t same = common(of_lower, of_higher);
+  if (same == std::min(length(of_lower), length(of_higher))) return true;
+  return same < same_from_[lower][higher] || at(of_lower, same) < at(of_higher, same);
 }
 
 // What has no alternative counts as taken: no choice before it may break the rule with it.

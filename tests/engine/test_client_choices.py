@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from powercut.base.errors import UsageError
 from powercut.scenarios import clients, targets
 from powercut.scenarios.clients import Operation, Program, Shape
 from powercut.scenarios.scenario import Scenario
 from powercut.scenarios.schema import SCHEMA_VERSION, ScenarioFile
 from powercut.scenarios.targets import Selection
-from tests.real_engine import Exploration, Subject, explore, record
+from tests.real_engine import Exploration, Subject, explore, record, trace_events
 
 Json = dict[str, Any]
 #: Of each: a target, and one of its bugs that two threads with one operation each show.
@@ -85,6 +87,46 @@ def test_choices_are_judged_as_clients_are(real_engine: None, target: str, bug: 
 @pytest.mark.parametrize("bug", ["dirty_hit", None])
 def test_two_choices_a_thread_are_judged_as_clients_are(real_engine: None, bug: str | None, tmp_path: Path) -> None:
     agree("turbohash", bug, Shape(threads=2, operations=2, keys=(1,)), tmp_path)
+
+
+def count(made: Scenario, target: str, variant: str, folder: Path) -> int:
+    """How many clients a search follows, in schedules without preemptions; none of them ends before its time."""
+    trace = record(Subject(scenario=made, target=target, variant=variant), folder, search={"preemptions": 0})
+    events = trace_events(trace)
+    (searched,) = [json.loads(event["text"]) for event in events if event["kind"] == "searched"]
+    assert [event for event in events if event["kind"] == "trouble" and "nobody is left" in event["text"]] == []
+    assert searched["complete"]
+    return int(searched["clients"])
+
+
+def test_a_choice_that_no_client_has_is_not_offered(real_engine: None, tmp_path: Path) -> None:
+    """Of three threads that are alike, one may take up what leaves another one nothing: not in its place in the order,
+    nor against the rule of inserts. That is no deadlock."""
+    selection, shape = Selection(target=targets.find("cceh"), variant="published"), Shape(threads=3, operations=2)
+    (made,) = [item for item in clients.groups(selection, shape).scenarios if item.name == "clients_3x2_i2"]
+    firsts = [("insert", 2), *((kind, key) for kind in clients.KINDS[1:] for key in shape.keys)]
+    legal = [
+        client
+        for client in clients.clients(shape)
+        if min((program[0] for program in client), key=[("insert", 1), *firsts].index) == ("insert", 2)
+        and not clients.may_meet_present(client, frozenset({1}))
+    ]
+    assert count(made, "cceh", "published", tmp_path) == len(legal)
+
+
+def test_threads_that_differ_are_not_exchanged(real_engine: None, tmp_path: Path) -> None:
+    """What only one of two threads may take up it may take up, whatever its number and the other's choice."""
+    update, erase = ("update", 1), ("erase", 1)
+    for threads, clients_of_it in (([[update, erase], [update]], 2), ([[update], [erase, update]], 2)):
+        made = scenario("turbohash", "at_once", [[any_of(operations)] for operations in threads], alike=True)
+        assert count(made, "turbohash", "hardened", tmp_path) == clients_of_it
+
+
+def test_more_operations_than_can_be_told_are_refused(real_engine: None, tmp_path: Path) -> None:
+    threads = [[any_of([("lookup", 64 * slot + key) for key in range(1, 65)]) for slot in range(5)]] * 2
+    made = scenario("turbohash", "at_once", threads, alike=True)
+    with pytest.raises(UsageError, match="threads choose among more than 254 operations"):
+        record(Subject(scenario=made, target="turbohash", variant="hardened"), tmp_path)
 
 
 def test_choices_keep_the_rule_of_inserts(real_engine: None, tmp_path: Path) -> None:
