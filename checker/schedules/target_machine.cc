@@ -171,8 +171,8 @@ struct TargetMachine::Hooks {
   }
 };
 
-TargetMachine::TargetMachine(const ThreadWork& work, const Model& model)
-    : work_(work), choices_(work), eadr_(model.name() == "eadr"), lines_(AtomPolicy::kAny, eadr_, pool_bytes()) {
+TargetMachine::TargetMachine(const ThreadWork& work, const ClientChoices& choices, const Model& model)
+    : work_(work), choices_(choices), eadr_(model.name() == "eadr"), lines_(AtomPolicy::kAny, eadr_, pool_bytes()) {
   current_machine = this;
   work.recorder->redirect([this](const Event& event) { on_event(event); });
   lines_.begin(model);
@@ -347,14 +347,12 @@ void TargetMachine::pause(Next next, uint64_t address, uint64_t place, bool buff
 
 void TargetMachine::go_on(uint32_t thread) {
   Fiber& fiber = fibers_[thread];
-  current_ = thread;
+  begin_step(thread);
   const Arena heap = arena;
   arena = fiber.heap;
   powercut_stack_range(reinterpret_cast<const void*>(stack_begin(thread)),
                        reinterpret_cast<const void*>(stack_end(thread)));
   work_.recorder->set_thread(thread + 1);
-  step_begin_ = journal_.size();
-  events_at_step_ = events_.size();
   if (!shows_shared_) begin_uses(&fiber);
   watching_ = fiber.accesses > kPatience && !fiber.says_when;
   __powercut_steps = watching_ ? 0 : kMostTurns;
@@ -373,29 +371,29 @@ void TargetMachine::go_on(uint32_t thread) {
   arena = heap;
 }
 
+void TargetMachine::begin_step(uint32_t thread) {
+  current_ = thread;
+  step_begin_ = journal_.size();
+  events_at_step_ = events_.size();
+}
+
 void TargetMachine::step(uint32_t thread) {
-  if (is_gate(thread)) {
-    current_ = thread - fibers();
-    step_begin_ = journal_.size();
-    events_at_step_ = events_.size();
-    steps_.push_back({steps_made_++, 0});
-    leave_buffer(current_);
-    leave_buffer_unseen(current_);
-    end_step();
-    steps_.back().events = events_.size();
-    return;
-  }
-  Fiber& fiber = fibers_[thread];
+  const uint32_t owner = is_gate(thread) ? thread - fibers() : thread;
   uint32_t cuts = 0;
   for (uint32_t other = 0; eadr_ && other < fibers(); ++other) cuts |= uint32_t{stands_at_cut(other)} << other;
   steps_.push_back({steps_made_++, 0});
-  if (fiber.next == Next::kBegin) begin_operation(thread);
-  if (fiber.next == Next::kEnd) end_operation(thread);
-  if (!trouble_) go_on(thread);
-  leave_buffer_unseen(thread);
+  if (is_gate(thread)) {
+    begin_step(owner);
+    leave_buffer(owner);
+  } else {
+    if (fibers_[thread].next == Next::kBegin) begin_operation(thread);
+    if (fibers_[thread].next == Next::kEnd) end_operation(thread);
+    if (!trouble_) go_on(thread);
+  }
+  leave_buffer_unseen(owner);
   end_step();
   steps_.back().events = events_.size();
-  cuts_in_flight_ = lines_.in_flight(thread + 1) ? std::optional(cuts) : std::nullopt;
+  cuts_in_flight_ = lines_.in_flight(owner + 1) ? std::optional(cuts) : std::nullopt;
 }
 
 bool TargetMachine::first_is_visible(uint32_t thread) const {
@@ -951,9 +949,13 @@ void TargetMachine::check_length() {
   if (events_.size() - events_at_step_ > kMostStepEvents) give_up("it stores without end, or nearly so, in one step");
 }
 
-void TargetMachine::stored(uint64_t address, uint64_t size) {
+void TargetMachine::note_store() {
   fibers_[current_].stored = true;
   fibers_[current_].accesses = 0;
+}
+
+void TargetMachine::stored(uint64_t address, uint64_t size) {
+  note_store();
   wake(address, size);
 }
 
@@ -1000,11 +1002,8 @@ void TargetMachine::on_store(uint64_t address, uint64_t size, uint32_t flags, co
   const bool changes = std::memcmp(reinterpret_cast<const void*>(place(address)), value, size) != 0;
   if (buffered) {
     buffer().store(address, place(address), {static_cast<const uint8_t*>(value), size}, visible);
-    buffering_ = true;
-    work_.recorder->store(address, size, flags, value, pc, frame);
-    buffering_ = false;
-    if (changes) fibers_[current_].stored = true;
-    if (changes) fibers_[current_].accesses = 0;
+    into_buffer([&] { work_.recorder->store(address, size, flags, value, pc, frame); });
+    if (changes) note_store();
     return;
   }
   work_.recorder->store(address, size, flags, value, pc, frame);
@@ -1050,10 +1049,7 @@ void TargetMachine::on_flush(uint64_t address, uint32_t kind, const void* pc, co
   if (goes_to_buffer(false)) {
     use(line, now);
     buffer().push(address, visible);
-    buffering_ = true;
-    work_.recorder->flush(address, kind, pc, frame);
-    buffering_ = false;
-    return;
+    return into_buffer([&] { work_.recorder->flush(address, kind, pc, frame); });
   }
   if (visible && can_pause()) pause(now ? Next::kClflush : Next::kFlush, address, place_in_code(stack));
   use(line, now);
@@ -1067,10 +1063,7 @@ void TargetMachine::on_fence(uint32_t kind, const void* pc, const void* frame) {
   const QuietHeap quiet;
   if (kind == POWERCUT_SFENCE && goes_to_buffer(false)) {
     buffer().push(0, false);
-    buffering_ = true;
-    work_.recorder->fence(kind, pc, frame);
-    buffering_ = false;
-    return;
+    return into_buffer([&] { work_.recorder->fence(kind, pc, frame); });
   }
   await_empty(lines_.drains(current_ + 1), 0, place_in_code(stack));
   work_.recorder->fence(kind, pc, frame);

@@ -62,7 +62,7 @@ class TargetMachine final : public ScheduleMachine {
 
   // One at a time: hooks and signals are the process's. `model`: where the run before the schedules has left the pool.
   // All arguments outlive it.
-  TargetMachine(const ThreadWork& work, const Model& model);
+  TargetMachine(const ThreadWork& work, const ClientChoices& choices, const Model& model);
   ~TargetMachine() override;
   TargetMachine(const TargetMachine&) = delete;
   TargetMachine& operator=(const TargetMachine&) = delete;
@@ -225,6 +225,7 @@ class TargetMachine final : public ScheduleMachine {
   void run_operation(Fiber* fiber, const ThreadOperation& operation);
   void pause(Next next, uint64_t address, uint64_t place = kBetweenCalls, bool buffer_empty = false);
   void go_on(uint32_t thread);
+  void begin_step(uint32_t thread);
   void end_step();
   void capture(uint32_t thread);
   static uint64_t digest_of(const Fiber& fiber);
@@ -260,6 +261,13 @@ class TargetMachine final : public ScheduleMachine {
   bool is_local(uint64_t address) const;
   void on_event(const Event& event);
   void make_event(const Event& event);
+  // The events of what `record` records go to the running thread's buffer, with its last entry.
+  template <typename Record>
+  void into_buffer(Record record) {
+    buffering_ = true;
+    record();
+    buffering_ = false;
+  }
   StoreBuffer& buffer() { return fibers_[current_].buffer; }
   // Whether a store, flush or fence goes to the buffer. Else nobody can tell it from one that is seen at once.
   bool goes_to_buffer(bool visible) { return work_.store_buffers && (visible || !buffer().empty()); }
@@ -278,6 +286,7 @@ class TargetMachine final : public ScheduleMachine {
   void check_freed(uint64_t address, uint64_t size);
   void check_length();
   void await_empty(bool visible, uint64_t address, uint64_t place);
+  void note_store();  // the running thread has changed something
   void stored(uint64_t address, uint64_t size);
   void wake(uint64_t address, uint64_t size);
   [[noreturn]] void fail(Trouble kind, const std::string& text);
@@ -287,7 +296,7 @@ class TargetMachine final : public ScheduleMachine {
   static TargetMachine* current_machine;
 
   const ThreadWork& work_;
-  const ClientChoices choices_;
+  const ClientChoices& choices_;
   const bool eadr_;
   powercut_sink sink_{};
   std::vector<Fiber> fibers_;

@@ -5,7 +5,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "checker/schedules/client_choices.h"
 #include "checker/schedules/recorded_threads.h"
 #include "tracer/record/key_bytes.h"
 #include "tracer/world/quiet_heap.h"
@@ -182,13 +181,14 @@ std::optional<EngineError> ThreadPhase::record(const ThreadWork& work, Progress*
 
 std::optional<EngineError> ThreadPhase::search(const ThreadWork& work, Progress* progress) {
   try {
-    clients_ = ClientChoices(work).clients();
+    choices_.emplace(work);
   } catch (const std::runtime_error& problem) {
     return usage_error(problem.what(), "scenario " + plan_.scenario.name,
                        "Let the threads choose among other operations.");
   }
+  clients_ = choices_->clients();
   try {
-    machine_ = std::make_unique<TargetMachine>(work, *model_);
+    machine_ = std::make_unique<TargetMachine>(work, *choices_, *model_);
   } catch (const std::runtime_error& problem) {
     return harness_error(problem.what(), "scenario " + plan_.scenario.name, "Take threads out of the scenario.");
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "checker/oracle/history.h"
+#include "checker/schedules/client_choices.h"
 #include "checker/schedules/target_machine.h"
 #include "replayer/schedules/search.h"
 #include "tracer/record/recording.h"
@@ -48,6 +49,7 @@ class ThreadPhase final : public Announcer, public PhaseOfThreads {
   History history_;
   uint64_t events_ = 0;
 
+  std::optional<ClientChoices> choices_;
   std::unique_ptr<TargetMachine> machine_;
   std::vector<TargetMachine::Step> written_;  // of the schedule that the trace is at
   size_t events_written_ = 0;                 // of that schedule
