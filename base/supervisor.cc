@@ -17,6 +17,8 @@
 #include <string>
 #include <vector>
 
+#include "base/signal_name.h"
+
 namespace powercut {
 
 namespace {
@@ -52,8 +54,7 @@ void copy_text(char* out, size_t size, std::string_view text) {
 }
 
 std::string signal_text(int signal, const Progress& progress) {
-  const char* name = sigabbrev_np(signal);
-  std::string text = name == nullptr ? "signal " + std::to_string(signal) : "SIG" + std::string(name);
+  std::string text = signal_name(signal);
   if (progress.signal == signal && (signal == SIGSEGV || signal == SIGBUS)) {
     char address[32];
     std::snprintf(address, sizeof address, " at address 0x%llx", static_cast<unsigned long long>(progress.address));

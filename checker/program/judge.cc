@@ -6,6 +6,8 @@
 #include <set>
 #include <sstream>
 
+#include "base/signal_name.h"
+
 namespace powercut {
 namespace {
 
@@ -19,11 +21,6 @@ const char* noun(ProgramOutcome::Step step) {
       return "The dump, after recovery,";
   }
   return "?";
-}
-
-std::string signal_name(int number) {
-  const char* name = sigabbrev_np(number);
-  return name == nullptr ? "signal " + std::to_string(number) : std::string("SIG") + name;
 }
 
 std::string operations_text(uint64_t count) {

@@ -13,10 +13,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <filesystem>
 
+#include "base/clock.h"
 #include "checker/program/forkserver/serve.h"
 
 namespace powercut {
@@ -29,8 +29,6 @@ constexpr double kGrace = 20;
 
 // How often a wait looks whether it is wanted any more.
 constexpr double kLook = 0.1;
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 std::string beside_engine(const std::string& relative) {
   std::error_code ignored;
@@ -148,7 +146,7 @@ std::optional<EngineError> RunServer::spawn(bool plain) {
 
 bool RunServer::receive(void* data, size_t size, double seconds) {
   auto* at = static_cast<char*>(data);
-  const double until = now() + seconds;
+  const double until = seconds_now() + seconds;
   while (size > 0) {
     const ssize_t done = recv(socket_, at, size, MSG_DONTWAIT);
     if (done > 0) {
@@ -157,7 +155,7 @@ bool RunServer::receive(void* data, size_t size, double seconds) {
       continue;
     }
     if (done == 0 || (errno != EAGAIN && errno != EINTR)) return false;
-    const double rest = until - now();
+    const double rest = until - seconds_now();
     if (rest <= 0 || cancelled()) return false;
     pollfd polled = {socket_, POLLIN, 0};
     poll(&polled, 1, static_cast<int>(std::min(rest, kLook) * 1000) + 1);

@@ -1,12 +1,10 @@
 #include "checker/program/schedules/program_search.h"
 
-#include <signal.h>
-
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <utility>
 
+#include "base/signal_name.h"
 #include "tracer/stream/stream.h"
 #include "tracer/view/open_trace.h"
 
@@ -25,20 +23,11 @@ constexpr int kQuiet = 4, kMostRehearsals = 100;
 // Ways that wait to be run, before those that lead to few others come first.
 constexpr size_t kMostWaiting = 50'000;
 
-std::string signal_name(int number) {
-  const char* name = sigabbrev_np(number);
-  return name == nullptr ? "signal " + std::to_string(number) : std::string("SIG") + name;
-}
-
 bool same(const Decision& a, const Decision& b) {
   return a.may == b.may && a.costly == b.costly && a.from == b.from && a.so_far == b.so_far;
 }
 
 }  // namespace
-
-double ProgramSearch::seconds() const {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 bool ProgramSearch::give_up(std::string reason) {
   if (counts_.reason.empty()) counts_.reason = std::move(reason);
@@ -211,10 +200,9 @@ std::optional<ScheduledRun> ProgramSearch::run_once(const ScheduleRequest& reque
 }
 
 std::optional<ScheduledRun> ProgramSearch::follow(const ScheduleRequest& request) {
-  if (options_.most_seconds > 0 && seconds() - start_ > options_.most_seconds) {
+  if (options_.most_seconds > 0 && seconds_now() - start_ > options_.most_seconds) {
     give_up("after " + std::to_string(counts_.schedules) +
-            " schedules, when the time of the recording was up "
-            "(--record-timeout)");
+            " schedules, when the time of the recording was up (--record-timeout)");
     return std::nullopt;
   }
   auto run = run_once(request);

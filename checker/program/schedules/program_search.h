@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/event_stream.h"
 #include "checker/program/schedules/schedule_tree.h"
 #include "checker/program/schedules/scheduled_run.h"
@@ -72,13 +73,12 @@ class ProgramSearch {
   void judge_end(const ScheduledRun& run);
   bool learn(const ScheduledRun& run);
   bool give_up(std::string reason);
-  double seconds() const;
 
   const ProgramSearchOptions& options_;
   ScheduledRuns* runs_;
   const std::string scratch_, trace_;
   const Metadata metadata_;
-  const double start_ = seconds();
+  const double start_ = seconds_now();
   std::unique_ptr<ScheduleTree> tree_;
   std::optional<StreamSurvey> survey_;
   std::optional<EngineError> error_;

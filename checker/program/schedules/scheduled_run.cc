@@ -13,11 +13,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 
+#include "base/clock.h"
 #include "base/repeatable_process.h"
 
 namespace powercut {
@@ -29,10 +29,6 @@ using runtime::ScheduleFile;
 // where one does.
 constexpr double kAllWait = 3, kStalled = 20;
 constexpr size_t kBlock = 4096;
-
-double clock_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 bool all_zero(const std::string& bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](char byte) { return byte == 0; });
@@ -219,25 +215,25 @@ Result<pid_t> ScheduledRuns::start() const {
 std::string ScheduledRuns::supervise(pid_t process, int* status) const {
   std::string stalled;
   const int handle = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
-  const double began = clock_now();
+  const double began = seconds_now();
   double changed = began;
   uint64_t beats = 0;
   for (;;) {
     pollfd ended{.fd = handle, .events = POLLIN, .revents = 0};
     if (poll(&ended, 1, 50) > 0) break;
     const uint64_t seen = file_->beats.load(std::memory_order_relaxed);
-    if (seen != beats) changed = clock_now();
+    if (seen != beats) changed = seconds_now();
     beats = seen;
     if (*cancel_) {
       stalled = "interrupted";
-    } else if (clock_now() - changed > kAllWait && !runs(process)) {
+    } else if (seconds_now() - changed > kAllWait && !runs(process)) {
       stalled =
           "a thread that had to go on waits in a system call, or in code without hooks, for what no other thread can "
           "do "
           "meanwhile";
-    } else if (clock_now() - changed > kStalled) {
+    } else if (seconds_now() - changed > kStalled) {
       stalled = "a thread does not come to a hook: it computes for long, or in a loop without end";
-    } else if (program_.most_seconds > 0 && clock_now() - began > program_.most_seconds) {
+    } else if (program_.most_seconds > 0 && seconds_now() - began > program_.most_seconds) {
       stalled = "one schedule takes longer than the recording may (--record-timeout)";
     }
     if (!stalled.empty()) break;
