@@ -104,21 +104,22 @@ std::vector<uint8_t> bytes_of(const json& step, const char* key) {
 }
 
 ThreadStep thread_step_of(const json& step, Locks* locks, uint64_t pool_size) {
-  static const std::map<std::string, schedules::StepKind> kinds = {{"store", schedules::StepKind::kStore},
-                                                                   {"ntstore", schedules::StepKind::kNtStore},
-                                                                   {"rmw", schedules::StepKind::kRmw},
-                                                                   {"cas", schedules::StepKind::kCas},
-                                                                   {"add", schedules::StepKind::kAdd},
-                                                                   {"cas-fail", schedules::StepKind::kFence},
-                                                                   {"fence", schedules::StepKind::kFence},
-                                                                   {"flush", schedules::StepKind::kFlush},
-                                                                   {"load", schedules::StepKind::kLoad},
-                                                                   {"wait", schedules::StepKind::kWait},
-                                                                   {"store-loaded", schedules::StepKind::kStoreLoaded},
-                                                                   {"lock", schedules::StepKind::kLock},
-                                                                   {"unlock", schedules::StepKind::kUnlock},
-                                                                   {"begin", schedules::StepKind::kBegin},
-                                                                   {"end", schedules::StepKind::kEnd}};
+  using schedules::StepKind;
+  static const std::map<std::string, StepKind> kinds = {{"store", StepKind::kStore},
+                                                        {"ntstore", StepKind::kNtStore},
+                                                        {"rmw", StepKind::kRmw},
+                                                        {"cas", StepKind::kCas},
+                                                        {"add", StepKind::kAdd},
+                                                        {"cas-fail", StepKind::kFence},
+                                                        {"fence", StepKind::kFence},
+                                                        {"flush", StepKind::kFlush},
+                                                        {"load", StepKind::kLoad},
+                                                        {"wait", StepKind::kWait},
+                                                        {"store-loaded", StepKind::kStoreLoaded},
+                                                        {"lock", StepKind::kLock},
+                                                        {"unlock", StepKind::kUnlock},
+                                                        {"begin", StepKind::kBegin},
+                                                        {"end", StepKind::kEnd}};
   const std::string op = step.at("op");
   const auto kind = kinds.find(op);
   if (kind == kinds.end()) throw std::invalid_argument("unknown op '" + op + "'");
@@ -129,21 +130,21 @@ ThreadStep thread_step_of(const json& step, Locks* locks, uint64_t pool_size) {
   if (step.contains("bytes")) out.value = bytes_of(step, "bytes");
   if (step.contains("expected")) out.expected = bytes_of(step, "expected");
   switch (out.kind) {
-    case schedules::StepKind::kStore:
-    case schedules::StepKind::kNtStore:
+    case StepKind::kStore:
+    case StepKind::kNtStore:
       out.flags = flags_of_store(step);
       if ((out.flags & kStoreContinues) != 0) throw std::invalid_argument("a store of threads has one piece");
       break;
-    case schedules::StepKind::kFence:
+    case StepKind::kFence:
       out.code = static_cast<uint8_t>(op != "fence"                              ? FenceKind::kRmw
                                       : step.value("kind", "sfence") == "sfence" ? FenceKind::kSfence
                                                                                  : FenceKind::kMfence);
       break;
-    case schedules::StepKind::kFlush:
+    case StepKind::kFlush:
       out.code = code_of_flush(step);
       break;
-    case schedules::StepKind::kLock:
-    case schedules::StepKind::kUnlock:
+    case StepKind::kLock:
+    case StepKind::kUnlock:
       out.addr = locks->emplace(step.at("lock").get<std::string>(), locks->size()).first->second;
       return out;
     default:
@@ -156,6 +157,7 @@ ThreadStep thread_step_of(const json& step, Locks* locks, uint64_t pool_size) {
 }
 
 ThreadProgram threads_of(const json& threads, uint64_t pool_size) {
+  using schedules::StepKind;
   ThreadProgram out;
   Locks locks;
   for (const json& steps : threads) {
@@ -164,12 +166,12 @@ ThreadProgram threads_of(const json& threads, uint64_t pool_size) {
     uint64_t loaded = 0;
     for (const json& step : steps) {
       const ThreadStep& added = out.back().emplace_back(thread_step_of(step, &locks, pool_size));
-      if (added.kind == schedules::StepKind::kLoad) loaded = added.size;
-      if (added.kind == schedules::StepKind::kStoreLoaded && (loaded == 0 || added.size != loaded)) {
+      if (added.kind == StepKind::kLoad) loaded = added.size;
+      if (added.kind == StepKind::kStoreLoaded && (loaded == 0 || added.size != loaded)) {
         throw std::invalid_argument("store-loaded: the thread has loaded " + std::to_string(loaded) + " bytes");
       }
-      if ((added.kind == schedules::StepKind::kLock && !held.insert(added.addr).second) ||
-          (added.kind == schedules::StepKind::kUnlock && held.erase(added.addr) == 0)) {
+      if ((added.kind == StepKind::kLock && !held.insert(added.addr).second) ||
+          (added.kind == StepKind::kUnlock && held.erase(added.addr) == 0)) {
         throw std::invalid_argument("a thread locks what it holds, or unlocks what it does not hold");
       }
     }
@@ -198,12 +200,13 @@ json describe(const ProgramMachine& machine, const std::string& model_name, Atom
 }
 
 Visibility visibility_of(const json& request, const ThreadProgram& program, AtomPolicy policy) {
+  using schedules::StepKind;
   const std::string name = request.value("visibility", "sc");
   if (name == "sc") return Visibility::kAtOnce;
   if (name != "tso") throw std::invalid_argument("unknown visibility '" + name + "'; sc, tso");
   for (const std::vector<ThreadStep>& steps : program) {
     for (const ThreadStep& step : steps) {
-      if (step.kind == schedules::StepKind::kNtStore) throw std::invalid_argument("tso has no non-temporal stores");
+      if (step.kind == StepKind::kNtStore) throw std::invalid_argument("tso has no non-temporal stores");
     }
   }
   if (policy != AtomPolicy::kAny) throw std::invalid_argument("tso is for the atom policy any");
