@@ -119,12 +119,11 @@ def _clients(
     config: Mapping[str, str],
 ) -> clients.Generated:
     """Clients that are named are runs of their own; so are samples, which are drawn of each client."""
-    groups = clients.groups(selection, shape, config=config)
-    if options.schedules.search not in (None, DEFAULT_SEARCH):
-        return clients.scenarios(selection, shape, patterns=patterns, config=config)
-    named = [item for item in groups.scenarios if any(fnmatchcase(item.name, pattern) for pattern in patterns)]
-    if named or not patterns:
-        return replace(groups, scenarios=tuple(named) or groups.scenarios)
+    if options.schedules.search in (None, DEFAULT_SEARCH):
+        groups = clients.groups(selection, shape, config=config)
+        named = [item for item in groups.scenarios if any(fnmatchcase(item.name, pattern) for pattern in patterns)]
+        if named or not patterns:
+            return replace(groups, scenarios=tuple(named) or groups.scenarios)
     return clients.scenarios(selection, shape, patterns=patterns, config=config)
 
 
