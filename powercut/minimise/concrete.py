@@ -61,7 +61,8 @@ def of_client(plan: dict[str, Any], client: Sequence[Begun]) -> dict[str, Any]:
         if "threads" in phase:
             numbers = range(1, len(phase["threads"]) + 1)
             programs = [[_step(item) for item in client if item.thread == number] for number in numbers]
-            programs = [program for program in programs if program]
+            # Where the power failed before any had begun, one does what it might have begun with.
+            programs = [program for program in programs if program] or [[_first(phase["threads"][0][0])]]
             common = {key: value for key, value in phase.items() if key not in ("threads", "alike")}
             does = {"threads": programs} if len(programs) > 1 else {"steps": programs[0]}
             phases.append({**common, **does})
@@ -70,6 +71,10 @@ def of_client(plan: dict[str, Any], client: Sequence[Begun]) -> dict[str, Any]:
     threads = any("threads" in phase for phase in phases)
     kept = {key: value for key, value in plan.items() if threads or key != "search"}
     return {**kept, "scenario": {**scenario, "phases": phases}}
+
+
+def _first(step: dict[str, Any]) -> dict[str, Any]:
+    return step["any"][0] if "any" in step else _operations(step)[0].step()
 
 
 def _step(item: Begun) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from powercut.engine.options import DEFAULT_SEARCH, DEFAULT_VISIBILITY
 from powercut.minimise.case import Case, Operation, Phase, repeatable
 from powercut.minimise.order import is_number
 from powercut.scenarios.plan import BUG_OPTION
-from powercut.scenarios.schema import THREADS_SINCE
+from powercut.scenarios.schema import CHOICE_SINCE, THREADS_SINCE
 from powercut_reports.records.finding import FindingRecord
 
 _NAME = re.compile(r"^name = .*$", re.MULTILINE)
@@ -26,7 +26,7 @@ def scenario_text(case: Case, *, finding: FindingRecord, original: FindingRecord
         *_comment(f"Regression test of finding {original.fingerprint}, minimised by powercut: {_what(original)}."),
         *_comment(finding.message),
         f"# Shows it again: {_command(original, name, depth=finding.crash_point.depth)}",
-        f"schema = {THREADS_SINCE if case.race else 1}",
+        f"schema = {_version(case, original)}",
         f"name = {_quoted(name)}",
         f"summary = {_quoted(_summary(original))}",
         f"targets = [{_quoted(original.target)}]",
@@ -92,6 +92,14 @@ def _phase(phase: Phase) -> list[str]:
         return [*lines, "threads = [", *(f"  [{steps}]," for steps in threads), "]"]
     steps = _steps(phase.operations, joining=phase.cut_at is None)
     return [*lines, "steps = [", *(f"  {{ {_fields(step)} }}," for step in steps), "]"]
+
+
+def _version(case: Case, original: FindingRecord) -> int:
+    """The lowest that knows what the file says."""
+    if not case.race:
+        return 1
+    assert original.plan is not None
+    return CHOICE_SINCE if "visibility" in original.plan["search"] else THREADS_SINCE
 
 
 def _search(original: FindingRecord) -> list[str]:

@@ -24,7 +24,8 @@ from powercut.engine.options import DEFAULT_SEARCH, MOST_PREEMPTIONS, MOST_SCHED
 from powercut.scenarios.tables import ClaimTable, Definition, Name
 
 SCHEMA_VERSION = 3
-#: What this build reads. Version 2 added threads, 3 what they choose from, and neither changed anything else.
+#: What this build reads. Version 2 added threads, 3 what they choose from and when stores are seen, and neither changed
+#: anything else.
 SCHEMA_VERSIONS = (1, 2, 3)
 THREADS_SINCE, CHOICE_SINCE = 2, 3
 #: Threads that a phase may have.
@@ -411,6 +412,11 @@ class ScenarioFile(_Strict):
         if race.has_choice and self.schema_version < CHOICE_SINCE:
             raise ValueError(
                 f"the phase '{race.name}' has 'any', which version {self.schema_version} does not know; "
+                f"write schema = {CHOICE_SINCE}"
+            )
+        if self.search is not None and self.search.visibility != "sc" and self.schema_version < CHOICE_SINCE:
+            raise ValueError(
+                f"[search] has 'visibility', which version {self.schema_version} does not know; "
                 f"write schema = {CHOICE_SINCE}"
             )
         if race.has_choice and self.search is not None and self.search.kind == RECORDED:

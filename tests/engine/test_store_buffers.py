@@ -11,6 +11,9 @@ import powercut
 from powercut.base import paths
 from powercut.base.exit_codes import ExitCode
 from powercut.cli.main import main
+from powercut.scenarios import plan, targets
+from powercut.scenarios.scenario import Scenario
+from powercut.scenarios.schema import ScenarioFile
 from powercut.testing.api import InconsistentError
 from tests.engine.test_client_choices import any_of, scenario
 from tests.real_engine import Subject, explore, planted_bugs, record
@@ -34,6 +37,22 @@ def test_a_store_that_is_seen_late_is_no_bug_where_it_is_seen_at_once(real_engin
     (run,) = judged("twin", tmp_path, visibility="tso").runs
     assert "visibility is that of x86-TSO; flushes leave a store buffer in their order" in run.assumptions
     assert run.coverage.schedules is not None and run.coverage.schedules.visibility == "tso"
+
+
+def test_a_scenario_may_ask_for_them() -> None:
+    content = {
+        "schema": 3,
+        "name": "late",
+        "summary": "Stores are seen late.",
+        "targets": ["turbohash"],
+        "phase": [{"name": "at once", "threads": [[{"op": "lookup", "keys": [1]}]] * 2}],
+        "search": {"visibility": "tso"},
+    }
+    made = Scenario(path=Path("late.toml"), content=ScenarioFile.model_validate(content))
+    built = plan.build(targets.find("turbohash"), variant="hardened", scenario=made, seed=1)
+    assert built["search"]["visibility"] == "tso"
+    with pytest.raises(ValueError, match="'visibility', which version 2 does not know; write schema = 3"):
+        ScenarioFile.model_validate({**content, "schema": 2})
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.scenario.bug_id)

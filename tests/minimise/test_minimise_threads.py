@@ -22,6 +22,7 @@ from powercut.minimise.scenario_text import scenario_text
 from powercut.minimise.shrink import shrink
 from powercut.scenarios.clients import may_meet_present
 from powercut.scenarios.schema import ScenarioFile
+from powercut_reports.records.base import changed
 from powercut_reports.records.finding import Begun
 from tests.minimise.minimising import case, finding, holds, operation, phase, search, words
 
@@ -185,6 +186,8 @@ def test_a_choice_becomes_what_was_chosen() -> None:
     alone = of_client(written, begun[1:])
     assert alone["scenario"]["phases"][1]["steps"] == does[0] and "search" not in alone
     assert of_client(plan(WORK), begun) == plan(WORK)
+    before = of_client(written, [])
+    assert before["scenario"]["phases"][1]["steps"] == [{"op": "update", "keys": [1]}]
 
 
 def test_plans_are_spelled_out() -> None:
@@ -227,6 +230,10 @@ def test_a_case_of_threads_is_a_scenario_of_threads() -> None:
         tomllib.loads(scenario_text(WORK.without(5, 8), finding=RECORD, original=RECORD, toggle=None))
     )
     assert alone.schema_version == 1 and alone.search is None
+    assert RECORD.plan is not None
+    late = changed(RECORD, plan={**RECORD.plan, "search": {**RECORD.plan["search"], "visibility": "tso"}})
+    told = tomllib.loads(scenario_text(WORK, finding=late, original=late, toggle=None))
+    assert (told["schema"], told["search"]["visibility"]) == (3, "tso")
 
 
 def test_the_record_names_the_thread_of_each_operation() -> None:
