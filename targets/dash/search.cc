@@ -34,12 +34,7 @@ Place Table::Find(uint64_t key, const Hash& hash) {
 
 powercut_status Table::Lookup(const uint8_t* key, uint8_t* value) {
   const uint64_t wanted = LoadWord(key);
-  if (options_.concurrent) {
-    uint64_t found = 0;
-    const powercut_status status = LookupBeside(wanted, Hash(wanted), &found);
-    if (status == POWERCUT_OK) std::memcpy(value, &found, sizeof found);
-    return status;
-  }
+  if (options_.concurrent) return LookupBeside(wanted, value);
   const Place place = Find(wanted, Hash(wanted));
   if (!place.found()) return POWERCUT_NOT_FOUND;
   const uint64_t found = place.segment->bucket(place.bucket)->record[place.slot].value;

@@ -23,6 +23,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <optional>
 
@@ -168,15 +169,19 @@ class ThreadSteps : protected SegmentSteps<Scheme> {
   }
 
   // Of both variants.
-  powercut_status LookupBeside(uint64_t key, const Hash& hash, uint64_t* value) {
+  powercut_status LookupBeside(uint64_t key, uint8_t* value) {
+    const Hash hash(key);
+    uint64_t found = 0;
     powercut_status status = POWERCUT_NOT_FOUND;
     for (;; pmem::pause()) {
       Segment* segment = table().SegmentOf(hash);
       const bool answered = table().NeedsRecovery(segment, hash)
-                                ? LookupUnrecovered(key, hash, value, &status)
-                                : table().TryLookupAs(segment, key, hash, value, &status);
-      if (answered) return status;
+                                ? LookupUnrecovered(key, hash, &found, &status)
+                                : table().TryLookupAs(segment, key, hash, &found, &status);
+      if (answered) break;
     }
+    if (status == POWERCUT_OK) std::memcpy(value, &found, sizeof found);
+    return status;
   }
 
   bool TryLookup(Segment* segment, uint64_t key, const Hash& hash, uint64_t* value, powercut_status* status) {

@@ -96,12 +96,7 @@ Spot Table::Find(uint64_t key, const Hash& hash) {
 
 powercut_status Table::Lookup(const uint8_t* key, uint8_t* value) {
   const uint64_t wanted = LoadWord(key);
-  if (options_.concurrent) {
-    uint64_t found = 0;
-    const powercut_status status = LookupBeside(wanted, Hash(wanted), &found);
-    if (status == POWERCUT_OK) std::memcpy(value, &found, sizeof found);
-    return status;
-  }
+  if (options_.concurrent) return LookupBeside(wanted, value);
   const Spot spot = Find(wanted, Hash(wanted));
   if (!spot.found()) return POWERCUT_NOT_FOUND;
   const uint64_t found = spot.bucket->record[spot.slot].value;
