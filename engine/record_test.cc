@@ -307,7 +307,7 @@ TEST(Describe, RefusesWhatIsNoTarget) {
                              {"lacks_lookup", "lacks required functions: lookup"},
                              {"declares_none", "declares no sizes"},
                              {"old_abi", "ABI version 7"},
-                             {"refuses", "serves no ABI version that this build speaks: 2 and 3"},
+                             {"refuses", "serves no ABI version that this build speaks: 2 to 4"},
                              {"missing", "No such file"}}) {
     auto run = run_engine({"describe", "--library", library(kind)});
     EXPECT_EQ(run.exit, 2) << kind;

@@ -17,6 +17,7 @@
 //   PoolAllocator& allocator();
 //   bool Reaches(uint64_t offset);                                          does the table own the block there?
 //   powercut_status Verify(uint64_t region, char* message, size_t size);
+// A table of counters (ABI.md, "Counters") has Increment(key, delta) in the place of Insert and Update.
 #ifndef POWERCUT_TARGETS_COMMON_SCHEME_TARGET_H_
 #define POWERCUT_TARGETS_COMMON_SCHEME_TARGET_H_
 
@@ -64,8 +65,8 @@ class SchemeTarget {
         .traits = Traits,
         .format = Format,
         .open = Open,
-        .insert = Insert,
-        .update = Update,
+        .insert = kCounts ? nullptr : Insert,
+        .update = kCounts ? nullptr : Update,
         .erase = Erase,
         .lookup = Lookup,
         .maintain = Maintain,
@@ -76,11 +77,14 @@ class SchemeTarget {
         .owner = Owner,
         .verify = Verify,
         .close = Close,
+        .increment = kCounts ? Increment : nullptr,
     };
   }
 
  private:
   using Options = typename Table::Options;
+  static constexpr bool kCounts =
+      requires(Table& table, const uint8_t* key, int64_t delta) { table.Increment(key, delta); };
 
   static Table* Of(powercut_table* table) { return reinterpret_cast<Table*>(table); }
   static const uint8_t* At(powercut_bytes bytes) { return static_cast<const uint8_t*>(bytes.data); }
@@ -113,11 +117,24 @@ class SchemeTarget {
   }
 
   static powercut_status Insert(powercut_table* table, powercut_bytes key, powercut_bytes value) {
-    return IsItem(table, key, value) ? Of(table)->Insert(At(key), At(value)) : POWERCUT_UNSUPPORTED;
+    if constexpr (kCounts)
+      return POWERCUT_UNSUPPORTED;
+    else
+      return IsItem(table, key, value) ? Of(table)->Insert(At(key), At(value)) : POWERCUT_UNSUPPORTED;
+  }
+
+  static powercut_status Increment(powercut_table* table, powercut_bytes key, int64_t delta) {
+    if constexpr (kCounts)
+      return IsKey(table, key) ? Of(table)->Increment(At(key), delta) : POWERCUT_UNSUPPORTED;
+    else
+      return POWERCUT_UNSUPPORTED;
   }
 
   static powercut_status Update(powercut_table* table, powercut_bytes key, powercut_bytes value) {
-    return IsItem(table, key, value) ? Of(table)->Update(At(key), At(value)) : POWERCUT_UNSUPPORTED;
+    if constexpr (kCounts)
+      return POWERCUT_UNSUPPORTED;
+    else
+      return IsItem(table, key, value) ? Of(table)->Update(At(key), At(value)) : POWERCUT_UNSUPPORTED;
   }
 
   static powercut_status Erase(powercut_table* table, powercut_bytes key) {

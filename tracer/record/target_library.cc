@@ -18,6 +18,7 @@ constexpr const char* kEntry = "powercut_target_entry";
 constexpr const char* kSizes = "powercut_target_sizes";
 // A target of this version fills the beginning of each struct; the rest of the traits stays zero.
 constexpr uint32_t kOldestAbi = 2;
+constexpr uint32_t kCountersAbi = 4;
 constexpr const char* kAbiNext = "targets/ABI.md shows what a target library exports.";
 // Of a list that lacks its end.
 constexpr size_t kMostSizes = 64;
@@ -25,6 +26,7 @@ constexpr size_t kMostSizes = 64;
 // What a map answers that has no such operation.
 powercut_status no_update(powercut_table*, powercut_bytes, powercut_bytes) { return POWERCUT_UNSUPPORTED; }
 powercut_status no_erase(powercut_table*, powercut_bytes) { return POWERCUT_UNSUPPORTED; }
+powercut_status no_increment(powercut_table*, powercut_bytes, int64_t) { return POWERCUT_UNSUPPORTED; }
 }  // namespace
 
 TargetConfig::TargetConfig(std::string variant, std::vector<std::pair<std::string, std::string>> options,
@@ -65,13 +67,13 @@ Result<TargetLibrary> TargetLibrary::load(const std::string& path) {
     return usage_error(std::string("the library does not export ") + kEntry + ": it is not a powercut target", path,
                        kAbiNext);
   }
-  const powercut_target* offered = entry(POWERCUT_TARGET_ABI);
-  if (offered == nullptr) offered = entry(kOldestAbi);
+  const powercut_target* offered = nullptr;
+  for (uint32_t abi = POWERCUT_TARGET_ABI; offered == nullptr && abi >= kOldestAbi; --abi) offered = entry(abi);
   loading.reset();
   library.draw_ = reinterpret_cast<powercut_target_draw_fn>(dlsym(handle, "powercut_target_draw"));
   const auto background = reinterpret_cast<powercut_target_background_fn>(dlsym(handle, "powercut_target_background"));
   if (background != nullptr) library.background_ = background();
-  const std::string versions = std::to_string(kOldestAbi) + " and " + std::to_string(POWERCUT_TARGET_ABI);
+  const std::string versions = std::to_string(kOldestAbi) + " to " + std::to_string(POWERCUT_TARGET_ABI);
   if (offered == nullptr) {
     return usage_error("the target serves no ABI version that this build speaks: " + versions, path,
                        "Build it again with this version's powercut/target.h.");
@@ -91,15 +93,21 @@ Result<TargetLibrary> TargetLibrary::load(const std::string& path) {
   require(target.traits != nullptr, "traits");
   require(target.format != nullptr, "format");
   require(target.open != nullptr, "open");
-  require(target.insert != nullptr, "insert");
+  const bool counts = target.abi >= kCountersAbi && target.increment != nullptr;
+  require(counts || target.insert != nullptr, "insert");
   require(target.lookup != nullptr, "lookup");
   require(target.copies != nullptr, "copies");
   require(target.close != nullptr, "close");
   if (!missing.empty()) {
     return usage_error("the target lacks required functions: " + missing, path,
-                       "Add them; only update, erase, maintain and the inspection beside copies may be null.");
+                       "Add them; only update, erase, maintain and the inspection beside copies may be null, and insert of a "
+                       "table of counters.");
   }
-  auto complete = std::make_shared<powercut_target>(target);
+  auto complete = std::make_shared<powercut_target>();
+  // An older library has no more than the beginning.
+  std::memcpy(complete.get(), &target, target.abi < kCountersAbi ? offsetof(powercut_target, increment) : sizeof target);
+  if (complete->insert == nullptr) complete->insert = no_update;
+  if (complete->increment == nullptr) complete->increment = no_increment;
   if (complete->update == nullptr) complete->update = no_update;
   if (complete->erase == nullptr) complete->erase = no_erase;
   library.target_ = std::move(complete);
@@ -207,7 +215,8 @@ Json traits_json(const powercut_traits& traits) {
           {"detects_damage", traits.detects_damage != 0},
           {"needs_zeroed_pool", traits.needs_zeroed_pool != 0},
           {"read_uncommitted", traits.read_uncommitted != 0},
-          {"read_citation", text(traits.read_citation)}};
+          {"read_citation", text(traits.read_citation)},
+          {"counts", traits.counts != 0}};
 }
 
 }  // namespace powercut

@@ -1,6 +1,7 @@
 // The hooks of plain accesses, flushes and fences: each forwards to the one active sink.
 #include <cstring>
 
+#include "powercut/block.h"
 #include "tracer/runtime/call_site.h"
 #include "tracer/runtime/hooks.h"
 #include "tracer/runtime/live_registers.h"
@@ -140,6 +141,20 @@ POWERCUT_INSIDE void powercut_do_fence(uint32_t kind) {
 }
 
 [[gnu::naked]] void __powercut_fence(uint32_t) { POWERCUT_KEEPING_LIVE("powercut_do_fence"); }
+
+POWERCUT_INSIDE void powercut_do_device_flush() {
+  const CallSite site = call_site();
+  active_sink.fence(active_sink.self, POWERCUT_DEVICE_FLUSH, site.pc, site.frame);
+}
+
+[[gnu::naked]] void powercut_device_flush(void) { POWERCUT_KEEPING_LIVE("powercut_do_device_flush"); }
+
+POWERCUT_INSIDE void powercut_do_device_force(const void* word) {
+  const CallSite site = call_site();
+  active_sink.flush(active_sink.self, reinterpret_cast<uint64_t>(word), POWERCUT_FORCE, site.pc, site.frame);
+}
+
+[[gnu::naked]] void powercut_device_force(const void*) { POWERCUT_KEEPING_LIVE("powercut_do_device_force"); }
 
 [[gnu::used]] void powercut_steps_spent(const uint64_t* live) {
   // Without a listener nobody counts: start again from the top.

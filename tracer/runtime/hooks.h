@@ -51,8 +51,15 @@ enum powercut_store_flags {
   POWERCUT_STORE_CONTINUES = 1u << 4,  // a further piece of the store before it: nothing else happened in between
   POWERCUT_STORE_IN_STEP = 1u << 5,    // belongs to the step that a scheduler was told of (thread_hooks.h)
 };
-enum powercut_flush_kind { POWERCUT_CLWB = 1, POWERCUT_CLFLUSHOPT = 2, POWERCUT_CLFLUSH = 3 };
-enum powercut_fence_kind { POWERCUT_SFENCE = 1, POWERCUT_MFENCE = 2, POWERCUT_RMW_FENCE = 3, POWERCUT_LOCK_FENCE = 4 };
+// Force: a device's word is durable at once (powercut/block.h, powercut/flash.h). Device flush: all of its words are.
+enum powercut_flush_kind { POWERCUT_CLWB = 1, POWERCUT_CLFLUSHOPT = 2, POWERCUT_CLFLUSH = 3, POWERCUT_FORCE = 4 };
+enum powercut_fence_kind {
+  POWERCUT_SFENCE = 1,
+  POWERCUT_MFENCE = 2,
+  POWERCUT_RMW_FENCE = 3,
+  POWERCUT_LOCK_FENCE = 4,
+  POWERCUT_DEVICE_FLUSH = 5
+};
 
 // ---- emitted by the pass ----------------------------------------------------------------------
 // `value` points at the `size` bytes about to be stored. Called only inside the store window.

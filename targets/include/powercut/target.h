@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define POWERCUT_TARGET_ABI 3u
+#define POWERCUT_TARGET_ABI 4u
 
 typedef enum powercut_status {
   POWERCUT_OK = 0,
@@ -61,7 +61,9 @@ typedef struct powercut_traits {
   uint32_t copies_may_differ; /* 1: copies of one key may hold different values */
   uint32_t leak_bound;        /* most blocks that may be allocated and unreachable after recovery */
   uint32_t thread_safe;
-  uint32_t buffered;      /* 1: a consistent prefix of acknowledged operations may be lost */
+  /* 1: a power cut may leave what a beginning of the acknowledged operations left. 2 (since ABI 4): of each key what a
+   * beginning of its own operations left. */
+  uint32_t buffered;
   uint32_t checks_exists; /* 1: insert of a present key answers POWERCUT_EXISTS */
   const char* copy_citation;
   const char* leak_citation;
@@ -72,6 +74,8 @@ typedef struct powercut_traits {
   /* Since ABI 3. */
   uint32_t read_uncommitted; /* 1: a lookup may answer what a power cut takes away; the citation says who says so */
   const char* read_citation;
+  /* Since ABI 4. */
+  uint32_t counts; /* 1: a table of counters. Keys are incremented; a value is a sum, a signed number of 8 bytes */
 } powercut_traits;
 
 /* Called once per item; stops when it returns non-zero. */
@@ -113,6 +117,9 @@ typedef struct powercut_target {
   /* The scheme's own invariants of one region; POWERCUT_CORRUPT with one sentence in `message`. */
   powercut_status (*verify)(powercut_table*, uint64_t region, char* message, size_t size);
   void (*close)(powercut_table*);
+  /* Since ABI 4, of a table with the trait `counts`, in the place of insert and update, which are null then: adds
+   * `delta` to the key's sum. A sum of 0 is the same as an absent key: lookup answers NOT_FOUND. Erase makes it 0. */
+  powercut_status (*increment)(powercut_table*, powercut_bytes key, int64_t delta);
 } powercut_target;
 
 /* The one symbol that a target library exports. Returns null when it cannot serve `abi`. */
@@ -141,6 +148,17 @@ typedef struct powercut_background {
 } powercut_background;
 typedef const powercut_background* (*powercut_target_background_fn)(void);
 const powercut_background* powercut_target_background(void);
+
+/* Optional, for a target whose pool is a device: powercut/block.h or powercut/flash.h. The traces of such a target are
+ * judged by the model of that medium. */
+typedef enum powercut_medium { POWERCUT_MEMORY = 0, POWERCUT_BLOCK = 1, POWERCUT_FLASH = 2 } powercut_medium;
+typedef struct powercut_device {
+  uint32_t medium; /* powercut_medium */
+  uint32_t bytes;  /* of a sector, or of a page with its spare area */
+  uint32_t unit;   /* block: sectors of an atomic write unit, 1 to 8; flash: pages of an erase block */
+} powercut_device;
+typedef powercut_status (*powercut_target_device_fn)(const powercut_config* config, powercut_device* out);
+powercut_status powercut_target_device(const powercut_config* config, powercut_device* out);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,126 @@
+// What devices hold, by name (powercut/contents.h). It only grows: an execution that is undone, and another one, may
+// name what it has named. Its memory comes from the kernel, since the heap of the time may be the target's, which is
+// put back to what it was.
+#include "powercut/contents.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "tracer/runtime/content_listener.h"
+#define XXH_INLINE_ALL
+#include "xxhash.h"
+
+namespace powercut::runtime {
+namespace {
+
+struct Entry {
+  uint64_t name;  // 0: free
+  const uint8_t* bytes;
+  uint64_t size;
+};
+
+constexpr uint64_t kChunk = uint64_t{16} << 20;
+constexpr uint64_t kFirstPlaces = 1 << 12;  // a power of two
+
+struct Store {
+  Entry* places = nullptr;
+  uint64_t count = 0, room = 0;
+  uint8_t* free = nullptr;
+  uint64_t left = 0;
+  powercut_content_listener* listener = nullptr;
+  void* self = nullptr;
+};
+constinit Store store;
+
+[[noreturn]] void give_up(const char* sentence) {
+  std::fprintf(stderr, "powercut: %s\n", sentence);
+  std::abort();
+}
+
+// The system call itself: what stands in front of the C library's is for the program's own memory.
+void* from_kernel(uint64_t size) {
+  constexpr long kProtection = 0x3, kPrivateAnonymous = 0x22;
+  const long at = syscall(SYS_mmap, nullptr, size, kProtection, kPrivateAnonymous, -1, 0);
+  if (at == -1) give_up("there is no memory left for what the device holds");
+  return reinterpret_cast<void*>(at);
+}
+
+Entry* place_of(uint64_t name) {
+  uint64_t at = name & (store.room - 1);
+  while (store.places[at].name != 0 && store.places[at].name != name) at = (at + 1) & (store.room - 1);
+  return &store.places[at];
+}
+
+void make_room() {
+  if (2 * (store.count + 1) <= store.room) return;
+  const Entry* const old = store.places;
+  const uint64_t old_room = store.room;
+  store.room = old_room == 0 ? kFirstPlaces : 2 * old_room;
+  store.places = static_cast<Entry*>(from_kernel(store.room * sizeof(Entry)));
+  for (uint64_t i = 0; i < old_room; ++i) {
+    if (old[i].name != 0) *place_of(old[i].name) = old[i];
+  }
+  if (old != nullptr) syscall(SYS_munmap, old, old_room * sizeof(Entry));
+}
+
+uint8_t* room_for(uint64_t size) {
+  if (size > store.left) {
+    store.left = size > kChunk ? size : kChunk;
+    store.free = static_cast<uint8_t*>(from_kernel(store.left));
+  }
+  uint8_t* const at = store.free;
+  store.free += size;
+  store.left -= size;
+  return at;
+}
+
+bool all_zero(const uint8_t* bytes, size_t size) {
+  return size == 0 || (bytes[0] == 0 && std::memcmp(bytes, bytes + 1, size - 1) == 0);
+}
+
+}  // namespace
+}  // namespace powercut::runtime
+
+extern "C" {
+
+uint64_t powercut_content_name(const void* bytes, size_t size, const void* more, size_t more_size) {
+  using namespace powercut::runtime;
+  const auto* const first = static_cast<const uint8_t*>(bytes);
+  const auto* const second = static_cast<const uint8_t*>(more);
+  if (all_zero(first, size) && all_zero(second, more_size)) return 0;
+  uint64_t name = XXH3_64bits(first, size);
+  if (more_size != 0) name = XXH3_64bits_withSeed(second, more_size, name);
+  if (name <= POWERCUT_NO_CONTENT) name += 2;
+  make_room();
+  Entry* const entry = place_of(name);
+  if (entry->name == 0) {
+    uint8_t* const at = room_for(size + more_size);
+    std::memcpy(at, first, size);
+    if (more_size != 0) std::memcpy(at + size, second, more_size);
+    *entry = {name, at, size + more_size};
+    ++store.count;
+  } else if (entry->size != size + more_size || std::memcmp(entry->bytes, first, size) != 0 ||
+             (more_size != 0 && std::memcmp(entry->bytes + size, second, more_size) != 0)) {
+    give_up("two contents of the device have one name; nothing can be said of this run");
+  }
+  if (store.listener != nullptr) store.listener(store.self, name, entry->bytes, entry->size);
+  return name;
+}
+
+const void* powercut_content(uint64_t name, size_t size) {
+  using namespace powercut::runtime;
+  if (name <= POWERCUT_NO_CONTENT || store.room == 0) return nullptr;
+  const Entry* const entry = place_of(name);
+  return entry->name != 0 && entry->size >= size ? entry->bytes : nullptr;
+}
+
+void powercut_hear_contents(powercut_content_listener* listener, void* self) {
+  powercut::runtime::store.listener = listener;
+  powercut::runtime::store.self = self;
+}
+
+}  // extern "C"
