@@ -5,8 +5,9 @@
 // preemptions are left; a state is entered again only with more of them. States are told apart by 128 bits of a hash.
 //
 // Every saturated cut is a state of the search: the events at which threads stand in it are scheduling points of every
-// machine. With a bound the way to such a cut may take more preemptions than there are. So each state is also left by
-// letting the other threads go on to their next cut, in one order, for any will do (MODELS.md).
+// machine. So is every state that a way comes back to. With a bound the way to such a cut may take more preemptions
+// than there are. So each state is also left by letting the other threads go on to their next cut, in one order, for
+// any will do (MODELS.md).
 #include <bit>
 #include <vector>
 
@@ -32,7 +33,6 @@ class Bounded final : public ScheduleSearch {
       if (search()) break;
       ++counts_.restarts;
     } while (counts_.reason.empty());
-    if (counts_.reason.empty() && !saturates_) counts_.reason = "a thread comes to no cut: a loop may store for ever";
     counts_.complete = counts_.reason.empty();
     machine_->restore(*root);
     path_.clear();  // its marks are not good for longer than the machine
@@ -154,10 +154,12 @@ class Bounded final : public ScheduleSearch {
     }
   }
 
-  // A state of the way that is gone: round and round. Where every thread that can has moved on the way, each had its
-  // turn, and nothing came of it.
+  // A state of the way that is gone: round and round. Where threads go round by stores alone they come to no saturated
+  // cut, and what a power cut leaves on the way it leaves here (with a bound, saturate() has looked). Where every
+  // thread that can has moved on the way, each had its turn, and nothing came of it.
   void note_cycle(const Digest& state, uint32_t last) {
     if (!on_path_.contains(state)) return;
+    look(true);
     uint32_t moved = last == kNobody ? 0 : 1u << last;
     for (size_t i = depth_; i-- > 0;) {
       if (path_[i].state == state) break;
@@ -187,8 +189,8 @@ class Bounded final : public ScheduleSearch {
 
 }  // namespace
 
-std::unique_ptr<ScheduleSearch> make_bounded(ScheduleMachine* machine, SearchLimits limits, ScheduleSearch::Visit visit,
-                                             ScheduleSearch::Stop stop) {
+std::unique_ptr<ScheduleSearch> make_bounded_search(ScheduleMachine* machine, SearchLimits limits,
+                                                    ScheduleSearch::Visit visit, ScheduleSearch::Stop stop) {
   return std::make_unique<Bounded>(machine, limits, std::move(visit), std::move(stop));
 }
 

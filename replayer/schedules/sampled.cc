@@ -130,16 +130,16 @@ void rehearse(ScheduleMachine* machine, uint64_t seed, const std::function<uint6
     seen = known();
   }
   (void)machine->needs_restart();
-  make_bounded(machine, {.preemptions = 1, .looks = false}, {}, stop)->run();
+  make_bounded_search(machine, {.preemptions = 1, .looks = false}, {}, stop)->run();
 }
 
-std::unique_ptr<ScheduleSearch> make_random(ScheduleMachine* machine, SearchLimits limits, ScheduleSearch::Visit visit,
-                                            ScheduleSearch::Stop stop) {
+std::unique_ptr<ScheduleSearch> make_random_search(ScheduleMachine* machine, SearchLimits limits,
+                                                   ScheduleSearch::Visit visit, ScheduleSearch::Stop stop) {
   return std::make_unique<Sampled>(false, machine, limits, std::move(visit), std::move(stop));
 }
 
-std::unique_ptr<ScheduleSearch> make_pct(ScheduleMachine* machine, SearchLimits limits, ScheduleSearch::Visit visit,
-                                         ScheduleSearch::Stop stop) {
+std::unique_ptr<ScheduleSearch> make_pct_search(ScheduleMachine* machine, SearchLimits limits,
+                                                ScheduleSearch::Visit visit, ScheduleSearch::Stop stop) {
   return std::make_unique<Sampled>(true, machine, limits, std::move(visit), std::move(stop));
 }
 

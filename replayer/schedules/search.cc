@@ -19,34 +19,35 @@ bool ScheduleSearch::ended() const {
   return true;
 }
 
-void ScheduleSearch::look() {
+void ScheduleSearch::look(bool anywhere) {
   if (!limits_.looks) return;
   if (machine_->troubled()) {
     if (troubles_.insert(machine_->state()).second) visit_();
     return;
   }
-  if (!saturated()) return;
+  if (!anywhere && !saturated()) return;
   ++counts_.cuts;
   if (!frontiers_.insert(machine_->frontier()).second) return;
   ++counts_.frontiers;
   visit_();
 }
 
-// One that went on may have woken another, which stands at no cut any more: so until all do. Where they never do, one
-// stores in each turn of a loop; from the next states it will again.
+// One that went on may have woken another, which stands at no cut any more: so until all do. Where they never do, since
+// one stores in each turn of a loop, the state that the way comes back to is as good: no step has made anything durable
+// or ended an operation, so what a power cut leaves at any state of the way it leaves there as well.
 //
-// A state from which this was done before comes to a cut that was looked at, unless it is one of this very way.
+// A state from which this was done before comes to one that was looked at, unless it is one of this very way.
 void ScheduleSearch::saturate(uint32_t first) {
   if (!limits_.looks) return;
   ++ways_on_;
-  const size_t most = saturates_ ? kLongestSchedule : 100;
   for (size_t steps = 0; !machine_->troubled(); ++steps) {
     const auto [at, is_new] = led_on_.try_emplace(machine_->state(), ways_on_);
-    if (steps == most || (!is_new && at->second == ways_on_)) {
-      saturates_ = false;
-      return;
+    if (!is_new && at->second != ways_on_) return;
+    if (!is_new || steps == longest_way_on_) {
+      // Always something new: from the next states it will be so again.
+      if (is_new) longest_way_on_ = 100;
+      break;
     }
-    if (!is_new) return;
     uint32_t thread = first;
     if (thread >= machine_->threads() || machine_->at_cut(thread)) {
       for (thread = 0; thread < machine_->threads() && machine_->at_cut(thread); ++thread) {
@@ -56,7 +57,7 @@ void ScheduleSearch::saturate(uint32_t first) {
     machine_->step(thread);
     ++counts_.steps;
   }
-  look();
+  look(true);
   for (uint32_t thread = 0; thread < machine_->threads(); ++thread) {
     if (!machine_->at_store(thread)) continue;
     const auto before = machine_->mark();
@@ -71,7 +72,7 @@ std::unique_ptr<ScheduleSearch> make_search(const std::string& kind, ScheduleMac
   using Make =
       std::unique_ptr<ScheduleSearch> (*)(ScheduleMachine*, SearchLimits, ScheduleSearch::Visit, ScheduleSearch::Stop);
   static constexpr std::pair<std::string_view, Make> kKinds[] = {
-      {"bounded", make_bounded}, {"random", make_random}, {"pct", make_pct}};
+      {"bounded", make_bounded_search}, {"random", make_random_search}, {"pct", make_pct_search}};
   for (const auto& [name, make] : kKinds) {
     if (name == kind) return make(machine, limits, std::move(visit), std::move(stop));
   }

@@ -38,6 +38,10 @@ struct SearchLimits {
   bool looks = true;     // false: cuts and troubles are not looked at
 };
 
+// Steps after which a schedule is not followed any further. One that stores in each turn of a loop comes to a new state
+// each time, and to no end.
+inline constexpr size_t kLongestSchedule = 10'000;
+
 class ScheduleSearch {
  public:
   // Called at each frontier that is met for the first time, and at each trouble; the machine stands there.
@@ -52,8 +56,8 @@ class ScheduleSearch {
   const SearchCounts& counts() const { return counts_; }
 
  protected:
-  // The state that the machine stands at: a cut, if it is a saturated one.
-  void look();
+  // The state that the machine stands at: a cut, if it is a saturated one, or `anywhere`.
+  void look(bool anywhere = false);
   // Lets every thread that does not stand at a cut go on to its next one, and looks there: what a power cut leaves in
   // any schedule that goes on from here without floors being raised first. `first` goes on before the others, which
   // comes by states that a search will be in anyway.
@@ -68,25 +72,21 @@ class ScheduleSearch {
   Stop stop_;
   SearchCounts counts_;
   absl::flat_hash_set<Digest> frontiers_, troubles_;
-  bool saturates_ = true;  // false: threads were led on, and came to no cut
   // States from which threads were led on, and on which way. Good until more events are visible.
   absl::flat_hash_map<Digest, uint64_t> led_on_;
   uint64_t ways_on_ = 0;
+  size_t longest_way_on_ = kLongestSchedule;
 };
-
-// Steps after which a schedule is not followed any further. One that stores in each turn of a loop comes to a new state
-// each time, and to no end.
-inline constexpr size_t kLongestSchedule = 10'000;
 
 // `kind`: "bounded", "random" or "pct"; null for any other.
 std::unique_ptr<ScheduleSearch> make_search(const std::string& kind, ScheduleMachine* machine, SearchLimits limits,
                                             ScheduleSearch::Visit visit, ScheduleSearch::Stop stop);
-std::unique_ptr<ScheduleSearch> make_bounded(ScheduleMachine* machine, SearchLimits limits, ScheduleSearch::Visit visit,
-                                             ScheduleSearch::Stop stop);
-std::unique_ptr<ScheduleSearch> make_random(ScheduleMachine* machine, SearchLimits limits, ScheduleSearch::Visit visit,
-                                            ScheduleSearch::Stop stop);
-std::unique_ptr<ScheduleSearch> make_pct(ScheduleMachine* machine, SearchLimits limits, ScheduleSearch::Visit visit,
-                                         ScheduleSearch::Stop stop);
+std::unique_ptr<ScheduleSearch> make_bounded_search(ScheduleMachine* machine, SearchLimits limits,
+                                                    ScheduleSearch::Visit visit, ScheduleSearch::Stop stop);
+std::unique_ptr<ScheduleSearch> make_random_search(ScheduleMachine* machine, SearchLimits limits,
+                                                   ScheduleSearch::Visit visit, ScheduleSearch::Stop stop);
+std::unique_ptr<ScheduleSearch> make_pct_search(ScheduleMachine* machine, SearchLimits limits,
+                                                ScheduleSearch::Visit visit, ScheduleSearch::Stop stop);
 
 // Runs schedules to learn which places threads share before a search begins, since all that a search has done is done
 // again when it meets one: those drawn at random, until `kQuiet` in a row have not changed what `known` answers, a
