@@ -39,6 +39,10 @@ std::string detail(const Event& event) {
       return absl::StrCat("0x", absl::Hex(event.addr), " ", name_of(static_cast<FlushKind>(event.code)));
     case EventKind::kFence:
       return name_of(static_cast<FenceKind>(event.code));
+    case EventKind::kContent:
+      return absl::StrCat(event.value.size(), " bytes ",
+                          hex(event.value.first(std::min<size_t>(event.value.size(), 16))),
+                          event.value.size() > 16 ? "…" : "");
     case EventKind::kOpBegin: {
       std::string text = name_of(static_cast<OpKind>(event.code));
       if (!event.text.empty()) absl::StrAppend(&text, " '", std::string(event.text), "'");
@@ -103,6 +107,9 @@ Json event_json(const TraceReader& reader, const Event& event) {
       break;
     case EventKind::kFence:
       json["code"] = name_of(static_cast<FenceKind>(event.code));
+      break;
+    case EventKind::kContent:
+      json["bytes"] = hex(event.value);
       break;
     case EventKind::kOpBegin:
       json["code"] = name_of(static_cast<OpKind>(event.code));

@@ -133,6 +133,11 @@ bool RecordDecoder::event(uint8_t first, Event* out) {
   out->kind = static_cast<EventKind>(type);
   out->index = next_event_;
   out->thread = thread_;
+  if (type == kDeviceRecord) {
+    if (bits > 1) return fail("a record of a device has unknown bits");
+    out->kind = bits == 0 ? EventKind::kFence : EventKind::kFlush;
+    out->code = static_cast<uint8_t>(bits == 0 ? uint8_t(FenceKind::kDevice) : uint8_t(FlushKind::kForce));
+  }
 
   bool code = has_code_stack(out->kind);
   if (first & kImplicitStack) {
@@ -150,16 +155,19 @@ bool RecordDecoder::event(uint8_t first, Event* out) {
     case EventKind::kNtStore:
       return store(bits, out);
     case EventKind::kFlush:
-      if (bits == 0) return fail("unknown kind of flush");
-      out->code = bits;
+      if (out->code == 0) out->code = bits;
+      if (out->code == 0) return fail("unknown kind of flush");
       return address(&out->addr);
     case EventKind::kFence:
-      out->code = bits + 1;
+      if (out->code == 0) out->code = bits + 1;
       return true;
+    case EventKind::kContent:
+      return (bits == 0 || fail("a record has unknown bits")) && bytes(kMaxOperationBytes, &out->value);
     case EventKind::kOpBegin:
       if (bits > 1) return fail("an operation has unknown bits");
       if (!byte(&out->code)) return false;
-      if (out->code < 1 || out->code > static_cast<uint8_t>(OpKind::kClose)) return fail("unknown kind of operation");
+      if (out->code < 1 || out->code > static_cast<uint8_t>(OpKind::kIncrement))
+        return fail("unknown kind of operation");
       if (!bytes(kMaxOperationBytes, &out->key) || !bytes(kMaxOperationBytes, &out->value)) return false;
       return bits == 0 || text(kMaxText, &out->text);
     case EventKind::kOpEnd:
@@ -192,7 +200,6 @@ bool RecordDecoder::event(uint8_t first, Event* out) {
       if (out->code < 1 || out->code > static_cast<uint8_t>(Trouble::kDied)) return fail("unknown kind of trouble");
       return text(kMaxText, &out->text);
   }
-  if (type >= 16 && type <= 18) return fail("a record for block media, which this build does not read");
   return fail("unknown record type");
 }
 

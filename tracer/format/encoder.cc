@@ -162,11 +162,23 @@ void RecordEncoder::event(const Event& event) {
       break;
     }
     case EventKind::kFlush:
-      head(type, event.code, event);
+      if (event.code == static_cast<uint8_t>(FlushKind::kForce)) {
+        head(kDeviceRecord, 1, event);
+      } else {
+        head(type, event.code, event);
+      }
       address(event.addr);
       break;
     case EventKind::kFence:
-      head(type, event.code - 1, event);
+      if (event.code == static_cast<uint8_t>(FenceKind::kDevice)) {
+        head(kDeviceRecord, 0, event);
+      } else {
+        head(type, event.code - 1, event);
+      }
+      break;
+    case EventKind::kContent:
+      head(type, 0, event);
+      bytes(event.value);
       break;
     case EventKind::kOpBegin:
       head(type, event.text.empty() ? 0 : 1, event);

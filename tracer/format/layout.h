@@ -29,7 +29,7 @@ inline constexpr size_t kFrameTarget = 256u << 10;  // the writer closes a frame
 inline constexpr size_t kMaxFrameRaw = 1u << 20;
 inline constexpr size_t kMaxFrameCompressed = kMaxFrameRaw + (kMaxFrameRaw >> 7) + 512;  // zstd's bound is smaller
 inline constexpr size_t kMaxStoreBytes = 4096;
-inline constexpr size_t kMaxOperationBytes = 64u << 10;  // key or value of an operation
+inline constexpr size_t kMaxOperationBytes = 64u << 10;  // key or value of an operation; a content
 inline constexpr size_t kMaxText = 4096;                 // marker, phase, command, module path, build id
 inline constexpr size_t kMaxStackDepth = 256;
 inline constexpr size_t kMaxModules = 1u << 16;
@@ -44,6 +44,7 @@ inline constexpr size_t kMaxShared = 64;
 
 // Type in the low 5 bits of a record's first byte: the event kinds of trace.h and these.
 inline constexpr uint8_t kTypeMask = 0x1F;
+inline constexpr uint8_t kDeviceRecord = 17;  // a flush or a fence of a device
 inline constexpr uint8_t kThreadRecord = 24;
 inline constexpr uint8_t kModuleRecord = 25;
 inline constexpr uint8_t kStackRecord = 26;

@@ -9,7 +9,7 @@
 
 namespace powercut {
 
-inline constexpr uint32_t kTraceVersion = 3;
+inline constexpr uint32_t kTraceVersion = 4;
 
 inline constexpr uint64_t kLineSize = 64;  // of a cache line, in bytes
 
@@ -28,9 +28,9 @@ enum class EventKind : uint8_t {
   kPhase = 12,    // text = name, code = 1 explored / 0 warm-up
   kCut = 13,      // a deliberate power cut in the scenario: everything visible becomes durable
   // A tree of schedules (FORMAT.md). Between two of its crash points the events are those of one schedule.
-  kFork = 14,  // the tree's root is the instant after this event; code = threads of the workload
-  kBack = 15,  // the next event follows the `size`-th one after the root; all later ones are undone
-  // Reserved for block media: 16 sector write, 17 sync, 18 FUA write.
+  kFork = 14,        // the tree's root is the instant after this event; code = threads of the workload
+  kBack = 15,        // the next event follows the `size`-th one after the root; all later ones are undone
+  kContent = 16,     // value = what a sector or page of a device holds, before a store names it (powercut/contents.h)
   kCrashPoint = 19,  // of the schedule at hand: the power may be cut here, and nowhere else in the tree
   kSearched = 21,    // text = what the tree covers, as JSON: its last event
   kTrouble = 20,     // code = Trouble; text = what went wrong with no power cut, in the schedule at hand
@@ -43,8 +43,10 @@ enum class Trouble : uint8_t {
   kDoubleFree = 5,
   kDied = 6,
 };
-enum class FlushKind : uint8_t { kClwb = 1, kClflushopt = 2, kClflush = 3 };
-enum class FenceKind : uint8_t { kSfence = 1, kMfence = 2, kRmw = 3, kLock = 4 };
+// Force: of a device. What was written to the word at addr is durable.
+enum class FlushKind : uint8_t { kClwb = 1, kClflushopt = 2, kClflush = 3, kForce = 4 };
+// Device: all that was written to the device is durable.
+enum class FenceKind : uint8_t { kSfence = 1, kMfence = 2, kRmw = 3, kLock = 4, kDevice = 5 };
 enum class OpKind : uint8_t {
   kFormat = 1,
   kOpen = 2,
@@ -53,7 +55,8 @@ enum class OpKind : uint8_t {
   kErase = 5,
   kLookup = 6,
   kMaintain = 7,
-  kClose = 8
+  kClose = 8,
+  kIncrement = 9,  // of a counter; the value is the difference, 8 bytes
 };
 
 // Flags of a store: the low bits of powercut_store_flags without NT.

@@ -40,6 +40,8 @@ const char* name_of(EventKind kind) {
       return "trouble";
     case EventKind::kSearched:
       return "searched";
+    case EventKind::kContent:
+      return "content";
   }
   return "unknown";
 }
@@ -80,6 +82,8 @@ const char* name_of(OpKind kind) {
       return "maintain";
     case OpKind::kClose:
       return "close";
+    case OpKind::kIncrement:
+      return "increment";
   }
   return "unknown";
 }
@@ -92,6 +96,8 @@ const char* name_of(FlushKind kind) {
       return "clflushopt";
     case FlushKind::kClflush:
       return "clflush";
+    case FlushKind::kForce:
+      return "force";
   }
   return "unknown";
 }
@@ -106,6 +112,8 @@ const char* name_of(FenceKind kind) {
       return "locked";
     case FenceKind::kLock:
       return "lock";
+    case FenceKind::kDevice:
+      return "device flush";
   }
   return "unknown";
 }

@@ -4,9 +4,10 @@ namespace powercut {
 namespace {
 
 bool has_key(OpKind kind) {
-  return kind == OpKind::kInsert || kind == OpKind::kUpdate || kind == OpKind::kErase || kind == OpKind::kLookup;
+  return kind == OpKind::kInsert || kind == OpKind::kUpdate || kind == OpKind::kErase || kind == OpKind::kLookup ||
+         kind == OpKind::kIncrement;
 }
-bool has_value(OpKind kind) { return kind == OpKind::kInsert || kind == OpKind::kUpdate; }
+bool has_value(OpKind kind) { return kind == OpKind::kInsert || kind == OpKind::kUpdate || kind == OpKind::kIncrement; }
 
 std::string sizes_differ(const char* what, uint64_t found, uint64_t wanted) {
   return std::string("begins an operation with a ") + what + " of " + std::to_string(found) +
@@ -66,6 +67,7 @@ std::optional<std::string> TraceRules::wrong_alone(const Event& event) {
       running_.clear();  // what runs then never ends
       return std::nullopt;
     case EventKind::kFence:
+    case EventKind::kContent:
     case EventKind::kThreadStart:
     case EventKind::kThreadEnd:
     case EventKind::kMarker:

@@ -52,11 +52,13 @@ const char* objection(const Event& event, uint64_t stacks, EventKind last, uint3
       }
       return nullptr;
     case EventKind::kFlush:
-      return event.code >= 1 && event.code <= 3 ? nullptr : "unknown kind of flush";
+      return event.code >= 1 && event.code <= 4 ? nullptr : "unknown kind of flush";
     case EventKind::kFence:
-      return event.code >= 1 && event.code <= 4 ? nullptr : "unknown kind of fence";
+      return event.code >= 1 && event.code <= 5 ? nullptr : "unknown kind of fence";
+    case EventKind::kContent:
+      return event.value.size() <= kMaxOperationBytes ? nullptr : "a content is too long";
     case EventKind::kOpBegin:
-      if (event.code < 1 || event.code > static_cast<uint8_t>(OpKind::kClose)) return "unknown kind of operation";
+      if (event.code < 1 || event.code > static_cast<uint8_t>(OpKind::kIncrement)) return "unknown kind of operation";
       [[fallthrough]];
     case EventKind::kOpEnd:
       return event.value.size() <= kMaxOperationBytes ? nullptr : "a value of an operation is too long";

@@ -24,7 +24,8 @@ constexpr uint64_t kWord = 8;
 constexpr uint64_t kMaxAddress = uint64_t{1} << 57;
 
 const char* name_of(OpKind kind) {
-  constexpr const char* kNames[] = {"", "format", "open", "insert", "update", "erase", "lookup", "maintain", "close"};
+  constexpr const char* kNames[] = {"",      "format", "open",     "insert", "update",
+                                    "erase", "lookup", "maintain", "close",  "increment"};
   return kNames[static_cast<uint8_t>(kind)];
 }
 
@@ -106,6 +107,8 @@ class Export {
       case EventKind::kFence:
         add("|FENCE");
         return std::nullopt;
+      case EventKind::kContent:
+        return absl::StrCat("event ", event.index, " is of a device, of which a log of pmemcheck knows nothing");
       case EventKind::kOpBegin:
         operations_[event.thread] = name_of(static_cast<OpKind>(event.code));
         write(sections_.begin(operations_[event.thread]));

@@ -108,6 +108,7 @@ std::string NormalForm::add(const Event& event) {
       return "cut\n" + changes();
     case EventKind::kPhase:
       return "phase " + std::string(event.text) + "\n";
+    case EventKind::kContent:
     case EventKind::kThreadStart:
     case EventKind::kThreadEnd:
     case EventKind::kAllocate:

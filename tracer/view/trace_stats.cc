@@ -79,6 +79,7 @@ void TraceStats::add(const Event& event) {
       if (event.kind == EventKind::kPhase) exploring_ = event.code == 1;
       for (auto& [thread, other] : threads_) close(other);
       break;
+    case EventKind::kContent:
     case EventKind::kThreadStart:
     case EventKind::kThreadEnd:
     case EventKind::kAllocate:
