@@ -54,6 +54,7 @@ void LineTimeline::apply(const Event& event) {
         const bool streaming = event.kind == EventKind::kNtStore;
         add(at / 64, event, next - at, streaming ? State::kFlushed : State::kDirty);
         if (streaming) wait_for_fence(event.thread, at / 64);
+        if (device_) unfenced_[kWholeDevice].push_back(at / 64);
         at = next;
       }
       return;
@@ -62,7 +63,7 @@ void LineTimeline::apply(const Event& event) {
       const uint64_t line = event.addr / 64;
       if (line >= newest_.size() || newest_[line] == 0) return;
       const Record* last = find(newest_[line]);
-      if (static_cast<FlushKind>(event.code) == FlushKind::kClflush) {
+      if (static_cast<FlushKind>(event.code) >= FlushKind::kClflush) {
         add(line, event, 0, State::kDurable);
       } else if (last == nullptr || static_cast<State>(last->state) == State::kDirty) {
         add(line, event, 0, State::kFlushed);
@@ -71,7 +72,8 @@ void LineTimeline::apply(const Event& event) {
       return;
     }
     case EventKind::kFence: {
-      const auto waiting = unfenced_.find(event.thread);
+      const bool whole = static_cast<FenceKind>(event.code) == FenceKind::kDevice;
+      const auto waiting = unfenced_.find(whole ? kWholeDevice : event.thread);
       if (waiting == unfenced_.end() || waiting->second.empty()) return;
       std::vector<uint64_t>& lines = waiting->second;
       std::sort(lines.begin(), lines.end());
@@ -79,12 +81,15 @@ void LineTimeline::apply(const Event& event) {
       for (uint64_t line : lines) {
         // A store after the flush keeps the line dirty: the fence covers only what was flushed.
         const Record* last = find(newest_[line]);
-        const bool dirty = last != nullptr && static_cast<State>(last->state) == State::kDirty;
+        const bool dirty = !whole && last != nullptr && static_cast<State>(last->state) == State::kDirty;
         add(line, event, 0, dirty ? State::kDirty : State::kDurable);
       }
       lines.clear();
       return;
     }
+    case EventKind::kContent:
+      device_ = true;
+      return;
     default:
       return;
   }

@@ -66,6 +66,9 @@ class LineTimeline {
   };
   std::optional<Kept> kept_;
   absl::flat_hash_map<uint32_t, std::vector<uint64_t>> unfenced_;  // thread -> lines its next fence makes durable
+  // Of a device: whoever stores, its next flush makes it durable.
+  static constexpr uint32_t kWholeDevice = ~uint32_t{0};
+  bool device_ = false;
 };
 
 }  // namespace powercut

@@ -67,7 +67,7 @@ Executor::Executor(const Options& options)
       reads_(memory_.heap_range(), &lines_),
       writes_(&memory_, &reads_),
       recovery_({.policy = options.policy,
-                 .caches_persist = options.caches_persist,
+                 .persistency = options.persistency,
                  .edits = options.edits,
                  .list_sites = options.list_sites,
                  .own_code = options.own_code},

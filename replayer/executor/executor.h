@@ -41,7 +41,7 @@ class Executor {
   struct Options {
     uint64_t pool_size = 0;
     AtomPolicy policy = AtomPolicy::kAny;
-    bool caches_persist = false;  // eadr: recovery's stores are durable once visible
+    Persistency persistency = Persistency::kAdr;
     int64_t step_budget = 0;
     std::vector<MemoryRange> globals;  // the target's writable data
     // Code that is not the target's: a fault in here is a failure of the harness and kills the process.

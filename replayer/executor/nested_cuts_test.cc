@@ -12,8 +12,8 @@ class NestedCutsTest : public ::testing::Test {
  protected:
   // The number of stores that recovery has made at each crash point, over this course of events.
   template <typename Course>
-  static std::vector<uint64_t> crash_points(bool caches_persist, const Course& course) {
-    NestedCuts cuts(AtomPolicy::kAny, caches_persist);
+  static std::vector<uint64_t> crash_points(Persistency persistency, const Course& course) {
+    NestedCuts cuts(AtomPolicy::kAny, persistency);
     std::vector<uint64_t> out;
     course(&cuts, [&] { out.push_back(cuts.cut({}).stores_seen); });
     return out;
@@ -36,7 +36,7 @@ TEST_F(NestedCutsTest, UnderAdrBeforeWhatMakesAStoreDurable) {
     cuts->flush(64, FlushKind::kClflush, at);  // durable by now
     cuts->fence(at);
   };
-  EXPECT_EQ(crash_points(false, course), (std::vector<uint64_t>{1, 2}));
+  EXPECT_EQ(crash_points(Persistency::kAdr, course), (std::vector<uint64_t>{1, 2}));
 }
 
 TEST_F(NestedCutsTest, UnderEadrAfterEachStore) {
@@ -46,11 +46,11 @@ TEST_F(NestedCutsTest, UnderEadrAfterEachStore) {
     cuts->fence(at);
     store(cuts, 8, at);
   };
-  EXPECT_EQ(crash_points(true, course), (std::vector<uint64_t>{1, 2}));
+  EXPECT_EQ(crash_points(Persistency::kEadr, course), (std::vector<uint64_t>{1, 2}));
 }
 
 TEST_F(NestedCutsTest, UnderEadrTheStoreBeforeTheLastIsDurable) {
-  NestedCuts cuts(AtomPolicy::kAny, /*caches_persist=*/true);
+  NestedCuts cuts(AtomPolicy::kAny, Persistency::kEadr);
   const auto nowhere = [] {};
   store(&cuts, 0, nowhere);
   store(&cuts, 8, nowhere);
@@ -62,7 +62,7 @@ TEST_F(NestedCutsTest, UnderEadrTheStoreBeforeTheLastIsDurable) {
 }
 
 TEST_F(NestedCutsTest, AfterRecoveryThereIsACutWhereItHasStored) {
-  NestedCuts cuts(AtomPolicy::kAny, /*caches_persist=*/false);
+  NestedCuts cuts(AtomPolicy::kAny, Persistency::kAdr);
   EXPECT_FALSE(cuts.cut_after({}));
   store(&cuts, 0, [] {});
   const std::optional<Cut> after = cuts.cut_after({});
@@ -72,7 +72,7 @@ TEST_F(NestedCutsTest, AfterRecoveryThereIsACutWhereItHasStored) {
 }
 
 TEST_F(NestedCutsTest, AllIsDurableWhenEveryStoreWasFlushedAndFenced) {
-  NestedCuts cuts(AtomPolicy::kAny, /*caches_persist=*/false), eadr(AtomPolicy::kAny, /*caches_persist=*/true);
+  NestedCuts cuts(AtomPolicy::kAny, Persistency::kAdr), eadr(AtomPolicy::kAny, Persistency::kEadr);
   const auto nowhere = [] {};
   EXPECT_TRUE(cuts.all_durable());
   store(&cuts, 0, nowhere);

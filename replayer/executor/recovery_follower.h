@@ -69,7 +69,7 @@ class RecoveryFollower {
  public:
   struct Options {
     AtomPolicy policy = AtomPolicy::kAny;
-    bool caches_persist = false;
+    Persistency persistency = Persistency::kAdr;
     std::vector<CodeEdit> edits = {};
     bool list_sites = false;
     MemoryRange own_code = {};

@@ -88,7 +88,7 @@ struct ExploredMoves {
 ExploredMoves explore(bool counts_moves, bool meet, const std::string& model_name = "adr") {
   Moving subject(counts_moves);
   Executor executor({.pool_size = kPool,
-                     .caches_persist = model_name == "eadr",
+                     .persistency = persistency_of(model_name),
                      .step_budget = 100000,
                      .globals = {},
                      .own_code = {}});

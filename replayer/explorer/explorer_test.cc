@@ -221,7 +221,7 @@ Explored explore(const Case& c, const std::string& strategy_name, bool remember,
   const auto global = reinterpret_cast<uint64_t>(&scheme_global);
   Executor executor({.pool_size = kPoolSize,
                      .policy = c.policy,
-                     .caches_persist = c.model == "eadr",
+                     .persistency = persistency_of(c.model),
                      .step_budget = 1000,
                      .globals = {{global, global + 8}},
                      .own_code = {}});

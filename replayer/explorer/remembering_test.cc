@@ -176,7 +176,7 @@ ExploredCase explore(const Case& c, bool remember, const Check& check) {
   const auto global = reinterpret_cast<uint64_t>(&scheme_global);
   Executor executor({.pool_size = testing::kSchemePool,
                      .policy = c.policy,
-                     .caches_persist = c.model == "eadr",
+                     .persistency = persistency_of(c.model),
                      .step_budget = 1000,
                      .globals = {{global, global + 8}},
                      .own_code = {}});

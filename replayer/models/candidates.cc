@@ -135,6 +135,33 @@ bool ChainCandidates::add_store(const PendingStore& store, AtomPolicy policy, si
   return add(prefix_, distinct, limit, contents);
 }
 
+// Any set of whole stores, the later one on top: with each store come the contents so far with it laid over them. So a
+// sector that was written n times costs n contents, though it has 2^n sets.
+CandidateSet candidates_of_units(const LineLog& log, std::span<const Content> bases, size_t limit) {
+  CandidateSet out;
+  ContentIndex index;
+  for (uint32_t b = 0; b < bases.size() && !out.truncated; ++b) {
+    std::vector<Content> made = {bases[b]};
+    log.floor().apply_to(&made[0]);
+    ContentIndex known;
+    known.add(made[0], &made);
+    Content visible = made[0];
+    for (const PendingStore& store : log.stores()) {
+      for (size_t i = 0, before = made.size(); i < before && made.size() < limit; ++i) {
+        Content with = made[i];
+        for (const Atom& atom : store.atoms) with.put(atom);
+        known.add(with, &made);
+      }
+      for (const Atom& atom : store.atoms) visible.put(atom);
+    }
+    for (const Content& content : made) index.add(content, &out.contents);
+    if (b == 0) out.visible = index.add(visible, &out.contents);
+    out.base.resize(out.contents.size(), b);
+    out.truncated = made.size() >= limit || out.contents.size() >= limit;
+  }
+  return out;
+}
+
 CandidateSet candidates(const LineLog& log, std::span<const Content> bases, AtomPolicy policy, size_t limit) {
   CandidateSet out;
   if (!log.has_non_temporal()) {
@@ -150,6 +177,7 @@ CandidateSet candidates(const LineLog& log, std::span<const Content> bases, Atom
     out.truncated = chain.truncated() || log.crowded();
     return out;
   }
+  if (policy == AtomPolicy::kUnits) return candidates_of_units(log, bases, limit);
   ContentIndex index;
   size_t steps = 0;
   for (uint32_t b = 0; b < bases.size() && !out.truncated; ++b) {
@@ -201,7 +229,7 @@ bool shrinks(const LineLog& log, const LineLog::Selection& durable, const Conten
   const CandidateSet before = candidates(log, {&base, 1}, policy, limit);
   if (before.truncated) return true;
   LineLog raised = log;
-  raised.commit(durable);
+  raised.commit(durable, policy);
   return candidates(raised, {&base, 1}, policy, limit).contents.size() != before.contents.size();
 }
 

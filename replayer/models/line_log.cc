@@ -174,9 +174,40 @@ LineLog::Selection LineLog::durable_by_settling(AtomPolicy policy) const {
   return durable;
 }
 
+LineLog::Selection LineLog::durable_by_forcing(uint32_t word) const {
+  Selection durable(stores_.size(), 0);
+  for (size_t i = stores_.size(); i-- > 0;) {
+    const auto& atoms = stores_[i].atoms;
+    if (std::none_of(atoms.begin(), atoms.end(), [word](const Atom& atom) { return atom.word == word; })) continue;
+    durable[i] = all_atoms(stores_[i]);
+    break;
+  }
+  return durable;
+}
+
+LineLog::Selection LineLog::all() const {
+  Selection durable;
+  for (const PendingStore& store : stores_) durable.push_back(all_atoms(store));
+  return durable;
+}
+
 // Moves durable atoms to the floor, in visibility order, and drops empty stores.
-bool LineLog::commit(const Selection& durable) {
+bool LineLog::commit(const Selection& durable, AtomPolicy policy) {
   bool any = false;
+  if (policy == AtomPolicy::kUnits) {
+    uint64_t above = 0;  // bytes that a later store has made durable
+    for (size_t i = stores_.size(); i-- > 0;) {
+      PendingStore& store = stores_[i];
+      if (durable[i] != 0) {
+        for (const Atom& atom : store.atoms) above |= atom.mask();
+      } else {
+        const auto gone = std::remove_if(store.atoms.begin(), store.atoms.end(),
+                                         [above](const Atom& atom) { return (atom.mask() & above) != 0; });
+        store.atoms.erase(gone, store.atoms.end());
+        if (store.atoms.empty()) non_temporal_ -= store.non_temporal;
+      }
+    }
+  }
   size_t kept = 0;
   for (size_t i = 0; i < stores_.size(); ++i) {
     PendingStore& store = stores_[i];

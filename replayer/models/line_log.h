@@ -34,6 +34,9 @@ enum class AtomPolicy : uint8_t {
   kAny,        // 8-byte pieces persist in any order; those of mem* calls are cut where its moves are
   kAscending,  // 8-byte pieces persist from low to high addresses
   kByte,       // the bytes of mem* calls persist in any order; other stores as kAny
+  // Of a block device (MODELS.md, "block"): every store is whole and around the cache, any set of them persists, and
+  // where two write the same word the later one is on top.
+  kUnits,
 };
 
 // What the models need to know of a store besides its bytes.
@@ -128,8 +131,12 @@ class LineLog {
   // What fence(thread), or settle_chain(), would make durable.
   Selection durable_by_fence(uint32_t thread, AtomPolicy policy) const;
   Selection durable_by_settling(AtomPolicy policy) const;
-  // Makes `durable` durable, which one of the two above gave. Returns whether it has any atom.
-  bool commit(const Selection& durable);
+  // Policy kUnits: what the last store to the word makes durable when it is forced.
+  Selection durable_by_forcing(uint32_t word) const;
+  Selection all() const;
+  // Makes `durable` durable, which one of those above gave. Returns whether it has any atom. Policy kUnits: what lies
+  // below is gone for good.
+  bool commit(const Selection& durable, AtomPolicy policy = AtomPolicy::kAny);
 
   // Of all that later candidates depend on, besides the base: equal for stores that are numbered in another way.
   uint64_t digest() const;

@@ -75,6 +75,8 @@ void Model::store(const Event& event) {
 std::unique_ptr<Model> make_model(std::string_view name, AtomPolicy policy, uint64_t pool_size) {
   if (name == "adr") return make_adr(policy, pool_size);
   if (name == "eadr") return make_eadr(policy, pool_size);
+  if (name == "block") return make_block(pool_size);
+  if (name == "flash") return make_flash(pool_size);
   return nullptr;
 }
 

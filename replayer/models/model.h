@@ -1,5 +1,6 @@
 // A persistency model: which contents each line may have after a power cut at each instant of a trace.
-// One file per model (adr.cc, eadr.cc) behind this interface; DESIGN of the rules: line_log.h and MODELS.md.
+// One file per model (adr.cc, eadr.cc; of devices block.cc, flash.cc) behind this interface; DESIGN of the rules:
+// line_log.h and MODELS.md.
 #ifndef POWERCUT_REPLAYER_MODELS_MODEL_H_
 #define POWERCUT_REPLAYER_MODELS_MODEL_H_
 
@@ -20,6 +21,32 @@ namespace powercut {
 inline constexpr size_t kCandidateLimit = 1 << 16;
 // The same for a line under a nested cut, whose sets multiply with those of the cut before.
 inline constexpr size_t kNestedCandidateLimit = 1 << 12;
+
+// What a power cut does to stores, by the names of the models.
+enum class Persistency : uint8_t { kAdr, kEadr, kBlock, kFlash };
+inline Persistency persistency_of(std::string_view model) {
+  return model == "eadr"    ? Persistency::kEadr
+         : model == "block" ? Persistency::kBlock
+         : model == "flash" ? Persistency::kFlash
+                            : Persistency::kAdr;
+}
+inline bool is_device(Persistency persistency) { return persistency >= Persistency::kBlock; }
+// How stores are torn: of a device as it says, whatever is wanted.
+inline AtomPolicy policy_under(Persistency persistency, AtomPolicy wanted) {
+  return persistency == Persistency::kBlock   ? AtomPolicy::kUnits
+         : persistency == Persistency::kFlash ? AtomPolicy::kAny
+                                              : wanted;
+}
+
+// Stores of a device: to a unit of sectors, and to a page or an erase block.
+inline StoreTraits unit_write() { return {.non_temporal = true, .memcall = false, .whole = true, .continues = false}; }
+inline StoreTraits page_write() { return {.non_temporal = false, .memcall = false, .whole = true, .continues = false}; }
+inline bool is_force(const Event& event) {
+  return event.kind == EventKind::kFlush && static_cast<FlushKind>(event.code) == FlushKind::kForce;
+}
+inline bool is_device_flush(const Event& event) {
+  return event.kind == EventKind::kFence && static_cast<FenceKind>(event.code) == FenceKind::kDevice;
+}
 
 class Model {
  public:
@@ -83,10 +110,12 @@ class Model {
   bool unvisited_ = false;  // there are images that no crash point had so far
 };
 
-// `name` is "adr" or "eadr"; null for any other.
+// `name` is "adr", "eadr", "block" or "flash"; null for any other. Devices have an atom policy of their own.
 std::unique_ptr<Model> make_model(std::string_view name, AtomPolicy policy, uint64_t pool_size);
 std::unique_ptr<Model> make_adr(AtomPolicy policy, uint64_t pool_size);
 std::unique_ptr<Model> make_eadr(AtomPolicy policy, uint64_t pool_size);
+std::unique_ptr<Model> make_block(uint64_t pool_size);
+std::unique_ptr<Model> make_flash(uint64_t pool_size);
 
 }  // namespace powercut
 #endif  // POWERCUT_REPLAYER_MODELS_MODEL_H_

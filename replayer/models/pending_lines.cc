@@ -112,6 +112,15 @@ void PendingLines::settle_chain(uint64_t line) {
   if (slot != kNoSlot && slots_[slot].log.settle_chain(policy_)) changed(line, true);
 }
 
+void PendingLines::force(uint64_t offset) {
+  last_store_.reset();
+  const uint64_t line = offset / kLineSize;
+  const uint32_t slot = slot_of(line);
+  if (slot == kNoSlot) return;
+  LineLog& log = slots_[slot].log;
+  if (log.commit(log.durable_by_forcing(static_cast<uint32_t>(offset % kLineSize / 8)), policy_)) changed(line, true);
+}
+
 void PendingLines::settle_all() {
   last_store_.reset();
   for (const auto& [line, slot] : at_) {

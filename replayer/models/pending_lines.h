@@ -41,6 +41,8 @@ class PendingLines {
   void fence(uint32_t thread);
   void settle_chain(uint64_t line);
   void settle_all();
+  // Of a block device: what was written to this word is durable.
+  void force(uint64_t offset);
   bool empty() const { return at_.empty(); }
 
   // The lines of which a fence of `thread` would make some pending atom durable, ascending; valid until the next call.
