@@ -159,7 +159,7 @@ bool needs_runtime(const std::string& path) {
 
 class Template {
  public:
-  // `buffered`: the target's trait.
+  // `buffered`: all keys are asked for at once as well.
   Template(const Plan& plan, TargetLibrary library, std::unique_ptr<TargetConfig> config, bool buffered,
            std::vector<MemoryRange> globals, Answers* shared)
       : target_(library.target()),
@@ -346,7 +346,8 @@ int serve(int socket, const Plan& plan, const std::string& path, Answers* shared
   const bool instrumented = needs_runtime(library->resolved_path());
 
   map_plain_pool(plan.scenario.pool_size);
-  Template server(plan, std::move(*library), std::move(config), traits->buffered != 0, std::move(globals), shared);
+  Template server(plan, std::move(*library), std::move(config), traits->buffered != 0 && traits->counts == 0,
+                  std::move(globals), shared);
   std::string greeting;
   put_number(&greeting, 0);
   put_number(&greeting, instrumented);

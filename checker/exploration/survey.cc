@@ -47,7 +47,7 @@ void PerformanceBugs::apply(const Event& event) {
       const uint64_t line = event.addr / 64;
       if (line < dirty_.size() && dirty_[line]) {
         dirty_[line] = false;
-        waiting_.insert(event.thread);
+        if (static_cast<FlushKind>(event.code) != FlushKind::kForce) waiting_.insert(event.thread);
       } else {
         count(&useless(event.stack).flushes, "redundant-flush", event);
       }
@@ -55,6 +55,13 @@ void PerformanceBugs::apply(const Event& event) {
     }
     case EventKind::kFence: {
       const auto kind = static_cast<FenceKind>(event.code);
+      if (kind == FenceKind::kDevice) {
+        if (std::find(dirty_.begin(), dirty_.end(), true) == dirty_.end()) {
+          count(&useless(event.stack).fences, "redundant-fence", event);
+        }
+        dirty_.assign(dirty_.size(), false);
+        return;
+      }
       const bool had = waiting_.erase(event.thread) > 0;
       // A locked instruction and a lock's fence are there for visibility.
       if (!had && (kind == FenceKind::kSfence || kind == FenceKind::kMfence)) {

@@ -137,6 +137,10 @@ void AllocationAttempt::judge(const RecordedOperation& operation, const FaultRep
       right = was_present ? right || status == POWERCUT_FULL : status == POWERCUT_NOT_FOUND;
       expected = {was_present ? "OK" : "NOT_FOUND"};
       break;
+    case OpKind::kIncrement:
+      right = right || status == POWERCUT_FULL;
+      expected = {"OK", "FULL"};
+      break;
     case OpKind::kMaintain:
       right = right || status == POWERCUT_FULL || status == POWERCUT_UNSUPPORTED;
       expected = {"OK", "FULL"};

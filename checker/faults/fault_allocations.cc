@@ -17,7 +17,7 @@ AllocationFaults::AllocationFaults(const LoadedTrace& loaded, const FaultOptions
       report_(report),
       progress_(progress),
       wrote_(std::move(wrote)),
-      executor_(executor_options(loaded, "adr", AtomPolicy::kAny, options.step_budget)) {}
+      executor_(executor_options(loaded, loaded.own_model(), AtomPolicy::kAny, options.step_budget)) {}
 
 std::optional<EngineError> AllocationFaults::run() {
   Result<std::vector<RecordedOperation>> operations = operations_of(loaded_);

@@ -30,8 +30,8 @@ ImageFaults::ImageFaults(const LoadedTrace& loaded, const FaultOptions& options,
     : loaded_(loaded),
       options_(options),
       points_(points),
-      executor_(executor_options(loaded, "adr", AtomPolicy::kAny, options.step_budget)),
-      follower_(loaded, "adr", AtomPolicy::kAny, std::move(reader), executor_.pool()),
+      executor_(executor_options(loaded, loaded.own_model(), AtomPolicy::kAny, options.step_budget)),
+      follower_(loaded, loaded.own_model(), AtomPolicy::kAny, std::move(reader), executor_.pool()),
       oracle_(loaded.library->target(), *loaded.config, loaded.traits,
               {executor_.pool_address(), loaded.plan.scenario.pool_size}, &follower_.history(), [](const Exposure&) {}),
       report_(report),
@@ -42,7 +42,7 @@ ImageFaults::ImageFaults(const LoadedTrace& loaded, const FaultOptions& options,
 Result<uint64_t> ImageFaults::count_points(const LoadedTrace& loaded) {
   auto reader = open_trace(loaded.trace);
   if (!reader) return reader.error();
-  TraceFollower follower(loaded, "adr", AtomPolicy::kAny, std::move(*reader), nullptr);
+  TraceFollower follower(loaded, loaded.own_model(), AtomPolicy::kAny, std::move(*reader), nullptr);
   uint64_t count = 0;
   while (follower.next()) count += ends_operation(follower) ? 1 : 0;
   if (const auto error = follower.error()) return usage_error(*error);

@@ -42,7 +42,7 @@ StaleFaults::StaleFaults(const LoadedTrace& loaded, const FaultOptions& options,
       options_(options),
       report_(report),
       progress_(progress),
-      executor_(executor_options(loaded, "adr", AtomPolicy::kAny, options.step_budget)) {}
+      executor_(executor_options(loaded, loaded.own_model(), AtomPolicy::kAny, options.step_budget)) {}
 
 std::optional<EngineError> StaleFaults::run() {
   Result<std::vector<RecordedOperation>> operations = operations_of(loaded_);

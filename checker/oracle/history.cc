@@ -7,13 +7,11 @@
 #include "tracer/record/key_bytes.h"
 
 namespace powercut {
-namespace {
 
 bool has_key(OpKind kind) {
-  return kind == OpKind::kInsert || kind == OpKind::kUpdate || kind == OpKind::kErase || kind == OpKind::kLookup;
+  return kind == OpKind::kInsert || kind == OpKind::kUpdate || kind == OpKind::kErase || kind == OpKind::kLookup ||
+         kind == OpKind::kIncrement;
 }
-
-}  // namespace
 
 bool is_sync_command(OpKind kind, std::string_view text) { return kind == OpKind::kMaintain && text == "sync"; }
 
@@ -34,6 +32,7 @@ std::optional<uint32_t> History::find(std::string_view key) const {
 }
 
 void History::apply(const Event& event) {
+  if (promise_.counts) return apply_counting(event);
   if (event.kind == EventKind::kFork) return keep();
   if (event.kind == EventKind::kOpBegin && in_flight_ && event.thread != operation_.thread) overlap();
   overlaps_ ? apply_overlapping(event) : apply_alone(event);

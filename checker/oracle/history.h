@@ -18,6 +18,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "checker/oracle/linearizations.h"
 #include "checker/oracle/prefixes.h"
+#include "powercut/target.h"
 #include "tracer/format/trace.h"
 
 namespace powercut {
@@ -28,8 +29,9 @@ bool is_sync_command(OpKind kind, std::string_view text);
 struct KeyHistory {
   std::string bytes;
   std::optional<uint64_t> id;        // the scenario's key id, when the bytes are one's
-  std::vector<std::string> written;  // every value ever written to this key, in order
-  int32_t acknowledged = kAbsent;    // index into `written`, or kAbsent
+  std::vector<std::string> written;  // every value ever written to this key, in order; of a counter, each sum once
+  absl::flat_hash_map<int64_t, int32_t> sums;  // of a counter: index in `written`
+  int32_t acknowledged = kAbsent;              // index into `written`, or kAbsent
   // An operation that has not returned, or whose end the power cut of a scenario took: its state is legal as well.
   std::optional<int32_t> possible;
   // Once operations have overlapped: all that is legal, in the place of the two above; and what would be if lookups had
@@ -57,11 +59,17 @@ struct OperationInfo {
   uint32_t thread = 0;
 };
 
+// What a target promises, of which a history follows what is legal: the traits of these names.
+struct Promise {
+  bool buffered = false;  // of counters: of each key by itself
+  bool counts = false;
+  static Promise of(const powercut_traits& traits) { return {traits.buffered != 0, traits.counts != 0}; }
+};
+
 class History {
  public:
-  // `buffered`: the target's trait.
-  explicit History(bool buffered = false) : overlaps_(buffered) {
-    if (buffered) prefixes_.emplace();
+  explicit History(Promise promise = {}) : promise_(promise), overlaps_(promise.buffered && !promise.counts) {
+    if (overlaps_) prefixes_.emplace();
   }
   void apply(const Event& event);
 
@@ -117,7 +125,22 @@ class History {
     std::optional<Prefixes> prefixes;
   };
 
+  // Of a counter. Values are sums.
+  struct Counter {
+    std::vector<int64_t> now = {0};  // what it may be as long as the power is on: one sum, unless a cut left it open
+    std::vector<int64_t> next;       // the same once the operation under way has happened
+    std::vector<int32_t> added;      // states that are legal because of that operation
+  };
+
   uint32_t key_of(const Event& event);
+  // counters.cc
+  void apply_counting(const Event& event);
+  void cut_counting();
+  void begin_counting(const Event& event);
+  void end_counting(const Event& event);
+  int32_t state_of_sum(uint32_t number, int64_t sum);
+  std::set<int32_t> states_of(uint32_t number, const std::vector<int64_t>& sums);
+  void make_legal(uint32_t number, std::set<int32_t> states);
   void begin(const Event& event);
   void end(const Event& event);
   void apply_alone(const Event& event);
@@ -133,6 +156,9 @@ class History {
   void prefixes_changed();
   int32_t number_of(KeyHistory* key, std::span<const uint8_t> value);
 
+  Promise promise_;
+  std::vector<Counter> counters_;  // by key
+  std::set<uint32_t> unsynced_;    // counters that changed since the last sync
   std::vector<KeyHistory> keys_;
   std::vector<uint32_t> tightened_;
   absl::flat_hash_map<std::string, uint32_t> index_;
@@ -153,6 +179,10 @@ class History {
   uint64_t table_tightenings_ = 0;
   bool tables_lost_ = false;
 };
+
+// The sum that these bytes stand for; nothing when they are no 8.
+std::optional<int64_t> sum_of(std::string_view bytes);
+bool has_key(OpKind kind);
 
 std::string name_of(const KeyHistory& key);          // "17", "zeros", "ones", or its bytes
 std::string describe_value(std::string_view bytes);  // "0x2a…", at most 16 bytes

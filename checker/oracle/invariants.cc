@@ -12,7 +12,12 @@
 namespace powercut {
 namespace {
 
+constexpr int32_t kNoState = kAbsent - 1;
+
+std::string describe_sum(int64_t sum) { return absl::StrCat("sum ", sum); }
+
 std::string describe_state(const KeyHistory& key, int32_t state) {
+  if (!key.sums.empty()) return describe_sum(state == kAbsent ? 0 : sum_of(key.written[state]).value_or(0));
   return state == kAbsent ? "absent" : "value " + describe_value(key.written[state]);
 }
 
@@ -68,7 +73,50 @@ std::optional<Violation> judge_value(const KeyHistory& key, const powercut_trait
   return v;
 }
 
+// A counter's sum that is not legal counts too little or too much: against the legal one that is nearest.
+std::optional<Violation> judge_sum(const KeyHistory& key, int64_t sum) {
+  const auto known = key.sums.find(sum);
+  if (key.legal(sum == 0 ? kAbsent : known == key.sums.end() ? kNoState : known->second)) return std::nullopt;
+  Violation v{"", "", legal_states(key), describe_sum(sum)};
+  if (key.sums.empty()) {
+    v.invariant = "phantom-item";
+    v.message = absl::StrCat("Key ", name_of(key), " is there, but was never incremented.");
+    return v;
+  }
+  const auto distance = [sum](int64_t legal) {
+    return sum < legal ? static_cast<uint64_t>(legal) - static_cast<uint64_t>(sum)
+                       : static_cast<uint64_t>(sum) - static_cast<uint64_t>(legal);
+  };
+  int64_t nearest = 0;
+  bool first = true;
+  for (const int32_t state : key.all_legal()) {
+    const int64_t legal = state == kAbsent ? 0 : sum_of(key.written[state]).value_or(0);
+    if (first || distance(legal) < distance(nearest)) nearest = legal;
+    first = false;
+  }
+  const bool too_much = nearest == 0 || (nearest > 0 ? sum > nearest : sum < nearest);
+  v.invariant = too_much ? "double-count" : "lost-increment";
+  v.message = too_much ? absl::StrCat("Key ", name_of(key), " counts more than was added to it.")
+                       : absl::StrCat("Key ", name_of(key), " has lost what was acknowledged.");
+  return v;
+}
+
+std::optional<Violation> judge_counter(const KeyHistory& key, const Answer& answer) {
+  if (answer.status == POWERCUT_NOT_FOUND) return judge_sum(key, 0);
+  const std::optional<int64_t> sum = sum_of(answer.rest);
+  if (answer.status == POWERCUT_OK && sum && *sum != 0) return judge_sum(key, *sum);
+  if (answer.status == POWERCUT_OK) {
+    return Violation{"torn-value",
+                     absl::StrCat("lookup(", name_of(key), ") answers OK with ",
+                                  sum ? "a sum of 0, which is NOT_FOUND." : "a value that is no sum."),
+                     legal_states(key), "value " + describe_value(answer.rest)};
+  }
+  return Violation{"unusable", absl::StrCat("lookup(", name_of(key), ") answers ", status_name(answer.status), "."),
+                   legal_states(key), status_name(answer.status)};
+}
+
 std::optional<Violation> judge_lookup(const KeyHistory& key, const powercut_traits& traits, const Answer& answer) {
+  if (traits.counts != 0) return judge_counter(key, answer);
   if (answer.status == POWERCUT_OK) return judge_value(key, traits, answer.rest);
   if (answer.status == POWERCUT_NOT_FOUND) {
     if (is_legal(key, traits, kAbsent)) return std::nullopt;
@@ -172,6 +220,7 @@ std::optional<Violation> judge_walk(const History& history, const powercut_trait
                        {"keys of the history"},
                        "key " + describe_value(item.key)};
     }
+    if (traits.counts != 0) continue;  // a part of the sum
     // A lost update of this key is judged by lookup; a walk shows items that no lookup reaches.
     if (auto violation = judge_value(history.keys()[*index], traits, item.value)) {
       violation->key = index;
@@ -206,8 +255,15 @@ std::string ending_text(Outcome::Kind kind, int signal) {
 }
 
 std::vector<std::string> legal_states(const KeyHistory& key) {
+  constexpr size_t kShown = 16;  // a counter may have many
   std::vector<std::string> out;
-  for (const int32_t state : key.all_legal()) out.push_back(describe_state(key, state));
+  for (const int32_t state : key.all_legal()) {
+    if (out.size() == kShown) {
+      out.push_back(absl::StrCat("or one of ", key.all_legal().size() - kShown, " more"));
+      break;
+    }
+    out.push_back(describe_state(key, state));
+  }
   return out;
 }
 

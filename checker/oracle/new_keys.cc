@@ -34,7 +34,7 @@ struct Steps {
     out->put_byte(same ? 1 : 0);
   }
   void insert(uint8_t key) const {
-    put('i', key, target.insert(table, bytes_of(keys[key]), bytes_of(values[key])));
+    put('i', key, insert_into(target, table, bytes_of(keys[key]), bytes_of(values[key])));
     lookup(key);
   }
   void lookup(uint8_t key) const {

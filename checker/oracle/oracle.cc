@@ -54,15 +54,14 @@ void Oracle::recover(ResultBuffer* result) {
 std::array<uint32_t, Group::kKinds> Oracle::groups() const {
   const bool asks_regions = target_.walk != nullptr || target_.verify != nullptr;
   const auto keys = static_cast<uint32_t>(history_->keys().size());
-  return {keys, asks_regions ? static_cast<uint32_t>(opened_.regions) : 0, 1 + (traits_.buffered != 0 ? keys : 0),
-          1 + keys};
+  return {keys, asks_regions ? static_cast<uint32_t>(opened_.regions) : 0, 1 + (dumps() ? keys : 0), 1 + keys};
 }
 
 bool Oracle::can_ask(QueryId query) const {
   const std::array<uint32_t, Group::kKinds> counts = groups();
   const QueryKind kind = kind_of(query);
   if (kind == QueryKind::kInsertProbe || kind == QueryKind::kNewKey) return true;
-  if (kind == QueryKind::kDump) return traits_.buffered != 0 && argument_of(query) == counts[0];
+  if (kind == QueryKind::kDump) return dumps() && argument_of(query) == counts[0];
   if (kind == QueryKind::kBlocks) return has_blocks(target_) && argument_of(query) == 0;
   return argument_of(query) < counts[asks_key(kind) ? 0 : 1];
 }
@@ -76,7 +75,7 @@ std::span<const QueryId> Oracle::members(Group group) {
   switch (group.kind) {
     case 0:
       add(QueryKind::kLookup);
-      add(QueryKind::kCopies, target_.copies != nullptr);
+      add(QueryKind::kCopies, target_.copies != nullptr && traits_.counts == 0);
       add(QueryKind::kProbe);
       add(QueryKind::kEraseProbe, target_.erase != nullptr);
       break;

@@ -76,7 +76,7 @@ struct Prober {
       put_step('e', target.erase(table, bytes_of(key)));
       if (lookup() == POWERCUT_OK) return;  // an insert may not meet a present key
     }
-    if (put_step('i', target.insert(table, bytes_of(key), bytes_of(two))) == POWERCUT_OK) lookup();
+    if (put_step('i', insert_into(target, table, bytes_of(key), bytes_of(two))) == POWERCUT_OK) lookup();
   }
 };
 

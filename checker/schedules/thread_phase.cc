@@ -75,7 +75,7 @@ ThreadPhase::ThreadPhase(const Plan& plan, const TargetLibrary& library, const p
       recorder_(recorder),
       model_(make_model(plan.search.model, AtomPolicy::kAny, pool.size())),
       checks_exists_(traits.checks_exists != 0),
-      history_(traits.buffered != 0) {
+      history_(Promise::of(traits)) {
   recorder_->redirect([this](const Event& event) {
     writer_->append(event);
     if (event.kind != EventKind::kMarker) hear(event);

@@ -244,7 +244,8 @@ const powercut_target kTarget = {.abi = ARRAY_MAP_ABI,
                                  .blocks = nullptr,
                                  .owner = nullptr,
                                  .verify = nullptr,
-                                 .close = close};
+                                 .close = close,
+                                 .increment = nullptr};
 
 }  // namespace
 

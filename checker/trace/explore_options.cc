@@ -52,8 +52,8 @@ Executor::Options executor_options(const LoadedTrace& loaded, const std::string&
                                    int64_t budget) {
   const uint64_t pool_size = loaded.plan.scenario.pool_size;
   return {.pool_size = pool_size,
-          .policy = policy,
-          .caches_persist = model == "eadr",
+          .policy = policy_under(persistency_of(model), policy),
+          .persistency = persistency_of(model),
           .step_budget = step_budget(budget, pool_size),
           .globals = loaded.globals,
           .own_code = executable_code(),
@@ -67,13 +67,13 @@ void add_step_options(CommandLine* command, int64_t* step_budget, double* watchd
 }
 
 void add_model_options(CommandLine* command, std::string* model, std::string* atoms) {
-  command->add_option("--model", *model, "adr or eadr");
+  command->add_option("--model", *model, "adr or eadr; of a target on a device, block or flash");
   command->add_option("--atoms", *atoms, "How a wide store may be torn: any, ascending or byte");
 }
 
 std::optional<EngineError> check_model(const std::string& model, const std::string& atoms, const std::string& command) {
   if (!make_model(model, AtomPolicy::kAny, kLineSize)) {
-    return usage_error("unknown model '" + model + "'", command, "Use one of: adr, eadr.");
+    return usage_error("unknown model '" + model + "'", command, "Use one of: adr, eadr, block, flash.");
   }
   if (!atom_policy(atoms)) {
     return usage_error("unknown atom policy '" + atoms + "'", command, "Use one of: any, ascending, byte.");
@@ -82,6 +82,17 @@ std::optional<EngineError> check_model(const std::string& model, const std::stri
 }
 
 std::optional<EngineError> check_search(const LoadedTrace& loaded, const std::string& model, const std::string& atoms) {
+  const bool fits = loaded.medium == POWERCUT_MEMORY ? !is_device(persistency_of(model)) : model == loaded.own_model();
+  if (!fits) {
+    return usage_error("the target's pool is " +
+                           std::string(loaded.medium == POWERCUT_MEMORY  ? "memory"
+                                       : loaded.medium == POWERCUT_BLOCK ? "a block device"
+                                                                         : "raw flash") +
+                           ", of which the model " + model + " says nothing",
+                       loaded.trace,
+                       loaded.medium == POWERCUT_MEMORY ? "Use --model adr or eadr."
+                                                        : "Use --model " + std::string(loaded.own_model()) + ".");
+  }
   const Search& search = loaded.plan.search;
   if (!is_tree(loaded.plan, loaded.metadata)) return std::nullopt;
   if (search.model != model) {

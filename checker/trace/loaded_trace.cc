@@ -1,6 +1,7 @@
 #include "checker/trace/loaded_trace.h"
 
 #include "base/user_file.h"
+#include "powercut/contents.h"
 #include "tracer/record/pool.h"
 
 namespace powercut {
@@ -34,10 +35,15 @@ Result<std::unique_ptr<LoadedTrace>> load_trace(const std::string& trace) {
   auto traits = loaded->library->configure(loaded->plan.target.name, *loaded->config);
   if (!traits) return traits.error();
   loaded->traits = *traits;
+  auto device = loaded->library->device(*loaded->config);
+  if (!device) return device.error();
+  loaded->medium = static_cast<powercut_medium>(device->medium);
 
   // All module definitions stand in the stream before their first use, so the whole trace has to be passed.
   Event event;
   while ((*reader)->next(&event)) {
+    // What a device holds is known from here on, whatever part of the trace is looked at.
+    if (event.kind == EventKind::kContent) powercut_content_name(event.value.data(), event.value.size(), nullptr, 0);
   }
   if ((*reader)->error()) return usage_error(*(*reader)->error());
   loaded->modules = (*reader)->modules();

@@ -21,12 +21,17 @@ struct LoadedTrace {
   std::unique_ptr<TargetLibrary> library;
   std::unique_ptr<TargetConfig> config;
   powercut_traits traits{};
+  powercut_medium medium = POWERCUT_MEMORY;
   std::vector<TraceModule> modules;  // the trace's, then what else is loaded here
   std::vector<ProcessModule> process_modules;
   std::vector<MemoryRange> globals;  // the target's writable data
   std::vector<CodeEdit> edits;       // of recovery, when the trace was edited
   uint64_t events = 0;
 
+  // The model that its medium has, unless another one is asked for.
+  const char* own_model() const {
+    return medium == POWERCUT_BLOCK ? "block" : medium == POWERCUT_FLASH ? "flash" : "adr";
+  }
   bool explored_at_start() const { return !plan.scenario.phases.empty() && plan.scenario.phases[0].explore; }
 };
 

@@ -33,14 +33,14 @@ class TraceFollower {
   TraceFollower(const LoadedTrace& loaded, std::string_view model, AtomPolicy policy,
                 std::unique_ptr<TraceReader> reader, uint8_t* pool)
       : TraceFollower(loaded.plan.scenario.pool_size, loaded.explored_at_start(), model, policy, std::move(reader),
-                      pool, loaded.traits.buffered != 0) {}
+                      pool, Promise::of(loaded.traits)) {}
   // The same without a loaded trace: a pool of `pool_size` bytes, explored from the start or from a phase on.
   TraceFollower(uint64_t pool_size, bool explored, std::string_view model, AtomPolicy policy,
-                std::unique_ptr<TraceReader> reader, uint8_t* pool, bool buffered = false)
+                std::unique_ptr<TraceReader> reader, uint8_t* pool, Promise promise = {})
       : reader_(std::move(reader)),
         model_(make_model(model, policy, pool_size)),
         crash_points_(model_.get(), explored),
-        history_(buffered),
+        history_(promise),
         frontier_(pool),
         timeline_(pool_size / kLineSize) {}
 

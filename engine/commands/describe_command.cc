@@ -51,13 +51,20 @@ Result<Json> describe(const DescribeOptions& asked) {
   std::vector<powercut_sizes> tried = library->sizes();
   if (tried.empty()) tried.assign(std::begin(kUsualSizes), std::end(kUsualSizes));
   std::optional<EngineError> refused;
-  Json traits;
+  Json traits, device;
   for (const auto& [key_size, value_size] : tried) {
     TargetConfig config(variant, options, asked.key_size != 0 ? asked.key_size : key_size,
                         asked.value_size != 0 ? asked.value_size : value_size);
     Result<powercut_traits> answer = library->configure("", config);
     if (answer) {
       traits = traits_json(*answer);
+      Result<powercut_device> pool = library->device(config);
+      if (!pool) return pool.error();
+      if (pool->medium != POWERCUT_MEMORY) {
+        device = {{"medium", pool->medium == POWERCUT_BLOCK ? "block" : "flash"},
+                  {"bytes", pool->bytes},
+                  {"unit", pool->unit}};
+      }
       break;
     }
     if (!refused) refused = answer.error();
@@ -76,6 +83,7 @@ Result<Json> describe(const DescribeOptions& asked) {
                 {"options", list_of(target.options)},
                 {"commands", list_of(target.commands)},
                 {"sizes", sizes_json(library->sizes())},
+                {"device", device},
                 {"traits", traits}}}};
 }
 

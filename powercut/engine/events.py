@@ -346,6 +346,16 @@ class End(_Event):
     exit: int = 0
 
 
+class TargetDevice(_Event):
+    """The device that a target's pool is (targets/ABI.md)."""
+
+    medium: Literal["block", "flash"]
+    #: Of a sector, or of a page with its spare area.
+    bytes: int
+    #: Sectors of an atomic write unit, or pages of an erase block.
+    unit: int
+
+
 class TargetDescription(_Event):
     name: str
     summary: Text = ""
@@ -356,6 +366,8 @@ class TargetDescription(_Event):
     traits: Any = None
     #: Bytes of keys and values that it declares, the preferred ones first; empty where it declares none.
     sizes: list[tuple[int, int]] = Field(default_factory=list)
+    #: What its pool is, where that is a device.
+    device: TargetDevice | None = None
 
 
 #: How modules begin that are no files: frames of a pmemcheck log, "pmemcheck:main (a.c:9)".

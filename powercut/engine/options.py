@@ -10,7 +10,11 @@ from powercut.base.errors import UsageError, unknown_name
 MODELS = {
     "adr": "caches are volatile: a line is durable once it was flushed and fenced (the default)",
     "eadr": "caches are inside the persistence domain: stores persist in the order in which they became visible",
+    "block": "sectors behind a volatile write cache (the default of a target on a block device)",
+    "flash": "pages and erase blocks of raw NAND (the default of a target on flash)",
 }
+#: Those of devices: a target's pool is one, or it is memory.
+DEVICE_MODELS = ("block", "flash")
 #: Exploration strategies, and what each covers.
 STRATEGIES = {
     "read-driven": "every legal crash state; images that recovery cannot tell apart run once (the default)",
@@ -180,6 +184,24 @@ class ExploreOptions:
                 where="--step-budget",
                 next_step="Write a number of loop turns and calls from 1 on, such as 100000000.",
             )
+
+    def on(self, medium: str | None) -> "ExploreOptions":
+        """The same on a target whose pool is a device: of this `medium`, a name of DEVICE_MODELS, or memory (None)."""
+        if medium is None and self.model in DEVICE_MODELS:
+            raise UsageError(
+                f"the model '{self.model}' is for a pool that is a device, and this target's is memory",
+                where=f"--model {self.model}",
+                next_step="Write --model adr or --model eadr, or leave it out.",
+            )
+        if medium is None or self.model == medium:
+            return self
+        if self.model != DEFAULT_MODEL:
+            raise UsageError(
+                f"this target's pool is a device, of which the model '{self.model}' says nothing",
+                where=f"--model {self.model}",
+                next_step=f"Write --model {medium}, or leave it out.",
+            )
+        return replace(self, model=medium)
 
     def with_jobs(self, jobs: int) -> "ExploreOptions":
         """The same exploration with other parallelism."""

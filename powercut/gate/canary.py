@@ -25,7 +25,7 @@ from typing import Any
 from powercut.base import paths
 from powercut.base.errors import HarnessError, PowercutError
 from powercut.base.exit_codes import ExitCode
-from powercut.engine.options import Budget, ExploreOptions
+from powercut.engine.options import DEFAULT_MODEL, DEVICE_MODELS, Budget, ExploreOptions
 from powercut.program import program
 from powercut.program.program import Program
 from powercut.runs import requests, runner
@@ -84,6 +84,8 @@ def sentences(runs: Sequence[RunRecord]) -> list[str]:
 def check(beside: Request, *, engine_path: Path, formats: frozenset[str] = frozenset()) -> Canary:
     """Looks for the planted bug the way that `beside` goes. A failure of any kind is in the answer."""
     started = time.monotonic()
+    if beside.options.model in DEVICE_MODELS:  # of what is planted the pool is memory
+        beside = replace(beside, options=replace(beside.options, model=DEFAULT_MODEL))
     options = replace(beside.options, jobs=1, budget=Budget())
     invariants = _expected(beside)
     try:

@@ -23,11 +23,11 @@ from powercut.base.errors import nearest
 from powercut.engine.options import DEFAULT_SEARCH, MOST_PREEMPTIONS, MOST_SCHEDULES, RECORDED
 from powercut.scenarios.tables import ClaimTable, Definition, Name
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 #: What this build reads. Version 2 added threads, 3 what they choose from and when stores are seen, and neither changed
 #: anything else.
-SCHEMA_VERSIONS = (1, 2, 3)
-THREADS_SINCE, CHOICE_SINCE = 2, 3
+SCHEMA_VERSIONS = (1, 2, 3, 4)
+THREADS_SINCE, CHOICE_SINCE, COUNTERS_SINCE = 2, 3, 4
 #: Threads that a phase may have.
 FEWEST_THREADS, MOST_THREADS = 2, 4
 #: Of a thread that has a choice: its operations, and what one of them may be.
@@ -36,7 +36,7 @@ DEFAULT_POOL_BYTES = 1 << 20
 _PAGE = 4096
 _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
-KeyOp = Literal["insert", "update", "erase", "lookup"]
+KeyOp = Literal["insert", "update", "erase", "lookup", "increment"]
 #: The keys whose bytes are all 0x00 and all 0xFF.
 NamedKey = Literal["zeros", "ones"]
 Invariant = Literal[
@@ -44,6 +44,9 @@ Invariant = Literal[
     "phantom-item",
     "torn-value",
     "stale-value",
+    # Of counters.
+    "lost-increment",
+    "double-count",
     "duplicate-bound",
     "structure",
     "recovery-failed",
@@ -93,12 +96,22 @@ class _Strict(BaseModel):
 
 
 class KeyStep(_Strict):
-    """insert, update, erase or lookup of `from`..`to`, or of a list of keys."""
+    """insert, update, erase, lookup or increment of `from`..`to`, or of a list of keys."""
 
     op: KeyOp
     first: int | None = Field(default=None, alias="from", ge=1)
     last: int | None = Field(default=None, alias="to", ge=1)
     keys: list[Annotated[int | NamedKey, BeforeValidator(parse_key)]] | None = None
+    #: What an increment adds; None is 1.
+    by: int | None = Field(default=None, ge=-(1 << 31), lt=1 << 31)
+
+    @model_validator(mode="after")
+    def _a_difference_of_an_increment(self) -> "KeyStep":
+        if self.by is not None and self.op != "increment":
+            raise ValueError(f"'by' is what an increment adds, and this is '{self.op}'")
+        if self.by == 0:
+            raise ValueError("'by' is 0: such an increment changes nothing")
+        return self
 
     @model_validator(mode="after")
     def _one_way_to_name_keys(self) -> "KeyStep":
@@ -135,6 +148,8 @@ class MixStep(_Strict):
     read: float = Field(default=0.0, ge=0, le=1)
     update: float = Field(default=0.0, ge=0, le=1)
     insert: float = Field(default=0.0, ge=0, le=1)
+    #: Of a counter that is there; an insert is then one of a fresh key.
+    increment: float = Field(default=0.0, ge=0, le=1)
     erase: float = Field(default=0.0, ge=0, le=1)
     rmw: float = Field(default=0.0, ge=0, le=1)
     distribution: Literal["zipfian", "uniform", "latest"] = "zipfian"
@@ -142,9 +157,9 @@ class MixStep(_Strict):
 
     @model_validator(mode="after")
     def _shares_add_up(self) -> "MixStep":
-        total = self.read + self.update + self.insert + self.erase + self.rmw
+        total = self.read + self.update + self.insert + self.increment + self.erase + self.rmw
         if abs(total - 1.0) > 1e-9:
-            raise ValueError(f"the shares read, update, insert, erase and rmw add up to {total:g}, not 1")
+            raise ValueError(f"the shares read, update, insert, increment, erase and rmw add up to {total:g}, not 1")
         return self
 
 
@@ -361,7 +376,7 @@ class KnownBug(_Strict):
 class ScenarioFile(_Strict):
     """The content of one scenario file."""
 
-    schema_version: Literal[1, 2, 3] = Field(alias="schema")
+    schema_version: Literal[1, 2, 3, 4] = Field(alias="schema")
     #: The file's, which may be left out.
     name: str = Field(min_length=1)
     summary: str = Field(min_length=1)
@@ -390,6 +405,20 @@ class ScenarioFile(_Strict):
         names = [phase.name for phase in self.phases]
         if len(set(names)) != len(names):
             raise ValueError("two phases have the same name")
+        return self
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is for tables of counters."""
+        steps = [step for phase in self.phases for step in (*phase.steps, *(s for t in phase.threads for s in t))]
+        return any(getattr(step, "op", None) == "increment" or getattr(step, "increment", 0) > 0 for step in steps)
+
+    @model_validator(mode="after")
+    def _counters_since(self) -> "ScenarioFile":
+        if self.counts and self.schema_version < COUNTERS_SINCE:
+            raise ValueError(
+                f"it has increments, which version {self.schema_version} does not know; write schema = {COUNTERS_SINCE}"
+            )
         return self
 
     @property

@@ -195,6 +195,7 @@ constexpr powercut_target kTarget = {
     .owner = Owner,
     .verify = Verify,
     .close = Close,
+    .increment = nullptr,
 };
 
 }  // namespace

@@ -65,6 +65,13 @@ class Object {
     }
     return result;
   }
+  int64_t integer(const std::string& key) {
+    const Json& value = take(key);
+    if (!value.is_number_integer() || (value.is_number_unsigned() && value.get<uint64_t>() > INT64_MAX)) {
+      throw PlanProblem{path(key), "this must be a whole number of 64 bits"};
+    }
+    return value.get<int64_t>();
+  }
   bool boolean(const std::string& key) {
     const Json& value = take(key);
     if (!value.is_boolean()) throw PlanProblem{path(key), "this must be true or false"};
@@ -154,6 +161,7 @@ Mix parse_mix(Object& object) {
   for (auto [key, share] : {std::pair{"read", &mix.read},
                             {"update", &mix.update},
                             {"insert", &mix.insert},
+                            {"increment", &mix.increment},
                             {"erase", &mix.erase},
                             {"rmw", &mix.rmw}}) {
     if (object.has(key)) *share = object.real(key, 0, 1);
@@ -184,11 +192,13 @@ Mix parse_mix(Object& object) {
 Step parse_step(Object object) {
   Step step;
   std::string op = object.text("op");
-  if (op == "insert" || op == "update" || op == "erase" || op == "lookup") {
+  if (op == "insert" || op == "update" || op == "erase" || op == "lookup" || op == "increment") {
     step.kind = op == "insert"   ? StepKind::kInsert
                 : op == "update" ? StepKind::kUpdate
                 : op == "erase"  ? StepKind::kErase
-                                 : StepKind::kLookup;
+                : op == "lookup" ? StepKind::kLookup
+                                 : StepKind::kIncrement;
+    if (step.kind == StepKind::kIncrement && object.has("by")) step.by = object.integer("by");
     for (const char* key : {"keys", "from", "to"}) object.allow(key);
     parse_keys(object, step);
   } else if (op == "maintain") {
@@ -203,11 +213,13 @@ Step parse_step(Object object) {
     step.limit = object.number("limit", 1, kMaxNumberedKey);
   } else if (op == "mix") {
     step.kind = StepKind::kMix;
-    for (const char* key : {"read", "update", "insert", "erase", "rmw", "distribution", "theta"}) object.allow(key);
+    for (const char* key : {"read", "update", "insert", "increment", "erase", "rmw", "distribution", "theta"}) {
+      object.allow(key);
+    }
     step.mix = parse_mix(object);
   } else {
     throw PlanProblem{object.path("op"),
-                      "unknown op '" + op + "'; insert, update, erase, lookup, maintain, fill, until, mix"};
+                      "unknown op '" + op + "'; insert, update, erase, lookup, increment, maintain, fill, until, mix"};
   }
   object.nothing_else();
   return step;

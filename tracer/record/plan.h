@@ -28,7 +28,8 @@ enum class Distribution { kUniform, kZipfian, kLatest };
 struct Mix {
   uint64_t operations = 0;
   // Shares of the operations, each in [0, 1]; they add up to 1.
-  double read = 0, update = 0, insert = 0, erase = 0, rmw = 0;
+  // With increments, an insert is one of a fresh key.
+  double read = 0, update = 0, insert = 0, increment = 0, erase = 0, rmw = 0;
   Distribution distribution = Distribution::kZipfian;
   double theta = 0.99;  // in (0, 1); skew of zipfian and latest
 };
@@ -36,14 +37,15 @@ struct Mix {
 // Of a thread that has a choice: its operations, and the alternatives of one of them.
 inline constexpr size_t kMostChoosing = 8, kMostAlternatives = 64;
 
-enum class StepKind { kInsert, kUpdate, kErase, kLookup, kMaintain, kFill, kUntil, kMix, kAny };
+enum class StepKind { kInsert, kUpdate, kErase, kLookup, kIncrement, kMaintain, kFill, kUntil, kMix, kAny };
 
 struct Step {
   StepKind kind{};
-  std::vector<uint64_t> keys;  // insert, update, erase, lookup: these keys, or ...
+  std::vector<uint64_t> keys;  // insert, update, erase, lookup, increment: these keys, or ...
   uint64_t from = 0, to = 0;   // ... this closed range, when `keys` is empty
   std::string text;            // maintain: the command; until: the mark
   uint64_t limit = 0;          // fill, until: most inserts
+  int64_t by = 1;              // increment: the difference
   Mix mix;
   std::vector<Step> any;  // of a thread: one of these, of one operation each
 };

@@ -7,6 +7,7 @@
 #include "tracer/format/layout.h"
 #include "tracer/format/trace_names.h"
 #include "tracer/record/key_bytes.h"
+#include "tracer/runtime/content_listener.h"
 #include "tracer/runtime/module_map.h"
 #include "tracer/world/arena.h"
 #include "tracer/world/pool_traps.h"
@@ -87,6 +88,12 @@ Recording::Recording(const Plan& plan, const TargetLibrary& library, const Targe
     };
   }
   powercut_set_sink(&sink_);
+  if (capture != nullptr) {
+    const auto named = [](void* self, uint64_t name, const void* bytes, size_t size) {
+      recorder_of(self).content(name, {static_cast<const uint8_t*>(bytes), size});
+    };
+    powercut_hear_contents(named, this);
+  }
   if (capture != nullptr) __powercut_store_window = capture->recorder.store_window();
   __powercut_load_window = {0, 0};
   const bool hears_loads = capture != nullptr && capture->loads != nullptr;
@@ -105,6 +112,7 @@ Recording::~Recording() {
   __powercut_store_window = {0, 0};
   __powercut_load_window = {0, 0};
   powercut_set_sink(nullptr);
+  powercut_hear_contents(nullptr, nullptr);
   watched = nullptr;
 }
 
@@ -285,6 +293,10 @@ std::optional<EngineError> Recording::run_operation(const Operation& operation) 
   Call now{.kind = operation.kind, .key = {}, .value = {}, .text = operation.text};
   if (operation.key != 0) now.key = key_bytes(operation.key, plan_.scenario.key_size);
   if (operation.serial != 0) now.value = value_bytes(operation.serial, plan_.scenario.value_size);
+  if (operation.kind == OpKind::kIncrement) {
+    const auto* bytes = reinterpret_cast<const uint8_t*>(&operation.delta);
+    now.value.assign(bytes, bytes + sizeof operation.delta);
+  }
   powercut_status status = POWERCUT_OK;
   Outcome outcome = Outcome::kReturned;
   if (operation.kind == OpKind::kLookup) {

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
@@ -20,12 +21,18 @@ constexpr const char* kSizes = "powercut_target_sizes";
 constexpr uint32_t kOldestAbi = 2;
 constexpr uint32_t kCountersAbi = 4;
 constexpr const char* kAbiNext = "targets/ABI.md shows what a target library exports.";
+constexpr uint32_t kMostBytes = 65536;  // of a sector, or of a page with its spare area
 // Of a list that lacks its end.
 constexpr size_t kMostSizes = 64;
 
 // What a map answers that has no such operation.
 powercut_status no_update(powercut_table*, powercut_bytes, powercut_bytes) { return POWERCUT_UNSUPPORTED; }
 powercut_status no_erase(powercut_table*, powercut_bytes) { return POWERCUT_UNSUPPORTED; }
+int64_t delta_of(powercut_bytes value) {
+  int64_t delta = 0;
+  std::memcpy(&delta, value.data, std::min(value.size, sizeof delta));
+  return delta;
+}
 powercut_status no_increment(powercut_table*, powercut_bytes, int64_t) { return POWERCUT_UNSUPPORTED; }
 }  // namespace
 
@@ -71,6 +78,7 @@ Result<TargetLibrary> TargetLibrary::load(const std::string& path) {
   for (uint32_t abi = POWERCUT_TARGET_ABI; offered == nullptr && abi >= kOldestAbi; --abi) offered = entry(abi);
   loading.reset();
   library.draw_ = reinterpret_cast<powercut_target_draw_fn>(dlsym(handle, "powercut_target_draw"));
+  library.device_ = reinterpret_cast<powercut_target_device_fn>(dlsym(handle, "powercut_target_device"));
   const auto background = reinterpret_cast<powercut_target_background_fn>(dlsym(handle, "powercut_target_background"));
   if (background != nullptr) library.background_ = background();
   const std::string versions = std::to_string(kOldestAbi) + " to " + std::to_string(POWERCUT_TARGET_ABI);
@@ -99,14 +107,15 @@ Result<TargetLibrary> TargetLibrary::load(const std::string& path) {
   require(target.copies != nullptr, "copies");
   require(target.close != nullptr, "close");
   if (!missing.empty()) {
-    return usage_error("the target lacks required functions: " + missing, path,
-                       "Add them; only update, erase, maintain and the inspection beside copies may be null, and insert of a "
-                       "table of counters.");
+    return usage_error(
+        "the target lacks required functions: " + missing, path,
+        "Add them; only update, erase, maintain and the inspection beside copies may be null, and insert of a "
+        "table of counters.");
   }
   auto complete = std::make_shared<powercut_target>();
   // An older library has no more than the beginning.
-  std::memcpy(complete.get(), &target, target.abi < kCountersAbi ? offsetof(powercut_target, increment) : sizeof target);
-  if (complete->insert == nullptr) complete->insert = no_update;
+  std::memcpy(complete.get(), &target,
+              target.abi < kCountersAbi ? offsetof(powercut_target, increment) : sizeof target);
   if (complete->increment == nullptr) complete->increment = no_increment;
   if (complete->update == nullptr) complete->update = no_update;
   if (complete->erase == nullptr) complete->erase = no_erase;
@@ -162,14 +171,43 @@ Result<powercut_traits> TargetLibrary::configure(const std::string& expected_nam
     if (config.get()->option_count == 0) error.needs = sizes;
     return error;
   }
+  if ((traits.counts != 0) != (target_->insert == nullptr) || (traits.counts != 0 && config.get()->value_size != 8) ||
+      (traits.buffered == 2) != (traits.counts != 0 && traits.buffered != 0) || traits.buffered > 2) {
+    return usage_error(
+        "the target's traits and calls do not go together", path_,
+        "A table of counters has the trait 'counts', values of 8 bytes, 'increment' and no 'insert', and is "
+        "buffered 0 or 2; any other has 'insert', and is buffered 0 or 1.");
+  }
   return traits;
+}
+
+Result<powercut_device> TargetLibrary::device(TargetConfig& config) const {
+  powercut_device device{};
+  if (device_ == nullptr) return device;
+  std::optional<LoadingTarget> loading(std::in_place);
+  const powercut_status status = device_(config.get(), &device);
+  loading.reset();
+  const bool known = device.medium == POWERCUT_BLOCK || device.medium == POWERCUT_FLASH;
+  const bool units = device.medium != POWERCUT_BLOCK || (device.unit != 0 && device.unit <= 8);
+  if (status == POWERCUT_OK && known && units && device.bytes != 0 && device.bytes <= kMostBytes) return device;
+  return usage_error(
+      "powercut_target_device describes no device", path_,
+      "It names a medium, a sector or page of 1 to 65536 bytes, and of block devices an atomic write unit "
+      "of 1 to 8 sectors.");
+}
+
+powercut_status insert_into(const powercut_target& target, powercut_table* table, powercut_bytes key,
+                            powercut_bytes value) {
+  return target.insert != nullptr ? target.insert(table, key, value) : target.increment(table, key, delta_of(value));
 }
 
 powercut_status call_change(const powercut_target& target, powercut_table* table, OpKind kind, powercut_bytes key,
                             powercut_bytes value, const char* command) {
   switch (kind) {
     case OpKind::kInsert:
-      return target.insert(table, key, value);
+      return target.insert == nullptr ? POWERCUT_UNSUPPORTED : target.insert(table, key, value);
+    case OpKind::kIncrement:
+      return target.increment(table, key, delta_of(value));
     case OpKind::kUpdate:
       return target.update(table, key, value);
     case OpKind::kErase:

@@ -54,6 +54,9 @@ class TargetLibrary {
   // Absolute path of the loaded file.
   const std::string& resolved_path() const { return resolved_; }
 
+  // The device that the pool is; POWERCUT_MEMORY where it is none.
+  Result<powercut_device> device(TargetConfig& config) const;
+
   // Checks name and variant and asks the target for its traits, which also checks the configuration.
   Result<powercut_traits> configure(const std::string& expected_name, TargetConfig& config) const;
 
@@ -64,7 +67,12 @@ class TargetLibrary {
   std::vector<powercut_sizes> sizes_;
   powercut_target_draw_fn draw_ = nullptr;
   const powercut_background* background_ = nullptr;
+  powercut_target_device_fn device_ = nullptr;
 };
+
+// An insert; of a table of counters, an increment by the value's number, which is the same of a key that is absent.
+powercut_status insert_into(const powercut_target& target, powercut_table* table, powercut_bytes key,
+                            powercut_bytes value);
 
 // [target] An insert, update, erase or maintain: `kind` says which, and `command` is maintain's.
 powercut_status call_change(const powercut_target& target, powercut_table* table, OpKind kind, powercut_bytes key,

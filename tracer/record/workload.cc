@@ -30,6 +30,8 @@ std::string_view verb(OpKind kind) {
       return "open";
     case OpKind::kClose:
       return "close";
+    case OpKind::kIncrement:
+      return "increment of key ";
   }
   return "unknown operation";
 }
@@ -131,6 +133,7 @@ Result<std::optional<Operation>> Workload::advance() {
     case StepKind::kUpdate:
     case StepKind::kErase:
     case StepKind::kLookup:
+    case StepKind::kIncrement:
       return key_operation();
     case StepKind::kMaintain:
       if (done_++ > 0) return std::optional<Operation>();
@@ -158,8 +161,15 @@ Operation Workload::write(OpKind kind, uint64_t key) {
   return {.kind = kind, .key = key, .serial = ++last_serial_};
 }
 
+Operation Workload::increment(uint64_t key, int64_t delta) {
+  if (key <= kMaxNumberedKey) last_key_ = std::max(last_key_, key);
+  return {.kind = OpKind::kIncrement, .key = key, .delta = delta};
+}
+
 Result<std::optional<Operation>> Workload::fresh_insert() {
   if (last_key_ == kMaxNumberedKey) return misfit("there is no fresh key after the largest number a key can have");
+  const bool counts = step().kind == StepKind::kMix && step().mix.increment > 0;
+  if (counts) return std::optional(increment(last_key_ + 1, step().by));
   return std::optional(write(OpKind::kInsert, last_key_ + 1));
 }
 
@@ -180,6 +190,8 @@ Result<std::optional<Operation>> Workload::key_operation() {
     case StepKind::kErase:
       if (!live) return misfit("erase of key " + key_name(key) + ", which is absent");
       return std::optional(Operation{.kind = OpKind::kErase, .key = key});
+    case StepKind::kIncrement:
+      return std::optional(increment(key, now.by));
     default:
       return std::optional(Operation{.kind = OpKind::kLookup, .key = key});
   }
@@ -198,10 +210,11 @@ Result<std::optional<Operation>> Workload::mix_operation() {
   if (within(mix.insert)) return fresh_insert();
   if (live_.size() == 0) {
     // With nothing to act on, the table can only grow.
-    if (mix.insert == 0) return misfit("the mix has no live key to draw and inserts none");
+    if (mix.insert == 0 && mix.increment == 0) return misfit("the mix has no live key to draw and inserts none");
     return fresh_insert();
   }
   uint64_t key = live_.draw(mix.distribution, mix.theta, random_);
+  if (within(mix.increment)) return std::optional(increment(key, step().by));
   if (within(mix.update)) return std::optional(write(OpKind::kUpdate, key));
   if (within(mix.erase)) return std::optional(Operation{.kind = OpKind::kErase, .key = key});
   if (within(mix.rmw)) rmw_key_ = key;
@@ -214,7 +227,7 @@ std::optional<EngineError> Workload::completed(powercut_status status) {
   if (status != POWERCUT_UNSUPPORTED) answered(operation);
   switch (status) {
     case POWERCUT_OK:
-      if (operation.kind == OpKind::kInsert) live_.insert(operation.key);
+      if (operation.kind == OpKind::kInsert || operation.kind == OpKind::kIncrement) live_.insert(operation.key);
       if (operation.kind == OpKind::kErase) live_.erase(operation.key);
       return std::nullopt;
     case POWERCUT_NOT_FOUND:

@@ -27,6 +27,7 @@ struct Operation {
   uint64_t key = 0;            // id (key_bytes.h); 0 for kMaintain
   uint64_t serial = 0;         // of the value, for kInsert and kUpdate
   std::string_view text = {};  // command of kMaintain
+  int64_t delta = 0;           // of kIncrement
 };
 
 // "insert of key 17", or "of key zeros", for messages.
@@ -76,6 +77,7 @@ class Workload {
   Result<std::optional<Operation>> mix_operation();
   Result<std::optional<Operation>> fresh_insert();
   Operation write(OpKind kind, uint64_t key);
+  Operation increment(uint64_t key, int64_t delta);
 
   const Scenario& scenario_;
   const bool checks_exists_;

@@ -92,8 +92,16 @@ uint64_t powercut_content_name(const void* bytes, size_t size, const void* more,
   const auto* const first = static_cast<const uint8_t*>(bytes);
   const auto* const second = static_cast<const uint8_t*>(more);
   if (all_zero(first, size) && all_zero(second, more_size)) return 0;
-  uint64_t name = XXH3_64bits(first, size);
-  if (more_size != 0) name = XXH3_64bits_withSeed(second, more_size, name);
+  uint64_t name = 0;
+  if (more_size == 0) {
+    name = XXH3_64bits(first, size);
+  } else {
+    XXH3_state_t both;
+    XXH3_64bits_reset(&both);
+    XXH3_64bits_update(&both, first, size);
+    XXH3_64bits_update(&both, second, more_size);
+    name = XXH3_64bits_digest(&both);
+  }
   if (name <= POWERCUT_NO_CONTENT) name += 2;
   make_room();
   Entry* const entry = place_of(name);

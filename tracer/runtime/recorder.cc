@@ -91,6 +91,10 @@ void Recorder::flush(uint64_t addr, uint32_t kind, const void* pc, const void* f
   event.stack = stack(pc, frame);
   event.addr = line < base_ ? 0 : line - base_;
   event.size = kLineSize;
+  if (kind == POWERCUT_FORCE) {
+    event.addr = addr - base_;
+    event.size = sizeof(uint64_t);
+  }
   append(event);
 }
 
@@ -111,6 +115,15 @@ void Recorder::rmw_end(uint64_t addr, uint64_t size, uint32_t stored, const void
   if (stored == 0) return;
   const void* bytes = runtime::place_of(reinterpret_cast<const void*>(addr));
   store(addr, size, POWERCUT_STORE_RMW | POWERCUT_STORE_ATOMIC, bytes, pc, frame);
+}
+
+void Recorder::content(uint64_t name, std::span<const uint8_t> bytes) {
+  if (!named_.insert(name).second) return;
+  Event event;
+  event.kind = EventKind::kContent;
+  event.thread = thread_;
+  event.value = bytes;
+  append(event);
 }
 
 void Recorder::mark(std::string_view name) {

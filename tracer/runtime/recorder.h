@@ -16,6 +16,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "tracer/format/writer.h"
 #include "tracer/runtime/hooks.h"
 #include "tracer/runtime/module_map.h"
@@ -41,6 +42,8 @@ class Recorder {
   void rmw_begin(uint64_t addr, uint64_t size, const void* pc, const void* frame);
   void rmw_end(uint64_t addr, uint64_t size, uint32_t stored, const void* pc, const void* frame);
   void mark(std::string_view name);
+  // What a device's word may name from now on; written once.
+  void content(uint64_t name, std::span<const uint8_t> bytes);
   void thread_start();
   void thread_end();
 
@@ -63,6 +66,7 @@ class Recorder {
   const uint64_t size_;
   uint32_t thread_ = 0;
   std::optional<uint32_t> piece_of_;  // the thread of a store that the next piece may continue
+  absl::flat_hash_set<uint64_t> named_;
   ModuleMap modules_;
   StackIds stacks_;
 };
