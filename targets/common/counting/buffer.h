@@ -1,0 +1,74 @@
+// The RAM buffer: an open hash table, a list of changes for each slot (2, 2.3, 2.5).
+#ifndef POWERCUT_TARGETS_COMMON_COUNTING_BUFFER_H_
+#define POWERCUT_TARGETS_COMMON_COUNTING_BUFFER_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace powercut::counting {
+
+// What happens to a key's count: it is changed by `delta`, or, where it is erased, `delta` is all that it is.
+struct Change {
+  uint64_t key;
+  int64_t delta;
+  bool erased;
+
+  int64_t On(int64_t count) const { return erased ? delta : Sum(count, delta); }
+  // Counts wrap around.
+  static int64_t Sum(int64_t a, int64_t b) {
+    return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  }
+};
+
+class Buffer {
+ public:
+  Buffer(uint32_t slots, uint32_t capacity) : slots_(slots), capacity_(capacity) {}
+
+  const std::vector<Change>& slot(uint32_t slot) const { return slots_[slot]; }
+  uint64_t size() const { return size_; }
+  bool full() const { return size_ >= capacity_; }
+
+  // Null where there is none.
+  const Change* Find(uint32_t slot, uint64_t key) const {
+    const auto at =
+        std::find_if(slots_[slot].begin(), slots_[slot].end(), [&](const Change& c) { return c.key == key; });
+    return at == slots_[slot].end() ? nullptr : &*at;
+  }
+  // "Entries with frequency value of 0 are not retained in the memory-resident table, and entries with negative
+  // frequencies are allowed" (2.6).
+  void Add(uint32_t slot, uint64_t key, int64_t delta) {
+    if (Change* change = const_cast<Change*>(Find(slot, key)); change != nullptr) {
+      change->delta = Change::Sum(change->delta, delta);
+      if (change->delta == 0 && !change->erased) Remove(slot, change);
+    } else {
+      slots_[slot].push_back({key, delta, false});
+      ++size_;
+    }
+  }
+  void Erase(uint32_t slot, uint64_t key) {
+    if (Change* change = const_cast<Change*>(Find(slot, key)); change != nullptr) {
+      *change = {key, 0, true};
+    } else {
+      slots_[slot].push_back({key, 0, true});
+      ++size_;
+    }
+  }
+  // The first `count` changes of a slot are elsewhere.
+  void Drop(uint32_t slot, size_t count) {
+    slots_[slot].erase(slots_[slot].begin(), slots_[slot].begin() + static_cast<std::ptrdiff_t>(count));
+    size_ -= count;
+  }
+
+ private:
+  void Remove(uint32_t slot, const Change* change) {
+    slots_[slot].erase(slots_[slot].begin() + (change - slots_[slot].data()));
+    --size_;
+  }
+
+  std::vector<std::vector<Change>> slots_;
+  uint64_t size_ = 0, capacity_;
+};
+
+}  // namespace powercut::counting
+#endif  // POWERCUT_TARGETS_COMMON_COUNTING_BUFFER_H_
