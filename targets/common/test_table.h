@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -70,6 +71,21 @@ class TestTable {
   powercut_status Update(uint64_t key, uint64_t value) {
     const std::string k = Key(key), v = Value(value);
     return target_->update(table_, Bytes(k), Bytes(v));
+  }
+  // Of a table of counters.
+  powercut_status Increment(uint64_t key, int64_t delta) {
+    const std::string k = Key(key);
+    return target_->increment(table_, Bytes(k), delta);
+  }
+  // The count of the key; 0 when it is absent. Nothing where lookup fails.
+  std::optional<int64_t> Sum(uint64_t key) {
+    const std::string k = Key(key);
+    int64_t sum = 0;
+    size_t size = 0;
+    const powercut_status status = target_->lookup(table_, Bytes(k), &sum, sizeof sum, &size);
+    if (status == POWERCUT_NOT_FOUND) return 0;
+    if (status != POWERCUT_OK || size != sizeof sum || sum == 0) return std::nullopt;
+    return sum;
   }
   powercut_status Erase(uint64_t key) { return target_->erase(table_, Bytes(Key(key))); }
   // The value, or "" when the key is absent.

@@ -1,0 +1,15 @@
+# powercut_add_counting(<name>): one counting table, from the shared code and the folder's target.cc.
+set(POWERCUT_COUNTING_SOURCES "")
+foreach(file IN ITEMS change data draw operations options recover unbuffered verify)
+  list(APPEND POWERCUT_COUNTING_SOURCES ${PROJECT_SOURCE_DIR}/targets/common/counting/${file}.cc)
+endforeach()
+
+function(powercut_add_counting name)
+  powercut_add_target(NAME ${name} SOURCES ${POWERCUT_COUNTING_SOURCES} target.cc
+                      PLAIN_LIBRARIES powercut_plain_device)
+  if(POWERCUT_BUILD_TESTS)
+    add_executable(powercut_${name}_test ${PROJECT_SOURCE_DIR}/targets/common/counting/model_test.cc)
+    target_link_libraries(powercut_${name}_test PRIVATE powercut_${name}_plain GTest::gtest_main)
+    gtest_discover_tests(powercut_${name}_test TEST_PREFIX ${name}.)
+  endif()
+endfunction()

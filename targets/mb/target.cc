@@ -1,0 +1,31 @@
+// Memory Bounded Buffering (2.3): README.md.
+#include "targets/common/counting/target.h"
+
+namespace powercut::counting {
+namespace {
+
+constexpr OptionTable<Options> kOptions({
+    kPage,
+    kSectors,
+    kEntries,
+    kPages,
+    kBlocks,
+    kBuffer,
+    kOverflow,
+    {"bug=none|stage_unflushed: a planted bug", Named<&Options::bug>()},
+});
+
+constexpr const char* kCommands[] = {"merge", "sync", nullptr};
+
+constexpr powercut_target kTarget = Target(
+    "mb", "MB: increments in a RAM buffer, merged block by block with the data segment", kOptions.lines, kCommands);
+
+}  // namespace
+
+const Member kMember = {.name = "mb", .scheme = Scheme::kBounded, .options = &kOptions};
+
+}  // namespace powercut::counting
+
+extern "C" const powercut_target* powercut_target_entry(uint32_t abi) {
+  return abi == POWERCUT_TARGET_ABI ? &powercut::counting::kTarget : nullptr;
+}

@@ -1,0 +1,32 @@
+// Memory and Disk Bounded Buffering (2.4): README.md.
+#include "targets/common/counting/target.h"
+
+namespace powercut::counting {
+namespace {
+
+constexpr OptionTable<Options> kOptions({
+    kPage,
+    kSectors,
+    kEntries,
+    kPages,
+    kBlocks,
+    kChange,
+    kBuffer,
+    kOverflow,
+    {"bug=none|stage_unflushed: a planted bug", Named<&Options::bug>()},
+});
+
+constexpr const char* kCommands[] = {"stage", "merge", "sync", nullptr};
+
+constexpr powercut_target kTarget = Target(
+    "mdb", "MDB: a RAM buffer, staged in change blocks that each serve some data blocks", kOptions.lines, kCommands);
+
+}  // namespace
+
+const Member kMember = {.name = "mdb", .scheme = Scheme::kSegmented, .options = &kOptions};
+
+}  // namespace powercut::counting
+
+extern "C" const powercut_target* powercut_target_entry(uint32_t abi) {
+  return abi == POWERCUT_TARGET_ABI ? &powercut::counting::kTarget : nullptr;
+}

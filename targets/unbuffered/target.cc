@@ -1,0 +1,30 @@
+// The hash table without a buffer (2.1, 3.5): README.md.
+#include "targets/common/counting/target.h"
+
+namespace powercut::counting {
+namespace {
+
+constexpr OptionTable<Options> kOptions({
+    kPage,
+    kSectors,
+    kEntries,
+    kPages,
+    kBlocks,
+    kOverflow,
+    {"bug=none|stage_unflushed: a planted bug", Named<&Options::bug>()},
+});
+
+constexpr const char* kCommands[] = {nullptr};
+
+constexpr powercut_target kTarget = Target(
+    "unbuffered", "a counting table without a buffer: each increment writes its page", kOptions.lines, kCommands);
+
+}  // namespace
+
+const Member kMember = {.name = "unbuffered", .scheme = Scheme::kUnbuffered, .options = &kOptions};
+
+}  // namespace powercut::counting
+
+extern "C" const powercut_target* powercut_target_entry(uint32_t abi) {
+  return abi == POWERCUT_TARGET_ABI ? &powercut::counting::kTarget : nullptr;
+}
