@@ -63,6 +63,7 @@ class Page {
     tag(i) = kind;
   }
   void Seal() const { header().checksum = Checksum(); }
+  bool IsZero() const { return bytes_[0] == 0 && std::memcmp(bytes_, bytes_ + 1, size_ - 1) == 0; }
   bool IsSealed(Kind kind) const { return header().kind == kind && header().checksum == Checksum(); }
 
  private:

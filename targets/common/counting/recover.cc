@@ -111,7 +111,17 @@ powercut_status Table::Recover() {
   powercut_status status = POWERCUT_OK;
   if (!buffered() && options_.hardened && options_.sectors > 1 && !RedoJournal()) status = POWERCUT_CORRUPT;
   if (status == POWERCUT_OK) status = options_.hardened && buffered() ? FindNewestBlocks() : FindChains();
-  return status == POWERCUT_OK ? FindChanges() : status;
+  if (status == POWERCUT_OK) status = FindChanges();
+  if (wiped_) device_.Flush();
+  return status;
+}
+
+// What is left of a torn page goes before anything else is written there: one of its sectors and the others of a page
+// that is written, and torn, later would be a page that nobody has written, or one that was lost before.
+void Table::WipeTorn(uint64_t number, const Page& page, Kind kind) {
+  if (!options_.hardened || options_.sectors == 1 || page.IsSealed(kind) || page.IsZero()) return;
+  device_.EraseBlock(number, 1);
+  wiped_ = true;
 }
 
 // Of each data block the newest generation that is there as a whole. A block that a power cut has left in pieces is
@@ -125,6 +135,7 @@ powercut_status Table::FindNewestBlocks() {
     const bool whole = LoadHome(place, &image, &first) && LoadChain(first, &image);
     for (uint32_t p = 0; p < options_.pages; ++p) {
       const Page page = In(block_, p);
+      WipeTorn(BlockAt(place) + p, page, Kind::kData);
       if (!page.IsSealed(Kind::kData)) continue;
       next_generation_ = std::max(next_generation_, page.header().generation + 1);
       next_sequence_ = std::max(next_sequence_, page.header().merged + 1);
@@ -142,6 +153,7 @@ powercut_status Table::FindNewestBlocks() {
   for (uint32_t number = 0; number < geometry_.overflow_pages; ++number) {
     if (!device_.Read(geometry_.overflow + number, page_.data())) continue;
     const Page page = In(page_);
+    WipeTorn(geometry_.overflow + number, page, Kind::kOverflow);
     if (page.IsSealed(Kind::kOverflow)) next_generation_ = std::max(next_generation_, page.header().generation + 1);
   }
   return POWERCUT_OK;
@@ -169,6 +181,7 @@ powercut_status Table::FindChanges() {
         return POWERCUT_CORRUPT;
       }
       const Page page = In(page_);
+      WipeTorn(log.first + p, page, Kind::kChange);
       if (page.header().kind != Kind::kChange || !IsGood(page, Kind::kChange)) continue;
       next_sequence_ = std::max(next_sequence_, page.header().generation + 1);
       const uint32_t entries = std::min(page.header().entries, options_.entries);

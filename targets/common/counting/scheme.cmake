@@ -8,7 +8,8 @@ function(powercut_add_counting name)
   powercut_add_target(NAME ${name} SOURCES ${POWERCUT_COUNTING_SOURCES} target.cc
                       PLAIN_LIBRARIES powercut_plain_device)
   if(POWERCUT_BUILD_TESTS)
-    add_executable(powercut_${name}_test ${PROJECT_SOURCE_DIR}/targets/common/counting/model_test.cc)
+    add_executable(powercut_${name}_test ${PROJECT_SOURCE_DIR}/targets/common/counting/model_test.cc
+                   ${PROJECT_SOURCE_DIR}/targets/common/counting/cut_test.cc)
     target_link_libraries(powercut_${name}_test PRIVATE powercut_${name}_plain GTest::gtest_main)
     gtest_discover_tests(powercut_${name}_test TEST_PREFIX ${name}.)
   endif()

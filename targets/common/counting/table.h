@@ -48,7 +48,8 @@ class Table {
   static powercut_status ParseOptions(const powercut_config& config, Options* out);  // options.cc
   static void Traits(const Options& options, powercut_traits* out);                  // options.cc
   static powercut_status Format(powercut_pool pool, const Options& options);         // recover.cc
-  // Writes nothing, but a page that the journal of the table without a buffer holds. NOT_FORMATTED, CORRUPT.
+  // Writes nothing where pages have one sector. Else it erases torn pages, and the table without a buffer writes the
+  // page that its journal holds. NOT_FORMATTED, CORRUPT.
   static powercut_status Open(powercut_pool pool, const Options& options, Table** out);  // recover.cc
   const Options& options() const { return options_; }
   const Device::Counts& counts() const { return device_.counts(); }
@@ -213,7 +214,8 @@ class Table {
   powercut_status FindNewestBlocks();
   powercut_status FindChains();
   powercut_status FindChanges();
-  bool RedoJournal();
+  void WipeTorn(uint64_t number, const Page& page, Kind kind);
+  bool RedoJournal();  // unbuffered.cc
 
   const powercut_pool pool_;
   const Options options_;
@@ -226,6 +228,7 @@ class Table {
   std::vector<uint32_t> chain_pages_;  // of each data block
   std::vector<Log> logs_;
   std::vector<std::vector<Range>> ranges_;  // of each slot
+  bool wiped_ = false;                      // open has erased pages
   uint64_t next_generation_ = 1, next_sequence_ = 1;
   std::vector<uint8_t> page_, block_, change_block_;  // what was read last
 };

@@ -23,6 +23,7 @@ bool Table::WriteForced(uint64_t number, const Page& page) {
 bool Table::RedoJournal() {
   if (!device_.Read(Geometry::kJournal, page_.data())) return false;
   const Page page = In(page_);
+  WipeTorn(Geometry::kJournal, page, Kind::kJournal);
   if (!page.IsSealed(Kind::kJournal)) return true;
   const uint64_t number = page.header().generation;
   page.header().kind = static_cast<Kind>(page.header().merged);
