@@ -12,7 +12,9 @@ constexpr OptionTable<Options> kOptions({
     kBlocks,
     kBuffer,
     kOverflow,
-    {"bug=none|stage_unflushed: a planted bug", Named<&Options::bug>()},
+    {"bug=none|spare_reused|sync_lazy|negative_dropped|overflow_reused|pieces_accepted|chain_unchecked|"
+     "checksum_ignored|torn_kept|generation_reused: a planted bug",
+     Named<&Options::bug>()},
 });
 
 constexpr const char* kCommands[] = {"merge", "sync", nullptr};

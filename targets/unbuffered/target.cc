@@ -11,7 +11,8 @@ constexpr OptionTable<Options> kOptions({
     kPages,
     kBlocks,
     kOverflow,
-    {"bug=none|stage_unflushed: a planted bug", Named<&Options::bug>()},
+    {"bug=none|write_unforced|pointer_first|journal_skipped|journal_unforced|torn_kept|erase_empties: a planted bug",
+     Named<&Options::bug>()},
 });
 
 constexpr const char* kCommands[] = {nullptr};

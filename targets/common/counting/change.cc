@@ -54,7 +54,13 @@ powercut_status Table::StageInto(Log* log) {
     while (true) {
       const uint32_t taken = log->taken.empty() || log->taken.back().first != slot ? 0 : log->taken.back().second;
       if (taken == buffer_.slot(slot).size()) break;
-      const powercut_status status = Append(log, slot, buffer_.slot(slot)[taken], /*from_buffer=*/true);
+      Change change = buffer_.slot(slot)[taken];
+      if (Has(Bug::kNegativeDropped)) change.delta = std::max<int64_t>(change.delta, 0);
+      if (Has(Bug::kTombstoneDropped) && change.erased) {
+        Spot spot;
+        change.erased = FindInData(change.key, &spot) == POWERCUT_OK && spot.found;
+      }
+      const powercut_status status = Append(log, slot, change, /*from_buffer=*/true);
       if (status != POWERCUT_OK) return status;
     }
   }
@@ -64,12 +70,13 @@ powercut_status Table::StageInto(Log* log) {
 
 // FULL: changes of blocks that have no room stay in the RAM buffer.
 powercut_status Table::Stage() {
+  if (Has(Bug::kSyncLazy)) device_.Flush();
   powercut_status status = POWERCUT_OK;
   for (Log& log : logs_) {
     const powercut_status staged = StageInto(&log);
     if (staged != POWERCUT_OK) status = staged;
   }
-  device_.Flush();
+  if (!Has(Bug::kStageUnflushed) && !Has(Bug::kSyncLazy)) device_.Flush();
   return status;
 }
 
@@ -108,11 +115,13 @@ powercut_status Table::MergeBuffer() {
   powercut_status status = POWERCUT_OK;
   for (uint32_t slot = 0; slot < options_.blocks; ++slot) {
     if (buffer_.slot(slot).empty()) continue;
-    const powercut_status merged = Rewrite(slot, buffer_.slot(slot), 0);
+    std::vector<Change> changes = buffer_.slot(slot);
+    if (Has(Bug::kNegativeDropped)) std::erase_if(changes, [](const Change& c) { return c.delta < 0 && !c.erased; });
+    const powercut_status merged = Rewrite(slot, changes, 0);
     if (merged == POWERCUT_OK) buffer_.Drop(slot, buffer_.slot(slot).size());
     if (merged != POWERCUT_OK) status = merged;
   }
-  if (!options_.hardened) device_.Flush();
+  if (!options_.hardened || Has(Bug::kSpareReused)) device_.Flush();
   return status;
 }
 
@@ -144,6 +153,7 @@ powercut_status Table::MergeLog(Log* log) {
   log->used = 0;
   log->open.clear();
   for (uint32_t slot = log->slot; slot < log->slot + log->slots; ++slot) ranges_[slot].clear();
+  if (Has(Bug::kSpareReused)) device_.Flush();
   if (options_.hardened) return POWERCUT_OK;
   device_.EraseBlock(log->first, geometry_.log_pages);
   for (const auto& [slot, changes] : kept) {

@@ -7,7 +7,7 @@ namespace powercut::counting {
 
 bool Table::IsGood(const Page& page, Kind kind) const {
   if (!options_.hardened) return page.header().kind == kind || page.header().kind == Kind::kNone;
-  return page.IsSealed(kind);
+  return Has(Bug::kChecksumIgnored) ? page.header().kind == kind : page.IsSealed(kind);
 }
 
 // The pages of a block; of the first one the header, too.
@@ -20,7 +20,7 @@ bool Table::LoadHome(uint32_t place, Image* image, PageHeader* first) {
     if (!buffered() && header.kind == Kind::kNone) continue;  // each page is written for itself
     if (!IsGood(page, Kind::kData)) return false;
     if (p == 0) *first = header;
-    if (options_.hardened && buffered() &&
+    if (options_.hardened && buffered() && !Has(Bug::kPiecesAccepted) &&
         (header.owner != first->owner || header.index != p || header.generation != first->generation)) {
       return false;
     }
@@ -205,14 +205,27 @@ powercut_status Table::Rewrite(uint32_t slot, std::span<const Change> changes, u
     all += chain_pages_[other];
   }
   if (all + longest > geometry_.overflow_pages && needed > old.size()) return POWERCUT_FULL;
+  if (Has(Bug::kOverflowReused)) {
+    for (const uint32_t page : old) overflow_used_[page] = 0;
+  }
   if (!TakeOverflow(needed, &image.pages)) return POWERCUT_FULL;
+  const bool flush_before = Has(Bug::kLogReused) || (Has(Bug::kSyncLazy) && logs_.empty());
+  if (flush_before) device_.Flush();
+  if (Has(Bug::kMergedFirst) && place_[slot] != kNowhere && device_.Read(BlockAt(place_[slot]), page_.data())) {
+    const Page old_first = In(page_);
+    old_first.header().merged = merged;
+    Finish(old_first);
+    device_.Write(BlockAt(place_[slot]), old_first.bytes(), Durable::kAtReturn);
+  }
   const uint64_t generation = next_generation_++;
   const uint32_t place = FreePlace();
   WriteChain(image, slot, generation);
-  WriteHome(image, slot, place, generation, merged);
-  device_.Flush();
+  WriteHome(image, slot, place, generation, Has(Bug::kMergedNotRaised) ? merged_[slot] : merged);
+  if (!flush_before && !Has(Bug::kSpareReused)) device_.Flush();
   place_[slot] = place;
-  for (const uint32_t page : old) overflow_used_[page] = 0;
+  if (!Has(Bug::kOverflowReused)) {
+    for (const uint32_t page : old) overflow_used_[page] = 0;
+  }
   merged_[slot] = merged;
   chain_pages_[slot] = needed;
   return POWERCUT_OK;

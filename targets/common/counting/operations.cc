@@ -92,8 +92,9 @@ powercut_status Table::Maintain(const char* command) {
     if (name == "stage" && staged) return Stage();
     if (name == "merge" && buffered()) return staged ? MergeLogs() : MergeBuffer();
     if (name == "sync" && buffered()) {
+      if (Has(Bug::kSyncLazy) && buffer_.size() == 0) return POWERCUT_OK;
       const powercut_status status = Empty();
-      device_.Flush();
+      if (!Has(Bug::kStageUnflushed)) device_.Flush();
       return status;
     }
     return POWERCUT_UNSUPPORTED;

@@ -16,7 +16,7 @@ enum class Bug : uint8_t {
   kNone,
   // Stages and merges.
   kStageUnflushed,    // a stage, and a sync, end without a flush
-  kSyncLazy,          // a stage flushes only in a sync that finds something to stage
+  kSyncLazy,          // what leaves the RAM buffer is flushed before the next, and a sync of an empty one does nothing
   kSpareReused,       // the old block is written over before the new one is durable
   kLogReused,         // the change segment is written over before the last block of its merge is durable
   kMergedNotRaised,   // the block does not say what was merged with it
@@ -28,6 +28,7 @@ enum class Bug : uint8_t {
   kPiecesAccepted,    // a block counts by its first page
   kChainUnchecked,    // a block counts whatever its chain is
   kChecksumIgnored,   // so does a page that is torn
+  kTornKept,          // what is left of a torn page stays
   kMergedOfNewest,    // what the newest block has merged counts as merged with all of them
   kSequenceRestarts,  // sequence numbers go on after the change pages that count, whatever was merged
   kGenerationReused,  // generations go on after the blocks that count, whatever pieces there are
@@ -38,6 +39,7 @@ enum class Bug : uint8_t {
   kPointerFirst,     // the pointer is written before the overflow page
   kJournalSkipped,   // a page of several sectors is written without a copy in the journal
   kJournalUnforced,  // the copy is not durable before the page is written
+  kEraseEmpties,     // an erase leaves an empty entry, where probing ends
   kCount
 };
 

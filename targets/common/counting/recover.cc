@@ -119,6 +119,7 @@ powercut_status Table::Recover() {
 // What is left of a torn page goes before anything else is written there: one of its sectors and the others of a page
 // that is written, and torn, later would be a page that nobody has written, or one that was lost before.
 void Table::WipeTorn(uint64_t number, const Page& page, Kind kind) {
+  if (Has(Bug::kTornKept)) return;
   if (!options_.hardened || options_.sectors == 1 || page.IsSealed(kind) || page.IsZero()) return;
   device_.EraseBlock(number, 1);
   wiped_ = true;
@@ -132,13 +133,14 @@ powercut_status Table::FindNewestBlocks() {
   for (uint32_t place = 0; place < geometry_.places; ++place) {
     Image image(geometry_.block_entries);
     PageHeader first;
-    const bool whole = LoadHome(place, &image, &first) && LoadChain(first, &image);
+    bool whole = LoadHome(place, &image, &first);
+    if (whole) whole = LoadChain(first, &image) || Has(Bug::kChainUnchecked);
     for (uint32_t p = 0; p < options_.pages; ++p) {
       const Page page = In(block_, p);
       WipeTorn(BlockAt(place) + p, page, Kind::kData);
-      if (!page.IsSealed(Kind::kData)) continue;
+      if (!page.IsSealed(Kind::kData) || Has(Bug::kGenerationReused)) continue;
       next_generation_ = std::max(next_generation_, page.header().generation + 1);
-      next_sequence_ = std::max(next_sequence_, page.header().merged + 1);
+      if (!Has(Bug::kSequenceRestarts)) next_sequence_ = std::max(next_sequence_, page.header().merged + 1);
     }
     if (!whole || first.owner >= options_.blocks || first.generation <= newest[first.owner]) continue;
     newest[first.owner] = first.generation;
@@ -149,11 +151,14 @@ powercut_status Table::FindNewestBlocks() {
   for (uint32_t slot = 0; slot < options_.blocks; ++slot) {
     chain_pages_[slot] = static_cast<uint32_t>(chains[slot].size());
     for (const uint32_t page : chains[slot]) overflow_used_[page] = 1;
+    if (Has(Bug::kGenerationReused)) next_generation_ = std::max(next_generation_, newest[slot] + 1);
   }
+  if (Has(Bug::kMergedOfNewest)) merged_.assign(merged_.size(), *std::max_element(merged_.begin(), merged_.end()));
   for (uint32_t number = 0; number < geometry_.overflow_pages; ++number) {
     if (!device_.Read(geometry_.overflow + number, page_.data())) continue;
     const Page page = In(page_);
     WipeTorn(geometry_.overflow + number, page, Kind::kOverflow);
+    if (Has(Bug::kGenerationReused)) continue;
     if (page.IsSealed(Kind::kOverflow)) next_generation_ = std::max(next_generation_, page.header().generation + 1);
   }
   return POWERCUT_OK;
@@ -183,7 +188,7 @@ powercut_status Table::FindChanges() {
       const Page page = In(page_);
       WipeTorn(log.first + p, page, Kind::kChange);
       if (page.header().kind != Kind::kChange || !IsGood(page, Kind::kChange)) continue;
-      next_sequence_ = std::max(next_sequence_, page.header().generation + 1);
+      if (!Has(Bug::kSequenceRestarts)) next_sequence_ = std::max(next_sequence_, page.header().generation + 1);
       const uint32_t entries = std::min(page.header().entries, options_.entries);
       bool counts = false;
       for (uint32_t i = 0; i < entries; ++i) {
@@ -193,9 +198,17 @@ powercut_status Table::FindChanges() {
         if (kMember.scheme == Scheme::kLinear) AddToRange(slot, p);
       }
       if (!counts) continue;
-      log.used = p + 1;
+      if (Has(Bug::kSequenceRestarts)) next_sequence_ = std::max(next_sequence_, page.header().generation + 1);
+      log.used = Has(Bug::kCursorByCount) ? log.used + 1 : p + 1;
       log.open.clear();
       if (!options_.hardened && entries < options_.entries) log.open = page_;
+    }
+    if (Has(Bug::kLastPageMissed) && log.used != 0) {
+      --log.used;
+      for (std::vector<Range>& ranges : ranges_) {
+        if (!ranges.empty() && ranges.back().last == log.used && ranges.back().first == log.used) ranges.pop_back();
+        if (!ranges.empty() && ranges.back().last == log.used) --ranges.back().last;
+      }
     }
   }
   return POWERCUT_OK;

@@ -7,16 +7,17 @@ namespace powercut::counting {
 // A page of several sectors may be torn: `hardened` has a copy in the journal before it writes one.
 bool Table::WriteForced(uint64_t number, const Page& page) {
   Finish(page);
-  if (options_.hardened && options_.sectors > 1) {
+  if (options_.hardened && options_.sectors > 1 && !Has(Bug::kJournalSkipped)) {
     std::vector<uint8_t> bytes(page.bytes(), page.bytes() + options_.page);
     const Page journal = In(bytes);
     journal.header().merged = static_cast<uint64_t>(journal.header().kind);
     journal.header().kind = Kind::kJournal;
     journal.header().generation = number;
     journal.Seal();
-    if (!device_.Write(Geometry::kJournal, journal.bytes(), Durable::kAtReturn)) return false;
+    const Durable durable = Has(Bug::kJournalUnforced) ? Durable::kAtFlush : Durable::kAtReturn;
+    if (!device_.Write(Geometry::kJournal, journal.bytes(), durable)) return false;
   }
-  return device_.Write(number, page.bytes(), Durable::kAtReturn);
+  return device_.Write(number, page.bytes(), Has(Bug::kWriteUnforced) ? Durable::kAtFlush : Durable::kAtReturn);
 }
 
 // A page that the journal holds is written again: the power cut may have torn it.
@@ -40,7 +41,7 @@ powercut_status Table::WriteAtOnce(uint64_t key, const Spot& spot, int64_t count
   if (!device_.Read(spot.page, page_.data())) return POWERCUT_CORRUPT;
   const Page page = In(page_);
   if (spot.page < geometry_.overflow) page.header().kind = Kind::kData;
-  page.Put(spot.index, Tag::kCount, key, count);
+  page.Put(spot.index, count == 0 && Has(Bug::kEraseEmpties) ? Tag::kEmpty : Tag::kCount, key, count);
   return WriteForced(spot.page, page) ? POWERCUT_OK : POWERCUT_CORRUPT;
 }
 
@@ -61,13 +62,14 @@ powercut_status Table::AddToChain(uint64_t key, const Spot& spot, int64_t count)
   const uint32_t last = options_.entries - 1;
   if (!chained) more.Put(more.header().entries++, Tag::kCount, end.entry(last).key, end.entry(last).count);
   more.Put(more.header().entries++, Tag::kCount, key, count);
-  if (!WriteForced(geometry_.overflow + taken[0], more)) return POWERCUT_CORRUPT;
+  if (!Has(Bug::kPointerFirst) && !WriteForced(geometry_.overflow + taken[0], more)) return POWERCUT_CORRUPT;
   if (chained) {
     end.header().next = uint64_t{taken[0]} + 1;
   } else {
     end.Put(last, Tag::kPointer, taken[0], 0);
   }
   if (!WriteForced(spot.end, end)) return POWERCUT_CORRUPT;
+  if (Has(Bug::kPointerFirst) && !WriteForced(geometry_.overflow + taken[0], more)) return POWERCUT_CORRUPT;
   ++chain_pages_[PositionOf(key).slot];
   return POWERCUT_OK;
 }
