@@ -1,6 +1,7 @@
 // The change segment, and what empties it and the RAM buffer: stages and merges (2.3, 2.4).
 #include <algorithm>
 
+#include "powercut/pmem.h"
 #include "targets/common/counting/table.h"
 
 namespace powercut::counting {
@@ -43,6 +44,7 @@ void Table::FinishPage(Log* log) {
   if (options_.hardened) page.header().generation = next_sequence_++;
   Finish(page);
   device_.Write(log->first + log->used - 1, page.bytes());
+  pmem::mark("stage.page");
   for (const auto& [slot, count] : log->taken) buffer_.Drop(slot, count);
   log->taken.clear();
   if (options_.hardened || page.header().entries == options_.entries) log->open.clear();
@@ -122,6 +124,7 @@ powercut_status Table::MergeBuffer() {
     if (merged != POWERCUT_OK) status = merged;
   }
   if (!options_.hardened || Has(Bug::kSpareReused)) device_.Flush();
+  pmem::mark("merge.done");
   return status;
 }
 
@@ -154,6 +157,7 @@ powercut_status Table::MergeLog(Log* log) {
   log->open.clear();
   for (uint32_t slot = log->slot; slot < log->slot + log->slots; ++slot) ranges_[slot].clear();
   if (Has(Bug::kSpareReused)) device_.Flush();
+  pmem::mark("merge.done");
   if (options_.hardened) return POWERCUT_OK;
   device_.EraseBlock(log->first, geometry_.log_pages);
   for (const auto& [slot, changes] : kept) {

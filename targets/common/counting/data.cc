@@ -1,6 +1,7 @@
 // The data segment: probing, and blocks that are read and written as a whole.
 #include <algorithm>
 
+#include "powercut/pmem.h"
 #include "targets/common/counting/table.h"
 
 namespace powercut::counting {
@@ -184,6 +185,7 @@ powercut_status Table::Rewrite(uint32_t slot, std::span<const Change> changes, u
 
   const uint32_t needed = ChainPages(image.chain.size());
   const std::vector<uint32_t> old = std::move(image.pages);
+  pmem::mark(needed == 0 ? "merge.block" : "merge.block_with_chain");
   image.pages.clear();
   if (!options_.hardened) {  // the pages that it has, and more
     for (const uint32_t page : old) overflow_used_[page] = 0;

@@ -84,6 +84,89 @@ TEST_P(Model, Agrees) {
   }
 }
 
+// What stages and merges cost, in the units of the paper's Table 2.
+class Costs : public testing::TestWithParam<const char*> {
+ protected:
+  static constexpr uint32_t kBlocks = 4, kEntries = 8;
+
+  Costs()
+      : table_(powercut_target_entry(POWERCUT_TARGET_ABI), GetParam(),
+               For({{"blocks", "4"}, {"pages", "4"}, {"entries", "8"}, {"buffer", "1000"}}), 8, 8, 1 << 16) {
+    EXPECT_EQ(table_.Format(), POWERCUT_OK);
+    EXPECT_EQ(table_.Open(), POWERCUT_OK);
+  }
+
+  // Of one command.
+  Device::Counts Of(const char* command) {
+    const Device::Counts before = counts();
+    EXPECT_EQ(table_.Maintain(command), POWERCUT_OK);
+    const Device::Counts after = counts();
+    return {after.page_reads - before.page_reads,     after.page_writes - before.page_writes,
+            after.block_reads - before.block_reads,   after.block_writes - before.block_writes,
+            after.block_erases - before.block_erases, after.flushes - before.flushes};
+  }
+  const Device::Counts& counts() { return reinterpret_cast<Table*>(table_.handle())->counts(); }
+  void Add(uint64_t first, uint64_t count) {
+    for (uint64_t key = first; key < first + count; ++key) ASSERT_EQ(table_.Increment(key, 1), POWERCUT_OK);
+  }
+
+  void Merge();
+  void WriteAtOnce();
+
+  TestTable table_;
+};
+
+// A merge reads and writes each block once, and a stage writes pages.
+void Costs::Merge() {
+  const bool staged = kMember.scheme != Scheme::kBounded;
+  const uint32_t logs = kMember.scheme == Scheme::kSegmented ? 2 : 1;
+  Add(1, 40);
+  if (staged) Of("stage");
+  Of("merge");
+  Add(1, 40);  // the same keys: all blocks are there now
+  uint64_t pages = 0;
+  if (staged) {
+    const Device::Counts stage = Of("stage");
+    pages = stage.page_writes;
+    EXPECT_GE(pages, 40 / kEntries);
+    EXPECT_LT(pages, 40 / kEntries + logs);  // a page that is not full, at the end of each log but for one
+    EXPECT_EQ(stage.page_reads + stage.block_reads + stage.block_writes, 0u);
+    EXPECT_EQ(stage.flushes, 1u);
+  }
+  const Device::Counts merge = Of("merge");
+  EXPECT_EQ(merge.block_writes, kBlocks);
+  // Of MDB also the change blocks, each once: 2k + 1 for k data blocks.
+  EXPECT_EQ(merge.block_reads, kBlocks + (kMember.scheme == Scheme::kSegmented ? logs : 0));
+  EXPECT_EQ(merge.page_writes, 0u);
+  if (kMember.scheme == Scheme::kLinear) {  // "each page will be requested by each data segment block" (2.4)
+    EXPECT_GE(merge.page_reads, pages);
+    EXPECT_LT(merge.page_reads, pages + kBlocks);
+  } else {
+    EXPECT_EQ(merge.page_reads, 0u);
+  }
+}
+
+// Without a buffer, an increment of a key that is there writes its page.
+void Costs::WriteAtOnce() {
+  Add(1, 40);
+  for (uint64_t key = 1; key <= 40; ++key) {
+    const Device::Counts before = counts();
+    ASSERT_EQ(table_.Increment(key, 1), POWERCUT_OK);
+    EXPECT_EQ(counts().page_writes, before.page_writes + 1);
+    EXPECT_EQ(counts().flushes, before.flushes);
+  }
+}
+
+TEST_P(Costs, AreThoseOfTheScheme) {
+  if (kMember.scheme == Scheme::kUnbuffered) {
+    WriteAtOnce();
+  } else {
+    Merge();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Variants, Costs, testing::Values("published", "hardened"));
+
 std::vector<Case> Cases() {
   std::vector<Case> cases;
   for (const char* variant : {"published", "hardened"}) {
