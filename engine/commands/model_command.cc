@@ -29,7 +29,7 @@ uint8_t flags_of_store(const json& step) {
 
 uint8_t code_of_flush(const json& step) {
   static const std::map<std::string, FlushKind> kinds = {
-      {"clwb", FlushKind::kClwb}, {"clflushopt", FlushKind::kClflushopt}, {"clflush", FlushKind::kClflush}};
+      {"clwb", FlushKind::kClwb}, {"clflushopt", FlushKind::kClflushopt}, {"clflush", FlushKind::kClflush}, {"force", FlushKind::kForce}};
   return static_cast<uint8_t>(kinds.at(step.at("kind").get<std::string>()));
 }
 
@@ -59,7 +59,10 @@ std::vector<Event> events_of(const json& step, uint64_t index, std::string* byte
     return {fence, event};
   }
   if (op == "cas-fail" || op == "fence") {
-    fence.code = static_cast<uint8_t>(op == "fence" ? FenceKind::kSfence : FenceKind::kRmw);
+    const bool device = op == "fence" && step.value("kind", "") == "device";
+    fence.code = static_cast<uint8_t>(device          ? FenceKind::kDevice
+                                      : op == "fence" ? FenceKind::kSfence
+                                                      : FenceKind::kRmw);
     return {fence};
   }
   if (op == "flush") {

@@ -7,10 +7,25 @@ from dataclasses import dataclass
 from typing import Any
 
 LINE = 64
-STORES = {"store": "store", "ntstore": "ntstore", "memcpy": "store", "rmw": "rmw", "movdir64b": "ntstore"}
+#: Of devices: `write`, `force` and `flush`; of memory the others.
+STORES = {
+    "store": "store",
+    "write": "store",
+    "ntstore": "ntstore",
+    "memcpy": "store",
+    "rmw": "rmw",
+    "movdir64b": "ntstore",
+}
+    "store": "store",
+    "write": "store",
+    "ntstore": "ntstore",
+    "memcpy": "store",
+    "rmw": "rmw",
+    "movdir64b": "ntstore",
+}
 PIECES = ("store", "ntstore", "memcpy")  # may continue the store before them
-FLUSHES = ("clwb", "clflushopt", "clflush")
-FENCES = ("sfence", "mfence", "lock")
+FLUSHES = ("clwb", "clflushopt", "clflush", "force")
+FENCES = {"sfence": "sfence", "mfence": "mfence", "lock": "lock", "flush": "device"}
 THREADED = ("wait", "copy", "cas", "add", "lock", "unlock")  # have a meaning in tests with threads alone
 
 Event = dict[str, Any]
@@ -55,7 +70,7 @@ def event_of(text: str, locations: Mapping[str, Location]) -> dict[str, Any]:
     if op in FLUSHES and len(arguments) == 1:
         return {"op": "flush", "thread": thread, "addr": locations[arguments[0]].addr, "kind": op}
     if op in FENCES and not arguments:
-        return {"op": "fence", "thread": thread, "kind": op}
+        return {"op": "fence", "thread": thread, "kind": FENCES[op]}
     if op == "cas-fail" and len(arguments) == 1 and arguments[0] in locations:
         return {"op": "cas-fail", "thread": thread}  # a failed one stores nothing; the location is for the reader
     if op in THREADED:

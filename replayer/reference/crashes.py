@@ -2,7 +2,8 @@
 
 `adr`: before every event that takes a content away from some line, after every `end`, before a `begin` when there were
 stores since the crash point before, and at the end of the program. Between two of these the sets of legal contents only
-grow, so what is legal at an instant is legal at the next crash point. `eadr`: each store while it is in flight, after
+grow, so what is legal at an instant is legal at the next crash point. Devices: the same, with force and flush of the
+device in the place of flush and fence. `eadr`: each store while it is in flight, after
 every `end`, and at the end of the program.
 """
 
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from .devices import Block, Device, Flash
 from .models import Adr, Eadr
 from .program import STORE_OPS, Event, Program
 
@@ -33,10 +35,11 @@ class CrashPoint:
         return {self.side: self.index, "states": str(self.states), "lines": lines}
 
 
-def crash_points(program: Program, model: Adr | None = None) -> list[CrashPoint]:
+def crash_points(program: Program, model: Adr | Device | None = None) -> list[CrashPoint]:
     """Every crash point of the program, in order. `model` replaces the model (tests pass broken ones)."""
     if model is None:
-        model = Eadr(program) if program.model == "eadr" else Adr(program)
+        makers: dict[str, type[Adr] | type[Device]] = {"adr": Adr, "eadr": Eadr, "block": Block, "flash": Flash}
+        model = makers[program.model](program)
     return list(_eadr_points(program, model) if isinstance(model, Eadr) else _adr_points(program, model))
 
 
@@ -44,13 +47,13 @@ def answer(program: Program) -> dict[str, Any]:
     return {"crash_points": [point.to_json() for point in crash_points(program)]}
 
 
-def point_now(model: Adr, side: str, index: int) -> CrashPoint:
+def point_now(model: Adr | Device, side: str, index: int) -> CrashPoint:
     contents = {line: model.contents(line) for line in model.lines()}
     pending = {line: choices for line, choices in contents.items() if len(choices) > 1}
     return CrashPoint(side, index, prod(len(choices) for choices in pending.values()), pending)
 
 
-def _adr_points(program: Program, model: Adr) -> Iterator[CrashPoint]:
+def _adr_points(program: Program, model: Adr | Device) -> Iterator[CrashPoint]:
     stored = False  # since the last crash point
     for index, event in enumerate(program.events):
         if event.op == "begin" and stored:
@@ -68,9 +71,11 @@ def _adr_points(program: Program, model: Adr) -> Iterator[CrashPoint]:
             stored = False
 
 
-def _loses_content(model: Adr, event: Event, before: CrashPoint) -> bool:
+def _loses_content(model: Adr | Device, event: Event, before: CrashPoint) -> bool:
     """Applies the event's fence or flush (harmless to repeat) and looks whether any line lost a content."""
-    if event.op == "flush":
+    if isinstance(model, Device):
+        model.apply(event, before.index)
+    elif event.op == "flush":
         model.flush(event)
     else:
         model.fence(event)

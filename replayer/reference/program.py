@@ -13,15 +13,16 @@ LINE_SIZE = 64
 ATOM_SIZE = 8
 MAX_STORE_SIZE = 64
 
-Model = Literal["adr", "eadr"]
+Model = Literal["adr", "eadr", "block", "flash"]
 AtomPolicy = Literal["any", "ascending", "byte"]
 
 STORE_OPS = ("store", "ntstore", "rmw")
 OPS = (*STORE_OPS, "cas-fail", "flush", "fence", "begin", "end")
 # Only where threads run in every order: what each of these does depends on the schedule.
 THREAD_OPS = ("wait", "load", "store-loaded", "cas", "add", "lock", "unlock")
-FLUSH_KINDS = ("clwb", "clflushopt", "clflush")
-FENCE_KINDS = ("sfence", "mfence", "lock")
+FLUSH_KINDS = ("clwb", "clflushopt", "clflush", "force")
+FENCE_KINDS = ("sfence", "mfence", "lock", "device")
+DEVICES = ("block", "flash")  # "force" and "device" are theirs, and they have no others
 
 
 class ProgramError(ValueError):
@@ -95,6 +96,9 @@ class Program:
             if event.op not in OPS:
                 raise ProgramError(f"{where}: unknown operation; use one of {', '.join(OPS)}.")
             check(event, where, self.pool_size)
+            of_device = event.kind in ("force", "device")
+            if event.kind and of_device != (self.model in DEVICES):
+                raise ProgramError(f"{where}: '{event.kind}' is no instruction of the model {self.model}.")
             if event.continues:
                 _check_continues(event, where, self.events[index - 1] if index else None)
 
@@ -124,8 +128,8 @@ def line_of(addr: int) -> int:
 
 def check_names(model: str, atoms: str) -> None:
     """Refuses what is neither a model nor an atom policy."""
-    if model not in ("adr", "eadr"):
-        raise ProgramError(f"model '{model}' is unknown; use adr or eadr.")
+    if model not in ("adr", "eadr", *DEVICES):
+        raise ProgramError(f"model '{model}' is unknown; use adr, eadr, block or flash.")
     if atoms not in ("any", "ascending", "byte"):
         raise ProgramError(f"atom policy '{atoms}' is unknown; use any, ascending or byte.")
 
