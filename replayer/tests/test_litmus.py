@@ -57,7 +57,7 @@ def test_suite_has_what_it_promises() -> None:
     tests = load(suite_dir())
     scope = [test for test in tests if test.needs is None]
     assert len(scope) >= 30
-    assert {test.model for test in scope} == {"adr", "eadr"}
+    assert {test.model for test in scope} == {"adr", "eadr", "block"}
     assert {test.atoms for test in scope} == {"any", "ascending", "byte"}
     assert sum(test.needs == "tso" and test.is_in_scope for test in tests) >= 6
     assert all(test.source for test in tests)
