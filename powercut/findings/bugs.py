@@ -20,6 +20,7 @@ from powercut_reports.records.finding import BugKeys, FindingRecord, Place, Stor
 _DIGITS = 12
 _CLASSES = {
     **dict.fromkeys(("lost-item", "phantom-item", "stale-value", "torn-value", "duplicate-bound"), "contents"),
+    **dict.fromkeys(("lost-increment", "double-count"), "contents"),
     **dict.fromkeys(("use-after-free", "double-free"), "memory"),
     **dict.fromkeys(("recovery-failed", "recovery-hang", "unusable", "wild-store"), "working"),
 }

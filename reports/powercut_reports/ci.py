@@ -112,6 +112,16 @@ _INVARIANTS = (
         "Make the value durable before what makes it visible; more than 8 bytes never persist at once.",
     ),
     Rule(
+        "lost-increment",
+        "A counter has lost what was acknowledged, after a power cut.",
+        "Make the new place durable before the old one is given up.",
+    ),
+    Rule(
+        "double-count",
+        "A counter has more after a power cut than was added to it.",
+        "Let what was merged say so in the same write, so that merging it again changes nothing.",
+    ),
+    Rule(
         "duplicate-bound",
         "A key has more copies, or other ones, than the scheme allows.",
         "Let recovery find and drop the copies that an interrupted move leaves.",
