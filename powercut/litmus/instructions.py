@@ -16,13 +16,6 @@ STORES = {
     "rmw": "rmw",
     "movdir64b": "ntstore",
 }
-    "store": "store",
-    "write": "store",
-    "ntstore": "ntstore",
-    "memcpy": "store",
-    "rmw": "rmw",
-    "movdir64b": "ntstore",
-}
 PIECES = ("store", "ntstore", "memcpy")  # may continue the store before them
 FLUSHES = ("clwb", "clflushopt", "clflush", "force")
 FENCES = {"sfence": "sfence", "mfence": "mfence", "lock": "lock", "flush": "device"}
