@@ -19,21 +19,26 @@ Key = int | str
 
 @dataclass(frozen=True, kw_only=True)
 class Operation:
-    """One operation of the workload: `kind` is `insert`, `update`, `erase`, `lookup` or `maintain`."""
+    """One operation of the workload: `kind` is `insert`, `update`, `erase`, `lookup`, `increment` or `maintain`."""
 
     kind: str
     key: Key | None = None
     #: The command of a `maintain`.
     text: str = ""
+    #: What an increment adds.
+    by: int = 1
 
     @property
     def spelling(self) -> str:
-        """`insert(3)`, `maintain(expand)`."""
-        return f"{self.kind}({self.text if self.key is None else self.key})"
+        """`insert(3)`, `maintain(expand)`, `increment(3, by -2)`."""
+        by = f", by {self.by}" if self.by != 1 else ""
+        return f"{self.kind}({self.text if self.key is None else self.key}{by})"
 
     def step(self) -> dict[str, Any]:
         """As a step of a plan or of a scenario file."""
-        return {"op": self.kind, "command": self.text} if self.key is None else {"op": self.kind, "keys": [self.key]}
+        if self.key is None:
+            return {"op": self.kind, "command": self.text}
+        return {"op": self.kind, "keys": [self.key], **({"by": self.by} if self.by != 1 else {})}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,7 +151,7 @@ def runnable(case: Case) -> Case:
             continue
         for operation in phase.operations:
             kept.append(_may_run(operation, live, unknown, meets=case.meets))
-            if kept[-1] and operation.kind == "insert" and operation.key is not None:
+            if kept[-1] and operation.kind in ("insert", "increment") and operation.key is not None:
                 live.add(operation.key)
                 unknown.discard(operation.key)
             elif kept[-1] and operation.kind == "erase" and operation.key is not None:

@@ -22,7 +22,7 @@ from powercut_reports.records.finding import Begun
 
 _MASK = (1 << 64) - 1
 _FIRST, _SECOND = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
-_WORKLOAD = frozenset({"insert", "update", "erase", "lookup", "maintain"})
+_WORKLOAD = frozenset({"insert", "update", "erase", "lookup", "increment", "maintain"})
 _TRACE_EVENT = "trace_event"
 
 
@@ -162,7 +162,7 @@ def _operations(step: dict[str, Any]) -> list[Operation]:
     if step["op"] == "maintain":
         return [Operation(kind="maintain", text=step["command"])]
     keys = step.get("keys") or range(step["from"], step["to"] + 1)
-    return [Operation(kind=step["op"], key=key) for key in keys]
+    return [Operation(kind=step["op"], key=key, by=step.get("by", 1)) for key in keys]
 
 
 def _meets(phases: Sequence[Phase]) -> bool:
@@ -182,4 +182,7 @@ def _meets(phases: Sequence[Phase]) -> bool:
 def _operation(kind: str, raw: dict[str, Any]) -> Operation:
     if kind == "maintain":
         return Operation(kind=kind, text=raw["text"])
+    if kind == "increment":
+        by = int.from_bytes(bytes.fromhex(raw["value"]), "little", signed=True)
+        return Operation(kind=kind, key=key_of(raw["key"]), by=by)
     return Operation(kind=kind, key=key_of(raw["key"]))

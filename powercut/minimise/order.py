@@ -21,7 +21,7 @@ FEW = 5
 
 Order = tuple[Any, ...]
 
-_SIMPLER = {"lookup": 0, "insert": 1, "erase": 2, "update": 3, "maintain": 4}
+_SIMPLER = {"lookup": 0, "insert": 1, "increment": 1, "erase": 2, "update": 3, "maintain": 4}
 _NAMED = {"zeros": 2**32, "ones": 2**32 + 1}
 
 

@@ -11,7 +11,7 @@ from powercut.engine.options import DEFAULT_SEARCH, DEFAULT_VISIBILITY
 from powercut.minimise.case import Case, Operation, Phase, repeatable
 from powercut.minimise.order import is_number
 from powercut.scenarios.plan import BUG_OPTION
-from powercut.scenarios.schema import CHOICE_SINCE, THREADS_SINCE
+from powercut.scenarios.schema import CHOICE_SINCE, COUNTERS_SINCE, THREADS_SINCE
 from powercut_reports.records.finding import FindingRecord
 
 _NAME = re.compile(r"^name = .*$", re.MULTILINE)
@@ -96,6 +96,8 @@ def _phase(phase: Phase) -> list[str]:
 
 def _version(case: Case, original: FindingRecord) -> int:
     """The lowest that knows what the file says."""
+    if any(item.kind == "increment" for item in case.operations):
+        return COUNTERS_SINCE
     if not case.race:
         return 1
     assert original.plan is not None
@@ -116,7 +118,16 @@ def _steps(operations: Sequence[Operation], *, joining: bool = True) -> list[dic
     """Neighbours of one kind become one step, unless a cut may drop the rest of a step."""
     groups: list[list[Operation]] = []
     for operation in operations:
-        joins = groups and joining and operation.key is not None and operation.kind == groups[-1][0].kind
+        joins = (
+            groups
+            and joining
+            and operation.key is not None
+            and (operation.kind, operation.by)
+            == (
+                groups[-1][0].kind,
+                groups[-1][0].by,
+            )
+        )
         if joins:
             groups[-1].append(operation)
         else:

@@ -6,16 +6,19 @@ from powercut.minimise.case import Operation
 from powercut.minimise.search import Search
 
 _KINDS = ("lookup", "insert", "erase", "update")
+#: Of a table of counters.
+_COUNTING = ("lookup", "increment", "erase")
 
 
 def simplify_operations(search: Search) -> None:
     """Replaces operations by simpler ones on the same key, the last first: an update needs the insert before it."""
+    kinds = _COUNTING if any(item.kind == "increment" for item in search.best.operations) else _KINDS
     for number in range(len(search.best.operations) - 1, -1, -1):
         if number >= len(search.best.operations):
             continue
         now = search.best.operations[number]
-        for kind in _KINDS:
-            if now.key is None or kind == now.kind:
+        for kind in kinds:
+            if now.key is None or (kind == now.kind and now.by == 1):
                 break
             operations = list(search.best.operations)
             operations[number] = Operation(kind=kind, key=now.key)
