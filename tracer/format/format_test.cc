@@ -457,7 +457,7 @@ TEST(Format, RefusalsSayWhatWhereAndWhatNext) {
   EXPECT_EQ(message({}), "run.pct: the file is empty. Record it again with 'powercut record'.");
   std::vector<uint8_t> bad = good;
   bad[8] = 9;
-  EXPECT_EQ(message(bad), "run.pct: format version 9, this build reads 3. Record it again with 'powercut record'.");
+  EXPECT_EQ(message(bad), "run.pct: format version 9, this build reads 4. Record it again with 'powercut record'.");
   bad = good;
   std::reverse(bad.begin() + 12, bad.begin() + 16);
   EXPECT_NE(message(bad).find("big-endian"), std::string::npos);
@@ -499,7 +499,7 @@ TEST(Writer, AFailedRunKeepsTheOldTrace) {
 
 TEST(Writer, RefusesWhatTheReaderWould) {
   for (OwnedEvent wrong :
-       {flush(0), store(~uint64_t{0}, {1, 2}), store(0, {1}, 1), begin(OpKind{9}, {}, {}),
+       {flush(0), store(~uint64_t{0}, {1, 2}), store(0, {1}, 1), begin(OpKind{10}, {}, {}),
         other(static_cast<EventKind>(layout::kTypeMask)), begin(OpKind::kInsert, std::vector<uint8_t>(70000), {}),
         other(EventKind::kMarker, std::string(5000, 'x')), other(EventKind::kPhase, "p", 2)}) {
     if (wrong.kind == EventKind::kFlush) wrong.code = 0;
