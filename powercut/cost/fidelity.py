@@ -2,9 +2,9 @@
 
 import json
 import subprocess
-from typing import Any
+from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from powercut.base import paths
 from powercut.base.cores import joined
@@ -15,7 +15,7 @@ _PREFIX = "powercut-fidelity-"
 
 
 class Figure(BaseModel):
-    """One figure of a paper beside ours."""
+    """One figure of a paper beside ours. `reproduced` is None where the row is ours alone: no paper prints it."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -24,8 +24,14 @@ class Figure(BaseModel):
     paper: str | float | None
     measured: str | float | None
     unit: str
-    reproduced: bool
+    reproduced: bool | None
     note: str = ""
+
+    @model_validator(mode="after")
+    def _no_verdict_without_a_paper(self) -> Self:
+        if (self.paper is None) != (self.reproduced is None):
+            raise ValueError("a figure of a paper has a verdict, and a number of ours has none")
+        return self
 
 
 class _Answer(BaseModel):

@@ -6,6 +6,7 @@ Unknown fields are ignored and missing ones shown as a dash: the object may come
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from powercut_reports import format as fmt
 from powercut_reports.charts import LINES, Chart, draw, step, wrapped
 
+VERDICTS = ("yes", "no", "ours")
 _FEWEST = 3  # figures with numbers, for a chart
 _RATIOS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100]
 _COUNTS = ("stores", "nt_stores", "lines", "blocks", "flushes", "fences", "lines_read")
@@ -24,19 +26,30 @@ class FigureRow:
     paper: str
     measured: str
     unit: str
-    reproduced: bool
+    verdict: str  # of `verdict`
     note: str
 
 
 @dataclass(frozen=True)
 class FidelityView:
     schemes: tuple[tuple[str, tuple[FigureRow, ...]], ...]
-    reproduced: int
-    figures: int
+    counts: dict[str, int]  # how many rows have each of `VERDICTS`
     costs: tuple[tuple[str, ...], ...]  # scheme, operation, then a number for each of `columns`
     columns: tuple[str, ...]
     ratios: tuple[tuple[str, ...], ...]
     charts: tuple[Chart, ...]
+
+
+def verdict(row: Mapping[str, Any]) -> str:
+    """One of `VERDICTS`: is the paper's figure reproduced? No paper prints a row that is ours."""
+    reproduced = row.get("reproduced", False)
+    return "ours" if reproduced is None else "yes" if reproduced is True else "no"
+
+
+def counted(verdicts: Iterable[str]) -> dict[str, int]:
+    """How often each of `VERDICTS` is there."""
+    found = Counter(verdicts)
+    return {name: found[name] for name in VERDICTS}
 
 
 def fidelity_view(raw: Mapping[str, Any]) -> FidelityView:
@@ -48,7 +61,7 @@ def fidelity_view(raw: Mapping[str, Any]) -> FidelityView:
             paper=_text(item.get("paper")),
             measured=_text(item.get("measured")),
             unit=_text(item.get("unit")),
-            reproduced=item.get("reproduced") is True,
+            verdict=verdict(item),
             note=str(item.get("note") or ""),
         )
         by_scheme.setdefault(_text(item.get("scheme")), []).append(row)
@@ -56,8 +69,7 @@ def fidelity_view(raw: Mapping[str, Any]) -> FidelityView:
     latencies = list(dict.fromkeys(ns for item in _rows(raw, "costs") for ns in item.get("latency_ns", {})))
     return FidelityView(
         schemes=tuple((scheme, tuple(group)) for scheme, group in by_scheme.items()),
-        reproduced=sum(row.reproduced for row in rows),
-        figures=len(rows),
+        counts=counted(row.verdict for row in rows),
         costs=tuple(_cost(item, latencies) for item in _rows(raw, "costs")),
         columns=(*(name.replace("_", " ") for name in _COUNTS), *(f"ns, writes {ns} ns" for ns in latencies)),
         ratios=tuple(
@@ -79,8 +91,8 @@ def _charts(by_scheme: Mapping[str, Sequence[FigureRow]]) -> tuple[Chart, ...]:
         {"label": wrapped(f"{scheme}: {row.figure}"), "ratio": round(ours / paper, 4), "place": place, "words": words}
         for scheme, group in by_scheme.items()
         for row in group
-        if (paper := _leading(row.paper)) and (ours := _leading(row.measured))
-        for place in ("reproduced" if row.reproduced else "not reproduced",)
+        if row.verdict != "ours" and (paper := _leading(row.paper)) and (ours := _leading(row.measured))
+        for place in ("reproduced" if row.verdict == "yes" else "not reproduced",)
         for words in (f"{scheme}, {row.figure}: paper {row.paper}, ours {row.measured} {row.unit}, {place}",)
     ]
     if len(rows) < _FEWEST:

@@ -171,7 +171,8 @@ FIDELITY: Raw = {
     "figures": [
         {"scheme": "level", "figure": "maximum <load>", "paper": "> 0.90", "measured": 0.93, "unit": "items/slots",
          "reproduced": True, "note": "4 slots"},
-        {"scheme": "cceh", "figure": "load", "paper": None, "measured": "0.6", "unit": "", "reproduced": False},
+        {"scheme": "cceh", "figure": "load", "paper": 0.7, "measured": "0.6", "unit": "", "reproduced": False},
+        {"scheme": "cceh", "figure": "cost", "paper": None, "measured": "2", "unit": "", "reproduced": None},
     ],
     "costs": [{"scheme": "level", "operation": "insert", "stores": 6.0, "latency_ns": {"200": 1400, "600": 2200}}],
     "ratios": [{"scheme": "bch", "operation": "insert", "paper": "1.4 to 3.0", "ratios": [1.5, 2.0]}],
@@ -180,7 +181,16 @@ FIDELITY: Raw = {
 
 def test_fidelity_has_a_section(sample_runs: list[Raw]) -> None:
     page = html.render(runs_of(sample_runs), title="x", companions=html.Companions(fidelity=FIDELITY))
-    for text in ("1 of 2 figures reproduced", "maximum &lt;load&gt;", "0.93", "not reproduced", "1.4 to 3.0", "1.5, 2"):
+    for text in (
+        "1 of 2 figures reproduced",
+        "No paper prints 1 number of ours",
+        "<td>ours</td>",
+        "maximum &lt;load&gt;",
+        "0.93",
+        "not reproduced",
+        "1.4 to 3.0",
+        "1.5, 2",
+    ):
         assert text in page, text
     assert "ns, writes 600 ns" in page and "2200" in page
     assert 'id="fidelity"' not in html.render(runs_of(sample_runs), title="x")

@@ -141,7 +141,29 @@ def test_fidelity(house: Any, capsys: pytest.CaptureFixture[str], monkeypatch: p
     assert main(["fidelity", "levle"]) == ExitCode.USAGE
 
 
-@pytest.mark.parametrize(("text", "status"), [("no table", 0), ('{"figures": [{}]}', 0), ("{}", 3)])
+def test_fidelity_counts_its_verdicts(
+    house: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(costs, "measure", lambda scheme: [])
+    ours = FIGURE | {"paper": None, "reproduced": None}
+    fidelity_program(house, json.dumps({"figures": [FIGURE, ours, ours]}))
+    assert main(["fidelity", "level"]) == ExitCode.CLEAN, "a number of ours has nothing to reproduce"
+    printed = capsys.readouterr().out
+    assert "  ours  " in printed and printed.splitlines()[-1] == "rows: 1 yes, 0 no, 2 ours"
+    assert main(["fidelity", "level", "--json"]) == ExitCode.CLEAN
+    assert json.loads(capsys.readouterr().out)["rows"] == {"yes": 1, "no": 0, "ours": 2}
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("no table", 0),
+        ('{"figures": [{}]}', 0),
+        ("{}", 3),
+        (json.dumps({"figures": [FIGURE | {"paper": None}]}), 0),  # reproduces what no paper prints
+        (json.dumps({"figures": [FIGURE | {"reproduced": None}]}), 0),  # has a paper's figure and no verdict
+    ],
+)
 def test_fidelity_program_that_fails(house: Any, capsys: pytest.CaptureFixture[str], text: str, status: int) -> None:
     fidelity_program(house, text, status=status)
     assert main(["fidelity", "level"]) == ExitCode.INCOMPLETE

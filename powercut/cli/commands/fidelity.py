@@ -13,6 +13,7 @@ from powercut.cli.commands import shared
 from powercut.cost import costs
 from powercut.cost import fidelity as figures
 from powercut.runs.runner import prepare_out
+from powercut_reports.fidelity import counted, verdict
 from powercut_reports.html import Companions
 
 _FORMATS = ("text", *paper.FORMATS)
@@ -48,6 +49,8 @@ def fidelity(
     Each is shown beside the paper's number; then what the operations of each scheme cost, and a model of their
     latency on persistent memory.
 
+    A row says yes or no where a paper prints the figure, and ours where none does.
+
     Exit code: 0 all reproduced, 1 one was not, 3 a measurement failed.
     """
     formats = output.parse_formats(format, known=_FORMATS)
@@ -60,6 +63,7 @@ def fidelity(
     rows = figures.measure(scheme)
     measured = costs.measure(scheme)
     table = {"figures": rows, **costs.as_json(measured)}
+    table["rows"] = counted(verdict(row) for row in rows)
     if out is not None:
         prepare_out(out)
         write_json(out / companions.FIDELITY_REPORT, table)
@@ -70,7 +74,8 @@ def fidelity(
     elif "text" in formats:
         _print(rows)
         _print_costs(measured)
-    raise typer.Exit(ExitCode.CLEAN if all(row["reproduced"] for row in rows) else ExitCode.FINDINGS)
+        print("rows: " + ", ".join(f"{count} {name}" for name, count in table["rows"].items()))
+    raise typer.Exit(ExitCode.FINDINGS if table["rows"]["no"] else ExitCode.CLEAN)
 
 
 def _print(rows: list[dict[str, Any]]) -> None:
@@ -102,9 +107,8 @@ def _print_costs(measured: list[costs.Cost]) -> None:
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:
-    reproduced = "yes" if row["reproduced"] else "NO"
     figures = (_text(row["paper"]), _text(row["measured"]))
-    return (row["scheme"], row["figure"], *figures, row["unit"], reproduced, row["note"])
+    return (row["scheme"], row["figure"], *figures, row["unit"], verdict(row), row["note"])
 
 
 def _text(value: object) -> str:

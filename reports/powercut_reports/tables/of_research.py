@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from powercut_reports.costs import COLUMNS
+from powercut_reports.fidelity import verdict
 from powercut_reports.raw import as_dict, as_dicts, as_float, as_int, as_text, as_texts
 from powercut_reports.tables.table import Cell, Column, Table, table
 
@@ -107,7 +108,7 @@ _FIGURES: tuple[Column[Raw], ...] = (
     Column(name="paper", title="Paper", of=lambda row: _figure(row.get("paper")), width=0.12),
     Column(name="ours", title="Ours", of=lambda row: _figure(row.get("measured")), width=0.1),
     Column(name="unit", title="Unit", of=lambda row: as_text(row.get("unit")), width=0.1),
-    Column(name="reproduced", title="Same", of=lambda row: row.get("reproduced") is True, kind="truth"),
+    Column(name="reproduced", title="Same", of=verdict),
     Column(name="note", title="Note", of=lambda row: as_text(row.get("note")), width=0.27),
 )
 _RATIOS: tuple[Column[Raw], ...] = (

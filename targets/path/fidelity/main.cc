@@ -1,7 +1,7 @@
 // powercut-fidelity-path: what the papers say of path hashing and what does not depend on a machine, as one JSON object
 // {"figures": [...]} on stdout. Deterministic.
 //
-// Tolerances, stated before the first measurement: a maximum load factor within 0.02 of the paper's; costs exact.
+// Tolerance, stated before the first measurement: a maximum load factor within 0.02 of the paper's.
 #include <algorithm>
 #include <cmath>
 
@@ -56,9 +56,11 @@ void MaximumLoadFactors(Figures* figures) {
   std::vector<double> loads;
   for (uint32_t levels : {2u, 4u, 6u, 8u, 10u, 14u, 20u}) loads.push_back(MaximumLoad(TreeOf(19, levels), 1));
   const double best = *std::max_element(loads.begin(), loads.end());
-  figures->Add("TPDS'18, abstract: space utilisation", 0.95, best, "items/cells", std::abs(best - 0.95) <= kTolerance,
-               "\"up to 95 percent\"; one filling each, 2, 4, 6, 8, 10, 14 and 20 reserved levels: " + Join(loads) +
-                   "; reproduced: the highest within 0.02");
+  figures->AddOurs(
+      "highest maximum load factor over seven numbers of reserved levels", best, "items/cells",
+      "one filling each, 2, 4, 6, 8, 10, 14 and 20 levels: " + Join(loads) +
+          ". The abstract of TPDS'18 says \"up to 95 percent\" and of no table; to choose the best of seven "
+          "afterwards is no reproduction");
 }
 
 // "supports insertion and deletion operations without any extra NVM writes" (2.3): no load changes what one costs.
@@ -71,10 +73,10 @@ void Costs(Figures* figures) {
   }
   const auto dearest = std::max_element(inserts.begin(), inserts.end(),
                                         [](const Cost& a, const Cost& b) { return a.flushes < b.flushes; });
-  figures->AddCost("the dearest insertion while the table fills up", {2, 2}, *dearest, "item, then token");
-  figures->AddCost("erase", {1, 1}, CostOf([&] { bench.Erase(3); }), "the token");
+  figures->AddCost("the dearest insertion while the table fills up", *dearest, "item, then token");
+  figures->AddCost("erase", CostOf([&] { bench.Erase(3); }), "the token");
   figures->AddCost(
-      "update", {4, 4}, CostOf([&] { bench.Update(5); }),
+      "update", CostOf([&] { bench.Update(5); }),
       "old item to the log, log valid, new value in place, log invalid; the paper does not say how its log is "
       "marked");
 }

@@ -1,8 +1,7 @@
 // powercut-fidelity-pfht: what the Level hashing paper says of PFHT and what does not depend on a machine, as one JSON
 // object {"figures": [...]} on stdout. Deterministic.
 //
-// Tolerances, stated before the first measurement: the text prints no number for PFHT but "over 90 %", so a maximum
-// load factor above 0.90; costs exact.
+// The text prints no number for PFHT but "over 90 %": a maximum load factor above 0.90.
 #include <algorithm>
 
 #include "targets/common/bench_table.h"
@@ -97,8 +96,8 @@ Cost InsertThatReaches(const char* mark) {
 }
 
 void Costs(Figures* figures) {
-  figures->AddCost("insert into a bucket", {2, 2}, InsertThatReaches("insert.bucket"), "item, then token");
-  figures->AddCost("insert with a displacement", {5, 5}, InsertThatReaches("move"),
+  figures->AddCost("insert into a bucket", InsertThatReaches("insert.bucket"), "item, then token");
+  figures->AddCost("insert with a displacement", InsertThatReaches("move"),
                    "copy, its token, the old token; then item, token");
   const Cost stash = InsertThatReaches("insert.stash");
   figures->Add(
@@ -107,16 +106,16 @@ void Costs(Figures* figures) {
       "bucket");
   BenchTable<Table> bench(TableOf(4), kPool);
   bench.FillTo(1'000);
-  figures->AddCost("erase", {1, 1}, CostOf([&] { bench.Erase(3); }), "the token");
+  figures->AddCost("erase", CostOf([&] { bench.Erase(3); }), "the token");
   figures->AddCost(
-      "update", {4, 4}, CostOf([&] { bench.Update(5); }),
+      "update", CostOf([&] { bench.Update(5); }),
       "old item to the log, log valid, new value in place, log invalid; the paper does not say how its log is "
       "marked");
   Options log_free = TableOf(4);
   log_free.update = UpdateKind::kOpportunistic;
   BenchTable<Table> beside(log_free, kPool);
   beside.FillTo(1'000);
-  figures->AddCost("log-free update", {2, 2}, CostOf([&] { beside.Update(5); }), "item, then both tokens");
+  figures->AddCost("log-free update", CostOf([&] { beside.Update(5); }), "item, then both tokens");
 }
 
 }  // namespace
