@@ -84,8 +84,11 @@ void LoadFactors(Figures* figures) {
   std::vector<std::vector<double>> loads;
   for (const uint32_t slots : {4u, 8u, 16u}) loads.push_back(LoadsAtResize(slots));
   const double least = *std::min_element(loads[1].begin(), loads[1].end());
-  figures->Add("Fig. 3: load factor at six successive resizes, 8 slots", "about 0.80", Join(loads[1]), "items/slots",
-               least >= 0.75, "3.1.1: \"a comparable load factor (80%)\"; reproduced: each at least 0.75");
+  figures->Add(
+      "3.1.1, Fig. 3 and 4.5: load factor at six successive resizes, 8 slots", "> 0.80", Join(loads[1]), "items/slots",
+      least > 0.80,
+      "\"a maximal load factor over 80% before resizing\"; one insert that finds no slot begins a resize, and the "
+      "larger a table is, the earlier there is one; reproduced: each above 0.80");
   bool rising = true;
   for (size_t resize = 0; resize < 6; ++resize) {
     rising = rising && loads[0][resize] < loads[1][resize] && loads[1][resize] < loads[2][resize];
@@ -97,7 +100,6 @@ void LoadFactors(Figures* figures) {
   const double most = *std::max_element(sampled.begin(), sampled.end());
   figures->Add("4.2 and Fig. 6: maximal load factor, 8 slots", 0.86, most, "items/slots", most > 0.83 && most < 0.89,
                "10^6 insertions, recorded after every 10^4; reproduced: within 0.03");
-  figures->Add("4.5: maximal load factor, 8 slots", "> 0.80", most, "items/slots", most > 0.80, "of the same samples");
 }
 
 }  // namespace
