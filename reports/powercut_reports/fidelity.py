@@ -13,6 +13,7 @@ from typing import Any
 
 from powercut_reports import format as fmt
 from powercut_reports.charts import LINES, Chart, draw, step, wrapped
+from powercut_reports.raw import as_dict
 
 VERDICTS = ("yes", "no", "ours")
 _FEWEST = 3  # figures with numbers, for a chart
@@ -69,15 +70,18 @@ def fidelity_view(raw: Mapping[str, Any]) -> FidelityView:
     latencies = list(dict.fromkeys(ns for item in _rows(raw, "costs") for ns in item.get("latency_ns", {})))
     return FidelityView(
         schemes=tuple((scheme, tuple(group)) for scheme, group in by_scheme.items()),
-        counts=counted(row.verdict for row in rows),
+        counts=counted([*(row.verdict for row in rows), *map(verdict, _rows(raw, "ratios"))]),
         costs=tuple(_cost(item, latencies) for item in _rows(raw, "costs")),
         columns=(*(name.replace("_", " ") for name in _COUNTS), *(f"ns, writes {ns} ns" for ns in latencies)),
         ratios=tuple(
             (
                 _text(item.get("scheme")),
                 _text(item.get("operation")),
+                _text(item.get("level")),
                 _text(item.get("paper")),
                 ", ".join(_text(ratio) for ratio in item.get("ratios", [])),
+                verdict(item),
+                str(item.get("note") or ""),
             )
             for item in _rows(raw, "ratios")
         ),
@@ -139,7 +143,9 @@ def _rows(raw: Mapping[str, Any], name: str) -> Iterable[dict[str, Any]]:
 def _cost(item: dict[str, Any], latencies: list[str]) -> tuple[str, ...]:
     counts = (f"{item[name]:.2f}" if isinstance(item.get(name), int | float) else "–" for name in _COUNTS)
     times = (_text(item.get("latency_ns", {}).get(ns)) for ns in latencies)
-    return (_text(item.get("scheme")), _text(item.get("operation")), *counts, *times)
+    options = (f"{key}={value}" for key, value in as_dict(item.get("options")).items())
+    what = " ".join((f"{_text(item.get('scheme'))}:{_text(item.get('variant'))}", *options))
+    return (what, _text(item.get("operation")), *counts, *times)
 
 
 def _text(value: object) -> str:

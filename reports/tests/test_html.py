@@ -175,21 +175,24 @@ FIDELITY: Raw = {
         {"scheme": "cceh", "figure": "cost", "paper": None, "measured": "2", "unit": "", "reproduced": None},
     ],
     "costs": [{"scheme": "level", "operation": "insert", "stores": 6.0, "latency_ns": {"200": 1400, "600": 2200}}],
-    "ratios": [{"scheme": "bch", "operation": "insert", "paper": "1.4 to 3.0", "ratios": [1.5, 2.0]}],
+    "ratios": [{"scheme": "bch", "operation": "insert", "paper": "> 3.0", "ratios": [1.5, 2.0],
+                "level": "movement=late", "reproduced": False, "note": "Fig. 10b"}],
 }  # fmt: skip
 
 
 def test_fidelity_has_a_section(sample_runs: list[Raw]) -> None:
     page = html.render(runs_of(sample_runs), title="x", companions=html.Companions(fidelity=FIDELITY))
     for text in (
-        "1 of 2 figures reproduced",
+        "1 of 3 figures reproduced",
         "No paper prints 1 number of ours",
         "<td>ours</td>",
         "maximum &lt;load&gt;",
         "0.93",
         "not reproduced",
-        "1.4 to 3.0",
+        "&gt; 3.0",
         "1.5, 2",
+        "movement=late",
+        "Fig. 10b",
     ):
         assert text in page, text
     assert "ns, writes 600 ns" in page and "2200" in page

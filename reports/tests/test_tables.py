@@ -25,7 +25,8 @@ FIDELITY: Raw = {
     ] + [
         {"scheme": "level", "figure": "erase", "paper": None, "measured": "1 flush", "unit": "", "reproduced": None}
     ],
-    "ratios": [{"operation": "insert", "scheme": "bch", "paper": "1.4 to 3.0", "ratios": [1.5, 2.25]}],
+    "ratios": [{"operation": "insert", "scheme": "bch", "paper": "1.4 to 3.0", "ratios": [1.5, 2.25],
+                "level": "movement=eager", "reproduced": False, "note": "Fig. 10b"}],
 }  # fmt: skip
 HOSTILE = "[*] \\end{longtable} $x$ & 50% #1 _a^b ~ <-- ``q'' \x1b[31m \n ☃ ü ≤ Щ"
 
@@ -54,6 +55,7 @@ def test_csv_reads_back_what_the_records_have(sample_runs: list[Raw]) -> None:
     assert rows["cost"][2]["ns OSDI'18"] == "2400" and rows["cost"][2]["write_amplification"] == "8.5"
     assert [row["reproduced"] for row in rows["fidelity"]] == ["no", "yes", "yes", "ours"]
     assert rows["fidelity-ratios"][0]["ratio_600"] == "2.25" and rows["fidelity-ratios"][0]["ratio_1000"] == ""
+    assert rows["fidelity-ratios"][0]["reproduced"] == "no"
 
 
 def test_a_run_without_findings_leaves_tables_that_say_so() -> None:

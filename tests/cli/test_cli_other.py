@@ -124,18 +124,26 @@ COST: dict[str, Any] = {
 
 
 def test_fidelity(house: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    slow = costs.Cost(**COST | {"scheme": "pfht", "flushes": 4.0})
-    monkeypatch.setattr(costs, "measure", lambda scheme: [costs.Cost(**COST), slow])
+    base = costs.Cost(**COST | {"variant": "published", "options": {"movement": "late"}})
+    slow = costs.Cost(**COST | {"scheme": "pfht", "variant": "published", "flushes": 9.0})
+    monkeypatch.setattr(costs, "measure", lambda scheme: [costs.Cost(**COST), base, slow])
     fidelity_program(house, json.dumps({"figures": [FIGURE]}))
     assert main(["fidelity", "level", "--json"]) == ExitCode.CLEAN
     answer = json.loads(capsys.readouterr().out)
     assert answer["figures"] == [FIGURE]
-    assert answer["costs"][0] == COST | {"latency_ns": {"200": 1000, "600": 1800, "1000": 2600}}
-    ratio = {"operation": "insert", "scheme": "pfht", "paper": "1.4 to 3.0", "ratios": [1.4, 1.67, 1.77]}
-    assert answer["ratios"] == [ratio]
+    assert answer["costs"][0] == COST | {"options": {}, "latency_ns": {"200": 1000, "600": 1800, "1000": 2600}}
+    (ratio,) = answer["ratios"]
+    assert ratio.pop("note")
+    assert ratio == {
+        "operation": "insert", "scheme": "pfht", "paper": "> 1.8", "ratios": [2.4, 3.33, 3.69],
+        "level": "movement=late", "reproduced": True,
+    }  # fmt: skip
+    assert answer["rows"] == {"yes": 2, "no": 0, "ours": 0}, "a ratio of the model is a row, too"
     assert main(["fidelity"]) == ExitCode.CLEAN
     printed = capsys.readouterr().out
-    assert all(word in printed for word in ("maximum load factor", "> 90", "91.5", "yes"))
+    assert all(
+        word in printed for word in ("maximum load factor", "> 90", "91.5", "yes", "level:published movement=late")
+    )
     fidelity_program(house, json.dumps({"figures": [FIGURE | {"reproduced": False}]}))
     assert main(["fidelity", "level"]) == ExitCode.FINDINGS
     assert main(["fidelity", "levle"]) == ExitCode.USAGE

@@ -63,7 +63,7 @@ def fidelity(
     rows = figures.measure(scheme)
     measured = costs.measure(scheme)
     table = {"figures": rows, **costs.as_json(measured)}
-    table["rows"] = counted(verdict(row) for row in rows)
+    table["rows"] = counted(verdict(row) for row in (*rows, *table["ratios"]))
     if out is not None:
         prepare_out(out)
         write_json(out / companions.FIDELITY_REPORT, table)
@@ -73,7 +73,7 @@ def fidelity(
         output.print_json(table)
     elif "text" in formats:
         _print(rows)
-        _print_costs(measured)
+        _print_costs(measured, table["ratios"])
         print("rows: " + ", ".join(f"{count} {name}" for name, count in table["rows"].items()))
     raise typer.Exit(ExitCode.FINDINGS if table["rows"]["no"] else ExitCode.CLEAN)
 
@@ -83,14 +83,14 @@ def _print(rows: list[dict[str, Any]]) -> None:
     output.print_table(titles, [_cells(row) for row in rows])
 
 
-def _print_costs(measured: list[costs.Cost]) -> None:
+def _print_costs(measured: list[costs.Cost], ratios: list[dict[str, Any]]) -> None:
     counts = ("stores", "nt_stores", "lines", "blocks", "flushes", "fences", "lines_read")
     titles = ("scheme", "operation", *(name.replace("_", " ") for name in counts), "ns at writes of 200/600/1000 ns")
     output.print_table(
         titles,
         [
             (
-                f"{cost.scheme}:{cost.variant}",
+                cost.label,
                 cost.operation,
                 *(f"{getattr(cost, name):.2f}" for name in counts),
                 " ".join(f"{cost.latency(ns):.0f}" for ns in costs.WRITE_NS),
@@ -99,11 +99,20 @@ def _print_costs(measured: list[costs.Cost]) -> None:
         ],
     )
     rows = [
-        (row["scheme"], row["operation"], row["paper"], " ".join(f"{ratio:.2f}" for ratio in row["ratios"]))
-        for row in costs.ratios(measured)
+        (
+            row["scheme"],
+            row["operation"],
+            row["level"],
+            _text(row["paper"]),
+            " ".join(f"{ratio:.2f}" for ratio in row["ratios"]),
+            verdict(row),
+            row["note"],
+        )
+        for row in ratios
     ]
     if rows:
-        output.print_table(("scheme", "operation", "slower than Level: paper", "model at 200/600/1000 ns"), rows)
+        slower = ("slower than Level: paper", "model at 200/600/1000 ns")
+        output.print_table(("scheme", "operation", "Level with", *slower, "reproduced", "note"), rows)
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:

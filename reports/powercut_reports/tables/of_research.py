@@ -118,6 +118,9 @@ _RATIOS: tuple[Column[Raw], ...] = (
     Column(name="ratio_200", title="Writes of 200 ns", of=lambda row: _ratio(row, 0), kind="number"),
     Column(name="ratio_600", title="600 ns", of=lambda row: _ratio(row, 1), kind="number"),
     Column(name="ratio_1000", title="1,000 ns", of=lambda row: _ratio(row, 2), kind="number"),
+    Column(name="level", title="Level with", of=lambda row: as_text(row.get("level")), kind="code"),
+    Column(name="reproduced", title="Same", of=verdict),
+    Column(name="note", of=lambda row: as_text(row.get("note"))),
 )
 
 
