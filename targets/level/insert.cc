@@ -48,10 +48,10 @@ bool Table::PlaceInLevel(const Access& access, Level& level, const Probe& probe,
   Place place;
   SpinGuard guard;
   do {
-    uint8_t* bucket = Bucket(level, probe.hash[0] & level.mask);
+    uint8_t* bucket = Bucket(level, IndexOf(level, probe, 0));
     uint32_t tokens = geometry_.LoadTokens(bucket) & geometry_.full();
     if (!SameBucket(level, probe)) {
-      uint8_t* other = Bucket(level, probe.hash[1] & level.mask);
+      uint8_t* other = Bucket(level, IndexOf(level, probe, 1));
       const uint32_t other_tokens = geometry_.LoadTokens(other) & geometry_.full();
       if (std::popcount(other_tokens) < std::popcount(tokens)) {
         bucket = other;
@@ -72,15 +72,15 @@ bool Table::PlaceByMovement(Access& access, Level& level, const Probe& probe, co
   const bool is_top = &level == &levels_[0];
   for (int h = 0; h < 2; ++h) {
     if (h == 1 && SameBucket(level, probe)) break;
-    const uint64_t index = probe.hash[h] & level.mask;
+    const uint64_t index = IndexOf(level, probe, h);
     uint8_t* bucket = Bucket(level, index);
     for (uint32_t slot = 0; slot < geometry_.slots; ++slot) {
       const Place from{&level, bucket, slot, geometry_.full()};
       SpinGuard guard(LockOf(access, from));
       if (!WasErased(access, from)) {
         const Probe its = HashKey(geometry_.Slot(bucket, slot), geometry_.wide);
-        const uint64_t first = its.hash[0] & level.mask;
-        const uint64_t alternative = first == index ? its.hash[1] & level.mask : first;
+        const uint64_t first = IndexOf(level, its, 0);
+        const uint64_t alternative = first == index ? IndexOf(level, its, 1) : first;
         if (alternative == index) continue;
         uint8_t* target = Bucket(level, alternative);
         const uint32_t tokens = geometry_.LoadTokens(target) & geometry_.full();
@@ -101,7 +101,7 @@ bool Table::PlaceByB2t(Access& access, const Probe& probe, const Item& item) {
   Level& bottom = levels_[1];
   for (int h = 0; h < 2; ++h) {
     if (h == 1 && SameBucket(bottom, probe)) break;
-    uint8_t* bucket = Bucket(bottom, probe.hash[h] & bottom.mask);
+    uint8_t* bucket = Bucket(bottom, IndexOf(bottom, probe, h));
     for (uint32_t slot = 0; slot < geometry_.slots; ++slot) {
       const Place from{&bottom, bucket, slot, geometry_.full()};
       SpinGuard guard(LockOf(access, from));
@@ -109,7 +109,7 @@ bool Table::PlaceByB2t(Access& access, const Probe& probe, const Item& item) {
       if (!vacant) {
         const Probe its = HashKey(geometry_.Slot(bucket, slot), geometry_.wide);
         for (int up = 0; up < 2 && !vacant; ++up) {
-          uint8_t* target = Bucket(top, its.hash[up] & top.mask);
+          uint8_t* target = Bucket(top, IndexOf(top, its, up));
           const uint32_t tokens = geometry_.LoadTokens(target) & geometry_.full();
           if (tokens == geometry_.full() && !LocksTaken(access)) continue;
           const Movement how{Bug::kB2tUnordered, "b2t", "b2t.copied"};

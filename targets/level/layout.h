@@ -79,10 +79,12 @@ struct Geometry {
         stride(wide ? slots / 2 * static_cast<uint32_t>(pmem::kLine) : 8 + 16 * slots),
         key_size(options.key_size),
         value_size(options.value_size),
-        item_size(wide ? 31 : 16) {}
+        item_size(wide ? 31 : 16),
+        halves(options.halves) {}
 
   uint64_t Word() const {
-    return uint64_t{slots} | uint64_t{key_size} << 8 | uint64_t{value_size} << 16 | uint64_t{wide} << 24;
+    return uint64_t{slots} | uint64_t{key_size} << 8 | uint64_t{value_size} << 16 | uint64_t{wide} << 24 |
+           uint64_t{halves} << 32;
   }
 
   uint8_t* Slot(uint8_t* bucket, uint32_t slot) const {
@@ -137,6 +139,7 @@ struct Geometry {
   uint32_t pitch;   // 16x15: distance of the two slots of a line
   uint32_t stride;  // bytes of a bucket
   uint32_t key_size, value_size, item_size;
+  bool halves;
 
  private:
   template <typename Header>

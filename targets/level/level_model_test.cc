@@ -2,10 +2,14 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <map>
+#include <memory>
 #include <random>
+#include <vector>
 
 #include "targets/common/test_table.h"
+#include "targets/level/table.h"
 
 namespace powercut::level {
 namespace {
@@ -32,7 +36,8 @@ Shape DrawShape() {
                     {"resize", one_of({"inplace", "inplace", "traditional"})},
                     {"b2t", one_of({"on", "off"})},
                     {"search", one_of({"dynamic", "static"})},
-                    {"movement", one_of({"eager", "late"})}};
+                    {"movement", one_of({"eager", "late"})},
+                    {"hashes", one_of({"whole", "halves"})}};
   return shape;
 }
 
@@ -88,6 +93,49 @@ TEST(LevelModel, AgreesWithAMap) {
 // Resizes run out of room, with an interim level left attached.
 TEST(LevelModel, AgreesWithAMapInAPoolThatIsTooSmall) {
   EXPECT_TRUE(rc::check("random operations", [] { RunAgainstMap(*rc::gen::inRange(3, 12) * 4096, 600); }));
+}
+
+// hashes=halves: an item of a level's first half is there by its first hash, one of the second half by its second.
+TEST(LevelHashes, EachAddressesItsHalf) {
+  Options options;
+  const powercut_option halves{"hashes", "halves"}, whole{"hashes", "whole"};
+  powercut_config config{"hardened", &halves, 1, 16, 15, nullptr, 0};
+  ASSERT_EQ(Table::ParseOptions(config, &options), POWERCUT_OK);
+  std::vector<uint8_t> memory((1 << 20) + 4096);
+  powercut_pool pool{};
+  pool.size = 1 << 20;
+  pool.base = memory.data() + (4096 - reinterpret_cast<uintptr_t>(memory.data()) % 4096);
+  ASSERT_EQ(Table::Format(pool, options), POWERCUT_OK);
+  Table* opened = nullptr;
+  ASSERT_EQ(Table::Open(pool, options, &opened), POWERCUT_OK);
+  const std::unique_ptr<Table> table(opened);
+  for (uint64_t i = 1; i <= 500; ++i) {  // expands several times
+    Item item;
+    std::memcpy(item.bytes, &i, sizeof i);
+    ASSERT_EQ(table->Insert(item), POWERCUT_OK);
+  }
+  uint64_t items[2] = {0, 0};
+  for (int at = 0; at < table->level_count(); ++at) {
+    const Level& level = table->level(at);
+    const uint64_t half = level.buckets() / 2;
+    for (uint64_t b = 0; b < level.buckets(); ++b) {
+      uint8_t* bucket = level.base + b * table->geometry().stride;
+      for (uint32_t slot = 0; slot < table->geometry().slots; ++slot) {
+        if ((table->geometry().LoadTokens(bucket) >> slot & 1) == 0) continue;
+        const int h = b < half ? 0 : 1;
+        const Probe probe = HashKey(table->geometry().Slot(bucket, slot), /*wide=*/true);
+        EXPECT_EQ(probe.hash[h] % half + (h == 0 ? 0 : half), b);
+        ++items[h];
+      }
+    }
+  }
+  EXPECT_EQ(items[0] + items[1], 500);
+  EXPECT_GT(std::min(items[0], items[1]), 150);
+  // The other way of addressing finds nothing in this pool, so it is refused.
+  config.options = &whole;
+  ASSERT_EQ(Table::ParseOptions(config, &options), POWERCUT_OK);
+  Table* wrong = nullptr;
+  EXPECT_EQ(Table::Open(pool, options, &wrong), POWERCUT_CORRUPT);
 }
 
 }  // namespace

@@ -58,6 +58,7 @@ struct Options {
   bool b2t;
   bool dynamic_search;
   bool late_movement;
+  bool halves;  // the two hash functions address a half of a level each
   bool auto_expand;
   bool concurrent;
   Bug bug;

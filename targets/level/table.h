@@ -96,7 +96,7 @@ class Table {
       Level& level = levels_[SearchOrder(i)];
       for (int h = 0; h < 2; ++h) {
         if (h == 1 && SameBucket(level, probe)) break;
-        uint8_t* bucket = Bucket(level, probe.hash[h] & level.mask);
+        uint8_t* bucket = Bucket(level, IndexOf(level, probe, h));
         // The paper's readers lock a slot, then look at its token. A token that they saw clear without the lock might
         // be that of an erase which is not durable; whoever owns the item has nobody who erases it beside him.
         const uint32_t tokens = access.slots_only() ? geometry_.full() : geometry_.LoadTokens(bucket);
@@ -121,8 +121,15 @@ class Table {
   Root* root() const { return reinterpret_cast<Root*>(pool_.base); }
   uint64_t OffsetOf(const uint8_t* at) const { return static_cast<uint64_t>(at - pool_.base); }
   uint8_t* Bucket(const Level& level, uint64_t index) const { return level.base + index * geometry_.stride; }
-  static bool SameBucket(const Level& level, const Probe& probe) {
-    return ((probe.hash[0] ^ probe.hash[1]) & level.mask) == 0;
+  // Equations 1 and 2 (3.1). With `hashes=halves` the first function addresses the first half of every level, and the
+  // second one the other.
+  uint64_t IndexOf(const Level& level, const Probe& probe, int h) const {
+    if (!options_.halves) return probe.hash[h] & level.mask;
+    const uint64_t half = level.mask >> 1;
+    return (probe.hash[h] & half) + (h == 0 ? 0 : level.mask - half);
+  }
+  bool SameBucket(const Level& level, const Probe& probe) const {
+    return IndexOf(level, probe, 0) == IndexOf(level, probe, 1);
   }
   bool Has(Bug bug) const { return options_.bug == bug; }
 

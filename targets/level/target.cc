@@ -23,6 +23,8 @@ constexpr OptionTable<Options> kOptions({
      Flag<&Options::dynamic_search, "dynamic">()},
     {"movement=eager|late: try to move before going down a level (the paper's text), or once both levels are full",
      Flag<&Options::late_movement, "late">()},
+    {"hashes=whole|halves: both hash functions address all buckets of a level (the paper's text), or each its half",
+     Flag<&Options::halves, "halves">()},
     {"concurrency=single|concurrent: one thread at a time, or a lock a slot (3.4), the resize lock, and what "
      "`hardened` adds",
      Flag<&Options::concurrent, "concurrent">()},
