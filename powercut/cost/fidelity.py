@@ -12,6 +12,7 @@ from powercut.base.errors import HarnessError, UsageError, unknown_name
 from powercut.scenarios import targets
 
 _PREFIX = "powercut-fidelity-"
+_PAPER_SIZE = "--paper-size"
 
 
 class Figure(BaseModel):
@@ -44,8 +45,8 @@ def schemes() -> list[str]:
     return sorted(path.name.removeprefix(_PREFIX) for path in folder.glob(f"{_PREFIX}*"))
 
 
-def measure(scheme: str | None) -> list[dict[str, Any]]:
-    """The figures of one scheme, or of all."""
+def measure(scheme: str | None, *, paper_size: bool = False) -> list[dict[str, Any]]:
+    """The figures of one scheme, or of all; `paper_size`: of tables as large as the papers', where ours are smaller."""
     known = schemes()
     if not known:
         raise UsageError("no fidelity program was built", where=str(paths.build_dir()), next_step=paths.BUILD_STEP)
@@ -54,12 +55,15 @@ def measure(scheme: str | None) -> list[dict[str, Any]]:
             return []  # it has costs and no figures of a paper
         raise unknown_name("scheme", scheme, known, list_command="powercut list targets")
     # Counts, all of them: programs side by side measure what each does alone.
-    return joined(_measure, [name for name in known if scheme in (None, name)])
+    options = [_PAPER_SIZE] if paper_size else []
+    return joined(lambda name: _measure(name, options), [name for name in known if scheme in (None, name)])
 
 
-def _measure(scheme: str) -> list[dict[str, Any]]:
+def _measure(scheme: str, options: list[str]) -> list[dict[str, Any]]:
     program = paths.tool(_PREFIX + scheme)
-    done = subprocess.run([str(program)], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [str(program), *options], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
     again = "Run it by hand to see more."
     if done.returncode != 0:
         said = " | ".join(done.stderr.strip().splitlines()[-3:]) or "it said nothing"

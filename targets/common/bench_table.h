@@ -143,7 +143,10 @@ inline std::string Join(const std::vector<double>& values) {
 // The table of figures of one scheme.
 class Figures {
  public:
-  explicit Figures(std::string scheme) : scheme_(std::move(scheme)) {}
+  Figures(std::string scheme, bool paper_size) : scheme_(std::move(scheme)), paper_size_(paper_size) {}
+
+  // Are tables as large as the paper's? Else those that would take minutes are smaller.
+  bool paper_size() const { return paper_size_; }
 
   // What a paper prints, beside ours. What counts as reproduced comes from the paper, or was fixed before the first
   // measurement.
@@ -175,14 +178,20 @@ class Figures {
   }
 
   std::string scheme_;
+  bool paper_size_;
   nlohmann::json rows_ = nlohmann::json::array();
 };
 
-// main() of a fidelity program.
+// main() of a fidelity program; its one argument is --paper-size.
 template <typename Measure>
-int Run(const char* scheme, Measure measure) {
+int Run(int argc, char** argv, const char* scheme, Measure measure) {
+  const bool paper_size = argc == 2 && std::string_view(argv[1]) == "--paper-size";
+  if (argc > 1 && !paper_size) {
+    std::fprintf(stderr, "usage: powercut-fidelity-%s [--paper-size]\n", scheme);
+    return 2;
+  }
   try {
-    Figures figures(scheme);
+    Figures figures(scheme, paper_size);
     measure(&figures);
     figures.Print();
     return 0;

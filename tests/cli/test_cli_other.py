@@ -107,7 +107,7 @@ def fidelity_program(house: Any, text: str, *, status: int = 0) -> None:
     folder = house.root / "build" / "bin"
     folder.mkdir(parents=True, exist_ok=True)
     program = folder / "powercut-fidelity-level"
-    program.write_text(f"#!/bin/sh\ncat <<'END'\n{text}\nEND\nexit {status}\n")
+    program.write_text(f'#!/bin/sh\necho "$*" >"${{0%/*}}/../asked"\ncat <<\'END\'\n{text}\nEND\nexit {status}\n')
     program.chmod(0o755)
 
 
@@ -160,6 +160,10 @@ def test_fidelity_counts_its_verdicts(
     assert "  ours  " in printed and printed.splitlines()[-1] == "rows: 1 yes, 0 no, 2 ours"
     assert main(["fidelity", "level", "--json"]) == ExitCode.CLEAN
     assert json.loads(capsys.readouterr().out)["rows"] == {"yes": 1, "no": 0, "ours": 2}
+    asked = house.root / "build" / "asked"
+    assert asked.read_text() == "\n", "small tables"
+    assert main(["fidelity", "level", "--paper-size"]) == ExitCode.CLEAN
+    assert asked.read_text() == "--paper-size\n"
 
 
 @pytest.mark.parametrize(

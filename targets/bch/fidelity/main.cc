@@ -38,4 +38,6 @@ void Measure(Figures* figures) {
 }  // namespace
 }  // namespace powercut::cuckoo::fidelity
 
-int main() { return powercut::cuckoo::fidelity::Print(powercut::cuckoo::fidelity::Measure); }
+int main(int argc, char** argv) {
+  return powercut::cuckoo::fidelity::Print(argc, argv, powercut::cuckoo::fidelity::Measure);
+}

@@ -90,4 +90,6 @@ void Measure(powercut::fidelity::Figures* figures) {
 }  // namespace
 }  // namespace powercut::cceh::fidelity
 
-int main() { return powercut::fidelity::Run("cceh", powercut::cceh::fidelity::Measure); }
+int main(int argc, char** argv) {
+  return powercut::fidelity::Run(argc, argv, "cceh", powercut::cceh::fidelity::Measure);
+}

@@ -105,4 +105,6 @@ void LoadFactors(Figures* figures) {
 }  // namespace
 }  // namespace powercut::clevel::fidelity
 
-int main() { return powercut::fidelity::Run("clevel", powercut::clevel::fidelity::LoadFactors); }
+int main(int argc, char** argv) {
+  return powercut::fidelity::Run(argc, argv, "clevel", powercut::clevel::fidelity::LoadFactors);
+}

@@ -88,4 +88,4 @@ void Measure(fidelity::Figures* figures) {
 }  // namespace
 }  // namespace powercut::dash
 
-int main() { return powercut::fidelity::Run("dash", powercut::dash::Measure); }
+int main(int argc, char** argv) { return powercut::fidelity::Run(argc, argv, "dash", powercut::dash::Measure); }

@@ -39,9 +39,9 @@ Item BenchTable::MakeItem(KeyKind kind, uint64_t i) {
   return item;
 }
 
-bool BenchTable::FillTo(KeyKind kind, uint64_t items) {
+bool BenchTable::FillTo(KeyKind kind, uint64_t items, uint64_t first) {
   while (items_ < items) {
-    if (table().Insert(MakeItem(kind, items_)) != POWERCUT_OK) return false;
+    if (table().Insert(MakeItem(kind, first + items_)) != POWERCUT_OK) return false;
     ++items_;
   }
   return true;

@@ -19,8 +19,9 @@ class BenchTable : public powercut::fidelity::FreshTable<Table> {
 
   // The i-th key of a kind; distinct for distinct i.
   static Item MakeItem(KeyKind kind, uint64_t i);
-  // Inserts fresh keys until one fails or `items` are in the table; returns whether none failed.
-  bool FillTo(KeyKind kind, uint64_t items);
+  // Inserts fresh keys, from the `first`-th on, until one fails or `items` are in the table; returns whether none
+  // failed.
+  bool FillTo(KeyKind kind, uint64_t items, uint64_t first = 0);
 
   uint64_t items() const { return items_; }
   uint64_t slots() const;

@@ -2,8 +2,8 @@
 // object {"figures": [...]} on stdout. Deterministic.
 #include "targets/level/fidelity/bench_table.h"
 
-int main() {
-  return powercut::fidelity::Run("level", [](powercut::fidelity::Figures* figures) {
+int main(int argc, char** argv) {
+  return powercut::fidelity::Run(argc, argv, "level", [](powercut::fidelity::Figures* figures) {
     powercut::level::fidelity::LoadFactors(figures);
     powercut::level::fidelity::Resizing(figures);
     powercut::level::fidelity::CostOfOperations(figures);

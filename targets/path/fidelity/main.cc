@@ -99,8 +99,8 @@ void Probes(Figures* figures) {
 }  // namespace
 }  // namespace powercut::path
 
-int main() {
-  return powercut::fidelity::Run("path", [](powercut::fidelity::Figures* figures) {
+int main(int argc, char** argv) {
+  return powercut::fidelity::Run(argc, argv, "path", [](powercut::fidelity::Figures* figures) {
     powercut::path::MaximumLoadFactors(figures);
     powercut::path::Costs(figures);
     powercut::path::Probes(figures);

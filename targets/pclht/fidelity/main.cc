@@ -59,4 +59,6 @@ void Measure(powercut::fidelity::Figures* figures) {
 }  // namespace
 }  // namespace powercut::pclht::fidelity
 
-int main() { return powercut::fidelity::Run("pclht", powercut::pclht::fidelity::Measure); }
+int main(int argc, char** argv) {
+  return powercut::fidelity::Run(argc, argv, "pclht", powercut::pclht::fidelity::Measure);
+}

@@ -121,8 +121,8 @@ void Costs(Figures* figures) {
 }  // namespace
 }  // namespace powercut::pfht
 
-int main() {
-  return powercut::fidelity::Run("pfht", [](powercut::fidelity::Figures* figures) {
+int main(int argc, char** argv) {
+  return powercut::fidelity::Run(argc, argv, "pfht", [](powercut::fidelity::Figures* figures) {
     powercut::pfht::MaximumLoadFactors(figures);
     powercut::pfht::InsertionsAtLoads(figures);
     powercut::pfht::Costs(figures);

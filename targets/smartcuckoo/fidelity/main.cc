@@ -95,8 +95,8 @@ void LoopRatio(Figures* figures) {
 }  // namespace
 }  // namespace powercut::smartcuckoo
 
-int main() {
-  return powercut::fidelity::Run("smartcuckoo", [](powercut::fidelity::Figures* figures) {
+int main(int argc, char** argv) {
+  return powercut::fidelity::Run(argc, argv, "smartcuckoo", [](powercut::fidelity::Figures* figures) {
     powercut::smartcuckoo::Predetermination(figures);
     powercut::smartcuckoo::LoopRatio(figures);
   });

@@ -2,8 +2,8 @@
 // {"figures": [...]} on stdout. Deterministic.
 #include "targets/turbohash/fidelity/bench_table.h"
 
-int main() {
-  return powercut::fidelity::Run("turbohash", [](powercut::fidelity::Figures* figures) {
+int main(int argc, char** argv) {
+  return powercut::fidelity::Run(argc, argv, "turbohash", [](powercut::fidelity::Figures* figures) {
     powercut::turbohash::fidelity::LoadFactors(figures);
     powercut::turbohash::fidelity::Probing(figures);
     powercut::turbohash::fidelity::Costs(figures);

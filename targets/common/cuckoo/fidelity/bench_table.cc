@@ -49,6 +49,8 @@ double MaximumLoad(BenchTable::Settings settings) {
   return bench.load();
 }
 
-int Print(void (*add)(Figures* figures)) { return powercut::fidelity::Run(kScheme.name, add); }
+int Print(int argc, char** argv, void (*add)(Figures* figures)) {
+  return powercut::fidelity::Run(argc, argv, kScheme.name, add);
+}
 
 }  // namespace powercut::cuckoo::fidelity

@@ -37,7 +37,7 @@ class BenchTable : public powercut::fidelity::FreshTable<Table> {
 double MaximumLoad(BenchTable::Settings settings);
 
 // main() of a scheme's program.
-int Print(void (*add)(Figures* figures));
+int Print(int argc, char** argv, void (*add)(Figures* figures));
 
 }  // namespace powercut::cuckoo::fidelity
 #endif  // POWERCUT_TARGETS_COMMON_CUCKOO_FIDELITY_BENCH_TABLE_H_
