@@ -34,7 +34,7 @@ void BenchTable::EraseAll() {
 uint64_t BenchTable::slots() const {
   uint64_t buckets = 0;
   for (uint64_t i = 0; i < table().options().shards(); ++i) buckets += table().shard(i).buckets();
-  return buckets * kSlots;
+  return buckets * kMostItems;
 }
 
 Probes BenchTable::AbsentProbes() const {

@@ -34,6 +34,7 @@ class BenchTable : public powercut::fidelity::FreshTable<Table> {
   void EraseAll();
 
   uint64_t items() const { return last_ - first_; }
+  // Slots that take items: 13 of a bucket, as the authors' code counts its capacity.
   uint64_t slots() const;
   double load() const { return static_cast<double>(items()) / static_cast<double>(slots()); }
   // Buckets that a search for an absent key visits, over 10^5 such keys.
