@@ -33,6 +33,11 @@ inline uint64_t Spread(uint64_t x) {
   return x ^ (x >> 31);
 }
 
+// "Every hash table is sized for 100 million key-value items" (Level hashing, OSDI'18, 4.1). Tables of ours have room
+// for a 512th of 2^27, and as many with --paper-size.
+inline uint8_t PaperLog2(bool paper_size, int small) { return static_cast<uint8_t>(small + (paper_size ? 9 : 0)); }
+constexpr uint64_t kSmallPool = uint64_t{256} << 20, kPaperPool = uint64_t{6} << 30;
+
 // What a table of these sizes has where no option is given.
 template <typename Table>
 typename Table::Options Defaults(uint32_t key_size, uint32_t value_size) {
@@ -157,6 +162,19 @@ class Figures {
   // What no paper prints, or no paper's bound judges: there is nothing to reproduce.
   void AddOurs(std::string figure, nlohmann::json measured, std::string unit, std::string note) {
     AddRow(std::move(figure), nullptr, std::move(measured), std::move(unit), nullptr, std::move(note));
+  }
+  // What depends on the size of the table. A filling ends with the first unlucky key, so that a larger table is less
+  // full: only at its size a paper's maximum has a verdict.
+  void AddAtItsSize(std::string figure, nlohmann::json paper, nlohmann::json measured, std::string unit,
+                    bool reproduced, std::string note) {
+    if (paper_size_) {
+      Add(std::move(figure), std::move(paper), std::move(measured), std::move(unit), reproduced,
+          note + "; the paper's size");
+    } else {
+      const std::string bound = paper.is_string() ? paper.get<std::string>() : paper.dump();
+      AddOurs(std::move(figure), std::move(measured), std::move(unit),
+              note + "; smaller than the paper's table, which has " + bound + ": --paper-size judges that");
+    }
   }
 #ifdef POWERCUT_PMEM_COUNT
   void AddCost(std::string what, Cost cost, std::string note) {

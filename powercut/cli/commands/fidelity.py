@@ -31,7 +31,7 @@ def fidelity(
         bool,
         typer.Option(
             "--paper-size",
-            help="Tables as large as the papers', where ours are smaller: half an hour, and 4 GB of memory.",
+            help="Tables as large as the papers', where ours are smaller: an hour, and 6 GB of memory a core.",
         ),
     ] = False,
     json: shared.Json = False,

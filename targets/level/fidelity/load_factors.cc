@@ -10,10 +10,9 @@ namespace {
 
 constexpr uint64_t kAll = ~uint64_t{0};
 
-// "Every hash table is sized for 100 million key-value items" (4.1): 2^24 top-level buckets of 4 slots. Ours has a
-// 512th of it, for every number of slots a bucket, unless the paper's size is asked for.
+// Of the top level, for about as many slots in buckets of 4, 8 and 16.
 uint8_t TopLog2(bool paper_size, uint32_t slots) {
-  return static_cast<uint8_t>((paper_size ? 24 : 15) - (slots == 4 ? 0 : slots == 8 ? 1 : 2));
+  return powercut::fidelity::PaperLog2(paper_size, slots == 4 ? 15 : slots == 8 ? 14 : 13);
 }
 
 Options TableOf(uint32_t slots, uint8_t top_log2) {
@@ -37,19 +36,6 @@ Filling Fill(const Options& options, KeyKind kind, uint64_t first = 0) {
   bench.FillTo(kind, kAll, first);
   return {bench.load(),
           static_cast<double>(Marks()["move.copied"] + Marks()["b2t.copied"]) / static_cast<double>(bench.items())};
-}
-
-// A filling ends with the first unlucky key, so that a larger table is less full. Only at its size a paper's maximum
-// has a verdict.
-void AddMaximum(Figures* figures, const std::string& figure, const char* paper, nlohmann::json measured,
-                bool reproduced, const std::string& note) {
-  if (figures->paper_size()) {
-    figures->Add(figure, paper, std::move(measured), "items/slots", reproduced, note + "; the paper's size");
-  } else {
-    figures->AddOurs(
-        figure, std::move(measured), "items/slots",
-        note + "; a 512th of the paper's size. The paper says \"" + paper + "\", and --paper-size judges it");
-  }
 }
 
 // Fig. 2 for the designs that are no configuration of the table: D1 alone (one hash), D1+D2 (two hashes, the
@@ -110,8 +96,9 @@ void MaximumLoadFactors(Figures* figures) {
   const Filling eager = Fill(table(4), KeyKind::kString);
   for (uint32_t slots : {4u, 8u, 16u}) {
     strings.push_back(slots == 4 ? eager.load : Fill(table(slots), KeyKind::kString).load);
-    AddMaximum(figures, "Fig. 8: maximum load factor, " + std::to_string(slots) + " slots", "> 0.90", strings.back(),
-               strings.back() > 0.90, "string keys of 16 bytes until an insertion fails, one filling");
+    figures->AddAtItsSize("Fig. 8: maximum load factor, " + std::to_string(slots) + " slots", "> 0.90", strings.back(),
+                          "items/slots", strings.back() > 0.90,
+                          "string keys of 16 bytes until an insertion fails, one filling");
   }
   figures->Add("Fig. 8: more slots in a bucket, higher maximum load factor", "rising", Join(strings), "items/slots",
                std::is_sorted(strings.begin(), strings.end()), "4, 8 and 16 slots");
@@ -120,10 +107,11 @@ void MaximumLoadFactors(Figures* figures) {
   const double halves = Fill(code, KeyKind::kString).load;
   code.late_movement = true;
   const double persistent = Fill(code, KeyKind::kString).load;
-  AddMaximum(figures, "Fig. 8: maximum load factor, 4 slots, a half of each level for each hash function", "> 0.90",
-             halves, halves > 0.90,
-             "hashes=halves, as in the authors' code; with movement=late, as in that for persistent memory, " +
-                 Join({persistent}));
+  figures->AddAtItsSize(
+      "Fig. 8: maximum load factor, 4 slots, a half of each level for each hash function", "> 0.90", halves,
+      "items/slots", halves > 0.90,
+      "hashes=halves, as in the authors' code; with movement=late, as in that for persistent memory, " +
+          Join({persistent}));
 
   const std::vector<double> kinds = {eager.load, Fill(table(4), KeyKind::kRandom).load,
                                      Fill(table(4), KeyKind::kNormal).load};
@@ -134,9 +122,10 @@ void MaximumLoadFactors(Figures* figures) {
   const uint8_t top = TopLog2(paper_size, 4);
   const std::vector<double> designs = {LoadWithout(false, false, top), LoadWithout(true, false, top),
                                        LoadWithout(true, true, top), eager.load};
-  AddMaximum(figures, "Fig. 2: maximum load factor of D1, D1+D2, D1+D2+D3, D1+D2+D3+D4", "rising to > 0.90",
-             Join(designs), std::is_sorted(designs.begin(), designs.end()) && designs.back() > 0.90,
-             "one hash, two hashes, two levels, one movement");
+  figures->AddAtItsSize("Fig. 2: maximum load factor of D1, D1+D2, D1+D2+D3, D1+D2+D3+D4", "rising to > 0.90",
+                        Join(designs), "items/slots",
+                        std::is_sorted(designs.begin(), designs.end()) && designs.back() > 0.90,
+                        "one hash, two hashes, two levels, one movement");
   Movements(figures, eager.moving);
 }
 

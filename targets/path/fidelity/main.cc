@@ -19,8 +19,6 @@ using fidelity::CostOf;
 using fidelity::Figures;
 using fidelity::Join;
 
-constexpr uint64_t kPool = 256u << 20;
-constexpr uint32_t kFillings = 3;
 constexpr double kTolerance = 0.02;
 
 Options TreeOf(uint32_t leaves_log2, uint32_t levels, bool apart = true) {
@@ -34,10 +32,10 @@ Options TreeOf(uint32_t leaves_log2, uint32_t levels, bool apart = true) {
 
 // "when a single insertion fails to find an empty slot or bucket" (4.2.1): one unlucky key ends a filling, so the mean
 // of a few.
-double MaximumLoad(const Options& options, uint32_t fillings = kFillings) {
+double MaximumLoad(const Options& options, uint32_t fillings, uint64_t pool_size = fidelity::kSmallPool) {
   double sum = 0;
   for (uint32_t series = 0; series < fillings; ++series) {
-    BenchTable<Table> bench(options, kPool);
+    BenchTable<Table> bench(options, pool_size);
     bench.set_series(series);
     bench.FillTo(~uint64_t{0});
     sum += static_cast<double>(bench.items()) / static_cast<double>(bench.table().tree().count());
@@ -46,13 +44,20 @@ double MaximumLoad(const Options& options, uint32_t fillings = kFillings) {
 }
 
 void MaximumLoadFactors(Figures* figures) {
-  // "about log(N2)/2 levels" for N2 cells (4.2.4): 10 of 2^20 cells.
-  const double half = MaximumLoad(TreeOf(19, 10));
-  figures->Add("OSDI'18, 4.2.1: maximum load factor", 0.942, half, "items/cells", std::abs(half - 0.942) <= kTolerance,
-               "\"up to\"; 2^19 leaves, log(N)/2 = 10 reserved levels, mean of 3 fillings; reproduced: within 0.02");
-  const double anywhere = MaximumLoad(TreeOf(19, 10, /*apart=*/false));
-  figures->Add("OSDI'18, 4.2.1: maximum load factor, both hash functions over all leaves", 0.942, anywhere,
-               "items/cells", std::abs(anywhere - 0.942) <= kTolerance, "paths=anywhere; reproduced: within 0.02");
+  const bool paper_size = figures->paper_size();
+  const uint32_t fillings = paper_size ? 1 : 3;
+  const uint64_t pool = paper_size ? fidelity::kPaperPool : fidelity::kSmallPool;
+  // "about log(N2)/2 levels" for N2 cells (4.2.4): 10 of 2^20 cells, 13 of 2^27, which are room for 10^8 items.
+  const uint32_t leaves_log2 = paper_size ? 26 : 19, levels = (leaves_log2 + 1) / 2;
+  const std::string tree = "2^" + std::to_string(leaves_log2) + " leaves, log(N)/2 = " + std::to_string(levels) +
+                           " reserved levels, " + (fillings == 1 ? "one filling" : "mean of 3 fillings");
+  const double half = MaximumLoad(TreeOf(leaves_log2, levels), fillings, pool);
+  figures->AddAtItsSize("OSDI'18, 4.2.1: maximum load factor", 0.942, half, "items/cells",
+                        std::abs(half - 0.942) <= kTolerance, "\"up to\"; " + tree + "; reproduced: within 0.02");
+  const double anywhere = MaximumLoad(TreeOf(leaves_log2, levels, /*apart=*/false), fillings, pool);
+  figures->AddAtItsSize("OSDI'18, 4.2.1: maximum load factor, both hash functions over all leaves", 0.942, anywhere,
+                        "items/cells", std::abs(anywhere - 0.942) <= kTolerance,
+                        "paths=anywhere; " + tree + "; reproduced: within 0.02");
   std::vector<double> loads;
   for (uint32_t levels : {2u, 4u, 6u, 8u, 10u, 14u, 20u}) loads.push_back(MaximumLoad(TreeOf(19, levels), 1));
   const double best = *std::max_element(loads.begin(), loads.end());
@@ -65,7 +70,7 @@ void MaximumLoadFactors(Figures* figures) {
 
 // "supports insertion and deletion operations without any extra NVM writes" (2.3): no load changes what one costs.
 void Costs(Figures* figures) {
-  BenchTable<Table> bench(TreeOf(10, 5), kPool);
+  BenchTable<Table> bench(TreeOf(10, 5), fidelity::kSmallPool);
   std::vector<Cost> inserts;
   for (bool placed = true; placed;) {
     const Cost cost = CostOf([&] { placed = bench.Insert() == POWERCUT_OK; });
@@ -84,7 +89,7 @@ void Costs(Figures* figures) {
 // "insertions and deletions only need to probe the nodes within two paths" (2.3).
 void Probes(Figures* figures) {
   const uint32_t levels = 5;
-  BenchTable<Table> bench(TreeOf(10, levels), kPool);
+  BenchTable<Table> bench(TreeOf(10, levels), fidelity::kSmallPool);
   bench.FillTo(1'000);
   uint64_t most = 0;
   for (uint64_t absent = 0; absent < 1'000; ++absent) {

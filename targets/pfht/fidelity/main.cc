@@ -19,15 +19,12 @@ using fidelity::Figures;
 using fidelity::Join;
 using fidelity::Marks;
 
-constexpr uint64_t kPool = 256u << 20;
-
-// About 2^18 slots for every number of slots a bucket.
-Options TableOf(uint32_t slots, Choice choice = Choice::kFirst) {
+// The same number of slots, whatever a bucket has of them.
+Options TableOf(uint32_t slots, bool paper_size = false) {
   Options options = fidelity::Defaults<Table>(16, 15);
   options.auto_expand = false;
   options.slots = static_cast<uint8_t>(slots);
-  options.buckets_log2 = slots == 4 ? 16 : slots == 8 ? 15 : 14;
-  options.choice = choice;
+  options.buckets_log2 = fidelity::PaperLog2(paper_size, slots == 4 ? 16 : slots == 8 ? 15 : 14);
   return options;
 }
 
@@ -36,29 +33,32 @@ uint64_t Places(const Options& options, Table& table) {
 }
 
 // "PFHT reaches the maximum load factor when the stash is full" (4.2.1).
-double MaximumLoad(const Options& options) {
-  BenchTable<Table> bench(options, kPool);
+double MaximumLoad(const Options& options, bool paper_size = false) {
+  BenchTable<Table> bench(options, paper_size ? fidelity::kPaperPool : fidelity::kSmallPool);
   bench.FillTo(~uint64_t{0});
   return static_cast<double>(bench.items()) / static_cast<double>(Places(options, bench.table()));
 }
 
 void MaximumLoadFactors(Figures* figures) {
+  const bool paper_size = figures->paper_size();
   std::vector<double> loads;
   for (uint32_t slots : {4u, 8u, 16u}) {
-    const double load = MaximumLoad(TableOf(slots));
+    const double load = MaximumLoad(TableOf(slots, paper_size), paper_size);
     loads.push_back(load);
-    figures->Add("OSDI'18, Fig. 8: maximum load factor, " + std::to_string(slots) + " slots", "> 0.90", load,
-                 "items/places", load > 0.90, "string keys until the stash, 3 % of the places, is full");
+    figures->AddAtItsSize("OSDI'18, Fig. 8: maximum load factor, " + std::to_string(slots) + " slots", "> 0.90", load,
+                          "items/places", load > 0.90, "string keys until the stash, 3 % of the places, is full");
   }
   figures->Add("OSDI'18, Fig. 8: more slots in a bucket, higher maximum load factor", "rising", Join(loads),
                "items/places", std::is_sorted(loads.begin(), loads.end()), "4, 8 and 16 slots");
-  const double emptier = MaximumLoad(TableOf(4, Choice::kLessLoaded));
-  figures->Add("OSDI'18, Fig. 8: maximum load factor, 4 slots, the emptier bucket first", "> 0.90", emptier,
-               "items/places", emptier > 0.90,
-               "choice=less_loaded; the paper does not say which bucket PFHT tries first");
-  Options without = TableOf(4);
+  Options emptier_first = TableOf(4, paper_size);
+  emptier_first.choice = Choice::kLessLoaded;
+  const double emptier = MaximumLoad(emptier_first, paper_size);
+  figures->AddAtItsSize("OSDI'18, Fig. 8: maximum load factor, 4 slots, the emptier bucket first", "> 0.90", emptier,
+                        "items/places", emptier > 0.90,
+                        "choice=less_loaded; the paper does not say which bucket PFHT tries first");
+  Options without = TableOf(4, paper_size);
   without.stash = 0;
-  const double bare = MaximumLoad(without);
+  const double bare = MaximumLoad(without, paper_size);
   figures->Add(
       "OSDI'18, 2.3: maximum load factor without the stash", "low", bare, "items/places", bare < loads[0],
       "\"only allow one-time eviction ..., which ... results in low load factor\"; reproduced: lower than with it");
@@ -68,7 +68,7 @@ void MaximumLoadFactors(Figures* figures) {
 // high" (4.2.2): the flushes behind that latency.
 void InsertionsAtLoads(Figures* figures) {
   const Options options = TableOf(4);
-  BenchTable<Table> bench(options, kPool);
+  BenchTable<Table> bench(options, fidelity::kSmallPool);
   const auto places = static_cast<double>(Places(options, bench.table()));
   std::vector<double> flushes;
   for (double load = 0.1; load < 0.91; load += 0.1) {
@@ -85,7 +85,7 @@ void InsertionsAtLoads(Figures* figures) {
 Cost InsertThatReaches(const char* mark) {
   Options options = TableOf(4);
   options.buckets_log2 = 8;
-  BenchTable<Table> bench(options, kPool);
+  BenchTable<Table> bench(options, fidelity::kSmallPool);
   for (;;) {
     Marks().clear();
     const Cost cost = CostOf([&] {
@@ -104,7 +104,7 @@ void Costs(Figures* figures) {
       "OSDI'18, 4.2.2: insert into the stash", "extra writes", Text(stash), "per operation", stash.flushes > 2,
       "\"needs to allocate the node space and revise pointers\": allocator, node, head; more than an insert into a "
       "bucket");
-  BenchTable<Table> bench(TableOf(4), kPool);
+  BenchTable<Table> bench(TableOf(4), fidelity::kSmallPool);
   bench.FillTo(1'000);
   figures->AddCost("erase", CostOf([&] { bench.Erase(3); }), "the token");
   figures->AddCost(
@@ -113,7 +113,7 @@ void Costs(Figures* figures) {
       "marked");
   Options log_free = TableOf(4);
   log_free.update = UpdateKind::kOpportunistic;
-  BenchTable<Table> beside(log_free, kPool);
+  BenchTable<Table> beside(log_free, fidelity::kSmallPool);
   beside.FillTo(1'000);
   figures->AddCost("log-free update", CostOf([&] { beside.Update(5); }), "item, then both tokens");
 }

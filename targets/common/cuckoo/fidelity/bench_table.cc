@@ -5,8 +5,6 @@ POWERCUT_COUNT_MARKS
 namespace powercut::cuckoo::fidelity {
 namespace {
 
-constexpr uint64_t kPool = 64u << 20;
-
 Options Parsed(BenchTable::Settings settings) {
   settings.emplace_back("auto_expand", "off");
   std::vector<powercut_option> options;
@@ -20,7 +18,7 @@ Options Parsed(BenchTable::Settings settings) {
 
 }  // namespace
 
-BenchTable::BenchTable(Settings settings) : FreshTable(Parsed(std::move(settings)), kPool) {}
+BenchTable::BenchTable(Settings settings, uint64_t pool_size) : FreshTable(Parsed(std::move(settings)), pool_size) {}
 
 bool BenchTable::InsertNext() {
   ++next_key_;
@@ -43,8 +41,8 @@ double BenchTable::FailuresUntil(double load) {
   return static_cast<double>(failed) / static_cast<double>(next_key_);
 }
 
-double MaximumLoad(BenchTable::Settings settings) {
-  BenchTable bench(std::move(settings));
+double MaximumLoad(BenchTable::Settings settings, uint64_t pool_size) {
+  BenchTable bench(std::move(settings), pool_size);
   bench.FillUp();
   return bench.load();
 }

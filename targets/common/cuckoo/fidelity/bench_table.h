@@ -16,7 +16,7 @@ class BenchTable : public powercut::fidelity::FreshTable<Table> {
   using Settings = std::vector<std::pair<std::string, std::string>>;
 
   // `hardened`, 16-byte keys and 15-byte values, no expansion on failure.
-  explicit BenchTable(Settings settings);
+  explicit BenchTable(Settings settings, uint64_t pool_size = powercut::fidelity::kSmallPool);
 
   // Inserts the next random key; false: it found no place. The key is used up either way.
   bool InsertNext();
@@ -34,7 +34,7 @@ class BenchTable : public powercut::fidelity::FreshTable<Table> {
 };
 
 // The load factor at which an insert fails first.
-double MaximumLoad(BenchTable::Settings settings);
+double MaximumLoad(BenchTable::Settings settings, uint64_t pool_size = powercut::fidelity::kSmallPool);
 
 // main() of a scheme's program.
 int Print(int argc, char** argv, void (*add)(Figures* figures));
