@@ -40,22 +40,29 @@ void RehashedShare(Figures* figures) {
 
 // Fig. 15 compares times; the flushes behind them do not depend on a machine.
 void InPlaceAgainstTraditional(Figures* figures) {
-  uint64_t flushes[2] = {0, 0};
+  double flushes[2] = {0, 0}, moving[2] = {0, 0};
   for (bool traditional : {false, true}) {
     Options options = powercut::fidelity::Defaults<Table>(16, 15);
     options.top_log2 = 13;
     options.traditional = traditional;
     BenchTable bench(options, kPool);
     bench.FillTo(KeyKind::kRandom, static_cast<uint64_t>(kThreshold * static_cast<double>(bench.slots())));
+    const std::set<const uint8_t*> before = Buckets(bench);
     pmem::counters = {};
     bench.table().Expand();
-    flushes[traditional ? 1 : 0] = pmem::counters.flushes;
+    flushes[traditional] = static_cast<double>(pmem::counters.flushes);
+    // The tokens of a new bucket are zeroed and flushed.
+    double fresh = 0;
+    for (const uint8_t* bucket : Buckets(bench)) fresh += before.count(bucket) == 0 ? 1 : 0;
+    moving[traditional] = flushes[traditional] - fresh;
   }
-  const double saved = 1 - static_cast<double>(flushes[0]) / static_cast<double>(flushes[1]);
-  figures->Add("Fig. 15: resizing saved by the in-place scheme against Level-Trad", 0.76, saved, "of line flushes",
-               saved > 0.66 && saved < 0.86,
-               "the paper measures time, this counts flushes (the part that persistent memory makes expensive); "
-               "reproduced: within 0.10");
+  const double times = flushes[1] / flushes[0];
+  figures->Add(
+      "Fig. 15: a resize by Level-Trad against the in-place scheme", "> 4.3", times, "times the line flushes",
+      times > 4.3,
+      "the paper measures time, this counts flushes. A resize zeroes and flushes the tokens of each new bucket, "
+      "which the authors' code leaves to the allocator: without these flushes " +
+          Join({moving[1] / moving[0]}));
 }
 
 // Fig. 4: the load at which each of six successive resizes becomes necessary.
