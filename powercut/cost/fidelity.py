@@ -16,7 +16,7 @@ _PAPER_SIZE = "--paper-size"
 
 
 class Figure(BaseModel):
-    """One figure of a paper beside ours. `reproduced` is None where the row is ours alone: no paper prints it."""
+    """One figure of a paper beside ours. `reproduced` is None where the row is ours alone."""
 
     model_config = ConfigDict(extra="ignore")
 

@@ -42,7 +42,7 @@ class FidelityView:
 
 
 def verdict(row: Mapping[str, Any]) -> str:
-    """One of `VERDICTS`: is the paper's figure reproduced? No paper prints a row that is ours."""
+    """One of `VERDICTS`: is the paper's figure reproduced? A row that is ours has no verdict."""
     reproduced = row.get("reproduced", False)
     return "ours" if reproduced is None else "yes" if reproduced is True else "no"
 

@@ -184,7 +184,7 @@ def test_fidelity_has_a_section(sample_runs: list[Raw]) -> None:
     page = html.render(runs_of(sample_runs), title="x", companions=html.Companions(fidelity=FIDELITY))
     for text in (
         "1 of 3 figures reproduced",
-        "No paper prints 1 number of ours",
+        "Without a verdict: 1 number of ours",
         "<td>ours</td>",
         "maximum &lt;load&gt;",
         "0.93",

@@ -56,7 +56,8 @@ def fidelity(
     Each is shown beside the paper's number; then what the operations of each scheme cost, and a model of their
     latency on persistent memory.
 
-    A row says yes or no where a paper prints the figure, and ours where none does.
+    A row says yes or no where a paper prints the figure, and ours where none does, or where its
+    table is too small to judge it by.
 
     Exit code: 0 all reproduced, 1 one was not, 3 a measurement failed.
     """
