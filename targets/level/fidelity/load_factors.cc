@@ -106,6 +106,7 @@ void MaximumLoadFactors(Figures* figures) {
   code.halves = true;
   const double halves = Fill(code, KeyKind::kString).load;
   code.late_movement = true;
+  code.b2t = false;  // their code does it in tables that were expanded
   const double persistent = Fill(code, KeyKind::kString).load;
   figures->AddAtItsSize(
       "Fig. 8: maximum load factor, 4 slots, a half of each level for each hash function", "> 0.90", halves,
