@@ -37,7 +37,7 @@ from powercut.base.errors import UsageError, unknown_name
 from powercut.scenarios import targets
 from powercut.scenarios.plan import option_text, option_values
 from powercut.scenarios.scenario import Scenario
-from powercut.scenarios.schema import FEWEST_THREADS, MOST_THREADS, SCHEMA_VERSION, Data, ScenarioFile
+from powercut.scenarios.schema import CHOICE_SINCE, FEWEST_THREADS, MOST_THREADS, Data, ScenarioFile
 from powercut.scenarios.targets import Configured, Selection, Sizes
 
 KINDS = ("insert", "update", "erase", "lookup")
@@ -308,7 +308,7 @@ def _scenario(
     sizes: Sizes,
 ) -> Scenario:
     content = {
-        "schema": SCHEMA_VERSION,
+        "schema": CHOICE_SINCE,
         "name": name,
         "summary": summary,
         "targets": [target],

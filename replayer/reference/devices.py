@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from itertools import chain, combinations
 
-from .program import LINE_SIZE, Event, Program, line_of
+from .program import DEVICE_FLUSH, FORCE, LINE_SIZE, Event, Program, line_of
 
 Write = tuple[int, int, bytes]  # number, address, bytes: within one line
 
@@ -29,9 +29,9 @@ class Device:
         del index
         if event.op in ("store", "ntstore"):
             self.write(event)
-        elif event.kind == "force":
+        elif event.kind == FORCE:
             self.force(event.addr)
-        elif event.kind == "device":
+        elif event.kind == DEVICE_FLUSH:
             self.flush()
 
     def write(self, event: Event) -> None:

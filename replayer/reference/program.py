@@ -20,9 +20,11 @@ STORE_OPS = ("store", "ntstore", "rmw")
 OPS = (*STORE_OPS, "cas-fail", "flush", "fence", "begin", "end")
 # Only where threads run in every order: what each of these does depends on the schedule.
 THREAD_OPS = ("wait", "load", "store-loaded", "cas", "add", "lock", "unlock")
-FLUSH_KINDS = ("clwb", "clflushopt", "clflush", "force")
-FENCE_KINDS = ("sfence", "mfence", "lock", "device")
-DEVICES = ("block", "flash")  # "force" and "device" are theirs, and they have no others
+FLUSH_KINDS = ("clwb", "clflushopt", "clflush")
+FENCE_KINDS = ("sfence", "mfence", "lock")
+# Of devices, which have no others.
+DEVICES = ("block", "flash")
+FORCE, DEVICE_FLUSH = "force", "device"
 
 
 class ProgramError(ValueError):
@@ -96,7 +98,7 @@ class Program:
             if event.op not in OPS:
                 raise ProgramError(f"{where}: unknown operation; use one of {', '.join(OPS)}.")
             check(event, where, self.pool_size)
-            of_device = event.kind in ("force", "device")
+            of_device = event.kind in (FORCE, DEVICE_FLUSH)
             if event.kind and of_device != (self.model in DEVICES):
                 raise ProgramError(f"{where}: '{event.kind}' is no instruction of the model {self.model}.")
             if event.continues:
@@ -142,7 +144,7 @@ def check(event: Event, where: str, pool_size: int) -> None:
     size = max(1, len(event.data), len(event.expected), event.size)
     if event.op in (*stores, "flush", "wait", "load", "store-loaded") and not 0 <= event.addr <= pool_size - size:
         raise ProgramError(f"{where}: address {event.addr} leaves the pool of {pool_size} bytes.")
-    kinds = {"flush": FLUSH_KINDS, "fence": FENCE_KINDS}.get(event.op)
+    kinds = {"flush": (*FLUSH_KINDS, FORCE), "fence": (*FENCE_KINDS, DEVICE_FLUSH)}.get(event.op)
     if kinds and event.kind not in kinds:
         raise ProgramError(f"{where}: kind '{event.kind}' is unknown; use one of {', '.join(kinds)}.")
     if event.memcall and event.op != "store":

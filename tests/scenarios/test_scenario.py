@@ -92,7 +92,7 @@ def test_everything_that_the_schema_shows_is_read(tmp_path: Path) -> None:
         ("keys = [5, 9]", 'keys = ["5"]', 23, "'5' is no key; write a number"),
         ('"2MiB"', '"2MB"', 12, "'2MB' is not a size"),
         ('"2MiB"', "5000", 11, "not a whole number of 4096-byte pages"),
-        ("schema = 1", "schema = 4", 1, "scenario version 4, this build reads 1 to 3"),
+        ("schema = 1", "schema = 5", 1, "scenario version 5, this build reads 1 to 4"),
         ("explore = false", "explore = 3", 16, "explore: "),
         ('name = "update"', 'name = "warm-up"', 1, "two phases have the same name"),
         ('name = "x"', 'name = "y"', 2, "named 'y', its file 'x'"),

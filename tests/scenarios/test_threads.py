@@ -62,7 +62,7 @@ def test_a_phase_has_threads_in_the_place_of_steps(tmp_path: Path) -> None:
         ("schema = 2", "schema = 1", 1, "phase 'race' has 'threads', which version 1 does not know; write schema = 2"),
         ("maintain", "maintian", 13, "step 2 of thread 1 of the phase 'race': unknown op 'maintian'; did you mean"),
         ('op = "maintain", command = "expand"', 'op = "fill", limit = 3', 13, "step 2 of thread 1 of the phase 'race': "
-         "'fill' is no step of a thread; there are insert, update, erase, lookup, maintain"),
+         "'fill' is no step of a thread; there are insert, update, erase, lookup, increment, maintain"),
         ("from = 1, to = 2", "form = 1, to = 2", 14, "unknown key 'form' in step 1 of thread 2 of the phase 'race'"),
         ("from = 1, to = 2", "from = 5, to = 2", 13, "step 1 of thread 2 of the phase 'race': 'to' (2) is below"),
         ("{ op = \"lookup\", from = 1, to = 2 }", "", 13, "thread 2 of the phase 'race': it has no steps"),
