@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from powercut.testing.operations import Operation as Operation
     from powercut.testing.operations import erase as erase
     from powercut.testing.operations import fill as fill
+    from powercut.testing.operations import increment as increment
     from powercut.testing.operations import insert as insert
     from powercut.testing.operations import lookup as lookup
     from powercut.testing.operations import maintain as maintain
@@ -32,7 +33,7 @@ __version__ = "0.2.0"
 _FROM = {
     **dict.fromkeys(("InconsistentError", "Result", "Session", "UnknownError", "check"), "powercut.testing.api"),
     **dict.fromkeys(
-        ("Operation", "erase", "fill", "insert", "lookup", "maintain", "mix", "until", "update"),
+        ("Operation", "erase", "fill", "increment", "insert", "lookup", "maintain", "mix", "until", "update"),
         "powercut.testing.operations",
     ),
 }

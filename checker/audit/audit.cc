@@ -207,6 +207,8 @@ Result<AuditReport> audit(const AuditOptions& options, const PredictorFactory& m
   if (!header) return header.error();
   const Result<Plan> plan = plan_of_trace((*header)->metadata(), options.trace);
   if (!plan) return plan.error();
+  pass_over(header->get());
+  if ((*header)->error()) return usage_error(*(*header)->error());
   const std::string twin = plain_library(plan->target.library);
   auto runner = ImageRunner::start(*plan, !options.plain.empty() ? options.plain
                                           : !twin.empty()        ? twin

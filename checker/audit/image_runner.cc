@@ -159,13 +159,12 @@ bool needs_runtime(const std::string& path) {
 
 class Template {
  public:
-  // `buffered`: all keys are asked for at once as well.
-  Template(const Plan& plan, TargetLibrary library, std::unique_ptr<TargetConfig> config, bool buffered,
+  Template(const Plan& plan, TargetLibrary library, std::unique_ptr<TargetConfig> config, const powercut_traits& traits,
            std::vector<MemoryRange> globals, Answers* shared)
       : target_(library.target()),
         library_(std::move(library)),
         config_(std::move(config)),
-        buffered_(buffered),
+        traits_(traits),
         pool_{reinterpret_cast<uint8_t*>(kPoolBase), plan.scenario.pool_size},
         shared_(shared),
         new_keys_(plan.scenario.key_size, plan.scenario.value_size),
@@ -293,7 +292,7 @@ class Template {
       case QueryKind::kNewKey:
         return {0, 1};
       case QueryKind::kCopies:
-        return {0, target_.copies != nullptr ? keys : 0};
+        return {0, target_.copies != nullptr && traits_.counts == 0 ? keys : 0};
       case QueryKind::kEraseProbe:
         return {0, target_.erase != nullptr ? keys : 0};
       case QueryKind::kWalk:
@@ -303,7 +302,7 @@ class Template {
       case QueryKind::kBlocks:
         return {0, target_.blocks != nullptr && target_.owner != nullptr ? 1u : 0u};
       case QueryKind::kDump:
-        return {keys, keys + (buffered_ && keys > 0 ? 1 : 0)};
+        return {keys, keys + (traits_.buffered != 0 && traits_.counts == 0 && keys > 0 ? 1 : 0)};
     }
     return {0, 0};
   }
@@ -311,7 +310,7 @@ class Template {
   const powercut_target& target_;
   TargetLibrary library_;
   std::unique_ptr<TargetConfig> config_;
-  const bool buffered_;
+  const powercut_traits traits_;
   powercut_pool pool_;
   Answers* shared_;
   NewKeys new_keys_;
@@ -346,8 +345,7 @@ int serve(int socket, const Plan& plan, const std::string& path, Answers* shared
   const bool instrumented = needs_runtime(library->resolved_path());
 
   map_plain_pool(plan.scenario.pool_size);
-  Template server(plan, std::move(*library), std::move(config), traits->buffered != 0 && traits->counts == 0,
-                  std::move(globals), shared);
+  Template server(plan, std::move(*library), std::move(config), *traits, std::move(globals), shared);
   std::string greeting;
   put_number(&greeting, 0);
   put_number(&greeting, instrumented);

@@ -119,7 +119,7 @@ Json result_event(const LoadedTrace& loaded, const ExploreOptions& options, cons
            {{"lines_never_read", lines_never_read(explored)},
             {"flush_sites_never_reached", nullptr},
             {"uninstrumented_calls", uninstrumented_calls()},
-            {"atoms", options.atoms},
+            {"atoms", is_device(persistency_of(options.model)) ? "" : options.atoms},
             {"notes", notes}}}};
 }
 

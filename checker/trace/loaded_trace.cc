@@ -13,6 +13,13 @@ std::optional<AtomPolicy> atom_policy(const std::string& name) {
   return std::nullopt;
 }
 
+void pass_over(TraceReader* reader) {
+  Event event;
+  while (reader->next(&event)) {
+    if (event.kind == EventKind::kContent) powercut_content_name(event.value.data(), event.value.size(), nullptr, 0);
+  }
+}
+
 Result<std::unique_ptr<LoadedTrace>> load_trace(const std::string& trace) {
   auto loaded = std::make_unique<LoadedTrace>();
   loaded->trace = trace;
@@ -40,11 +47,7 @@ Result<std::unique_ptr<LoadedTrace>> load_trace(const std::string& trace) {
   loaded->medium = static_cast<powercut_medium>(device->medium);
 
   // All module definitions stand in the stream before their first use, so the whole trace has to be passed.
-  Event event;
-  while ((*reader)->next(&event)) {
-    // What a device holds is known from here on, whatever part of the trace is looked at.
-    if (event.kind == EventKind::kContent) powercut_content_name(event.value.data(), event.value.size(), nullptr, 0);
-  }
+  pass_over(reader->get());
   if ((*reader)->error()) return usage_error(*(*reader)->error());
   loaded->modules = (*reader)->modules();
   loaded->process_modules = process_modules();

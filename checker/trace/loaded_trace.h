@@ -35,6 +35,10 @@ struct LoadedTrace {
   bool explored_at_start() const { return !plan.scenario.phases.empty() && plan.scenario.phases[0].explore; }
 };
 
+// Reads to the end. What a device holds (powercut/contents.h) is known to this process then, whatever part of the trace
+// it looks at later.
+void pass_over(TraceReader* reader);
+
 // Reads the trace's header and loads the target. A trace that another build of the target recorded is a usage
 // error: its call stacks and its behaviour would not be this library's.
 Result<std::unique_ptr<LoadedTrace>> load_trace(const std::string& trace);

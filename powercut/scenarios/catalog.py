@@ -110,7 +110,10 @@ def core(target: str, library: Path | None = None) -> list[Scenario]:
     """The scenarios that `powercut run TARGET` runs: its library's own, where there are such, else the project's."""
     beside = own(library) if library is not None else None
     pool = everything() if beside is None else beside
-    return [item for item in pool if item.content.core and item.fits(target)]
+    fitting = [item for item in pool if item.content.core and item.fits(target)]
+    # One that counts is for tables of counters, which no scenario for maps fits.
+    counts = any(item.content.counts and target in item.content.targets for item in fitting)
+    return [item for item in fitting if not (counts and item.is_for_every_map)]
 
 
 def spelling(item: Scenario) -> str:

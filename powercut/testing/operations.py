@@ -1,6 +1,6 @@
 """Operations of tests that are written in Python: plain tuples, and what makes steps of a scenario of them.
 
-    insert(1)  insert(1, 2, "zeros")  insert(range(1, 13))  update(…)  erase(…)  lookup(…)
+    insert(1)  insert(1, 2, "zeros")  insert(range(1, 13))  update(…)  erase(…)  lookup(…)  increment(1, by=-2)
     maintain("expand")  fill(200)  until("move.top", 200)  mix(100, read=0.5, update=0.5)
 
 `insert(1)` is `("insert", 1)`: either may be written, and a failing test prints the tuples.
@@ -16,11 +16,13 @@ from powercut.scenarios.schema import STEPS, FillStep, KeyOp, KeyStep, MaintainS
 
 #: A key: its number, from 1 on, "zeros" or "ones".
 Key: TypeAlias = int | str
-#: ("insert", key, …), ("maintain", command), ("fill", limit), ("until", mark, limit), ("mix", operations, {shares}).
+#: ("insert", key, …), ("increment", key, …, {"by": difference}), ("maintain", command), ("fill", limit),
+#: ("until", mark, limit), ("mix", operations, {shares}).
 Operation: TypeAlias = tuple[Any, ...]
 Step: TypeAlias = KeyStep | MaintainStep | FillStep | UntilStep | MixStep
 
-KEY_OPERATIONS: tuple[str, ...] = get_args(KeyOp)
+#: Of maps; tables of counters have `increment` in the place of the first two.
+KEY_OPERATIONS: tuple[str, ...] = ("insert", "update", "erase", "lookup")
 _EXAMPLE = 'Write ("insert", 1), ("maintain", "expand"), or powercut.insert(1).'
 
 
@@ -42,6 +44,11 @@ def erase(*keys: Key | Iterable[Key]) -> Operation:
 def lookup(*keys: Key | Iterable[Key]) -> Operation:
     """Looks keys up."""
     return ("lookup", *_flat(keys))
+
+
+def increment(*keys: Key | Iterable[Key], by: int = 1) -> Operation:
+    """Adds `by` to the sums of keys, in a table of counters."""
+    return ("increment", *_flat(keys), {"by": by})
 
 
 def maintain(command: str) -> Operation:
@@ -91,7 +98,7 @@ def _step(operation: object, where: str) -> Step:
         hint = f"Did you mean '{close[0]}'?" if close else f"There are {', '.join(STEPS)}."
         raise UsageError(f"unknown operation {name!r}", where=where, next_step=hint)
     try:
-        return _of_keys(name, rest) if name in KEY_OPERATIONS else _other(name, rest)
+        return _of_keys(name, rest) if name in get_args(KeyOp) else _other(name, rest)
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"])
@@ -102,10 +109,11 @@ def _step(operation: object, where: str) -> Step:
 
 
 def _of_keys(name: str, rest: Sequence[Any]) -> KeyStep:
-    keys = _flat(rest)
+    more = dict(rest[-1]) if name == "increment" and rest and isinstance(rest[-1], Mapping) else {}
+    keys = _flat(rest[: len(rest) - bool(more)])
     if not keys:
         raise ValueError("no key was named")
-    return KeyStep.model_validate({"op": name, "keys": [parse_key(key) for key in keys]})
+    return KeyStep.model_validate({"op": name, "keys": [parse_key(key) for key in keys], **more})
 
 
 def _other(name: str, rest: Sequence[Any]) -> Step:

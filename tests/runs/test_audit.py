@@ -141,9 +141,18 @@ def test_failures_of_the_target_are_predicted_too(tmp_path: Path, capsys: pytest
 
 def test_every_target_is_asked_the_same_in_both_builds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Also what only some of them can be asked: regions, blocks, and of buffered ones a dump."""
-    code, printed = real(capsys, "--scenario", "map_update", "--images", "100", out=tmp_path)
+    maps = sorted(set(targets.libraries()) - {"patterns", "mb", "mdb", "mdb_l", "unbuffered"})
+    code, printed = real(capsys, *maps, "--scenario", "map_update", "--images", "100", out=tmp_path)
     assert (code, printed["differences"], printed["cases"]) == (ExitCode.CLEAN, 0, [])
-    assert {item["target"] for item in printed["audits"]} == set(targets.libraries()) - {"patterns"}  # which is no map
+    assert {item["target"] for item in printed["audits"]} == set(maps)
+
+
+def test_counters_on_a_device_are_asked_the_same_in_both_builds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, printed = real(capsys, "--scenario", "counts", "--images", "400", out=tmp_path)
+    assert (code, printed["differences"], printed["cases"]) == (ExitCode.CLEAN, 0, [])
+    assert {item["target"] for item in printed["audits"]} == {"mb", "mdb", "mdb_l", "unbuffered"}
 
 
 def test_every_target_of_the_build_has_a_plain_library() -> None:
