@@ -9,8 +9,14 @@ function(powercut_add_counting name)
                       PLAIN_LIBRARIES powercut_plain_device)
   if(POWERCUT_BUILD_TESTS)
     add_executable(powercut_${name}_test ${PROJECT_SOURCE_DIR}/targets/common/counting/model_test.cc
-                   ${PROJECT_SOURCE_DIR}/targets/common/counting/cut_test.cc)
+                   ${PROJECT_SOURCE_DIR}/targets/common/counting/cut_test.cc
+                   ${PROJECT_SOURCE_DIR}/targets/common/counting/fidelity/simulation_test.cc)
     target_link_libraries(powercut_${name}_test PRIVATE powercut_${name}_plain GTest::gtest_main)
     gtest_discover_tests(powercut_${name}_test TEST_PREFIX ${name}.)
   endif()
+endfunction()
+
+function(powercut_add_counting_fidelity name)
+  powercut_add_fidelity(NAME ${name} SOURCES fidelity/main.cc
+                        ${PROJECT_SOURCE_DIR}/targets/common/counting/fidelity/table2.cc)
 endfunction()

@@ -42,6 +42,12 @@ struct Position {
   uint32_t index;
 };
 
+// h(x) = x mod entries, s(x) = h(x) div entries of a block (2, equation 3).
+inline Position PositionIn(uint32_t blocks, uint32_t block_entries, uint64_t key) {
+  const uint64_t h = HashKey(reinterpret_cast<const uint8_t*>(&key), sizeof key) % (uint64_t{blocks} * block_entries);
+  return {static_cast<uint32_t>(h / block_entries), static_cast<uint32_t>(h % block_entries)};
+}
+
 class Table {
  public:
   using Options = counting::Options;
@@ -141,12 +147,7 @@ class Table {
     std::memcpy(&key, bytes, sizeof key);
     return key;
   }
-  // h(x) = x mod entries, s(x) = h(x) div entries of a block (2, equation 3).
-  Position PositionOf(uint64_t key) const {
-    const uint64_t h = HashKey(reinterpret_cast<const uint8_t*>(&key), sizeof key) %
-                       (uint64_t{options_.blocks} * geometry_.block_entries);
-    return {static_cast<uint32_t>(h / geometry_.block_entries), static_cast<uint32_t>(h % geometry_.block_entries)};
-  }
+  Position PositionOf(uint64_t key) const { return PositionIn(options_.blocks, geometry_.block_entries, key); }
   uint64_t BlockAt(uint32_t place) const { return geometry_.data + uint64_t{place} * options_.pages; }
   uint64_t OffsetOfOverflow(uint32_t page) const;  // verify.cc
   Page In(std::vector<uint8_t>& bytes, uint32_t page = 0) const {

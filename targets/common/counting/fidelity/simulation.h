@@ -1,0 +1,111 @@
+// What stages and merges of a counting table cost, without its bytes: of each slot the number of changes is enough. It
+// does what `published` does (change.cc), and simulation_test.cc holds the two side by side.
+#ifndef POWERCUT_TARGETS_COMMON_COUNTING_FIDELITY_SIMULATION_H_
+#define POWERCUT_TARGETS_COMMON_COUNTING_FIDELITY_SIMULATION_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "targets/common/counting/options.h"
+
+namespace powercut::counting::fidelity {
+
+// The columns of Table 2. A block operation reads or writes a block, a page operation a page.
+struct Operations {
+  uint64_t block = 0, page = 0, merges = 0, stages = 0;
+};
+
+class Simulation {
+ public:
+  struct Shape {
+    Scheme scheme;
+    uint32_t blocks, page_entries;
+    uint32_t log_pages = 0, log_slots = 1;  // of the change segment, as in Geometry
+  };
+
+  explicit Simulation(const Shape& shape)
+      : shape_(shape), logs_((shape.blocks + shape.log_slots - 1) / shape.log_slots), slots_(shape.blocks) {}
+
+  const Operations& operations() const { return operations_; }
+
+  // The RAM buffer is full: so many changes in each slot.
+  void Stage(const std::vector<uint32_t>& changes) {
+    if (shape_.scheme == Scheme::kBounded) {
+      ++operations_.merges;
+      for (const uint32_t count : changes) operations_.block += count != 0 ? 2 : 0;
+      return;
+    }
+    ++operations_.stages;
+    for (uint32_t log = 0; log < logs_.size(); ++log) {
+      const uint32_t end = std::min(shape_.blocks, (log + 1) * shape_.log_slots);
+      for (uint32_t slot = log * shape_.log_slots; slot < end; ++slot) Append(log, slot, changes[slot]);
+      WritePage(&logs_[log]);
+    }
+  }
+
+  // What the change segment holds is merged.
+  void Finish() {
+    if (shape_.scheme == Scheme::kBounded) return;
+    for (uint32_t log = 0; log < logs_.size(); ++log) {
+      if (logs_[log].used != 0) Merge(log);
+    }
+  }
+
+ private:
+  struct Log {
+    uint32_t used = 0;     // pages
+    uint32_t entries = 0;  // of the last one; 0: it is full, or there is none
+    bool changed = false;  // since it was written
+  };
+  struct Slot {
+    uint32_t pages = 0;  // that hold changes of it
+    uint32_t last = 0;   // of them, plus 1
+  };
+
+  void Append(uint32_t number, uint32_t slot, uint32_t count) {
+    Log& log = logs_[number];
+    while (count != 0) {
+      if (log.entries == 0) {
+        if (log.used == shape_.log_pages) Merge(number);
+        ++log.used;
+      }
+      if (slots_[slot].last != log.used) ++slots_[slot].pages;
+      slots_[slot].last = log.used;
+      const uint32_t taken = std::min(count, shape_.page_entries - log.entries);
+      count -= taken;
+      log.entries += taken;
+      log.changed = true;
+      if (log.entries == shape_.page_entries) {
+        WritePage(&log);
+        log.entries = 0;
+      }
+    }
+  }
+
+  void WritePage(Log* log) {
+    operations_.page += log->changed ? 1 : 0;
+    log->changed = false;
+  }
+
+  void Merge(uint32_t number) {
+    ++operations_.merges;
+    if (shape_.scheme == Scheme::kSegmented) ++operations_.block;  // the change block
+    const uint32_t end = std::min(shape_.blocks, (number + 1) * shape_.log_slots);
+    for (uint32_t slot = number * shape_.log_slots; slot < end; ++slot) {
+      if (slots_[slot].pages != 0) operations_.block += 2;
+      // "Each page will be requested by each data segment block that has entries staged onto it" (2.4).
+      if (shape_.scheme == Scheme::kLinear) operations_.page += slots_[slot].pages;
+      slots_[slot] = {};
+    }
+    logs_[number] = {};
+  }
+
+  Shape shape_;
+  std::vector<Log> logs_;
+  std::vector<Slot> slots_;
+  Operations operations_;
+};
+
+}  // namespace powercut::counting::fidelity
+#endif  // POWERCUT_TARGETS_COMMON_COUNTING_FIDELITY_SIMULATION_H_

@@ -1,0 +1,9 @@
+// powercut-fidelity-mdb_l: Table 2 of "Hash in a Flash", as one JSON object {"figures": [...]} on stdout.
+// Deterministic.
+#include "targets/common/counting/fidelity/table2.h"
+
+int main() {
+  return powercut::fidelity::Run("mdb_l", [](powercut::fidelity::Figures* figures) {
+    powercut::counting::fidelity::Table2(powercut::counting::Scheme::kLinear, figures);
+  });
+}
