@@ -1,5 +1,6 @@
 // The change segment, and what empties it and the RAM buffer: stages and merges (2.3, 2.4).
 #include <algorithm>
+#include <cassert>
 
 #include "powercut/pmem.h"
 #include "targets/common/counting/table.h"
@@ -17,12 +18,9 @@ void Table::AddToRange(uint32_t slot, uint32_t page) {
 
 // "Contents are sequentially written to the change segment at the page level starting from the first available page"
 // (2.4): `published` goes on in a page that has room.
-powercut_status Table::Append(Log* log, uint32_t slot, const Change& change, bool from_buffer) {
+void Table::Append(Log* log, uint32_t slot, const Change& change, bool from_buffer) {
   if (log->open.empty()) {
-    if (log->used == geometry_.log_pages) {
-      const powercut_status status = MergeLog(log);
-      if (status != POWERCUT_OK) return status;
-    }
+    assert(log->used < geometry_.log_pages);
     log->open.assign(options_.page, 0);
     ++log->used;
   }
@@ -35,7 +33,6 @@ powercut_status Table::Append(Log* log, uint32_t slot, const Change& change, boo
     ++log->taken.back().second;
   }
   if (page.header().entries == options_.entries) FinishPage(log);
-  return POWERCUT_OK;
 }
 
 void Table::FinishPage(Log* log) {
@@ -56,14 +53,18 @@ powercut_status Table::StageInto(Log* log) {
     while (true) {
       const uint32_t taken = log->taken.empty() || log->taken.back().first != slot ? 0 : log->taken.back().second;
       if (taken == buffer_.slot(slot).size()) break;
+      if (log->open.empty() && log->used == geometry_.log_pages) {
+        const powercut_status status = MergeLog(log);
+        if (status != POWERCUT_OK) return status;
+        continue;  // it may have taken changes from the buffer
+      }
       Change change = buffer_.slot(slot)[taken];
       if (Has(Bug::kNegativeDropped)) change.delta = std::max<int64_t>(change.delta, 0);
       if (Has(Bug::kTombstoneDropped) && change.erased) {
         Spot spot;
         change.erased = FindInData(change.key, &spot) == POWERCUT_OK && spot.found;
       }
-      const powercut_status status = Append(log, slot, change, /*from_buffer=*/true);
-      if (status != POWERCUT_OK) return status;
+      Append(log, slot, change, /*from_buffer=*/true);
     }
   }
   if (!log->taken.empty()) FinishPage(log);
@@ -146,9 +147,15 @@ powercut_status Table::MergeLog(Log* log) {
       return POWERCUT_CORRUPT;
     }
     if (staged.empty()) continue;
-    std::vector<Change> changes;
-    for (const Staged& one : staged) changes.push_back(one.change);
-    const powercut_status status = Rewrite(slot, changes, next_sequence_ - 1);
+    std::vector<Change> changes(staged.size());
+    std::transform(staged.begin(), staged.end(), changes.begin(), [](const Staged& one) { return one.change; });
+    powercut_status status = Rewrite(slot, changes, next_sequence_ - 1);
+    if (status == POWERCUT_FULL && !buffer_.slot(slot).empty()) {  // an erase that waits in the buffer may make room
+      std::vector<Change> all = changes;
+      all.insert(all.end(), buffer_.slot(slot).begin(), buffer_.slot(slot).end());
+      status = Rewrite(slot, all, next_sequence_ - 1);
+      if (status == POWERCUT_OK) buffer_.Drop(slot, buffer_.slot(slot).size());
+    }
     if (status == POWERCUT_CORRUPT) return status;
     if (status == POWERCUT_FULL) kept.emplace_back(slot, std::move(changes));
   }

@@ -167,6 +167,30 @@ TEST_P(Costs, AreThoseOfTheScheme) {
 
 INSTANTIATE_TEST_SUITE_P(Variants, Costs, testing::Values("published", "hardened"));
 
+// A table that is full, and whose keys are all erased, has room for other keys.
+TEST_P(Costs, ErasingMakesRoom) {
+  for (const char* overflow : {"0", "1", "3"}) {
+    TestTable table(powercut_target_entry(POWERCUT_TARGET_ABI), GetParam(),
+                    For({{"blocks", "2"}, {"pages", "2"}, {"entries", "2"}, {"buffer", "3"}, {"overflow", overflow}}),
+                    8, 8, 1 << 16);
+    ASSERT_EQ(table.Format(), POWERCUT_OK);
+    ASSERT_EQ(table.Open(), POWERCUT_OK);
+    for (uint64_t round = 0; round < 20; ++round) {
+      const uint64_t first = 1 + 100 * round;
+      uint64_t end = first;
+      while (table.Increment(end, 1) == POWERCUT_OK) ++end;
+      // The buffer, at least; without one, the entry where the first key's probing begins.
+      ASSERT_GE(end - first, kMember.scheme == Scheme::kUnbuffered ? 1u : 3u) << "round " << round;
+      ASSERT_LT(end - first, 100u);
+      for (uint64_t key = first; key < end; ++key) ASSERT_EQ(table.Erase(key), POWERCUT_OK) << key;
+      if (kMember.scheme != Scheme::kUnbuffered) ASSERT_EQ(table.Maintain("sync"), POWERCUT_OK) << "round " << round;
+      for (uint64_t key = first; key < end; ++key) ASSERT_EQ(table.Sum(key), 0);
+      ASSERT_EQ(table.Cut(), POWERCUT_OK);
+      ASSERT_EQ(table.Damage(), "");
+    }
+  }
+}
+
 std::vector<Case> Cases() {
   std::vector<Case> cases;
   for (const char* variant : {"published", "hardened"}) {

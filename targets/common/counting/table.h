@@ -179,8 +179,8 @@ class Table {
   Log& LogOf(uint32_t slot) { return logs_[slot / geometry_.log_slots]; }
   powercut_status Stage();
   powercut_status StageInto(Log* log);
-  // Adds a change to the page that is being filled; a page that is full, and one that is finished, is written.
-  powercut_status Append(Log* log, uint32_t slot, const Change& change, bool from_buffer);
+  // Adds a change to the page that is being filled, or begins one: there is room. A full page is written.
+  void Append(Log* log, uint32_t slot, const Change& change, bool from_buffer);
   void FinishPage(Log* log);
   powercut_status MergeBuffer();
   powercut_status MergeLog(Log* log);
