@@ -299,13 +299,15 @@ const std::vector<TestTable::Settings>& Geometries() {
   return geometries;
 }
 
-std::string Search(const char* variant, const char* bug, uint64_t seeds) {
+// What is wrong in one of these geometries; "" if nothing is.
+std::string Search(const char* variant, const char* bug, uint64_t seeds, size_t from = 0,
+                   size_t to = Geometries().size()) {
   for (uint64_t seed = 1; seed <= seeds; ++seed) {
-    for (size_t geometry = 0; geometry < Geometries().size(); ++geometry) {
+    for (size_t geometry = from; geometry < to; ++geometry) {
       Run run(variant, With(Geometries()[geometry], bug), {{24, 1, 30}, {6, 0.1, 8}, {1, 0, 8}});
       const std::string wrong = run.Live(seed);
-      if (!wrong.empty())
-        return wrong + " (geometry " + std::to_string(geometry) + ", seed " + std::to_string(seed) + ")";
+      if (wrong.empty()) continue;
+      return wrong + " (geometry " + std::to_string(geometry) + ", seed " + std::to_string(seed) + ")";
     }
   }
   return "";
@@ -327,10 +329,15 @@ class Cuts : public testing::Test {
 
 TEST_F(Cuts, HardenedSurvives) { EXPECT_EQ(Search("hardened", "none", Seeds(8)), ""); }
 
+// But for the table without a buffer, as long as a page is one sector.
 TEST_F(Cuts, PublishedDoesNot) {
-  const std::string wrong = Search("published", "none", Seeds(8));
-  std::printf("published: %s\n", wrong.c_str());
-  EXPECT_NE(wrong, "");
+  for (size_t geometry = 0; geometry < Geometries().size(); ++geometry) {
+    bool torn = false;
+    for (const auto& [key, value] : Geometries()[geometry]) torn = torn || key == "sectors";
+    const std::string wrong = Search("published", "none", Seeds(8), geometry, geometry + 1);
+    std::printf("published: %s\n", wrong.c_str());
+    EXPECT_EQ(wrong.empty(), kMember.scheme == Scheme::kUnbuffered && !torn) << "geometry " << geometry;
+  }
 }
 
 TEST_F(Cuts, FindsEachBug) {
