@@ -31,27 +31,32 @@ class Buffer {
 
   // Null where there is none.
   const Change* Find(uint32_t slot, uint64_t key) const {
-    const auto at =
-        std::find_if(slots_[slot].begin(), slots_[slot].end(), [&](const Change& c) { return c.key == key; });
+    const auto at = std::find_if(slots_[slot].begin(), slots_[slot].end(), IsOf{key});
     return at == slots_[slot].end() ? nullptr : &*at;
   }
   // "Entries with frequency value of 0 are not retained in the memory-resident table, and entries with negative
   // frequencies are allowed" (2.6).
   void Add(uint32_t slot, uint64_t key, int64_t delta) {
-    if (Change* change = const_cast<Change*>(Find(slot, key)); change != nullptr) {
-      change->delta = Change::Sum(change->delta, delta);
-      if (change->delta == 0 && !change->erased) Remove(slot, change);
-    } else {
-      slots_[slot].push_back({key, delta, false});
+    std::vector<Change>& changes = slots_[slot];
+    const auto at = std::find_if(changes.begin(), changes.end(), IsOf{key});
+    if (at == changes.end()) {
+      changes.push_back({key, delta, false});
       ++size_;
+      return;
     }
+    at->delta = Change::Sum(at->delta, delta);
+    if (at->delta != 0 || at->erased) return;
+    changes.erase(at);
+    --size_;
   }
   void Erase(uint32_t slot, uint64_t key) {
-    if (Change* change = const_cast<Change*>(Find(slot, key)); change != nullptr) {
-      *change = {key, 0, true};
-    } else {
-      slots_[slot].push_back({key, 0, true});
+    std::vector<Change>& changes = slots_[slot];
+    const auto at = std::find_if(changes.begin(), changes.end(), IsOf{key});
+    if (at == changes.end()) {
+      changes.push_back({key, 0, true});
       ++size_;
+    } else {
+      *at = {key, 0, true};
     }
   }
   // The first `count` changes of a slot are elsewhere.
@@ -61,10 +66,10 @@ class Buffer {
   }
 
  private:
-  void Remove(uint32_t slot, const Change* change) {
-    slots_[slot].erase(slots_[slot].begin() + (change - slots_[slot].data()));
-    --size_;
-  }
+  struct IsOf {
+    uint64_t key;
+    bool operator()(const Change& change) const { return change.key == key; }
+  };
 
   std::vector<std::vector<Change>> slots_;
   uint64_t size_ = 0, capacity_;
