@@ -44,6 +44,16 @@ class Simulation {
     }
   }
 
+  // What a query reads of the change segment now, on the average over the slots: of MDB blocks, of MDB-L pages (2.7).
+  double ReadsOfQuery() const {
+    uint64_t reads = 0;
+    for (uint32_t slot = 0; slot < shape_.blocks; ++slot) {
+      if (shape_.scheme == Scheme::kLinear) reads += slots_[slot].pages;
+      if (shape_.scheme == Scheme::kSegmented) reads += logs_[slot / shape_.log_slots].used != 0 ? 1 : 0;
+    }
+    return static_cast<double>(reads) / shape_.blocks;
+  }
+
   // What the change segment holds is merged.
   void Finish() {
     if (shape_.scheme == Scheme::kBounded) return;
