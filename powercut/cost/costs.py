@@ -132,6 +132,8 @@ def measure(scheme: str | None) -> list[Cost]:
 
 
 def _of(target: Target) -> Iterator[Cost]:
+    if target.description.device is not None:
+        return  # no lines of memory, no flushes of them
     yield from _in(target, target.default_variants[0])
     if target.name == BASE:
         for movement in MOVEMENTS:

@@ -1,8 +1,8 @@
 // powercut-fidelity-mb: Table 2 of "Hash in a Flash", as one JSON object {"figures": [...]} on stdout. Deterministic.
 #include "targets/common/counting/fidelity/table2.h"
 
-int main() {
-  return powercut::fidelity::Run("mb", [](powercut::fidelity::Figures* figures) {
+int main(int argc, char** argv) {
+  return powercut::fidelity::Run(argc, argv, "mb", [](powercut::fidelity::Figures* figures) {
     powercut::counting::fidelity::Table2(powercut::counting::Scheme::kBounded, figures);
   });
 }

@@ -2,8 +2,8 @@
 // Deterministic.
 #include "targets/common/counting/fidelity/table2.h"
 
-int main() {
-  return powercut::fidelity::Run("mdb_l", [](powercut::fidelity::Figures* figures) {
+int main(int argc, char** argv) {
+  return powercut::fidelity::Run(argc, argv, "mdb_l", [](powercut::fidelity::Figures* figures) {
     powercut::counting::fidelity::Table2(powercut::counting::Scheme::kLinear, figures);
   });
 }
