@@ -128,15 +128,15 @@ class Run {
   // What is wrong; "" if nothing is.
   std::string Live(uint64_t seed) {
     if (table_.Format() != POWERCUT_OK) return "cannot be formatted";
-    return Go(seed, "");
+    return Go(seed);
   }
   // The same from a pool that a power cut has left.
   std::string Resume(uint64_t seed, const Versions& versions, const std::vector<size_t>& choice,
                      const std::vector<Past>& pasts) {
     versions.Leave(choice, table_.pool());
-    pasts_.assign(kKeys + 1, Past{{0}, 0});
+    pasts_ = pasts;
     failure_.clear();
-    return Go(seed, Asked(pasts));
+    return Go(seed);
   }
 
   // A write is about to be made, or was made.
@@ -168,14 +168,14 @@ class Run {
  private:
   static constexpr uint64_t kPool = 8192;
 
-  // Opens the table and compares what it holds with what came before the cut; it is what counts from now on.
-  std::string Asked(const std::vector<Past>& pasts) {
+  // Opens the table and compares what it holds with its past, which is over: what it holds counts from now on.
+  std::string Asked() {
     const std::string opened = Opened();
     if (!opened.empty()) return opened;
     for (uint64_t key = 1; key <= kKeys; ++key) {
       const std::optional<int64_t> sum = table_.Sum(key);
       if (!sum) return "a lookup of key " + std::to_string(key) + " fails";
-      if (!pasts[key].Allows(*sum)) return Wrong(key, *sum, pasts[key]);
+      if (!pasts_[key].Allows(*sum)) return Wrong(key, *sum, pasts_[key]);
       pasts_[key] = {{*sum}, 0};
     }
     return "";
@@ -194,15 +194,16 @@ class Run {
     return text;
   }
 
-  std::string Go(uint64_t seed, std::string wrong) {
+  std::string Go(uint64_t seed) {
     random_.seed(seed);
     doing_ = "open";
     seen_.clear();
-    if (wrong.empty() && table_.handle() == nullptr) wrong = Opened();
-    if (!wrong.empty()) return wrong;
     Versions versions(table_.pool());
     versions_ = &versions;
     Run* const before = std::exchange(current, this);
+    std::string wrong = Asked();
+    if (failure_.empty()) failure_ = wrong;
+    Changed();
     for (int step = 0; step < budgets_[0].steps && failure_.empty(); ++step) Step();
     if (failure_.empty()) Sync();
     current = before;
