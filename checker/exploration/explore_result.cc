@@ -30,8 +30,9 @@ std::vector<std::string> assumptions(const std::string& model, const std::string
   if (is_device(persistency_of(model))) {
     std::vector<std::string> out = {
         "persistency model " + model,
-        model == "block" ? "a write is whole within an atomic write unit; units reach the medium in any order until a flush"
-                         : "an interrupted program leaves a page that is erased, complete, or cannot be read",
+        model == "block"
+            ? "a write is whole within an atomic write unit; units reach the medium in any order until a flush"
+            : "an interrupted program leaves a page that is erased, complete, or cannot be read",
         judged};
     if (budget_seconds > 0) out.push_back("a budget in seconds: another run may get further");
     return out;

@@ -74,3 +74,7 @@ def test_a_ratio_is_judged_at_the_writes_of_its_figure() -> None:
     reading = costs.Cost(**{**vars(cost("path", "insert", 1.0)), "lines_read": 1.0})
     (row,) = costs.ratios([cost("level", "insert", 1.0, movement="late"), reading])
     assert (row["ratios"], row["reproduced"]) == ([2.0, 1.33, 1.2], True), "and over 1.4 of no others"
+
+
+def test_a_table_on_a_device_has_no_costs(real_engine: None) -> None:
+    assert costs.measure("mdb_l") == []

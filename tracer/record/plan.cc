@@ -166,10 +166,10 @@ Mix parse_mix(Object& object) {
                             {"rmw", &mix.rmw}}) {
     if (object.has(key)) *share = object.real(key, 0, 1);
   }
-  double total = mix.read + mix.update + mix.insert + mix.erase + mix.rmw;
+  double total = mix.read + mix.update + mix.insert + mix.increment + mix.erase + mix.rmw;
   if (std::abs(total - 1) > 1e-6) {
-    throw PlanProblem{object.path("read"),
-                      "the shares read, update, insert, erase and rmw add up to " + Json(total).dump() + ", not 1"};
+    throw PlanProblem{object.path("read"), "the shares read, update, insert, increment, erase and rmw add up to " +
+                                               Json(total).dump() + ", not 1"};
   }
   if (object.has("distribution")) {
     std::string name = object.text("distribution");
