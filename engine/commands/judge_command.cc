@@ -46,7 +46,7 @@ void add_judge_command(CommandLine& app, int& exit_code) {
   command->add_option("--trace", options->trace, "Trace that the images are of")->required();
   command->add_option("--requests", options->requests, "Images, one JSON object a line (reports/EVENTS.md)")
       ->required();
-  command->add_option("--model", options->model, "Persistency model: adr or eadr")->one_of({"adr", "eadr"});
+  command->add_option("--model", options->model, "Persistency model")->one_of({"adr", "eadr", "block", "flash"});
   command->add_option("--atoms", options->atoms, "Order of a wide store's atoms: any, ascending or byte")
       ->one_of({"any", "ascending", "byte"});
   add_step_options(command, &options->step_budget, &options->watchdog_seconds);

@@ -24,7 +24,7 @@ from powercut_reports.records import places
 
 _PROGRAMS = ("llvm-symbolizer-19", "llvm-symbolizer")
 #: Code that stores on behalf of its caller: never the site that a person should look at.
-_HELPERS = ("powercut/pmem.h", "powercut/target.h", "tracer/runtime/")
+_HELPERS = ("powercut/pmem.h", "powercut/block.h", "powercut/flash.h", "powercut/target.h", "tracer/runtime/")
 _SYSTEM = ("/usr/", "/build/", "/lib/")
 #: Where a distribution keeps its libraries. Their debug information, where it is installed, names files by paths
 #: relative to folders of the machine that built them.

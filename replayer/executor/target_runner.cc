@@ -124,7 +124,17 @@ TargetRunner::~TargetRunner() {
   unwatch_traps();
 }
 
-bool TargetRunner::met_other_code() { return traps_ever(); }
+// It has touched the pool; or the target calls functions of it that are not known to store nothing, such as those that
+// balance a std::map, which touch the heap alone. Libraries may be loaded between two executions.
+bool TargetRunner::met_other_code() {
+  static uint32_t modules = 0;
+  static bool calls_others = false;
+  if (modules != powercut_modules()) {
+    modules = powercut_modules();
+    calls_others = powercut_externals(nullptr, 0) > 0;
+  }
+  return calls_others || traps_ever();
+}
 
 void TargetRunner::place_stack() {
   const auto here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
@@ -189,7 +199,7 @@ Outcome TargetRunner::guard(bool heap_loads, absl::FunctionRef<void()> prepare, 
   __powercut_store_window = {0, ~uint64_t{0}};
   __powercut_load_window = {kPoolBase, memory_->pool_size() + (heap_loads ? kArenaSize : 0)};
   __powercut_real_flush = 0;
-  const bool watches_more = traps_ever();
+  const bool watches_more = met_other_code();
   if (watches_more) other_memory_.keep(*memory_);
   begin_traps();
   __powercut_steps = loop_.begin(options_.step_budget) - 1;

@@ -57,8 +57,8 @@ class TargetRunner {
   // What earlier calls left on the stack would be found in the padding of objects that recovery copies to its heap. Two
   // heaps that differ in nothing else are to be the same.
   void clear_stack_below();
-  // Whether code that nobody instrumented was met at the pool, ever: from the next execution on, what it changes of
-  // heap and globals is looked for when the execution has ended.
+  // Whether code that nobody instrumented was met at the pool, ever, or the target calls such code: what it changes of
+  // heap and globals is looked for when an execution has ended.
   static bool met_other_code();
 
   // Why results so far are not all that target code can do: a sentence each, few and distinct, in the order in which
