@@ -78,6 +78,12 @@ Result<Json> record(const Plan& plan, const RecordOptions& options, Progress& pr
                          "Choose a configuration that does ('powercut list targets'), or declare thread_safe "
                          "in its traits.");
     }
+    const Result<powercut_device> device = library->device(config);
+    if (!device) return device.error();
+    if (device->medium != POWERCUT_MEMORY) {
+      return usage_error("threads are followed in memory, and the target's pool is a device", where,
+                         "Give the operations to one thread, in 'steps'.");
+    }
     map_arena(kPoolBase + pool->size());
   }
   {

@@ -28,8 +28,10 @@ uint8_t flags_of_store(const json& step) {
 }
 
 uint8_t code_of_flush(const json& step) {
-  static const std::map<std::string, FlushKind> kinds = {
-      {"clwb", FlushKind::kClwb}, {"clflushopt", FlushKind::kClflushopt}, {"clflush", FlushKind::kClflush}, {"force", FlushKind::kForce}};
+  static const std::map<std::string, FlushKind> kinds = {{"clwb", FlushKind::kClwb},
+                                                         {"clflushopt", FlushKind::kClflushopt},
+                                                         {"clflush", FlushKind::kClflush},
+                                                         {"force", FlushKind::kForce}};
   return static_cast<uint8_t>(kinds.at(step.at("kind").get<std::string>()));
 }
 
