@@ -18,11 +18,23 @@ pytestmark = pytest.mark.slow
 PAGE = Path(__file__).parents[2] / "docs" / "add-a-scheme.md"
 
 
+def blocks(language: str) -> list[str]:
+    page = PAGE.read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", page, flags=re.DOTALL | re.MULTILINE)
+
+
 def block(language: str) -> str:
-    (found,) = re.findall(
-        rf"^```{language}\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE
-    )
-    return str(found)
+    return blocks(language)[0]
+
+
+def test_what_it_shows_of_a_device_compiles(tmp_path: Path) -> None:
+    require_engine()
+    _, device = blocks("cpp")
+    source = tmp_path / "device.cc"
+    source.write_text(device, encoding="utf-8")
+    include = f"-I{paths.home() / 'targets' / 'include'}"
+    command = ["c++", "-std=c++20", "-Wall", "-Wextra", "-Werror", "-O2", "-c", str(source), include]
+    assert main([*command, "-o", str(tmp_path / "device.o")]) == ExitCode.CLEAN
 
 
 @pytest.fixture(scope="module")
