@@ -5,35 +5,18 @@
 //
 // Crash points: before every event that raises a floor so that a line loses a content, after every operation's
 // end, before one begins where there were stores since, and at the end. Why these suffice: MODELS.md, "Crash points".
-#include "replayer/models/model.h"
+#include "replayer/models/raising_model.h"
 
 namespace powercut {
 namespace {
 
-class Adr final : public Model {
+class Adr final : public RaisingModel {
  public:
-  using Model::Model;
+  using RaisingModel::RaisingModel;
   std::string_view name() const override { return "adr"; }
 
-  bool crash_ahead_of(const Event* next) override { return crash_ahead_of_begin(next) && note_visit(); }
-
-  bool crash_before(const Event& event) override { return raises(event) && note_visit(); }
-
-  void apply(const Event& event) override {
-    change(event);
-    note_for_begin(event);
-  }
-
-  bool crash_after(const Event& event) override { return event.kind == EventKind::kOpEnd && note_visit(); }
-
  private:
-  bool note_visit() {
-    visited();
-    return true;
-  }
-
-  // Whether the event takes a content away from some line.
-  bool raises(const Event& event) {
+  bool raises(const Event& event) override {
     switch (event.kind) {
       case EventKind::kFence:
         for (uint64_t line : pending_.raised_by_fence(event.thread)) {
@@ -55,7 +38,7 @@ class Adr final : public Model {
     }
   }
 
-  void change(const Event& event) {
+  void change(const Event& event) override {
     switch (event.kind) {
       case EventKind::kStore:
       case EventKind::kNtStore:
@@ -74,10 +57,6 @@ class Adr final : public Model {
       default:
         return;
     }
-  }
-
-  bool takes_away(uint64_t line, const LineLog& log, const LineLog::Selection& durable) const {
-    return shrinks(log, durable, floor(line), pending_.policy(), kCandidateLimit);
   }
 };
 

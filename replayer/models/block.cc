@@ -5,34 +5,18 @@
 //
 // Crash points: those of adr (adr.cc), with the device's flush and force in the place of fence and clflush. Why these
 // suffice: MODELS.md, "block".
-#include "replayer/models/model.h"
+#include "replayer/models/raising_model.h"
 
 namespace powercut {
 namespace {
 
-class Block final : public Model {
+class Block final : public RaisingModel {
  public:
-  explicit Block(uint64_t pool_size) : Model(AtomPolicy::kUnits, pool_size) {}
+  explicit Block(uint64_t pool_size) : RaisingModel(AtomPolicy::kUnits, pool_size) {}
   std::string_view name() const override { return "block"; }
 
-  bool crash_ahead_of(const Event* next) override { return crash_ahead_of_begin(next) && note_visit(); }
-
-  bool crash_before(const Event& event) override { return raises(event) && note_visit(); }
-
-  void apply(const Event& event) override {
-    change(event);
-    note_for_begin(event);
-  }
-
-  bool crash_after(const Event& event) override { return event.kind == EventKind::kOpEnd && note_visit(); }
-
  private:
-  bool note_visit() {
-    visited();
-    return true;
-  }
-
-  bool raises(const Event& event) {
+  bool raises(const Event& event) override {
     if (event.kind == EventKind::kCut) return true;
     if (is_device_flush(event)) {
       for (const auto& [line, log] : pending_.lines()) {
@@ -46,7 +30,7 @@ class Block final : public Model {
            takes_away(line, *log, log->durable_by_forcing(static_cast<uint32_t>(event.addr % kLineSize / 8)));
   }
 
-  void change(const Event& event) {
+  void change(const Event& event) override {
     if (event.kind == EventKind::kStore || event.kind == EventKind::kNtStore) {
       pending_.store(event.index, 0, event.stack, unit_write(), event.addr, event.value);
     } else if (is_device_flush(event) || event.kind == EventKind::kCut) {
@@ -55,10 +39,6 @@ class Block final : public Model {
       pending_.force(event.addr);
       absorb(event.addr / kLineSize);
     }
-  }
-
-  bool takes_away(uint64_t line, const LineLog& log, const LineLog::Selection& durable) const {
-    return shrinks(log, durable, floor(line), AtomPolicy::kUnits, kCandidateLimit);
   }
 };
 

@@ -3,21 +3,26 @@
 // nothing but the operation under way is pending.
 //
 // Crash points: those of adr (adr.cc), with force in the place of clflush. Why these suffice: MODELS.md, "flash".
-#include "replayer/models/model.h"
+#include "replayer/models/raising_model.h"
 
 namespace powercut {
 namespace {
 
-class Flash final : public Model {
+class Flash final : public RaisingModel {
  public:
-  explicit Flash(uint64_t pool_size) : Model(AtomPolicy::kAny, pool_size) {}
+  explicit Flash(uint64_t pool_size) : RaisingModel(AtomPolicy::kAny, pool_size) {}
   std::string_view name() const override { return "flash"; }
 
-  bool crash_ahead_of(const Event* next) override { return crash_ahead_of_begin(next) && note_visit(); }
+ private:
+  bool raises(const Event& event) override {
+    if (event.kind == EventKind::kCut) return true;
+    if (!is_force(event) || !pending_.raised_by_clflush(event.addr)) return false;
+    const uint64_t line = event.addr / kLineSize;
+    const LineLog& log = *pending_.find(line);
+    return takes_away(line, log, log.durable_by_settling(pending_.policy()));
+  }
 
-  bool crash_before(const Event& event) override { return raises(event) && note_visit(); }
-
-  void apply(const Event& event) override {
+  void change(const Event& event) override {
     if (event.kind == EventKind::kStore || event.kind == EventKind::kNtStore) {
       pending_.store(event.index, 0, event.stack, page_write(), event.addr, event.value);
     } else if (event.kind == EventKind::kCut) {
@@ -26,23 +31,6 @@ class Flash final : public Model {
       pending_.flush(0, event.addr, FlushKind::kClflush);
       absorb(event.addr / kLineSize);
     }
-    note_for_begin(event);
-  }
-
-  bool crash_after(const Event& event) override { return event.kind == EventKind::kOpEnd && note_visit(); }
-
- private:
-  bool note_visit() {
-    visited();
-    return true;
-  }
-
-  bool raises(const Event& event) {
-    if (event.kind == EventKind::kCut) return true;
-    if (!is_force(event) || !pending_.raised_by_clflush(event.addr)) return false;
-    const uint64_t line = event.addr / kLineSize;
-    const LineLog& log = *pending_.find(line);
-    return shrinks(log, log.durable_by_settling(pending_.policy()), floor(line), pending_.policy(), kCandidateLimit);
   }
 };
 
