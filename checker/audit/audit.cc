@@ -200,8 +200,9 @@ std::string text_of_result(QueryId query, std::string_view result) {
   return answer.rest.empty() ? status : absl::StrCat(status, " ", hex_of(answer.rest));
 }
 
-Result<AuditReport> audit(const AuditOptions& options, const PredictorFactory& make_predictor,
+Result<AuditReport> audit(const AuditOptions& asked, const PredictorFactory& make_predictor,
                           const AuditListener& listener) {
+  AuditOptions options = asked;
   // The plan alone, first: the template process must not have the instrumented library.
   auto header = open_trace(options.trace);
   if (!header) return header.error();
@@ -218,6 +219,7 @@ Result<AuditReport> audit(const AuditOptions& options, const PredictorFactory& m
   auto opened = load_trace(options.trace);
   if (!opened) return opened.error();
   const LoadedTrace& loaded = **opened;
+  options.model = loaded.model_for(asked.model);
   if (auto wrong = check_search(loaded, options.model, options.atoms)) return *wrong;
   ExploreOptions counting;
   counting.trace = options.trace;

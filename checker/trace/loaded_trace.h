@@ -28,10 +28,12 @@ struct LoadedTrace {
   std::vector<CodeEdit> edits;       // of recovery, when the trace was edited
   uint64_t events = 0;
 
-  // The model that its medium has, unless another one is asked for.
+  // The model that its medium has.
   const char* own_model() const {
     return medium == POWERCUT_BLOCK ? "block" : medium == POWERCUT_FLASH ? "flash" : "adr";
   }
+  // "adr", the default, is of a device that device's own.
+  std::string model_for(const std::string& asked) const { return asked == "adr" ? own_model() : asked; }
   bool explored_at_start() const { return !plan.scenario.phases.empty() && plan.scenario.phases[0].explore; }
 };
 

@@ -88,7 +88,8 @@ Result<std::unique_ptr<Checkpoint>> open_checkpoint(const ExploreOptions& option
 }
 
 // `recording`: what is recorded first, unless its plan is empty.
-int explore(const ExploreOptions& options, const RecordOptions& recording, EventStream& events) {
+int explore(const ExploreOptions& asked, const RecordOptions& recording, EventStream& events) {
+  ExploreOptions options = asked;
   if (auto wrong = check(options)) return events.error(*wrong);
   if (!recording.plan.empty()) {
     events.hello("explore");
@@ -99,6 +100,7 @@ int explore(const ExploreOptions& options, const RecordOptions& recording, Event
   auto opened = load_trace(options.trace);
   if (!opened) return events.error(opened.error());
   const LoadedTrace& loaded = **opened;
+  options.model = loaded.model_for(asked.model);
   if (auto wrong = check_search(loaded, options.model, options.atoms)) return events.error(*wrong);
   std::unique_ptr<Checkpoint> checkpoint;
   if (!options.checkpoint.empty() || !options.take.empty()) {

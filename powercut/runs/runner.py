@@ -24,6 +24,7 @@ from powercut.program import run as program_run
 from powercut.runs import replays
 from powercut.runs.machines import Exploring, Here, Machines
 from powercut.runs.run_request import DEFAULT_TRACER, Cache, Context, Listener, Request, Silent
+from powercut.scenarios import targets
 from powercut.symbols.symbolize import Symbolizer
 from powercut_reports.records.base import changed
 from powercut_reports.records.run import RunRecord, Since
@@ -235,6 +236,7 @@ def record(
 
     `loads`: the lines that each operation reads are counted too, by a tracer that can, into the file beside the trace.
     """
+    _refuse_device(plan, tracer)
     try:
         trace.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=trace.parent, prefix=".record.") as folder:
@@ -301,6 +303,18 @@ def refuse_unknown_tracer(tracer: str | None) -> None:
         raise unknown_name("tracer of targets", tracer, TRACERS, list_command="powercut run --help")
     if tracer == "pin":
         pin.require()  # said once, and not by every run
+
+
+def _refuse_device(plan: dict[str, Any], tracer: str) -> None:
+    """UsageError for a device that only the compiler pass hears of: elsewhere its flushes are calls of nobody."""
+    library = Path(plan["target"]["library"])
+    if tracer == DEFAULT_TRACER or not library.is_file() or targets.describe(library).description.device is None:
+        return
+    raise UsageError(
+        f"the target's pool is a device, which the tracer '{tracer}' knows nothing of",
+        where=f"--tracer {tracer}",
+        next_step=f"Leave it out, or write --tracer {DEFAULT_TRACER}.",
+    )
 
 
 def _no_recording() -> HarnessError:

@@ -97,6 +97,12 @@ def symbolizer() -> Iterator[Symbolizer]:
 NO_LINE = {
     "dash_lh/split-not-finished",
     "level/erase-leaves-duplicate",
+    "mb/negative_dropped",
+    "mdb/last_page_missed",
+    "mdb/merged_of_newest",
+    "mdb/tombstone_dropped",
+    "mdb_l/last_page_missed",
+    "mdb_l/tombstone_dropped",
     "smartcuckoo/component-forgotten",
     "smartcuckoo/erase-first-copy",
 }

@@ -18,7 +18,9 @@ from powercut_reports.records.run import RunRecord
 SCHEMES = sorted(
     name
     for name, path in targets.libraries().items()
-    if (path.parent / "plain" / path.name).exists() and name not in targets.SELF_TEST_TARGETS
+    if (path.parent / "plain" / path.name).exists()
+    and name not in targets.SELF_TEST_TARGETS
+    and targets.find(name).description.device is None
 )
 #: Of each scheme, quickly: its first core scenario, and of its crash states those in program order.
 QUICK = options.ExploreOptions(strategy="prefix", nested=0)
