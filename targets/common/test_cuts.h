@@ -2,6 +2,7 @@
 #ifndef POWERCUT_TARGETS_COMMON_TEST_CUTS_H_
 #define POWERCUT_TARGETS_COMMON_TEST_CUTS_H_
 
+#include <mutex>
 #include <set>
 #include <string>
 
@@ -19,6 +20,8 @@ inline struct {
 
 extern "C" void powercut_mark(const char* name) {
   using powercut::test::marks;
+  static std::mutex mutex;  // threads meet marks side by side
+  const std::lock_guard lock(mutex);
   marks.seen.insert(name);
   if (marks.until_cut == 0) {
     marks.until_cut = -1;
