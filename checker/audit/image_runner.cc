@@ -16,6 +16,7 @@
 
 #include "base/descendants.h"
 #include "checker/audit/audit_execution.h"
+#include "checker/oracle/history.h"
 #include "checker/oracle/new_keys.h"
 #include "replayer/executor/process_modules.h"
 #include "tracer/record/key_bytes.h"
@@ -302,7 +303,7 @@ class Template {
       case QueryKind::kBlocks:
         return {0, target_.blocks != nullptr && target_.owner != nullptr ? 1u : 0u};
       case QueryKind::kDump:
-        return {keys, keys + (traits_.buffered != 0 && traits_.counts == 0 && keys > 0 ? 1 : 0)};
+        return {keys, keys + (Promise::of(traits_).of_whole_table() && keys > 0 ? 1 : 0)};
     }
     return {0, 0};
   }

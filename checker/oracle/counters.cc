@@ -2,7 +2,7 @@
 // of it is a set of sums. An acknowledged increment is in all of them, one that runs in some. A buffered table keeps,
 // of each key by itself, what a beginning of its operations left: every sum since the last sync.
 //
-// An operation costs the sums that it adds or takes away, not those that there are.
+// An operation costs the sums that it adds or takes away; one that failed, those that there are.
 //
 // Known inaccuracy: where a scenario cuts the power of a buffered table and goes on with a key that it has not looked
 // up since, increments count from every sum that the cut may have left, and combinations that cannot be are legal too.
@@ -11,9 +11,9 @@
 
 #include "checker/oracle/history.h"
 #include "powercut/target.h"
+#include "tracer/record/key_bytes.h"
 
 namespace powercut {
-namespace {
 
 std::string bytes_of_sum(int64_t sum) {
   std::string bytes(sizeof sum, '\0');
@@ -21,14 +21,14 @@ std::string bytes_of_sum(int64_t sum) {
   return bytes;
 }
 
-}  // namespace
-
 std::optional<int64_t> sum_of(std::string_view bytes) {
   int64_t sum = 0;
   if (bytes.size() != sizeof sum) return std::nullopt;
   std::memcpy(&sum, bytes.data(), sizeof sum);
   return sum;
 }
+
+int64_t KeyHistory::sum(int32_t state) const { return state == kAbsent ? 0 : sum_of(written[state]).value_or(0); }
 
 int32_t History::state_of_sum(uint32_t number, int64_t sum) {
   if (sum == 0) return kAbsent;
@@ -44,7 +44,7 @@ std::set<int32_t> History::states_of(uint32_t number, const std::vector<int64_t>
   return states;
 }
 
-// Gives the key these legal states, or all that it has and them.
+// The key has these legal states, and no others.
 void History::make_legal(uint32_t number, std::set<int32_t> states) {
   KeyHistory& key = keys_[number];
   if (*key.legal_states == states) return;
@@ -67,9 +67,7 @@ void History::cut_counting() {
   for (uint32_t number = 0; number < keys_.size(); ++number) {
     std::vector<int64_t>& now = counters_[number].now;
     now.clear();
-    for (const int32_t state : *keys_[number].legal_states) {
-      now.push_back(state == kAbsent ? 0 : sum_of(keys_[number].written[state]).value_or(0));
-    }
+    for (const int32_t state : *keys_[number].legal_states) now.push_back(keys_[number].sum(state));
   }
   unsynced_.clear();
 }
@@ -90,8 +88,7 @@ void History::begin_counting(const Event& event) {
   if (kind == OpKind::kErase) {
     counter.next = {0};
   } else if (kind == OpKind::kIncrement) {
-    const auto delta = static_cast<uint64_t>(
-        sum_of({reinterpret_cast<const char*>(event.value.data()), event.value.size()}).value_or(0));
+    const auto delta = static_cast<uint64_t>(sum_of(text_of(event.value)).value_or(0));
     for (const int64_t sum : counter.now)
       counter.next.push_back(static_cast<int64_t>(static_cast<uint64_t>(sum) + delta));
   }
@@ -116,9 +113,7 @@ void History::end_counting(const Event& event) {
   if (operation_.kind == OpKind::kLookup) {
     // What a lookup returned settles what an earlier cut left open.
     const std::optional<int64_t> sum =
-        event.code == POWERCUT_NOT_FOUND
-            ? std::optional<int64_t>(0)
-            : sum_of({reinterpret_cast<const char*>(event.value.data()), event.value.size()});
+        event.code == POWERCUT_NOT_FOUND ? std::optional<int64_t>(0) : sum_of(text_of(event.value));
     if (!sum || std::find(counter.now.begin(), counter.now.end(), *sum) == counter.now.end()) return;
     counter.now = {*sum};
     if (!promise_.buffered) make_legal(number, states_of(number, counter.now));

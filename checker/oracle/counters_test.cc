@@ -1,7 +1,6 @@
 // The history of counters against the obvious way: all sums that a beginning of a key's operations leaves.
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <map>
 #include <random>
 #include <set>
@@ -12,12 +11,6 @@
 namespace powercut {
 namespace {
 
-std::string bytes_of_number(int64_t number) {
-  std::string bytes(sizeof number, '\0');
-  std::memcpy(bytes.data(), &number, sizeof number);
-  return bytes;
-}
-
 std::span<const uint8_t> span_of(const std::string& text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
@@ -27,7 +20,7 @@ class Counting {
   explicit Counting(bool buffered) : history_({.buffered = buffered, .counts = true}), buffered_(buffered) {}
 
   void begin(OpKind kind, uint64_t key, int64_t delta = 0) {
-    const std::string name = key_name(key), value = kind == OpKind::kIncrement ? bytes_of_number(delta) : "";
+    const std::string name = key_name(key), value = kind == OpKind::kIncrement ? bytes_of_sum(delta) : "";
     Event event;
     event.kind = EventKind::kOpBegin;
     event.code = static_cast<uint8_t>(kind);
@@ -51,7 +44,7 @@ class Counting {
     syncs_ = true;
   }
   void end(powercut_status status, int64_t found = 0) {
-    const std::string value = found == 0 ? "" : bytes_of_number(found);
+    const std::string value = found == 0 ? "" : bytes_of_sum(found);
     Event event;
     event.kind = EventKind::kOpEnd;
     event.code = static_cast<uint8_t>(status);
@@ -140,7 +133,7 @@ TEST(Counters, TellsOfWhatIsNotLegalAnyMore) {
 
 std::string judged(Counting& counting, int64_t sum) {
   const std::string answer =
-      sum == 0 ? std::string(1, static_cast<char>(POWERCUT_NOT_FOUND)) : '\0' + bytes_of_number(sum);
+      sum == 0 ? std::string(1, static_cast<char>(POWERCUT_NOT_FOUND)) : '\0' + bytes_of_sum(sum);
   powercut_traits traits{};
   traits.counts = 1;
   const auto violation = judge_query(counting.history(), traits, query_id(QueryKind::kLookup, 0), answer);

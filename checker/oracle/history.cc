@@ -8,11 +8,6 @@
 
 namespace powercut {
 
-bool has_key(OpKind kind) {
-  return kind == OpKind::kInsert || kind == OpKind::kUpdate || kind == OpKind::kErase || kind == OpKind::kLookup ||
-         kind == OpKind::kIncrement;
-}
-
 bool is_sync_command(OpKind kind, std::string_view text) { return kind == OpKind::kMaintain && text == "sync"; }
 
 uint32_t History::key_of(const Event& event) {

@@ -46,6 +46,8 @@ struct KeyHistory {
   }
   // In the order in which they came to be.
   std::vector<int32_t> all_legal() const;
+  // Of a counter.
+  int64_t sum(int32_t state) const;
   // Only a lookup's answer makes the state illegal: what it has returned was not durable.
   bool only_read(int32_t state) const { return legal_unread && !legal(state) && legal_unread->contains(state); }
 };
@@ -64,11 +66,13 @@ struct Promise {
   bool buffered = false;  // of counters: of each key by itself
   bool counts = false;
   static Promise of(const powercut_traits& traits) { return {traits.buffered != 0, traits.counts != 0}; }
+  // Whether all keys together have to be what a beginning of the operations leaves.
+  bool of_whole_table() const { return buffered && !counts; }
 };
 
 class History {
  public:
-  explicit History(Promise promise = {}) : promise_(promise), overlaps_(promise.buffered && !promise.counts) {
+  explicit History(Promise promise = {}) : promise_(promise), overlaps_(promise.of_whole_table()) {
     if (overlaps_) prefixes_.emplace();
   }
   void apply(const Event& event);
@@ -180,9 +184,9 @@ class History {
   bool tables_lost_ = false;
 };
 
-// The sum that these bytes stand for; nothing when they are no 8.
+// The sum that these bytes stand for; nothing when they are no 8. And the way back.
 std::optional<int64_t> sum_of(std::string_view bytes);
-bool has_key(OpKind kind);
+std::string bytes_of_sum(int64_t sum);
 
 std::string name_of(const KeyHistory& key);          // "17", "zeros", "ones", or its bytes
 std::string describe_value(std::string_view bytes);  // "0x2a…", at most 16 bytes

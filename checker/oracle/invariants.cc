@@ -17,7 +17,7 @@ constexpr int32_t kNoState = kAbsent - 1;
 std::string describe_sum(int64_t sum) { return absl::StrCat("sum ", sum); }
 
 std::string describe_state(const KeyHistory& key, int32_t state) {
-  if (!key.sums.empty()) return describe_sum(state == kAbsent ? 0 : sum_of(key.written[state]).value_or(0));
+  if (!key.sums.empty()) return describe_sum(key.sum(state));
   return state == kAbsent ? "absent" : "value " + describe_value(key.written[state]);
 }
 
@@ -90,7 +90,7 @@ std::optional<Violation> judge_sum(const KeyHistory& key, int64_t sum) {
   int64_t nearest = 0;
   bool first = true;
   for (const int32_t state : key.all_legal()) {
-    const int64_t legal = state == kAbsent ? 0 : sum_of(key.written[state]).value_or(0);
+    const int64_t legal = key.sum(state);
     if (first || distance(legal) < distance(nearest)) nearest = legal;
     first = false;
   }

@@ -57,7 +57,7 @@ class Oracle final : public Subject {
   // Whether the open table has what the query asks about.
   bool can_ask(QueryId query) const;
   // Whether all keys together have to be what a beginning of the operations leaves.
-  bool dumps() const { return traits_.buffered != 0 && traits_.counts == 0; }
+  bool dumps() const { return Promise::of(traits_).of_whole_table(); }
   std::array<uint32_t, Group::kKinds> groups() const override;
   std::span<const QueryId> members(Group group) override;
   const std::vector<Group>& obliged() override;

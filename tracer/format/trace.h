@@ -59,6 +59,12 @@ enum class OpKind : uint8_t {
   kIncrement = 9,  // of a counter; the value is the difference, 8 bytes
 };
 
+// Whether an operation of this kind is on a key.
+constexpr bool has_key(OpKind kind) {
+  return kind == OpKind::kInsert || kind == OpKind::kUpdate || kind == OpKind::kErase || kind == OpKind::kLookup ||
+         kind == OpKind::kIncrement;
+}
+
 // Flags of a store: the low bits of powercut_store_flags without NT.
 inline constexpr uint8_t kStoreAtomic = 1u << 1, kStoreMemcall = 1u << 2, kStoreRmw = 1u << 3;
 // The event is a further piece of the store that the event before it is a piece of: one store, whose atoms persist in

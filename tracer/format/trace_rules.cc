@@ -3,10 +3,6 @@
 namespace powercut {
 namespace {
 
-bool has_key(OpKind kind) {
-  return kind == OpKind::kInsert || kind == OpKind::kUpdate || kind == OpKind::kErase || kind == OpKind::kLookup ||
-         kind == OpKind::kIncrement;
-}
 bool has_value(OpKind kind) { return kind == OpKind::kInsert || kind == OpKind::kUpdate || kind == OpKind::kIncrement; }
 
 std::string sizes_differ(const char* what, uint64_t found, uint64_t wanted) {
