@@ -40,13 +40,16 @@ void PerformanceBugs::apply(const Event& event) {
         return;
       }
       for (uint64_t line = event.addr / 64; line <= (event.addr + event.size - 1) / 64; ++line) {
-        if (line < dirty_.size()) dirty_[line] = true;
+        if (line >= dirty_.size() || dirty_[line]) continue;
+        dirty_[line] = true;
+        ++dirty_lines_;
       }
       return;
     case EventKind::kFlush: {
       const uint64_t line = event.addr / 64;
       if (line < dirty_.size() && dirty_[line]) {
         dirty_[line] = false;
+        --dirty_lines_;
         if (static_cast<FlushKind>(event.code) != FlushKind::kForce) waiting_.insert(event.thread);
       } else {
         count(&useless(event.stack).flushes, "redundant-flush", event);
@@ -56,10 +59,12 @@ void PerformanceBugs::apply(const Event& event) {
     case EventKind::kFence: {
       const auto kind = static_cast<FenceKind>(event.code);
       if (kind == FenceKind::kDevice) {
-        if (std::find(dirty_.begin(), dirty_.end(), true) == dirty_.end()) {
+        if (dirty_lines_ == 0) {
           count(&useless(event.stack).fences, "redundant-fence", event);
+          return;
         }
         dirty_.assign(dirty_.size(), false);
+        dirty_lines_ = 0;
         return;
       }
       const bool had = waiting_.erase(event.thread) > 0;

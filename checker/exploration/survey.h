@@ -63,6 +63,7 @@ class PerformanceBugs {
   absl::flat_hash_map<uint32_t, size_t> by_stack_;
   absl::flat_hash_map<uint32_t, Site> useless_;  // by stack; without stores
   std::vector<bool> dirty_;                      // by line
+  uint64_t dirty_lines_ = 0;
   absl::flat_hash_set<uint32_t> waiting_;
 };
 
