@@ -15,6 +15,7 @@ from typing import Any
 
 from powercut.base.errors import UsageError
 from powercut.base.user_files import parse_toml, text_of
+from powercut.engine.options import DEVICE_MODELS
 from powercut.litmus.instructions import LINE, Event, Location, event_of, location_of, thread_events_of
 
 KEYS = {"name", "source", "model", "atoms", "needs", "schedules", "locations", "program", "allowed", "states"}
@@ -75,7 +76,7 @@ class LitmusTest:
         or out independently of everything else, so what the named locations may hold does not change.
         A device's flush is everybody's, so there a probe would show nothing.
         """
-        if self.model in ("block", "flash"):
+        if self.model in DEVICE_MODELS:
             return self.plain()
         probes = [
             {"op": "ntstore", "thread": PROBE_THREAD, "addr": byte, "bytes": "ff"}

@@ -118,17 +118,8 @@ def _steps(operations: Sequence[Operation], *, joining: bool = True) -> list[dic
     """Neighbours of one kind become one step, unless a cut may drop the rest of a step."""
     groups: list[list[Operation]] = []
     for operation in operations:
-        joins = (
-            groups
-            and joining
-            and operation.key is not None
-            and (operation.kind, operation.by)
-            == (
-                groups[-1][0].kind,
-                groups[-1][0].by,
-            )
-        )
-        if joins:
+        before = groups[-1][0] if groups and joining and operation.key is not None else None
+        if before is not None and (before.kind, before.by) == (operation.kind, operation.by):
             groups[-1].append(operation)
         else:
             groups.append([operation])
