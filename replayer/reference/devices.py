@@ -10,6 +10,7 @@ Grupp and Swanson, "Understanding the impact of power loss on flash memory" (DAC
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from itertools import chain, combinations
 
 from .program import DEVICE_FLUSH, FORCE, LINE_SIZE, Event, Program, line_of
@@ -17,7 +18,7 @@ from .program import DEVICE_FLUSH, FORCE, LINE_SIZE, Event, Program, line_of
 Write = tuple[int, int, bytes]  # number, address, bytes: within one line
 
 
-class Device:
+class Device(ABC):
     """Which writes there were, and which are certainly durable."""
 
     def __init__(self, program: Program) -> None:
@@ -49,15 +50,17 @@ class Device:
     def lines(self) -> list[int]:
         return sorted({line_of(address) for _, address, _ in self.writes})
 
+    @abstractmethod
     def force(self, address: int) -> None:
-        raise NotImplementedError
+        """What was last written to this address is durable."""
 
+    @abstractmethod
     def flush(self) -> None:
-        raise NotImplementedError
+        """All that was written is durable, where writes wait for this."""
 
+    @abstractmethod
     def legal(self, line: int) -> list[list[Write]]:
         """Every set of writes that may have reached the medium, in order."""
-        raise NotImplementedError
 
     def contents(self, line: int) -> list[bytes]:
         return sorted({laid_over(line, persisted) for persisted in self.legal(line)})
