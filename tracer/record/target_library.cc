@@ -28,12 +28,13 @@ constexpr size_t kMostSizes = 64;
 // What a map answers that has no such operation.
 powercut_status no_update(powercut_table*, powercut_bytes, powercut_bytes) { return POWERCUT_UNSUPPORTED; }
 powercut_status no_erase(powercut_table*, powercut_bytes) { return POWERCUT_UNSUPPORTED; }
+powercut_status no_increment(powercut_table*, powercut_bytes, int64_t) { return POWERCUT_UNSUPPORTED; }
+
 int64_t delta_of(powercut_bytes value) {
   int64_t delta = 0;
   std::memcpy(&delta, value.data, std::min(value.size, sizeof delta));
   return delta;
 }
-powercut_status no_increment(powercut_table*, powercut_bytes, int64_t) { return POWERCUT_UNSUPPORTED; }
 }  // namespace
 
 TargetConfig::TargetConfig(std::string variant, std::vector<std::pair<std::string, std::string>> options,

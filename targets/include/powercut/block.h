@@ -107,7 +107,8 @@ static inline void powercut_block_flush(const powercut_block* device) {
   if (device->write_cache) powercut_device_flush();
 }
 
-/* The sectors read as zeroes: a write of them, with what a write promises. */
+/* The sectors read as zeroes. Each is a write by itself: what is promised of atomic write units is promised of writes,
+ * not of a trim. */
 static inline int powercut_block_trim(const powercut_block* device, uint64_t first, uint64_t count) {
   uint64_t i;
   if (!powercut_block_holds(device, first, count)) return -1;
