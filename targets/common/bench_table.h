@@ -1,5 +1,5 @@
-// For fidelity programs: a table to measure, in a pool of ordinary memory, with string keys by number, and rows of
-// results. One file of the program may count marks, by POWERCUT_COUNT_MARKS.
+// For fidelity programs: a table to measure, in a pool of ordinary memory, with string keys by number. One file of the
+// program may count marks, by POWERCUT_COUNT_MARKS.
 #ifndef POWERCUT_TARGETS_COMMON_BENCH_TABLE_H_
 #define POWERCUT_TARGETS_COMMON_BENCH_TABLE_H_
 
@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
-#include "nlohmann/json.hpp"
 #include "powercut/pmem.h"
 #include "powercut/target.h"
+#include "targets/common/figures.h"
 
 namespace powercut::fidelity {
 
@@ -132,92 +132,11 @@ Cost CostOf(Operation operation) {
 inline std::string Text(Cost cost) {
   return std::to_string(cost.flushes) + " flushes, " + std::to_string(cost.fences) + " fences";
 }
-#endif
 
-// "0.934, 0.981": three digits each.
-inline std::string Join(const std::vector<double>& values) {
-  std::string text;
-  for (double value : values) {
-    char number[32];
-    std::snprintf(number, sizeof number, "%s%.3f", text.empty() ? "" : ", ", value);
-    text += number;
-  }
-  return text;
+inline void AddCost(Figures* figures, std::string what, Cost cost, std::string note) {
+  figures->AddOurs(std::move(what), Text(cost), "per operation", std::move(note));
 }
-
-// The table of figures of one scheme.
-class Figures {
- public:
-  Figures(std::string scheme, bool paper_size) : scheme_(std::move(scheme)), paper_size_(paper_size) {}
-
-  // Are tables as large as the paper's? Else those that would take minutes are smaller.
-  bool paper_size() const { return paper_size_; }
-
-  // What a paper prints, beside ours. What counts as reproduced comes from the paper, or was fixed before the first
-  // measurement.
-  void Add(std::string figure, nlohmann::json paper, nlohmann::json measured, std::string unit, bool reproduced,
-           std::string note) {
-    AddRow(std::move(figure), std::move(paper), std::move(measured), std::move(unit), reproduced, std::move(note));
-  }
-  // What no paper prints, or no paper's bound judges: there is nothing to reproduce.
-  void AddOurs(std::string figure, nlohmann::json measured, std::string unit, std::string note) {
-    AddRow(std::move(figure), nullptr, std::move(measured), std::move(unit), nullptr, std::move(note));
-  }
-  // What depends on the size of the table. A filling ends with the first unlucky key, so that a larger table is less
-  // full: only at its size a paper's maximum has a verdict.
-  void AddAtItsSize(std::string figure, nlohmann::json paper, nlohmann::json measured, std::string unit,
-                    bool reproduced, std::string note) {
-    if (paper_size_) {
-      Add(std::move(figure), std::move(paper), std::move(measured), std::move(unit), reproduced,
-          note + "; the paper's size");
-    } else {
-      const std::string bound = paper.is_string() ? paper.get<std::string>() : paper.dump();
-      AddOurs(std::move(figure), std::move(measured), std::move(unit),
-              note + "; smaller than the paper's table, which has " + bound + ": --paper-size judges that");
-    }
-  }
-#ifdef POWERCUT_PMEM_COUNT
-  void AddCost(std::string what, Cost cost, std::string note) {
-    AddOurs(std::move(what), Text(cost), "per operation", std::move(note));
-  }
 #endif
-  void Print() const { std::puts(nlohmann::json({{"figures", rows_}}).dump(1).c_str()); }
-
- private:
-  void AddRow(std::string figure, nlohmann::json paper, nlohmann::json measured, std::string unit,
-              nlohmann::json reproduced, std::string note) {
-    rows_.push_back({{"scheme", scheme_},
-                     {"figure", std::move(figure)},
-                     {"paper", std::move(paper)},
-                     {"measured", std::move(measured)},
-                     {"unit", std::move(unit)},
-                     {"reproduced", std::move(reproduced)},
-                     {"note", std::move(note)}});
-  }
-
-  std::string scheme_;
-  bool paper_size_;
-  nlohmann::json rows_ = nlohmann::json::array();
-};
-
-// main() of a fidelity program; its one argument is --paper-size.
-template <typename Measure>
-int Run(int argc, char** argv, const char* scheme, Measure measure) {
-  const bool paper_size = argc == 2 && std::string_view(argv[1]) == "--paper-size";
-  if (argc > 1 && !paper_size) {
-    std::fprintf(stderr, "usage: powercut-fidelity-%s [--paper-size]\n", scheme);
-    return 2;
-  }
-  try {
-    Figures figures(scheme, paper_size);
-    measure(&figures);
-    figures.Print();
-    return 0;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "powercut-fidelity-%s: %s\n", scheme, error.what());
-    return 3;
-  }
-}
 
 }  // namespace powercut::fidelity
 

@@ -29,11 +29,11 @@ void CostOfOperations(Figures* figures) {
   options.auto_expand = false;
   const uint64_t capacity = (256 + 128) * 4;
   const auto insert = [](BenchTable& bench) { bench.FillTo(KeyKind::kRandom, bench.items() + 1); };
-  figures->AddCost("insert without a movement", CostAt(options, "insert.top", 0, insert), "item, then token");
-  figures->AddCost("insert with a movement", CostAt(options, "move.top", capacity / 3, insert),
-                   "copy, its token, the old token; then item, token");
-  figures->AddCost(
-      "insert with a bottom-to-top movement",
+  AddCost(figures, "insert without a movement", CostAt(options, "insert.top", 0, insert), "item, then token");
+  AddCost(figures, "insert with a movement", CostAt(options, "move.top", capacity / 3, insert),
+          "copy, its token, the old token; then item, token");
+  AddCost(
+      figures, "insert with a bottom-to-top movement",
       [&] {
         // A table that was just expanded has its room at the top, so its bottom level fills first.
         BenchTable bench(options, 64u << 20);
@@ -50,20 +50,20 @@ void CostOfOperations(Figures* figures) {
         }
       }(),
       "the same steps as a movement within a level");
-  figures->AddCost("erase",
-                   CostAt(options, "erase", 100,
-                          [at = uint64_t{0}](BenchTable& bench) mutable {
-                            bench.table().Erase(BenchTable::MakeItem(KeyKind::kRandom, at++));
-                          }),
-                   "the token");
+  AddCost(figures, "erase",
+          CostAt(options, "erase", 100,
+                 [at = uint64_t{0}](BenchTable& bench) mutable {
+                   bench.table().Erase(BenchTable::MakeItem(KeyKind::kRandom, at++));
+                 }),
+          "the token");
   const auto update = [at = uint64_t{0}](BenchTable& bench) mutable {
     Item item = BenchTable::MakeItem(KeyKind::kRandom, at++ % bench.items());
     item.bytes[16] ^= 0xff;
     bench.table().Update(item);
   };
-  figures->AddCost("log-free update", CostAt(options, "update.logfree", 100, update), "item, then both tokens");
-  figures->AddCost(
-      "logged update", CostAt(options, "update.logged", capacity * 2 / 3, update),
+  AddCost(figures, "log-free update", CostAt(options, "update.logfree", 100, update), "item, then both tokens");
+  AddCost(
+      figures, "logged update", CostAt(options, "update.logged", capacity * 2 / 3, update),
       "old item to the log, log valid, new value in place, log invalid; the paper does not say how its log is marked");
 }
 

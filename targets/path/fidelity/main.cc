@@ -78,12 +78,11 @@ void Costs(Figures* figures) {
   }
   const auto dearest = std::max_element(inserts.begin(), inserts.end(),
                                         [](const Cost& a, const Cost& b) { return a.flushes < b.flushes; });
-  figures->AddCost("the dearest insertion while the table fills up", *dearest, "item, then token");
-  figures->AddCost("erase", CostOf([&] { bench.Erase(3); }), "the token");
-  figures->AddCost(
-      "update", CostOf([&] { bench.Update(5); }),
-      "old item to the log, log valid, new value in place, log invalid; the paper does not say how its log is "
-      "marked");
+  AddCost(figures, "the dearest insertion while the table fills up", *dearest, "item, then token");
+  AddCost(figures, "erase", CostOf([&] { bench.Erase(3); }), "the token");
+  AddCost(figures, "update", CostOf([&] { bench.Update(5); }),
+          "old item to the log, log valid, new value in place, log invalid; the paper does not say how its log is "
+          "marked");
 }
 
 // "insertions and deletions only need to probe the nodes within two paths" (2.3).

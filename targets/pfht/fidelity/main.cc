@@ -96,9 +96,9 @@ Cost InsertThatReaches(const char* mark) {
 }
 
 void Costs(Figures* figures) {
-  figures->AddCost("insert into a bucket", InsertThatReaches("insert.bucket"), "item, then token");
-  figures->AddCost("insert with a displacement", InsertThatReaches("move"),
-                   "copy, its token, the old token; then item, token");
+  AddCost(figures, "insert into a bucket", InsertThatReaches("insert.bucket"), "item, then token");
+  AddCost(figures, "insert with a displacement", InsertThatReaches("move"),
+          "copy, its token, the old token; then item, token");
   const Cost stash = InsertThatReaches("insert.stash");
   figures->Add(
       "OSDI'18, 4.2.2: insert into the stash", "extra writes", Text(stash), "per operation", stash.flushes > 2,
@@ -106,16 +106,15 @@ void Costs(Figures* figures) {
       "bucket");
   BenchTable<Table> bench(TableOf(4), fidelity::kSmallPool);
   bench.FillTo(1'000);
-  figures->AddCost("erase", CostOf([&] { bench.Erase(3); }), "the token");
-  figures->AddCost(
-      "update", CostOf([&] { bench.Update(5); }),
-      "old item to the log, log valid, new value in place, log invalid; the paper does not say how its log is "
-      "marked");
+  AddCost(figures, "erase", CostOf([&] { bench.Erase(3); }), "the token");
+  AddCost(figures, "update", CostOf([&] { bench.Update(5); }),
+          "old item to the log, log valid, new value in place, log invalid; the paper does not say how its log is "
+          "marked");
   Options log_free = TableOf(4);
   log_free.update = UpdateKind::kOpportunistic;
   BenchTable<Table> beside(log_free, fidelity::kSmallPool);
   beside.FillTo(1'000);
-  figures->AddCost("log-free update", CostOf([&] { beside.Update(5); }), "item, then both tokens");
+  AddCost(figures, "log-free update", CostOf([&] { beside.Update(5); }), "item, then both tokens");
 }
 
 }  // namespace

@@ -2,8 +2,8 @@
 #ifndef POWERCUT_TARGETS_COMMON_COUNTING_FIDELITY_TABLE2_H_
 #define POWERCUT_TARGETS_COMMON_COUNTING_FIDELITY_TABLE2_H_
 
-#include "targets/common/bench_table.h"
 #include "targets/common/counting/options.h"
+#include "targets/common/figures.h"
 
 namespace powercut::counting::fidelity {
 
