@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "targets/common/counting/options.h"
@@ -18,14 +20,22 @@ struct Operations {
 
 class Simulation {
  public:
+  // Hears of each write, in order: its first page, and how many. The data segment lies first, then the change segment.
+  using Writes = std::function<void(uint64_t first, uint32_t count)>;
   struct Shape {
     Scheme scheme;
-    uint32_t blocks, page_entries;
+    uint32_t blocks, page_entries, block_pages;
     uint32_t log_pages = 0, log_slots = 1;  // of the change segment, as in Geometry
   };
 
-  explicit Simulation(const Shape& shape)
-      : shape_(shape), logs_((shape.blocks + shape.log_slots - 1) / shape.log_slots), slots_(shape.blocks) {}
+  explicit Simulation(const Shape& shape, Writes writes = nullptr)
+      : shape_(shape),
+        writes_(std::move(writes)),
+        logs_((shape.blocks + shape.log_slots - 1) / shape.log_slots),
+        slots_(shape.blocks) {}
+
+  // Of both segments.
+  uint64_t pages() const { return uint64_t{shape_.blocks} * shape_.block_pages + logs_.size() * shape_.log_pages; }
 
   const Operations& operations() const { return operations_; }
 
@@ -33,14 +43,16 @@ class Simulation {
   void Stage(const std::vector<uint32_t>& changes) {
     if (shape_.scheme == Scheme::kBounded) {
       ++operations_.merges;
-      for (const uint32_t count : changes) operations_.block += count != 0 ? 2 : 0;
+      for (uint32_t slot = 0; slot < changes.size(); ++slot) {
+        if (changes[slot] != 0) Rewrite(slot);
+      }
       return;
     }
     ++operations_.stages;
     for (uint32_t log = 0; log < logs_.size(); ++log) {
       const uint32_t end = std::min(shape_.blocks, (log + 1) * shape_.log_slots);
       for (uint32_t slot = log * shape_.log_slots; slot < end; ++slot) Append(log, slot, changes[slot]);
-      WritePage(&logs_[log]);
+      WritePage(log);
     }
   }
 
@@ -87,15 +99,28 @@ class Simulation {
       log.entries += taken;
       log.changed = true;
       if (log.entries == shape_.page_entries) {
-        WritePage(&log);
+        WritePage(number);
         log.entries = 0;
       }
     }
   }
 
-  void WritePage(Log* log) {
-    operations_.page += log->changed ? 1 : 0;
-    log->changed = false;
+  // The page that the log is at.
+  void WritePage(uint32_t number) {
+    Log& log = logs_[number];
+    if (!std::exchange(log.changed, false)) return;
+    ++operations_.page;
+    Tell(uint64_t{shape_.blocks} * shape_.block_pages + uint64_t{number} * shape_.log_pages + log.used - 1, 1);
+  }
+
+  // A data block is read and written.
+  void Rewrite(uint32_t slot) {
+    operations_.block += 2;
+    Tell(uint64_t{slot} * shape_.block_pages, shape_.block_pages);
+  }
+
+  void Tell(uint64_t first, uint32_t count) const {
+    if (writes_) writes_(first, count);
   }
 
   void Merge(uint32_t number) {
@@ -103,7 +128,7 @@ class Simulation {
     if (shape_.scheme == Scheme::kSegmented) ++operations_.block;  // the change block
     const uint32_t end = std::min(shape_.blocks, (number + 1) * shape_.log_slots);
     for (uint32_t slot = number * shape_.log_slots; slot < end; ++slot) {
-      if (slots_[slot].pages != 0) operations_.block += 2;
+      if (slots_[slot].pages != 0) Rewrite(slot);
       // "Each page will be requested by each data segment block that has entries staged onto it" (2.4).
       if (shape_.scheme == Scheme::kLinear) operations_.page += slots_[slot].pages;
       slots_[slot] = {};
@@ -112,6 +137,7 @@ class Simulation {
   }
 
   Shape shape_;
+  Writes writes_;
   std::vector<Log> logs_;
   std::vector<Slot> slots_;
   Operations operations_;

@@ -31,10 +31,14 @@ void Compare(uint32_t blocks, uint32_t pages, uint32_t entries, uint32_t buffer,
   const Device::Counts& counts = reinterpret_cast<Table*>(table.handle())->counts();
   const Device::Counts before = counts;
 
-  Simulation::Shape shape{.scheme = kMember.scheme, .blocks = blocks, .page_entries = entries};
+  Simulation::Shape shape{.scheme = kMember.scheme, .blocks = blocks, .page_entries = entries, .block_pages = pages};
   if (kMember.scheme == Scheme::kSegmented) shape.log_pages = pages, shape.log_slots = 100 / change;
   if (kMember.scheme == Scheme::kLinear) shape.log_pages = blocks * pages * change / 100, shape.log_slots = blocks;
-  Simulation simulation(shape);
+  uint64_t written = 0, beyond = 0;
+  Simulation simulation(shape, [&](uint64_t first, uint32_t count) {
+    written += count;
+    beyond += first + count > simulation.pages() ? 1 : 0;
+  });
 
   std::mt19937_64 random(1);
   std::set<uint64_t> buffered;
@@ -63,6 +67,9 @@ void Compare(uint32_t blocks, uint32_t pages, uint32_t entries, uint32_t buffer,
   EXPECT_GT(simulated.merges, 10u);
   EXPECT_EQ(simulated.block, counts.block_reads + counts.block_writes - before.block_reads - before.block_writes);
   EXPECT_EQ(simulated.page, counts.page_reads + counts.page_writes - before.page_reads - before.page_writes);
+  EXPECT_EQ(written,
+            counts.block_writes * pages + counts.page_writes - before.block_writes * pages - before.page_writes);
+  EXPECT_EQ(beyond, 0u);
   EXPECT_EQ(simulated.merges, staged ? counts.block_erases : counts.flushes);
   if (staged) EXPECT_EQ(simulated.merges + simulated.stages, counts.flushes);
 }

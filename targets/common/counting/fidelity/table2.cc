@@ -38,7 +38,7 @@ constexpr Row kPaper[3][4] = {{{{85690, 0, 209, 0}, {2394, 76133, 480, 209}, {20
                                {{5330, 0, 13, 0}, {4404, 32066, 264, 13}, {4100, 64848, 10, 13}}}};
 
 Simulation::Shape ShapeOf(Scheme scheme, uint32_t k) {
-  Simulation::Shape shape{.scheme = scheme, .blocks = kBlocks, .page_entries = kPageEntries};
+  Simulation::Shape shape{.scheme = scheme, .blocks = kBlocks, .page_entries = kPageEntries, .block_pages = kPages};
   if (scheme == Scheme::kSegmented) shape.log_pages = kPages, shape.log_slots = k;
   if (scheme == Scheme::kLinear) shape.log_pages = kBlocks * kPages / k, shape.log_slots = kBlocks;
   return shape;
