@@ -2,6 +2,7 @@
 #ifndef POWERCUT_TRACER_RECORD_RECORDER_TAP_H_
 #define POWERCUT_TRACER_RECORD_RECORDER_TAP_H_
 
+#include "tracer/runtime/content_listener.h"
 #include "tracer/runtime/recorder.h"
 #include "tracer/world/quiet_heap.h"
 #include "tracer/world/sink_in_front.h"
@@ -10,7 +11,14 @@ namespace powercut {
 
 class RecorderTap final : public SinkInFront {
  public:
-  explicit RecorderTap(Recorder* recorder) : recorder_(recorder) {}
+  explicit RecorderTap(Recorder* recorder) : recorder_(recorder) {
+    const auto named = [](void* self, uint64_t name, const void* bytes, size_t size) {
+      QuietHeap quiet;
+      static_cast<RecorderTap*>(self)->recorder_->content(name, {static_cast<const uint8_t*>(bytes), size});
+    };
+    powercut_hear_contents(named, this);
+  }
+  ~RecorderTap() override { powercut_hear_contents(nullptr, nullptr); }
 
  protected:
   void on_store(uint64_t address, uint64_t size, uint32_t flags, const void* value, CodePlace place) override {
