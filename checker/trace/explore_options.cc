@@ -82,16 +82,14 @@ std::optional<EngineError> check_model(const std::string& model, const std::stri
 }
 
 std::optional<EngineError> check_search(const LoadedTrace& loaded, const std::string& model, const std::string& atoms) {
-  const bool fits = loaded.medium == POWERCUT_MEMORY ? !is_device(persistency_of(model)) : model == loaded.own_model();
+  const bool fits =
+      loaded.device.medium == POWERCUT_MEMORY ? !is_device(persistency_of(model)) : model == loaded.own_model();
   if (!fits) {
-    return usage_error("the target's pool is " +
-                           std::string(loaded.medium == POWERCUT_MEMORY  ? "memory"
-                                       : loaded.medium == POWERCUT_BLOCK ? "a block device"
-                                                                         : "raw flash") +
-                           ", of which the model " + model + " says nothing",
-                       loaded.trace,
-                       loaded.medium == POWERCUT_MEMORY ? "Use --model adr or eadr."
-                                                        : "Use --model " + std::string(loaded.own_model()) + ".");
+    return usage_error(
+        "the target's pool is " + loaded.medium_name() + ", of which the model " + model + " says nothing",
+        loaded.trace,
+        loaded.device.medium == POWERCUT_MEMORY ? "Use --model adr or eadr."
+                                                : "Use --model " + std::string(loaded.own_model()) + ".");
   }
   const Search& search = loaded.plan.search;
   if (!is_tree(loaded.plan, loaded.metadata)) return std::nullopt;

@@ -44,7 +44,7 @@ Result<std::unique_ptr<LoadedTrace>> load_trace(const std::string& trace) {
   loaded->traits = *traits;
   auto device = loaded->library->device(*loaded->config);
   if (!device) return device.error();
-  loaded->medium = static_cast<powercut_medium>(device->medium);
+  loaded->device = *device;
 
   // All module definitions stand in the stream before their first use, so the whole trace has to be passed.
   pass_over(reader->get());

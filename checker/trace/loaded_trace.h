@@ -21,7 +21,7 @@ struct LoadedTrace {
   std::unique_ptr<TargetLibrary> library;
   std::unique_ptr<TargetConfig> config;
   powercut_traits traits{};
-  powercut_medium medium = POWERCUT_MEMORY;
+  powercut_device device{};          // that the pool is; its medium is POWERCUT_MEMORY where it is none
   std::vector<TraceModule> modules;  // the trace's, then what else is loaded here
   std::vector<ProcessModule> process_modules;
   std::vector<MemoryRange> globals;  // the target's writable data
@@ -30,7 +30,13 @@ struct LoadedTrace {
 
   // The model that its medium has.
   const char* own_model() const {
-    return medium == POWERCUT_BLOCK ? "block" : medium == POWERCUT_FLASH ? "flash" : "adr";
+    return device.medium == POWERCUT_BLOCK ? "block" : device.medium == POWERCUT_FLASH ? "flash" : "adr";
+  }
+  // "memory", "a block device"
+  std::string medium_name() const {
+    return device.medium == POWERCUT_BLOCK   ? "a block device"
+           : device.medium == POWERCUT_FLASH ? "raw flash"
+                                             : "memory";
   }
   // "adr", the default, is of a device that device's own.
   std::string model_for(const std::string& asked) const { return asked == "adr" ? own_model() : asked; }
