@@ -42,14 +42,17 @@ StaleFaults::StaleFaults(const LoadedTrace& loaded, const FaultOptions& options,
       options_(options),
       report_(report),
       progress_(progress),
-      executor_(executor_options(loaded, loaded.own_model(), AtomPolicy::kAny, options.step_budget)) {}
+      executor_(executor_options(loaded, loaded.own_model(), AtomPolicy::kAny, options.step_budget)) {
+  if (loaded.device.medium != POWERCUT_MEMORY) cells_.emplace(loaded.device, executor_.pool_size());
+}
 
 std::optional<EngineError> StaleFaults::run() {
   Result<std::vector<RecordedOperation>> operations = operations_of(loaded_);
   if (!operations) return operations.error();
   operations_ = std::move(*operations);
   FaultTally& tally = report_->tally;
-  const uint64_t lines = executor_.pool_size() / kLineSize;
+  // Erase blocks hold nothing themselves.
+  const uint64_t lines = executor_.pool_size() / kLineSize - (cells_ ? cells_->blocks() : 0);
 
   const Ran zeroes = attempt({}, std::nullopt, nullptr);
   Unwritten unwritten = zeroes.unwritten;
@@ -62,11 +65,13 @@ std::optional<EngineError> StaleFaults::run() {
     const size_t last = ran.entries.size() - 1;
     if (!unexplained && !(ran.entries[last] == zeroes.entries[last])) unexplained = {noise, ran.entries[last]};
   }
-  tally.cases = tally.cases_of = tally.not_read = lines - unwritten.size();
-  tally.effects[static_cast<size_t>(FaultEffect::kHarmless)] += tally.not_read;
-  tally.cases_of += unwritten.size();
   std::vector<uint64_t> suspects;
-  for (const auto& [line, first] : unwritten) suspects.push_back(line);
+  for (const auto& [line, first] : unwritten) {
+    if (!cells_ || !cells_->in(line, ~uint64_t{0}).empty()) suspects.push_back(line);
+  }
+  tally.cases_of = lines;
+  tally.cases = tally.not_read = lines - suspects.size();
+  tally.effects[static_cast<size_t>(FaultEffect::kHarmless)] += tally.not_read;
   uint64_t chosen = suspects.size();
   if (options_.budget > 0) chosen = std::min(chosen, options_.budget / std::max<uint64_t>(1, options_.noises));
   for (uint64_t i = 0; i < chosen; ++i) judge_line(suspects[i * suspects.size() / chosen], zeroes.entries);
@@ -94,8 +99,15 @@ std::optional<EngineError> StaleFaults::run() {
 }
 
 void StaleFaults::judge_line(uint64_t line, const std::vector<Entry>& zeroes) {
-  const uint64_t offset = line * kLineSize;
-  const std::string subject = absl::StrCat("the line at offset ", offset);
+  std::optional<uint64_t> offset;
+  std::string subject;
+  if (cells_) {
+    const std::vector<uint64_t> cells = cells_->in(line, ~uint64_t{0});
+    subject = cells_->describe(cells.front(), cells.back());
+  } else {
+    offset = line * kLineSize;
+    subject = absl::StrCat("the line at offset ", *offset);
+  }
   FaultAnswer worst;
   for (uint64_t noise = 0; noise < options_.noises; ++noise) {
     const Ran ran = attempt({&line, 1}, noise, &zeroes);
@@ -134,23 +146,24 @@ StaleFaults::Ran StaleFaults::attempt(std::span<const uint64_t> lines, std::opti
                                       const std::vector<Entry>* zeroes) {
   const std::span<uint8_t> pool{executor_.pool(), executor_.pool_size()};
   const auto fill = [&](bool with_noise) {
-    const auto put = [&](std::span<uint8_t> bytes, uint64_t seed) {
-      if (with_noise) {
-        fill_noise(bytes, seed);
-      } else {
+    const auto put = [&](uint64_t line, uint64_t seed) {
+      const std::span<uint8_t> bytes = pool.subspan(line * kLineSize, kLineSize);
+      if (!with_noise) {
         std::memset(bytes.data(), 0, bytes.size());
+      } else if (cells_) {
+        cells_->fill_line(pool.data(), line, seed);
+      } else {
+        fill_noise(bytes, seed);
       }
     };
     // All ones, or noise that is the same for a line whether it is filled alone or with the others.
     const uint64_t seed = *noise == 0 ? 0 : options_.seed * 1000 + *noise;
     const auto line_seed = [&](uint64_t line) { return seed == 0 ? 0 : seed + (line << 32); };
     if (!lines.empty()) {
-      for (uint64_t line : lines) put(pool.subspan(line * kLineSize, kLineSize), line_seed(line));
+      for (uint64_t line : lines) put(line, line_seed(line));
       return;
     }
-    for (uint64_t line = 0; line < pool.size() / kLineSize; ++line) {
-      put(pool.subspan(line * kLineSize, kLineSize), line_seed(line));
-    }
+    for (uint64_t line = 0; line < pool.size() / kLineSize; ++line) put(line, line_seed(line));
   };
   if (noise) fill(true);
   const UndecidedMemory::Mark start = executor_.memory().mark();

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "checker/faults/damage/device_cells.h"
 #include "checker/faults/fault_replay.h"
 #include "checker/faults/unwritten_loads.h"
 #include "checker/oracle/oracle.h"
@@ -46,6 +47,7 @@ class StaleFaults {
   FaultReport* report_;
   Progress* progress_;
   Executor executor_;
+  std::optional<DeviceCells> cells_;  // of a device
   ResultBuffer buffer_;
   std::vector<RecordedOperation> operations_;
 };

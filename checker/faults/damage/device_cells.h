@@ -1,0 +1,62 @@
+// The sectors or pages of a device (powercut/block.h, flash.h) as they lie in a pool: which words they are, what they
+// hold, and what a line is with one of them changed. Whoever damages a device damages these contents: a word of the
+// pool is the name of one.
+#ifndef POWERCUT_CHECKER_FAULTS_DAMAGE_DEVICE_CELLS_H_
+#define POWERCUT_CHECKER_FAULTS_DAMAGE_DEVICE_CELLS_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "powercut/target.h"
+#include "replayer/executor/line_set.h"
+
+namespace powercut {
+
+// A line with nothing but this content.
+LineSet definite_line(uint64_t line, const Content& content);
+Content content_at(const uint8_t* pool, uint64_t line);
+
+// A cell is a sector, or a page with its spare area; cells are numbered as the target numbers them.
+class DeviceCells {
+ public:
+  // `device` is one.
+  DeviceCells(const powercut_device& device, uint64_t pool_size);
+
+  bool is_flash() const { return device_.medium == POWERCUT_FLASH; }
+  uint64_t count() const;
+  uint64_t bytes() const { return device_.bytes; }  // of a cell
+  uint64_t unit() const { return device_.unit; }    // block: sectors of an atomic write unit; flash: pages of a block
+  uint64_t blocks() const { return blocks_; }       // flash
+
+  uint64_t line_of(uint64_t cell) const { return is_flash() ? blocks_ + cell : cell / unit(); }
+  uint64_t word_of(uint64_t cell) const { return is_flash() ? 0 : cell % unit(); }
+  // The cells whose names lie in the bytes `mask` of a line; none where that is the line of an erase block.
+  std::vector<uint64_t> in(uint64_t line, uint64_t mask) const;
+
+  // Whether a read of it gives bytes: neither an erased page, nor one that cannot be read.
+  bool is_readable(const uint8_t* pool, uint64_t cell) const;
+  // Of one that is.
+  std::vector<uint8_t> read(const uint8_t* pool, uint64_t cell) const { return named(name_at(pool, cell)); }
+  uint64_t name_at(const uint8_t* pool, uint64_t cell) const;
+  // The bytes of a name; none of one that nobody has given.
+  std::vector<uint8_t> named(uint64_t name) const;
+  uint64_t name_of(std::span<const uint8_t> content) const;
+  // The cell's line, with another name in its place.
+  LineSet renamed(const uint8_t* pool, uint64_t cell, uint64_t name) const;
+
+  // Fills the cells of a line with noise (fill_noise), pages as programmed since the last erase.
+  void fill_line(uint8_t* pool, uint64_t line, uint64_t seed) const;
+
+  // "sector 3", "page 2 of block 1"; "sectors 3 to 5".
+  std::string describe(uint64_t cell) const;
+  std::string describe(uint64_t first, uint64_t last) const;
+
+ private:
+  powercut_device device_;
+  uint64_t lines_, blocks_;
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_FAULTS_DAMAGE_DEVICE_CELLS_H_
