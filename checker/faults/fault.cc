@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -65,6 +66,19 @@ std::optional<FaultKind> fault_kind(const std::string& name) {
 
 std::string fault_names() { return absl::StrJoin(kKinds, ", "); }
 
+bool is_claimed(FaultKind kind, const powercut_traits& traits) {
+  switch (kind) {
+    case FaultKind::kMedia:
+    case FaultKind::kAllocation:
+      return true;
+    case FaultKind::kBitFlip:
+      return traits.detects_damage != 0;
+    case FaultKind::kStale:
+      return traits.needs_zeroed_pool == 0;
+  }
+  return false;
+}
+
 std::string describe_operation(const History& history) {
   const OperationInfo& operation = history.operation();
   std::string out = name_of(operation.kind);
@@ -109,6 +123,14 @@ void FaultReport::add_case(const FaultAnswer& worst, bool seen_by_verify) {
   if (worst.effect == FaultEffect::kSilent && seen_by_verify) ++tally.seen_by_verify;
 }
 
+void FaultReport::add_example(const FaultFinding& example, FaultEffect effect) {
+  if (std::exchange(has_example_[static_cast<size_t>(effect)], true)) return;
+  std::string note = absl::StrCat("The first ", name_of(effect), " case: ", example.subject, ", at ", example.operation,
+                                  " (operation ", example.operation_index, "). ", example.violation.message);
+  while (note.ends_with('.')) note.pop_back();  // whoever prints it ends the sentence
+  tally.notes.push_back(std::move(note));
+}
+
 void FaultReport::add_finding(FaultFinding finding) {
   // The innermost addresses say where; the rest says how it came there.
   std::string key = absl::StrCat(finding.violation.invariant, "/", finding.query.substr(0, finding.query.find('(')));
@@ -118,7 +140,7 @@ void FaultReport::add_finding(FaultFinding finding) {
   if (added) order_.push_back(key);
 }
 
-std::vector<Json> FaultReport::events(double seconds, bool claimed) {
+std::vector<Json> FaultReport::events(double seconds) {
   FrameResolver frames(loaded_.modules, loaded_.process_modules);
   std::vector<Json> out;
   for (const std::string& key : order_) {
@@ -160,7 +182,7 @@ std::vector<Json> FaultReport::events(double seconds, bool claimed) {
                  {"target", loaded_.plan.target.name},
                  {"variant", loaded_.plan.target.variant},
                  {"scenario", loaded_.plan.scenario.name},
-                 {"claimed", claimed},
+                 {"claimed", is_claimed(options_.kind, loaded_.traits)},
                  {"points", tally.points},
                  {"points_of", tally.points_of},
                  {"cases", tally.cases},

@@ -20,6 +20,8 @@ enum class FaultKind : uint8_t { kMedia, kBitFlip, kAllocation, kStale };
 const char* name_of(FaultKind kind);  // as in the CLI: media, bitflip, alloc, stale
 std::optional<FaultKind> fault_kind(const std::string& name);
 std::string fault_names();  // all of them, with commas
+// Whether a silent or crashed case is a finding, as far as the target's traits say.
+bool is_claimed(FaultKind kind, const powercut_traits& traits);
 
 struct FaultOptions {
   std::string trace;
@@ -86,11 +88,13 @@ class FaultReport {
 
   // Adds one case; `answers` are those of recovery and queries, in order.
   void add_case(const FaultAnswer& worst, bool seen_by_verify);
+  // Of cases that are no findings: keeps the first that is silent, and the first that crashed, as a note each.
+  void add_example(const FaultFinding& example, FaultEffect effect);
   void add_finding(FaultFinding finding);
   size_t findings() const { return findings_.size(); }
 
   // `modules` and then every `fault_finding`, then the `fault_result`.
-  std::vector<Json> events(double seconds, bool claimed);
+  std::vector<Json> events(double seconds);
 
  private:
   struct Known {
@@ -101,6 +105,7 @@ class FaultReport {
   const FaultOptions& options_;
   std::map<std::string, Known> findings_;  // by what makes two of them the same
   std::vector<std::string> order_;
+  bool has_example_[4] = {};  // by FaultEffect
 };
 
 // "after update of key 17"

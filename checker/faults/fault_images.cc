@@ -6,16 +6,22 @@
 
 #include "absl/strings/str_cat.h"
 #include "checker/exploration/exploration.h"
+#include "checker/faults/damage/device_cells.h"
 #include "checker/oracle/queries.h"
+#include "tracer/runtime/content_listener.h"
 
 namespace powercut {
 namespace {
 
 // Every image is asked all its queries once before anything is damaged: a budget goes to as many images as this pays.
 constexpr uint64_t kLeastForAnImage = 64;
-constexpr uint64_t kLinesOfBlock = kMediaBlock / kLineSize;
+// Bytes that damaged sectors, and what the target made of them, may take before they are forgotten.
+constexpr size_t kMostContents = size_t{64} << 20;
 
-bool ends_operation(const TraceFollower& at) { return !at.instant().before && !at.history().in_flight(); }
+// Before format has ended there is nothing that a fault could harm.
+unsigned images_at(const TraceFollower& at, const Damages& damages) {
+  return at.history().formatted() ? damages.images(at) : 0;
+}
 
 uint64_t word_at(uint64_t address) {
   uint64_t word;
@@ -35,35 +41,32 @@ ImageFaults::ImageFaults(const LoadedTrace& loaded, const FaultOptions& options,
       oracle_(loaded.library->target(), *loaded.config, loaded.traits,
               {executor_.pool_address(), loaded.plan.scenario.pool_size}, &follower_.history(), [](const Exposure&) {}),
       report_(report),
-      progress_(progress) {
+      progress_(progress),
+      damages_(make_damages(options.kind, loaded)) {
   report_->tally.points_of = points;
 }
 
-Result<uint64_t> ImageFaults::count_points(const LoadedTrace& loaded) {
+Result<uint64_t> ImageFaults::count_points(const LoadedTrace& loaded, FaultKind kind) {
   auto reader = open_trace(loaded.trace);
   if (!reader) return reader.error();
   TraceFollower follower(loaded, loaded.own_model(), AtomPolicy::kAny, std::move(*reader), nullptr);
+  const std::unique_ptr<Damages> damages = make_damages(kind, loaded);
   uint64_t count = 0;
-  while (follower.next()) count += ends_operation(follower) ? 1 : 0;
+  while (follower.next()) count += images_at(follower, *damages);
   if (const auto error = follower.error()) return usage_error(*error);
   return count;
 }
 
 std::optional<EngineError> ImageFaults::run() {
-  const auto saw = [this](const Event& event) {
-    if (event.kind != EventKind::kStore && event.kind != EventKind::kNtStore) return;
-    for (uint64_t line = event.addr / kLineSize; line <= (event.addr + event.size - 1) / kLineSize; ++line) {
-      written_.insert(line);
-    }
-  };
-  while (follower_.next(saw)) {
-    if (ends_operation(follower_)) visit();
+  while (follower_.next([this](const Event& event) { damages_->saw(event, follower_); })) {
+    const unsigned images = images_at(follower_, *damages_);
+    for (unsigned i = 0; i < images; ++i) visit(i == 0);
   }
   if (const auto error = follower_.error()) return usage_error(*error);
   return std::nullopt;
 }
 
-void ImageFaults::visit() {
+void ImageFaults::visit(bool visible) {
   FaultTally& tally = report_->tally;
   follower_.follow();
   const uint64_t passed = passed_++;
@@ -76,45 +79,32 @@ void ImageFaults::visit() {
     allowed = rest / (images - std::min(images - 1, tally.points));
     if (allowed == 0) return;
   }
-  std::vector<LineSet> visible;
+  std::vector<LineSet> decided;
   for (const LineSet* set : follower_.frontier().sets()) {
-    visible.push_back(
-        {.line = set->line, .contents = {set->contents[set->visible]}, .base = {}, .visible = 0, .diff = 0});
+    decided.push_back(definite_line(set->line, set->contents[visible ? set->visible : 0]));
   }
   LineSets sets;
-  for (const LineSet& set : visible) sets.push_back(&set);
+  for (const LineSet& set : decided) sets.push_back(&set);
   executor_.memory().install(sets);
   ++tally.points;
   if (learn()) {
-    const std::vector<Case> all = cases();
-    const uint64_t unread = options_.kind == FaultKind::kBitFlip
-                                ? [&] {
-                                    uint64_t bytes = 0;
-                                    for (uint64_t line : written_) bytes += 64 - std::popcount(read_by_all(line));
-                                    return bytes * 8;
-                                  }()
-                                : loaded_.plan.scenario.pool_size / kMediaBlock - all.size();
-    tally.cases_of += unread + all.size();
-    tally.cases += unread;
-    tally.not_read += unread;
-    tally.effects[static_cast<size_t>(FaultEffect::kHarmless)] += unread;
+    damages_->look({follower_, executor_.pool(), [this](uint64_t line) {
+                      const auto at = read_.find(line);
+                      return at == read_.end() ? 0 : at->second;
+                    }});
+    tally.cases_of += damages_->unread() + damages_->count();
+    tally.cases += damages_->unread();
+    tally.not_read += damages_->unread();
+    tally.effects[static_cast<size_t>(FaultEffect::kHarmless)] += damages_->unread();
+    powercut_keep_contents();
     // Evenly spread over all of them when the budget is too small.
-    const uint64_t chosen = std::min<uint64_t>(allowed, all.size());
+    const uint64_t chosen = std::min(allowed, damages_->count());
     for (uint64_t i = 0; i < chosen; ++i) {
-      const Case& damage = all[i * all.size() / chosen];
-      if (options_.kind == FaultKind::kBitFlip) {
-        flip(damage);
-      } else {
-        poison(damage);
-      }
+      inflict(damages_->at(i * damages_->count() / chosen));
+      powercut_forget_contents(kMostContents);
     }
   }
   executor_.memory().uninstall();
-}
-
-uint64_t ImageFaults::read_by_all(uint64_t line) const {
-  const auto at = read_.find(line);
-  return at == read_.end() ? 0 : at->second;
 }
 
 bool ImageFaults::learn() {
@@ -168,56 +158,22 @@ bool ImageFaults::learn() {
   return good;
 }
 
-std::vector<ImageFaults::Case> ImageFaults::cases() const {
-  std::vector<Case> out;
-  if (options_.kind == FaultKind::kBitFlip) {
-    for (const auto& [line, mask] : read_) {
-      if (!written_.contains(line)) continue;
-      for (uint64_t rest = mask; rest != 0; rest &= rest - 1) {
-        for (unsigned bit = 0; bit < 8; ++bit) out.push_back({line, rest & -rest, bit});
-      }
-    }
-    return out;
+void ImageFaults::inflict(const Damage& damage) {
+  std::vector<Damaged> damaged;
+  LineSets sets;
+  for (const LineSet& set : damage.lines) {
+    damaged.push_back({set.line, changed_bytes(executor_.pool(), set)});
+    sets.push_back(&set);
   }
-  for (const auto& [line, mask] : read_) {
-    if (!out.empty() && out.back().line / kLinesOfBlock == line / kLinesOfBlock) continue;
-    out.push_back({line, mask, 0});
+  const MemoryRange& poison = damage.poison;
+  if (poison.begin != poison.end) {
+    for_each_line(poison.begin - kPoolBase, poison.end - kPoolBase,
+                  [&](uint64_t line, uint64_t mask) { damaged.push_back({line, mask}); });
+    media_.poison(poison);
   }
-  return out;
-}
-
-void ImageFaults::flip(const Case& damage) {
-  const auto byte = static_cast<uint64_t>(std::countr_zero(damage.mask));
-  LineSet set;
-  set.line = damage.line;
-  Content& content = set.contents.emplace_back();
-  std::memcpy(content.bytes.data(), executor_.pool() + damage.line * kLineSize, kLineSize);
-  content.bytes[byte] ^= static_cast<uint8_t>(1u << damage.bit);
-  const LineSets sets{&set};
   executor_.memory().install(sets);
-  const auto at = read_by_recovery_.find(damage.line);
-  const uint64_t offset = damage.line * kLineSize + byte;
-  judge(absl::StrCat("bit ", damage.bit, " of the byte at offset ", offset), offset,
-        at != read_by_recovery_.end() && (at->second & damage.mask) != 0, [&](const Known& known) {
-          return std::any_of(known.lines.begin(), known.lines.end(), [&](const Known::Bytes& bytes) {
-            return bytes.line == damage.line && (bytes.mask & damage.mask) != 0;
-          });
-        });
+  judge(damage, damaged);
   executor_.memory().uninstall();
-}
-
-void ImageFaults::poison(const Case& damage) {
-  const uint64_t block = damage.line / kLinesOfBlock;
-  const auto in_block = [&](uint64_t line) { return line / kLinesOfBlock == block; };
-  const uint64_t offset = block * kMediaBlock;
-  media_.poison({kPoolBase + offset, kPoolBase + offset + kMediaBlock});
-  judge(
-      absl::StrCat("the block at offset ", offset), offset,
-      std::any_of(read_by_recovery_.begin(), read_by_recovery_.end(), [&](const auto& e) { return in_block(e.first); }),
-      [&](const Known& known) {
-        return std::any_of(known.lines.begin(), known.lines.end(),
-                           [&](const Known::Bytes& bytes) { return in_block(bytes.line); });
-      });
   media_.heal();
 }
 
@@ -233,27 +189,44 @@ bool ImageFaults::differs(const Known& known) const {
                      [](const Known::Word& word) { return ((word_at(word.address) ^ word.value) & word.bits) != 0; });
 }
 
-// A poisoned block must end in an error. A flipped bit need not be noticed, unless the target says that it is.
-bool ImageFaults::is_finding(const FaultAnswer& answer, uint64_t survived) const {
-  if (answer.effect != FaultEffect::kSilent && answer.effect != FaultEffect::kCrashed) return false;
-  return options_.kind == FaultKind::kMedia ? survived > 0 : loaded_.traits.detects_damage != 0;
+// What cannot be read must end in an error: of memory, where the target has survived the signal. A flipped bit need not
+// be noticed, unless the target says that it is.
+bool ImageFaults::is_finding() const {
+  const bool died_of_it =
+      options_.kind == FaultKind::kMedia && loaded_.device.medium == POWERCUT_MEMORY && media_.hits() == 0;
+  return is_claimed(options_.kind, loaded_.traits) && !died_of_it;
 }
 
-void ImageFaults::judge(const std::string& subject, uint64_t offset, bool recovery_reads,
-                        const std::function<bool(const Known&)>& reads) {
+void ImageFaults::judge(const Damage& damage, std::span<const Damaged> damaged) {
   FaultTally& tally = report_->tally;
-  progress_->start(subject, loaded_.library->path());
+  progress_->start(damage.subject, loaded_.library->path());
   FaultAnswer worst;
   bool seen_by_verify = false;
+  const bool recovery_reads = std::any_of(damaged.begin(), damaged.end(), [&](const Damaged& bytes) {
+    const auto at = read_by_recovery_.find(bytes.line);
+    return at != read_by_recovery_.end() && (at->second & bytes.mask) != 0;
+  });
+  const auto reads = [&](const Known& known) {
+    return std::any_of(known.lines.begin(), known.lines.end(), [&](const Known::Bytes& loaded) {
+      return std::any_of(damaged.begin(), damaged.end(), [&](const Damaged& bytes) {
+        return bytes.line == loaded.line && (bytes.mask & loaded.mask) != 0;
+      });
+    });
+  };
   const auto weigh = [&](const FaultAnswer& answer, const std::string& query, const Outcome& outcome) {
-    if (is_finding(answer, media_.hits())) {
-      report_->add_finding({.violation = answer.violation,
-                            .subject = subject,
-                            .offset = offset,
-                            .operation = describe_operation(follower_.history()),
-                            .operation_index = follower_.history().operation().index,
-                            .query = query,
-                            .stack = options_.kind == FaultKind::kMedia ? media_.stack() : outcome.stack});
+    if (answer.effect == FaultEffect::kSilent || answer.effect == FaultEffect::kCrashed) {
+      const FaultFinding finding{.violation = answer.violation,
+                                 .subject = damage.subject,
+                                 .offset = damage.offset,
+                                 .operation = describe_operation(follower_.history()),
+                                 .operation_index = follower_.history().operation().index,
+                                 .query = query,
+                                 .stack = media_.hits() > 0 ? media_.stack() : outcome.stack};
+      if (is_finding()) {
+        report_->add_finding(finding);
+      } else {
+        report_->add_example(finding, answer.effect);
+      }
     }
     if (answer.effect > worst.effect) worst = answer;
   };
@@ -292,6 +265,7 @@ void ImageFaults::judge(const std::string& subject, uint64_t offset, bool recove
   }
   executor_.memory().undo(start);
   report_->add_case(worst, seen_by_verify);
+  if (heard_) heard_({executor_.pool(), executor_.pool_size()}, worst.effect);
 }
 
 }  // namespace powercut

@@ -1,9 +1,10 @@
-// Media errors and bit flips: one damaged place in the image that the run leaves after an operation.
+// Damaged images: one case of one kind of damage (damage/) in one image of a recorded run.
 //
 // Read-driven. What recovery and the queries load on the undamaged image is known from running them once. Target
 // code is deterministic, so an execution on a damaged image is the undamaged one up to its first load of a
 // damaged byte; what nothing loads is harmless without being run. For the same reason a query is run only where
-// something that it loads differs from what it loaded on the undamaged image.
+// something that it loads differs from what it loaded on the undamaged image. A sector is loaded by the word that names
+// it, and its bytes are those of that name.
 #ifndef POWERCUT_CHECKER_FAULTS_FAULT_IMAGES_H_
 #define POWERCUT_CHECKER_FAULTS_FAULT_IMAGES_H_
 
@@ -14,7 +15,7 @@
 #include <vector>
 
 #include "base/supervisor.h"
-#include "checker/faults/fault.h"
+#include "checker/faults/damage/damage.h"
 #include "checker/faults/media_error.h"
 #include "checker/oracle/oracle.h"
 #include "checker/trace/trace_follower.h"
@@ -23,15 +24,19 @@ namespace powercut {
 
 class ImageFaults {
  public:
-  // All arguments outlive this. `points`: how many operation ends the trace's explored phases have.
+  // All arguments outlive this. `points`: how many images the trace's explored phases have.
   ImageFaults(const LoadedTrace& loaded, const FaultOptions& options, uint64_t points,
               std::unique_ptr<TraceReader> reader, FaultReport* report, Progress* progress);
 
   // Walks the trace. An error: it cannot be read.
   std::optional<EngineError> run();
 
-  // The operation ends that run() would stop at.
-  static Result<uint64_t> count_points(const LoadedTrace& loaded);
+  // For tests: hears of every case that was run, with the damaged pool.
+  using Heard = std::function<void(std::span<const uint8_t> pool, FaultEffect effect)>;
+  void hear(Heard heard) { heard_ = std::move(heard); }
+
+  // The images that run() would look at.
+  static Result<uint64_t> count_points(const LoadedTrace& loaded, FaultKind kind);
 
  private:
   // A query on the undamaged image: its answer, and what it loaded.
@@ -47,22 +52,19 @@ class ImageFaults {
     };
     std::vector<Word> heap;
   };
-  struct Case {
-    uint64_t line = 0, mask = 0;  // damaged bytes of a line (for a block: of its first line that is read)
-    unsigned bit = 0;             // bit flips: in the byte
+  // Damaged bytes of a line.
+  struct Damaged {
+    uint64_t line, mask;
   };
 
-  void visit();
+  // `visible`: with all that was written, or with what is certain to be there alone.
+  void visit(bool visible);
   bool learn();  // runs everything once; false when the image is bad without any fault
-  std::vector<Case> cases() const;
-  void flip(const Case& damage);
-  void poison(const Case& damage);
+  void inflict(const Damage& damage);
   // Runs recovery and the queries that can tell; adds the case.
-  void judge(const std::string& subject, uint64_t offset, bool recovery_reads,
-             const std::function<bool(const Known&)>& reads);
+  void judge(const Damage& damage, std::span<const Damaged> damaged);
   bool differs(const Known& known) const;
-  bool is_finding(const FaultAnswer& answer, uint64_t survived) const;
-  uint64_t read_by_all(uint64_t line) const;
+  bool is_finding() const;
 
   const LoadedTrace& loaded_;
   const FaultOptions& options_;
@@ -74,9 +76,10 @@ class ImageFaults {
   FaultReport* report_;
   Progress* progress_;
 
+  Heard heard_;
   ResultBuffer buffer_;
-  std::set<uint64_t> written_;  // lines that the trace has stored to
-  uint64_t passed_ = 0;         // points of the walk so far
+  std::unique_ptr<Damages> damages_;
+  uint64_t passed_ = 0;  // images of the walk so far
   // Of the point at hand.
   std::vector<Known> known_;
   std::set<QueryId> wrong_;                               // wrong without any fault: not asked

@@ -1,4 +1,4 @@
-// `powercut-engine faults`: media errors, bit flips, failing allocations and stale contents on a recorded run.
+// `powercut-engine faults`: damaged images, failing allocations and stale contents of a recorded run.
 // Exit code: 1 findings, 0 none and every case was judged, 3 none but the budget left some out.
 #include <chrono>
 #include <memory>
@@ -27,7 +27,7 @@ std::optional<EngineError> inject(const LoadedTrace& loaded, const FaultOptions&
     return faults.run();
   }
   if (options.kind == FaultKind::kStale) return StaleFaults(loaded, options, report, progress).run();
-  const Result<uint64_t> points = ImageFaults::count_points(loaded);
+  const Result<uint64_t> points = ImageFaults::count_points(loaded, options.kind);
   if (!points) return points.error();
   auto reader = open_trace(options.trace);
   if (!reader) return reader.error();
@@ -48,10 +48,7 @@ int run_faults(const FaultOptions& options, double watchdog_seconds, EventStream
     FaultReport report(loaded, options);
     if (auto error = inject(loaded, options, &report, &progress, &events)) return events.error(*error);
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    const bool claimed = options.kind == FaultKind::kBitFlip ? loaded.traits.detects_damage != 0
-                         : options.kind == FaultKind::kStale ? loaded.traits.needs_zeroed_pool == 0
-                                                             : true;
-    for (const Json& event : report.events(seconds, claimed)) events.emit(event);
+    for (const Json& event : report.events(seconds)) events.emit(event);
     return events.end(report.findings() > 0 ? kExitFindings : report.tally.complete() ? kExitOk : kExitUnknown);
   });
 }
