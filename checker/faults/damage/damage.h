@@ -52,6 +52,10 @@ class Damages {
 std::unique_ptr<Damages> make_damages(FaultKind kind, const LoadedTrace& loaded);
 std::unique_ptr<Damages> make_media_errors(const LoadedTrace& loaded);
 std::unique_ptr<Damages> make_bit_flips(const LoadedTrace& loaded);
+std::unique_ptr<Damages> make_shorn_writes(const LoadedTrace& loaded);
+std::unique_ptr<Damages> make_lost_writes(const LoadedTrace& loaded);
+std::unique_ptr<Damages> make_stale_mappings(const LoadedTrace& loaded);
+std::unique_ptr<Damages> make_paired_pages(const LoadedTrace& loaded);
 
 // The bytes of a line that a damage changes.
 uint64_t changed_bytes(const uint8_t* pool, const LineSet& set);
