@@ -17,7 +17,8 @@
 namespace powercut {
 namespace {
 
-constexpr std::array<const char*, 4> kKinds = {"media", "bitflip", "alloc", "stale"};
+constexpr std::array<const char*, 8> kKinds = {"media", "bitflip",        "alloc",         "stale",
+                                               "shorn", "unserialisable", "stale-mapping", "paired-page"};
 constexpr std::array<const char*, 4> kEffects = {"harmless", "detected", "crashed", "silent"};
 
 }  // namespace
@@ -66,6 +67,24 @@ std::optional<FaultKind> fault_kind(const std::string& name) {
 
 std::string fault_names() { return absl::StrJoin(kKinds, ", "); }
 
+std::optional<std::string> foreign_to(FaultKind kind, uint32_t medium) {
+  switch (kind) {
+    case FaultKind::kShorn:
+    case FaultKind::kUnserialisable:
+      if (medium != POWERCUT_BLOCK) return "block devices";
+      break;
+    case FaultKind::kStaleMapping:
+      if (medium == POWERCUT_MEMORY) return "devices";
+      break;
+    case FaultKind::kPairedPage:
+      if (medium != POWERCUT_FLASH) return "raw flash";
+      break;
+    default:
+      break;
+  }
+  return std::nullopt;
+}
+
 bool is_claimed(FaultKind kind, const powercut_traits& traits) {
   switch (kind) {
     case FaultKind::kMedia:
@@ -75,8 +94,9 @@ bool is_claimed(FaultKind kind, const powercut_traits& traits) {
       return traits.detects_damage != 0;
     case FaultKind::kStale:
       return traits.needs_zeroed_pool == 0;
+    default:
+      return false;  // the device breaks its contract: no design promises to stand that
   }
-  return false;
 }
 
 std::string describe_operation(const History& history) {

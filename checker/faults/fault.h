@@ -16,10 +16,22 @@
 
 namespace powercut {
 
-enum class FaultKind : uint8_t { kMedia, kBitFlip, kAllocation, kStale };
-const char* name_of(FaultKind kind);  // as in the CLI: media, bitflip, alloc, stale
+enum class FaultKind : uint8_t {
+  kMedia,
+  kBitFlip,
+  kAllocation,
+  kStale,
+  // Of devices: beyond what their model promises (damage/).
+  kShorn,
+  kUnserialisable,
+  kStaleMapping,
+  kPairedPage
+};
+const char* name_of(FaultKind kind);  // as in the CLI: media, bitflip, alloc, stale, shorn, ...
 std::optional<FaultKind> fault_kind(const std::string& name);
 std::string fault_names();  // all of them, with commas
+// What a kind is a fault of, where a pool of this medium cannot have it: "block devices".
+std::optional<std::string> foreign_to(FaultKind kind, uint32_t medium);
 // Whether a silent or crashed case is a finding, as far as the target's traits say.
 bool is_claimed(FaultKind kind, const powercut_traits& traits);
 

@@ -40,6 +40,12 @@ int run_faults(const FaultOptions& options, double watchdog_seconds, EventStream
   auto opened = load_trace(options.trace);
   if (!opened) return events.error(opened.error());
   const LoadedTrace& loaded = **opened;
+  if (const auto of = foreign_to(options.kind, loaded.device.medium)) {
+    return events.error(usage_error(std::string(name_of(options.kind)) + " is a fault of " + *of +
+                                        ", and the pool of '" + loaded.plan.target.name + "' is " +
+                                        loaded.medium_name(),
+                                    "--fault", "Leave it out: without --fault every kind that fits is tried."));
+  }
   events.hello("faults");
   const Clock::time_point start = Clock::now();
   const EngineError broke = harness_error("the faults could not be judged", loaded.library->path(),

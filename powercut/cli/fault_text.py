@@ -23,21 +23,20 @@ def _summary(run: dict[str, Any]) -> str:
     counts = ", ".join(f"{run['effects'][name]} {name}" for name in _EFFECTS if run["effects"][name])
     covered = "complete" if run["complete"] else f"sampled ({run['reason']})"
     text = f"{head} {run['cases']} cases: {counts or 'none'}; {covered}"
-    if run["fault"] in ("media", "bitflip"):
+    if run["fault"] not in ("alloc", "stale"):
         text += f" at {run['points']} images"
-    if run["effects"]["silent"] and not run["claimed"]:
+    if run["invariants"] and not run["claimed"]:
         by = ", ".join(f"{name} {count}" for name, count in sorted(run["invariants"].items()))
         seen = f"; {run['seen_by_verify']} of them are seen by verify" if run["fault"] == "bitflip" else ""
-        text += f". Silent: {by}{seen}. No findings: {_EXCUSES[run['fault']]}"
-    for note in run["notes"]:
-        text += f"\n  Note: {note}."
-    return text + ("" if text.endswith(".") else ".")
+        text += f". Wrong: {by}{seen}. No findings: {_EXCUSES.get(run['fault'], _CONTRACT)}"
+    return "\n".join([text.rstrip(".") + ".", *(f"  Note: {note}." for note in run["notes"])])
 
 
 _EXCUSES = {
     "bitflip": "the target does not claim to detect damage",
     "stale": "the target says that it needs a zeroed pool",
 }
+_CONTRACT = "the device breaks its contract"
 
 
 def _finding(item: dict[str, Any], run: dict[str, Any]) -> str:

@@ -24,18 +24,34 @@ from powercut_reports.records.run import RunRecord
 FAULTS_VERSION = 1
 #: The kinds of faults, and what each does.
 KINDS = {
-    "media": "a 256-byte block cannot be read: every load of it raises SIGBUS",
-    "bitflip": "one bit of a line that the run wrote has the other value",
+    "media": "a place cannot be read: a block of 256 bytes, of which every load raises SIGBUS, or a sector or page",
+    "bitflip": "one bit of what the run wrote has the other value",
     "alloc": "one allocation fails, of memory or of the shared pool allocator",
-    "stale": "the fresh pool is full of noise instead of zeroes before format",
+    "stale": "the fresh pool is full of noise before format",
+    "shorn": "of one write to a block device only a part reached the medium",
+    "unserialisable": "a write that a block device made durable is missing, and later ones are there",
+    "stale-mapping": "a run of sectors, a page or an erase block is what it was at an earlier time",
+    "paired-page": "the cut program of a flash page destroys the page that it shares its cells with",
 }
+#: Those that only some media have, by the models of these.
+ONLY_ON = {
+    "shorn": ("block",),
+    "unserialisable": ("block",),
+    "stale-mapping": ("block", "flash"),
+    "paired-page": ("flash",),
+}
+
+
+def fitting(model: str) -> tuple[str, ...]:
+    """The kinds that a pool with this persistency model can have."""
+    return tuple(kind for kind in KINDS if model in ONLY_ON.get(kind, (model,)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class FaultOptions:
     """What decides which cases are judged."""
 
-    kinds: tuple[str, ...] = tuple(KINDS)
+    kinds: tuple[str, ...] = ()  # none: all that fit the target's pool
     budget: int | None = None  # executions of recovery, for each run
     seed: int = options.DEFAULT_SEED
 
@@ -88,7 +104,10 @@ def run_faults(request: Request, chosen: FaultOptions, context: Context, *, orde
     context.listener.started(order, request.name)
     try:
         runner.record(request.plan, trace, context=context)
-        return [_one(kind, request, trace, chosen, context, order=order) for kind in chosen.kinds]
+        return [
+            _one(kind, request, trace, chosen, context, order=order)
+            for kind in chosen.kinds or fitting(request.options.model)
+        ]
     finally:
         context.listener.ended(order)
 

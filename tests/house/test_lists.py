@@ -68,10 +68,10 @@ def test_every_format_of_a_gate_is_in_the_page_of_runs() -> None:
 
 def test_every_fault_is_in_its_pages() -> None:
     page = read("checker/FAULTS.md")
-    assert set(faults.KINDS) <= set(re.findall(r"^\| `([a-z]+)` \|", page, re.MULTILINE)), "checker/FAULTS.md"
+    assert set(faults.KINDS) <= set(re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE)), "checker/FAULTS.md"
     types = re.findall(r"^\| `fault_\w+` \| `fault` \| `([^`]+)` \|", read("reports/EVENTS.md"), re.MULTILINE)
     assert len(types) == 2
-    assert {frozenset(re.findall(r'"([a-z]+)"', kinds)) for kinds in types} == {frozenset(faults.KINDS)}, (
+    assert {frozenset(re.findall(r'"([a-z-]+)"', kinds)) for kinds in types} == {frozenset(faults.KINDS)}, (
         "reports/EVENTS.md"
     )
 

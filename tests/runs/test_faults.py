@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from powercut.base import paths
 from powercut.base.exit_codes import ExitCode
 from powercut.cli.main import main
-from powercut.runs.faults import KINDS
+from powercut.runs.faults import KINDS, ONLY_ON, fitting
 
 #: bug of pattern `checked` -> the fault that shows it, and an invariant that is then violated
 BUGS = {
@@ -58,8 +59,8 @@ def inject(
 
 def test_a_pattern_that_stands_every_fault_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, runs = inject(tmp_path, capsys)
-    assert [run["fault"] for run in runs] == list(KINDS)
-    assert [(run["findings"], run["complete"], run["error"]) for run in runs] == [([], True, None)] * len(KINDS)
+    assert [run["fault"] for run in runs] == list(fitting("adr")) == [kind for kind in KINDS if kind not in ONLY_ON]
+    assert all((run["findings"], run["complete"], run["error"]) == ([], True, None) for run in runs)
     assert code == ExitCode.CLEAN
     effects = {run["fault"]: run["effects"] for run in runs}
     assert all(sum(effects[run["fault"]].values()) == run["cases"] == run["cases_of"] for run in runs)
@@ -140,6 +141,168 @@ def test_same_seed_same_result(tmp_path: Path, capsys: pytest.CaptureFixture[str
     first = inject(tmp_path, capsys, bug="unchecked")
     second = inject(tmp_path, capsys, bug="unchecked")
     assert without_clock(first[1]) == without_clock(second[1])
+
+
+COUNTS = """\
+schema = 4
+name = "{name}"
+summary = "For a test."
+targets = ["unbuffered"]
+
+[config]
+page = 1024
+sectors = 2
+entries = 2
+pages = 2
+blocks = 2
+overflow = 1
+
+[pool]
+size = "4KiB"
+
+[data]
+key_size = 8
+value_size = 8
+
+[[phase]]
+name = "run"
+steps = [{{ op = "increment", from = 1, to = 3 }}, {{ op = "increment", keys = [1, 2, 1, 3, 1], by = 5 }}]
+"""
+
+
+def of_device(
+    folder: Path, capsys: pytest.CaptureFixture[str], target: str, *kinds: str, more: tuple[str, ...] = ()
+) -> dict[str, dict[str, Any]]:
+    path = folder / "counts.toml"
+    path.write_text(COUNTS.format(name=path.stem))
+    arguments = ["faults", target, "--scenario", str(path), "--fault", ",".join(kinds), "--out", str(folder / "out")]
+    main([*arguments, "--json", *more])
+    return {run["fault"]: run for run in json.loads(capsys.readouterr().out)["runs"]}
+
+
+ITEMS = """\
+schema = 4
+name = "items"
+summary = "For a test."
+targets = ["pair"]
+
+[pool]
+size = "4KiB"
+
+[data]
+key_size = 8
+value_size = 800
+
+[[phase]]
+name = "run"
+steps = [{ op = "insert", from = 1, to = 2 }, { op = "update", keys = [1] }, { op = "erase", keys = [2] }]
+"""
+#: kind -> effects other than harmless of a table that trusts its sectors, and of one that has checksums
+WEAKNESSES: dict[str, tuple[set[str], set[str]]] = {
+    "media": ({"detected"}, {"detected"}),
+    "bitflip": ({"silent"}, {"detected"}),
+    "shorn": ({"silent"}, {"detected"}),
+    "unserialisable": ({"silent"}, {"silent"}),
+    "stale-mapping": ({"silent"}, {"silent"}),
+}
+
+
+@pytest.mark.parametrize("checked", [False, True])
+def test_a_checksum_tells_damage_and_no_checksum_tells_what_is_missing_or_old(
+    checked: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "items.toml"
+    path.write_text(ITEMS)
+    library = paths.library_dir() / "test" / f"libtest-sector-map-{'checked' if checked else 'trusting'}.so"
+    arguments = ["--scenario", str(path), "--fault", ",".join(WEAKNESSES), "--out", str(tmp_path / "out")]
+    main(["faults", str(library), *arguments, "--budget", "1000x", "--json"])
+    runs = {run["fault"]: run for run in json.loads(capsys.readouterr().out)["runs"]}
+    told = {
+        kind: {name for name, count in run["effects"].items() if count} - {"harmless"} for kind, run in runs.items()
+    }
+    assert told == {kind: effects[checked] for kind, effects in WEAKNESSES.items()}
+    assert all(run["complete"] for kind, run in runs.items() if kind != "bitflip")
+    # Devices that break their contract: what is silent is shown, and is no finding.
+    assert [kind for kind, run in runs.items() if run["findings"]] == []
+    for kind in ("unserialisable", "stale-mapping", *(() if checked else ("shorn",))):
+        assert not runs[kind]["claimed"]
+        assert any(note.startswith("The first silent case: ") for note in runs[kind]["notes"]), kind
+    if not checked:
+        assert set(runs["shorn"]["invariants"]) == {"torn-value"}
+
+
+def test_damage_of_a_sector_is_damage_of_its_content(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A flipped bit of a count is read as another count; the word that names the content is none of the target's."""
+    published = of_device(tmp_path, capsys, "unbuffered:published", "bitflip", more=("--budget", "2000x"))["bitflip"]
+    assert published["effects"]["silent"] > 0
+    checked = of_device(tmp_path, capsys, "unbuffered:hardened", "bitflip", "media", more=("--budget", "2000x"))
+    assert checked["bitflip"]["effects"]["silent"] == 0 < checked["bitflip"]["effects"]["detected"]
+    assert checked["media"]["effects"]["detected"] > 0 and not any("died of" in how for how in checked["media"]["how"])
+
+
+def test_a_failing_allocation_leaves_a_trace_that_knows_its_contents(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = of_device(tmp_path, capsys, "unbuffered:hardened", "alloc", more=("--budget", "4x"))["alloc"]
+    assert [item["verdict"] for item in run["explored"]] == ["consistent"] * 4
+
+
+LOG = """\
+schema = 4
+name = "log"
+summary = "For a test."
+targets = ["pair"]
+
+[pool]
+size = "4KiB"
+
+[data]
+key_size = 8
+value_size = 16
+
+[[phase]]
+name = "run"
+steps = [{ op = "insert", from = 1, to = 2 }, { op = "erase", keys = [1] }, { op = "insert", from = 3, to = 4 }]
+"""
+
+
+def test_a_log_on_flash_takes_a_page_that_its_pair_destroyed_for_one_that_was_cut(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "log.toml"
+    path.write_text(LOG)
+    log = paths.library_dir() / "regression" / "flash_erase_before_copy-twin.so"
+    main(["faults", str(log), "--scenario", str(path), "--out", str(tmp_path / "out"), "--budget", "400x", "--json"])
+    runs = {run["fault"]: run for run in json.loads(capsys.readouterr().out)["runs"]}
+    assert tuple(runs) == fitting("flash")
+    for kind in ("paired-page", "stale-mapping"):
+        assert runs[kind]["effects"]["silent"] > 0 and "lost-item" in runs[kind]["invariants"], kind
+    # It formats nothing: the pages of a device that was used before are items to it.
+    assert runs["stale"]["effects"]["silent"] > 0 and not runs["stale"]["claimed"]
+    # A page that cannot be read is passed over, and with it an acknowledged item: an error that it swallows.
+    assert runs["media"]["findings"] and runs["media"]["findings"][0]["subject"].startswith("page ")
+
+
+@pytest.mark.parametrize(
+    ("target", "kind", "of"),
+    [
+        ("patterns", "shorn", "block devices, and the pool of 'patterns' is memory"),
+        ("unbuffered", "paired-page", "raw flash, and the pool of 'unbuffered' is a block device"),
+        ("patterns", "stale-mapping", "devices, and the pool of 'patterns' is memory"),
+    ],
+)
+def test_a_kind_that_the_medium_cannot_have_is_refused(
+    target: str, kind: str, of: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "scenario.toml"
+    path.write_text(
+        SCENARIO.format(name="scenario", pattern="checked", bug="none")
+        if target == "patterns"
+        else COUNTS.format(name="scenario")
+    )
+    arguments = ["faults", target, "--scenario", str(path), "--fault", kind, "--out", str(tmp_path / "out")]
+    assert main(arguments) == ExitCode.USAGE
+    assert f"{kind} is a fault of {of}" in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.parametrize(

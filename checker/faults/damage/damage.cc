@@ -8,7 +8,20 @@
 namespace powercut {
 
 std::unique_ptr<Damages> make_damages(FaultKind kind, const LoadedTrace& loaded) {
-  return kind == FaultKind::kMedia ? make_media_errors(loaded) : make_bit_flips(loaded);
+  switch (kind) {
+    case FaultKind::kMedia:
+      return make_media_errors(loaded);
+    case FaultKind::kShorn:
+      return make_shorn_writes(loaded);
+    case FaultKind::kUnserialisable:
+      return make_lost_writes(loaded);
+    case FaultKind::kStaleMapping:
+      return make_stale_mappings(loaded);
+    case FaultKind::kPairedPage:
+      return make_paired_pages(loaded);
+    default:
+      return make_bit_flips(loaded);
+  }
 }
 
 bool ends_operation(const TraceFollower& at) { return !at.instant().before && !at.history().in_flight(); }

@@ -1,4 +1,4 @@
-"""`powercut faults`: media errors, bit flips, failing allocations, stale contents."""
+"""`powercut faults`: what goes wrong beyond power cuts, of memory, allocations and devices."""
 
 from typing import Annotated, Any
 
@@ -32,7 +32,8 @@ def faults(
             "--fault",
             metavar="KIND",
             show_default=False,
-            help=f"Kinds of faults, of: {', '.join(injection.KINDS)}; may be repeated.  [default: all]",
+            help=f"Kinds of faults, of: {', '.join(injection.KINDS)}; may be repeated.  "
+            "[default: all that fit the target's pool]",
         ),
     ] = None,
     budget: Annotated[
@@ -53,7 +54,9 @@ def faults(
 
     Every case is harmless (all answers are right), detected (an error instead of an answer), crashed, or
     silent (a wrong answer and no error). Silent and crashed cases are findings: for bit flips only where
-    the target claims to detect damage, for stale contents unless it says that it needs a zeroed pool.
+    the target claims to detect damage, for stale contents unless it says that it needs a zeroed pool. Of
+    a device that breaks its contract (shorn, unserialisable, stale-mapping, paired-page) they are counted,
+    and are no findings.
 
     Exit code: 0 no finding and every case judged, 1 findings, 2 usage, 3 incomplete or unknown.
     """
@@ -83,7 +86,7 @@ def _kinds(given: list[str]) -> tuple[str, ...]:
     for name in names:
         if name not in injection.KINDS:
             raise unknown_name("fault", name, injection.KINDS, list_command="powercut faults --help")
-    return tuple(dict.fromkeys(names)) or tuple(injection.KINDS)
+    return tuple(dict.fromkeys(names))
 
 
 def _executions(text: str | None) -> int | None:
