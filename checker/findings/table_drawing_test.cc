@@ -32,7 +32,7 @@ TEST(TableDrawing, ShowsWhatDiffersAndItsNeighbours) {
   std::vector<Cell> before = plain(), after = plain();
   before[7] = item(7, 0, "k", "v");
   const Json drawing = drawing_json(before, &after, History(), {});
-  EXPECT_THAT(buckets_of(drawing), testing::ElementsAre(0, 1, 2, 3, 4, 6, 7, 8)) << "eight at least";
+  EXPECT_THAT(buckets_of(drawing), ::testing::ElementsAre(0, 1, 2, 3, 4, 6, 7, 8)) << "eight at least";
   const Json& cell = drawing["groups"][0]["buckets"][6]["cells"][0];
   EXPECT_EQ(cell["name"], "0");
   EXPECT_EQ(cell["before"]["kind"], "item");
@@ -54,7 +54,7 @@ TEST(TableDrawing, ShowsTheKeyAndWhatTheCutTouchedWhereNothingDiffers) {
   std::vector<Cell> cells = plain();
   cells[50] = item(50, 0, "key", "v", 50 * 64);
   const Json drawing = drawing_json(cells, &cells, History(), {.lines = {100}, .key = "key"});
-  EXPECT_THAT(buckets_of(drawing), testing::ElementsAre(0, 1, 49, 50, 51, 99, 100, 101));
+  EXPECT_THAT(buckets_of(drawing), ::testing::ElementsAre(0, 1, 49, 50, 51, 99, 100, 101));
 }
 
 TEST(TableDrawing, HasNoAfterWhereThereIsNoTable) {
