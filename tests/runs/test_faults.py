@@ -222,6 +222,8 @@ def test_a_checksum_tells_damage_and_no_checksum_tells_what_is_missing_or_old(
     }
     assert told == {kind: effects[checked] for kind, effects in WEAKNESSES.items()}
     assert all(run["complete"] for kind, run in runs.items() if kind != "bitflip")
+    # Four writes, of two sectors each: the first one without the second, or the other way round.
+    assert runs["shorn"]["cases"] == 8
     # Devices that break their contract: what is silent is shown, and is no finding.
     assert [kind for kind, run in runs.items() if run["findings"]] == []
     for kind in ("unserialisable", "stale-mapping", *(() if checked else ("shorn",))):
