@@ -4,12 +4,12 @@
 #include "powercut/contents.h"
 
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
+#include "base/system_call.h"
 #include "tracer/runtime/content_listener.h"
 #define XXH_INLINE_ALL
 #include "xxhash.h"
@@ -51,10 +51,11 @@ constinit Store store;
   std::abort();
 }
 
-// The system call itself: what stands in front of the C library's is for the program's own memory.
+// The system call itself: what stands in front of the C library's, mmap and syscall alike, is for the program's own
+// memory, and may end an execution in the middle.
 void* from_kernel(uint64_t size) {
-  constexpr long kProtection = 0x3, kPrivateAnonymous = 0x22;
-  const long at = syscall(SYS_mmap, nullptr, size, kProtection, kPrivateAnonymous, -1, 0);
+  constexpr int kProtection = 0x3, kPrivateAnonymous = 0x22;
+  const long at = system_call(SYS_mmap, 0, size, kProtection, kPrivateAnonymous, -1, 0);
   if (at == -1) give_up("there is no memory left for what the device holds");
   return reinterpret_cast<void*>(at);
 }
@@ -78,7 +79,7 @@ void move_to(uint64_t room, const Wanted& wanted) {
     *place_of(old[i].name) = old[i];
     ++store.count;
   }
-  if (old != nullptr) syscall(SYS_munmap, old, old_room * sizeof(Entry));
+  if (old != nullptr) system_call(SYS_munmap, old, old_room * sizeof(Entry));
 }
 
 void make_room() {
