@@ -73,6 +73,10 @@ class BlockMapped {
   uint32_t first_block() const { return blocks_.first(); }
   uint32_t erases(uint32_t block) const { return blocks_.erases(block); }
   bool IsUsed(uint32_t block) const { return used_[block] != 0; }
+  // Whether that is for a reason.
+  bool Reaches(uint32_t block) const {
+    return std::any_of(of_.begin(), of_.end(), [&](const Logical& of) { return of.base == block || of.next == block; });
+  }
 
  private:
   struct Logical {
@@ -138,6 +142,7 @@ class BlockMapped {
   // Moves all that is missing to the block that is being filled.
   Status Finish(Logical* of) {
     if (of->torn) return Rewrite(of, kNone, Kind::kNone, nullptr);
+    Mark<Medium>("ftl.finish");
     if (!Move(of, pages_)) return Status::kDamaged;
     Complete(of);
     return Status::kOk;
@@ -164,6 +169,7 @@ class BlockMapped {
   Status Rewrite(Logical* of, uint32_t logical, Kind kind, const void* data) {
     Logical whole{.next = TakeBlock(), .sequence = 0};
     if (whole.next == kNone) return Status::kFull;
+    Mark<Medium>("ftl.rewrite");
     whole.sequence = blocks_.sequence++;
     for (uint32_t i = 0; i < pages_; ++i) {
       const uint32_t here = LogicalOf(of, i);
@@ -183,6 +189,7 @@ class BlockMapped {
   // 1.1, to the letter: "the entire block must be copied to memory, erased on the flash, and then copied back after
   // modification".
   Status RewriteInPlace(Logical* of, uint32_t logical, Kind kind, const void* data) {
+    Mark<Medium>("ftl.finish");
     if (!ReadFrom(*of, 0)) return Status::kDamaged;
     if (of->base != kNone) Free(of->base);
     of->base = kNone;

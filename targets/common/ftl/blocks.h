@@ -129,6 +129,7 @@ class Blocks {
     if (!settings_.hardened || settings_.bug == Bug::kWearLost) return erased || EraseNow(block);
     if (reading == Reading::kErased && at != 0) {
       // No page says how often it was erased, and a note will speak of the next erase: so one has to.
+      Mark<Medium>("ftl.count_behind_torn");
       ++counts_->page_programs;
       medium_->Program(first + at, nullptr, {.kind = Kind::kFiller, .erases = erases_[block]});
     }
@@ -138,6 +139,7 @@ class Blocks {
   bool EraseNow(uint32_t block) {
     ++counts_->block_erases;
     ++erases_[block];
+    Mark<Medium>("ftl.erase");
     return medium_->Erase(block);
   }
   void Note(uint32_t block, uint32_t erases) {
@@ -161,6 +163,7 @@ class Blocks {
     words.insert(words.end(), erases_.begin(), erases_.end());
     save(&words);
     noted_.assign(noted_.size(), kNone);
+    Mark<Medium>("ftl.snapshot");
     return journal_.Begin(words, erases_);
   }
   std::vector<uint32_t> Root() const {

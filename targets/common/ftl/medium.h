@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "powercut/pmem.h"
+
 namespace powercut::ftl {
 
 constexpr uint32_t kNone = ~uint32_t{0};
@@ -34,6 +36,12 @@ struct Spare {
   uint32_t unused = 0;
 };
 static_assert(sizeof(Spare) == 32);
+
+// Names a place of a protocol for scenarios, where there is something to judge.
+template <typename Medium>
+void Mark(const char* name) {
+  if constexpr (Medium::kContents) pmem::mark(name);
+}
 
 enum class Reading : uint8_t { kOk, kErased, kUnreadable };
 

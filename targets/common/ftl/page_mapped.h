@@ -4,6 +4,7 @@
 #ifndef POWERCUT_TARGETS_COMMON_FTL_PAGE_MAPPED_H_
 #define POWERCUT_TARGETS_COMMON_FTL_PAGE_MAPPED_H_
 
+#include <algorithm>
 #include <vector>
 
 #include "targets/common/ftl/blocks.h"
@@ -72,6 +73,11 @@ class PageMapped {
   uint32_t erases(uint32_t block) const { return blocks_.erases(block); }
   // Whether a block has live pages, or takes the next ones.
   bool IsUsed(uint32_t block) const { return block == frontier_ || live_[block] != 0; }
+  // Whether that is for a reason.
+  bool Reaches(uint32_t block) const {
+    return block == frontier_ || std::any_of(place_.begin(), place_.end(),
+                                             [&](uint32_t place) { return place != kNone && place / pages_ == block; });
+  }
 
  private:
   static uint32_t StateWords(const Geometry& geometry, const Settings& settings) {
@@ -133,6 +139,7 @@ class PageMapped {
   bool Collect() {
     const uint32_t block = victims_.Fewest();
     if (live_[block] == pages_) return false;
+    Mark<Medium>("ftl.collect");
     const uint64_t first = uint64_t{block} * pages_;
     for (uint32_t i = 0; i < pages_; ++i) {
       if (live_[block] == 0) return true;  // it was given back with its last page
@@ -154,6 +161,7 @@ class PageMapped {
   bool CleanInPlace() {
     const uint32_t block = victims_.Fewest();
     if (block == kNone || live_[block] == pages_) return false;
+    Mark<Medium>("ftl.collect");
     std::vector<uint32_t> pages;
     memory_.resize(size_t{pages_} * buffer_.size());
     for (uint32_t i = 0; i < pages_; ++i) {
@@ -227,6 +235,7 @@ class PageMapped {
   }
   // Nothing is there any more.
   void Drop(uint32_t logical) {
+    Mark<Medium>("ftl.drop");
     Kill(place_[logical]);
     place_[logical] = kNone;
     trimmed_[logical] = 0;
