@@ -167,7 +167,7 @@ void powercut_forget_contents(size_t more_than) {
   while (store.forgettable != nullptr) {
     Chunk* const chunk = store.forgettable;
     store.forgettable = chunk->before;
-    syscall(SYS_munmap, chunk, chunk->size);
+    powercut::system_call(SYS_munmap, chunk, chunk->size);
   }
   store.since = 0;
   store.left = 0;
