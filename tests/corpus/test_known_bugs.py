@@ -105,6 +105,7 @@ NO_LINE = {
     "mdb_l/tombstone_dropped",
     "smartcuckoo/component-forgotten",
     "smartcuckoo/erase-first-copy",
+    "ssd/collect_live",
 }
 
 

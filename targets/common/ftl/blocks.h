@@ -56,6 +56,7 @@ class Blocks {
   // to a snapshot.
   template <typename Save>
   uint32_t Take(Save save) {
+    Mark<Medium>("ftl.take");
     if (free_.empty() || !MakeRoom(save)) return kNone;
     const uint32_t block = free_.top().second;
     free_.pop();
