@@ -68,9 +68,15 @@ Json cell_json(const DrawnCells::Cell* cell, const History& history) {
   static constexpr const char* kKinds[] = {"empty", "item", "word"};
   Json out = {{"kind", kKinds[std::min<uint32_t>(cell->kind, 2)]}, {"offset", cell->offset}, {"size", cell->size}};
   if (!cell->text.empty()) out["text"] = cell->text;
-  if (cell->kind != POWERCUT_CELL_ITEM) return out;
+  if (cell->kind != POWERCUT_CELL_ITEM && cell->key.empty()) return out;
   const std::optional<uint32_t> found = history.find(cell->key);
   out["key"] = found ? name_of(history.keys()[*found]) : describe_value(cell->key);
+  if (history.counts() && cell->value.size() == sizeof(int64_t)) {  // a part of the sum: nobody wrote it as it is
+    int64_t count;
+    std::memcpy(&count, cell->value.data(), sizeof count);
+    out["count"] = count;
+    return out;
+  }
   out["value"] = describe_value(cell->value);
   // The last time that this value was written to this key, from 1; 0: nobody wrote it.
   uint64_t write = 0;
@@ -92,7 +98,7 @@ int rank(const Row& row, bool compared, const DrawingFocus& focus) {
       if (cell == nullptr) continue;
       const auto line = focus.lines.lower_bound(cell->offset / kLineSize);
       const bool touched = line != focus.lines.end() && *line * kLineSize < cell->offset + cell->size;
-      if (touched || (focus.key && cell->kind == POWERCUT_CELL_ITEM && cell->key == *focus.key)) best = 1;
+      if (touched || (focus.key && cell->key == *focus.key)) best = 1;
     }
   }
   return best;
@@ -143,7 +149,8 @@ void put_bytes(ResultBuffer* out, powercut_bytes bytes) {
 
 int DrawnCells::add(void* context, const powercut_cell* cell) {
   auto* self = static_cast<DrawnCells*>(context);
-  const uint64_t offset = static_cast<uint64_t>(static_cast<const uint8_t*>(cell->at) - self->pool_);
+  const uint64_t offset =
+      cell->size == 0 ? 0 : static_cast<uint64_t>(static_cast<const uint8_t*>(cell->at) - self->pool_);
   ResultBuffer& out = self->buffer_;
   out.put_u32(cell->kind);
   out.put_u32(cell->slot);

@@ -57,6 +57,23 @@ TEST(TableDrawing, ShowsTheKeyAndWhatTheCutTouchedWhereNothingDiffers) {
   EXPECT_THAT(buckets_of(drawing), ::testing::ElementsAre(0, 1, 49, 50, 51, 99, 100, 101));
 }
 
+TEST(TableDrawing, ShowsPartsOfACountAndWhatDoesNotCount) {
+  const std::string five("\5\0\0\0\0\0\0\0", 8), minus(8, '\xff');
+  std::vector<Cell> cells = {item(0, 0, "k", five), item(0, 1, "k", minus), item(0, 2, "k", five)};
+  cells[2].kind = POWERCUT_CELL_EMPTY;
+  const Json drawn =
+      drawing_json(cells, &cells, History({.buffered = true, .counts = true}), {.lines = {}, .key = "k"});
+  const Json& row = drawn["groups"][0]["buckets"][0]["cells"];
+  EXPECT_EQ(row[0]["after"]["count"], 5);
+  EXPECT_EQ(row[1]["after"]["count"], -1);
+  EXPECT_FALSE(row[0]["after"].contains("write")) << "nobody wrote a part of a sum";
+  EXPECT_EQ(row[2]["after"]["kind"], "empty");
+  EXPECT_EQ(row[2]["after"]["key"], row[0]["after"]["key"]);
+  EXPECT_FALSE(
+      drawing_json({empty(0, 0)}, nullptr, History(), {})["groups"][0]["buckets"][0]["cells"][0]["before"].contains(
+          "key"));
+}
+
 TEST(TableDrawing, HasNoAfterWhereThereIsNoTable) {
   const std::vector<Cell> before = {item(3, 0, "key", "v")};
   const Json drawing = drawing_json(before, nullptr, History(), {.lines = {}, .key = "key"});

@@ -78,6 +78,8 @@ class History {
   void apply(const Event& event);
 
   const std::vector<KeyHistory>& keys() const { return keys_; }
+  // Values are sums.
+  bool counts() const { return promise_.counts; }
   // Keys (by index) of which a state that was legal no longer is, in the order in which that came to be. Grows only.
   const std::vector<uint32_t>& tightened() const { return tightened_; }
   std::optional<uint32_t> find(std::string_view key) const;

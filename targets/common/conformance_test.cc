@@ -136,7 +136,7 @@ class Conformance : public testing::TestWithParam<std::filesystem::path> {
     const bool kept = Keep(&table, shape);
     if (kept) RC_ASSERT(table.Cut() == POWERCUT_OK);
     for (uint64_t key = 1; key <= kKeys; ++key) Compare(&table, shape, model, key);
-    CompareContents(&table, shape, model, kept);
+    CompareContents(&table, shape, model);
     RC_ASSERT(table.Damage() == "");
   }
 
@@ -245,12 +245,12 @@ class Conformance : public testing::TestWithParam<std::filesystem::path> {
   }
 
   // Every item in one region; further copies of one are those that copies() reports.
-  void CompareContents(TestTable* table, const Shape& shape, const Model& model, bool in_pool) const {
+  void CompareContents(TestTable* table, const Shape& shape, const Model& model) const {
     if (target_->regions == nullptr || target_->walk == nullptr) return;
     std::multimap<std::string, std::string> items = table->Contents();
     if (shape.traits.counts != 0) {
       CompareParts(table, model, items);
-      if (in_pool) CompareDrawing(table, items);
+      CompareDrawing(table, items);
       return;
     }
     size_t copies = 0;
@@ -263,7 +263,8 @@ class Conformance : public testing::TestWithParam<std::filesystem::path> {
     CompareDrawing(table, items);
   }
 
-  // What is drawn for people is what walk() reports: the same items, each in a slot of its own, all inside the pool.
+  // What is drawn for people is what walk() reports: the same items, each in a slot of its own, all inside the pool or
+  // in RAM.
   // Drawing is optional; that every scheme of this repository does it is a test of tests/engine/test_drawing.py.
   void CompareDrawing(TestTable* table, const std::multimap<std::string, std::string>& items) const {
     if (draw_ == nullptr) return;
@@ -285,7 +286,8 @@ class Conformance : public testing::TestWithParam<std::filesystem::path> {
       const bool word = cell->kind == POWERCUT_CELL_WORD;
       const std::string place = std::string(cell->group) + '/' + std::to_string(cell->bucket) + '/' +
                                 (word ? cell->label : "#" + std::to_string(cell->slot));
-      const bool fits = cell->size > 0 && at < self->pool.size && cell->size <= self->pool.size - at;
+      const bool in_ram = cell->at == nullptr && cell->size == 0;
+      const bool fits = in_ram || (at < self->pool.size && cell->size <= self->pool.size - at);
       if (!fits || !self->places.insert(place).second) ++self->outside;
       if (word && *cell->text == '\0') ++self->outside;
       if (cell->kind == POWERCUT_CELL_ITEM) self->items.emplace(Text(cell->key), Text(cell->value));

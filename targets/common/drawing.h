@@ -45,6 +45,11 @@ class Drawing {
   void Empty(uint32_t slot, const void* at, uint64_t size, const char* remark = nullptr) {
     Report(POWERCUT_CELL_EMPTY, slot, nullptr, remark, at, size);
   }
+  // An item that is there and does not count.
+  void Dead(uint32_t slot, const uint8_t* key, const uint8_t* value, const void* at, uint64_t size,
+            const char* remark) {
+    Report(POWERCUT_CELL_EMPTY, slot, nullptr, remark, at, size, {key, key_size_}, {value, value_size_});
+  }
   [[gnu::format(printf, 5, 6)]] void Word(const char* label, const void* at, uint64_t size, const char* format, ...) {
     char text[64];
     std::va_list arguments;

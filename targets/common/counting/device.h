@@ -50,8 +50,10 @@ class Device {
     powercut_block_flush(&block_);
   }
 
-  // Where a page lies in the pool, for drawings.
-  const void* PlaceOf(uint64_t page) const { return powercut_block_word(&block_, page * sectors_); }
+  // Where a byte of a page lies in the pool: its sector. For drawings.
+  const void* PlaceOf(uint64_t page, uint32_t byte = 0) const {
+    return powercut_block_word(&block_, page * sectors_ + byte / block_.sector_size);
+  }
   static constexpr uint64_t kPlaceSize = sizeof(uint64_t);
 
  private:

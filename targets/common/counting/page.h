@@ -51,7 +51,10 @@ class Page {
   Page(uint8_t* bytes, uint32_t size) : bytes_(bytes), size_(size) {}
 
   PageHeader& header() const { return *reinterpret_cast<PageHeader*>(bytes_); }
-  Entry& entry(uint32_t i) const { return reinterpret_cast<Entry*>(bytes_ + sizeof(PageHeader))[i]; }
+  static constexpr uint32_t OffsetOf(uint32_t entry) {
+    return static_cast<uint32_t>(sizeof(PageHeader) + entry * sizeof(Entry));
+  }
+  Entry& entry(uint32_t i) const { return *reinterpret_cast<Entry*>(bytes_ + OffsetOf(i)); }
   Tag& tag(uint32_t i) const {
     return reinterpret_cast<Tag*>(bytes_ + sizeof(PageHeader) + Room(size_) * sizeof(Entry))[i];
   }

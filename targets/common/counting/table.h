@@ -200,6 +200,8 @@ class Table {
   // operations.cc
   powercut_status SumOf(uint64_t key, int64_t* sum);
 
+  class Sketch;  // draw.cc
+
   // verify.cc
   std::vector<Part> PartsOf(uint32_t slot);
   template <typename Visit>

@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 typedef enum powercut_cell_kind {
-  POWERCUT_CELL_EMPTY = 0, /* a slot without an item */
+  POWERCUT_CELL_EMPTY = 0, /* a slot without an item; with a key: one is there, and does not count */
   POWERCUT_CELL_ITEM = 1,  /* a slot with a valid item: `key` and `value` */
   POWERCUT_CELL_WORD = 2   /* part of the bucket's own data: `label` and `text` */
 } powercut_cell_kind;
@@ -29,8 +29,8 @@ typedef struct powercut_cell {
   const char* label;         /* of a word: its name, "tokens"; else null */
   const char* text;          /* of a word: what it says, "1101"; of a slot: a remark or null */
   const void* at;            /* where it lies in the pool */
-  uint64_t size;             /* bytes */
-  powercut_bytes key, value; /* of an item */
+  uint64_t size;             /* bytes; 0, with `at` null: it lies in RAM, which a power cut takes */
+  powercut_bytes key, value; /* of an item; of counters, the value is the part of the sum that is here */
 } powercut_cell;
 
 /* Called once a cell, in the order in which people read the table; stop when it returns non-zero. */
