@@ -15,10 +15,10 @@ FlushKind flush_kind_of(const JsonField& kind) {
 }
 
 FenceKind fence_kind_of(const JsonField& kind) {
-  for (FenceKind known : {FenceKind::kSfence, FenceKind::kMfence}) {
+  for (FenceKind known : {FenceKind::kSfence, FenceKind::kMfence, FenceKind::kDevice}) {
     if (kind.text() == name_of(known)) return known;
   }
-  throw kind.wrong("\"sfence\" or \"mfence\"");
+  throw kind.wrong("\"sfence\", \"mfence\" or \"device flush\"");
 }
 
 TraceEdits::Insert insert_of(const JsonField& item) {

@@ -69,12 +69,12 @@ class Fix:
             return Edits(insert=tuple(self._fences(view)), recovery=recovery)
         if self.kind == "flush-and-fence":
             groups = self._firsts(view)
-            if view.of_program:
-                return Edits(insert=tuple(_durable(group) for group in groups))
+            if view.of_program or view.of_device:  # no edit reaches what recovery flushes there
+                return Edits(insert=tuple(_durable(group, view) for group in groups))
             # Recovery may pass the same line: it is mended there as well.
             stacks = dict.fromkeys(_own_frames(group[0].stack, view) for group in groups)
             recovery += tuple(_after([list(frame) for frame in stack]) for stack in stacks if stack)
-            return Edits(insert=tuple(_durable(group) for group in groups), recovery=recovery)
+            return Edits(insert=tuple(_durable(group, view) for group in groups), recovery=recovery)
         insert, move = self._blocks_reordered(view) if self.block else self._reordered(view)
         return Edits(insert=tuple(insert), move=tuple(move), recovery=recovery)
 
@@ -115,9 +115,9 @@ class Fix:
             last = max(b[-1].index for b in behind)
             # Those that go to one place go together: they may store to the same bytes, and keep their order.
             if last not in move:
-                insert += [_durable(b) for b in behind]
+                insert += [_durable(b, view) for b in behind]
             move.setdefault(last, []).extend(event.index for event in group)
-            insert.append(_durable(group))
+            insert.append(_durable(group, view))
         return insert, [{"events": events, "after": after} for after, events in move.items()]
 
     def _blocks_reordered(self, view: TraceView) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -132,13 +132,13 @@ class Fix:
                 if any(block[0].index < b[0].index <= block[-1].index for b in firsts):
                     return [], []  # B is what the block ends with.
                 continue
-            insert += [_durable(b) for b in behind if b[-1].index not in durable]
+            insert += [_durable(b, view) for b in behind if b[-1].index not in durable]
             durable |= {b[-1].index for b in behind}
             last = max(b[-1].index for b in behind)
             place = gone_to.get(last, last)
             gone_to |= {event.index: place for event in block}
             move.append({"events": [event.index for event in block], "after": place})
-            insert.append(_durable(block[-1:]))
+            insert.append(_durable(block[-1:], view))
         return insert, move
 
 
@@ -170,11 +170,13 @@ def _own_frames(stack: RawStack, view: TraceView) -> RawStack:
     return stack[:1]
 
 
-def _durable(group: Sequence[TraceEvent]) -> dict[str, Any]:
-    """The lines of a group of stores flushed, and a fence, right after its last store."""
+def _durable(group: Sequence[TraceEvent], view: TraceView) -> dict[str, Any]:
+    """The lines of a group of stores flushed, and a fence, right after its last store; of a device, it is flushed."""
     begin = min(event.offset for event in group)
     end = max(event.offset + event.size for event in group)
     last = group[-1].index
+    if view.of_device:
+        return {"after": last, "flush": None, "fence": "device flush", "stack_of": last}
     return {
         "after": last,
         "flush": {"offset": begin, "size": end - begin, "kind": "clwb"},

@@ -18,7 +18,7 @@ from powercut.cause.fixes import Fix, apply, candidates, stored_first
 from powercut.cause.images import Deadline, Judge, ending_of
 from powercut.cause.trace_view import TraceEvent, TraceView, read
 from powercut.cause.words import explanation, fix_sentence, sentence
-from powercut.engine.options import Budget, ExploreOptions
+from powercut.engine.options import DEVICE_MODELS, Budget, ExploreOptions
 from powercut.findings.store import FindingStore
 from powercut.program import run as program_run
 from powercut.runs import runner
@@ -141,6 +141,7 @@ class _Search:
             nested=made.nested,
             seed=made.seed,
         )
+        self.of_device = made.model in DEVICE_MODELS
         self.count = 0
         #: How many findings of other invariants the trace at hand has without any fix, by class.
         self.others: Counter[Class] = Counter()
@@ -152,6 +153,8 @@ class _Search:
         culprits = find(self.record, view, self.judge(self.trace))
         if culprits is None or not (culprits.first or culprits.second):
             return self.described("unexplained", Culprits(), view, None, None)
+        if self.of_device and culprits.in_recovery:  # no edit of a trace flushes it there: an order cannot be tried
+            return self.described("unexplained", culprits, view, None, None)
         kind, attempt = self.mended(culprits, view, known, _Attempt(trace=self.trace))
         if not attempt.held and (alone := self.mended_alone(culprits, view, known, base)):
             kind, attempt = "order", alone
@@ -316,7 +319,7 @@ class _Search:
 
     def view(self, trace: Path) -> TraceView:
         view = read(trace, engine_path=self.context.engine_path, symbolizer=self.context.symbolizer)
-        return replace(view, of_program=self.program is not None)
+        return replace(view, of_program=self.program is not None, of_device=self.of_device)
 
     def judge(self, trace: Path) -> Judge:
         return Judge(
@@ -365,14 +368,14 @@ class _Search:
         if attempt and attempt.fixes and kind == "order":
             kept = attempt.fixes[0].kind
             site = first.site if first else ""
-            words = fix_sentence(kept, first, second, waits=_relied_on(culprits))
+            words = fix_sentence(kept, first, second, waits=_relied_on(culprits), device=self.of_device)
             fix = records.Fix(kind=kept, sentence=words, site=site, steps=len(attempt.fixes))
         return Cause(
             kind=kind,
             first=first,
             second=second,
             sentence=sentence(kind, first, second),
-            explanation=explanation(kind, first, second, recheck),
+            explanation=explanation(kind, first, second, recheck, device=self.of_device),
             fix=fix,
             recheck=recheck,
         )

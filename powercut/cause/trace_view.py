@@ -73,6 +73,8 @@ class TraceView:
     symbolizer: Symbolizer = field(repr=False)
     #: Of a recorded program: its recovery is another process, which no edit of the trace reaches.
     of_program: bool = False
+    #: The pool is a device: what is written is durable once that is flushed.
+    of_device: bool = False
 
     def place(self, stack: RawStack) -> Place:
         """Where in the source a stack points to."""

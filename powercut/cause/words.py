@@ -1,4 +1,9 @@
-"""A root cause in sentences, the same in the text report, in HTML and in SARIF. B is `first`, A is `second`."""
+"""A root cause in sentences, the same in the text report, in HTML and in SARIF. B is `first`, A is `second`.
+
+`device`: the pool is one; it has writes and flushes, and neither fences nor cache lines.
+"""
+
+from functools import partial
 
 from powercut_reports.records.finding import Place, Recheck
 
@@ -21,37 +26,42 @@ def sentence(kind: str, first: Place | None, second: Place | None) -> str:
     return "No pair of stores was found whose order explains this."
 
 
-def explanation(kind: str, first: Place | None, second: Place | None, recheck: Recheck | None) -> str:
+def explanation(
+    kind: str, first: Place | None, second: Place | None, recheck: Recheck | None, *, device: bool = False
+) -> str:
     """What it means, in one or two sentences."""
+    store, fence = ("write", "flush") if device else ("store", "flush or fence")
+    named = partial(_named, store)
     if kind == "order" and first is not None:
-        lost = _named("B", first)
+        lost = named("B", first)
         if second is None:
             text = f"{lost} can be lost."
         elif second.role == "acknowledgement":
             text = f"{lost} can still be lost when {second.text}: its caller was told that it is safe."
         elif first.role == "next-store":
-            text = f"{_named('A', second)} can be durable while {lost} has not been made yet."
+            text = f"{named('A', second)} can be durable while {lost} has not been made yet."
         else:
-            text = f"{_named('A', second)} can be durable while {lost} is lost."
+            text = f"{named('A', second)} can be durable while {lost} is lost."
         if recheck is not None and not recheck.held:
             text += " The suggested order alone does not mend it."
         return text
     if kind == "atomicity":
         if first and second:
-            lack = f"A power cut between {_named('A', second)} and {_named('B', first)} leaves one without the other."
+            lack = f"A power cut between {named('A', second)} and {named('B', first)} leaves one without the other."
         else:
-            lack = f"A power cut can leave a part of {_named('B', first)}."
+            lack = f"A power cut can leave a part of {named('B', first)}."
+        whole = "write of one atomic write unit" if device else "aligned 8-byte store"
         return (
-            f"{lack} No flush or fence can make that atomic: commit it with one aligned 8-byte store, or log it, or "
+            f"{lack} No {fence} can make that atomic: commit it with one {whole}, or log it, or "
             "let recovery finish (or undo) what was begun."
         )
     if kind == "recovery":
-        since = "" if second is None else f" from {_named('A', second)} on"
+        since = "" if second is None else f" from {named('A', second)} on"
         if second is not None and _acknowledges(second):
             since = f" from the moment when {second.text}"
         return (
-            f"With every store persisted the state is wrong{since}, and no later store of this run mends it. Order is "
-            "not what is missing: what the code stores is wrong, or recovery does not cope with it."
+            f"With every {store} persisted the state is wrong{since}, and no later {store} of this run mends it. Order "
+            f"is not what is missing: what the code {store}s is wrong, or recovery does not cope with it."
         )
     if kind == "functional":
         return (
@@ -66,8 +76,15 @@ def explanation(kind: str, first: Place | None, second: Place | None, recheck: R
     return "The finding stands on its image; its cause has to be found by hand."
 
 
-def fix_sentence(kind: str, first: Place | None, second: Place | None, *, waits: bool = False) -> str:
+def fix_sentence(
+    kind: str, first: Place | None, second: Place | None, *, waits: bool = False, device: bool = False
+) -> str:
     """What to do about it. `waits`: A acknowledges in another thread than that which stores B."""
+    if device:
+        until = "it goes on" if second is None else second.text if _acknowledges(second) else "A"
+        if kind == "reorder":
+            return "Write B first, then flush; then write A, and flush again."
+        return f"Flush after B and before {until}, or force the write B."
     if kind == "reorder":
         return "Store B first, flush its line and fence; then store A, flush it and fence."
     until = "it goes on" if second is None else f"{second.text}" if _acknowledges(second) else "A"
@@ -89,7 +106,7 @@ def _until(place: Place) -> str:
     return place.text if _acknowledges(place) else "A"
 
 
-def _named(label: str, place: Place | None) -> str:
+def _named(store: str, label: str, place: Place | None) -> str:
     if place is None:
         return label
-    return f"store {label} ({place.site})" if place.site else f"store {label}"
+    return f"{store} {label} ({place.site})" if place.site else f"{store} {label}"
