@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from powercut_reports import format as fmt
 from powercut_reports import story, timeline
+from powercut_reports.medium import Medium, medium_of
 from powercut_reports.records.finding import FindingRecord, TimelineEvent
 from powercut_reports.records.places import SourceLine, own_frame
 
@@ -136,7 +137,7 @@ def _events(finding: FindingRecord, chart: timeline.Timeline, sources: _Sources)
             Step(
                 x=chart.columns[number],
                 kind=shape,
-                what=_what(shape, members, letters.get(number, "")),
+                what=_what(shape, members, letters.get(number, ""), medium_of(finding.model)),
                 event=fmt.grouped(number),
                 site=first.place,
                 function=short_name(first.function),
@@ -148,13 +149,13 @@ def _events(finding: FindingRecord, chart: timeline.Timeline, sources: _Sources)
     return steps
 
 
-def _what(shape: str, members: list[tuple[int, TimelineEvent]], letter: str) -> str:
+def _what(shape: str, members: list[tuple[int, TimelineEvent]], letter: str, medium: Medium) -> str:
     first = members[0][1]
     if shape != "store":
         return first.detail or first.kind
     sizes = [int(word) for _, event in members for word in event.detail.split()[:1] if word.isdecimal()]
-    how = " ".join(filter(None, ("non-temporal" if first.kind == "nt-store" else "", "store", letter)))
-    return f"{how} of {fmt.plural(sum(sizes), 'byte')}" if sizes else how
+    how = " ".join(filter(None, ("non-temporal" if first.kind == "nt-store" else "", medium.store, letter)))
+    return f"{how} of {medium.size(sum(sizes))}" if sizes else how
 
 
 def _after(
@@ -173,15 +174,16 @@ def _after(
         return Step(x, kind, what, "", site, short_name(function), sources.of(site), lines, "")
 
     steps = [step(chart.crash_x, "cut", f"the power is cut {story.cut_sentence(finding.crash_point)}", left, lost)]
-    site = ""
+    site, medium = "", medium_of(finding.model)
     for later in chart.later:
         if later.store is None:
             when = "right after recovery" if later.after_return else "again, inside recovery"
             steps.append(step(later.x, "cut", f"the power is cut {when}", still, site))
             continue
         site = later.store.place
-        missing = f" (after {fmt.plural(later.folded, 'earlier store')})" if later.folded else ""
-        what = f"recovery stores {fmt.plural(later.store.size, 'byte')} at {fmt.offset(later.store.offset)}{missing}"
+        earlier = fmt.plural(later.folded, f"earlier {medium.store}")
+        missing = f" (after {earlier})" if later.folded else ""
+        what = f"recovery {medium.store}s {medium.extent(later.store.offset, later.store.size)}{missing}"
         lines = tuple(LineState(line.state, track == later.track) for track, line in enumerate(still))
         steps.append(step(later.x, "recovery", what, lines, site, later.store.function))
     frame = own_frame(finding.fault.stack) if finding.fault else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from powercut_reports import drawing, film, image, remedy, story
+from powercut_reports.medium import Medium, medium_of
 from powercut_reports.records.finding import FindingRecord, NestedImage
 from powercut_reports.story import Involved
 
@@ -14,6 +15,7 @@ class FindingView:
     id: str  # by its place in the report
     anchor: str  # permanent; the first of several runs with one finding has it
     finding: FindingRecord
+    medium: Medium  # its words
     headline: str
     story: str
     site: str
@@ -32,21 +34,23 @@ def finding_view(identifier: str, finding: FindingRecord) -> FindingView:
     expected, actual = dict(finding.contents.expected), dict(finding.contents.actual)
     keys = list(dict.fromkeys([*expected, *actual]))
     pairs = [(key, expected.get(key, "absent"), actual.get(key, "absent")) for key in keys]
+    medium = medium_of(finding.model)
     differing = tuple(pair for pair in pairs if pair[1] != pair[2])
     return FindingView(
         id=identifier,
         anchor=story.anchor(finding),
         finding=finding,
+        medium=medium,
         headline=story.headline(finding),
         story=story.story(finding),
         site=story.summary_site(finding),
         stores=story.involved(finding),
-        lines=tuple(image.line_view(line) for line in finding.image),
+        lines=tuple(image.line_view(line, medium) for line in finding.image),
         nested_images=tuple(
-            (nested, tuple(image.nested_view(line) for line in nested.lines)) for nested in finding.nested_image
+            (nested, tuple(image.nested_view(line, medium) for line in nested.lines)) for nested in finding.nested_image
         ),
         film=film.film(finding),
-        drawing=drawing.drawing_view(finding.drawing, remedy.lost_bytes(finding)),
+        drawing=remedy.drawn(finding),
         minimal=remedy.minimal_view(finding),
         cause=remedy.cause_view(finding),
         contents=differing,

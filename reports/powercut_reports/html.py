@@ -33,6 +33,7 @@ from powercut_reports import json_report, overview, research, story
 from powercut_reports.audit import Audits, parse_audits
 from powercut_reports.bugs import bugs
 from powercut_reports.finding_view import finding_view
+from powercut_reports.medium import medium_of
 from powercut_reports.overview import RunView
 from powercut_reports.pack import deflated, pack
 from powercut_reports.records.finding import VERDICTS
@@ -307,7 +308,7 @@ def run_view(index: int, run: RunRecord, audits: Audits) -> RunView:
         run=run,
         scenario=overview.short_scenario(run),
         findings=findings,
-        not_checked=story.not_checked(run.not_checked),
+        not_checked=story.not_checked(run.not_checked, medium_of(run.model)),
         audit=audits.of(run),
     )
 

@@ -2,6 +2,8 @@
 
 A byte that floor and visible content agree on was not at stake. Of the others this image either kept the
 newest content, lost it (the floor remains), or holds something in between (an older store, or a torn one).
+
+Of a device it is sector by sector: the name of what each holds (powercut/contents.h).
 """
 
 from __future__ import annotations
@@ -11,9 +13,11 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from powercut_reports import format as fmt
+from powercut_reports.medium import MEMORY, Medium
 from powercut_reports.records.finding import ImageLine
 
 _ROW = 16  # bytes
+_NAME = 8  # bytes of the name of a sector's content
 _MISSING = "··"
 _STATUS_WORDS = {"kept": "persisted", "lost": "lost", "between": "in between"}
 
@@ -41,10 +45,16 @@ class LineView:
     same_rows: int
     summary: str
     contents: tuple[tuple[int, str], ...]  # (offset, bytes) rows, when there is nothing to compare with
+    cells: str  # what a row is of: bytes or sectors
 
 
 def _bytes(text: str) -> list[str]:
     return [text[at : at + 2] for at in range(0, len(text), 2)]
+
+
+def _sectors(text: str) -> list[str]:
+    names = [text[at : at + 2 * _NAME] for at in range(0, len(text), 2 * _NAME)]
+    return ["zeroes" if not name.strip("0") else name for name in names]
 
 
 def _status(floor: str, image: str, visible: str) -> str:
@@ -71,33 +81,40 @@ def _ranges(statuses: list[str], wanted: str, base: int) -> list[str]:
     return ranges
 
 
-def line_view(line: ImageLine) -> LineView:
-    columns = [_bytes(line.floor), _bytes(line.bytes), _bytes(line.visible)]
+def line_view(line: ImageLine, medium: Medium = MEMORY) -> LineView:
+    cells, wide = (_sectors, 1) if medium.device else (_bytes, _ROW)
+    base = 0 if medium.device else line.offset
+    columns = [cells(line.floor), cells(line.bytes), cells(line.visible)]
     size = max(map(len, columns))
     floor, image, visible = ([*column, *[_MISSING] * (size - len(column))] for column in columns)
     statuses = [_status(*at) for at in zip(floor, image, visible, strict=True)]
     rows = []
-    for start in range(0, size, _ROW):
-        part = slice(start, start + _ROW)
+    for start in range(0, size, wide):
+        part = slice(start, start + wide)
         if any(status != "same" for status in statuses[part]):
             spans = (_spans(column[part], statuses[part]) for column in (floor, image, visible))
-            rows.append(Row(line.offset + start, *spans))
+            rows.append(Row(base + start, *spans))
     counts = Counter(statuses)
     words = [
-        f"{fmt.plural(counts[status], 'byte')} {word} ({', '.join(_ranges(statuses, status, line.offset))})"
+        f"{fmt.plural(counts[status], 'sector' if medium.device else 'byte')} {word}"
+        + ("" if medium.device else f" ({', '.join(_ranges(statuses, status, line.offset))})")
         for status, word in _STATUS_WORDS.items()
         if counts[status]
     ]
-    total_rows = -(-size // _ROW)
+    total_rows = -(-size // wide)
     summary = "; ".join(words) or "all three contents agree"
-    return LineView(line, tuple(rows), total_rows - len(rows), summary, ())
+    return LineView(line, tuple(rows), total_rows - len(rows), summary, (), medium.cells)
 
 
-def nested_view(line: ImageLine) -> LineView:
+def nested_view(line: ImageLine, medium: Medium = MEMORY) -> LineView:
     """The same, for a cut whose floor and visible content nobody kept: then the bytes stand alone."""
-    view = line_view(line)
+    view = line_view(line, medium)
     if view.rows or not line.bytes:
         return view
-    cells = _bytes(line.bytes)
-    contents = ((line.offset + at, " ".join(cells[at : at + _ROW])) for at in range(0, len(cells), _ROW))
-    return LineView(line, (), 0, "as the cut left it", tuple(contents))
+    if medium.device:
+        contents = tuple((at, name) for at, name in enumerate(_sectors(line.bytes)) if name != "zeroes" or at == 0)
+    else:
+        cells = _bytes(line.bytes)
+        rows = range(0, len(cells), _ROW)
+        contents = tuple((line.offset + at, " ".join(cells[at : at + _ROW])) for at in rows)
+    return LineView(line, (), 0, "as the cut left it", contents, medium.cells)

@@ -13,6 +13,7 @@ from powercut_reports import format as fmt
 from powercut_reports import story
 from powercut_reports.drawing import DrawingView, drawing_view
 from powercut_reports.film import Film, film, snippet
+from powercut_reports.medium import medium_of
 from powercut_reports.records.finding import Cause, FindingRecord, Fix, Minimal, MinimalOperation, Place, Recheck
 from powercut_reports.records.places import SourceLine, own_frame
 
@@ -103,11 +104,13 @@ def _place(label: str, place: Place | None, finding: FindingRecord) -> PlaceView
     if place is None:
         return None
     parts = []
+    medium = medium_of(finding.model)
+    role = _ROLES.get(place.role, place.role).replace("store", medium.store)
     if place.size:
-        parts.append(f"{fmt.plural(place.size, 'byte')} at {fmt.offset(place.offset or 0)}")
+        parts.append(medium.extent(place.offset or 0, place.size))
     if place.event is not None:
         parts.append(f"event {fmt.grouped(place.event)}")
-    return PlaceView(label, _ROLES.get(place.role, place.role), place, ", ".join(parts), _source(finding, place))
+    return PlaceView(label, role, place, ", ".join(parts), _source(finding, place))
 
 
 def _source(finding: FindingRecord, place: Place) -> tuple[SourceLine, ...]:
@@ -201,9 +204,15 @@ def minimal_view(finding: FindingRecord) -> MinimalView | None:
         ),
         cut=story.cut_sentence(minimal.crash_point),
         film=film(minimal.finding) if minimal.finding else None,
-        drawing=drawing_view(minimal.finding.drawing, lost_bytes(minimal.finding)) if minimal.finding else None,
+        drawing=drawn(minimal.finding) if minimal.finding else None,
         save=f"{finding.reproduce} --save-scenario FILE.toml" if finding.reproduce and minimal.scenario else "",
     )
+
+
+def drawn(finding: FindingRecord) -> DrawingView | None:
+    """The table of a finding, if its record has it."""
+    medium = medium_of(finding.model)
+    return drawing_view(finding.drawing, lost_bytes(finding), key=finding.query.key, medium=medium)
 
 
 def lost_bytes(finding: FindingRecord) -> list[tuple[int, int]]:
@@ -219,7 +228,8 @@ def _shrunk(minimal: Minimal) -> list[str]:
     if minimal.operations_before is not None:
         words.append(f"{fmt.grouped(minimal.operations_before)} → {fmt.plural(count, 'operation')}")
     if minimal.lost is not None and minimal.lost_before is not None and minimal.lost != minimal.lost_before:
-        words.append(f"{fmt.grouped(minimal.lost_before)} → {fmt.plural(minimal.lost, 'lost store')}")
+        store = medium_of(minimal.finding.model if minimal.finding else "").store
+        words.append(f"{fmt.grouped(minimal.lost_before)} → {fmt.plural(minimal.lost, f'lost {store}')}")
     return words
 
 

@@ -11,6 +11,7 @@ from itertools import groupby
 from string import ascii_uppercase
 
 from powercut_reports import format as fmt
+from powercut_reports.medium import MEMORY, Medium, medium_of
 from powercut_reports.records.finding import (
     Cause,
     Coverage,
@@ -36,6 +37,7 @@ class Involved:
 
     label: str  # A, B, … for decisive stores, else empty
     stores: tuple[Store, ...]
+    medium: Medium = MEMORY
 
     @property
     def first(self) -> Store:
@@ -59,8 +61,11 @@ class Involved:
     @property
     def extent(self) -> str:
         size = sum(store.size for store in self.stores)
+        begin = min(s.offset for s in self.stores)
+        if self.medium.device:  # a write of several units is several stores
+            return self.medium.extent(begin, max(s.offset + s.size for s in self.stores) - begin, sectors=size)
         many = f" in {len(self.stores)} stores" if len(self.stores) > 1 else ""
-        return f"{fmt.plural(size, 'byte')} at {fmt.offset(min(s.offset for s in self.stores))}{many}"
+        return f"{self.medium.extent(begin, size)}{many}"
 
 
 def _labels() -> Iterator[str]:
@@ -75,6 +80,8 @@ def involved(finding: FindingRecord) -> tuple[Involved, ...]:
     Where the cause is known, A and B are its stores: B what must be durable before A.
     """
 
+    medium = medium_of(finding.model)
+
     def rank(store: Store) -> tuple[bool, int, bool, str]:
         fate = _FATES.index(store.fate) if store.fate in _FATES else len(_FATES)
         named = store.place in (finding.store_site, finding.lost_site)
@@ -84,12 +91,12 @@ def involved(finding: FindingRecord) -> tuple[Involved, ...]:
     groups = [(not key[0], tuple(members)) for key, members in ranked]
     labels = _labels()
     if not finding.cause or not (finding.cause.first or finding.cause.second):
-        return tuple(Involved(next(labels, "") if decisive else "", stores) for decisive, stores in groups)
+        return tuple(Involved(next(labels, "") if decisive else "", stores, medium) for decisive, stores in groups)
     named = _named_by(finding.cause, [stores for decisive, stores in groups if decisive])
     taken = "".join(letter for letter, place in (("A", finding.cause.second), ("B", finding.cause.first)) if place)
     letters = (letter for letter in labels if letter not in taken)
     labelled = [
-        Involved(named.get(index) or next(letters, "") if decisive else "", stores)
+        Involved(named.get(index) or next(letters, "") if decisive else "", stores, medium)
         for index, (decisive, stores) in enumerate(groups)
     ]
     return tuple(sorted(labelled, key=lambda group: (not group.label, len(group.label), group.label)))
@@ -112,11 +119,12 @@ def _joined(parts: list[str]) -> str:
 
 def _sites(groups: list[Involved]) -> str:
     """ "the store at update.cc:81", "the stores at update.cc:81, move.cc:9 and 3 more places" """
-    sites = list(dict.fromkeys(g.site or fmt.offset(g.first.offset) for g in groups))
+    sites = list(dict.fromkeys(g.site or g.medium.place(g.first.offset) for g in groups))
     shown = sites[:_SITES_IN_SENTENCE]
     if len(sites) > len(shown):
         shown.append(fmt.plural(len(sites) - len(shown), "more place"))
-    noun = "store" if sum(len(g.stores) for g in groups) == 1 else "stores"
+    store = groups[0].medium.store
+    noun = store if sum(len(g.stores) for g in groups) == 1 else f"{store}s"
     return f"the {noun} at {_joined(shown)}"
 
 
@@ -134,7 +142,8 @@ def without_cut(finding: FindingRecord) -> str:
     if finding.needs_power_cut:
         return ""
     where = f"after {finding.operation}" if str(finding.operation) else cut_sentence(finding.crash_point)
-    return f"none needed: {where}" + ("" if finding.by_schedule else ", with every store durable")
+    every = f", with every {medium_of(finding.model).store} durable"
+    return f"none needed: {where}" + ("" if finding.by_schedule else every)
 
 
 def nested_sentence(finding: FindingRecord) -> str:
@@ -144,7 +153,8 @@ def nested_sentence(finding: FindingRecord) -> str:
         return ""
     if finding.after_return:
         return "then again right after recovery"
-    stores = f", after {fmt.plural(crash.nested_event, 'store')} of it" if crash.nested_event is not None else ""
+    store = medium_of(finding.model).store
+    stores = f", after {fmt.plural(crash.nested_event, store)} of it" if crash.nested_event is not None else ""
     return f"then again inside recovery{stores}"
 
 
@@ -174,7 +184,8 @@ def story(finding: FindingRecord) -> str:
     """The finding in one sentence."""
     if not finding.needs_power_cut:
         after = f"After {finding.operation}" if str(finding.operation) else "In this run"
-        return f"{after}, with every store durable and no power cut, {answer_sentence(finding)}."
+        store = medium_of(finding.model).store
+        return f"{after}, with every {store} durable and no power cut, {answer_sentence(finding)}."
     when = "During" if finding.operation.in_flight else "After"
     during = f"{when} {finding.operation}" if str(finding.operation) else "During this run"
     cut = f"{during} the power was cut {cut_sentence(finding.crash_point)}"
@@ -188,16 +199,16 @@ def story(finding: FindingRecord) -> str:
         count = sum(len(g.stores) for g in members)
         verb = ("was " if count == 1 else "were ") + words if fate == "lost" else words
         fates.append(f"{_sites(members)} {verb}")
-    why = _why(finding.cause) if finding.cause else ""
+    why = _why(finding.cause, medium_of(finding.model).store) if finding.cause else ""
     clauses = [f"{cut}, {nested}" if nested else cut, *fates, answer_sentence(finding), *([why] if why else [])]
     return "; ".join(clauses) + "."
 
 
-def _why(cause: Cause) -> str:
+def _why(cause: Cause, store: str) -> str:
     """Why it could happen, with places instead of letters; empty where nobody knows."""
     if cause.kind != "order" or cause.first is None:
         return ""
-    first = f"the store at {cause.first.site}" if cause.first.site else cause.first.text
+    first = f"the {store} at {cause.first.site}" if cause.first.site else cause.first.text
     if cause.second is None:
         return f"nothing makes {first} durable"
     if cause.second.role == "acknowledgement":
@@ -346,11 +357,12 @@ _ATOMS = {
 }
 
 
-def not_checked(missed: NotChecked) -> tuple[str, ...]:
+def not_checked(missed: NotChecked, medium: Medium = MEMORY) -> tuple[str, ...]:
     """One sentence for each thing that the verdict says nothing about."""
     rows = []
     if missed.lines_never_read:
-        rows.append(f"{fmt.plural(missed.lines_never_read, 'persistent line')} never read by recovery or a query")
+        line = medium.line if medium.device else "persistent line"
+        rows.append(f"{fmt.plural(missed.lines_never_read, line)} never read by recovery or a query")
     if missed.flush_sites_never_reached:
         rows.append(f"{fmt.plural(missed.flush_sites_never_reached, 'flush site')} never reached")
     if missed.uninstrumented_calls:

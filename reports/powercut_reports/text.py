@@ -20,6 +20,7 @@ from powercut_reports import format as fmt
 from powercut_reports import story
 from powercut_reports.bugs import bugs, counted, symptom_words
 from powercut_reports.format import printable
+from powercut_reports.medium import medium_of
 from powercut_reports.records.finding import FindingRecord
 from powercut_reports.records.places import own_frame
 from powercut_reports.records.run import RunRecord
@@ -144,7 +145,8 @@ def _stores(finding: FindingRecord, paint: Painter) -> list[str]:
     groups = tuple(group for group in groups if group.label) or groups
     shown = groups[:_STORES_SHOWN]
     cells = [
-        ("store", g.label, _clip(printable(g.what), _WHAT_WIDTH), printable(g.site), printable(g.fate)) for g in shown
+        (g.medium.store, g.label, _clip(printable(g.what), _WHAT_WIDTH), printable(g.site), printable(g.fate))
+        for g in shown
     ]
     cells += _other_places(finding, {g.label for g in groups})
     cells.sort(key=lambda cell: (len(cell[1]), cell[1]))
@@ -166,7 +168,7 @@ def _other_places(finding: FindingRecord, shown: set[str]) -> list[tuple[str, st
     for letter, place in (("A", cause.second), ("B", cause.first)) if cause else ():
         if place is None or letter in shown:
             continue
-        noun = "step" if place.role == "acknowledgement" else "store"
+        noun = "step" if place.role == "acknowledgement" else medium_of(finding.model).store
         words = place.text if place.role == "acknowledgement" else place.source or place.text
         fate = {"acknowledgement": "acknowledged", "next-store": "not made yet"}.get(place.role, "")
         rows.append((noun, letter, _clip(printable(words), _WHAT_WIDTH), printable(place.site), fate))
@@ -192,7 +194,10 @@ def _run(run: RunRecord, paint: Painter, *, assumptions: bool) -> str:
     ]
     rows.append("  Explored: " + ", ".join(counts))
     assumed = run.assumptions if assumptions else ()
-    for title, sentences in (("Not checked", story.not_checked(run.not_checked)), ("Assumes", assumed)):
+    for title, sentences in (
+        ("Not checked", story.not_checked(run.not_checked, medium_of(run.model))),
+        ("Assumes", assumed),
+    ):
         if sentences:
             rows.append(f"  {title}: " + "; ".join(printable(sentence) for sentence in sentences))
     if run.performance_bugs:

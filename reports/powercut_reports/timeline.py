@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from powercut_reports import format as fmt
+from powercut_reports.medium import Medium, medium_of
 from powercut_reports.records.finding import FindingRecord, RecoveryStore, Store, TimelineEvent, TimelineLine
 
 _MAX_COLUMNS, _MAX_TRACKS, _MAX_RECOVERY = 40, 12, 16
@@ -102,17 +103,20 @@ def shape(kind: str) -> str:
     return "fence" if "fence" in kind else "flush"
 
 
-def _title(event: TimelineEvent) -> str:
+def _title(event: TimelineEvent, medium: Medium) -> str:
     # "clwb" and "sfence" say more than "flush" and "fence"; "8 bytes" does not.
     named = event.kind in ("flush", "fence") and event.detail
-    words = [event.detail] if named else [event.kind, event.detail]
+    kind = medium.store if event.kind == "store" else event.kind
+    words = [event.detail] if named else [kind, medium.told(event.detail)]
     parts = [f"event {fmt.grouped(event.event)}: {words[0]}", *words[1:], event.place]
-    return ", ".join(part for part in parts if part) + (f"; the line is now {event.state}" if event.state else "")
+    return ", ".join(part for part in parts if part) + (
+        f"; the {medium.line} is now {event.state}" if event.state else ""
+    )
 
 
 def build(finding: FindingRecord) -> Timeline | None:
     """None when the finding has no timeline."""
-    size = _line_size(finding)
+    size, medium = _line_size(finding), medium_of(finding.model)
     lines = [line for line in finding.timeline.lines if line.events]
     if not lines:
         return None
@@ -146,10 +150,10 @@ def build(finding: FindingRecord) -> Timeline | None:
                 title = f"{event.state} from event {fmt.grouped(event.event)} until {until}"
                 segments.append(Segment(x, end - x, event.state, title))
             if event.event in column:
-                marks.append(Mark(x, shape(event.kind), fates.get(event.event, ""), _title(event)))
+                marks.append(Mark(x, shape(event.kind), fates.get(event.event, ""), _title(event, medium)))
         y = _TOP + index * _TRACK
         decisive = any(store.decisive for store in stores)
-        tracks.append(Track(y, fmt.offset(line.offset), _fate(stores), decisive, tuple(segments), tuple(marks)))
+        tracks.append(Track(y, medium.place(line.offset), _fate(stores), decisive, tuple(segments), tuple(marks)))
 
     later = _later(finding, shown, size, crash_x, slot)
     end_x = later[-1].x if later else crash_x

@@ -46,7 +46,12 @@ def replayed(trace: Path, finding: Json, *more: str) -> Json:
 
 def items(drawn: Json, when: str) -> set[tuple[str, int, str, str]]:
     return {
-        (group["name"], bucket["bucket"], cell["name"], cell[when]["key"] + cell[when]["value"])
+        (
+            group["name"],
+            bucket["bucket"],
+            cell["name"],
+            cell[when]["key"] + str(cell[when].get("value", cell[when].get("count"))),
+        )
         for group in drawn["groups"]
         for bucket in group["buckets"]
         for cell in bucket["cells"]
@@ -77,6 +82,22 @@ def test_a_finding_is_drawn_and_replays_as_without(bug: str, target: str, tmp_pa
         assert items(drawn, "before"), "the table with everything persisted has items"
         told += drawn["after"] and items(drawn, "before") != items(drawn, "after")
     assert told, "of some finding the picture shows the difference"
+
+
+def test_a_double_count_is_drawn_in_both_segments(tmp_path: Path) -> None:
+    subject = next(s for s in planted_bugs() if s.scenario.name == "merged_not_raised" and s.target == "mdb_l")
+    trace = record(subject, tmp_path)
+    finding = next(f for f in explore(trace).findings if f["invariant"] == "double-count")
+    drawn = replayed(trace, finding, "--draw")["drawing"]
+    parts = [
+        (group["name"].partition(",")[0], cell["after"]["count"])
+        for group in drawn["groups"]
+        for bucket in group["buckets"]
+        for cell in bucket["cells"]
+        if cell["after"] and cell["after"]["kind"] == "item" and cell["after"]["key"] == str(finding["query"]["key"])
+    ]
+    assert {name for name, _ in parts} == {"data segment", "change segment"}
+    assert finding["found"] == f"sum {sum(count for _, count in parts)}"
 
 
 def test_what_cannot_be_drawn_costs_nothing(tmp_path: Path) -> None:

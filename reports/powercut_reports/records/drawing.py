@@ -13,16 +13,26 @@ class CellState(Record):
     key: Text = ""
     value: Text = ""
     write: int | None = None  # which of the values written to the key, from 1; 0: nobody wrote it
+    count: int | None = None  # of a counter: the part of the sum that is here
 
     @property
     def shown(self) -> str:
-        """ "17 v2", "empty", "1101" """
-        if self.kind == "item":
+        """ "17 v2", "17 +3", "empty", "1101" """
+        if self.kind == "item" or self.dead:
             return f"{_clipped(self.key)} {self.version}".strip()
         return self.text if self.kind == "word" else ""
 
     @property
+    def dead(self) -> bool:
+        """An item is there, and does not count."""
+        return self.kind == "empty" and bool(self.key)
+
+    @property
     def version(self) -> str:
+        if self.dead and self.count == 0:
+            return self.text  # a mark
+        if self.count is not None:
+            return f"{self.count:+}"
         return "" if self.write is None else f"v{self.write}" if self.write else "torn"
 
     @property
@@ -30,6 +40,11 @@ class CellState(Record):
         """In a sentence."""
         if self.kind == "word":
             return self.text or "nothing"
+        if self.dead:
+            why = f" ({self.text})" if self.text and self.text != self.version else ""
+            return f"key {self.key} {self.version}".rstrip() + f", which does not count{why}"
+        if self.kind == "item" and self.count is not None:
+            return f"key {self.key} {self.version}" + (f" ({self.text})" if self.text else "")
         if self.kind != "item":
             return f"empty ({self.text})" if self.text else "empty"
         if self.write == 0:

@@ -1,0 +1,105 @@
+"""Findings on a block device, and drawings of counters, in their own words."""
+
+from typing import Any
+
+from powercut_reports import story
+from powercut_reports.drawing import DrawingView, drawing_view
+from powercut_reports.film import film
+from powercut_reports.finding_view import finding_view
+from powercut_reports.image import line_view
+from powercut_reports.medium import MEMORY, medium_of
+from powercut_reports.records.drawing import Drawing
+from powercut_reports.records.finding import ImageLine
+from powercut_reports.text import render_finding
+from reports.tests.typed import finding_of
+
+Raw = dict[str, Any]
+
+BLOCK = medium_of("block")
+
+
+def cell(name: str, kind: str, **more: Any) -> Raw:
+    state = {"kind": kind, "offset": 256, "size": 8, **more}
+    return {"name": name, "before": state, "after": state}
+
+
+def part(name: str, key: str, count: int, **more: Any) -> Raw:
+    return cell(name, "item", key=key, count=count, **more)
+
+
+def drawn(*groups: tuple[str, list[Raw]], **more: Any) -> DrawingView:
+    raw = {"groups": [{"name": name, "buckets": [{"bucket": 1, "cells": cells}]} for name, cells in groups], **more}
+    view = drawing_view(Drawing.model_validate(raw), [(448, 456)], key="4", medium=BLOCK)
+    assert view is not None
+    return view
+
+
+def test_a_count_that_is_in_two_places_says_both() -> None:
+    view = drawn(
+        ("change segment", [part("0", "3", 2), part("1", "4", 5, offset=448)]),
+        ("data block 1", [part("0", "4", 5), cell("1", "empty", key="4", count=9, text="merged")]),
+    )
+    assert view.counts == (
+        "Key 4 counts after recovery in 2 places, +10 together: "
+        "+5 in change segment, page 1, entry 1; +5 in data block 1, page 1, entry 0."
+    )
+    log, block = (group.buckets[0].rows[0].slots for group in view.groups)
+    assert [slot.asked for slot in log] == [False, True] and [slot.hit for slot in log] == [False, True]
+    assert [slot.state.shown for slot in block if slot.state] == ["4 +5", "4 +9"]
+    assert block[1].asked and block[1].state and block[1].state.dead
+    assert block[1].title == "key 4 +9, which does not count (merged); 1 sector of unit 4"
+
+
+def test_one_part_has_no_sum_and_values_that_are_no_counts_have_no_parts() -> None:
+    assert drawn(("data block 0", [part("0", "4", -2)])).counts.startswith("Key 4 counts after recovery in 1 place: -2")
+    view = drawn(("top level", [cell("0", "item", key="4", value="0x2a", write=1)]))
+    assert view.counts == "" and not view.has_counts
+
+
+def test_ram_lies_nowhere() -> None:
+    view = drawn(("RAM buffer", [part("0", "4", 5, offset=0, size=0)]))
+    slot = view.groups[0].buckets[0].rows[0].slots[0]
+    assert slot.title == "key 4 +5; in RAM" and not slot.hit
+
+
+def test_empty_columns_of_a_wide_page_are_one() -> None:
+    cells = [cell(str(n), "empty") for n in range(64)]
+    cells[2], cells[40] = part("2", "4", 1), cell("40", "empty", text="to page 3")
+    group = drawn(("data block 0", cells)).groups[0]
+    slots = group.buckets[0].rows[0].slots
+    assert [slot.folded for slot in slots] == [0, 0, 0, 37, 0, 23]
+    assert group.slots == len(slots) == 6
+    assert [slot.folded for slot in drawn(("data block 0", cells[:8])).groups[0].buckets[0].rows[0].slots] == [0] * 8
+
+
+def test_a_device_has_units_sectors_and_writes(lost_item: Raw) -> None:
+    finding = finding_of({**lost_item, "model": "block"})
+    told = story.story(finding) + render_finding(finding, color=False)
+    strip = film(finding)
+    assert strip is not None
+    told += " ".join(step.what for step in strip.steps) + " ".join(track.label for track in strip.chart.tracks)
+    told += " ".join(place.extent for place in story.involved(finding))
+    assert "write A" in told and "the write at" in told and "unit " in told and "sector" in told
+    assert "store A" not in told and "store at" not in told and "bytes at" not in told and "0x10" not in told
+    assert finding_view("f", finding).medium is BLOCK
+    assert "store A" in render_finding(finding_of(lost_item), color=False)
+
+
+def test_a_unit_is_shown_sector_by_sector() -> None:
+    zero, old, new = "00" * 8, "aa" * 8, "bb" * 8
+    view = line_view(
+        ImageLine(offset=448, floor=old + zero, bytes=old + new, visible=new + new),
+        BLOCK,
+    )
+    assert view.summary == "1 sector persisted; 1 sector lost"
+    assert [(row.offset, row.floor[0].text, row.image[0].text) for row in view.rows] == [
+        (0, old, old),
+        (1, "zeroes", new),
+    ]
+
+
+def test_where_things_lie() -> None:
+    assert (BLOCK.place(448), MEMORY.place(448)) == ("unit 7", "0x1c0")
+    assert (BLOCK.extent(448, 8), BLOCK.extent(448, 72)) == ("1 sector of unit 7", "9 sectors of units 7 to 8")
+    assert MEMORY.extent(448, 8) == "8 bytes at 0x1c0"
+    assert (BLOCK.told("8 bytes"), BLOCK.told("clwb"), MEMORY.told("8 bytes")) == ("1 sector", "clwb", "8 bytes")
