@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+import string
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -14,13 +17,16 @@ from tests.docs.typed_pages import assert_shown, indented_steps, shell_environme
 EXAMPLES = paths.home() / "docs" / "examples"
 #: Some thousand images of 8 MiB, twice.
 LONG = ("libpmemobj",)
+#: ASCII alone: `lower` knows other letters.
+_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 
 
 def typed(example: str, folder: Path) -> None:
     """Types the commands of a page in a copy of its folder; every one must print what the page shows."""
     place = folder / "docs" / "examples" / example
     shutil.copytree(EXAMPLES / example, place)
-    (folder / "targets").symlink_to(paths.home() / "targets")
+    for used in ("targets", "build"):
+        (folder / used).symlink_to(paths.home() / used)
     environment = shell_environment({})
     status = 0
     for step in indented_steps((place / "README.md").read_text()):
@@ -47,6 +53,39 @@ def pages() -> list[object]:
 @pytest.mark.parametrize("example", pages())
 def test_page_does_what_it_says(example: str, tmp_path: Path) -> None:
     typed(example, tmp_path)
+
+
+def counted_by_hand(files: list[Path]) -> Counter[tuple[str, str]]:
+    """What `tf_idf counts` prints, by the obvious way."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for file in files:
+        words = re.findall("[a-z]+", file.read_bytes().decode("latin-1").translate(_LOWER))
+        counts.update((file.name, word) for word in words)
+        counts.update(("documents", word) for word in set(words))
+    return counts
+
+
+def test_the_tables_count_what_is_there(tmp_path: Path) -> None:
+    place = tmp_path / "docs" / "examples" / "tf-idf"
+    shutil.copytree(EXAMPLES / "tf-idf", place)
+    (tmp_path / "targets").symlink_to(paths.home() / "targets")
+
+    def printed(*command: str) -> str:
+        return subprocess.run(command, cwd=place, check=True, stdout=subprocess.PIPE, text=True, timeout=100).stdout
+
+    (place / "zipf").mkdir()
+    printed("make")
+    printed("./tf_idf", "zipf", "3", "4", "3000", "zipf")
+    texts = [Path("/usr/share/common-licenses") / name for name in ("Apache-2.0", "BSD", "GPL-2", "MPL-2.0")]
+    for files in (texts, sorted((place / "zipf").iterdir())):
+        for table in ("mb", "mdb", "mdb_l"):
+            library = paths.home() / "build" / "lib" / "plain" / f"libpowercut-{table}.so"
+            rows = [
+                line.split(" ") for line in printed("./tf_idf", "counts", str(library), *map(str, files)).splitlines()
+            ]
+            counts = {(document, word): int(count) for document, word, count in rows}
+            assert len(counts) == len(rows) > 1000
+            assert counts == counted_by_hand(files), table
 
 
 @pytest.mark.parametrize("example", ["binary-only", "libpmem", "libpmemobj", "raw-intrinsics"])
