@@ -162,7 +162,8 @@ def test_the_table_shows_what_the_cut_took(open_finding: Open) -> None:
     grid = page.locator("#run-1-1 .grid").first
     assert [text.strip() for text in grid.locator(".when").all_inner_texts()] == ["before", "after", "both"]
     after = grid.locator("tbody").first.locator("tr").nth(1)
-    assert after.locator(".slot").nth(2).get_attribute("class").split() == ["slot", "item", "changed", "hit", "torn"]
+    classes = after.locator(".slot").nth(2).get_attribute("class").split()
+    assert classes == ["slot", "asked", "item", "changed", "hit", "torn"], "it holds the key that was asked for"
     assert "hit by the power cut" in after.locator(".slot").nth(2).text_content()
     assert after.locator(".slot.gone").text_content().startswith("✕")
 
