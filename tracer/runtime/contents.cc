@@ -10,9 +10,8 @@
 #include <cstring>
 
 #include "base/system_call.h"
+#include "tracer/format/content_name.h"
 #include "tracer/runtime/content_listener.h"
-#define XXH_INLINE_ALL
-#include "xxhash.h"
 
 namespace powercut::runtime {
 namespace {
@@ -103,10 +102,6 @@ uint8_t* room_for(uint64_t size) {
   return at;
 }
 
-bool all_zero(const uint8_t* bytes, size_t size) {
-  return size == 0 || (bytes[0] == 0 && std::memcmp(bytes, bytes + 1, size - 1) == 0);
-}
-
 }  // namespace
 }  // namespace powercut::runtime
 
@@ -116,18 +111,8 @@ uint64_t powercut_content_name(const void* bytes, size_t size, const void* more,
   using namespace powercut::runtime;
   const auto* const first = static_cast<const uint8_t*>(bytes);
   const auto* const second = static_cast<const uint8_t*>(more);
-  if (all_zero(first, size) && all_zero(second, more_size)) return 0;
-  uint64_t name = 0;
-  if (more_size == 0) {
-    name = XXH3_64bits(first, size);
-  } else {
-    XXH3_state_t both;
-    XXH3_64bits_reset(&both);
-    XXH3_64bits_update(&both, first, size);
-    XXH3_64bits_update(&both, second, more_size);
-    name = XXH3_64bits_digest(&both);
-  }
-  if (name <= POWERCUT_NO_CONTENT) name += 2;
+  const uint64_t name = powercut::content_name({first, size}, {second, more_size});
+  if (name == 0) return 0;
   make_room();
   Entry* const entry = place_of(name);
   if (entry->name == 0) {
