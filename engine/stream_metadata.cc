@@ -10,11 +10,12 @@ namespace powercut {
 Json pools_json(const StreamSurvey& survey) {
   Json pools = Json::array();
   for (const StreamPool& pool : survey.pools) {
-    pools.push_back({{"path", pool.path},
-                     {"offset", pool.offset},
-                     {"size", pool.used ? pool.size : 0},
-                     {"address", pool.address},
-                     {"mapped", pool.mapped}});
+    Json& entry = pools.emplace_back(Json{{"path", pool.path},
+                                          {"offset", pool.offset},
+                                          {"size", pool.used ? pool.size : 0},
+                                          {"address", pool.address},
+                                          {"mapped", pool.mapped}});
+    if (pool.device) entry["device"] = {{"sector_size", survey.layout.sector_size}, {"unit", survey.layout.unit}};
   }
   return pools;
 }
@@ -25,7 +26,8 @@ Json exit_json(const StreamSurvey& survey) {
 }
 
 Json notes_json(const StreamSurvey& survey) {
-  constexpr const char* kKinds[] = {"other", "fork", "exec", "private-mapping", "other", "unseen", "assumed"};
+  constexpr const char* kKinds[] = {"other", "fork",   "exec",    "private-mapping",
+                                    "other", "unseen", "assumed", "refused"};
   Json notes = Json::array();
   for (const StreamNote& note : survey.notes) {
     notes.push_back({{"kind", kKinds[note.kind < std::size(kKinds) ? note.kind : 0]}, {"text", note.text}});
@@ -51,6 +53,7 @@ Result<Json> metadata_of(const std::string& file, const std::string& tracer, con
     if (!program.contains("exit")) program["exit"] = exit_json(survey);
     for (const StreamNote& note : survey.notes) {
       if (note.kind == kPowercutNoteCallbacks) program["assumes"] = note.text;
+      if (note.kind == kPowercutNoteRefused) program["refused"].push_back(note.text);
     }
     program["pools"] = Json::array();
     for (Json& pool : pools_json(survey)) {

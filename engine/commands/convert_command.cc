@@ -4,11 +4,13 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 
 #include "base/event_stream.h"
 #include "engine/commands.h"
 #include "engine/stream_metadata.h"
+#include "tracer/format/content_name.h"
 #include "tracer/stream/converter.h"
 #include "tracer/stream/pool_shadow.h"
 #include "tracer/stream/stream.h"
@@ -22,6 +24,7 @@ using Clock = std::chrono::steady_clock;
 
 struct ConvertOptions {
   std::string stream, trace, metadata, driver, tracer = "valgrind";
+  DeviceLayout layout;
 };
 
 // What the program stores where it says that there is no persistent memory is its own affair.
@@ -55,11 +58,24 @@ std::vector<std::string> unseen_changes(const StreamSurvey& survey, const std::s
   if (!out.empty()) return out;
   PoolShadow shadow;
   Event event;
+  std::map<uint64_t, std::vector<uint8_t>> contents;  // of sectors, by name
   while (reader->next(&event)) {
+    if (event.kind == EventKind::kContent) {
+      contents.try_emplace(content_name(event.value), event.value.begin(), event.value.end());
+    }
     if (event.kind != EventKind::kStore && event.kind != EventKind::kNtStore) continue;
     for (uint32_t i = 0; i < survey.pools.size(); ++i) {
       const uint64_t offset = event.addr - survey.pools[i].offset;
-      if (offset < survey.pools[i].window) shadow.store(i, offset, event.value);
+      if (offset >= survey.pools[i].window) continue;
+      if (!survey.pools[i].device) {
+        shadow.store(i, offset, event.value);
+      } else if (offset >= kLineSize) {
+        survey.layout.each_sector(offset, event.value, [&](uint64_t sector, uint64_t name) {
+          std::vector<uint8_t>& content = contents[name];
+          content.resize(survey.layout.sector_size);  // zeroes have no name
+          shadow.store(i, sector * survey.layout.sector_size, content);
+        });
+      }
     }
   }
   for (uint32_t i = 0; i < survey.pools.size(); ++i) {
@@ -95,7 +111,7 @@ std::optional<EngineError> write_trace(const ConvertOptions& options, const Stre
 Result<Json> convert(const ConvertOptions& options) {
   const Clock::time_point start = Clock::now();
   TraceError error;
-  const std::optional<StreamSurvey> survey = survey_stream(options.stream, &error);
+  const std::optional<StreamSurvey> survey = survey_stream(options.stream, options.layout, &error);
   if (!survey) return usage_error(error);
   Result<Json> metadata = metadata_of(options.metadata, options.tracer, *survey);
   if (!metadata) return metadata.error();
@@ -150,6 +166,10 @@ void add_convert_command(CommandLine& app, int& exit_code) {
   command->add_option("--metadata", options->metadata, "File with the JSON object that becomes the trace's metadata");
   command->add_option("--driver", options->driver, "Executable at which call stacks end, as Linux names it");
   command->add_option("--tracer", options->tracer, "Name of the tracer for the metadata")->capture_default_str();
+  command->add_option("--sector-size", options->layout.sector_size, "Bytes of a sector of a device")
+      ->range(uint64_t{512}, uint64_t{4096});
+  command->add_option("--atomic-unit", options->layout.unit, "Sectors of a device that are written as one")
+      ->range(uint64_t{1}, uint64_t{8});
   command->callback([options, &exit_code] { exit_code = run_convert(*options); });
 }
 

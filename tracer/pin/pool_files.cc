@@ -60,7 +60,7 @@ void PoolFiles::begin() {
       pool.inode = status.st_ino;
       pool.size = static_cast<uint64_t>(status.st_size);
     }
-    powercut_stream_pool(stream, pool.path.c_str(), pool.size);
+    powercut_stream_pool(stream, kPowercutMemory, pool.path.c_str(), pool.size);
     each_page(pool.path, 0, pool.size, [&](uint64_t offset, const uint8_t* bytes, uint32_t size) {
       if (is_zero(bytes, size)) return;
       powercut_stream_content(stream, static_cast<uint32_t>(i), offset, bytes, size);
@@ -117,7 +117,7 @@ void PoolFiles::registered(uint32_t thread, uint64_t address, uint64_t length, c
   if (powercut_ranges_clip(&entry.ranges(), address, length, &begin) == length) return;
   const auto number = static_cast<uint32_t>(pools_.size());
   pools_.push_back(Pool());
-  powercut_stream_pool(entry.stream(), "", 0);
+  powercut_stream_pool(entry.stream(), kPowercutMemory, "", 0);
   // What it holds now is what the program has started from.
   uint8_t page[kPage];
   for (uint64_t at = 0; at < length; at += kPage) {

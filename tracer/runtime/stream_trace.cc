@@ -107,7 +107,7 @@ bool StreamTrace::begin() {
   for (PoolFiles::File& file : files_.all()) {
     struct stat status{};
     if (stat(file.path.c_str(), &status) == 0) file.size = static_cast<uint64_t>(status.st_size);
-    powercut_stream_pool(&stream_, file.path.c_str(), file.size);
+    powercut_stream_pool(&stream_, kPowercutMemory, file.path.c_str(), file.size);
     PoolFiles::read(file, [&](uint64_t offset, std::span<const uint8_t> bytes) {
       powercut_stream_content(&stream_, number, offset, bytes.data(), static_cast<uint32_t>(bytes.size()));
       unseen_.store(number, offset, bytes, 0);

@@ -76,7 +76,7 @@ class StreamTraceTest : public testing::Test {
 
   StreamSurvey survey() const {
     TraceError error;
-    const auto found = survey_stream(path("stream"), &error);
+    const auto found = survey_stream(path("stream"), {}, &error);
     EXPECT_TRUE(found) << error.message();
     return found.value_or(StreamSurvey{});
   }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tracer/format/build_id.h"
+#include "tracer/stream/device_file.h"
 #include "tracer/stream/pools.h"
 #include "tracer/stream/stream_reader.h"
 
@@ -22,12 +23,16 @@ class Converter {
   Converter(const StreamSurvey& survey, const std::string& driver, TraceWriter& writer)
       : survey_(survey), driver_(driver), writer_(writer), ranges_(std::make_unique<powercut_ranges>()) {
     stacks_.push_back(0);
-    for (const StreamPool& pool : survey.pools) sizes_.push_back(pool.size);
+    for (const StreamPool& pool : survey.pools) {
+      sizes_.push_back(pool.size);
+      devices_.push_back(pool.device && pool.used ? device_in(pool.offset) : nullptr);
+    }
   }
 
   // The contents of the pools before the program, which stand anywhere in the stream, are the trace's first events.
   void content(const StreamRecord& record) {
     if (!survey_.pools[record.pool].used) return;
+    if (DeviceFile* device = device_of(record)) return device->write(record.address, record.bytes);
     // By lines, those of zeros left out: the pool is zeroed.
     for (size_t at = 0; at < record.bytes.size(); at += kLineSize) {
       const std::span<const uint8_t> line = record.bytes.subspan(at, std::min(kLineSize, record.bytes.size() - at));
@@ -36,6 +41,11 @@ class Converter {
     }
   }
   void begin_run() {
+    for (size_t i = 0; i < devices_.size(); ++i) {
+      if (devices_[i] == nullptr) continue;
+      devices_[i]->resize(survey_.pools[i].first_size);
+      devices_[i]->flushed();
+    }
     if (survey_.has_phases) return;
     plain(EventKind::kCut, {});
     unsynced_.clear();
@@ -59,6 +69,10 @@ class Converter {
     event.text = name;
     append(event);
   }
+  // The file is cut off, where the stream has no phases of its own: a power cut finds it as it was or as it is.
+  void cutting(bool ends) {
+    if (!survey_.has_phases) phase(ends ? "run" : "the file is cut off", ends);
+  }
   void plain(EventKind kind, powercut_site site) { append(event_of(kind, site)); }
   void text(EventKind kind, const StreamRecord& record) {
     Event event = event_of(kind, record.site);
@@ -78,6 +92,13 @@ class Converter {
   void resize(const StreamRecord& record);
   void sync(const StreamRecord& record);
 
+  std::unique_ptr<DeviceFile> device_in(uint64_t window);
+  // Its events are of the record's site. Null where the pool is memory.
+  DeviceFile* device_of(const StreamRecord& record) {
+    site_ = record.site;
+    return devices_[record.pool].get();
+  }
+
   // Rounds of a string instruction are gathered here until a line is full or something else happens.
   bool joins(uint64_t at, const StreamRecord& record) const {
     return !piece_.empty() && (record.flags & kPowercutStoreContinues) != 0 &&
@@ -94,10 +115,12 @@ class Converter {
   const std::string& driver_;
   TraceWriter& writer_;
   std::unique_ptr<powercut_ranges> ranges_;
-  std::vector<uint32_t> modules_, stacks_;  // of the trace, by the stream's numbers
-  std::vector<std::string> paths_;          // of the modules
-  std::vector<uint64_t> sizes_;             // of the pools' files now
-  std::set<uint64_t> unsynced_, written_;   // lines; kept only where the stream needs them
+  std::vector<uint32_t> modules_, stacks_;            // of the trace, by the stream's numbers
+  std::vector<std::string> paths_;                    // of the modules
+  std::vector<uint64_t> sizes_;                       // of the pools' files now
+  std::vector<std::unique_ptr<DeviceFile>> devices_;  // by pool
+  powercut_site site_{};                              // of a device's record at hand
+  std::set<uint64_t> unsynced_, written_;             // lines; kept only where the stream needs them
 
   std::vector<uint8_t> piece_;
   uint64_t piece_at_ = 0;
@@ -159,7 +182,36 @@ void Converter::fence(powercut_site site, uint8_t kind) {
   append(event);
 }
 
+std::unique_ptr<DeviceFile> Converter::device_in(uint64_t window) {
+  return std::make_unique<DeviceFile>(survey_.layout,
+                                      DeviceFile::Sink{.content =
+                                                           [this](std::span<const uint8_t> bytes) {
+                                                             Event event;
+                                                             event.kind = EventKind::kContent;
+                                                             event.value = bytes;
+                                                             append(event);
+                                                           },
+                                                       .store =
+                                                           [this, window](uint64_t at, std::span<const uint8_t> names) {
+                                                             append_store(window + at, names, site_, 0);
+                                                           },
+                                                       .force =
+                                                           [this, window](uint64_t at) {
+                                                             Event event = event_of(EventKind::kFlush, site_);
+                                                             event.code = static_cast<uint8_t>(FlushKind::kForce);
+                                                             event.addr = window + at;
+                                                             append(event);
+                                                           },
+                                                       .phase = [this](bool explored) { cutting(explored); }});
+}
+
 void Converter::sync(const StreamRecord& record) {
+  if (DeviceFile* device = device_of(record)) {
+    if (record.code == kPowercutWrittenThrough) return device->force(record.address, record.length);
+    // There is one device: a flush of it is one of the file.
+    device->flushed();
+    return fence(record.site, static_cast<uint8_t>(FenceKind::kDevice));
+  }
   const StreamPool& pool = survey_.pools[record.pool];
   const uint64_t most = pool.window - std::min(pool.window, record.address);
   const uint64_t begin = pool.offset + record.address, end = begin + std::min(most, record.length);
@@ -172,6 +224,7 @@ void Converter::sync(const StreamRecord& record) {
 }
 
 void Converter::resize(const StreamRecord& record) {
+  if (DeviceFile* device = device_of(record)) return device->resize(record.address);
   const uint64_t before = std::exchange(sizes_[record.pool], record.address);
   if (record.address >= before) return;
   const StreamPool& pool = survey_.pools[record.pool];
@@ -186,13 +239,13 @@ void Converter::resize(const StreamRecord& record) {
   // no file system leaves a mixture of both. So the last crash point before is here, where the first of these flushes
   // takes something away (the later ones see fewer images of the same), and none comes before all lines are zeros.
   for (const uint64_t line : lines) flush_at(line * kLineSize, record.site, kPowercutClflush);
-  if (!survey_.has_phases) phase("the file is cut off", false);
+  cutting(false);
   for (const uint64_t line : lines) {
     const uint64_t from = std::max(begin, line * kLineSize);
     append_store(from, std::span(kZeros).first((line + 1) * kLineSize - from), record.site, 0);
     flush_at(line * kLineSize, record.site, kPowercutClflush);
   }
-  if (!survey_.has_phases) phase("run", true);
+  cutting(true);
 }
 
 void Converter::add(const StreamRecord& record) {
@@ -286,6 +339,10 @@ void Converter::add(const StreamRecord& record) {
       unsynced_.clear();
       break;
     case kPowercutFileWrite:
+      if (DeviceFile* device = device_of(record)) {
+        device->write(record.address, record.bytes);
+        break;
+      }
       store_at(record.pool, record.address, record.bytes, record.site, 0);
       break;
     case kPowercutFileSize:
@@ -322,10 +379,11 @@ void disown(const powercut_ranges& ranges, const StreamRecord& record, StreamSur
 
 }  // namespace
 
-std::optional<StreamSurvey> survey_stream(const std::string& path, TraceError* error) {
+std::optional<StreamSurvey> survey_stream(const std::string& path, const DeviceLayout& layout, TraceError* error) {
   const std::unique_ptr<StreamReader> reader = StreamReader::open(path, error);
   if (reader == nullptr) return std::nullopt;
   StreamSurvey survey;
+  survey.layout = layout;
   std::vector<uint64_t> sizes;  // now
   const auto ranges = std::make_unique<powercut_ranges>();
   StreamRecord record;
@@ -335,7 +393,10 @@ std::optional<StreamSurvey> survey_stream(const std::string& path, TraceError* e
   while (reader->next(&record)) {
     switch (record.type) {
       case kPowercutPool:
-        survey.pools.push_back({.path = std::string(record.text), .size = record.address});
+        survey.pools.push_back({.path = std::string(record.text),
+                                .size = record.address,
+                                .device = record.code == kPowercutDevice,
+                                .first_size = record.address});
         sizes.push_back(record.address);
         grow(static_cast<uint32_t>(sizes.size() - 1), record.address);
         break;
@@ -365,6 +426,7 @@ std::optional<StreamSurvey> survey_stream(const std::string& path, TraceError* e
         break;
       case kPowercutFileSize:
         survey.has_shrinks |= record.address < sizes[record.pool];
+        survey.pools[record.pool].used |= survey.pools[record.pool].device;
         sizes[record.pool] = record.address;
         survey.pools[record.pool].size = std::max(survey.pools[record.pool].size, record.address);
         grow(record.pool, record.address);
@@ -393,6 +455,7 @@ std::optional<StreamSurvey> survey_stream(const std::string& path, TraceError* e
     return std::nullopt;
   }
   for (StreamPool& pool : survey.pools) {
+    if (pool.device) pool.window = pages(layout.space(pool.size));
     if (!pool.used) pool.window = 0;
     pool.offset = survey.size;
     survey.size += pool.window;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tracer/format/writer.h"
+#include "tracer/stream/device_layout.h"
 
 namespace powercut {
 
@@ -23,6 +24,8 @@ struct StreamPool {
   std::vector<std::pair<uint64_t, uint64_t>> disowned = {};
   bool used = false;  // mapped or written; others have no window
   bool mapped = false;
+  bool device = false;
+  uint64_t first_size = 0;  // of the file before the program
 };
 
 struct StreamNote {
@@ -37,6 +40,7 @@ struct StreamEnd {
 
 struct StreamSurvey {
   std::vector<StreamPool> pools;  // by their number in the stream
+  DeviceLayout layout;            // of pools that are devices
   uint64_t size = 0;              // of the whole offset space
   bool has_phases = false;
   bool has_syncs = false, has_shrinks = false;
@@ -45,7 +49,7 @@ struct StreamSurvey {
   std::optional<StreamEnd> end;  // none: the program was killed
 };
 
-std::optional<StreamSurvey> survey_stream(const std::string& path, TraceError* error);
+std::optional<StreamSurvey> survey_stream(const std::string& path, const DeviceLayout& layout, TraceError* error);
 // Precondition: `survey` is that of the same file. `writer` is not finished. Call stacks end where they get to the
 // module `driver`, if that is not empty: its frames say nothing about the program.
 std::optional<TraceError> convert_stream(const std::string& path, const StreamSurvey& survey, const std::string& driver,

@@ -8,8 +8,10 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <random>
 
+#include "tracer/format/content_name.h"
 #include "tracer/format/reader.h"
 #include "tracer/stream/stream.h"
 #include "tracer/stream/stream_reader.h"
@@ -98,7 +100,7 @@ Converted convert(const std::string& bytes, const std::string& driver = "") {
   const Folder folder;
   const std::string path = write(folder, bytes);
   TraceError error;
-  const std::optional<StreamSurvey> survey = survey_stream(path, &error);
+  const std::optional<StreamSurvey> survey = survey_stream(path, {}, &error);
   EXPECT_TRUE(survey) << error.message();
   if (!survey) return {};
   Converted converted{*survey, {}};
@@ -121,9 +123,9 @@ void store(Stream& stream, uint64_t address, const char* text, uint32_t flags = 
 
 TEST(Converter, PoolsGetWindowsAndMappingsOfOneFileAreOneMemory) {
   Stream stream;
-  powercut_stream_pool(stream.get(), "/one", 5000);
-  powercut_stream_pool(stream.get(), "/unused", 100000);
-  powercut_stream_pool(stream.get(), "/two", 100);
+  powercut_stream_pool(stream.get(), kPowercutMemory, "/one", 5000);
+  powercut_stream_pool(stream.get(), kPowercutMemory, "/unused", 100000);
+  powercut_stream_pool(stream.get(), kPowercutMemory, "/two", 100);
   powercut_stream_content(stream.get(), 0, 4096, "old", 3);
   powercut_stream_content(stream.get(), 1, 0, "never", 5);
   powercut_stream_map(stream.get(), 0, 0x10000, 8192, 0);
@@ -154,7 +156,7 @@ TEST(Converter, PoolsGetWindowsAndMappingsOfOneFileAreOneMemory) {
 TEST(Converter, WhatTheProgramDisownsIsKnownByItsPlaceInTheFile) {
   using Ranges = std::vector<std::pair<uint64_t, uint64_t>>;
   Stream stream;
-  powercut_stream_pool(stream.get(), "/one", 8192);
+  powercut_stream_pool(stream.get(), kPowercutMemory, "/one", 8192);
   powercut_stream_map(stream.get(), 0, 0x10000, 4096, 4096);
   powercut_stream_unmap(stream.get(), kPowercutDisowned, 0x10100, 0x200);
   store(stream, 0x10180, "unseen");
@@ -170,7 +172,7 @@ TEST(Converter, WhatTheProgramDisownsIsKnownByItsPlaceInTheFile) {
 
 TEST(Converter, PiecesOfAStringInstructionAreOneStoreALine) {
   Stream stream;
-  powercut_stream_pool(stream.get(), "", 0);
+  powercut_stream_pool(stream.get(), kPowercutMemory, "", 0);
   powercut_stream_map(stream.get(), 0, 0x1000, 4096, 0);
   constexpr uint32_t kMore = kPowercutStoreString | kPowercutStoreContinues;
   for (uint64_t at = 60; at < 70; ++at) {
@@ -189,7 +191,7 @@ TEST(Converter, PiecesOfAStringInstructionAreOneStoreALine) {
 
 TEST(Converter, PiecesOfAStoreContinueItWhateverTheyAreOf) {
   Stream stream;
-  powercut_stream_pool(stream.get(), "", 0);
+  powercut_stream_pool(stream.get(), kPowercutMemory, "", 0);
   powercut_stream_map(stream.get(), 0, 0x1000, 8192, 0);
   store(stream, 0x1000, "lane", kPowercutStoreNt);
   store(stream, 0x1010, "lane", kPowercutStoreNt | kPowercutStoreContinues);
@@ -204,7 +206,7 @@ TEST(Converter, PiecesOfAStoreContinueItWhateverTheyAreOf) {
 
 TEST(Converter, SyncsFlushWhatWasStoredAndShrinkingLosesIt) {
   Stream stream;
-  powercut_stream_pool(stream.get(), "/pool", 8192);
+  powercut_stream_pool(stream.get(), kPowercutMemory, "/pool", 8192);
   powercut_stream_map(stream.get(), 0, 0x10000, 8192, 0);
   store(stream, 0x10000, "a");
   store(stream, 0x11000, "b");
@@ -223,7 +225,7 @@ TEST(Converter, SyncsFlushWhatWasStoredAndShrinkingLosesIt) {
 
 TEST(Converter, AHistoryOfItsOwnAndStacksThatEndAtTheDriver) {
   Stream stream;
-  powercut_stream_pool(stream.get(), "", 0);
+  powercut_stream_pool(stream.get(), kPowercutMemory, "", 0);
   powercut_stream_map(stream.get(), 0, 0x1000, 4096, 0);
   powercut_stream_module(stream.get(), "/lib/target.so");
   powercut_stream_module(stream.get(), "/bin/engine");
@@ -243,7 +245,7 @@ TEST(Converter, AHistoryOfItsOwnAndStacksThatEndAtTheDriver) {
   const Folder folder;
   const std::string path = write(folder, stream.bytes());
   TraceError error;
-  const auto survey = survey_stream(path, &error);
+  const auto survey = survey_stream(path, {}, &error);
   const auto writer = TraceWriter::create(folder.file("t.pct"), "{}", &error);
   ASSERT_FALSE(convert_stream(path, *survey, "/bin/engine", *writer));
   ASSERT_FALSE(writer->finish());
@@ -256,7 +258,7 @@ TEST(Converter, AHistoryOfItsOwnAndStacksThatEndAtTheDriver) {
 
 TEST(Stream, LongStoresAreSplitAtLines) {
   Stream stream;
-  powercut_stream_pool(stream.get(), "", 0);
+  powercut_stream_pool(stream.get(), kPowercutMemory, "", 0);
   powercut_stream_map(stream.get(), 0, 0x10000, 16384, 0);
   const std::string bytes(9000, 'q');
   powercut_stream_store(stream.get(), kSite, 0, 0x10000 + 10, bytes.data(), bytes.size());
@@ -300,9 +302,104 @@ TEST(Stream, ReaderRefusesWhatIsNone) {
   EXPECT_THAT(error.what, HasSubstr("version 9"));
 }
 
+// ---- devices ----
+
+constexpr uint64_t kSector = 512;
+
+std::vector<uint8_t> filled(size_t size, uint8_t byte) { return std::vector<uint8_t>(size, byte); }
+
+void write_file(Stream& stream, uint64_t offset, const std::vector<uint8_t>& bytes) {
+  powercut_stream_file_write(stream.get(), kSite, 0, offset, bytes.data(), static_cast<uint32_t>(bytes.size()));
+}
+
+// The events behind the first phase: sectors by the letter that they begin with.
+std::vector<std::string> device_events(Stream& stream, const DeviceLayout& layout = {}) {
+  const Folder folder;
+  const std::string path = write(folder, stream.bytes());
+  TraceError error;
+  const std::optional<StreamSurvey> survey = survey_stream(path, layout, &error);
+  const auto writer = TraceWriter::create(folder.file("trace.pct"), "{}", &error);
+  EXPECT_FALSE(convert_stream(path, *survey, "", *writer));
+  EXPECT_FALSE(writer->finish());
+  const auto reader = TraceReader::open(folder.file("trace.pct"), &error);
+  std::map<uint64_t, std::string> names = {{0, "0"}};
+  std::vector<std::string> out;
+  bool begun = false;
+  Event event;
+  while (reader->next(&event)) {
+    if (event.kind == EventKind::kContent) {
+      names[content_name(event.value)] = {static_cast<char>(event.value.front()),
+                                          static_cast<char>(event.value.back())};
+    } else if (event.kind == EventKind::kStore && event.addr == 0) {
+      uint64_t size = 0;
+      std::memcpy(&size, event.value.data(), sizeof size);
+      out.push_back("size " + std::to_string(size));
+    } else if (event.kind == EventKind::kStore) {
+      std::string text = "store " + std::to_string(event.addr);
+      layout.each_sector(event.addr, event.value, [&](uint64_t, uint64_t name) { text += " " + names.at(name); });
+      out.push_back(text);
+    } else if (event.kind == EventKind::kFlush) {
+      EXPECT_EQ(event.code, static_cast<uint8_t>(FlushKind::kForce));
+      out.push_back("force " + std::to_string(event.addr));
+    } else {
+      out.push_back(short_form(event));
+    }
+    if (!begun && event.kind == EventKind::kPhase) out.clear(), begun = true;
+  }
+  return out;
+}
+
+TEST(Device, AWriteIsOneOfWholeSectorsAndASyncIsAFlush) {
+  Stream stream;
+  powercut_stream_pool(stream.get(), kPowercutDevice, "/device", 2 * kSector);
+  powercut_stream_content(stream.get(), 0, 0, filled(2 * kSector, 'a').data(), 2 * kSector);
+  write_file(stream, 10, filled(4, 'b'));                     // a part of the first
+  write_file(stream, kSector - 1, filled(kSector + 1, 'c'));  // the end of the first, and all of the second
+  powercut_stream_sync(stream.get(), kSite, kPowercutFsync, 0, 0, ~uint64_t{0});
+  EXPECT_THAT(device_events(stream), ElementsAre("store 64 aa", "store 64 ac", "store 128 cc", "fence 5"));
+}
+
+TEST(Device, TheSizeIsDurableAtOnceAndAWriteBehindTheEndBringsIt) {
+  Stream stream;
+  powercut_stream_pool(stream.get(), kPowercutDevice, "/device", 100);
+  write_file(stream, kSector, filled(3, 'x'));
+  powercut_stream_file_size(stream.get(), kSite, 0, kSector + 3);
+  powercut_stream_file_size(stream.get(), kSite, 0, 4096);
+  EXPECT_THAT(device_events(stream),
+              ElementsAre("size 515", "force 0", testing::StartsWith("store 128 x"), "size 4096", "force 0"));
+}
+
+TEST(Device, WhatIsDurableWhenItsWriteReturnsIsForcedBehindTheWholeWrite) {
+  Stream stream;
+  powercut_stream_pool(stream.get(), kPowercutDevice, "/device", 8 * kSector);
+  write_file(stream, 7 * kSector, filled(kSector, 'o'));
+  write_file(stream, 0, filled(2 * kSector, 's'));
+  powercut_stream_sync(stream.get(), kSite, kPowercutWrittenThrough, 0, 0, 2 * kSector);
+  EXPECT_THAT(device_events(stream),
+              ElementsAre("store 512 oo", "store 64 ss", "store 128 ss", "force 64", "force 128"));
+}
+
+TEST(Device, SectorsOfAUnitAreOneStore) {
+  Stream stream;
+  powercut_stream_pool(stream.get(), kPowercutDevice, "/device", 16 * kSector);
+  write_file(stream, 6 * kSector, filled(4 * kSector, 'u'));
+  EXPECT_THAT(device_events(stream, {.sector_size = kSector, .unit = 8}),
+              ElementsAre("store 112 uu uu", "store 128 uu uu"));
+}
+
+TEST(Device, WhatIsCutOffIsZeroesBehindTheNewSizeWhereNoPowerCutLooks) {
+  Stream stream;
+  powercut_stream_pool(stream.get(), kPowercutDevice, "/device", 3 * kSector);
+  write_file(stream, 0, filled(3 * kSector, 'z'));
+  powercut_stream_file_size(stream.get(), kSite, 0, kSector + 1);
+  EXPECT_THAT(device_events(stream), ElementsAre("store 64 zz", "store 128 zz", "store 192 zz", "size 513", "force 0",
+                                                 "phase the file is cut off", testing::StartsWith("store 128 z"),
+                                                 "store 192 0", "force 192", "phase run"));
+}
+
 TEST(Stream, DamageIsAnErrorOrAShorterStreamAndNeverACrash) {
   Stream stream;
-  powercut_stream_pool(stream.get(), "/pool", 4096);
+  powercut_stream_pool(stream.get(), kPowercutMemory, "/pool", 4096);
   powercut_stream_map(stream.get(), 0, 0x1000, 4096, 0);
   powercut_stream_module(stream.get(), "/bin/program");
   const powercut_stream_frame frame{0, 16};
@@ -330,7 +427,7 @@ TEST(Stream, DamageIsAnErrorOrAShorterStreamAndNeverACrash) {
     }
     refused += reader->error().has_value();
     if (round % 10 == 0) {
-      if (const auto survey = survey_stream(path, &error)) {
+      if (const auto survey = survey_stream(path, {}, &error)) {
         const auto writer = TraceWriter::create(folder.file("damaged.pct"), "{}", &error);
         convert_stream(path, *survey, "", *writer);
       }

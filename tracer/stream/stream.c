@@ -68,9 +68,9 @@ void powercut_stream_begin(powercut_stream* stream) {
   put32(stream, 0);
 }
 
-void powercut_stream_pool(powercut_stream* stream, const char* path, uint64_t size) {
+void powercut_stream_pool(powercut_stream* stream, uint32_t kind, const char* path, uint64_t size) {
   const uint64_t length = length_of(path);
-  begin_record(stream, kPowercutPool, 0, 0, 8 + length);
+  begin_record(stream, kPowercutPool, kind, 0, 8 + length);
   put64(stream, size);
   put_bytes(stream, path, length);
 }

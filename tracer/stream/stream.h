@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-#define POWERCUT_STREAM_VERSION 2u
+#define POWERCUT_STREAM_VERSION 3u
 #define POWERCUT_STREAM_MAGIC "\x89PCS\r\n\x1a\n"
 
 enum {
@@ -59,14 +59,20 @@ enum powercut_stream_store {
 };
 enum powercut_stream_flush { kPowercutClwb = 1, kPowercutClflushopt = 2, kPowercutClflush = 3 };
 enum powercut_stream_fence { kPowercutSfence = 1, kPowercutMfence = 2, kPowercutRmwFence = 3, kPowercutLockFence = 4 };
-enum powercut_stream_sync { kPowercutMsync = 1, kPowercutFsync = 2 };
+enum powercut_stream_medium { kPowercutMemory = 0, kPowercutDevice = 1 };
+enum powercut_stream_sync {
+  kPowercutMsync = 1,
+  kPowercutFsync = 2,
+  kPowercutWrittenThrough = 3 /* what was written to the range before this was durable when its write returned */
+};
 enum powercut_stream_note {
   kPowercutNoteFork = 1,
   kPowercutNoteExec = 2,
   kPowercutNotePrivate = 3,
   kPowercutNoteOther = 4,
-  kPowercutNoteUnseen = 5,   /* of a change of a pool: the verdict is unknown */
-  kPowercutNoteCallbacks = 6 /* what the verdict must assume, since code was instrumented by -fsanitize=thread */
+  kPowercutNoteUnseen = 5,    /* of a change of a pool: the verdict is unknown */
+  kPowercutNoteCallbacks = 6, /* what the verdict must assume, since code was instrumented by -fsanitize=thread */
+  kPowercutNoteRefused = 7    /* what was done to a device and is not modelled: the verdict is unknown */
 };
 enum powercut_stream_leave {
   kPowercutGone = 0,
@@ -99,7 +105,8 @@ typedef struct powercut_stream_frame {
 void powercut_stream_begin(powercut_stream* stream);
 void powercut_stream_flush(powercut_stream* stream);
 
-void powercut_stream_pool(powercut_stream* stream, const char* path, uint64_t size);
+/* `kind`: a powercut_stream_medium. */
+void powercut_stream_pool(powercut_stream* stream, uint32_t kind, const char* path, uint64_t size);
 void powercut_stream_content(powercut_stream* stream, uint32_t pool, uint64_t offset, const void* bytes, uint32_t size);
 void powercut_stream_map(powercut_stream* stream, uint32_t pool, uint64_t address, uint64_t length, uint64_t offset);
 void powercut_stream_unmap(powercut_stream* stream, uint32_t kind, uint64_t address, uint64_t length);

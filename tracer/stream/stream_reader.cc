@@ -198,7 +198,7 @@ const char* StreamReader::wrong(const StreamRecord& record) {
   switch (record.type) {
     case kPowercutPool:
       ++pools_;
-      return nullptr;
+      return record.code <= kPowercutDevice ? nullptr : "an unknown kind of pool";
     case kPowercutModule:
       ++modules_;
       return nullptr;
@@ -211,7 +211,9 @@ const char* StreamReader::wrong(const StreamRecord& record) {
     case kPowercutMap:
     case kPowercutFileWrite:
     case kPowercutFileSize:
+      return record.pool < pools_ ? nullptr : "a pool that was not defined";
     case kPowercutSync:
+      if (record.code < kPowercutMsync || record.code > kPowercutWrittenThrough) return "an unknown kind of sync";
       return record.pool < pools_ ? nullptr : "a pool that was not defined";
     case kPowercutUnmap:
       return record.code <= kPowercutDisowned ? nullptr : "an unknown kind of unmapping";

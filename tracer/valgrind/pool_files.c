@@ -78,7 +78,7 @@ void pc_pools_begin(void) {
       file->inode = status.ino;
       file->size = (ULong)status.size;
     }
-    powercut_stream_pool(pc_stream(), file->path, file->size);
+    powercut_stream_pool(pc_stream(), kPowercutMemory, file->path, file->size);
     each_page(file->path, 0, file->size, content_page, pool);
   }
 }
@@ -143,7 +143,7 @@ void pc_pool_registered(Addr address, ULong length, Bool always) {
       file->inode = status.ino;
       file->size = (ULong)status.size;
     }
-    powercut_stream_pool(pc_stream(), file->path, file->size);
+    powercut_stream_pool(pc_stream(), kPowercutMemory, file->path, file->size);
   }
   /* What it holds now is what the program has started from. */
   for (ULong at = 0; at < length; at += kPage) {

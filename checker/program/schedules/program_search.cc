@@ -69,7 +69,7 @@ bool ProgramSearch::first_run() {
   if (!failed && stalled_.empty() && used && first->followed && first->end == ScheduleEnd::kUnknown) stalled_ = kNoEnd;
   if (!stalled_.empty() || (failed && first->end != ScheduleEnd::kDeadlock)) return false;
   TraceError wrong;
-  survey_ = used ? survey_stream(runs_->stream(), &wrong) : StreamSurvey{};
+  survey_ = used ? survey_stream(runs_->stream(), {}, &wrong) : StreamSurvey{};
   if (!survey_) return error_ = usage_error(wrong), false;
   if (!first->followed) {
     error_ = usage_error("the program does not hand its threads to the scheduler", "--threads scheduled",
@@ -253,7 +253,7 @@ std::optional<RunEvents> ProgramSearch::events_of_run() {
     give_up(std::move(why));
     return std::nullopt;
   };
-  const auto survey = survey_stream(runs_->stream(), &error);
+  const auto survey = survey_stream(runs_->stream(), {}, &error);
   if (!survey) return wrong("what a schedule has recorded cannot be read: " + error.message());
   if (survey->size != survey_->size || survey->pools.size() != survey_->pools.size()) {
     return wrong("its pools have other sizes in other schedules");

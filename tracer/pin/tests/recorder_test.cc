@@ -23,7 +23,7 @@ class RecorderTest : public testing::Test {
   void SetUp() override {
     ASSERT_TRUE(recorder_.open(path_.c_str()));
     recorder_.thread_starts(7);
-    powercut_stream_pool(recorder_.stream(), "", 0);
+    powercut_stream_pool(recorder_.stream(), kPowercutMemory, "", 0);
     Recorder::Entry(recorder_, 7, kNowhere).map(0, base(), sizeof memory_, 0);
   }
   uint64_t base() const { return reinterpret_cast<uint64_t>(memory_); }
@@ -211,7 +211,7 @@ TEST_F(RecorderTest, OrderIsThatOfVisibility) {
   ASSERT_TRUE(patient.open(path.c_str()));
   patient.thread_starts(0);
   patient.thread_starts(1);
-  powercut_stream_pool(patient.stream(), "", 0);
+  powercut_stream_pool(patient.stream(), kPowercutMemory, "", 0);
   Recorder::Entry(patient, 0, kNowhere).map(0, base(), sizeof memory_, 0);
   auto* word = reinterpret_cast<std::atomic<uint8_t>*>(memory_);
   std::atomic<bool> answered = false;
