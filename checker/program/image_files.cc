@@ -7,15 +7,21 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <utility>
+
+#include "powercut/contents.h"
 
 namespace powercut {
 namespace {
 
 constexpr uint64_t kPage = 4096;
 constexpr mode_t kMode = 0600;
+
+uint64_t pages_up(uint64_t size) { return (size + kPage - 1) / kPage * kPage; }
 
 EngineError broken(const std::string& what, const std::string& where) {
   return harness_error(what + " (" + std::strerror(errno) + ")", where,
@@ -40,12 +46,14 @@ void clear_folder(const std::string& folder, const std::string& kept) {
 
 Result<std::unique_ptr<ImageFiles>> ImageFiles::create(const std::string& folder, const TracePools& pools) {
   std::unique_ptr<ImageFiles> out(new ImageFiles);
-  out->space_ = (pools.space + kPage - 1) / kPage * kPage;
+  out->space_ = pages_up(pools.space);
+  for (const PoolWindow& window : pools.windows) out->space_ += window.device ? pages_up(window.size) : 0;
   void* expected =
       mmap(nullptr, out->space_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (expected == MAP_FAILED) return broken("no memory for the pools' bytes", folder);
   out->expected_ = static_cast<uint8_t*>(expected);
   out->written_.resize(out->space_ / kPage / 64 + 1);
+  uint64_t behind = pages_up(pools.space);
   for (size_t i = 0; i < pools.windows.size(); ++i) {
     const PoolWindow& window = pools.windows[i];
     File& file = out->files_.emplace_back();
@@ -53,7 +61,16 @@ Result<std::unique_ptr<ImageFiles>> ImageFiles::create(const std::string& folder
     file.folder = folder + "/" + std::to_string(i);
     file.name = std::filesystem::path(window.path).filename().string();
     file.offset = window.offset;
-    file.size = window.size;
+    file.room = window.size;
+    if (window.device) {
+      file.device = window.device;
+      file.line = window.offset / kLineSize;
+      file.lines = window.space() / kLineSize;
+      file.offset = behind;
+      behind += pages_up(window.size);
+    } else {
+      file.size = file.room;
+    }
     if (mkdir(file.folder.c_str(), 0700) != 0) return broken("cannot be made", file.folder);
     if (auto wrong = out->open(&file)) return *wrong;
     out->paths_.push_back(file.folder + "/" + file.name);
@@ -63,7 +80,7 @@ Result<std::unique_ptr<ImageFiles>> ImageFiles::create(const std::string& folder
 
 ImageFiles::~ImageFiles() {
   for (const File& file : files_) {
-    if (file.mapped != nullptr) munmap(file.mapped, file.size);
+    if (file.mapped != nullptr) munmap(file.mapped, file.room);
     if (file.fd >= 0) close(file.fd);
   }
   if (expected_ != nullptr) munmap(expected_, space_);
@@ -77,7 +94,7 @@ std::optional<EngineError> ImageFiles::open(File* file) {
     return broken("a crash image of " + std::to_string(file->size) + " bytes cannot be made", path);
   }
   file->inode = status.st_ino;
-  void* mapped = mmap(nullptr, file->size, PROT_READ | PROT_WRITE, MAP_SHARED, file->fd, 0);
+  void* mapped = mmap(nullptr, file->room, PROT_READ | PROT_WRITE, MAP_SHARED, file->fd, 0);
   if (mapped == MAP_FAILED) return broken("cannot be mapped", path);
   file->mapped = static_cast<uint8_t*>(mapped);
   return std::nullopt;
@@ -85,7 +102,7 @@ std::optional<EngineError> ImageFiles::open(File* file) {
 
 // The run deleted the file, or put another in its place.
 std::optional<EngineError> ImageFiles::make_anew(File* file) {
-  munmap(file->mapped, file->size);
+  munmap(file->mapped, file->room);
   close(file->fd);
   file->mapped = nullptr;
   clear_folder(file->folder, "");
@@ -95,19 +112,61 @@ std::optional<EngineError> ImageFiles::make_anew(File* file) {
 }
 
 void ImageFiles::put(uint64_t line, const Content& content) {
-  const uint64_t at = line * kLineSize;
+  for (File& file : files_) {
+    if (file.device && line - file.line < file.lines) return put_line(&file, line - file.line, content);
+  }
+  put_bytes(line * kLineSize, content.bytes);
+}
+
+void ImageFiles::put_line(File* file, uint64_t line, const Content& content) {
+  if (line == 0) {
+    uint64_t size = 0;
+    std::memcpy(&size, content.bytes.data(), sizeof size);
+    return set_size(file, std::min(size, file->room));
+  }
+  const DeviceLayout& layout = *file->device;
+  const std::span<const uint8_t> names = std::span(content.bytes).first(layout.unit * DeviceLayout::kWord);
+  layout.each_sector(line * kLineSize, names, [&](uint64_t sector, uint64_t name) {
+    static constexpr std::array<uint8_t, kPage> kZeros{};
+    const uint64_t within = sector * layout.sector_size;
+    if (within >= file->room) return;
+    const void* bytes = name == 0 ? kZeros.data() : powercut_content(name, layout.sector_size);
+    if (bytes == nullptr) {
+      full_ = harness_error("the trace does not say what a sector of the device holds", file->name,
+                            "Record it again with 'powercut record'.");
+      return;
+    }
+    put_bytes(file->offset + within, {static_cast<const uint8_t*>(bytes), layout.sector_size});
+  });
+}
+
+void ImageFiles::set_size(File* file, uint64_t size) {
+  if (size == file->size) return;
+  const uint64_t before = std::exchange(file->size, size);
+  const auto no_room = [&] { full_ = broken("no room for a crash image", file->folder + "/" + file->name); };
+  if (ftruncate(file->fd, static_cast<off_t>(size)) != 0) return no_room();
+  for (uint64_t at = before / kPage * kPage; at < size; at += kPage) {
+    if (!written((file->offset + at) / kPage)) continue;
+    const uint64_t part = std::min(kPage, size - at);
+    const ssize_t done = pwrite(file->fd, expected_ + file->offset + at, part, static_cast<off_t>(at));
+    if (done != static_cast<ssize_t>(part)) return no_room();
+  }
+}
+
+void ImageFiles::put_bytes(uint64_t at, std::span<const uint8_t> bytes) {
   uint8_t* expected = expected_ + at;
-  if (std::memcmp(expected, content.bytes.data(), kLineSize) == 0) return;
-  std::memcpy(expected, content.bytes.data(), kLineSize);
+  if (std::memcmp(expected, bytes.data(), bytes.size()) == 0) return;
+  std::memcpy(expected, bytes.data(), bytes.size());
   const bool first = !written(at / kPage);
   written_[at / kPage / 64] |= uint64_t{1} << (at / kPage % 64);
   for (const File& file : files_) {
-    if (at < file.offset || at >= file.offset + file.size) continue;
+    if (at < file.offset || at >= file.offset + file.room) continue;
     const uint64_t within = at - file.offset;
-    const uint64_t size = std::min<uint64_t>(kLineSize, file.size - within);
+    if (within >= file.size) return;  // set_size() writes it when the file is as long
+    const uint64_t size = std::min<uint64_t>(bytes.size(), file.size - within);
     if (!first) {
-      std::memcpy(file.mapped + within, content.bytes.data(), size);
-    } else if (pwrite(file.fd, content.bytes.data(), size, static_cast<off_t>(within)) != static_cast<ssize_t>(size)) {
+      std::memcpy(file.mapped + within, bytes.data(), size);
+    } else if (pwrite(file.fd, bytes.data(), size, static_cast<off_t>(within)) != static_cast<ssize_t>(size)) {
       // A store to a page that a full file system cannot give would be a SIGBUS.
       full_ = broken("no room for a crash image", file.folder + "/" + file.name);
     }

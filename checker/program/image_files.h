@@ -5,6 +5,9 @@
 // through a shared mapping leaves no other trace that can be relied on. Pages that nobody ever touched are holes and
 // cost nothing.
 //
+// A device's lines name the contents of its sectors (tracer/stream/STREAM.md, "Devices"), and its first line the size
+// that the file has in the image.
+//
 // Not restored: times, owner and extended attributes.
 #ifndef POWERCUT_CHECKER_PROGRAM_IMAGE_FILES_H_
 #define POWERCUT_CHECKER_PROGRAM_IMAGE_FILES_H_
@@ -12,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,7 +37,6 @@ class ImageFiles {
   const std::vector<std::string>& paths() const { return paths_; }
   // The line's content in the image from now on. Only between restore() and the next run: see full().
   void put(uint64_t line, const Content& content);
-  const Content& at(uint64_t line) const { return *reinterpret_cast<const Content*>(expected_ + line * kLineSize); }
   // Set when the image at hand is not what put() made it.
   const std::optional<EngineError>& full() const { return full_; }
   // After a run and all its processes have ended. Returns how many pages it had changed.
@@ -43,7 +46,10 @@ class ImageFiles {
   struct File {
     std::string folder;  // that it lies in alone
     std::string name;
-    uint64_t offset = 0, size = 0;
+    uint64_t offset = 0;           // of its bytes in `expected_`
+    uint64_t room = 0, size = 0;   // bytes: at most, and now
+    uint64_t line = 0, lines = 0;  // of a device, in the trace's offset space
+    std::optional<DeviceLayout> device;
     int fd = -1;
     uint64_t inode = 0;
     uint8_t* mapped = nullptr;
@@ -51,6 +57,10 @@ class ImageFiles {
   ImageFiles() = default;
   std::optional<EngineError> open(File* file);
   std::optional<EngineError> make_anew(File* file);
+  // Bytes of one page, at this place of `expected_`.
+  void put_bytes(uint64_t at, std::span<const uint8_t> bytes);
+  void put_line(File* file, uint64_t line, const Content& content);
+  void set_size(File* file, uint64_t size);
   uint64_t compare(const File& file, uint64_t begin, uint64_t end);
   // Whether the page of the expected image, by its number in the space, ever held anything but zeros.
   bool written(uint64_t page) const { return (written_[page / 64] >> (page % 64) & 1) != 0; }
@@ -58,7 +68,7 @@ class ImageFiles {
   std::vector<File> files_;
   std::vector<std::string> paths_;
   uint64_t space_ = 0;
-  uint8_t* expected_ = nullptr;  // the whole offset space
+  uint8_t* expected_ = nullptr;  // the whole offset space, and behind it the bytes of devices
   std::vector<uint64_t> written_;
   std::optional<EngineError> full_;
 };

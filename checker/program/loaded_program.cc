@@ -9,6 +9,8 @@
 
 #include "base/command_line.h"
 #include "checker/program/command.h"
+#include "powercut/contents.h"
+#include "replayer/models/model.h"
 
 namespace powercut {
 namespace {
@@ -67,11 +69,15 @@ Result<std::unique_ptr<LoadedProgram>> LoadedProgram::open(const ProgramOptions&
   out->pools_ = std::move(*pools);
   out->commands_ = std::move(*commands);
   out->events_ = (*reader)->total_events();
+  // What a recovery reads by system calls is not in its loads.
+  if (out->pools_.has_device()) out->commands_.tracer.reset();
   // Module definitions stand anywhere before their first use.
   Event event;
   while ((*reader)->next(&event)) {
     // With phases, what comes before the first one that is explored only prepares.
     if (event.kind == EventKind::kPhase) out->explored_at_start_ = false;
+    // What sectors hold is known to this process then.
+    if (event.kind == EventKind::kContent) powercut_content_name(event.value.data(), event.value.size(), nullptr, 0);
     const bool store = event.kind == EventKind::kStore || event.kind == EventKind::kNtStore;
     if (store) out->storing_.insert(event.thread);
     const uint64_t space = out->pools_.space;
@@ -91,6 +97,16 @@ Result<std::unique_ptr<LoadedProgram>> LoadedProgram::open(const ProgramOptions&
   if (!guardian) return guardian.error();
   out->guardian_ = std::move(*guardian);
   return out;
+}
+
+Result<std::string> LoadedProgram::model(const std::string& wanted) const {
+  const bool device = pools_.has_device();
+  if (device && (wanted == "adr" || wanted == "block")) return std::string("block");
+  if (!device && !is_device(persistency_of(wanted))) return wanted;
+  return usage_error(
+      device ? "the recorded program's file is a block device, of which the model '" + wanted + "' says nothing"
+             : "the model '" + wanted + "' is for a device, and the recorded program's pool is memory",
+      "--model " + wanted, "Leave it out, or record with --device FILE what is a file of sectors.");
 }
 
 Result<std::unique_ptr<ImageWorker>> LoadedProgram::worker(const std::string& name,

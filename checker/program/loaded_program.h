@@ -33,6 +33,8 @@ class LoadedProgram {
   uint64_t events() const { return events_; }
   // Threads that have stored to a pool.
   size_t threads() const { return storing_.size(); }
+  // The model that the trace is explored under: that of its medium. "adr", the default, is of a device "block".
+  Result<std::string> model(const std::string& wanted) const;
   const std::string& folder() const { return guardian_->folder(); }
 
   // A worker, with images of zeros. `cancel` may be null.

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "checker/trace/loaded_trace.h"
+#include "replayer/models/model.h"
 
 namespace powercut {
 
@@ -26,7 +27,7 @@ struct ProgramOptions {
   double budget_seconds = 0;       // 0: none
   uint64_t budget_executions = 0;  // 0: none
 
-  AtomPolicy policy() const { return *atom_policy(atoms); }
+  AtomPolicy policy() const { return policy_under(persistency_of(model), *atom_policy(atoms)); }
 };
 
 }  // namespace powercut

@@ -38,7 +38,7 @@ std::string repeated(const ProgramExplored& explored) {
 Json program_result(const ProgramRun& run) {
   const ProgramExplored& explored = run.explored;
   // Findings may be made of what the trace lacks, and so may their absence.
-  const bool unseen = !run.pools.unseen.empty();
+  const bool unseen = run.pools.lacks_something();
   const bool withdrawn = (unseen || explored.unrepeatable) && !explored.findings.empty();
   Json searched = explored.searched.empty() ? Json(nullptr) : parse_json(explored.searched);
   const bool all_schedules =
@@ -56,6 +56,7 @@ Json program_result(const ProgramRun& run) {
   for (const std::string& sentence : run.pools.unseen) {
     notes.push_back(sentence + ". The images lack it, so there is no verdict. " + what_to_do(run.pools));
   }
+  for (const std::string& sentence : run.pools.refused) notes.push_back(sentence + ". So there is no verdict");
   if (withdrawn) {
     notes.push_back(std::to_string(explored.findings.size()) +
                     " finding(s) were withdrawn: for the reason above nothing can be told from them");
@@ -82,6 +83,11 @@ Json program_result(const ProgramRun& run) {
   }
   std::vector<std::string> assumed =
       assumptions(run.options.model, run.options.atoms, repeated(explored), false, run.options.budget_seconds);
+  if (run.pools.has_device()) {
+    assumed.push_back(
+        "a file's size, its blocks and its name are durable at once; of what is written to it, a sector is whole, and "
+        "as the page cache has it when it is written back");
+  }
   if (run.pools.program.is_object() && run.pools.program.contains("assumes")) {
     assumed.push_back(run.pools.program["assumes"].get<std::string>());
   }
@@ -131,8 +137,8 @@ Json program_result(const ProgramRun& run) {
             {"total", explored.interrupted ? Json(nullptr) : Json(explored.states.str())},
             {"nested_complete", 0},
             {"schedules", schedules},
-            {"reason", complete     ? Json(nullptr)
-                       : unseen     ? Json(run.pools.unseen.front())
+            {"reason", complete ? Json(nullptr)
+                       : unseen ? Json(run.pools.refused.empty() ? run.pools.unseen.front() : run.pools.refused.front())
                        : all_images ? Json("not all schedules: " + unsearched)
                                     : Json(reason_of(explored, run.options, sampled))}}},
           {"assumptions", assumed},
@@ -140,7 +146,7 @@ Json program_result(const ProgramRun& run) {
            {{"lines_never_read", nullptr},
             {"flush_sites_never_reached", nullptr},
             {"uninstrumented_calls", Json::array()},
-            {"atoms", run.options.atoms},
+            {"atoms", run.pools.has_device() ? "" : run.options.atoms},
             {"notes", notes}}}};
 }
 

@@ -1,6 +1,7 @@
 #include "checker/program/trace_pools.h"
 
 #include <algorithm>
+#include <bit>
 #include <filesystem>
 
 #include "base/user_file.h"
@@ -21,7 +22,30 @@ bool number(const Json& object, const char* name, uint64_t* out) {
   return *out <= kMostSpace || std::string(name) == "address";
 }
 
+// False where it is no layout.
+bool device(const Json& pool, PoolWindow* window) {
+  if (!pool.contains("device")) return true;
+  DeviceLayout& layout = window->device.emplace();
+  if (!number(pool["device"], "sector_size", &layout.sector_size) || !number(pool["device"], "unit", &layout.unit)) {
+    return false;
+  }
+  return (layout.sector_size == 512 || layout.sector_size == 4096) && std::has_single_bit(layout.unit) &&
+         layout.unit <= DeviceLayout::kLine / DeviceLayout::kWord;
+}
+
+std::vector<std::string> sentences(const Json& program, const char* name) {
+  std::vector<std::string> out;
+  for (const Json& sentence : program.is_object() ? program.value(name, Json::array()) : Json::array()) {
+    if (sentence.is_string()) out.push_back(sentence.get<std::string>());
+  }
+  return out;
+}
+
 }  // namespace
+
+bool TracePools::has_device() const {
+  return std::ranges::any_of(windows, [](const PoolWindow& window) { return window.device.has_value(); });
+}
 
 Result<TracePools> pools_of_trace(const std::string& metadata, const std::string& trace, const std::string& pool_path) {
   const char* again = "Record it again with 'powercut record'.";
@@ -29,17 +53,15 @@ Result<TracePools> pools_of_trace(const std::string& metadata, const std::string
   if (!json.is_object()) return usage_error("its metadata are not a JSON object", trace, again);
   TracePools out;
   if (json.contains("program") && json["program"].is_object()) out.program = json["program"];
-  const Json unseen = out.program.is_object() ? out.program.value("unseen", Json::array()) : Json::array();
-  for (const Json& sentence : unseen) {
-    if (sentence.is_string()) out.unseen.push_back(sentence.get<std::string>());
-  }
+  out.unseen = sentences(out.program, "unseen");
+  out.refused = sentences(out.program, "refused");
   const Json pools = out.program.is_object() ? out.program.value("pools", Json::array()) : Json::array();
   if (!pools.is_array()) return usage_error("its metadata: program.pools is not a list", trace, again);
   for (const Json& pool : pools) {
     PoolWindow window;
     if (!pool.is_object() || !pool.contains("path") || !pool["path"].is_string() ||
         !number(pool, "offset", &window.offset) || !number(pool, "size", &window.size) || window.size == 0 ||
-        window.offset % kPage != 0) {
+        window.offset % kPage != 0 || !device(pool, &window)) {
       return usage_error("its metadata: a pool of program.pools has no path, offset or size", trace, again);
     }
     window.path = pool["path"].get<std::string>();
@@ -63,7 +85,7 @@ Result<TracePools> pools_of_trace(const std::string& metadata, const std::string
             [](const PoolWindow& a, const PoolWindow& b) { return a.offset < b.offset; });
   for (const PoolWindow& window : out.windows) {
     if (window.offset < out.space) return usage_error("its metadata: two pools overlap", trace, again);
-    out.space = window.offset + lines_up(window.size);
+    out.space = window.offset + lines_up(window.space());
   }
   // Windows are page-aligned: stores may reach into the last page behind the end of a file.
   uint64_t whole = 0;

@@ -3,11 +3,13 @@
 #define POWERCUT_CHECKER_PROGRAM_TRACE_POOLS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/event_stream.h"
 #include "base/result.h"
+#include "tracer/stream/device_layout.h"
 
 namespace powercut {
 
@@ -16,6 +18,10 @@ struct PoolWindow {
   uint64_t offset = 0;   // of its first byte in the offset space; a multiple of 4096
   uint64_t size = 0;     // of the file
   uint64_t address = 0;  // where it was mapped, 0: not known
+  std::optional<DeviceLayout> device = {};
+
+  // Bytes of the offset space: the file's own, or those of a device's words.
+  uint64_t space() const { return device ? device->space(size) : size; }
 };
 
 struct TracePools {
@@ -24,6 +30,11 @@ struct TracePools {
   Json program;                     // metadata "program", or null
   // Changes of the pools that the trace has no stores for, one sentence each: its images are not all that there are.
   std::vector<std::string> unseen;
+  // What was done to a device and is not modelled, one sentence each: the same.
+  std::vector<std::string> refused;
+
+  bool lacks_something() const { return !unseen.empty() || !refused.empty(); }
+  bool has_device() const;
 };
 
 // Reads a trace's metadata. A trace that names no files (a program built with `powercut cc` that recorded itself) has

@@ -20,7 +20,7 @@ using Clock = std::chrono::steady_clock;
 std::atomic<bool> interrupted = false;
 static_assert(std::atomic<bool>::is_always_lock_free);  // a signal handler sets it
 
-int explore(const ProgramOptions& options, EventStream& events) {
+int explore(ProgramOptions options, EventStream& events) {
   if (auto wrong = check_model(options.model, options.atoms, "program")) return events.error(*wrong);
   const auto start = Clock::now();
   const auto seconds = [&start] { return std::chrono::duration<double>(Clock::now() - start).count(); };
@@ -32,6 +32,9 @@ int explore(const ProgramOptions& options, EventStream& events) {
   auto opened = LoadedProgram::open(options);
   if (!opened) return events.error(opened.error());
   const LoadedProgram& loaded = **opened;
+  const Result<std::string> model = loaded.model(options.model);
+  if (!model) return events.error(model.error());
+  options.model = *model;
   const ProgramCommands& commands = loaded.commands();
   events.end_when_unheard();
   auto created = loaded.workers(options.jobs, &interrupted);

@@ -151,6 +151,7 @@ Result<Json> run_image(const ImageOptions& options, const EventStream& events) {
   }
   event["same"] = same;
   event["unseen"] = loaded.pools().unseen;
+  for (const std::string& sentence : loaded.pools().refused) event["unseen"].push_back(sentence);
   return event;
 }
 

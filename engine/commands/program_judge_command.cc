@@ -48,7 +48,9 @@ std::optional<EngineError> judge(const JudgeOptions& options, EventStream& event
   if (!expected) return expected.error();
   auto pool = loaded.memory();
   if (!pool) return pool.error();
-  auto follower = loaded.follower(program.model, program.policy(), *pool);
+  const Result<std::string> model = loaded.model(program.model);
+  if (!model) return model.error();
+  auto follower = loaded.follower(*model, program.policy(), *pool);
   if (!follower) return follower.error();
   auto created = loaded.workers(program.jobs, &late);
   if (!created) return created.error();
