@@ -9,7 +9,6 @@
 // Known inaccuracies: calls of the kernel that are not listed here answer EFAULT for a watched pool; in a recorded
 // program they, and what the C library reads for itself (fread straight into a pool), are not seen, and unseen_stores.h
 // notices what they leave.
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -29,6 +28,7 @@
 #include "tracer/runtime/call_site.h"
 #include "tracer/runtime/futex_step.h"
 #include "tracer/runtime/lock_step.h"
+#include "tracer/runtime/next_function.h"
 #include "tracer/runtime/pool_calls.h"
 #include "tracer/runtime/watch_hooks.h"
 
@@ -39,17 +39,6 @@ using powercut::runtime::CallSite;
 using powercut::runtime::place_of;
 
 namespace {
-
-template <typename Function>
-Function* next(Function*& cache, const char* name) {
-  if (cache == nullptr) cache = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
-  return cache;
-}
-#define NEXT(name)                            \
-  ([]() -> decltype(&::name) {                \
-    static constinit decltype(&::name) cache; \
-    return next(cache, #name);                \
-  }())
 
 bool watched() { return __powercut_alias.span != 0; }
 

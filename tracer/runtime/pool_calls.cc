@@ -8,7 +8,6 @@
 // without what it just did.
 #include "tracer/runtime/pool_calls.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -21,6 +20,7 @@
 
 #include "base/system_call.h"
 #include "tracer/runtime/call_site.h"
+#include "tracer/runtime/next_function.h"
 #include "tracer/runtime/pending_store.h"
 #include "tracer/runtime/scheduled_program.h"
 #include "tracer/runtime/stream_trace.h"
@@ -32,18 +32,6 @@ using powercut::runtime::settle;
 using powercut::runtime::StreamTrace;
 using powercut::runtime::watches_pools;
 using powercut::runtime::with_stream;
-
-// The next definition of `name`, looked up once. Constant-initialised: others' constructors may be first.
-template <typename Function>
-Function* real(Function*& cache, const char* name) {
-  if (cache == nullptr) cache = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
-  return cache;
-}
-#define REAL(name)                            \
-  ([]() -> decltype(&::name) {                \
-    static constinit decltype(&::name) cache; \
-    return real(cache, #name);                \
-  }())
 
 uint64_t number(const void* address) { return reinterpret_cast<uint64_t>(address); }
 
@@ -166,7 +154,7 @@ int mprotect(void* address, size_t length, int protection) noexcept {
 
 int msync(void* address, size_t length, int flags) {
   powercut::runtime::schedule_point(powercut::runtime::call_site());
-  const int result = REAL(msync)(address, length, flags);
+  const int result = NEXT(msync)(address, length, flags);
   if (result != 0 || (flags & MS_SYNC) == 0 || !watches_pools()) return result;
   const KeepErrno keep;
   with_stream([&](StreamTrace& stream) { stream.synced_memory(number(address), length); });
@@ -174,26 +162,26 @@ int msync(void* address, size_t length, int flags) {
 }
 
 int fsync(int fd) {
-  return sync_file(fd, [&] { return REAL(fsync)(fd); });
+  return sync_file(fd, [&] { return NEXT(fsync)(fd); });
 }
 
 int fdatasync(int fd) {
-  return sync_file(fd, [&] { return REAL(fdatasync)(fd); });
+  return sync_file(fd, [&] { return NEXT(fdatasync)(fd); });
 }
 
 ssize_t write(int fd, const void* bytes, size_t size) {
   bytes = announce_load(bytes, size);
-  return write_file(fd, std::nullopt, bytes, [&] { return REAL(write)(fd, bytes, size); });
+  return write_file(fd, std::nullopt, bytes, [&] { return NEXT(write)(fd, bytes, size); });
 }
 
 ssize_t pwrite(int fd, const void* bytes, size_t size, off_t offset) {
   bytes = announce_load(bytes, size);
-  return write_file(fd, offset, bytes, [&] { return REAL(pwrite)(fd, bytes, size, offset); });
+  return write_file(fd, offset, bytes, [&] { return NEXT(pwrite)(fd, bytes, size, offset); });
 }
 
 ssize_t pwrite64(int fd, const void* bytes, size_t size, off64_t offset) {
   bytes = announce_load(bytes, size);
-  return write_file(fd, offset, bytes, [&] { return REAL(pwrite64)(fd, bytes, size, offset); });
+  return write_file(fd, offset, bytes, [&] { return NEXT(pwrite64)(fd, bytes, size, offset); });
 }
 
 int ftruncate(int fd, off_t size) noexcept {
@@ -205,7 +193,7 @@ int ftruncate64(int fd, off64_t size) noexcept {
 }
 
 int posix_fallocate(int fd, off_t offset, off_t size) {
-  return change_size(fd, [&] { return REAL(posix_fallocate)(fd, offset, size); });
+  return change_size(fd, [&] { return NEXT(posix_fallocate)(fd, offset, size); });
 }
 
 void _exit(int status) {
