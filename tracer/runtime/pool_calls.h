@@ -10,6 +10,8 @@ class StreamTrace;
 
 // Whether this process records what it does to pool files.
 bool watches_pools();
+// Whether one of them is a block device. Then it is the only one.
+bool watches_device();
 // Calls `action` with the stream, under the session's lock. Not from inside of the recorder itself.
 void with_stream(const std::function<void(StreamTrace&)>& action);
 // From now on the stream's end will have the status that exit() is called with.

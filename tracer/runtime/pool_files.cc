@@ -15,12 +15,25 @@ bool same_file(const struct stat& a, const PoolFiles::File& b) { return a.st_dev
 
 }  // namespace
 
-PoolFiles::PoolFiles(std::string_view list) {
+PoolFiles::PoolFiles(std::string_view list, std::string_view device) {
   while (!list.empty()) {
     const size_t end = std::min(list.find(':'), list.size());
     if (end != 0) files_.push_back({.path = std::string(list.substr(0, end))});
     list.remove_prefix(std::min(end + 1, list.size()));
   }
+  if (!device.empty()) files_.push_back({.path = std::string(device), .block = true});
+}
+
+const PoolFiles::File* PoolFiles::named(int folder, const char* path, bool follow) {
+  struct stat status{};
+  if (path == nullptr || fstatat(folder, path, &status, follow ? 0 : AT_SYMLINK_NOFOLLOW) != 0) return nullptr;
+  for (File& file : files_) {
+    struct stat now{};
+    if (!file.block || !S_ISREG(status.st_mode)) continue;
+    if (same_file(status, file)) return &file;
+    if (stat(file.path.c_str(), &now) == 0 && now.st_dev == status.st_dev && now.st_ino == status.st_ino) return &file;
+  }
+  return nullptr;
 }
 
 std::optional<PoolFiles::Open> PoolFiles::find(int fd) {

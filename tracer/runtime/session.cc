@@ -132,6 +132,7 @@ class Session {
   }
 
   bool has_stream() const { return stream_ != nullptr; }
+  bool has_device() const { return stream_ != nullptr && stream_->has_device(); }
   void with_stream(const std::function<void(StreamTrace&)>& action);
 
  private:
@@ -145,6 +146,8 @@ class Session {
   // The same, and makes the calling thread the trace's. Null also while the trace need not hear of anything.
   ProgramTrace* enter();
   void leave();
+  // Makes the calling thread the trace's.
+  void number_thread();
   // Calls `action` with the trace, if there is something to record.
   template <typename Action>
   static void record(void* session, Action action);
@@ -185,6 +188,11 @@ ProgramTrace* Session::enter() {
     leave();
     return nullptr;
   }
+  number_thread();
+  return recorder_.get();
+}
+
+void Session::number_thread() {
   if (this_thread.trace != trace_ && follows_schedule()) {
     // Its threads have numbers that are the same in every schedule, and it tells of their begins and ends.
     this_thread.trace = trace_;
@@ -197,7 +205,6 @@ ProgramTrace* Session::enter() {
     if (has_key_) pthread_setspecific(key_, this);
   }
   recorder_->set_thread(this_thread.number);
-  return recorder_.get();
 }
 
 void Session::leave() {
@@ -334,9 +341,13 @@ void Session::with_stream(const std::function<void(StreamTrace&)>& action) {
   // The numbers of threads are given when they do something that is recorded.
   if (lock() == nullptr) return;
   if (stream_ != nullptr) {
+    // Calls on a device are all that there is to record.
+    if (stream_->has_device() && stream_->active()) number_thread();
     if (this_thread.trace == trace_) stream_->set_thread(this_thread.number);
     if (follows_schedule()) stream_->set_thread(scheduled_number());
     action(*stream_);
+    // The first of them has begun the stream.
+    if (stream_->has_device() && stream_->active()) number_thread();
     set_windows();
   }
   leave();
@@ -407,10 +418,11 @@ void Session::abandon() {
 void Session::begin_from_environment() {
   const char* stream = getenv("POWERCUT_STREAM");
   const char* files = getenv("POWERCUT_POOL_FILES");
-  if (stream != nullptr && *stream != '\0' && files != nullptr) {
+  const char* device = getenv("POWERCUT_DEVICE_FILE");
+  if (stream != nullptr && *stream != '\0' && (files != nullptr || device != nullptr)) {
     path_ = stream;
     wants_loads_ = getenv("POWERCUT_STREAM_LOADS") != nullptr;
-    auto trace = std::make_unique<StreamTrace>(path_, files);
+    auto trace = std::make_unique<StreamTrace>(path_, files == nullptr ? "" : files, device == nullptr ? "" : device);
     stream_ = trace.get();
     start(std::move(trace));
     if (const char* schedule = getenv("POWERCUT_SCHEDULE")) follow(schedule);
@@ -457,6 +469,8 @@ __attribute__((destructor)) void end_with_program() { session().end(exit_status)
 }  // namespace
 
 bool watches_pools() { return session().has_stream(); }
+
+bool watches_device() { return session().has_device(); }
 
 void with_stream(const std::function<void(StreamTrace&)>& action) { session().with_stream(action); }
 

@@ -49,6 +49,10 @@ int append(const std::string& path, int flags, const void* bytes, size_t size) {
   return problem;
 }
 
+std::string refusal(const std::string& what, const std::string& path) {
+  return "the program used " + what + " on the device " + path + ", which is not modelled";
+}
+
 std::string command_line() {
   std::string words(4096, '\0');
   const int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
@@ -64,12 +68,16 @@ std::string command_line() {
 
 }  // namespace
 
-StreamTrace::StreamTrace(std::string path, std::string_view pool_files)
+StreamTrace::StreamTrace(std::string path, std::string_view pool_files, std::string_view device)
     : path_(std::move(path)),
-      files_(pool_files),
+      files_(pool_files, device),
       ranges_(std::make_unique<powercut_ranges>()),
       stacks_([this](std::span<const uint64_t> addresses) { return define_stack(addresses); }),
-      unseen_(ranges_.get()) {}
+      unseen_(ranges_.get()) {
+  if (device.empty()) return;
+  device_ = static_cast<uint32_t>(files_.all().size() - 1);
+  device_maps_ = std::make_unique<powercut_ranges>();
+}
 
 powercut_window StreamTrace::window() const {
   if (ranges_->span == 0) return {0, 0};
@@ -107,7 +115,7 @@ bool StreamTrace::begin() {
   for (PoolFiles::File& file : files_.all()) {
     struct stat status{};
     if (stat(file.path.c_str(), &status) == 0) file.size = static_cast<uint64_t>(status.st_size);
-    powercut_stream_pool(&stream_, kPowercutMemory, file.path.c_str(), file.size);
+    powercut_stream_pool(&stream_, file.block ? kPowercutDevice : kPowercutMemory, file.path.c_str(), file.size);
     PoolFiles::read(file, [&](uint64_t offset, std::span<const uint8_t> bytes) {
       powercut_stream_content(&stream_, number, offset, bytes.data(), static_cast<uint32_t>(bytes.size()));
       unseen_.store(number, offset, bytes, 0);
@@ -246,7 +254,9 @@ std::optional<uint32_t> StreamTrace::touch(int fd) {
   return open->pool;
 }
 
-void StreamTrace::resized(uint32_t pool, int fd) {
+void StreamTrace::resized(uint32_t pool, int fd) { set_size(pool, fd, no_stack()); }
+
+void StreamTrace::set_size(uint32_t pool, int fd, powercut_site site) {
   struct stat status{};
   PoolFiles::File& file = files_.all()[pool];
   if (fstat(fd, &status) != 0 || static_cast<uint64_t>(status.st_size) == file.size) return;
@@ -254,7 +264,7 @@ void StreamTrace::resized(uint32_t pool, int fd) {
     unseen_.zero_from(pool, static_cast<uint64_t>(status.st_size));
   }
   file.size = static_cast<uint64_t>(status.st_size);
-  powercut_stream_file_size(&stream_, no_stack(), pool, file.size);
+  powercut_stream_file_size(&stream_, site, pool, file.size);
 }
 
 void StreamTrace::mapped(int fd, uint64_t address, uint64_t length, uint64_t offset, bool shared) {
@@ -272,6 +282,7 @@ void StreamTrace::mapped(int fd, uint64_t address, uint64_t length, uint64_t off
 }
 
 void StreamTrace::unmapped(uint64_t address, uint64_t length) {
+  if (device_maps_ != nullptr) powercut_ranges_unmap(device_maps_.get(), address, length);
   if (powercut_ranges_unmap(ranges_.get(), address, length) == 0) return;
   powercut_stream_unmap(&stream_, kPowercutGone, address, length);
 }
@@ -286,25 +297,35 @@ void StreamTrace::moved(uint64_t from, uint64_t old_length, uint64_t to, uint64_
   const bool ours = range != nullptr && range->begin <= from;
   const uint32_t pool = ours ? range->pool : 0;
   const uint64_t offset = ours ? range->offset + (from - range->begin) : 0;
+  uint64_t begin = 0;
+  const bool reads = device_maps_ != nullptr && powercut_ranges_clip(device_maps_.get(), from, 1, &begin) != 0;
   // With an old length of 0 a shared mapping is doubled and the old one stays.
   unmapped(from, old_length);
   unmapped(to, new_length);
   if (ours && powercut_ranges_map(ranges_.get(), to, new_length, pool, offset) == 0) {
     powercut_stream_map(&stream_, pool, to, new_length, offset);
   }
+  if (reads) device_mapped(to, new_length, false);
 }
 
 void StreamTrace::written(uint32_t pool, int fd, uint64_t offset, const void* bytes, uint64_t size) {
+  write_file(pool, offset, bytes, size, no_stack());
+  resized(pool, fd);
+}
+
+void StreamTrace::write_file(uint32_t pool, uint64_t offset, const void* bytes, uint64_t size, powercut_site site) {
   const uint8_t* from = static_cast<const uint8_t*>(bytes);
   while (size != 0) {
-    const uint64_t piece = std::min<uint64_t>(size, kPowercutMostStore);
-    powercut_stream_file_write(&stream_, no_stack(), pool, offset, from, static_cast<uint32_t>(piece));
-    unseen_.store(pool, offset, {from, piece}, 0);
+    // A sector's bytes are in one record.
+    const uint64_t most =
+        files_.all()[pool].block ? kPowercutMostStore - offset % kPowercutMostStore : uint64_t{kPowercutMostStore};
+    const uint64_t piece = std::min<uint64_t>(size, most);
+    powercut_stream_file_write(&stream_, site, pool, offset, from, static_cast<uint32_t>(piece));
+    if (!files_.all()[pool].block) unseen_.store(pool, offset, {from, piece}, 0);
     offset += piece;
     from += piece;
     size -= piece;
   }
-  resized(pool, fd);
 }
 
 void StreamTrace::synced(uint32_t pool, uint32_t kind, uint64_t offset, uint64_t length) {
@@ -316,6 +337,83 @@ void StreamTrace::synced_memory(uint64_t address, uint64_t length) {
   for (powercut_range piece; powercut_ranges_next(ranges_.get(), &address, end, &piece);) {
     synced(piece.pool, kPowercutMsync, piece.offset, piece.end - piece.begin);
   }
+}
+
+bool StreamTrace::touch_device(int fd) {
+  if (state_ == State::kEnded || !device_) return false;
+  const std::optional<PoolFiles::Open> open = files_.find(fd);
+  if (!open || (state_ == State::kWaiting && !begin())) return false;
+  if (open->replaced) refuse("another file in the place of the one that it had");
+  set_size(*device_, fd, no_stack());
+  return true;
+}
+
+bool StreamTrace::touch_device(int folder, const char* path, bool follow) {
+  if (state_ == State::kEnded || !device_ || files_.named(folder, path, follow) == nullptr) return false;
+  return state_ != State::kWaiting || begin();
+}
+
+void StreamTrace::device_written(int fd, uint64_t offset, const void* bytes, uint64_t size, bool durable,
+                                 const CallSite& site) {
+  const powercut_site where = this->site(site.pc, site.frame);
+  write_file(*device_, offset, bytes, size, where);
+  set_size(*device_, fd, where);
+  if (durable) powercut_stream_sync(&stream_, where, kPowercutWrittenThrough, *device_, offset, size);
+}
+
+void StreamTrace::device_filled(int fd, uint64_t offset, uint64_t size, bool durable, const CallSite& site) {
+  std::vector<uint8_t> bytes(size);
+  const int file = open(files_.all()[*device_].path.c_str(), O_RDONLY | O_CLOEXEC);
+  const ssize_t done = file < 0 ? -1 : pread(file, bytes.data(), size, static_cast<off_t>(offset));
+  if (file >= 0) close(file);
+  if (done != static_cast<ssize_t>(size)) refuse("a copy into it that cannot be read back");
+  device_written(fd, offset, bytes.data(), size, durable, site);
+}
+
+void StreamTrace::device_zeroed(int fd, uint64_t offset, uint64_t size, const CallSite& site) {
+  const std::vector<uint8_t> zeroes(std::min<uint64_t>(size, kBuffer));
+  for (uint64_t done = 0; done < size;) {
+    const uint64_t piece = std::min<uint64_t>(size - done, zeroes.size());
+    device_written(fd, offset + done, zeroes.data(), piece, false, site);
+    done += piece;
+  }
+}
+
+bool StreamTrace::is_on(dev_t system) {
+  struct stat status{};
+  return stat(files_.all()[*device_].path.c_str(), &status) == 0 && status.st_dev == system;
+}
+
+void StreamTrace::device_resized(int fd, const CallSite& site) {
+  set_size(*device_, fd, this->site(site.pc, site.frame));
+}
+
+void StreamTrace::device_synced(const CallSite& site) {
+  powercut_stream_sync(&stream_, this->site(site.pc, site.frame), kPowercutFsync, *device_, 0, UINT64_MAX);
+}
+
+void StreamTrace::device_mapped(uint64_t address, uint64_t length, bool writable) {
+  if (writable || powercut_ranges_map(device_maps_.get(), address, length, *device_, 0) != 0) {
+    refuse("mmap with MAP_SHARED and PROT_WRITE");
+  }
+}
+
+void StreamTrace::device_protected(uint64_t address, uint64_t length, bool writable) {
+  uint64_t begin = 0;
+  if (device_maps_ == nullptr || !writable) return;
+  if (powercut_ranges_clip(device_maps_.get(), address, length, &begin) != 0) refuse("mprotect with PROT_WRITE");
+}
+
+void StreamTrace::refuse(const std::string& what) {
+  if (state_ != State::kRecording || !refused_.insert(what).second) return;
+  powercut_stream_note(&stream_, kPowercutNoteRefused, refusal(what, files_.all()[*device_].path).c_str());
+}
+
+bool StreamTrace::is_of(const void* address, std::string_view module) {
+  const std::optional<ModuleMap::Place> place = modules_.find(reinterpret_cast<uint64_t>(address));
+  if (!place) return false;
+  const std::string& path = place->module->path;
+  return std::string_view(path).substr(path.rfind('/') + 1).starts_with(module);
 }
 
 }  // namespace powercut::runtime

@@ -4,9 +4,10 @@
 // processes that have the environment of the recording, the first to get there is the one that is recorded; another
 // one adds a line to `<stream>.unrecorded`.
 //
-// Known inaccuracies: `writev`, `fallocate`, `copy_file_range`, io_uring and system calls that are made without the
-// C library are not seen, nor what other processes do to a pool. What they leave in it is: at marks, unmappings and the
-// end the pools are compared with what was recorded (unseen_stores.h), and a difference is a note of its own.
+// Known inaccuracies: in pools that are memory, `writev`, `fallocate`, `copy_file_range`, io_uring and system calls
+// that are made without the C library are not seen (of a device see device_calls.cc), nor what other processes do to a
+// pool. What they leave in it is: at marks, unmappings and the end the pools are compared with what was recorded
+// (unseen_stores.h), and a difference is a note of its own.
 #ifndef POWERCUT_TRACER_RUNTIME_STREAM_TRACE_H_
 #define POWERCUT_TRACER_RUNTIME_STREAM_TRACE_H_
 
@@ -15,10 +16,12 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "tracer/runtime/call_site.h"
 #include "tracer/runtime/module_map.h"
 #include "tracer/runtime/pool_files.h"
 #include "tracer/runtime/program_trace.h"
@@ -31,7 +34,8 @@ namespace powercut::runtime {
 
 class StreamTrace final : public ProgramTrace {
  public:
-  StreamTrace(std::string path, std::string_view pool_files);
+  // `device`: a pool that is a block device, or empty.
+  StreamTrace(std::string path, std::string_view pool_files, std::string_view device);
 
   bool active() const override { return state_ == State::kRecording; }
   powercut_window window() const override;
@@ -69,6 +73,30 @@ class StreamTrace final : public ProgramTrace {
   void synced(uint32_t pool, uint32_t kind, uint64_t offset, uint64_t length);
   void synced_memory(uint64_t address, uint64_t length);
 
+  // Of the recording's device. Calls are made between touch_device() and what they have done, under the session's lock:
+  // so the order of the records is that of the calls.
+  bool has_device() const { return device_.has_value(); }
+  // Whether `fd` is a file of it. Begins the stream where that is the first.
+  bool touch_device(int fd);
+  // The same by a path, seen from the open folder, before a call on it.
+  bool touch_device(int folder, const char* path, bool follow);
+  // `durable`: since the call has returned.
+  void device_written(int fd, uint64_t offset, const void* bytes, uint64_t size, bool durable, const CallSite& site);
+  // What another file or a pipe was the source of, read back.
+  void device_filled(int fd, uint64_t offset, uint64_t size, bool durable, const CallSite& site);
+  void device_zeroed(int fd, uint64_t offset, uint64_t size, const CallSite& site);
+  // Whether it lies on this file system.
+  bool is_on(dev_t system);
+  void device_resized(int fd, const CallSite& site);
+  void device_synced(const CallSite& site);
+  // A shared mapping of it, which may be read.
+  void device_mapped(uint64_t address, uint64_t length, bool writable);
+  void device_protected(uint64_t address, uint64_t length, bool writable);
+  // It was asked for something that is not modelled: there will be no verdict. `what`: a call, as in "rename".
+  void refuse(const std::string& what);
+  // Whether the code at `address` is of a module whose file's name begins so.
+  bool is_of(const void* address, std::string_view module);
+
  private:
   enum class State { kWaiting, kRecording, kEnded };
 
@@ -81,8 +109,14 @@ class StreamTrace final : public ProgramTrace {
   void look(const std::string& place);
   void tell(const UnseenStores::Differences& differences, const std::string& place);
 
+  void write_file(uint32_t pool, uint64_t offset, const void* bytes, uint64_t size, powercut_site site);
+  void set_size(uint32_t pool, int fd, powercut_site site);
+
   const std::string path_;
   PoolFiles files_;
+  std::optional<uint32_t> device_;                // its number
+  std::unique_ptr<powercut_ranges> device_maps_;  // that may be read
+  std::set<std::string> refused_;
   State state_ = State::kWaiting;
   uint32_t thread_ = 0, threads_ = 0;
   uint32_t early_forks_ = 0;  // before the stream began
