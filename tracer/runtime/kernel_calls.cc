@@ -23,9 +23,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
+#include <span>
 
 #include "base/system_call.h"
 #include "tracer/runtime/call_site.h"
+#include "tracer/runtime/device_calls.h"
 #include "tracer/runtime/futex_step.h"
 #include "tracer/runtime/lock_step.h"
 #include "tracer/runtime/next_function.h"
@@ -124,6 +127,23 @@ bool is_memory_file(const char* path) {
   return strncmp(at, "/proc/", 6) == 0 && length > 10 && strcmp(at + length - 4, "/mem") == 0;
 }
 
+// A file is opened, which may be the recording's device.
+template <typename Open>
+int opened(int folder, const char* path, int flags, const Open& open) {
+  powercut::runtime::before_open(folder, path, flags);
+  const int fd = open();
+  powercut::runtime::after_open(fd);
+  return fd;
+}
+
+template <typename Open>
+FILE* opened(const char* path, const char* mode, const CallSite& site, const Open& open) {
+  powercut::runtime::before_open(AT_FDCWD, path, strchr(mode, 'w') != nullptr ? O_TRUNC : 0);
+  FILE* const file = open();
+  powercut::runtime::after_stream_open(file, mode, site);
+  return file;
+}
+
 // How many arguments a call of syscall(2) has: what lies behind them is whatever the registers held.
 size_t arguments_of(long number) {
   switch (number) {
@@ -207,7 +227,12 @@ ssize_t preadv(int fd, const iovec* parts, int count, off_t offset) {
 ssize_t preadv64(int fd, const iovec* parts, int count, off64_t offset) { return preadv(fd, parts, count, offset); }
 
 ssize_t writev(int fd, const iovec* parts, int count) {
-  if (!any_in_pool(parts, count)) return NEXT(writev)(fd, parts, count);
+  if (!any_in_pool(parts, count)) {
+    const auto call = [&] { return NEXT(writev)(fd, parts, count); };
+    const std::span<const iovec> all(parts, static_cast<size_t>(std::max(count, 0)));
+    const auto done = powercut::runtime::device_write(fd, all, std::nullopt, 0, call_site(), call);
+    return done ? *done : call();
+  }
   return one_by_one(parts, count, [&](const iovec& part) {
     return NEXT(write)(fd, announce_load(part.iov_base, part.iov_len), part.iov_len);
   });
@@ -233,7 +258,7 @@ int open(const char* path, int flags, ...) {
   const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(rest, mode_t) : 0;
   va_end(rest);
   if (is_memory_file(path)) cannot_follow(kMemoryFile, call_site());
-  return NEXT(open)(path, flags, mode);
+  return opened(AT_FDCWD, path, flags, [&] { return NEXT(open)(path, flags, mode); });
 }
 
 int open64(const char* path, int flags, ...) {
@@ -242,7 +267,7 @@ int open64(const char* path, int flags, ...) {
   const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(rest, mode_t) : 0;
   va_end(rest);
   if (is_memory_file(path)) cannot_follow(kMemoryFile, call_site());
-  return NEXT(open64)(path, flags, mode);
+  return opened(AT_FDCWD, path, flags, [&] { return NEXT(open64)(path, flags, mode); });
 }
 
 int openat(int folder, const char* path, int flags, ...) {
@@ -251,17 +276,17 @@ int openat(int folder, const char* path, int flags, ...) {
   const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(rest, mode_t) : 0;
   va_end(rest);
   if (is_memory_file(path)) cannot_follow(kMemoryFile, call_site());
-  return NEXT(openat)(folder, path, flags, mode);
+  return opened(folder, path, flags, [&] { return NEXT(openat)(folder, path, flags, mode); });
 }
 
 FILE* fopen(const char* path, const char* mode) {
   if (is_memory_file(path)) cannot_follow(kMemoryFile, call_site());
-  return NEXT(fopen)(path, mode);
+  return opened(path, mode, call_site(), [&] { return NEXT(fopen)(path, mode); });
 }
 
 FILE* fopen64(const char* path, const char* mode) {
   if (is_memory_file(path)) cannot_follow(kMemoryFile, call_site());
-  return NEXT(fopen64)(path, mode);
+  return opened(path, mode, call_site(), [&] { return NEXT(fopen64)(path, mode); });
 }
 
 ssize_t process_vm_writev(pid_t process, const iovec* from, unsigned long parts, const iovec* to, unsigned long others,
@@ -286,6 +311,7 @@ ssize_t process_vm_writev(pid_t process, const iovec* from, unsigned long parts,
       cannot_follow("target code passes an address of the pool to syscall(2)", call_site());
     }
   }
+  if (const auto result = powercut::runtime::device_system_call(number, a)) return *result;
   // Not through dlsym: others call this before anything can be looked up.
   return powercut::system_call(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }

@@ -20,6 +20,7 @@
 
 #include "base/system_call.h"
 #include "tracer/runtime/call_site.h"
+#include "tracer/runtime/device_calls.h"
 #include "tracer/runtime/next_function.h"
 #include "tracer/runtime/pending_store.h"
 #include "tracer/runtime/scheduled_program.h"
@@ -28,8 +29,15 @@
 namespace {
 
 using powercut::runtime::announce_load;
+using powercut::runtime::call_site;
+using powercut::runtime::CallSite;
+using powercut::runtime::device_mapping;
+using powercut::runtime::device_resize;
+using powercut::runtime::device_sync;
+using powercut::runtime::device_write;
 using powercut::runtime::settle;
 using powercut::runtime::StreamTrace;
+using powercut::runtime::watches_device;
 using powercut::runtime::watches_pools;
 using powercut::runtime::with_stream;
 
@@ -67,6 +75,11 @@ void* map(void* address, size_t length, int protection, int flags, int fd, off_t
   const KeepErrno keep;
   const int opened = file ? fd : -1;
   const bool shared = (flags & MAP_TYPE) != MAP_PRIVATE;
+  if (watches_device()) {
+    with_stream([&](StreamTrace& stream) { stream.unmapped(number(mapping), length); });
+    if (file) device_mapping(opened, mapping, length, protection, flags);
+    return mapping;
+  }
   if (file) touched(opened);
   with_stream([&](StreamTrace& stream) {
     stream.mapped(opened, number(mapping), length, static_cast<uint64_t>(offset), shared);
@@ -75,7 +88,11 @@ void* map(void* address, size_t length, int protection, int flags, int fd, off_t
 }
 
 template <typename Write>
-ssize_t write_file(int fd, std::optional<off_t> offset, const void* bytes, const Write& write) {
+ssize_t write_file(int fd, std::optional<off_t> offset, const void* bytes, size_t size, const CallSite& site,
+                   const Write& write) {
+  const iovec all = {const_cast<void*>(bytes), size};
+  if (const auto done = device_write(fd, {&all, 1}, offset, 0, site, write)) return *done;
+  if (watches_device()) return write();
   const std::optional<uint32_t> pool = watches_pools() ? touched(fd) : std::nullopt;
   const ssize_t done = write();
   if (!pool || done <= 0) return done;
@@ -89,7 +106,9 @@ ssize_t write_file(int fd, std::optional<off_t> offset, const void* bytes, const
 }
 
 template <typename Change>
-int change_size(int fd, const Change& change) {
+int change_size(int fd, const CallSite& site, const Change& change) {
+  if (const auto done = device_resize(fd, site, change)) return *done;
+  if (watches_device()) return change();
   const std::optional<uint32_t> pool = watches_pools() ? touched(fd) : std::nullopt;
   const int result = change();
   if (!pool || result != 0) return result;
@@ -99,7 +118,9 @@ int change_size(int fd, const Change& change) {
 }
 
 template <typename Sync>
-int sync_file(int fd, const Sync& sync) {
+int sync_file(int fd, const CallSite& site, const Sync& sync) {
+  if (const auto done = device_sync(fd, site, sync)) return *done;
+  if (watches_device()) return sync();
   const std::optional<uint32_t> pool = watches_pools() ? touched(fd) : std::nullopt;
   const int result = sync();
   if (!pool || result != 0) return result;
@@ -149,7 +170,9 @@ void* mremap(void* from, size_t old_length, size_t new_length, int flags, ...) n
 // Here only since a pending store is read back, which it may forbid.
 int mprotect(void* address, size_t length, int protection) noexcept {
   settle();
-  return static_cast<int>(powercut::system_call(SYS_mprotect, address, length, protection));
+  const long result = powercut::system_call(SYS_mprotect, address, length, protection);
+  if (result == 0) powercut::runtime::device_protection(address, length, protection);
+  return static_cast<int>(result);
 }
 
 int msync(void* address, size_t length, int flags) {
@@ -162,38 +185,38 @@ int msync(void* address, size_t length, int flags) {
 }
 
 int fsync(int fd) {
-  return sync_file(fd, [&] { return NEXT(fsync)(fd); });
+  return sync_file(fd, call_site(), [&] { return NEXT(fsync)(fd); });
 }
 
 int fdatasync(int fd) {
-  return sync_file(fd, [&] { return NEXT(fdatasync)(fd); });
+  return sync_file(fd, call_site(), [&] { return NEXT(fdatasync)(fd); });
 }
 
 ssize_t write(int fd, const void* bytes, size_t size) {
   bytes = announce_load(bytes, size);
-  return write_file(fd, std::nullopt, bytes, [&] { return NEXT(write)(fd, bytes, size); });
+  return write_file(fd, std::nullopt, bytes, size, call_site(), [&] { return NEXT(write)(fd, bytes, size); });
 }
 
 ssize_t pwrite(int fd, const void* bytes, size_t size, off_t offset) {
   bytes = announce_load(bytes, size);
-  return write_file(fd, offset, bytes, [&] { return NEXT(pwrite)(fd, bytes, size, offset); });
+  return write_file(fd, offset, bytes, size, call_site(), [&] { return NEXT(pwrite)(fd, bytes, size, offset); });
 }
 
 ssize_t pwrite64(int fd, const void* bytes, size_t size, off64_t offset) {
   bytes = announce_load(bytes, size);
-  return write_file(fd, offset, bytes, [&] { return NEXT(pwrite64)(fd, bytes, size, offset); });
+  return write_file(fd, offset, bytes, size, call_site(), [&] { return NEXT(pwrite64)(fd, bytes, size, offset); });
 }
 
 int ftruncate(int fd, off_t size) noexcept {
-  return change_size(fd, [&] { return static_cast<int>(powercut::system_call(SYS_ftruncate, fd, size)); });
+  return change_size(fd, call_site(), [&] { return static_cast<int>(powercut::system_call(SYS_ftruncate, fd, size)); });
 }
 
 int ftruncate64(int fd, off64_t size) noexcept {
-  return change_size(fd, [&] { return static_cast<int>(powercut::system_call(SYS_ftruncate, fd, size)); });
+  return change_size(fd, call_site(), [&] { return static_cast<int>(powercut::system_call(SYS_ftruncate, fd, size)); });
 }
 
 int posix_fallocate(int fd, off_t offset, off_t size) {
-  return change_size(fd, [&] { return NEXT(posix_fallocate)(fd, offset, size); });
+  return change_size(fd, call_site(), [&] { return NEXT(posix_fallocate)(fd, offset, size); });
 }
 
 void _exit(int status) {
