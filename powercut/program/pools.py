@@ -10,11 +10,11 @@ from pathlib import Path
 from powercut.base.errors import UsageError
 
 
-def examine(name: str, *, cwd: Path) -> Path:
+def examine(name: str, *, cwd: Path, option: str = "--pool") -> Path:
     """The pool's file, absolute and without links; it need not exist yet. UsageError when it cannot be a pool."""
-    where = f"--pool {name}"
+    where = f"{option} {name}"
     if not name or "\0" in name:
-        raise UsageError("an empty name", where="--pool", next_step="Name the file that the program maps.")
+        raise UsageError("an empty name", where=option, next_step="Name the file that the program works on.")
     path = Path(os.path.realpath(cwd / name))
     if not path.parent.is_dir():
         raise UsageError(

@@ -24,6 +24,12 @@ DEFAULT_RECORD_TIMEOUT = "10m"
 DEFAULT_IMAGES = 4096
 DEFAULT_PREEMPTIONS = 2
 
+#: Of a device: what `--sector-size` and `--atomic-unit` may say, the default first.
+SECTOR_SIZES = (512, 4096)
+UNITS = (1, 2, 4, 8)
+#: Bytes of an atomic write unit, at most: what the kernel writes as one piece of the page cache.
+MOST_UNIT = 4096
+
 #: What `--threads` may say, and what it means.
 SCHEDULED = "scheduled"
 THREADS = {
@@ -78,6 +84,16 @@ class Scheduling:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Device:
+    """How the one pool of a recording is a block device."""
+
+    #: Bytes.
+    sector_size: int = SECTOR_SIZES[0]
+    #: Sectors that the device writes as one.
+    unit: int = UNITS[0]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Recording:
     """What is recorded, and how."""
 
@@ -97,6 +113,8 @@ class Recording:
     keep_pool: bool = False
     #: None: the program's threads run as they come.
     scheduling: Scheduling | None = None
+    #: None: the pools are memory, which the program maps.
+    device: Device | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,6 +198,8 @@ def recording(
     record: str,
     ops: str | None,
     pools: Sequence[str],
+    device: str | None = None,
+    layout: Device | None = None,
     cwd: Path | None,
     tracer: str | None,
     timeout: str,
@@ -195,16 +215,27 @@ def recording(
     binary = program_binary.find(command[0], cwd=folder, option="--record")
     if driver:
         program_binary.find(driver[0], cwd=folder, option="--ops")
-    if not pools:
+    if not pools and device is None:
         raise UsageError(
             "no pool file was named",
             where="--pool",
-            next_step="Name the file that the program maps: --pool FILE; repeat it for several.",
+            next_step="Name the file that the program maps: --pool FILE; repeat it for several. "
+            "One that it writes by system calls: --device FILE.",
         )
     chosen = program_tracers.choose(tracer, binary, command=command)
+    if device is not None:
+        _refuse_on_device(chosen, device, pools=pools, scheduled=scheduling is not None)
+    elif layout is not None:
+        raise UsageError(
+            "sectors belong to a device, and none was named",
+            where="--sector-size, --atomic-unit",
+            next_step="Leave them out, or name the file that is one: --device FILE.",
+        )
     if scheduling is not None:
         _refuse_unscheduled(chosen, binary, command=command, driver=driver)
     files = tuple(program_pools.examine(name, cwd=folder) for name in pools)
+    if device is not None:
+        files = (program_pools.examine(device, cwd=folder, option="--device"),)
     if twice := next((file for file in files if files.count(file) > 1), None):
         raise UsageError("this pool is named twice", where=f"--pool {twice}", next_step="Name every pool once.")
     return Recording(
@@ -219,7 +250,56 @@ def recording(
         keep=keep,
         keep_pool=keep_pool,
         scheduling=scheduling,
+        device=None if device is None else layout or Device(),
     )
+
+
+def device_layout(*, sector_size: int | None, unit: int | None) -> Device | None:
+    """What the two options say of a device; None where neither was given. UsageError for what no device has."""
+    if sector_size is None and unit is None:
+        return None
+    made = Device(sector_size=sector_size or SECTOR_SIZES[0], unit=unit or UNITS[0])
+    for option, value, allowed in (
+        ("--sector-size", made.sector_size, SECTOR_SIZES),
+        ("--atomic-unit", made.unit, UNITS),
+    ):
+        if value not in allowed:
+            raise UsageError(
+                f"{value} is none of {', '.join(map(str, allowed))}",
+                where=option,
+                next_step=f"Write one of them, or leave it out: {allowed[0]}.",
+            )
+    if made.sector_size * made.unit > MOST_UNIT:
+        raise UsageError(
+            f"an atomic write unit of {made.sector_size * made.unit} bytes is more than a page of {MOST_UNIT}, and the "
+            "kernel promises nothing of what it writes in several pieces",
+            where=f"--atomic-unit {made.unit}",
+            next_step=f"Write {MOST_UNIT // made.sector_size} or less.",
+        )
+    return made
+
+
+def _refuse_on_device(tracer: str, device: str, *, pools: Sequence[str], scheduled: bool) -> None:
+    where = f"--device {device}"
+    if pools:
+        raise UsageError(
+            "a program that has a device beside pools in memory is not modelled",
+            where=f"{where} --pool {pools[0]}",
+            next_step="Name the one file that matters: --device for one that the program writes by system calls, "
+            "--pool for one that it maps.",
+        )
+    if tracer not in ("llvm", "valgrind"):
+        raise UsageError(
+            f"the tracer '{tracer}' does not record system calls on a device",
+            where=where,
+            next_step="Leave --tracer out, or write llvm or valgrind.",
+        )
+    if scheduled:
+        raise UsageError(
+            "the threads of a program that writes to a device are not scheduled",
+            where=f"{where} --threads {SCHEDULED}",
+            next_step="Leave --threads out: one order of its calls is recorded, and the verdict says so.",
+        )
 
 
 def scheduling(chosen: Schedules, *, seed: int, model: str) -> Scheduling:

@@ -26,6 +26,7 @@ _OURS = (
     "POWERCUT_STREAM",
     "POWERCUT_SCHEDULE",
     "POWERCUT_POOL_FILES",
+    "POWERCUT_DEVICE_FILE",
     "POWERCUT_POOL_BASE",
     "POWERCUT_POOL_SIZE",
 )
@@ -99,7 +100,12 @@ def _stream(
                 next_step="Use another path, or --tracer valgrind.",
             )
         files = ":".join(map(os.fspath, recording.pools))
-        variables |= {"POWERCUT_STREAM": os.fspath(stream), "POWERCUT_POOL_FILES": files}
+        named = "POWERCUT_DEVICE_FILE" if recording.device else "POWERCUT_POOL_FILES"
+        variables |= {"POWERCUT_STREAM": os.fspath(stream), named: files}
+    elif recording.device:
+        command, variables = valgrind.command(
+            command, stream=stream, pools=[], device=recording.pools[0], env=variables
+        )
     else:
         tool = pin if recording.tracer == "pin" else valgrind
         command, variables = tool.command(command, stream=stream, pools=recording.pools, env=variables)
@@ -120,6 +126,8 @@ def _stream(
         hidden = unseen_instructions.sentences(recording.binary.path) if recording.tracer == "llvm" else []
         write_json(file, {"program": {**_described(recording, ended, name=name), "unseen": hidden}})
         arguments = ["convert", "--stream", str(stream), "--trace", str(part), "--metadata", str(file)]
+        if device := recording.device:
+            arguments += ["--sector-size", str(device.sector_size), "--atomic-unit", str(device.unit)]
         _, raw = engine.single(paths.engine(), arguments, events.Converted)
         if raw.get("exit") is None:
             raise UsageError(
@@ -260,7 +268,7 @@ def _not_started(error: StartError) -> UsageError:
 def _refuse_unused(recording: Recording, raw: Mapping[str, Any]) -> None:
     """A program that never touched a pool was not recorded, whatever else it did."""
     pools = {pool["path"]: pool for pool in raw["pools"]}
-    used = [pool for pool in pools.values() if pool["mapped"]]
+    used = [pool for pool in pools.values() if pool["mapped"] or (recording.device and pool["size"])]
     named = " or ".join(os.fspath(path) for path in recording.pools)
     if not used:
         private = any(note["kind"] == "private-mapping" for note in raw["notes"])
@@ -272,8 +280,10 @@ def _refuse_unused(recording: Recording, raw: Mapping[str, Any]) -> None:
         elif forked:
             why = "; it started other processes, which are not recorded"
             step = "Record the program that works on the pool itself, not a script or a server that starts it."
+        if recording.device:
+            step = "Name the file that it writes with --device, and see that the command uses it."
         raise UsageError(
-            f"the program never mapped {named}{why}",
+            f"the program never {'wrote to' if recording.device else 'mapped'} {named}{why}",
             where=_where(recording),
             next_step=step,
         )
@@ -296,7 +306,7 @@ def _notes(recording: Recording, ended: Ended, raw: Mapping[str, Any], scratch: 
         notes.append(f"other processes used the pool and were not recorded: {'; '.join(lines[:3])}")
     if ended.left:
         notes.append(f"the program left processes behind, which were ended: {'; '.join(ended.left[:3])}")
-    unmapped = [pool["path"] for pool in raw["pools"] if not pool["mapped"]]
+    unmapped = [pool["path"] for pool in raw["pools"] if not pool["mapped"] and not recording.device]
     if unmapped:
         notes.append(f"never mapped while it was recorded: {', '.join(unmapped)}")
     if recording.tracer == "llvm" and recording.binary.other_libraries:

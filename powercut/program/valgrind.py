@@ -64,17 +64,20 @@ def command(
     *,
     stream: Path,
     pools: Sequence[Path],
+    device: Path | None = None,
     loads: bool = False,
     env: Mapping[str, str] | None = None,
 ) -> tuple[list[str], dict[str, str]]:
     """`argv` under the tool: what to start, and its whole environment.
 
     `stream` is written anew (`tracer/stream/STREAM.md`); `powercut-engine convert` makes a trace of it. `pools` are the
-    files whose mappings count; without any, those that the program registers by client requests. The program's own
-    exit status is that of the command.
+    files whose mappings count; without any, those that the program registers by client requests. `device` is a file
+    that it writes by system calls. The program's own exit status is that of the command.
     """
     arguments = [launcher(), "--tool=powercut", "-q", f"--stream={stream.absolute()}"]
     arguments += [f"--pool={_real(pool)}" for pool in pools]
+    if device:
+        arguments.append(f"--device={_real(device)}")
     if loads:
         arguments.append("--loads=yes")
     # Threads take turns fairly: a thread that spins must not starve the one that it waits for.

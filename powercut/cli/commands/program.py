@@ -44,6 +44,36 @@ Pool = Annotated[
         help="Program mode: a file that the program maps; may be repeated.",
     ),
 ]
+Device = Annotated[
+    str | None,
+    typer.Option(
+        "--device",
+        metavar="FILE",
+        show_default=False,
+        help="Program mode: a file that the program writes by system calls (pwrite, fsync, O_DSYNC): its sectors are "
+        "those of a block device behind a volatile write cache.",
+    ),
+]
+SectorSize = Annotated[
+    int | None,
+    typer.Option(
+        "--sector-size",
+        metavar="N",
+        show_default=False,
+        help=f"Program mode: bytes of a sector of the device, {' or '.join(map(str, program.SECTOR_SIZES))}.  "
+        f"[default: {program.SECTOR_SIZES[0]}]",
+    ),
+]
+AtomicUnit = Annotated[
+    int | None,
+    typer.Option(
+        "--atomic-unit",
+        metavar="N",
+        show_default=False,
+        help="Program mode: sectors that the device writes as one, "
+        f"{', '.join(map(str, program.UNITS))}.  [default: {program.UNITS[0]}]",
+    ),
+]
 Check = Annotated[
     str | None,
     typer.Option(
@@ -156,6 +186,9 @@ class ProgramOptions:
     record: Record = None
     recover: Recover = None
     pool: Pool = None
+    device: Device = None
+    sector_size: SectorSize = None
+    atomic_unit: AtomicUnit = None
     check: Check = None
     dump: Dump = None
     ordered: Ordered = False
@@ -177,6 +210,9 @@ class ProgramOptions:
             "--record": self.record,
             "--recover": self.recover,
             "--pool": self.pool,
+            "--device": self.device,
+            "--sector-size": self.sector_size,
+            "--atomic-unit": self.atomic_unit,
             "--check": self.check,
             "--dump": self.dump,
             "--ordered": self.ordered,
@@ -216,6 +252,8 @@ class ProgramOptions:
             record=self.record,
             ops=self.ops,
             pools=self.pool or [],
+            device=self.device,
+            layout=program.device_layout(sector_size=self.sector_size, unit=self.atomic_unit),
             cwd=self.cwd,
             tracer=self.tracer,
             timeout=self.record_timeout,
@@ -266,11 +304,18 @@ class ProgramOptions:
 def run_request(given: ProgramOptions, chosen: ExploreOptions) -> Request:
     """The run of `powercut run --record …`."""
     recording = given.recording(chosen)
+    chosen = chosen.on("block" if recording.device else None)
     name = given.name or program.default_name(recording.command)
     made = Program(name=name, recording=recording, recovery=replace(given.recovery(), pools=recording.pools))
     words = ["powercut", "run", "--record", given.record or "", *_recovery_words(given)]
     for pool in given.pool or []:
         words += ["--pool", pool]
+    for option, value in (
+        ("--device", given.device),
+        ("--sector-size", given.sector_size),
+        ("--atomic-unit", given.atomic_unit),
+    ):
+        words += [option, str(value)] if value else []
     for option, value in (("--ops", given.ops), ("--tracer", recording.tracer), ("--name", given.name)):
         words += [option, value] if value else []
     if given.scheduled:
