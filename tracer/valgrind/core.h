@@ -7,6 +7,7 @@
 
 /* Moves a descriptor to the range that is Valgrind's own and closes it on exec. */
 Int VG_(safe_fd)(Int oldfd);
+Int VG_(fcntl)(Int fd, Int command, Addr argument);
 /* The path of an open descriptor, in a buffer that the next call overwrites. */
 Bool VG_(resolve_filename)(Int fd, const HChar** path);
 /* Whether undecodable instructions are reported on standard error when they are translated. */

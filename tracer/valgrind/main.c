@@ -2,6 +2,7 @@
 /* The Valgrind tool `powercut`: records what a program asks of its persistent memory (tracer/stream/STREAM.md).
  *
  *   valgrind --tool=powercut --stream=FILE [--pool=FILE]... [--loads=yes] PROGRAM ...
+ *   valgrind --tool=powercut --stream=FILE --device=FILE PROGRAM ...
  *
  * Known inaccuracies are in README.md. */
 #include "pub_tool_basics.h"
@@ -12,6 +13,7 @@
 #include "pub_tool_options.h"
 #include "pub_tool_tooliface.h"
 #include "tracer/valgrind/core.h"
+#include "tracer/valgrind/device.h"
 #include "tracer/valgrind/instrument.h"
 #include "tracer/valgrind/pool_files.h"
 #include "tracer/valgrind/recorder.h"
@@ -26,6 +28,10 @@ static Bool option(const HChar* argument) {
     if (!pc_pool_named(pool)) VG_(fmsg_bad_option)(argument, "There are more than 64 pools.\n");
     return True;
   }
+  if (VG_STR_CLO(argument, "--device", pool)) {
+    if (!pc_device_named(pool)) VG_(fmsg_bad_option)(argument, "There is a device already.\n");
+    return True;
+  }
   if (VG_BOOL_CLO(argument, "--loads", pc_loads)) return True;
   return False;
 }
@@ -33,6 +39,7 @@ static Bool option(const HChar* argument) {
 static void print_usage(void) {
   VG_(printf)("    --stream=FILE             where the records go (required)\n");
   VG_(printf)("    --pool=FILE               record every shared mapping of this file; may be repeated\n");
+  VG_(printf)("    --device=FILE             record system calls on this file, a block device, and no pool\n");
   VG_(printf)("    --loads=no|yes            record loads of pools as well [no]\n");
 }
 
@@ -64,7 +71,11 @@ static void post_clo_init(void) {
     VG_(track_pre_mem_read)(pc_kernel_read);
     VG_(track_pre_mem_read_asciiz)(kernel_reads_string);
   }
-  pc_pools_begin();
+  if (pc_has_device()) {
+    pc_device_begin();
+  } else {
+    pc_pools_begin();
+  }
 }
 
 static void finish(Int status) { pc_recorder_close(); }

@@ -11,6 +11,7 @@
 #include "pub_tool_vki.h"
 #include "pub_tool_vkiscnums.h"
 #include "tracer/valgrind/core.h"
+#include "tracer/valgrind/device.h"
 #include "tracer/valgrind/instrument.h"
 #include "tracer/valgrind/recorder.h"
 
@@ -68,6 +69,8 @@ static void each_page(const HChar* path, ULong offset, ULong end, void (*visit)(
   VG_(close)(file);
 }
 
+void pc_file_content(UInt pool, const HChar* path, ULong size) { each_page(path, 0, size, content_page, pool); }
+
 void pc_pools_begin(void) {
   for (UInt pool = 0; pool < pool_count; ++pool) {
     struct vg_stat status;
@@ -79,7 +82,7 @@ void pc_pools_begin(void) {
       file->size = (ULong)status.size;
     }
     powercut_stream_pool(pc_stream(), kPowercutMemory, file->path, file->size);
-    each_page(file->path, 0, file->size, content_page, pool);
+    pc_file_content(pool, file->path, file->size);
   }
 }
 
@@ -120,7 +123,7 @@ void pc_pool_registered(Addr address, ULong length, Bool always) {
   if (path == NULL) path = "";
   /* A variable of a program or library is no file: by it, a library finds out whether anybody listens. */
   if (!always && VG_(DebugInfo_sect_kind)(NULL, address) != Vg_SectUnknown) return;
-  if (named_count != 0 && !always) {
+  if (pc_has_device() || (named_count != 0 && !always)) {
     /* A library tells of every file that it maps; the user has said which of them count. */
     powercut_stream_note(pc_stream(), kPowercutNoteOther,
                          "the program registers persistent memory that no --pool names: it was not recorded");
@@ -241,6 +244,7 @@ static void sync_all(ThreadId tid) {
 void pc_pre_syscall(ThreadId tid, UInt number, UWord* args, UInt count) {
   if (!pc_recording()) return;
   if (number == __NR_exit_group || number == __NR_exit) pc_recorder_status((Int)args[0]);
+  if (pc_has_device()) pc_device_pre_syscall(tid, number, args);
   if (number != __NR_execve && number != __NR_execveat) return;
   /* The new program runs without the tool: nothing may stay in the buffer. */
   powercut_stream_note(pc_stream(), kPowercutNoteExec,
@@ -249,7 +253,9 @@ void pc_pre_syscall(ThreadId tid, UInt number, UWord* args, UInt count) {
 }
 
 void pc_post_syscall(ThreadId tid, UInt number, UWord* args, UInt count, SysRes result) {
-  if (!pc_recording() || sr_isError(result)) return;
+  if (!pc_recording()) return;
+  if (pc_has_device()) pc_device_post_syscall(tid, number, args, result);
+  if (pc_has_device() || sr_isError(result)) return;
   const UWord value = sr_Res(result);
   switch (number) {
     case __NR_mmap:

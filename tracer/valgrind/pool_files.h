@@ -13,6 +13,9 @@ Bool pc_pool_named(const HChar* path);
 /* Defines the named pools in the stream, with their contents. Once, before the program runs. */
 void pc_pools_begin(void);
 
+/* Writes to the stream what a file of this size holds. */
+void pc_file_content(UInt pool, const HChar* path, ULong size);
+
 /* A range that the program says is persistent. Nothing happens where it is known already. `always`: also a file that
  * no --pool names, where others were named. */
 void pc_pool_registered(Addr address, ULong length, Bool always);

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tracer/valgrind/device.h"
+
+#include "pub_tool_libcassert.h"
+#include "pub_tool_libcbase.h"
+#include "pub_tool_libcfile.h"
+#include "pub_tool_libcprint.h"
+#include "pub_tool_mallocfree.h"
+#include "pub_tool_threadstate.h"
+#include "pub_tool_vki.h"
+#include "pub_tool_vkiscnums.h"
+#include "tracer/valgrind/core.h"
+#include "tracer/valgrind/pool_files.h"
+#include "tracer/valgrind/recorder.h"
+
+enum {
+  kDevice = 0, /* its number among the pools */
+  kPage = 4096,
+  kMostRefused = 16,
+  kMostThreads = 4096,
+  kDataSync = 010000, /* O_DSYNC, which O_SYNC has as well */
+  kWriteSync = 2 | 4, /* RWF_DSYNC, RWF_SYNC */
+  kWriteAppend = 16   /* RWF_APPEND */
+};
+
+static const HChar* path; /* NULL: no device */
+static Bool exists;       /* then these are its */
+static ULong device, inode;
+static ULong size;
+
+static powercut_ranges maps; /* where it may be read */
+static const HChar* refused[kMostRefused];
+static UInt refused_count;
+
+/* Threads may be in calls at the same time. A sync speaks of what was written before it began, and what is recorded
+ * before it has ended is taken for that: so no write may come in between. */
+static UInt writing;  /* calls that write, under way */
+static ULong written; /* that have ended */
+typedef struct {
+  Bool writes;
+  ULong synced_from; /* `written` when the thread's sync began */
+} Call;
+static Call calls[kMostThreads];
+
+Bool pc_device_named(const HChar* name) {
+  if (path != NULL) return False;
+  path = VG_(strdup)("powercut.device", name);
+  return True;
+}
+
+Bool pc_has_device(void) { return path != NULL; }
+
+static void know(const struct vg_stat* status) {
+  exists = True;
+  device = status->dev;
+  inode = status->ino;
+}
+
+void pc_device_begin(void) {
+  struct vg_stat status;
+  if (!sr_isError(VG_(stat)(path, &status))) {
+    know(&status);
+    size = (ULong)status.size;
+  }
+  powercut_stream_pool(pc_stream(), kPowercutDevice, path, size);
+  pc_file_content(kDevice, path, size);
+}
+
+/* Once for each of them. `what`: a constant. */
+static void refuse(const HChar* what) {
+  HChar text[kPowercutMostText];
+  for (UInt i = 0; i < refused_count; ++i) {
+    if (VG_(strcmp)(refused[i], what) == 0) return;
+  }
+  if (refused_count < kMostRefused) refused[refused_count++] = what;
+  VG_(snprintf)(text, sizeof text, "the program used %s on the device %s, which is not modelled", what, path);
+  powercut_stream_note(pc_stream(), kPowercutNoteRefused, text);
+}
+
+static void set_size(ThreadId tid, ULong now) {
+  if (now == size) return;
+  size = now;
+  powercut_stream_file_size(pc_stream(), pc_site(tid), kDevice, size);
+}
+
+/* Whether the file of this status is the device: its name's, if it is another one than before. */
+static Bool is_device(const struct vg_stat* status) {
+  struct vg_stat named;
+  if (exists && status->dev == device && status->ino == inode) return True;
+  if (sr_isError(VG_(stat)(path, &named)) || named.dev != status->dev || named.ino != status->ino) return False;
+  if (exists) refuse("another file in the place of the one that it had");
+  know(&named);
+  return True;
+}
+
+static Bool is_open_on(Int fd) {
+  struct vg_stat status;
+  return fd >= 0 && VG_(fstat)(fd, &status) == 0 && is_device(&status);
+}
+
+/* Brings the size up to date, too. */
+static Bool touched(ThreadId tid, Int fd) {
+  struct vg_stat status;
+  if (!is_open_on(fd) || VG_(fstat)(fd, &status) != 0) return False;
+  set_size(tid, (ULong)status.size);
+  return True;
+}
+
+/* A path of the program's, seen from its folder. One from another open folder is looked up by name. */
+static Bool is_named(Int folder, UWord name) {
+  struct vg_stat status;
+  const HChar* text = (const HChar*)name;
+  const HChar* base;
+  HChar whole[kPowercutMostText];
+  if (text == NULL) return False;
+  if (folder != VKI_AT_FDCWD && *text != '/') {
+    if (!VG_(resolve_filename)(folder, &base)) return False;
+    VG_(snprintf)(whole, sizeof whole, "%s/%s", base, text);
+    text = whole;
+  }
+  return !sr_isError(VG_(stat)(text, &status)) && is_device(&status);
+}
+
+static Int flags_of(Int fd) { return VG_(fcntl)(fd, VKI_F_GETFL, 0); }
+
+/* `length` bytes at `offset` were written. They are read back, since they may have come from anywhere; no record
+ * crosses a page. */
+static void record(ThreadId tid, ULong offset, ULong length, Bool durable) {
+  static UChar bytes[kPage];
+  const powercut_site site = pc_site(tid);
+  const ULong first = offset, end = offset + length;
+  const Int file = VG_(fd_open)(path, VKI_O_RDONLY, 0);
+  while (offset < end) {
+    const ULong room = kPage - offset % kPage;
+    const Int piece = (Int)(end - offset < room ? end - offset : room);
+    if (file < 0 || VG_(lseek)(file, (Off64T)offset, VKI_SEEK_SET) < 0 || VG_(read)(file, bytes, piece) != piece) {
+      refuse("a write that cannot be read back");
+      break;
+    }
+    powercut_stream_file_write(pc_stream(), site, kDevice, offset, bytes, (UInt)piece);
+    offset += (ULong)piece;
+  }
+  if (file >= 0) VG_(close)(file);
+  if (durable) powercut_stream_sync(pc_stream(), site, kPowercutWrittenThrough, kDevice, first, length);
+}
+
+static void zeroed(ThreadId tid, ULong offset, ULong length) {
+  if (offset >= size) return;
+  record(tid, offset, length < size - offset ? length : size - offset, False);
+}
+
+/* A call has written `length` bytes to `fd`: at `offset`, or where its position was if that is negative. With O_APPEND
+ * it was the end, whatever the offset says. */
+static void wrote(ThreadId tid, Int fd, Long offset, ULong length, UWord how) {
+  struct vg_stat status;
+  if (length == 0 || !is_open_on(fd)) return;
+  if ((flags_of(fd) & VKI_O_APPEND) != 0 || (how & kWriteAppend) != 0) {
+    offset = VG_(fstat)(fd, &status) == 0 ? status.size - (Long)length : 0;
+  } else if (offset < 0) {
+    offset = VG_(lseek)(fd, 0, VKI_SEEK_CUR) - (Long)length;
+  }
+  record(tid, (ULong)offset, length, (flags_of(fd) & kDataSync) != 0 || (how & kWriteSync) != 0);
+  touched(tid, fd);
+}
+
+static void synced(ThreadId tid) {
+  if (tid < kMostThreads && (writing != 0 || calls[tid].synced_from != written)) {
+    refuse("a sync by one thread while another one wrote (with 'powercut cc' their order is known)");
+  }
+  powercut_stream_sync(pc_stream(), pc_site(tid), kPowercutFsync, kDevice, 0, ~0ull);
+}
+
+static void after_fallocate(ThreadId tid, UWord* args) {
+  enum { kKeepSize = 1, kPunchHole = 2, kZeroRange = 16 };
+  if (!touched(tid, (Int)args[0])) return;
+  if ((args[1] & ~(UWord)(kKeepSize | kPunchHole | kZeroRange)) != 0) {
+    refuse("fallocate with another mode than KEEP_SIZE, PUNCH_HOLE or ZERO_RANGE");
+  } else if ((args[1] & (kPunchHole | kZeroRange)) != 0) {
+    zeroed(tid, args[2], args[3]);
+  }
+}
+
+static void after_mmap(UWord* args, Addr address) {
+  enum { kTypeMask = 0x0F };
+  const ULong length = VG_PGROUNDUP(args[1]);
+  powercut_ranges_unmap(&maps, address, length);
+  if ((args[3] & VKI_MAP_ANONYMOUS) != 0 || (args[3] & kTypeMask) == VKI_MAP_PRIVATE) return;
+  if (!is_open_on((Int)args[4])) return;
+  if ((args[2] & VKI_PROT_WRITE) != 0 || powercut_ranges_map(&maps, address, length, kDevice, 0) != 0) {
+    refuse("mmap with MAP_SHARED and PROT_WRITE");
+  }
+}
+
+static void after_mremap(UWord* args, Addr to) {
+  Addr begin;
+  if (powercut_ranges_clip(&maps, args[0], 1, &begin) == 0) return;
+  powercut_ranges_unmap(&maps, args[0], VG_PGROUNDUP(args[1]));
+  powercut_ranges_map(&maps, to, VG_PGROUNDUP(args[2]), kDevice, 0);
+}
+
+static void after_mprotect(UWord* args) {
+  Addr begin;
+  if ((args[2] & VKI_PROT_WRITE) == 0 || powercut_ranges_clip(&maps, args[0], args[1], &begin) == 0) return;
+  refuse("mprotect with PROT_WRITE");
+}
+
+static void same_file_system(ThreadId tid, Int fd) {
+  struct vg_stat status, own;
+  if (VG_(fstat)(fd, &status) == 0 && !sr_isError(VG_(stat)(path, &own)) && own.dev == status.dev) synced(tid);
+}
+
+/* A call on names, before and after it: it may take them away, or give them. */
+static void look_at_names(UInt number, UWord* args) {
+  const Int here = VKI_AT_FDCWD;
+  switch (number) {
+    case __NR_rename:
+    case __NR_link:
+      if (is_named(here, args[0]) || is_named(here, args[1])) refuse(number == __NR_rename ? "rename" : "link");
+      break;
+    case __NR_renameat:
+    case __NR_renameat2:
+    case __NR_linkat:
+      if (is_named((Int)args[0], args[1]) || is_named((Int)args[2], args[3])) {
+        refuse(number == __NR_linkat ? "linkat" : "renameat");
+      }
+      break;
+    case __NR_unlink:
+      if (is_named(here, args[0])) refuse("unlink");
+      break;
+    case __NR_unlinkat:
+      if (is_named((Int)args[0], args[1])) refuse("unlinkat");
+      break;
+    default:
+      break;
+  }
+}
+
+/* The descriptor that a call writes to; -1 for one that writes to none. */
+static Int written_to(UInt number, const UWord* args) {
+  switch (number) {
+    case __NR_write:
+    case __NR_writev:
+    case __NR_pwrite64:
+    case __NR_pwritev:
+    case __NR_pwritev2:
+    case __NR_sendfile:
+    case __NR_fallocate:
+      return (Int)args[0];
+    case __NR_copy_file_range:
+    case __NR_splice:
+      return (Int)args[2];
+    default:
+      return -1;
+  }
+}
+
+void pc_device_pre_syscall(ThreadId tid, UInt number, UWord* args) {
+  if (number == __NR_io_uring_setup) refuse("io_uring, which may work");
+  if (number == __NR_io_submit) refuse("io_submit, which may work");
+  look_at_names(number, args);
+  if (tid >= kMostThreads) return;
+  calls[tid].writes = is_open_on(written_to(number, args));
+  calls[tid].synced_from = written;
+  if (calls[tid].writes) ++writing;
+}
+
+void pc_device_post_syscall(ThreadId tid, UInt number, UWord* args, SysRes result) {
+  if (tid < kMostThreads && calls[tid].writes) {
+    calls[tid].writes = False;
+    --writing;
+    ++written;
+  }
+  if (sr_isError(result)) return;
+  const UWord value = sr_Res(result);
+  switch (number) {
+    case __NR_mmap:
+      after_mmap(args, value);
+      break;
+    case __NR_munmap:
+      powercut_ranges_unmap(&maps, args[0], VG_PGROUNDUP(args[1]));
+      break;
+    case __NR_mremap:
+      after_mremap(args, value);
+      break;
+    case __NR_mprotect:
+      after_mprotect(args);
+      break;
+    case __NR_write:
+    case __NR_writev:
+    case __NR_sendfile:
+      wrote(tid, (Int)args[0], -1, value, 0);
+      break;
+    case __NR_pwrite64:
+    case __NR_pwritev:
+      wrote(tid, (Int)args[0], (Long)args[3], value, 0);
+      break;
+    case __NR_pwritev2:
+      wrote(tid, (Int)args[0], (Long)args[3], value, args[5]);
+      break;
+    case __NR_copy_file_range:
+    case __NR_splice:
+      wrote(tid, (Int)args[2], args[3] == 0 ? -1 : (Long)(*(const ULong*)args[3] - value), value, 0);
+      break;
+    case __NR_ftruncate:
+      touched(tid, (Int)args[0]);
+      break;
+    case __NR_truncate:
+      if (is_named(VKI_AT_FDCWD, args[0])) set_size(tid, args[1]);
+      break;
+    case __NR_fallocate:
+      after_fallocate(tid, args);
+      break;
+    case __NR_open:
+    case __NR_openat:
+    case __NR_creat:
+      touched(tid, (Int)value); /* it may have been truncated or made */
+      break;
+    case __NR_fsync:
+    case __NR_fdatasync:
+      if (is_open_on((Int)args[0])) synced(tid);
+      break;
+    case __NR_sync:
+      synced(tid);
+      break;
+    case __NR_syncfs:
+      same_file_system(tid, (Int)args[0]);
+      break;
+    default:
+      look_at_names(number, args);
+      break;
+  }
+}
