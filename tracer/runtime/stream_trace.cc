@@ -356,8 +356,8 @@ bool StreamTrace::touch_device(int folder, const char* path, bool follow) {
 void StreamTrace::device_written(int fd, uint64_t offset, const void* bytes, uint64_t size, bool durable,
                                  const CallSite& site) {
   const powercut_site where = this->site(site.pc, site.frame);
+  set_size(*device_, fd, where);  // before the pieces that lie behind the old end
   write_file(*device_, offset, bytes, size, where);
-  set_size(*device_, fd, where);
   if (durable) powercut_stream_sync(&stream_, where, kPowercutWrittenThrough, *device_, offset, size);
 }
 

@@ -159,8 +159,8 @@ static void wrote(ThreadId tid, Int fd, Long offset, ULong length, UWord how) {
   } else if (offset < 0) {
     offset = VG_(lseek)(fd, 0, VKI_SEEK_CUR) - (Long)length;
   }
+  touched(tid, fd); /* the size is told before the pieces that lie behind the old end */
   record(tid, (ULong)offset, length, (flags_of(fd) & kDataSync) != 0 || (how & kWriteSync) != 0);
-  touched(tid, fd);
 }
 
 static void synced(ThreadId tid) {

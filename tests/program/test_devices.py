@@ -1,0 +1,170 @@
+"""Program mode on a file that is a block device: what is explored are the images that a power cut may leave, no fewer
+and no more (`device_reference.py`); and what is not modelled is told by its name."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from powercut.compile import cc
+from tests.program import device_reference as reference
+from tests.program.program_mode import Answer, Kv
+
+SOURCE = Path(__file__).parent / "programs" / "device" / "calls.c"
+TRACERS = ("llvm", "valgrind")
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """`calls-llvm`, as `powercut cc` builds it, and `calls-valgrind`, as anybody would."""
+    folder = tmp_path_factory.mktemp("programs")
+    words = ["-O1", "-g", "-Wall", "-Wextra", "-Werror", str(SOURCE), "-o"]
+    subprocess.run(cc.build_command([*words, str(folder / "calls-llvm")], cxx=False), check=True)
+    subprocess.run(["clang-19", "-gdwarf-4", *words, str(folder / "calls-valgrind")], check=True)
+    return folder
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calls:
+    """A folder in memory, where a sync takes no time, with the test program of one tracer."""
+
+    kv: Kv
+    program: Path
+    folder: Path
+
+    def judge(self, command: str, *more: str) -> Answer:
+        words = ["--record", f"{self.program} {command}", "--device", "device", "--format", "text", "--explain", "0"]
+        recover = f"{self.program.with_name('calls-valgrind')} collect device {self.folder}/log"
+        return self.kv.cli("run", *words, "--recover", recover, *more, "--json")
+
+    def explored(self, script: list[str], *more: str) -> set[str]:
+        """The images of a script that recovery was run on; the run is clean and complete."""
+        (self.folder / "script").write_text("".join(f"{line}\n" for line in script))
+        answer = self.judge("run script device", *more)
+        assert answer.code == 0, answer
+        assert (answer.run["verdict"], answer.run["coverage"]["kind"]) == ("consistent", "complete"), answer.run
+        return set((self.folder / "log").read_text().split())
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    made = Path(tempfile.mkdtemp(prefix="powercut-test.", dir="/dev/shm"))
+    yield made
+    shutil.rmtree(made)
+
+
+@pytest.fixture(params=TRACERS)
+def calls(
+    request: pytest.FixtureRequest,
+    programs: Path,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Calls:
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("NO_COLOR", "1")
+    return Calls(kv=Kv(folder, monkeypatch, capsys), program=programs / f"calls-{request.param}", folder=folder)
+
+
+def assert_same(explored: set[str], legal: set[str]) -> None:
+    assert sorted(explored - legal)[:3] == [], "explored, and not legal"
+    assert sorted(legal - explored)[:3] == [], "legal, and not explored"
+
+
+def test_each_call_writes_syncs_and_changes_the_size_as_it_should(calls: Calls) -> None:
+    script = ["pwrite 0 2048 1", "fsync"]
+    names = [*reference.WRITES, *reference.DURABLE_WRITES, *(["stdio"] if "valgrind" in calls.program.name else [])]
+    for number, name in enumerate(names, 2):
+        # Beside something that is pending, and over two sectors.
+        script += [f"pwrite 1536 9 {100 + number}", f"{name} 500 100 {number}", reference.SYNCS[number % 4]]
+    script += ["o_direct 512 512 90", "fsync"]
+    for number, name in enumerate(reference.APPENDS, 30):
+        script += [f"{name} 0 40 {number}", "fdatasync"]
+    script += ["pwrite 100 5 40", "fallocate 0 4000", "fsync", "pwrite 3000 5 41", "posix_fallocate 0 4500", "syncfs"]
+    script += ["keep_size 4000 3000", "pwrite 4000 200 42", "punch 600 1000", "pwrite 700 10 43", "sync_file_range"]
+    script += ["fsync", "pwrite 2600 30 44", "truncate 2048", "ftruncate 4096", "pwrite 3000 7 45", "sync"]
+    script += ["pwrite 10 7 46", "o_trunc", "append 0 9 47", "fsync"]
+    assert_same(calls.explored(script), reference.legal_images(script, sector=512, unit=1))
+
+
+#: How many random programs, of how many sectors, on which device.
+RANDOM = [
+    pytest.param("llvm", 300, 512, 1, id="llvm"),
+    pytest.param("valgrind", 60, 512, 1, id="valgrind"),
+    pytest.param("llvm", 40, 512, 4, id="units"),
+    pytest.param("llvm", 30, 4096, 1, id="large-sectors"),
+    *(
+        pytest.param(tracer, 1500, 512, unit, id=f"{tracer}-{unit}-long", marks=pytest.mark.long)
+        for tracer in TRACERS
+        for unit in (1, 2, 8)
+    ),
+]
+
+
+def random_script(draw: random.Random, programs: int, sector: int) -> list[str]:
+    """Small programs, one behind the other on one file: the first sector says which one runs.
+
+    A label that was synced makes the images of one program others than those of the next one.
+    """
+    script = []
+    for number in range(programs):
+        script += [f"pwrite 0 1 {number % 250 + 1}", f"pwrite 1 1 {number // 250 + 1}", "fsync"]
+        byte = iter(range(1, 120))
+        for _ in range(draw.randint(1, 5)):
+            offset = sector + draw.choice([sector * draw.randrange(4), draw.randrange(3 * sector)])
+            length = draw.choice([sector, draw.randint(1, 2 * sector), draw.randint(1, 40)])
+            kind = draw.random()
+            if kind < 0.6:
+                script.append(f"{draw.choice(reference.WRITES)} {offset} {length} {next(byte)}")
+            elif kind < 0.7:
+                script.append(f"{draw.choice(reference.DURABLE_WRITES)} {offset} {length} {next(byte)}")
+            elif kind < 0.75:
+                script.append(f"{draw.choice(reference.APPENDS)} 0 {min(length, 100)} {next(byte)}")
+            elif kind < 0.82:
+                script.append(draw.choice(reference.SYNCS[:4]))
+            elif kind < 0.88:
+                script.append(f"{draw.choice(reference.ALLOCATIONS)} {offset} {length}")
+            elif kind < 0.92:
+                script.append(f"punch {offset} {length}")
+            else:
+                script.append(f"{draw.choice(reference.SIZES)} {offset}")
+        script.append(draw.choice([f"ftruncate {draw.randint(2, 5) * sector}", "fdatasync"]))
+    return script
+
+
+@pytest.mark.parametrize(("calls", "count", "sector", "unit"), RANDOM, indirect=["calls"])
+def test_random_programs_leave_what_a_power_cut_may_leave(calls: Calls, count: int, sector: int, unit: int) -> None:
+    script = random_script(random.Random(2026 + unit), count, sector)
+    explored = calls.explored(script, "--sector-size", str(sector), "--atomic-unit", str(unit), "--images", "100000")
+    assert_same(explored, reference.legal_images(script, sector=sector, unit=unit))
+
+
+def test_what_is_not_modelled_is_told_by_its_name(calls: Calls) -> None:
+    answer = calls.judge("odd device")
+    assert (answer.code, answer.run["verdict"], answer.run["findings"]) == (3, "unknown", [])
+    told = "\n".join(answer.run["not_checked"]["notes"])
+    refused = [
+        "mprotect with PROT_WRITE",
+        "mmap with MAP_SHARED and PROT_WRITE",
+        "io_uring",
+        "link",
+        "rename",
+        "unlink",
+    ]
+    # Valgrind sees what the C library does for these.
+    refused += ["aio_write", "fopen for writing"] if "llvm" in calls.program.name else []
+    for name in refused:
+        assert f"the program used {name}" in told, name
+
+
+def test_what_a_child_writes_is_noticed(calls: Calls) -> None:
+    answer = calls.judge("child device")
+    assert (answer.code, answer.run["verdict"]) == (3, "unknown")
+    assert "bytes 600 to 604 of" in "\n".join(answer.run["not_checked"]["notes"])
