@@ -14,7 +14,7 @@ MODELS = {
     "flash": "pages and erase blocks of raw NAND (the default of a target on flash)",
 }
 #: Those of devices: a target's pool is one, or it is memory.
-DEVICE_MODELS = ("block", "flash")
+BLOCK, FLASH = DEVICE_MODELS = ("block", "flash")
 #: Exploration strategies, and what each covers.
 STRATEGIES = {
     "read-driven": "every legal crash state; images that recovery cannot tell apart run once (the default)",

@@ -136,7 +136,10 @@ _ADDED = {
 
 def _patch(finding: FindingRecord, fix: Fix) -> tuple[FixLine, ...]:
     """What the fix adds behind its line, as source code; empty for a fix that moves a store."""
-    added = _ADDED.get(fix.kind, ())
+    device = finding.engine.model == "block"
+    added = ("fsync(file);  /* flushes the device */",) if device else _ADDED.get(fix.kind, ())
+    if device and fix.kind not in _ADDED:
+        return ()
     first = finding.cause.first if finding.cause else None
     around = _source(finding, first) if first and first.site == fix.site else snippet(finding, fix.site)
     focus = next((index for index, line in enumerate(around) if line.focus), None)

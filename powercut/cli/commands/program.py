@@ -9,7 +9,7 @@ import typer
 
 from powercut.base import trust
 from powercut.base.errors import UsageError
-from powercut.engine.options import RECORDED, ExploreOptions
+from powercut.engine.options import BLOCK, RECORDED, ExploreOptions
 from powercut.program import program
 from powercut.program import tracers as program_tracers
 from powercut.program.program import Program
@@ -304,7 +304,7 @@ class ProgramOptions:
 def run_request(given: ProgramOptions, chosen: ExploreOptions) -> Request:
     """The run of `powercut run --record …`."""
     recording = given.recording(chosen)
-    chosen = chosen.on("block" if recording.device else None)
+    chosen = chosen.on(BLOCK if recording.device else None)
     name = given.name or program.default_name(recording.command)
     made = Program(name=name, recording=recording, recovery=replace(given.recovery(), pools=recording.pools))
     words = ["powercut", "run", "--record", given.record or "", *_recovery_words(given)]
