@@ -84,7 +84,7 @@ def fix_sentence(
         until = "it goes on" if second is None else second.text if _acknowledges(second) else "A"
         if kind == "reorder":
             return "Write B first, then flush; then write A, and flush again."
-        return f"Flush after B and before {until}, or force the write B."
+        return f"Flush (a file: fsync) after B and before {until}, or force the write B."
     if kind == "reorder":
         return "Store B first, flush its line and fence; then store A, flush it and fence."
     until = "it goes on" if second is None else f"{second.text}" if _acknowledges(second) else "A"

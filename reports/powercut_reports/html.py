@@ -33,7 +33,7 @@ from powercut_reports import json_report, overview, research, story
 from powercut_reports.audit import Audits, parse_audits
 from powercut_reports.bugs import bugs
 from powercut_reports.finding_view import finding_view
-from powercut_reports.medium import medium_of
+from powercut_reports.medium import medium_of, with_program
 from powercut_reports.overview import RunView
 from powercut_reports.pack import deflated, pack
 from powercut_reports.records.finding import VERDICTS
@@ -302,13 +302,14 @@ def _embedded_json(value: object) -> Markup:
 
 
 def run_view(index: int, run: RunRecord, audits: Audits) -> RunView:
+    run = with_program(run)
     findings = tuple(finding_view(f"run-{index + 1}-{n + 1}", finding) for n, finding in enumerate(run.findings))
     return RunView(
         id=f"run-{index + 1}",
         run=run,
         scenario=overview.short_scenario(run),
         findings=findings,
-        not_checked=story.not_checked(run.not_checked, medium_of(run.model)),
+        not_checked=story.not_checked(run.not_checked, medium_of(run.model, run.program)),
         audit=audits.of(run),
     )
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from powercut_reports import format as fmt
-from powercut_reports.medium import MEMORY, Medium
+from powercut_reports.medium import MEMORY, Medium, summary
 from powercut_reports.records.finding import ImageLine
 
 _ROW = 16  # bytes
@@ -46,6 +46,7 @@ class LineView:
     summary: str
     contents: tuple[tuple[int, str], ...]  # (offset, bytes) rows, when there is nothing to compare with
     cells: str  # what a row is of: bytes or sectors
+    place: str
 
 
 def _bytes(text: str) -> list[str]:
@@ -82,6 +83,8 @@ def _ranges(statuses: list[str], wanted: str, base: int) -> list[str]:
 
 
 def line_view(line: ImageLine, medium: Medium = MEMORY) -> LineView:
+    if medium.file is not None:  # names of contents say nothing to the owner of a file
+        return LineView(line, (), 0, summary(medium.file, line), (), medium.cells, medium.head(line))
     cells, wide = (_sectors, 1) if medium.device else (_bytes, _ROW)
     base = 0 if medium.device else line.offset
     columns = [cells(line.floor), cells(line.bytes), cells(line.visible)]
@@ -102,8 +105,8 @@ def line_view(line: ImageLine, medium: Medium = MEMORY) -> LineView:
         if counts[status]
     ]
     total_rows = -(-size // wide)
-    summary = "; ".join(words) or "all three contents agree"
-    return LineView(line, tuple(rows), total_rows - len(rows), summary, (), medium.cells)
+    said = "; ".join(words) or "all three contents agree"
+    return LineView(line, tuple(rows), total_rows - len(rows), said, (), medium.cells, medium.head(line))
 
 
 def nested_view(line: ImageLine, medium: Medium = MEMORY) -> LineView:
@@ -117,4 +120,4 @@ def nested_view(line: ImageLine, medium: Medium = MEMORY) -> LineView:
         cells = _bytes(line.bytes)
         rows = range(0, len(cells), _ROW)
         contents = tuple((line.offset + at, " ".join(cells[at : at + _ROW])) for at in rows)
-    return LineView(line, (), 0, "as the cut left it", contents, medium.cells)
+    return LineView(line, (), 0, "as the cut left it", contents, medium.cells, medium.head(line))

@@ -1,14 +1,19 @@
 """What the pool of a run is, in words: memory has lines and stores, a block device units of sectors and writes.
 
 The engine sees one thing, lines of words (replayer/MODELS.md, "Devices"): of a block device a line is an atomic write
-unit, and each word of it the name of what a sector holds.
+unit, and each word of it the name of what a sector holds. Where the device is a file of the user's, the first line is
+the file's size, and places are told by sector of the file.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from powercut_reports import format as fmt
+from powercut_reports.records.base import changed
+from powercut_reports.records.finding import ImageLine
+from powercut_reports.records.program import Program, Sectors
+from powercut_reports.records.run import RunRecord
 
 _LINE, _WORD = 64, 8  # bytes
 
@@ -21,15 +26,31 @@ class Medium:
     row: str  # of a drawn table
     cell: str
     cells: str = "byte"  # that a line has, as pictures show them
+    file: Sectors | None = None  # the device is a file of a recorded program
 
     def place(self, offset: int) -> str:
-        """Of a line: "0x1080", "unit 66"."""
+        """Of a line: "0x1080", "unit 66"; of a file's: "sector 3 (0x600 of the file)", "the file's size"."""
+        if self.file is not None:
+            return _sector(self.file, offset)
         return f"{self.line} {offset // _LINE}" if self.device else fmt.offset(offset)
+
+    def label(self, offset: int) -> str:
+        """The same where room is narrow: of a file the sector's number alone."""
+        return self.place(offset).split(" (")[0].removeprefix("the file's ")
+
+    def head(self, line: ImageLine) -> str:
+        """What stands before the summary of a line, which names a file's sectors itself."""
+        if self.file is None:
+            return self.place(line.offset)
+        return f"unit of {fmt.grouped(self.file.unit * self.file.sector_size)} bytes" if line.offset else "size"
 
     def extent(self, offset: int, size: int, *, sectors: int | None = None) -> str:
         """ "8 bytes at 0x1080", "1 sector of unit 66"; `sectors`: bytes of those alone that were written."""
         if not self.device:
             return f"{fmt.plural(size, 'byte')} at {fmt.offset(offset)}"
+        if self.file is not None:
+            count = (size if sectors is None else sectors) // _WORD
+            return self.place(offset) if count <= 1 else f"{fmt.plural(count, 'sector')} from {self.place(offset)}"
         first, last = offset // _LINE, (offset + max(size, 1) - 1) // _LINE
         units = f"{self.line} {first}" if first == last else f"{self.line}s {first} to {last}"
         return f"{self.size(size if sectors is None else sectors)} of {units}"
@@ -48,6 +69,42 @@ MEMORY = Medium(device=False, store="store", line="line", row="bucket", cell="sl
 _BLOCK = Medium(device=True, store="write", line="unit", row="page", cell="entry", cells="sector")
 
 
-def medium_of(model: str) -> Medium:
-    """Of a finding or run with this persistency model."""
-    return _BLOCK if model == "block" else MEMORY
+def medium_of(model: str, program: Program | None = None) -> Medium:
+    """Of a finding or run with this persistency model, and of the program that was recorded, if one was."""
+    if model != "block":
+        return MEMORY
+    return replace(_BLOCK, file=program.device if program else None)
+
+
+def with_program(run: RunRecord) -> RunRecord:
+    """The run, each finding with what it says of the device: within a run the program is not repeated."""
+    if run.program is None or run.program.device is None:
+        return run
+    return changed(run, findings=[changed(finding, program=run.program) for finding in run.findings])
+
+
+def _sector(device: Sectors, offset: int) -> str:
+    if offset < _LINE:
+        return "the file's size"
+    number = (offset // _LINE - 1) * device.unit + offset % _LINE // _WORD
+    return f"sector {fmt.grouped(number)} ({fmt.offset(number * device.sector_size)} of the file)"
+
+
+def summary(device: Sectors, line: ImageLine) -> str:
+    """What an image has of a file's unit: of each sector that was at stake, which of its contents."""
+    if line.offset < _LINE:
+        texts = (line.bytes, line.floor, line.visible)
+        sizes = [int.from_bytes(bytes.fromhex(text)[:_WORD], "little") for text in texts]
+        return "{} in this image, {} before, {} as the program saw it".format(*(fmt.plural(n, "byte") for n in sizes))
+    told = []
+    for number in range(device.unit):
+        at = slice(2 * number * _WORD, 2 * (number + 1) * _WORD)
+        image, floor, visible = line.bytes[at], line.floor[at], line.visible[at]
+        if floor == visible == image:
+            continue
+        if image == visible:
+            what = "what was written last"
+        else:
+            what = "the old content" if image == floor else "an earlier content"
+        told.append(f"{_sector(device, line.offset + number * _WORD)}: {what}")
+    return "; ".join(told) or "all three contents agree"

@@ -104,7 +104,7 @@ def _place(label: str, place: Place | None, finding: FindingRecord) -> PlaceView
     if place is None:
         return None
     parts = []
-    medium = medium_of(finding.model)
+    medium = medium_of(finding.model, finding.program)
     role = _ROLES.get(place.role, place.role).replace("store", medium.store)
     if place.size:
         parts.append(medium.extent(place.offset or 0, place.size))
@@ -136,10 +136,10 @@ _ADDED = {
 
 def _patch(finding: FindingRecord, fix: Fix) -> tuple[FixLine, ...]:
     """What the fix adds behind its line, as source code; empty for a fix that moves a store."""
-    device = finding.engine.model == "block"
-    added = ("fsync(file);  /* flushes the device */",) if device else _ADDED.get(fix.kind, ())
-    if device and fix.kind not in _ADDED:
-        return ()
+    added = _ADDED.get(fix.kind, ())
+    medium = medium_of(finding.model, finding.program)
+    if added and medium.device:
+        added = ("fsync(file);  /* flushes the device */" if medium.file else "powercut_block_flush(device);",)
     first = finding.cause.first if finding.cause else None
     around = _source(finding, first) if first and first.site == fix.site else snippet(finding, fix.site)
     focus = next((index for index, line in enumerate(around) if line.focus), None)
@@ -214,7 +214,7 @@ def minimal_view(finding: FindingRecord) -> MinimalView | None:
 
 def drawn(finding: FindingRecord) -> DrawingView | None:
     """The table of a finding, if its record has it."""
-    medium = medium_of(finding.model)
+    medium = medium_of(finding.model, finding.program)
     return drawing_view(finding.drawing, lost_bytes(finding), key=finding.query.key, medium=medium)
 
 

@@ -116,7 +116,7 @@ def _title(event: TimelineEvent, medium: Medium) -> str:
 
 def build(finding: FindingRecord) -> Timeline | None:
     """None when the finding has no timeline."""
-    size, medium = _line_size(finding), medium_of(finding.model)
+    size, medium = _line_size(finding), medium_of(finding.model, finding.program)
     lines = [line for line in finding.timeline.lines if line.events]
     if not lines:
         return None
@@ -153,7 +153,7 @@ def build(finding: FindingRecord) -> Timeline | None:
                 marks.append(Mark(x, shape(event.kind), fates.get(event.event, ""), _title(event, medium)))
         y = _TOP + index * _TRACK
         decisive = any(store.decisive for store in stores)
-        tracks.append(Track(y, medium.place(line.offset), _fate(stores), decisive, tuple(segments), tuple(marks)))
+        tracks.append(Track(y, medium.label(line.offset), _fate(stores), decisive, tuple(segments), tuple(marks)))
 
     later = _later(finding, shown, size, crash_x, slot)
     end_x = later[-1].x if later else crash_x

@@ -7,10 +7,18 @@ import shlex
 from powercut_reports.records.base import Record, Text
 
 
+class Sectors(Record):
+    """How a file that is a block device lies in the trace (`tracer/stream/STREAM.md`, "Devices")."""
+
+    sector_size: int = 512  # bytes
+    unit: int = 1  # sectors of an atomic write unit
+
+
 class Pool(Record):
     path: Text = ""
     size: int | None = None
     address: int | None = None  # of its first mapping
+    device: Sectors | None = None
 
 
 class Program(Record):
@@ -50,3 +58,8 @@ class Program(Record):
     def shown(self, command: str) -> str:
         """One of the commands as it is typed."""
         return shlex.join(getattr(self, command))
+
+    @property
+    def device(self) -> Sectors | None:
+        """How its one pool is a device; None where pools are memory."""
+        return next((pool.device for pool in self.pools if pool.device), None)
