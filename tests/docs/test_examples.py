@@ -89,6 +89,7 @@ def test_the_tables_count_what_is_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("example", ["binary-only", "libpmem", "libpmemobj", "raw-intrinsics"])
+@pytest.mark.parametrize("example", ["binary-only", "libpmem", "libpmemobj", "log-store", "raw-intrinsics"])
 def test_page_shows_a_clean_run_and_a_finding(example: str) -> None:
     page = indented_steps((EXAMPLES / example / "README.md").read_text())
     runs = [step for step in page if step.command.startswith("powercut run")]

@@ -82,7 +82,8 @@ def run(
     Scenarios with threads are judged for every schedule and every crash state; --client makes them of every small
     program of threads.
 
-    Program mode judges any program instead: --record CMD --recover CMD --pool FILE (docs/program-mode.md).
+    Program mode judges any program instead: --record CMD --recover CMD --pool FILE, or --device FILE for one that
+    writes its file by system calls (docs/program-mode.md).
 
     Exit code: 0 clean and complete, 1 findings, 2 usage, 3 incomplete or unknown. Of several runs the
     worst counts, in the order 2, 1, 3, 0. Findings that --baseline knows or that are suppressed do not count.
