@@ -82,8 +82,9 @@ def test_each_call_writes_syncs_and_changes_the_size_as_it_should(calls: Calls) 
     script = ["pwrite 0 2048 1", "fsync"]
     names = [*reference.WRITES, *reference.DURABLE_WRITES, *(["stdio"] if "valgrind" in calls.program.name else [])]
     for number, name in enumerate(names, 2):
-        # Beside something that is pending, and over two sectors.
-        script += [f"pwrite 1536 9 {100 + number}", f"{name} 500 100 {number}", reference.SYNCS[number % 4]]
+        # Over two sectors, between two that are pending: what is durable when it returns is there beside the second.
+        script += [f"pwrite 1536 9 {100 + number}", f"{name} 500 100 {number}", f"pwrite 1100 9 {130 + number}"]
+        script.append(reference.SYNCS[number % 4])
     script += ["o_direct 512 512 90", "fsync"]
     for number, name in enumerate(reference.APPENDS, 30):
         script += [f"{name} 0 40 {number}", "fdatasync"]
