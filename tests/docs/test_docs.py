@@ -56,11 +56,14 @@ def clone(folder: Path) -> Path:
 
 
 def program(folder: Path) -> Path:
-    """A folder with `prog`, which has `run`, `check` and `dump`, and its pool `POOL`: the ledger of the examples."""
-    source = DOCS / "examples" / "raw-intrinsics" / "ledger.c"
+    """A folder with two of the examples, which have `run`, `check` and `dump`, and their files.
+
+    `prog` is the ledger, on the pool `POOL`; `store` the log, on the device `FILE`.
+    """
     flags = ["-O2", "-g", "-mclwb", f"-I{ROOT / 'targets' / 'include'}"]
-    subprocess.run(["cc", *flags, str(source), "-o", str(folder / "prog")], check=True)
-    subprocess.run(["./prog", "create", "POOL"], cwd=folder, check=True)
+    for source, name, file in (("raw-intrinsics/ledger.c", "prog", "POOL"), ("log-store/store.c", "store", "FILE")):
+        subprocess.run(["cc", *flags, str(DOCS / "examples" / source), "-o", str(folder / name)], check=True)
+        subprocess.run([f"./{name}", "create", file], cwd=folder, check=True)
     return folder
 
 
