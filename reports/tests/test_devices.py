@@ -81,7 +81,7 @@ def test_a_device_has_units_sectors_and_writes(lost_item: Raw) -> None:
     told += " ".join(place.extent for place in story.involved(finding))
     assert "write A" in told and "the write at" in told and "unit " in told and "sector" in told
     assert "store A" not in told and "store at" not in told and "bytes at" not in told and "0x10" not in told
-    assert finding_view("f", finding).medium is BLOCK
+    assert finding_view("f", finding).medium == BLOCK
     assert "store A" in render_finding(finding_of(lost_item), color=False)
 
 
