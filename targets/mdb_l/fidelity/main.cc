@@ -1,9 +1,11 @@
-// powercut-fidelity-mdb_l: Table 2 of "Hash in a Flash", as one JSON object {"figures": [...]} on stdout.
-// Deterministic.
+// powercut-fidelity-mdb_l: Table 2 and Figures 5, 7, 8 and 10 to 12 of "Hash in a Flash", as one JSON object
+// {"figures": [...]} on stdout. Deterministic.
+#include "targets/common/counting/fidelity/ssd.h"
 #include "targets/common/counting/fidelity/table2.h"
 
 int main(int argc, char** argv) {
   return powercut::fidelity::Run(argc, argv, "mdb_l", [](powercut::fidelity::Figures* figures) {
     powercut::counting::fidelity::Table2(powercut::counting::Scheme::kLinear, figures);
+    powercut::counting::fidelity::OnAnSsd(powercut::counting::Scheme::kLinear, figures);
   });
 }
