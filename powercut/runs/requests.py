@@ -193,11 +193,10 @@ def one(
     that runs of one scenario with several do not take each other's files.
     """
     target, variant = selection.target, selection.variant
-    device = target.description.device
-    options = options.on(device.medium if device else None)
     bug = scenario.content.known_bug
     toggle = bug.toggle if bug and with_bug and plan.BUG_OPTION not in config else None
     scenario = configs.configured(scenario, config)
+    options = options.on(plan.medium(target, variant=variant, scenario=scenario))
     title = configs.title(scenario.name, config)
     return Request(
         name=f"{target.name}:{variant} {title}",

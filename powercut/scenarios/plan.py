@@ -17,7 +17,7 @@ from powercut.engine.options import (
 )
 from powercut.scenarios.scenario import Scenario
 from powercut.scenarios.schema import AnyStep, KeyStep, Phase, Search
-from powercut.scenarios.targets import Target
+from powercut.scenarios.targets import Target, configured
 
 PLAN_VERSION = 1
 #: The option of a target that switches one of its known bugs on.
@@ -49,9 +49,8 @@ def build(
             next_step=f"'powercut list scenarios' shows what fits '{target.name}'.",
         )
     refuse_oversized_pool(scenario)
-    known = option_values(target.description)
     key_size, value_size = data_sizes(target, scenario)
-    options = {key: option_text(value, known.get(key, [])) for key, value in content.config.items()}
+    options = _options(target, scenario)
     if toggle is not None:
         options[BUG_OPTION] = toggle
     return {
@@ -73,6 +72,21 @@ def build(
         **({"search": search(content.search or Search(), schedules, model=model)} if content.race else {}),
         "seed": seed,
     }
+
+
+def _options(target: Target, scenario: Scenario) -> dict[str, str]:
+    known = option_values(target.description)
+    return {key: option_text(value, known.get(key, [])) for key, value in scenario.content.config.items()}
+
+
+def medium(target: Target, *, variant: str, scenario: Scenario) -> str | None:
+    """What the pool of a target is with the scenario's options: a name of DEVICE_MODELS, or None for memory."""
+    device = target.description.device
+    if device is not None and scenario.content.config:
+        options = tuple(_options(target, scenario).items())
+        known = configured(target.library, variant, options, (data_sizes(target, scenario),))
+        device = known.device if known else device  # options that it refuses are told of where it runs
+    return device.medium if device else None
 
 
 def _phase(phase: Phase) -> dict[str, Any]:

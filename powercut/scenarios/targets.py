@@ -86,6 +86,7 @@ class Configured:
 
     sizes: Sizes
     traits: dict[str, Any]
+    device: events.TargetDevice | None
 
 
 @cache
@@ -103,7 +104,7 @@ def configured(
         except PowercutError:
             continue
         assert isinstance(event, events.Described)
-        return Configured(sizes=sizes, traits=event.target.traits or {})
+        return Configured(sizes=sizes, traits=event.target.traits or {}, device=event.target.device)
     return None
 
 
