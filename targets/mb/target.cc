@@ -12,6 +12,7 @@ constexpr OptionTable<Options> kOptions({
     kBlocks,
     kBuffer,
     kOverflow,
+    kFtl,
     {"bug=none|spare_reused|sync_lazy|negative_dropped|overflow_reused|pieces_accepted|chain_unchecked|"
      "checksum_ignored|torn_kept|generation_reused: a planted bug",
      Named<&Options::bug>()},

@@ -13,6 +13,7 @@ constexpr OptionTable<Options> kOptions({
     kChange,
     kBuffer,
     kOverflow,
+    kFtl,
     {"bug=none|stage_unflushed|sync_lazy|spare_reused|log_reused|merged_not_raised|merged_first|"
      "tombstone_dropped|negative_dropped|overflow_reused|pieces_accepted|chain_unchecked|checksum_ignored|"
      "torn_kept|merged_of_newest|sequence_restarts|generation_reused|last_page_missed|cursor_by_count: a planted bug",

@@ -11,6 +11,7 @@ constexpr OptionTable<Options> kOptions({
     kPages,
     kBlocks,
     kOverflow,
+    kFtl,
     {"bug=none|write_unforced|pointer_first|journal_skipped|journal_unforced|torn_kept|erase_empties: a planted bug",
      Named<&Options::bug>()},
 });

@@ -1,10 +1,16 @@
-// The device as the tables use it: pages and blocks, and what they cost.
+// The device as the tables use it: pages and blocks, and what they cost. It is a block device of the engine's, or an
+// SSD of ../ftl on raw flash.
 #ifndef POWERCUT_TARGETS_COMMON_COUNTING_DEVICE_H_
 #define POWERCUT_TARGETS_COMMON_COUNTING_DEVICE_H_
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <optional>
 
 #include "powercut/block.h"
+#include "targets/common/counting/options.h"
+#include "targets/common/ftl/ssd.h"
 
 namespace powercut::counting {
 
@@ -18,10 +24,34 @@ class Device {
     uint64_t page_reads = 0, page_writes = 0, block_reads = 0, block_writes = 0, block_erases = 0, flushes = 0;
   };
 
-  Device(powercut_pool pool, uint32_t page_size, uint32_t sectors)
-      : block_(powercut_block_in(pool, page_size / sectors, /*unit=*/1, /*write_cache=*/1)), sectors_(sectors) {}
+  // With so many pages in use.
+  Device(powercut_pool pool, const Options& options, uint64_t pages)
+      : block_(powercut_block_in(pool, options.page / options.sectors, /*unit=*/1, /*write_cache=*/1)),
+        page_size_(options.page),
+        sectors_(options.sectors) {
+    if (options.ftl != Layer::kNone) ssd_.emplace(pool, SsdOf(options, pages));
+  }
 
-  uint64_t pages() const { return block_.sectors / sectors_; }
+  // The flash below, for its layer: an SSD that is right, whatever the table is.
+  static ftl::Ssd::Options SsdOf(const Options& options, uint64_t pages) {
+    constexpr uint32_t kReserve = 4;  // blocks: three that ../ftl/README.md wants free, and one
+    const uint32_t block = std::max(4u, options.pages);
+    const auto logical = static_cast<uint32_t>(pages);
+    return {.block_mapped = options.ftl == Layer::kBlock,
+            .pages_per_block = block,
+            .page_size = options.page,
+            .settings = {.logical = logical,
+                         .blocks = (logical + block - 2) / (block - 1) + kReserve,
+                         .hardened = true,
+                         .checkpoint = false,
+                         .bug = ftl::Bug::kNone}};
+  }
+
+  // A new device, or one that was formatted. False: the pool is too small, or no SSD is there.
+  bool Format() { return !ssd_ || (ssd_->nand().Fits() && ssd_->Format() == ftl::Status::kOk); }
+  bool Open() { return !ssd_ || (ssd_->nand().Fits() && ssd_->Open() == ftl::Status::kOk); }
+
+  uint64_t pages() const { return ssd_ ? ssd_->logical() : block_.sectors / sectors_; }
   const Counts& counts() const { return counts_; }
 
   bool Read(uint64_t page, void* out) {
@@ -43,29 +73,53 @@ class Device {
   // The pages read as zeroes.
   bool EraseBlock(uint64_t first, uint64_t count) {
     ++counts_.block_erases;
-    return powercut_block_trim(&block_, first * sectors_, count * sectors_) == 0;
+    if (!ssd_) return powercut_block_trim(&block_, first * sectors_, count * sectors_) == 0;
+    for (uint64_t page = first; page < first + count; ++page) {
+      if (!Holds(page)) return false;
+      if (ssd_->Has(Logical(page)) && ssd_->Trim(Logical(page)) != ftl::Status::kOk) return false;
+    }
+    return true;
   }
+  // An SSD has no cache: what was written is durable.
   void Flush() {
     ++counts_.flushes;
-    powercut_block_flush(&block_);
+    if (!ssd_) powercut_block_flush(&block_);
   }
 
-  // Where a byte of a page lies in the pool: its sector. For drawings.
+  // Where a byte of a page lies in the pool: its sector, or its page of flash. For drawings.
   const void* PlaceOf(uint64_t page, uint32_t byte = 0) const {
-    return powercut_block_word(&block_, page * sectors_ + byte / block_.sector_size);
+    if (!ssd_) return powercut_block_word(&block_, page * sectors_ + byte / block_.sector_size);
+    return ssd_->nand().PlaceOf(ssd_->Has(Logical(page)) ? ssd_->PageOf(Logical(page)) : 0);
   }
   static constexpr uint64_t kPlaceSize = sizeof(uint64_t);
 
  private:
-  bool Get(uint64_t first, uint64_t count, void* out) const {
-    return powercut_block_read(&block_, first * sectors_, count * sectors_, out) == 0;
+  static uint32_t Logical(uint64_t page) { return static_cast<uint32_t>(page); }
+  bool Holds(uint64_t page) const { return page < ssd_->logical(); }
+
+  bool Get(uint64_t first, uint64_t count, void* out) {
+    if (!ssd_) return powercut_block_read(&block_, first * sectors_, count * sectors_, out) == 0;
+    auto* to = static_cast<uint8_t*>(out);
+    for (uint64_t i = 0; i < count; ++i, to += page_size_) {
+      if (!Holds(first + i)) return false;
+      const ftl::Status status = ssd_->Read(Logical(first + i), to);
+      if (status == ftl::Status::kAbsent) std::memset(to, 0, page_size_);
+      if (status != ftl::Status::kOk && status != ftl::Status::kAbsent) return false;
+    }
+    return true;
   }
-  bool Put(uint64_t first, uint64_t count, const void* data, unsigned flags) const {
-    return powercut_block_write(&block_, first * sectors_, count * sectors_, data, flags) == 0;
+  bool Put(uint64_t first, uint64_t count, const void* data, unsigned flags) {
+    if (!ssd_) return powercut_block_write(&block_, first * sectors_, count * sectors_, data, flags) == 0;
+    const auto* from = static_cast<const uint8_t*>(data);
+    for (uint64_t i = 0; i < count; ++i, from += page_size_) {
+      if (!Holds(first + i) || ssd_->Write(Logical(first + i), from) != ftl::Status::kOk) return false;
+    }
+    return true;
   }
 
   powercut_block block_;
-  uint32_t sectors_;
+  uint32_t page_size_, sectors_;
+  std::optional<ftl::Ssd> ssd_;
   Counts counts_;
 };
 

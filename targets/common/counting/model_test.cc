@@ -224,6 +224,8 @@ std::vector<Case> Cases() {
     cases.push_back(
         {variant, {{"blocks", "16"}, {"change", "12"}, {"entries", "8"}, {"buffer", "32"}, {"overflow", "2"}}, 400});
     cases.push_back({variant, {{"buffer", "1"}, {"entries", "2"}, {"pages", "2"}, {"overflow", "4"}}, 16});
+    cases.push_back({variant, {{"ftl", "page"}}, 40});
+    cases.push_back({variant, {{"ftl", "block"}, {"blocks", "3"}, {"pages", "2"}, {"entries", "3"}}, 24});
   }
   return cases;
 }

@@ -17,6 +17,10 @@ powercut_status Table::ParseOptions(const powercut_config& config, Options* out)
                      "%s: a page of %u bytes cannot have %u sectors, each of 512 bytes or more and of whole words",
                      kMember.name, out->page, out->sectors);
   }
+  if (out->ftl != Layer::kNone && out->sectors != 1) {
+    return BadConfig(config, "%s: an SSD writes a page as a whole: with ftl=page or block give sectors=1, not %u",
+                     kMember.name, out->sectors);
+  }
   if (out->entries > Page::Room(out->page)) {
     return BadConfig(config, "%s: a page of %u bytes has room for %u entries, not for %u", kMember.name, out->page,
                      Page::Room(out->page), out->entries);
@@ -30,6 +34,7 @@ void Table::Traits(const Options& options, powercut_traits* out) {
   out->buffered = kMember.scheme == Scheme::kUnbuffered ? 0 : 2;
   out->copy_bound = 2 + geometry.log_pages;
   out->copies_may_differ = 1;
+  out->needs_zeroed_pool = options.ftl != Layer::kNone;
   out->copy_citation =
       "2.7: the frequency of a queried item is the total frequency found in the change segment, RAM buffer, and data "
       "segment";
@@ -45,9 +50,16 @@ const powercut_sizes* powercut_target_sizes() {
 }
 
 powercut_status powercut_target_device(const powercut_config* config, powercut_device* out) {
+  using powercut::counting::Layer;
   powercut::counting::Options options;
   const powercut_status status = powercut::counting::Table::ParseOptions(*config, &options);
-  if (status == POWERCUT_OK) *out = {.medium = POWERCUT_BLOCK, .bytes = options.page / options.sectors, .unit = 1};
+  if (status != POWERCUT_OK) return status;
+  if (options.ftl == Layer::kNone) {
+    *out = {.medium = POWERCUT_BLOCK, .bytes = options.page / options.sectors, .unit = 1};
+  } else {
+    const auto spare = static_cast<uint32_t>(sizeof(powercut::ftl::Spare));
+    *out = {.medium = POWERCUT_FLASH, .bytes = options.page + spare, .unit = std::max(4u, options.pages)};
+  }
   return status;
 }
 

@@ -50,6 +50,14 @@ enum class Scheme : uint8_t {
   kUnbuffered  // each increment writes its page
 };
 
+// What lies between the table and the flash.
+enum class Layer : uint8_t {
+  kNone,  // a block device, of which nothing else is known
+  kPage,  // a layer of ../ftl on raw flash
+  kBlock,
+  kCount
+};
+
 struct Options {
   uint32_t key_size, value_size;
   uint32_t page;      // bytes
@@ -60,6 +68,7 @@ struct Options {
   uint32_t change;    // change segment, in percent of the data segment
   uint32_t buffer;    // entries of the RAM buffer
   uint32_t overflow;  // blocks of the overflow region
+  Layer ftl;
   bool hardened;
   Bug bug;
 };

@@ -53,7 +53,7 @@ Table::Table(powercut_pool pool, const Options& options)
     : pool_(pool),
       options_(options),
       geometry_(options),
-      device_(pool, options.page, options.sectors),
+      device_(pool, options, geometry_.end),
       buffer_(options.blocks, options.buffer),
       place_(options.blocks, kNowhere),
       merged_(options.blocks, 0),
@@ -76,7 +76,7 @@ Table::Table(powercut_pool pool, const Options& options)
 powercut_status Table::Format(powercut_pool pool, const Options& options) {
   try {
     Table table(pool, options);
-    if (table.geometry_.end > table.device_.pages()) return POWERCUT_FULL;
+    if (table.geometry_.end > table.device_.pages() || !table.device_.Format()) return POWERCUT_FULL;
     // What the device held before is gone before there is a table.
     table.device_.EraseBlock(0, table.geometry_.end);
     table.device_.Flush();
@@ -102,7 +102,7 @@ powercut_status Table::Open(powercut_pool pool, const Options& options, Table** 
 }
 
 powercut_status Table::Recover() {
-  if (!device_.Read(Geometry::kRoot, page_.data())) return POWERCUT_NOT_FORMATTED;
+  if (!device_.Open() || !device_.Read(Geometry::kRoot, page_.data())) return POWERCUT_NOT_FORMATTED;
   const Page root = In(page_);
   if (!root.IsSealed(Kind::kRoot)) return POWERCUT_NOT_FORMATTED;
   PageHeader expected = RootOf(options_, geometry_);

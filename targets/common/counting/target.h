@@ -26,6 +26,9 @@ inline constexpr Option<Options> kBuffer = {"buffer=4|1|16|64|...: entries of th
 inline constexpr Option<Options> kOverflow = {"overflow=1|0|2|...: blocks of the overflow region",
                                               Number<&Options::overflow>(0, 1 << 16)};
 
+inline constexpr Option<Options> kFtl = {"ftl=none|page|block: no more than a block device, or an SSD on raw flash",
+                                         Named<&Options::ftl>()};
+
 constexpr powercut_target Target(const char* name, const char* summary, const char* const* options,
                                  const char* const* commands) {
   return SchemeTarget<Table>::Entry({.name = name,
