@@ -88,7 +88,6 @@ def test_the_tables_count_what_is_there(tmp_path: Path) -> None:
             assert counts == counted_by_hand(files), table
 
 
-@pytest.mark.parametrize("example", ["binary-only", "libpmem", "libpmemobj", "raw-intrinsics"])
 @pytest.mark.parametrize("example", ["binary-only", "libpmem", "libpmemobj", "log-store", "raw-intrinsics"])
 def test_page_shows_a_clean_run_and_a_finding(example: str) -> None:
     page = indented_steps((EXAMPLES / example / "README.md").read_text())
