@@ -93,6 +93,7 @@ def test_a_finding_whose_trace_is_gone_is_refused(kv: Kv) -> None:
     assert "its trace is gone" in kv.refused("explain", finding["file"])
 
 
+@pytest.mark.long
 def test_a_recovery_that_hangs_is_explained_or_says_why_not(kv: Kv) -> None:
     """Each image of it costs the whole time limit."""
     kv.bug("order")
