@@ -33,25 +33,25 @@ KINDS = {
     "stale-mapping": "a run of sectors, a page or an erase block is what it was at an earlier time",
     "paired-page": "the cut program of a flash page destroys the page that it shares its cells with",
 }
-#: Those that only some media have, by the models of these.
+#: Those that only some media have: what these are called, and their models.
 ONLY_ON = {
-    "shorn": ("block",),
-    "unserialisable": ("block",),
-    "stale-mapping": ("block", "flash"),
-    "paired-page": ("flash",),
+    "shorn": ("block devices", (options.BLOCK,)),
+    "unserialisable": ("block devices", (options.BLOCK,)),
+    "stale-mapping": ("devices", options.DEVICE_MODELS),
+    "paired-page": ("raw flash", (options.FLASH,)),
 }
 
 
 def fitting(model: str) -> tuple[str, ...]:
     """The kinds that a pool with this persistency model can have."""
-    return tuple(kind for kind in KINDS if model in ONLY_ON.get(kind, (model,)))
+    return tuple(kind for kind in KINDS if kind not in ONLY_ON or model in ONLY_ON[kind][1])
 
 
 @dataclass(frozen=True, kw_only=True)
 class FaultOptions:
     """What decides which cases are judged."""
 
-    kinds: tuple[str, ...] = ()  # none: all that fit the target's pool
+    kinds: tuple[str, ...] = ()  # of those that fit the target's pool; none: all
     budget: int | None = None  # executions of recovery, for each run
     seed: int = options.DEFAULT_SEED
 
@@ -106,7 +106,8 @@ def run_faults(request: Request, chosen: FaultOptions, context: Context, *, orde
         runner.record(request.plan, trace, context=context)
         return [
             _one(kind, request, trace, chosen, context, order=order)
-            for kind in chosen.kinds or fitting(request.options.model)
+            for kind in fitting(request.options.model)
+            if not chosen.kinds or kind in chosen.kinds
         ]
     finally:
         context.listener.ended(order)

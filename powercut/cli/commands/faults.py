@@ -1,5 +1,6 @@
 """`powercut faults`: what goes wrong beyond power cuts, of memory, allocations and devices."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -13,6 +14,7 @@ from powercut.engine import options
 from powercut.runs import faults as injection
 from powercut.runs import requests
 from powercut.runs.applicability import sentences, summary
+from powercut.runs.run_request import Request
 from powercut.runs.runner import open_context
 from powercut.scenarios import targets
 
@@ -66,6 +68,8 @@ def faults(
         selections, scenario or [], options=options.ExploreOptions(seed=seed), explicit=bool(target)
     )
 
+    _refuse_foreign(chosen.kinds, wanted)
+
     def show(run: dict[str, Any]) -> None:
         if not json:
             print(fault_text.render(run), flush=True)
@@ -87,6 +91,20 @@ def _kinds(given: list[str]) -> tuple[str, ...]:
         if name not in injection.KINDS:
             raise unknown_name("fault", name, injection.KINDS, list_command="powercut faults --help")
     return tuple(dict.fromkeys(names))
+
+
+def _refuse_foreign(kinds: Sequence[str], wanted: Sequence[Request]) -> None:
+    """UsageError for a kind that no target's pool can have; of several targets those are passed over that cannot."""
+    for kind in kinds:
+        if any(kind in injection.fitting(request.options.model) for request in wanted):
+            continue
+        first = wanted[0]
+        pool = {options.BLOCK: "a block device", options.FLASH: "raw flash"}.get(first.options.model, "memory")
+        raise UsageError(
+            f"{kind} is a fault of {injection.ONLY_ON[kind][0]}, and the pool of '{first.header['target']}' is {pool}",
+            where=f"--fault {kind}",
+            next_step="Leave it out: without --fault every kind that fits is tried.",
+        )
 
 
 def _executions(text: str | None) -> int | None:
