@@ -81,7 +81,8 @@ def fidelity(
         output.print_json(table)
     elif "text" in formats:
         _print(rows)
-        _print_costs(measured, table["ratios"])
+        if measured:
+            _print_costs(measured, table["ratios"])
         print("rows: " + ", ".join(f"{count} {name}" for name, count in table["rows"].items()))
     raise typer.Exit(ExitCode.FINDINGS if table["rows"]["no"] else ExitCode.CLEAN)
 
