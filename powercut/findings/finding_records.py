@@ -104,10 +104,10 @@ def _sites_told(record: FindingRecord) -> Iterator[str]:
         yield from (store.site for store in nested.recovery_stores)
 
 
-def canonical_order(record: FindingRecord) -> tuple[int, int, int, int, str, str]:
+def canonical_order(record: FindingRecord) -> tuple[int, int, int, int, str, str, str]:
     """Which of several records with one fingerprint is kept: the earliest crash, then the image that has lost least (a
-    torn store is half lost), then by what it shows; the key, which depends on the build, comes last.
+    torn store is half lost), then by what it shows and where; the key, which depends on the build, comes last.
     """
     point = record.crash_point
     lost = sum({"persisted": 0, "torn": 1}.get(store.fate, 2) for store in record.stores)
-    return record.operation.index or 0, point.depth, point.index or 0, lost, record.found, record.key
+    return record.operation.index or 0, point.depth, point.index or 0, lost, record.found, str(record.query), record.key
