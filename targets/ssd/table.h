@@ -32,6 +32,7 @@ class Table {
   using Options = ssd::Options;
 
   static powercut_status ParseOptions(const powercut_config& config, Options* out);  // target.cc
+  static ftl::Ssd::Options DeviceOf(const Options& options);                         // target.cc
   static void Traits(const Options&, powercut_traits* out) { out->needs_zeroed_pool = 1; }
   static powercut_status Format(powercut_pool pool, const Options& options);
   // Writes nothing. NOT_FORMATTED, CORRUPT.
@@ -79,7 +80,6 @@ class Table {
 
   Table(powercut_pool pool, const Options& options);
 
-  static ftl::Ssd::Options DeviceOf(const Options& options);  // target.cc
   // The logical page of a key; kNone.
   uint32_t Find(const uint8_t* key) const;
   bool ReadPage(uint32_t page) { return ssd_.Read(page, page_.data()) == ftl::Status::kOk; }

@@ -83,11 +83,7 @@ const powercut_sizes* powercut_target_sizes() {
 powercut_status powercut_target_device(const powercut_config* config, powercut_device* out) {
   powercut::ssd::Options options;
   const powercut_status status = powercut::ssd::Table::ParseOptions(*config, &options);
-  if (status == POWERCUT_OK) {
-    *out = {.medium = POWERCUT_FLASH,
-            .bytes = options.page + static_cast<uint32_t>(sizeof(powercut::ftl::Spare)),
-            .unit = options.pages};
-  }
+  if (status == POWERCUT_OK) *out = powercut::ftl::Ssd::DeviceOf(powercut::ssd::Table::DeviceOf(options));
   return status;
 }
 

@@ -32,19 +32,10 @@ class Device {
     if (options.ftl != Layer::kNone) ssd_.emplace(pool, SsdOf(options, pages));
   }
 
-  // The flash below, for its layer: an SSD that is right, whatever the table is.
-  static ftl::Ssd::Options SsdOf(const Options& options, uint64_t pages) {
-    constexpr uint32_t kReserve = 4;  // blocks: three that ../ftl/README.md wants free, and one
-    const uint32_t block = std::max(4u, options.pages);
-    const auto logical = static_cast<uint32_t>(pages);
-    return {.block_mapped = options.ftl == Layer::kBlock,
-            .pages_per_block = block,
-            .page_size = options.page,
-            .settings = {.logical = logical,
-                         .blocks = (logical + block - 2) / (block - 1) + kReserve,
-                         .hardened = true,
-                         .checkpoint = false,
-                         .bug = ftl::Bug::kNone}};
+  // What the engine is told of it.
+  static powercut_device Describe(const Options& options) {
+    if (options.ftl != Layer::kNone) return ftl::Ssd::DeviceOf(SsdOf(options, 0));
+    return {.medium = POWERCUT_BLOCK, .bytes = options.page / options.sectors, .unit = 1};
   }
 
   // A new device, or one that was formatted. False: the pool is too small, or no SSD is there.
@@ -94,6 +85,21 @@ class Device {
   static constexpr uint64_t kPlaceSize = sizeof(uint64_t);
 
  private:
+  // An SSD that is right, whatever the table is.
+  static ftl::Ssd::Options SsdOf(const Options& options, uint64_t pages) {
+    constexpr uint32_t kReserve = 4;  // blocks: three that ../ftl/README.md wants free, and one
+    const uint32_t block = std::max(4u, options.pages);
+    const auto logical = static_cast<uint32_t>(pages);
+    return {.block_mapped = options.ftl == Layer::kBlock,
+            .pages_per_block = block,
+            .page_size = options.page,
+            .settings = {.logical = logical,
+                         .blocks = (logical + block - 2) / (block - 1) + kReserve,
+                         .hardened = true,
+                         .checkpoint = false,
+                         .bug = ftl::Bug::kNone}};
+  }
+
   static uint32_t Logical(uint64_t page) { return static_cast<uint32_t>(page); }
   bool Holds(uint64_t page) const { return page < ssd_->logical(); }
 

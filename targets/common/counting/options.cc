@@ -50,16 +50,9 @@ const powercut_sizes* powercut_target_sizes() {
 }
 
 powercut_status powercut_target_device(const powercut_config* config, powercut_device* out) {
-  using powercut::counting::Layer;
   powercut::counting::Options options;
   const powercut_status status = powercut::counting::Table::ParseOptions(*config, &options);
-  if (status != POWERCUT_OK) return status;
-  if (options.ftl == Layer::kNone) {
-    *out = {.medium = POWERCUT_BLOCK, .bytes = options.page / options.sectors, .unit = 1};
-  } else {
-    const auto spare = static_cast<uint32_t>(sizeof(powercut::ftl::Spare));
-    *out = {.medium = POWERCUT_FLASH, .bytes = options.page + spare, .unit = std::max(4u, options.pages)};
-  }
+  if (status == POWERCUT_OK) *out = powercut::counting::Device::Describe(options);
   return status;
 }
 

@@ -17,16 +17,16 @@ namespace powercut::ftl {
 template <typename Medium>
 class BlockMapped {
  public:
-  // Blocks that the journal takes.
-  static uint32_t JournalBlocks(const Geometry& geometry, const Settings& settings) {
-    return Blocks<Medium>::JournalBlocks(geometry, settings, 0);
+  // Of a device for these settings.
+  static Geometry GeometryOf(const Settings& settings, uint32_t pages_per_block, uint32_t page_size) {
+    return Blocks<Medium>::WithJournal({0, pages_per_block, page_size}, settings, 0);
   }
   // Whether so many logical pages fit: a block for each logical one, one that is being filled, and two free.
   static bool Fits(const Geometry& geometry, const Settings& settings) {
     return settings.blocks > 3 && settings.logical <= uint64_t{settings.blocks - 3} * geometry.pages_per_block;
   }
 
-  // geometry().blocks of the medium are those for data and the journal's.
+  // The medium has GeometryOf(settings, …).
   BlockMapped(Medium* medium, const Settings& settings)
       : medium_(medium),
         settings_(settings),

@@ -33,15 +33,16 @@ class Blocks {
         erases_(medium->geometry().blocks, 0),
         noted_(medium->geometry().blocks, kNone) {}
 
-  // Blocks that the journal takes, of a device with so many for data.
-  static uint32_t JournalBlocks(Geometry geometry, const Settings& settings, uint32_t state) {
-    if (!settings.hardened) return 0;
-    uint32_t blocks = 0;  // it has the counts of its own ones
-    while (true) {
-      const uint32_t needed = 2 * Journal<Medium>::AreaBlocks(geometry, kWords + settings.blocks + blocks + state);
-      if (needed == blocks) return blocks;
-      blocks = needed;
+  // A geometry with all blocks: the journal's, which has the counts of its own ones, and behind them those for data.
+  static Geometry WithJournal(Geometry geometry, const Settings& settings, uint32_t state) {
+    geometry.blocks = settings.blocks;
+    while (settings.hardened) {
+      const uint32_t blocks =
+          settings.blocks + 2 * Journal<Medium>::AreaBlocks(geometry, kWords + geometry.blocks + state);
+      if (blocks == geometry.blocks) break;
+      geometry.blocks = blocks;
     }
+    return geometry;
   }
 
   uint32_t first() const { return settings_.hardened ? journal_.blocks() : 0; }

@@ -17,13 +17,6 @@ namespace {
 
 constexpr uint32_t kPage = 64;
 
-template <template <typename> typename Layer>
-Geometry GeometryOf(uint32_t pages, const Settings& settings) {
-  Geometry geometry = {.blocks = 0, .pages_per_block = pages, .page_size = kPage};
-  geometry.blocks = settings.blocks + Layer<RawNand>::JournalBlocks(geometry, settings);
-  return geometry;
-}
-
 void ExpectSame(const Counts& a, const Counts& b) {
   EXPECT_EQ(a.host_reads, b.host_reads);
   EXPECT_EQ(a.host_writes, b.host_writes);
@@ -38,7 +31,7 @@ void ExpectSame(const Counts& a, const Counts& b) {
 // Random writes, trims and runs of pages; the same on both media.
 template <template <typename> typename Layer>
 void Agrees(uint32_t pages, const Settings& settings, uint64_t seed) {
-  const Geometry geometry = GeometryOf<Layer>(pages, settings);
+  const Geometry geometry = Layer<RawNand>::GeometryOf(settings, pages, kPage);
   ASSERT_TRUE(Layer<RawNand>::Fits(geometry, settings));
   struct alignas(POWERCUT_FLASH_LINE) Line {
     uint8_t bytes[POWERCUT_FLASH_LINE];
@@ -139,8 +132,7 @@ TEST(BlockMapped, IsLazy) {
 
 TEST(PageMapped, CleansAsGreedyCollectionDoes) {
   const Settings settings = {.logical = 16384, .blocks = 160, .hardened = true, .checkpoint = false, .bug = Bug::kNone};
-  Geometry geometry = {.blocks = 0, .pages_per_block = 128, .page_size = 4096};
-  geometry.blocks = settings.blocks + PageMapped<CountingNand>::JournalBlocks(geometry, settings);
+  const Geometry geometry = PageMapped<CountingNand>::GeometryOf(settings, 128, 4096);
   CountingNand nand(geometry);
   PageMapped<CountingNand> layer(&nand, settings);
   ASSERT_EQ(layer.Format(), Status::kOk);

@@ -47,16 +47,10 @@ class Life : public Cuttable {
  public:
   Life(const Shape& shape, std::vector<Budget> budgets)
       : shape_(shape),
-        geometry_(GeometryOf(shape)),
+        geometry_(Ftl::GeometryOf(shape.settings, shape.pages, kPage)),
         budgets_(std::move(budgets)),
         bytes_((geometry_.pages() + geometry_.blocks) * POWERCUT_FLASH_LINE / sizeof(Line)),
         pasts_(shape.settings.logical, Past{0}) {}
-
-  static Geometry GeometryOf(const Shape& shape) {
-    Geometry geometry = {.blocks = 0, .pages_per_block = shape.pages, .page_size = kPage};
-    geometry.blocks = shape.settings.blocks + Ftl::JournalBlocks(geometry, shape.settings);
-    return geometry;
-  }
 
   // What is wrong; "" if nothing is.
   std::string Live(uint64_t seed) {

@@ -17,9 +17,10 @@ namespace powercut::ftl {
 template <typename Medium>
 class PageMapped {
  public:
-  // Blocks that the journal takes.
-  static uint32_t JournalBlocks(const Geometry& geometry, const Settings& settings) {
-    return Blocks<Medium>::JournalBlocks(geometry, settings, StateWords(geometry, settings));
+  // Of a device for these settings.
+  static Geometry GeometryOf(const Settings& settings, uint32_t pages_per_block, uint32_t page_size) {
+    const Geometry geometry = {0, pages_per_block, page_size};
+    return Blocks<Medium>::WithJournal(geometry, settings, StateWords(geometry, settings));
   }
   // Whether so many logical pages fit: with each of three blocks free, the others have more pages that are dead than
   // blocks, so that garbage collection always gains two.
@@ -27,7 +28,7 @@ class PageMapped {
     return settings.blocks > 3 && settings.logical <= uint64_t{settings.blocks - 3} * (geometry.pages_per_block - 1);
   }
 
-  // geometry().blocks of the medium are those for data and the journal's.
+  // The medium has GeometryOf(settings, …).
   PageMapped(Medium* medium, const Settings& settings)
       : medium_(medium),
         settings_(settings),

@@ -38,11 +38,14 @@ class Ssd {
     return options.block_mapped ? ByBlock::Fits(geometry, options.settings) : ByPage::Fits(geometry, options.settings);
   }
   static Geometry GeometryOf(const Options& options) {
-    Geometry geometry = {.blocks = 0, .pages_per_block = options.pages_per_block, .page_size = options.page_size};
-    geometry.blocks =
-        options.settings.blocks + (options.block_mapped ? ByBlock::JournalBlocks(geometry, options.settings)
-                                                        : ByPage::JournalBlocks(geometry, options.settings));
-    return geometry;
+    const auto of = options.block_mapped ? ByBlock::GeometryOf : ByPage::GeometryOf;
+    return of(options.settings, options.pages_per_block, options.page_size);
+  }
+  // What the engine is told of its flash.
+  static powercut_device DeviceOf(const Options& options) {
+    return {.medium = POWERCUT_FLASH,
+            .bytes = options.page_size + static_cast<uint32_t>(sizeof(Spare)),
+            .unit = options.pages_per_block};
   }
 
   Ssd(powercut_pool pool, const Options& options)

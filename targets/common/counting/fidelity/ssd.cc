@@ -30,12 +30,7 @@ template <template <typename> class Layer>
 class Ssd {
  public:
   explicit Ssd(uint64_t pages)
-      : nand_({.blocks = Blocks(pages), .pages_per_block = kPages, .page_size = 64}),
-        layer_(&nand_, {.logical = static_cast<uint32_t>(pages),
-                        .blocks = DataBlocks(pages),
-                        .hardened = false,
-                        .checkpoint = false,
-                        .bug = ftl::Bug::kNone}) {
+      : nand_(Layer<Nand>::GeometryOf(SettingsFor(pages), kPages, kPageSize)), layer_(&nand_, SettingsFor(pages)) {
     Check(layer_.Format());
     Write(0, pages);
     before_ = layer_.counts();
@@ -49,16 +44,14 @@ class Ssd {
 
  private:
   using Nand = ftl::CountingNand;
-  static uint32_t DataBlocks(uint64_t pages) {
+  static constexpr uint32_t kPageSize = 64;  // no page is kept
+  static ftl::Settings SettingsFor(uint64_t pages) {
     const auto blocks = static_cast<uint32_t>((pages + kPages - 1) / kPages);
-    return blocks + (blocks * 15 + 99) / 100;
-  }
-  static uint32_t Blocks(uint64_t pages) {
-    ftl::Settings settings{};
-    settings.logical = static_cast<uint32_t>(pages);
-    settings.blocks = DataBlocks(pages);
-    const ftl::Geometry geometry{.blocks = 0, .pages_per_block = kPages, .page_size = 64};
-    return settings.blocks + Layer<Nand>::JournalBlocks(geometry, settings);
+    return {.logical = static_cast<uint32_t>(pages),
+            .blocks = blocks + (blocks * 15 + 99) / 100,
+            .hardened = false,
+            .checkpoint = false,
+            .bug = ftl::Bug::kNone};
   }
   static void Check(ftl::Status status) {
     if (status != ftl::Status::kOk) throw std::runtime_error("the simulated SSD does not take a write");
@@ -74,12 +67,12 @@ struct Load {
   uint64_t block_reads = 0, block_writes = 0, page_reads = 0, page_writes = 0;
   uint64_t cleans = 0, moved = 0;
 
-  // Seconds. Blocks as footnote 4 has them; pages that the device moves are read and written in a row.
+  // Seconds. Blocks as footnote 4 has them.
   double Time(const ftl::Device& device) const {
-    const auto times = [](uint64_t count, double seconds) { return static_cast<double>(count) * seconds; };
-    return times(block_reads, device.BlockRead()) + times(block_writes, device.BlockWrite()) +
-           times(page_reads, device.PageRead()) + times(page_writes, device.PageWrite()) +
-           times(moved, device.SequentialRead() + device.SequentialWrite()) + times(cleans, ftl::kErase);
+    const ftl::Counts pages = {
+        .page_reads = page_reads + moved, .page_programs = page_writes + moved, .moved = moved, .block_erases = cleans};
+    return static_cast<double>(block_reads) * device.BlockRead() +
+           static_cast<double>(block_writes) * device.BlockWrite() + ftl::TimeOf(device, pages);
   }
 };
 
