@@ -80,7 +80,8 @@ int on_names(const char* what, int folder, const char* path, int other_folder, c
   return result;
 }
 
-int sync_everything(const CallSite& site, const std::function<int()>& call) {
+template <typename Call>
+int sync_everything(const CallSite& site, const Call& call) {
   if (!watches_device()) return call();
   std::optional<int> result;
   with_stream([&](StreamTrace& stream) {
@@ -90,7 +91,8 @@ int sync_everything(const CallSite& site, const std::function<int()>& call) {
   return result ? *result : call();
 }
 
-int allocate(int fd, int mode, off64_t offset, off64_t size, const CallSite& site, const std::function<int()>& call) {
+template <typename Call>
+int allocate(int fd, int mode, off64_t offset, off64_t size, const CallSite& site, const Call& call) {
   const auto done = on_device(fd, call, [&](StreamTrace& stream, int result) {
     if (result != 0) return;
     if ((mode & ~(FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)) != 0) {
@@ -185,14 +187,16 @@ using powercut::runtime::sync_everything;
 
 namespace {
 
+template <typename Call>
 ssize_t write_parts(int fd, const iovec* parts, int count, std::optional<off_t> offset, int flags,
-                    const powercut::runtime::CallSite& site, const std::function<ssize_t()>& call) {
+                    const powercut::runtime::CallSite& site, const Call& call) {
+  if (!powercut::runtime::watches_device()) return call();
   const auto done = device_write(fd, {parts, static_cast<size_t>(std::max(count, 0))}, offset, flags, site, call);
   return done ? *done : call();
 }
 
-int change_size_of(const char* path, off64_t size, const powercut::runtime::CallSite& site,
-                   const std::function<int()>& call) {
+template <typename Call>
+int change_size_of(const char* path, off64_t size, const powercut::runtime::CallSite& site, const Call& call) {
   if (!powercut::runtime::watches_device()) return call();
   const int fd = static_cast<int>(powercut::system_call(SYS_open, path, O_WRONLY | O_CLOEXEC));
   const auto done =
@@ -246,6 +250,7 @@ int fallocate64(int fd, int mode, off64_t offset, off64_t size) {
 
 int posix_fallocate64(int fd, off64_t offset, off64_t size) {
   const auto call = [&] { return NEXT(posix_fallocate64)(fd, offset, size); };
+  if (!powercut::runtime::watches_device()) return call();
   const auto done = device_resize(fd, call_site(), call);
   return done ? *done : call();
 }

@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <functional>
 #include <optional>
 #include <span>
 
@@ -36,7 +37,8 @@ auto on_device(int fd, const Call& call, const Tell& tell) -> std::optional<decl
   return result;
 }
 
-// One write of `parts` by `call`; `offset`: none where it is the file's position. `flags`: RWF_ of pwritev2.
+// One write of `parts` by `call`; `offset`: none where it is the file's position. `flags`: RWF_ of pwritev2. A caller
+// that may be in a program without a device asks watches_device() first: `call` becomes an object on the heap here.
 std::optional<ssize_t> device_write(int fd, std::span<const iovec> parts, std::optional<off_t> offset, int flags,
                                     const CallSite& site, const std::function<ssize_t()>& call);
 std::optional<int> device_resize(int fd, const CallSite& site, const std::function<int()>& call);
@@ -44,7 +46,7 @@ std::optional<int> device_sync(int fd, const CallSite& site, const std::function
 // Before and after a file is opened.
 void before_open(int folder, const char* path, int flags);
 void after_open(int fd);
-// `writes`: by its mode. The C library writes for it, unseen.
+// The same of one by stdio. What is written there the C library writes itself, unseen.
 void after_stream_open(FILE* file, const char* mode, const CallSite& site);
 void device_mapping(int fd, void* address, size_t length, int protection, int flags);
 void device_protection(void* address, size_t length, int protection);

@@ -229,6 +229,7 @@ ssize_t preadv64(int fd, const iovec* parts, int count, off64_t offset) { return
 ssize_t writev(int fd, const iovec* parts, int count) {
   if (!any_in_pool(parts, count)) {
     const auto call = [&] { return NEXT(writev)(fd, parts, count); };
+    if (!powercut::runtime::watches_device()) return call();
     const std::span<const iovec> all(parts, static_cast<size_t>(std::max(count, 0)));
     const auto done = powercut::runtime::device_write(fd, all, std::nullopt, 0, call_site(), call);
     return done ? *done : call();

@@ -90,9 +90,11 @@ void* map(void* address, size_t length, int protection, int flags, int fd, off_t
 template <typename Write>
 ssize_t write_file(int fd, std::optional<off_t> offset, const void* bytes, size_t size, const CallSite& site,
                    const Write& write) {
-  const iovec all = {const_cast<void*>(bytes), size};
-  if (const auto done = device_write(fd, {&all, 1}, offset, 0, site, write)) return *done;
-  if (watches_device()) return write();
+  if (watches_device()) {
+    const iovec all = {const_cast<void*>(bytes), size};
+    const auto done = device_write(fd, {&all, 1}, offset, 0, site, write);
+    return done ? *done : write();
+  }
   const std::optional<uint32_t> pool = watches_pools() ? touched(fd) : std::nullopt;
   const ssize_t done = write();
   if (!pool || done <= 0) return done;
@@ -107,8 +109,10 @@ ssize_t write_file(int fd, std::optional<off_t> offset, const void* bytes, size_
 
 template <typename Change>
 int change_size(int fd, const CallSite& site, const Change& change) {
-  if (const auto done = device_resize(fd, site, change)) return *done;
-  if (watches_device()) return change();
+  if (watches_device()) {
+    const auto done = device_resize(fd, site, change);
+    return done ? *done : change();
+  }
   const std::optional<uint32_t> pool = watches_pools() ? touched(fd) : std::nullopt;
   const int result = change();
   if (!pool || result != 0) return result;
@@ -119,8 +123,10 @@ int change_size(int fd, const CallSite& site, const Change& change) {
 
 template <typename Sync>
 int sync_file(int fd, const CallSite& site, const Sync& sync) {
-  if (const auto done = device_sync(fd, site, sync)) return *done;
-  if (watches_device()) return sync();
+  if (watches_device()) {
+    const auto done = device_sync(fd, site, sync);
+    return done ? *done : sync();
+  }
   const std::optional<uint32_t> pool = watches_pools() ? touched(fd) : std::nullopt;
   const int result = sync();
   if (!pool || result != 0) return result;
