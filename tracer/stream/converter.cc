@@ -183,26 +183,24 @@ void Converter::fence(powercut_site site, uint8_t kind) {
 }
 
 std::unique_ptr<DeviceFile> Converter::device_in(uint64_t window) {
-  return std::make_unique<DeviceFile>(survey_.layout,
-                                      DeviceFile::Sink{.content =
-                                                           [this](std::span<const uint8_t> bytes) {
-                                                             Event event;
-                                                             event.kind = EventKind::kContent;
-                                                             event.value = bytes;
-                                                             append(event);
-                                                           },
-                                                       .store =
-                                                           [this, window](uint64_t at, std::span<const uint8_t> names) {
-                                                             append_store(window + at, names, site_, 0);
-                                                           },
-                                                       .force =
-                                                           [this, window](uint64_t at) {
-                                                             Event event = event_of(EventKind::kFlush, site_);
-                                                             event.code = static_cast<uint8_t>(FlushKind::kForce);
-                                                             event.addr = window + at;
-                                                             append(event);
-                                                           },
-                                                       .phase = [this](bool explored) { cutting(explored); }});
+  DeviceFile::Sink sink;
+  sink.content = [this](std::span<const uint8_t> bytes) {
+    Event event;
+    event.kind = EventKind::kContent;
+    event.value = bytes;
+    append(event);
+  };
+  sink.store = [this, window](uint64_t at, std::span<const uint8_t> names) {
+    append_store(window + at, names, site_, 0);
+  };
+  sink.force = [this, window](uint64_t at) {
+    Event event = event_of(EventKind::kFlush, site_);
+    event.code = static_cast<uint8_t>(FlushKind::kForce);
+    event.addr = window + at;
+    append(event);
+  };
+  sink.phase = [this](bool explored) { cutting(explored); };
+  return std::make_unique<DeviceFile>(survey_.layout, std::move(sink));
 }
 
 void Converter::sync(const StreamRecord& record) {

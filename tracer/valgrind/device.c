@@ -93,15 +93,19 @@ static Bool is_device(const struct vg_stat* status) {
   return True;
 }
 
+static Bool status_of(Int fd, struct vg_stat* status) {
+  return fd >= 0 && VG_(fstat)(fd, status) == 0 && is_device(status);
+}
+
 static Bool is_open_on(Int fd) {
   struct vg_stat status;
-  return fd >= 0 && VG_(fstat)(fd, &status) == 0 && is_device(&status);
+  return status_of(fd, &status);
 }
 
 /* Brings the size up to date, too. */
 static Bool touched(ThreadId tid, Int fd) {
   struct vg_stat status;
-  if (!is_open_on(fd) || VG_(fstat)(fd, &status) != 0) return False;
+  if (!status_of(fd, &status)) return False;
   set_size(tid, (ULong)status.size);
   return True;
 }
