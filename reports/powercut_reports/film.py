@@ -137,7 +137,7 @@ def _events(finding: FindingRecord, chart: timeline.Timeline, sources: _Sources)
             Step(
                 x=chart.columns[number],
                 kind=shape,
-                what=_what(shape, members, letters.get(number, ""), medium_of(finding.model, finding.program)),
+                what=_what(shape, members, letters.get(number, ""), medium_of(finding)),
                 event=fmt.grouped(number),
                 site=first.place,
                 function=short_name(first.function),
@@ -174,7 +174,7 @@ def _after(
         return Step(x, kind, what, "", site, short_name(function), sources.of(site), lines, "")
 
     steps = [step(chart.crash_x, "cut", f"the power is cut {story.cut_sentence(finding.crash_point)}", left, lost)]
-    site, medium = "", medium_of(finding.model, finding.program)
+    site, medium = "", medium_of(finding)
     for later in chart.later:
         if later.store is None:
             when = "right after recovery" if later.after_return else "again, inside recovery"

@@ -34,7 +34,7 @@ def finding_view(identifier: str, finding: FindingRecord) -> FindingView:
     expected, actual = dict(finding.contents.expected), dict(finding.contents.actual)
     keys = list(dict.fromkeys([*expected, *actual]))
     pairs = [(key, expected.get(key, "absent"), actual.get(key, "absent")) for key in keys]
-    medium = medium_of(finding.model, finding.program)
+    medium = medium_of(finding)
     differing = tuple(pair for pair in pairs if pair[1] != pair[2])
     return FindingView(
         id=identifier,

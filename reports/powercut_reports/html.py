@@ -309,7 +309,7 @@ def run_view(index: int, run: RunRecord, audits: Audits) -> RunView:
         run=run,
         scenario=overview.short_scenario(run),
         findings=findings,
-        not_checked=story.not_checked(run.not_checked, medium_of(run.model, run.program)),
+        not_checked=story.not_checked(run.not_checked, medium_of(run)),
         audit=audits.of(run),
     )
 

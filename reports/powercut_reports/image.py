@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, zip_longest
 
 from powercut_reports import format as fmt
-from powercut_reports.medium import MEMORY, Medium, summary
+from powercut_reports.medium import LINE, MEMORY, WORD, Medium
 from powercut_reports.records.finding import ImageLine
 
 _ROW = 16  # bytes
-_NAME = 8  # bytes of the name of a sector's content
 _MISSING = "··"
+_SECTOR_WORDS = {"kept": "what was written last", "lost": "the old content", "between": "an earlier content"}
 _STATUS_WORDS = {"kept": "persisted", "lost": "lost", "between": "in between"}
 
 
@@ -54,7 +54,7 @@ def _bytes(text: str) -> list[str]:
 
 
 def _sectors(text: str) -> list[str]:
-    names = [text[at : at + 2 * _NAME] for at in range(0, len(text), 2 * _NAME)]
+    names = [text[at : at + 2 * WORD] for at in range(0, len(text), 2 * WORD)]
     return ["zeroes" if not name.strip("0") else name for name in names]
 
 
@@ -82,9 +82,24 @@ def _ranges(statuses: list[str], wanted: str, base: int) -> list[str]:
     return ranges
 
 
+def _of_file(line: ImageLine, medium: Medium) -> str:
+    """What an image has of a file's unit: of each sector that was at stake, which of its contents."""
+    if line.offset < LINE:
+        texts = (line.bytes, line.floor, line.visible)
+        sizes = [int.from_bytes(bytes.fromhex(text)[:WORD], "little") for text in texts]
+        return "{} in this image, {} before, {} as the program saw it".format(*(fmt.plural(n, "byte") for n in sizes))
+    told = []
+    columns = map(_sectors, (line.bytes, line.floor, line.visible))
+    for number, (image, floor, visible) in enumerate(zip_longest(*columns, fillvalue="")):
+        status = _status(floor, image, visible)
+        if status != "same":
+            told.append(f"{medium.place(line.offset + number * WORD)}: {_SECTOR_WORDS[status]}")
+    return "; ".join(told) or "all three contents agree"
+
+
 def line_view(line: ImageLine, medium: Medium = MEMORY) -> LineView:
     if medium.file is not None:  # names of contents say nothing to the owner of a file
-        return LineView(line, (), 0, summary(medium.file, line), (), medium.cells, medium.head(line))
+        return LineView(line, (), 0, _of_file(line, medium), (), medium.cells, medium.head(line))
     cells, wide = (_sectors, 1) if medium.device else (_bytes, _ROW)
     base = 0 if medium.device else line.offset
     columns = [cells(line.floor), cells(line.bytes), cells(line.visible)]

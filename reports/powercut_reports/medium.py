@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 
 from powercut_reports import format as fmt
 from powercut_reports.records.base import changed
-from powercut_reports.records.finding import ImageLine
-from powercut_reports.records.program import Program, Sectors
+from powercut_reports.records.finding import FindingRecord, ImageLine
+from powercut_reports.records.program import Sectors
 from powercut_reports.records.run import RunRecord
 
-_LINE, _WORD = 64, 8  # bytes
+LINE, WORD = 64, 8  # bytes
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,12 @@ class Medium:
 
     def place(self, offset: int) -> str:
         """Of a line: "0x1080", "unit 66"; of a file's: "sector 3 (0x600 of the file)", "the file's size"."""
-        if self.file is not None:
-            return _sector(self.file, offset)
-        return f"{self.line} {offset // _LINE}" if self.device else fmt.offset(offset)
+        if self.file is None:
+            return f"{self.line} {offset // LINE}" if self.device else fmt.offset(offset)
+        if offset < LINE:
+            return "the file's size"
+        number = (offset // LINE - 1) * self.file.unit + offset % LINE // WORD
+        return f"sector {fmt.grouped(number)} ({fmt.offset(number * self.file.sector_size)} of the file)"
 
     def label(self, offset: int) -> str:
         """The same where room is narrow: of a file the sector's number alone."""
@@ -49,9 +52,9 @@ class Medium:
         if not self.device:
             return f"{fmt.plural(size, 'byte')} at {fmt.offset(offset)}"
         if self.file is not None:
-            count = (size if sectors is None else sectors) // _WORD
+            count = (size if sectors is None else sectors) // WORD
             return self.place(offset) if count <= 1 else f"{fmt.plural(count, 'sector')} from {self.place(offset)}"
-        first, last = offset // _LINE, (offset + max(size, 1) - 1) // _LINE
+        first, last = offset // LINE, (offset + max(size, 1) - 1) // LINE
         units = f"{self.line} {first}" if first == last else f"{self.line}s {first} to {last}"
         return f"{self.size(size if sectors is None else sectors)} of {units}"
 
@@ -62,18 +65,18 @@ class Medium:
 
     def size(self, size: int) -> str:
         """ "8 bytes", "1 sector" """
-        return fmt.plural(-(-size // _WORD), "sector") if self.device else fmt.plural(size, "byte")
+        return fmt.plural(-(-size // WORD), "sector") if self.device else fmt.plural(size, "byte")
 
 
 MEMORY = Medium(device=False, store="store", line="line", row="bucket", cell="slot")
-_BLOCK = Medium(device=True, store="write", line="unit", row="page", cell="entry", cells="sector")
+BLOCK = Medium(device=True, store="write", line="unit", row="page", cell="entry", cells="sector")
 
 
-def medium_of(model: str, program: Program | None = None) -> Medium:
-    """Of a finding or run with this persistency model, and of the program that was recorded, if one was."""
-    if model != "block":
+def medium_of(told: FindingRecord | RunRecord) -> Medium:
+    """Of a finding or a run."""
+    if told.model != "block":
         return MEMORY
-    return replace(_BLOCK, file=program.device if program else None)
+    return replace(BLOCK, file=told.program.device if told.program else None)
 
 
 def with_program(run: RunRecord) -> RunRecord:
@@ -81,30 +84,3 @@ def with_program(run: RunRecord) -> RunRecord:
     if run.program is None or run.program.device is None:
         return run
     return changed(run, findings=[changed(finding, program=run.program) for finding in run.findings])
-
-
-def _sector(device: Sectors, offset: int) -> str:
-    if offset < _LINE:
-        return "the file's size"
-    number = (offset // _LINE - 1) * device.unit + offset % _LINE // _WORD
-    return f"sector {fmt.grouped(number)} ({fmt.offset(number * device.sector_size)} of the file)"
-
-
-def summary(device: Sectors, line: ImageLine) -> str:
-    """What an image has of a file's unit: of each sector that was at stake, which of its contents."""
-    if line.offset < _LINE:
-        texts = (line.bytes, line.floor, line.visible)
-        sizes = [int.from_bytes(bytes.fromhex(text)[:_WORD], "little") for text in texts]
-        return "{} in this image, {} before, {} as the program saw it".format(*(fmt.plural(n, "byte") for n in sizes))
-    told = []
-    for number in range(device.unit):
-        at = slice(2 * number * _WORD, 2 * (number + 1) * _WORD)
-        image, floor, visible = line.bytes[at], line.floor[at], line.visible[at]
-        if floor == visible == image:
-            continue
-        if image == visible:
-            what = "what was written last"
-        else:
-            what = "the old content" if image == floor else "an earlier content"
-        told.append(f"{_sector(device, line.offset + number * _WORD)}: {what}")
-    return "; ".join(told) or "all three contents agree"

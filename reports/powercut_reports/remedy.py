@@ -13,7 +13,7 @@ from powercut_reports import format as fmt
 from powercut_reports import story
 from powercut_reports.drawing import DrawingView, drawing_view
 from powercut_reports.film import Film, film, snippet
-from powercut_reports.medium import medium_of
+from powercut_reports.medium import MEMORY, medium_of
 from powercut_reports.records.finding import Cause, FindingRecord, Fix, Minimal, MinimalOperation, Place, Recheck
 from powercut_reports.records.places import SourceLine, own_frame
 
@@ -104,7 +104,7 @@ def _place(label: str, place: Place | None, finding: FindingRecord) -> PlaceView
     if place is None:
         return None
     parts = []
-    medium = medium_of(finding.model, finding.program)
+    medium = medium_of(finding)
     role = _ROLES.get(place.role, place.role).replace("store", medium.store)
     if place.size:
         parts.append(medium.extent(place.offset or 0, place.size))
@@ -137,7 +137,7 @@ _ADDED = {
 def _patch(finding: FindingRecord, fix: Fix) -> tuple[FixLine, ...]:
     """What the fix adds behind its line, as source code; empty for a fix that moves a store."""
     added = _ADDED.get(fix.kind, ())
-    medium = medium_of(finding.model, finding.program)
+    medium = medium_of(finding)
     if added and medium.device:
         added = ("fsync(file);  /* flushes the device */" if medium.file else "powercut_block_flush(device);",)
     first = finding.cause.first if finding.cause else None
@@ -214,7 +214,7 @@ def minimal_view(finding: FindingRecord) -> MinimalView | None:
 
 def drawn(finding: FindingRecord) -> DrawingView | None:
     """The table of a finding, if its record has it."""
-    medium = medium_of(finding.model, finding.program)
+    medium = medium_of(finding)
     return drawing_view(finding.drawing, lost_bytes(finding), key=finding.query.key, medium=medium)
 
 
@@ -231,7 +231,7 @@ def _shrunk(minimal: Minimal) -> list[str]:
     if minimal.operations_before is not None:
         words.append(f"{fmt.grouped(minimal.operations_before)} → {fmt.plural(count, 'operation')}")
     if minimal.lost is not None and minimal.lost_before is not None and minimal.lost != minimal.lost_before:
-        store = medium_of(minimal.finding.model if minimal.finding else "").store
+        store = (medium_of(minimal.finding) if minimal.finding else MEMORY).store
         words.append(f"{fmt.grouped(minimal.lost_before)} → {fmt.plural(minimal.lost, f'lost {store}')}")
     return words
 

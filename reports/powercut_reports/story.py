@@ -80,7 +80,7 @@ def involved(finding: FindingRecord) -> tuple[Involved, ...]:
     Where the cause is known, A and B are its stores: B what must be durable before A.
     """
 
-    medium = medium_of(finding.model, finding.program)
+    medium = medium_of(finding)
 
     def rank(store: Store) -> tuple[bool, int, bool, str]:
         fate = _FATES.index(store.fate) if store.fate in _FATES else len(_FATES)
@@ -142,7 +142,7 @@ def without_cut(finding: FindingRecord) -> str:
     if finding.needs_power_cut:
         return ""
     where = f"after {finding.operation}" if str(finding.operation) else cut_sentence(finding.crash_point)
-    every = f", with every {medium_of(finding.model, finding.program).store} durable"
+    every = f", with every {medium_of(finding).store} durable"
     return f"none needed: {where}" + ("" if finding.by_schedule else every)
 
 
@@ -153,7 +153,7 @@ def nested_sentence(finding: FindingRecord) -> str:
         return ""
     if finding.after_return:
         return "then again right after recovery"
-    store = medium_of(finding.model, finding.program).store
+    store = medium_of(finding).store
     stores = f", after {fmt.plural(crash.nested_event, store)} of it" if crash.nested_event is not None else ""
     return f"then again inside recovery{stores}"
 
@@ -184,7 +184,7 @@ def story(finding: FindingRecord) -> str:
     """The finding in one sentence."""
     if not finding.needs_power_cut:
         after = f"After {finding.operation}" if str(finding.operation) else "In this run"
-        store = medium_of(finding.model, finding.program).store
+        store = medium_of(finding).store
         return f"{after}, with every {store} durable and no power cut, {answer_sentence(finding)}."
     when = "During" if finding.operation.in_flight else "After"
     during = f"{when} {finding.operation}" if str(finding.operation) else "During this run"
@@ -199,7 +199,7 @@ def story(finding: FindingRecord) -> str:
         count = sum(len(g.stores) for g in members)
         verb = ("was " if count == 1 else "were ") + words if fate == "lost" else words
         fates.append(f"{_sites(members)} {verb}")
-    why = _why(finding.cause, medium_of(finding.model, finding.program).store) if finding.cause else ""
+    why = _why(finding.cause, medium_of(finding).store) if finding.cause else ""
     clauses = [f"{cut}, {nested}" if nested else cut, *fates, answer_sentence(finding), *([why] if why else [])]
     return "; ".join(clauses) + "."
 

@@ -168,7 +168,7 @@ def _other_places(finding: FindingRecord, shown: set[str]) -> list[tuple[str, st
     for letter, place in (("A", cause.second), ("B", cause.first)) if cause else ():
         if place is None or letter in shown:
             continue
-        noun = "step" if place.role == "acknowledgement" else medium_of(finding.model, finding.program).store
+        noun = "step" if place.role == "acknowledgement" else medium_of(finding).store
         words = place.text if place.role == "acknowledgement" else place.source or place.text
         fate = {"acknowledgement": "acknowledged", "next-store": "not made yet"}.get(place.role, "")
         rows.append((noun, letter, _clip(printable(words), _WHAT_WIDTH), printable(place.site), fate))
@@ -195,7 +195,7 @@ def _run(run: RunRecord, paint: Painter, *, assumptions: bool) -> str:
     rows.append("  Explored: " + ", ".join(counts))
     assumed = run.assumptions if assumptions else ()
     for title, sentences in (
-        ("Not checked", story.not_checked(run.not_checked, medium_of(run.model, run.program))),
+        ("Not checked", story.not_checked(run.not_checked, medium_of(run))),
         ("Assumes", assumed),
     ):
         if sentences:

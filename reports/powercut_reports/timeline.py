@@ -116,7 +116,7 @@ def _title(event: TimelineEvent, medium: Medium) -> str:
 
 def build(finding: FindingRecord) -> Timeline | None:
     """None when the finding has no timeline."""
-    size, medium = _line_size(finding), medium_of(finding.model, finding.program)
+    size, medium = _line_size(finding), medium_of(finding)
     lines = [line for line in finding.timeline.lines if line.events]
     if not lines:
         return None

@@ -7,15 +7,13 @@ from powercut_reports.drawing import DrawingView, drawing_view
 from powercut_reports.film import film
 from powercut_reports.finding_view import finding_view
 from powercut_reports.image import line_view
-from powercut_reports.medium import MEMORY, medium_of
+from powercut_reports.medium import BLOCK, MEMORY
 from powercut_reports.records.drawing import Drawing
 from powercut_reports.records.finding import ImageLine
 from powercut_reports.text import render_finding
 from reports.tests.typed import finding_of
 
 Raw = dict[str, Any]
-
-BLOCK = medium_of("block")
 
 
 def cell(name: str, kind: str, **more: Any) -> Raw:
