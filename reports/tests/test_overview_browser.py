@@ -45,7 +45,8 @@ def written(runs: list[Raw], folder: Path, **more: Any) -> str:
 
 
 def shown(page: Any) -> list[str]:
-    names: list[str] = page.locator("details.run:visible h3").all_inner_texts()
+    # Not inner_text: a run outside the window has none until a frame is drawn (content-visibility).
+    names: list[str] = page.locator("details.run:visible h3").all_text_contents()
     return [" ".join(name.split()) for name in names]
 
 
@@ -218,6 +219,7 @@ def test_pages_lead_from_the_index_to_a_finding_and_back(
     assert page.locator("h1").inner_text().startswith("update_full_bucket")
     assert page.locator("#run-4-1 .story").is_visible() and page.locator("details.run").count() == 1
     page.click("#theme")
+    page.wait_for_timeout(250)  # Until the browser has it.
     page.go_back()
     assert len(shown(page)) == 4, "the filter is still in the address"
     assert page.locator("#theme").inner_text() == "Theme: light"
