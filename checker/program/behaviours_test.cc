@@ -3,31 +3,47 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <map>
+#include <random>
+#include <set>
 
 namespace powercut {
 namespace {
 
 constexpr uint64_t kLines = 5;
+constexpr std::array<uint64_t, 4> kBytes = {0, 1, 8, 9};
 
 // A recovery: what it does next depends on the bytes that it has read. A tree by depth and values, made of a seed.
 struct Recovery {
   uint64_t seed;
+  bool shuffles = false;  // it reads the same in another order each time, as threads would
+  struct Run {
+    std::vector<WordBytes> reads;
+    uint32_t outcome;
+  };
   // Runs on an image; says what it read.
-  Behaviour run(const std::vector<Content>& image) const {
+  Run run(const std::vector<Content>& image) const {
+    static uint64_t runs = 0;
     std::map<uint64_t, uint64_t> masks;
     uint64_t state = seed;
     const auto next = [&] { return state = state * 6364136223846793005 + 1442695040888963407; };
+    Run out{};
     const uint64_t steps = next() >> 60;
     for (uint64_t step = 0; step < steps; ++step) {
-      const uint64_t line = (next() >> 33) % kLines, byte = (next() >> 33) % 3;
-      masks[line] |= uint64_t{1} << byte;
+      // Bytes of two words of a line, one of them or two at once.
+      const uint64_t line = (next() >> 33) % kLines, byte = kBytes[(next() >> 33) % kBytes.size()];
+      const uint64_t both = (next() >> 33) % 2 == 0 && byte % 8 == 0 ? 3 : 1;
+      const uint64_t first = both << byte & ~masks[line];
+      masks[line] |= first;
+      if (first != 0) out.reads.push_back({line * 8 + byte / 8, static_cast<uint8_t>(first >> (byte / 8 * 8))});
       state ^= uint64_t{image[line].bytes[byte]} << 20;
+      if (both == 3) state ^= uint64_t{image[line].bytes[byte + 1]} << 24;
     }
-    Behaviour out;
     out.outcome = static_cast<uint32_t>(next() >> 40) % 7;
-    for (const auto& [line, mask] : masks) out.reads.push_back({line, mask, image[line]});
+    if (shuffles) std::shuffle(out.reads.begin(), out.reads.end(), std::mt19937_64(++runs % 5));
     return out;
   }
 };
@@ -60,7 +76,7 @@ CrashPoint draw_crash_point() {
     set.line = line;
     for (size_t i = 0; i < contents; ++i) {
       Content& content = set.contents.emplace_back();
-      for (size_t byte = 0; byte < 3; ++byte) content.bytes[byte] = *rc::gen::inRange<uint8_t>(0, 3);
+      for (const uint64_t byte : kBytes) content.bytes[byte] = *rc::gen::inRange<uint8_t>(0, 3);
       content.bytes[63] = static_cast<uint8_t>(i);  // never read: contents are distinct
     }
   }
@@ -83,7 +99,7 @@ void for_each(const Box& box, const Visit& visit) {
 // Running one member of every rest until no rest is left covers each image once, with its outcome.
 TEST(Behaviours, CoverEveryImageOnceAndRightly) {
   rc::check([] {
-    const Recovery recovery = {*rc::gen::arbitrary<uint64_t>()};
+    const Recovery recovery = {*rc::gen::arbitrary<uint64_t>(), *rc::gen::inRange(0, 8) == 0};
     Behaviours known;
     // Several crash points: what is known of one serves the next.
     for (int point = 0; point < 3; ++point) {
@@ -91,24 +107,25 @@ TEST(Behaviours, CoverEveryImageOnceAndRightly) {
       const LineSets sets = crash.sets();
       std::vector<Behaviours::Answered> answered;
       std::vector<Box> rest;
-      known.cover(sets, crash.pool.data(), whole_box(sets), 0, &answered, &rest);
+      known.cover(sets, crash.pool.data(), whole_box(sets), &answered, &rest);
       while (!rest.empty()) {
         const Box box = rest.back();
         rest.pop_back();
         std::vector<uint32_t> member;
         for (const auto& contents : box) member.push_back(contents.front());
-        const size_t number = known.add(recovery.run(crash.image(member)));
+        const Recovery::Run run = recovery.run(crash.image(member));
+        RC_ASSERT(known.add(words_of(run.reads, sets, crash.pool.data(), member), run.outcome));
         const size_t before = answered.size();
-        known.cover(sets, crash.pool.data(), box, number, &answered, &rest);
+        known.cover(sets, crash.pool.data(), box, &answered, &rest);
         RC_ASSERT(answered.size() > before);
       }
       std::map<std::vector<uint32_t>, int> seen;
       BigInt total = 0;
-      for (const auto& [box, behaviour] : answered) {
+      for (const auto& [box, outcome] : answered) {
         total += size_of(box);
         for_each(box, [&](const std::vector<uint32_t>& choice) {
           ++seen[choice];
-          RC_ASSERT(known[behaviour].outcome == recovery.run(crash.image(choice)).outcome);
+          RC_ASSERT(outcome == recovery.run(crash.image(choice)).outcome);
         });
       }
       RC_ASSERT(total == state_count(sets));
@@ -124,10 +141,10 @@ TEST(Behaviours, OneThatReadsNothingAnswersForEverything) {
   set.contents.resize(100);
   for (size_t i = 0; i < 100; ++i) set.contents[i].bytes[0] = static_cast<uint8_t>(i);
   Behaviours known;
-  known.add({});
+  known.add({}, 0);
   std::vector<Behaviours::Answered> answered;
   std::vector<Box> rest;
-  known.cover({&set}, nullptr, whole_box({&set}), 0, &answered, &rest);
+  known.cover({&set}, nullptr, whole_box({&set}), &answered, &rest);
   ASSERT_EQ(answered.size(), 1u);
   EXPECT_EQ(size_of(answered[0].box), 100);
   EXPECT_TRUE(rest.empty());
@@ -136,17 +153,41 @@ TEST(Behaviours, OneThatReadsNothingAnswersForEverything) {
 TEST(Behaviours, ALineThatIsDefiniteMustAgree) {
   std::vector<uint8_t> pool(128);
   Behaviours known;
-  ReadLine read = {1, 1, {}};
-  read.content.bytes[0] = 5;
-  known.add({{read}, 0});
+  known.add({{{8, 1}, 5}}, 0);
   std::vector<Behaviours::Answered> answered;
   std::vector<Box> rest;
-  known.cover({}, pool.data(), {}, 0, &answered, &rest);
+  known.cover({}, pool.data(), {}, &answered, &rest);
   EXPECT_TRUE(answered.empty());
   EXPECT_EQ(rest.size(), 1u);
   pool[64] = 5;
-  known.cover({}, pool.data(), {}, 0, &answered, &rest);
+  known.cover({}, pool.data(), {}, &answered, &rest);
   EXPECT_EQ(answered.size(), 1u);
+}
+
+// A tree, and no more leaves than recovery has ends.
+TEST(Behaviours, EachRunIsALeaf) {
+  rc::check([] {
+    const Recovery recovery = {*rc::gen::arbitrary<uint64_t>()};
+    const CrashPoint crash = draw_crash_point();
+    const LineSets sets = crash.sets();
+    Behaviours known;
+    std::set<std::vector<std::pair<uint64_t, uint64_t>>> different;
+    for_each(whole_box(sets), [&](const std::vector<uint32_t>& choice) {
+      const Recovery::Run run = recovery.run(crash.image(choice));
+      const std::vector<ReadWord> words = words_of(run.reads, sets, crash.pool.data(), choice);
+      RC_ASSERT(known.add(words, run.outcome));
+      std::vector<std::pair<uint64_t, uint64_t>> path;
+      for (const ReadWord& word : words) path.emplace_back(word.bytes.word << 8 | word.bytes.mask, word.value);
+      different.insert(path);
+    });
+    RC_ASSERT(known.size() == different.size());
+  });
+}
+
+TEST(Behaviours, TooManyOrdersAreNoRoom) {
+  Behaviours known;
+  for (uint64_t word = 0; word < Behaviours::kMostTrees; ++word) EXPECT_TRUE(known.add({{{word, 1}, 0}}, 0));
+  EXPECT_FALSE(known.add({{{Behaviours::kMostTrees, 1}, 0}}, 0));
 }
 
 }  // namespace

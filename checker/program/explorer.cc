@@ -2,41 +2,29 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "checker/program/program_finding.h"
 
 namespace powercut {
 namespace {
 
-// Images that are handed to the workers at once, at most: between two such portions the budgets are looked at.
-constexpr size_t kMostPortion = 64;
 // Seconds that may go into runs that do not end, if that is more than so many of them.
 constexpr double kMostWaited = 20;
 constexpr uint64_t kLeastTimeouts = 3;
-// Violating images of one kind that are explained at one crash point: each may have other lost stores.
-constexpr size_t kExplainedOfAKind = 8;
-// Contents of a line that are tried for losing less.
-constexpr uint32_t kTriedOfALine = 64;
-// Lines that are tried one by one for being decisive.
-constexpr size_t kMostDecisive = 512;
 
-// Traced runs in a row that each answer for fewer images than that, before a crash point is given up.
+// Walks over the trace, and how much more the next one tries of a crash point. In the last one as many traced runs as
+// take about as long as a sample: a missing flush can leave more behaviours than anybody waits for.
+constexpr int kWalks = 3, kTracedOfAPoint = 64, kMoreTraced = 4;
+constexpr uint64_t kMoreImages = 8;
+// Images of a box that is too large are looked at before the last walk.
+constexpr uint64_t kFirstSample = 8;
+// Boxes of which an image is traced at a time, whatever the number of workers.
+constexpr size_t kTracedAtOnce = 4;
+// Traced runs in a row that each answer for fewer images than a traced run is worth, before a crash point is given up.
 constexpr int kPoorRuns = 8;
-// Traced runs of one crash point, about as long as a sample of it takes. A missing flush can leave more behaviours than
-// anybody waits for; what is left of the crash point is sampled then.
-constexpr int kTracedOfAPoint = 32;
 // Images of a crash point, and of the whole run, that are run although a behaviour answers for them.
 constexpr size_t kCheckedOfAPoint = 2, kChecked = 512;
-
-// So many images are run twice, and of those behind them one of so many.
-constexpr uint64_t kTwice = 1024, kLaterEvery = 8;
-// So many repetitions at least. A recovery that differs in 1 % of its runs stays unnoticed with a chance of 5 % then.
-constexpr uint64_t kLeastRepeats = 300;
-// How often an image is repeated at most for that, and for how long: so many seconds, or this part of the run's.
-constexpr int kMostRounds = 7;
-constexpr double kMostRepeatSeconds = 5, kRepeatShare = 0.25;
-// Runs of a finding's image before it is told of.
-constexpr int kConfirmed = 8;
 
 // Every choice of the box, in the order of its contents.
 std::vector<Choice> all_choices(const Box& box) {
@@ -57,12 +45,12 @@ bool holds(const std::vector<uint32_t>& contents, uint32_t content) {
 
 }  // namespace
 
-ProgramExplorer::ProgramExplorer(const ProgramOptions& options, const ProgramCommands& commands,
-                                 TraceFollower* follower, const uint8_t* pool, ImageWorkers* workers,
-                                 const ExpectedOutputs* expected, const ProgramListener& listener)
+ProgramExplorer::ProgramExplorer(const ProgramOptions& options, const ProgramCommands& commands, Begin begin,
+                                 const uint8_t* pool, ImageWorkers* workers, const ExpectedOutputs* expected,
+                                 const ProgramListener& listener)
     : options_(options),
       commands_(commands),
-      follower_(follower),
+      begin_(std::move(begin)),
       pool_(pool),
       workers_(workers),
       expected_(expected),
@@ -84,27 +72,13 @@ bool ProgramExplorer::stopped() {
 }
 
 ProgramExplored ProgramExplorer::explore() {
-  const auto saw = [this](const Event& event) {
-    operations_.apply(event);
-    if (event.kind == EventKind::kFork) at_fork_ = {stored_outside_, last_store_};
-    if (event.kind == EventKind::kBack) std::tie(stored_outside_, last_store_) = at_fork_;
-    if (event.kind == EventKind::kOpEnd) stored_outside_ = false;
-    if (event.kind != EventKind::kStore && event.kind != EventKind::kNtStore) return;
-    stored_outside_ = true;
-    last_store_ = event.stack;
-  };
-  while (follower_->next(saw)) {
-    if (!follower_->trouble()) follow_images(follower_, pool_, &names_, workers_);
-    out_.crash_points = follower_->crash_points();
-    if (follower_->trouble()) {
-      found(trouble_finding(*follower_->trouble(), operations_, follower_->schedule(), context()));
-      continue;
+  for (int number = 1; number <= kWalks; ++number) {
+    last_ = number == kWalks;
+    effort_ = {kTracedOfAPoint, options_.images};
+    for (int behind = number; behind < kWalks; ++behind) {
+      effort_ = {effort_.traced / kMoreTraced, std::max<uint64_t>(2, effort_.images / kMoreImages)};
     }
-    out_.states += follower_->frontier().states();
-    out_.truncated = out_.truncated || follower_->frontier().truncated();
-    // After the end of the budget the walk goes on and counts what is left.
-    if (!stopped()) crash_point();
-    if (out_.interrupted) break;
+    if (!walk(number == 1)) break;
   }
   // A short run has had few images: those of its end are repeated until that tells something.
   if (out_.crash_points > 0 && images_ > 0 && !stopped()) {
@@ -116,135 +90,218 @@ ProgramExplored ProgramExplorer::explore() {
     while (!last.empty() && wants_repeats() && repeat(last, 1)) {
     }
   }
-  out_.searched = follower_->searched();
-  if (follower_->error()) out_.troubles.push_back(follower_->error()->message());
+  out_.sampled_points = open_.size();
+  std::set<uint64_t> open_operations;
+  for (const auto& [number, open] : open_) {
+    if (open.operation) open_operations.insert(*open.operation);
+  }
+  if (out_.operations) out_.operations->second = open_operations.size();
   out_.outcomes = memo_.outcomes();
   out_.behaviours = behaviours_.size();
   return std::move(out_);
 }
+bool ProgramExplorer::walk(bool first) {
+  if (!first) {
+    if (open_.empty() || stopped()) return false;
+    workers_->clear();
+    names_ = ImageNames(pool_);
+    operations_ = {};
+    stored_outside_ = false;
+    last_store_ = 0;
+  }
+  auto begun = begin_();
+  if (!begun) {
+    out_.troubles.push_back(begun.error().message());
+    return false;
+  }
+  follower_ = std::move(*begun);
+  const auto saw = [this](const Event& event) {
+    operations_.apply(event);
+    if (event.kind == EventKind::kFork) at_fork_ = {stored_outside_, last_store_};
+    if (event.kind == EventKind::kBack) std::tie(stored_outside_, last_store_) = at_fork_;
+    if (event.kind == EventKind::kOpEnd) stored_outside_ = false;
+    if (event.kind != EventKind::kStore && event.kind != EventKind::kNtStore) return;
+    stored_outside_ = true;
+    last_store_ = event.stack;
+  };
+  const uint64_t until = first ? 0 : open_.rbegin()->first;
+  while (follower_->next(saw)) {
+    const uint64_t number = follower_->instant().ordinal;
+    if (first) out_.crash_points = follower_->crash_points();
+    if (follower_->trouble()) {
+      if (first) found(trouble_finding(*follower_->trouble(), operations_, follower_->schedule(), context()));
+      continue;
+    }
+    if (!first && !open_.contains(number)) continue;
+    follow_images(follower_.get(), pool_, &names_, workers_);
+    if (first) begin_point();
+    // After the end of the budget the first walk goes on and counts what is left.
+    if (!stopped()) crash_point();
+    if (out_.interrupted || (!first && (number == until || stopped()))) return !stopped();
+  }
+  if (!first) return true;
+  out_.searched = follower_->searched();
+  if (follower_->error()) out_.troubles.push_back(follower_->error()->message());
+  if (out_.searched.empty() && operations_.begun() > 0) out_.operations = {operations_.begun(), 0};
+  return true;
+}
+
+void ProgramExplorer::begin_point() {
+  const BigInt states = follower_->frontier().states();
+  out_.states += states;
+  out_.truncated = out_.truncated || follower_->frontier().truncated();
+  if (commands_.dump && expected_->legal(operations_).empty()) ++out_.unjudged_outputs;
+  Open& open = open_[follower_->instant().ordinal];
+  if (operations_.current()) open.operation = operations_.current()->index;
+}
 
 void ProgramExplorer::crash_point() {
+  const auto open = open_.find(follower_->instant().ordinal);
+  explained_ = std::move(open->second.explained);
+  covered_ = 0;
   sets_ = follower_->frontier().sets();
-  explained_.clear();
   legal_ = expected_->legal(operations_);
-  if (commands_.dump && legal_.empty()) ++out_.unjudged_outputs;
-  const BigInt before = out_.covered;
   std::vector<Judged> judged_images;
-  if (tracing_ || behaviours_.size() > 0) {
-    cover_by_behaviours(&judged_images);
-  } else {
-    look_at(whole_box(sets_), options_.images, &judged_images);
-  }
-  if (out_.covered - before < follower_->frontier().states()) ++out_.sampled_points;
+  cover(&judged_images);
+  uint64_t reordered = 0;
   for (const Judged& one : judged_images) {
     const ProgramOutcome& outcome = memo_[one.outcome];
     if (const auto violation = judged(one.outcome)) {
       explain(one.choice, *violation);
     } else if (std::ranges::none_of(legal_, [&](const ProgramOutcome* right) { return right->same(outcome); })) {
-      out_.reordered += legal_.empty() ? 0 : 1;
+      reordered += legal_.empty() ? 0 : 1;
     }
   }
+  // An earlier walk may have come further than one that was ended.
+  if (covered_ > open->second.covered) {
+    out_.covered += covered_ - open->second.covered;
+    out_.reordered += reordered - open->second.reordered;
+    open->second.covered = covered_;
+    open->second.reordered = reordered;
+  }
+  open->second.explained = std::move(explained_);
+  if (covered_ == follower_->frontier().states()) open_.erase(open);
 }
 
-bool ProgramExplorer::look_at(const Box& box, uint64_t most, std::vector<Judged>* judged) {
-  const std::vector<Choice> choices = size_of(box) <= most ? all_choices(box) : sample(box, most);
-  std::vector<ImageMemo::Id> outcomes;
-  const bool done = run(choices, &outcomes);
-  for (size_t i = 0; i < outcomes.size(); ++i) judged->push_back({choices[i], outcomes[i]});
-  out_.covered += outcomes.size();
-  return done;
-}
+// ---- one crash point -------------------------------------------------------------------------------
 
-bool ProgramExplorer::cover_by_behaviours(std::vector<Judged>* judged) {
+bool ProgramExplorer::cover(std::vector<Judged>* judged) {
   std::vector<Behaviours::Answered> answered;
   std::vector<Box> rest;
-  behaviours_.cover(sets_, pool_, whole_box(sets_), 0, &answered, &rest);
-  int poor = 0, traced = 0;
-  // What is given up is sampled together, as much as a crash point without a tracer would be.
-  uint64_t most = options_.images;
-  while (!rest.empty()) {
-    const Box box = std::move(rest.back());
-    rest.pop_back();
-    const BigInt size = size_of(box);
-    if (size > options_.native_box && tracing_ && poor < kPoorRuns && traced < kTracedOfAPoint) {
-      if (stopped()) return false;
-      ++traced;
-      const size_t known = behaviours_.size();
-      if (trace(box)) {
-        const size_t before = answered.size();
-        behaviours_.cover(sets_, pool_, box, known, &answered, &rest);
-        BigInt won = 0;
-        for (size_t i = before; i < answered.size(); ++i) won += size_of(answered[i].box);
-        poor = won < options_.native_box ? poor + 1 : 0;
-      } else {
-        rest.push_back(box);
-      }
-      continue;
-    }
-    const size_t before = judged->size();
-    if (!look_at(box, size <= options_.native_box ? options_.native_box : std::max<uint64_t>(most, 2), judged))
-      return false;
-    if (size > options_.native_box) most -= std::min<uint64_t>(most, judged->size() - before);
-  }
+  behaviours_.cover(sets_, pool_, whole_box(sets_), &answered, &rest);
   for (const Behaviours::Answered& one : answered) answer(one, judged);
+  return cover_by_traces(&rest, judged) && cover_by_images(std::move(rest), judged);
+}
+
+bool ProgramExplorer::cover_by_traces(std::vector<Box>* rest, std::vector<Judged>* judged) {
+  // The largest box first: its run may answer for the most.
+  std::vector<std::pair<BigInt, Box>> open;
+  const auto smaller = [](const auto& a, const auto& b) { return a.first < b.first; };
+  const auto add = [&](std::vector<Box>* boxes) {
+    for (Box& box : *boxes) {
+      BigInt size = size_of(box);
+      open.emplace_back(std::move(size), std::move(box));
+      std::ranges::push_heap(open, smaller);
+    }
+    boxes->clear();
+  };
+  add(rest);
+  int poor = 0;
+  bool goes_on = true;
+  for (int left = effort_.traced; tracing_ && left > 0 && poor < kPoorRuns && goes_on;) {
+    std::vector<Box> boxes;
+    while (!open.empty() && open.front().first > options_.native_box && left > 0 && boxes.size() < kTracedAtOnce) {
+      std::ranges::pop_heap(open, smaller);
+      boxes.push_back(std::move(open.back().second));
+      open.pop_back();
+      --left;
+    }
+    if (boxes.empty()) break;
+    if (stopped() || !trace(boxes)) {
+      goes_on = !tracing_;  // it was given up, and what is left is looked at otherwise
+      add(&boxes);
+      break;
+    }
+    for (Box& box : boxes) {
+      std::vector<Behaviours::Answered> answered;
+      std::vector<Box> unknown;
+      behaviours_.cover(sets_, pool_, std::move(box), &answered, &unknown);
+      BigInt won = 0;
+      for (const Behaviours::Answered& one : answered) {
+        won += size_of(one.box);
+        answer(one, judged);
+      }
+      poor = won < options_.native_box ? poor + 1 : 0;
+      add(&unknown);
+    }
+  }
+  for (auto& [size, box] : open) rest->push_back(std::move(box));
+  return goes_on;
+}
+
+bool ProgramExplorer::cover_by_images(std::vector<Box> rest, std::vector<Judged>* judged) {
+  std::ranges::sort(rest, {}, size_of);
+  uint64_t left = effort_.images;
+  for (const Box& box : rest) {
+    if (left < 2) break;
+    const uint64_t most = last_ ? left : std::min(left, kFirstSample);
+    const std::vector<Choice> choices = size_of(box) <= left ? all_choices(box) : sample(box, most);
+    if (!look_at(choices, judged)) return false;
+    left -= std::min<uint64_t>(left, choices.size());
+  }
   return true;
 }
 
+bool ProgramExplorer::look_at(const std::vector<Choice>& choices, std::vector<Judged>* judged) {
+  std::vector<ImageMemo::Id> outcomes;
+  const bool done = run(choices, &outcomes);
+  for (size_t i = 0; i < outcomes.size(); ++i) judged->push_back({choices[i], outcomes[i]});
+  covered_ += outcomes.size();
+  return done;
+}
+
 void ProgramExplorer::answer(const Behaviours::Answered& answered, std::vector<Judged>* judged) {
-  const uint32_t outcome = behaviours_[answered.behaviour].outcome;
-  judged->push_back({least_lost(answered.box), outcome});
-  out_.covered += size_of(answered.box);
+  judged->push_back({least_lost(answered.box), answered.outcome});
+  covered_ += size_of(answered.box);
   // Now and then one of the others is run, to see that recovery has read nothing that the tracer did not tell of.
   if (checked_ >= kChecked || checked_ >= kCheckedOfAPoint * out_.crash_points) return;
   ++checked_;
-  const auto again = outcome_of(sample(answered.box, 3).back());
-  if (again && !memo_[*again].alike(memo_[outcome], options_.ordered)) not_repeatable(memo_[outcome], memo_[*again]);
+  const Choice other = sample(answered.box, 3).back();
+  const auto ran = workers_->run(sets_, {&other, 1});
+  if (!ran) return;  // interrupted, or the next run will have it too
+  ++out_.repeats;
+  const ProgramOutcome& once = memo_[answered.outcome];
+  if (!ran->front().alike(once, options_.ordered)) not_repeatable(once, ran->front());
 }
 
-bool ProgramExplorer::trace(const Box& box) {
+bool ProgramExplorer::trace(const std::vector<Box>& boxes) {
   const auto give_up = [&](const std::string& why) {
     tracing_ = false;
     out_.untraced_because = why;
     return false;
   };
-  const Choice choice = least_lost(box);
-  const auto outcome = outcome_of(choice);
-  if (!outcome) return give_up("the run was ended");
+  std::vector<Choice> choices;
+  for (const Box& box : boxes) choices.push_back(least_lost(box));
+  std::vector<ImageMemo::Id> outcomes;
+  if (!run(choices, &outcomes)) return false;
   // What never ends natively would take even longer under the tracer.
-  if (memo_[*outcome].kind == ProgramOutcome::Kind::kTimeout) return give_up("recovery hangs");
-  auto traced = workers_->trace(sets_, choice);
-  ++out_.executions;
-  ++out_.traced;
+  for (const ImageMemo::Id outcome : outcomes) {
+    if (memo_[outcome].kind == ProgramOutcome::Kind::kTimeout) return give_up("recovery hangs");
+  }
+  auto traced = workers_->trace(sets_, choices);
   if (!traced) return give_up(traced.error().message());
-  if (!traced->reads) return give_up(traced->why);
-  if (!traced->outcome.alike(memo_[*outcome], options_.ordered)) {
-    return give_up("recovery gives another result under the tracer than without it");
-  }
-  Behaviour behaviour;
-  behaviour.outcome = *outcome;
-  for (const auto& [line, mask] : traced->reads->lines()) {
-    Content content;
-    std::memcpy(content.bytes.data(), pool_ + line * kLineSize, kLineSize);
-    behaviour.reads.push_back({line, mask, content});
-  }
-  for (ReadLine& read : behaviour.reads) {
-    for (size_t i = 0; i < sets_.size(); ++i) {
-      if (sets_[i]->line == read.line) read.content = sets_[i]->contents[choice[i]];
+  for (size_t i = 0; i < traced->size(); ++i) {
+    const ImageWorker::Traced& one = (*traced)[i];
+    ++out_.traced;
+    if (!one.reads) return give_up(one.why);
+    if (!one.outcome.alike(memo_[outcomes[i]], options_.ordered)) {
+      return give_up("recovery gives another result under the tracer than without it");
+    }
+    if (!behaviours_.add(words_of(one.reads->reads(), sets_, pool_, choices[i]), outcomes[i])) {
+      return give_up("there is no room for what it reads, or it reads in another order each time");
     }
   }
-  behaviours_.add(std::move(behaviour));
   return true;
-}
-
-void ProgramExplorer::not_repeatable(const ProgramOutcome& once, const ProgramOutcome& again) {
-  const auto text = [](const ProgramOutcome& outcome) {
-    return std::string(name_of(outcome.step)) + (outcome.ok() ? " succeeded" : " failed") + " with " +
-           std::to_string(outcome.code);
-  };
-  out_.unrepeatable = true;
-  out_.troubles.push_back(
-      "recovery came to different ends on images that it cannot tell apart (" + text(once) + "; " + text(again) +
-      "): it depends on something other than the bytes of its pools, such as time, random numbers or other files");
 }
 
 std::optional<ProgramViolation> ProgramExplorer::judged(ImageMemo::Id outcome) const {
@@ -290,219 +347,6 @@ std::vector<Choice> ProgramExplorer::sample(const Box& box, uint64_t most) const
     add(choice);
   }
   return out;
-}
-
-bool ProgramExplorer::run(const std::vector<Choice>& choices, std::vector<ImageMemo::Id>* outcomes) {
-  for (size_t begin = 0; begin < choices.size();) {
-    // The next portion of images that are not known, and the known ones between them.
-    std::vector<Choice> unknown;
-    std::vector<ImageName> unknown_names;
-    std::vector<ImageName> names;
-    size_t end = begin;
-    for (; end < choices.size() && unknown.size() < portion_; ++end) {
-      names.push_back(names_.of(sets_, choices[end]));
-      if (memo_.find(names.back())) continue;
-      unknown.push_back(choices[end]);
-      unknown_names.push_back(names.back());
-    }
-    if (!unknown.empty()) {
-      if (stopped()) return false;
-      auto ran = workers_->run(sets_, unknown);
-      if (!ran) {
-        if (listener_.interrupted()) {
-          out_.interrupted = true;
-        } else {
-          out_.troubles.push_back(ran.error().message());
-        }
-        return false;
-      }
-      out_.executions += unknown.size();
-      uint64_t timeouts = 0;
-      for (const ProgramOutcome& outcome : *ran) {
-        timeouts += outcome.kind == ProgramOutcome::Kind::kTimeout ? 1 : 0;
-        out_.left_processes = out_.left_processes || outcome.left_processes;
-      }
-      out_.timeouts += timeouts;
-      // Those that block are waited for one by one, so that it can be given up.
-      portion_ = timeouts > 0 ? 1 : std::min(2 * portion_, kMostPortion);
-      for (size_t i = 0; i < unknown_names.size(); ++i) memo_.add(unknown_names[i], (*ran)[i]);
-      if (!repeat_some(unknown, *ran)) return false;
-      listener_.progressed(out_);
-    }
-    for (const ImageName& name : names) outcomes->push_back(*memo_.find(name));
-    begin = end;
-  }
-  return true;
-}
-
-bool ProgramExplorer::wants_repeats() const {
-  return out_.repeats < kLeastRepeats && repeat_seconds_ < std::max(kMostRepeatSeconds, kRepeatShare * seconds());
-}
-
-bool ProgramExplorer::repeat_some(const std::vector<Choice>& ran, const std::vector<ProgramOutcome>& outcomes) {
-  std::vector<Choice> again;
-  for (size_t i = 0; i < ran.size(); ++i) {
-    ++images_;
-    if (images_ > kTwice && images_ % kLaterEvery != 0) continue;
-    if (outcomes[i].kind != ProgramOutcome::Kind::kTimeout) again.push_back(ran[i]);
-  }
-  if (again.empty()) return true;
-  // The one that every image gets is at other addresses.
-  elsewhere_ = false;
-  if (!repeat(again, 1)) return false;
-  const double start = seconds();
-  for (int round = 1; round < kMostRounds && wants_repeats(); ++round) {
-    if (!repeat(again, 1)) return false;
-  }
-  repeat_seconds_ += seconds() - start;
-  return true;
-}
-
-bool ProgramExplorer::repeat(const std::vector<Choice>& choices, int rounds) {
-  for (int round = 0; round < rounds; ++round) {
-    if (stopped()) return false;
-    elsewhere_ = !elsewhere_;
-    const auto ran = workers_->run(sets_, choices, elsewhere_);
-    if (!ran) {
-      if (listener_.interrupted()) {
-        out_.interrupted = true;
-      } else {
-        out_.troubles.push_back(ran.error().message());
-      }
-      return false;
-    }
-    out_.repeats += choices.size();
-    for (size_t i = 0; i < choices.size(); ++i) {
-      const ProgramOutcome& once = memo_[*memo_.find(names_.of(sets_, choices[i]))];
-      if ((*ran)[i].kind == ProgramOutcome::Kind::kTimeout) ++out_.timeouts;
-      if ((*ran)[i].alike(once, options_.ordered)) continue;
-      not_repeatable(once, (*ran)[i]);
-      return false;
-    }
-  }
-  return true;
-}
-
-std::optional<ImageMemo::Id> ProgramExplorer::outcome_of(const Choice& choice) {
-  std::vector<ImageMemo::Id> outcomes;
-  if (!run({choice}, &outcomes)) return std::nullopt;
-  return outcomes[0];
-}
-
-bool ProgramExplorer::shows(const Choice& choice, const ProgramViolation& violation) {
-  const auto outcome = outcome_of(choice);
-  if (!outcome) return false;
-  const auto shown = judged(*outcome);
-  return shown && shown->invariant == violation.invariant && shown->kind == violation.kind;
-}
-
-// With as little lost as one line at a time can tell: nothing of the line, or else its last content that still shows
-// the violation, since later contents hold more stores. One missing flush thus comes to one image, whatever else was
-// lost.
-Choice ProgramExplorer::minimised(Choice choice, const ProgramViolation& violation) {
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (size_t i = 0; i < choice.size(); ++i) {
-      if (choice[i] == sets_[i]->visible) continue;
-      Choice less = choice;
-      less[i] = sets_[i]->visible;
-      if (!shows(less, violation)) continue;
-      choice = std::move(less);
-      changed = true;
-    }
-  }
-  for (size_t i = 0; i < choice.size(); ++i) {
-    if (choice[i] == sets_[i]->visible) continue;
-    const auto last = static_cast<uint32_t>(sets_[i]->contents.size() - 1);
-    for (uint32_t tried = 0; tried < kTriedOfALine && last - tried > choice[i]; ++tried) {
-      Choice less = choice;
-      less[i] = last - tried;
-      if (less[i] == sets_[i]->visible || !shows(less, violation)) continue;
-      choice = std::move(less);
-      break;
-    }
-  }
-  return choice;
-}
-
-// The lines without whose content the violation is not there: those lost, and those that had to persist.
-std::vector<bool> ProgramExplorer::decisive(const Choice& choice, const ProgramViolation& violation) {
-  std::vector<bool> out(choice.size());
-  size_t tried = 0;
-  for (size_t i = 0; i < choice.size(); ++i) {
-    if (choice[i] != sets_[i]->visible) {
-      out[i] = true;
-    } else if (tried++ < kMostDecisive) {
-      Choice other = choice;
-      other[i] = choice[i] == 0 ? 1 : 0;
-      out[i] = !shows(other, violation);
-    }
-  }
-  return out;
-}
-
-void ProgramExplorer::explain(const Choice& choice, const ProgramViolation& violation) {
-  const std::string kind = violation.invariant + "/" + violation.kind;
-  size_t of_kind = 0;
-  for (const Explained& known : explained_) {
-    if (known.kind != kind) continue;
-    // It has lost what a least image lost, and more.
-    if (std::all_of(known.lost.begin(), known.lost.end(), [&](const auto& l) { return choice[l.first] == l.second; })) {
-      return;
-    }
-    if (++of_kind == kExplainedOfAKind) return;
-  }
-  Choice visible;
-  for (const LineSet* set : sets_) visible.push_back(set->visible);
-  const Choice least = shows(visible, violation) ? visible : minimised(choice, violation);
-  // Nothing is waited for any more, so the image may lose more than the violation takes, and would pass for another bug
-  // of its kind.
-  const auto alike = [&](const auto& known) { return known.second["invariant"] == violation.invariant; };
-  if (out_.hung && std::any_of(out_.findings.begin(), out_.findings.end(), alike)) return;
-  const auto outcome = outcome_of(least);
-  if (!outcome) return;
-  // One run that blocks is long enough.
-  const bool blocks = memo_[*outcome].kind == ProgramOutcome::Kind::kTimeout;
-  if (!repeat({least}, blocks ? 1 : kConfirmed) && out_.unrepeatable) return;
-  // Nothing is lost, and no operation is under way, or it makes no difference that it ends.
-  const bool settled = operations_.begun() > 0 && operations_.in_flight().empty() && !stored_outside_;
-  const ProgramOutcome& shows_it = memo_[*outcome];
-  const bool lossless = least == visible && (settled || expected_->fails_at_the_end(operations_, shows_it));
-  // What the operation before has left is no better whatever this one loses.
-  const bool needs_power_cut = !lossless && !expected_->failed_before(operations_, shows_it);
-  const std::vector<bool> decided =
-      needs_power_cut ? decisive(least, violation) : std::vector<bool>(least.size(), false);
-  Explained& explained = explained_.emplace_back(Explained{kind, {}});
-  std::vector<Image::Line> lines;
-  for (size_t i = 0; i < least.size(); ++i) {
-    const LineSet& set = *sets_[i];
-    if (least[i] != set.visible) explained.lost.emplace_back(i, least[i]);
-    lines.push_back({.line = set.line,
-                     .content = set.contents[least[i]],
-                     .candidates = static_cast<uint32_t>(set.contents.size()),
-                     .decided = decided[i]});
-  }
-  const auto shown = judged(*outcome);
-  Json finding = program_finding(shown ? *shown : violation, memo_[*outcome], lines, operations_, commands_,
-                                 needs_power_cut, context());
-  finding["last_store"] = {{"stack", frames_json(follower_->reader().stack(last_store_))}};
-  found(std::move(finding));
-}
-
-FindingContext ProgramExplorer::context() const {
-  return {.model = follower_->model(),
-          .frontier = follower_->frontier(),
-          .history = follower_->history(),
-          .timeline = follower_->timeline(),
-          .reader = follower_->reader(),
-          .instant = follower_->instant(),
-          .frames = nullptr,
-          .policy = options_.policy()};
-}
-
-void ProgramExplorer::found(Json finding) {
-  if (follower_->in_tree()) finding["turns"] = turns_json(follower_->schedule(), follower_->reader(), operation_name);
-  if (out_.findings.try_emplace(finding["key"].get<std::string>(), finding).second) listener_.found(finding);
 }
 
 }  // namespace powercut

@@ -2,8 +2,11 @@
 //
 // A crash point whose states are few is enumerated; images that were seen at an earlier crash point are known. With a
 // tracer a large one is covered by behaviours (behaviours.h): one image is run under the tracer, and answers for all
-// that recovery cannot tell from it. A traced run costs as much as some thousand native ones, so boxes that are smaller
-// than that are enumerated, and a crash point where traced runs answer for little is given up.
+// that recovery cannot tell from it. A traced run costs as much as many native ones, so boxes that are smaller than
+// that are enumerated, and a crash point where traced runs answer for little is given up.
+//
+// The trace is walked several times. Each walk tries more of every crash point that is not covered yet: a budget that
+// ends early has seen something of all of them, and not all of the first ones.
 //
 // A recovery must be a function of its image, and only repeating it tells. So the images are run twice, the second time
 // by processes at other addresses: all of the first thousand, some of the others, and in short runs several times,
@@ -37,9 +40,11 @@ namespace powercut {
 struct ProgramExplored {
   uint64_t crash_points = 0;
   BigInt states = 0, covered = 0;
-  bool truncated = false;               // some line has more candidates than are kept
-  uint64_t sampled_points = 0;          // crash points with more states than were looked at
-  uint64_t executions = 0, traced = 0;  // runs on an image; of these, under the tracer
+  bool truncated = false;       // some line has more candidates than are kept
+  uint64_t sampled_points = 0;  // crash points with more states than were looked at
+  // Marked operations, and those with a crash point that was not covered; nothing where operations are not numbered.
+  std::optional<std::pair<uint64_t, uint64_t>> operations;
+  uint64_t executions = 0, traced = 0;  // runs on an image that had not been run; runs under the tracer
   uint64_t behaviours = 0;              // that traced runs told of
   std::string untraced_because;         // why the tracer was given up; empty when it was not
   uint64_t outcomes = 0;                // distinct ones
@@ -64,10 +69,13 @@ struct ProgramListener {
 
 class ProgramExplorer {
  public:
-  // All of them outlive it. `follower` stands at the start of the trace over `pool`.
-  ProgramExplorer(const ProgramOptions& options, const ProgramCommands& commands, TraceFollower* follower,
-                  const uint8_t* pool, ImageWorkers* workers, const ExpectedOutputs* expected,
-                  const ProgramListener& listener);
+  // Images that are handed to the workers at once, at most: between two such portions the budgets are looked at.
+  static constexpr size_t kMostPortion = 64;
+  // A follower at the start of the trace, over a pool of zeros.
+  using Begin = std::function<Result<std::unique_ptr<TraceFollower>>()>;
+  // All of them outlive it. `pool`: the followers'.
+  ProgramExplorer(const ProgramOptions& options, const ProgramCommands& commands, Begin begin, const uint8_t* pool,
+                  ImageWorkers* workers, const ExpectedOutputs* expected, const ProgramListener& listener);
 
   ProgramExplored explore();
 
@@ -77,16 +85,42 @@ class ProgramExplorer {
     Choice choice;
     ImageMemo::Id outcome;
   };
+  // What one walk over the trace tries of each crash point at most.
+  struct Effort {
+    int traced;       // runs under the tracer
+    uint64_t images;  // other runs
+  };
+  struct Explained {
+    std::string kind;
+    std::vector<std::pair<size_t, uint32_t>> lost;  // index in sets_ and content
+  };
+  // A crash point that is not covered.
+  struct Open {
+    BigInt covered = 0;
+    uint64_t reordered = 0;
+    std::optional<uint64_t> operation;
+    std::vector<Explained> explained;
+  };
+  // False when there is nothing more to do.
+  bool walk(bool first);
+  // Counts a crash point, which is open from then on.
+  void begin_point();
   void crash_point();
-  // Looks at all images of the box, or a sample of `most`. False when the exploration has to end.
-  bool look_at(const Box& box, uint64_t most, std::vector<Judged>* judged);
-  bool cover_by_behaviours(std::vector<Judged>* judged);
-  // Traces an image of the box and remembers its behaviour. False when nothing came of it.
-  bool trace(const Box& box);
+  // Covers the crash point, as far as the effort goes. False when the exploration has to end.
+  bool cover(std::vector<Judged>* judged);
+  // Covers by traced runs what they pay for; `rest` keeps what is left.
+  bool cover_by_traces(std::vector<Box>* rest, std::vector<Judged>* judged);
+  // Covers by runs of each image, the smallest boxes first, and samples what is too large.
+  bool cover_by_images(std::vector<Box> rest, std::vector<Judged>* judged);
+  // Looks at the images. False when the exploration has to end.
+  bool look_at(const std::vector<Choice>& choices, std::vector<Judged>* judged);
+  // Traces an image of each box and remembers the behaviours. False when nothing came of it.
+  bool trace(const std::vector<Box>& boxes);
   void answer(const Behaviours::Answered& answered, std::vector<Judged>* judged);
-  std::vector<Choice> sample(const Box& box, uint64_t most) const;
   // The member of the box with as little lost as possible.
   Choice least_lost(const Box& box) const;
+  // Distinct choices of the box, as many as `most` at most.
+  std::vector<Choice> sample(const Box& box, uint64_t most) const;
   // Runs what is not known. False when the exploration has to end.
   bool run(const std::vector<Choice>& choices, std::vector<ImageMemo::Id>* outcomes);
   // Runs images that were run before, `rounds` times. False when the exploration has to end.
@@ -110,7 +144,8 @@ class ProgramExplorer {
 
   const ProgramOptions& options_;
   const ProgramCommands& commands_;
-  TraceFollower* follower_;
+  const Begin begin_;
+  std::unique_ptr<TraceFollower> follower_;
   const uint8_t* pool_;
   ImageWorkers* workers_;
   const ExpectedOutputs* expected_;
@@ -130,14 +165,15 @@ class ProgramExplorer {
   uint32_t last_store_ = 0;            // of the trace, before the crash point at hand: its stack
   std::pair<bool, uint32_t> at_fork_;  // the two, where a tree of schedules begins
   uint64_t checked_ = 0;               // images that a behaviour answered for and that were run all the same
+  std::map<uint64_t, Open> open_;      // by the crash point's number
   ProgramExplored out_;
+  // Of the walk at hand.
+  Effort effort_{};
+  bool last_ = false;
   // Of the crash point at hand.
   LineSets sets_;
+  BigInt covered_ = 0;
   std::vector<const ProgramOutcome*> legal_;
-  struct Explained {
-    std::string kind;
-    std::vector<std::pair<size_t, uint32_t>> lost;  // index in sets_ and content
-  };
   std::vector<Explained> explained_;
 };
 

@@ -20,28 +20,58 @@ ImageWorkers::~ImageWorkers() {
 }
 
 void ImageWorkers::base(uint64_t line, const Content& content) {
+  lines_.insert(line);
   for (auto& member : members_) member->behind.emplace_back(line, content);
 }
 
-Result<std::vector<ProgramOutcome>> ImageWorkers::run(const LineSets& sets, std::span<const Choice> choices,
-                                                      bool elsewhere) {
+void ImageWorkers::clear() {
+  for (auto& member : members_) {
+    member->behind.clear();
+    for (const uint64_t line : lines_) member->behind.emplace_back(line, Content{});
+  }
+}
+
+std::optional<EngineError> ImageWorkers::each(const LineSets& sets, std::span<const Choice> choices, const Job& job) {
   std::unique_lock lock(mutex_);
   sets_ = &sets;
   choices_ = choices;
-  elsewhere_ = elsewhere;
+  job_ = &job;
   next_ = finished_ = 0;
   failed_ = false;
-  outcomes_.assign(choices.size(), std::nullopt);
+  errors_.assign(choices.size(), std::nullopt);
   if (choices.size() > 1) given_.notify_all();
   take_images(members_.front().get(), &lock);
   done_.wait(lock, [&] { return finished_ == next_; });
   choices_ = {};
-  std::vector<ProgramOutcome> out;
-  for (auto& outcome : outcomes_) {
-    // Images are begun in order: one that was left out stands behind the error that is why.
-    if (!outcome || !outcome->ok()) return outcome->error();
-    out.push_back(std::move(**outcome));
+  // Images are begun in order: one that was left out stands behind the error that is why.
+  for (auto& error : errors_) {
+    if (error) return error;
   }
+  return std::nullopt;
+}
+
+Result<std::vector<ProgramOutcome>> ImageWorkers::run(const LineSets& sets, std::span<const Choice> choices,
+                                                      bool elsewhere) {
+  std::vector<ProgramOutcome> out(choices.size());
+  const auto wrong = each(sets, choices, [&](ImageWorker& worker, size_t number) -> std::optional<EngineError> {
+    auto outcome = worker.run(elsewhere);
+    if (!outcome) return outcome.error();
+    out[number] = std::move(*outcome);
+    return std::nullopt;
+  });
+  if (wrong) return *wrong;
+  return out;
+}
+
+Result<std::vector<ImageWorker::Traced>> ImageWorkers::trace(const LineSets& sets, std::span<const Choice> choices) {
+  std::vector<ImageWorker::Traced> out(choices.size());
+  const auto wrong = each(sets, choices, [&](ImageWorker& worker, size_t number) -> std::optional<EngineError> {
+    auto traced = worker.trace();
+    if (!traced) return traced.error();
+    out[number] = std::move(*traced);
+    return std::nullopt;
+  });
+  if (wrong) return *wrong;
   return out;
 }
 
@@ -52,20 +82,15 @@ void ImageWorkers::place(Member* member, const LineSets& sets, const Choice& cho
   for (size_t i = 0; i < sets.size(); ++i) files.put(sets[i]->line, sets[i]->contents[choice[i]]);
 }
 
-Result<ImageWorker::Traced> ImageWorkers::trace(const LineSets& sets, const Choice& choice) {
-  place(members_.front().get(), sets, choice);
-  return members_.front()->worker->trace();
-}
-
 void ImageWorkers::take_images(Member* member, std::unique_lock<std::mutex>* lock) {
   while (next_ < choices_.size() && !failed_) {
     const size_t index = next_++;
     lock->unlock();
     place(member, *sets_, choices_[index]);
-    auto outcome = member->worker->run(elsewhere_);
+    auto error = (*job_)(*member->worker, index);
     lock->lock();
-    failed_ = failed_ || !outcome.ok();
-    outcomes_[index].emplace(std::move(outcome));
+    failed_ = failed_ || error;
+    errors_[index] = std::move(error);
     ++finished_;
   }
 }

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <thread>
 
+#include "absl/container/flat_hash_set.h"
 #include "checker/program/image_worker.h"
 
 namespace powercut {
@@ -30,8 +31,10 @@ class ImageWorkers {
   // `elsewhere`: as of ImageWorker::run().
   Result<std::vector<ProgramOutcome>> run(const LineSets& sets, std::span<const Choice> choices,
                                           bool elsewhere = false);
-  // ImageWorker::trace() on one image.
-  Result<ImageWorker::Traced> trace(const LineSets& sets, const Choice& choice);
+  // The same with ImageWorker::trace().
+  Result<std::vector<ImageWorker::Traced>> trace(const LineSets& sets, std::span<const Choice> choices);
+  // All lines are zeros again.
+  void clear();
   ImageWorker& first() { return *members_.front()->worker; }
 
  private:
@@ -39,22 +42,26 @@ class ImageWorkers {
     std::unique_ptr<ImageWorker> worker;
     std::vector<std::pair<uint64_t, Content>> behind;  // base lines that it has not taken over yet
   };
+  // What is done with one image; the outcome's place is its number.
+  using Job = std::function<std::optional<EngineError>(ImageWorker& worker, size_t number)>;
+  std::optional<EngineError> each(const LineSets& sets, std::span<const Choice> choices, const Job& job);
   void work(Member* member);
   // The image of `choice` becomes the worker's.
   static void place(Member* member, const LineSets& sets, const Choice& choice);
   void take_images(Member* member, std::unique_lock<std::mutex>* lock);
 
   std::vector<std::unique_ptr<Member>> members_;
-  std::vector<std::thread> threads_;  // of all workers but the first, which the caller's thread works
+  absl::flat_hash_set<uint64_t> lines_;  // that base() had
+  std::vector<std::thread> threads_;     // of all workers but the first, which the caller's thread works
 
   std::mutex mutex_;
   std::condition_variable given_, done_;
   // Of the run at hand.
   const LineSets* sets_ = nullptr;
   std::span<const Choice> choices_;
-  bool elsewhere_ = false;
+  const Job* job_ = nullptr;
   size_t next_ = 0, finished_ = 0;
-  std::vector<std::optional<Result<ProgramOutcome>>> outcomes_;
+  std::vector<std::optional<EngineError>> errors_;
   bool failed_ = false;  // what has not begun is left out
   bool ending_ = false;
 };

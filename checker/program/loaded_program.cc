@@ -154,4 +154,6 @@ Result<uint8_t*> LoadedProgram::memory() const {
   return static_cast<uint8_t*>(pool);
 }
 
+void LoadedProgram::clear(uint8_t* memory) const { madvise(memory, pools_.space, MADV_DONTNEED); }
+
 }  // namespace powercut

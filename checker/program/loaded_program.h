@@ -47,6 +47,8 @@ class LoadedProgram {
   Result<std::unique_ptr<TraceFollower>> follower(const std::string& model, AtomPolicy policy, uint8_t* pool) const;
   // Zeroed memory for follower(); it stays until the process ends.
   Result<uint8_t*> memory() const;
+  // It is zeros again.
+  void clear(uint8_t* memory) const;
 
  private:
   std::string trace_;

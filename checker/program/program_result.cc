@@ -113,6 +113,10 @@ Json program_result(const ProgramRun& run) {
                      : "they were recorded with --model " + searched["model"].get<std::string>();
     searched["complete"] = all_schedules;
   }
+  Json operations;
+  if (const auto& marked = explored.operations) {
+    operations = {{"all", marked->first}, {"complete", marked->first - marked->second}};
+  }
   const Json schedules = searched.is_object() ? searched : run.threads < 2 ? Json(nullptr) : recorded;
   return {{"event", "result"},
           {"verdict", explored.unrepeatable || unseen ? "unknown"
@@ -137,6 +141,7 @@ Json program_result(const ProgramRun& run) {
             {"total", explored.interrupted ? Json(nullptr) : Json(explored.states.str())},
             {"nested_complete", 0},
             {"schedules", schedules},
+            {"operations", operations},
             {"reason", complete ? Json(nullptr)
                        : unseen ? Json(run.pools.refused.empty() ? run.pools.unseen.front() : run.pools.refused.front())
                        : all_images ? Json("not all schedules: " + unsearched)

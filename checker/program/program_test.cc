@@ -110,6 +110,23 @@ Program missing_fence() {
   return program;
 }
 
+// Begins with a fence that waits for so many items of 48 lines that nobody can try all images, and goes on as
+// early_end(). Each part is a marked operation.
+Program heavy_and_early_end() {
+  Program program;
+  program.begin(9);
+  for (uint64_t item = 20; item < 32; ++item) program.item(item, item == 31);
+  program.end();
+  for (uint64_t item = 1; item <= 2; ++item) {
+    program.begin(item);
+    program.item(item, item == 1);
+    program.count(item);
+    program.persist(64);
+    program.end();
+  }
+  return program;
+}
+
 struct Told {
   int exit = -1;
   std::vector<Json> events;
@@ -213,6 +230,24 @@ std::pair<uint64_t, BigInt> counted(const std::string& path) {
     states += product;
   });
   return {points, states};
+}
+
+// A budget is spent on all crash points, and not on the first that has many images.
+TEST_F(ProgramCommand, GoesWideBeforeItGoesDeep) {
+  write(heavy_and_early_end());
+  const Told told = run_recovery("check", {"--budget-executions", "3000"});
+  EXPECT_EQ(told.exit, kExitFindings);
+  EXPECT_EQ(told.result()["coverage"]["kind"], "sampled");
+  EXPECT_EQ(told.of("finding").size(), 4u);
+}
+
+TEST_F(ProgramCommand, CountsTheOperationsThatAreComplete) {
+  write(heavy_and_early_end());
+  const Json operations = run_recovery("check").result()["coverage"]["operations"];
+  EXPECT_EQ(operations["all"], 3);
+  EXPECT_EQ(operations["complete"], 2);
+  write(missing_fence());
+  EXPECT_TRUE(run_recovery("check").result()["coverage"]["operations"].is_null()) << "nothing is marked";
 }
 
 TEST_F(ProgramCommand, FindsTheLostLine) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "replayer/models/line_log.h"
 #include "tracer/stream/stream_reader.h"
 
 namespace powercut {
@@ -52,11 +51,12 @@ void ReadSet::mark(uint64_t offset, uint64_t size, bool written) {
   for (uint64_t at = offset, end = offset + size; at < end;) {
     const uint64_t within = at % kLineSize, part = std::min(kLineSize - within, end - at);
     const uint64_t mask = (part == kLineSize ? ~uint64_t{0} : (uint64_t{1} << part) - 1) << within;
-    uint64_t& overwritten = written_[at / kLineSize];
-    if (written) {
-      overwritten |= mask;
-    } else if (const uint64_t initial = mask & ~overwritten) {
-      read_[at / kLineSize] |= initial;
+    uint64_t& seen = seen_[at / kLineSize];
+    const uint64_t first = mask & ~seen;
+    seen |= mask;
+    for (uint64_t word = 0; !written && word < kWords; ++word) {
+      const auto bytes = static_cast<uint8_t>(first >> (word * kWordSize));
+      if (bytes != 0) reads_.push_back({at / kLineSize * kWords + word, bytes});
     }
     at += part;
   }

@@ -3,15 +3,24 @@
 #define POWERCUT_CHECKER_PROGRAM_READ_SET_H_
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "checker/program/trace_pools.h"
+#include "replayer/models/line_log.h"
 
 namespace powercut {
+
+constexpr uint64_t kWordSize = 8, kWords = kLineSize / kWordSize;
+
+// Bytes of an aligned word of eight.
+struct WordBytes {
+  uint64_t word = 0;  // its offset / 8
+  uint8_t mask = 0;   // bit i: the byte at offset word * 8 + i
+  bool operator==(const WordBytes&) const = default;
+};
 
 class ReadSet {
  public:
@@ -19,14 +28,14 @@ class ReadSet {
   // each window. Returns why the set is not to be trusted, when it is not: the run did something that is not recorded.
   std::optional<std::string> follow(const std::string& stream, const TracePools& pools,
                                     const std::vector<std::string>& images);
-  // By line, the bytes.
-  const std::map<uint64_t, uint64_t>& lines() const { return read_; }
+  // What was read, each byte once, in the order in which it was read first.
+  const std::vector<WordBytes>& reads() const { return reads_; }
 
  private:
   void mark(uint64_t offset, uint64_t size, bool written);
 
-  std::map<uint64_t, uint64_t> read_;
-  absl::flat_hash_map<uint64_t, uint64_t> written_;
+  std::vector<WordBytes> reads_;
+  absl::flat_hash_map<uint64_t, uint64_t> seen_;  // by line, the bytes that were read or overwritten
 };
 
 }  // namespace powercut

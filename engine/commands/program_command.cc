@@ -60,8 +60,10 @@ int explore(ProgramOptions options, EventStream& events) {
   if (!expected) return events.error(expected.error());
   auto pool = loaded.memory();
   if (!pool) return events.error(pool.error());
-  auto follower = loaded.follower(options.model, options.policy(), *pool);
-  if (!follower) return events.error(follower.error());
+  const ProgramExplorer::Begin begin = [&] {
+    loaded.clear(*pool);
+    return loaded.follower(options.model, options.policy(), *pool);
+  };
   ImageWorkers workers(std::move(*created));
   double told = 0;
   const ProgramListener listener = {.found = [&events](const Json& finding) { events.emit(finding); },
@@ -78,7 +80,7 @@ int explore(ProgramOptions options, EventStream& events) {
                                                        {"seconds", told}});
                                         },
                                     .interrupted = [] { return interrupted.load(); }};
-  ProgramExplorer explorer(options, commands, follower->get(), *pool, &workers, &*expected, listener);
+  ProgramExplorer explorer(options, commands, begin, *pool, &workers, &*expected, listener);
   ProgramExplored explored = explorer.explore();
   explored.executions += observed;
   const Json result = program_result({.options = options,

@@ -246,6 +246,14 @@ class Schedules(_Event):
     reason: str = ""
 
 
+class CoveredOperations(_Event):
+    """Marked operations of a program."""
+
+    #: Every legal image of each of their crash points was judged.
+    complete: int
+    all: int
+
+
 class Coverage(_Event):
     kind: Literal["complete", "sampled"]
     covered: Decimal
@@ -254,6 +262,7 @@ class Coverage(_Event):
     reason: str | None = None
     #: None: the run had one thread.
     schedules: Schedules | None = None
+    operations: CoveredOperations | None = None
 
 
 class Result(_Event):

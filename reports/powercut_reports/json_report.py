@@ -73,7 +73,7 @@ def _run(run: RunRecord) -> dict[str, Any]:
         "verdict": run.verdict,
         "coverage": {
             **{name: coverage.get(name) for name in _COVERAGE},
-            **({"schedules": schedules} if (schedules := coverage.get("schedules")) else {}),
+            **{name: part for name in ("schedules", "operations") if (part := coverage.get(name))},
         },
         "assumptions": run.assumptions,
         "not_checked": raw.get("not_checked") or {},

@@ -259,9 +259,12 @@ def is_of_one_schedule(coverage: Coverage) -> bool:
 
 
 def coverage_words(coverage: Coverage) -> str:
-    """ "complete" or "sampled 12.3 %"; of schedules nobody knows how many there are."""
+    """ "complete", "sampled 12.3 %" or "complete for 7 of 9 operations"; nobody knows how many schedules there are."""
     schedules = coverage.schedules
     known = schedules is None or schedules.complete or is_of_one_schedule(coverage)
+    operations = coverage.operations
+    if coverage.kind == "sampled" and operations and operations.complete:
+        return f"complete for {fmt.grouped(operations.complete)} of {fmt.plural(operations.all, 'operation')}"
     if coverage.kind == "sampled" and coverage.total and known:
         return f"sampled {fmt.percent(coverage.covered, coverage.total)}"
     return (

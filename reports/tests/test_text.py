@@ -83,6 +83,16 @@ def test_an_unknown_verdict_word_is_never_shown_as_clean(sample_runs: list[Raw])
         run_of({**sample_runs[0], "verdict": "fine"})
 
 
+def test_operations_that_are_covered_are_counted(sample_runs: list[Raw]) -> None:
+    sampled = next(run for run in sample_runs if run["coverage"]["kind"] == "sampled")
+    coverage = {**sampled["coverage"], "operations": {"complete": 108, "all": 110}}
+    assert "complete for 108 of 110 operations" in text.render_run(
+        run_of({**sampled, "coverage": coverage}), color=False
+    )
+    coverage["operations"] = {"complete": 0, "all": 110}
+    assert "sampled 12.3 %" in text.render_run(run_of({**sampled, "coverage": coverage}), color=False)
+
+
 def test_a_run_that_ended_early_says_so(sample_runs: list[Raw]) -> None:
     coverage = {"kind": "sampled", "covered": "640", "total": None, "nested_complete": None, "reason": "interrupted"}
     report = text.render_run(run_of({**sample_runs[0], "coverage": coverage}), color=False)

@@ -174,6 +174,13 @@ class Schedules(Record):
     reason: Text = ""
 
 
+class CoveredOperations(Record):
+    """Marked operations of a program, and those of which every crash state was judged."""
+
+    complete: int = 0
+    all: int = 0
+
+
 class Coverage(Record):
     kind: Literal["complete", "sampled", "unknown"] = "unknown"
     covered: Text = ""
@@ -181,6 +188,7 @@ class Coverage(Record):
     nested_complete: bool | int | None = None
     reason: Name = ""
     schedules: Schedules | None = None  # of a run with one thread: None
+    operations: CoveredOperations | None = None  # of a program that marks its operations
 
 
 class Recheck(Record):
