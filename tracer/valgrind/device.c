@@ -10,6 +10,7 @@
 #include "pub_tool_vki.h"
 #include "pub_tool_vkiscnums.h"
 #include "tracer/valgrind/core.h"
+#include "tracer/valgrind/file_calls.h"
 #include "tracer/valgrind/pool_files.h"
 #include "tracer/valgrind/recorder.h"
 
@@ -110,19 +111,9 @@ static Bool touched(ThreadId tid, Int fd) {
   return True;
 }
 
-/* A path of the program's, seen from its folder. One from another open folder is looked up by name. */
 static Bool is_named(Int folder, UWord name) {
   struct vg_stat status;
-  const HChar* text = (const HChar*)name;
-  const HChar* base;
-  HChar whole[kPowercutMostText];
-  if (text == NULL) return False;
-  if (folder != VKI_AT_FDCWD && *text != '/') {
-    if (!VG_(resolve_filename)(folder, &base)) return False;
-    VG_(snprintf)(whole, sizeof whole, "%s/%s", base, text);
-    text = whole;
-  }
-  return !sr_isError(VG_(stat)(text, &status)) && is_device(&status);
+  return pc_file_at(folder, name, &status) && is_device(&status);
 }
 
 static Int flags_of(Int fd) { return VG_(fcntl)(fd, VKI_F_GETFL, 0); }
@@ -153,16 +144,10 @@ static void zeroed(ThreadId tid, ULong offset, ULong length) {
   record(tid, offset, length < size - offset ? length : size - offset, False);
 }
 
-/* A call has written `length` bytes to `fd`: at `offset`, or where its position was if that is negative. With O_APPEND
- * it was the end, whatever the offset says. */
+/* A call has written `length` bytes to `fd`: see pc_written_at(). */
 static void wrote(ThreadId tid, Int fd, Long offset, ULong length, UWord how) {
-  struct vg_stat status;
   if (length == 0 || !is_open_on(fd)) return;
-  if ((flags_of(fd) & VKI_O_APPEND) != 0 || (how & kWriteAppend) != 0) {
-    offset = VG_(fstat)(fd, &status) == 0 ? status.size - (Long)length : 0;
-  } else if (offset < 0) {
-    offset = VG_(lseek)(fd, 0, VKI_SEEK_CUR) - (Long)length;
-  }
+  offset = pc_written_at(fd, offset, length, (how & kWriteAppend) != 0);
   touched(tid, fd); /* the size is told before the pieces that lie behind the old end */
   record(tid, (ULong)offset, length, (flags_of(fd) & kDataSync) != 0 || (how & kWriteSync) != 0);
 }
@@ -214,47 +199,10 @@ static void same_file_system(ThreadId tid, Int fd) {
 }
 
 /* A call on names, before and after it: it may take them away, or give them. */
-static void look_at_names(UInt number, UWord* args) {
-  const Int here = VKI_AT_FDCWD;
-  switch (number) {
-    case __NR_rename:
-    case __NR_link:
-      if (is_named(here, args[0]) || is_named(here, args[1])) refuse(number == __NR_rename ? "rename" : "link");
-      break;
-    case __NR_renameat:
-    case __NR_renameat2:
-    case __NR_linkat:
-      if (is_named((Int)args[0], args[1]) || is_named((Int)args[2], args[3])) {
-        refuse(number == __NR_linkat ? "linkat" : "renameat");
-      }
-      break;
-    case __NR_unlink:
-      if (is_named(here, args[0])) refuse("unlink");
-      break;
-    case __NR_unlinkat:
-      if (is_named((Int)args[0], args[1])) refuse("unlinkat");
-      break;
-    default:
-      break;
-  }
-}
-
-/* The descriptor that a call writes to; -1 for one that writes to none. */
-static Int written_to(UInt number, const UWord* args) {
-  switch (number) {
-    case __NR_write:
-    case __NR_writev:
-    case __NR_pwrite64:
-    case __NR_pwritev:
-    case __NR_pwritev2:
-    case __NR_sendfile:
-    case __NR_fallocate:
-      return (Int)args[0];
-    case __NR_copy_file_range:
-    case __NR_splice:
-      return (Int)args[2];
-    default:
-      return -1;
+static void look_at_names(UInt number, const UWord* args) {
+  const FileNames names = pc_names_of(number, args);
+  for (UInt i = 0; i < names.count; ++i) {
+    if (is_named(names.folders[i], names.paths[i])) refuse(names.call);
   }
 }
 
@@ -263,7 +211,7 @@ void pc_device_pre_syscall(ThreadId tid, UInt number, UWord* args) {
   if (number == __NR_io_submit) refuse("io_submit, which may work");
   look_at_names(number, args);
   if (tid >= kMostThreads) return;
-  calls[tid].writes = is_open_on(written_to(number, args));
+  calls[tid].writes = is_open_on(pc_written_to(number, args));
   calls[tid].synced_from = written;
   if (calls[tid].writes) ++writing;
 }

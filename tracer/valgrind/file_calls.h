@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the arguments of system calls on files say, of pools and of devices. */
+#ifndef POWERCUT_TRACER_VALGRIND_FILE_CALLS_H_
+#define POWERCUT_TRACER_VALGRIND_FILE_CALLS_H_
+
+#include "pub_tool_basics.h"
+#include "pub_tool_libcfile.h"
+#include "pub_tool_vki.h"
+
+/* The descriptor that a call writes to; -1 for one that writes to none. */
+Int pc_written_to(UInt number, const UWord* args);
+/* Where in its file a call has just written `length` bytes: at `offset`, or behind where the descriptor stood if that
+ * is negative. With O_APPEND, or `append`, it was the end, whatever the offset says. */
+Long pc_written_at(Int fd, Long offset, ULong length, Bool append);
+
+/* Paths that a call gives to a file or takes from it, each seen from an open folder. */
+typedef struct {
+  const HChar* call; /* "rename"; NULL for one that does neither */
+  Int folders[2];
+  UWord paths[2];
+  UInt count;
+} FileNames;
+FileNames pc_names_of(UInt number, const UWord* args);
+/* The file at a path of the program's. False when there is none. */
+Bool pc_file_at(Int folder, UWord path, struct vg_stat* status);
+
+#endif
