@@ -37,7 +37,7 @@ class Mappings {
   void parts(uint64_t address, uint64_t size, const Visit& visit) const {
     for (const Mapping& m : list_) {
       const uint64_t begin = std::max(m.begin, address), end = std::min(m.end, address + size);
-      if (begin < end && m.window >= 0) visit(m.window, m.offset + (begin - m.begin), end - begin);
+      if (begin < end) visit(m.window, m.offset + (begin - m.begin), end - begin);
     }
   }
 
@@ -45,22 +45,49 @@ class Mappings {
   std::vector<Mapping> list_;
 };
 
-}  // namespace
-
-void ReadSet::mark(uint64_t offset, uint64_t size, bool written) {
+// Calls `visit(line, mask of its bytes)` for each line of the range.
+template <typename Visit>
+void each_line(uint64_t offset, uint64_t size, const Visit& visit) {
   for (uint64_t at = offset, end = offset + size; at < end;) {
     const uint64_t within = at % kLineSize, part = std::min(kLineSize - within, end - at);
-    const uint64_t mask = (part == kLineSize ? ~uint64_t{0} : (uint64_t{1} << part) - 1) << within;
-    uint64_t& seen = seen_[at / kLineSize];
-    const uint64_t first = mask & ~seen;
-    seen |= mask;
-    for (uint64_t word = 0; !written && word < kWords; ++word) {
-      const auto bytes = static_cast<uint8_t>(first >> (word * kWordSize));
-      if (bytes != 0) reads_.push_back({at / kLineSize * kWords + word, bytes});
-    }
+    visit(at / kLineSize, (part == kLineSize ? ~uint64_t{0} : (uint64_t{1} << part) - 1) << within);
     at += part;
   }
 }
+
+}  // namespace
+
+void ReadSet::mark(const TracePools& pools, size_t window, uint64_t offset, uint64_t size, Access access) {
+  const PoolWindow& pool = pools.windows[window];
+  if (offset >= pool.size) return;  // behind the end of the file there is nothing of the image
+  each_line(offset, std::min(size, pool.size - offset), [&](uint64_t line, uint64_t mask) {
+    if (access == Access::kWrite) {
+      written_[{window, line}] |= mask;
+      return;
+    }
+    const auto written = written_.find({window, line});
+    const bool hides = access == Access::kRead && written != written_.end();
+    const uint64_t initial = hides ? mask & ~written->second : mask;
+    if (initial == 0) return;
+    if (!pool.device) {
+      see(pool.offset / kLineSize + line, initial);
+    } else {  // a line of the file lies in one sector
+      see_word(pool.offset + pool.device->word(line * kLineSize / pool.device->sector_size));
+    }
+  });
+}
+
+void ReadSet::see(uint64_t line, uint64_t mask) {
+  uint64_t& seen = seen_[line];
+  const uint64_t first = mask & ~seen;
+  seen |= mask;
+  for (uint64_t word = 0; first != 0 && word < kWords; ++word) {
+    const auto bytes = static_cast<uint8_t>(first >> (word * kWordSize));
+    if (bytes != 0) reads_.push_back({line * kWords + word, bytes});
+  }
+}
+
+void ReadSet::see_word(uint64_t offset) { see(offset / kLineSize, uint64_t{0xFF} << (offset % kLineSize)); }
 
 std::optional<std::string> ReadSet::follow(const std::string& stream, const TracePools& pools,
                                            const std::vector<std::string>& images) {
@@ -70,11 +97,16 @@ std::optional<std::string> ReadSet::follow(const std::string& stream, const Trac
   std::vector<int> windows;  // of the stream's pools
   Mappings mappings;
   bool ended = false;
-  const auto within = [&](int window, uint64_t offset, uint64_t size, bool written) {
-    const PoolWindow& pool = pools.windows[static_cast<size_t>(window)];
-    if (offset >= pool.size) return;  // behind the end of the file there is nothing of the image
-    mark(pool.offset + offset, std::min(size, pool.size - offset), written);
+  const auto in_file = [&](int window, uint64_t offset, uint64_t size, Access access) {
+    if (window >= 0) mark(pools, static_cast<size_t>(window), offset, size, access);
   };
+  const auto in_memory = [&](const StreamRecord& access, uint64_t size, Access how) {
+    mappings.parts(access.address, size,
+                   [&](int window, uint64_t offset, uint64_t part) { in_file(window, offset, part, how); });
+  };
+  for (const PoolWindow& pool : pools.windows) {
+    if (pool.device) see_word(pool.offset);
+  }
   StreamRecord record;
   while (reader->next(&record)) {
     switch (record.type) {
@@ -90,15 +122,17 @@ std::optional<std::string> ReadSet::follow(const std::string& stream, const Trac
         mappings.unmap(record.address, record.address + record.length);
         break;
       case kPowercutLoad:
-        mappings.parts(record.address, record.length,
-                       [&](int window, uint64_t offset, uint64_t size) { within(window, offset, size, false); });
+        in_memory(record, record.length, Access::kRead);
         break;
       case kPowercutStore:
-        mappings.parts(record.address, record.bytes.size(),
-                       [&](int window, uint64_t offset, uint64_t size) { within(window, offset, size, true); });
+        in_memory(record, record.bytes.size(), Access::kWrite);
         break;
       case kPowercutFileWrite:
-        if (windows[record.pool] >= 0) within(windows[record.pool], record.address, record.bytes.size(), true);
+        in_file(windows[record.pool], record.address, record.bytes.size(), Access::kWrite);
+        break;
+      case kPowercutFileRead:
+        in_file(windows[record.pool], record.address, record.length,
+                record.code == kPowercutReadSince ? Access::kReadSince : Access::kRead);
         break;
       case kPowercutNote:
         return std::string(record.text);

@@ -1,10 +1,15 @@
 // Which initial bytes of the pools a traced run depended on: those that it read before it overwrote them.
+//
+// Of a device these are the words of the sectors that it read, and always the word of the size: where a read ends, and
+// whether a page of a mapping is there, depends on it. What a run writes to the size is no answer to what it was.
 #ifndef POWERCUT_CHECKER_PROGRAM_READ_SET_H_
 #define POWERCUT_CHECKER_PROGRAM_READ_SET_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -32,10 +37,16 @@ class ReadSet {
   const std::vector<WordBytes>& reads() const { return reads_; }
 
  private:
-  void mark(uint64_t offset, uint64_t size, bool written);
+  enum class Access { kRead, kReadSince, kWrite };  // kReadSince: what was overwritten may be what it read
+  // Of bytes of the window's file.
+  void mark(const TracePools& pools, size_t window, uint64_t offset, uint64_t size, Access access);
+  // Bytes of a line of the trace that were read.
+  void see(uint64_t line, uint64_t mask);
+  void see_word(uint64_t offset);
 
   std::vector<WordBytes> reads_;
-  absl::flat_hash_map<uint64_t, uint64_t> seen_;  // by line, the bytes that were read or overwritten
+  absl::flat_hash_map<uint64_t, uint64_t> seen_;             // by line of the trace, the bytes in reads_
+  std::map<std::pair<size_t, uint64_t>, uint64_t> written_;  // by window and line of its file
 };
 
 }  // namespace powercut

@@ -202,6 +202,20 @@ void powercut_stream_file_write(powercut_stream* stream, powercut_site site, uin
   put_bytes(stream, bytes, size);
 }
 
+static void file_range(powercut_stream* stream, powercut_site site, uint32_t type, uint32_t kind, uint32_t pool,
+                       uint64_t offset, uint64_t length) {
+  begin_record(stream, type, kind, 0, 32);
+  put_site(stream, site);
+  put_pool(stream, pool);
+  put64(stream, offset);
+  put64(stream, length);
+}
+
+void powercut_stream_file_read(powercut_stream* stream, powercut_site site, uint32_t kind, uint32_t pool,
+                               uint64_t offset, uint64_t length) {
+  file_range(stream, site, kPowercutFileRead, kind, pool, offset, length);
+}
+
 void powercut_stream_file_size(powercut_stream* stream, powercut_site site, uint32_t pool, uint64_t size) {
   begin_record(stream, kPowercutFileSize, 0, 0, 24);
   put_site(stream, site);
@@ -211,11 +225,7 @@ void powercut_stream_file_size(powercut_stream* stream, powercut_site site, uint
 
 void powercut_stream_sync(powercut_stream* stream, powercut_site site, uint32_t kind, uint32_t pool, uint64_t offset,
                           uint64_t length) {
-  begin_record(stream, kPowercutSync, kind, 0, 32);
-  put_site(stream, site);
-  put_pool(stream, pool);
-  put64(stream, offset);
-  put64(stream, length);
+  file_range(stream, site, kPowercutSync, kind, pool, offset, length);
 }
 
 void powercut_stream_note(powercut_stream* stream, uint32_t kind, const char* text) {

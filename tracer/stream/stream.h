@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-#define POWERCUT_STREAM_VERSION 3u
+#define POWERCUT_STREAM_VERSION 4u
 #define POWERCUT_STREAM_MAGIC "\x89PCS\r\n\x1a\n"
 
 enum {
@@ -47,7 +47,8 @@ enum powercut_record {
   kPowercutFileSize = 19,
   kPowercutSync = 20,
   kPowercutNote = 21,
-  kPowercutEnd = 22
+  kPowercutEnd = 22,
+  kPowercutFileRead = 23
 };
 
 enum powercut_stream_store {
@@ -64,6 +65,10 @@ enum powercut_stream_sync {
   kPowercutMsync = 1,
   kPowercutFsync = 2,
   kPowercutWrittenThrough = 3 /* what was written to the range before this was durable when its write returned */
+};
+enum powercut_stream_read {
+  kPowercutReadNow = 0,
+  kPowercutReadSince = 1 /* through a mapping that may show what the file has held before */
 };
 enum powercut_stream_note {
   kPowercutNoteFork = 1,
@@ -134,6 +139,9 @@ void powercut_stream_phase(powercut_stream* stream, powercut_site site, int expl
 /* The next two take what the caller still has to read in pieces: one record a call, at most kPowercutMostStore. */
 void powercut_stream_file_write(powercut_stream* stream, powercut_site site, uint32_t pool, uint64_t offset,
                                 const void* bytes, uint32_t size);
+/* `kind`: a powercut_stream_read. */
+void powercut_stream_file_read(powercut_stream* stream, powercut_site site, uint32_t kind, uint32_t pool,
+                               uint64_t offset, uint64_t length);
 void powercut_stream_file_size(powercut_stream* stream, powercut_site site, uint32_t pool, uint64_t size);
 void powercut_stream_sync(powercut_stream* stream, powercut_site site, uint32_t kind, uint32_t pool, uint64_t offset,
                           uint64_t length);

@@ -64,6 +64,7 @@ std::optional<Layout> layout_of(uint8_t type) {
     case kPowercutFileSize:
       return Layout{.site = true, .pool = true, .numbers = 1};
     case kPowercutSync:
+    case kPowercutFileRead:
       return Layout{.site = true, .pool = true, .numbers = 2};
     case kPowercutEnd:
       return Layout{.status = true};
@@ -214,6 +215,9 @@ const char* StreamReader::wrong(const StreamRecord& record) {
       return record.pool < pools_ ? nullptr : "a pool that was not defined";
     case kPowercutSync:
       if (record.code < kPowercutMsync || record.code > kPowercutWrittenThrough) return "an unknown kind of sync";
+      return record.pool < pools_ ? nullptr : "a pool that was not defined";
+    case kPowercutFileRead:
+      if (record.code > kPowercutReadSince) return "an unknown kind of read";
       return record.pool < pools_ ? nullptr : "a pool that was not defined";
     case kPowercutUnmap:
       return record.code <= kPowercutDisowned ? nullptr : "an unknown kind of unmapping";
