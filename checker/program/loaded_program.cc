@@ -69,8 +69,6 @@ Result<std::unique_ptr<LoadedProgram>> LoadedProgram::open(const ProgramOptions&
   out->pools_ = std::move(*pools);
   out->commands_ = std::move(*commands);
   out->events_ = (*reader)->total_events();
-  // What a recovery reads by system calls is not in its loads.
-  if (out->pools_.has_device()) out->commands_.tracer.reset();
   // Module definitions stand anywhere before their first use.
   Event event;
   while ((*reader)->next(&event)) {

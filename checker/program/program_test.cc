@@ -26,6 +26,7 @@ namespace {
 using testing::command_json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::tracer_json;
 
 constexpr uint64_t kPool = 1 << 16;
 
@@ -196,12 +197,6 @@ class ProgramCommand : public ::testing::Test {
       if (entry.is_directory()) return true;
     }
     return false;
-  }
-  static std::string tracer() {
-    return Json{
-        {"command", {"valgrind", "--tool=powercut", "-q", "--stream={stream}", "--pool={image}", "--loads=yes"}},
-        {"environment", {{"VALGRIND_LIB", POWERCUT_TEST_VALGRIND}}}}
-        .dump();
   }
   testing::TemporaryFile file_;
 };
@@ -432,7 +427,7 @@ TEST_F(ProgramCommand, TooManyImagesAreSampled) {
   EXPECT_EQ(told.exit, kExitUnknown);
   EXPECT_EQ(told.result()["coverage"]["kind"], "sampled");
   EXPECT_THAT(told.result()["coverage"]["reason"].get<std::string>(), HasSubstr("--images"));
-  const Told traced = run_recovery("check", {"--images", "50", "--trace-prefix", tracer()});
+  const Told traced = run_recovery("check", {"--images", "50", "--trace-prefix", tracer_json()});
   EXPECT_EQ(traced.exit, kExitOk) << traced.result()["not_checked"];
   EXPECT_EQ(traced.result()["coverage"]["kind"], "complete");
   EXPECT_EQ(traced.result()["coverage"]["covered"], counted(trace()).second.str());
@@ -462,7 +457,7 @@ TEST_F(ProgramCommand, PruningChangesNothing) {
     const std::vector<std::string> dump = {"--dump", command_json({"dump", "{image}"})};
     const Told every = run_recovery("check", dump);
     std::vector<std::string> more = dump;
-    more.insert(more.end(), {"--trace-prefix", tracer(), "--native-box", "8"});
+    more.insert(more.end(), {"--trace-prefix", tracer_json(), "--native-box", "8"});
     const Told pruned = run_recovery("check", more);
     EXPECT_EQ(every.exit, pruned.exit);
     for (const char* name : {"verdict", "crash_points", "crash_states", "coverage"}) {

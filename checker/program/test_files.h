@@ -38,6 +38,13 @@ inline Command command(const TracePools& pools, std::vector<std::string> words,
   return std::move(*made);
 }
 
+// The Valgrind tool, as a --trace-prefix.
+inline std::string tracer_json() {
+  return Json{{"command", {"valgrind", "--tool=powercut", "-q", "--stream={stream}", "--pool={image}", "--loads=yes"}},
+              {"environment", {{"VALGRIND_LIB", POWERCUT_TEST_VALGRIND}}}}
+      .dump();
+}
+
 inline Content filled(uint8_t byte) {
   Content out;
   out.bytes.fill(byte);

@@ -26,8 +26,6 @@
 #include "tracer/valgrind/cpuid.h"
 #include "tracer/valgrind/recorder.h"
 
-Bool pc_loads;
-
 /* The program is about to get SIGILL, which may be what it wants (ud2). */
 static void pc_unknown(Addr at) {
   const UChar* bytes = (const UChar*)at;

@@ -5,9 +5,6 @@
 #include "pub_tool_basics.h"
 #include "pub_tool_tooliface.h"
 
-/* Loads are recorded as well. Set before anything is translated. */
-extern Bool pc_loads;
-
 IRSB* pc_instrument(VgCallbackClosure* closure, IRSB* in, const VexGuestLayout* layout, const VexGuestExtents* extents,
                     const VexArchInfo* arch, IRType guest_word, IRType host_word);
 

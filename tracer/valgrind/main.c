@@ -5,6 +5,7 @@
  *   valgrind --tool=powercut --stream=FILE --device=FILE PROGRAM ...
  *
  * Known inaccuracies are in README.md. */
+#include "pub_tool_aspacemgr.h"
 #include "pub_tool_basics.h"
 #include "pub_tool_libcassert.h"
 #include "pub_tool_libcbase.h"
@@ -12,6 +13,7 @@
 #include "pub_tool_libcproc.h"
 #include "pub_tool_options.h"
 #include "pub_tool_tooliface.h"
+#include "pub_tool_vki.h"
 #include "tracer/valgrind/core.h"
 #include "tracer/valgrind/device.h"
 #include "tracer/valgrind/instrument.h"
@@ -40,7 +42,7 @@ static void print_usage(void) {
   VG_(printf)("    --stream=FILE             where the records go (required)\n");
   VG_(printf)("    --pool=FILE               record every shared mapping of this file; may be repeated\n");
   VG_(printf)("    --device=FILE             record system calls on this file, a block device, and no pool\n");
-  VG_(printf)("    --loads=no|yes            record loads of pools as well [no]\n");
+  VG_(printf)("    --loads=no|yes            record what is read of pools as well, without call stacks [no]\n");
 }
 
 static void print_debug_usage(void) { VG_(printf)("    (none)\n"); }
@@ -58,12 +60,24 @@ static void before_signal(ThreadId tid, Int number, Bool alternate_stack) {
 }
 
 static void kernel_reads_string(CorePart part, ThreadId tid, const HChar* what, Addr address) {
-  pc_kernel_read(part, tid, what, address, VG_(strlen)((const HChar*)address) + 1);
+  /* It may be a wrong pointer, or a text without an end. */
+  SizeT size = 0;
+  do {
+    if ((size == 0 || (address + size) % VKI_PAGE_SIZE == 0) &&
+        !VG_(am_is_valid_for_client)(address + size, 1, VKI_PROT_READ)) {
+      break;
+    }
+  } while (*(const HChar*)(address + size++) != '\0');
+  pc_kernel_read(part, tid, what, address, size);
 }
 
 static void post_clo_init(void) {
   if (stream_path == NULL) {
     VG_(fmsg)("powercut: --stream=FILE is missing. 'powercut record' starts this tool with all that it needs.\n");
+    VG_(exit)(1);
+  }
+  if (pc_loads && pc_has_device()) {
+    VG_(fmsg)("powercut: --loads=yes goes with --pool=FILE, also of a device's file.\n");
     VG_(exit)(1);
   }
   pc_recorder_open(stream_path);

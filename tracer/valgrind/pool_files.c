@@ -12,10 +12,11 @@
 #include "pub_tool_vkiscnums.h"
 #include "tracer/valgrind/core.h"
 #include "tracer/valgrind/device.h"
-#include "tracer/valgrind/instrument.h"
+#include "tracer/valgrind/file_calls.h"
+#include "tracer/valgrind/file_reads.h"
 #include "tracer/valgrind/recorder.h"
 
-enum { kMostPools = 64, kPage = 4096 };
+enum { kMostPools = 64, kPage = 4096, kWriteAppend = 16 /* RWF_APPEND */ };
 
 typedef struct {
   const HChar* path; /* empty: memory that is no file */
@@ -82,7 +83,7 @@ void pc_pools_begin(void) {
       file->size = (ULong)status.size;
     }
     powercut_stream_pool(pc_stream(), kPowercutMemory, file->path, file->size);
-    pc_file_content(pool, file->path, file->size);
+    if (!pc_loads) pc_file_content(pool, file->path, file->size);
   }
 }
 
@@ -94,8 +95,15 @@ static void set_size(ThreadId tid, UInt pool, ULong size) {
   powercut_stream_file_size(pc_stream(), pc_site(tid), pool, size);
 }
 
-/* The pool that `fd` is open on, or -1. Brings its size up to date. */
-static Int pool_of(ThreadId tid, Int fd) {
+Bool pc_is_pool(const struct vg_stat* status) {
+  for (UInt pool = 0; pool < pool_count; ++pool) {
+    const PoolFile* file = &pools[pool];
+    if (file->exists && file->device == status->dev && file->inode == status->ino) return True;
+  }
+  return False;
+}
+
+Int pc_pool_of(ThreadId tid, Int fd) {
   struct vg_stat status, named;
   if (pool_count == 0 || fd < 0 || VG_(fstat)(fd, &status) != 0) return -1;
   for (UInt pool = 0; pool < pool_count; ++pool) {
@@ -125,6 +133,7 @@ void pc_pool_registered(Addr address, ULong length, Bool always) {
   if (!always && VG_(DebugInfo_sect_kind)(NULL, address) != Vg_SectUnknown) return;
   if (pc_has_device() || (named_count != 0 && !always)) {
     /* A library tells of every file that it maps; the user has said which of them count. */
+    if (pc_loads) return;
     powercut_stream_note(pc_stream(), kPowercutNoteOther,
                          "the program registers persistent memory that no --pool names: it was not recorded");
     return;
@@ -162,9 +171,11 @@ static void after_mmap(ThreadId tid, UWord* args, Addr address) {
   const ULong length = VG_PGROUNDUP(args[1]);
   pc_unmap(kPowercutGone, address, length);
   if ((args[3] & VKI_MAP_ANONYMOUS) != 0) return;
-  const Int pool = pool_of(tid, (Int)args[4]);
+  const Int pool = pc_pool_of(tid, (Int)args[4]);
   if (pool < 0) return;
+  pc_refuse_code(args[2]);
   if ((args[3] & kTypeMask) == VKI_MAP_PRIVATE) {
+    if (pc_loads) return pc_view((UInt)pool, address, length, args[5]);
     powercut_stream_note(pc_stream(), kPowercutNotePrivate, pools[pool].path);
     return;
   }
@@ -173,15 +184,16 @@ static void after_mmap(ThreadId tid, UWord* args, Addr address) {
 
 static void after_mremap(Addr from, ULong old_length, Addr to, ULong new_length, UWord flags) {
   enum { kDontUnmap = 4 };
-  const powercut_range* found = powercut_ranges_at(pc_ranges(), from);
-  if (found == NULL || found->begin > from) {
+  Addr at = from;
+  powercut_range found;
+  Bool shared = powercut_ranges_next(pc_ranges(), &at, from + 1, &found) != 0;
+  if (!shared && !powercut_ranges_next(pc_views(), &at, from + 1, &found)) {
     pc_unmap(kPowercutGone, to, new_length);
     return;
   }
-  const UInt pool = found->pool;
-  const ULong offset = found->offset + (from - found->begin);
   if ((flags & kDontUnmap) == 0) pc_unmap(kPowercutGone, from, VG_PGROUNDUP(old_length));
-  pc_map(pool, to, VG_PGROUNDUP(new_length), offset);
+  pc_unmap(kPowercutGone, to, VG_PGROUNDUP(new_length));
+  (shared ? pc_map : pc_view)(found.pool, to, VG_PGROUNDUP(new_length), found.offset);
 }
 
 static void file_page(UInt pool, ULong offset, const UChar* bytes, UInt size) {
@@ -194,30 +206,21 @@ static void file_written(UInt pool, ULong offset, ULong size) {
   each_page(pools[pool].path, offset, offset + size, file_page, pool);
 }
 
-/* A call that has written `size` bytes to `fd` and moved its position. */
-static void written_at_position(ThreadId tid, Int fd, ULong size) {
-  const Int pool = pool_of(tid, fd);
+/* A call has written `size` bytes to `fd`: at `offset`, or at its position where that is negative. */
+static void written(ThreadId tid, Int fd, Long offset, ULong size, Bool append) {
+  const Int pool = pc_pool_of(tid, fd);
   if (pool < 0) return;
-  const Off64T end = VG_(lseek)(fd, 0, VKI_SEEK_CUR);
-  if (end >= (Off64T)size) file_written((UInt)pool, (ULong)end - size, size);
-}
-
-static void written_at(ThreadId tid, Int fd, ULong offset, ULong size) {
-  const Int pool = pool_of(tid, fd);
-  if (pool >= 0) file_written((UInt)pool, offset, size);
-}
-
-/* Loads are wanted to know what the program depends on; what a call reads from the file would be missing there. */
-static void read_by_call(ThreadId tid, Int fd) {
-  static Bool told = False;
-  if (!pc_loads || told || pool_of(tid, fd) < 0) return;
-  told = True;
-  powercut_stream_note(pc_stream(), kPowercutNoteOther, "the program reads a pool's file by system calls");
+  const Long begin = pc_written_at(fd, offset, size, append);
+  if (begin < 0) return;
+  /* What is told of as written counts as not read. */
+  if (pc_loads && begin != offset && !pc_moved_alone(tid, fd, size)) return;
+  pc_file_stored();
+  file_written((UInt)pool, (ULong)begin, size);
 }
 
 static void after_fallocate(ThreadId tid, UWord* args) {
   enum { kPunchHole = 2, kZeroRange = 16 };
-  const Int pool = pool_of(tid, (Int)args[0]);
+  const Int pool = pc_pool_of(tid, (Int)args[0]);
   if (pool < 0 || (args[1] & (kPunchHole | kZeroRange)) == 0) return;
   for (ULong done = 0; done < args[3]; done += kPage) {
     const ULong left = args[3] - done;
@@ -245,6 +248,7 @@ void pc_pre_syscall(ThreadId tid, UInt number, UWord* args, UInt count) {
   if (!pc_recording()) return;
   if (number == __NR_exit_group || number == __NR_exit) pc_recorder_status((Int)args[0]);
   if (pc_has_device()) pc_device_pre_syscall(tid, number, args);
+  if (pc_loads) pc_reads_pre_syscall(tid, number, args);
   if (number != __NR_execve && number != __NR_execveat) return;
   /* The new program runs without the tool: nothing may stay in the buffer. */
   powercut_stream_note(pc_stream(), kPowercutNoteExec,
@@ -257,6 +261,7 @@ void pc_post_syscall(ThreadId tid, UInt number, UWord* args, UInt count, SysRes 
   if (pc_has_device()) pc_device_post_syscall(tid, number, args, result);
   if (pc_has_device() || sr_isError(result)) return;
   const UWord value = sr_Res(result);
+  if (pc_loads) pc_reads_post_syscall(tid, number, args, value);
   switch (number) {
     case __NR_mmap:
       after_mmap(tid, args, value);
@@ -269,41 +274,22 @@ void pc_post_syscall(ThreadId tid, UInt number, UWord* args, UInt count, SysRes 
       break;
     case __NR_write:
     case __NR_writev:
-      written_at_position(tid, (Int)args[0], value);
+    case __NR_sendfile:
+      written(tid, (Int)args[0], -1, value, False);
       break;
     case __NR_pwrite64:
     case __NR_pwritev:
-      written_at(tid, (Int)args[0], args[3], value);
+      written(tid, (Int)args[0], (Long)args[3], value, False);
       break;
     case __NR_pwritev2:
-      if ((Long)args[3] == -1) {
-        written_at_position(tid, (Int)args[0], value);
-      } else {
-        written_at(tid, (Int)args[0], args[3], value);
-      }
-      break;
-    case __NR_read:
-    case __NR_readv:
-    case __NR_pread64:
-    case __NR_preadv:
-    case __NR_preadv2:
-      read_by_call(tid, (Int)args[0]);
-      break;
-    case __NR_sendfile:
-      read_by_call(tid, (Int)args[1]);
-      written_at_position(tid, (Int)args[0], value);
+      written(tid, (Int)args[0], (Long)args[3], value, (args[5] & kWriteAppend) != 0);
       break;
     case __NR_copy_file_range:
     case __NR_splice:
-      read_by_call(tid, (Int)args[0]);
-      if (args[3] == 0) {
-        written_at_position(tid, (Int)args[2], value);
-      } else {
-        written_at(tid, (Int)args[2], *(const ULong*)args[3] - value, value);
-      }
+      written(tid, (Int)args[2], args[3] == 0 ? -1 : (Long)(*(const ULong*)args[3] - value), value, False);
       break;
     case __NR_ftruncate:
-      pool_of(tid, (Int)args[0]);
+      pc_pool_of(tid, (Int)args[0]);
       break;
     case __NR_fallocate:
       after_fallocate(tid, args);
@@ -311,14 +297,14 @@ void pc_post_syscall(ThreadId tid, UInt number, UWord* args, UInt count, SysRes 
     case __NR_open:
     case __NR_openat:
     case __NR_creat:
-      pool_of(tid, (Int)value); /* it may have been truncated, made or replaced */
+      pc_pool_of(tid, (Int)value); /* it may have been truncated, made or replaced */
       break;
     case __NR_msync:
       after_msync(tid, args[0], args[1]);
       break;
     case __NR_fsync:
     case __NR_fdatasync: {
-      const Int pool = pool_of(tid, (Int)args[0]);
+      const Int pool = pc_pool_of(tid, (Int)args[0]);
       if (pool >= 0) synced(tid, (UInt)pool, 0, ~0ull, kPowercutFsync);
       break;
     }

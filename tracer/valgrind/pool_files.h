@@ -7,6 +7,8 @@
 #define POWERCUT_TRACER_VALGRIND_POOL_FILES_H_
 
 #include "pub_tool_basics.h"
+#include "pub_tool_libcfile.h"
+#include "pub_tool_vki.h"
 
 /* A path of --pool. False when there are too many. */
 Bool pc_pool_named(const HChar* path);
@@ -19,6 +21,11 @@ void pc_file_content(UInt pool, const HChar* path, ULong size);
 /* A range that the program says is persistent. Nothing happens where it is known already. `always`: also a file that
  * no --pool names, where others were named. */
 void pc_pool_registered(Addr address, ULong length, Bool always);
+
+/* The pool that `fd` is open on, or -1. Brings its size up to date. */
+Int pc_pool_of(ThreadId tid, Int fd);
+/* Whether the file of this status is a pool, as far as known. */
+Bool pc_is_pool(const struct vg_stat* status);
 
 void pc_pre_syscall(ThreadId tid, UInt number, UWord* args, UInt count);
 void pc_post_syscall(ThreadId tid, UInt number, UWord* args, UInt count, SysRes result);

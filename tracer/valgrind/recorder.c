@@ -14,10 +14,12 @@
 
 enum { kLine = 64, kBuffer = 1 << 20, kRecent = 1 << 16 };
 
+Bool pc_loads;
 Window pc_window;
 ULong pc_unfenced;
 
-static powercut_ranges ranges;
+static powercut_ranges ranges, views;
+static ULong stored;
 static powercut_stream stream;
 static UChar buffer[kBuffer];
 static Int stream_fd = -1;
@@ -97,12 +99,15 @@ void pc_recorder_abandon(void) {
   stream.used = 0;
   pc_window.low = pc_window.span = 0;
   pc_unfenced = 0;
-  ranges.count = 0;
-  ranges.low = ranges.span = 0;
+  powercut_ranges_unmap(&ranges, 0, ~0ull);
+  powercut_ranges_unmap(&views, 0, ~0ull);
 }
 
 powercut_stream* pc_stream(void) { return &stream; }
 powercut_ranges* pc_ranges(void) { return &ranges; }
+powercut_ranges* pc_views(void) { return &views; }
+ULong pc_stored(void) { return stored; }
+void pc_file_stored(void) { ++stored; }
 
 static UInt number_of(ThreadId tid) {
   Thread* thread = &threads[tid];
@@ -117,7 +122,7 @@ static UInt number_of(ThreadId tid) {
 
 powercut_site pc_site(ThreadId tid) {
   const UInt number = number_of(tid);
-  const powercut_site site = {number, pc_stack(&stream, tid)};
+  const powercut_site site = {number, pc_loads ? 0 : pc_stack(&stream, tid)};
   return site;
 }
 
@@ -139,23 +144,54 @@ void pc_thread_exits(ThreadId tid) {
   powercut_stream_plain(&stream, kPowercutThreadEnd, site);
 }
 
+static void too_many(const powercut_ranges* table) {
+  /* A full table forgets what lies behind the next hole in it. */
+  static Bool told = False;
+  if (table->count < kPowercutMostRanges || told) return;
+  told = True;
+  powercut_stream_note(&stream, kPowercutNoteOther, "4096 or more mappings of pools: some may not have been recorded");
+}
+
 static void update_window(void) {
-  pc_window.low = ranges.low - (kLine - 1);
-  pc_window.span = ranges.span == 0 ? 0 : ranges.span + (kLine - 1);
+  const powercut_ranges* tables[] = {&ranges, &views};
+  ULong low = ~0ull, end = 0;
+  for (UInt i = 0; i < 2; ++i) {
+    if (tables[i]->span == 0) continue;
+    if (tables[i]->low < low) low = tables[i]->low;
+    if (tables[i]->low + tables[i]->span > end) end = tables[i]->low + tables[i]->span;
+    too_many(tables[i]);
+  }
+  pc_window.low = end == 0 ? 0 : low - (kLine - 1);
+  pc_window.span = end == 0 ? 0 : end - pc_window.low;
 }
 
 void pc_map(UInt pool, Addr address, ULong length, ULong offset) {
-  if (powercut_ranges_map(&ranges, address, length, pool, offset) != 0) {
-    powercut_stream_note(&stream, kPowercutNoteOther, "more than 4096 mappings of pools: one was not recorded");
-    return;
+  powercut_ranges_unmap(&views, address, length);
+  if (powercut_ranges_map(&ranges, address, length, pool, offset) == 0) {
+    powercut_stream_map(&stream, pool, address, length, offset);
   }
-  powercut_stream_map(&stream, pool, address, length, offset);
+  update_window();
+}
+
+void pc_view(UInt pool, Addr address, ULong length, ULong offset) {
+  powercut_ranges_map(&views, address, length, pool, offset);
   update_window();
 }
 
 void pc_unmap(UInt kind, Addr address, ULong length) {
-  if (powercut_ranges_unmap(&ranges, address, length) == 0) return;
-  powercut_stream_unmap(&stream, kind, address, length);
+  const Addr end = length > ~address ? ~(Addr)0 : address + length;
+  Addr at = address;
+  powercut_range piece;
+  if (kind != kPowercutDisowned) {
+    powercut_ranges_unmap(&views, address, end - address);
+  } else if (pc_loads) {
+    while (powercut_ranges_next(&ranges, &at, end, &piece)) {
+      pc_view(piece.pool, piece.begin, piece.end - piece.begin, piece.offset);
+    }
+  }
+  if (powercut_ranges_unmap(&ranges, address, end - address) != 0) {
+    powercut_stream_unmap(&stream, kind, address, length);
+  }
   update_window();
 }
 
@@ -201,6 +237,7 @@ static Bool record_store(ThreadId tid, Addr address, ULong size, UInt flags) {
     if (!placed) {
       site = pc_site(tid);
       placed = True;
+      ++stored;
       threads[tid].did = kDidOther;
       set_unfenced(tid, True);
     }
@@ -224,13 +261,20 @@ void pc_store(Addr address, ULong size, ULong flags) {
   thread->rounds = recorded && string && !last;
 }
 
-void pc_load(Addr address, ULong size) {
-  Addr begin;
-  const ULong piece = powercut_ranges_clip(&ranges, address, size, &begin);
-  if (piece == 0) return;
-  const powercut_site site = {number_of(VG_(get_running_tid)()), 0};
-  powercut_stream_load(&stream, site, begin, piece);
+static void loaded(ThreadId tid, Addr address, ULong size) {
+  const Addr end = address + size;
+  powercut_range piece;
+  for (Addr at = address; powercut_ranges_next(&ranges, &at, end, &piece);) {
+    const powercut_site site = {number_of(tid), 0};
+    powercut_stream_load(&stream, site, piece.begin, piece.end - piece.begin);
+  }
+  for (Addr at = address; powercut_ranges_next(&views, &at, end, &piece);) {
+    const powercut_site site = {number_of(tid), 0};
+    powercut_stream_file_read(&stream, site, kPowercutReadSince, piece.pool, piece.offset, piece.end - piece.begin);
+  }
 }
+
+void pc_load(Addr address, ULong size) { loaded(VG_(get_running_tid)(), address, size); }
 
 void pc_flush(Addr address, ULong kind) {
   Addr begin;
@@ -301,11 +345,5 @@ void pc_kernel_write(CorePart part, ThreadId tid, Addr address, SizeT size) {
 }
 
 void pc_kernel_read(CorePart part, ThreadId tid, const HChar* what, Addr address, SizeT size) {
-  const Addr end = address + size;
-  powercut_range piece;
-  if (tid == VG_INVALID_THREADID) return;
-  while (powercut_ranges_next(&ranges, &address, end, &piece)) {
-    const powercut_site site = {number_of(tid), 0};
-    powercut_stream_load(&stream, site, piece.begin, piece.end - piece.begin);
-  }
+  if (tid != VG_INVALID_THREADID) loaded(tid, address, size);
 }

@@ -10,6 +10,10 @@
 #include "tracer/stream/stream.h"
 
 /* Addresses at which an access of up to 64 bytes may touch a pool: what instrumented code tests inline. */
+/* What is read is recorded as well, and neither what pools held before nor call stacks. Set before anything is
+ * translated. */
+extern Bool pc_loads;
+
 typedef struct {
   ULong low, span;
 } Window;
@@ -34,7 +38,10 @@ powercut_ranges* pc_ranges(void);
 powercut_site pc_site(ThreadId tid);
 
 void pc_map(UInt pool, Addr address, ULong length, ULong offset);
-/* `kind`: a powercut_stream_leave. */
+/* A private mapping: its loads read the file, its stores do not reach it. Only with pc_loads. */
+void pc_view(UInt pool, Addr address, ULong length, ULong offset);
+powercut_ranges* pc_views(void);
+/* `kind`: a powercut_stream_leave. What is disowned still has the pool's bytes: with pc_loads it becomes a view. */
 void pc_unmap(UInt kind, Addr address, ULong length);
 /* Nothing that follows concerns persistent memory, until something is mapped again. */
 void pc_pools_end(void);
@@ -47,6 +54,9 @@ void pc_store(Addr address, ULong size, ULong flags);
 /* Before an instruction that may store several pieces. */
 void pc_pieces(void);
 void pc_load(Addr address, ULong size);
+/* How many stores to pools there were, those to their files among them. */
+ULong pc_stored(void);
+void pc_file_stored(void);
 void pc_flush(Addr address, ULong kind);
 void pc_fence(ULong kind);
 /* After a locked read-modify-write: a fence, then the store if there was one. */

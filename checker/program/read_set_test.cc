@@ -1,0 +1,146 @@
+// What a traced recovery has read, against what changes its outcome: each byte or sector of the image is changed in
+// turn.
+#include "checker/program/read_set.h"
+
+#include <gmock/gmock.h>
+
+#include <cstring>
+#include <set>
+
+#include "checker/program/test_files.h"
+#include "powercut/contents.h"
+
+namespace powercut {
+namespace {
+
+using testing::command;
+using testing::one_pool;
+using testing::WorkerFixture;
+
+constexpr uint64_t kWays = 24;   // of testdata/reads.c, and one that it does not read
+constexpr uint64_t kTried = 12;  // bytes of a line that are changed: those that a way reads, and some behind them
+constexpr uint64_t kAccess = 14, kFutex = 15, kWritten = 20;
+
+// A worker for `test-reads`, as the dump, whose output counts.
+std::unique_ptr<ImageWorker> reader(WorkerFixture* fixture, uint64_t stride) {
+  fixture->commands.dump = command(fixture->pools, {"{image}", std::to_string(stride)}, "test-reads");
+  fixture->commands.tracer = *parse_trace_prefix(testing::tracer_json(), "--trace-prefix");
+  auto made = ImageWorker::create(fixture->guard->folder() + "/1", fixture->pools, fixture->commands,
+                                  fixture->guard.get(), nullptr);
+  EXPECT_TRUE(made.ok());
+  return std::move(*made);
+}
+
+ProgramOutcome outcome(ImageWorker* worker) {
+  auto ran = worker->run();
+  EXPECT_TRUE(ran.ok() && ran->ok()) << (ran.ok() ? ran->text : ran.error().message());
+  return *ran;
+}
+
+ReadSet traced(ImageWorker* worker, const ProgramOutcome& native) {
+  auto ran = worker->trace();
+  EXPECT_TRUE(ran.ok() && ran->reads.has_value()) << (ran.ok() ? ran->why : ran.error().message());
+  if (!ran.ok() || !ran->reads) return {};
+  EXPECT_TRUE(ran->outcome.same(native)) << ran->outcome.text << "natively\n" << native.text;
+  return *ran->reads;
+}
+
+std::set<uint64_t> bytes_of(const ReadSet& reads) {
+  std::set<uint64_t> out;
+  for (const auto& [line, mask] : reads.lines()) {
+    for (uint64_t i = 0; i < kLineSize; ++i) {
+      if ((mask >> i & 1) != 0) out.insert(line * kLineSize + i);
+    }
+  }
+  return out;
+}
+
+// What each way finds: a name that there is, a word that it waits on, and ones.
+Content content_of(uint64_t way) {
+  Content out = testing::filled(1);
+  if (way == kAccess) std::memcpy(out.bytes.data(), "/tmp", 5);
+  return out;
+}
+
+TEST(ReadSet, IsEveryByteOfAPoolThatChangesTheOutcome) {
+  WorkerFixture fixture({"exit", "{image}", "0"}, "test-recovery", 10, one_pool(8192));
+  const auto worker = reader(&fixture, kLineSize);
+  for (uint64_t way = 0; way < kWays; ++way) worker->files().put(way, content_of(way));
+  const ProgramOutcome before = outcome(worker.get());
+  std::set<uint64_t> matters, expected;
+  for (uint64_t way = 0; way < kWays; ++way) {
+    for (uint64_t i = 0; i < kTried; ++i) {
+      Content flipped = content_of(way);
+      flipped.bytes[i] ^= 0x40;
+      worker->files().put(way, flipped);
+      if (!outcome(worker.get()).same(before)) matters.insert(way * kLineSize + i);
+    }
+    worker->files().put(way, content_of(way));
+    const uint64_t read = way >= kWritten ? 0 : way == kAccess ? 5 : way == kFutex ? 4 : 8;
+    for (uint64_t i = 0; i < read; ++i) expected.insert(way * kLineSize + i);
+  }
+  EXPECT_EQ(matters, expected);
+  EXPECT_EQ(bytes_of(traced(worker.get(), before)), expected);
+}
+
+TEST(ReadSet, IsEverySectorOfADeviceThatChangesTheOutcome) {
+  for (const DeviceLayout layout : {DeviceLayout{}, DeviceLayout{.sector_size = 512, .unit = 4}}) {
+    const uint64_t size = (kWays + 1) * layout.sector_size;
+    TracePools pools = one_pool(size);
+    pools.windows[0].device = layout;
+    pools.space = layout.space(size);
+    WorkerFixture fixture({"exit", "{image}", "0"}, "test-recovery", 10, pools);
+    const auto worker = reader(&fixture, layout.sector_size);
+    std::map<uint64_t, Content> lines;  // with each sector as it is
+    const auto put = [&](uint64_t word, uint64_t value) {
+      std::memcpy(lines[word / kLineSize].bytes.data() + word % kLineSize, &value, sizeof value);
+      worker->files().put(word / kLineSize, lines[word / kLineSize]);
+    };
+    const auto name = [&](uint64_t sector, uint8_t first) {
+      std::vector<uint8_t> bytes(layout.sector_size, 1);
+      std::memcpy(bytes.data(), content_of(sector).bytes.data(), kLineSize);
+      bytes[0] ^= first;
+      return powercut_content_name(bytes.data(), bytes.size(), nullptr, 0);
+    };
+    put(0, size);
+    for (uint64_t sector = 0; sector < kWays; ++sector) put(layout.word(sector), name(sector, 0));
+    const ProgramOutcome before = outcome(worker.get());
+    std::set<uint64_t> matters;
+    for (uint64_t sector = 0; sector < kWays; ++sector) {
+      put(layout.word(sector), name(sector, 0x40));
+      if (!outcome(worker.get()).same(before)) matters.insert(layout.word(sector));
+      put(layout.word(sector), name(sector, 0));
+    }
+    put(0, size - 1);
+    if (!outcome(worker.get()).same(before)) matters.insert(0);
+    put(0, size);
+    EXPECT_EQ(matters.size(), kWritten + 1);
+    std::set<uint64_t> expected;
+    for (const uint64_t word : matters) {
+      for (uint64_t i = 0; i < DeviceLayout::kWord; ++i) expected.insert(word + i);
+    }
+    EXPECT_EQ(bytes_of(traced(worker.get(), before)), expected);
+  }
+}
+
+TEST(ReadSet, IsNotKnownWhereSomethingMayBeReadUnseen) {
+  WorkerFixture fixture({"exit", "{image}", "0"}, "test-recovery", 10, one_pool(8192));
+  fixture.commands.tracer = *parse_trace_prefix(testing::tracer_json(), "--trace-prefix");
+  const std::map<std::string, std::string> named = {{"mem", "/proc/PID/mem"},   {"rename", "rename on a pool"},
+                                                    {"link", "link on a pool"}, {"unlink", "unlink on a pool"},
+                                                    {"code", "PROT_EXEC"},      {"ioctl", "an ioctl on a pool"},
+                                                    {"uring", "io_uring"},      {"child", "started a child"}};
+  for (const auto& [how, why] : named) {
+    fixture.commands.recover = command(fixture.pools, {"{image}", "64", how}, "test-reads");
+    auto made = ImageWorker::create(fixture.guard->folder() + "/" + how, fixture.pools, fixture.commands,
+                                    fixture.guard.get(), nullptr);
+    ASSERT_TRUE(made.ok());
+    const auto ran = (*made)->trace();
+    ASSERT_TRUE(ran.ok() && ran->outcome.ok()) << how;
+    EXPECT_FALSE(ran->reads.has_value()) << how;
+    EXPECT_THAT(ran->why, ::testing::HasSubstr(why));
+  }
+}
+
+}  // namespace
+}  // namespace powercut

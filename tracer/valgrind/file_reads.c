@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tracer/valgrind/file_reads.h"
+
+#include "pub_tool_aspacemgr.h"
+#include "pub_tool_libcbase.h"
+#include "pub_tool_libcfile.h"
+#include "pub_tool_libcprint.h"
+#include "pub_tool_threadstate.h"
+#include "pub_tool_vki.h"
+#include "pub_tool_vkiscnums.h"
+#include "tracer/valgrind/core.h"
+#include "tracer/valgrind/file_calls.h"
+#include "tracer/valgrind/pool_files.h"
+#include "tracer/valgrind/recorder.h"
+
+enum { kMostThreads = 4096 };
+
+/* A thread's call. Others may run while it is in the kernel. */
+typedef struct {
+  Long offset;   /* where it reads its file; -1: at the position */
+  Int fd;        /* that it reads or writes at the position, if it does */
+  Long position; /* of that */
+  ULong stored;  /* pc_stored() when it began */
+} Call;
+static Call calls[kMostThreads];
+
+/* `what`: a constant. */
+static void refuse(const HChar* what) {
+  HChar text[kPowercutMostText];
+  VG_(snprintf)(text, sizeof text, "it used %s, by which a pool may be read unseen", what);
+  powercut_stream_note(pc_stream(), kPowercutNoteOther, text);
+}
+
+void pc_refuse_code(UWord protection) {
+  if (pc_loads && (protection & VKI_PROT_EXEC) != 0) refuse("a pool as code (PROT_EXEC)");
+}
+
+/* The descriptor that a call reads from; -1 for one that reads from none. `*offset`: where, -1: at its position. */
+static Int read_from(UInt number, const UWord* args, Long* offset) {
+  UWord pointer = 0;
+  Int fd = (Int)args[0];
+  *offset = -1;
+  switch (number) {
+    case __NR_read:
+    case __NR_readv:
+      return fd;
+    case __NR_pread64:
+    case __NR_preadv:
+    case __NR_preadv2:
+      *offset = (Long)args[3];
+      return fd;
+    case __NR_sendfile:
+      fd = (Int)args[1];
+      pointer = args[2];
+      break;
+    case __NR_copy_file_range:
+    case __NR_splice:
+      pointer = args[1];
+      break;
+    default:
+      return -1;
+  }
+  if (pointer != 0 && VG_(am_is_valid_for_client)(pointer, sizeof *offset, VKI_PROT_READ)) *offset = *(Long*)pointer;
+  return fd;
+}
+
+static void look_at_ioctl(ThreadId tid, const UWord* args) {
+  enum {
+    kFiClone = 0x40049409,
+    kFiCloneRange = 0x4020940D,
+    kFiDedupeRange = (Int)0xC0189436,
+    kTcGets = 0x5401,
+    kFiNoRead = 0x541B, /* how much is left to read: the file has one size in all images, or it counts as read */
+    kFiNoBlock = 0x5421,
+    kFiNoClose = 0x5450,
+    kFiClose = 0x5451
+  };
+  switch ((Int)args[1]) {
+    case kFiClone:
+    case kFiCloneRange:
+    case kFiDedupeRange:
+      refuse("an ioctl that copies files"); /* of which the pool may be the one that is read */
+      break;
+    case kTcGets:
+    case kFiNoRead:
+    case kFiNoBlock:
+    case kFiNoClose:
+    case kFiClose:
+      break;
+    default:
+      if (pc_pool_of(tid, (Int)args[0]) >= 0) refuse("an ioctl on a pool");
+      break;
+  }
+}
+
+static void look_at_names(UInt number, const UWord* args) {
+  const FileNames names = pc_names_of(number, args);
+  for (UInt i = 0; i < names.count; ++i) {
+    struct vg_stat status;
+    HChar what[64];
+    if (!pc_file_at(names.folders[i], names.paths[i], &status) || !pc_is_pool(&status)) continue;
+    VG_(snprintf)(what, sizeof what, "%s on a pool", names.call);
+    refuse(what);
+  }
+}
+
+static void look_at_memory_of(Int fd) {
+  const HChar* path;
+  if (!VG_(resolve_filename)(fd, &path) || VG_(strncmp)(path, "/proc/", 6) != 0) return;
+  const SizeT size = VG_(strlen)(path);
+  if (size > 4 && VG_(strcmp)(path + size - 4, "/mem") == 0) refuse("/proc/PID/mem");
+}
+
+void pc_reads_pre_syscall(ThreadId tid, UInt number, const UWord* args) {
+  switch (number) {
+    case __NR_io_uring_setup:
+      refuse("io_uring");
+      break;
+    case __NR_io_submit:
+      refuse("io_submit");
+      break;
+    case __NR_ptrace:
+      refuse("ptrace");
+      break;
+    case __NR_process_vm_readv:
+    case __NR_process_vm_writev:
+      refuse("process_vm_readv or process_vm_writev");
+      break;
+    case __NR_remap_file_pages:
+      refuse("remap_file_pages");
+      break;
+    case __NR_ioctl:
+      look_at_ioctl(tid, args);
+      break;
+    default:
+      look_at_names(number, args);
+      break;
+  }
+  if (tid >= kMostThreads) return;
+  Call* call = &calls[tid];
+  const Int from = read_from(number, args, &call->offset);
+  call->fd = from >= 0 && call->offset < 0 ? from : pc_written_to(number, args);
+  call->position = call->fd < 0 ? -1 : VG_(lseek)(call->fd, 0, VKI_SEEK_CUR);
+  call->stored = pc_stored();
+}
+
+Bool pc_moved_alone(ThreadId tid, Int fd, ULong length) {
+  if (tid >= kMostThreads || calls[tid].fd != fd || calls[tid].position < 0) return False;
+  return VG_(lseek)(fd, 0, VKI_SEEK_CUR) == calls[tid].position + (Long)length;
+}
+
+static void read_whole(ThreadId tid, Int pool) {
+  if (pool >= 0) powercut_stream_file_read(pc_stream(), pc_site(tid), kPowercutReadSince, (UInt)pool, 0, ~0ull);
+}
+
+/* The call has read `length` bytes. What was stored since it began, by another thread or by the call itself where it
+ * has read into a pool, may be in the stream before it: then it is not known what hides from the call what was there
+ * before. */
+static void read_by_call(ThreadId tid, UInt number, const UWord* args, ULong length) {
+  Long offset;
+  const Int fd = read_from(number, args, &offset);
+  const Int pool = fd < 0 ? -1 : pc_pool_of(tid, fd);
+  if (pool < 0) return;
+  if (tid >= kMostThreads) {
+    refuse("more than 4096 threads");
+    return;
+  }
+  const Call* call = &calls[tid];
+  if (call->offset < 0 && !pc_moved_alone(tid, fd, length)) {
+    refuse("the position of a pool's file in two threads");
+    return;
+  }
+  const UInt kind = call->stored == pc_stored() ? kPowercutReadNow : kPowercutReadSince;
+  const Long begin = call->offset < 0 ? call->position : call->offset;
+  powercut_stream_file_read(pc_stream(), pc_site(tid), kind, (UInt)pool, (ULong)begin, length);
+}
+
+void pc_reads_post_syscall(ThreadId tid, UInt number, const UWord* args, UWord value) {
+  enum { kSeekData = 3, kSeekHole = 4 };
+  Addr begin;
+  switch (number) {
+    case __NR_open:
+    case __NR_openat:
+      look_at_memory_of((Int)value);
+      break;
+    case __NR_mprotect:
+      if (powercut_ranges_clip(pc_ranges(), args[0], args[1], &begin) != 0 ||
+          powercut_ranges_clip(pc_views(), args[0], args[1], &begin) != 0) {
+        pc_refuse_code(args[2]);
+      }
+      break;
+    case __NR_lseek:
+      /* Where the holes are says which bytes are zeroes. */
+      if (args[2] == kSeekData || args[2] == kSeekHole) read_whole(tid, pc_pool_of(tid, (Int)args[0]));
+      break;
+    default:
+      read_by_call(tid, number, args, value);
+      break;
+  }
+}
