@@ -58,9 +58,7 @@ std::string RunOutput::text() const {
 }
 
 RunServer::RunServer(Spec spec, Guardian* guardian)
-    : spec_(std::move(spec)),
-      guardian_(guardian),
-      plain_(spec_.command->kind == ProgramKind::kPlain || !spec_.prefix.empty()) {}
+    : spec_(std::move(spec)), guardian_(guardian), plain_(spec_.command->kind == ProgramKind::kPlain) {}
 
 RunServer::~RunServer() {
   stop();
@@ -99,7 +97,7 @@ std::optional<EngineError> RunServer::spawn(bool plain) {
   if (preload) environment.push_back("LD_PRELOAD=" + preloaded);
   if (preload) environment.push_back(std::string(POWERCUT_FORK_POOLS) + "=" + spec_.redirects);
   if (!plain) environment.push_back(std::string(POWERCUT_FORK_FD) + "=" + std::to_string(kServerSocket));
-
+  if (!plain && traced) environment.push_back(std::string(POWERCUT_FORK_TRACED) + "=1");
   environment.insert(environment.end(), spec_.environment.begin(), spec_.environment.end());
 
   int ends[2];

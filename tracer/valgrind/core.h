@@ -10,6 +10,9 @@ Int VG_(safe_fd)(Int oldfd);
 Int VG_(fcntl)(Int fd, Int command, Addr argument);
 /* The path of an open descriptor, in a buffer that the next call overwrites. */
 Bool VG_(resolve_filename)(Int fd, const HChar** path);
+/* Translates the code at `address`, and looks up whether it is. */
+Bool VG_(translate)(ThreadId tid, Addr address, Bool debugging, Int verbosity, ULong blocks_done, Bool redirect);
+Bool VG_(search_transtab)(Addr* host, void* sector, void* entry, Addr address, Bool update_cache);
 /* Whether undecodable instructions are reported on standard error when they are translated. */
 extern Bool VG_(clo_sigill_diag);
 

@@ -25,6 +25,7 @@
 #include "tracer/stream/instruction.h"
 #include "tracer/valgrind/cpuid.h"
 #include "tracer/valgrind/recorder.h"
+#include "tracer/valgrind/runs.h"
 
 /* The program is about to get SIGILL, which may be what it wants (ud2). */
 static void pc_unknown(Addr at) {
@@ -326,6 +327,7 @@ static void end_with_flush(Block* block, Addr at) {
 IRSB* pc_instrument(VgCallbackClosure* closure, IRSB* in, const VexGuestLayout* layout, const VexGuestExtents* extents,
                     const VexArchInfo* arch, IRType guest_word, IRType host_word) {
   tl_assert(guest_word == Ity_I64 && host_word == Ity_I64);
+  pc_translated(closure->nraddr);
   Block block = {deepCopyIRSBExceptStmts(in), 0, 0, kPowercutInsnOther, False, NULL};
   for (Int i = 0; i < in->stmts_used; ++i) {
     if (in->stmts[i]->tag != Ist_NoOp) add_statement(&block, in, i);

@@ -20,12 +20,11 @@
 #include "tracer/valgrind/pool_files.h"
 #include "tracer/valgrind/recorder.h"
 #include "tracer/valgrind/requests.h"
-
-static const HChar* stream_path;
+#include "tracer/valgrind/runs.h"
 
 static Bool option(const HChar* argument) {
   const HChar* pool;
-  if (VG_STR_CLO(argument, "--stream", stream_path)) return True;
+  if (VG_STR_CLO(argument, "--stream", pc_stream_path)) return True;
   if (VG_STR_CLO(argument, "--pool", pool)) {
     if (!pc_pool_named(pool)) VG_(fmsg_bad_option)(argument, "There are more than 64 pools.\n");
     return True;
@@ -72,7 +71,7 @@ static void kernel_reads_string(CorePart part, ThreadId tid, const HChar* what, 
 }
 
 static void post_clo_init(void) {
-  if (stream_path == NULL) {
+  if (pc_stream_path == NULL) {
     VG_(fmsg)("powercut: --stream=FILE is missing. 'powercut record' starts this tool with all that it needs.\n");
     VG_(exit)(1);
   }
@@ -80,7 +79,7 @@ static void post_clo_init(void) {
     VG_(fmsg)("powercut: --loads=yes goes with --pool=FILE, also of a device's file.\n");
     VG_(exit)(1);
   }
-  pc_recorder_open(stream_path);
+  pc_recorder_open(pc_stream_path);
   if (pc_loads) {
     VG_(track_pre_mem_read)(pc_kernel_read);
     VG_(track_pre_mem_read_asciiz)(kernel_reads_string);
@@ -90,9 +89,13 @@ static void post_clo_init(void) {
   } else {
     pc_pools_begin();
   }
+  pc_recorder_begun();
 }
 
-static void finish(Int status) { pc_recorder_close(); }
+static void finish(Int status) {
+  pc_recorder_close();
+  pc_end_run();
+}
 
 static void pre_clo_init(void) {
   VG_(details_name)("powercut");
@@ -111,7 +114,7 @@ static void pre_clo_init(void) {
   VG_(track_pre_deliver_signal)(before_signal);
   /* Its reader would complain of every clwb before pc_instrument sees it. */
   VG_(clo_sigill_diag) = False;
-  VG_(atfork)(NULL, in_parent, in_child);
+  VG_(atfork)(pc_before_fork, in_parent, in_child);
 }
 
 VG_DETERMINE_INTERFACE_VERSION(pre_clo_init)

@@ -22,6 +22,7 @@ static powercut_ranges ranges, views;
 static ULong stored;
 static powercut_stream stream;
 static UChar buffer[kBuffer];
+static size_t begun; /* `used` of the stream then */
 static Int stream_fd = -1;
 static Bool exited;
 static Int exit_status; /* without an exit: 0, the core does not say which signal it was */
@@ -79,6 +80,10 @@ void pc_recorder_open(const HChar* path) {
 }
 
 Bool pc_recording(void) { return stream_fd >= 0; }
+
+void pc_recorder_begun(void) { begun = stream.used; }
+
+Bool pc_recorder_untouched(void) { return stream.used == begun; }
 
 void pc_recorder_status(Int status) {
   exited = True;

@@ -30,6 +30,10 @@ void pc_recorder_close(void);
 /* In a forked child: nothing is recorded any more, and the parent's file is left alone. */
 void pc_recorder_abandon(void);
 Bool pc_recording(void);
+/* Whether the stream has nothing but what pc_recorder_begun() found in it. */
+Bool pc_recorder_untouched(void);
+/* Pools are defined. */
+void pc_recorder_begun(void);
 
 /* For records that have no place here. */
 powercut_stream* pc_stream(void);

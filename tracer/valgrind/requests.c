@@ -5,6 +5,7 @@
 #include "pub_tool_libcbase.h"
 #include "tracer/valgrind/pool_files.h"
 #include "tracer/valgrind/recorder.h"
+#include "tracer/valgrind/runs.h"
 
 /* pmemcheck's requests, by their public numbers: PMDK's libraries and programs annotated for it issue them. */
 enum {
@@ -78,8 +79,9 @@ static Bool powercut_request(ThreadId tid, UWord* args, UWord* answer) {
   powercut_stream* stream = pc_stream();
   switch (args[0]) {
     case POWERCUT_MARK_ACTIVE:
-      *answer = 1;
-      return True;
+    case POWERCUT_MARK_SERVE:
+    case POWERCUT_MARK_RUN:
+      return True; /* answered, whether anything is recorded or not */
     case POWERCUT_MARK_BEGIN:
       powercut_stream_op_begin(stream, pc_site(tid), (UInt)args[1], (const void*)args[2], args[3], (const void*)args[4],
                                args[5]);
@@ -111,6 +113,9 @@ Bool pc_client_request(ThreadId tid, UWord* args, UWord* answer) {
   *answer = 0;
   const UWord base = args[0] & 0xFFFF0000;
   if (base != kPmcBase && base != POWERCUT_MARK_BASE) return False;
+  if (args[0] == POWERCUT_MARK_ACTIVE) *answer = 1;
+  if (args[0] == POWERCUT_MARK_SERVE) *answer = pc_serve();
+  if (args[0] == POWERCUT_MARK_RUN) pc_begin_run();
   if (!pc_recording()) return True;
   return base == kPmcBase ? pmemcheck_request(tid, args, answer) : powercut_request(tid, args, answer);
 }

@@ -6,10 +6,12 @@
  * that does not start through __libc_start_main never serves: the engine notices and starts it for each run. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "checker/program/forkserver/serve.h"
+#include "powercut/mark.h"
 
 typedef int main_function(int, char**, char**);
 typedef int start_function(main_function*, int, char**, void (*)(void), void (*)(void), void (*)(void), void*);
@@ -18,11 +20,16 @@ static main_function* real_main;
 
 static int main_of_a_run(int argc, char** argv, char** environment) {
   const char* number = getenv(POWERCUT_FORK_FD);
-  if (number != NULL) {
+  const bool traced = getenv(POWERCUT_FORK_TRACED) != NULL;
+  /* Where a tracer is expected and does not answer, this is the program that starts it. */
+  if (number != NULL && (!traced || powercut_mark_active())) {
     const int socket = atoi(number);
     /* A program that the recovery starts is no server. */
     unsetenv(POWERCUT_FORK_FD);
+    unsetenv(POWERCUT_FORK_TRACED);
+    if (traced && powercut_mark_request(POWERCUT_MARK_SERVE, 0, 0, 0, 0, 0) == 0) _exit(POWERCUT_FORK_UNTRACED);
     powercut_serve(socket);
+    if (traced) powercut_mark_request(POWERCUT_MARK_RUN, 0, 0, 0, 0, 0);
   }
   return real_main(argc, argv, environment);
 }

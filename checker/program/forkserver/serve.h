@@ -20,6 +20,10 @@ extern "C" {
  * paths and images, "path US image RS path US image …" (ASCII separators). */
 #define POWERCUT_FORK_FD "POWERCUT_FORK_FD"
 #define POWERCUT_FORK_POOLS "POWERCUT_FORK_POOLS"
+/* Set where it is to serve only under a tracer that records what it reads. One that cannot ends with this status: its
+ * constructors have used a pool. */
+#define POWERCUT_FORK_TRACED "POWERCUT_FORK_TRACED"
+#define POWERCUT_FORK_UNTRACED 126
 #define POWERCUT_FORK_US '\x1f'
 #define POWERCUT_FORK_RS '\x1e'
 

@@ -49,10 +49,18 @@ static char* map(int protection, int flags, size_t size) {
   return mapped;
 }
 
+/* With "early": before main, and that is all that is read. */
+__attribute__((constructor)) static void read_early(int argc, char** argv) {
+  char bytes[8];
+  if (argc < 4 || strcmp(argv[3], "early") != 0) return;
+  must(pread(open(argv[1], O_RDONLY), bytes, 8, 0) == 8, "pread");
+}
+
 /* Might read the pool in a way that no tracer follows. */
 static int unseen(const char* path, const char* how) {
   char other[4096];
   snprintf(other, sizeof other, "%s.other", path);
+  if (strcmp(how, "early") == 0) return 0;
   if (strcmp(how, "mem") == 0) return open("/proc/self/mem", O_RDONLY) < 0;
   if (strcmp(how, "rename") == 0) return rename(path, other) != 0 || rename(other, path) != 0;
   if (strcmp(how, "link") == 0) return link(path, other) != 0 || unlink(other) != 0;

@@ -19,6 +19,9 @@
 #define POWERCUT_MARK_PHASE (POWERCUT_MARK_BASE + 5)
 #define POWERCUT_MARK_CUT (POWERCUT_MARK_BASE + 6)
 #define POWERCUT_MARK_POOLS_END (POWERCUT_MARK_BASE + 7)
+/* Of the process that recoveries are forks of: its children are runs from now on (0: they cannot be); a run begins. */
+#define POWERCUT_MARK_SERVE (POWERCUT_MARK_BASE + 8)
+#define POWERCUT_MARK_RUN (POWERCUT_MARK_BASE + 9)
 
 /* Kinds of operations (tracer/FORMAT.md). The value of a maintenance operation is its command. */
 enum powercut_mark_kind {
