@@ -81,35 +81,33 @@ std::vector<ReadWord> words_of(const std::vector<WordBytes>& reads, const LineSe
 
 // ---- runs are added --------------------------------------------------------------------------------
 
-bool Behaviours::add(const std::vector<ReadWord>& reads, uint32_t outcome) {
-  if (words_ + reads.size() > kMostWords) return false;
+std::optional<uint32_t> Behaviours::add(const std::vector<ReadWord>& reads, uint32_t outcome) {
+  if (words_ + reads.size() > kMostWords) return std::nullopt;
   std::vector<Read> packed;
   packed.reserve(reads.size());
   for (const ReadWord& read : reads) packed.push_back({read.bytes.word << 8 | read.bytes.mask, read.value});
+  std::optional<uint32_t> run;
   for (Tree& tree : trees_) {
-    const Fit fit = insert(&tree, packed, outcome);
-    if (fit == Fit::kOtherOrder) continue;
-    leaves_ += fit == Fit::kAdded ? 1 : 0;
-    words_ += fit == Fit::kAdded ? packed.size() : 0;  // at most
-    return true;
+    if ((run = insert(&tree, packed, outcome, runs_))) break;
   }
-  if (trees_.size() == kMostTrees) return false;
-  words_ += packed.size();
-  ++leaves_;
-  trees_.emplace_back().push_back({.chain = std::move(packed), .outcome = outcome});
-  return true;
+  if (run && *run < runs_) return run;
+  if (!run && trees_.size() == kMostTrees) return std::nullopt;
+  words_ += packed.size();  // at most
+  if (!run) trees_.emplace_back().push_back({.chain = std::move(packed), .outcome = outcome, .run = runs_});
+  return runs_++;
 }
 
-Behaviours::Fit Behaviours::insert(Tree* tree, const std::vector<Read>& reads, uint32_t outcome) {
+std::optional<uint32_t> Behaviours::insert(Tree* tree, const std::vector<Read>& reads, uint32_t outcome, uint32_t run) {
   const auto leaf_from = [&](size_t at) {
-    tree->push_back({.chain = {reads.begin() + static_cast<std::ptrdiff_t>(at), reads.end()}, .outcome = outcome});
+    tree->push_back(
+        {.chain = {reads.begin() + static_cast<std::ptrdiff_t>(at), reads.end()}, .outcome = outcome, .run = run});
     return static_cast<uint32_t>(tree->size() - 1);
   };
   size_t read = 0;
   for (uint32_t number = 0;;) {
     const std::vector<Read>& chain = (*tree)[number].chain;
     for (size_t i = 0; i < chain.size(); ++i, ++read) {
-      if (read == reads.size() || reads[read].at != chain[i].at) return Fit::kOtherOrder;
+      if (read == reads.size() || reads[read].at != chain[i].at) return std::nullopt;
       if (reads[read].value == chain[i].value) continue;
       // Here the values lead to two runs: what comes behind moves to a child, and the new run is another one.
       const Read known = chain[i];
@@ -121,17 +119,20 @@ Behaviours::Fit Behaviours::insert(Tree* tree, const std::vector<Read>& reads, u
       node.children[known.value] = static_cast<uint32_t>(tree->size() - 1);
       node.children[reads[read].value] = leaf_from(read + 1);
       (*tree)[number] = std::move(node);
-      return Fit::kAdded;
+      return run;
     }
     const Node& node = (*tree)[number];
-    if (node.leaf()) return read == reads.size() && node.outcome == outcome ? Fit::kKnown : Fit::kOtherOrder;
-    if (read == reads.size() || reads[read].at != node.next) return Fit::kOtherOrder;
+    if (node.leaf()) {
+      if (read != reads.size() || node.outcome != outcome) return std::nullopt;
+      return node.run;
+    }
+    if (read == reads.size() || reads[read].at != node.next) return std::nullopt;
     const uint64_t value = reads[read++].value;
     const auto child = node.children.find(value);
     if (child == node.children.end()) {
       const uint32_t leaf = leaf_from(read);  // the nodes may have moved
       (*tree)[number].children[value] = leaf;
-      return Fit::kAdded;
+      return run;
     }
     number = child->second;
   }
@@ -154,7 +155,7 @@ class Behaviours::Walk {
       if (made_ >= most || !follow(node.chain, &box)) {
         rest_->push_back(std::move(box));
       } else if (node.leaf()) {
-        answered->push_back({std::move(box), node.outcome});
+        answered->push_back({std::move(box), node.outcome, node.run});
         ++made_;
       } else {
         branch(node, std::move(box));

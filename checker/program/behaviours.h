@@ -15,6 +15,7 @@
 #define POWERCUT_CHECKER_PROGRAM_BEHAVIOURS_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -48,14 +49,16 @@ class Behaviours {
   // Words that are kept, 16 bytes each.
   static constexpr size_t kMostWords = size_t{1} << 27;
 
-  // Adds a run: its reads in their order, each byte once. False when there is no room for it.
-  bool add(const std::vector<ReadWord>& reads, uint32_t outcome);
+  // Adds a run: its reads in their order, each byte once. Returns its number, that of the one that it equals if there
+  // is one; nothing when there is no room for it.
+  std::optional<uint32_t> add(const std::vector<ReadWord>& reads, uint32_t outcome);
   // Leaves.
-  size_t size() const { return leaves_; }
+  size_t size() const { return runs_; }
 
   struct Answered {
     Box box;
     uint32_t outcome;
+    uint32_t run;  // its number
   };
   // Splits `box` into disjoint boxes that a leaf answers for, and the rest. `pool`: as of words_of().
   void cover(const LineSets& sets, const uint8_t* pool, Box box, std::vector<Answered>* answered,
@@ -73,17 +76,18 @@ class Behaviours {
     std::vector<Read> chain = {};
     uint64_t next = 0;
     absl::flat_hash_map<uint64_t, uint32_t> children = {};  // by value
-    uint32_t outcome = 0;
+    uint32_t outcome = 0, run = 0;
     bool leaf() const { return children.empty(); }
   };
   using Tree = std::vector<Node>;  // the root first
-  enum class Fit : uint8_t { kAdded, kKnown, kOtherOrder };
   class Walk;
 
-  static Fit insert(Tree* tree, const std::vector<Read>& reads, uint32_t outcome);
+  // Returns the run's number, `run` where it is a new one. Nothing when it does not fit: it reads in another order.
+  static std::optional<uint32_t> insert(Tree* tree, const std::vector<Read>& reads, uint32_t outcome, uint32_t run);
 
   std::vector<Tree> trees_;
-  size_t leaves_ = 0, words_ = 0;
+  uint32_t runs_ = 0;
+  size_t words_ = 0;
 };
 
 }  // namespace powercut

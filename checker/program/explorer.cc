@@ -1,6 +1,9 @@
 #include "checker/program/explorer.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstring>
 #include <tuple>
 #include <utility>
 
@@ -84,18 +87,20 @@ ProgramExplored ProgramExplorer::explore() {
   if (out_.crash_points > 0 && images_ > 0 && !stopped()) {
     std::vector<Choice> last = sample(whole_box(sets_), kMostPortion);
     std::erase_if(last, [&](const Choice& choice) {
-      const auto outcome = memo_.find(names_.of(sets_, choice));
+      const auto outcome = memo_.find(image_name(choice));
       return !outcome || memo_[*outcome].kind == ProgramOutcome::Kind::kTimeout;
     });
     while (!last.empty() && wants_repeats() && repeat(last, 1)) {
     }
   }
-  out_.sampled_points = open_.size();
+  out_.sampled_points = static_cast<uint64_t>(
+      std::ranges::count_if(open_, [](const auto& one) { return one.second.covered < one.second.states; }));
   std::set<uint64_t> open_operations;
   for (const auto& [number, open] : open_) {
     if (open.operation) open_operations.insert(*open.operation);
   }
   if (out_.operations) out_.operations->second = open_operations.size();
+  if (commands_.cut) out_.nested_complete = open_.empty() && !out_.interrupted;
   out_.outcomes = memo_.outcomes();
   out_.behaviours = behaviours_.size();
   return std::move(out_);
@@ -152,6 +157,7 @@ void ProgramExplorer::begin_point() {
   out_.truncated = out_.truncated || follower_->frontier().truncated();
   if (commands_.dump && expected_->legal(operations_).empty()) ++out_.unjudged_outputs;
   Open& open = open_[follower_->instant().ordinal];
+  open.states = states;
   if (operations_.current()) open.operation = operations_.current()->index;
 }
 
@@ -180,7 +186,9 @@ void ProgramExplorer::crash_point() {
     open->second.reordered = reordered;
   }
   open->second.explained = std::move(explained_);
-  if (covered_ == follower_->frontier().states()) open_.erase(open);
+  const bool whole = covered_ == follower_->frontier().states();
+  if (commands_.cut && !out_.unrepeatable) cut_recoveries();
+  if (whole && (!commands_.cut || cut_all_)) open_.erase(open);
 }
 
 // ---- one crash point -------------------------------------------------------------------------------
@@ -189,6 +197,7 @@ bool ProgramExplorer::cover(std::vector<Judged>* judged) {
   std::vector<Behaviours::Answered> answered;
   std::vector<Box> rest;
   behaviours_.cover(sets_, pool_, whole_box(sets_), &answered, &rest);
+  if (!inner_) answered_ = answered;
   for (const Behaviours::Answered& one : answered) answer(one, judged);
   return cover_by_traces(&rest, judged) && cover_by_images(std::move(rest), judged);
 }
@@ -230,6 +239,7 @@ bool ProgramExplorer::cover_by_traces(std::vector<Box>* rest, std::vector<Judged
       for (const Behaviours::Answered& one : answered) {
         won += size_of(one.box);
         answer(one, judged);
+        if (!inner_) answered_.push_back(one);
       }
       poor = won < options_.native_box ? poor + 1 : 0;
       add(&unknown);
@@ -297,9 +307,29 @@ bool ProgramExplorer::trace(const std::vector<Box>& boxes) {
     if (!one.outcome.alike(memo_[outcomes[i]], options_.ordered)) {
       return give_up("recovery gives another result under the tracer than without it");
     }
-    if (!behaviours_.add(words_of(one.reads->reads(), sets_, pool_, choices[i]), outcomes[i])) {
-      return give_up("there is no room for what it reads, or it reads in another order each time");
+    const auto run = behaviours_.add(words_of(one.reads->reads(), sets_, pool_, choices[i]), outcomes[i]);
+    if (!run) return give_up("there is no room for what it reads, or it reads in another order each time");
+    if (one.stream.empty()) continue;
+    if (inner_) {  // cuts go one deep
+      unlink(one.stream.c_str());
+      continue;
     }
+    const auto before = [&](uint64_t line) {
+      const auto set = std::ranges::lower_bound(sets_, line, {}, &LineSet::line);
+      if (set != sets_.end() && (*set)->line == line) {
+        return (*set)->contents[choices[i][static_cast<size_t>(set - sets_.begin())]];
+      }
+      Content definite;
+      std::memcpy(definite.bytes.data(), pool_ + line * kLineSize, kLineSize);
+      return definite;
+    };
+    auto cuts =
+        RecoveryCuts::of(one.stream, workers_->pools(), one.images, before, *commands_.cut, one.stream + ".pct");
+    unlink(one.stream.c_str());
+    if (!cuts) return give_up(cuts.error().message());
+    out_.recoveries_cut += cuts->points.empty() ? 0 : 1;
+    cuts_.resize(std::max<size_t>(cuts_.size(), *run + 1));
+    cuts_[*run].push_back(std::make_shared<const RecoveryCuts>(std::move(*cuts)));
   }
   return true;
 }

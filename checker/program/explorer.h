@@ -40,8 +40,10 @@ namespace powercut {
 struct ProgramExplored {
   uint64_t crash_points = 0;
   BigInt states = 0, covered = 0;
-  bool truncated = false;       // some line has more candidates than are kept
-  uint64_t sampled_points = 0;  // crash points with more states than were looked at
+  uint64_t recoveries_cut = 0;          // traced runs of recovery that store
+  std::optional<bool> nested_complete;  // of cuts inside recovery; nothing when there are none
+  bool truncated = false;               // some line has more candidates than are kept
+  uint64_t sampled_points = 0;          // crash points with more states than were looked at
   // Marked operations, and those with a crash point that was not covered; nothing where operations are not numbered.
   std::optional<std::pair<uint64_t, uint64_t>> operations;
   uint64_t executions = 0, traced = 0;  // runs on an image that had not been run; runs under the tracer
@@ -96,10 +98,15 @@ class ProgramExplorer {
   };
   // A crash point that is not covered.
   struct Open {
-    BigInt covered = 0;
+    BigInt states = 0, covered = 0;
     uint64_t reordered = 0;
     std::optional<uint64_t> operation;
     std::vector<Explained> explained;
+  };
+  // A cut inside recovery that is looked at: on which run, and where.
+  struct Inner {
+    const RecoveryCuts* cuts;
+    const RecoveryCuts::Point* point;
   };
   // False when there is nothing more to do.
   bool walk(bool first);
@@ -117,6 +124,13 @@ class ProgramExplorer {
   // Traces an image of each box and remembers the behaviours. False when nothing came of it.
   bool trace(const std::vector<Box>& boxes);
   void answer(const Behaviours::Answered& answered, std::vector<Judged>* judged);
+  // Cuts the runs of recovery that answered for the crash point's images, wherever they store.
+  void cut_recoveries();
+  void cut_recovery(const Behaviours::Answered& answered);
+  void cut_recovery(const Box& box, const RecoveryCuts& cuts);
+  // Judges the images of a cut inside recovery; the crash point's lines that it does not store to are as in `box`.
+  void inner_point(const Box& box, const Inner& inner);
+  ImageName image_name(const Choice& choice) const;
   // The member of the box with as little lost as possible.
   Choice least_lost(const Box& box) const;
   // Distinct choices of the box, as many as `most` at most.
@@ -135,6 +149,8 @@ class ProgramExplorer {
   bool stopped();
   // A violating image of the crash point becomes a finding, unless it is one already.
   void explain(const Choice& choice, const ProgramViolation& violation);
+  // The same of an image that a cut inside recovery has left.
+  void explain_inner(const Choice& choice, const ProgramViolation& violation);
   void found(Json finding);
   FindingContext context() const;
   bool shows(const Choice& choice, const ProgramViolation& violation);
@@ -164,8 +180,11 @@ class ProgramExplorer {
   bool stored_outside_ = false;        // since the last marked operation ended
   uint32_t last_store_ = 0;            // of the trace, before the crash point at hand: its stack
   std::pair<bool, uint32_t> at_fork_;  // the two, where a tree of schedules begins
-  uint64_t checked_ = 0;               // images that a behaviour answered for and that were run all the same
-  std::map<uint64_t, Open> open_;      // by the crash point's number
+  // By the run of recovery, for each of its images whose cuts are known.
+  std::vector<std::vector<std::shared_ptr<const RecoveryCuts>>> cuts_;
+  std::map<std::string, size_t> explained_inner_;  // findings of a kind
+  uint64_t checked_ = 0;           // images that a behaviour answered for and that were run all the same
+  std::map<uint64_t, Open> open_;  // by the crash point's number
   ProgramExplored out_;
   // Of the walk at hand.
   Effort effort_{};
@@ -175,6 +194,9 @@ class ProgramExplorer {
   BigInt covered_ = 0;
   std::vector<const ProgramOutcome*> legal_;
   std::vector<Explained> explained_;
+  std::vector<Behaviours::Answered> answered_;
+  bool cut_all_ = true;         // every run of recovery on its images that stores was cut, wherever that matters
+  std::optional<Inner> inner_;  // sets_ are those of a cut inside recovery
 };
 
 }  // namespace powercut

@@ -118,6 +118,53 @@ void ProgramExplorer::explain(const Choice& choice, const ProgramViolation& viol
   found(std::move(finding));
 }
 
+void ProgramExplorer::explain_inner(const Choice& choice, const ProgramViolation& violation) {
+  size_t& explained = explained_inner_[violation.invariant + "/" + violation.kind];
+  if (explained >= kExplainedOfAKind) return;
+  ++explained;
+  Choice visible;
+  for (const LineSet* set : sets_) visible.push_back(set->visible);
+  const Choice least = shows(visible, violation) ? visible : minimised(choice, violation);
+  const auto outcome = outcome_of(least);
+  if (!outcome) return;
+  if (!repeat({least}, kConfirmed) && out_.unrepeatable) return;
+  const std::vector<bool> decided = decisive(least, violation);
+  // The first cut's image, and on top of it what the second one left of recovery's stores.
+  std::vector<Image::Line> lines, inner;
+  for (size_t i = 0; i < least.size(); ++i) {
+    const LineSet& set = *sets_[i];
+    Image::Line line = {.line = set.line,
+                        .content = set.contents[least[i]],
+                        .candidates = static_cast<uint32_t>(set.contents.size()),
+                        .decided = decided[i]};
+    const bool own = std::ranges::binary_search(inner_->point->sets, set.line, {}, &LineSet::line);
+    if (own) inner.push_back(line);
+    const LineSet* first = follower_->frontier().find(set.line);
+    if (first == nullptr) continue;
+    if (own) line.content = inner_->cuts->base.at(set.line);
+    line.candidates = static_cast<uint32_t>(first->contents.size());
+    line.decided = decided[i] || line.content != first->contents[first->visible];
+    lines.push_back(line);
+  }
+  const auto shown = judged(*outcome);
+  Json stores = Json::array();
+  for (size_t i = 0; i < inner_->point->stores; ++i) {
+    const RecoveryCuts::Store& store = inner_->cuts->stores[i];
+    stores.push_back({{"offset", store.offset}, {"size", store.size}, {"stack", Json::array()}});
+  }
+  Json finding =
+      program_finding(shown ? *shown : violation, memo_[*outcome], lines, operations_, commands_, true, context());
+  finding["key"] = finding_key("in recovery/" + finding["key"].get<std::string>());
+  finding["crash_point"]["depth"] = 1;
+  finding["crash_point"]["nested_event"] = inner_->point->stores;
+  finding["nested_image"] = Json::array({{{"depth", 1},
+                                          {"after_return", inner_->point->after_end},
+                                          {"recovery_stores", std::move(stores)},
+                                          {"lines", image_json(inner, context(), false)}}});
+  finding["last_store"] = {{"stack", frames_json(follower_->reader().stack(last_store_))}};
+  found(std::move(finding));
+}
+
 FindingContext ProgramExplorer::context() const {
   return {.model = follower_->model(),
           .frontier = follower_->frontier(),

@@ -24,7 +24,7 @@ bool ProgramExplorer::run(const std::vector<Choice>& choices, std::vector<ImageM
     std::vector<ImageName> names;
     size_t end = begin;
     for (; end < choices.size() && unknown.size() < portion_; ++end) {
-      names.push_back(names_.of(sets_, choices[end]));
+      names.push_back(image_name(choices[end]));
       if (memo_.find(names.back())) continue;
       unknown.push_back(choices[end]);
       unknown_names.push_back(names.back());
@@ -57,6 +57,10 @@ bool ProgramExplorer::run(const std::vector<Choice>& choices, std::vector<ImageM
     begin = end;
   }
   return true;
+}
+
+ImageName ProgramExplorer::image_name(const Choice& choice) const {
+  return inner_ ? names_.of_others(sets_, choice) : names_.of(sets_, choice);
 }
 
 bool ProgramExplorer::wants_repeats() const {
@@ -97,7 +101,7 @@ bool ProgramExplorer::repeat(const std::vector<Choice>& choices, int rounds) {
     }
     out_.repeats += choices.size();
     for (size_t i = 0; i < choices.size(); ++i) {
-      const ProgramOutcome& once = memo_[*memo_.find(names_.of(sets_, choices[i]))];
+      const ProgramOutcome& once = memo_[*memo_.find(image_name(choices[i]))];
       if ((*ran)[i].kind == ProgramOutcome::Kind::kTimeout) ++out_.timeouts;
       if ((*ran)[i].alike(once, options_.ordered)) continue;
       not_repeatable(once, (*ran)[i]);

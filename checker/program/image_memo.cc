@@ -40,6 +40,15 @@ ImageName ImageNames::of(const LineSets& sets, const Choice& choice) const {
   return out;
 }
 
+ImageName ImageNames::of_others(const LineSets& sets, const Choice& choice) const {
+  ImageName out = definite_;
+  for (size_t i = 0; i < sets.size(); ++i) {
+    if (const auto definite = lines_.find(sets[i]->line); definite != lines_.end()) out = out - definite->second;
+    out = out + name_of_line(sets[i]->line, sets[i]->contents[choice[i]]);
+  }
+  return out;
+}
+
 void follow_images(TraceFollower* follower, const uint8_t* pool, ImageNames* names, ImageWorkers* workers) {
   for (const Frontier::Change& change : follower->follow()) {
     names->follow(change.line, follower->frontier().find(change.line));

@@ -37,6 +37,8 @@ class ImageNames {
   void follow(uint64_t line, const LineSet* set);
   // `sets`: the frontier's now; follow() heard of all of them.
   ImageName of(const LineSets& sets, const Choice& choice) const;
+  // Sets of others' making, over the frontier's definite lines.
+  ImageName of_others(const LineSets& sets, const Choice& choice) const;
 
  private:
   const uint8_t* pool_;

@@ -139,6 +139,11 @@ Result<ImageWorker::Traced> ImageWorker::trace() {
       out.why = *why;
       out.reads.reset();
     }
+    if (commands_->cut && out.stream.empty()) {
+      out.stream = stream_ + std::to_string(++streams_);
+      out.images = files_->paths();
+      rename(stream_.c_str(), out.stream.c_str());
+    }
     unlink(stream_.c_str());
   });
   auto restored = files_->restore();

@@ -13,6 +13,7 @@
 
 #include "checker/program/image_files.h"
 #include "checker/program/read_set.h"
+#include "checker/program/recovery_cuts.h"
 #include "checker/program/run_server.h"
 #include "replayer/executor/executor.h"
 
@@ -28,6 +29,7 @@ struct ProgramCommands {
   double timeout = 10;   // seconds, of each
   bool ordered = false;  // the order of a dump's lines counts
   std::optional<TracePrefix> tracer;
+  std::optional<RecoveryModel> cut;  // recovery itself is cut, and its stores persist by this model
 };
 
 // What an image came to. Equal outcomes (same()) are one behaviour.
@@ -70,6 +72,7 @@ class ImageWorker {
                                                      const ProgramCommands& commands, Guardian* guardian,
                                                      const std::atomic<bool>* cancel);
   ImageFiles& files() { return *files_; }
+  const TracePools& pools() const { return *pools_; }
   // Runs the commands on the image that files() hold, and restores it; once more, with second_timeout(), when one of
   // them does not end. With `elsewhere` the processes have other addresses: an outcome that depends on the image alone
   // is the same.
@@ -80,6 +83,9 @@ class ImageWorker {
     ProgramOutcome outcome;
     std::optional<ReadSet> reads;
     std::string why;
+    // With commands.cut, what `recover` did: a stream that the receiver removes, and the file of each window.
+    std::string stream;
+    std::vector<std::string> images;
   };
   Result<Traced> trace();
   // Sentences about how the commands are run, for the result.
@@ -101,7 +107,8 @@ class ImageWorker {
   const TracePools* pools_ = nullptr;
   const ProgramCommands* commands_ = nullptr;
   Guardian* guardian_ = nullptr;
-  std::string stream_;  // file that a tracer writes
+  std::string stream_;    // file that a tracer writes
+  uint64_t streams_ = 0;  // that were kept
   std::vector<Step> steps_, elsewhere_steps_, traced_steps_;
 };
 

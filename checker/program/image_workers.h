@@ -35,6 +35,7 @@ class ImageWorkers {
   Result<std::vector<ImageWorker::Traced>> trace(const LineSets& sets, std::span<const Choice> choices);
   // All lines are zeros again.
   void clear();
+  const TracePools& pools() const { return members_.front()->worker->pools(); }
   ImageWorker& first() { return *members_.front()->worker; }
 
  private:

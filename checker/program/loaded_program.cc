@@ -39,6 +39,10 @@ Result<ProgramCommands> parse_commands(const ProgramOptions& options, const Trac
     if (!tracer) return tracer.error();
     out.tracer = std::move(*tracer);
   }
+  if (options.nested > 0 && pools.has_device()) {
+    return usage_error("the recovery of a program on a device is not cut", "--nested", "Leave it out.");
+  }
+  if (options.nested > 0) out.cut = {options.model, options.policy()};
   return out;
 }
 

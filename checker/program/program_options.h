@@ -22,6 +22,7 @@ struct ProgramOptions {
   double timeout = 10;    // seconds, of one run of one command
   int jobs = 1;
   uint64_t seed = 1;
+  int nested = 0;                  // cuts inside recovery, one deep; they take a tracer
   uint64_t images = 4096;          // that a crash point's states are looked at one by one; above, they are sampled
   uint64_t native_box = 256;       // with a tracer, boxes up to this are run one by one: a traced run takes as long
   double budget_seconds = 0;       // 0: none

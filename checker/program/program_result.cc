@@ -62,7 +62,7 @@ Json program_result(const ProgramRun& run) {
                     " finding(s) were withdrawn: for the reason above nothing can be told from them");
   }
   notes.insert(notes.end(), run.notes.begin(), run.notes.end());
-  notes.push_back("recovery itself is not cut: program mode looks at crashes of the recorded program alone");
+  if (!run.commands.cut) notes.push_back("recovery itself is not cut: --nested 1 does that");
   if (run.commands.dump && run.expected.observed() == 0) {
     notes.push_back("the trace has no marked operations, so --dump only had to end with status 0");
   } else if (explored.unjudged_outputs > 0) {
@@ -139,7 +139,7 @@ Json program_result(const ProgramRun& run) {
            {{"kind", complete ? "complete" : "sampled"},
             {"covered", explored.covered.str()},
             {"total", explored.interrupted ? Json(nullptr) : Json(explored.states.str())},
-            {"nested_complete", 0},
+            {"nested_complete", explored.nested_complete ? Json(*explored.nested_complete) : Json(0)},
             {"schedules", schedules},
             {"operations", operations},
             {"reason", complete ? Json(nullptr)

@@ -128,6 +128,17 @@ Program heavy_and_early_end() {
   return program;
 }
 
+// Writes an undo log for word 24, and then the word.
+Program logged() {
+  Program program;
+  program.store(16 * 8, 1);
+  program.store(17 * 8, 7);
+  program.persist(16 * 8);
+  program.store(24 * 8, 99);
+  program.persist(24 * 8);
+  return program;
+}
+
 struct Told {
   int exit = -1;
   std::vector<Json> events;
@@ -225,6 +236,37 @@ std::pair<uint64_t, BigInt> counted(const std::string& path) {
     states += product;
   });
   return {points, states};
+}
+
+// A second cut, inside recovery, undoes what it had not made durable; one finding, with the record that shows it.
+TEST_F(ProgramCommand, CutsRecoveryItself) {
+  if (access(POWERCUT_TEST_VALGRIND, F_OK) != 0) GTEST_SKIP() << "the Valgrind tool is not built";
+  write(logged());
+  const std::vector<std::string> nested = {"--nested", "1", "--trace-prefix", tracer_json()};
+  const auto with = [&](const std::string& how, std::vector<std::string> more) {
+    more.insert(more.begin(), {"--recover", command_json({"undo", "{image}", how})});
+    return run(more);
+  };
+  EXPECT_EQ(with("late", {}).result()["verdict"], "consistent") << "one cut does not show it";
+  const Told late = with("late", nested);
+  EXPECT_EQ(late.result()["verdict"], "inconsistent");
+  ASSERT_EQ(late.of("finding").size(), 1u);
+  const Json finding = late.of("finding")[0];
+  EXPECT_EQ(finding["crash_point"]["depth"], 1);
+  EXPECT_EQ(finding["crash_point"]["nested_event"], 2) << "both of recovery's stores were made";
+  EXPECT_EQ(finding["nested_image"][0]["recovery_stores"].size(), 2u);
+  const std::string path = file_.folder() + "/finding";
+  std::ofstream(path) << finding.dump();
+  const Told again =
+      finish(start({"--recover", command_json({"undo", "{image}", "late"}), "--finding", path}, "program-image"));
+  EXPECT_EQ(again.of("imaged")[0]["runs"][0]["code"], 5);
+
+  const Told early = with("early", nested);
+  EXPECT_EQ(early.result()["verdict"], "consistent");
+  EXPECT_EQ(early.result()["coverage"]["kind"], "complete");
+  EXPECT_EQ(early.result()["coverage"]["nested_complete"], true);
+  const Told untraced = with("early", {"--nested", "1"});
+  EXPECT_EQ(untraced.result()["coverage"]["nested_complete"], false) << "nobody knows what recovery stored";
 }
 
 // A budget is spent on all crash points, and not on the first that has many images.

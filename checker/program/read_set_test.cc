@@ -47,9 +47,9 @@ ReadSet traced(ImageWorker* worker, const ProgramOutcome& native) {
 
 std::set<uint64_t> bytes_of(const ReadSet& reads) {
   std::set<uint64_t> out;
-  for (const auto& [line, mask] : reads.lines()) {
-    for (uint64_t i = 0; i < kLineSize; ++i) {
-      if ((mask >> i & 1) != 0) out.insert(line * kLineSize + i);
+  for (const WordBytes& read : reads.reads()) {
+    for (uint64_t i = 0; i < kWordSize; ++i) {
+      if ((read.mask >> i & 1) != 0) EXPECT_TRUE(out.insert(read.word * kWordSize + i).second) << "each byte once";
     }
   }
   return out;

@@ -49,7 +49,7 @@ int explore(ProgramOptions options, EventStream& events) {
                {"model", options.model},
                {"strategy", "program"},
                {"seed", options.seed},
-               {"nested", 0},
+               {"nested", options.nested},
                {"jobs", options.jobs},
                {"atoms", options.atoms},
                {"events", loaded.events()}});
@@ -107,6 +107,7 @@ void add_program_command(CommandLine& app, int& exit_code) {
   add_recovery_options(command, options.get());
   add_model_options(command, &options->model, &options->atoms);
   command->add_option("--jobs", options->jobs, "Recoveries at a time")->range(1, 1024);
+  command->add_option("--nested", options->nested, "Cuts inside recovery; they take --trace-prefix")->range(0, 1);
   command->add_option("--seed", options->seed, "Seed of the images where not all are tried");
   command->add_option("--images", options->images, "Images that are tried at a crash point at most")
       ->range(uint64_t{2}, uint64_t{1} << 24);
@@ -118,6 +119,8 @@ void add_program_command(CommandLine& app, int& exit_code) {
   command->callback([options, &exit_code] {
     make_repeatable();
     EventStream events = EventStream::standard_output();
+    // What recovery stores is known of traced runs alone.
+    if (options->nested > 0) options->native_box = 0;
     exit_code = explore(*options, events);
   });
 }

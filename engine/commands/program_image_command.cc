@@ -87,6 +87,10 @@ Result<FoundImage> image_of(const FindingRecord& record, const std::string& trac
     }
     lines[listed.line] = listed.content;
   }
+  // What recovery had stored when it was cut in its turn: that no run of it is known here to hold it against.
+  for (const FindingRecord::Nested& nested : record.nested) {
+    for (const FindingRecord::Line& line : nested.lines) lines[line.line] = line.content;
+  }
   return FoundImage{std::move(lines), ""};
 }
 

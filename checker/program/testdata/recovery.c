@@ -2,6 +2,7 @@
  * words: 0 a magic, 8 how many items are valid, from 512 on the items. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <immintrin.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -165,6 +166,21 @@ int main(int argc, char** argv) {
     }
     pool[9] = pool[8];
     return 0;
+  }
+  /* Puts word 24 back to what its log, words 16 and 17, says. "late": the log is cleared before that is durable. */
+  if (strcmp(how, "undo") == 0) {
+    if (pool[16] != 0) {
+      pool[24] = pool[17];
+      if (strcmp(word, "late") != 0) {
+        _mm_clflush(&pool[24]);
+        _mm_sfence();
+      }
+      pool[16] = 0;
+      _mm_clflush(&pool[24]);
+      _mm_clflush(&pool[16]);
+      _mm_sfence();
+    }
+    return pool[24] == 99 ? 5 : 0;
   }
   if (strcmp(how, "dump") == 0) {
     for (uint64_t item = 1; item <= pool[8]; ++item) {

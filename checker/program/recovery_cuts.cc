@@ -1,0 +1,186 @@
+#include "checker/program/recovery_cuts.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "replayer/crash_points/crash_points.h"
+#include "replayer/crash_points/frontier.h"
+#include "tracer/format/kept_event.h"
+#include "tracer/format/reader.h"
+#include "tracer/format/trace_names.h"
+#include "tracer/format/writer.h"
+#include "tracer/stream/converter.h"
+
+namespace powercut {
+namespace {
+
+// Zeroed memory, for as long as it is needed.
+class Memory {
+ public:
+  explicit Memory(uint64_t size) : size_(std::max<uint64_t>(size, 1)) {
+    void* at = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at != MAP_FAILED) at_ = static_cast<uint8_t*>(at);
+  }
+  ~Memory() {
+    if (at_ != nullptr) munmap(at_, size_);
+  }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  uint8_t* get() const { return at_; }
+
+ private:
+  uint64_t size_;
+  uint8_t* at_ = nullptr;
+};
+
+struct Removed {
+  const std::string& path;
+  ~Removed() { unlink(path.c_str()); }
+};
+
+// From the offsets of the run's own trace to those of the recording.
+class Places {
+ public:
+  Places(const StreamSurvey& survey, const TracePools& pools, const std::vector<std::string>& images) {
+    for (const StreamPool& pool : survey.pools) {
+      const auto image = std::ranges::find(images, pool.path);
+      if (!pool.used || image == images.end()) continue;
+      const PoolWindow& window = pools.windows[static_cast<size_t>(image - images.begin())];
+      parts_.push_back({pool.offset, std::min(pool.window, window.space()), window.offset});
+    }
+  }
+  // Nothing: of no pool of ours, or behind its end.
+  std::optional<uint64_t> operator()(uint64_t at) const {
+    for (const Part& part : parts_) {
+      if (at - part.from < part.size) return part.to + (at - part.from);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  struct Part {
+    uint64_t from, size, to;
+  };
+  std::vector<Part> parts_;
+};
+
+Content content_at(const uint8_t* pool, uint64_t line) {
+  Content out;
+  std::memcpy(out.bytes.data(), pool + line * kLineSize, kLineSize);
+  return out;
+}
+
+bool is_store(const Event& event) { return event.kind == EventKind::kStore || event.kind == EventKind::kNtStore; }
+
+template <typename Visit>
+void each_line_of(const Event& store, const Visit& visit) {
+  for (uint64_t line = store.addr / kLineSize; line <= (store.addr + store.value.size() - 1) / kLineSize; ++line) {
+    visit(line);
+  }
+}
+
+std::string when(const CrashPoint& point) {
+  std::string what = name_of(point.kind);
+  if (point.kind == EventKind::kFence) what = name_of(static_cast<FenceKind>(point.code));
+  if (point.kind == EventKind::kFlush) what = name_of(static_cast<FlushKind>(point.code));
+  return (point.before ? "before " : "after ") + what;
+}
+
+// The stores, flushes and fences of a stream.
+Result<std::vector<KeptEvent>> events_of(const std::string& stream, const StreamSurvey& survey,
+                                         const std::string& scratch) {
+  TraceError error;
+  const Removed removed{scratch};
+  {
+    auto writer = TraceWriter::create(scratch, "{}", &error);
+    if (writer == nullptr) return usage_error(error);
+    if (const auto failed = convert_stream(stream, survey, "", *writer)) return usage_error(*failed);
+    if (const auto failed = writer->finish()) return usage_error(*failed);
+  }
+  auto reader = TraceReader::open(scratch, &error);
+  if (reader == nullptr) return usage_error(error);
+  std::vector<KeptEvent> out;
+  for (Event event; reader->next(&event);) out.emplace_back(event);
+  if (reader->error()) return usage_error(*reader->error());
+  return out;
+}
+
+}  // namespace
+
+Result<RecoveryCuts> RecoveryCuts::of(const std::string& stream, const TracePools& pools,
+                                      const std::vector<std::string>& images, const Before& before,
+                                      const RecoveryModel& model, const std::string& scratch) {
+  TraceError error;
+  const auto survey = survey_stream(stream, {}, &error);
+  if (!survey) return usage_error(error);
+  auto events = events_of(stream, *survey, scratch);
+  if (!events) return events.error();
+  const Memory memory(survey->size);
+  if (memory.get() == nullptr) {
+    return harness_error(std::string("no memory for recovery's stores (") + std::strerror(errno) + ")", stream,
+                         "Free some memory, or leave out --nested.");
+  }
+  const Places places(*survey, pools, images);
+  RecoveryCuts out;
+  std::map<uint64_t, uint64_t> stored;  // lines of the run's own trace, and of the recording
+  const std::unique_ptr<Model> persistency = make_model(model.name, model.policy, survey->size);
+  for (const KeptEvent& kept : *events) {
+    const Event event = kept.view();
+    if (!is_store(event)) continue;
+    each_line_of(event, [&](uint64_t line) {
+      const auto place = places(line * kLineSize);
+      if (!place || !stored.emplace(line, *place / kLineSize).second) return;
+      const Content content = before(*place / kLineSize);
+      out.base[*place / kLineSize] = content;
+      // The events begin with a cut, which makes this durable.
+      Event initial;
+      initial.kind = EventKind::kStore;
+      initial.addr = line * kLineSize;
+      initial.size = kLineSize;
+      initial.value = content.bytes;
+      persistency->apply(initial);
+    });
+  }
+  Frontier frontier(memory.get());
+  CrashPoints walk(persistency.get(), false);
+  std::set<uint64_t> so_far;
+  const auto at_point = [&] {
+    if (so_far.empty()) return;
+    frontier.follow(persistency.get());
+    out.truncated = out.truncated || frontier.truncated();
+    Point& point = out.points.emplace_back();
+    point.when = when(walk.at());
+    point.stores = out.stores.size();
+    for (const uint64_t line : so_far) {
+      const LineSet* pending = frontier.find(line);
+      LineSet& set = point.sets.emplace_back(pending != nullptr ? *pending : LineSet{});
+      if (pending == nullptr) set.contents = {content_at(memory.get(), line)};
+      set.line = stored.at(line);
+    }
+    std::ranges::sort(point.sets, {}, &LineSet::line);
+  };
+  const auto nothing = [](const Event&) {};
+  const auto applied = [&](const Event& event) {
+    if (!is_store(event)) return;
+    each_line_of(event, [&](uint64_t line) {
+      if (stored.contains(line)) so_far.insert(line);
+    });
+    if (const auto place = places(event.addr)) out.stores.push_back({*place, event.value.size()});
+  };
+  for (const KeptEvent& kept : *events) {
+    const Event event = kept.view();
+    while (walk.next(&event, nothing, applied)) at_point();
+  }
+  while (walk.next(nullptr, nothing, applied)) at_point();
+  if (!out.points.empty()) out.points.back().after_end = true;
+  return out;
+}
+
+}  // namespace powercut

@@ -1,0 +1,54 @@
+// Where the power may be cut inside one run of recovery, and what that leaves on top of the image that it ran on.
+//
+// A traced run's stream has its stores, flushes and fences, but not what the image held. It is converted as a recording
+// is, and walked as one is (replayer/crash_points/crash_points.h); each of its crash points says of every line that
+// recovery has stored to what it may hold. Another image has the same cuts when the run reads the same on it, and these
+// lines are the same before it.
+#ifndef POWERCUT_CHECKER_PROGRAM_RECOVERY_CUTS_H_
+#define POWERCUT_CHECKER_PROGRAM_RECOVERY_CUTS_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "checker/program/trace_pools.h"
+#include "replayer/models/model.h"
+#include "replayer/strategies/strategy.h"
+
+namespace powercut {
+
+// The model under which recovery's own stores persist: that of the recorded program's.
+struct RecoveryModel {
+  std::string name;
+  AtomPolicy policy{};
+};
+
+struct RecoveryCuts {
+  struct Store {
+    uint64_t offset = 0, size = 0;  // of the trace's offset space
+  };
+  struct Point {
+    std::string when;           // "before sfence"
+    size_t stores = 0;          // of recovery's, that came before
+    bool after_end = false;     // recovery had ended
+    std::vector<LineSet> sets;  // of each line that it has stored to so far, ascending
+  };
+  std::map<uint64_t, Content> base;  // the lines that it stores to, as they were before
+  std::vector<Store> stores;
+  std::vector<Point> points;
+  bool truncated = false;  // some line has more candidates than are kept
+
+  // What a line held before the run.
+  using Before = std::function<Content(uint64_t line)>;
+  // Of the stream of a run on `images`, the file of each window. `scratch`: a file that is made and removed.
+  static Result<RecoveryCuts> of(const std::string& stream, const TracePools& pools,
+                                 const std::vector<std::string>& images, const Before& before,
+                                 const RecoveryModel& model, const std::string& scratch);
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_PROGRAM_RECOVERY_CUTS_H_
