@@ -126,20 +126,25 @@ TEST(ReadSet, IsEverySectorOfADeviceThatChangesTheOutcome) {
   }
 }
 
-// Runs that are forks of one process, with translations of others before them, have read what those started anew have.
-TEST(ReadSet, IsTheSameOfForksAndOfRunsThatAreStartedAnew) {
+// Runs that are forks of one process, with translations of others before them, have read what those started anew have,
+// and so has a program that a shell has replaced itself by.
+TEST(ReadSet, IsTheSameHoweverARunIsStarted) {
   WorkerFixture fixture({"check", "{image}"}, "test-recovery", 10, one_pool(1 << 20));
   fixture.commands.tracer = *parse_trace_prefix(testing::tracer_json(), "--trace-prefix");
   std::vector<std::unique_ptr<ImageWorker>> workers;
-  for (const ProgramKind kind : {ProgramKind::kForkable, ProgramKind::kPlain}) {
-    fixture.commands.recover.kind = kind;
+  std::vector<Command> commands(3, fixture.commands.recover);
+  commands[1].kind = ProgramKind::kPlain;
+  commands[2].words = {"/bin/sh", "-c", "exec \"$0\" check \"$1\""};
+  commands[2].words.insert(commands[2].words.end(), {fixture.commands.recover.words[0], "{image}"});
+  for (const Command& command : commands) {
+    fixture.commands.recover = command;
     auto made = ImageWorker::create(fixture.guard->folder() + "/" + std::to_string(workers.size() + 1), fixture.pools,
                                     fixture.commands, fixture.guard.get(), nullptr);
     ASSERT_TRUE(made.ok());
     workers.push_back(std::move(*made));
   }
   std::set<size_t> sizes;
-  for (const uint64_t items : {3, 0, 7, 7, 1}) {  // of which none is there: it reads the first one and fails
+  for (const uint64_t items : {3, 0, 3}) {  // of which the first one is there by half
     Content header;
     std::memcpy(header.bytes.data(), &items, sizeof items);
     Content item;  // 1: good in its first half
@@ -157,8 +162,9 @@ TEST(ReadSet, IsTheSameOfForksAndOfRunsThatAreStartedAnew) {
       read.push_back(bytes_of(*ran->reads));
       outcomes.push_back(ran->outcome);
     }
-    EXPECT_TRUE(outcomes[0].same(outcomes[1]));
+    EXPECT_TRUE(outcomes[0].same(outcomes[1]) && outcomes[0].same(outcomes[2]));
     EXPECT_EQ(read[0], read[1]) << items;
+    EXPECT_EQ(read[0], read[2]) << items;
     sizes.insert(read[0].size());
   }
   EXPECT_GT(sizes.size(), 1u);

@@ -40,7 +40,9 @@ inline Command command(const TracePools& pools, std::vector<std::string> words,
 
 // The Valgrind tool, as a --trace-prefix.
 inline std::string tracer_json() {
-  return Json{{"command", {"valgrind", "--tool=powercut", "-q", "--stream={stream}", "--pool={image}", "--loads=yes"}},
+  return Json{{"command",
+               {"valgrind", "--tool=powercut", "-q", "--vgdb=no", "--trace-children=yes", "--stream={stream}",
+                "--pool={image}", "--loads=yes"}},
               {"environment", {{"VALGRIND_LIB", POWERCUT_TEST_VALGRIND}}}}
       .dump();
 }

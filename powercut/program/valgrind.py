@@ -74,7 +74,9 @@ def command(
     files whose mappings count; without any, those that the program registers by client requests. `device` is a file
     that it writes by system calls. The program's own exit status is that of the command.
     """
-    arguments = [launcher(), "--tool=powercut", "-q", f"--stream={stream.absolute()}"]
+    arguments = [launcher(), "--tool=powercut", "-q", "--vgdb=no", f"--stream={stream.absolute()}"]
+    # A program that replaces itself, such as `sh -c`, is followed; its children are not.
+    arguments.append("--trace-children=yes")
     arguments += [f"--pool={_real(pool)}" for pool in pools]
     if device:
         arguments.append(f"--device={_real(device)}")

@@ -118,6 +118,15 @@ def test_libraries_that_the_compiler_pass_did_not_see_are_named(kv: Kv) -> None:
     assert "what libzstd.so.1 did to the pool was seen only if built with 'powercut cc'" in answer.out
 
 
+def test_a_shell_that_a_program_takes_the_place_of_is_followed(kv: Kv) -> None:
+    kv.bug("order")
+    plain = kv.judge("./kv-plain", "--tracer", "valgrind")
+    words = ["--record", "sh -c 'exec ./kv-plain run pool'", "--recover", "sh -c 'exec ./kv-plain check pool'"]
+    shell = kv.judge("./kv-plain", *words, "--tracer", "valgrind")
+    assert shell.code == plain.code == 1
+    assert shell.run["crash_states"] == plain.run["crash_states"]
+
+
 def test_a_script_does_not_hide_that_its_programs_are_not_recorded(kv: Kv) -> None:
     script = kv.folder / "script"
     script.write_text("#!/bin/sh\n./kv-plain run pool\n")

@@ -4,6 +4,7 @@
 #define POWERCUT_TRACER_VALGRIND_CORE_H_
 
 #include "pub_tool_basics.h"
+#include "pub_tool_xarray.h"
 
 /* Moves a descriptor to the range that is Valgrind's own and closes it on exec. */
 Int VG_(safe_fd)(Int oldfd);
@@ -13,6 +14,10 @@ Bool VG_(resolve_filename)(Int fd, const HChar** path);
 /* Translates the code at `address`, and looks up whether it is. */
 Bool VG_(translate)(ThreadId tid, Addr address, Bool debugging, Int verbosity, ULong blocks_done, Bool redirect);
 Bool VG_(search_transtab)(Addr* host, void* sector, void* entry, Addr address, Bool update_cache);
+/* Whether a program that replaces this one runs under the tool, too, and the options that it is given: an array of
+ * texts. */
+extern Bool VG_(clo_trace_children);
+extern XArray* VG_(args_for_valgrind);
 /* Whether undecodable instructions are reported on standard error when they are translated. */
 extern Bool VG_(clo_sigill_diag);
 

@@ -10,6 +10,7 @@
 #include "pub_tool_vki.h"
 #include "pub_tool_vkiscnums.h"
 #include "tracer/valgrind/core.h"
+#include "tracer/valgrind/exec.h"
 #include "tracer/valgrind/file_calls.h"
 #include "tracer/valgrind/pool_files.h"
 #include "tracer/valgrind/recorder.h"
@@ -63,6 +64,7 @@ void pc_device_begin(void) {
     know(&status);
     size = (ULong)status.size;
   }
+  if (pc_resumed.fd >= 0) return;
   powercut_stream_pool(pc_stream(), kPowercutDevice, path, size);
   pc_file_content(kDevice, path, size);
 }

@@ -16,6 +16,7 @@
 #include "pub_tool_vki.h"
 #include "tracer/valgrind/core.h"
 #include "tracer/valgrind/device.h"
+#include "tracer/valgrind/exec.h"
 #include "tracer/valgrind/instrument.h"
 #include "tracer/valgrind/pool_files.h"
 #include "tracer/valgrind/recorder.h"
@@ -34,6 +35,10 @@ static Bool option(const HChar* argument) {
     return True;
   }
   if (VG_BOOL_CLO(argument, "--loads", pc_loads)) return True;
+  if (VG_STR_CLO(argument, "--resume", pool)) {
+    if (!pc_resume_option(pool)) VG_(fmsg_bad_option)(argument, "The tool gives this option to itself.\n");
+    return True;
+  }
   return False;
 }
 
@@ -51,7 +56,12 @@ static void in_parent(ThreadId tid) {
   powercut_stream_note(pc_stream(), kPowercutNoteFork, "the program started a child: it was not recorded");
 }
 
-static void in_child(ThreadId tid) { pc_recorder_abandon(); }
+/* Neither it nor what it starts is recorded, unless it is a run. */
+static void in_child(ThreadId tid) {
+  if (pc_serving()) return;
+  pc_recorder_abandon();
+  VG_(clo_trace_children) = False;
+}
 
 /* A crash of the program must not lose what is in the buffer. */
 static void before_signal(ThreadId tid, Int number, Bool alternate_stack) {

@@ -12,6 +12,7 @@
 #include "pub_tool_vkiscnums.h"
 #include "tracer/valgrind/core.h"
 #include "tracer/valgrind/device.h"
+#include "tracer/valgrind/exec.h"
 #include "tracer/valgrind/file_calls.h"
 #include "tracer/valgrind/file_reads.h"
 #include "tracer/valgrind/recorder.h"
@@ -72,7 +73,12 @@ static void each_page(const HChar* path, ULong offset, ULong end, void (*visit)(
 
 void pc_file_content(UInt pool, const HChar* path, ULong size) { each_page(path, 0, size, content_page, pool); }
 
+UInt pc_pool_count(void) { return pool_count; }
+
 void pc_pools_begin(void) {
+  const Bool resumed = pc_resumed.fd >= 0;
+  /* Memory that the program before this one had registered. */
+  while (pool_count < pc_resumed.pools) pools[pool_count++].path = "";
   for (UInt pool = 0; pool < pool_count; ++pool) {
     struct vg_stat status;
     PoolFile* file = &pools[pool];
@@ -82,6 +88,7 @@ void pc_pools_begin(void) {
       file->inode = status.ino;
       file->size = (ULong)status.size;
     }
+    if (resumed) continue;
     powercut_stream_pool(pc_stream(), kPowercutMemory, file->path, file->size);
     if (!pc_loads) pc_file_content(pool, file->path, file->size);
   }
@@ -249,15 +256,12 @@ void pc_pre_syscall(ThreadId tid, UInt number, UWord* args, UInt count) {
   if (number == __NR_exit_group || number == __NR_exit) pc_recorder_status((Int)args[0]);
   if (pc_has_device()) pc_device_pre_syscall(tid, number, args);
   if (pc_loads) pc_reads_pre_syscall(tid, number, args);
-  if (number != __NR_execve && number != __NR_execveat) return;
-  /* The new program runs without the tool: nothing may stay in the buffer. */
-  powercut_stream_note(pc_stream(), kPowercutNoteExec,
-                       "the program replaced itself (exec): the new one was not recorded");
-  powercut_stream_flush(pc_stream());
+  if (number == __NR_execve || number == __NR_execveat) pc_before_exec(tid);
 }
 
 void pc_post_syscall(ThreadId tid, UInt number, UWord* args, UInt count, SysRes result) {
   if (!pc_recording()) return;
+  if (number == __NR_execve || number == __NR_execveat) pc_exec_failed();
   if (pc_has_device()) pc_device_post_syscall(tid, number, args, result);
   if (pc_has_device() || sr_isError(result)) return;
   const UWord value = sr_Res(result);

@@ -15,6 +15,9 @@ Bool pc_pool_named(const HChar* path);
 /* Defines the named pools in the stream, with their contents. Once, before the program runs. */
 void pc_pools_begin(void);
 
+/* How many are defined. */
+UInt pc_pool_count(void);
+
 /* Writes to the stream what a file of this size holds. */
 void pc_file_content(UInt pool, const HChar* path, ULong size);
 

@@ -10,6 +10,7 @@
 #include "pub_tool_threadstate.h"
 #include "pub_tool_vki.h"
 #include "tracer/valgrind/core.h"
+#include "tracer/valgrind/exec.h"
 #include "tracer/valgrind/stacks.h"
 
 enum { kLine = 64, kBuffer = 1 << 20, kRecent = 1 << 16 };
@@ -64,7 +65,27 @@ static Int write_out(void* context, const void* bytes, size_t size) {
   return 0;
 }
 
+Int pc_recorder_fd(void) { return stream_fd; }
+UInt pc_threads(void) { return thread_count; }
+Int pc_thread_number(ThreadId tid) { return threads[tid].numbered ? (Int)threads[tid].number : -1; }
+
+/* Nothing is mapped in a new program; its first thread is the one that went on. */
+static void resume(void) {
+  const ThreadId first = 1;
+  stream_fd = pc_resumed.fd;
+  pc_exec_failed(); /* the descriptor is for this tool alone again */
+  thread_count = pc_resumed.threads;
+  threads[first].numbered = pc_resumed.thread >= 0;
+  threads[first].number = (UInt)pc_resumed.thread;
+  powercut_stream_unmap(&stream, kPowercutGone, 0, ~0ull);
+}
+
 void pc_recorder_open(const HChar* path) {
+  threads = VG_(calloc)("powercut.threads", VG_N_THREADS, sizeof(Thread));
+  stream.write = write_out;
+  stream.buffer = buffer;
+  stream.capacity = sizeof buffer;
+  if (pc_resumed.fd >= 0) return resume();
   const SysRes file = VG_(open)(path, VKI_O_WRONLY | VKI_O_CREAT | VKI_O_TRUNC, 0600);
   if (sr_isError(file)) {
     VG_(fmsg)("powercut: cannot write %s (error %lu). Name another file with --stream.\n", path, sr_Err(file));
@@ -72,10 +93,6 @@ void pc_recorder_open(const HChar* path) {
   }
   /* Out of the way of the program's own descriptors. */
   stream_fd = VG_(safe_fd)((Int)sr_Res(file));
-  threads = VG_(calloc)("powercut.threads", VG_N_THREADS, sizeof(Thread));
-  stream.write = write_out;
-  stream.buffer = buffer;
-  stream.capacity = sizeof buffer;
   powercut_stream_begin(&stream);
 }
 
@@ -132,7 +149,8 @@ powercut_site pc_site(ThreadId tid) {
 }
 
 void pc_thread_created(ThreadId parent, ThreadId tid) {
-  if (threads != NULL) VG_(memset)(&threads[tid], 0, sizeof(Thread));
+  /* The first one has no parent, and may go on for one of the program before. */
+  if (threads != NULL && parent != VG_INVALID_THREADID) VG_(memset)(&threads[tid], 0, sizeof(Thread));
 }
 
 static void set_unfenced(ThreadId tid, Bool unfenced) {

@@ -21,7 +21,7 @@ extern Window pc_window;
 /* Not 0: some thread flushed or stored since its last fence. A locked instruction matters then wherever it stores. */
 extern ULong pc_unfenced;
 
-/* Opens the stream; says what is wrong and ends the process if it cannot. */
+/* Opens the stream, or goes on with that of --resume; says what is wrong and ends the process if it cannot. */
 void pc_recorder_open(const HChar* path);
 /* The program says goodbye with `status`. Without that it is a signal that ends it. */
 void pc_recorder_status(Int status);
@@ -30,6 +30,10 @@ void pc_recorder_close(void);
 /* In a forked child: nothing is recorded any more, and the parent's file is left alone. */
 void pc_recorder_abandon(void);
 Bool pc_recording(void);
+/* The stream's file; and of its threads how many have begun, and the number of one, -1 if it has none yet. */
+Int pc_recorder_fd(void);
+UInt pc_threads(void);
+Int pc_thread_number(ThreadId tid);
 /* Whether the stream has nothing but what pc_recorder_begun() found in it. */
 Bool pc_recorder_untouched(void);
 /* Pools are defined. */

@@ -39,6 +39,8 @@ Bool pc_serve(void) {
   return True;
 }
 
+Bool pc_serving(void) { return serving; }
+
 void pc_begin_run(void) {
   if (!serving) return;
   serving = False;

@@ -12,6 +12,7 @@ extern const HChar* pc_stream_path;
 /* The program's children are runs from now on, and it records nothing itself. False where they cannot be: something was
  * done to a pool already, which would be missing in their streams, or more than reads is recorded. */
 Bool pc_serve(void);
+Bool pc_serving(void);
 /* In such a child: its run begins. */
 void pc_begin_run(void);
 /* The run is over. */

@@ -6,8 +6,9 @@
 #include "pub_tool_libcbase.h"
 #include "pub_tool_mallocfree.h"
 #include "pub_tool_stacktrace.h"
+#include "tracer/valgrind/exec.h"
 
-enum { kDepth = 64, kMostModules = 4096 };
+enum { kDepth = 64, kMostModules = 4096, kNoModule = 0x7FFFFFFF };
 
 typedef struct Stack {
   struct Stack* next;
@@ -30,13 +31,16 @@ static UInt module_count;
 
 static UInt module_of(powercut_stream* stream, const HChar* path) {
   for (UInt i = 0; i < module_count; ++i) {
-    if (VG_(strcmp)(modules[i], path) == 0) return i;
+    if (VG_(strcmp)(modules[i], path) == 0) return pc_resumed.modules + i;
   }
-  if (module_count == kMostModules) return kMostModules;
+  if (module_count == kMostModules) return kNoModule;
   modules[module_count] = VG_(strdup)("powercut.module", path);
   powercut_stream_module(stream, path);
-  return module_count++;
+  return pc_resumed.modules + module_count++;
 }
+
+UInt pc_modules(void) { return pc_resumed.modules + module_count; }
+UInt pc_stacks(void) { return pc_resumed.stacks + stack_count; }
 
 static Word differs(const void* node1, const void* node2) {
   const Wanted* wanted = node1;
@@ -53,7 +57,7 @@ static UInt define(powercut_stream* stream, const Addr* addresses, UInt depth) {
     DebugInfo* info = VG_(find_DebugInfo)(now, addresses[count]);
     if (info == NULL) break; /* generated code */
     const UInt module = module_of(stream, VG_(DebugInfo_get_filename)(info));
-    if (module == kMostModules) break;
+    if (module == kNoModule) break;
     frames[count].module = module;
     /* What calls main says nothing about the program. */
     last = VG_(get_fnname_kind_from_IP)(now, addresses[count]) == Vg_FnNameMain;
@@ -62,7 +66,8 @@ static UInt define(powercut_stream* stream, const Addr* addresses, UInt depth) {
   }
   if (count == 0) return 0;
   powercut_stream_stack(stream, frames, count);
-  return ++stack_count;
+  ++stack_count;
+  return pc_stacks();
 }
 
 UInt pc_stack(powercut_stream* stream, ThreadId tid) {

@@ -8,6 +8,10 @@
 
 /* The number of the stack of a thread that is stopped in a helper or a system call. Defines it if it is new; 0 when
  * nothing is known of where it is. */
+/* How many are defined, with those of the tool that this one goes on for. */
+UInt pc_stacks(void);
+UInt pc_modules(void);
+
 UInt pc_stack(powercut_stream* stream, ThreadId tid);
 
 /* Whose locked instruction a thread has just executed. */

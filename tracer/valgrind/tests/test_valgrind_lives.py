@@ -25,7 +25,8 @@ def live(build: Build, tmp_path: Path):  # type: ignore[no-untyped-def]
         ("crash", -11, {"signal": 0}, ["store 0 01000000"]),
         ("signal", 0, {"status": 0}, ["store 0 01000000", "store 64 0a000000"]),
         ("fork", 0, {"status": 0}, ["store 0 01000000", "store 128 03000000"]),
-        ("exec", 0, None, ["store 0 01000000"]),
+        ("spawn", 0, {"status": 0}, ["store 0 01000000", "store 128 03000000"]),
+        ("exec", 42, {"status": 42}, ["store 0 01000000", "store 64 04000000", "store 0 01000000"]),
     ],
 )
 def test_ends(live, how: str, status: int, end: object, stores: list[str]) -> None:  # type: ignore[no-untyped-def]
@@ -33,7 +34,10 @@ def test_ends(live, how: str, status: int, end: object, stores: list[str]) -> No
     assert run.status == status, run.stderr
     assert run.converted["exit"] == end
     assert run.lines("store") == stores
-    assert [note["kind"] for note in run.converted["notes"]] == ([how] if how in {"fork", "exec"} else [])
+    assert [note["kind"] for note in run.converted["notes"]] == (["fork"] if how in {"fork", "spawn"} else [])
+    assert len(run.lines("thread-start")) == 1
+    # Stacks of a program that replaced itself are of both.
+    assert all(event["stack"] for event in run.events if event["kind"] == "store")
 
 
 def test_a_stream_that_stops_anywhere_still_counts(live, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

@@ -37,7 +37,18 @@ int main(int argc, char** argv) {
     CHECK(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 7);
     AT(int, pool + 128) = 3;
   }
-  if (strcmp(how, "exec") == 0) execl("/bin/true", "true", (char*)0);
+  if (strcmp(how, "exec") == 0) {
+    execl("/nowhere", "nowhere", (char*)0);
+    AT(int, pool + 64) = 4;
+    execl(argv[0], argv[0], argv[1], "exit", (char*)0);
+  }
+  if (strcmp(how, "spawn") == 0) {
+    int status;
+    const pid_t child = fork();
+    if (child == 0) execl(argv[0], argv[0], argv[1], "exit", (char*)0);
+    CHECK(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 42);
+    AT(int, pool + 128) = 3;
+  }
   if (strcmp(how, "threads") == 0) {
     for (long i = 1; i <= 3; ++i) {
       pthread_t thread;
