@@ -147,6 +147,22 @@ def test_random_programs_leave_what_a_power_cut_may_leave(calls: Calls, count: i
     assert_same(explored, reference.legal_images(script, sector=sector, unit=unit))
 
 
+@pytest.mark.parametrize("calls", ["llvm"], indirect=True)
+def test_images_that_recovery_cannot_tell_apart_are_not_run(calls: Calls) -> None:
+    """Twelve pending sectors, of which a program of the system reads two, or all."""
+    script = ["pwrite 0 6656 1", "fsync", *(f"pwrite {512 * sector} 512 7" for sector in range(12)), "fsync"]
+    (calls.folder / "script").write_text("".join(f"{line}\n" for line in script))
+    words = ["--record", f"{calls.program} run script device", "--device", "device", "--format", "text", "--json"]
+    words += ["--explain", "0", "--images", "100", "--jobs", "1"]
+    reads = calls.kv.cli("run", *words, "--recover", "head --bytes=1024 device")
+    # The writes make 2, 4, … 4,096 images.
+    assert int(reads.run["crash_states"]) > 2**12
+    assert (reads.code, reads.run["coverage"]["kind"]) == (0, "complete"), reads.run["not_checked"]["notes"]
+    assert reads.run["executions"] < 2500
+    all_of_it = calls.kv.cli("run", *words, "--recover", "cksum device")
+    assert (all_of_it.code, all_of_it.run["coverage"]["kind"]) == (3, "sampled")
+
+
 def test_what_is_not_modelled_is_told_by_its_name(calls: Calls) -> None:
     answer = calls.judge("odd device")
     assert (answer.code, answer.run["verdict"], answer.run["findings"]) == (3, "unknown", [])
