@@ -141,8 +141,8 @@ int main(int argc, char** argv) {
   must(sendmsg(sockets[0], &message, 0) == 8, "sendmsg");
   show_from(sockets[1]);
   at += stride;
-  /* A path of four bytes: whether there is such a file. */
-  printf("%ld %d\n", (long)at, access(shared + at, F_OK));
+  /* A path of four bytes that only the kernel reads: whether there is such a file. */
+  printf("%ld %ld\n", (long)at, syscall(SYS_access, shared + at, F_OK));
   at += stride;
   /* Does not wait when the word is another one. */
   const struct timespec soon = {0, 1000000};
@@ -160,6 +160,11 @@ int main(int argc, char** argv) {
   private = mremap(private, size, size + 4096, MREMAP_MAYMOVE);
   must(private != MAP_FAILED, "mremap");
   show(private + at);
+  at += stride;
+  /* What is stored there does not hide what the file has. */
+  memcpy(private + at, "private!", 8);
+  must(pread(pool, bytes, 8, at) == 8, "pread");
+  show(bytes);
   at += stride;
   /* From the pool into the pool: the bytes are there before the call has ended. */
   char* writable = map(PROT_READ | PROT_WRITE, MAP_SHARED, size);
