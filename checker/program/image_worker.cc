@@ -114,6 +114,18 @@ std::vector<ImageWorker::Step> ImageWorker::make_steps(const std::atomic<bool>* 
   return out;
 }
 
+std::optional<EngineError> ImageWorker::start(std::vector<Step>& steps) {
+  bool ran = false;
+  for (Step& step : steps) {
+    const bool before = step.server->fell_back();
+    if (auto wrong = step.server->start()) return wrong;
+    ran = ran || step.server->fell_back() != before;
+  }
+  if (!ran) return std::nullopt;
+  auto restored = files_->restore();
+  return restored ? std::nullopt : std::optional(restored.error());
+}
+
 Result<ProgramOutcome> ImageWorker::run_steps(std::vector<Step>& steps, double timeout,
                                               const std::function<void()>& after) {
   ProgramOutcome outcome;
@@ -132,6 +144,7 @@ Result<ProgramOutcome> ImageWorker::run_steps(std::vector<Step>& steps, double t
 
 Result<ImageWorker::Traced> ImageWorker::trace() {
   if (files_->full()) return *files_->full();
+  if (auto wrong = start(traced_steps_)) return *wrong;
   Traced out;
   out.reads.emplace();
   auto outcome = run_steps(traced_steps_, traced_timeout(commands_->timeout), [&] {
@@ -157,6 +170,7 @@ Result<ImageWorker::Traced> ImageWorker::trace() {
 Result<ProgramOutcome> ImageWorker::run(bool elsewhere) {
   if (files_->full()) return *files_->full();
   std::vector<Step>& steps = elsewhere ? elsewhere_steps_ : steps_;
+  if (auto wrong = start(steps)) return *wrong;
   const double second = second_timeout(commands_->timeout);
   for (double timeout = commands_->timeout;; timeout = second) {
     auto outcome = run_steps(steps, timeout, [] {});

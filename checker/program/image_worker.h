@@ -98,6 +98,8 @@ class ImageWorker {
     std::unique_ptr<RunServer> server;
   };
   ImageWorker() = default;
+  // Starts what serves the steps. A program that turns out not to serve has run on the image, which is restored.
+  std::optional<EngineError> start(std::vector<Step>& steps);
   // Runs the steps until one fails, each for `timeout` seconds at most; `after` hears of the end of each.
   static Result<ProgramOutcome> run_steps(std::vector<Step>& steps, double timeout, const std::function<void()>& after);
   enum class How { kUsual, kElsewhere, kTraced };

@@ -93,6 +93,14 @@ static void look_at_ioctl(ThreadId tid, const UWord* args) {
   }
 }
 
+/* What moves the bytes behind it to another place in the file. */
+static void look_at_fallocate(ThreadId tid, const UWord* args) {
+  enum { kCollapse = 8, kInsert = 32 };
+  if ((args[1] & (kCollapse | kInsert)) != 0 && pc_pool_of(tid, (Int)args[0]) >= 0) {
+    refuse("fallocate with COLLAPSE_RANGE or INSERT_RANGE");
+  }
+}
+
 static void look_at_names(UInt number, const UWord* args) {
   const FileNames names = pc_names_of(number, args);
   for (UInt i = 0; i < names.count; ++i) {
@@ -128,6 +136,9 @@ void pc_reads_pre_syscall(ThreadId tid, UInt number, const UWord* args) {
       break;
     case __NR_remap_file_pages:
       refuse("remap_file_pages");
+      break;
+    case __NR_fallocate:
+      look_at_fallocate(tid, args);
       break;
     case __NR_ioctl:
       look_at_ioctl(tid, args);
