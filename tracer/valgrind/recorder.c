@@ -13,7 +13,7 @@
 #include "tracer/valgrind/exec.h"
 #include "tracer/valgrind/stacks.h"
 
-enum { kLine = 64, kBuffer = 1 << 20, kRecent = 1 << 16 };
+enum { kLine = 64, kBuffer = 1 << 20, kRecent = 1 << 16, kTold = 1 << 14 };
 
 Bool pc_loads;
 Window pc_window;
@@ -284,14 +284,42 @@ void pc_store(Addr address, ULong size, ULong flags) {
   thread->rounds = recorded && string && !last;
 }
 
+/* Bytes of a pool's lines that were told of as loaded, in a table that forgets. Loaded again they tell nothing new:
+ * what was stored in between can only hide what was there at first. */
+static struct {
+  ULong key; /* of the line; 0: none */
+  ULong bytes;
+} told[kTold];
+
+static Bool is_told(const powercut_range* piece, Bool view) {
+  const ULong end = piece->offset + (piece->end - piece->begin);
+  Bool all = True;
+  for (ULong at = piece->offset; at < end;) {
+    const ULong line = at / kLine, next = (line + 1) * kLine, until = next < end ? next : end;
+    const ULong bytes = (until - at == kLine ? ~0ull : (1ull << (until - at)) - 1) << at % kLine;
+    const ULong key = (line << 8 | (ULong)piece->pool << 1 | view) + 1;
+    const UInt slot = (UInt)((key * 0x9E3779B97F4A7C15ull) >> 48) % kTold;
+    if (told[slot].key != key) {
+      told[slot].key = key;
+      told[slot].bytes = 0;
+    }
+    all = all && (bytes & ~told[slot].bytes) == 0;
+    told[slot].bytes |= bytes;
+    at = until;
+  }
+  return all;
+}
+
 static void loaded(ThreadId tid, Addr address, ULong size) {
   const Addr end = address + size;
   powercut_range piece;
   for (Addr at = address; powercut_ranges_next(&ranges, &at, end, &piece);) {
+    if (is_told(&piece, False)) continue;
     const powercut_site site = {number_of(tid), 0};
     powercut_stream_load(&stream, site, piece.begin, piece.end - piece.begin);
   }
   for (Addr at = address; powercut_ranges_next(&views, &at, end, &piece);) {
+    if (is_told(&piece, True)) continue;
     const powercut_site site = {number_of(tid), 0};
     powercut_stream_file_read(&stream, site, kPowercutReadSince, piece.pool, piece.offset, piece.end - piece.begin);
   }
