@@ -10,6 +10,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "replayer/models/model.h"
+#include "tracer/format/line_bytes.h"
 
 namespace powercut {
 
@@ -41,21 +42,7 @@ struct Signature {
   bool operator==(const Signature&) const = default;
 };
 
-// Bytes as masks: bit i of a mask is byte i of a line, or of an aligned word.
-
-// The bytes [in_line, in_line + size) of a line.
-inline uint64_t line_mask(uint64_t in_line, uint64_t size) {
-  const uint64_t ones = size >= 64 ? ~uint64_t{0} : (uint64_t{1} << size) - 1;
-  return ones << in_line;
-}
-
-// Calls visit(line, bytes) for each line that has bytes of [begin, end), both offsets in one range of lines.
-template <typename Visit>
-void for_each_line(uint64_t begin, uint64_t end, const Visit& visit) {
-  for (uint64_t at = begin; at < end; at = (at / kLineSize + 1) * kLineSize) {
-    visit(at / kLineSize, line_mask(at % kLineSize, std::min(end - at, kLineSize - at % kLineSize)));
-  }
-}
+// Bytes of an aligned word as masks, as those of a line (tracer/format/line_bytes.h).
 
 inline uint64_t load_word(const uint8_t* at) {
   uint64_t word;
