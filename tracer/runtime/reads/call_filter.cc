@@ -1,0 +1,129 @@
+// The filter of calls.h, as a program for the kernel.
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include <cstddef>
+
+#include "tracer/runtime/reads/calls.h"
+#include "tracer/runtime/reads/followed_pools.h"
+#include "tracer/runtime/reads/kernel.h"
+
+// The arguments of a call of this function, as those of a system call: number, a, b, c, d, e, f.
+asm(".text\n"
+    ".globl powercut_reads_call\n"
+    ".hidden powercut_reads_call\n"
+    ".type powercut_reads_call, @function\n"
+    "powercut_reads_call:\n\t"
+    "mov %rdi, %rax\n\t"
+    "mov %rsi, %rdi\n\t"
+    "mov %rdx, %rsi\n\t"
+    "mov %rcx, %rdx\n\t"
+    "mov %r8, %r10\n\t"
+    "mov %r9, %r8\n\t"
+    "mov 8(%rsp), %r9\n\t"
+    "syscall\n"
+    ".globl powercut_reads_called\n"
+    ".hidden powercut_reads_called\n"
+    "powercut_reads_called:\n\t"
+    "ret\n"
+    ".size powercut_reads_call, . - powercut_reads_call\n");
+
+namespace powercut::runtime {
+namespace {
+
+constexpr uint32_t kArguments = 6;
+
+class FilterProgram {
+ public:
+  void load(uint32_t offset) { add(BPF_LD | BPF_W | BPF_ABS, 0, 0, offset); }
+  // The next `skip` instructions are left out where the loaded word is `value`, or is not.
+  void skip_if(uint32_t value, uint8_t skip) { add(BPF_JMP | BPF_JEQ | BPF_K, skip, 0, value); }
+  void skip_unless(uint32_t value, uint8_t skip) { add(BPF_JMP | BPF_JEQ | BPF_K, 0, skip, value); }
+  void skip_if_less(uint32_t value, uint8_t skip) { add(BPF_JMP | BPF_JGE | BPF_K, 0, skip, value); }
+  void skip_if_at_least(uint32_t value, uint8_t skip) { add(BPF_JMP | BPF_JGE | BPF_K, skip, 0, value); }
+  void pass() { add(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW); }
+  void tell() { add(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_TRAP); }
+  // False: this kernel has no filters.
+  bool install() const {
+    if (full_) return false;
+    const sock_fprog program = {static_cast<unsigned short>(size_), const_cast<sock_filter*>(code_)};
+    // Without the mitigations that slow the process down: it keeps no secrets from itself.
+    return kernel(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1) == 0 &&
+           kernel(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW,
+                  reinterpret_cast<long>(&program)) == 0;
+  }
+
+ private:
+  void add(uint16_t code, uint8_t when_true, uint8_t when_false, uint32_t value) {
+    full_ = full_ || size_ == kMost;
+    if (!full_) code_[size_++] = {code, when_true, when_false, value};
+  }
+  static constexpr uint32_t kMost = 512;
+  sock_filter code_[kMost];
+  uint32_t size_ = 0;
+  bool full_ = false;
+};
+
+uint32_t low(uint64_t value) { return static_cast<uint32_t>(value); }
+uint32_t high(uint64_t value) { return static_cast<uint32_t>(value >> 32); }
+
+constexpr uint32_t argument(uint32_t number) {
+  return offsetof(seccomp_data, args) + number * static_cast<uint32_t>(sizeof(uint64_t));
+}
+constexpr uint32_t kUpper = sizeof(uint32_t);
+
+}  // namespace
+
+bool filter_calls(const HarmlessCall* calls, uint32_t count) {
+  FilterProgram filter;
+  filter.load(offsetof(seccomp_data, arch));
+  filter.skip_if(AUDIT_ARCH_X86_64, 1);
+  filter.tell();
+  const auto ours = reinterpret_cast<uint64_t>(powercut_reads_called);
+  filter.load(offsetof(seccomp_data, instruction_pointer));
+  filter.skip_unless(low(ours), 3);
+  filter.load(offsetof(seccomp_data, instruction_pointer) + kUpper);
+  filter.skip_unless(high(ours), 1);
+  filter.pass();
+  // Whatever its registers hold: these go on with what they interrupted.
+  filter.load(offsetof(seccomp_data, nr));
+  filter.skip_unless(SYS_rt_sigreturn, 1);
+  filter.pass();
+  filter.skip_unless(SYS_restart_syscall, 1);
+  filter.pass();
+  // A register that is no argument may hold what it likes: the handler tells.
+  const ClosedArea& closed = closed_area();
+  for (uint32_t i = 0; i < kArguments; ++i) {
+    filter.load(argument(i) + kUpper);
+    filter.skip_if_less(high(closed.begin), 2);
+    filter.skip_if_at_least(high(closed.end), 1);
+    filter.tell();
+  }
+  filter.load(offsetof(seccomp_data, nr));
+  for (uint32_t i = 0; i < count; ++i) {
+    filter.skip_unless(calls[i].number, 1);
+    filter.pass();
+  }
+  // Those that are harmless by their arguments.
+  filter.skip_unless(SYS_write, 3);
+  filter.load(argument(0));
+  filter.skip_if_at_least(3, 1);
+  filter.pass();
+  filter.load(offsetof(seccomp_data, nr));
+  filter.skip_unless(SYS_lseek, 3);
+  filter.load(argument(2));
+  filter.skip_if_at_least(3, 1);
+  filter.pass();
+  filter.load(offsetof(seccomp_data, nr));
+  filter.skip_unless(SYS_mmap, 3);
+  filter.load(argument(4));
+  filter.skip_unless(~uint32_t{0}, 1);
+  filter.pass();
+  filter.tell();
+  return filter.install();
+}
+
+}  // namespace powercut::runtime

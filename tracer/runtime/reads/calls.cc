@@ -1,0 +1,381 @@
+#include "tracer/runtime/reads/calls.h"
+
+#include <asm/ioctls.h>
+#include <fcntl.h>
+#include <linux/prctl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+
+#include "tracer/runtime/reads/followed_pools.h"
+#include "tracer/runtime/reads/kernel.h"
+
+#ifndef PR_SET_VMA
+#define PR_SET_VMA 0x53564d41
+#endif
+
+namespace powercut::runtime {
+namespace {
+
+// The most frequent ones first. None of them reads memory but by its arguments, or reads a file.
+constexpr HarmlessCall kHarmless[] = {
+    {SYS_munmap, 2},
+    {SYS_mprotect, 3},
+    {SYS_close, 1},
+    {SYS_fstat, 2},
+    {SYS_newfstatat, 4},
+    {SYS_brk, 1},
+    {SYS_exit_group, 1},
+    {SYS_futex, 6},
+    {SYS_stat, 2},
+    {SYS_lstat, 2},
+    {SYS_statx, 5},
+    {SYS_access, 2},
+    {SYS_faccessat, 3},
+    {SYS_faccessat2, 4},
+    {SYS_msync, 3},
+    {SYS_madvise, 3},
+    {SYS_mremap, 5},
+    {SYS_fsync, 1},
+    {SYS_fdatasync, 1},
+    {SYS_ftruncate, 2},
+    {SYS_truncate, 2},
+    {SYS_fallocate, 4},
+    {SYS_fcntl, 3},
+    {SYS_flock, 2},
+    {SYS_dup, 1},
+    {SYS_dup2, 2},
+    {SYS_dup3, 3},
+    {SYS_pipe, 1},
+    {SYS_pipe2, 2},
+    {SYS_getpid, 0},
+    {SYS_getppid, 0},
+    {SYS_gettid, 0},
+    {SYS_getuid, 0},
+    {SYS_geteuid, 0},
+    {SYS_getgid, 0},
+    {SYS_getegid, 0},
+    {SYS_getpgrp, 0},
+    {SYS_umask, 1},
+    {SYS_getcwd, 2},
+    {SYS_chdir, 1},
+    {SYS_unlink, 1},
+    {SYS_unlinkat, 3},
+    {SYS_rename, 2},
+    {SYS_renameat, 4},
+    {SYS_renameat2, 5},
+    {SYS_mkdir, 2},
+    {SYS_mkdirat, 3},
+    {SYS_rmdir, 1},
+    {SYS_link, 2},
+    {SYS_linkat, 5},
+    {SYS_symlink, 2},
+    {SYS_readlink, 3},
+    {SYS_readlinkat, 4},
+    {SYS_chmod, 2},
+    {SYS_fchmod, 2},
+    {SYS_getdents64, 3},
+    {SYS_statfs, 2},
+    {SYS_fstatfs, 2},
+    {SYS_uname, 1},
+    {SYS_sysinfo, 1},
+    {SYS_getrlimit, 2},
+    {SYS_prlimit64, 4},
+    {SYS_getrusage, 2},
+    {SYS_gettimeofday, 2},
+    {SYS_clock_gettime, 2},
+    {SYS_clock_getres, 2},
+    {SYS_time, 1},
+    {SYS_times, 1},
+    {SYS_nanosleep, 2},
+    {SYS_clock_nanosleep, 4},
+    {SYS_pause, 0},
+    {SYS_sched_yield, 0},
+    {SYS_sched_getaffinity, 3},
+    {SYS_getcpu, 3},
+    {SYS_getrandom, 3},
+    {SYS_sync, 0},
+    {SYS_syncfs, 1},
+    {SYS_sync_file_range, 4},
+    {SYS_fadvise64, 4},
+    {SYS_memfd_create, 2},
+    {SYS_poll, 3},
+    {SYS_kill, 2},
+    {SYS_tgkill, 3},
+    {SYS_tkill, 2},
+    {SYS_rt_sigpending, 2},
+    {SYS_sigaltstack, 2},
+    {SYS_set_tid_address, 1},
+    {SYS_set_robust_list, 2},
+    {SYS_rseq, 4},
+    {SYS_arch_prctl, 2},
+    {SYS_exit, 1},
+    {SYS_membarrier, 3},
+    {SYS_mlock, 2},
+    {SYS_munlock, 2},
+};
+constexpr int kOurSignals[] = {SIGSEGV, SIGTRAP, SIGSYS};
+constexpr int kOfFilter = 1;        // SYS_SECCOMP, which not every C library names
+constexpr uint64_t kSignalSet = 8;  // bytes of the kernel's sets
+constexpr long kMostParts = 64;
+
+struct Call {
+  long number;
+  long a[6];
+  ucontext_t* context;
+  bool in_pool(uint32_t argument) const { return closed_area().holds(static_cast<uint64_t>(a[argument])); }
+};
+
+template <typename T>
+T* placed(long address) {
+  return reinterpret_cast<T*>(place_in_pools(static_cast<uint64_t>(address)));
+}
+
+long plain(const Call& call) {
+  return kernel(call.number, call.a[0], call.a[1], call.a[2], call.a[3], call.a[4], call.a[5]);
+}
+
+[[noreturn]] void refuse_call(const char* why, long number) {
+  char text[24];
+  char* at = text + sizeof text - 1;
+  *at = '\0';
+  unsigned long rest = static_cast<unsigned long>(number);
+  do *--at = static_cast<char>('0' + rest % 10);
+  while ((rest /= 10) != 0);
+  refuse(why, at);
+}
+
+const HarmlessCall* harmless(long number) {
+  const auto* const found = std::find_if(std::begin(kHarmless), std::end(kHarmless),
+                                         [&](const HarmlessCall& c) { return c.number == number; });
+  return found == std::end(kHarmless) ? nullptr : found;
+}
+
+// A call that moves bytes between buffers and a file: at a place, or at the file's own (-1).
+long transfer(long number, long fd, const iovec* given, long parts, long offset, long flags, bool to_file) {
+  if (parts < 0 || parts > kMostParts) refuse("it hands more than 64 buffers to one call");
+  iovec moved[kMostParts];
+  for (long i = 0; i < parts; ++i) {
+    const auto base = reinterpret_cast<uint64_t>(given[i].iov_base);
+    moved[i] = {reinterpret_cast<void*>(place_in_pools(base)), given[i].iov_len};
+    if (to_file) access_memory(base, given[i].iov_len, false);
+  }
+  const int image = image_of(fd);
+  long from = offset;
+  const bool own_place = offset < 0;
+  if (image >= 0 && own_place && !to_file) from = kernel(SYS_lseek, fd, 0, SEEK_CUR);
+  long done = 0;
+  if (number == SYS_read || number == SYS_write) {
+    done = kernel(number, fd, reinterpret_cast<long>(moved[0].iov_base), static_cast<long>(moved[0].iov_len));
+  } else if (number == SYS_pread64 || number == SYS_pwrite64) {
+    done = kernel(number, fd, reinterpret_cast<long>(moved[0].iov_base), static_cast<long>(moved[0].iov_len), offset);
+  } else {
+    done = kernel(number, fd, reinterpret_cast<long>(moved), parts, offset, 0, flags);
+  }
+  if (done <= 0) return done;
+  // With O_APPEND, too, the file's position is behind what was written.
+  if (image >= 0 && own_place && to_file) from = kernel(SYS_lseek, fd, 0, SEEK_CUR) - done;
+  if (image >= 0)
+    accessed(static_cast<uint32_t>(image), static_cast<uint64_t>(from), static_cast<uint64_t>(done), to_file);
+  long left = done;
+  for (long i = 0; i < parts && !to_file && left > 0; ++i) {
+    const long piece = std::min(left, static_cast<long>(given[i].iov_len));
+    access_memory(reinterpret_cast<uint64_t>(given[i].iov_base), static_cast<uint64_t>(piece), true);
+    left -= piece;
+  }
+  return done;
+}
+
+long transfer_one(const Call& call, bool at_offset, bool to_file) {
+  const iovec one = {reinterpret_cast<void*>(call.a[1]), static_cast<size_t>(call.a[2])};
+  return transfer(call.number, call.a[0], &one, 1, at_offset ? call.a[3] : -1, 0, to_file);
+}
+
+long transfer_parts(const Call& call, bool at_offset, bool to_file) {
+  access_memory(static_cast<uint64_t>(call.a[1]), static_cast<uint64_t>(call.a[2]) * sizeof(iovec), false);
+  return transfer(call.number, call.a[0], placed<const iovec>(call.a[1]), call.a[2], at_offset ? call.a[3] : -1,
+                  at_offset ? call.a[5] : 0, to_file);
+}
+
+long map(const Call& call) {
+  const auto& [address, length, protection, flags, fd, offset] = call.a;
+  const int image = (flags & MAP_ANONYMOUS) != 0 ? -1 : image_of(fd);
+  if ((flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) != 0 && (image >= 0 || call.in_pool(0))) {
+    refuse("it maps its pool at an address of its own choice");
+  }
+  return image < 0 ? plain(call) : map_image(static_cast<uint32_t>(image), length, protection, flags, fd, offset);
+}
+
+// The program's own masks never hold back a signal of ours: one that is held back kills.
+long mask_signals(const Call& call) {
+  if (call.a[3] != static_cast<long>(kSignalSet)) return -EINVAL;
+  uint64_t now = 0;
+  std::memcpy(&now, &call.context->uc_sigmask, kSignalSet);
+  const uint64_t before = now;
+  if (call.a[1] != 0) {
+    uint64_t set = 0;
+    std::memcpy(&set, reinterpret_cast<const void*>(call.a[1]), kSignalSet);
+    switch (call.a[0]) {
+      case SIG_BLOCK:
+        now |= set;
+        break;
+      case SIG_UNBLOCK:
+        now &= ~set;
+        break;
+      case SIG_SETMASK:
+        now = set;
+        break;
+      default:
+        return -EINVAL;
+    }
+    for (const int number : kOurSignals) now &= ~(uint64_t{1} << (number - 1));
+    std::memcpy(&call.context->uc_sigmask, &now, kSignalSet);
+  }
+  if (call.a[2] != 0) std::memcpy(reinterpret_cast<void*>(call.a[2]), &before, kSignalSet);
+  return 0;
+}
+
+long handle_signal(const Call& call) {
+  const bool ours = std::ranges::find(kOurSignals, call.a[0]) != std::end(kOurSignals);
+  if (ours && call.a[1] != 0) refuse("it handles the signals of faults itself");
+  return plain(call);
+}
+
+long open_file(const Call& call, uint32_t path) {
+  const char* const name = reinterpret_cast<const char*>(call.a[path]);
+  if (std::strncmp(name, "/proc/", 6) == 0) {
+    const size_t size = std::strlen(name);
+    if (size > 10 && std::strcmp(name + size - 4, "/mem") == 0) refuse("it opens the memory of a process as a file");
+  }
+  return plain(call);
+}
+
+// Of a call whose arguments point into the closed area.
+long in_pools(Call call) {
+  const auto address = static_cast<uint64_t>(call.a[0]), length = static_cast<uint64_t>(call.a[1]);
+  switch (call.number) {
+    case SYS_munmap:
+      return unmap_pools(address, length);
+    case SYS_mprotect:
+      return protect_pools(address, length, call.a[2]);
+    case SYS_msync:
+    case SYS_madvise:
+    case SYS_mlock:
+    case SYS_munlock:
+      call.a[0] = reinterpret_cast<long>(placed<void>(call.a[0]));
+      return plain(call);
+    case SYS_futex:
+      if (call.in_pool(3) || call.in_pool(4)) break;
+      access_memory(address, sizeof(int), false);
+      call.a[0] = reinterpret_cast<long>(placed<void>(call.a[0]));
+      return plain(call);
+    default:
+      break;
+  }
+  refuse_call("it hands an address of its pool to system call ", call.number);
+}
+
+long answer(const Call& call) {
+  if (const HarmlessCall* known = harmless(call.number)) {
+    for (uint32_t i = 0; i < known->arguments; ++i) {
+      if (call.in_pool(i)) return in_pools(call);
+    }
+    return plain(call);
+  }
+  switch (call.number) {
+    case SYS_read:
+      return transfer_one(call, false, false);
+    case SYS_pread64:
+      return transfer_one(call, true, false);
+    case SYS_readv:
+      return transfer_parts(call, false, false);
+    case SYS_preadv:
+    case SYS_preadv2:
+      return transfer_parts(call, true, false);
+    case SYS_write:
+      return transfer_one(call, false, true);
+    case SYS_pwrite64:
+      return transfer_one(call, true, true);
+    case SYS_writev:
+      return transfer_parts(call, false, true);
+    case SYS_pwritev:
+    case SYS_pwritev2:
+      return transfer_parts(call, true, true);
+    case SYS_mmap:
+      return map(call);
+    case SYS_rt_sigprocmask:
+      if (call.in_pool(1) || call.in_pool(2)) break;
+      return mask_signals(call);
+    case SYS_rt_sigaction:
+      if (call.in_pool(1) || call.in_pool(2)) break;
+      return handle_signal(call);
+    case SYS_open:
+    case SYS_creat:
+      if (call.in_pool(0)) break;
+      return open_file(call, 0);
+    case SYS_openat:
+      if (call.in_pool(1)) break;
+      return open_file(call, 1);
+    case SYS_lseek:
+      if (call.a[2] <= SEEK_END || image_of(call.a[0]) < 0) return plain(call);
+      refuse("it asks where its pool has data");
+    case SYS_ioctl:
+      if ((call.a[1] == TCGETS || call.a[1] == TIOCGWINSZ) && !call.in_pool(2)) return plain(call);
+      break;
+    case SYS_prctl:
+      if ((call.a[0] == PR_SET_NAME || call.a[0] == PR_GET_NAME || call.a[0] == PR_SET_VMA) && !call.in_pool(1)) {
+        return plain(call);
+      }
+      break;
+    case SYS_clone:
+    case SYS_clone3:
+    case SYS_fork:
+    case SYS_vfork:
+      refuse("it starts a process or a thread");
+    case SYS_execve:
+    case SYS_execveat:
+      refuse("it executes another program");
+    default:
+      break;
+  }
+  refuse_call("it makes system call ", call.number);
+}
+
+void called(int number, siginfo_t* info, void* raw) {
+  auto* const context = static_cast<ucontext_t*>(raw);
+  greg_t* const registers = context->uc_mcontext.gregs;
+  if (info->si_code != kOfFilter) {  // somebody sent it
+    default_action(number);
+    kernel(SYS_tgkill, kernel(SYS_getpid), kernel(SYS_gettid), number);
+    return;
+  }
+  if (info->si_arch != 0xc000003e) refuse("it makes system calls of another kind of program");
+  registers[REG_RAX] = answer({.number = info->si_syscall,
+                               .a = {registers[REG_RDI], registers[REG_RSI], registers[REG_RDX], registers[REG_R10],
+                                     registers[REG_R8], registers[REG_R9]},
+                               .context = context});
+}
+
+}  // namespace
+
+void see_calls() {
+  struct sigaction action{};
+  action.sa_flags = SA_SIGINFO | SA_NODEFER;
+  action.sa_sigaction = called;
+  sigaction(SIGSYS, &action, nullptr);
+  sigset_t ours;
+  sigemptyset(&ours);
+  for (const int number : kOurSignals) sigaddset(&ours, number);
+  sigprocmask(SIG_UNBLOCK, &ours, nullptr);
+  if (!filter_calls(kHarmless, std::size(kHarmless))) refuse("this kernel does not tell of its system calls (seccomp)");
+}
+
+}  // namespace powercut::runtime

@@ -1,0 +1,223 @@
+#include "tracer/runtime/reads/followed_pools.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "tracer/format/line_bytes.h"
+#include "tracer/runtime/hooks.h"
+#include "tracer/runtime/reads/kernel.h"
+#include "tracer/stream/pools.h"
+
+namespace powercut::runtime {
+namespace {
+
+constexpr uint64_t kMostImages = 64;
+constexpr uint64_t kGrain = uint64_t{1} << 32, kRoom = 16 * kGrain;
+constexpr long kReserve = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+
+struct Image {
+  const char* path = nullptr;
+  dev_t device = 0;
+  ino_t inode = 0;
+  uint64_t size = 0;
+  uint64_t* settled = nullptr;  // by line, the bytes that were accessed
+};
+
+struct Pools {
+  powercut_read_log* log = nullptr;
+  Image images[kMostImages];
+  uint32_t count = 0;
+  ClosedArea closed;
+  uint64_t delta = 0;  // from a closed address to the place of its bytes
+  uint64_t next = 0;   // where the next mapping goes
+  // Of the closed area; a range's `pool` is an image's number and what the program may do there.
+  powercut_ranges mapped;
+};
+constinit Pools pools{};
+
+constexpr uint32_t kProtections = 8;
+uint32_t kind_of(uint32_t image, long protection) {
+  return image * kProtections + static_cast<uint32_t>(protection & (kProtections - 1));
+}
+
+bool failed(long result) { return result < 0 && result >= -4095; }
+
+uint64_t pages_of(uint64_t size) { return (size + kReadsPage - 1) / kReadsPage * kReadsPage; }
+
+uint64_t reserve(uint64_t size) {
+  const long found = kernel(SYS_mmap, 0, static_cast<long>(size), PROT_NONE, kReserve, -1, 0);
+  return failed(found) ? 0 : static_cast<uint64_t>(found);
+}
+
+// The closed addresses and the places of their bytes are reserved again.
+void vacate(uint64_t address, uint64_t length) {
+  for (const uint64_t begin : {address, address + pools.delta}) {
+    kernel(SYS_mmap, static_cast<long>(begin), static_cast<long>(length), PROT_NONE, kReserve | MAP_FIXED, -1, 0);
+  }
+  powercut_ranges_unmap(&pools.mapped, address, length);
+}
+
+// What code before main has of a pool is the same for all runs, whatever is in their images.
+bool mapped_before_main(const char* path) {
+  FILE* const maps = fopen("/proc/self/maps", "re");
+  if (maps == nullptr) return true;
+  char* line = nullptr;
+  size_t room = 0;
+  bool found = false;
+  while (!found && getline(&line, &room, maps) > 0) found = std::strstr(line, path) != nullptr;
+  free(line);
+  fclose(maps);
+  return found;
+}
+
+}  // namespace
+
+const ClosedArea& closed_area() { return pools.closed; }
+
+void refuse(const char* why) { refuse(why, ""); }
+
+void refuse(const char* why, const char* what) {
+  char* to = pools.log->why;
+  char* const end = to + sizeof pools.log->why - 1;
+  for (const char* part : {why, what}) {
+    while (*part != '\0' && to < end) *to++ = *part++;
+  }
+  *to = '\0';
+  pools.log->state = kPowercutReadsRefused;
+  for (;;) kernel(SYS_exit_group, 0);
+}
+
+const char* prepare_pools(powercut_read_log* log, const char* const* images, uint32_t count) {
+  pools.log = log;
+  if (count > kMostImages) return "it has more than 64 pools";
+  pools.count = count;
+  for (uint32_t i = 0; i < count; ++i) {
+    pools.images[i].path = images[i];
+    if (mapped_before_main(images[i])) return "it maps its pool before main";
+  }
+  const uint64_t closed = reserve(kRoom + kGrain), open = reserve(kRoom);
+  if (closed == 0 || open == 0) return "there is no address space to watch its pools in";
+  pools.closed.begin = (closed + kGrain - 1) / kGrain * kGrain;
+  pools.closed.end = pools.closed.begin + kRoom;
+  pools.delta = open - pools.closed.begin;
+  pools.next = pools.closed.begin + kReadsPage;  // no access begins before the area and ends in a pool
+  return nullptr;
+}
+
+void begin_pools() {
+  for (uint32_t i = 0; i < pools.count; ++i) {
+    Image& image = pools.images[i];
+    struct stat status{};
+    if (failed(kernel(SYS_stat, reinterpret_cast<long>(image.path), reinterpret_cast<long>(&status)))) {
+      refuse("there is no file ", image.path);
+    }
+    image.device = status.st_dev;
+    image.inode = status.st_ino;
+    image.size = static_cast<uint64_t>(status.st_size);
+    const uint64_t bytes = pages_of((image.size + kLineSize - 1) / kLineSize * sizeof(uint64_t));
+    if (bytes == 0) continue;
+    const long table = kernel(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE, kReserve, -1, 0);
+    if (failed(table)) refuse("there is no memory to follow its reads in");
+    image.settled = reinterpret_cast<uint64_t*>(table);
+  }
+  const uint64_t span = pools.closed.end - pools.closed.begin;
+  __powercut_alias = {pools.closed.begin, span, pools.delta};
+  __powercut_load_window = __powercut_store_window = {pools.closed.begin, span};
+  // A real flush of an address where nothing can be accessed faults; in an ordinary file it does nothing.
+  __powercut_real_flush = 0;
+}
+
+int image_of(long fd) {
+  struct stat status{};
+  if (failed(kernel(SYS_fstat, fd, reinterpret_cast<long>(&status)))) return -1;
+  for (uint32_t i = 0; i < pools.count; ++i) {
+    if (status.st_dev == pools.images[i].device && status.st_ino == pools.images[i].inode) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+void accessed(uint32_t number, uint64_t offset, uint64_t size, bool written) {
+  const Image& image = pools.images[number];
+  if (offset >= image.size) return;
+  powercut_read_log& log = *pools.log;
+  for_each_line(offset, offset + std::min(size, image.size - offset), [&](uint64_t line, uint64_t mask) {
+    const uint64_t first = first_accessed(&image.settled[line], mask);
+    if (first == 0) return;
+    if (log.count == POWERCUT_READ_LOG_ENTRIES) refuse("it reads too many pieces of its pools");
+    log.entries[log.count++] = {static_cast<uint32_t>(line), static_cast<uint16_t>(number), written, first};
+  });
+}
+
+void access_memory(uint64_t address, uint64_t size, bool written) {
+  const uint64_t end = address + size;
+  for (powercut_range piece; powercut_ranges_next(&pools.mapped, &address, end, &piece) != 0;) {
+    accessed(piece.pool / kProtections, piece.offset, piece.end - piece.begin, written);
+  }
+}
+
+uint64_t place_in_pools(uint64_t address) { return pools.closed.holds(address) ? address + pools.delta : address; }
+
+long map_image(uint32_t image, long length, long protection, long flags, long fd, long offset) {
+  if ((flags & MAP_TYPE) == MAP_PRIVATE) {
+    // Its pages are the program's own from now on, as the file has them.
+    accessed(image, static_cast<uint64_t>(offset), static_cast<uint64_t>(length), false);
+    return kernel(SYS_mmap, 0, length, protection, flags, fd, offset);
+  }
+  const uint64_t room = pages_of(static_cast<uint64_t>(length));
+  if (length > 0 && room + kReadsPage > pools.closed.end - pools.next) refuse("its mappings of pools are too large");
+  const uint64_t at = pools.next;
+  const long mapped =
+      kernel(SYS_mmap, static_cast<long>(at + pools.delta), length, protection, flags | MAP_FIXED, fd, offset);
+  if (failed(mapped)) return mapped;
+  const long closed = kernel(SYS_mmap, static_cast<long>(at), length, PROT_NONE, MAP_SHARED | MAP_FIXED, fd, offset);
+  if (failed(closed)) refuse("its pool cannot be mapped twice");
+  if (powercut_ranges_map(&pools.mapped, at, room, kind_of(image, protection), static_cast<uint64_t>(offset)) != 0) {
+    refuse("it has too many mappings of its pools");
+  }
+  pools.next += room + kReadsPage;
+  return static_cast<long>(at);
+}
+
+long unmap_pools(uint64_t address, uint64_t length) {
+  if (address % kReadsPage != 0 || !pools.closed.holds(address + length)) return -EINVAL;
+  vacate(address, pages_of(length));
+  return 0;
+}
+
+long protect_pools(uint64_t address, uint64_t length, long protection) {
+  const long result =
+      kernel(SYS_mprotect, static_cast<long>(address + pools.delta), static_cast<long>(length), protection);
+  if (failed(result)) return result;
+  const uint64_t end = address + pages_of(length);
+  uint64_t at = address;
+  for (powercut_range piece; powercut_ranges_next(&pools.mapped, &at, end, &piece) != 0;) {
+    // Pages that code without hooks has opened are closed again: it faults there and finds them as they are now.
+    kernel(SYS_mprotect, static_cast<long>(piece.begin), static_cast<long>(piece.end - piece.begin), PROT_NONE);
+    if (powercut_ranges_map(&pools.mapped, piece.begin, piece.end - piece.begin,
+                            kind_of(piece.pool / kProtections, protection), piece.offset) != 0) {
+      refuse("it has too many mappings of its pools");
+    }
+  }
+  return 0;
+}
+
+bool open_page(uint64_t page, bool to_write) {
+  const powercut_range* range = powercut_ranges_at(&pools.mapped, page);
+  if (range == nullptr || range->begin > page) return false;
+  const long protection = range->pool % kProtections;
+  // What may be written or executed can be read on this machine.
+  if ((protection & (to_write ? PROT_WRITE : PROT_READ | PROT_WRITE | PROT_EXEC)) == 0) return false;
+  return !failed(kernel(SYS_mprotect, static_cast<long>(page), kReadsPage, protection));
+}
+
+void close_page(uint64_t page) { kernel(SYS_mprotect, static_cast<long>(page), kReadsPage, PROT_NONE); }
+
+}  // namespace powercut::runtime

@@ -1,0 +1,55 @@
+// The image files of a run that reports its reads: where it has mapped them, and which bytes it has accessed.
+//
+// A shared mapping of an image lies in an area of its own in which nothing can be accessed, and once more at a constant
+// distance above it, in another area. Hooks announce an access and lead it there (powercut_alias of hooks.h); what does
+// not come through a hook faults (unannounced.cc).
+//
+// Called by hooks and in signal handlers: no function allocates, or changes errno.
+#ifndef POWERCUT_TRACER_RUNTIME_READS_FOLLOWED_POOLS_H_
+#define POWERCUT_TRACER_RUNTIME_READS_FOLLOWED_POOLS_H_
+
+#include <cstdint>
+
+#include "tracer/runtime/reads/read_log.h"
+
+namespace powercut::runtime {
+
+inline constexpr uint64_t kReadsPage = 4096;
+
+// The closed area, whole multiples of 4 GiB: a system call's filter compares the upper halves of its arguments.
+struct ClosedArea {
+  uint64_t begin = 0, end = 0;
+  bool holds(uint64_t address) const { return address - begin < end - begin; }
+};
+
+// Before main. Null, or what is wrong.
+const char* prepare_pools(powercut_read_log* log, const char* const* images, uint32_t count);
+// In the run, before it does anything.
+void begin_pools();
+const ClosedArea& closed_area();
+
+// The run cannot be followed: it ends here, and its log says why.
+[[noreturn]] void refuse(const char* why);
+[[noreturn]] void refuse(const char* why, const char* what);
+
+// The number of the image that `fd` is an open file of, or -1.
+int image_of(long fd);
+// Bytes of an image's file are read or overwritten. What lies behind its end at the start of the run does not count.
+void accessed(uint32_t image, uint64_t offset, uint64_t size, bool written);
+// The same of what the closed area has at these addresses.
+void access_memory(uint64_t address, uint64_t size, bool written);
+// Where the bytes at an address are.
+uint64_t place_in_pools(uint64_t address);
+
+// The calls of the kernel on an image or in the closed area. They return what the program finds in rax.
+long map_image(uint32_t image, long length, long protection, long flags, long fd, long offset);
+long unmap_pools(uint64_t address, uint64_t length);
+long protect_pools(uint64_t address, uint64_t length, long protection);
+
+// Makes the page accessible at its own address, as the program may access it. False: it may not, or this is no page of
+// an image.
+bool open_page(uint64_t page, bool to_write);
+void close_page(uint64_t page);
+
+}  // namespace powercut::runtime
+#endif  // POWERCUT_TRACER_RUNTIME_READS_FOLLOWED_POOLS_H_
