@@ -25,6 +25,7 @@ struct Command {
   std::string plain_because;  // of kPlain: "is statically linked"
   bool preloads = true;       // libpowercut_fork.so may be preloaded, so recorded paths lead to the images
   bool named = false;         // some word becomes the path of an image
+  bool reports = false;       // built with `powercut cc`: its runs can report what they read
 
   // The words for images at `images`: {image} and {image:N} anywhere in a word, and words that are a pool's path.
   std::vector<std::string> words_for(const TracePools& pools, const std::vector<std::string>& images) const;

@@ -59,7 +59,7 @@ ProgramExplorer::ProgramExplorer(const ProgramOptions& options, const ProgramCom
       expected_(expected),
       listener_(listener),
       names_(pool),
-      tracing_(commands.tracer.has_value()) {}
+      tracing_(commands.traceable()) {}
 
 double ProgramExplorer::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();

@@ -84,13 +84,14 @@ Result<std::unique_ptr<ImageWorker>> ImageWorker::create(const std::string& fold
   out->commands_ = &commands;
   out->guardian_ = guardian;
   out->stream_ = folder + "/stream";
-  out->steps_ = out->make_steps(cancel, How::kUsual);
-  out->elsewhere_steps_ = out->make_steps(cancel, How::kElsewhere);
-  if (commands.tracer) out->traced_steps_ = out->make_steps(cancel, How::kTraced);
+  out->cancel_ = cancel;
+  out->steps_ = out->make_steps(How::kUsual);
+  out->elsewhere_steps_ = out->make_steps(How::kElsewhere);
+  if (commands.traceable()) out->traced_steps_ = out->make_steps(How::kTraced);
   return out;
 }
 
-std::vector<ImageWorker::Step> ImageWorker::make_steps(const std::atomic<bool>* cancel, How how) const {
+std::vector<ImageWorker::Step> ImageWorker::make_steps(How how) const {
   std::vector<Step> out;
   const auto add = [&](ProgramOutcome::Step step, const Command& command) {
     RunServer::Spec spec = {.command = &command,
@@ -100,13 +101,15 @@ std::vector<ImageWorker::Step> ImageWorker::make_steps(const std::atomic<bool>* 
                             .prefix = {},
                             .environment = {},
                             .elsewhere = how == How::kElsewhere,
-                            .cancel = cancel};
-    if (how == How::kTraced) {
+                            .cancel = cancel_};
+    spec.reports = how == How::kTraced && command.reports && unreported_.empty();
+    if (how == How::kTraced && !spec.reports) {
       spec.timeout = traced_timeout(commands_->timeout);
       spec.prefix = commands_->tracer->words_for(stream_, files_->paths());
       spec.environment = commands_->tracer->environment;
     }
-    out.push_back({step, &command, std::make_unique<RunServer>(std::move(spec), guardian_)});
+    const bool reports = spec.reports;
+    out.push_back({step, &command, reports, std::make_unique<RunServer>(std::move(spec), guardian_)});
   };
   add(ProgramOutcome::Step::kRecover, commands_->recover);
   if (commands_->check) add(ProgramOutcome::Step::kCheck, *commands_->check);
@@ -127,13 +130,13 @@ std::optional<EngineError> ImageWorker::start(std::vector<Step>& steps) {
 }
 
 Result<ProgramOutcome> ImageWorker::run_steps(std::vector<Step>& steps, double timeout,
-                                              const std::function<void()>& after) {
+                                              const std::function<void(const Step&)>& after) {
   ProgramOutcome outcome;
   bool left_processes = false;
   for (Step& step : steps) {
     auto end = step.server->run(timeout);
     if (!end) return end.error();
-    after();
+    after(step);
     left_processes = left_processes || end->left_processes;
     outcome = outcome_of(step.step, *end);
     if (!outcome.ok()) break;
@@ -144,25 +147,40 @@ Result<ProgramOutcome> ImageWorker::run_steps(std::vector<Step>& steps, double t
 
 Result<ImageWorker::Traced> ImageWorker::trace() {
   if (files_->full()) return *files_->full();
+  auto traced = trace_once();
+  const bool refused = traced && !traced->reads && traced->report_refused;
+  if (!refused || !commands_->tracer) return traced;
+  unreported_ = traced->why;
+  traced_steps_ = make_steps(How::kTraced);
+  return trace_once();
+}
+
+Result<ImageWorker::Traced> ImageWorker::trace_once() {
   if (auto wrong = start(traced_steps_)) return *wrong;
   Traced out;
   out.reads.emplace();
-  auto outcome = run_steps(traced_steps_, traced_timeout(commands_->timeout), [&] {
-    if (auto why = out.reads ? out.reads->follow(stream_, *pools_, files_->paths()) : std::nullopt) {
-      out.why = *why;
-      out.reads.reset();
+  auto outcome = run_steps(traced_steps_, traced_timeout(commands_->timeout), [&](const Step& step) {
+    if (out.reads) {
+      const auto why = step.reports ? out.reads->take(step.server->reads(), *pools_)
+                                    : out.reads->follow(stream_, *pools_, files_->paths());
+      if (why) {
+        out.why = step.reports ? "'" + step.command->given + "' does not tell all that it reads: " + *why : *why;
+        out.report_refused = step.reports;
+        out.reads.reset();
+      }
     }
     if (commands_->cut && out.stream.empty()) {
       out.stream = stream_ + std::to_string(++streams_);
       out.images = files_->paths();
       rename(stream_.c_str(), out.stream.c_str());
     }
-    unlink(stream_.c_str());
+    if (!step.reports) unlink(stream_.c_str());
   });
   auto restored = files_->restore();
   if (!outcome) return outcome.error();
   if (!restored) return restored.error();
-  if (!out.reads && !outcome->text.empty()) out.why += "; the tracer says: " + outcome->text.substr(0, kShown);
+  if (!out.reads && !out.report_refused && !outcome->text.empty())
+    out.why += "; the tracer says: " + outcome->text.substr(0, kShown);
   out.outcome = std::move(*outcome);
   return out;
 }
@@ -173,7 +191,7 @@ Result<ProgramOutcome> ImageWorker::run(bool elsewhere) {
   if (auto wrong = start(steps)) return *wrong;
   const double second = second_timeout(commands_->timeout);
   for (double timeout = commands_->timeout;; timeout = second) {
-    auto outcome = run_steps(steps, timeout, [] {});
+    auto outcome = run_steps(steps, timeout, [](const Step&) {});
     auto restored = files_->restore();
     if (!outcome) return outcome.error();
     if (!restored) return restored.error();
@@ -190,6 +208,8 @@ std::vector<std::string> ImageWorker::notes() const {
     out.push_back("'" + step.command->given + "' " + why +
                   ": it was started anew for each image, without the fork server, which is slower");
   }
+  if (!unreported_.empty())
+    out.push_back(unreported_ + ", so what it reads was learned from Valgrind, which is slower");
   return out;
 }
 

@@ -30,6 +30,17 @@ struct ProgramCommands {
   bool ordered = false;  // the order of a dump's lines counts
   std::optional<TracePrefix> tracer;
   std::optional<RecoveryModel> cut;  // recovery itself is cut, and its stores persist by this model
+
+  // Whether runs can tell what they read.
+  bool traceable() const {
+    return tracer || (recover.reports && (!check || check->reports) && (!dump || dump->reports));
+  }
+  void untraceable() {
+    tracer.reset();
+    recover.reports = false;
+    if (check) check->reports = false;
+    if (dump) dump->reports = false;
+  }
 };
 
 // What an image came to. Equal outcomes (same()) are one behaviour.
@@ -77,7 +88,8 @@ class ImageWorker {
   // them does not end. With `elsewhere` the processes have other addresses: an outcome that depends on the image alone
   // is the same.
   Result<ProgramOutcome> run(bool elsewhere = false);
-  // The same under commands.tracer: the bytes of the image that the outcome depends on. Nothing when the trace does not
+  // The same with the bytes of the image that the outcome depends on: commands that can report their reads do, others
+  // run under commands.tracer. So do all, from then on, where a report is refused. Nothing when the trace does not
   // tell, with the reason in `why`.
   struct Traced {
     ProgramOutcome outcome;
@@ -86,6 +98,7 @@ class ImageWorker {
     // With commands.cut, what `recover` did: a stream that the receiver removes, and the file of each window.
     std::string stream;
     std::vector<std::string> images;
+    bool report_refused = false;  // by a command that reports its reads itself
   };
   Result<Traced> trace();
   // Sentences about how the commands are run, for the result.
@@ -95,22 +108,27 @@ class ImageWorker {
   struct Step {
     ProgramOutcome::Step step;
     const Command* command;
+    bool reports;  // its runs tell what they read
     std::unique_ptr<RunServer> server;
   };
   ImageWorker() = default;
   // Starts what serves the steps. A program that turns out not to serve has run on the image, which is restored.
   std::optional<EngineError> start(std::vector<Step>& steps);
   // Runs the steps until one fails, each for `timeout` seconds at most; `after` hears of the end of each.
-  static Result<ProgramOutcome> run_steps(std::vector<Step>& steps, double timeout, const std::function<void()>& after);
+  static Result<ProgramOutcome> run_steps(std::vector<Step>& steps, double timeout,
+                                          const std::function<void(const Step&)>& after);
+  Result<Traced> trace_once();
   enum class How { kUsual, kElsewhere, kTraced };
-  std::vector<Step> make_steps(const std::atomic<bool>* cancel, How how) const;
+  std::vector<Step> make_steps(How how) const;
 
   std::unique_ptr<ImageFiles> files_;
   const TracePools* pools_ = nullptr;
   const ProgramCommands* commands_ = nullptr;
   Guardian* guardian_ = nullptr;
-  std::string stream_;    // file that a tracer writes
-  uint64_t streams_ = 0;  // that were kept
+  const std::atomic<bool>* cancel_ = nullptr;
+  std::string stream_;      // file that a tracer writes
+  uint64_t streams_ = 0;    // that were kept
+  std::string unreported_;  // why runs report their reads no more; empty while they do
   std::vector<Step> steps_, elsewhere_steps_, traced_steps_;
 };
 

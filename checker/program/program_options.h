@@ -14,6 +14,7 @@ struct ProgramOptions {
   std::string trace;
   std::string recover, check, dump;  // JSON lists of words; the last two may be empty
   std::string tracer;                // parse_trace_prefix(); may be empty
+  std::string reporting;             // of recover, check and dump those whose runs report their reads, with commas
   std::string model = "adr";
   std::string atoms = "any";
   std::string pool_path;  // of a trace that does not name its pool

@@ -192,6 +192,8 @@ class ProgramCommand : public ::testing::Test {
     more.insert(more.begin(), {"--recover", command_json({how, "{image}"})});
     return run(more);
   }
+  // The pruning is asked for by the words `how`.
+  void pruning_changes_nothing(const std::string& recovery, const std::vector<std::string>& how);
   // `program-judge` with these requests.
   Told judge(const std::vector<Json>& requests, std::vector<std::string> words) const {
     const std::string path = file_.folder() + "/requests";
@@ -478,8 +480,29 @@ TEST_F(ProgramCommand, TooManyImagesAreSampled) {
   EXPECT_EQ(traced.result()["not_checked"]["notes"].size(), 1u);
 }
 
+class ReportingCommand : public ProgramCommand {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists(std::string(POWERCUT_TEST_PROGRAMS) + "/" + kProgram)) GTEST_SKIP() << "no pass";
+  }
+  static constexpr const char* kProgram = "test-recovery-reporting";
+};
+
+// As under the tool: what is not read is not tried.
+TEST_F(ReportingCommand, TooManyImagesAreOneBehaviour) {
+  Program program;
+  for (uint64_t item = 1; item <= 5; ++item) program.item(item, false);
+  program.fence();
+  write(program);
+  const Told told =
+      run({"--recover", command_json({"check", "{image}"}, kProgram), "--images", "50", "--reporting", "recover"});
+  EXPECT_EQ(told.exit, kExitOk) << told.result()["not_checked"];
+  EXPECT_EQ(told.result()["coverage"]["covered"], counted(trace()).second.str());
+  EXPECT_EQ(told.result()["behaviours"], 1);
+}
+
 // Pruned by what recovery reads, and one image after the other: the same verdicts and the same counts.
-TEST_F(ProgramCommand, PruningChangesNothing) {
+void ProgramCommand::pruning_changes_nothing(const std::string& recovery, const std::vector<std::string>& how) {
   std::mt19937_64 random(2026);
   uint64_t behaviours = 0;
   for (int round = 0; round < 2; ++round) {
@@ -496,11 +519,12 @@ TEST_F(ProgramCommand, PruningChangesNothing) {
       program.end();
     }
     write(program);
-    const std::vector<std::string> dump = {"--dump", command_json({"dump", "{image}"})};
-    const Told every = run_recovery("check", dump);
-    std::vector<std::string> more = dump;
-    more.insert(more.end(), {"--trace-prefix", tracer_json(), "--native-box", "8"});
-    const Told pruned = run_recovery("check", more);
+    std::vector<std::string> words = {"--recover", command_json({"check", "{image}"}, recovery), "--dump",
+                                      command_json({"dump", "{image}"}, recovery)};
+    const Told every = run(words);
+    words.insert(words.end(), {"--native-box", "8"});
+    words.insert(words.end(), how.begin(), how.end());
+    const Told pruned = run(words);
     EXPECT_EQ(every.exit, pruned.exit);
     for (const char* name : {"verdict", "crash_points", "crash_states", "coverage"}) {
       EXPECT_EQ(every.result()[name], pruned.result()[name]) << name;
@@ -518,6 +542,12 @@ TEST_F(ProgramCommand, PruningChangesNothing) {
   }
   EXPECT_GT(behaviours, 2u);
 }
+
+TEST_F(ProgramCommand, PruningChangesNothing) {
+  pruning_changes_nothing("test-recovery", {"--trace-prefix", tracer_json()});
+}
+
+TEST_F(ReportingCommand, PruningChangesNothing) { pruning_changes_nothing(kProgram, {"--reporting", "recover,dump"}); }
 
 TEST_F(ProgramCommand, ARecoveryThatDependsOnMoreThanItsPools) {
   Program program;
@@ -719,6 +749,8 @@ TEST_F(ProgramCommand, BadInputIsOneClearSentence) {
   EXPECT_THAT(what({"--recover", command_json({"exit", "{image}"}), "--model", "x"}), HasSubstr("unknown model"));
   EXPECT_THAT(what({"--recover", command_json({"exit", "{image}"}), "--work", "/no/such"}), HasSubstr("no folder"));
   EXPECT_THAT(what({"--recover", command_json({"exit", "{image}"}), "--trace-prefix", "[]"}), HasSubstr("no tracer"));
+  EXPECT_THAT(what({"--recover", command_json({"exit", "{image}"}), "--reporting", "dump"}),
+              HasSubstr("no command 'dump'"));
   program.store(kPool, 1);
   write(program);
   EXPECT_THAT(what({"--recover", command_json({"exit", "{image}"})}), HasSubstr("outside of the pool of "));

@@ -1,8 +1,11 @@
 #include "checker/program/read_set.h"
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
+#include <span>
 
+#include "tracer/format/line_bytes.h"
 #include "tracer/stream/stream_reader.h"
 
 namespace powercut {
@@ -45,36 +48,43 @@ class Mappings {
   std::vector<Mapping> list_;
 };
 
-// Calls `visit(line, mask of its bytes)` for each line of the range.
-template <typename Visit>
-void each_line(uint64_t offset, uint64_t size, const Visit& visit) {
-  for (uint64_t at = offset, end = offset + size; at < end;) {
-    const uint64_t within = at % kLineSize, part = std::min(kLineSize - within, end - at);
-    visit(at / kLineSize, (part == kLineSize ? ~uint64_t{0} : (uint64_t{1} << part) - 1) << within);
-    at += part;
-  }
-}
-
 }  // namespace
+
+std::optional<std::string> ReadSet::take(const powercut_read_log& log, const TracePools& pools) {
+  if (log.state == kPowercutReadsRefused) return std::string(log.why, strnlen(log.why, sizeof log.why));
+  if (log.state != kPowercutReadsFollowed || log.count > POWERCUT_READ_LOG_ENTRIES)
+    return "it did not report its reads";
+  for (const powercut_read_entry& entry : std::span(log.entries, log.count)) {
+    if (entry.image >= pools.windows.size() || entry.line * kLineSize >= pools.windows[entry.image].size) {
+      return "it has overwritten what it reported of its reads";
+    }
+    mark_line(pools, entry.image, entry.line, entry.mask, entry.written != 0 ? Access::kWrite : Access::kRead);
+  }
+  return std::nullopt;
+}
 
 void ReadSet::mark(const TracePools& pools, size_t window, uint64_t offset, uint64_t size, Access access) {
   const PoolWindow& pool = pools.windows[window];
   if (offset >= pool.size) return;  // behind the end of the file there is nothing of the image
-  each_line(offset, std::min(size, pool.size - offset), [&](uint64_t line, uint64_t mask) {
-    if (access == Access::kWrite) {
-      written_[{window, line}] |= mask;
-      return;
-    }
-    const auto written = written_.find({window, line});
-    const bool hides = access == Access::kRead && written != written_.end();
-    const uint64_t initial = hides ? mask & ~written->second : mask;
-    if (initial == 0) return;
-    if (!pool.device) {
-      see(pool.offset / kLineSize + line, initial);
-    } else {  // a line of the file lies in one sector
-      see_word(pool.offset + pool.device->word(line * kLineSize / pool.device->sector_size));
-    }
-  });
+  for_each_line(offset, offset + std::min(size, pool.size - offset),
+                [&](uint64_t line, uint64_t mask) { mark_line(pools, window, line, mask, access); });
+}
+
+void ReadSet::mark_line(const TracePools& pools, size_t window, uint64_t line, uint64_t mask, Access access) {
+  if (access == Access::kWrite) {
+    written_[{window, line}] |= mask;
+    return;
+  }
+  const PoolWindow& pool = pools.windows[window];
+  const auto written = written_.find({window, line});
+  const bool hides = access == Access::kRead && written != written_.end();
+  const uint64_t initial = hides ? mask & ~written->second : mask;
+  if (initial == 0) return;
+  if (!pool.device) {
+    see(pool.offset / kLineSize + line, initial);
+  } else {  // a line of the file lies in one sector
+    see_word(pool.offset + pool.device->word(line * kLineSize / pool.device->sector_size));
+  }
 }
 
 void ReadSet::see(uint64_t line, uint64_t mask) {

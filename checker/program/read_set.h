@@ -15,6 +15,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "checker/program/trace_pools.h"
 #include "replayer/models/line_log.h"
+#include "tracer/runtime/reads/read_log.h"
 
 namespace powercut {
 
@@ -33,13 +34,17 @@ class ReadSet {
   // each window. Returns why the set is not to be trusted, when it is not: the run did something that is not recorded.
   std::optional<std::string> follow(const std::string& stream, const TracePools& pools,
                                     const std::vector<std::string>& images);
-  // What was read, each byte once, in the order in which it was read first.
+  // The same of a command that reports its reads itself (tracer/runtime/reads/read_log.h).
+  std::optional<std::string> take(const powercut_read_log& log, const TracePools& pools);
+  // What was read, each byte once, in the order in which it was read first: each read was made by what those before it
+  // had told.
   const std::vector<WordBytes>& reads() const { return reads_; }
 
  private:
   enum class Access { kRead, kReadSince, kWrite };  // kReadSince: what was overwritten may be what it read
   // Of bytes of the window's file.
   void mark(const TracePools& pools, size_t window, uint64_t offset, uint64_t size, Access access);
+  void mark_line(const TracePools& pools, size_t window, uint64_t line, uint64_t mask, Access access);
   // Bytes of a line of the trace that were read.
   void see(uint64_t line, uint64_t mask);
   void see_word(uint64_t offset);

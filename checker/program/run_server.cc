@@ -24,6 +24,8 @@ namespace {
 
 // The server's end of the socket: above the numbers that programs count on.
 constexpr int kServerSocket = 198;
+// The server's descriptor of the memory in which its runs report their reads.
+constexpr int kServerReads = 199;
 // A server answers a run that was killed at its time limit at once; this is for machines that are busy.
 constexpr double kGrace = 20;
 
@@ -63,6 +65,21 @@ RunServer::RunServer(Spec spec, Guardian* guardian)
 RunServer::~RunServer() {
   stop();
   if (said_ >= 0) close(said_);
+  if (reads_ != nullptr) munmap(reads_, sizeof *reads_);
+  if (reads_fd_ >= 0) close(reads_fd_);
+}
+
+std::optional<EngineError> RunServer::share_reads() {
+  if (reads_ != nullptr) return std::nullopt;
+  // Pages that no run fills cost nothing.
+  reads_fd_ = memfd_create("powercut-reads", MFD_CLOEXEC);
+  void* mapped = MAP_FAILED;
+  if (reads_fd_ >= 0 && ftruncate(reads_fd_, sizeof *reads_) == 0) {
+    mapped = mmap(nullptr, sizeof *reads_, PROT_READ | PROT_WRITE, MAP_SHARED, reads_fd_, 0);
+  }
+  if (mapped == MAP_FAILED) return trouble(std::string("no memory for its reads: ") + std::strerror(errno));
+  reads_ = static_cast<powercut_read_log*>(mapped);
+  return std::nullopt;
 }
 
 EngineError RunServer::trouble(const std::string& what) const {
@@ -98,6 +115,10 @@ std::optional<EngineError> RunServer::spawn(bool plain) {
   if (preload) environment.push_back(std::string(POWERCUT_FORK_POOLS) + "=" + spec_.redirects);
   if (!plain) environment.push_back(std::string(POWERCUT_FORK_FD) + "=" + std::to_string(kServerSocket));
   if (!plain && traced) environment.push_back(std::string(POWERCUT_FORK_TRACED) + "=1");
+  if (spec_.reports) {
+    if (auto wrong = share_reads()) return wrong;
+    environment.push_back(std::string(POWERCUT_FORK_READS) + "=" + std::to_string(kServerReads));
+  }
   environment.insert(environment.end(), spec_.environment.begin(), spec_.environment.end());
 
   int ends[2];
@@ -107,6 +128,7 @@ std::optional<EngineError> RunServer::spawn(bool plain) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], kServerSocket);
+  if (spec_.reports) posix_spawn_file_actions_adddup2(&actions, reads_fd_, kServerReads);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, said_, STDERR_FILENO);
@@ -204,6 +226,10 @@ void RunServer::stop() {
 std::optional<RunEnd> RunServer::ask(double timeout) {
   const powercut_fork_request request = {.magic = POWERCUT_FORK_MAGIC,
                                          .timeout_ms = static_cast<uint32_t>(timeout * 1000)};
+  if (spec_.reports) {
+    reads_->state = kPowercutReadsNone;
+    reads_->count = reads_->unannounced = 0;
+  }
   if (send(socket_, &request, sizeof request, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof request))
     return std::nullopt;
   powercut_fork_reply reply{};

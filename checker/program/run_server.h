@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "checker/program/command.h"
 #include "checker/program/guardian.h"
+#include "tracer/runtime/reads/read_log.h"
 
 namespace powercut {
 
@@ -44,6 +45,7 @@ class RunServer {
     double timeout = 10;                        // seconds, until it serves
     std::vector<std::string> prefix;            // a tracer to run the command under, with its words; it serves there
     std::vector<std::string> environment;       // "NAME=value", on top of this process's
+    bool reports = false;                       // its runs report their reads; it must not have to fall back
     bool elsewhere = false;                     // at other addresses than all others, drawn anew for each server
     const std::atomic<bool>* cancel = nullptr;  // once set, a run ends at once with an error; may be null
   };
@@ -59,6 +61,8 @@ class RunServer {
   bool fell_back() const { return fell_back_; }
   // Runs the command once, for `timeout` seconds at most. A server that died is replaced, once for each run.
   Result<RunEnd> run(double timeout);
+  // What the last run has reported of its reads. Only with `reports`.
+  const powercut_read_log& reads() const { return *reads_; }
 
  private:
   bool cancelled() const { return spec_.cancel != nullptr && *spec_.cancel; }
@@ -71,6 +75,9 @@ class RunServer {
   std::optional<RunEnd> ask(double timeout);
   EngineError trouble(const std::string& what) const;
 
+  // Makes the memory of reads(), once.
+  std::optional<EngineError> share_reads();
+
   Spec spec_;
   Guardian* guardian_;
   bool plain_;
@@ -79,6 +86,8 @@ class RunServer {
   int socket_ = -1;
   int said_ = -1;   // file of what the process itself said: a program before main
   int status_ = 0;  // of a process that ended
+  int reads_fd_ = -1;
+  powercut_read_log* reads_ = nullptr;
 };
 
 }  // namespace powercut

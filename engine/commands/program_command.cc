@@ -115,6 +115,8 @@ void add_program_command(CommandLine& app, int& exit_code) {
   command->add_option("--budget-executions", options->budget_executions, "Stop after this many runs of recovery");
   command->add_option("--trace-prefix", options->tracer,
                       "JSON: command and environment that run a command under a tracer that records loads");
+  command->add_option("--reporting", options->reporting,
+                      "Of recover, check and dump those built with 'powercut cc', which report what they read");
   command->add_option("--native-box", options->native_box, "With a tracer, sets of so many images are run one by one");
   command->callback([options, &exit_code] {
     make_repeatable();

@@ -24,6 +24,9 @@ extern "C" {
  * constructors have used a pool. */
 #define POWERCUT_FORK_TRACED "POWERCUT_FORK_TRACED"
 #define POWERCUT_FORK_UNTRACED 126
+/* A descriptor of the memory in which each run reports what it reads (tracer/runtime/reads/read_log.h); not there where
+ * none is to. */
+#define POWERCUT_FORK_READS "POWERCUT_FORK_READS"
 #define POWERCUT_FORK_US '\x1f'
 #define POWERCUT_FORK_RS '\x1e'
 

@@ -1,0 +1,251 @@
+// What recoveries that were built with the pass report of their reads, held against two opponents: what the Valgrind
+// tool tells of the same source, and what changes when a byte of the image does.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+
+#include "checker/program/test_files.h"
+#include "gmock/gmock.h"
+
+namespace powercut {
+namespace {
+
+using testing::command;
+using ::testing::HasSubstr;
+using testing::one_pool;
+using Kind = ProgramOutcome::Kind;
+
+// Where the test program reads, what is changed of its pool, and the size of that.
+constexpr uint64_t kSeen = 512, kChanged = 2 * 4096, kSize = 1 << 16;
+constexpr int kTimes = 8;
+
+using Image = std::vector<Content>;
+
+// Small numbers, so that words of it are offsets of others, and texts.
+Image image() {
+  Image out(kChanged / kLineSize);
+  for (uint64_t at = 0; at < kSeen; ++at) {
+    const uint64_t letter = at % 5 == 1 ? 0 : 'a' + at % 7;
+    out[at / kLineSize].bytes[at % kLineSize] = static_cast<uint8_t>(at % 8 == 0 ? 1 + at / 8 * 7 % 61 : letter);
+  }
+  return out;
+}
+
+class Reader {
+ public:
+  // `valgrind`: as anybody would build it, under the tool. `both`: the same where a report is refused.
+  enum class How { kReporting, kReportingOrTraced, kTraced };
+  Reader(const std::string& mode, How how) : pools_(one_pool(kSize)), guard_(testing::guardian()) {
+    const std::string suffix = how == How::kTraced ? "" : "-reporting";
+    commands_.recover = command(pools_, {mode, "{image}"}, "test-reader" + suffix);
+    commands_.dump = commands_.recover;  // what it prints counts; what recovery has changed is not in the image
+    commands_.recover = command(pools_, {"exit", "{image}", "0"}, "test-recovery" + suffix);
+    commands_.recover.reports = commands_.dump->reports = how != How::kTraced;
+    if (how != How::kReporting) {
+      auto tracer = parse_trace_prefix(testing::tracer_json(), "--trace-prefix");
+      EXPECT_TRUE(tracer.ok());
+      commands_.tracer = *tracer;
+    }
+    auto made = ImageWorker::create(guard_->folder() + "/0", pools_, commands_, guard_.get(), nullptr);
+    EXPECT_TRUE(made.ok());
+    worker_ = std::move(*made);
+    put(image());
+  }
+  void put(const Image& lines) {
+    for (size_t line = 0; line < lines.size(); ++line) worker_->files().put(line, lines[line]);
+  }
+  ImageWorker::Traced trace() {
+    auto traced = worker_->trace();
+    EXPECT_TRUE(traced.ok()) << (traced.ok() ? "" : traced.error().message());
+    return std::move(*traced);
+  }
+  ProgramOutcome run() {
+    auto outcome = worker_->run();
+    EXPECT_TRUE(outcome.ok()) << (outcome.ok() ? "" : outcome.error().message());
+    return outcome.ok() ? *outcome : ProgramOutcome{};
+  }
+  std::vector<std::string> notes() const { return worker_->notes(); }
+
+ private:
+  TracePools pools_;
+  std::unique_ptr<Guardian> guard_;
+  ProgramCommands commands_;
+  std::unique_ptr<ImageWorker> worker_;
+};
+
+std::set<uint64_t> bytes_of(const ReadSet& reads) {
+  std::set<uint64_t> out;
+  for (const WordBytes& read : reads.reads()) {
+    for (uint64_t i = 0; i < kWordSize; ++i) {
+      if ((read.mask >> i & 1) != 0) out.insert(read.word * kWordSize + i);
+    }
+  }
+  return out;
+}
+
+// "3 64-71 80", for a message.
+std::string text_of(const std::set<uint64_t>& bytes) {
+  std::string out;
+  for (auto at = bytes.begin(); at != bytes.end();) {
+    const uint64_t first = *at;
+    uint64_t last = first;
+    while (++at != bytes.end() && *at == last + 1) last = *at;
+    out += (out.empty() ? "" : " ") + std::to_string(first) + (last > first ? "-" + std::to_string(last) : "");
+  }
+  return out;
+}
+
+// The image with other bytes where `changes` says so.
+template <typename Changes>
+Image changed(const Image& from, std::mt19937_64& random, const Changes& changes) {
+  Image out = from;
+  for (uint64_t at = 0; at < kChanged; ++at) {
+    if (changes(at)) out[at / kLineSize].bytes[at % kLineSize] = static_cast<uint8_t>(random());
+  }
+  return out;
+}
+
+std::string name_of_test(std::string mode) {
+  std::ranges::replace(mode, '-', '_');
+  return mode;
+}
+
+class ReportedReads : public ::testing::TestWithParam<const char*> {};
+
+INSTANTIATE_TEST_SUITE_P(Ways, ReportedReads,
+                         ::testing::Values("loads", "chain", "overwritten", "functions", "atomics", "vectors",
+                                           "flushed", "written", "read-into", "mapped-twice", "pread", "fread", "readv",
+                                           "private", "printed", "sorted", "assembly", "assembly-within", "locked"),
+                         [](const auto& info) { return name_of_test(info.param); });
+
+TEST_P(ReportedReads, HaveAllThatMatters) {
+  Reader reader(GetParam(), Reader::How::kReporting);
+  const ImageWorker::Traced traced = reader.trace();
+  ASSERT_TRUE(traced.reads) << traced.why;
+  EXPECT_TRUE(traced.outcome.ok()) << traced.outcome.text;
+  const ProgramOutcome whole = reader.run();
+  EXPECT_TRUE(traced.outcome.same(whole)) << traced.outcome.text << whole.text;
+  const std::set<uint64_t> reported = bytes_of(*traced.reads);
+  std::mt19937_64 random(2026);
+  int others = 0;
+  for (int i = 0; i < kTimes; ++i) {
+    reader.put(changed(image(), random, [&](uint64_t at) { return !reported.contains(at); }));
+    const ProgramOutcome outcome = reader.run();
+    EXPECT_TRUE(outcome.same(whole)) << "it depends on more than " << text_of(reported) << ": " << outcome.text;
+    const ImageWorker::Traced again = reader.trace();
+    ASSERT_TRUE(again.reads) << again.why;
+    EXPECT_EQ(again.reads->reads(), traced.reads->reads());
+    reader.put(changed(image(), random, [&](uint64_t at) { return reported.contains(at); }));
+    others += reader.run().same(whole) ? 0 : 1;
+  }
+  EXPECT_GT(others, 0);
+}
+
+// What is read next depends on what was read, and on nothing else: the reads of many images make a tree.
+TEST_P(ReportedReads, AreInTheOrderOfATree) {
+  Reader reader(GetParam(), Reader::How::kReporting);
+  std::map<std::vector<uint64_t>, WordBytes> next;  // by what was read before: word, mask and bytes of each
+  std::mt19937_64 random(2026);
+  for (int i = 0; i < kTimes; ++i) {
+    const Image lines = changed(image(), random, [&](uint64_t) { return random() % 32 == 0; });
+    reader.put(lines);
+    const ImageWorker::Traced traced = reader.trace();
+    ASSERT_TRUE(traced.reads) << traced.why;
+    std::vector<uint64_t> path;
+    for (const WordBytes& read : traced.reads->reads()) {
+      const auto [known, added] = next.emplace(path, read);
+      EXPECT_EQ(known->second, read) << path.size();
+      path.insert(path.end(), {read.word, read.mask});
+      for (uint64_t byte = 0; byte < kWordSize; ++byte) {
+        if ((read.mask >> byte & 1) != 0)
+          path.push_back(lines[read.word / kWords].bytes[read.word % kWords * kWordSize + byte]);
+      }
+    }
+  }
+}
+
+// Which bytes the tool may tell of, beside ours.
+enum class Others { kSame, kFewer, kMore };
+struct Compared {
+  const char* mode;
+  Others others;
+  friend void PrintTo(const Compared& compared, std::ostream* out) { *out << compared.mode; }
+};
+class TracedAlike : public ::testing::TestWithParam<Compared> {};
+
+// Functions of the C library read whole vectors, of which a stand-in needs less. What has no hook counts as more than
+// it is.
+INSTANTIATE_TEST_SUITE_P(Ways, TracedAlike,
+                         ::testing::Values(Compared{"loads", Others::kSame}, Compared{"chain", Others::kSame},
+                                           Compared{"overwritten", Others::kSame}, Compared{"atomics", Others::kSame},
+                                           Compared{"vectors", Others::kSame}, Compared{"flushed", Others::kSame},
+                                           Compared{"written", Others::kSame}, Compared{"mapped-twice", Others::kSame},
+                                           Compared{"functions", Others::kMore}, Compared{"printed", Others::kFewer},
+                                           Compared{"sorted", Others::kFewer}, Compared{"assembly", Others::kFewer},
+                                           Compared{"assembly-within", Others::kFewer},
+                                           Compared{"locked", Others::kFewer}),
+                         [](const auto& info) { return name_of_test(info.param.mode); });
+
+TEST_P(TracedAlike, TheToolTellsOfTheSameReads) {
+  const auto& [mode, others] = GetParam();
+  const ImageWorker::Traced reported = Reader(mode, Reader::How::kReporting).trace();
+  const ImageWorker::Traced traced = Reader(mode, Reader::How::kTraced).trace();
+  ASSERT_TRUE(reported.reads) << reported.why;
+  ASSERT_TRUE(traced.reads) << traced.why;
+  EXPECT_TRUE(reported.outcome.same(traced.outcome)) << reported.outcome.text << traced.outcome.text;
+  const std::set<uint64_t> ours = bytes_of(*reported.reads), theirs = bytes_of(*traced.reads);
+  if (others == Others::kSame) EXPECT_EQ(text_of(ours), text_of(theirs));
+  EXPECT_TRUE(std::ranges::includes(others == Others::kMore ? theirs : ours, others == Others::kMore ? ours : theirs))
+      << "reported " << text_of(ours) << ", traced " << text_of(theirs);
+}
+
+// What cannot be followed is refused by its name.
+struct Refused {
+  const char* mode;
+  const char* why;
+};
+TEST(Refusals, NameWhatCannotBeFollowed) {
+  for (const auto& [mode, why] : {Refused{"forks", "starts a process or a thread"},
+                                  {"thread", "starts a process or a thread"},
+                                  {"starts", "starts a process or a thread"},
+                                  {"handles", "handles the signals of faults itself"},
+                                  {"memory-file", "opens the memory of a process as a file"},
+                                  {"spliced", "makes system call 278"},
+                                  {"path", "hands an address of its pool to system call 21"},
+                                  {"fixed", "at an address of its own choice"}}) {
+    Reader reader(mode, Reader::How::kReporting);
+    for (int round = 0; round < 2; ++round) {
+      const ImageWorker::Traced traced = reader.trace();
+      EXPECT_FALSE(traced.reads) << mode;
+      EXPECT_THAT(traced.why, HasSubstr(why)) << mode;
+      EXPECT_THAT(traced.why, HasSubstr("test-reader-reporting"));
+    }
+    EXPECT_TRUE(reader.run().ok()) << mode;  // not traced it is as ever
+  }
+}
+
+// Where a report is refused the commands run under the tracer, from then on.
+TEST(Refusals, LeadToTheTracer) {
+  Reader reader("thread", Reader::How::kReportingOrTraced);
+  const ImageWorker::Traced traced = reader.trace();
+  ASSERT_TRUE(traced.reads) << traced.why;
+  EXPECT_EQ(text_of(bytes_of(*traced.reads)), "64-71");
+  EXPECT_THAT(reader.notes(), ::testing::ElementsAre(HasSubstr("starts a process or a thread")));
+}
+
+// A recovery dies of its own faults as it does without us.
+TEST(Faults, AreThoseOfTheProgram) {
+  for (const char* mode : {"dies", "read-only"}) {
+    Reader reader(mode, Reader::How::kReporting);
+    const ImageWorker::Traced traced = reader.trace();
+    ASSERT_TRUE(traced.reads) << mode << traced.why;
+    EXPECT_EQ(traced.outcome.kind, Kind::kSignal) << mode;
+    EXPECT_TRUE(traced.outcome.same(reader.run())) << mode;
+  }
+}
+
+}  // namespace
+}  // namespace powercut

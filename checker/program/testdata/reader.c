@@ -1,0 +1,177 @@
+/* A recovery that reads its pool as its words say, and prints what it read; `test-reader HOW POOL`. Built three times:
+ * as anybody would, by the compiler pass, and with callbacks. All that it reads lies in the first 512 bytes. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+static int file;
+static unsigned char* pool;
+static uint64_t size;
+
+static unsigned char* map(int protection, int flags, off_t offset, size_t length) {
+  unsigned char* const mapped = mmap(NULL, length, protection, flags, file, offset);
+  if (mapped == MAP_FAILED) exit(91);
+  return mapped;
+}
+
+static uint64_t word(size_t offset) { return *(volatile uint64_t*)(pool + offset); }
+
+static int by_first_byte(const void* a, const void* b) { return *(const unsigned char*)a - *(const unsigned char*)b; }
+
+static void* in_thread(void* argument) {
+  *(uint64_t*)argument += word(64);
+  return NULL;
+}
+
+/* The address is computed out of the compiler's sight. */
+static uint32_t load_by_assembly(const unsigned char* from) {
+  uint32_t out;
+  asm volatile("lea (%1), %%rcx\n\tmov (%%rcx), %0" : "=r"(out) : "r"(from) : "rcx", "memory");
+  return out;
+}
+
+static void copy_by_assembly(void* to, const void* from, size_t count) {
+  asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(count) : : "memory");
+}
+
+int main(int argc, char** argv) {
+  if (argc < 3) return 99;
+  const char* how = argv[1];
+  unsigned char copy[512] = {0};
+  uint64_t sum = 0;
+  file = open(argv[2], O_RDWR);
+  struct stat status;
+  if (file < 0 || fstat(file, &status) != 0) return 90;
+  size = (uint64_t)status.st_size;
+#define IS(name) (strcmp(how, name) == 0)
+  if (IS("pread")) return pread(file, copy, 40, 100) != 40 || write(STDOUT_FILENO, copy, 40) != 40;
+  if (IS("fread")) { /* all of a block: more than it asks for */
+    FILE* stream = fdopen(file, "r");
+    if (fseek(stream, 24, SEEK_SET) != 0 || fread(copy, 16, 1, stream) != 1) return 92;
+    return fwrite(copy, 16, 1, stdout) != 1;
+  }
+  if (IS("readv")) {
+    const struct iovec parts[2] = {{copy, 10}, {copy + 100, 20}};
+    if (lseek(file, 200, SEEK_SET) != 200 || readv(file, parts, 2) != 30) return 92;
+    return write(STDOUT_FILENO, copy, sizeof copy) != sizeof copy;
+  }
+  if (IS("private")) {
+    pool = map(PROT_READ | PROT_WRITE, MAP_PRIVATE, 0, 4096);
+    pool[8] = 1; /* not in the file */
+    printf("%d %d\n", pool[8], pool[16]);
+    return 0;
+  }
+  pool = map(PROT_READ | PROT_WRITE, MAP_SHARED, 0, size);
+  if (IS("loads")) {
+    sum = word(0) + pool[9] + *(uint16_t*)(pool + 62) + *(uint32_t*)(pool + 126); /* across lines */
+  } else if (IS("chain")) { /* what is read depends on what was read */
+    size_t at = pool[0] % 64 * 8;
+    for (int i = 0; i < 4; ++i) {
+      sum = sum * 31 + word(at);
+      at = word(at) % 64 * 8;
+    }
+  } else if (IS("overwritten")) {
+    *(volatile uint64_t*)(pool + 64) = 5;
+    memset(pool + 128, 7, 64);
+    sum = word(64) + word(72) + word(128) + word(184);
+    pwrite(file, "01234567", 8, 256);
+    sum += word(256) + word(264);
+  } else if (IS("functions")) {
+    memcpy(copy, pool + 3, 70);
+    sum = strlen((char*)pool + 100) + (memcmp(pool + 200, pool + 240, 16) == 0) +
+          (strcmp((char*)pool + 300, "abc") == 0) + (memchr(pool + 330, 0x5a, 20) != NULL);
+    memmove(pool + 400, pool + 402, 20);
+  } else if (IS("atomics")) {
+    sum = __atomic_fetch_add((uint64_t*)(pool + 8), 1, __ATOMIC_SEQ_CST);
+    uint64_t expected = 3;
+    sum += __atomic_compare_exchange_n((uint64_t*)(pool + 80), &expected, 4, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    sum += expected + word(8);
+  } else if (IS("vectors")) {
+    uint32_t total = 0;
+    for (size_t i = 0; i < 64; ++i) total += ((const uint32_t*)(pool + 128))[i];
+    sum = total;
+  } else if (IS("printed")) { /* by the C library */
+    printf("%.20s|%s\n", (const char*)pool + 60, (const char*)pool + 120);
+  } else if (IS("sorted")) {
+    qsort(pool + 64, 16, 4, by_first_byte);
+    memcpy(copy, pool + 64, 64);
+  } else if (IS("assembly")) {
+    copy_by_assembly(copy, pool + 33, 100);
+    sum = load_by_assembly(pool + 300);
+  } else if (IS("assembly-within")) { /* both operands on one page */
+    copy_by_assembly(pool + 256, pool + 33, 100);
+    sum = word(300);
+  } else if (IS("flushed")) { /* a flush is no read */
+    *(volatile uint64_t*)(pool + 64) = 5;
+    __builtin_ia32_clflush(pool + 64);
+    __builtin_ia32_sfence();
+    sum = word(72);
+  } else if (IS("written")) { /* handed to the kernel */
+    const struct iovec parts[2] = {{pool + 10, 10}, {pool + 100, 20}};
+    if (write(STDOUT_FILENO, pool + 300, 50) != 50 || writev(STDOUT_FILENO, parts, 2) != 30) return 92;
+    if (pwrite(file, pool + 400, 30, 450) != 30) return 93;
+    sum = word(456);
+  } else if (IS("read-into")) {
+    if (pread(file, pool + 64, 64, 256) != 64) return 92;
+    sum = word(64) + word(120);
+  } else if (IS("mapped-twice")) {
+    const unsigned char* other = map(PROT_READ, MAP_SHARED, 0, 4096);
+    *(volatile uint64_t*)(pool + 64) = 5;
+    sum = *(volatile const uint64_t*)(other + 64) + *(volatile const uint64_t*)(other + 8);
+    munmap((void*)other, 4096);
+    if (mprotect(pool, 4096, PROT_READ) != 0) return 92;
+    sum += word(16);
+  } else if (IS("locked")) { /* a lock in the pool, by the C library */
+    pthread_mutex_t* const lock = (pthread_mutex_t*)(pool + 64);
+    pthread_mutex_init(lock, NULL);
+    pthread_mutex_lock(lock);
+    sum = word(256);
+    pthread_mutex_unlock(lock);
+  } else if (IS("dies")) {
+    sum = word(8);
+    if (sum != 0) *(volatile int*)8 = 1;
+  } else if (IS("behind")) { /* the end of its mapping */
+    sum = *(volatile uint64_t*)(pool + size + word(8) % 8);
+  } else if (IS("read-only")) {
+    pool = map(PROT_READ, MAP_SHARED, 0, 4096);
+    *(volatile uint64_t*)(pool + 8) = 1;
+  } else if (IS("forks")) {
+    if (fork() == 0) _exit(0);
+  } else if (IS("thread")) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, in_thread, &sum) != 0) return 92;
+    pthread_join(thread, NULL);
+  } else if (IS("starts")) {
+    sum = (uint64_t)system("true");
+  } else if (IS("handles")) {
+    signal(SIGSEGV, SIG_IGN);
+  } else if (IS("memory-file")) {
+    const int memory = open("/proc/self/mem", O_RDONLY);
+    if (pread(memory, copy, 8, (off_t)(uintptr_t)pool) != 8) return 92;
+  } else if (IS("spliced")) {
+    int ends[2];
+    const struct iovec part = {pool, 64};
+    if (pipe(ends) != 0 || vmsplice(ends[1], &part, 1, 0) != 64 || read(ends[0], copy, 64) != 64) return 92;
+  } else if (IS("path")) {
+    sum = (uint64_t)access((const char*)pool + 8, F_OK);
+  } else if (IS("fixed")) {
+    pool = mmap((void*)0x600000000000, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0);
+    if (pool == MAP_FAILED) return 92;
+    sum = word(8);
+  } else {
+    return 98;
+  }
+  for (size_t i = 0; i < sizeof copy; ++i) sum = sum * 31 + copy[i];
+  printf("%lx\n", (unsigned long)sum);
+  return 0;
+}
