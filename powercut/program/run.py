@@ -13,6 +13,7 @@ from powercut.engine import engine, events
 from powercut.engine.engine import Interrupt, StreamItem
 from powercut.engine.options import ExploreOptions
 from powercut.engine.supervise import status_text
+from powercut.program import binary as program_binary
 from powercut.program import record as program_record
 from powercut.program import valgrind
 from powercut.program.program import Program, Recovery
@@ -37,7 +38,7 @@ def explore(
     arguments = ["program", "--trace", str(trace), *commands(program.recovery)]
     arguments += ["--model", options.model, "--atoms", options.atoms]
     arguments += ["--jobs", str(options.jobs), "--seed", str(options.seed), "--images", str(program.recovery.images)]
-    arguments += _read_sets()
+    arguments += _read_sets(program.recovery)
     if options.budget.seconds is not None:
         arguments += ["--budget-seconds", f"{options.budget.seconds:g}"]
     if options.budget.executions is not None:
@@ -109,11 +110,22 @@ def _end(run: events.ImageRun) -> str:
     return f"{how}, printing: {shown}" if shown else f"{how}, printing nothing"
 
 
-def _read_sets() -> list[str]:
-    """The engine's option for tracing what recovery reads, which spares images that it cannot tell apart.
+def _read_sets(recovery: Recovery) -> list[str]:
+    """The engine's options for learning what recovery reads, which spares images that it cannot tell apart.
 
-    Empty where the Valgrind tool is missing: then every image is run.
+    Commands that were built with `powercut cc` tell it themselves, others under the Valgrind tool. Where that is
+    missing and one of them needs it, every image is run.
     """
+    given = {"recover": recovery.recover, "check": recovery.check, "dump": recovery.dump}
+    reporting = [
+        name
+        for name, command in given.items()
+        if command and program_binary.find(command[0], cwd=recovery.cwd, option=f"--{name}").reports_reads
+    ]
+    return [*(["--reporting", ",".join(reporting)] if reporting else []), *_under_valgrind()]
+
+
+def _under_valgrind() -> list[str]:
     try:
         command, variables = valgrind.command(
             [], stream=Path("/{stream}"), pools=[Path("/{image}")], loads=True, env={}
