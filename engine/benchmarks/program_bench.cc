@@ -4,7 +4,8 @@
 // the command, find and restore what it changed. `dense`: every page of the pool has data; `sparse`: one in sixteen.
 // `forked` runs come from the fork server, `started` ones are executed anew. Everything, runs included, is on one core,
 // and its processor time counts, of all processes: other work on the machine does not. The best of the repetitions is
-// told, since noise only slows down.
+// told, since noise only slows down. `traced` runs tell what they read: under the tool that --trace-prefix names, or
+// `reported` by the program that `powercut cc` has built.
 #include <sched.h>
 #include <sys/resource.h>
 
@@ -37,6 +38,8 @@ constexpr Case kCases[] = {{"forked_1_mib_dense", 1 << 20, 1, false},
                            {"forked_8_mib_dense", 8 << 20, 1, false},
                            {"started_1_mib_dense", 1 << 20, 1, true}};
 
+enum class Way { kPlain, kTraced, kReported };
+
 Content line_of(uint64_t number) {
   Content out;
   std::memcpy(out.bytes.data(), &number, sizeof number);
@@ -58,20 +61,22 @@ double processor_seconds() {
 }
 
 // Seconds of `runs` runs.
-Result<double> measure(const Options& options, const Case& what, uint64_t runs, bool traced) {
+Result<double> measure(const Options& options, const Case& what, uint64_t runs, Way way) {
+  const bool traced = way != Way::kPlain;
   TracePools pools;
   pools.windows.push_back({.path = "/nowhere/pool", .offset = 0, .size = what.size, .address = 0});
   pools.space = what.size;
   auto guardian = Guardian::start("/dev/shm");
   if (!guardian) return guardian.error();
-  const std::string program =
-      std::filesystem::read_symlink("/proc/self/exe").parent_path().string() + "/powercut-bench-pool-check";
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe").parent_path().string() +
+                              "/powercut-bench-pool-check" + (way == Way::kReported ? "-reporting" : "");
   ProgramCommands commands;
   auto recover = parse_command(Json({program, "{image}"}).dump(), "recovery", pools);
   if (!recover) return recover.error();
   commands.recover = std::move(*recover);
   if (what.plain) commands.recover.kind = ProgramKind::kPlain;
-  if (traced) {
+  commands.recover.reports = way == Way::kReported;
+  if (way == Way::kTraced) {
     auto tracer = parse_trace_prefix(options.tracer, "--trace-prefix");
     if (!tracer) return tracer.error();
     commands.tracer = std::move(*tracer);
@@ -87,7 +92,7 @@ Result<double> measure(const Options& options, const Case& what, uint64_t runs, 
     if (traced) {
       auto made = (*worker)->trace();
       if (!made) return made.error();
-      if (!made->reads) return harness_error(made->why, "--trace-prefix", "Run the tracer by hand.");
+      if (!made->reads) return harness_error(made->why, program, "Run it by hand.");
       outcome = made->outcome;
     } else {
       auto made = (*worker)->run();
@@ -115,10 +120,10 @@ int measure_all(const Options& options) {
   CPU_SET(core, &one);
   sched_setaffinity(0, sizeof one, &one);
   Json out = Json::object();
-  const auto best = [&](const std::string& name, const Case& what, uint64_t runs, bool traced) {
+  const auto best = [&](const std::string& name, const Case& what, uint64_t runs, Way way) {
     double fastest = 0;
     for (int i = 0; i < options.repeat; ++i) {
-      auto seconds = measure(options, what, runs, traced);
+      auto seconds = measure(options, what, runs, way);
       if (!seconds) {
         std::fprintf(stderr, "powercut-bench-program: %s\n", seconds.error().message().c_str());
         return false;
@@ -129,9 +134,10 @@ int measure_all(const Options& options) {
     return true;
   };
   for (const Case& what : kCases) {
-    if (!best(what.name, what, what.plain ? options.runs / 4 : options.runs, false)) return kExitUnknown;
+    if (!best(what.name, what, what.plain ? options.runs / 4 : options.runs, Way::kPlain)) return kExitUnknown;
   }
-  if (!options.tracer.empty() && !best("traced_1_mib_dense", kCases[0], 5, true)) return kExitUnknown;
+  if (!best("reported_1_mib_dense", kCases[0], options.runs, Way::kReported)) return kExitUnknown;
+  if (!options.tracer.empty() && !best("traced_1_mib_dense", kCases[0], 5, Way::kTraced)) return kExitUnknown;
   std::puts(out.dump().c_str());
   return kExitOk;
 }

@@ -15,12 +15,13 @@ CASES = {
     "forked_8_mib_sparse": "fork server, 8 MiB pool, one page in 16 with data",
     "forked_8_mib_dense": "fork server, 8 MiB pool, all pages with data",
     "started_1_mib_dense": "started anew for each image, 1 MiB pool",
+    "reported_1_mib_dense": "built with `powercut cc`, with a report of what it reads, 1 MiB pool",
     "traced_1_mib_dense": "under the Valgrind tool with loads, 1 MiB pool",
 }
 
 
 def measure(*, repeat: int) -> dict[str, Any]:
-    """Runs a second, by case. The traced one only where the Valgrind tool was built."""
+    """Runs a second, by case. The one under the tool only where the Valgrind tool was built."""
     arguments = ["--repeat", str(repeat)]
     tools = paths.library_dir() / "valgrind"
     if (tools / "powercut-amd64-linux").is_file():
