@@ -85,11 +85,14 @@ Result<ExpectedOutputs> ExpectedOutputs::take(TraceReader* reader, uint64_t spac
       if (!outcome) return outcome.error();
       seen = std::make_shared<const ProgramOutcome>(std::move(*outcome));
     }
-    // Where recovery fails on what was all persisted there is no output; exploring that image says so.
+    // Where a step fails on what was all persisted it has no output; exploring that image says so.
     if (seen->kind == ProgramOutcome::Kind::kTimeout) ++timeouts;
-    for (const uint64_t prefix : prefixes) {
-      Outcomes& there = (seen->ok() ? out.after_ : out.failed_)[prefix];
+    const auto add = [&seen](Outcomes& there) {
       if (std::ranges::find(there, seen) == there.end()) there.push_back(seen);
+    };
+    for (const uint64_t prefix : prefixes) {
+      if (!seen->ok()) add(out.failed_[prefix]);
+      if (!seen->printed.empty()) add(out.after_[prefix]);
     }
     return std::nullopt;
   };
@@ -154,7 +157,7 @@ std::vector<const ProgramOutcome*> ExpectedOutputs::legal(const Operations& oper
 bool ExpectedOutputs::failed_after(uint64_t prefix, const ProgramOutcome& outcome) const {
   const auto at = failed_.find(prefix);
   if (at == failed_.end()) return false;
-  return std::ranges::any_of(at->second, [&](const auto& failed) { return failed->same(outcome); });
+  return std::ranges::any_of(at->second, [&](const auto& failed) { return failed->ends_like(outcome); });
 }
 
 bool ExpectedOutputs::fails_at_the_end(const Operations& operations, const ProgramOutcome& outcome) const {
@@ -166,12 +169,17 @@ bool ExpectedOutputs::failed_before(const Operations& operations, const ProgramO
   return !operations.unsettled() && operations.settled_by() && failed_after(operations.prefix(), outcome);
 }
 
-std::optional<uint64_t> ExpectedOutputs::earlier(const Operations& operations, const ProgramOutcome& outcome,
+std::optional<uint64_t> ExpectedOutputs::earlier(const Operations& operations, const ProgramOutcome& outcome, size_t at,
                                                  bool ordered) const {
+  const auto printed = [&](const ProgramOutcome& once) {
+    if (once.printed.size() <= at) return false;
+    return std::equal(once.printed.begin(), once.printed.begin() + static_cast<ptrdiff_t>(at) + 1,
+                      outcome.printed.begin(), [&](const auto& a, const auto& b) { return a.alike(b, ordered); });
+  };
   const auto was = [&](uint64_t prefix) {
-    const auto at = after_.find(prefix);
-    return at != after_.end() &&
-           std::ranges::any_of(at->second, [&](const auto& once) { return once->alike(outcome, ordered); });
+    const auto known = after_.find(prefix);
+    return known != after_.end() &&
+           std::ranges::any_of(known->second, [&](const auto& once) { return printed(*once); });
   };
   const std::vector<Operations::Settled>& settled = operations.settled();
   for (size_t i = settled.size(); i-- > 0;) {

@@ -1,7 +1,7 @@
-// Output equivalence: what the dump may print after a power cut. The state after a prefix of the marked history is
-// known by its dump: recovery and dump are run on the visible image at the end of every operation, with no other in
-// flight. At a crash point inside operation k the legal outputs are those after k - 1 and after k, outside of one that
-// after the last.
+// Output equivalence: what the dump and the probes may print after a power cut. The state after a prefix of the marked
+// history is known by what they print: all commands are run on the visible image at the end of every operation, with no
+// other in flight. At a crash point inside operation k the legal outputs are those after k - 1 and after k, outside of
+// one that after the last.
 //
 // Before the first operation begins, and where operations of several threads overlap, no prefix is known: there only
 // exit status counts. In a tree of schedules each schedule has its own prefixes (operations.h); an operation that is
@@ -23,7 +23,7 @@ namespace powercut {
 
 class ExpectedOutputs {
  public:
-  // Runs recovery and dump on the visible image that it is given, as lines that changed since the last call.
+  // Runs the commands on the visible image that it is given, as lines that changed since the last call.
   using Observe = std::function<Result<ProgramOutcome>(const std::vector<std::pair<uint64_t, Content>>&)>;
 
   // Reads the whole trace from the reader's first event. `space`: size of the offset space.
@@ -31,11 +31,12 @@ class ExpectedOutputs {
 
   // The legal outputs at an instant; nothing when only exit status counts.
   std::vector<const ProgramOutcome*> legal(const Operations& operations) const;
-  // The output of an earlier prefix than the legal ones that this one equals, as the number of the operation after
-  // which it was right (0: before the first).
-  std::optional<uint64_t> earlier(const Operations& operations, const ProgramOutcome& outcome, bool ordered) const;
-  // Whether the same goes wrong with everything durable at the end of the operation that runs, or did at that of the
-  // one before it.
+  // The earlier prefix than the legal ones that has printed what this outcome has, up to the output `at`, as the number
+  // of the operation after which it was right (0: before the first).
+  std::optional<uint64_t> earlier(const Operations& operations, const ProgramOutcome& outcome, size_t at,
+                                  bool ordered) const;
+  // Whether the same step fails in the same way with everything durable at the end of the operation that runs, or did
+  // at that of the one before it.
   bool fails_at_the_end(const Operations& operations, const ProgramOutcome& outcome) const;
   bool failed_before(const Operations& operations, const ProgramOutcome& outcome) const;
   uint64_t observed() const { return after_.size(); }
@@ -45,7 +46,8 @@ class ExpectedOutputs {
 
   bool failed_after(uint64_t prefix, const ProgramOutcome& outcome) const;
 
-  // By the prefix, and by that of the operation that ended last: 0 is the state when the first one began.
+  // By the prefix, and by that of the operation that ended last: 0 is the state when the first one began. Of an outcome
+  // that fails, what was printed before counts.
   std::map<uint64_t, Outcomes> after_;
   std::map<uint64_t, Outcomes> failed_;  // there, with nothing lost
 };

@@ -51,9 +51,9 @@ struct ProgramExplored {
   std::string untraced_because;         // why the tracer was given up; empty when it was not
   uint64_t outcomes = 0;                // distinct ones
   uint64_t repeats = 0;                 // runs of images that had been run; all came to the same, unless unrepeatable
-  uint64_t reordered = 0;               // images whose dump had the right lines in another order
+  uint64_t reordered = 0;               // images with the right lines in another order
   uint64_t timeouts = 0;                // runs that did not end
-  uint64_t unjudged_outputs = 0;        // crash points where only exit status counted although there is a dump
+  uint64_t unjudged_outputs = 0;        // crash points where only exit status counted although commands print
   std::map<std::string, Json> findings;
   std::string searched;  // of a tree of schedules: what it covers (tracer/format/FORMAT.md)
   bool left_processes = false;

@@ -96,9 +96,10 @@ void ProgramExplorer::explain(const Choice& choice, const ProgramViolation& viol
   // Nothing is lost, and no operation is under way, or it makes no difference that it ends.
   const bool settled = operations_.begun() > 0 && operations_.in_flight().empty() && !stored_outside_;
   const ProgramOutcome& shows_it = memo_[*outcome];
-  const bool lossless = least == visible && (settled || expected_->fails_at_the_end(operations_, shows_it));
+  const bool lossless =
+      least == visible && (settled || (!violation.of_output && expected_->fails_at_the_end(operations_, shows_it)));
   // What the operation before has left is no better whatever this one loses.
-  const bool needs_power_cut = !lossless && !expected_->failed_before(operations_, shows_it);
+  const bool needs_power_cut = !lossless && (violation.of_output || !expected_->failed_before(operations_, shows_it));
   const std::vector<bool> decided =
       needs_power_cut ? decisive(least, violation) : std::vector<bool>(least.size(), false);
   Explained& explained = explained_.emplace_back(Explained{kind, {}});

@@ -69,7 +69,7 @@ Json ProgramImageJudge::judged(const Placed& placed) const {
             judge(outcome, expected_->legal(operations_), *expected_, operations_, loaded_.commands().ordered)) {
       wrong.push_back({{"invariant", violation->invariant},
                        {"underlying", nullptr},
-                       {"query", query_text(outcome.step, loaded_.commands())},
+                       {"query", query_text(violation->step, loaded_.commands())},
                        {"message", violation->message},
                        {"expected", violation->expected},
                        {"found", violation->found}});

@@ -65,9 +65,9 @@ std::optional<ImageMemo::Id> ImageMemo::find(const ImageName& name) const {
 }
 
 ImageMemo::Id ImageMemo::intern(ProgramOutcome outcome) {
-  const Identity identity = {outcome.kind,   outcome.step,      outcome.code,
-                             outcome.dumped, outcome.digest[0], outcome.digest[1]};
-  const auto [at, added] = ids_.try_emplace(identity, static_cast<Id>(outcomes_.size()));
+  Identity identity = {outcome.kind, outcome.step.kind, outcome.step.probe, outcome.code, {}};
+  for (const auto& one : outcome.printed) identity.printed.push_back({one.total, one.digest[0], one.digest[1]});
+  const auto [at, added] = ids_.try_emplace(std::move(identity), static_cast<Id>(outcomes_.size()));
   if (added) {
     outcomes_.push_back(std::move(outcome));
   } else {

@@ -64,13 +64,14 @@ class ImageMemo {
  private:
   struct Identity {
     ProgramOutcome::Kind kind;
-    ProgramOutcome::Step step;
+    ProgramStep::Kind step;
+    uint32_t probe;
     int code;
-    uint64_t dumped, low, high;
+    std::vector<std::array<uint64_t, 3>> printed;  // by each step: bytes and their digest
     bool operator==(const Identity&) const = default;
     template <typename H>
     friend H AbslHashValue(H h, const Identity& i) {
-      return H::combine(std::move(h), i.kind, i.step, i.code, i.dumped, i.low, i.high);
+      return H::combine(std::move(h), i.kind, i.step, i.probe, i.code, i.printed);
     }
   };
   std::vector<ProgramOutcome> outcomes_;

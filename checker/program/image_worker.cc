@@ -29,42 +29,60 @@ std::string redirects(const TracePools& pools, const std::vector<std::string>& i
   return out;
 }
 
-ProgramOutcome outcome_of(ProgramOutcome::Step step, const RunEnd& end) {
-  ProgramOutcome out;
-  out.step = step;
-  out.left_processes = end.left_processes;
+// The outcome of the steps up to this one.
+void add_step(const ProgramStep& step, const RunEnd& end, ProgramOutcome* out) {
+  out->step = step;
+  out->left_processes = out->left_processes || end.left_processes;
   if (end.timed_out) {
-    out.kind = ProgramOutcome::Kind::kTimeout;
+    out->kind = ProgramOutcome::Kind::kTimeout;
   } else if (WIFSIGNALED(end.status)) {
-    out.kind = ProgramOutcome::Kind::kSignal;
-    out.code = WTERMSIG(end.status);
+    out->kind = ProgramOutcome::Kind::kSignal;
+    out->code = WTERMSIG(end.status);
   } else if (WEXITSTATUS(end.status) != 0) {
-    out.kind = ProgramOutcome::Kind::kExit;
-    out.code = WEXITSTATUS(end.status);
+    out->kind = ProgramOutcome::Kind::kExit;
+    out->code = WEXITSTATUS(end.status);
   }
-  if (!out.ok()) {
-    out.text = end.err.total > 0 ? end.err.text() : end.out.text();
-  } else if (step == ProgramOutcome::Step::kDump) {
-    out.dumped = end.out.total;
-    out.digest = end.out.digest;
-    out.lines = end.out.lines;
-    out.text = end.out.text();
+  if (!out->ok()) {
+    out->said = end.err.total > 0 ? end.err.text() : end.out.text();
+  } else if (step.kind == ProgramStep::Kind::kDump || step.kind == ProgramStep::Kind::kProbe) {
+    out->printed.push_back({step, end.out.total, end.out.digest, end.out.lines, end.out.text()});
   }
-  return out;
 }
 
 }  // namespace
 
-const char* name_of(ProgramOutcome::Step step) {
-  switch (step) {
-    case ProgramOutcome::Step::kRecover:
+std::string name_of(const ProgramStep& step) {
+  switch (step.kind) {
+    case ProgramStep::Kind::kRecover:
       return "recover";
-    case ProgramOutcome::Step::kCheck:
+    case ProgramStep::Kind::kCheck:
       return "check";
-    case ProgramOutcome::Step::kDump:
+    case ProgramStep::Kind::kDump:
       return "dump";
+    case ProgramStep::Kind::kProbe:
+      return "probe " + std::to_string(step.probe);
   }
   return "?";
+}
+
+const Command& command_of(const ProgramCommands& commands, const ProgramStep& step) {
+  switch (step.kind) {
+    case ProgramStep::Kind::kRecover:
+      break;
+    case ProgramStep::Kind::kCheck:
+      return *commands.check;
+    case ProgramStep::Kind::kDump:
+      return *commands.dump;
+    case ProgramStep::Kind::kProbe:
+      return commands.probes[step.probe - 1];
+  }
+  return commands.recover;
+}
+
+bool ProgramOutcome::alike(const ProgramOutcome& other, bool ordered) const {
+  return ends_like(other) && std::ranges::equal(printed, other.printed, [&](const Printed& a, const Printed& b) {
+           return a.step == b.step && a.alike(b, ordered);
+         });
 }
 
 double second_timeout(double timeout) { return std::max(timeout, std::min(timeout * kSecondLonger, kMostSecond)); }
@@ -93,7 +111,8 @@ Result<std::unique_ptr<ImageWorker>> ImageWorker::create(const std::string& fold
 
 std::vector<ImageWorker::Step> ImageWorker::make_steps(How how) const {
   std::vector<Step> out;
-  const auto add = [&](ProgramOutcome::Step step, const Command& command) {
+  const auto add = [&](const ProgramStep& step) {
+    const Command& command = command_of(*commands_, step);
     RunServer::Spec spec = {.command = &command,
                             .words = command.words_for(*pools_, files_->paths()),
                             .redirects = redirects(*pools_, files_->paths()),
@@ -111,9 +130,10 @@ std::vector<ImageWorker::Step> ImageWorker::make_steps(How how) const {
     const bool reports = spec.reports;
     out.push_back({step, &command, reports, std::make_unique<RunServer>(std::move(spec), guardian_)});
   };
-  add(ProgramOutcome::Step::kRecover, commands_->recover);
-  if (commands_->check) add(ProgramOutcome::Step::kCheck, *commands_->check);
-  if (commands_->dump) add(ProgramOutcome::Step::kDump, *commands_->dump);
+  add({ProgramStep::Kind::kRecover});
+  if (commands_->check) add({ProgramStep::Kind::kCheck});
+  if (commands_->dump) add({ProgramStep::Kind::kDump});
+  for (uint32_t i = 0; i < commands_->probes.size(); ++i) add({ProgramStep::Kind::kProbe, i + 1});
   return out;
 }
 
@@ -132,16 +152,13 @@ std::optional<EngineError> ImageWorker::start(std::vector<Step>& steps) {
 Result<ProgramOutcome> ImageWorker::run_steps(std::vector<Step>& steps, double timeout,
                                               const std::function<void(const Step&)>& after) {
   ProgramOutcome outcome;
-  bool left_processes = false;
   for (Step& step : steps) {
     auto end = step.server->run(timeout);
     if (!end) return end.error();
     after(step);
-    left_processes = left_processes || end->left_processes;
-    outcome = outcome_of(step.step, *end);
+    add_step(step.step, *end, &outcome);
     if (!outcome.ok()) break;
   }
-  outcome.left_processes = left_processes;
   return outcome;
 }
 
@@ -179,8 +196,8 @@ Result<ImageWorker::Traced> ImageWorker::trace_once() {
   auto restored = files_->restore();
   if (!outcome) return outcome.error();
   if (!restored) return restored.error();
-  if (!out.reads && !out.report_refused && !outcome->text.empty())
-    out.why += "; the tracer says: " + outcome->text.substr(0, kShown);
+  if (!out.reads && !out.report_refused && !outcome->text().empty())
+    out.why += "; the tracer says: " + outcome->text().substr(0, kShown);
   out.outcome = std::move(*outcome);
   return out;
 }
@@ -205,8 +222,9 @@ std::vector<std::string> ImageWorker::notes() const {
     const std::string why =
         step.server->fell_back() ? "does not come by the C library's start of main" : step.command->plain_because;
     if (why.empty()) continue;
-    out.push_back("'" + step.command->given + "' " + why +
-                  ": it was started anew for each image, without the fork server, which is slower");
+    const std::string note = "'" + step.command->given + "' " + why +
+                             ": it was started anew for each image, without the fork server, which is slower";
+    if (std::ranges::find(out, note) == out.end()) out.push_back(note);
   }
   if (!unreported_.empty())
     out.push_back(unreported_ + ", so what it reads was learned from Valgrind, which is slower");

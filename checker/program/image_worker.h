@@ -2,6 +2,7 @@
 #ifndef POWERCUT_CHECKER_PROGRAM_IMAGE_WORKER_H_
 #define POWERCUT_CHECKER_PROGRAM_IMAGE_WORKER_H_
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -26,50 +27,64 @@ inline constexpr size_t kShown = 400;
 struct ProgramCommands {
   Command recover;
   std::optional<Command> check, dump;
-  double timeout = 10;   // seconds, of each
-  bool ordered = false;  // the order of a dump's lines counts
+  std::vector<Command> probes;  // run after the dump, in this order
+  double timeout = 10;          // seconds, of each
+  bool ordered = false;         // the order counts in which the dump and the probes print their lines
   std::optional<TracePrefix> tracer;
   std::optional<RecoveryModel> cut;  // recovery itself is cut, and its stores persist by this model
 
-  // Whether runs can tell what they read.
-  bool traceable() const {
-    return tracer || (recover.reports && (!check || check->reports) && (!dump || dump->reports));
-  }
-  void untraceable() {
-    tracer.reset();
-    recover.reports = false;
-    if (check) check->reports = false;
-    if (dump) dump->reports = false;
+  // Whether some of them print what is compared.
+  bool print() const { return dump || !probes.empty(); }
+  // Whether runs can tell what they read: each command by itself, or all of them under the tracer.
+  bool traceable() const { return tracer || report(); }
+  bool report() const {
+    return recover.reports && (!check || check->reports) && (!dump || dump->reports) &&
+           std::ranges::all_of(probes, &Command::reports);
   }
 };
+
+// One of the commands, which are run on an image in this order.
+struct ProgramStep {
+  enum class Kind : uint8_t { kRecover, kCheck, kDump, kProbe };
+  Kind kind = Kind::kRecover;
+  uint32_t probe = 0;  // of a probe: which one, from 1
+  bool operator==(const ProgramStep&) const = default;
+};
+std::string name_of(const ProgramStep& step);  // "recover", "check", "dump", "probe 2"
+const Command& command_of(const ProgramCommands& commands, const ProgramStep& step);
 
 // What an image came to. Equal outcomes (same()) are one behaviour.
 struct ProgramOutcome {
   enum class Kind : uint8_t { kOk, kExit, kSignal, kTimeout };
-  enum class Step : uint8_t { kRecover, kCheck, kDump };
+  // What a step has printed that is compared with what the operations allow.
+  struct Printed {
+    ProgramStep step;
+    uint64_t total = 0;  // bytes
+    std::array<uint64_t, 2> digest = {};
+    std::array<uint64_t, 2> lines = {};  // of its lines, whatever their order
+    std::string text;
+    bool same(const Printed& other) const { return total == other.total && digest == other.digest; }
+    bool alike(const Printed& other, bool ordered) const { return ordered ? same(other) : lines == other.lines; }
+  };
   Kind kind = Kind::kOk;
-  Step step = Step::kRecover;  // the last one that was run
-  int code = 0;                // exit status or signal
-  // What the dump printed; zero when there is none, or it did not get there.
-  uint64_t dumped = 0;
-  std::array<uint64_t, 2> digest = {};
-  std::array<uint64_t, 2> lines = {};  // of its lines, whatever their order
-  std::string text;                    // what the dump printed, or what the failing step said
-  bool left_processes = false;         // some step left processes behind
+  ProgramStep step;  // the last one that was run
+  int code = 0;      // exit status or signal
+  // Of the dump and the probes that were run and ended well.
+  std::vector<Printed> printed;
+  std::string said;             // by the step that failed
+  bool left_processes = false;  // some step left processes behind
 
   bool ok() const { return kind == Kind::kOk; }
-  bool same(const ProgramOutcome& other) const {
-    return kind == other.kind && step == other.step && code == other.code && dumped == other.dumped &&
-           digest == other.digest;
+  // What the step that failed said, or the last one printed.
+  const std::string& text() const { return ok() && !printed.empty() ? printed.back().text : said; }
+  // Whether both end at the same step in the same way, whatever was printed before.
+  bool ends_like(const ProgramOutcome& other) const {
+    return kind == other.kind && step == other.step && code == other.code;
   }
-  // The same but for the order in which the dump printed its lines, unless that counts.
-  bool alike(const ProgramOutcome& other, bool ordered) const {
-    if (ordered) return same(other);
-    return kind == other.kind && step == other.step && code == other.code && lines == other.lines;
-  }
+  bool same(const ProgramOutcome& other) const { return alike(other, true); }
+  // The same but for the order in which lines were printed, unless that counts.
+  bool alike(const ProgramOutcome& other, bool ordered) const;
 };
-
-const char* name_of(ProgramOutcome::Step step);  // "recover", "check", "dump"
 
 // Seconds that a command is given in a second run when it did not end within `timeout` seconds, before it counts as one
 // that does not end: the machine may have been busy. No more than `timeout`: there is no second run.
@@ -106,7 +121,7 @@ class ImageWorker {
 
  private:
   struct Step {
-    ProgramOutcome::Step step;
+    ProgramStep step;
     const Command* command;
     bool reports;  // its runs tell what they read
     std::unique_ptr<RunServer> server;

@@ -64,9 +64,9 @@ TEST_P(BothWays, GivesTheImageAndTakesBackWhatTheRunDid) {
                                   nullptr);
   ASSERT_TRUE(made.ok());
   fixture.worker = std::move(*made);
-  for (int round = 0; round < 3; ++round) EXPECT_EQ(fixture.run().text, "0\n");
+  for (int round = 0; round < 3; ++round) EXPECT_EQ(fixture.run().text(), "0\n");
   fixture.worker->files().put(0, filled(0x21));
-  for (int round = 0; round < 3; ++round) EXPECT_EQ(fixture.run().text, "2121212121212121\n");
+  for (int round = 0; round < 3; ++round) EXPECT_EQ(fixture.run().text(), "2121212121212121\n");
 }
 
 TEST_P(BothWays, KillsWhatDoesNotEnd) {
@@ -114,11 +114,11 @@ TEST_P(BothWays, KeepsHeadAndTailOfAFlood) {
   ASSERT_TRUE(made.ok());
   fixture.worker = std::move(*made);
   const ProgramOutcome outcome = fixture.run();
-  EXPECT_GT(outcome.dumped, 300000000u);
-  EXPECT_LT(outcome.text.size(), 70000u);
-  EXPECT_THAT(outcome.text, StartsWith("first xxx"));
-  EXPECT_THAT(outcome.text, EndsWith("xxx last"));
-  EXPECT_THAT(outcome.text, HasSubstr("bytes …]"));
+  EXPECT_GT(outcome.printed[0].total, 300000000u);
+  EXPECT_LT(outcome.text().size(), 70000u);
+  EXPECT_THAT(outcome.text(), StartsWith("first xxx"));
+  EXPECT_THAT(outcome.text(), EndsWith("xxx last"));
+  EXPECT_THAT(outcome.text(), HasSubstr("bytes …]"));
   EXPECT_TRUE(fixture.run().same(outcome));
 }
 
@@ -180,7 +180,7 @@ TEST_P(BothWays, MapsAtTheSameAddressesInEveryRun) {
   fixture.worker = std::move(*made);
   const ProgramOutcome first = fixture.run();
   EXPECT_TRUE(first.ok());
-  for (int round = 0; round < 5; ++round) EXPECT_TRUE(fixture.run().same(first)) << first.text;
+  for (int round = 0; round < 5; ++round) EXPECT_TRUE(fixture.run().same(first)) << first.text();
 }
 
 TEST_P(BothWays, HasNothingOnStandardInput) { EXPECT_TRUE(WorkerFixture({"input", "{image}"}, program()).run().ok()); }
@@ -196,7 +196,7 @@ TEST(ImageWorker, ConstructorsRunOnceAndTheServerIsHidden) {
   auto made = ImageWorker::create(fixture.guard->folder() + "/1", fixture.pools, fixture.commands, fixture.guard.get(),
                                   nullptr);
   ASSERT_TRUE(made.ok());
-  for (int round = 0; round < 3; ++round) EXPECT_EQ((*(*made)->run()).text, "1 hidden\n");
+  for (int round = 0; round < 3; ++round) EXPECT_EQ((*(*made)->run()).text(), "1 hidden\n");
 }
 
 TEST(ImageWorker, LeadsRecordedPathsToTheImage) {
@@ -217,7 +217,7 @@ TEST(ImageWorker, LeadsRecordedPathsToTheImage) {
       (*made)->files().put(0, filled(0x42));
       const auto outcome = (*made)->run();
       ASSERT_TRUE(outcome.ok());
-      EXPECT_THAT((*outcome).text, HasSubstr("4242424242424242")) << how << " " << path;
+      EXPECT_THAT((*outcome).text(), HasSubstr("4242424242424242")) << how << " " << path;
     }
   }
   EXPECT_FALSE(std::filesystem::exists(folder + "/real/pool"));
@@ -232,13 +232,34 @@ TEST(ImageWorker, ChecksWhatRecoveryLeft) {
                                   nullptr);
   ASSERT_TRUE(made.ok());
   // The checker turned what recovery had written.
-  EXPECT_EQ((*(*made)->run()).text, "1111111111111111\n");
+  EXPECT_EQ((*(*made)->run()).text(), "1111111111111111\n");
   fixture.commands.check = command(fixture.pools, {"exit", "{image}", "4"});
   made = ImageWorker::create(fixture.guard->folder() + "/2", fixture.pools, fixture.commands, fixture.guard.get(),
                              nullptr);
   const auto outcome = (*made)->run();
-  EXPECT_EQ((*outcome).step, ProgramOutcome::Step::kCheck);
+  EXPECT_EQ(outcome->step.kind, ProgramStep::Kind::kCheck);
   EXPECT_EQ((*outcome).code, 4);
+}
+
+// Each probe finds what the one before it has left, and the next image has nothing of it.
+TEST(ImageWorker, ProbesRunInTheirOrder) {
+  WorkerFixture fixture({"exit", "{image}", "0"});
+  for (int i = 0; i < 2; ++i) fixture.commands.probes.push_back(command(fixture.pools, {"first", "{image}"}));
+  auto made = ImageWorker::create(fixture.guard->folder() + "/1", fixture.pools, fixture.commands, fixture.guard.get(),
+                                  nullptr);
+  ASSERT_TRUE(made.ok());
+  (*made)->files().put(0, filled(0x42));
+  const auto once = (*made)->run(), again = (*made)->run();
+  ASSERT_TRUE(once.ok() && again.ok());
+  ASSERT_EQ(once->printed.size(), 2u);
+  EXPECT_EQ(once->printed[0].text, "4242424242424242\n");
+  EXPECT_EQ(once->printed[1].text, "bdbdbdbdbdbdbdbd\n");
+  EXPECT_EQ(name_of(once->printed[1].step), "probe 2");
+  EXPECT_TRUE(once->same(*again));
+  // What each of them has printed counts, and not all of it together.
+  ProgramOutcome swapped = *once;
+  std::swap(swapped.printed[0].lines, swapped.printed[1].lines);
+  EXPECT_FALSE(once->alike(swapped, false));
 }
 
 TEST(ImageWorker, EndsAtOnceWhenItIsCancelled) {

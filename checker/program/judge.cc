@@ -11,20 +11,82 @@
 namespace powercut {
 namespace {
 
-const char* noun(ProgramOutcome::Step step) {
-  switch (step) {
-    case ProgramOutcome::Step::kRecover:
+std::string noun(const ProgramStep& step) {
+  switch (step.kind) {
+    case ProgramStep::Kind::kRecover:
       return "Recovery";
-    case ProgramOutcome::Step::kCheck:
+    case ProgramStep::Kind::kCheck:
       return "The consistency checker, after recovery,";
-    case ProgramOutcome::Step::kDump:
+    case ProgramStep::Kind::kDump:
       return "The dump, after recovery,";
+    case ProgramStep::Kind::kProbe:
+      return "P" + name_of(step).substr(1) + ", after recovery,";
   }
   return "?";
 }
 
+// Of a violation: which probe it is makes no difference, since a lost store may show in several.
+std::string kind_of(const ProgramStep& step) {
+  return step.kind == ProgramStep::Kind::kProbe ? "probe" : name_of(step);
+}
+
 std::string operations_text(uint64_t count) {
   return "after " + std::to_string(count) + (count == 1 ? " operation" : " operations");
+}
+
+// A step that did not end well.
+ProgramViolation failure(const ProgramOutcome& outcome) {
+  ProgramViolation out;
+  out.step = outcome.step;
+  const std::string step = kind_of(outcome.step), who = noun(outcome.step);
+  out.invariant = "recovery-failed";
+  out.expected = {"exit status 0"};
+  if (outcome.kind == ProgramOutcome::Kind::kTimeout) {
+    out.invariant = "recovery-hang";
+    out.kind = step + "/timeout";
+    out.found = "no end within the time limit";
+    out.message = who + " does not end.";
+  } else if (outcome.kind == ProgramOutcome::Kind::kSignal) {
+    out.kind = step + "/" + signal_name(outcome.code);
+    out.found = "died of " + signal_name(outcome.code);
+    out.message = who + " dies of " + signal_name(outcome.code) + ".";
+  } else {
+    const bool refuses =
+        outcome.step.kind == ProgramStep::Kind::kCheck || outcome.step.kind == ProgramStep::Kind::kProbe;
+    if (refuses) out.invariant = "structure";
+    out.kind = step + "/exit " + std::to_string(outcome.code);
+    out.found = "exit status " + std::to_string(outcome.code);
+    out.message = who + " ends with exit status " + std::to_string(outcome.code) + ".";
+  }
+  if (const std::string said = shortened(outcome.said, kShown); !said.empty()) out.message += " It says: " + said;
+  return out;
+}
+
+// A step that printed what none of `right` has, which have all printed the same as the outcome before.
+ProgramViolation wrong_output(const ProgramOutcome& outcome, size_t at, const std::vector<const ProgramOutcome*>& right,
+                              const ExpectedOutputs& expected, const Operations& operations, bool ordered) {
+  ProgramViolation out;
+  const ProgramOutcome::Printed& found = outcome.printed[at];
+  out.step = found.step;
+  out.of_output = true;
+  for (const ProgramOutcome* one : right) out.expected.push_back(shortened(one->printed[at].text, kShown));
+  out.found = shortened(found.text, kShown);
+  const bool dump = found.step.kind == ProgramStep::Kind::kDump;
+  const std::string what =
+      "After recovery " + (dump ? "the dump is that " : name_of(found.step) + " prints what it prints ");
+  if (const auto earlier = expected.earlier(operations, outcome, at, ordered)) {
+    out.invariant = "lost-item";
+    out.kind = kind_of(found.step) + "/earlier";
+    out.message = what + operations_text(*earlier) + ", but " +
+                  std::to_string(operations.settled_by().value_or(0) + 1) + " had ended: ";
+  } else {
+    out.invariant = "structure";
+    out.kind = kind_of(found.step) + "/other";
+    out.message = what + (dump ? "of" : "after") + " no prefix of the operations: ";
+  }
+  const std::string& legal = right.back()->printed[at].text;
+  out.message += (ordered ? first_difference(legal, found.text) : missing_lines(legal, found.text)) + ".";
+  return out;
 }
 
 }  // namespace
@@ -77,50 +139,18 @@ std::string missing_lines(const std::string& expected, const std::string& found)
 
 std::optional<ProgramViolation> judge(const ProgramOutcome& outcome, const std::vector<const ProgramOutcome*>& legal,
                                       const ExpectedOutputs& expected, const Operations& operations, bool ordered) {
-  using Kind = ProgramOutcome::Kind;
-  ProgramViolation out;
-  const std::string step = name_of(outcome.step);
-  if (!outcome.ok()) {
-    const std::string who = noun(outcome.step);
-    out.invariant = "recovery-failed";
-    out.expected = {"exit status 0"};
-    if (outcome.kind == Kind::kTimeout) {
-      out.invariant = "recovery-hang";
-      out.kind = step + "/timeout";
-      out.found = "no end within the time limit";
-      out.message = who + " does not end.";
-    } else if (outcome.kind == Kind::kSignal) {
-      out.kind = step + "/" + signal_name(outcome.code);
-      out.found = "died of " + signal_name(outcome.code);
-      out.message = who + " dies of " + signal_name(outcome.code) + ".";
-    } else {
-      if (outcome.step == ProgramOutcome::Step::kCheck) out.invariant = "structure";
-      out.kind = step + "/exit " + std::to_string(outcome.code);
-      out.found = "exit status " + std::to_string(outcome.code);
-      out.message = who + " ends with exit status " + std::to_string(outcome.code) + ".";
+  std::vector<const ProgramOutcome*> right = legal;  // that have printed the same so far
+  for (size_t i = 0; !right.empty() && i < outcome.printed.size(); ++i) {
+    std::vector<const ProgramOutcome*> still;
+    for (const ProgramOutcome* one : right) {
+      // What a step should print where it fails with nothing lost is not known: anything is right.
+      if (one->printed.size() <= i || one->printed[i].alike(outcome.printed[i], ordered)) still.push_back(one);
     }
-    if (const std::string said = shortened(outcome.text, kShown); !said.empty()) out.message += " It says: " + said;
-    return out;
+    if (still.empty()) return wrong_output(outcome, i, right, expected, operations, ordered);
+    right = std::move(still);
   }
-  if (legal.empty()) return std::nullopt;
-  for (const ProgramOutcome* right : legal) {
-    if (right->alike(outcome, ordered)) return std::nullopt;
-  }
-  for (const ProgramOutcome* right : legal) out.expected.push_back(shortened(right->text, kShown));
-  out.found = shortened(outcome.text, kShown);
-  if (const auto earlier = expected.earlier(operations, outcome, ordered)) {
-    out.invariant = "lost-item";
-    out.kind = "dump/earlier";
-    out.message = "After recovery the dump is that " + operations_text(*earlier) + ", but " +
-                  std::to_string(operations.settled_by().value_or(0) + 1) + " had ended: ";
-  } else {
-    out.invariant = "structure";
-    out.kind = "dump/other";
-    out.message = "After recovery the dump is that of no prefix of the operations: ";
-  }
-  const std::string& right = legal.back()->text;
-  out.message += (ordered ? first_difference(right, outcome.text) : missing_lines(right, outcome.text)) + ".";
-  return out;
+  if (!outcome.ok()) return failure(outcome);
+  return std::nullopt;
 }
 
 }  // namespace powercut

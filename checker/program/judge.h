@@ -13,14 +13,18 @@ namespace powercut {
 struct ProgramViolation {
   std::string invariant;
   std::string kind;  // what distinguishes it from others of the invariant: step, status, signal
+  ProgramStep step;  // that shows it
+  // Whether the step printed what is not right; false: it did not end well.
+  bool of_output = false;
   std::string message;
   std::vector<std::string> expected;
   std::string found;
 };
 
-// `legal`: the outputs that are right here; when there are none only how the commands ended counts.
-// A dump that prints the right lines in another order is right, unless `ordered`. A checker that refuses is
-// `structure`, whatever else ends a command by itself `recovery-failed`.
+// `legal`: the outputs that are right here; when there are none only how the commands ended counts. All steps have to
+// print what belongs to one of them, and the first step that is wrong is told of. Lines that are printed in another
+// order are right, unless `ordered`. A checker or a probe that refuses is `structure`, whatever else ends a command by
+// itself `recovery-failed`.
 std::optional<ProgramViolation> judge(const ProgramOutcome& outcome, const std::vector<const ProgramOutcome*>& legal,
                                       const ExpectedOutputs& expected, const Operations& operations, bool ordered);
 

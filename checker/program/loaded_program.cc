@@ -16,6 +16,9 @@
 namespace powercut {
 namespace {
 
+// Open files of this process, besides those of its workers: the trace, images, pipes.
+constexpr uint64_t kOtherFiles = 64;
+
 std::string work_folder(const ProgramOptions& options) {
   if (!options.work.empty()) return options.work;
   return access("/dev/shm", W_OK) == 0 ? "/dev/shm" : std::filesystem::temp_directory_path().string();
@@ -34,6 +37,11 @@ Result<ProgramCommands> parse_commands(const ProgramOptions& options, const Trac
     auto command = parse_command(*json, option, pools);
     if (!command) return command.error();
     *to = std::move(*command);
+  }
+  for (const std::string& json : options.probes) {
+    auto command = parse_command(json, "--probe", pools);
+    if (!command) return command.error();
+    out.probes.push_back(std::move(*command));
   }
   if (!options.tracer.empty()) {
     auto tracer = parse_trace_prefix(options.tracer, "--trace-prefix");
@@ -67,7 +75,11 @@ void add_recovery_options(CommandLine* command, ProgramOptions* options) {
       ->required();
   command->add_option("--check", options->check, "Consistency checker, run on what recovery left");
   command->add_option("--dump", options->dump, "Prints the contents; compared with those after every prefix");
-  command->add_flag("--ordered", options->ordered, "The order in which the dump prints its lines counts");
+  command
+      ->add_option("--probe", options->probes,
+                   "Uses the pool that recovery left, after the dump; what it prints is compared as well. Repeatable")
+      ->allow_extra_args(false);
+  command->add_flag("--ordered", options->ordered, "The order counts in which lines are printed");
   command->add_option("--timeout", options->timeout, "Seconds that one run of one command may take")
       ->range(0.001, 86400.0);
   command->add_option("--pool-path", options->pool_path, "Pool of a trace that does not name it");
@@ -131,6 +143,17 @@ Result<std::unique_ptr<ImageWorker>> LoadedProgram::worker(const std::string& na
 
 Result<std::vector<std::unique_ptr<ImageWorker>>> LoadedProgram::workers(int jobs,
                                                                          const std::atomic<bool>* cancel) const {
+  // A worker has two processes for each command, with a tracer three, and each of them two of this one's files.
+  const uint64_t commands = 1 + (commands_.check ? 1 : 0) + (commands_.dump ? 1 : 0) + commands_.probes.size();
+  const uint64_t needed = static_cast<uint64_t>(jobs) * commands * (commands_.tracer ? 6 : 4) + kOtherFiles;
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) == 0 && needed > files.rlim_cur) {
+    return usage_error(std::to_string(commands) + " commands in " + std::to_string(jobs) + " jobs need " +
+                           std::to_string(needed) + " open files, and no more than " + std::to_string(files.rlim_cur) +
+                           " are allowed",
+                       "--jobs " + std::to_string(jobs),
+                       "Raise the limit (ulimit -n " + std::to_string(needed) + "), or use fewer jobs or probes.");
+  }
   std::vector<std::unique_ptr<ImageWorker>> out;
   for (int i = 0; i < jobs; ++i) {
     auto made = worker(std::to_string(i), cancel);
@@ -141,10 +164,10 @@ Result<std::vector<std::unique_ptr<ImageWorker>>> LoadedProgram::workers(int job
 }
 
 Result<ExpectedOutputs> LoadedProgram::expected(const std::atomic<bool>* cancel, uint64_t* executions) const {
-  if (!commands_.dump) return ExpectedOutputs{};
+  if (!commands_.print()) return ExpectedOutputs{};
   auto reader = open_trace(trace_);
   if (!reader) return reader.error();
-  auto made = worker("dump", cancel);
+  auto made = worker("expected", cancel);
   if (!made) return made.error();
   return ExpectedOutputs::take(reader->get(), pools_.space, [&](const auto& lines) {
     ++*executions;

@@ -41,7 +41,8 @@ class LoadedProgram {
   Result<std::unique_ptr<ImageWorker>> worker(const std::string& name, const std::atomic<bool>* cancel) const;
   // As many as `jobs`, named by number.
   Result<std::vector<std::unique_ptr<ImageWorker>>> workers(int jobs, const std::atomic<bool>* cancel) const;
-  // What the dump prints after every prefix; nothing without a dump. Adds to `executions` how often it was run.
+  // What the dump and the probes print after every prefix; nothing without them. Adds to `executions` how often they
+  // were run.
   Result<ExpectedOutputs> expected(const std::atomic<bool>* cancel, uint64_t* executions) const;
   // The trace's crash points, from the first one on, with crash images made in `pool`: null to make none.
   Result<std::unique_ptr<TraceFollower>> follower(const std::string& model, AtomPolicy policy, uint8_t* pool) const;

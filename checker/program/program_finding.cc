@@ -36,25 +36,19 @@ std::string command_text(const Command& command) {
   return out;
 }
 
-const Command& command_of(const ProgramCommands& commands, ProgramOutcome::Step step) {
-  if (step == ProgramOutcome::Step::kCheck) return *commands.check;
-  if (step == ProgramOutcome::Step::kDump) return *commands.dump;
-  return commands.recover;
-}
-
 Json fault_json(const ProgramOutcome& outcome) {
   if (outcome.kind != ProgramOutcome::Kind::kSignal && outcome.kind != ProgramOutcome::Kind::kTimeout) return nullptr;
   const char* signal = outcome.kind == ProgramOutcome::Kind::kSignal ? sigabbrev_np(outcome.code) : nullptr;
   return {{"signal", signal == nullptr ? Json(nullptr) : Json(std::string("SIG") + signal)},
           {"address", "0x0"},  // of another process: not known
-          {"text", shortened(outcome.text, kMostOutput)},
+          {"text", shortened(outcome.said, kMostOutput)},
           {"stack", Json::array()}};
 }
 
 }  // namespace
 
-std::string query_text(ProgramOutcome::Step step, const ProgramCommands& commands) {
-  return std::string(name_of(step)) + ": " + command_text(command_of(commands, step));
+std::string query_text(const ProgramStep& step, const ProgramCommands& commands) {
+  return name_of(step) + ": " + command_text(command_of(commands, step));
 }
 
 Json program_finding(const ProgramViolation& violation, const ProgramOutcome& outcome,
@@ -77,7 +71,7 @@ Json program_finding(const ProgramViolation& violation, const ProgramOutcome& ou
   event["needs_power_cut"] = needs_power_cut;
   event["operation"] = operation_json(operations);
   event["query"] = {
-      {"kind", "program"}, {"key", nullptr}, {"region", nullptr}, {"text", query_text(outcome.step, commands)}};
+      {"kind", "program"}, {"key", nullptr}, {"region", nullptr}, {"text", query_text(violation.step, commands)}};
   event["expected"] = violation.expected;
   event["found"] = violation.found;
   event["crash_point"] = {{"index", context.instant.ordinal},
@@ -85,14 +79,15 @@ Json program_finding(const ProgramViolation& violation, const ProgramOutcome& ou
                           {"when", context.instant.when},
                           {"depth", 0},
                           {"nested_event", nullptr}};
-  event["fault"] = fault_json(outcome);
+  event["fault"] = violation.of_output ? Json(nullptr) : fault_json(outcome);
   event["image"] = image_json(lines, context, true);
   event["nested_image"] = Json::array();
   event["stores"] = fates.stores;
   event["timeline"] = timeline_json(lines, context);
   Json expected = Json::array(), actual = Json::array();
-  for (const std::string& legal : violation.expected) expected.push_back(Json::array({name_of(outcome.step), legal}));
-  actual.push_back(Json::array({name_of(outcome.step), violation.found}));
+  const std::string step = name_of(violation.step);
+  for (const std::string& legal : violation.expected) expected.push_back(Json::array({step, legal}));
+  actual.push_back(Json::array({step, violation.found}));
   event["contents"] = {{"expected", expected}, {"actual", actual}};
   return event;
 }

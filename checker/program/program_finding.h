@@ -9,7 +9,7 @@
 namespace powercut {
 
 // "recover: ./prog check": the step that showed it, as the field `query` of findings names it.
-std::string query_text(ProgramOutcome::Step step, const ProgramCommands& commands);
+std::string query_text(const ProgramStep& step, const ProgramCommands& commands);
 // `lines`: every pending line with the content that the finding needs. Without `needs_power_cut` no store is at fault:
 // it is the same with all of them durable once the operation has ended.
 Json program_finding(const ProgramViolation& violation, const ProgramOutcome& outcome,

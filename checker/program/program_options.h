@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "checker/trace/loaded_trace.h"
 #include "replayer/models/model.h"
@@ -13,13 +14,14 @@ namespace powercut {
 struct ProgramOptions {
   std::string trace;
   std::string recover, check, dump;  // JSON lists of words; the last two may be empty
+  std::vector<std::string> probes;   // of these as well, in the order in which they run
   std::string tracer;                // parse_trace_prefix(); may be empty
   std::string reporting;             // of recover, check and dump those whose runs report their reads, with commas
   std::string model = "adr";
   std::string atoms = "any";
   std::string pool_path;  // of a trace that does not name its pool
   std::string work;       // folder for crash images; empty: /dev/shm
-  bool ordered = false;   // the order of the dump's lines counts
+  bool ordered = false;   // the order of the lines that are printed counts
   double timeout = 10;    // seconds, of one run of one command
   int jobs = 1;
   uint64_t seed = 1;

@@ -14,6 +14,12 @@ std::string what_to_do(const TracePools& pools) {
                   : "Let nothing but the recorded process store to the pool while it is recorded";
 }
 
+// The options whose commands print what is compared.
+std::string printing_options(const ProgramCommands& commands) {
+  if (commands.probes.empty()) return "--dump";
+  return commands.dump ? "--dump and --probe" : "--probe";
+}
+
 // How far it was looked whether recovery depends on nothing but its pools.
 std::string repeated(const ProgramExplored& explored) {
   const std::string is = "recovery is a function of its pool files: ";
@@ -63,17 +69,21 @@ Json program_result(const ProgramRun& run) {
   }
   notes.insert(notes.end(), run.notes.begin(), run.notes.end());
   if (!run.commands.cut) notes.push_back("recovery itself is not cut: --nested 1 does that");
-  if (run.commands.dump && run.expected.observed() == 0) {
-    notes.push_back("the trace has no marked operations, so --dump only had to end with status 0");
+  const std::string printing = printing_options(run.commands);
+  if (run.commands.print() && run.expected.observed() == 0) {
+    notes.push_back("the trace has no marked operations, so " + printing + " only had to end with status 0");
   } else if (explored.unjudged_outputs > 0) {
     notes.push_back("at " + std::to_string(explored.unjudged_outputs) + " of " + std::to_string(explored.crash_points) +
-                    " crash points the output of --dump was not judged: before the first operation, or where "
-                    "operations of several threads overlap");
+                    " crash points the output of " + printing +
+                    " was not judged: before the first operation, or where operations of several threads overlap");
   }
   if (explored.reordered > 0) {
-    notes.push_back("on " + std::to_string(explored.reordered) +
-                    " images --dump printed the right lines in another order, which counts as right: say --ordered "
+    notes.push_back("on " + std::to_string(explored.reordered) + " images " + printing +
+                    " printed the right lines in another order, which counts as right: say --ordered "
                     "where the order means something");
+  }
+  if (run.commands.dump && run.commands.probes.empty()) {
+    notes.push_back("a dump that only reads does not see what only a write would meet: --probe writes to each image");
   }
   if (!explored.untraced_because.empty()) {
     notes.push_back("images were not pruned by what recovery reads: " + explored.untraced_because);

@@ -350,6 +350,64 @@ TEST_F(ProgramCommand, AnAcknowledgedItemIsLost) {
   EXPECT_EQ(findings[0]["operation"]["key"], "c");
 }
 
+// Of what all print, the first step that is wrong is told of, with its command.
+TEST_F(ProgramCommand, WhatProbesPrintIsJudged) {
+  write(early_end());
+  const std::vector<std::string> probes = {"--probe", command_json({"exit", "{image}", "0"}), "--probe",
+                                           command_json({"dump", "{image}"})};
+  const Told told = run_recovery("check", probes);
+  const auto findings = told.of("finding");
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0]["invariant"], "lost-item");
+  EXPECT_THAT(findings[0]["message"].get<std::string>(),
+              HasSubstr("probe 2 prints what it prints after 1 operation, but 2 had ended: '2 200' is missing"));
+  EXPECT_THAT(findings[0]["query"]["text"].get<std::string>(), ::testing::MatchesRegex("probe 2: .* dump \\{image\\}"));
+  EXPECT_EQ(findings[0]["contents"]["actual"], Json::array({Json::array({"probe 2", "1 100"})}));
+  // The dump shows it first, under the name that it has without probes.
+  const std::vector<std::string> dump = {"--dump", command_json({"dump", "{image}"})};
+  std::vector<std::string> both = dump;
+  both.insert(both.end(), probes.begin(), probes.end());
+  EXPECT_EQ(run_recovery("check", dump).of("finding"), run_recovery("check", both).of("finding"));
+}
+
+// A probe that fails with nothing lost needs no power cut; what the dump has printed before is judged all the same.
+TEST_F(ProgramCommand, AProbeThatAlwaysFailsHidesNoDump) {
+  write(early_end());
+  const Told told = run_recovery(
+      "check", {"--dump", command_json({"dump", "{image}"}), "--probe", command_json({"exit", "{image}", "4"})});
+  std::map<std::string, Json> findings;
+  for (const Json& finding : told.of("finding")) findings[finding["invariant"]] = finding;
+  ASSERT_EQ(findings.size(), 2u);
+  EXPECT_EQ(told.of("finding").size(), 2u);
+  EXPECT_EQ(findings["lost-item"]["needs_power_cut"], true);
+  EXPECT_EQ(findings["lost-item"]["found"], "1 100");
+  EXPECT_EQ(findings["structure"]["needs_power_cut"], false);
+  EXPECT_THAT(findings["structure"]["message"].get<std::string>(),
+              HasSubstr("Probe 1, after recovery, ends with exit"));
+}
+
+TEST_F(ProgramCommand, ProbesThatHangOrDieAreFindings) {
+  Program program;
+  program.count(1);
+  program.persist(64);
+  write(program);
+  const auto only = [&](const std::vector<std::string>& probe, const std::string& timeout) {
+    const Told told = run_recovery("exit", {"--probe", command_json(probe), "--timeout", timeout});
+    EXPECT_EQ(told.of("finding").size(), 1u);
+    EXPECT_THAT(told.result()["not_checked"]["notes"][1].get<std::string>(), HasSubstr("so --probe only had to end"));
+    return told.of("finding").empty() ? Json() : told.of("finding")[0];
+  };
+  const Json hang = only({"hang", "{image}"}, "0.1");
+  EXPECT_EQ(hang["invariant"], "recovery-hang");
+  EXPECT_THAT(hang["query"]["text"].get<std::string>(), HasSubstr("probe 1: "));
+  const Json dies = only({"signal", "{image}", std::to_string(SIGBUS)}, "10");
+  EXPECT_EQ(dies["invariant"], "recovery-failed");
+  EXPECT_EQ(dies["fault"]["signal"], "SIGBUS");
+  const Json refuses = only({"exit", "{image}", "4"}, "10");
+  EXPECT_EQ(refuses["invariant"], "structure");
+  EXPECT_EQ(refuses["found"], "exit status 4");
+}
+
 // The second item is there before it is asked for: its own operation allows it, the instant before it does not.
 TEST_F(ProgramCommand, AStoreBetweenTwoOperationsIsJudgedThere) {
   for (const bool between : {true, false}) {
@@ -519,7 +577,8 @@ void ProgramCommand::pruning_changes_nothing(const std::string& recovery, const 
       program.end();
     }
     write(program);
-    std::vector<std::string> words = {"--recover", command_json({"check", "{image}"}, recovery), "--dump",
+    std::vector<std::string> words = {"--recover", command_json({"check", "{image}"}, recovery),
+                                      round == 0 || how.front() == "--reporting" ? "--dump" : "--probe",
                                       command_json({"dump", "{image}"}, recovery)};
     const Told every = run(words);
     words.insert(words.end(), {"--native-box", "8"});
@@ -557,6 +616,9 @@ TEST_F(ProgramCommand, ARecoveryThatDependsOnMoreThanItsPools) {
   EXPECT_EQ(told.exit, kExitUnknown);
   EXPECT_EQ(told.result()["verdict"], "unknown");
   EXPECT_THAT(told.result()["coverage"]["reason"].get<std::string>(), HasSubstr("other than the bytes of its pools"));
+  // A probe that does is found out in the same way.
+  const std::vector<std::string> counts = {"counts", "{image}", file_.folder() + "/other"};
+  EXPECT_EQ(run_recovery("exit", {"--probe", command_json(counts)}).result()["verdict"], "unknown");
 }
 
 std::string hex(const Content& content) {

@@ -99,7 +99,7 @@ Result<double> measure(const Options& options, const Case& what, uint64_t runs, 
       if (!made) return made.error();
       outcome = *made;
     }
-    if (!outcome.ok()) return harness_error("recovery failed: " + outcome.text, program, "Run 'make build' again.");
+    if (!outcome.ok()) return harness_error("recovery failed: " + outcome.text(), program, "Run 'make build' again.");
     return std::nullopt;
   };
   const double start = processor_seconds();

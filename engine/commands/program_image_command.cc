@@ -9,6 +9,7 @@
 #include "checker/findings/finding_record.h"
 #include "checker/program/judge.h"
 #include "checker/program/loaded_program.h"
+#include "checker/program/program_finding.h"
 #include "engine/commands.h"
 
 namespace powercut {
@@ -24,9 +25,11 @@ struct ImageOptions {
 
 using Lines = std::map<uint64_t, Content>;
 
-// The image of a finding, or of a schedule that went wrong by itself: what went wrong there.
+// The image of a finding and what the program had done until then, or of a schedule that went wrong by itself: what
+// went wrong there.
 struct FoundImage {
   Lines lines;
+  Operations operations;
   std::string trouble;
 };
 
@@ -69,7 +72,11 @@ Result<FoundImage> image_of(const FindingRecord& record, const std::string& trac
   TraceFollower& follower = **walk;
   Lines lines;
   const uint64_t space = loaded.pools().space;
-  const auto saw = [&](const Event& event) { lines_of(event, space, [&](uint64_t line) { lines[line]; }); };
+  Operations operations;
+  const auto saw = [&](const Event& event) {
+    operations.apply(event);
+    lines_of(event, space, [&](uint64_t line) { lines[line]; });
+  };
   bool there = false;
   while (!there && follower.next(saw)) there = follower.instant().ordinal == record.crash_point;
   if (const auto error = follower.error()) return usage_error(*error);
@@ -77,7 +84,7 @@ Result<FoundImage> image_of(const FindingRecord& record, const std::string& trac
     return elsewhere("the trace has no crash point " + std::to_string(record.crash_point) + " '" + record.when +
                      "' at event " + std::to_string(record.event));
   }
-  if (follower.trouble()) return FoundImage{{}, follower.trouble()->text};
+  if (follower.trouble()) return FoundImage{{}, {}, follower.trouble()->text};
   for (auto& [line, content] : lines) content = follower.model().floor(line);
   for (const FindingRecord::Line& listed : record.image) {
     const std::vector<Content> legal = follower.model().candidates(listed.line).contents;
@@ -91,15 +98,48 @@ Result<FoundImage> image_of(const FindingRecord& record, const std::string& trac
   for (const FindingRecord::Nested& nested : record.nested) {
     for (const FindingRecord::Line& line : nested.lines) lines[line.line] = line.content;
   }
-  return FoundImage{std::move(lines), ""};
+  return FoundImage{std::move(lines), std::move(operations), ""};
 }
 
 Json run_json(const ProgramOutcome& outcome) {
   constexpr const char* kKinds[] = {"ok", "exit", "signal", "timeout"};
-  return {{"step", name_of(outcome.step)},
+  return {{"step", outcome.step.kind == ProgramStep::Kind::kProbe ? "probe" : name_of(outcome.step)},
+          {"probe", outcome.step.probe},
           {"kind", kKinds[static_cast<size_t>(outcome.kind)]},
           {"code", outcome.code},
-          {"shown", shortened(outcome.text, kShown)}};
+          {"shown", shortened(outcome.text(), kShown)}};
+}
+
+// Two outcomes that differ, up to the first step that differs.
+void cut_at_difference(ProgramOutcome* one, ProgramOutcome* other, bool ordered) {
+  size_t at = 0;
+  while (at < one->printed.size() && at < other->printed.size() &&
+         one->printed[at].alike(other->printed[at], ordered)) {
+    ++at;
+  }
+  for (ProgramOutcome* outcome : {one, other}) {
+    if (at >= outcome->printed.size()) continue;
+    outcome->printed.resize(at + 1);
+    outcome->step = outcome->printed[at].step;
+    outcome->kind = ProgramOutcome::Kind::kOk;
+    outcome->code = 0;
+  }
+}
+
+// What is wrong with the image of a finding, or null.
+Result<Json> violation_json(const LoadedProgram& loaded, const Operations& operations, const ProgramOutcome& outcome) {
+  ExpectedOutputs expected;
+  if (!outcome.printed.empty()) {
+    uint64_t executions = 0;
+    auto taken = loaded.expected(nullptr, &executions);
+    if (!taken) return taken.error();
+    expected = std::move(*taken);
+  }
+  const auto wrong = judge(outcome, expected.legal(operations), expected, operations, loaded.commands().ordered);
+  if (!wrong) return Json(nullptr);
+  return Json{{"invariant", wrong->invariant},
+              {"query", query_text(wrong->step, loaded.commands())},
+              {"message", wrong->message}};
 }
 
 // Copies the images out: to `out` itself, or to out.0, out.1, … where there are several pools.
@@ -119,6 +159,7 @@ Result<Json> run_image(const ImageOptions& options, const EventStream& events) {
   if (!opened) return opened.error();
   const LoadedProgram& loaded = **opened;
   Result<Lines> lines = Lines{};
+  Operations operations;
   if (options.finding.empty()) {
     auto reader = open_trace(options.program.trace);
     if (!reader) return reader.error();
@@ -133,6 +174,7 @@ Result<Json> run_image(const ImageOptions& options, const EventStream& events) {
                   {"same", true},      {"unseen", Json::array()}, {"trouble", found->trouble}};
     }
     lines = std::move(found->lines);
+    operations = std::move(found->operations);
   }
   if (!lines) return lines.error();
 
@@ -144,16 +186,23 @@ Result<Json> run_image(const ImageOptions& options, const EventStream& events) {
   if (!options.out.empty()) {
     if (auto wrong = copy_out((*worker)->files().paths(), options.out, &event["files"])) return *wrong;
   }
-  bool same = true;
-  std::optional<ProgramOutcome> first;
+  std::vector<ProgramOutcome> outcomes;
   for (int i = 0; i < options.runs; ++i) {
     auto outcome = (*worker)->run();
     if (!outcome) return outcome.error();
-    event["runs"].push_back(run_json(*outcome));
-    same = same && (!first || first->alike(*outcome, options.program.ordered));
-    if (!first) first = std::move(*outcome);
+    outcomes.push_back(std::move(*outcome));
   }
-  event["same"] = same;
+  if (!options.finding.empty()) {
+    auto violation = violation_json(loaded, operations, outcomes.front());
+    if (!violation) return violation.error();
+    event["violation"] = std::move(*violation);
+  }
+  const auto differs = std::ranges::find_if(outcomes, [&](const ProgramOutcome& outcome) {
+    return !outcome.alike(outcomes.front(), options.program.ordered);
+  });
+  event["same"] = differs == outcomes.end();
+  if (differs != outcomes.end()) cut_at_difference(&outcomes.front(), &*differs, options.program.ordered);
+  for (const ProgramOutcome& outcome : outcomes) event["runs"].push_back(run_json(outcome));
   event["unseen"] = loaded.pools().unseen;
   for (const std::string& sentence : loaded.pools().refused) event["unseen"].push_back(sentence);
   return event;
