@@ -124,7 +124,9 @@ def of_finding(content: Mapping[str, Any]) -> list[Code]:
     if not isinstance(described, dict):
         return _of_plan(content.get("plan"))
     folder = str(described.get("cwd"))
-    found = (described.get(name) for name in ("recover", "check", "dump"))
+    probes = described.get("probes")
+    found = [described.get(name) for name in ("recover", "check", "dump")]
+    found += probes if isinstance(probes, list) else []
     return [command([str(word) for word in words], folder) for words in found if isinstance(words, list) and words]
 
 

@@ -130,10 +130,18 @@ class Scheduled(_Event):
 
 
 class ImageRun(_Event):
-    step: Literal["recover", "check", "dump"]
+    step: Literal["recover", "check", "dump", "probe"]
+    #: Its number, from 1; 0 of other steps.
+    probe: int = 0
     kind: Literal["ok", "exit", "signal", "timeout"]
     code: int
     shown: str
+
+
+class ImageViolation(_Event):
+    invariant: str
+    query: str
+    message: str
 
 
 class Imaged(_Event):
@@ -144,6 +152,8 @@ class Imaged(_Event):
     runs: list[ImageRun]
     files: list[str]
     same: bool
+    #: What is wrong with the image of a finding.
+    violation: ImageViolation | None = None
     #: What went wrong in that schedule.
     trouble: str = ""
     #: Changes of the pools that the trace has no stores for.

@@ -48,9 +48,11 @@ class Recovery:
     check: tuple[str, ...] = ()
     #: Run after recovery; what it prints is compared with what the history allows.
     dump: tuple[str, ...] = ()
-    #: Whether the order counts in which `dump` prints its lines.
+    #: Run after that, in this order: each uses the recovered pool, and what it prints is compared as well.
+    probes: tuple[tuple[str, ...], ...] = ()
+    #: Whether the order counts in which `dump` and `probes` print their lines.
     ordered: bool = False
-    #: Seconds that each of the three may take.
+    #: Seconds that each command may take.
     timeout: float
     #: Crash images of one crash point that are tried where not all can be.
     images: int = DEFAULT_IMAGES
@@ -64,6 +66,7 @@ class Recovery:
             "recover": list(self.recover),
             "check": list(self.check),
             "dump": list(self.dump),
+            "probes": [list(probe) for probe in self.probes],
             "ordered": self.ordered,
             "timeout": self.timeout,
             "images": self.images,
@@ -165,6 +168,7 @@ def recovery(
     recover: str | None,
     check: str | None,
     dump: str | None,
+    probes: tuple[tuple[str, ...], ...] = (),
     ordered: bool = False,
     timeout: str,
     images: int,
@@ -182,6 +186,7 @@ def recovery(
         recover=words(recover, option="--recover"),
         check=words(check, option="--check"),
         dump=words(dump, option="--dump"),
+        probes=probes,
         ordered=ordered,
         timeout=duration(timeout, option="--timeout"),
         images=images,

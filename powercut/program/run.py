@@ -79,9 +79,10 @@ def image(
 def _refuse_useless(recovery: Recovery, trace: Path, *, engine_path: Path, interrupt: Interrupt | None) -> None:
     answer = image(recovery, trace, engine_path=engine_path, runs=2, interrupt=interrupt)
     first, second = answer.runs
-    step = next((run.step for run in answer.runs if run.kind != "ok"), first.step)
-    words = {"recover": recovery.recover, "check": recovery.check, "dump": recovery.dump}[step]
-    where = f"--{step} {shlex.join(words)}"
+    told = next((run for run in answer.runs if run.kind != "ok"), first)
+    steps = {"recover": recovery.recover, "check": recovery.check, "dump": recovery.dump}
+    words = recovery.probes[told.probe - 1] if told.step == "probe" else steps[told.step]
+    where = f"--{told.step} {shlex.join(words)}"
     if not answer.same:
         raise UsageError(
             "run twice on the same pool, this came to two different ends, so it cannot judge: "
@@ -157,23 +158,13 @@ def reproduce(
     if record.by_schedule:
         held = bool(answer.trouble) and answer.trouble == record.message
         return Replayed(held=held, invariant=record.invariant, message=answer.trouble, files=())
-    (run,) = answer.runs
-    invariant = record.invariant
-    if run.kind != "ok":
-        held = True
-        invariant = "recovery-hang" if run.kind == "timeout" else "recovery-failed"
-        if run.step == "check" and run.kind == "exit":
-            invariant = "structure"
-    else:
-        # The output is wrong where no legal one is like it; other findings are of commands that failed.
-        order = list if record.program and record.program.ordered else sorted
-        printed = order(run.shown.splitlines())
-        held = (
-            run.step == "dump"
-            and _of_dump(record)
-            and all(printed != order(legal.splitlines()) for legal in record.expected)
-        )
-    return Replayed(held=held, invariant=invariant, message=f"{run.step}: {_end(run)}", files=tuple(answer.files))
+    wrong = answer.violation
+    return Replayed(
+        held=wrong is not None,
+        invariant=wrong.invariant if wrong else record.invariant,
+        message=f"{wrong.message} ({wrong.query})" if wrong else "",
+        files=tuple(answer.files),
+    )
 
 
 def of_finding(record: FindingRecord) -> Program:
@@ -184,6 +175,7 @@ def of_finding(record: FindingRecord) -> Program:
         recover=tuple(described.recover),
         check=tuple(described.check),
         dump=tuple(described.dump),
+        probes=tuple(tuple(probe) for probe in described.probes),
         ordered=described.ordered,
         timeout=described.timeout,
         images=described.images,
@@ -193,17 +185,14 @@ def of_finding(record: FindingRecord) -> Program:
     return Program(name=described.name, recovery=recovery)
 
 
-def _of_dump(record: FindingRecord) -> bool:
-    """Whether a finding is of what a dump printed, not of how it ended."""
-    return record.query.text.startswith("dump:") and record.expected != ["exit status 0"]
-
-
 def commands(recovery: Recovery) -> list[str]:
     """The engine's options for the commands that judge an image."""
     arguments = ["--timeout", f"{recovery.timeout:g}", *(["--ordered"] if recovery.ordered else [])]
     if folder := os.environ.get(WORK):
         arguments += ["--work", os.path.abspath(folder)]
-    for option, command in (("recover", recovery.recover), ("check", recovery.check), ("dump", recovery.dump)):
+    probes = [("probe", probe) for probe in recovery.probes]
+    steps = (("recover", recovery.recover), ("check", recovery.check), ("dump", recovery.dump), *probes)
+    for option, command in steps:
         if command:
             arguments += [f"--{option}", json.dumps(_with_real_paths(command, recovery))]
     return arguments

@@ -353,6 +353,7 @@ def program_rows(program: Program) -> tuple[tuple[str, str], ...]:
         ("Recovery", program.shown("recover")),
         ("Checker", program.shown("check")),
         ("Dump", program.shown("dump")),
+        ("Probes", program.shown_probes),
         ("Device" if program.device else "Pools", pools),
         ("Folder", program.cwd),
     )

@@ -27,9 +27,7 @@ def explore(
     *,
     exploring: shared.Exploring,
     judging: Annotated[Judging, Without("since", "no_replay")],
-    given: Annotated[
-        modes.ProgramOptions, Only("recover", "check", "dump", "ordered", "timeout", "images", "name", "cwd")
-    ],
+    given: Annotated[modes.ProgramOptions, Only(*modes.JUDGING, "name", "cwd")],
     trust: shared.Trust = False,
     spread: Annotated[Spread, Without("shard")],
 ) -> None:

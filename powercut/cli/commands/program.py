@@ -10,6 +10,7 @@ import typer
 from powercut.base import trust
 from powercut.base.errors import UsageError
 from powercut.engine.options import BLOCK, RECORDED, ExploreOptions
+from powercut.program import probes as program_probes
 from powercut.program import program
 from powercut.program import tracers as program_tracers
 from powercut.program.program import Program
@@ -92,10 +93,30 @@ Dump = Annotated[
         help="Program mode: prints the contents after recovery; compared with what the marked operations allow.",
     ),
 ]
+Probe = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--probe",
+        metavar="CMD",
+        show_default=False,
+        help="Program mode: uses each recovered pool (writes, deletes, looks again), after --dump; it must end with "
+        "status 0, and what it prints is compared as well. May be repeated.",
+    ),
+]
+ProbeScript = Annotated[
+    str | None,
+    typer.Option(
+        "--probe-script",
+        metavar="FILE",
+        show_default=False,
+        help="Program mode: a file with a probe on each line, run in their order, after those of --probe.",
+    ),
+]
 Ordered = Annotated[
     bool,
     typer.Option(
-        "--ordered", help="Program mode: the order counts in which --dump prints its lines, as in a queue or a list."
+        "--ordered",
+        help="Program mode: the order counts in which --dump and --probe print their lines, as in a queue or a list.",
     ),
 ]
 Ops = Annotated[
@@ -127,7 +148,7 @@ Threads = Annotated[
     ),
 ]
 Timeout = Annotated[
-    str, typer.Option("--timeout", metavar="TIME", help="Program mode: the time of one recovery, check or dump.")
+    str, typer.Option("--timeout", metavar="TIME", help="Program mode: the time of each command that judges.")
 ]
 Images = Annotated[
     int,
@@ -179,6 +200,10 @@ Cwd = Annotated[
 ]
 
 
+#: Fields of the options below that say how images are judged: none of them belongs to a recording.
+JUDGING = ("recover", "check", "dump", "probe", "probe_script", "ordered", "timeout", "images")
+
+
 @dataclass(frozen=True, kw_only=True)
 class ProgramOptions:
     """The options of program mode."""
@@ -191,6 +216,8 @@ class ProgramOptions:
     atomic_unit: AtomicUnit = None
     check: Check = None
     dump: Dump = None
+    probe: Probe = None
+    probe_script: ProbeScript = None
     ordered: Ordered = False
     ops: Ops = None
     tracer: Tracer = None
@@ -215,6 +242,8 @@ class ProgramOptions:
             "--atomic-unit": self.atomic_unit,
             "--check": self.check,
             "--dump": self.dump,
+            "--probe": self.probe,
+            "--probe-script": self.probe_script,
             "--ordered": self.ordered,
             "--ops": self.ops,
             "--allow-exit": self.allow_exit,
@@ -271,13 +300,15 @@ class ProgramOptions:
             recover=self.recover,
             check=self.check,
             dump=self.dump,
+            probes=program_probes.given(self.probe or [], script=self.probe_script, cwd=self.cwd),
             ordered=self.ordered,
             timeout=self.timeout,
             images=self.images,
             cwd=self.cwd,
         )
         # A finding's record names them again.
-        trust.remember(trust.command(words, made.cwd) for words in (made.recover, made.check, made.dump) if words)
+        judging = (made.recover, made.check, made.dump, *made.probes)
+        trust.remember(trust.command(words, made.cwd) for words in judging if words)
         return made
 
     def refuse_with(self, **others: object) -> None:
@@ -334,6 +365,9 @@ def _recovery_words(given: ProgramOptions) -> list[str]:
     words = ["--recover", given.recover or ""]
     for option, value in (("--check", given.check), ("--dump", given.dump), ("--cwd", given.cwd)):
         words += [option, str(value)] if value else []
+    for probe in given.probe or []:
+        words += ["--probe", probe]
+    words += ["--probe-script", given.probe_script] if given.probe_script else []
     words += ["--ordered"] if given.ordered else []
     return [*words, "--timeout", given.timeout, "--images", str(given.images)]
 

@@ -40,7 +40,7 @@ def record(
     model: shared.RaceModel = None,
     scheduling: shared.Scheduling,
     json: shared.Json = False,
-    given: Annotated[modes.ProgramOptions, Without("recover", "check", "dump", "ordered", "timeout", "images")],
+    given: Annotated[modes.ProgramOptions, Without(*modes.JUDGING)],
 ) -> None:
     """Record one scenario on one target into a trace; or, in program mode, a command.
 

@@ -30,8 +30,9 @@ class Program(Record):
     recover: list[Text] = []
     check: list[Text] = []
     dump: list[Text] = []
-    ordered: bool = False  # the order of the dump's lines counts
-    timeout: float = 0.0  # seconds that each of the three may take
+    probes: list[list[Text]] = []  # run on what recovery left, in this order
+    ordered: bool = False  # the order counts in which the dump and the probes print their lines
+    timeout: float = 0.0  # seconds that each of them may take
     images: int = 0  # of one crash point that are tried where not all can be
     cwd: Text = ""
     tracer: Text = ""
@@ -58,6 +59,11 @@ class Program(Record):
     def shown(self, command: str) -> str:
         """One of the commands as it is typed."""
         return shlex.join(getattr(self, command))
+
+    @property
+    def shown_probes(self) -> str:
+        """All of them, as they are typed."""
+        return "; ".join(shlex.join(probe) for probe in self.probes)
 
     @property
     def device(self) -> Sectors | None:
