@@ -155,6 +155,12 @@ Result<Command> parse_command(const std::string& json, const std::string& option
   return out;
 }
 
+std::string Command::text() const {
+  std::string out = given;
+  for (size_t i = 1; i < words.size(); ++i) out += " " + words[i];
+  return out;
+}
+
 std::vector<std::string> Command::words_for(const TracePools& pools, const std::vector<std::string>& images) const {
   std::vector<std::string> out = {words[0]};
   for (size_t i = 1; i < words.size(); ++i) {

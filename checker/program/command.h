@@ -27,6 +27,8 @@ struct Command {
   bool named = false;         // some word becomes the path of an image
   bool reports = false;       // built with `powercut cc`: its runs can report what they read
 
+  // As the user wrote it.
+  std::string text() const;
   // The words for images at `images`: {image} and {image:N} anywhere in a word, and words that are a pool's path.
   std::vector<std::string> words_for(const TracePools& pools, const std::vector<std::string>& images) const;
 };

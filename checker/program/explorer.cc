@@ -174,7 +174,8 @@ void ProgramExplorer::crash_point() {
     const ProgramOutcome& outcome = memo_[one.outcome];
     if (const auto violation = judged(one.outcome)) {
       explain(one.choice, *violation);
-    } else if (std::ranges::none_of(legal_, [&](const ProgramOutcome* right) { return right->same(outcome); })) {
+    } else if (std::ranges::none_of(
+                   legal_, [&](const ProgramOutcome* right) { return right->same(outcome) || !right->ok(); })) {
       reordered += legal_.empty() ? 0 : 1;
     }
   }
@@ -335,7 +336,7 @@ bool ProgramExplorer::trace(const std::vector<Box>& boxes) {
 }
 
 std::optional<ProgramViolation> ProgramExplorer::judged(ImageMemo::Id outcome) const {
-  return judge(memo_[outcome], legal_, *expected_, operations_, options_.ordered);
+  return judge(memo_[outcome], legal_, *expected_, operations_, commands_);
 }
 
 Choice ProgramExplorer::least_lost(const Box& box) const {

@@ -66,7 +66,7 @@ Json ProgramImageJudge::judged(const Placed& placed) const {
   if (!placed.refused) {
     const ProgramOutcome& outcome = memo_[*memo_.find(placed.name)];
     if (const auto violation =
-            judge(outcome, expected_->legal(operations_), *expected_, operations_, loaded_.commands().ordered)) {
+            judge(outcome, expected_->legal(operations_), *expected_, operations_, loaded_.commands())) {
       wrong.push_back({{"invariant", violation->invariant},
                        {"underlying", nullptr},
                        {"query", query_text(violation->step, loaded_.commands())},

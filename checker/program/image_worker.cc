@@ -18,6 +18,8 @@ constexpr double kTracedSlower = 100, kLeastTraced = 60;
 // A second run is given so many times as long, but no more than so many seconds, or else the usual time.
 constexpr double kSecondLonger = 4, kMostSecond = 10;
 
+constexpr size_t kLeastKept = 2048;
+
 double traced_timeout(double timeout) { return std::max(kLeastTraced, timeout * kTracedSlower); }
 
 std::string redirects(const TracePools& pools, const std::vector<std::string>& images) {
@@ -29,8 +31,14 @@ std::string redirects(const TracePools& pools, const std::vector<std::string>& i
   return out;
 }
 
+// Bytes that are kept of each output where so many are printed. Outcomes are kept for the whole run, so many probes
+// take no more memory than one dump.
+size_t kept_of_each(size_t printing) {
+  return std::max<size_t>(kLeastKept, POWERCUT_FORK_KEPT / std::max<size_t>(printing, 1));
+}
+
 // The outcome of the steps up to this one.
-void add_step(const ProgramStep& step, const RunEnd& end, ProgramOutcome* out) {
+void add_step(const ProgramStep& step, const RunEnd& end, size_t kept, ProgramOutcome* out) {
   out->step = step;
   out->left_processes = out->left_processes || end.left_processes;
   if (end.timed_out) {
@@ -45,7 +53,7 @@ void add_step(const ProgramStep& step, const RunEnd& end, ProgramOutcome* out) {
   if (!out->ok()) {
     out->said = end.err.total > 0 ? end.err.text() : end.out.text();
   } else if (step.kind == ProgramStep::Kind::kDump || step.kind == ProgramStep::Kind::kProbe) {
-    out->printed.push_back({step, end.out.total, end.out.digest, end.out.lines, end.out.text()});
+    out->printed.push_back({step, end.out.total, end.out.digest, end.out.lines, end.out.text(kept)});
   }
 }
 
@@ -150,13 +158,14 @@ std::optional<EngineError> ImageWorker::start(std::vector<Step>& steps) {
 }
 
 Result<ProgramOutcome> ImageWorker::run_steps(std::vector<Step>& steps, double timeout,
-                                              const std::function<void(const Step&)>& after) {
+                                              const std::function<void(const Step&)>& after) const {
   ProgramOutcome outcome;
+  const size_t kept = kept_of_each(commands_->printing());
   for (Step& step : steps) {
     auto end = step.server->run(timeout);
     if (!end) return end.error();
     after(step);
-    add_step(step.step, *end, &outcome);
+    add_step(step.step, *end, kept, &outcome);
     if (!outcome.ok()) break;
   }
   return outcome;

@@ -34,7 +34,8 @@ struct ProgramCommands {
   std::optional<RecoveryModel> cut;  // recovery itself is cut, and its stores persist by this model
 
   // Whether some of them print what is compared.
-  bool print() const { return dump || !probes.empty(); }
+  bool print() const { return printing() > 0; }
+  size_t printing() const { return (dump ? 1 : 0) + probes.size(); }
   // Whether runs can tell what they read: each command by itself, or all of them under the tracer.
   bool traceable() const { return tracer || report(); }
   bool report() const {
@@ -130,8 +131,8 @@ class ImageWorker {
   // Starts what serves the steps. A program that turns out not to serve has run on the image, which is restored.
   std::optional<EngineError> start(std::vector<Step>& steps);
   // Runs the steps until one fails, each for `timeout` seconds at most; `after` hears of the end of each.
-  static Result<ProgramOutcome> run_steps(std::vector<Step>& steps, double timeout,
-                                          const std::function<void(const Step&)>& after);
+  Result<ProgramOutcome> run_steps(std::vector<Step>& steps, double timeout,
+                                   const std::function<void(const Step&)>& after) const;
   Result<Traced> trace_once();
   enum class How { kUsual, kElsewhere, kTraced };
   std::vector<Step> make_steps(How how) const;

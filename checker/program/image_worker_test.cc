@@ -241,6 +241,16 @@ TEST(ImageWorker, ChecksWhatRecoveryLeft) {
   EXPECT_EQ((*outcome).code, 4);
 }
 
+// What many probes print is kept in parts, from both ends.
+TEST(RunOutput, IsShortenedInTheMiddle) {
+  const RunOutput all = {.total = 10, .digest = {}, .lines = {}, .head = "0123456789", .tail = ""};
+  EXPECT_EQ(all.text(10), "0123456789");
+  EXPECT_EQ(all.text(4), "01\n[… 6 bytes …]\n89");
+  const RunOutput part = {.total = 100, .digest = {}, .lines = {}, .head = "01234", .tail = "56789"};
+  EXPECT_EQ(part.text(), "01234\n[… 90 bytes …]\n56789");
+  EXPECT_EQ(part.text(4), "01\n[… 96 bytes …]\n89");
+}
+
 // Each probe finds what the one before it has left, and the next image has nothing of it.
 TEST(ImageWorker, ProbesRunInTheirOrder) {
   WorkerFixture fixture({"exit", "{image}", "0"});

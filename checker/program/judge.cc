@@ -11,7 +11,12 @@
 namespace powercut {
 namespace {
 
-std::string noun(const ProgramStep& step) {
+// "probe 2 ('./prog put {image} 9')"
+std::string probe_text(const ProgramStep& step, const ProgramCommands& commands) {
+  return name_of(step) + " ('" + command_of(commands, step).text() + "')";
+}
+
+std::string noun(const ProgramStep& step, const ProgramCommands& commands) {
   switch (step.kind) {
     case ProgramStep::Kind::kRecover:
       return "Recovery";
@@ -20,7 +25,7 @@ std::string noun(const ProgramStep& step) {
     case ProgramStep::Kind::kDump:
       return "The dump, after recovery,";
     case ProgramStep::Kind::kProbe:
-      return "P" + name_of(step).substr(1) + ", after recovery,";
+      return "P" + probe_text(step, commands).substr(1) + ", after recovery,";
   }
   return "?";
 }
@@ -35,10 +40,10 @@ std::string operations_text(uint64_t count) {
 }
 
 // A step that did not end well.
-ProgramViolation failure(const ProgramOutcome& outcome) {
+ProgramViolation failure(const ProgramOutcome& outcome, const ProgramCommands& commands) {
   ProgramViolation out;
   out.step = outcome.step;
-  const std::string step = kind_of(outcome.step), who = noun(outcome.step);
+  const std::string step = kind_of(outcome.step), who = noun(outcome.step, commands);
   out.invariant = "recovery-failed";
   out.expected = {"exit status 0"};
   if (outcome.kind == ProgramOutcome::Kind::kTimeout) {
@@ -64,7 +69,8 @@ ProgramViolation failure(const ProgramOutcome& outcome) {
 
 // A step that printed what none of `right` has, which have all printed the same as the outcome before.
 ProgramViolation wrong_output(const ProgramOutcome& outcome, size_t at, const std::vector<const ProgramOutcome*>& right,
-                              const ExpectedOutputs& expected, const Operations& operations, bool ordered) {
+                              const ExpectedOutputs& expected, const Operations& operations,
+                              const ProgramCommands& commands) {
   ProgramViolation out;
   const ProgramOutcome::Printed& found = outcome.printed[at];
   out.step = found.step;
@@ -72,20 +78,19 @@ ProgramViolation wrong_output(const ProgramOutcome& outcome, size_t at, const st
   for (const ProgramOutcome* one : right) out.expected.push_back(shortened(one->printed[at].text, kShown));
   out.found = shortened(found.text, kShown);
   const bool dump = found.step.kind == ProgramStep::Kind::kDump;
-  const std::string what =
-      "After recovery " + (dump ? "the dump is that " : name_of(found.step) + " prints what it prints ");
-  if (const auto earlier = expected.earlier(operations, outcome, at, ordered)) {
+  out.message = "After recovery the " + (dump ? "dump" : "output of " + probe_text(found.step, commands)) + " is that ";
+  if (const auto earlier = expected.earlier(operations, outcome, at, commands.ordered)) {
     out.invariant = "lost-item";
     out.kind = kind_of(found.step) + "/earlier";
-    out.message = what + operations_text(*earlier) + ", but " +
-                  std::to_string(operations.settled_by().value_or(0) + 1) + " had ended: ";
+    out.message +=
+        operations_text(*earlier) + ", but " + std::to_string(operations.settled_by().value_or(0) + 1) + " had ended: ";
   } else {
     out.invariant = "structure";
     out.kind = kind_of(found.step) + "/other";
-    out.message = what + (dump ? "of" : "after") + " no prefix of the operations: ";
+    out.message += "of no prefix of the operations: ";
   }
   const std::string& legal = right.back()->printed[at].text;
-  out.message += (ordered ? first_difference(legal, found.text) : missing_lines(legal, found.text)) + ".";
+  out.message += (commands.ordered ? first_difference(legal, found.text) : missing_lines(legal, found.text)) + ".";
   return out;
 }
 
@@ -138,18 +143,19 @@ std::string missing_lines(const std::string& expected, const std::string& found)
 }
 
 std::optional<ProgramViolation> judge(const ProgramOutcome& outcome, const std::vector<const ProgramOutcome*>& legal,
-                                      const ExpectedOutputs& expected, const Operations& operations, bool ordered) {
+                                      const ExpectedOutputs& expected, const Operations& operations,
+                                      const ProgramCommands& commands) {
   std::vector<const ProgramOutcome*> right = legal;  // that have printed the same so far
   for (size_t i = 0; !right.empty() && i < outcome.printed.size(); ++i) {
     std::vector<const ProgramOutcome*> still;
     for (const ProgramOutcome* one : right) {
       // What a step should print where it fails with nothing lost is not known: anything is right.
-      if (one->printed.size() <= i || one->printed[i].alike(outcome.printed[i], ordered)) still.push_back(one);
+      if (one->printed.size() <= i || one->printed[i].alike(outcome.printed[i], commands.ordered)) still.push_back(one);
     }
-    if (still.empty()) return wrong_output(outcome, i, right, expected, operations, ordered);
+    if (still.empty()) return wrong_output(outcome, i, right, expected, operations, commands);
     right = std::move(still);
   }
-  if (!outcome.ok()) return failure(outcome);
+  if (!outcome.ok()) return failure(outcome, commands);
   return std::nullopt;
 }
 

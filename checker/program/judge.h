@@ -23,10 +23,11 @@ struct ProgramViolation {
 
 // `legal`: the outputs that are right here; when there are none only how the commands ended counts. All steps have to
 // print what belongs to one of them, and the first step that is wrong is told of. Lines that are printed in another
-// order are right, unless `ordered`. A checker or a probe that refuses is `structure`, whatever else ends a command by
-// itself `recovery-failed`.
+// order are right, unless `commands.ordered`. A checker or a probe that refuses is `structure`, whatever else ends a
+// command by itself `recovery-failed`.
 std::optional<ProgramViolation> judge(const ProgramOutcome& outcome, const std::vector<const ProgramOutcome*>& legal,
-                                      const ExpectedOutputs& expected, const Operations& operations, bool ordered);
+                                      const ExpectedOutputs& expected, const Operations& operations,
+                                      const ProgramCommands& commands);
 
 // At most `most` bytes of a text, in one piece, for a message.
 std::string shortened(const std::string& text, size_t most);

@@ -30,12 +30,6 @@ Json operation_json(const Operations& operations) {
           {"in_flight", !operations.in_flight().empty()}};
 }
 
-std::string command_text(const Command& command) {
-  std::string out = command.given;
-  for (size_t i = 1; i < command.words.size(); ++i) out += " " + command.words[i];
-  return out;
-}
-
 Json fault_json(const ProgramOutcome& outcome) {
   if (outcome.kind != ProgramOutcome::Kind::kSignal && outcome.kind != ProgramOutcome::Kind::kTimeout) return nullptr;
   const char* signal = outcome.kind == ProgramOutcome::Kind::kSignal ? sigabbrev_np(outcome.code) : nullptr;
@@ -48,7 +42,7 @@ Json fault_json(const ProgramOutcome& outcome) {
 }  // namespace
 
 std::string query_text(const ProgramStep& step, const ProgramCommands& commands) {
-  return name_of(step) + ": " + command_text(command_of(commands, step));
+  return name_of(step) + ": " + command_of(commands, step).text();
 }
 
 Json program_finding(const ProgramViolation& violation, const ProgramOutcome& outcome,

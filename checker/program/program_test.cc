@@ -360,7 +360,7 @@ TEST_F(ProgramCommand, WhatProbesPrintIsJudged) {
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0]["invariant"], "lost-item");
   EXPECT_THAT(findings[0]["message"].get<std::string>(),
-              HasSubstr("probe 2 prints what it prints after 1 operation, but 2 had ended: '2 200' is missing"));
+              HasSubstr("dump {image}') is that after 1 operation, but 2 had ended: '2 200' is missing"));
   EXPECT_THAT(findings[0]["query"]["text"].get<std::string>(), ::testing::MatchesRegex("probe 2: .* dump \\{image\\}"));
   EXPECT_EQ(findings[0]["contents"]["actual"], Json::array({Json::array({"probe 2", "1 100"})}));
   // The dump shows it first, under the name that it has without probes.
@@ -383,7 +383,7 @@ TEST_F(ProgramCommand, AProbeThatAlwaysFailsHidesNoDump) {
   EXPECT_EQ(findings["lost-item"]["found"], "1 100");
   EXPECT_EQ(findings["structure"]["needs_power_cut"], false);
   EXPECT_THAT(findings["structure"]["message"].get<std::string>(),
-              HasSubstr("Probe 1, after recovery, ends with exit"));
+              ::testing::MatchesRegex("Probe 1 \\('.*'\\), after recovery, ends with exit status 4.*"));
 }
 
 TEST_F(ProgramCommand, ProbesThatHangOrDieAreFindings) {

@@ -54,9 +54,13 @@ std::string one_line(std::string text) {
 
 }  // namespace
 
-std::string RunOutput::text() const {
-  if (total <= head.size() + tail.size()) return head + tail;
-  return head + "\n[… " + std::to_string(total - head.size() - tail.size()) + " bytes …]\n" + tail;
+std::string RunOutput::text(size_t most) const {
+  const std::string whole = head + tail;
+  if (total <= std::min(whole.size(), most)) return whole;
+  // Where bytes are missing, head and tail are the halves of POWERCUT_FORK_KEPT.
+  const size_t half = std::min(whole.size(), most) / 2;
+  return whole.substr(0, half) + "\n[… " + std::to_string(total - 2 * half) + " bytes …]\n" +
+         whole.substr(whole.size() - half);
 }
 
 RunServer::RunServer(Spec spec, Guardian* guardian)

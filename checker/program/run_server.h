@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "checker/program/command.h"
+#include "checker/program/forkserver/serve.h"
 #include "checker/program/guardian.h"
 #include "tracer/runtime/reads/read_log.h"
 
@@ -24,8 +25,8 @@ struct RunOutput {
   std::array<uint64_t, 2> digest = {};  // of all of them
   std::array<uint64_t, 2> lines = {};   // of the same lines in any order
   std::string head, tail;               // what was kept; between them bytes are missing unless they are all
-  // The kept bytes as a text, with a note where some are missing.
-  std::string text() const;
+  // The first and last of the kept bytes, so many at most, with a note where some are missing.
+  std::string text(size_t most = POWERCUT_FORK_KEPT) const;
 };
 
 struct RunEnd {

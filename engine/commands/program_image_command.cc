@@ -135,7 +135,7 @@ Result<Json> violation_json(const LoadedProgram& loaded, const Operations& opera
     if (!taken) return taken.error();
     expected = std::move(*taken);
   }
-  const auto wrong = judge(outcome, expected.legal(operations), expected, operations, loaded.commands().ordered);
+  const auto wrong = judge(outcome, expected.legal(operations), expected, operations, loaded.commands());
   if (!wrong) return Json(nullptr);
   return Json{{"invariant", wrong->invariant},
               {"query", query_text(wrong->step, loaded.commands())},

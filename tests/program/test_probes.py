@@ -61,7 +61,9 @@ def test_without_a_dump_what_probes_print_is_judged(kv: Kv) -> None:
     kv.bug("unflushed")
     run = kv.judge("./kv", "--probe", "./kv check pool", "--probe", "./kv dump pool", "--explain", "0").run
     assert {item["invariant"] for item in run["findings"]} == {"lost-item"}
-    assert run["findings"][0]["message"].startswith("After recovery probe 2 prints what it prints after 0 operations, ")
+    assert run["findings"][0]["message"].startswith(
+        f"After recovery the output of probe 2 ('./kv dump {kv.pool}') is that after 0 operations, but 1 had ended: "
+    )
 
 
 def test_what_the_dump_shows_is_the_same_finding_with_probes(kv: Kv) -> None:

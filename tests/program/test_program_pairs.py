@@ -51,7 +51,7 @@ PAIRS = {
     "slot_order_dump": Pair(),
     "lost_free_list": Pair(
         valgrind=1,
-        says="After recovery probe 2 prints what it prints after no prefix of the operations: '3=300' is missing",
+        says="/pool') is that of no prefix of the operations: '3=300' is missing",
         more=("--probe", "./prog use pool", "--probe", "./prog dump pool"),
     ),
     "two_threads": Pair(valgrind=1),
