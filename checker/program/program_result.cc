@@ -150,6 +150,7 @@ Json program_result(const ProgramRun& run) {
             {"covered", explored.covered.str()},
             {"total", explored.interrupted ? Json(nullptr) : Json(explored.states.str())},
             {"nested_complete", explored.nested_complete ? Json(*explored.nested_complete) : Json(0)},
+            {"acknowledged", run.commands.print() && run.expected.observed() > 0},
             {"schedules", schedules},
             {"operations", operations},
             {"reason", complete ? Json(nullptr)

@@ -336,6 +336,8 @@ TEST_F(ProgramCommand, ACleanProgramIsComplete) {
   EXPECT_EQ(told.result()["crash_states"], states.str());
   EXPECT_EQ(told.result()["coverage"]["covered"], states.str());
   EXPECT_EQ(told.result()["coverage"]["nested_complete"], 0);
+  EXPECT_EQ(told.result()["coverage"]["acknowledged"], true);
+  EXPECT_EQ(run_recovery("check").result()["coverage"]["acknowledged"], false);
 }
 
 TEST_F(ProgramCommand, AnAcknowledgedItemIsLost) {

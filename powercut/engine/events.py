@@ -270,6 +270,8 @@ class Coverage(_Event):
     total: Decimal | None = None
     nested_complete: bool | int | None = None
     reason: str | None = None
+    #: Of a program: whether what it had acknowledged was judged, by marked operations and a dump. None: of a target.
+    acknowledged: bool | None = None
     #: None: the run had one thread.
     schedules: Schedules | None = None
     operations: CoveredOperations | None = None

@@ -75,7 +75,9 @@ def _cells(run: RunRecord) -> tuple[str, ...]:
 
 
 def _depth(run: RunRecord) -> str:
-    """What `complete` does not say where cuts inside recovery were asked for."""
+    """What `complete` does not say: of a program, and where cuts inside recovery were asked for."""
+    if run.coverage.acknowledged is False:
+        return " without acknowledged data"
     depth = run.coverage.nested_complete
     if run.coverage.kind != "complete" or depth is None:
         return ""

@@ -1,7 +1,7 @@
 """The object that `powercut run --json` prints: what a gate or a script reads.
 
     {"runs": [{target, variant, scenario, model, strategy, seed, events, crash_points, crash_states,
-               executions, leaves, verdict, coverage: {kind, covered, total, nested_complete, reason},
+               executions, leaves, verdict, coverage: {kind, covered, total, nested_complete, reason, acknowledged?},
                assumptions, not_checked, seconds,
                findings: [{fingerprint, invariant, operation, query, store_site, lost_site, message, file}],
                performance_bugs: [{kind, count, site, offset, first_event, message}],
@@ -73,6 +73,7 @@ def _run(run: RunRecord) -> dict[str, Any]:
         "verdict": run.verdict,
         "coverage": {
             **{name: coverage.get(name) for name in _COVERAGE},
+            **({"acknowledged": run.coverage.acknowledged} if run.coverage.acknowledged is not None else {}),
             **{name: part for name in ("schedules", "operations") if (part := coverage.get(name))},
         },
         "assumptions": run.assumptions,

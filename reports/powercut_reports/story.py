@@ -291,7 +291,18 @@ def coverage_sentence(run: RunRecord) -> str:
     elif nested is not None:
         words += f"; cuts inside recovery complete to depth {nested}" if nested else "; no cuts inside recovery"
     words += f" ({coverage.reason})" if coverage.reason else ""
+    if coverage.acknowledged is False:
+        words += f"; {UNJUDGED} ({_what_it_takes(run)})"
     return "; ".join((words, *run.origin))
+
+
+#: What a verdict by exit statuses alone lacks, beside the verdict itself.
+UNJUDGED = "acknowledged data was not judged"
+
+
+def _what_it_takes(run: RunRecord) -> str:
+    dump = bool(run.program and run.program.dump)
+    return "that takes --ack or marks" if dump else "that takes --dump, and --ack or marks"
 
 
 def turn_words(turn: Turn) -> str:
@@ -326,13 +337,16 @@ def schedules_words(schedules: Schedules) -> str:
 
 def verdict_sentence(run: RunRecord) -> str:
     """What the verdict does and does not claim."""
-    if run.verdict == "inconsistent":
-        return f"{fmt.plural(len(run.findings), 'way')} found in which a power cut loses or corrupts data."
     if run.verdict == "unknown":
         return "No verdict: the run could not decide. This is neither clean nor a finding."
-    if run.coverage.kind == "complete":
-        return "No legal crash state of this run loses or corrupts data."
-    return "No finding in the crash states that were tried; others were not tried."
+    alone = run.coverage.acknowledged is False
+    if run.verdict == "inconsistent":
+        words = f"{fmt.plural(len(run.findings), 'way')} found in which a power cut loses or corrupts data."
+    elif run.coverage.kind == "complete":
+        words = f"No legal crash state of this run {'makes recovery fail' if alone else 'loses or corrupts data'}."
+    else:
+        words = "No finding in the crash states that were tried; others were not tried."
+    return f"{words} {UNJUDGED.capitalize()}." if alone else words
 
 
 def _size(pool: Pool) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from powercut_reports import html, json_report, text
+from powercut_reports import closing, html, json_report, junit, markdown, text
 from reports.tests.typed import run_of, runs_of
 
 
@@ -53,6 +53,28 @@ def test_text_names_commands_tracer_and_pools() -> None:
     assert "  Pools: /srv/pool (8,192 bytes)" in rows
     assert not any(row.startswith(("  Checker", "  Driver")) for row in rows)
     assert any("forked once" in row for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("dump", "takes"),
+    [([], "that takes --dump, and --ack or marks"), (["./kv", "dump", "pool"], "that takes --ack or marks")],
+)
+def test_each_report_says_beside_the_verdict_that_acknowledged_data_was_not_judged(dump: list[str], takes: str) -> None:
+    run = program_run(dump=dump)
+    for judged in (True, False):
+        run["coverage"]["acknowledged"] = judged
+        run["program"]["dump"] = dump
+        record = run_of(run)
+        (verdict,) = [row for row in text.render_run(record, color=False).splitlines() if "Verdict:" in row]
+        assert (f"acknowledged data was not judged ({takes})" in verdict) is not judged
+        assert json_report.runs_object([record])["runs"][0]["coverage"]["acknowledged"] is judged
+        clean = {name: words for name, words in run.items() if name != "program"}
+        assert ("without acknowledged data" in closing.render([run_of(clean)] * 2, color=False)) is not judged
+        assert takes in junit.render([record]) or judged
+        page = html.render([record], title="t")
+        assert ("loses or corrupts data." in page) is judged
+        assert ("makes recovery fail. Acknowledged data was not judged." in page) is not judged
+        assert (takes in markdown.render([record])) is not judged
 
 
 def test_a_trace_that_was_recorded_before_has_its_recovery_only() -> None:

@@ -187,6 +187,7 @@ class Coverage(Record):
     total: Name = ""
     nested_complete: bool | int | None = None
     reason: Name = ""
+    acknowledged: bool | None = None  # of a program: false, where nobody knows what must have survived
     schedules: Schedules | None = None  # of a run with one thread: None
     operations: CoveredOperations | None = None  # of a program that marks its operations
 
