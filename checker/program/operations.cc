@@ -56,8 +56,9 @@ void Operations::apply(const Event& event) {
   current_ = *ended;
   in_flight_.erase(std::next(ended).base());
   if (in_flight_.empty()) {
-    settled_by_ = current_->index;
-    settled_.push_back({root_ == nullptr ? current_->index + 1 : path_, current_->index + 1});
+    // All that have begun have ended, whichever was the last.
+    settled_by_ = begun_ - 1;
+    settled_.push_back({root_ == nullptr ? begun_ : path_, begun_});
     begun_since_settled_ = 0;
     unsettled_ = false;
   } else {

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <map>
 
+#include "base/user_file.h"
 #include "tracer/format/trace_names.h"
 
 namespace powercut {
@@ -18,13 +19,21 @@ std::string key_text(const std::string& key) {
   return key;
 }
 
-Json operation_json(const Operations& operations) {
+// What an operation is called: of those that the program's output has acknowledged, the kind says no more than that.
+std::string kind_name(const MarkedOperation& operation, const TraceReader& reader) {
+  const Json metadata = parse_json(reader.metadata());
+  const bool acknowledged =
+      metadata.is_object() && metadata.contains("program") && !metadata["program"].value("ack", std::string()).empty();
+  return acknowledged ? "ack" : name_of(operation.kind);
+}
+
+Json operation_json(const Operations& operations, const TraceReader& reader) {
   if (!operations.current()) {
     return {{"index", 0}, {"kind", "run"}, {"key", nullptr}, {"text", ""}, {"in_flight", true}};
   }
   const MarkedOperation& operation = *operations.current();
   return {{"index", operation.index},
-          {"kind", name_of(operation.kind)},
+          {"kind", kind_name(operation, reader)},
           {"key", operation.key.empty() ? Json(nullptr) : Json(key_text(operation.key))},
           {"text", operation.text},
           {"in_flight", !operations.in_flight().empty()}};
@@ -63,7 +72,7 @@ Json program_finding(const ProgramViolation& violation, const ProgramOutcome& ou
   event["underlying"] = nullptr;
   event["message"] = message;
   event["needs_power_cut"] = needs_power_cut;
-  event["operation"] = operation_json(operations);
+  event["operation"] = operation_json(operations, context.reader);
   event["query"] = {
       {"kind", "program"}, {"key", nullptr}, {"region", nullptr}, {"text", query_text(violation.step, commands)}};
   event["expected"] = violation.expected;
@@ -113,7 +122,7 @@ Json trouble_finding(const TraceFollower::FoundTrouble& trouble, const Operation
       {"underlying", trouble.kind == Trouble::kDied ? Json(name_of(trouble.kind)) : Json(nullptr)},
       {"message", trouble.text},
       {"needs_power_cut", false},
-      {"operation", operation_json(operations)},
+      {"operation", operation_json(operations, context.reader)},
       {"query", {{"kind", "schedule"}, {"key", nullptr}, {"region", nullptr}, {"text", "the schedule of its threads"}}},
       {"expected", {expected}},
       {"found", trouble.kind == Trouble::kDied ? "a program that died" : std::string("a ") + name_of(trouble.kind)},

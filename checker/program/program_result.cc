@@ -115,6 +115,8 @@ Json program_result(const ProgramRun& run) {
                          {"states", 0},
                          {"steps", 0},
                          {"complete", false}};
+  const bool acknowledged = run.commands.dump.has_value() && run.expected.observed() > 0 &&
+                            (explored.crash_points == 0 || explored.unjudged_outputs < explored.crash_points);
   std::string unsearched;
   if (searched.is_object()) {
     searched["judged"] = explored.crash_points;
@@ -150,7 +152,7 @@ Json program_result(const ProgramRun& run) {
             {"covered", explored.covered.str()},
             {"total", explored.interrupted ? Json(nullptr) : Json(explored.states.str())},
             {"nested_complete", explored.nested_complete ? Json(*explored.nested_complete) : Json(0)},
-            {"acknowledged", run.commands.print() && run.expected.observed() > 0},
+            {"acknowledged", acknowledged},
             {"schedules", schedules},
             {"operations", operations},
             {"reason", complete ? Json(nullptr)

@@ -23,7 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct ConvertOptions {
-  std::string stream, trace, metadata, driver, tracer = "valgrind";
+  std::string stream, trace, metadata, driver, tracer = "valgrind", acknowledged;
   DeviceLayout layout;
 };
 
@@ -97,13 +97,46 @@ std::vector<std::string> unseen_changes(const StreamSurvey& survey, const std::s
   return out;
 }
 
-std::optional<EngineError> write_trace(const ConvertOptions& options, const StreamSurvey& survey,
-                                       const Json& metadata) {
+Result<std::vector<Acknowledgement>> read_acknowledged(const ConvertOptions& options, const StreamSurvey& survey) {
+  std::vector<Acknowledgement> lines;
+  if (options.acknowledged.empty()) return lines;
+  const char* const next = "Give --acknowledged the file that the recording wrote.";
+  const Result<std::string> text = read_user_file(options.acknowledged, next);
+  if (!text) return text.error();
+  const Json list = parse_json(*text);
+  const auto is_line = [](const Json& line) {
+    return line.is_array() && line.size() == 3 && line[0].is_number_unsigned() && line[1].is_number_unsigned() &&
+           line[2].is_string();
+  };
+  if (!list.is_array() || !std::ranges::all_of(list, is_line)) {
+    return usage_error("not a list of [output, end, text]", options.acknowledged, next);
+  }
+  for (const Json& line : list) lines.push_back({line[0].get<uint8_t>(), line[1], line[2]});
+  if (survey.has_operations && !lines.empty()) {
+    return usage_error("the program marks its operations itself (powercut/mark.h)", "--ack",
+                       "Leave --ack out, or the marks: an operation that both end would be two.");
+  }
+  return lines;
+}
+
+// Of the acknowledgements: how many left together with others, and how many behind all that was recorded.
+Json acknowledged_json(const std::vector<Acknowledgement>& lines, const StreamSurvey& survey) {
+  size_t together = 0, at_end = 0;
+  for (const AcknowledgedTogether& group : acknowledged_together(lines, survey.outputs)) {
+    if (group.texts.size() > 1) together += group.texts.size();
+    if (group.record >= survey.outputs_amid) at_end += group.texts.size();
+  }
+  return {{"lines", lines.size()}, {"together", together}, {"at_end", at_end}};
+}
+
+std::optional<EngineError> write_trace(const ConvertOptions& options, const StreamSurvey& survey, const Json& metadata,
+                                       const std::vector<Acknowledgement>& lines) {
   TraceError error;
   const std::unique_ptr<TraceWriter> writer =
       TraceWriter::create(options.trace, metadata.dump(-1, ' ', false, Json::error_handler_t::replace), &error);
   if (writer == nullptr) return usage_error(error);
-  if (const auto wrong = convert_stream(options.stream, survey, options.driver, *writer)) return usage_error(*wrong);
+  if (const auto wrong = convert_stream(options.stream, survey, options.driver, *writer, lines))
+    return usage_error(*wrong);
   if (const auto wrong = writer->finish()) return usage_error(*wrong);
   return std::nullopt;
 }
@@ -115,7 +148,9 @@ Result<Json> convert(const ConvertOptions& options) {
   if (!survey) return usage_error(error);
   Result<Json> metadata = metadata_of(options.metadata, options.tracer, *survey);
   if (!metadata) return metadata.error();
-  if (const auto wrong = write_trace(options, *survey, *metadata)) return *wrong;
+  const Result<std::vector<Acknowledgement>> lines = read_acknowledged(options, *survey);
+  if (!lines) return lines.error();
+  if (const auto wrong = write_trace(options, *survey, *metadata, *lines)) return *wrong;
   std::unique_ptr<TraceReader> reader = TraceReader::open(options.trace, &error);
   if (reader == nullptr) return harness_error(error.what, error.where, error.next);
   const std::vector<std::string> changes = unseen_changes(*survey, options.stream, reader.get());
@@ -124,7 +159,7 @@ Result<Json> convert(const ConvertOptions& options) {
   if (!changes.empty() && metadata->contains("program")) {
     // The metadata stand in front: the trace is written anew.
     (*metadata)["program"]["unseen"] = unseen;
-    if (const auto wrong = write_trace(options, *survey, *metadata)) return *wrong;
+    if (const auto wrong = write_trace(options, *survey, *metadata, *lines)) return *wrong;
   }
 
   // Counted from the file: what is reported is what was written.
@@ -142,6 +177,7 @@ Result<Json> convert(const ConvertOptions& options) {
               {"exit", exit_json(*survey)},
               {"notes", notes_json(*survey)},
               {"unseen", unseen},
+              {"acknowledged", acknowledged_json(*lines, *survey)},
               {"counters", TraceStats::json(stats->all())},
               {"counters_explored", TraceStats::json(stats->explored())},
               {"seconds", std::chrono::duration<double>(Clock::now() - start).count()}};
@@ -166,6 +202,8 @@ void add_convert_command(CommandLine& app, int& exit_code) {
   command->add_option("--metadata", options->metadata, "File with the JSON object that becomes the trace's metadata");
   command->add_option("--driver", options->driver, "Executable at which call stacks end, as Linux names it");
   command->add_option("--tracer", options->tracer, "Name of the tracer for the metadata")->capture_default_str();
+  command->add_option("--acknowledged", options->acknowledged,
+                      "File with the lines of the program's output that end an operation (tracer/stream/STREAM.md)");
   command->add_option("--sector-size", options->layout.sector_size, "Bytes of a sector of a device")
       ->range(uint64_t{512}, uint64_t{4096});
   command->add_option("--atomic-unit", options->layout.unit, "Sectors of a device that are written as one")

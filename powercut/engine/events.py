@@ -108,6 +108,8 @@ class Converted(_Event):
     notes: list[StreamNote] = Field(default_factory=list)
     #: Changes of the pools that the trace has no stores for.
     unseen: list[str] = Field(default_factory=list)
+    #: Of lines that acknowledge: how many, how many left together with others, how many behind all that was recorded.
+    acknowledged: dict[str, int] = Field(default_factory=dict)
     counters: dict[str, dict[str, float]] = Field(default_factory=dict)
     seconds: float = 0.0
 

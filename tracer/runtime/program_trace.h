@@ -26,6 +26,8 @@ class ProgramTrace {
   // Stores and loads outside of this window are not announced.
   virtual powercut_window window() const = 0;
 
+  // Before each event: what has left the program by now came before it.
+  virtual void begins_event() {}
   // The thread of the following events.
   virtual void set_thread(uint32_t thread) = 0;
   virtual void thread_start() = 0;

@@ -188,6 +188,7 @@ ProgramTrace* Session::enter() {
     leave();
     return nullptr;
   }
+  recorder_->begins_event();
   number_thread();
   return recorder_.get();
 }
@@ -341,6 +342,7 @@ void Session::with_stream(const std::function<void(StreamTrace&)>& action) {
   // The numbers of threads are given when they do something that is recorded.
   if (lock() == nullptr) return;
   if (stream_ != nullptr) {
+    stream_->begins_event();
     // Calls on a device are all that there is to record.
     if (stream_->has_device() && stream_->active()) number_thread();
     if (this_thread.trace == trace_) stream_->set_thread(this_thread.number);
@@ -419,10 +421,12 @@ void Session::begin_from_environment() {
   const char* stream = getenv("POWERCUT_STREAM");
   const char* files = getenv("POWERCUT_POOL_FILES");
   const char* device = getenv("POWERCUT_DEVICE_FILE");
+  const char* output = getenv("POWERCUT_OUTPUT");
   if (stream != nullptr && *stream != '\0' && (files != nullptr || device != nullptr)) {
     path_ = stream;
     wants_loads_ = getenv("POWERCUT_STREAM_LOADS") != nullptr;
-    auto trace = std::make_unique<StreamTrace>(path_, files == nullptr ? "" : files, device == nullptr ? "" : device);
+    const auto text = [](const char* value) { return value == nullptr ? "" : value; };
+    auto trace = std::make_unique<StreamTrace>(path_, text(files), text(device), text(output));
     stream_ = trace.get();
     start(std::move(trace));
     if (const char* schedule = getenv("POWERCUT_SCHEDULE")) follow(schedule);

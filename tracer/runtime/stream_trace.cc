@@ -68,9 +68,11 @@ std::string command_line() {
 
 }  // namespace
 
-StreamTrace::StreamTrace(std::string path, std::string_view pool_files, std::string_view device)
+StreamTrace::StreamTrace(std::string path, std::string_view pool_files, std::string_view device,
+                         std::string_view output)
     : path_(std::move(path)),
       files_(pool_files, device),
+      output_(output),
       ranges_(std::make_unique<powercut_ranges>()),
       stacks_([this](std::span<const uint64_t> addresses) { return define_stack(addresses); }),
       unseen_(ranges_.get()) {
@@ -146,6 +148,11 @@ uint32_t StreamTrace::define_stack(std::span<const uint64_t> addresses) {
 void StreamTrace::thread_start() { powercut_stream_plain(&stream_, kPowercutThreadStart, no_stack()); }
 
 void StreamTrace::thread_end() { powercut_stream_plain(&stream_, kPowercutThreadEnd, no_stack()); }
+
+void StreamTrace::begins_event() {
+  if (state_ != State::kRecording) return;
+  output_.look([this](uint32_t which, uint64_t size) { powercut_stream_output(&stream_, which, size); });
+}
 
 void StreamTrace::store(uint64_t addr, uint64_t size, uint32_t flags, const void* value, const void* pc,
                         const void* frame) {
@@ -233,6 +240,7 @@ void StreamTrace::tell(const UnseenStores::Differences& differences, const std::
 
 std::optional<std::string> StreamTrace::finish(int status) {
   if (state_ == State::kRecording) {
+    begins_event();
     tell(unseen_.look(UnseenStores::Where::kAll, threads_ > 1), "the end of the recording");
     if (has_callbacks()) powercut_stream_note(&stream_, kPowercutNoteCallbacks, kCallbacks);
     if (has_callbacks() && threads_ > 1) powercut_stream_note(&stream_, kPowercutNoteUnseen, kNoOrder);

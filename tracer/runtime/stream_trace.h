@@ -23,6 +23,7 @@
 
 #include "tracer/runtime/call_site.h"
 #include "tracer/runtime/module_map.h"
+#include "tracer/runtime/output_files.h"
 #include "tracer/runtime/pool_files.h"
 #include "tracer/runtime/program_trace.h"
 #include "tracer/runtime/stack_ids.h"
@@ -34,8 +35,8 @@ namespace powercut::runtime {
 
 class StreamTrace final : public ProgramTrace {
  public:
-  // `device`: a pool that is a block device, or empty.
-  StreamTrace(std::string path, std::string_view pool_files, std::string_view device);
+  // `device`: a pool that is a block device, or empty. `output`: as of OutputFiles.
+  StreamTrace(std::string path, std::string_view pool_files, std::string_view device, std::string_view output);
 
   bool active() const override { return state_ == State::kRecording; }
   powercut_window window() const override;
@@ -43,6 +44,7 @@ class StreamTrace final : public ProgramTrace {
     thread_ = thread;
     threads_ = std::max(threads_, thread + 1);
   }
+  void begins_event() override;
   void thread_start() override;
   void thread_end() override;
   void store(uint64_t addr, uint64_t size, uint32_t flags, const void* value, const void* pc,
@@ -114,6 +116,7 @@ class StreamTrace final : public ProgramTrace {
 
   const std::string path_;
   PoolFiles files_;
+  OutputFiles output_;
   std::optional<uint32_t> device_;                // its number
   std::unique_ptr<powercut_ranges> device_maps_;  // that may be read
   std::set<std::string> refused_;

@@ -20,8 +20,10 @@ uint64_t pages(uint64_t size) { return (size + kPage - 1) & ~(kPage - 1); }
 
 class Converter {
  public:
-  Converter(const StreamSurvey& survey, const std::string& driver, TraceWriter& writer)
+  Converter(const StreamSurvey& survey, const std::string& driver, TraceWriter& writer,
+            std::span<const Acknowledgement> lines)
       : survey_(survey), driver_(driver), writer_(writer), ranges_(std::make_unique<powercut_ranges>()) {
+    if (!lines.empty()) operations_ = operations_of(lines);
     stacks_.push_back(0);
     for (const StreamPool& pool : survey.pools) {
       sizes_.push_back(pool.size);
@@ -50,9 +52,13 @@ class Converter {
     plain(EventKind::kCut, {});
     unsynced_.clear();
     phase("run", true);
+    runs_ = true;
   }
   void add(const StreamRecord& record);
-  void finish() { write_piece(); }
+  void finish() {
+    write_piece();
+    if (operations_) operations_->finish();
+  }
 
  private:
   Event event_of(EventKind kind, powercut_site site) const {
@@ -92,6 +98,7 @@ class Converter {
   void resize(const StreamRecord& record);
   void sync(const StreamRecord& record);
 
+  std::unique_ptr<AcknowledgedOperations> operations_of(std::span<const Acknowledgement> lines);
   std::unique_ptr<DeviceFile> device_in(uint64_t window);
   // Its events are of the record's site. Null where the pool is memory.
   DeviceFile* device_of(const StreamRecord& record) {
@@ -115,12 +122,14 @@ class Converter {
   const std::string& driver_;
   TraceWriter& writer_;
   std::unique_ptr<powercut_ranges> ranges_;
-  std::vector<uint32_t> modules_, stacks_;            // of the trace, by the stream's numbers
-  std::vector<std::string> paths_;                    // of the modules
-  std::vector<uint64_t> sizes_;                       // of the pools' files now
-  std::vector<std::unique_ptr<DeviceFile>> devices_;  // by pool
-  powercut_site site_{};                              // of a device's record at hand
-  std::set<uint64_t> unsynced_, written_;             // lines; kept only where the stream needs them
+  std::vector<uint32_t> modules_, stacks_;              // of the trace, by the stream's numbers
+  std::vector<std::string> paths_;                      // of the modules
+  std::vector<uint64_t> sizes_;                         // of the pools' files now
+  std::vector<std::unique_ptr<DeviceFile>> devices_;    // by pool
+  powercut_site site_{};                                // of a device's record at hand
+  std::set<uint64_t> unsynced_, written_;               // lines; kept only where the stream needs them
+  std::unique_ptr<AcknowledgedOperations> operations_;  // null: those that the program has marked
+  bool runs_ = false;                                   // the program does, and contents are written
 
   std::vector<uint8_t> piece_;
   uint64_t piece_at_ = 0;
@@ -131,6 +140,7 @@ class Converter {
 };
 
 void Converter::append_store(uint64_t at, std::span<const uint8_t> bytes, powercut_site site, uint16_t flags) {
+  if (operations_ && runs_) operations_->stores();  // first: it may part the pieces of a store
   Event event = event_of((flags & kPowercutStoreNt) != 0 ? EventKind::kNtStore : EventKind::kStore, site);
   if ((flags & kPowercutStoreAtomic) != 0) event.flags |= kStoreAtomic;
   if ((flags & kPowercutStoreString) != 0) event.flags |= kStoreMemcall;
@@ -180,6 +190,21 @@ void Converter::fence(powercut_site site, uint8_t kind) {
   Event event = event_of(EventKind::kFence, site);
   event.code = kind;
   append(event);
+}
+
+std::unique_ptr<AcknowledgedOperations> Converter::operations_of(std::span<const Acknowledgement> lines) {
+  const bool at_once =
+      std::ranges::any_of(survey_.pools, [](const StreamPool& pool) { return pool.used && pool.first_size > 0; });
+  const auto begin = [this](const std::string& text) {
+    Event event;
+    event.kind = EventKind::kOpBegin;
+    event.code = static_cast<uint8_t>(OpKind::kMaintain);
+    event.text = text;
+    append(event);
+  };
+  const auto end = [this] { plain(EventKind::kOpEnd, {}); };
+  return std::make_unique<AcknowledgedOperations>(acknowledged_together(lines, survey_.outputs), at_once,
+                                                  AcknowledgedOperations::Sink{begin, end});
 }
 
 std::unique_ptr<DeviceFile> Converter::device_in(uint64_t window) {
@@ -349,6 +374,9 @@ void Converter::add(const StreamRecord& record) {
     case kPowercutSync:
       sync(record);
       break;
+    case kPowercutOutput:
+      if (operations_) operations_->output_grown();
+      break;
     default:
       break;  // contents, notes and the end make no events
   }
@@ -362,6 +390,12 @@ void take_out(std::vector<std::pair<uint64_t, uint64_t>>* ranges, uint64_t begin
     if (std::max(from, end) < to) left.emplace_back(std::max(from, end), to);
   }
   *ranges = std::move(left);
+}
+
+// Whether it says something of what a power cut may leave.
+bool persists(powercut_record type) {
+  return type == kPowercutStore || type == kPowercutFlush || type == kPowercutFence || type == kPowercutFileWrite ||
+         type == kPowercutFileSize || type == kPowercutSync;
 }
 
 void disown(const powercut_ranges& ranges, const StreamRecord& record, StreamSurvey* survey) {
@@ -389,6 +423,7 @@ std::optional<StreamSurvey> survey_stream(const std::string& path, const DeviceL
     survey.pools[pool].window = std::max(survey.pools[pool].window, pages(size));
   };
   while (reader->next(&record)) {
+    if (persists(record.type)) survey.outputs_amid = survey.outputs.size();
     switch (record.type) {
       case kPowercutPool:
         survey.pools.push_back({.path = std::string(record.text),
@@ -435,6 +470,12 @@ std::optional<StreamSurvey> survey_stream(const std::string& path, const DeviceL
       case kPowercutPhase:
         survey.has_phases = true;
         break;
+      case kPowercutOpBegin:
+        survey.has_operations = true;
+        break;
+      case kPowercutOutput:
+        survey.outputs.push_back({record.code, record.address});
+        break;
       case kPowercutSync:
         survey.has_syncs = true;
         break;
@@ -462,8 +503,8 @@ std::optional<StreamSurvey> survey_stream(const std::string& path, const DeviceL
 }
 
 std::optional<TraceError> convert_stream(const std::string& path, const StreamSurvey& survey, const std::string& driver,
-                                         TraceWriter& writer) {
-  Converter converter(survey, driver, writer);
+                                         TraceWriter& writer, std::span<const Acknowledgement> lines) {
+  Converter converter(survey, driver, writer, lines);
   for (const bool contents : {true, false}) {
     TraceError error;
     const std::unique_ptr<StreamReader> reader = StreamReader::open(path, &error);

@@ -5,11 +5,13 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "tracer/format/writer.h"
+#include "tracer/stream/acknowledgements.h"
 #include "tracer/stream/device_layout.h"
 
 namespace powercut {
@@ -42,7 +44,9 @@ struct StreamSurvey {
   std::vector<StreamPool> pools;  // by their number in the stream
   DeviceLayout layout;            // of pools that are devices
   uint64_t size = 0;              // of the whole offset space
-  bool has_phases = false;
+  bool has_phases = false, has_operations = false;
+  std::vector<StreamOutput> outputs;
+  size_t outputs_amid = 0;  // of these, before the last store, flush, fence or sync
   bool has_syncs = false, has_shrinks = false;
   uint64_t stores = 0;
   std::vector<StreamNote> notes;
@@ -51,9 +55,10 @@ struct StreamSurvey {
 
 std::optional<StreamSurvey> survey_stream(const std::string& path, const DeviceLayout& layout, TraceError* error);
 // Precondition: `survey` is that of the same file. `writer` is not finished. Call stacks end where they get to the
-// module `driver`, if that is not empty: its frames say nothing about the program.
+// module `driver`, if that is not empty: its frames say nothing about the program. `lines` of its output make the
+// operations of a program that has marked none.
 std::optional<TraceError> convert_stream(const std::string& path, const StreamSurvey& survey, const std::string& driver,
-                                         TraceWriter& writer);
+                                         TraceWriter& writer, std::span<const Acknowledgement> lines = {});
 
 }  // namespace powercut
 #endif  // POWERCUT_TRACER_STREAM_CONVERTER_H_

@@ -96,7 +96,8 @@ struct Converted {
   std::vector<std::string> events;
 };
 
-Converted convert(const std::string& bytes, const std::string& driver = "") {
+Converted convert(const std::string& bytes, const std::string& driver = "",
+                  const std::vector<Acknowledgement>& lines = {}) {
   const Folder folder;
   const std::string path = write(folder, bytes);
   TraceError error;
@@ -105,7 +106,7 @@ Converted convert(const std::string& bytes, const std::string& driver = "") {
   if (!survey) return {};
   Converted converted{*survey, {}};
   const auto writer = TraceWriter::create(folder.file("trace.pct"), "{}", &error);
-  const auto wrong = convert_stream(path, *survey, driver, *writer);
+  const auto wrong = convert_stream(path, *survey, driver, *writer, lines);
   EXPECT_FALSE(wrong) << wrong->message();
   EXPECT_FALSE(writer->finish());
   const auto reader = TraceReader::open(folder.file("trace.pct"), &error);
@@ -119,6 +120,45 @@ constexpr powercut_site kSite{0, 0};
 
 void store(Stream& stream, uint64_t address, const char* text, uint32_t flags = 0) {
   powercut_stream_store(stream.get(), kSite, flags, address, text, std::strlen(text));
+}
+
+// Stores of one letter, and outputs that have grown to a size: "a", "1:5" (standard output), "2:5".
+std::string acknowledged(uint64_t size_before, const std::vector<std::string>& steps,
+                         const std::vector<Acknowledgement>& lines) {
+  Stream stream;
+  powercut_stream_pool(stream.get(), kPowercutMemory, "/one", size_before);
+  powercut_stream_map(stream.get(), 0, 0x10000, 4096, 0);
+  for (const std::string& step : steps) {
+    if (step.size() == 1) store(stream, 0x10000, step.c_str());
+    if (step.size() > 1) powercut_stream_output(stream.get(), step[0] - '0', std::stoull(step.substr(2)));
+  }
+  powercut_stream_end(stream.get(), kPowercutExited, 0);
+  std::string out;
+  for (const std::string& event : convert(stream.bytes(), "", lines).events) {
+    if (event.starts_with("store")) out += event.back();
+    if (event.starts_with("begin")) out += "(" + event.substr(event.rfind(' ') + 1);
+    if (event.starts_with("end")) out += ")";
+  }
+  return out;
+}
+
+TEST(Converter, WhatLiesBetweenTwoAcknowledgementsIsOneOperation) {
+  const std::vector<Acknowledgement> lines = {{1, 5, "x"}, {1, 9, "y"}};
+  EXPECT_EQ(acknowledged(4096, {"a", "b", "1:5", "c", "1:9", "d"}, lines), "(xab)(yc)(acknowledgedd");
+  // A part of a line acknowledges nothing.
+  EXPECT_EQ(acknowledged(4096, {"a", "1:4", "b", "1:8", "c", "1:9"}, lines), "(xab)(yc)");
+  // What only reads is acknowledged, too.
+  EXPECT_EQ(acknowledged(4096, {"a", "1:5", "1:9"}, lines), "(xa)(y)");
+  // Without a file in the beginning, the first one makes it.
+  EXPECT_EQ(acknowledged(0, {"a", "b", "1:5", "c", "1:9"}, lines), "ab(x)(yc)");
+}
+
+TEST(Converter, AcknowledgementsThatLeaveTogetherAreUnderWayTogether) {
+  const std::vector<Acknowledgement> lines = {{1, 5, "x"}, {1, 9, "y"}, {2, 3, "z"}};
+  EXPECT_EQ(acknowledged(4096, {"a", "1:9", "b", "2:3"}, lines), "(x(ya))(zb)");
+  // What has left behind the last record.
+  EXPECT_EQ(acknowledged(4096, {"a", "1:5", "b"}, lines), "(xa)(y(zb))");
+  EXPECT_EQ(acknowledged(4096, {"a"}, lines), "(x(y(za)))");
 }
 
 TEST(Converter, PoolsGetWindowsAndMappingsOfOneFileAreOneMemory) {

@@ -228,6 +228,11 @@ void powercut_stream_sync(powercut_stream* stream, powercut_site site, uint32_t 
   file_range(stream, site, kPowercutSync, kind, pool, offset, length);
 }
 
+void powercut_stream_output(powercut_stream* stream, uint32_t which, uint64_t size) {
+  begin_record(stream, kPowercutOutput, which, 0, 8);
+  put64(stream, size);
+}
+
 void powercut_stream_note(powercut_stream* stream, uint32_t kind, const char* text) {
   const uint64_t length = length_of(text);
   begin_record(stream, kPowercutNote, kind, 0, length);

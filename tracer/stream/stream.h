@@ -48,7 +48,8 @@ enum powercut_record {
   kPowercutSync = 20,
   kPowercutNote = 21,
   kPowercutEnd = 22,
-  kPowercutFileRead = 23
+  kPowercutFileRead = 23,
+  kPowercutOutput = 24
 };
 
 enum powercut_stream_store {
@@ -83,6 +84,7 @@ enum powercut_stream_leave {
   kPowercutGone = 0,
   kPowercutDisowned = 1 /* mapped still, and no persistent memory by the program's own word */
 };
+enum powercut_stream_output { kPowercutStdout = 1, kPowercutStderr = 2 };
 enum powercut_stream_end { kPowercutExited = 0, kPowercutSignalled = 1 };
 
 typedef struct powercut_stream {
@@ -146,6 +148,8 @@ void powercut_stream_file_size(powercut_stream* stream, powercut_site site, uint
 void powercut_stream_sync(powercut_stream* stream, powercut_site site, uint32_t kind, uint32_t pool, uint64_t offset,
                           uint64_t length);
 
+/* `which`: a powercut_stream_output. */
+void powercut_stream_output(powercut_stream* stream, uint32_t which, uint64_t size);
 void powercut_stream_note(powercut_stream* stream, uint32_t kind, const char* text);
 /* The end, flushed. */
 void powercut_stream_end(powercut_stream* stream, uint32_t how, uint32_t status);

@@ -68,6 +68,8 @@ std::optional<Layout> layout_of(uint8_t type) {
       return Layout{.site = true, .pool = true, .numbers = 2};
     case kPowercutEnd:
       return Layout{.status = true};
+    case kPowercutOutput:
+      return Layout{.numbers = 1};
     default:
       return std::nullopt;
   }
@@ -229,6 +231,8 @@ const char* StreamReader::wrong(const StreamRecord& record) {
       return record.code >= static_cast<uint8_t>(OpKind::kFormat) && record.code <= static_cast<uint8_t>(OpKind::kClose)
                  ? nullptr
                  : "an unknown kind of operation";
+    case kPowercutOutput:
+      return record.code == kPowercutStdout || record.code == kPowercutStderr ? nullptr : "an unknown output";
     default:
       return nullptr;
   }

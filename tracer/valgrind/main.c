@@ -4,6 +4,8 @@
  *   valgrind --tool=powercut --stream=FILE [--pool=FILE]... [--loads=yes] PROGRAM ...
  *   valgrind --tool=powercut --stream=FILE --device=FILE PROGRAM ...
  *
+ * With --output=FOLDER the files FOLDER/stdout and FOLDER/stderr are the program's output.
+ *
  * Known inaccuracies are in README.md. */
 #include "pub_tool_aspacemgr.h"
 #include "pub_tool_basics.h"
@@ -18,6 +20,7 @@
 #include "tracer/valgrind/device.h"
 #include "tracer/valgrind/exec.h"
 #include "tracer/valgrind/instrument.h"
+#include "tracer/valgrind/output.h"
 #include "tracer/valgrind/pool_files.h"
 #include "tracer/valgrind/recorder.h"
 #include "tracer/valgrind/requests.h"
@@ -34,6 +37,10 @@ static Bool option(const HChar* argument) {
     if (!pc_device_named(pool)) VG_(fmsg_bad_option)(argument, "There is a device already.\n");
     return True;
   }
+  if (VG_STR_CLO(argument, "--output", pool)) {
+    pc_output_named(pool);
+    return True;
+  }
   if (VG_BOOL_CLO(argument, "--loads", pc_loads)) return True;
   if (VG_STR_CLO(argument, "--resume", pool)) {
     if (!pc_resume_option(pool)) VG_(fmsg_bad_option)(argument, "The tool gives this option to itself.\n");
@@ -46,6 +53,7 @@ static void print_usage(void) {
   VG_(printf)("    --stream=FILE             where the records go (required)\n");
   VG_(printf)("    --pool=FILE               record every shared mapping of this file; may be repeated\n");
   VG_(printf)("    --device=FILE             record system calls on this file, a block device, and no pool\n");
+  VG_(printf)("    --output=FOLDER           record how far FOLDER/stdout and FOLDER/stderr have grown\n");
   VG_(printf)("    --loads=no|yes            record what is read of pools as well, without call stacks [no]\n");
 }
 

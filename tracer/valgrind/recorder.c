@@ -11,6 +11,7 @@
 #include "pub_tool_vki.h"
 #include "tracer/valgrind/core.h"
 #include "tracer/valgrind/exec.h"
+#include "tracer/valgrind/output.h"
 #include "tracer/valgrind/stacks.h"
 
 enum { kLine = 64, kBuffer = 1 << 20, kRecent = 1 << 16, kTold = 1 << 14 };
@@ -109,6 +110,7 @@ void pc_recorder_status(Int status) {
 
 void pc_recorder_close(void) {
   if (!pc_recording()) return;
+  pc_output_look(&stream);
   powercut_stream_end(&stream, exited ? kPowercutExited : kPowercutSignalled, (UInt)exit_status);
   VG_(close)(stream_fd);
   stream_fd = -1;
@@ -143,6 +145,7 @@ static UInt number_of(ThreadId tid) {
 }
 
 powercut_site pc_site(ThreadId tid) {
+  pc_output_look(&stream);
   const UInt number = number_of(tid);
   const powercut_site site = {number, pc_loads ? 0 : pc_stack(&stream, tid)};
   return site;
