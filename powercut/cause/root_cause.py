@@ -404,15 +404,18 @@ class _Search:
             )
         found.role, found.source, found.count = role, found.text, len(stores)
         if role == "acknowledgement" and isinstance(store, TraceEvent):
-            found.text = f"{self.operation(store, view)} returns"
+            found.text = self.acknowledges(store, view)
         return found
 
-    def operation(self, end: TraceEvent, view: TraceView) -> str:
+    def acknowledges(self, end: TraceEvent, view: TraceView) -> str:
         begin = view.events[max(view.operation_of(end.index - 1)[0], 0)]
         asked = self.record.operation
-        if (self.record.crash_point.event or 0) > end.index + 1:
-            return f"an earlier {begin.code}"
-        return str(asked) if begin.code == asked.kind else begin.code or "the operation"
+        earlier = (self.record.crash_point.event or 0) > end.index + 1
+        if self.record.program and self.record.program.ack:
+            return f"the program acknowledges {'an earlier operation' if earlier else repr(asked.text)}"
+        if earlier:
+            return f"an earlier {begin.code} returns"
+        return f"{asked if begin.code == asked.kind else begin.code or 'the operation'} returns"
 
 
 def rechecked(attempt: _Attempt) -> Recheck:

@@ -15,6 +15,8 @@ from powercut.base.errors import HarnessError
 from powercut.engine import supervisor
 from powercut.engine.engine import Interrupt, Interrupted
 
+#: Files of the folder that a command's output goes to, where it is wanted whole: its standard output and error.
+OUTPUTS = ("stdout", "stderr")
 _SHOWN_LINES = 8
 _SHOWN_WIDTH = 160
 
@@ -91,10 +93,12 @@ def supervised(
     timeout: float | None,
     driver: Sequence[str] = (),
     scratch: Path | None = None,
+    output: Path | None = None,
     interrupt: Interrupt | None = None,
 ) -> Iterator[Ended]:
     """Runs `command` to its end. `scratch` is removed when this process is killed before the body has ended.
 
+    With `output`, a folder, what the command prints goes to two files there (`OUTPUTS`) instead of pipes.
     The standard output of `driver` is the standard input of `command`, which is empty otherwise. Raises
     StartError, and Interrupted when `interrupt` was requested before its end.
     """
@@ -115,6 +119,7 @@ def supervised(
         "environment": dict(environment),
         "timeout": timeout,
         "scratch": os.fspath(scratch) if scratch else None,
+        "output": [os.fspath(output / name) for name in OUTPUTS] if output else None,
     }
     try:
         process.stdin.write(json.dumps(request) + "\n")

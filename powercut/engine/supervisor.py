@@ -53,6 +53,12 @@ class Capture:
         self.head += data[:room]
         self.tail = (self.tail + data[room:][-_KEPT:])[-_KEPT:]
 
+    def read(self, path: str) -> None:
+        """Takes the whole of a file."""
+        with open(path, "rb") as file:
+            while data := file.read(_READ):
+                self.add(data)
+
     def answer(self) -> dict[str, Any]:
         """As it stands in the answer."""
         return {
@@ -131,6 +137,9 @@ class Job:
         deadline = time.monotonic() + _DYING
         while (self._open_streams or self._running) and time.monotonic() < deadline:
             self._turn(deadline)
+        for name, path in zip(("command.stdout", "command.stderr"), self._request["output"] or (), strict=False):
+            self._captures[name] = Capture()
+            self._captures[name].read(path)
         return {
             "statuses": self._statuses,
             "stopped": self._stopped,
@@ -152,24 +161,37 @@ class Job:
             feeding = self._spawn("driver", driver, stdin=subprocess.DEVNULL)
             assert feeding.stdout is not None
             feed = feeding.stdout
-        process = self._spawn("command", self._request["command"], stdin=feed)
-        assert process.stdout is not None
-        self._capture("command.stdout", process.stdout)
+        if files := self._request["output"]:
+            # Appended to: each write goes behind what is there, as it does in a pipe.
+            with open(files[0], "ab") as out, open(files[1], "ab") as err:
+                self._spawn("command", self._request["command"], stdin=feed, stdout=out, stderr=err)
+        else:
+            process = self._spawn("command", self._request["command"], stdin=feed)
+            assert process.stdout is not None
+            self._capture("command.stdout", process.stdout)
         if not isinstance(feed, int):
             feed.close()
 
-    def _spawn(self, name: str, argv: list[str], *, stdin: IO[bytes] | int) -> "subprocess.Popen[bytes]":
+    def _spawn(
+        self,
+        name: str,
+        argv: list[str],
+        *,
+        stdin: IO[bytes] | int,
+        stdout: IO[bytes] | int = subprocess.PIPE,
+        stderr: IO[bytes] | int = subprocess.PIPE,
+    ) -> "subprocess.Popen[bytes]":
         process = subprocess.Popen(
             argv,
             stdin=stdin,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stdout=stdout,
+            stderr=stderr,
             cwd=self._request["cwd"],
             env=self._request["environment"],
             start_new_session=True,
         )
-        assert process.stderr is not None
-        self._capture(f"{name}.stderr", process.stderr)
+        if process.stderr is not None:
+            self._capture(f"{name}.stderr", process.stderr)
         self._running[name] = process
         ending = os.pidfd_open(process.pid)
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from powercut.base.errors import UsageError
 from powercut.engine.options import DEFAULT_SCHEDULES, DEFAULT_SEARCH, DEFAULT_VISIBILITY, RECORDED, Schedules
+from powercut.program import acknowledgements
 from powercut.program import binary as program_binary
 from powercut.program import pools as program_pools
 from powercut.program import tracers as program_tracers
@@ -118,6 +119,8 @@ class Recording:
     scheduling: Scheduling | None = None
     #: None: the pools are memory, which the program maps.
     device: Device | None = None
+    #: Lines of its output that end an operation; None: it has marked them, or there are none.
+    ack: re.Pattern[str] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,6 +208,7 @@ def recording(
     pools: Sequence[str],
     device: str | None = None,
     layout: Device | None = None,
+    ack: str | None = None,
     cwd: Path | None,
     tracer: str | None,
     timeout: str,
@@ -236,6 +240,8 @@ def recording(
             where="--sector-size, --atomic-unit",
             next_step="Leave them out, or name the file that is one: --device FILE.",
         )
+    if ack is not None:
+        _refuse_acknowledged(chosen, ack, scheduled=scheduling is not None)
     if scheduling is not None:
         _refuse_unscheduled(chosen, binary, command=command, driver=driver)
     files = tuple(program_pools.examine(name, cwd=folder) for name in pools)
@@ -256,6 +262,7 @@ def recording(
         keep_pool=keep_pool,
         scheduling=scheduling,
         device=None if device is None else layout or Device(),
+        ack=None if ack is None else acknowledgements.pattern(ack),
     )
 
 
@@ -304,6 +311,21 @@ def _refuse_on_device(tracer: str, device: str, *, pools: Sequence[str], schedul
             "the threads of a program that writes to a device are not scheduled",
             where=f"{where} --threads {SCHEDULED}",
             next_step="Leave --threads out: one order of its calls is recorded, and the verdict says so.",
+        )
+
+
+def _refuse_acknowledged(tracer: str, ack: str, *, scheduled: bool) -> None:
+    if tracer not in acknowledgements.TRACERS:
+        raise UsageError(
+            f"the tracer '{tracer}' does not look at the program's output",
+            where=f"--ack {ack}",
+            next_step=f"Leave --tracer out, or write {' or '.join(acknowledgements.TRACERS)}.",
+        )
+    if scheduled:
+        raise UsageError(
+            "the output belongs to no thread of the program, so its acknowledgements end no operation of a schedule",
+            where=f"--ack {ack} --threads {SCHEDULED}",
+            next_step="Mark its operations (powercut/mark.h), or leave --threads out.",
         )
 
 

@@ -16,7 +16,7 @@ from powercut.base.output_files import unwritable, write_json
 from powercut.engine import engine, events
 from powercut.engine.engine import Interrupt
 from powercut.engine.supervise import Ended, Output, StartError, status_text, supervised
-from powercut.program import pin, pmemcheck, unseen_instructions, valgrind
+from powercut.program import acknowledgements, pin, pmemcheck, unseen_instructions, valgrind
 from powercut.program import pools as program_pools
 from powercut.program.program import Recording
 
@@ -27,6 +27,7 @@ _OURS = (
     "POWERCUT_SCHEDULE",
     "POWERCUT_POOL_FILES",
     "POWERCUT_DEVICE_FILE",
+    "POWERCUT_OUTPUT",
     "POWERCUT_POOL_BASE",
     "POWERCUT_POOL_SIZE",
 )
@@ -90,6 +91,9 @@ def _stream(
 ) -> tuple[Ended, dict[str, Any]]:
     """Records into a stream, and makes a trace of it."""
     stream = scratch / _STREAM
+    output = scratch / "output" if recording.ack else None
+    if output:
+        output.mkdir()
     variables = environment()
     command: Sequence[str] = recording.command
     if recording.tracer == "llvm":
@@ -102,13 +106,15 @@ def _stream(
         files = ":".join(map(os.fspath, recording.pools))
         named = "POWERCUT_DEVICE_FILE" if recording.device else "POWERCUT_POOL_FILES"
         variables |= {"POWERCUT_STREAM": os.fspath(stream), named: files}
-    elif recording.device:
-        command, variables = valgrind.command(
-            command, stream=stream, pools=[], device=recording.pools[0], env=variables
-        )
+        variables |= {"POWERCUT_OUTPUT": os.fspath(output)} if output else {}
+    elif recording.tracer == "pin":
+        command, variables = pin.command(command, stream=stream, pools=recording.pools, env=variables)
     else:
-        tool = pin if recording.tracer == "pin" else valgrind
-        command, variables = tool.command(command, stream=stream, pools=recording.pools, env=variables)
+        device_file = recording.pools[0] if recording.device else None
+        pools = [] if recording.device else recording.pools
+        command, variables = valgrind.command(
+            command, stream=stream, pools=pools, device=device_file, output=output, env=variables
+        )
     with supervised(
         command,
         cwd=recording.cwd,
@@ -116,6 +122,7 @@ def _stream(
         timeout=recording.timeout,
         driver=recording.ops,
         scratch=scratch,
+        output=output,
         interrupt=interrupt,
     ) as ended:
         _refuse_failure(recording, ended)
@@ -128,6 +135,10 @@ def _stream(
         arguments = ["convert", "--stream", str(stream), "--trace", str(part), "--metadata", str(file)]
         if device := recording.device:
             arguments += ["--sector-size", str(device.sector_size), "--atomic-unit", str(device.unit)]
+        if recording.ack and output:
+            acknowledged = scratch / "acknowledged.json"
+            write_json(acknowledged, acknowledgements.found(recording.ack, output))
+            arguments += ["--acknowledged", str(acknowledged)]
         _, raw = engine.single(paths.engine(), arguments, events.Converted)
         if raw.get("exit") is None:
             raise UsageError(
@@ -213,6 +224,7 @@ def _described(recording: Recording, ended: Ended, *, name: str) -> dict[str, An
         "ops": list(recording.ops),
         "cwd": os.fspath(recording.cwd),
         "tracer": recording.tracer,
+        "ack": recording.ack.pattern if recording.ack else "",
         "exit": {"signal": -ended.status} if ended.status < 0 else {"status": ended.status},
         "seconds": ended.seconds,
         "output": {"stdout": ended.stdout.shown(), "stderr": ended.stderr.shown()},
@@ -304,6 +316,8 @@ def _notes(recording: Recording, ended: Ended, raw: Mapping[str, Any], scratch: 
     if others.exists():
         lines = others.read_text(encoding="utf-8", errors="replace").splitlines()
         notes.append(f"other processes used the pool and were not recorded: {'; '.join(lines[:3])}")
+    if recording.ack:
+        notes += acknowledgements.notes(raw["acknowledged"])
     if ended.left:
         notes.append(f"the program left processes behind, which were ended: {'; '.join(ended.left[:3])}")
     unmapped = [pool["path"] for pool in raw["pools"] if not pool["mapped"] and not recording.device]

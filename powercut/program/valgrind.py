@@ -65,6 +65,7 @@ def command(
     stream: Path,
     pools: Sequence[Path],
     device: Path | None = None,
+    output: Path | None = None,
     loads: bool = False,
     env: Mapping[str, str] | None = None,
 ) -> tuple[list[str], dict[str, str]]:
@@ -72,7 +73,8 @@ def command(
 
     `stream` is written anew (`tracer/stream/STREAM.md`); `powercut-engine convert` makes a trace of it. `pools` are the
     files whose mappings count; without any, those that the program registers by client requests. `device` is a file
-    that it writes by system calls. The program's own exit status is that of the command.
+    that it writes by system calls; `output` is the folder of the files that it prints to, where their growth is wanted.
+    The program's own exit status is that of the command.
     """
     arguments = [launcher(), "--tool=powercut", "-q", "--vgdb=no", f"--stream={stream.absolute()}"]
     # A program that replaces itself, such as `sh -c`, is followed; its children are not.
@@ -80,6 +82,8 @@ def command(
     arguments += [f"--pool={_real(pool)}" for pool in pools]
     if device:
         arguments.append(f"--device={_real(device)}")
+    if output:
+        arguments.append(f"--output={output}")
     if loads:
         arguments.append("--loads=yes")
     # Threads take turns fairly: a thread that spins must not starve the one that it waits for.

@@ -302,6 +302,8 @@ UNJUDGED = "acknowledged data was not judged"
 
 def _what_it_takes(run: RunRecord) -> str:
     dump = bool(run.program and run.program.dump)
+    if dump and run.program and run.program.ack:
+        return "no crash point lies behind an acknowledgement"
     return "that takes --ack or marks" if dump else "that takes --dump, and --ack or marks"
 
 
@@ -364,6 +366,7 @@ def program_rows(program: Program) -> tuple[tuple[str, str], ...]:
     rows = (
         ("Recorded", recorded),
         ("Driver", program.shown("ops")),
+        ("Acknowledged by", program.ack),
         ("Recovery", program.shown("recover")),
         ("Checker", program.shown("check")),
         ("Dump", program.shown("dump")),

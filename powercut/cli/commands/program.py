@@ -128,6 +128,16 @@ Ops = Annotated[
         help="Program mode: a driver that runs beside the recorded command; what it prints is the command's input.",
     ),
 ]
+Ack = Annotated[
+    str | None,
+    typer.Option(
+        "--ack",
+        metavar="REGEX",
+        show_default=False,
+        help="Program mode: a line of the recorded command's output that matches acknowledges what was asked for "
+        "before it. What lies between two such lines is one operation, which --dump must show whole or not at all.",
+    ),
+]
 Tracer = Annotated[
     str | None,
     typer.Option(
@@ -220,6 +230,7 @@ class ProgramOptions:
     probe_script: ProbeScript = None
     ordered: Ordered = False
     ops: Ops = None
+    ack: Ack = None
     tracer: Tracer = None
     threads: Threads = RECORDED
     timeout: Timeout = program.DEFAULT_TIMEOUT
@@ -246,6 +257,7 @@ class ProgramOptions:
             "--probe-script": self.probe_script,
             "--ordered": self.ordered,
             "--ops": self.ops,
+            "--ack": self.ack is not None,
             "--allow-exit": self.allow_exit,
             "--name": self.name,
             "--keep": self.keep,
@@ -283,6 +295,7 @@ class ProgramOptions:
             pools=self.pool or [],
             device=self.device,
             layout=program.device_layout(sector_size=self.sector_size, unit=self.atomic_unit),
+            ack=self.ack,
             cwd=self.cwd,
             tracer=self.tracer,
             timeout=self.record_timeout,
@@ -347,7 +360,12 @@ def run_request(given: ProgramOptions, chosen: ExploreOptions) -> Request:
         ("--atomic-unit", given.atomic_unit),
     ):
         words += [option, str(value)] if value else []
-    for option, value in (("--ops", given.ops), ("--tracer", recording.tracer), ("--name", given.name)):
+    for option, value in (
+        ("--ops", given.ops),
+        ("--ack", given.ack),
+        ("--tracer", recording.tracer),
+        ("--name", given.name),
+    ):
         words += [option, value] if value else []
     if given.scheduled:
         words += ["--threads", given.threads, *chosen.schedules.words()]
