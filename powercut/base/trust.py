@@ -106,16 +106,21 @@ def require(codes: Iterable[Code], *, file: Path, granted: bool) -> None:
 
 def of_trace(trace: Path) -> list[Code]:
     """The library that the engine loads for a trace; none for one that it will refuse."""
+    return _of_plan(metadata_of(trace).get("plan"))
+
+
+def metadata_of(trace: Path) -> dict[str, Any]:
+    """What a trace says of itself; nothing for a file that the engine will refuse."""
     try:
         with trace.open("rb") as file:
             header = file.read(_HEADER_BYTES)
             size = int.from_bytes(header[16:24], "little")
             if not header.startswith(_MAGIC) or size > _MOST_METADATA:
-                return []
+                return {}
             metadata = parse_json(file.read(size).decode("utf-8"))
-        return _of_plan(metadata.get("plan"))
-    except (OSError, ValueError, AttributeError):
-        return []
+    except (OSError, ValueError):
+        return {}
+    return metadata if isinstance(metadata, dict) else {}
 
 
 def of_finding(content: Mapping[str, Any]) -> list[Code]:

@@ -94,10 +94,12 @@ def supervised(
     driver: Sequence[str] = (),
     scratch: Path | None = None,
     output: Path | None = None,
+    held: Sequence[int] = (),
     interrupt: Interrupt | None = None,
 ) -> Iterator[Ended]:
     """Runs `command` to its end. `scratch` is removed when this process is killed before the body has ended.
 
+    `held`: descriptors that stay open until the command and all that it has started have ended, also then.
     With `output`, a folder, what the command prints goes to two files there (`OUTPUTS`) instead of pipes.
     The standard output of `driver` is the standard input of `command`, which is empty otherwise. Raises
     StartError, and Interrupted when `interrupt` was requested before its end.
@@ -109,6 +111,7 @@ def supervised(
         text=True,
         encoding="utf-8",
         process_group=0,
+        pass_fds=held,
     )
     assert process.stdin is not None
     assert process.stdout is not None

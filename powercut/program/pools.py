@@ -1,13 +1,19 @@
 """The files that a recorded program keeps its data in."""
 
 import contextlib
+import errno
+import json
 import os
-import shutil
 import stat
-from collections.abc import Iterator, Sequence
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from powercut.base.errors import UsageError
+from powercut.program import keeper
 
 
 def examine(name: str, *, cwd: Path, option: str = "--pool") -> Path:
@@ -78,36 +84,69 @@ def copy(source: Path, to: Path) -> None:
                 start += len(data)
 
 
+@dataclass(frozen=True)
+class Aside:
+    """Pools whose files are aside while a program works under their names."""
+
+    #: To be inherited by whoever ends the program when this process is killed: the files stay aside until it has gone.
+    held: int
+    #: The files as they were; None for a pool that had none.
+    before: tuple[Path | None, ...]
+
+
 @contextlib.contextmanager
-def put_back(pools: Sequence[Path], scratch: Path, *, keep: bool, changed: bool) -> Iterator[None]:
-    """Afterwards the pools are what they are now, and those that do not exist do not: their contents wait in `scratch`.
+def aside(pools: Sequence[Path]) -> Iterator[Aside]:
+    """The pools have no files in the body. Afterwards theirs are back, untouched, and others gone; also after kill -9.
 
-    With `changed` they stay as the body leaves them; with `keep` the copies are made all the same.
+    UsageError for one that cannot be moved, or that another process has locked.
     """
-    copies = {}
-    for number, pool in enumerate(pool for pool in pools if pool.exists() and (keep or not changed)):
-        copies[pool] = scratch / f"{number}.before"
-        copy(pool, copies[pool])
-        shutil.copystat(pool, copies[pool])
+    process = subprocess.Popen(
+        [sys.executable, "-ISs", keeper.__file__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        process_group=0,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    there: list[bool] = []
     try:
-        yield
+        process.stdin.write(json.dumps([os.fspath(pool) for pool in pools]) + "\n")
+        process.stdin.flush()
+        answer = json.loads(process.stdout.readline() or "{}")
+        if failed := answer.get("failed"):
+            raise _not_moved(failed)
+        there = answer["there"]
+        before = (
+            Path(keeper.aside_of(os.fspath(pool))) if was else None for pool, was in zip(pools, there, strict=True)
+        )
+        yield Aside(held=process.stdin.fileno(), before=tuple(before))
     finally:
-        if not changed:
-            for pool in pools:
-                _restore(pool, copies.get(pool))
+        process.stdin.close()
+        process.stdout.close()
+        if process.wait() != 0:  # it was killed itself
+            for pool, was in zip(pools, there, strict=False):
+                keeper.restore(os.fspath(pool), was_there=was)
 
 
-def _restore(pool: Path, before: Path | None) -> None:
-    if before is None:
-        pool.unlink(missing_ok=True)
-        return
-    with contextlib.suppress(FileNotFoundError):
-        if pool.stat().st_nlink > 1:  # the file itself counts, whatever its names are
-            copy(before, pool)
-            shutil.copystat(before, pool)
-            return
-    # At once, or not at all: the process may be killed here.
-    part = pool.with_name(f".{pool.name}.powercut")
-    copy(before, part)
-    shutil.copystat(before, part)
-    part.replace(pool)
+def _not_moved(failed: Mapping[str, Any]) -> UsageError:
+    pool = failed["pool"]
+    aside = keeper.aside_of(pool)
+    if failed["number"] == errno.EWOULDBLOCK:
+        return UsageError(
+            "another process has locked this file, such as another run of powercut",
+            where=pool,
+            next_step="Wait until it has ended, or give each run a file of its own.",
+        )
+    if failed["number"] == errno.EEXIST:
+        return UsageError(
+            f"a run that was killed has moved the file aside, to {aside}, and now there is another one as well",
+            where=pool,
+            next_step="Remove the one that you do not want, or move it away.",
+        )
+    return UsageError(
+        f"this file cannot be moved aside for the run ({failed['reason']})",
+        where=pool,
+        next_step="Let its folder be written to, name another file, or say --keep-pool to begin with it as it is.",
+    )

@@ -113,8 +113,12 @@ class Recording:
     #: Exit statuses that are no failure.
     allowed: frozenset[int] = frozenset({0})
     keep: bool = False
-    #: Whether the pools stay as the program leaves them.
+    #: Whether the program begins with the pools as they are, and they stay as it leaves them.
     keep_pool: bool = False
+    #: Makes the pools before the run, which begins without files otherwise.
+    setup: tuple[str, ...] = ()
+    #: What the pools were when the program began, for people; known when it is recorded.
+    began: str = ""
     #: None: the program's threads run as they come.
     scheduling: Scheduling | None = None
     #: None: the pools are memory, which the program maps.
@@ -215,6 +219,7 @@ def recording(
     allow_exit: Sequence[int],
     keep: bool,
     keep_pool: bool = False,
+    setup: str | None = None,
     scheduling: Scheduling | None = None,
 ) -> Recording:
     """What is to be recorded. UsageError when it cannot be."""
@@ -224,6 +229,15 @@ def recording(
     binary = program_binary.find(command[0], cwd=folder, option="--record")
     if driver:
         program_binary.find(driver[0], cwd=folder, option="--ops")
+    making = words(setup, option="--setup")
+    if making:
+        program_binary.find(making[0], cwd=folder, option="--setup")
+    if making and keep_pool:
+        raise UsageError(
+            "one makes the pool anew, the other begins with what is there",
+            where=f"--setup {setup} --keep-pool",
+            next_step="Leave one of them out.",
+        )
     if not pools and device is None:
         raise UsageError(
             "no pool file was named",
@@ -260,6 +274,7 @@ def recording(
         allowed=frozenset({0, *allow_exit}),
         keep=keep,
         keep_pool=keep_pool,
+        setup=making,
         scheduling=scheduling,
         device=None if device is None else layout or Device(),
         ack=None if ack is None else acknowledgements.pattern(ack),

@@ -7,6 +7,7 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ _OURS = (
     "POWERCUT_POOL_SIZE",
 )
 _STREAM = "stream"
+_NO_FILE = "no file"
 _UNKNOWN_INSTRUCTION = (
     "Valgrind may not know one of its instructions (AVX-512, for instance): build it without, or with 'powercut cc'."
 )
@@ -46,8 +48,9 @@ def environment() -> dict[str, str]:
 def record(recording: Recording, trace: Path, *, name: str, interrupt: Interrupt | None = None) -> dict[str, Any]:
     """Records into `trace` and returns what is known of it. A failure leaves an older trace alone.
 
-    The program works on the pool files themselves. Afterwards they are as they were before, so that the next run of the
-    same command finds what this one has found; with `keep_pool` they stay as the program left them.
+    The program begins without pool files, or with those that its set-up has made, so that the next run of the same
+    command finds what this one has found. The files that were there are aside, and back afterwards. With `keep_pool`
+    the program works on them, and they stay as it left them.
     """
     trace = trace.absolute()  # the program may run in another folder
     try:
@@ -61,20 +64,82 @@ def record(recording: Recording, trace: Path, *, name: str, interrupt: Interrupt
 def _record(
     recording: Recording, trace: Path, *, name: str, scratch: Path, interrupt: Interrupt | None
 ) -> dict[str, Any]:
-    with program_pools.put_back(recording.pools, scratch, keep=recording.keep, changed=recording.keep_pool):
+    if recording.keep_pool:
+        before = [pool if pool.exists() else None for pool in recording.pools]
+        recording = replace(recording, began="the file as it was" if any(before) else _NO_FILE)
+        _copy(recording, before, scratch)
         recorded = _traced(recording, trace, name=name, scratch=scratch, interrupt=interrupt)
+    else:
+        with program_pools.aside(recording.pools) as aside:
+            _copy(recording, aside.before, scratch)
+            began = f"{_NO_FILE} (the one that was there is back)" if any(aside.before) else _NO_FILE
+            if recording.setup:
+                _set_up(recording, scratch=scratch, held=aside.held, interrupt=interrupt)
+                began = f"made by --setup: {shlex.join(recording.setup)}"
+            recording = replace(recording, began=began)
+            recorded = _traced(recording, trace, name=name, scratch=scratch, held=aside.held, interrupt=interrupt)
     if recording.keep:
         _keep(scratch, trace)
     return recorded
 
 
+def _copy(recording: Recording, before: Sequence[Path | None], scratch: Path) -> None:
+    """For --keep: the pools as they were."""
+    for number, file in enumerate(before):
+        if recording.keep and file:
+            program_pools.copy(file, scratch / f"{number}.before")
+            shutil.copystat(file, scratch / f"{number}.before")
+
+
+def _set_up(recording: Recording, *, scratch: Path, held: int, interrupt: Interrupt | None) -> None:
+    """Makes the pools. UsageError when nothing was made."""
+    where = f"--setup {shlex.join(recording.setup)}"
+    try:
+        with supervised(
+            recording.setup,
+            cwd=recording.cwd,
+            environment=environment(),
+            timeout=recording.timeout,
+            scratch=scratch,
+            held=(held,),
+            interrupt=interrupt,
+        ) as ended:
+            said = _said(ended.stdout, ended.stderr)
+    except StartError as error:
+        raise _not_started(error) from error
+    if ended.stopped == "timeout":
+        raise UsageError(
+            f"the set-up did not end within {recording.timeout:g} s, and was ended with all its processes{said}",
+            where=where,
+            next_step="Let it end by itself, or give it more time with --record-timeout.",
+        )
+    if ended.status != 0:
+        raise UsageError(
+            f"the set-up ended with {status_text(ended.status)}{said}",
+            where=where,
+            next_step="Mend it. It begins without a pool file, and must end with status 0.",
+        )
+    if not any(pool.exists() for pool in recording.pools):
+        raise UsageError(
+            f"the set-up did not make {' or '.join(map(os.fspath, recording.pools))}",
+            where=where,
+            next_step="Let it make the file that the recorded command works on.",
+        )
+
+
 def _traced(
-    recording: Recording, trace: Path, *, name: str, scratch: Path, interrupt: Interrupt | None
+    recording: Recording,
+    trace: Path,
+    *,
+    name: str,
+    scratch: Path,
+    held: int | None = None,
+    interrupt: Interrupt | None,
 ) -> dict[str, Any]:
     part = scratch / trace.name
     run = _scheduled if recording.scheduling else _pmemcheck if recording.tracer == "pmemcheck" else _stream
     try:
-        ended, raw = run(recording, part, name=name, scratch=scratch, interrupt=interrupt)
+        ended, raw = run(recording, part, name=name, scratch=scratch, held=held, interrupt=interrupt)
     except StartError as error:
         raise _not_started(error) from error
     _refuse_unused(recording, raw)
@@ -87,7 +152,7 @@ def _traced(
 
 
 def _stream(
-    recording: Recording, part: Path, *, name: str, scratch: Path, interrupt: Interrupt | None
+    recording: Recording, part: Path, *, name: str, scratch: Path, held: int | None, interrupt: Interrupt | None
 ) -> tuple[Ended, dict[str, Any]]:
     """Records into a stream, and makes a trace of it."""
     stream = scratch / _STREAM
@@ -123,6 +188,7 @@ def _stream(
         driver=recording.ops,
         scratch=scratch,
         output=output,
+        held=() if held is None else (held,),
         interrupt=interrupt,
     ) as ended:
         _refuse_failure(recording, ended)
@@ -150,9 +216,10 @@ def _stream(
 
 
 def _scheduled(
-    recording: Recording, part: Path, *, name: str, scratch: Path, interrupt: Interrupt | None
+    recording: Recording, part: Path, *, name: str, scratch: Path, held: int | None, interrupt: Interrupt | None
 ) -> tuple[Ended, dict[str, Any]]:
     """Records all schedules into one trace."""
+    del held  # the engine ends what it started before it ends itself
     chosen = recording.scheduling
     assert chosen is not None
     file = scratch / "metadata.json"
@@ -199,10 +266,10 @@ def _ended(answer: events.Scheduled) -> Ended:
 
 
 def _pmemcheck(
-    recording: Recording, part: Path, *, name: str, scratch: Path, interrupt: Interrupt | None
+    recording: Recording, part: Path, *, name: str, scratch: Path, held: int | None, interrupt: Interrupt | None
 ) -> tuple[Ended, dict[str, Any]]:
     """Records into a log of pmemcheck, and makes a trace of it."""
-    del name, scratch, interrupt
+    del name, scratch, held, interrupt
     recorded = pmemcheck.record(
         recording.command,
         recording.pools,
@@ -224,6 +291,7 @@ def _described(recording: Recording, ended: Ended, *, name: str) -> dict[str, An
         "ops": list(recording.ops),
         "cwd": os.fspath(recording.cwd),
         "tracer": recording.tracer,
+        "began": recording.began,
         "ack": recording.ack.pattern if recording.ack else "",
         "exit": {"signal": -ended.status} if ended.status < 0 else {"status": ended.status},
         "seconds": ended.seconds,
@@ -248,7 +316,8 @@ def _refuse_failure(recording: Recording, ended: Ended) -> None:
         raise UsageError(
             f"the program ended with {status_text(ended.status)} while it was recorded{said}",
             where=where,
-            next_step=(
+            next_step=_began_without(recording)
+            + (
                 f"Mend it, or the command. If this status is no failure, say --allow-exit {ended.status}."
                 if ended.status > 0
                 else _UNKNOWN_INSTRUCTION
@@ -262,6 +331,17 @@ def _refuse_failure(recording: Recording, ended: Ended) -> None:
             where=f"--ops {' '.join(recording.ops)}",
             next_step="Mend it, or run its command by hand.",
         )
+
+
+def _began_without(recording: Recording) -> str:
+    """What to do where the program lacks a file; empty where it has begun with one."""
+    if not recording.began.startswith(_NO_FILE):
+        return ""
+    pools = " or ".join(map(os.fspath, recording.pools))
+    return (
+        f"It began without {pools}: if it does not make that itself, give --setup CMD, or --keep-pool to begin with "
+        "the file that is there. Otherwise: "
+    )
 
 
 def _said(*outputs: Output) -> str:
@@ -294,6 +374,7 @@ def _refuse_unused(recording: Recording, raw: Mapping[str, Any]) -> None:
             step = "Record the program that works on the pool itself, not a script or a server that starts it."
         if recording.device:
             step = "Name the file that it writes with --device, and see that the command uses it."
+        step = _began_without(recording) + step
         raise UsageError(
             f"the program never {'wrote to' if recording.device else 'mapped'} {named}{why}",
             where=_where(recording),

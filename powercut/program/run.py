@@ -96,7 +96,7 @@ def _refuse_useless(recovery: Recovery, trace: Path, *, engine_path: Path, inter
             f"this does not accept the pool as the program left it, where nothing was lost: {_end(first)}. "
             "Every verdict would be meaningless",
             where=where,
-            next_step="Say --keep-pool and run it by hand on the pool that is left; it must end with status 0.",
+            next_step="Run the recorded command by hand and then this one on its pool; it must end with status 0.",
         )
 
 

@@ -372,6 +372,7 @@ def program_rows(program: Program) -> tuple[tuple[str, str], ...]:
         ("Dump", program.shown("dump")),
         ("Probes", program.shown_probes),
         ("Device" if program.device else "Pools", pools),
+        ("Began as", program.began),
         ("Folder", program.cwd),
     )
     return tuple(row for row in rows if row[1])

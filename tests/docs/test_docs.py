@@ -56,14 +56,13 @@ def clone(folder: Path) -> Path:
 
 
 def program(folder: Path) -> Path:
-    """A folder with two of the examples, which have `run`, `check` and `dump`, and their files.
+    """A folder with two of the examples, which have `create`, `run`, `check` and `dump`.
 
     `prog` is the ledger, on the pool `POOL`; `store` the log, on the device `FILE`.
     """
     flags = ["-O2", "-g", "-mclwb", f"-I{ROOT / 'targets' / 'include'}"]
-    for source, name, file in (("raw-intrinsics/ledger.c", "prog", "POOL"), ("log-store/store.c", "store", "FILE")):
+    for source, name in (("raw-intrinsics/ledger.c", "prog"), ("log-store/store.c", "store")):
         subprocess.run(["cc", *flags, str(DOCS / "examples" / source), "-o", str(folder / name)], check=True)
-        subprocess.run([f"./{name}", "create", file], cwd=folder, check=True)
     return folder
 
 

@@ -135,13 +135,13 @@ def a_cmake_project(clean: Environment) -> None:
 
 def a_program_and_its_bug(clean: Environment) -> None:
     shutil.copytree(EXAMPLE, clean.work / "ledger", ignore=shutil.ignore_patterns("ledger", "ledger-bug", "*.pool"))
-    judged = "powercut run --record '{} run a.pool' --recover '{} check a.pool' --pool a.pool"
+    judged = (
+        "powercut run --setup '{} create a.pool' --record '{} run a.pool' --recover '{} check a.pool' --pool a.pool"
+    )
     for compiler, tracer in (("cc", "valgrind"), ("powercut cc", "llvm")):
         clean.run("make", "-B", f"CC={compiler}", folder="ledger")
         for program, code in (("./ledger", 0), ("./ledger-bug", 1)):
-            (clean.work / "ledger" / "a.pool").unlink(missing_ok=True)
-            clean.run(program, "create", "a.pool", folder="ledger")
-            said = clean.run("sh", "-c", judged.format(program, program), code=code, folder="ledger")
+            said = clean.run("sh", "-c", judged.format(program, program, program), code=code, folder="ledger")
             assert f"(with {tracer}, exit status 0)" in said
 
 

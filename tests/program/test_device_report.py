@@ -17,16 +17,16 @@ STORE = paths.home() / "docs" / "examples" / "log-store" / "store.c"
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Kv:
-    """A folder with the example, which has the bug, and an empty log."""
+    """A folder with the example, which has the bug."""
     words = ["-O1", "-g", "-DBUG", str(STORE), "-o", str(tmp_path / "store")]
     subprocess.run(cc.build_command(words, cxx=False), check=True)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NO_COLOR", "1")
-    subprocess.run(["./store", "create", "store.log"], check=True)
     return Kv(tmp_path, monkeypatch, capsys)
 
 
-RUN = ["run", "--record", "./store run store.log", "--recover", "./store check store.log"]
+SETUP = ["--setup", "./store create store.log"]
+RUN = ["run", *SETUP, "--record", "./store run store.log", "--recover", "./store check store.log"]
 
 
 def test_a_finding_speaks_of_sectors_its_fix_is_a_sync_and_it_is_reproduced(store: Kv) -> None:
@@ -50,7 +50,9 @@ def test_a_finding_speaks_of_sectors_its_fix_is_a_sync_and_it_is_reproduced(stor
 
 
 def test_a_trace_of_a_device_is_explored_later_under_its_own_model(store: Kv) -> None:
-    recorded = store.cli("record", "--record", "./store run store.log", "--device", "store.log", "-o", "run.pct")
+    recorded = store.cli(
+        "record", *SETUP, "--record", "./store run store.log", "--device", "store.log", "-o", "run.pct"
+    )
     assert recorded.code == 0, recorded
     answer = store.cli("explore", "run.pct", "--recover", "./store check store.log", "--json")
     assert (answer.code, answer.run["model"]) == (1, "block")
@@ -70,7 +72,8 @@ def test_a_trace_of_a_device_is_explored_later_under_its_own_model(store: Kv) ->
         (["--device", "store.log", "--sector-size", "4096", "--atomic-unit", "2"], "more than a page"),
         (["--pool", "store.log", "--atomic-unit", "2"], "sectors belong to a device"),
         (["--device", "."], "this is a folder"),
-        (["--device", "other.log"], "never wrote to"),
+        (["--device", "other.log"], "the set-up did not make"),
+        (["--device", "o.log", "--setup", "sh -c ': > o.log; exec ./store create store.log'"], "never wrote to"),
         (["--pool", "store.log", "--model", "block"], "this target's is memory"),
     ],
 )

@@ -149,7 +149,7 @@ class Explored:
         ops.write_text(operations)
         misuse = ["--bug", bug] if bug else []
         run = " ".join(str(word) for word in (program(name), "run", pool, "--ops", ops, *misuse))
-        record = ["record", "--record", run, "--pool", pool, "--output", trace]
+        record = ["record", "--record", run, "--pool", pool, "--keep-pool", "--output", trace]
         call(sys.executable, "-m", "powercut", *record)
         commands = []
         for command in ("check", "dump"):

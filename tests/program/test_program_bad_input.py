@@ -278,6 +278,8 @@ def test_nothing_is_left_behind(kv: Kv, phase: str, number: signal.Signals) -> N
     """Ctrl-C and kill -9: no process, no image, no half of a recording."""
     work = kv.folder / "work"
     work.mkdir()
+    kv.pool.write_bytes(b"mine")
+    inode = kv.pool.stat().st_ino
     asleep = PHASES[phase]
     if asleep is None:
         kv.odd("run:stubborn")
@@ -302,3 +304,6 @@ def test_nothing_is_left_behind(kv: Kv, phase: str, number: signal.Signals) -> N
     assert process.returncode == (3 if number == signal.SIGINT else -number)
     wait_until(lambda: not leftovers(kv.folder), "something is left behind")
     wait_until(lambda: not list(work.iterdir()), "crash images are left behind")
+    wait_until(lambda: kv.pool.read_bytes() == b"mine", "the pool is not as it was")
+    assert kv.pool.stat().st_ino == inode
+    assert not list(kv.folder.glob(".pool*"))

@@ -1,7 +1,6 @@
 """Programs by gcc, which has no plugin: a bug is found, its twin is clean, and what is lost is said."""
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -58,10 +57,9 @@ def judged(
     source.write_text(text, encoding="utf-8")
     assert cc.run(["-std=gnu11", "-O2", "-mclwb", *flags, str(source), "-o", str(program)], cxx=False) == 0
     assert "inline assembly, and libraries that are not rebuilt, are not seen" in capsys.readouterr().err
-    if create:
-        subprocess.run([program, "create", pool], check=True)
     check = f"{program} check {pool}" if create else "true"
     command = ["run", "--record", f"{program} run {pool}", "--recover", check, "--pool", str(pool), "--json"]
+    command += ["--setup", f"{program} create {pool}"] if create else []
     code = main([*command, "--out", str(folder / "out")])
     return code, json.loads(capsys.readouterr().out)["runs"][0]
 

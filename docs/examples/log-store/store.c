@@ -77,8 +77,11 @@ int main(int argc, char** argv) {
   }
   if (strcmp(argv[1], "run") == 0) {
     static const char* const kValues[] = {"one", "two", "three", "four"};
-    for (uint64_t i = 0; i < 4; ++i)
+    for (uint64_t i = 0; i < 4; ++i) {
       if (append(file, &header, i + 1, kValues[i])) return 1;
+      printf("stored %" PRIu64 "\n", i + 1);
+      fflush(stdout); /* now, and not when the buffer is full */
+    }
     return 0;
   }
   return check(file, &header, strcmp(argv[1], "dump") == 0);

@@ -196,7 +196,17 @@ KeepPool = Annotated[
     bool,
     typer.Option(
         "--keep-pool",
-        help="Program mode: leave the pools as the recorded command left them, not as they were before it.",
+        help="Program mode: begin with the pools as they are, and leave them as the recorded command left them. "
+        "Otherwise it begins without pool files, and those that are there are put aside for the run.",
+    ),
+]
+Setup = Annotated[
+    str | None,
+    typer.Option(
+        "--setup",
+        metavar="CMD",
+        show_default=False,
+        help="Program mode: makes the pools before the recording, and is not recorded itself.",
     ),
 ]
 Cwd = Annotated[
@@ -240,6 +250,7 @@ class ProgramOptions:
     name: Name = None
     keep: Keep = False
     keep_pool: KeepPool = False
+    setup: Setup = None
     cwd: Cwd = None
 
     def named(self) -> list[str]:
@@ -262,6 +273,7 @@ class ProgramOptions:
             "--name": self.name,
             "--keep": self.keep,
             "--keep-pool": self.keep_pool,
+            "--setup": self.setup is not None,
             "--cwd": self.cwd,
             "--threads": self.threads != RECORDED,
             "--timeout": self.timeout != program.DEFAULT_TIMEOUT,
@@ -302,6 +314,7 @@ class ProgramOptions:
             allow_exit=self.allow_exit or [],
             keep=self.keep,
             keep_pool=self.keep_pool,
+            setup=self.setup,
             scheduling=program.scheduling(chosen.schedules, seed=chosen.seed, model=chosen.model)
             if self.scheduled
             else None,
@@ -361,6 +374,7 @@ def run_request(given: ProgramOptions, chosen: ExploreOptions) -> Request:
     ):
         words += [option, str(value)] if value else []
     for option, value in (
+        ("--setup", given.setup),
         ("--ops", given.ops),
         ("--ack", given.ack),
         ("--tracer", recording.tracer),
@@ -376,7 +390,11 @@ def explore_request(given: ProgramOptions, chosen: ExploreOptions, trace: Path) 
     """The run of `powercut explore TRACE --recover …`."""
     made = Program(name=given.name or program.default_name([trace.stem]), recovery=given.recovery())
     words = ["powercut", "explore", str(trace), *_recovery_words(given)]
-    return replace(_request(made, chosen, scenario=trace.name, words=words), trace=trace.absolute())
+    request = _request(made, chosen, scenario=trace.name, words=words)
+    recorded = trust.metadata_of(trace).get("program")
+    if isinstance(recorded, dict):  # what a reader of the verdict has to know of the recording
+        request.header["program"] |= {name: str(recorded[name]) for name in ("began", "ack") if name in recorded}
+    return replace(request, trace=trace.absolute())
 
 
 def _recovery_words(given: ProgramOptions) -> list[str]:

@@ -36,6 +36,7 @@ class Program(Record):
     images: int = 0  # of one crash point that are tried where not all can be
     cwd: Text = ""
     tracer: Text = ""
+    began: Text = ""  # what the pools were then
     ack: Text = ""  # the expression whose lines end its operations
     exit: dict[str, int] | None = None
     pools: list[Pool] = []
