@@ -68,6 +68,8 @@ double ProgramExplorer::seconds() const {
 bool ProgramExplorer::stopped() {
   if (listener_.interrupted()) out_.interrupted = true;
   if (options_.budget_seconds > 0 && seconds() >= options_.budget_seconds) out_.out_of_time = true;
+  if (options_.budget_found > 0 && !out_.findings.empty() && seconds() >= options_.budget_found)
+    out_.out_of_time = true;
   if (options_.budget_executions > 0 && out_.executions >= options_.budget_executions) out_.out_of_executions = true;
   const double waited = static_cast<double>(out_.timeouts) * (options_.timeout + second_timeout(options_.timeout));
   if (out_.timeouts >= kLeastTimeouts && waited >= kMostWaited) out_.hung = true;

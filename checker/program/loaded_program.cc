@@ -163,7 +163,8 @@ Result<std::vector<std::unique_ptr<ImageWorker>>> LoadedProgram::workers(int job
   return out;
 }
 
-Result<ExpectedOutputs> LoadedProgram::expected(const std::atomic<bool>* cancel, uint64_t* executions) const {
+Result<ExpectedOutputs> LoadedProgram::expected(const std::atomic<bool>* cancel, uint64_t* executions,
+                                                const std::function<void()>& ran) const {
   if (!commands_.print()) return ExpectedOutputs{};
   auto reader = open_trace(trace_);
   if (!reader) return reader.error();
@@ -171,6 +172,7 @@ Result<ExpectedOutputs> LoadedProgram::expected(const std::atomic<bool>* cancel,
   if (!made) return made.error();
   return ExpectedOutputs::take(reader->get(), pools_.space, [&](const auto& lines) {
     ++*executions;
+    ran();
     for (const auto& [line, content] : lines) (*made)->files().put(line, content);
     return (*made)->run();
   });

@@ -3,6 +3,7 @@
 #define POWERCUT_CHECKER_PROGRAM_LOADED_PROGRAM_H_
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -42,8 +43,9 @@ class LoadedProgram {
   // As many as `jobs`, named by number.
   Result<std::vector<std::unique_ptr<ImageWorker>>> workers(int jobs, const std::atomic<bool>* cancel) const;
   // What the dump and the probes print after every prefix; nothing without them. Adds to `executions` how often they
-  // were run.
-  Result<ExpectedOutputs> expected(const std::atomic<bool>* cancel, uint64_t* executions) const;
+  // were run, and calls `ran` each time.
+  Result<ExpectedOutputs> expected(
+      const std::atomic<bool>* cancel, uint64_t* executions, const std::function<void()>& ran = [] {}) const;
   // The trace's crash points, from the first one on, with crash images made in `pool`: null to make none.
   Result<std::unique_ptr<TraceFollower>> follower(const std::string& model, AtomPolicy policy, uint8_t* pool) const;
   // Zeroed memory for follower(); it stays until the process ends.

@@ -115,7 +115,7 @@ Json program_result(const ProgramRun& run) {
                          {"states", 0},
                          {"steps", 0},
                          {"complete", false}};
-  const bool acknowledged = run.commands.dump.has_value() && run.expected.observed() > 0 &&
+  const bool acknowledged = run.commands.print() && run.expected.observed() > 0 &&
                             (explored.crash_points == 0 || explored.unjudged_outputs < explored.crash_points);
   std::string unsearched;
   if (searched.is_object()) {

@@ -340,6 +340,34 @@ TEST_F(ProgramCommand, ACleanProgramIsComplete) {
   EXPECT_EQ(run_recovery("check").result()["coverage"]["acknowledged"], false);
 }
 
+TEST_F(ProgramCommand, OnceSomethingIsFoundALaterPartOfTheBudgetIsForItsCause) {
+  const std::vector<std::string> found_at_once = {"--budget-seconds", "1000", "--budget-found", "0.000001"};
+  std::vector<std::string> words = {"--dump", command_json({"dump", "{image}"})};
+  words.insert(words.end(), found_at_once.begin(), found_at_once.end());
+  Program program = early_end();
+  program.persist(64);
+  program.item(3, true);  // there is more to explore behind the finding
+  write(program);
+  const Told told = run_recovery("check", words);
+  EXPECT_EQ(told.result()["coverage"]["kind"], "sampled");
+  EXPECT_THAT(told.result()["coverage"]["reason"].get<std::string>(), HasSubstr("budget"));
+  EXPECT_EQ(told.of("finding").size(), 1u);
+  // Where nothing is found, all of it is for exploring.
+  EXPECT_EQ(run_recovery("check", found_at_once).result()["coverage"]["kind"], "complete");
+}
+
+TEST_F(ProgramCommand, TellsOfItsPhasesAndOfAllCrashPoints) {
+  write(early_end());
+  const Told told = run_recovery("check", {"--dump", command_json({"dump", "{image}"})});
+  std::vector<std::string> phases;
+  for (const Json& progress : told.of("progress")) {
+    EXPECT_EQ(progress["of"], told.result()["crash_points"]);
+    const auto phase = progress["phase"].get<std::string>();
+    if (phases.empty() || phases.back() != phase) phases.push_back(phase);
+  }
+  EXPECT_EQ(phases, (std::vector<std::string>{"observing", "exploring"}));
+}
+
 TEST_F(ProgramCommand, AnAcknowledgedItemIsLost) {
   write(early_end());
   const Told told = run_recovery("check", {"--dump", command_json({"dump", "{image}"})});

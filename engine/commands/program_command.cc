@@ -20,6 +20,50 @@ using Clock = std::chrono::steady_clock;
 std::atomic<bool> interrupted = false;
 static_assert(std::atomic<bool>::is_always_lock_free);  // a signal handler sets it
 
+// How far it is, four times a second at most. A phase is told of when it begins.
+class ProgramProgress {
+ public:
+  ProgramProgress(EventStream* events, std::function<double()> seconds)
+      : events_(events), seconds_(std::move(seconds)) {}
+
+  void begin(const char* phase, uint64_t of) {
+    phase_ = phase;
+    of_ = of;
+    told_ = -1;
+    tell({});
+  }
+  // `states`: judged so far.
+  void tell(const ProgramExplored& so_far) {
+    const double now = seconds_();
+    if (now < told_ + 0.25) return;
+    told_ = now;
+    events_->emit({{"event", "progress"},
+                   {"phase", phase_},
+                   {"crash_points", so_far.crash_points},
+                   {"of", of_},
+                   {"crash_states", so_far.covered.str()},
+                   {"executions", so_far.executions},
+                   {"findings", so_far.findings.size()},
+                   {"seconds", now}});
+  }
+
+ private:
+  EventStream* events_;
+  std::function<double()> seconds_;
+  const char* phase_ = "";
+  uint64_t of_ = 0;
+  double told_ = -1;
+};
+
+// Walking over a trace takes no recoveries, and so a small part of the time. What is wrong with it exploring tells.
+Result<uint64_t> crash_points_of(const LoadedProgram& loaded, const ProgramOptions& options) {
+  auto follower = loaded.follower(options.model, options.policy(), nullptr);
+  if (!follower) return follower.error();
+  while (!interrupted && (*follower)->next([](const Event&) {})) {
+  }
+  return (*follower)->crash_points();
+}
+
 int explore(ProgramOptions options, EventStream& events) {
   if (auto wrong = check_model(options.model, options.atoms, "program")) return events.error(*wrong);
   const auto start = Clock::now();
@@ -54,8 +98,16 @@ int explore(ProgramOptions options, EventStream& events) {
                {"atoms", options.atoms},
                {"events", loaded.events()}});
 
+  ProgramProgress progress(&events, seconds);
+  const Result<uint64_t> crash_points = crash_points_of(loaded, options);
+  if (!crash_points) return events.error(crash_points.error());
   uint64_t observed = 0;
-  auto expected = loaded.expected(&interrupted, &observed);
+  if (commands.dump) progress.begin("observing", *crash_points);
+  auto expected = loaded.expected(&interrupted, &observed, [&] {
+    ProgramExplored so_far;
+    so_far.executions = observed;
+    progress.tell(so_far);
+  });
   if (!expected && interrupted) return events.end(kExitUnknown);
   if (!expected) return events.error(expected.error());
   auto pool = loaded.memory();
@@ -65,20 +117,9 @@ int explore(ProgramOptions options, EventStream& events) {
     return loaded.follower(options.model, options.policy(), *pool);
   };
   ImageWorkers workers(std::move(*created));
-  double told = 0;
+  progress.begin("exploring", *crash_points);
   const ProgramListener listener = {.found = [&events](const Json& finding) { events.emit(finding); },
-                                    .progressed =
-                                        [&](const ProgramExplored& so_far) {
-                                          if (seconds() < told + 0.25) return;
-                                          told = seconds();
-                                          events.emit({{"event", "progress"},
-                                                       {"crash_points", so_far.crash_points},
-                                                       {"of", so_far.crash_points},
-                                                       {"crash_states", so_far.covered.str()},
-                                                       {"executions", so_far.executions},
-                                                       {"findings", so_far.findings.size()},
-                                                       {"seconds", told}});
-                                        },
+                                    .progressed = [&](const ProgramExplored& so_far) { progress.tell(so_far); },
                                     .interrupted = [] { return interrupted.load(); }};
   ProgramExplorer explorer(options, commands, begin, *pool, &workers, &*expected, listener);
   ProgramExplored explored = explorer.explore();
@@ -112,6 +153,8 @@ void add_program_command(CommandLine& app, int& exit_code) {
   command->add_option("--images", options->images, "Images that are tried at a crash point at most")
       ->range(uint64_t{2}, uint64_t{1} << 24);
   command->add_option("--budget-seconds", options->budget_seconds, "Stop after this time");
+  command->add_option("--budget-found", options->budget_found,
+                      "Stop after this time where something was found by then");
   command->add_option("--budget-executions", options->budget_executions, "Stop after this many runs of recovery");
   command->add_option("--trace-prefix", options->tracer,
                       "JSON: command and environment that run a command under a tracer that records loads");

@@ -10,10 +10,11 @@ first of them, so that what is explained does not depend on how many ran at a ti
 import itertools
 import shutil
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -43,7 +44,11 @@ FOLDER = "minimal"
 #: Findings of a run that are checked for the cause of another one.
 MOST_SHARED = 64
 #: Of one finding after a run; a search for a smaller case that ends here says so, and 'powercut explain' goes on.
-LIMITS = minimise.Limits(considered=120, seconds=60.0)
+_SECONDS = 60.0
+LIMITS = minimise.Limits(considered=120, seconds=_SECONDS)
+#: Of a budget: with less there is no point in beginning, in seconds.
+LEAST = 0.5
+NO_TIME = "The budget was used up before it could be looked for; 'powercut explain' takes the time that it needs."
 #: For the listener: explanations are no runs.
 _ORDER = 1_000_000
 
@@ -85,6 +90,9 @@ class Explainer:
     most: int
     most_of_variant: int | None = None
     jobs: int = 1
+    #: Seconds that exploring and explaining may take together; None: any number.
+    budget: float | None = None
+    _until: float | None = None
     _known: dict[Name, Explanation] = field(default_factory=dict)
     #: The explained finding of each group of findings that blame one store, under each model.
     _told: dict[tuple[str, str], FindingRecord] = field(default_factory=dict)
@@ -117,6 +125,7 @@ class Explainer:
         for run in runs:
             if run.interrupted:
                 continue
+            self._reckon(run)
             for finding in self._chosen(_counting(run)):
                 if _group(finding) in self._ahead_groups or _group(finding) in self._told:
                     continue
@@ -134,6 +143,7 @@ class Explainer:
         """
         if run.interrupted or self.most == 0:
             return
+        self._reckon(run)
         counting = _counting(run)
         news = not run.program and self._draw(counting[: drawing.MOST], run)
         # One of the cache is explained already.
@@ -197,10 +207,21 @@ class Explainer:
                 _write_again(Path(finding.file), drawing=drawn)
         return bool(new)
 
+    def _reckon(self, run: RunRecord) -> None:
+        """What exploring has left of the budget; it is that of one run."""
+        if self.budget is not None and self._until is None:
+            self._until = time.monotonic() + self.budget - (run.seconds or 0.0)
+
     def _explained(self, order: int, finding: FindingRecord) -> Explanation:
+        seconds = _SECONDS
+        if self._until is not None:
+            seconds = min(seconds, self._until - time.monotonic())
+        if seconds < LEAST:
+            return Explanation(cause=unexplained(NO_TIME))
         self.context.listener.started(order, f"explaining {finding.fingerprint}")
         try:
-            return explained(_on_disk(Path(finding.file)), context=self.context)
+            limits = replace(LIMITS, seconds=seconds)
+            return explained(_on_disk(Path(finding.file)), context=self.context, limits=limits)
         except engine.Interrupted:
             return Explanation()
         finally:

@@ -125,13 +125,14 @@ class Bars(_Announcing):
             TextColumn("{task.description}"),
             BarColumn(bar_width=24),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[rate]} states/s"),
+            TextColumn("{task.fields[rate]}"),
             TextColumn("{task.fields[found]}"),
             TimeRemainingColumn(),
             console=Console(stderr=True),
             transient=True,
         )
         self._tasks: dict[int, TaskID] = {}
+        self._names: dict[int, str] = {}
         super().__init__(self._print, time.monotonic)
         self._ticking = _Ticking(self._tick)
 
@@ -156,16 +157,23 @@ class Bars(_Announcing):
 
     def started(self, order: int, name: str) -> None:
         with self._lock:
+            self._names[order] = name
             self._tasks[order] = self._bars.add_task(name, total=None, rate="-", found="")
 
+    def phase(self, order: int, name: str) -> None:
+        with self._lock:
+            called = self._names[order]
+            self._bars.update(self._tasks[order], description=f"{called} ({name})" if name else called)
+
     def progressed(self, order: int, progress: events.Progress, found: int) -> None:
-        rate = int(progress.crash_states) * 1000 // max(1, int(progress.seconds * 1000))
+        if progress.phase:
+            self.phase(order, progress.phase)
         with self._lock:
             self._bars.update(
                 self._tasks[order],
                 completed=progress.crash_points,
                 total=progress.of,
-                rate=compact(rate),
+                rate=_rate(progress),
                 found=f"{found} findings" if found else "",
             )
 
@@ -188,6 +196,7 @@ class Bars(_Announcing):
 @dataclass
 class _Underway:
     name: str
+    phase: str = ""
     progress: events.Progress | None = None
     found: int = 0
 
@@ -229,10 +238,16 @@ class Lines(_Announcing):
             self._underway[order] = _Underway(name)
             self._ended.discard(order)  # a run with a budget of time is begun several times
 
-    def progressed(self, order: int, progress: events.Progress, found: int) -> None:
+    def phase(self, order: int, name: str) -> None:
         with self._lock:
             if order in self._underway:
-                self._underway[order].progress, self._underway[order].found = progress, found
+                self._underway[order].phase = name
+
+    def progressed(self, order: int, progress: events.Progress, found: int) -> None:
+        with self._lock:
+            if run := self._underway.get(order):
+                run.progress, run.found = progress, found
+                run.phase = progress.phase or run.phase
 
     def ended(self, order: int) -> None:
         with self._lock:
@@ -256,17 +271,28 @@ class Lines(_Announcing):
         if self._of is not None:  # explanations have orders beyond those of the runs, and are not counted
             done = f"{sum(order < self._of for order in self._ended)} of {self._of} runs done"
         runs = list(self._underway.values())
-        named = [f"{run.name}{_reached(run.progress)}" for run in runs[:_NAMED]]
+        named = [f"{run.name}{_reached(run)}" for run in runs[:_NAMED]]
         more = f" and {len(runs) - _NAMED} more" if len(runs) > _NAMED else ""
         found = self._found + sum(run.found for run in runs)
         told = f", {found} finding{'s' * (found != 1)} so far" if found else ""
         return f"powercut: {now - self._began:.0f} s, {done}; under way: {', '.join(named)}{more}{told}"
 
 
-def _reached(progress: events.Progress | None) -> str:
+def _reached(run: _Underway) -> str:
+    progress = run.progress
     if progress is None:
-        return ""
-    return f" ({progress.crash_points} of {progress.of} crash points, {compact(int(progress.crash_states))} states)"
+        return f" ({run.phase})" if run.phase else ""
+    parts = [f"{progress.crash_points} of {progress.of} crash points", f"{compact(int(progress.crash_states))} states"]
+    if progress.phase == "observing":
+        parts = []  # none was looked at yet
+    parts += [f"{compact(progress.executions)} runs", _rate(progress)] if progress.phase else []
+    return f" ({': '.join(filter(None, (run.phase, ', '.join(parts))))})"
+
+
+def _rate(progress: events.Progress) -> str:
+    """A run of a program's recovery takes a while, and counts; of a target, crash states do."""
+    done, what = (progress.executions, "runs") if progress.phase else (int(progress.crash_states), "states")
+    return f"{compact(done * 1000 // max(1, int(progress.seconds * 1000)))} {what}/s"
 
 
 @contextmanager

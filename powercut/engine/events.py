@@ -180,6 +180,8 @@ class RunStarted(_Event):
 
 class Progress(_Event):
     event: Literal["progress"]
+    #: Of a program: what is being done; empty: crash points are explored.
+    phase: str = ""
     crash_points: int
     of: int
     crash_states: Decimal = "0"

@@ -19,6 +19,8 @@ from powercut.program import valgrind
 from powercut.program.program import Program, Recovery
 from powercut_reports.records.finding import FindingRecord
 
+#: Of a budget of time, what exploring may take once something was found: the rest is for its cause.
+FOUND_SHARE = 0.75
 #: Names the folder in which crash images are made; /dev/shm without it.
 WORK = "POWERCUT_WORK"
 
@@ -41,6 +43,7 @@ def explore(
     arguments += _read_sets(program.recovery)
     if options.budget.seconds is not None:
         arguments += ["--budget-seconds", f"{options.budget.seconds:g}"]
+        arguments += ["--budget-found", f"{options.budget.seconds * FOUND_SHARE:g}"]
     if options.budget.executions is not None:
         arguments += ["--budget-executions", str(options.budget.executions)]
     yield from engine.stream(

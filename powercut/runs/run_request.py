@@ -23,6 +23,7 @@ class Listener(Protocol):
     """Hears how the runs get on; called from several threads."""
 
     def started(self, order: int, name: str) -> None: ...
+    def phase(self, order: int, name: str) -> None: ...
     def progressed(self, order: int, progress: events.Progress, found: int) -> None: ...
     def found(self, order: int, finding: FindingRecord) -> None: ...
     def ended(self, order: int) -> None: ...
@@ -33,6 +34,9 @@ class Silent:
     """A listener that says nothing."""
 
     def started(self, order: int, name: str) -> None:
+        pass
+
+    def phase(self, order: int, name: str) -> None:
         pass
 
     def progressed(self, order: int, progress: events.Progress, found: int) -> None:

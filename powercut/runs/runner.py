@@ -108,8 +108,10 @@ def explore(request: Request, context: Context, *, order: int = 0) -> RunRecord:
     try:
         if trace is None:
             trace = trace_of(request, context)
+            context.listener.phase(order, "recording")
             collector.recorded(recorded(request, trace, made, context=context, checkpoint=checkpoint), trace)
             earlier.begin(trace)
+        context.listener.phase(order, "trying recovery" if request.program else "")
         for event, raw in _explored(request, trace, context=context, checkpoint=checkpoint, order=order):
             collector.add(event, raw)
             if isinstance(event, events.Finding):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from powercut import minimise
 from powercut.base import paths
 from powercut.base.output_files import write_json
 from powercut.cause import explain
@@ -26,10 +27,12 @@ class Explaining:
 
     def __init__(self, *, together: int = 1) -> None:
         self.asked: list[str] = []
+        self.limits: list[minimise.Limits] = []
         self._together = threading.Barrier(together, timeout=20)
 
-    def __call__(self, record: FindingRecord, *, context: Context) -> Explanation:
+    def __call__(self, record: FindingRecord, *, context: Context, limits: minimise.Limits) -> Explanation:
         self.asked.append(record.fingerprint)
+        self.limits.append(limits)
         self._together.wait()
         return Explanation(cause=changed(CAUSE, explanation=f"of {record.fingerprint}"))
 
@@ -115,6 +118,24 @@ def test_none_is_explained_twice_or_for_nothing(context: Context, monkeypatch: p
         for run in made:
             explainer.run(run)
     assert sorted(explaining.asked) == ["a", "b", "f", "g", "h", "other-d", "other-e"]
+
+
+@pytest.mark.parametrize(("explored", "asked"), [(59.0, ["a"]), (59.9, []), (3600.0, [])])
+def test_what_exploring_leaves_of_a_budget_is_for_explaining(
+    explored: float, asked: list[str], context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    explaining = Explaining()
+    monkeypatch.setattr(explain, "explained", explaining)
+    (run,) = runs(context, (["a@1"],))
+    run.seconds = explored
+    with Explainer(context=context, most=3, jobs=2, budget=60.0) as explainer:
+        explainer.ahead([run])
+        explainer.run(run)
+    assert explaining.asked == asked
+    assert all(limits.seconds is not None and 0.5 <= limits.seconds <= 1 for limits in explaining.limits)
+    if not asked:
+        (finding,) = run.findings
+        assert finding.cause is not None and finding.cause.explanation == explain.NO_TIME
 
 
 def test_without_explanations_none_is_begun(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,6 +58,43 @@ def test_a_line_every_ten_seconds() -> None:
     assert len(said) == 1  # nothing is under way
 
 
+def test_a_program_is_in_a_phase_and_its_runs_are_counted() -> None:
+    clock = Clock()
+    lines, said = lines_of(clock)
+    lines.started(0, "kv ./kv run pool")
+    told = []
+
+    def tick() -> None:
+        clock.now += EVERY
+        lines.tick()
+        told.append(said[-1].partition("under way: kv ./kv run pool")[2])
+
+    lines.phase(0, "recording")
+    tick()
+    lines.phase(0, "trying recovery")
+    tick()
+    at = {"of": 340, "crash_states": "12300", "executions": 500, "seconds": 2.0}
+    lines.progressed(0, events.Progress(event="progress", phase="observing", crash_points=0, **at), 0)
+    tick()
+    lines.progressed(0, events.Progress(event="progress", phase="exploring", crash_points=12, **at), 0)
+    tick()
+    assert told == [
+        " (recording)",
+        " (trying recovery)",
+        " (observing: 500 runs, 250 runs/s)",
+        " (exploring: 12 of 340 crash points, 12.3k states, 500 runs, 250 runs/s)",
+    ]
+    # A target is recorded, too, and then says what it always said.
+    lines.started(1, "level:published erase")
+    lines.phase(1, "recording")
+    lines.phase(1, "")
+    lines.progressed(1, reached(120), 0)
+    lines.ended(0)
+    clock.now += EVERY
+    lines.tick()
+    assert said[-1].endswith("under way: level:published erase (120 of 340 crash points, 12.3k states)")
+
+
 def test_what_comes_after_the_runs_is_none_of_them() -> None:
     """860 of 858 runs were done."""
     clock = Clock()

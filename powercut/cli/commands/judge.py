@@ -76,12 +76,16 @@ class Judging:
 
 
 def explainer_of(explain: int | None, requests: Sequence[Request], context: Context, jobs: int) -> Explainer:
-    """A budget of time is for all that the command does, and exploring comes first."""
+    """A budget of time is for all that the command does, and exploring comes first.
+
+    That of a program is for one run: what exploring leaves of it is for explaining.
+    """
+    budget = next((request.options.budget.seconds for request in requests if request.program), None)
     if explain is not None:
-        return Explainer(context=context, most=explain, jobs=jobs)
-    timed = any(request.options.budget.seconds is not None for request in requests)
+        return Explainer(context=context, most=explain, jobs=jobs, budget=budget)
+    timed = budget is None and any(request.options.budget.seconds is not None for request in requests)
     most = 0 if timed else DEFAULT_MOST
-    return Explainer(context=context, most=most, most_of_variant=DEFAULT_MOST_OF_VARIANT, jobs=jobs)
+    return Explainer(context=context, most=most, most_of_variant=DEFAULT_MOST_OF_VARIANT, jobs=jobs, budget=budget)
 
 
 def judge(

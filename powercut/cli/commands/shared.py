@@ -64,7 +64,7 @@ BudgetText = Annotated[
         "--budget",
         metavar="LIMIT",
         help="A time for the whole command (60s, 5m, 1h), which its runs share fairly, or executions of each run "
-        "(20000x). A run that reaches its limit is sampled.",
+        "(20000x). Of a recorded program a time is to explore and to explain. A run that reaches its limit is sampled.",
         show_default=False,
     ),
 ]
@@ -88,7 +88,8 @@ Explain = Annotated[
         metavar="N",
         min=0,
         help="Findings of each run to minimise and to look for the root cause of, with a fix that is tried. "
-        "[default: 3, and 4 of one variant in all; with a --budget of time, 0]",
+        "[default: 3, and 4 of one variant in all; with a --budget of time, 0, of a program what the budget has "
+        "time for]",
         show_default=False,
     ),
 ]
