@@ -1,6 +1,7 @@
 // `powercut-engine program`: every legal crash state of a recorded program, given to its recovery command as files.
 #include <signal.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 
@@ -42,10 +43,13 @@ class ProgramProgress {
                    {"crash_points", so_far.crash_points},
                    {"of", of_},
                    {"crash_states", so_far.covered.str()},
-                   {"executions", so_far.executions},
+                   {"executions", observed + so_far.executions},
+                   {"repeats", so_far.repeats},
                    {"findings", so_far.findings.size()},
                    {"seconds", now}});
   }
+
+  uint64_t observed = 0;  // runs before exploring
 
  private:
   EventStream* events_;
@@ -101,13 +105,8 @@ int explore(ProgramOptions options, EventStream& events) {
   ProgramProgress progress(&events, seconds);
   const Result<uint64_t> crash_points = crash_points_of(loaded, options);
   if (!crash_points) return events.error(crash_points.error());
-  uint64_t observed = 0;
   if (commands.dump) progress.begin("observing", *crash_points);
-  auto expected = loaded.expected(&interrupted, &observed, [&] {
-    ProgramExplored so_far;
-    so_far.executions = observed;
-    progress.tell(so_far);
-  });
+  auto expected = loaded.expected(&interrupted, &progress.observed, [&] { progress.tell({}); });
   if (!expected && interrupted) return events.end(kExitUnknown);
   if (!expected) return events.error(expected.error());
   auto pool = loaded.memory();
@@ -121,9 +120,13 @@ int explore(ProgramOptions options, EventStream& events) {
   const ProgramListener listener = {.found = [&events](const Json& finding) { events.emit(finding); },
                                     .progressed = [&](const ProgramExplored& so_far) { progress.tell(so_far); },
                                     .interrupted = [] { return interrupted.load(); }};
-  ProgramExplorer explorer(options, commands, begin, *pool, &workers, &*expected, listener);
+  ProgramOptions left = options;  // of the budget, what observing has not taken
+  for (double* budget : {&left.budget_seconds, &left.budget_found}) {
+    if (*budget > 0) *budget = std::max(0.001, *budget - seconds());
+  }
+  ProgramExplorer explorer(left, commands, begin, *pool, &workers, &*expected, listener);
   ProgramExplored explored = explorer.explore();
-  explored.executions += observed;
+  explored.executions += progress.observed;
   const Json result = program_result({.options = options,
                                       .commands = commands,
                                       .explored = explored,

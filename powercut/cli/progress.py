@@ -285,13 +285,14 @@ def _reached(run: _Underway) -> str:
     parts = [f"{progress.crash_points} of {progress.of} crash points", f"{compact(int(progress.crash_states))} states"]
     if progress.phase == "observing":
         parts = []  # none was looked at yet
-    parts += [f"{compact(progress.executions)} runs", _rate(progress)] if progress.phase else []
+    parts += [f"{compact(progress.executions + progress.repeats)} runs", _rate(progress)] if progress.phase else []
     return f" ({': '.join(filter(None, (run.phase, ', '.join(parts))))})"
 
 
 def _rate(progress: events.Progress) -> str:
     """A run of a program's recovery takes a while, and counts; of a target, crash states do."""
-    done, what = (progress.executions, "runs") if progress.phase else (int(progress.crash_states), "states")
+    runs = progress.executions + progress.repeats
+    done, what = (runs, "runs") if progress.phase else (int(progress.crash_states), "states")
     return f"{compact(done * 1000 // max(1, int(progress.seconds * 1000)))} {what}/s"
 
 

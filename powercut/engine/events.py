@@ -186,6 +186,8 @@ class Progress(_Event):
     of: int
     crash_states: Decimal = "0"
     executions: int = 0
+    #: Of a program: runs of images that had been run.
+    repeats: int = 0
     findings: int = 0
     seconds: float = 0.0
 

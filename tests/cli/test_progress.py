@@ -73,7 +73,7 @@ def test_a_program_is_in_a_phase_and_its_runs_are_counted() -> None:
     tick()
     lines.phase(0, "trying recovery")
     tick()
-    at = {"of": 340, "crash_states": "12300", "executions": 500, "seconds": 2.0}
+    at = {"of": 340, "crash_states": "12300", "executions": 200, "repeats": 300, "seconds": 2.0}
     lines.progressed(0, events.Progress(event="progress", phase="observing", crash_points=0, **at), 0)
     tick()
     lines.progressed(0, events.Progress(event="progress", phase="exploring", crash_points=12, **at), 0)
