@@ -18,6 +18,9 @@ Bool VG_(search_transtab)(Addr* host, void* sector, void* entry, Addr address, B
  * texts. */
 extern Bool VG_(clo_trace_children);
 extern XArray* VG_(args_for_valgrind);
+/* Tells which range a stack has; returns its number. */
+UWord VG_(register_stack)(Addr start, Addr end);
+void VG_(deregister_stack)(UWord number);
 /* Whether undecodable instructions are reported on standard error when they are translated. */
 extern Bool VG_(clo_sigill_diag);
 

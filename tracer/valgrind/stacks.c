@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tracer/valgrind/stacks.h"
 
+#include "pub_tool_aspacemgr.h"
 #include "pub_tool_debuginfo.h"
 #include "pub_tool_hashtable.h"
 #include "pub_tool_libcbase.h"
+#include "pub_tool_machine.h"
 #include "pub_tool_mallocfree.h"
 #include "pub_tool_stacktrace.h"
+#include "pub_tool_threadstate.h"
+#include "tracer/valgrind/core.h"
 #include "tracer/valgrind/exec.h"
 
 enum { kDepth = 64, kMostModules = 4096, kNoModule = 0x7FFFFFFF };
@@ -70,7 +74,24 @@ static UInt define(powercut_stream* stream, const Addr* addresses, UInt depth) {
   return pc_stacks();
 }
 
+/* The core follows a thread up to the end of the stack that it was started on. One that has another stack above that,
+ * as a goroutine or a coroutine has, would have its innermost function alone: the core is told of the mapping that it
+ * lies in, and of one such mapping at a time. */
+static void know_stack(ThreadId tid) {
+  static UWord known;
+  static Addr start, end;
+  const Addr sp = VG_(get_SP)(tid);
+  if (sp <= VG_(thread_get_stack_max)(tid) || (start <= sp && sp <= end)) return;
+  const NSegment* mapping = VG_(am_find_nsegment)(sp);
+  if (mapping == NULL) return;
+  if (end != 0) VG_(deregister_stack)(known);
+  start = mapping->start;
+  end = mapping->end;
+  known = VG_(register_stack)(start, end);
+}
+
 UInt pc_stack(powercut_stream* stream, ThreadId tid) {
+  know_stack(tid);
   Addr addresses[kDepth];
   const UInt depth = VG_(get_StackTrace)(tid, addresses, kDepth, NULL, NULL, 0);
   UWord hash = 0;

@@ -97,3 +97,12 @@ def test_loads_are_recorded_when_asked_for(live) -> None:  # type: ignore[no-unt
     assert seen[:2] == [(4, 4), (100, 1)]
     assert (200, 4) in seen
     assert seen[-1] == (300, 5)
+
+
+@pytest.mark.parametrize("where", ["above", "below"])
+def test_callers_on_a_stack_of_the_programs_own(build: Build, tmp_path: Path, where: str) -> None:
+    run = record([build("stacks", "-O2"), tmp_path / "pool", where], tmp_path, pools=[tmp_path / "pool"])
+    assert run.status == 0, run.stderr
+    inner, outer = (event["stack"] for event in run.events if event["kind"] == "store")
+    assert len(inner) == len(outer) + 1
+    assert len(outer) >= 1
