@@ -17,6 +17,8 @@ from tests.docs.typed_pages import assert_shown, indented_steps, shell_environme
 EXAMPLES = paths.home() / "docs" / "examples"
 #: Some thousand images of 8 MiB, twice.
 LONG = ("libpmemobj",)
+#: Programs of others, and the package that each is from.
+PACKAGES = {"bbolt": "golang-github-coreos-bbolt-dev", "gdbm": "libgdbm-dev"}
 #: ASCII alone: `lower` knows other letters.
 _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 
@@ -98,3 +100,11 @@ def test_page_shows_a_clean_run_and_a_finding(example: str) -> None:
     assert all(" --setup " in run.command for run in runs)
     (source,) = (EXAMPLES / example).glob("*.c")
     assert len(source.read_text().splitlines()) <= 120
+
+
+@pytest.mark.parametrize("example", sorted(PACKAGES))
+def test_page_names_the_version_that_is_typed(example: str) -> None:
+    title = (EXAMPLES / example / "README.md").read_text().splitlines()[0]
+    query = ["dpkg-query", "-W", "-f", "${source:Upstream-Version}", PACKAGES[example]]
+    version = subprocess.run(query, check=True, stdout=subprocess.PIPE, text=True).stdout
+    assert title.endswith(f" {version}")
