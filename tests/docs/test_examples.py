@@ -18,7 +18,7 @@ EXAMPLES = paths.home() / "docs" / "examples"
 #: Some thousand images of 8 MiB, twice.
 LONG = ("libpmemobj",)
 #: Programs of others, and the package that each is from.
-PACKAGES = {"bbolt": "golang-github-coreos-bbolt-dev", "gdbm": "libgdbm-dev"}
+PACKAGES = {"bbolt": "golang-github-coreos-bbolt-dev", "gdbm": "libgdbm-dev", "libart": "libpmemobj-dev"}
 #: ASCII alone: `lower` knows other letters.
 _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 
@@ -108,3 +108,18 @@ def test_page_names_the_version_that_is_typed(example: str) -> None:
     query = ["dpkg-query", "-W", "-f", "${source:Upstream-Version}", PACKAGES[example]]
     version = subprocess.run(query, check=True, stdout=subprocess.PIPE, text=True).stdout
     assert title.endswith(f" {version}")
+
+
+@pytest.mark.long  # more images, 12 ms each and more
+def test_libart_with_the_missing_line_loses_no_key(tmp_path: Path) -> None:
+    place = tmp_path / "libart"
+    shutil.copytree(EXAMPLES / "libart", place)
+    steps = [step.command for step in indented_steps((place / "README.md").read_text())]
+    (run,) = (command for command in steps if command.startswith("powercut run"))
+    (put,) = (command for command in steps if command.startswith("./tree put"))
+    more = run.replace("--images 8", "--images 64")
+    environment = shell_environment({"PMEM_IS_PMEM_FORCE": "1"})
+    # 3: nothing was found, in a sample.
+    for command, status in (("make", 0), (put, 0), (run, 1), ("make fixed", 0), (more, 3)):
+        done = subprocess.run(["bash", "-c", command], cwd=place, env=environment, timeout=900)
+        assert done.returncode == status, command
