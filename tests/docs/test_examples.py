@@ -7,6 +7,7 @@ import shutil
 import string
 import subprocess
 from collections import Counter
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,8 @@ from powercut.base import paths
 from tests.docs.typed_pages import assert_shown, indented_steps, shell_environment, words
 
 EXAMPLES = paths.home() / "docs" / "examples"
-#: Some thousand images of 8 MiB, twice.
-LONG = ("libpmemobj",)
+#: Some thousand images of 8 MiB, twice; some hundred Pythons.
+LONG = ("libpmemobj", "tinydb")
 #: Programs of others, and the package that each is from.
 PACKAGES = {"bbolt": "golang-github-coreos-bbolt-dev", "gdbm": "libgdbm-dev", "libart": "libpmemobj-dev"}
 #: ASCII alone: `lower` knows other letters.
@@ -104,10 +105,16 @@ def test_page_shows_a_clean_run_and_a_finding(example: str) -> None:
 
 @pytest.mark.parametrize("example", sorted(PACKAGES))
 def test_page_names_the_version_that_is_typed(example: str) -> None:
-    title = (EXAMPLES / example / "README.md").read_text().splitlines()[0]
     query = ["dpkg-query", "-W", "-f", "${source:Upstream-Version}", PACKAGES[example]]
-    version = subprocess.run(query, check=True, stdout=subprocess.PIPE, text=True).stdout
-    assert title.endswith(f" {version}")
+    assert title(example).endswith(f" {subprocess.run(query, check=True, capture_output=True, text=True).stdout}")
+
+
+def test_page_names_the_version_of_tinydb() -> None:
+    assert title("tinydb") == f"# TinyDB {version('tinydb')}"
+
+
+def title(example: str) -> str:
+    return (EXAMPLES / example / "README.md").read_text().splitlines()[0]
 
 
 @pytest.mark.long  # more images, 12 ms each and more
