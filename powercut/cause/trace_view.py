@@ -115,12 +115,12 @@ class TraceView:
     def underway_until(self, index: int) -> int:
         """The event by which the operations that are under way right before event `index` have ended, or are cut.
 
-        `index` itself where none is; the end of the trace of a program that names no operations.
+        Where none is: the beginning of the next one, or the end of the trace. A program may store outside of
+        operations, such as when it opens its file.
         """
         underway: set[int] = set()
-        named = any(event.kind == "op-begin" for event in self.events)
         for event in self.events:
-            if event.index >= index and (event.kind == "cut" or (named and not underway)):
+            if event.index >= index and (event.kind == "cut" or (event.kind == "op-begin" and not underway)):
                 return event.index
             if event.kind == "op-begin" and event.index < index:
                 underway.add(event.thread)

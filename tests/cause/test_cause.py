@@ -219,6 +219,8 @@ def events(text: str) -> list[trace_view.TraceEvent]:
         ("0:op-begin 1:op-begin 0:store 0:op-end 1:op-end 1:op-begin", 3, 4),
         ("0:op-begin 0:store 0:cut 0:op-begin 0:store 0:op-end", 1, 2),
         ("0:store 0:fence 0:store", 1, 3),
+        ("0:store 0:fence 0:op-begin 0:store 0:op-end 0:store 0:fence", 0, 2),
+        ("0:store 0:fence 0:op-begin 0:store 0:op-end 0:store 0:fence", 5, 7),
     ],
 )
 def test_an_operation_is_under_way_until_it_ends_or_is_cut(text: str, index: int, until: int) -> None:
