@@ -53,13 +53,27 @@ static Word differs(const void* node1, const void* node2) {
          VG_(memcmp)(wanted->addresses, stack->addresses, wanted->depth * sizeof(Addr)) != 0;
 }
 
+/* The core knows one section of code for each file; code in another one belongs to the file that is mapped there. */
+static DebugInfo* info_of(DiEpoch now, Addr address) {
+  DebugInfo* info = VG_(find_DebugInfo)(now, address);
+  if (info != NULL) return info;
+  const NSegment* mapping = VG_(am_find_nsegment)(address);
+  const HChar* file = mapping == NULL ? NULL : VG_(am_get_filename)(mapping);
+  if (file == NULL) return NULL; /* generated code */
+  const DebugInfo* known = NULL;
+  while ((known = VG_(next_DebugInfo)(known)) != NULL) {
+    if (VG_(strcmp)(VG_(DebugInfo_get_filename)(known), file) == 0) return (DebugInfo*)known;
+  }
+  return NULL;
+}
+
 static UInt define(powercut_stream* stream, const Addr* addresses, UInt depth) {
   powercut_stream_frame frames[kDepth];
   UInt count = 0;
   const DiEpoch now = VG_(current_DiEpoch)();
   for (Bool last = False; count < depth && !last; ++count) {
-    DebugInfo* info = VG_(find_DebugInfo)(now, addresses[count]);
-    if (info == NULL) break; /* generated code */
+    DebugInfo* info = info_of(now, addresses[count]);
+    if (info == NULL) break;
     const UInt module = module_of(stream, VG_(DebugInfo_get_filename)(info));
     if (module == kNoModule) break;
     frames[count].module = module;
