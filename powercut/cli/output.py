@@ -22,6 +22,7 @@ from powercut.gate.gate import Gate
 from powercut.runs import replays, run_cache
 from powercut_reports import closing, html, json_report, text
 from powercut_reports.gate_formats import FILES, RENDERERS
+from powercut_reports.medium import with_program
 from powercut_reports.records.run import RunRecord
 
 FORMATS = ("text", "html", "pages", "json", *paper.FORMATS, *RENDERERS)
@@ -64,7 +65,7 @@ def print_run(run: RunRecord, page: Path | None = None) -> None:
     What the run assumes is for `print_closing` to say.
     """
     color = colored()
-    findings = [finding for finding in run.findings if finding.counts]
+    findings = [finding for finding in with_program(run).findings if finding.counts]
     for told in text.render_bugs(findings, color=color, page=str(page or "")):
         print(told, end="\n\n")
     print(text.render_run(run, color=color, assumptions=False))

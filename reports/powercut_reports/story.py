@@ -103,10 +103,15 @@ def involved(finding: FindingRecord) -> tuple[Involved, ...]:
 
 
 def _named_by(cause: Cause, groups: Sequence[tuple[Store, ...]]) -> dict[int, str]:
-    """Which groups are A and B of the cause; decisive groups come first, so an index is one of all groups."""
+    """Which groups are A and B of the cause; decisive groups come first, so an index is one of all groups.
+
+    A store that had not been made yet is none of them, though the same line has made another one.
+    """
     named: dict[int, str] = {}
     for letter, place, fates in (("B", cause.first, ("lost", "torn")), ("A", cause.second, ("persisted",))):
-        fits = [i for i, stores in enumerate(groups) if place and place.site and stores[0].place == place.site]
+        if place is None or place.role == "next-store":
+            continue
+        fits = [i for i, stores in enumerate(groups) if place.site and stores[0].place == place.site]
         best = [i for i in fits if groups[i][0].fate in fates] or fits
         if left := [i for i in best if i not in named]:
             named[left[0]] = letter

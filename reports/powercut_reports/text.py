@@ -145,33 +145,50 @@ def _stores(finding: FindingRecord, paint: Painter) -> list[str]:
     groups = tuple(group for group in groups if group.label) or groups
     shown = groups[:_STORES_SHOWN]
     cells = [
-        (g.medium.store, g.label, _clip(printable(g.what), _WHAT_WIDTH), printable(g.site), printable(g.fate))
+        (
+            g.medium.store,
+            g.label,
+            _clip(printable(g.what), _WHAT_WIDTH),
+            _sectors(g),
+            printable(g.site),
+            printable(g.fate),
+        )
         for g in shown
     ]
     cells += _other_places(finding, {g.label for g in groups})
     cells.sort(key=lambda cell: (len(cell[1]), cell[1]))
-    widths = [max((len(cell[i]) for cell in cells), default=0) for i in range(4)]
+    widths = [max((len(cell[i]) for cell in cells), default=0) for i in range(5)]
     rows = []
     for *padded, fate in cells:
-        noun, label, what, site = (cell.ljust(width) for cell, width in zip(padded, widths, strict=True))
-        rows.append(f"    {noun} {label}  {what}  {site}   {paint(fate, _FATE_STYLE.get(fate, ''))}".rstrip())
+        noun, *columns = (cell.ljust(width) for cell, width in zip(padded, widths, strict=True))
+        columns = [column for column, width in zip(columns, widths[1:], strict=True) if width]
+        rows.append(f"    {noun} {'  '.join(columns)}   {paint(fate, _FATE_STYLE.get(fate, ''))}".rstrip())
     if len(groups) > len(shown):
         more = fmt.plural(len(groups) - len(shown), "more place")
         rows.append(f"    and {more}: see {printable(finding.file) or 'the finding'}")
     return rows
 
 
-def _other_places(finding: FindingRecord, shown: set[str]) -> list[tuple[str, str, str, str, str]]:
+def _sectors(group: story.Involved) -> str:
+    """Of a write to a file: where in it. Two writes of one line of code often differ in nothing else."""
+    return group.extent if group.medium.file and group.what != group.extent else ""
+
+
+def _other_places(finding: FindingRecord, shown: set[str]) -> list[tuple[str, str, str, str, str, str]]:
     """A and B of the cause where they are no stores of the image: an acknowledgement, a store still to come."""
     rows = []
     cause = finding.cause
     for letter, place in (("A", cause.second), ("B", cause.first)) if cause else ():
         if place is None or letter in shown:
             continue
-        noun = "step" if place.role == "acknowledgement" else medium_of(finding).store
+        medium = medium_of(finding)
+        noun = "step" if place.role == "acknowledgement" else medium.store
         words = place.text if place.role == "acknowledgement" else place.source or place.text
         fate = {"acknowledgement": "acknowledged", "next-store": "not made yet"}.get(place.role, "")
-        rows.append((noun, letter, _clip(printable(words), _WHAT_WIDTH), printable(place.site), fate))
+        where = ""
+        if medium.file and place.offset is not None and place.size is not None:
+            where = medium.extent(place.offset, place.size)
+        rows.append((noun, letter, _clip(printable(words), _WHAT_WIDTH), where, printable(place.site), fate))
     return rows
 
 

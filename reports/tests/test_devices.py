@@ -1,5 +1,6 @@
 """Findings on a block device, and drawings of counters, in their own words."""
 
+import re
 from typing import Any
 
 from powercut_reports import story
@@ -101,3 +102,47 @@ def test_where_things_lie() -> None:
     assert (BLOCK.extent(448, 8), BLOCK.extent(448, 72)) == ("1 sector of unit 7", "9 sectors of units 7 to 8")
     assert MEMORY.extent(448, 8) == "8 bytes at 0x1c0"
     assert (BLOCK.told("8 bytes"), BLOCK.told("clwb"), MEMORY.told("8 bytes")) == ("1 sector", "clwb", "8 bytes")
+
+
+def write(event: int, offset: int, fate: str) -> Raw:
+    frame = {
+        "function": "init",
+        "file": "db.go",
+        "line": 5,
+        "source": [{"line": 5, "text": "write(buf)", "focus": True}],
+    }
+    told = {"stack": [frame], "site": "db.go:5", "function": "init"}
+    return {"event": event, "offset": offset, "size": 8, "fate": fate, "decisive": True, **told}
+
+
+def place(letter_is: str, offset: int) -> Raw:
+    return {"role": letter_is, "offset": offset, "size": 8, "site": "db.go:5", "source": "write(buf)"}
+
+
+def rows_of_a_file(stores: list[Raw], second: Raw, first: Raw) -> list[list[str]]:
+    raw = {
+        "invariant": "recovery-failed",
+        "model": "block",
+        "stores": stores,
+        "program": {"pools": [{"path": "store.db", "device": {"sector_size": 512, "unit": 1}}]},
+        "cause": {"kind": "atomicity", "first": first, "second": second},
+    }
+    text = render_finding(finding_of(raw), color=False)
+    return [re.split(r"\s{2,}", row.strip()) for row in text.splitlines() if row.startswith("    write ")]
+
+
+def test_writes_of_one_line_of_code_are_told_by_their_sectors() -> None:
+    stores = [write(1, 64, "persisted"), write(2, 128, "lost")]
+    rows = rows_of_a_file(stores, place("store", 64), place("store", 128))
+    assert [(row[0], row[2], row[-1]) for row in rows] == [
+        ("write A", "sector 0 (0x0 of the file)", "persisted"),
+        ("write B", "sector 1 (0x200 of the file)", "lost"),
+    ]
+
+
+def test_a_write_that_was_not_made_is_none_of_the_image() -> None:
+    rows = rows_of_a_file([write(1, 0, "persisted")], place("store", 0), place("next-store", 512))
+    assert [(row[0], row[2], row[-1]) for row in rows] == [
+        ("write A", "the file's size", "persisted"),
+        ("write B", "sector 7 (0xe00 of the file)", "not made yet"),
+    ]

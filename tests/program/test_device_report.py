@@ -35,6 +35,7 @@ def test_a_finding_speaks_of_sectors_its_fix_is_a_sync_and_it_is_reproduced(stor
     assert "Device: " in answer.out and "(2,560 bytes in sectors of 512 bytes)" in answer.out
     assert "Flush (a file: fsync) after B and before A, or force the write B." in answer.out
     assert "Re-checked with the fix: consistent (complete" in answer.out
+    assert "sector 0 (0x0 of the file)" in answer.out and "sector 1 (0x200 of the file)" in answer.out
     page = (store.folder / ".powercut" / "report.html").read_text()
     assert "sector 1 (0x200 of the file): the old content" in page
     assert "sector 0 (0x0 of the file): what was written last" in page
