@@ -102,7 +102,7 @@ ssize_t write_file(int fd, std::optional<off_t> offset, const void* bytes, size_
   // With O_APPEND, too, the file's position is behind what was written.
   const off_t from = offset ? *offset : lseek(fd, 0, SEEK_CUR) - done;
   with_stream([&](StreamTrace& stream) {
-    stream.written(*pool, fd, static_cast<uint64_t>(from), bytes, static_cast<uint64_t>(done));
+    stream.written(*pool, fd, static_cast<uint64_t>(from), bytes, static_cast<uint64_t>(done), site);
   });
   return done;
 }
@@ -131,7 +131,7 @@ int sync_file(int fd, const CallSite& site, const Sync& sync) {
   const int result = sync();
   if (!pool || result != 0) return result;
   const KeepErrno keep;
-  with_stream([&](StreamTrace& stream) { stream.synced(*pool, kPowercutFsync, 0, UINT64_MAX); });
+  with_stream([&](StreamTrace& stream) { stream.synced(*pool, kPowercutFsync, 0, UINT64_MAX, site); });
   return result;
 }
 
@@ -182,11 +182,12 @@ int mprotect(void* address, size_t length, int protection) noexcept {
 }
 
 int msync(void* address, size_t length, int flags) {
-  powercut::runtime::schedule_point(powercut::runtime::call_site());
+  const CallSite site = call_site();
+  powercut::runtime::schedule_point(site);
   const int result = NEXT(msync)(address, length, flags);
   if (result != 0 || (flags & MS_SYNC) == 0 || !watches_pools()) return result;
   const KeepErrno keep;
-  with_stream([&](StreamTrace& stream) { stream.synced_memory(number(address), length); });
+  with_stream([&](StreamTrace& stream) { stream.synced_memory(number(address), length, site); });
   return result;
 }
 

@@ -316,8 +316,9 @@ void StreamTrace::moved(uint64_t from, uint64_t old_length, uint64_t to, uint64_
   if (reads) device_mapped(to, new_length, false);
 }
 
-void StreamTrace::written(uint32_t pool, int fd, uint64_t offset, const void* bytes, uint64_t size) {
-  write_file(pool, offset, bytes, size, no_stack());
+void StreamTrace::written(uint32_t pool, int fd, uint64_t offset, const void* bytes, uint64_t size,
+                          const CallSite& site) {
+  write_file(pool, offset, bytes, size, this->site(site.pc, site.frame));
   resized(pool, fd);
 }
 
@@ -336,14 +337,14 @@ void StreamTrace::write_file(uint32_t pool, uint64_t offset, const void* bytes, 
   }
 }
 
-void StreamTrace::synced(uint32_t pool, uint32_t kind, uint64_t offset, uint64_t length) {
-  powercut_stream_sync(&stream_, no_stack(), kind, pool, offset, length);
+void StreamTrace::synced(uint32_t pool, uint32_t kind, uint64_t offset, uint64_t length, const CallSite& site) {
+  powercut_stream_sync(&stream_, this->site(site.pc, site.frame), kind, pool, offset, length);
 }
 
-void StreamTrace::synced_memory(uint64_t address, uint64_t length) {
+void StreamTrace::synced_memory(uint64_t address, uint64_t length, const CallSite& site) {
   const uint64_t end = address + length;
   for (powercut_range piece; powercut_ranges_next(ranges_.get(), &address, end, &piece);) {
-    synced(piece.pool, kPowercutMsync, piece.offset, piece.end - piece.begin);
+    synced(piece.pool, kPowercutMsync, piece.offset, piece.end - piece.begin, site);
   }
 }
 

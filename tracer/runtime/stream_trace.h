@@ -70,10 +70,10 @@ class StreamTrace final : public ProgramTrace {
   // Before it happens.
   void unmaps(uint64_t address, uint64_t length);
   void moved(uint64_t from, uint64_t old_length, uint64_t to, uint64_t new_length);
-  void written(uint32_t pool, int fd, uint64_t offset, const void* bytes, uint64_t size);
+  void written(uint32_t pool, int fd, uint64_t offset, const void* bytes, uint64_t size, const CallSite& site);
   void resized(uint32_t pool, int fd);
-  void synced(uint32_t pool, uint32_t kind, uint64_t offset, uint64_t length);
-  void synced_memory(uint64_t address, uint64_t length);
+  void synced(uint32_t pool, uint32_t kind, uint64_t offset, uint64_t length, const CallSite& site);
+  void synced_memory(uint64_t address, uint64_t length, const CallSite& site);
 
   // Of the recording's device. Calls are made between touch_device() and what they have done, under the session's lock:
   // so the order of the records is that of the calls.
