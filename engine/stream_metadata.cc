@@ -15,6 +15,7 @@ Json pools_json(const StreamSurvey& survey) {
                                           {"size", pool.used ? pool.size : 0},
                                           {"address", pool.address},
                                           {"mapped", pool.mapped}});
+    for (const auto& [begin, end] : pool.volatile_parts) entry["volatile"].push_back({begin, end});
     if (pool.device) entry["device"] = {{"sector_size", survey.layout.sector_size}, {"unit", survey.layout.unit}};
   }
   return pools;

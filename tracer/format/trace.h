@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace powercut {
@@ -43,6 +44,9 @@ enum class Trouble : uint8_t {
   kDoubleFree = 5,
   kDied = 6,
 };
+// A marker of program mode: the flushes and fences of its thread that follow at once are the kernel's, for the size of
+// a file, which is no event of its own.
+inline constexpr std::string_view kSizeMarker = "size of a file";
 // Force: of a device. What was written to the word at addr is durable.
 enum class FlushKind : uint8_t { kClwb = 1, kClflushopt = 2, kClflush = 3, kForce = 4 };
 // Device: all that was written to the device is durable.

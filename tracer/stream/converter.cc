@@ -94,6 +94,8 @@ class Converter {
   }
   void append_store(uint64_t at, std::span<const uint8_t> bytes, powercut_site site, uint16_t flags);
   void flush_at(uint64_t at, powercut_site site, uint8_t kind);
+  // What the site flushes and fences next is for the file's size.
+  void for_size(powercut_site site);
   void fence(powercut_site site, uint8_t kind);
   void resize(const StreamRecord& record);
   void sync(const StreamRecord& record);
@@ -127,6 +129,7 @@ class Converter {
   std::vector<uint64_t> sizes_;                         // of the pools' files now
   std::vector<std::unique_ptr<DeviceFile>> devices_;    // by pool
   powercut_site site_{};                                // of a device's record at hand
+  std::set<uint32_t> resized_;                          // pools whose size has changed since their last sync
   std::set<uint64_t> unsynced_, written_;               // lines; kept only where the stream needs them
   std::unique_ptr<AcknowledgedOperations> operations_;  // null: those that the program has marked
   bool runs_ = false;                                   // the program does, and contents are written
@@ -186,6 +189,12 @@ void Converter::flush_at(uint64_t at, powercut_site site, uint8_t kind) {
   append(event);
 }
 
+void Converter::for_size(powercut_site site) {
+  Event event = event_of(EventKind::kMarker, site);
+  event.text = kSizeMarker;
+  append(event);
+}
+
 void Converter::fence(powercut_site site, uint8_t kind) {
   Event event = event_of(EventKind::kFence, site);
   event.code = kind;
@@ -238,6 +247,7 @@ void Converter::sync(const StreamRecord& record) {
   const StreamPool& pool = survey_.pools[record.pool];
   const uint64_t most = pool.window - std::min(pool.window, record.address);
   const uint64_t begin = pool.offset + record.address, end = begin + std::min(most, record.length);
+  if (resized_.erase(record.pool) > 0) for_size(record.site);
   auto line = unsynced_.lower_bound(begin / kLineSize);
   while (line != unsynced_.end() && *line * kLineSize < end) {
     flush_at(*line * kLineSize, record.site, kPowercutClwb);
@@ -249,6 +259,7 @@ void Converter::sync(const StreamRecord& record) {
 void Converter::resize(const StreamRecord& record) {
   if (DeviceFile* device = device_of(record)) return device->resize(record.address);
   const uint64_t before = std::exchange(sizes_[record.pool], record.address);
+  resized_.insert(record.pool);
   if (record.address >= before) return;
   const StreamPool& pool = survey_.pools[record.pool];
   const uint64_t begin = pool.offset + record.address, end = pool.offset + pool.window;
@@ -261,6 +272,7 @@ void Converter::resize(const StreamRecord& record) {
   // A crash leaves the file as it was, stores of its own that were on their way included, or without what was cut off;
   // no file system leaves a mixture of both. So the last crash point before is here, where the first of these flushes
   // takes something away (the later ones see fewer images of the same), and none comes before all lines are zeros.
+  for_size(record.site);
   for (const uint64_t line : lines) flush_at(line * kLineSize, record.site, kPowercutClflush);
   cutting(false);
   for (const uint64_t line : lines) {
@@ -398,14 +410,20 @@ bool persists(powercut_record type) {
          type == kPowercutFileSize || type == kPowercutSync;
 }
 
-void disown(const powercut_ranges& ranges, const StreamRecord& record, StreamSurvey* survey) {
-  const std::span<const powercut_range> all{ranges.ranges, ranges.count};
+void disown(powercut_ranges* ranges, const StreamRecord& record, StreamSurvey* survey) {
+  const std::vector<powercut_range> before(ranges->ranges, ranges->ranges + ranges->count);
+  powercut_ranges_unmap(ranges, record.address, record.length);
+  const std::span<const powercut_range> rest{ranges->ranges, ranges->count};
   const uint64_t end = record.length > ~record.address ? ~uint64_t{0} : record.address + record.length;
-  for (const powercut_range& range : all) {
+  for (const powercut_range& range : before) {
     const uint64_t from = std::max(range.begin, record.address), to = std::min(range.end, end);
     if (from >= to) continue;
     const uint64_t offset = range.offset + (from - range.begin);
-    survey->pools[range.pool].disowned.emplace_back(offset, offset + (to - from));
+    StreamPool& pool = survey->pools[range.pool];
+    pool.disowned.emplace_back(offset, offset + (to - from));
+    // Whoever takes leave of all of it is about to unmap it.
+    const auto is_of_pool = [&](const powercut_range& other) { return other.pool == range.pool; };
+    if (std::ranges::any_of(rest, is_of_pool)) pool.volatile_parts.push_back(pool.disowned.back());
   }
 }
 
@@ -445,10 +463,11 @@ std::optional<StreamSurvey> survey_stream(const std::string& path, const DeviceL
         if (pool.path.empty()) pool.size = std::max(pool.size, record.offset + record.length);
         powercut_ranges_map(ranges.get(), record.address, record.length, record.pool, record.offset);
         take_out(&pool.disowned, record.offset, record.offset + record.length);
+        take_out(&pool.volatile_parts, record.offset, record.offset + record.length);
         break;
       }
       case kPowercutUnmap:
-        if (record.code == kPowercutDisowned) disown(*ranges, record, &survey);
+        if (record.code == kPowercutDisowned) disown(ranges.get(), record, &survey);
         powercut_ranges_unmap(ranges.get(), record.address, record.length);
         break;
       case kPowercutFileWrite:

@@ -24,6 +24,8 @@ struct StreamPool {
   uint64_t address = 0;  // of its first byte by the first mapping; 0 if never mapped
   // [begin, end) of the file that the program has disowned: it goes on to store there, and nobody records it.
   std::vector<std::pair<uint64_t, uint64_t>> disowned = {};
+  // Those of them that it disowned while it kept others: it uses them like ordinary memory.
+  std::vector<std::pair<uint64_t, uint64_t>> volatile_parts = {};
   bool used = false;  // mapped or written; others have no window
   bool mapped = false;
   bool device = false;

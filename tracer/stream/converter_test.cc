@@ -203,11 +203,18 @@ TEST(Converter, WhatTheProgramDisownsIsKnownByItsPlaceInTheFile) {
   powercut_stream_unmap(stream.get(), kPowercutGone, 0x10800, 0x100);
   const Converted got = convert(stream.bytes());
   EXPECT_EQ(got.survey.pools[0].disowned, (Ranges{{4096 + 0x100, 4096 + 0x300}}));
+  EXPECT_EQ(got.survey.pools[0].volatile_parts, got.survey.pools[0].disowned);
   EXPECT_THAT(got.events, ElementsAre("cut", "phase run"));
 
   powercut_stream_map(stream.get(), 0, 0x10180, 0x80, 4096 + 0x180);
   EXPECT_EQ(convert(stream.bytes()).survey.pools[0].disowned,
             (Ranges{{4096 + 0x100, 4096 + 0x180}, {4096 + 0x200, 4096 + 0x300}}));
+
+  // As libpmem does before it unmaps: what was persistent until then stays so.
+  powercut_stream_unmap(stream.get(), kPowercutDisowned, 0x10000, 4096);
+  const StreamPool all = convert(stream.bytes()).survey.pools[0];
+  EXPECT_EQ(all.volatile_parts, (Ranges{{4096 + 0x100, 4096 + 0x180}, {4096 + 0x200, 4096 + 0x300}}));
+  EXPECT_GT(all.disowned.size(), 2u);
 }
 
 TEST(Converter, PiecesOfAStringInstructionAreOneStoreALine) {
@@ -256,10 +263,11 @@ TEST(Converter, SyncsFlushWhatWasStoredAndShrinkingLosesIt) {
   powercut_stream_file_write(stream.get(), kSite, 0, 9000, "w", 1);
   powercut_stream_file_size(stream.get(), kSite, 0, 4100);
   const Converted got = convert(stream.bytes());
-  EXPECT_THAT(got.events, ElementsAre("cut", "phase run", "store 0 a", "store 4096 b", "flush 0", "fence 1",
-                                      "flush 4096", "fence 1", "fence 1", "store 9000 w", "flush 4096", "flush 8960",
-                                      "phase the file is cut off", "store 4100 " + std::string(60, '\0'), "flush 4096",
-                                      "store 8960 " + std::string(64, '\0'), "flush 8960", "phase run"));
+  EXPECT_THAT(got.events,
+              ElementsAre("cut", "phase run", "store 0 a", "store 4096 b", "flush 0", "fence 1", "flush 4096",
+                          "fence 1", "fence 1", "store 9000 w", "marker size of a file", "flush 4096", "flush 8960",
+                          "phase the file is cut off", "store 4100 " + std::string(60, '\0'), "flush 4096",
+                          "store 8960 " + std::string(64, '\0'), "flush 8960", "phase run"));
   EXPECT_EQ(got.survey.pools[0].size, 9001u);
 }
 
