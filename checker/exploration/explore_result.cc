@@ -52,11 +52,14 @@ std::vector<std::string> assumptions(const std::string& model, const std::string
 Json performance_bug_event(const PerformanceBug& row, const TraceReader& stacks) {
   Json stack = Json::array();
   for (const Frame& frame : stacks.stack(row.stack)) stack.push_back(Json::array({frame.module, frame.offset}));
-  const std::string message = row.kind == "never-persisted"   ? "no store of this site was certainly durable at the end"
-                              : row.kind == "redundant-flush" ? "this flush had nothing to make durable"
-                                                              : "this fence had nothing to wait for";
-  return {{"event", "performance_bug"}, {"kind", row.kind},         {"count", row.count}, {"stack", stack},
-          {"offset", row.offset},       {"first_event", row.event}, {"message", message}};
+  return {{"event", "performance_bug"},
+          {"kind", row.kind},
+          {"count", row.count},
+          {"of", row.of},
+          {"stack", stack},
+          {"offset", row.offset},
+          {"first_event", row.event},
+          {"message", row.message}};
 }
 
 Json result_event(const LoadedTrace& loaded, const ExploreOptions& options, const Explored& explored, double seconds) {

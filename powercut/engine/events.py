@@ -233,6 +233,8 @@ class PerformanceBug(_Event):
     event: Literal["performance_bug"]
     kind: str
     count: int = 1
+    #: Flushes, fences or stores that were made there.
+    of: int = 0
     stack: RawStack = Field(default_factory=list)
     message: str = ""
 

@@ -108,9 +108,12 @@ class Collector:
     def _does_nothing(self, raw: dict[str, Any]) -> None:
         """A flush, fence or store that does nothing, by one call stack. Call stacks with one site are one row."""
         row = performance_bug(raw, self._modules, self._symbolizer)
+        if row is None:
+            return
         known = self._by_place.setdefault((row.kind, row.site), row) if row.site else row
         if known is not row:
             known.count += row.count
+            known.of += row.of
         else:
             self._run.performance_bugs.append(row)
 

@@ -1,13 +1,13 @@
 """Finding records (checker/RUN.md), made from events."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from powercut.engine.events import Module
 from powercut.findings import bugs
 from powercut.findings.fingerprint import fingerprint
-from powercut.symbols import source
-from powercut.symbols.flush_helpers import outside
+from powercut.symbols import flush_helpers, source
 from powercut.symbols.place_identity import identity_of
 from powercut.symbols.symbolize import Frame, Symbolizer, site_frame
 from powercut_reports.records.finding import FindingRecord
@@ -22,16 +22,16 @@ def symbolised(
     symbolizer: Symbolizer,
     *,
     with_source: bool = False,
-    by_caller: bool = False,
+    outside: Callable[[Sequence[Frame]], Sequence[Frame]] = lambda frames: frames,
 ) -> dict[str, Any]:
     """`raw` with its `stack` as frames, and the `site` and `function` of the innermost user's frame.
 
     With source also its `identity`, which is what edits leave of the site, and the source around it; for a fault,
-    around every frame. `by_caller`: frames of flush helpers are passed by.
+    around every frame. `outside` leaves the frames that the site is one of.
     """
     fault = "signal" in raw
     frames = symbolizer.stack(modules, raw.get("stack") or [], fault=fault)
-    chosen = site_frame(outside(frames) if by_caller else frames)
+    chosen = site_frame(outside(frames))
     return {
         **raw,
         "stack": [_frame(frame, with_source=with_source and (fault or _at(frame, chosen))) for frame in frames],
@@ -50,11 +50,18 @@ def _frame(frame: Frame, *, with_source: bool) -> dict[str, Any]:
     return {**frame.record(), "source": lines} if lines else frame.record()
 
 
-def performance_bug(raw: dict[str, Any], modules: Sequence[Module], symbolizer: Symbolizer) -> PerformanceBug:
-    """The row of a `performance_bug` event. A useless flush or fence stands where its helper is called."""
+def performance_bug(raw: dict[str, Any], modules: Sequence[Module], symbolizer: Symbolizer) -> PerformanceBug | None:
+    """The row of a `performance_bug` event. A useless flush or fence stands where its helper is called.
+
+    None for a fence of the C library, which streams to ordinary memory; its syncs are asked for.
+    """
     by_caller = raw["kind"] in ("redundant-flush", "redundant-fence")
-    fields = symbolised(raw, modules, symbolizer, by_caller=by_caller)
-    return PerformanceBug.model_validate({name: value for name, value in fields.items() if name != "event"})
+    passed_by = flush_helpers.USUAL if by_caller else ()
+    fields = symbolised(raw, modules, symbolizer, outside=partial(flush_helpers.outside, usual=passed_by))
+    row = PerformanceBug.model_validate({name: value for name, value in fields.items() if name != "event"})
+    if row.kind == "redundant-fence" and row.stack and flush_helpers.is_for_ordinary_memory(row.stack[0]):
+        return None
+    return row
 
 
 def make_record(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
 from powercut.symbols.symbolize import Frame
+from powercut_reports.records import places
 
 #: Globs of names of functions that flush or fence, and do nothing else.
 USUAL = (
@@ -15,22 +16,44 @@ USUAL = (
     *("clwb*", "clflush*", "cflush", "sfence", "mfence", "mm_clwb", "mm_clflush", "mm_sfence"),
     *("asm_clwb", "asm_clflush*", "asm_sfence", "asm_mfence", "pmem_persist", "pmem_flush", "pmem_drain"),
     *("pmemobj_persist", "pmemobj_flush", "pmemobj_drain"),
+    *("pmem_deep_*", "pmem_msync", "pmem_memcpy*", "pmem_memmove*", "pmem_memset*", "pmemobj_mem*", "pmemobj_xflush"),
+    *("pmem_clwb*", "pmem_clflush*", "pmem_fence", "pmem_sfence", "pmem_wmb", "wmb", "persist_fence"),
 )
 
 
-def outside(frames: Sequence[Frame], helpers: Sequence[str] = ()) -> Sequence[Frame]:
+_C_LIBRARY = ("libc.", "libc-", "ld-linux", "libstdc++.")
+_MEMORY_FUNCTIONS = ("__memmove_", "__memcpy_", "__memset_", "__mempcpy_")
+#: PMDK's libraries: what they do to a pool they do for their caller, also where they were built with line numbers.
+_PMDK = ("libpmem.", "libpmem2.", "libpmemobj.", "libpmemlog.", "libpmemblk.", "libpmempool.")
+
+
+def outside(frames: Sequence[Frame], helpers: Sequence[str] = (), *, usual: Sequence[str] = USUAL) -> Sequence[Frame]:
     """The frames from the caller of the outermost helper on, of those that the access was made through.
 
-    `helpers` are names or globs, beside those of USUAL. Frames of powercut's own helpers may stand before a helper's.
-    Without a caller the helper itself is the place.
+    `helpers` are names or globs, beside the `usual` ones; functions of PMDK's libraries always count. Frames of
+    powercut's own helpers may stand before a helper's. Without a caller the helper itself is the place. A program
+    without line numbers is told by the names of its functions alone.
     """
     user = [at for at, frame in enumerate(frames) if frame.belongs_to_user]
+    user = user or [at for at, frame in enumerate(frames) if frame.site is None and not frame.in_library]
     passed = 0
     for at in user:
-        if not any(_is_named(frames[at].function, helper) for helper in (*USUAL, *helpers)):
+        frame = frames[at]
+        named = any(_is_named(frame.function, helper) for helper in (*usual, *helpers))
+        if not named and not frame.module.startswith(_PMDK):
             break
         passed = at + 1
     return frames[passed:] if any(at >= passed for at in user) else frames
+
+
+def is_for_ordinary_memory(frame: places.Frame) -> bool:
+    """Whether a fence of this innermost frame is one of the C library's memory functions, which stream large copies.
+
+    In the shared library these have no names; a sync, which is one of its system calls, has.
+    """
+    if frame.module.startswith(_C_LIBRARY):
+        return "sync" not in frame.function
+    return frame.function.startswith(_MEMORY_FUNCTIONS)
 
 
 def _is_named(function: str, helper: str) -> bool:

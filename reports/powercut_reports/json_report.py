@@ -4,7 +4,7 @@
                executions, leaves, verdict, coverage: {kind, covered, total, nested_complete, reason, acknowledged?},
                assumptions, not_checked, seconds,
                findings: [{fingerprint, invariant, operation, query, store_site, lost_site, message, file}],
-               performance_bugs: [{kind, count, site, offset, first_event, message}],
+               performance_bugs: [{kind, count, of, site, offset, first_event, message}],
                claims: [{claim, cites, place, holds, measured, operation, site, note}]}],
      "bugs": [{id, target, variant, invariants, site, symptoms, findings: [fingerprint], file, cause}]}
 
@@ -117,6 +117,7 @@ def _performance_bug(row: PerformanceBug) -> dict[str, Any]:
     return {
         "kind": row.kind,
         "count": row.count,
+        "of": row.of or None,
         "site": row.place or None,
         "offset": row.offset,
         "first_event": row.first_event,

@@ -23,11 +23,12 @@ from powercut_reports.format import printable
 from powercut_reports.medium import medium_of
 from powercut_reports.records.finding import FindingRecord
 from powercut_reports.records.places import own_frame
-from powercut_reports.records.run import RunRecord
+from powercut_reports.records.run import PerformanceBug, RunRecord
 from powercut_reports.remedy import cause_sentences, minimal_words, recheck_words
 
 _STORES_SHOWN = 6
 _SYMPTOMS = 12
+_MOST_USELESS = 8
 _WHAT_WIDTH = 48
 _STYLES = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2", "bold red": "1;31"}
 VERDICT_STYLE = {"consistent": "green", "inconsistent": "bold red", "unknown": "yellow"}
@@ -223,6 +224,7 @@ def _run(run: RunRecord, paint: Painter, *, assumptions: bool) -> str:
             kinds[row.kind] += max(row.count, 1)
         tallies = [f"{fmt.grouped(count)} {printable(kind)}" for kind, count in sorted(kinds.items())]
         rows.append("  Performance bugs: " + ", ".join(tallies))
+        rows += _useless(run.performance_bugs) if run.program else ()
     rows += _claims(run, paint)
     if run.findings:
         found = bugs(run.findings)
@@ -236,6 +238,17 @@ def _run(run: RunRecord, paint: Painter, *, assumptions: bool) -> str:
                     + "  ".join([*cells, printable(finding.file)]).rstrip()
                 )
     return "\n".join(rows)
+
+
+def _useless(performance_bugs: Sequence[PerformanceBug]) -> list[str]:
+    """The places of performance bugs, as many as one reads."""
+    rows = [
+        f"    {printable(row.kind)}  {printable(row.place or 'unknown')}  {fmt.grouped(max(row.count, 1))}"
+        + (f" of {fmt.grouped(row.of)}" if row.of else "")
+        for row in performance_bugs[:_MOST_USELESS]
+    ]
+    more = len(performance_bugs) - len(rows)
+    return [*rows, f"    and {fmt.plural(more, 'place')} more: see the HTML or JSON report"] if more else rows
 
 
 def _claims(run: RunRecord, paint: Painter) -> list[str]:

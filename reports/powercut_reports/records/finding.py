@@ -216,6 +216,10 @@ class Cause(Record):
     shared_with: Text = ""  # the finding that it was looked for in; empty: this one
 
 
+#: The kind of a minimal case's operation that is a line of a program's file.
+LINE = "line"
+
+
 class MinimalOperation(Record):
     index: int | None = None
     phase: Text = ""

@@ -27,6 +27,10 @@ class Program(Record):
     name: Text = ""
     command: list[Text] = []  # empty for a trace that was recorded before
     ops: list[Text] = []
+    ops_file: Text = ""  # whose lines are its operations; empty without one
+    scheduled: bool = False  # its threads were run in many schedules
+    record_timeout: float | None = None  # seconds; none: as long as it takes
+    allowed: list[int] = [0]  # exit statuses that are no failure
     recover: list[Text] = []
     check: list[Text] = []
     dump: list[Text] = []

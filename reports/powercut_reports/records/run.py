@@ -23,6 +23,7 @@ class NotChecked(Record):
 class PerformanceBug(Placed):
     kind: Text = ""
     count: int = 0
+    of: int = 0  # flushes, fences or stores that were made there; 0: not known
     offset: int | None = None
     first_event: int | None = None
     message: Text = ""

@@ -115,6 +115,7 @@ _PERFORMANCE: tuple[Column[tuple[RunRecord, PerformanceBug]], ...] = (
     Column(name="site", title="Place", of=lambda row: row[1].place, kind="code", width=0.24),
     Column(name="function", of=lambda row: row[1].function, kind="code"),
     Column(name="times", title="Times", of=lambda row: max(row[1].count, 1), kind="number"),
+    Column(name="of", title="Of", of=lambda row: row[1].of or None, kind="number"),
     Column(name="message", of=lambda row: row[1].message),
 )
 
