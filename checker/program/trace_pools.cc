@@ -33,6 +33,19 @@ bool device(const Json& pool, PoolWindow* window) {
          layout.unit <= DeviceLayout::kLine / DeviceLayout::kWord;
 }
 
+// False where it is no list of ranges.
+bool volatile_parts(const Json& pool, PoolWindow* window) {
+  const Json ranges = pool.value("volatile", Json::array());
+  if (!ranges.is_array()) return false;
+  for (const Json& range : ranges) {
+    if (!range.is_array() || range.size() != 2 || !range[0].is_number_unsigned() || !range[1].is_number_unsigned()) {
+      return false;
+    }
+    window->volatile_parts.emplace_back(range[0].get<uint64_t>(), std::min(range[1].get<uint64_t>(), window->size));
+  }
+  return true;
+}
+
 std::vector<std::string> sentences(const Json& program, const char* name) {
   std::vector<std::string> out;
   for (const Json& sentence : program.is_object() ? program.value(name, Json::array()) : Json::array()) {
@@ -61,7 +74,7 @@ Result<TracePools> pools_of_trace(const std::string& metadata, const std::string
     PoolWindow window;
     if (!pool.is_object() || !pool.contains("path") || !pool["path"].is_string() ||
         !number(pool, "offset", &window.offset) || !number(pool, "size", &window.size) || window.size == 0 ||
-        window.offset % kPage != 0 || !device(pool, &window)) {
+        window.offset % kPage != 0 || !device(pool, &window) || !volatile_parts(pool, &window)) {
       return usage_error("its metadata: a pool of program.pools has no path, offset or size", trace, again);
     }
     window.path = pool["path"].get<std::string>();

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/event_stream.h"
@@ -19,6 +20,8 @@ struct PoolWindow {
   uint64_t size = 0;     // of the file
   uint64_t address = 0;  // where it was mapped, 0: not known
   std::optional<DeviceLayout> device = {};
+  // [begin, end) of the file that the program uses like ordinary memory, by its own word.
+  std::vector<std::pair<uint64_t, uint64_t>> volatile_parts = {};
 
   // Bytes of the offset space: the file's own, or those of a device's words.
   uint64_t space() const { return device ? device->space(size) : size; }

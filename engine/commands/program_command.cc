@@ -9,6 +9,7 @@
 #include "checker/findings/finding.h"
 #include "checker/program/explorer.h"
 #include "checker/program/loaded_program.h"
+#include "checker/program/performance_events.h"
 #include "checker/program/program_result.h"
 #include "checker/trace/explore_options.h"
 #include "engine/commands.h"
@@ -102,10 +103,13 @@ int explore(ProgramOptions options, EventStream& events) {
                {"atoms", options.atoms},
                {"events", loaded.events()}});
 
+  auto advice = performance_events(options, loaded.pools(), [] { return interrupted.load(); });
+  if (!advice) return events.error(advice.error());
+  for (const Json& event : *advice) events.emit(event);
   ProgramProgress progress(&events, seconds);
   const Result<uint64_t> crash_points = crash_points_of(loaded, options);
   if (!crash_points) return events.error(crash_points.error());
-  if (commands.dump) progress.begin("observing", *crash_points);
+  if (commands.print()) progress.begin("observing", *crash_points);
   auto expected = loaded.expected(&interrupted, &progress.observed, [&] { progress.tell({}); });
   if (!expected && interrupted) return events.end(kExitUnknown);
   if (!expected) return events.error(expected.error());

@@ -163,6 +163,14 @@ def test_images_that_recovery_cannot_tell_apart_are_not_run(calls: Calls) -> Non
     assert (all_of_it.code, all_of_it.run["coverage"]["kind"]) == (3, "sampled")
 
 
+def test_a_sync_with_nothing_written_since_and_a_write_without_one_are_told(calls: Calls) -> None:
+    script = ["pwrite 0 600 1", "fsync", "fdatasync", "ftruncate 4096", "fsync", "o_dsync 600 9 2", "pwrite 1024 9 3"]
+    (calls.folder / "script").write_text("".join(f"{line}\n" for line in script))
+    told = {row["kind"]: (row["count"], row["of"]) for row in calls.judge("run script device").run["performance_bugs"]}
+    # The third one is for the size of the file. A write through the cache needs none.
+    assert told == {"redundant-fence": (1, 1), "never-persisted": (1, 3)}
+
+
 def test_what_is_not_modelled_is_told_by_its_name(calls: Calls) -> None:
     answer = calls.judge("odd device")
     assert (answer.code, answer.run["verdict"], answer.run["findings"]) == (3, "unknown", [])
