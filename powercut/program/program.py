@@ -16,9 +16,11 @@ from powercut.base.errors import UsageError
 from powercut.engine.options import DEFAULT_SCHEDULES, DEFAULT_SEARCH, DEFAULT_VISIBILITY, RECORDED, Schedules
 from powercut.program import acknowledgements
 from powercut.program import binary as program_binary
+from powercut.program import ops_file as program_ops_file
 from powercut.program import pools as program_pools
 from powercut.program import tracers as program_tracers
 from powercut.program.binary import Binary
+from powercut.program.ops_file import OpsFile
 
 DEFAULT_TIMEOUT = "5s"
 DEFAULT_RECORD_TIMEOUT = "10m"
@@ -105,6 +107,8 @@ class Recording:
     binary: Binary
     #: Its standard output feeds the command.
     ops: tuple[str, ...] = ()
+    #: The operations, where they are lines of a file.
+    ops_file: OpsFile | None = None
     #: Absolute, links resolved, in the order of the command line.
     pools: tuple[Path, ...]
     cwd: Path
@@ -125,6 +129,16 @@ class Recording:
     device: Device | None = None
     #: Lines of its output that end an operation; None: it has marked them, or there are none.
     ack: re.Pattern[str] | None = None
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What is started."""
+        return self.ops_file.command(self.command, cwd=self.cwd) if self.ops_file else self.command
+
+    @property
+    def driver(self) -> tuple[str, ...]:
+        """What feeds it; empty when nothing does."""
+        return self.ops_file.driver(self.command, cwd=self.cwd) if self.ops_file else self.ops
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,6 +223,7 @@ def recording(
     *,
     record: str,
     ops: str | None,
+    ops_file: str | None = None,
     pools: Sequence[str],
     device: str | None = None,
     layout: Device | None = None,
@@ -238,6 +253,14 @@ def recording(
             where=f"--setup {setup} --keep-pool",
             next_step="Leave one of them out.",
         )
+    if driver and ops_file is not None:
+        raise UsageError(
+            "a program has its operations from one place",
+            where=f"--ops {ops} --ops-file {ops_file}",
+            next_step="Leave one of them out.",
+        )
+    operations = None if ops_file is None else program_ops_file.examine(ops_file, cwd=folder)
+    fed = operations.driver(command, cwd=folder) if operations else driver
     if not pools and device is None:
         raise UsageError(
             "no pool file was named",
@@ -257,7 +280,13 @@ def recording(
     if ack is not None:
         _refuse_acknowledged(chosen, ack, scheduled=scheduling is not None)
     if scheduling is not None:
-        _refuse_unscheduled(chosen, binary, command=command, driver=driver)
+        _refuse_unscheduled(chosen, binary, command=command, driver=fed)
+    if fed and chosen == "pmemcheck":
+        raise UsageError(
+            "the pmemcheck tracer gives a program no input",
+            where=f"--tracer {chosen}",
+            next_step="Leave it out: Valgrind records the same. Or let the program open the file of --ops-file itself.",
+        )
     files = tuple(program_pools.examine(name, cwd=folder) for name in pools)
     if device is not None:
         files = (program_pools.examine(device, cwd=folder, option="--device"),)
@@ -267,6 +296,7 @@ def recording(
         command=command,
         binary=binary,
         ops=driver,
+        ops_file=operations,
         pools=files,
         cwd=folder,
         tracer=chosen,
@@ -386,8 +416,8 @@ def _refuse_unscheduled(tracer: str, binary: Binary, *, command: Sequence[str], 
     if driver:
         raise UsageError(
             "a driver cannot feed a program that is run many times",
-            where=f"--ops {' '.join(driver)}",
-            next_step="Let the program read a file, or leave out --threads scheduled.",
+            where=f"--threads {SCHEDULED}",
+            next_step="Let the program read a file, such as that of --ops-file, or leave out --threads scheduled.",
         )
 
 

@@ -160,7 +160,7 @@ def _stream(
     if output:
         output.mkdir()
     variables = environment()
-    command: Sequence[str] = recording.command
+    command: Sequence[str] = recording.words
     if recording.tracer == "llvm":
         if colon := next((path for path in recording.pools if ":" in os.fspath(path)), None):
             raise UsageError(
@@ -185,7 +185,7 @@ def _stream(
         cwd=recording.cwd,
         environment=variables,
         timeout=recording.timeout,
-        driver=recording.ops,
+        driver=recording.driver,
         scratch=scratch,
         output=output,
         held=() if held is None else (held,),
@@ -227,7 +227,7 @@ def _scheduled(
     # What the trace says of the run is what a run comes to that is not refused below.
     described = _described(recording, _ended(events.Scheduled(event="scheduled", trace="", status=0)), name=name)
     write_json(file, {"program": {**described, "unseen": hidden}})
-    arguments = ["record-schedules", "--command", json.dumps(recording.command), "--cwd", os.fspath(recording.cwd)]
+    arguments = ["record-schedules", "--command", json.dumps(recording.words), "--cwd", os.fspath(recording.cwd)]
     for pool in recording.pools:
         arguments += ["--pool", os.fspath(pool)]
     arguments += ["--trace", str(part), "--metadata", str(file), "--search", chosen.search, "--model", chosen.model]
@@ -271,7 +271,7 @@ def _pmemcheck(
     """Records into a log of pmemcheck, and makes a trace of it."""
     del name, scratch, held, interrupt
     recorded = pmemcheck.record(
-        recording.command,
+        recording.words,
         recording.pools,
         part,
         cwd=recording.cwd,
@@ -289,9 +289,15 @@ def _described(recording: Recording, ended: Ended, *, name: str) -> dict[str, An
         "name": name,
         "command": list(recording.command),
         "ops": list(recording.ops),
+        "ops_file": os.fspath(recording.ops_file.named) if recording.ops_file else "",
+        "scheduled": recording.scheduling is not None,
+        "record_timeout": recording.timeout,
+        "allowed": sorted(recording.allowed),
         "cwd": os.fspath(recording.cwd),
         "tracer": recording.tracer,
         "began": recording.began,
+        "setup": list(recording.setup),
+        "keep_pool": recording.keep_pool,
         "ack": recording.ack.pattern if recording.ack else "",
         "exit": {"signal": -ended.status} if ended.status < 0 else {"status": ended.status},
         "seconds": ended.seconds,
@@ -325,10 +331,10 @@ def _refuse_failure(recording: Recording, ended: Ended) -> None:
                 else "Mend it first: what a program that crashes has stored says nothing about power cuts."
             ),
         )
-    if recording.ops and ended.driver_status not in (0, None, -13):
+    if recording.driver and ended.driver_status not in (0, None, -13):
         raise UsageError(
             f"the driver ended with {status_text(ended.driver_status)}{_said(ended.driver_stderr)}",
-            where=f"--ops {' '.join(recording.ops)}",
+            where=f"--ops {' '.join(recording.driver)}",
             next_step="Mend it, or run its command by hand.",
         )
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,9 +15,9 @@ from powercut.engine.engine import Interrupt, StreamItem
 from powercut.engine.options import ExploreOptions
 from powercut.engine.supervise import status_text
 from powercut.program import binary as program_binary
+from powercut.program import ops_file
 from powercut.program import record as program_record
-from powercut.program import valgrind
-from powercut.program.program import Program, Recovery
+from powercut.program.program import Device, Program, Recording, Recovery
 from powercut_reports.records.finding import FindingRecord
 
 #: Of a budget of time, what exploring may take once something was found: the rest is for its cause.
@@ -186,6 +187,46 @@ def of_finding(record: FindingRecord) -> Program:
         pools=tuple(Path(pool.path) for pool in described.pools),
     )
     return Program(name=described.name, recovery=recovery)
+
+
+def recording_of(record: FindingRecord) -> Recording:
+    """How the program of a finding was recorded, on its file of operations. UsageError where it cannot be again."""
+    described = record.program
+    where = f"finding {record.fingerprint}"
+    if described is None or not described.ops_file:
+        raise UsageError(
+            "the program's operations are not known line by line",
+            where=where,
+            next_step="Give them to 'powercut run' as a file, with --ops-file FILE, and find it again; or give the "
+            "--record command less to do.",
+        )
+    if described.keep_pool:
+        raise UsageError(
+            "it began with a pool that it has changed",
+            where=where,
+            next_step="Make the pool with --setup CMD instead of --keep-pool, and find it again.",
+        )
+    if described.scheduled:
+        raise UsageError(
+            "its threads were run in many schedules, and what shows it is one of them",
+            where=where,
+            next_step="Give the --record command less to do, and run it again.",
+        )
+    cwd = Path(described.cwd)
+    device = described.device
+    return Recording(
+        command=tuple(described.command),
+        binary=program_binary.find(described.command[0], cwd=cwd, option="--record"),
+        ops_file=ops_file.examine(described.ops_file, cwd=cwd),
+        pools=tuple(Path(pool.path) for pool in described.pools),
+        cwd=cwd,
+        tracer=described.tracer,
+        timeout=described.record_timeout,
+        allowed=frozenset(described.allowed),
+        setup=tuple(described.setup),
+        ack=re.compile(described.ack) if described.ack else None,
+        device=Device(sector_size=device.sector_size, unit=device.unit) if device else None,
+    )
 
 
 def commands(recovery: Recovery) -> list[str]:

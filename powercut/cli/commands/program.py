@@ -138,6 +138,16 @@ Ack = Annotated[
         "before it. What lies between two such lines is one operation, which --dump must show whole or not at all.",
     ),
 ]
+OpsFile = Annotated[
+    str | None,
+    typer.Option(
+        "--ops-file",
+        metavar="FILE",
+        show_default=False,
+        help="Program mode: the operations, one a line. The file's path in --record, or {ops}, names it; else it is "
+        "the command's input. 'powercut minimise' takes its lines away.",
+    ),
+]
 Tracer = Annotated[
     str | None,
     typer.Option(
@@ -241,6 +251,7 @@ class ProgramOptions:
     ordered: Ordered = False
     ops: Ops = None
     ack: Ack = None
+    ops_file: OpsFile = None
     tracer: Tracer = None
     threads: Threads = RECORDED
     timeout: Timeout = program.DEFAULT_TIMEOUT
@@ -269,6 +280,7 @@ class ProgramOptions:
             "--ordered": self.ordered,
             "--ops": self.ops,
             "--ack": self.ack is not None,
+            "--ops-file": self.ops_file,
             "--allow-exit": self.allow_exit,
             "--name": self.name,
             "--keep": self.keep,
@@ -304,6 +316,7 @@ class ProgramOptions:
         return program.recording(
             record=self.record,
             ops=self.ops,
+            ops_file=self.ops_file,
             pools=self.pool or [],
             device=self.device,
             layout=program.device_layout(sector_size=self.sector_size, unit=self.atomic_unit),
@@ -364,6 +377,8 @@ def run_request(given: ProgramOptions, chosen: ExploreOptions) -> Request:
     chosen = chosen.on(BLOCK if recording.device else None)
     name = given.name or program.default_name(recording.command)
     made = Program(name=name, recording=recording, recovery=replace(given.recovery(), pools=recording.pools))
+    # 'powercut minimise' runs it again.
+    trust.remember([trust.command(recording.command, recording.cwd)])
     words = ["powercut", "run", "--record", given.record or "", *_recovery_words(given)]
     for pool in given.pool or []:
         words += ["--pool", pool]
@@ -376,6 +391,7 @@ def run_request(given: ProgramOptions, chosen: ExploreOptions) -> Request:
     for option, value in (
         ("--setup", given.setup),
         ("--ops", given.ops),
+        ("--ops-file", given.ops_file),
         ("--ack", given.ack),
         ("--tracer", recording.tracer),
         ("--name", given.name),
