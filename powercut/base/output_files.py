@@ -36,17 +36,30 @@ def write_text(path: Path, text: str) -> None:
         raise unwritable(path, error) from error
 
 
+def write_bytes(path: Path, content: bytes) -> None:
+    """The same of bytes."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _replace(path, content)
+    except OSError as error:
+        raise unwritable(path, error) from error
+
+
 def replace_text(path: Path, text: str) -> None:
     """Writes a file durably and as a whole, with the permissions that the umask leaves; OSError.
 
     A path that is not UTF-8 stands in a text as surrogates. They are written as JSON escapes them.
     """
+    _replace(path, text.encode("utf-8", "backslashreplace"))
+
+
+def _replace(path: Path, content: bytes) -> None:
     name = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
     # Not mkstemp(): its files are private whatever the umask says, and a chmod() knows no umask.
     handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(name, path)

@@ -15,6 +15,7 @@ from typing import Any
 
 from powercut.base.errors import PowercutError
 from powercut.engine import engine, events
+from powercut.engine.engine import StreamItem
 from powercut.engine.options import Budget, ExploreOptions
 from powercut.findings.finding_records import make_record
 from powercut.minimise.case import Case, plan_of
@@ -22,6 +23,7 @@ from powercut.minimise.concrete import of_client
 from powercut.minimise.same_bug import same_bug
 from powercut.runs.run_request import Context
 from powercut.scenarios.plan import BUG_OPTION
+from powercut.symbols.symbolize import Symbolizer
 from powercut_reports.records.finding import FindingRecord
 from powercut_reports.records.run import RunRecord
 
@@ -91,30 +93,11 @@ class Examiner:
 
     def _told(self, of: Sequence[str], options: ExploreOptions) -> Iterator[events.Recorded | FindingRecord]:
         """What an exploration tells of its trace, which it may record before, and of its findings."""
-        modules: list[events.Module] = []
-        run = RunRecord()
         words = ["explore", *of, *options.arguments()]
         if options.budget.seconds is not None:
             words += ["--crash-point-seconds", f"{options.budget.seconds:g}"]  # a budget does not end a crash point
         stream = engine.stream(self._context.engine_path, words, interrupt=self._context.interrupt)
-        with contextlib.closing(stream) as items:  # type: ignore[type-var]  # a generator, which can be closed
-            for event, raw in items:
-                if isinstance(event, events.Modules):
-                    modules = event.modules
-                elif isinstance(event, events.Recorded):
-                    yield event
-                elif isinstance(event, events.RunStarted):
-                    run = RunRecord.model_validate({name: raw[name] for name in _RUN_FIELDS})
-                elif isinstance(event, events.Finding) and self._may_be(raw):
-                    yield make_record(raw, modules, self._context.symbolizer, run=run)
-
-    def _may_be(self, raw: dict[str, Any]) -> bool:
-        """Whether a finding need be looked at: symbolising is what costs."""
-        return bool(
-            raw["invariant"] == self.finding.invariant
-            and (raw.get("underlying") or "") == self.finding.underlying
-            and raw.get("needs_power_cut", True) == self.finding.needs_power_cut
-        )
+        return told(stream, symbolizer=self._context.symbolizer, wanted=self.finding)
 
     def __call__(self, case: Case) -> Seen:
         """Records and explores `case`."""
@@ -151,6 +134,36 @@ class Examiner:
         """An engine that does not start says nothing about a case."""
         if error.where == str(self._context.engine_path):
             raise error
+
+
+def told(
+    stream: Iterator[StreamItem], *, symbolizer: Symbolizer, wanted: FindingRecord
+) -> Iterator[events.Recorded | FindingRecord]:
+    """What an exploration tells of a trace that it has recorded, and of findings that may be the wanted one.
+
+    Closing the iterator ends the exploration.
+    """
+    modules: list[events.Module] = []
+    run = RunRecord()
+    with contextlib.closing(stream) as items:  # type: ignore[type-var]  # a generator, which can be closed
+        for event, raw in items:
+            if isinstance(event, events.Modules):
+                modules = event.modules
+            elif isinstance(event, events.Recorded):
+                yield event
+            elif isinstance(event, events.RunStarted):
+                run = RunRecord.model_validate({name: raw[name] for name in _RUN_FIELDS})
+            elif isinstance(event, events.Finding) and _may_be(raw, wanted):
+                yield make_record(raw, modules, symbolizer, run=run)
+
+
+def _may_be(raw: dict[str, Any], wanted: FindingRecord) -> bool:
+    """Whether a finding need be looked at: symbolising is what costs."""
+    return bool(
+        raw["invariant"] == wanted.invariant
+        and (raw.get("underlying") or "") == wanted.underlying
+        and raw.get("needs_power_cut", True) == wanted.needs_power_cut
+    )
 
 
 _RUN_FIELDS = ("target", "variant", "scenario", "model", "strategy", "atoms", "nested", "seed")

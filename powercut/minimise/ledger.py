@@ -3,9 +3,11 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
-from powercut.minimise.case import Case
-from powercut.minimise.examine import Seen
+#: What is asked, and what comes of it.
+Asked = TypeVar("Asked")
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,12 +34,12 @@ class LimitReached(Exception):
     """The search stops here; what it has stands. The message says which limit."""
 
 
-class Ledger:
+class Ledger(Generic[Asked, Answer]):
     """Answers to cases, for a search and its branches."""
 
     def __init__(
         self,
-        examine: Callable[[Case], Seen],
+        examine: Callable[[Asked], Answer],
         *,
         limits: Limits | None = None,
         on_progress: Callable[[Progress], None] = lambda progress: None,
@@ -50,14 +52,14 @@ class Ledger:
         self._examine = examine
         self._limits = limits or Limits()
         self._on_progress = on_progress
-        self._known: dict[Case, Seen] = {}
+        self._known: dict[Asked, Answer] = {}
         self._deadline = None if self._limits.seconds is None else time.monotonic() + self._limits.seconds
 
-    def knows(self, case: Case, seen: Seen) -> None:
+    def knows(self, case: Asked, seen: Answer) -> None:
         """This was asked before."""
         self._known[case] = seen
 
-    def ask(self, case: Case) -> Seen:
+    def ask(self, case: Asked) -> Answer:
         """What comes of `case`. Raises LimitReached."""
         if case not in self._known:
             self._refuse_more()

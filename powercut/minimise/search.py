@@ -18,7 +18,7 @@ _MOST_REFUSED = 64
 class Search:
     """The best case so far."""
 
-    def __init__(self, start: Case, seen: Seen, *, ledger: Ledger, branched: bool = False) -> None:
+    def __init__(self, start: Case, seen: Seen, *, ledger: Ledger[Case, Seen], branched: bool = False) -> None:
         """`seen` is what came of `start`: it shows the bug. The smallest case of a branch is not the whole search's."""
         assert seen.events is not None and seen.finding is not None
         self.best = start

@@ -9,24 +9,27 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from powercut.minimise.ledger import Limits
 from powercut.minimise.ledger import Progress as Count
-from powercut_reports.records.finding import Minimal
+from powercut_reports.records.finding import LINE, Minimal
 
 
 def summary(minimal: Minimal, fingerprint: str) -> str:
     """The field `minimal` of a finding's record as a few lines: what was taken away, and what is left."""
     operations, point = minimal.operations, minimal.crash_point
+    of_program = any(item.kind == LINE for item in operations)
+    noun = LINE if of_program else "operation"
     lines = [
-        f"Minimised {fingerprint}: {_counted(minimal.operations_before, 'operation')} → {len(operations)}, "
+        f"Minimised {fingerprint}: {_counted(minimal.operations_before, noun)} → {len(operations)}, "
         f"{_counted(minimal.lost_before, 'lost store')} → {minimal.lost}; "
         f"{_counted(minimal.considered, 'candidate')} in {minimal.seconds:.1f} s"
     ]
     if minimal.note:
         lines.append(f"  It may be smaller still: {minimal.note}.")
-    config = ", ".join(f"{name} = {value}" for name, value in minimal.config.items())
-    lines.append(f"  Configuration: {config or 'the default'}")
+    if not of_program:
+        config = ", ".join(f"{name} = {value}" for name, value in minimal.config.items())
+        lines.append(f"  Configuration: {config or 'the default'}")
     phase = None
     for item in operations:
-        if item.phase != phase:
+        if item.phase != phase and not of_program:
             phase = item.phase
             lines.append(f"  Phase '{phase}'{'' if item.explored else ', not explored'}")
         lines.append(f"    {(item.index or 0) + 1}. {item}")
@@ -40,7 +43,7 @@ def _counted(count: int | None, word: str) -> str:
 
 
 @contextmanager
-def bar(name: str, limits: Limits) -> Iterator[Callable[[Count], None]]:
+def bar(name: str, limits: Limits, *, noun: str = "operation") -> Iterator[Callable[[Count], None]]:
     """A callback for `minimise`: a bar on stderr when that is a terminal, silence otherwise."""
     if not sys.stderr.isatty():
         yield lambda count: None
@@ -59,5 +62,5 @@ def bar(name: str, limits: Limits) -> Iterator[Callable[[Count], None]]:
         yield lambda count: shown.update(
             task,
             completed=count.considered,
-            state=f"{_counted(count.considered, 'candidate')}, {_counted(count.operations, 'operation')} now",
+            state=f"{_counted(count.considered, 'candidate')}, {_counted(count.operations, noun)} now",
         )

@@ -1,5 +1,6 @@
 """`powercut explain`: the smallest case, the root cause and a fix that was tried, of findings on disk."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -7,7 +8,7 @@ import typer
 
 from powercut.base import paths
 from powercut.cause import explain as explaining
-from powercut.cli import output
+from powercut.cli import output, talk
 from powercut.cli.commands import shared
 from powercut.findings import run_records
 from powercut.runs import runner
@@ -45,6 +46,8 @@ def explain(
         for file, record in zip(finding, records, strict=True):
             with run_records.as_written(file, "this finding", next_step="Find it again with 'powercut run'."):
                 print(text.render_finding(record, color=output.colored()))
+            if record.program and record.program.ops_file and not record.program.scheduled:
+                talk.say(f"The fewest lines of its operations that show it: powercut minimise {shlex.quote(str(file))}")
 
 
 def _one(file: Path, *, trusted: bool) -> FindingRecord:

@@ -17,6 +17,7 @@ from powercut.base.exit_codes import ExitCode
 from powercut.base.output_files import write_json, write_text
 from powercut.cli import output, talk
 from powercut.cli.commands import shared
+from powercut.cli.commands.minimise_lines import minimise_lines
 from powercut.engine import options
 from powercut.findings import run_records
 from powercut.minimise import scenario_text, show
@@ -64,16 +65,28 @@ def minimise_finding(
     json: shared.Json = False,
     trust: shared.Trust = False,
 ) -> None:
-    """Find the smallest workload, table and crash that still show a finding's bug.
+    """Find the smallest workload that still shows a finding's bug.
 
     Smaller plans are recorded and explored: fewer operations first, then a smaller configuration, a shorter trace, an
     earlier crash point and fewer lost stores. The bug is the same while it violates the same invariant and what is lost
     is lost at the same places of the source.
 
-    Exit code: 1 when the bug shows, 0 when the finding's plan does not show it any more, 2 when it cannot be
+    Of a program that was recorded with --ops-file, lines of that file are taken away, and what is left is written
+    beside FINDING.json, with the ending .ops.
+
+    Exit code: 1 when the bug shows, 0 when the finding's workload does not show it any more, 2 when it cannot be
     minimised, 3 when powercut itself failed.
     """
     content = reproduce.load(finding, trusted=trust)
+    if content.program:
+        if save_scenario is not None:
+            raise UsageError(
+                "a program's workload is no scenario",
+                where="--save-scenario",
+                next_step="Leave it out: what is left of its operations is written beside the finding.",
+            )
+        code = minimise_lines(content, finding, out=out, limits=parse_limit(limit), json=json, trusted=trust)
+        raise typer.Exit(code)
     with (
         run_records.as_written(finding, "this finding", next_step="Find it again with 'powercut run'."),
         kept_in(out) as folder,

@@ -41,6 +41,8 @@ class Program(Record):
     cwd: Text = ""
     tracer: Text = ""
     began: Text = ""  # what the pools were then
+    setup: list[Text] = []  # made them; empty without one
+    keep_pool: bool = False  # it began with them as they were, and they stay as it left them
     ack: Text = ""  # the expression whose lines end its operations
     exit: dict[str, int] | None = None
     pools: list[Pool] = []

@@ -1,0 +1,184 @@
+"""The fewest lines of a program's file of operations that still show the bug of a finding.
+
+A candidate is a whole run: the program is recorded on the lines that are left, as it was for the finding, and its crash
+states are explored until the bug shows (`same_bug.py`). One that cannot be recorded, or whose recovery refuses what the
+program has left, does not show it. The pools are as they were before, after each.
+
+Known limits: a local minimum, of which no line can be missed. Pools that have changed since the finding was made may
+show something else; then even all lines do not show it.
+"""
+
+import contextlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from powercut.base.cores import cores
+from powercut.base.errors import HarnessError, UsageError
+from powercut.engine.options import Budget, ExploreOptions
+from powercut.minimise.choose import lost
+from powercut.minimise.ddmin import ddmin
+from powercut.minimise.examine import told
+from powercut.minimise.ledger import Ledger, LimitReached, Limits, Progress
+from powercut.minimise.same_bug import same_bug
+from powercut.program import run as program_run
+from powercut.program.program import Program, Recording
+from powercut.runs.run_request import Context
+from powercut_reports.records import finding as records
+from powercut_reports.records.base import changed, without
+from powercut_reports.records.finding import FindingRecord
+
+Lines = tuple[bytes, ...]
+
+#: Of the seconds that all lines took, and at least so many: a candidate that takes longer is given up.
+_TIMES, _LEAST_SECONDS = 4, 30.0
+_TRACE = "minimal.pct"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FewestLines:
+    """What is left of a file of operations, and shows the bug."""
+
+    lines: Lines
+    trace: Path
+    finding: FindingRecord
+    original: FindingRecord
+    lines_before: int
+    considered: int
+    seconds: float
+    #: Why the search ended before its time; empty when it did not.
+    note: str
+
+    def record(self) -> records.Minimal:
+        """The field `minimal` of the finding's record."""
+        return records.Minimal(
+            operations=[
+                records.MinimalOperation(
+                    index=index, kind=records.LINE, text=line.decode("utf-8", "replace").rstrip("\r\n")
+                )
+                for index, line in enumerate(self.lines)
+            ],
+            operations_before=self.lines_before,
+            crash_point=self.finding.crash_point,
+            lost=lost(self.finding),
+            lost_before=lost(self.original),
+            considered=self.considered,
+            seconds=round(self.seconds, 3),
+            complete=not self.note,
+            note=self.note,
+            finding=without(self.finding, "plan", "program", "minimal", "cause"),
+        )
+
+
+def fewest_lines(
+    finding: FindingRecord,
+    *,
+    context: Context,
+    folder: Path,
+    limits: Limits,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
+) -> FewestLines | None:
+    """The fewest lines that show the bug of a program's finding; None when all of them do not show it any more.
+
+    `folder` keeps the trace. Raises UsageError for a program whose operations are in no file, and engine.Interrupted.
+    """
+    recording = program_run.recording_of(finding)
+    assert recording.ops_file is not None
+    begun = time.monotonic()
+    lines: Lines = tuple(recording.ops_file.named.read_bytes().splitlines(keepends=True))
+    runs = _Runs(finding, recording, context=context, folder=folder, limits=limits)
+    if runs(lines) is None:
+        return None
+    runs.seconds = max(_LEAST_SECONDS, _TIMES * (time.monotonic() - begun))
+    ledger = Ledger(runs, limits=limits, on_progress=on_progress, considered=1)
+    ledger.operations = len(lines)
+
+    def shows(candidate: Lines) -> bool:
+        shown = ledger.ask(candidate) is not None
+        if shown:
+            ledger.operations = len(candidate)
+        return shown
+
+    note = ""
+    try:
+        ddmin(lines, shows)
+    except LimitReached as reached:
+        note = str(reached)
+    best, found = runs.best
+    return FewestLines(
+        lines=best,
+        trace=runs.trace,
+        finding=changed(found, file="", reproduce="", trace=str(runs.trace), program=finding.program),
+        original=finding,
+        lines_before=len(lines),
+        considered=ledger.considered,
+        seconds=time.monotonic() - begun,
+        note=note,
+    )
+
+
+class _Runs:
+    """Records and explores the program on some lines; the finding that shows the bug, or None."""
+
+    def __init__(
+        self, finding: FindingRecord, recording: Recording, *, context: Context, folder: Path, limits: Limits
+    ) -> None:
+        self.trace = folder / _TRACE
+        #: Of one candidate; None for the first one, which is known to show the bug.
+        self.seconds: float | None = None
+        self._finding = finding
+        self._recording = recording
+        self._context = context
+        self._folder = folder
+        self._executions = limits.executions
+        self._best: tuple[Lines, FindingRecord] | None = None
+
+    @property
+    def best(self) -> tuple[Lines, FindingRecord]:
+        """The last lines that showed it, which are the fewest, and their finding; `trace` is theirs."""
+        assert self._best is not None
+        return self._best
+
+    def __call__(self, lines: Lines) -> FindingRecord | None:
+        trace = self._folder / "candidate.pct"
+        try:
+            found = self._shown(lines, trace)
+        except UsageError:
+            return None
+        except HarnessError as error:
+            if error.where == str(self._context.engine_path):
+                raise
+            return None
+        if found is not None:
+            trace.replace(self.trace)
+            self._best = lines, found
+        trace.unlink(missing_ok=True)
+        return found
+
+    def _shown(self, lines: Lines, trace: Path) -> FindingRecord | None:
+        file = self._folder / "candidate.ops"
+        file.write_bytes(b"".join(lines))
+        assert self._recording.ops_file is not None
+        recording = replace(self._recording, ops_file=replace(self._recording.ops_file, lines=file))
+        recovery = program_run.of_finding(self._finding).recovery
+        program = Program(name=self._finding.target, recording=recording, recovery=recovery)
+        raw = program_run.record(program, trace, interrupt=self._context.interrupt)
+        if raw.get("unseen") or any(note["kind"] == "refused" for note in raw["notes"]):
+            return None  # findings of such a trace are withdrawn
+        stream = program_run.explore(
+            program,
+            trace,
+            options=self._options(),
+            engine_path=self._context.engine_path,
+            interrupt=self._context.interrupt,
+        )
+        found = told(stream, symbolizer=self._context.symbolizer, wanted=self._finding)
+        with contextlib.closing(found) as items:  # type: ignore[type-var]  # a generator, which can be closed
+            shown = (item for item in items if isinstance(item, FindingRecord))
+            return next((item for item in shown if same_bug(item, self._finding)), None)
+
+    def _options(self) -> ExploreOptions:
+        used = self._finding.engine
+        budget = Budget() if self.seconds is None else Budget(executions=self._executions, seconds=self.seconds)
+        return ExploreOptions(model=used.model, atoms=used.atoms, seed=used.seed, jobs=cores(), budget=budget)
