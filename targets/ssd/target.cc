@@ -29,7 +29,8 @@ ftl::Ssd::Options Table::DeviceOf(const Options& options) {
                        .blocks = options.blocks,
                        .hardened = options.hardened,
                        .checkpoint = options.checkpoint && options.hardened,
-                       .bug = options.bug}};
+                       .bug = options.bug,
+                       .reads_counted = false}};
 }
 
 powercut_status Table::ParseOptions(const powercut_config& config, Options* out) {

@@ -83,12 +83,14 @@ powercut_status Table::Stage() {
   return status;
 }
 
-void Table::AddStaged(const Page& page, uint64_t number, uint32_t slot, std::vector<Staged>* out) const {
+void Table::AddStaged(const PageView& page, uint64_t number, uint32_t slot, std::vector<Staged>* out) const {
   if (!IsGood(page, Kind::kChange)) return;  // a page of a stage that was cut
   if (options_.hardened && page.header().generation <= merged_[slot]) return;
-  for (uint32_t i = 0; i < std::min(page.header().entries, options_.entries); ++i) {
+  const uint32_t blocks = options_.blocks, block_entries = geometry_.block_entries;  // read once: most are of others
+  const uint32_t entries = std::min(page.header().entries, options_.entries);
+  for (uint32_t i = 0; i < entries; ++i) {
     const Entry& entry = page.entry(i);
-    if (PositionOf(entry.key).slot != slot) continue;
+    if (PositionIn(blocks, block_entries, entry.key).slot != slot) continue;
     out->push_back({{entry.key, entry.count, page.tag(i) == Tag::kErased}, number, i});
   }
 }
@@ -98,18 +100,23 @@ void Table::AddStaged(const Page& page, uint64_t number, uint32_t slot, std::vec
 bool Table::ReadStaged(uint32_t slot, std::vector<Staged>* out) {
   if (logs_.empty()) return true;
   const Log& log = LogOf(slot);
+  std::vector<uint8_t> room;
   if (kMember.scheme == Scheme::kLinear) {
     for (const Range& range : ranges_[slot]) {
       for (uint32_t p = range.first; p <= range.last; ++p) {
-        if (!device_.Read(log.first + p, page_.data())) return false;
-        AddStaged(In(page_), log.first + p, slot, out);
+        const uint8_t* const bytes = device_.Look(log.first + p, &room);
+        if (bytes == nullptr) return false;
+        AddStaged(View(bytes), log.first + p, slot, out);
       }
     }
     return true;
   }
   if (log.used == 0) return true;
-  if (!device_.ReadBlock(log.first, geometry_.log_pages, change_block_.data())) return false;
-  for (uint32_t p = 0; p < log.used; ++p) AddStaged(In(change_block_, p), log.first + p, slot, out);
+  for (uint32_t p = 0; p < geometry_.log_pages; ++p) {
+    const uint8_t* const bytes = device_.LookInBlock(log.first, p, &room);
+    if (bytes == nullptr) return false;
+    if (p < log.used) AddStaged(View(bytes), log.first + p, slot, out);
+  }
   return true;
 }
 
@@ -134,15 +141,17 @@ powercut_status Table::MergeBuffer() {
 // are, and count for this block alone.
 powercut_status Table::MergeLog(Log* log) {
   if (log->used == 0) return POWERCUT_OK;
-  if (kMember.scheme == Scheme::kSegmented &&
-      !device_.ReadBlock(log->first, geometry_.log_pages, change_block_.data())) {
-    return POWERCUT_CORRUPT;
+  std::vector<std::vector<uint8_t>> rooms(kMember.scheme == Scheme::kSegmented ? geometry_.log_pages : 0);
+  std::vector<const uint8_t*> pages;
+  for (uint32_t p = 0; p < rooms.size(); ++p) {
+    pages.push_back(device_.LookInBlock(log->first, p, &rooms[p]));
+    if (pages.back() == nullptr) return POWERCUT_CORRUPT;
   }
   std::vector<std::pair<uint32_t, std::vector<Change>>> kept;
   for (uint32_t slot = log->slot; slot < log->slot + log->slots; ++slot) {
     std::vector<Staged> staged;
     if (kMember.scheme == Scheme::kSegmented) {  // the block is read once for all
-      for (uint32_t p = 0; p < log->used; ++p) AddStaged(In(change_block_, p), log->first + p, slot, &staged);
+      for (uint32_t p = 0; p < log->used; ++p) AddStaged(View(pages[p]), log->first + p, slot, &staged);
     } else if (!ReadStaged(slot, &staged)) {
       return POWERCUT_CORRUPT;
     }

@@ -6,7 +6,7 @@
 
 namespace powercut::counting {
 
-bool Table::IsGood(const Page& page, Kind kind) const {
+bool Table::IsGood(const PageView& page, Kind kind) const {
   if (!options_.hardened) return page.header().kind == kind || page.header().kind == Kind::kNone;
   return Has(Bug::kChecksumIgnored) ? page.header().kind == kind : page.IsSealed(kind);
 }
@@ -14,9 +14,11 @@ bool Table::IsGood(const Page& page, Kind kind) const {
 // The pages of a block; of the first one the header, too.
 bool Table::LoadHome(uint32_t place, Image* image, PageHeader* first) {
   *first = {};
-  if (!device_.ReadBlock(BlockAt(place), options_.pages, block_.data())) return false;
+  std::vector<uint8_t> room;
   for (uint32_t p = 0; p < options_.pages; ++p) {
-    const Page page = In(block_, p);
+    const uint8_t* const bytes = device_.LookInBlock(BlockAt(place), p, &room);
+    if (bytes == nullptr) return false;
+    const PageView page = View(bytes);
     const PageHeader& header = page.header();
     if (!buffered() && header.kind == Kind::kNone) continue;  // each page is written for itself
     if (!IsGood(page, Kind::kData)) return false;
@@ -35,11 +37,13 @@ bool Table::LoadHome(uint32_t place, Image* image, PageHeader* first) {
 // The chain of a block whose first page has this header.
 bool Table::LoadChain(const PageHeader& first, Image* image) {
   if (!image->has_chain()) return true;
+  std::vector<uint8_t> room;
   for (uint64_t next = image->home.back().entry.key + 1; next != 0;) {
     const uint64_t number = next - 1;
     if (number >= geometry_.overflow_pages || image->pages.size() >= geometry_.overflow_pages) return false;
-    if (!device_.Read(geometry_.overflow + number, page_.data())) return false;
-    const Page page = In(page_);
+    const uint8_t* const bytes = device_.Look(geometry_.overflow + number, &room);
+    if (bytes == nullptr) return false;
+    const PageView page = View(bytes);
     const PageHeader& header = page.header();
     if (!IsGood(page, Kind::kOverflow) || header.entries > options_.entries) return false;
     if (options_.hardened && buffered() &&
@@ -64,8 +68,9 @@ powercut_status Table::FindInData(uint64_t key, Spot* spot) {
   const Position home = PositionOf(key);
   *spot = {.found = false, .count = 0, .page = kNoPage, .index = 0, .end = kNoPage};
   if (place_[home.slot] == kNowhere) return POWERCUT_OK;
-  const auto look = [&](uint64_t number, uint32_t from, uint32_t to) {  // true: probing ends here
-    const Page page = In(page_);
+  std::vector<uint8_t> room;
+  // True: probing ends here.
+  const auto look = [&](const PageView& page, uint64_t number, uint32_t from, uint32_t to) {
     for (uint32_t i = from; i < to; ++i) {
       const bool same = page.tag(i) == Tag::kCount && page.entry(i).key == key;
       const bool dead = page.tag(i) == Tag::kCount && page.entry(i).count == 0;  // only of the table without a buffer
@@ -85,22 +90,24 @@ powercut_status Table::FindInData(uint64_t key, Spot* spot) {
   uint64_t next = 0;
   for (uint32_t p = home.index / options_.entries; p < options_.pages; ++p) {
     spot->end = block + p;
-    if (!device_.Read(block + p, page_.data())) return POWERCUT_CORRUPT;
-    const Page page = In(page_);
+    const uint8_t* const bytes = device_.Look(block + p, &room);
+    if (bytes == nullptr) return POWERCUT_CORRUPT;
+    const PageView page = View(bytes);
     if (page.header().kind != Kind::kNone && !IsGood(page, Kind::kData)) return POWERCUT_CORRUPT;
     const bool last = p + 1 == options_.pages;
     const bool chained = last && page.tag(options_.entries - 1) == Tag::kPointer;
     const uint32_t from = p == home.index / options_.entries ? home.index % options_.entries : 0;
-    if (look(block + p, from, options_.entries - (chained ? 1 : 0))) return POWERCUT_OK;
+    if (look(page, block + p, from, options_.entries - (chained ? 1 : 0))) return POWERCUT_OK;
     if (chained) next = page.entry(options_.entries - 1).key + 1;
   }
   for (uint32_t step = 0; next != 0; ++step) {
     if (step > geometry_.overflow_pages || next > geometry_.overflow_pages) return POWERCUT_CORRUPT;
     spot->end = geometry_.overflow + next - 1;
-    if (!device_.Read(spot->end, page_.data())) return POWERCUT_CORRUPT;
-    const Page page = In(page_);
+    const uint8_t* const bytes = device_.Look(spot->end, &room);
+    if (bytes == nullptr) return POWERCUT_CORRUPT;
+    const PageView page = View(bytes);
     if (!IsGood(page, Kind::kOverflow) || page.header().entries > options_.entries) return POWERCUT_CORRUPT;
-    if (look(spot->end, 0, page.header().entries)) return POWERCUT_OK;
+    if (look(page, spot->end, 0, page.header().entries)) return POWERCUT_OK;
     next = page.header().next;
   }
   return POWERCUT_OK;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <vector>
 
 #include "powercut/block.h"
 #include "targets/common/counting/options.h"
@@ -23,6 +24,9 @@ class Device {
   struct Counts {
     uint64_t page_reads = 0, page_writes = 0, block_reads = 0, block_writes = 0, block_erases = 0, flushes = 0;
   };
+  // From now on reads are counted as well. Where a table is judged they are not: a lookup that moves a counter changes
+  // what the next one meets (../ftl/settings.h).
+  void CountReads() { reads_counted_ = true; }
 
   // With so many pages in use.
   Device(powercut_pool pool, const Options& options, uint64_t pages)
@@ -46,12 +50,18 @@ class Device {
   const Counts& counts() const { return counts_; }
 
   bool Read(uint64_t page, void* out) {
-    ++counts_.page_reads;
-    return Get(page, 1, out);
+    if (reads_counted_) ++counts_.page_reads;
+    return Get(page, out);
   }
-  bool ReadBlock(uint64_t first, uint64_t count, void* out) {
-    ++counts_.block_reads;
-    return Get(first, count, out);
+  // The bytes of a page, in `room` or where an SSD has them; null where Read() answers false.
+  const uint8_t* Look(uint64_t page, std::vector<uint8_t>* room) {
+    if (reads_counted_) ++counts_.page_reads;
+    return Find(page, room);
+  }
+  // The same for page `p` of a block, all of which are read one after the other.
+  const uint8_t* LookInBlock(uint64_t first, uint32_t p, std::vector<uint8_t>* room) {
+    if (reads_counted_ && p == 0) ++counts_.block_reads;
+    return Find(first + p, room);
   }
   bool Write(uint64_t page, const void* data, Durable durable = Durable::kAtFlush) {
     ++counts_.page_writes;
@@ -97,22 +107,25 @@ class Device {
                          .blocks = (logical + block - 2) / (block - 1) + kReserve,
                          .hardened = true,
                          .checkpoint = false,
-                         .bug = ftl::Bug::kNone}};
+                         .bug = ftl::Bug::kNone,
+                         .reads_counted = false}};
   }
 
   static uint32_t Logical(uint64_t page) { return static_cast<uint32_t>(page); }
   bool Holds(uint64_t page) const { return page < ssd_->logical(); }
 
-  bool Get(uint64_t first, uint64_t count, void* out) {
-    if (!ssd_) return powercut_block_read(&block_, first * sectors_, count * sectors_, out) == 0;
-    auto* to = static_cast<uint8_t*>(out);
-    for (uint64_t i = 0; i < count; ++i, to += page_size_) {
-      if (!Holds(first + i)) return false;
-      const ftl::Status status = ssd_->Read(Logical(first + i), to);
-      if (status == ftl::Status::kAbsent) std::memset(to, 0, page_size_);
-      if (status != ftl::Status::kOk && status != ftl::Status::kAbsent) return false;
-    }
-    return true;
+  bool Get(uint64_t page, void* out) {
+    if (!ssd_) return powercut_block_read(&block_, page * sectors_, sectors_, out) == 0;
+    if (!Holds(page)) return false;
+    const ftl::Status status = ssd_->Read(Logical(page), out);
+    if (status == ftl::Status::kAbsent) std::memset(out, 0, page_size_);
+    return status == ftl::Status::kOk || status == ftl::Status::kAbsent;
+  }
+  const uint8_t* Find(uint64_t page, std::vector<uint8_t>* room) {
+    const uint8_t* there = nullptr;
+    if (ssd_ && Holds(page) && ssd_->Look(Logical(page), &there) == ftl::Status::kOk) return there;
+    room->resize(page_size_);
+    return Get(page, room->data()) ? room->data() : nullptr;
   }
   bool Put(uint64_t first, uint64_t count, const void* data, unsigned flags) {
     if (!ssd_) return powercut_block_write(&block_, first * sectors_, count * sectors_, data, flags) == 0;
@@ -127,6 +140,7 @@ class Device {
   uint32_t page_size_, sectors_;
   std::optional<ftl::Ssd> ssd_;
   Counts counts_;
+  bool reads_counted_ = false;
 };
 
 }  // namespace powercut::counting

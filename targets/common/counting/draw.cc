@@ -1,7 +1,6 @@
 // What a table looks like, as figures 1 and 2 of the paper have it: the RAM buffer, the change segment, the data
 // segment and the overflow region. A row is a page, or a slot of the RAM buffer.
 #include <algorithm>
-#include <map>
 #include <string>
 #include <utility>
 
@@ -45,12 +44,13 @@ class Table::Sketch {
  public:
   Sketch(Table* table, Drawing* to) : table_(*table), to_(to) {
     for (uint32_t slot = 0; slot < table_.options_.blocks; ++slot) {
-      for (const Part& part : table_.PartsOf(slot)) parts_.insert_or_assign({part.page, part.index}, part);
+      const std::vector<Part> parts = table_.PartsOf(slot);
+      parts_.insert(parts_.end(), parts.begin(), parts.end());
       Image image(table_.geometry_.block_entries);
       table_.Load(slot, &image);
       for (uint32_t i = 0; i < image.pages.size(); ++i) {
         const bool last = i + 1 == image.pages.size();
-        chains_[image.pages[i]] = {slot, i, last ? "none" : std::to_string(image.pages[i + 1])};
+        chains_.push_back({image.pages[i], slot, i, last ? "none" : std::to_string(image.pages[i + 1])});
       }
     }
   }
@@ -101,10 +101,11 @@ class Table::Sketch {
     to_->Group("overflow region");
     for (uint32_t p = 0; p < table_.geometry_.overflow_pages && to_->Wants(); ++p) {
       const Page page = Read(table_.geometry_.overflow + p, p);
-      if (const auto chain = chains_.find(p); chain != chains_.end()) {
-        to_->Word("chain of block", At(), Device::kPlaceSize, "%u", chain->second.slot);
-        to_->Word("link", At(), Device::kPlaceSize, "%u", chain->second.index);
-        to_->Word("next page", At(), Device::kPlaceSize, "%s", chain->second.next.c_str());
+      const auto link = std::find_if(chains_.begin(), chains_.end(), [p](const Link& one) { return one.page == p; });
+      if (link != chains_.end()) {
+        to_->Word("chain of block", At(), Device::kPlaceSize, "%u", link->slot);
+        to_->Word("link", At(), Device::kPlaceSize, "%u", link->index);
+        to_->Word("next page", At(), Device::kPlaceSize, "%s", link->next.c_str());
       } else if (!page.IsZero()) {
         State("in no chain");
       }
@@ -114,7 +115,7 @@ class Table::Sketch {
 
  private:
   struct Link {
-    uint32_t slot, index;
+    uint32_t page, slot, index;
     std::string next;
   };
 
@@ -186,7 +187,8 @@ class Table::Sketch {
       const Tag tag = page.tag(i);
       const Entry& entry = page.entry(i);
       const void* const at = At(Page::OffsetOf(i));
-      const auto part = parts_.find({number_, i});
+      const auto part = std::find_if(parts_.begin(), parts_.end(),
+                                     [&](const Part& one) { return one.page == number_ && one.index == i; });
       if (tag == Tag::kEmpty) {
         to_->Empty(i, at, Device::kPlaceSize);
       } else if (tag == Tag::kPointer) {
@@ -195,7 +197,7 @@ class Table::Sketch {
         to_->Empty(i, at, Device::kPlaceSize, text);
       } else if (part == parts_.end()) {
         to_->Dead(i, BytesOf(entry.key), BytesOf(entry.count), at, Device::kPlaceSize, dead);
-      } else if (part->second.covered || part->second.count == 0) {
+      } else if (part->covered || part->count == 0) {
         to_->Dead(i, BytesOf(entry.key), BytesOf(entry.count), at, Device::kPlaceSize, "erased");
       } else {
         to_->Item(i, BytesOf(entry.key), BytesOf(entry.count), at, Device::kPlaceSize, Erased(tag == Tag::kErased));
@@ -205,9 +207,11 @@ class Table::Sketch {
 
   Table& table_;
   Drawing* const to_;
-  std::map<std::pair<uint64_t, uint32_t>, Part> parts_;  // of the sums, by where they lie: page and entry
-  std::map<uint64_t, Link> chains_;                      // by page of the overflow region
-  uint64_t number_ = 0;                                  // of the page that was read last
+  // Vectors: a std::map brings in code without instrumentation, and all memory is compared for that after each
+  // execution (replayer/EXPLORER.md, "What is not seen").
+  std::vector<Part> parts_;   // of the sums
+  std::vector<Link> chains_;  // pages of the overflow region
+  uint64_t number_ = 0;       // of the page that was read last
 };
 
 void Table::Draw(Drawing* to) {

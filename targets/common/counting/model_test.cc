@@ -94,6 +94,7 @@ class Costs : public testing::TestWithParam<const char*> {
                For({{"blocks", "4"}, {"pages", "4"}, {"entries", "8"}, {"buffer", "1000"}}), 8, 8, 1 << 16) {
     EXPECT_EQ(table_.Format(), POWERCUT_OK);
     EXPECT_EQ(table_.Open(), POWERCUT_OK);
+    reinterpret_cast<Table*>(table_.handle())->CountReads();
   }
 
   // Of one command.

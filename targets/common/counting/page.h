@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "targets/common/hash.h"
 
@@ -42,23 +43,29 @@ struct PageHeader {
   uint64_t next;        // overflow: the next page of the chain, plus 1; journal: the page that it is a copy of
 };
 
-class Page {
+// Bytes as a page; of `const uint8_t` it is one that is only read.
+template <typename Byte>
+class BasicPage {
+  template <typename T>
+  using Like = std::conditional_t<std::is_const_v<Byte>, const T, T>;
+
  public:
   static constexpr uint32_t Room(uint32_t bytes) {
     return static_cast<uint32_t>((bytes - sizeof(PageHeader)) / (sizeof(Entry) + sizeof(Tag)));
   }
 
-  Page(uint8_t* bytes, uint32_t size) : bytes_(bytes), size_(size) {}
+  BasicPage(Byte* bytes, uint32_t size) : bytes_(bytes), size_(size) {}
+  operator BasicPage<const uint8_t>() const { return {bytes_, size_}; }  // NOLINT(google-explicit-constructor)
 
-  PageHeader& header() const { return *reinterpret_cast<PageHeader*>(bytes_); }
+  Like<PageHeader>& header() const { return *reinterpret_cast<Like<PageHeader>*>(bytes_); }
   static constexpr uint32_t OffsetOf(uint32_t entry) {
     return static_cast<uint32_t>(sizeof(PageHeader) + entry * sizeof(Entry));
   }
-  Entry& entry(uint32_t i) const { return *reinterpret_cast<Entry*>(bytes_ + OffsetOf(i)); }
-  Tag& tag(uint32_t i) const {
-    return reinterpret_cast<Tag*>(bytes_ + sizeof(PageHeader) + Room(size_) * sizeof(Entry))[i];
+  Like<Entry>& entry(uint32_t i) const { return *reinterpret_cast<Like<Entry>*>(bytes_ + OffsetOf(i)); }
+  Like<Tag>& tag(uint32_t i) const {
+    return reinterpret_cast<Like<Tag>*>(bytes_ + sizeof(PageHeader) + Room(size_) * sizeof(Entry))[i];
   }
-  uint8_t* bytes() const { return bytes_; }
+  Byte* bytes() const { return bytes_; }
 
   void Clear() const { std::memset(bytes_, 0, size_); }
   void Put(uint32_t i, Tag kind, uint64_t key, int64_t count) const {
@@ -81,9 +88,11 @@ class Page {
     return Mix(sum);
   }
 
-  uint8_t* bytes_;
+  Byte* bytes_;
   uint32_t size_;
 };
+using Page = BasicPage<uint8_t>;
+using PageView = BasicPage<const uint8_t>;
 
 }  // namespace powercut::counting
 #endif  // POWERCUT_TARGETS_COMMON_COUNTING_PAGE_H_

@@ -61,8 +61,9 @@ Table::Table(powercut_pool pool, const Options& options)
       chain_pages_(options.blocks, 0),
       ranges_(options.blocks),
       page_(options.page),
-      block_(size_t{options.pages} * options.page),
-      change_block_(kMember.scheme == Scheme::kSegmented ? block_.size() : 0) {
+      block_(size_t{options.pages} * options.page) {
+  // Where they lie then does not depend on what open reads: else a lookup is asked again when another block is longer.
+  for (std::vector<Range>& ranges : ranges_) ranges.reserve(4);
   for (uint32_t log = 0; log < geometry_.logs; ++log) {
     const uint32_t slot = log * geometry_.log_slots;
     logs_.push_back({.first = geometry_.change + uint64_t{log} * geometry_.log_pages,
@@ -102,8 +103,10 @@ powercut_status Table::Open(powercut_pool pool, const Options& options, Table** 
 }
 
 powercut_status Table::Recover() {
-  if (!device_.Open() || !device_.Read(Geometry::kRoot, page_.data())) return POWERCUT_NOT_FORMATTED;
-  const Page root = In(page_);
+  std::vector<uint8_t> room;
+  const uint8_t* const bytes = device_.Open() ? device_.Look(Geometry::kRoot, &room) : nullptr;
+  if (bytes == nullptr) return POWERCUT_NOT_FORMATTED;
+  const PageView root = View(bytes);
   if (!root.IsSealed(Kind::kRoot)) return POWERCUT_NOT_FORMATTED;
   PageHeader expected = RootOf(options_, geometry_);
   expected.checksum = root.header().checksum;
@@ -118,7 +121,7 @@ powercut_status Table::Recover() {
 
 // What is left of a torn page goes before anything else is written there: one of its sectors and the others of a page
 // that is written, and torn, later would be a page that nobody has written, or one that was lost before.
-void Table::WipeTorn(uint64_t number, const Page& page, Kind kind) {
+void Table::WipeTorn(uint64_t number, const PageView& page, Kind kind) {
   if (Has(Bug::kTornKept)) return;
   if (!options_.hardened || options_.sectors == 1 || page.IsSealed(kind) || page.IsZero()) return;
   device_.EraseBlock(number, 1);
@@ -130,13 +133,16 @@ void Table::WipeTorn(uint64_t number, const Page& page, Kind kind) {
 powercut_status Table::FindNewestBlocks() {
   std::vector<uint64_t> newest(options_.blocks, 0);
   std::vector<std::vector<uint32_t>> chains(options_.blocks);
+  std::vector<uint8_t> room;
   for (uint32_t place = 0; place < geometry_.places; ++place) {
     Image image(geometry_.block_entries);
     PageHeader first;
     bool whole = LoadHome(place, &image, &first);
     if (whole) whole = LoadChain(first, &image) || Has(Bug::kChainUnchecked);
     for (uint32_t p = 0; p < options_.pages; ++p) {
-      const Page page = In(block_, p);
+      const uint8_t* const bytes = device_.LookInBlock(BlockAt(place), p, &room);
+      if (bytes == nullptr) continue;
+      const PageView page = View(bytes);
       WipeTorn(BlockAt(place) + p, page, Kind::kData);
       if (!page.IsSealed(Kind::kData) || Has(Bug::kGenerationReused)) continue;
       next_generation_ = std::max(next_generation_, page.header().generation + 1);
@@ -155,8 +161,9 @@ powercut_status Table::FindNewestBlocks() {
   }
   if (Has(Bug::kMergedOfNewest)) merged_.assign(merged_.size(), *std::max_element(merged_.begin(), merged_.end()));
   for (uint32_t number = 0; number < geometry_.overflow_pages; ++number) {
-    if (!device_.Read(geometry_.overflow + number, page_.data())) continue;
-    const Page page = In(page_);
+    const uint8_t* const bytes = device_.Look(geometry_.overflow + number, &room);
+    if (bytes == nullptr) continue;
+    const PageView page = View(bytes);
     WipeTorn(geometry_.overflow + number, page, Kind::kOverflow);
     if (Has(Bug::kGenerationReused)) continue;
     if (page.IsSealed(Kind::kOverflow)) next_generation_ = std::max(next_generation_, page.header().generation + 1);
@@ -179,13 +186,15 @@ powercut_status Table::FindChains() {
 // How far each log is filled, and of MDB-L in which pages the changes of each slot lie. In `hardened` a page counts for
 // the slots whose data blocks lack it.
 powercut_status Table::FindChanges() {
+  std::vector<uint8_t> room;
   for (Log& log : logs_) {
     for (uint32_t p = 0; p < geometry_.log_pages; ++p) {
-      if (!device_.Read(log.first + p, page_.data())) {
+      const uint8_t* const bytes = device_.Look(log.first + p, &room);
+      if (bytes == nullptr) {
         if (options_.hardened) continue;
         return POWERCUT_CORRUPT;
       }
-      const Page page = In(page_);
+      const PageView page = View(bytes);
       WipeTorn(log.first + p, page, Kind::kChange);
       if (page.header().kind != Kind::kChange || !IsGood(page, Kind::kChange)) continue;
       if (!Has(Bug::kSequenceRestarts)) next_sequence_ = std::max(next_sequence_, page.header().generation + 1);
@@ -201,7 +210,7 @@ powercut_status Table::FindChanges() {
       if (Has(Bug::kSequenceRestarts)) next_sequence_ = std::max(next_sequence_, page.header().generation + 1);
       log.used = Has(Bug::kCursorByCount) ? log.used + 1 : p + 1;
       log.open.clear();
-      if (!options_.hardened && entries < options_.entries) log.open = page_;
+      if (!options_.hardened && entries < options_.entries) log.open.assign(bytes, bytes + options_.page);
     }
     if (Has(Bug::kLastPageMissed) && log.used != 0) {
       --log.used;

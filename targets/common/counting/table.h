@@ -59,6 +59,7 @@ class Table {
   static powercut_status Open(powercut_pool pool, const Options& options, Table** out);  // recover.cc
   const Options& options() const { return options_; }
   const Device::Counts& counts() const { return device_.counts(); }
+  void CountReads() { device_.CountReads(); }
 
   // operations.cc
   powercut_status Increment(const uint8_t* key, int64_t delta);
@@ -153,8 +154,9 @@ class Table {
   Page In(std::vector<uint8_t>& bytes, uint32_t page = 0) const {
     return {bytes.data() + uint64_t{page} * options_.page, options_.page};
   }
+  PageView View(const uint8_t* bytes) const { return {bytes, options_.page}; }
   // Whether a page that was read is one of this kind. `published` takes what it finds; zeroes are an empty page.
-  bool IsGood(const Page& page, Kind kind) const;
+  bool IsGood(const PageView& page, Kind kind) const;
   // Sealed in `hardened`.
   void Finish(const Page& page) const {
     if (options_.hardened) page.Seal();
@@ -189,7 +191,7 @@ class Table {
   powercut_status Empty();
   // The changes of a slot in the change segment that its data block lacks, in their order.
   bool ReadStaged(uint32_t slot, std::vector<Staged>* out);
-  void AddStaged(const Page& page, uint64_t number, uint32_t slot, std::vector<Staged>* out) const;
+  void AddStaged(const PageView& page, uint64_t number, uint32_t slot, std::vector<Staged>* out) const;
   void AddToRange(uint32_t slot, uint32_t page);
 
   // unbuffered.cc
@@ -217,7 +219,7 @@ class Table {
   powercut_status FindNewestBlocks();
   powercut_status FindChains();
   powercut_status FindChanges();
-  void WipeTorn(uint64_t number, const Page& page, Kind kind);
+  void WipeTorn(uint64_t number, const PageView& page, Kind kind);
   bool RedoJournal();  // unbuffered.cc
 
   const powercut_pool pool_;
@@ -233,7 +235,7 @@ class Table {
   std::vector<std::vector<Range>> ranges_;  // of each slot
   bool wiped_ = false;                      // open has erased pages
   uint64_t next_generation_ = 1, next_sequence_ = 1;
-  std::vector<uint8_t> page_, block_, change_block_;  // what was read last
+  std::vector<uint8_t> page_, block_;  // what is written next
 };
 
 }  // namespace powercut::counting

@@ -31,6 +31,7 @@ class BlockMapped {
       : medium_(medium),
         settings_(settings),
         pages_(medium->geometry().pages_per_block),
+        counts_{.reads_counted = settings.reads_counted},
         blocks_(medium, &counts_, settings, /*kind=*/2, 0),
         of_((settings.logical + pages_ - 1) / pages_),
         there_(of_.size() * pages_, 0),
@@ -46,11 +47,19 @@ class BlockMapped {
   Status Open();
 
   Status Read(uint32_t logical, void* data) {
-    ++counts_.host_reads;
+    counts_.HostRead();
     if (!Has(logical)) return Status::kAbsent;
     Spare spare;
-    ++counts_.page_reads;
+    counts_.PageRead();
     return medium_->Read(PageOf(logical), data, &spare) == Reading::kOk ? Status::kOk : Status::kDamaged;
+  }
+  // Where the medium has contents: the same without a copy (RawNand::Look()).
+  Status Look(uint32_t logical, const uint8_t** data) {
+    counts_.HostRead();
+    if (!Has(logical)) return Status::kAbsent;
+    counts_.PageRead();
+    Spare spare;
+    return medium_->Look(PageOf(logical), data, &spare) == Reading::kOk ? Status::kOk : Status::kDamaged;
   }
   // Durable when it returns; so is a trim, which writes a page that says so.
   Status Write(uint32_t logical, const void* data) {
@@ -225,7 +234,7 @@ class BlockMapped {
       std::fill(buffer_.begin(), buffer_.end(), 0);
       return true;
     }
-    ++counts_.page_reads;
+    counts_.PageRead();
     Spare spare;
     return medium_->Read(uint64_t{block} * pages_ + index, buffer_.data(), &spare) == Reading::kOk;
   }
@@ -331,7 +340,7 @@ bool BlockMapped<Medium>::Scan(uint32_t block, uint32_t* logical, Piece* out) {
   *out = {.block = block, .sequence = 0, .fill = 0, .torn = false, .by_host = false, .there = {}};
   for (uint32_t i = 0; i < pages_; ++i) {
     Spare spare;
-    ++counts_.page_reads;
+    counts_.PageRead();
     const Reading reading = medium_->Read(uint64_t{block} * pages_ + i, nullptr, &spare);
     out->torn = reading == Reading::kUnreadable && !Is(Bug::kTornSpare);
     if (reading != Reading::kOk) break;

@@ -113,7 +113,7 @@ class Blocks {
   Reading FirstReadable(uint32_t block, Spare* spare, uint32_t* at = nullptr) {
     const uint32_t pages = medium_->geometry().pages_per_block;
     for (uint32_t i = 0; i < pages; ++i) {
-      ++counts_->page_reads;
+      counts_->PageRead();
       const Reading reading = medium_->Read(uint64_t{block} * pages + i, nullptr, spare);
       if (at != nullptr) *at = i;
       if (reading != Reading::kUnreadable) return reading;

@@ -60,7 +60,7 @@ class Journal {
       uint64_t generation = 0;
       for (uint32_t i = 0; i < size(); ++i) {
         Spare spare;
-        ++counts_->page_reads;
+        counts_->PageRead();
         const Reading reading = medium_->Read(PageOf(area, i), bytes_.data(), &spare);
         if (reading == Reading::kErased) break;
         used = i + 1;

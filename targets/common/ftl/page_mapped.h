@@ -33,6 +33,7 @@ class PageMapped {
       : medium_(medium),
         settings_(settings),
         pages_(medium->geometry().pages_per_block),
+        counts_{.reads_counted = settings.reads_counted},
         blocks_(medium, &counts_, settings, /*kind=*/1, StateWords(medium->geometry(), settings)),
         victims_(medium->geometry()),
         place_(settings.logical, kNone),
@@ -52,9 +53,17 @@ class PageMapped {
   Status Open();
 
   Status Read(uint32_t logical, void* data) {
-    ++counts_.host_reads;
+    counts_.HostRead();
     if (!Has(logical)) return Status::kAbsent;
     return ReadPage(place_[logical], data) ? Status::kOk : Status::kDamaged;
+  }
+  // Where the medium has contents: the same without a copy (RawNand::Look()).
+  Status Look(uint32_t logical, const uint8_t** data) {
+    counts_.HostRead();
+    if (!Has(logical)) return Status::kAbsent;
+    counts_.PageRead();
+    Spare spare;
+    return medium_->Look(place_[logical], data, &spare) == Reading::kOk ? Status::kOk : Status::kDamaged;
   }
   // Durable when it returns; so is a trim.
   Status Write(uint32_t logical, const void* data) {
@@ -189,7 +198,7 @@ class PageMapped {
   uint8_t* InMemory(size_t page) { return &memory_[page * buffer_.size()]; }
 
   bool ReadPage(uint64_t page, void* data) {
-    ++counts_.page_reads;
+    counts_.PageRead();
     Spare spare;
     return medium_->Read(page, data, &spare) == Reading::kOk;
   }
@@ -324,7 +333,7 @@ void PageMapped<Medium>::Scan(uint32_t block, uint64_t after, std::vector<uint64
   for (uint32_t i = 0; i < pages_; ++i) {
     const uint64_t page = uint64_t{block} * pages_ + i;
     Spare spare;
-    ++counts_.page_reads;
+    counts_.PageRead();
     const Reading reading = medium_->Read(page, nullptr, &spare);
     if (reading == Reading::kErased || (reading == Reading::kUnreadable && Is(Bug::kTornSpare))) break;
     used = i + 1;

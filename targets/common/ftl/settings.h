@@ -33,6 +33,9 @@ struct Settings {
   bool hardened;
   bool checkpoint;  // open reads the mapping from the journal, and scans newer blocks alone
   Bug bug;
+  // Whether reads are counted. Where a layer is judged they are not: a lookup that moves a counter changes what the
+  // next one meets, and all of them are asked again for it (replayer/EXPLORER.md, "What is asked").
+  bool reads_counted = true;
 };
 
 struct Counts {
@@ -41,6 +44,14 @@ struct Counts {
   uint64_t moved = 0;                                   // of these programs: copies of pages
   uint64_t journal = 0;                                 // of these programs: the journal's
   uint64_t block_erases = 0;                            // "cleans"
+  bool reads_counted = true;                            // else host_reads and page_reads stay 0
+
+  void HostRead() {
+    if (reads_counted) ++host_reads;
+  }
+  void PageRead() {
+    if (reads_counted) ++page_reads;
+  }
 };
 
 enum class Status : uint8_t {

@@ -69,6 +69,9 @@ class Ssd {
   Status Read(uint32_t page, void* data) {
     return On([&](auto& layer) { return layer.Read(page, data); });
   }
+  Status Look(uint32_t page, const uint8_t** data) {
+    return On([&](auto& layer) { return layer.Look(page, data); });
+  }
   Status Write(uint32_t page, const void* data) {
     return On([&](auto& layer) { return layer.Write(page, data); });
   }

@@ -101,28 +101,37 @@ static inline powercut_flash_status powercut_flash_program(const powercut_flash*
   return POWERCUT_FLASH_OK;
 }
 
-/* Reads a page and its spare area; either place may be null. Bytes of a page that is not OK are 0xff. */
-static inline powercut_flash_status powercut_flash_read(const powercut_flash* device, uint64_t page, void* data,
-                                                        void* spare) {
+/* Finds a page without copying it: `bytes` are those of the page and, behind them, of its spare area. They are good for
+ * ever; null where all are zeroes, and where the page is not OK. */
+static inline powercut_flash_status powercut_flash_find(const powercut_flash* device, uint64_t page,
+                                                        const uint8_t** bytes) {
   uint64_t erases, name;
-  const uint8_t* bytes;
+  *bytes = NULL;
   if (page >= powercut_flash_pages(device)) return POWERCUT_FLASH_NO_SUCH;
-  if (data != NULL) memset(data, 0xff, device->page_size);
-  if (spare != NULL) memset(spare, 0xff, device->spare_size);
   erases = *powercut_flash_block_word(device, page / device->pages_per_block);
   if (erases >= POWERCUT_FLASH_UNSTABLE) return POWERCUT_FLASH_UNCORRECTABLE;
   if (!powercut_flash_is_programmed(device, page, erases)) return POWERCUT_FLASH_ERASED;
   name = powercut_flash_page_words(device, page)[0];
-  if (name == 0) {
-    if (data != NULL) memset(data, 0, device->page_size);
-    if (spare != NULL) memset(spare, 0, device->spare_size);
-    return POWERCUT_FLASH_OK;
+  if (name == 0) return POWERCUT_FLASH_OK;
+  *bytes = (const uint8_t*)powercut_content(name, (size_t)device->page_size + device->spare_size);
+  return *bytes == NULL ? POWERCUT_FLASH_UNCORRECTABLE : POWERCUT_FLASH_OK;
+}
+
+/* Reads a page and its spare area; either place may be null. Bytes of a page that is not OK are 0xff. */
+static inline powercut_flash_status powercut_flash_read(const powercut_flash* device, uint64_t page, void* data,
+                                                        void* spare) {
+  const uint8_t* bytes;
+  const powercut_flash_status status = powercut_flash_find(device, page, &bytes);
+  if (status == POWERCUT_FLASH_NO_SUCH) return status;
+  if (bytes == NULL) {
+    const int fill = status == POWERCUT_FLASH_OK ? 0 : 0xff;
+    if (data != NULL) memset(data, fill, device->page_size);
+    if (spare != NULL) memset(spare, fill, device->spare_size);
+    return status;
   }
-  bytes = (const uint8_t*)powercut_content(name, (size_t)device->page_size + device->spare_size);
-  if (bytes == NULL) return POWERCUT_FLASH_UNCORRECTABLE;
   if (data != NULL) memcpy(data, bytes, device->page_size);
   if (spare != NULL) memcpy(spare, bytes + device->page_size, device->spare_size);
-  return POWERCUT_FLASH_OK;
+  return status;
 }
 
 /* How often the block was erased. */

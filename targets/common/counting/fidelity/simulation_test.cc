@@ -28,6 +28,7 @@ void Compare(uint32_t blocks, uint32_t pages, uint32_t entries, uint32_t buffer,
   TestTable table(powercut_target_entry(POWERCUT_TARGET_ABI), "published", settings, 8, 8, 1 << 20);
   ASSERT_EQ(table.Format(), POWERCUT_OK);
   ASSERT_EQ(table.Open(), POWERCUT_OK);
+  reinterpret_cast<Table*>(table.handle())->CountReads();
   const Device::Counts& counts = reinterpret_cast<Table*>(table.handle())->counts();
   const Device::Counts before = counts;
 
