@@ -93,7 +93,7 @@ Executor::~Executor() {
 Outcome Executor::run(Decisions* decisions, const std::function<void()>& body) {
   decisions_ = decisions;
   decisions->restart();
-  return runner_.run(reads_.wants_heap(), body);
+  return runner_.run(reads_.end(), body);
 }
 
 Outcome Executor::run_recovery(Decisions* decisions, std::vector<Cut>* cuts, const std::function<void()>& body) {
@@ -119,14 +119,14 @@ void Executor::end_stretches() {
 Executor::Stretch Executor::run_to_branch(const std::function<void()>& body) {
   begin_stretch();
   in_pieces_ = false;
-  return stretch(runner_.run(reads_.wants_heap(), body));
+  return stretch(runner_.run(reads_.end(), body));
 }
 
 Executor::Stretch Executor::go_on(const Branch& branch, absl::FunctionRef<void()> restore) {
   begin_stretch();
   in_pieces_ = branch.in_pieces;
   const auto result = reinterpret_cast<uint64_t>(memory_.bytes_at(branch.address));
-  return stretch(runner_.go_on(reads_.wants_heap(), branch.machine, result, restore));
+  return stretch(runner_.go_on(reads_.end(), branch.machine, result, restore));
 }
 
 Executor::Stretch Executor::stretch(Outcome outcome) {

@@ -6,6 +6,7 @@
 #ifndef POWERCUT_REPLAYER_EXECUTOR_READ_LOG_H_
 #define POWERCUT_REPLAYER_EXECUTOR_READ_LOG_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -25,6 +26,8 @@ class ReadLog {
   // Loads of the heap are followed at first: code loads from its heap more often than from the pool.
   void want_heap(bool wanted) { wants_heap_ = wanted; }
   bool wants_heap() const { return wants_heap_; }
+  // Loads are of interest from the pool's beginning up to here. What lies behind in the heap is the execution's own.
+  uint64_t end() const { return wants_heap_ ? std::max(heap_end_, heap_.begin) : heap_.begin; }
 
   const std::vector<uint64_t>& lines() const { return loaded_lines_; }
   const std::vector<uint64_t>& words() const { return loaded_words_; }  // addresses in the heap

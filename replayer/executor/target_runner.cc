@@ -162,10 +162,10 @@ void TargetRunner::clear_stack_below() {
   std::memset(reinterpret_cast<void*>(end - kClearedStack), variant_ == 0 ? 0 : kOtherFill, kClearedStack);
 }
 
-Outcome TargetRunner::run(bool heap_loads, const std::function<void()>& body) {
+Outcome TargetRunner::run(uint64_t load_end, const std::function<void()>& body) {
   body_ = &body;
   place_stack();
-  return guard(heap_loads, [] {}, [this] { powercut_enter(stack_end_, call, this); });
+  return guard(load_end, [] {}, [this] { powercut_enter(stack_end_, call, this); });
 }
 
 MachineState TargetRunner::state(LiveState live) const {
@@ -180,10 +180,10 @@ MachineState TargetRunner::state(LiveState live) const {
   return out;
 }
 
-Outcome TargetRunner::go_on(bool heap_loads, const MachineState& state, uint64_t result,
+Outcome TargetRunner::go_on(uint64_t load_end, const MachineState& state, uint64_t result,
                             absl::FunctionRef<void()> restore) {
   stack_end_ = state.at + state.words.size();  // a run since then may have been called from deeper
-  return guard(heap_loads, restore, [&] {
+  return guard(load_end, restore, [&] {
     set_exception_state(state.exceptions);
     asm("ldmxcsr %0" : : "m"(state.mxcsr));
     asm("fldcw %0" : : "m"(state.x87_control));
@@ -206,12 +206,12 @@ void TargetRunner::call(void* self) {
   }
 }
 
-Outcome TargetRunner::guard(bool heap_loads, absl::FunctionRef<void()> prepare, absl::FunctionRef<void()> enter) {
+Outcome TargetRunner::guard(uint64_t load_end, absl::FunctionRef<void()> prepare, absl::FunctionRef<void()> enter) {
   outcome_ = Outcome{};
   // Call stacks end here: the engine's own frames say nothing about the program.
   powercut_stack_range(reinterpret_cast<const void*>(stack_.begin), stack_end_);
   __powercut_store_window = {0, ~uint64_t{0}};
-  __powercut_load_window = {kPoolBase, memory_->pool_size() + (heap_loads ? kArenaSize : 0)};
+  __powercut_load_window = {kPoolBase, load_end - kPoolBase};
   __powercut_real_flush = 0;
   const bool watches_more = met_other_code();
   if (watches_more) other_memory_.keep(*memory_);

@@ -41,13 +41,13 @@ class TargetRunner {
   TargetRunner(const TargetRunner&) = delete;
   TargetRunner& operator=(const TargetRunner&) = delete;
 
-  // Calls `body` with hooks on; those for loads of the heap only if they are wanted.
-  Outcome run(bool heap_loads, const std::function<void()>& body);
+  // Calls `body` with hooks on; those for loads from the beginning of the pool up to `load_end`.
+  Outcome run(uint64_t load_end, const std::function<void()>& body);
   // The machine's state in a hook.
   MachineState state(LiveState live) const;
   // Lets target code go on in a state that an earlier execution was in, with `result` as what the hook returned.
   // `restore` puts memory back once the execution has begun.
-  Outcome go_on(bool heap_loads, const MachineState& state, uint64_t result, absl::FunctionRef<void()> restore);
+  Outcome go_on(uint64_t load_end, const MachineState& state, uint64_t result, absl::FunctionRef<void()> restore);
   bool running() const { return running_; }
 
   // While `variant` is not 0, target code runs in another world (virtual_world.h), its heap begins elsewhere, and
@@ -93,7 +93,7 @@ class TargetRunner {
 
  private:
   // Calls `prepare` when the execution has begun and `enter` to enter target code, and sees to its end.
-  Outcome guard(bool heap_loads, absl::FunctionRef<void()> prepare, absl::FunctionRef<void()> enter);
+  Outcome guard(uint64_t load_end, absl::FunctionRef<void()> prepare, absl::FunctionRef<void()> enter);
   static void call(void* self);
   void place_stack();
   std::string waited_for() const;
