@@ -77,7 +77,8 @@ std::span<const QueryId> Oracle::members(Group group) {
       add(QueryKind::kLookup);
       add(QueryKind::kCopies, target_.copies != nullptr && traits_.counts == 0);
       add(QueryKind::kProbe);
-      add(QueryKind::kEraseProbe, target_.erase != nullptr);
+      // A counter has no update that may mend anything: the two probes are one.
+      add(QueryKind::kEraseProbe, target_.erase != nullptr && traits_.counts == 0);
       break;
     case 1:
       add(QueryKind::kWalk, target_.walk != nullptr);
