@@ -26,6 +26,9 @@ from tools.bench import (
     execution as bench_execution,
 )
 from tools.bench import (
+    flash as bench_flash,
+)
+from tools.bench import (
     length as bench_length,
 )
 from tools.bench import (
@@ -94,6 +97,9 @@ SECTIONS = {
     ),
     "resizes": Section(
         measure=lambda _: bench_resizes.measure(), markdown=bench_resizes.markdown, chart=bench_resizes.chart
+    ),
+    "flash": Section(
+        measure=lambda given: bench_flash.measure(full=given.full, jobs=given.jobs), markdown=bench_flash.markdown
     ),
     "schemes": Section(
         measure=lambda given: bench_schemes.measure(jobs=given.jobs),
