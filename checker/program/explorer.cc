@@ -18,8 +18,8 @@ constexpr uint64_t kLeastTimeouts = 3;
 
 // Walks over the trace, and how much more the next one tries of a crash point. In the last one as many traced runs as
 // take about as long as a sample: a missing flush can leave more behaviours than anybody waits for.
-constexpr int kWalks = 3, kTracedOfAPoint = 64, kMoreTraced = 4;
-constexpr uint64_t kMoreImages = 8;
+constexpr int kWalks = 3;
+constexpr uint64_t kTracedOfAPoint = 64, kMoreTraced = 4, kMoreImages = 8;
 // Images of a box that is too large are looked at before the last walk.
 constexpr uint64_t kFirstSample = 8;
 // Boxes of which an image is traced at a time, whatever the number of workers.
@@ -79,7 +79,7 @@ bool ProgramExplorer::stopped() {
 ProgramExplored ProgramExplorer::explore() {
   for (int number = 1; number <= kWalks; ++number) {
     last_ = number == kWalks;
-    effort_ = {kTracedOfAPoint, options_.images};
+    effort_ = {workers_->report() ? options_.images : kTracedOfAPoint, options_.images};
     for (int behind = number; behind < kWalks; ++behind) {
       effort_ = {effort_.traced / kMoreTraced, std::max<uint64_t>(2, effort_.images / kMoreImages)};
     }
@@ -220,9 +220,9 @@ bool ProgramExplorer::cover_by_traces(std::vector<Box>* rest, std::vector<Judged
   add(rest);
   int poor = 0;
   bool goes_on = true;
-  for (int left = effort_.traced; tracing_ && left > 0 && poor < kPoorRuns && goes_on;) {
+  for (uint64_t left = effort_.traced; tracing_ && left > 0 && poor < kPoorRuns && goes_on;) {
     std::vector<Box> boxes;
-    while (!open.empty() && open.front().first > options_.native_box && left > 0 && boxes.size() < kTracedAtOnce) {
+    while (!open.empty() && open.front().first > native_box() && left > 0 && boxes.size() < kTracedAtOnce) {
       std::ranges::pop_heap(open, smaller);
       boxes.push_back(std::move(open.back().second));
       open.pop_back();
@@ -244,13 +244,16 @@ bool ProgramExplorer::cover_by_traces(std::vector<Box>* rest, std::vector<Judged
         answer(one, judged);
         if (!inner_) answered_.push_back(one);
       }
-      poor = won < options_.native_box ? poor + 1 : 0;
+      poor = won < native_box() ? poor + 1 : 0;
       add(&unknown);
     }
   }
   for (auto& [size, box] : open) rest->push_back(std::move(box));
   return goes_on;
 }
+
+// A run that reports its reads takes little longer than one that does not, and answers at later crash points, too.
+uint64_t ProgramExplorer::native_box() const { return workers_->report() ? 0 : options_.native_box; }
 
 bool ProgramExplorer::cover_by_images(std::vector<Box> rest, std::vector<Judged>* judged) {
   std::ranges::sort(rest, {}, size_of);
@@ -302,6 +305,10 @@ bool ProgramExplorer::trace(const std::vector<Box>& boxes) {
     if (memo_[outcome].kind == ProgramOutcome::Kind::kTimeout) return give_up("recovery hangs");
   }
   auto traced = workers_->trace(sets_, choices);
+  if (!traced && listener_.interrupted()) {
+    out_.interrupted = true;
+    return false;
+  }
   if (!traced) return give_up(traced.error().message());
   for (size_t i = 0; i < traced->size(); ++i) {
     const ImageWorker::Traced& one = (*traced)[i];

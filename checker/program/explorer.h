@@ -89,7 +89,7 @@ class ProgramExplorer {
   };
   // What one walk over the trace tries of each crash point at most.
   struct Effort {
-    int traced;       // runs under the tracer
+    uint64_t traced;  // runs that tell what they read
     uint64_t images;  // other runs
   };
   struct Explained {
@@ -117,6 +117,8 @@ class ProgramExplorer {
   bool cover(std::vector<Judged>* judged);
   // Covers by traced runs what they pay for; `rest` keeps what is left.
   bool cover_by_traces(std::vector<Box>* rest, std::vector<Judged>* judged);
+  // Boxes up to this are run one by one.
+  uint64_t native_box() const;
   // Covers by runs of each image, the smallest boxes first, and samples what is too large.
   bool cover_by_images(std::vector<Box> rest, std::vector<Judged>* judged);
   // Looks at the images. False when the exploration has to end.

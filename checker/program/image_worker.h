@@ -100,6 +100,8 @@ class ImageWorker {
                                                      const std::atomic<bool>* cancel);
   ImageFiles& files() { return *files_; }
   const TracePools& pools() const { return *pools_; }
+  // Whether traced runs report their reads themselves, and none was refused.
+  bool reports() const { return commands_->report() && unreported_.empty(); }
   // Runs the commands on the image that files() hold, and restores it; once more, with second_timeout(), when one of
   // them does not end. With `elsewhere` the processes have other addresses: an outcome that depends on the image alone
   // is the same.

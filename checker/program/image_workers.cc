@@ -1,5 +1,7 @@
 #include "checker/program/image_workers.h"
 
+#include <algorithm>
+
 namespace powercut {
 
 ImageWorkers::ImageWorkers(std::vector<std::unique_ptr<ImageWorker>> workers) {
@@ -22,6 +24,10 @@ ImageWorkers::~ImageWorkers() {
 void ImageWorkers::base(uint64_t line, const Content& content) {
   lines_.insert(line);
   for (auto& member : members_) member->behind.emplace_back(line, content);
+}
+
+bool ImageWorkers::report() const {
+  return std::ranges::all_of(members_, [](const auto& member) { return member->worker->reports(); });
 }
 
 void ImageWorkers::clear() {

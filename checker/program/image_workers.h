@@ -35,6 +35,8 @@ class ImageWorkers {
   Result<std::vector<ImageWorker::Traced>> trace(const LineSets& sets, std::span<const Choice> choices);
   // All lines are zeros again.
   void clear();
+  // Whether traced runs report their reads themselves.
+  bool report() const;
   const TracePools& pools() const { return members_.front()->worker->pools(); }
   ImageWorker& first() { return *members_.front()->worker; }
 

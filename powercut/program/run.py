@@ -1,5 +1,6 @@
 """Explores the trace of a program: the engine runs the user's recovery on crash images as files."""
 
+import contextlib
 import json
 import os
 import re
@@ -15,7 +16,7 @@ from powercut.engine.engine import Interrupt, StreamItem
 from powercut.engine.options import ExploreOptions
 from powercut.engine.supervise import status_text
 from powercut.program import binary as program_binary
-from powercut.program import ops_file
+from powercut.program import ops_file, valgrind
 from powercut.program import record as program_record
 from powercut.program.program import Device, Program, Recording, Recovery
 from powercut_reports.records.finding import FindingRecord
@@ -41,7 +42,11 @@ def explore(
     arguments = ["program", "--trace", str(trace), *commands(program.recovery)]
     arguments += ["--model", options.model, "--atoms", options.atoms]
     arguments += ["--jobs", str(options.jobs), "--seed", str(options.seed), "--images", str(program.recovery.images)]
-    arguments += _read_sets(program.recovery)
+    if options.nested:
+        # What recovery stores is known under the tool alone.
+        arguments += ["--nested", str(options.nested), *_tracer()]
+    else:
+        arguments += _read_sets(program.recovery)
     if options.budget.seconds is not None:
         arguments += ["--budget-seconds", f"{options.budget.seconds:g}"]
         arguments += ["--budget-found", f"{options.budget.seconds * FOUND_SHARE:g}"]
@@ -127,16 +132,15 @@ def _read_sets(recovery: Recovery) -> list[str]:
         for name, command in given.items()
         if command and program_binary.find(command[0], cwd=recovery.cwd, option=f"--{name}").reports_reads
     ]
-    return [*(["--reporting", ",".join(reporting)] if reporting else []), *_under_valgrind()]
+    words = ["--reporting", ",".join(reporting)] if reporting else []
+    with contextlib.suppress(UsageError):
+        words += _tracer()
+    return words
 
 
-def _under_valgrind() -> list[str]:
-    try:
-        command, variables = valgrind.command(
-            [], stream=Path("/{stream}"), pools=[Path("/{image}")], loads=True, env={}
-        )
-    except UsageError:
-        return []
+def _tracer() -> list[str]:
+    """The engine's option for runs of recovery under the Valgrind tool. UsageError where it is missing."""
+    command, variables = valgrind.command([], stream=Path("/{stream}"), pools=[Path("/{image}")], loads=True, env={})
     words = [word.replace("/{", "{") for word in command]
     return ["--trace-prefix", json.dumps({"command": words, "environment": variables})]
 

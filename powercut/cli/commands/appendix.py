@@ -157,6 +157,6 @@ def _fidelity(name: str, measured: Measured) -> bool:
 
 def _command(names: Sequence[str], patterns: Sequence[str], exploring: shared.Exploring, budget: str) -> str:
     words = ["powercut", "appendix", *names, *(word for one in patterns for word in ("--scenario", one))]
-    given = ((f"--{name}", str(getattr(exploring, name))) for name in ("model", "nested", "atoms", "seed"))
+    given = ((f"--{name}", str(getattr(exploring.options(), name))) for name in ("model", "nested", "atoms", "seed"))
     words += [word for pair in given for word in pair]
     return shlex.join([*words, "--budget", budget])

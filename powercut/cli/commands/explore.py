@@ -47,7 +47,7 @@ def explore(
             )
         if given.named():
             given.refuse_with(resume=judging.resume)
-            request = modes.explore_request(given, chosen, file)
+            request = modes.explore_request(given, exploring.program_options(), file)
         else:
             trusting.require(trusting.of_trace(file), file=file, granted=trust)
             request = Request(

@@ -426,6 +426,7 @@ def _recovery_words(given: ProgramOptions) -> list[str]:
 
 def _request(made: Program, chosen: ExploreOptions, *, scenario: str, words: list[str]) -> Request:
     words += ["--model", chosen.model, "--atoms", chosen.atoms, "--seed", str(chosen.seed)]
+    words += ["--nested", str(chosen.nested)] if chosen.nested else []
     header: dict[str, Any] = {
         "target": made.name,
         "scenario": scenario,

@@ -94,6 +94,7 @@ def run(
             named: dict[str, object] = {"client": client, "keys": keys, "config": config}
             named |= {} if given.scheduled else scheduling.named()
             given.refuse_with(target=target, scenario=scenario, resume=judging.resume, since=judging.since, **named)
+            chosen = replace(exploring.program_options(), schedules=chosen.schedules)
             wanted: Sequence[Request] = [modes.run_request(given, chosen)]
             names = [item.header["target"] for item in wanted]
         else:

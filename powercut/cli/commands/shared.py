@@ -1,14 +1,16 @@
 """Options that several verbs share, with one wording."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from powercut.base.cores import cores
+from powercut.base.errors import UsageError
 from powercut.cli import output
 from powercut.engine import options
+from powercut.engine.options import ExploreOptions
 
 DEFAULT_OUT = Path(".powercut")
 
@@ -34,7 +36,16 @@ Atoms = Annotated[
         "--atoms", metavar="A", help="How a wide store may be torn: any order, ascending, or byte by byte (mem* calls)."
     ),
 ]
-Nested = Annotated[int, typer.Option("--nested", metavar="N", min=0, help="Power cuts inside recovery; 0: no cut.")]
+Nested = Annotated[
+    int | None,
+    typer.Option(
+        "--nested",
+        metavar="N",
+        min=0,
+        show_default=f"{options.DEFAULT_NESTED}; of a program 0",
+        help="Power cuts inside recovery; 0: no cut. Of a program, which runs under Valgrind for that, at most one.",
+    ),
+]
 StepBudget = Annotated[
     int | None,
     typer.Option(
@@ -230,7 +241,7 @@ class Exploring:
 
     model: Model = options.DEFAULT_MODEL
     strategy: Strategy = options.DEFAULT_STRATEGY
-    nested: Nested = options.DEFAULT_NESTED
+    nested: Nested = None
     budget: BudgetText = None
     step_budget: StepBudget = None
     seed: Seed = options.DEFAULT_SEED
@@ -239,9 +250,21 @@ class Exploring:
     watchdog: Watchdog = None
     chunk_events: ChunkEvents = None
 
-    def options(self) -> options.ExploreOptions:
+    def options(self) -> ExploreOptions:
         """The same, validated; `jobs` is set when the runs are known."""
-        return options.ExploreOptions(**{**vars(self), "budget": options.parse_budget(self.budget)})
+        nested = options.DEFAULT_NESTED if self.nested is None else self.nested
+        return ExploreOptions(**{**vars(self), "nested": nested, "budget": options.parse_budget(self.budget)})
+
+    def program_options(self) -> ExploreOptions:
+        """The same for a program. UsageError for cuts that are not made of one."""
+        nested = self.nested or 0
+        if nested > 1:
+            raise UsageError(
+                "a program's recovery is cut once, not again inside the recovery from that",
+                where=f"--nested {nested}",
+                next_step="Write --nested 1.",
+            )
+        return replace(self.options(), nested=nested)
 
 
 @dataclass(frozen=True, kw_only=True)
