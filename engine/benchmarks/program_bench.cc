@@ -137,7 +137,8 @@ int measure_all(const Options& options) {
     if (!best(what.name, what, what.plain ? options.runs / 4 : options.runs, Way::kPlain)) return kExitUnknown;
   }
   if (!best("reported_1_mib_dense", kCases[0], options.runs, Way::kReported)) return kExitUnknown;
-  if (!options.tracer.empty() && !best("traced_1_mib_dense", kCases[0], 5, Way::kTraced)) return kExitUnknown;
+  const uint64_t traced = options.runs / 40;
+  if (!options.tracer.empty() && !best("traced_1_mib_dense", kCases[0], traced, Way::kTraced)) return kExitUnknown;
   std::puts(out.dump().c_str());
   return kExitOk;
 }
