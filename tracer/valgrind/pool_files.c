@@ -229,6 +229,7 @@ static void after_fallocate(ThreadId tid, UWord* args) {
   enum { kPunchHole = 2, kZeroRange = 16 };
   const Int pool = pc_pool_of(tid, (Int)args[0]);
   if (pool < 0 || (args[1] & (kPunchHole | kZeroRange)) == 0) return;
+  pc_file_stored();
   for (ULong done = 0; done < args[3]; done += kPage) {
     const ULong left = args[3] - done;
     file_page((UInt)pool, args[2] + done, kZeros, left < kPage ? (UInt)left : kPage);
