@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <set>
 
@@ -21,12 +22,12 @@ constexpr uint64_t kWays = 25;   // of testdata/reads.c, and one that it does no
 constexpr uint64_t kTried = 12;  // bytes of a line that are changed: those that a way reads, and some behind them
 constexpr uint64_t kAccess = 14, kFutex = 15, kWritten = 21;
 
-// A worker for `test-reads`, as the dump, whose output counts.
-std::unique_ptr<ImageWorker> reader(WorkerFixture* fixture, uint64_t stride) {
-  fixture->commands.dump = command(fixture->pools, {"{image}", std::to_string(stride)}, "test-reads");
+// A worker for a program of reads, as the dump, whose output counts.
+std::unique_ptr<ImageWorker> reader(WorkerFixture* fixture, uint64_t word, const std::string& program = "test-reads") {
+  fixture->commands.dump = command(fixture->pools, {"{image}", std::to_string(word)}, program);
   fixture->commands.tracer = *parse_trace_prefix(testing::tracer_json(), "--trace-prefix");
-  auto made = ImageWorker::create(fixture->guard->folder() + "/1", fixture->pools, fixture->commands,
-                                  fixture->guard.get(), nullptr);
+  auto made = ImageWorker::create(fixture->guard->folder() + "/" + std::to_string(word), fixture->pools,
+                                  fixture->commands, fixture->guard.get(), nullptr);
   EXPECT_TRUE(made.ok());
   return std::move(*made);
 }
@@ -81,6 +82,34 @@ TEST(ReadSet, IsEveryByteOfAPoolThatChangesTheOutcome) {
   }
   EXPECT_EQ(matters, expected);
   EXPECT_EQ(bytes_of(traced(worker.get(), before)), expected);
+}
+
+// Whatever is written and moved between the reads. POWERCUT_READ_SEEDS=200 looks at more of them.
+TEST(ReadSet, HasAllThatMattersInRandomRuns) {
+  const char* const many = std::getenv("POWERCUT_READ_SEEDS");
+  const uint64_t seeds = many == nullptr ? 3 : std::strtoull(many, nullptr, 10);
+  WorkerFixture fixture({"exit", "{image}", "0"}, "test-recovery", 10, one_pool(8192));
+  size_t matter = 0, not_read = 0;
+  for (uint64_t seed = 1; seed <= seeds; ++seed) {
+    const auto worker = reader(&fixture, seed, "test-random-reads");
+    Content line;
+    for (uint64_t at = 0; at < kLineSize; ++at) line.bytes[at] = static_cast<uint8_t>(at * 7 + 1);
+    for (uint64_t number = 0; number < 8; ++number) worker->files().put(number, line);
+    const ProgramOutcome before = outcome(worker.get());
+    const std::set<uint64_t> read = bytes_of(traced(worker.get(), before));
+    for (uint64_t at = 0; at < 8 * kLineSize; ++at) {
+      if (read.contains(at)) continue;
+      ++not_read;
+      Content flipped = line;
+      flipped.bytes[at % kLineSize] ^= 0x40;
+      worker->files().put(at / kLineSize, flipped);
+      EXPECT_TRUE(outcome(worker.get()).same(before)) << "seed " << seed << ", byte " << at;
+      worker->files().put(at / kLineSize, line);
+    }
+    matter += read.size();
+  }
+  EXPECT_GT(matter, 64 * seeds);
+  EXPECT_GT(not_read, 64 * seeds);
 }
 
 TEST(ReadSet, IsEverySectorOfADeviceThatChangesTheOutcome) {
