@@ -64,10 +64,10 @@ static Int read_from(UInt number, const UWord* args, Long* offset) {
   return fd;
 }
 
+enum { kFiClone = 0x40049409, kFiCloneRange = 0x4020940D };
+
 static void look_at_ioctl(ThreadId tid, const UWord* args) {
   enum {
-    kFiClone = 0x40049409,
-    kFiCloneRange = 0x4020940D,
     kFiDedupeRange = (Int)0xC0189436,
     kTcGets = 0x5401,
     kFiNoRead = 0x541B, /* how much is left to read: the file has one size in all images, or it counts as read */
@@ -76,11 +76,11 @@ static void look_at_ioctl(ThreadId tid, const UWord* args) {
     kFiClose = 0x5451
   };
   switch ((Int)args[1]) {
-    case kFiClone:
-    case kFiCloneRange:
     case kFiDedupeRange:
-      refuse("an ioctl that copies files"); /* of which the pool may be the one that is read */
+      refuse("an ioctl that compares files"); /* of which one may be a pool */
       break;
+    case kFiClone:
+    case kFiCloneRange: /* afterwards, if it was done */
     case kTcGets:
     case kFiNoRead:
     case kFiNoBlock:
@@ -164,6 +164,12 @@ static void read_whole(ThreadId tid, Int pool) {
   if (pool >= 0) powercut_stream_file_read(pc_stream(), pc_site(tid), kPowercutReadSince, (UInt)pool, 0, ~0ull);
 }
 
+/* The file that another one has become a copy of; tried by cp, for one, and possible on some file systems. */
+static void read_by_clone(ThreadId tid, const UWord* args) {
+  if ((Int)args[1] == kFiClone) read_whole(tid, pc_pool_of(tid, (Int)args[2]));
+  if ((Int)args[1] == kFiCloneRange) read_whole(tid, pc_pool_of(tid, (Int) * (const Long*)args[2]));
+}
+
 /* The call has read `length` bytes. What was stored since it began, by another thread or by the call itself where it
  * has read into a pool, may be in the stream before it: then it is not known what hides from the call what was there
  * before. */
@@ -199,6 +205,9 @@ void pc_reads_post_syscall(ThreadId tid, UInt number, const UWord* args, UWord v
           powercut_ranges_clip(pc_views(), args[0], args[1], &begin) != 0) {
         pc_refuse_code(args[2]);
       }
+      break;
+    case __NR_ioctl:
+      read_by_clone(tid, args);
       break;
     case __NR_lseek:
       /* Where the holes are says which bytes are zeroes. */
