@@ -44,7 +44,7 @@ def explore(
     arguments += ["--jobs", str(options.jobs), "--seed", str(options.seed), "--images", str(program.recovery.images)]
     if options.nested:
         # What recovery stores is known under the tool alone.
-        arguments += ["--nested", str(options.nested), *_tracer()]
+        arguments += ["--nested", str(options.nested), *tracer()]
     else:
         arguments += _read_sets(program.recovery)
     if options.budget.seconds is not None:
@@ -134,11 +134,11 @@ def _read_sets(recovery: Recovery) -> list[str]:
     ]
     words = ["--reporting", ",".join(reporting)] if reporting else []
     with contextlib.suppress(UsageError):
-        words += _tracer()
+        words += tracer()
     return words
 
 
-def _tracer() -> list[str]:
+def tracer() -> list[str]:
     """The engine's option for runs of recovery under the Valgrind tool. UsageError where it is missing."""
     command, variables = valgrind.command([], stream=Path("/{stream}"), pools=[Path("/{image}")], loads=True, env={})
     words = [word.replace("/{", "{") for word in command]

@@ -3,6 +3,7 @@ and no more (`device_reference.py`); and what is not modelled is told by its nam
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 import subprocess
@@ -10,10 +11,13 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from powercut.base import paths
 from powercut.compile import cc
+from powercut.program import run as program_run
 from tests.program import device_reference as reference
 from tests.program.program_mode import Answer, Kv
 
@@ -169,6 +173,32 @@ def test_a_sync_with_nothing_written_since_and_a_write_without_one_are_told(call
     told = {row["kind"]: (row["count"], row["of"]) for row in calls.judge("run script device").run["performance_bugs"]}
     # The third one is for the size of the file. A write through the cache needs none.
     assert told == {"redundant-fence": (1, 1), "never-persisted": (1, 3)}
+
+
+@pytest.mark.parametrize("calls", ["llvm"], indirect=True)
+def test_pruning_by_what_recovery_reads_changes_nothing(calls: Calls) -> None:
+    """Sectors that grow the file, and a recovery that wants two of them as the last writes have left them."""
+    sizes = [*(f"pwrite {512 * sector} 512 7" for sector in range(5)), "append 0 700 7"]
+    (calls.folder / "script").write_text("\n".join(["pwrite 0 2000 1", "fsync", *sizes, "fsync", ""]))
+    (calls.folder / "wanted").write_bytes(b"\7" * 700)
+    record = ["record", "--record", f"{calls.program} run script device", "--device", "device", "--output", "run.pct"]
+    assert calls.kv.cli(*record).code == 0
+
+    def explored(*more: str) -> tuple[dict[str, Any], set[str]]:
+        recover = json.dumps(["cmp", "--bytes=700", "{image}", f"{calls.folder}/wanted"])
+        words = [str(paths.engine()), "program", "--trace", "run.pct", "--recover", recover, *more]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+        events = [json.loads(line) for line in done.stdout.splitlines()]
+        findings = {f"{event['invariant']} {event['crash_point']}" for event in events if event["event"] == "finding"}
+        return next(event for event in events if event["event"] == "result"), findings
+
+    every, found = explored()
+    pruned, found_pruned = explored(*program_run.tracer(), "--native-box", "1")
+    assert (every["behaviours"], every["coverage"]["kind"]) == (0, "complete")
+    assert pruned["behaviours"] > 2
+    assert found == found_pruned != set()
+    for name in ("verdict", "crash_points", "crash_states", "coverage"):
+        assert every[name] == pruned[name], name
 
 
 def test_what_is_not_modelled_is_told_by_its_name(calls: Calls) -> None:
