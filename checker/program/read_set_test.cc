@@ -215,10 +215,11 @@ TEST(ReadSet, HasWhatWasReadBeforeMain) {
 TEST(ReadSet, IsNotKnownWhereSomethingMayBeReadUnseen) {
   WorkerFixture fixture({"exit", "{image}", "0"}, "test-recovery", 10, one_pool(8192));
   fixture.commands.tracer = *parse_trace_prefix(testing::tracer_json(), "--trace-prefix");
-  const std::map<std::string, std::string> named = {
-      {"mem", "/proc/PID/mem"},       {"rename", "rename on a pool"}, {"link", "link on a pool"},
-      {"unlink", "unlink on a pool"}, {"code", "PROT_EXEC"},          {"ioctl", "an ioctl on a pool"},
-      {"uring", "io_uring"},          {"child", "started a child"},   {"collapse", "COLLAPSE_RANGE"}};
+  const std::map<std::string, std::string> named = {{"mem", "/proc/PID/mem"},       {"rename", "rename on a pool"},
+                                                    {"link", "link on a pool"},     {"unlink", "unlink on a pool"},
+                                                    {"code", "PROT_EXEC"},          {"ioctl", "an ioctl on a pool"},
+                                                    {"uring", "io_uring"},          {"child", "started a child"},
+                                                    {"collapse", "COLLAPSE_RANGE"}, {"exec", "a pool as a program"}};
   for (const auto& [how, why] : named) {
     fixture.commands.recover = command(fixture.pools, {"{image}", "64", how}, "test-reads");
     auto made = ImageWorker::create(fixture.guard->folder() + "/" + how, fixture.pools, fixture.commands,

@@ -112,6 +112,12 @@ static void look_at_names(UInt number, const UWord* args) {
   }
 }
 
+/* The kernel reads a program, and so does Valgrind. */
+static void look_at_program(Int folder, UWord path) {
+  struct vg_stat status;
+  if (pc_file_at(folder, path, &status) && pc_is_pool(&status)) refuse("a pool as a program (exec)");
+}
+
 static void look_at_memory_of(Int fd) {
   const HChar* path;
   if (!VG_(resolve_filename)(fd, &path) || VG_(strncmp)(path, "/proc/", 6) != 0) return;
@@ -136,6 +142,12 @@ void pc_reads_pre_syscall(ThreadId tid, UInt number, const UWord* args) {
       break;
     case __NR_remap_file_pages:
       refuse("remap_file_pages");
+      break;
+    case __NR_execve:
+      look_at_program(VKI_AT_FDCWD, args[0]);
+      break;
+    case __NR_execveat:
+      look_at_program((Int)args[0], args[1]);
       break;
     case __NR_fallocate:
       look_at_fallocate(tid, args);
