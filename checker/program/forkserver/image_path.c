@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,38 +65,60 @@ static bool same_folder(const char* a, const char* b) {
   return realpath(folder, right) != NULL && strcmp(left, right) == 0;
 }
 
-static const char* look_up(int folder, const char* path, char* space) {
-  const char* pools = getenv(POWERCUT_FORK_POOLS);
-  if (pools == NULL || path == NULL || *path == '\0') return path;
-  char whole[PATH_MAX], pool[PATH_MAX];
-  bool spelled = false;
+static struct powercut_pool none;
+static _Atomic(struct powercut_pool*) known;
+
+static struct powercut_pool* read_pools(void) {
+  const char* list = getenv(POWERCUT_FORK_POOLS);
+  if (list == NULL || *list == '\0') return &none;
+  size_t count = 1;
+  for (const char* at = list; *at != '\0'; ++at) count += *at == POWERCUT_FORK_RS;
+  struct powercut_pool* const pools = calloc(count + 1, sizeof *pools);
+  char* at = strdup(list);
+  if (pools == NULL || at == NULL) return &none;
+  for (size_t i = 0; i < count && at != NULL; ++i) {
+    pools[i].path = strsep(&at, (char[]){POWERCUT_FORK_US, '\0'});
+    pools[i].image = at == NULL ? pools[i].path : strsep(&at, (char[]){POWERCUT_FORK_RS, '\0'});
+  }
+  return pools;
+}
+
+const struct powercut_pool* powercut_pools(void) {
+  struct powercut_pool* pools = atomic_load(&known);
+  if (pools == NULL) {
+    pools = read_pools(); /* by each thread that comes first */
+    atomic_store(&known, pools);
+  }
+  return pools;
+}
+
+/* Whether the path may name a pool: it ends in the name of one, and is no image's, which has the same name. Most calls
+ * end here, and touch no page of the stack for a path. */
+static bool may_name_a_pool(const char* path) {
   const char* name = name_in(path);
-  for (const char* at = pools; *at != '\0';) {
-    const size_t from = strcspn(at, (char[]){POWERCUT_FORK_US, '\0'});
-    const char* image = at[from] == '\0' ? at + from : at + from + 1;
-    const size_t to = strcspn(image, (char[]){POWERCUT_FORK_RS, '\0'});
-    if (from < PATH_MAX && to < PATH_MAX) {
-      memcpy(pool, at, from);
-      pool[from] = '\0';
-      if (strcmp(name, name_in(pool)) == 0) {
-        if (!spelled && !spell_out(folder, path, whole)) return path;
-        spelled = true;
-        if (strcmp(whole, pool) == 0 || same_folder(whole, pool)) {
-          memcpy(space, image, to);
-          space[to] = '\0';
-          /* The image itself has the pool's name as well. */
-          return strcmp(whole, space) == 0 ? path : space;
-        }
-      }
-    }
-    at = image[to] == '\0' ? image + to : image + to + 1;
+  bool named = false;
+  for (const struct powercut_pool* pool = powercut_pools(); pool->path != NULL; ++pool) {
+    if (strcmp(path, pool->image) == 0) return false;
+    named = named || strcmp(name, name_in(pool->path)) == 0;
+  }
+  return named;
+}
+
+static __attribute__((noinline)) const char* look_up(int folder, const char* path) {
+  char whole[PATH_MAX];
+  if (!spell_out(folder, path, whole)) return path;
+  const char* name = name_in(path);
+  for (const struct powercut_pool* pool = powercut_pools(); pool->path != NULL; ++pool) {
+    if (strlen(pool->path) >= PATH_MAX || strcmp(name, name_in(pool->path)) != 0) continue;
+    if (strcmp(whole, pool->path) != 0 && !same_folder(whole, pool->path)) continue;
+    return strcmp(whole, pool->image) == 0 ? path : pool->image;
   }
   return path;
 }
 
-const char* powercut_image_of(int folder, const char* path, char* space) {
+const char* powercut_image_of(int folder, const char* path) {
   const int saved = errno;
-  const char* image = look_up(folder, path, space);
+  const char* image = path != NULL && *path != '\0' && may_name_a_pool(path) ? look_up(folder, path) : path;
   errno = saved;
   return image;
 }

@@ -22,6 +22,7 @@ struct output {
   uint64_t lines[2];
   char head[POWERCUT_FORK_HALF];
   char tail[POWERCUT_FORK_HALF]; /* a ring of the last bytes behind the head */
+  char taken[65536];             /* what was read last */
 };
 
 static inline void output_start(struct output* output, int fd) {
@@ -73,11 +74,10 @@ static inline void output_put(struct output* output, const char* bytes, size_t s
 /* Takes what is there: 1 when that was something, 0 when there is nothing at the moment, -1 when there never will be.
  */
 static inline int output_take(struct output* output) {
-  char bytes[65536];
-  const ssize_t size = read(output->fd, bytes, sizeof bytes);
+  const ssize_t size = read(output->fd, output->taken, sizeof output->taken);
   if (size < 0) return errno == EINTR ? 1 : errno == EAGAIN ? 0 : -1;
   if (size == 0) return -1;
-  output_put(output, bytes, (size_t)size);
+  output_put(output, output->taken, (size_t)size);
   return 1;
 }
 

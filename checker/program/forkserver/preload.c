@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "checker/program/forkserver/redirect.h"
 #include "checker/program/forkserver/report_reads.h"
 #include "checker/program/forkserver/serve.h"
 #include "powercut/mark.h"
@@ -29,6 +30,7 @@ static int main_of_a_run(int argc, char** argv, char** environment) {
     unsetenv(POWERCUT_FORK_FD);
     unsetenv(POWERCUT_FORK_TRACED);
     if (traced && powercut_mark_request(POWERCUT_MARK_SERVE, 0, 0, 0, 0, 0) == 0) _exit(POWERCUT_FORK_UNTRACED);
+    powercut_prepare_redirects();
     powercut_prepare_reads();
     powercut_serve(socket);
     if (traced) powercut_mark_request(POWERCUT_MARK_RUN, 0, 0, 0, 0, 0);

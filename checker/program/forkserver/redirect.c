@@ -19,12 +19,26 @@
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
-/* The definition that would have been called without us. */
-#define REAL(name)               \
-  static __typeof__(name)* real; \
+struct next_function {
+  void** to;
+  const char* name;
+};
+/* The definition that would have been called without us. The linker makes one list of all entries. */
+#define REAL(name)                                                                                             \
+  static __typeof__(name)* real;                                                                               \
+  static struct next_function entry __attribute__((section("next_functions"), used)) = {(void**)&real, #name}; \
   if (real == NULL) real = (__typeof__(name)*)dlsym(RTLD_NEXT, #name)
-#define IMAGE(path) powercut_image_of(AT_FDCWD, path, (char[PATH_MAX]){0})
-#define IMAGE_AT(fd, path) powercut_image_of(fd, path, (char[PATH_MAX]){0})
+#define IMAGE(path) powercut_image_of(AT_FDCWD, path)
+#define IMAGE_AT(fd, path) powercut_image_of(fd, path)
+
+extern struct next_function __start_next_functions[], __stop_next_functions[];
+
+void powercut_prepare_redirects(void) {
+  for (struct next_function* at = __start_next_functions; at < __stop_next_functions; ++at) {
+    *at->to = dlsym(RTLD_NEXT, at->name);
+  }
+  powercut_pools();
+}
 
 /* Not declared by the headers of every C library version. */
 int __open_2(const char* path, int flags);

@@ -7,27 +7,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "checker/program/forkserver/redirect.h"
 #include "checker/program/forkserver/serve.h"
 #include "tracer/runtime/reads/read_log.h"
 
 static powercut_read_log* reads;
 static powercut_reads_begin_function* begin;
-
-/* The images of POWERCUT_FORK_POOLS; their texts stay. Returns how many. */
-static uint32_t images_of_pools(const char*** out) {
-  const char* pools = getenv(POWERCUT_FORK_POOLS);
-  char* text = strdup(pools == NULL ? "" : pools);
-  uint32_t count = 0;
-  const char** images = malloc((strlen(text) + 1) * sizeof *images);
-  char* rest = NULL;
-  for (char* pool = strtok_r(text, (char[]){POWERCUT_FORK_RS, '\0'}, &rest); pool != NULL;
-       pool = strtok_r(NULL, (char[]){POWERCUT_FORK_RS, '\0'}, &rest)) {
-    const char* image = strchr(pool, POWERCUT_FORK_US);
-    if (image != NULL) images[count++] = image + 1;
-  }
-  *out = images;
-  return count;
-}
 
 void powercut_prepare_reads(void) {
   const char* number = getenv(POWERCUT_FORK_READS);
@@ -41,8 +26,11 @@ void powercut_prepare_reads(void) {
   powercut_reads_prepare_function* prepare =
       (powercut_reads_prepare_function*)dlsym(RTLD_DEFAULT, POWERCUT_READS_PREPARE);
   if (prepare == NULL) return;
-  const char** images;
-  const uint32_t count = images_of_pools(&images);
+  uint32_t count = 0;
+  while (powercut_pools()[count].path != NULL) ++count;
+  const char** const images = calloc(count + 1, sizeof *images);
+  if (images == NULL) return;
+  for (uint32_t i = 0; i < count; ++i) images[i] = powercut_pools()[i].image;
   begin = prepare(POWERCUT_READ_LOG_VERSION, reads, images, count);
 }
 

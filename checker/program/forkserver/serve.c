@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -87,14 +88,16 @@ static bool reap_all(void) {
   }
 }
 
+/* An empty file: standard input of the runs. */
+static int nothing = -1;
+
 static void be_the_run(int socket, pid_t server, int out, int err) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != server) _exit(127);
   setpgid(0, 0);
   close(socket);
-  const int nothing = open("/dev/null", O_RDONLY);
   dup2(nothing, STDIN_FILENO);
-  if (nothing != STDIN_FILENO) close(nothing);
+  close(nothing);
   dup2(out, STDOUT_FILENO);
   dup2(err, STDERR_FILENO);
   close(out);
@@ -153,8 +156,8 @@ static void watch(int socket, pid_t pid, uint64_t limit_us, struct output* outpu
   }
 }
 
-/* Static: what is on the stack now is on the stack of every run. */
-static struct output outputs[2];
+/* Of the server alone: no run has this memory, so that to write it while one runs copies no page. */
+static struct output* outputs;
 
 /* Returns true in the run. */
 static bool serve_one(int socket, pid_t self, const struct powercut_fork_request* request) {
@@ -198,6 +201,14 @@ void powercut_serve(int socket) {
   struct sigaction usual = {.sa_handler = SIG_DFL}, chosen;
   sigaction(SIGCHLD, &usual, &chosen);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const size_t size = 2 * sizeof *outputs;
+  outputs = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (outputs == MAP_FAILED) _exit(0); /* the engine says that no run could be started */
+  madvise(outputs, size, MADV_DONTFORK);
+  /* Above the numbers that programs count on, as the socket is. */
+  const int opened = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  nothing = fcntl(opened, F_DUPFD_CLOEXEC, socket);
+  close(opened);
   send_all(socket, &magic, sizeof magic);
   struct powercut_fork_request request;
   while (receive_all(socket, &request, sizeof request) && request.magic == magic) {
