@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <span>
 
+#ifndef XXH_INLINE_ALL
 #define XXH_INLINE_ALL
+#endif
 #include "xxhash.h"
 
 namespace powercut {

@@ -1,6 +1,5 @@
 #include "tracer/format/writer.h"
 
-#include <absl/container/flat_hash_map.h>
 #include <fcntl.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -9,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <system_error>
+#include <unordered_map>
 #include <utility>
 
 #include "tracer/format/encoder.h"
@@ -94,8 +94,8 @@ struct TraceWriter::Impl {
   RecordEncoder encoder;
   std::optional<FrameWriter> frames;
 
-  absl::flat_hash_map<std::string, uint32_t> modules;
-  absl::flat_hash_map<std::vector<Frame>, uint32_t, FramesHash, FramesEqual> stacks;
+  std::unordered_map<std::string, uint32_t> modules;
+  std::unordered_map<std::vector<Frame>, uint32_t, FramesHash, FramesEqual> stacks;
 
   uint64_t events = 0, frame_first_event = 0;
   EventKind last_kind{};  // of the event that was appended last

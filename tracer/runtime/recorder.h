@@ -14,9 +14,9 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
 #include "tracer/format/writer.h"
 #include "tracer/runtime/hooks.h"
 #include "tracer/runtime/module_map.h"
@@ -66,7 +66,7 @@ class Recorder {
   const uint64_t size_;
   uint32_t thread_ = 0;
   std::optional<uint32_t> piece_of_;  // the thread of a store that the next piece may continue
-  absl::flat_hash_set<uint64_t> named_;
+  std::unordered_set<uint64_t> named_;
   ModuleMap modules_;
   StackIds stacks_;
 };

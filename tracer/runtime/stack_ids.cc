@@ -1,10 +1,10 @@
 #include "tracer/runtime/stack_ids.h"
 
-#include <absl/container/flat_hash_map.h>
 #include <xxhash.h>
 
 #include <algorithm>
 #include <array>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -32,8 +32,7 @@ struct AddressesEqual {
 
 struct StackIds::Impl {
   Define define;
-  // A vector's elements stay where they are when the map grows.
-  absl::flat_hash_map<std::vector<uint64_t>, uint32_t, AddressesHash, AddressesEqual> ids;
+  std::unordered_map<std::vector<uint64_t>, uint32_t, AddressesHash, AddressesEqual> ids;
 
   // The stack that was last met at a call site with this frame: almost always the one that is there again. Comparing
   // the walk with it is cheaper than storing, hashing and looking up, and as exact.
