@@ -118,7 +118,8 @@ class ReportedReads : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Ways, ReportedReads,
                          ::testing::Values("loads", "chain", "overwritten", "functions", "atomics", "vectors",
                                            "flushed", "written", "read-into", "mapped-twice", "pread", "fread", "readv",
-                                           "private", "printed", "sorted", "assembly", "assembly-within", "locked"),
+                                           "private", "printed", "sorted", "assembly", "assembly-within", "gathered",
+                                           "compared", "locked", "placed", "hinted"),
                          [](const auto& info) { return name_of_test(info.param); });
 
 TEST_P(ReportedReads, HaveAllThatMatters) {

@@ -51,8 +51,7 @@ class FilterProgram {
     if (full_) return false;
     const sock_fprog program = {static_cast<unsigned short>(size_), const_cast<sock_filter*>(code_)};
     // Without the mitigations that slow the process down: it keeps no secrets from itself.
-    return kernel(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1) == 0 &&
-           kernel(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW,
+    return kernel(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW,
                   reinterpret_cast<long>(&program)) == 0;
   }
 
@@ -62,7 +61,7 @@ class FilterProgram {
     if (!full_) code_[size_++] = {code, when_true, when_false, value};
   }
   static constexpr uint32_t kMost = 512;
-  sock_filter code_[kMost];
+  sock_filter code_[kMost] = {};
   uint32_t size_ = 0;
   bool full_ = false;
 };
@@ -75,10 +74,12 @@ constexpr uint32_t argument(uint32_t number) {
 }
 constexpr uint32_t kUpper = sizeof(uint32_t);
 
+constinit FilterProgram filter{};
+
 }  // namespace
 
-bool filter_calls(const HarmlessCall* calls, uint32_t count) {
-  FilterProgram filter;
+void write_filter(const HarmlessCall* calls, uint32_t count) {
+  filter = {};
   filter.load(offsetof(seccomp_data, arch));
   filter.skip_if(AUDIT_ARCH_X86_64, 1);
   filter.tell();
@@ -123,7 +124,10 @@ bool filter_calls(const HarmlessCall* calls, uint32_t count) {
   filter.skip_unless(~uint32_t{0}, 1);
   filter.pass();
   filter.tell();
-  return filter.install();
+  // Without this only the powerful may have a filter. Runs inherit it.
+  kernel(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1);
 }
+
+bool install_filter() { return filter.install(); }
 
 }  // namespace powercut::runtime

@@ -2,11 +2,13 @@
 
 #include <asm/ioctls.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/prctl.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -122,7 +124,6 @@ constexpr HarmlessCall kHarmless[] = {
     {SYS_mlock, 2},
     {SYS_munlock, 2},
 };
-constexpr int kOurSignals[] = {SIGSEGV, SIGTRAP, SIGSYS};
 constexpr int kOfFilter = 1;        // SYS_SECCOMP, which not every C library names
 constexpr uint64_t kSignalSet = 8;  // bytes of the kernel's sets
 constexpr long kMostParts = 64;
@@ -143,14 +144,19 @@ long plain(const Call& call) {
   return kernel(call.number, call.a[0], call.a[1], call.a[2], call.a[3], call.a[4], call.a[5]);
 }
 
+void write_number(char* to, uint64_t value) {
+  char digits[20];
+  size_t count = 0;
+  do digits[count++] = static_cast<char>('0' + value % 10);
+  while ((value /= 10) != 0);
+  while (count > 0) *to++ = digits[--count];
+  *to = '\0';
+}
+
 [[noreturn]] void refuse_call(const char* why, long number) {
-  char text[24];
-  char* at = text + sizeof text - 1;
-  *at = '\0';
-  unsigned long rest = static_cast<unsigned long>(number);
-  do *--at = static_cast<char>('0' + rest % 10);
-  while ((rest /= 10) != 0);
-  refuse(why, at);
+  char text[21];
+  write_number(text, static_cast<uint64_t>(number));
+  refuse(why, text);
 }
 
 const HarmlessCall* harmless(long number) {
@@ -205,13 +211,32 @@ long transfer_parts(const Call& call, bool at_offset, bool to_file) {
                   at_offset ? call.a[5] : 0, to_file);
 }
 
+// Whether the kernel would map there what asks for it, without taking anything away.
+bool is_free(long address, long length) {
+  const long got = kernel(SYS_mmap, address, length, PROT_NONE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  if (got == address) kernel(SYS_munmap, address, length);
+  return got == address;
+}
+
 long map(const Call& call) {
   const auto& [address, length, protection, flags, fd, offset] = call.a;
   const int image = (flags & MAP_ANONYMOUS) != 0 ? -1 : image_of(fd);
-  if ((flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) != 0 && (image >= 0 || call.in_pool(0))) {
-    refuse("it maps its pool at an address of its own choice");
+  const bool fixed = (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) != 0;
+  if (image < 0) {
+    if (fixed && call.in_pool(0)) refuse("it maps something in the place of its pool");
+    return plain(call);
   }
-  return image < 0 ? plain(call) : map_image(static_cast<uint32_t>(image), length, protection, flags, fd, offset);
+  if (fixed || (address != 0 && is_free(address, length))) {
+    if ((flags & MAP_TYPE) == MAP_PRIVATE ||
+        !move_closed_area(static_cast<uint64_t>(address), static_cast<uint64_t>(length))) {
+      refuse("it maps its pool at an address of its own choice");
+    }
+    write_filter(kHarmless, std::size(kHarmless));
+    if (!install_filter()) refuse("the kernel takes no second filter of its system calls");
+  }
+  return map_image(static_cast<uint32_t>(image), length, protection, flags & ~(MAP_FIXED | MAP_FIXED_NOREPLACE), fd,
+                   offset);
 }
 
 // The program's own masks never hold back a signal of ours: one that is held back kills.
@@ -249,13 +274,21 @@ long handle_signal(const Call& call) {
   return plain(call);
 }
 
-long open_file(const Call& call, uint32_t path) {
-  const char* const name = reinterpret_cast<const char*>(call.a[path]);
-  if (std::strncmp(name, "/proc/", 6) == 0) {
-    const size_t size = std::strlen(name);
-    if (size > 10 && std::strcmp(name + size - 4, "/mem") == 0) refuse("it opens the memory of a process as a file");
-  }
-  return plain(call);
+// Of what was opened: the memory of a process as a file shows the pools as well.
+bool is_memory(long fd) {
+  struct statfs system{};
+  if (kernel(SYS_fstatfs, fd, reinterpret_cast<long>(&system)) != 0 || system.f_type != PROC_SUPER_MAGIC) return false;
+  char link[32] = "/proc/self/fd/";
+  write_number(link + std::strlen(link), static_cast<uint64_t>(fd));
+  char name[64];
+  const long size = kernel(SYS_readlink, reinterpret_cast<long>(link), reinterpret_cast<long>(name), sizeof name);
+  return size >= 4 && (size == sizeof name || std::memcmp(name + size - 4, "/mem", 4) == 0);
+}
+
+long open_file(const Call& call) {
+  const long fd = plain(call);
+  if (fd >= 0 && is_memory(fd)) refuse("it opens the memory of a process as a file");
+  return fd;
 }
 
 // Of a call whose arguments point into the closed area.
@@ -320,10 +353,10 @@ long answer(const Call& call) {
     case SYS_open:
     case SYS_creat:
       if (call.in_pool(0)) break;
-      return open_file(call, 0);
+      return open_file(call);
     case SYS_openat:
       if (call.in_pool(1)) break;
-      return open_file(call, 1);
+      return open_file(call);
     case SYS_lseek:
       if (call.a[2] <= SEEK_END || image_of(call.a[0]) < 0) return plain(call);
       refuse("it asks where its pool has data");
@@ -331,7 +364,8 @@ long answer(const Call& call) {
       if ((call.a[1] == TCGETS || call.a[1] == TIOCGWINSZ) && !call.in_pool(2)) return plain(call);
       break;
     case SYS_prctl:
-      if ((call.a[0] == PR_SET_NAME || call.a[0] == PR_GET_NAME || call.a[0] == PR_SET_VMA) && !call.in_pool(1)) {
+      if ((call.a[0] == PR_SET_NAME || call.a[0] == PR_GET_NAME || call.a[0] == PR_SET_VMA) && !call.in_pool(1) &&
+          !call.in_pool(4)) {
         return plain(call);
       }
       break;
@@ -366,7 +400,7 @@ void called(int number, siginfo_t* info, void* raw) {
 
 }  // namespace
 
-void see_calls() {
+void prepare_calls() {
   struct sigaction action{};
   action.sa_flags = SA_SIGINFO | SA_NODEFER;
   action.sa_sigaction = called;
@@ -375,7 +409,11 @@ void see_calls() {
   sigemptyset(&ours);
   for (const int number : kOurSignals) sigaddset(&ours, number);
   sigprocmask(SIG_UNBLOCK, &ours, nullptr);
-  if (!filter_calls(kHarmless, std::size(kHarmless))) refuse("this kernel does not tell of its system calls (seccomp)");
+  write_filter(kHarmless, std::size(kHarmless));
+}
+
+void see_calls() {
+  if (!install_filter()) refuse("this kernel does not tell of its system calls (seccomp)");
 }
 
 }  // namespace powercut::runtime

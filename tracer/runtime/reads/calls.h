@@ -7,10 +7,17 @@
 #ifndef POWERCUT_TRACER_RUNTIME_READS_CALLS_H_
 #define POWERCUT_TRACER_RUNTIME_READS_CALLS_H_
 
+#include <signal.h>
+
 #include <cstdint>
 
 namespace powercut::runtime {
 
+// The signals by which a run's accesses and calls are seen. The program itself can have none of them.
+inline constexpr int kOurSignals[] = {SIGSEGV, SIGTRAP, SIGSYS};
+
+// Before main: takes the signal of such calls, and writes the filter.
+void prepare_calls();
 // In the run, last: from here on only the handler makes calls that are not on the list.
 void see_calls();
 
@@ -19,8 +26,9 @@ struct HarmlessCall {
   uint16_t number;
   uint8_t arguments;
 };
+void write_filter(const HarmlessCall* calls, uint32_t count);
 // Puts the filter in. False: this kernel has none.
-bool filter_calls(const HarmlessCall* calls, uint32_t count);
+bool install_filter();
 
 }  // namespace powercut::runtime
 #endif  // POWERCUT_TRACER_RUNTIME_READS_CALLS_H_

@@ -38,6 +38,7 @@ struct Pools {
   ClosedArea closed;
   uint64_t delta = 0;  // from a closed address to the place of its bytes
   uint64_t next = 0;   // where the next mapping goes
+  bool moved = false;  // to where the program wanted it
   // Of the closed area; a range's `pool` is an image's number and what the program may do there.
   powercut_ranges mapped;
 };
@@ -55,6 +56,12 @@ uint64_t pages_of(uint64_t size) { return (size + kReadsPage - 1) / kReadsPage *
 uint64_t reserve(uint64_t size) {
   const long found = kernel(SYS_mmap, 0, static_cast<long>(size), PROT_NONE, kReserve, -1, 0);
   return failed(found) ? 0 : static_cast<uint64_t>(found);
+}
+
+void watch_closed_area() {
+  const uint64_t span = pools.closed.end - pools.closed.begin;
+  __powercut_alias = {pools.closed.begin, span, pools.delta};
+  __powercut_load_window = __powercut_store_window = {pools.closed.begin, span};
 }
 
 // The closed addresses and the places of their bytes are reserved again.
@@ -128,9 +135,7 @@ void begin_pools() {
     if (failed(table)) refuse("there is no memory to follow its reads in");
     image.settled = reinterpret_cast<uint64_t*>(table);
   }
-  const uint64_t span = pools.closed.end - pools.closed.begin;
-  __powercut_alias = {pools.closed.begin, span, pools.delta};
-  __powercut_load_window = __powercut_store_window = {pools.closed.begin, span};
+  watch_closed_area();
   // A real flush of an address where nothing can be accessed faults; in an ordinary file it does nothing.
   __powercut_real_flush = 0;
 }
@@ -184,6 +189,24 @@ long map_image(uint32_t image, long length, long protection, long flags, long fd
   }
   pools.next += room + kReadsPage;
   return static_cast<long>(at);
+}
+
+bool move_closed_area(uint64_t address, uint64_t length) {
+  const uint64_t begin = address / kGrain * kGrain, end = (address + length + kGrain - 1) / kGrain * kGrain;
+  const uint64_t open = pools.closed.begin + pools.delta;
+  if (address % kReadsPage != 0 || pools.moved || pools.mapped.count != 0 || end - begin > kRoom) return false;
+  const long reserved = kernel(SYS_mmap, static_cast<long>(begin), static_cast<long>(end - begin), PROT_NONE,
+                               kReserve | MAP_FIXED_NOREPLACE, -1, 0);
+  if (reserved != static_cast<long>(begin)) {
+    if (!failed(reserved)) kernel(SYS_munmap, reserved, static_cast<long>(end - begin));  // a kernel that knows no flag
+    return false;
+  }
+  pools.moved = true;
+  pools.closed = {begin, end};
+  pools.delta = open - begin;
+  pools.next = address;
+  watch_closed_area();
+  return true;
 }
 
 long unmap_pools(uint64_t address, uint64_t length) {

@@ -43,6 +43,9 @@ uint64_t place_in_pools(uint64_t address);
 
 // The calls of the kernel on an image or in the closed area. They return what the program finds in rax.
 long map_image(uint32_t image, long length, long protection, long flags, long fd, long offset);
+// The same at an address that the program chose: the closed area moves there, if nothing has been mapped in it before
+// and nothing else lies near. The area's new filter is the caller's to make.
+bool move_closed_area(uint64_t address, uint64_t length);
 long unmap_pools(uint64_t address, uint64_t length);
 long protect_pools(uint64_t address, uint64_t length, long protection);
 

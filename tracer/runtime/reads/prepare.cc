@@ -1,5 +1,15 @@
 // How libpowercut_fork.so makes the runs of a program report their reads (read_log.h).
-#include <cstring>
+//
+// Why no read of a pool is missing. A byte of an image comes into the process by memory or by a system call. By memory:
+// a shared mapping of the image is made in the closed area, since each mmap of its file comes to the handler, and there
+// an access without a hook faults; a private mapping counts as read when it is made. By a system call: one that is not
+// on the list of harmless ones comes to the handler, one that is on it reads memory by its arguments only, and with an
+// argument in the closed area it comes there as well. What the handler does not know ends the run. One thread runs,
+// since starting another ends the run, so that nothing comes between an access and its record.
+//
+// Known inaccuracies: what code before main has read of an image that it has unmapped again is the same for all runs,
+// with a report and without. Of the file, its bytes are reported, not its times or what else the file system knows.
+#include <signal.h>
 
 #include "tracer/runtime/hooks.h"
 #include "tracer/runtime/pending_store.h"
@@ -28,7 +38,6 @@ powercut_sink listener() {
 void begin() {
   if (impossible != nullptr) refuse(impossible);
   begin_pools();
-  see_unannounced(run_log);
   run_log->state = kPowercutReadsFollowed;
   see_calls();
 }
@@ -42,7 +51,16 @@ extern "C" powercut_reads_begin_function* powercut_reads_prepare(uint32_t versio
   run_log = log;
   impossible = prepare_pools(log, images, count);
   if (version != POWERCUT_READ_LOG_VERSION) impossible = "it was built with another version of powercut";
+  for (const int number : kOurSignals) {
+    struct sigaction before{};
+    sigaction(number, nullptr, &before);
+    if (before.sa_handler != SIG_DFL) impossible = "it handles the signals of faults itself";
+  }
   if (has_callbacks()) impossible = "it is instrumented by -fsanitize=thread, which does not tell of reads";
+  if (impossible == nullptr) {
+    see_unannounced(log);
+    prepare_calls();
+  }
   const powercut_sink sink = listener();
   powercut_set_sink(&sink);
   return begin;
