@@ -24,7 +24,7 @@ namespace {
 struct Options {
   uint64_t runs = 2000;
   int repeat = 3;
-  std::string tracer;
+  std::string tracer, only;
 };
 
 struct Case {
@@ -121,6 +121,7 @@ int measure_all(const Options& options) {
   sched_setaffinity(0, sizeof one, &one);
   Json out = Json::object();
   const auto best = [&](const std::string& name, const Case& what, uint64_t runs, Way way) {
+    if (!options.only.empty() && options.only != name) return true;
     double fastest = 0;
     for (int i = 0; i < options.repeat; ++i) {
       auto seconds = measure(options, what, runs, way);
@@ -152,6 +153,7 @@ int main(int argc, char** argv) {
   app.add_option("--runs", options.runs, "Runs of one measurement")->range(4, 10'000'000);
   app.add_option("--repeat", options.repeat, "Repetitions")->range(1, 1000);
   app.add_option("--trace-prefix", options.tracer, "As of powercut-engine program; traced runs are measured as well");
+  app.add_option("--only", options.only, "One of the cases");
   if (const auto ended = app.parse(argc, argv)) return ended->exit_code;
   powercut::make_repeatable();
   return powercut::measure_all(options);
