@@ -118,8 +118,8 @@ class ReportedReads : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Ways, ReportedReads,
                          ::testing::Values("loads", "chain", "overwritten", "functions", "atomics", "vectors",
                                            "flushed", "written", "read-into", "mapped-twice", "pread", "fread", "readv",
-                                           "private", "printed", "sorted", "assembly", "assembly-within", "gathered",
-                                           "compared", "locked", "placed", "hinted"),
+                                           "private", "printed", "unbuffered", "sorted", "assembly", "assembly-within",
+                                           "gathered", "compared", "locked", "placed", "hinted"),
                          [](const auto& info) { return name_of_test(info.param); });
 
 TEST_P(ReportedReads, HaveAllThatMatters) {
@@ -185,7 +185,8 @@ INSTANTIATE_TEST_SUITE_P(Ways, TracedAlike,
                                            Compared{"vectors", Others::kSame}, Compared{"flushed", Others::kSame},
                                            Compared{"written", Others::kSame}, Compared{"mapped-twice", Others::kSame},
                                            Compared{"functions", Others::kMore}, Compared{"printed", Others::kFewer},
-                                           Compared{"sorted", Others::kFewer}, Compared{"assembly", Others::kFewer},
+                                           Compared{"unbuffered", Others::kSame}, Compared{"sorted", Others::kFewer},
+                                           Compared{"assembly", Others::kFewer},
                                            Compared{"assembly-within", Others::kFewer},
                                            Compared{"locked", Others::kFewer}),
                          [](const auto& info) { return name_of_test(info.param.mode); });

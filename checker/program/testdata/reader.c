@@ -135,6 +135,9 @@ int main(int argc, char** argv) {
     sum = total;
   } else if (IS("printed")) { /* by the C library */
     printf("%.20s|%s\n", (const char*)pool + 60, (const char*)pool + 120);
+  } else if (IS("unbuffered")) { /* handed to the kernel by the C library */
+    setvbuf(stdout, NULL, _IONBF, 0);
+    fwrite_unlocked(pool + 40, 1, 100, stdout);
   } else if (IS("sorted")) {
     qsort(pool + 64, 16, 4, by_first_byte);
     memcpy(copy, pool + 64, 64);
