@@ -85,9 +85,9 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 
 
-def compile_traced(program: Path, *flags: str) -> None:
+def compile_traced(program: Path, *flags: str, source: Path = SOURCE) -> None:
     """The test program, as `powercut cc` builds it."""
-    words = ["-O0", "-g", "-Wall", "-Wextra", "-Werror", _INCLUDE, str(SOURCE), "-o", str(program), *flags]
+    words = ["-O0", "-g", "-Wall", "-Wextra", "-Werror", _INCLUDE, str(source), "-o", str(program), *flags]
     subprocess.run(cc.build_command(words, cxx=False), check=True)
 
 

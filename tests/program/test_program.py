@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.program.program_mode import Kv
+from tests.program.program_mode import SOURCE, Kv, compile_traced
 
 #: The build and the tracer that it is recorded with when nobody says.
 BUILDS = {"./kv": "llvm", "./kv-plain": "valgrind"}
@@ -50,6 +50,15 @@ def test_only_the_output_shows_an_operation_that_was_lost(kv: Kv, program: str) 
     run = kv.judge(program, "--dump", f"{program} dump pool").run
     assert run["coverage"]["acknowledged"]
     assert {item["invariant"] for item in run["findings"]} == {"lost-item"}
+
+
+def test_commands_that_powercut_cc_built_tell_what_they_read(kv: Kv) -> None:
+    compile_traced(kv.folder / "many", source=SOURCE.with_name("many.c"))
+    kv.monkeypatch.setenv("POWERCUT_VALGRIND", "/no/such/valgrind")
+    run = kv.judge("./many").run
+    assert (run["verdict"], run["coverage"]["kind"]) == ("consistent", "complete")
+    assert int(run["coverage"]["covered"]) == 2**20
+    assert run["executions"] < 2**14
 
 
 def test_with_keep_pool_the_pool_stays_as_the_program_left_it(kv: Kv) -> None:
