@@ -38,7 +38,7 @@ std::string text_of(const std::string& path) {
   return text;
 }
 
-Result<Json> record(Options& options) {
+Result<Json> record(Options& options, const EventStream& events) {
   const auto start = std::chrono::steady_clock::now();
   const Json words = parse_json(options.command);
   if (!words.is_array() || words.empty()) {
@@ -51,6 +51,7 @@ Result<Json> record(Options& options) {
   options.program.every_store = options.search.model == "eadr";
   auto guardian = Guardian::start(options.work);
   if (!guardian) return guardian.error();
+  events.end_when_unheard();  // nobody wants more schedules, and the pools are the user's again
   auto runs = ScheduledRuns::create(options.program, guardian->get(), &ended);
   if (!runs) return runs.error();
   Json output;
@@ -121,7 +122,7 @@ void add_record_schedules_command(CommandLine& app, int& exit_code) {
       exit_code = events.error(*wrong);
       return;
     }
-    const Result<Json> recorded = record(*options);
+    const Result<Json> recorded = record(*options, events);
     if (!recorded && ended) {
       exit_code = events.end(kExitUnknown);
       return;

@@ -112,16 +112,17 @@ def stream(
     interrupt: Interrupt | None = None,
     under: tuple[Sequence[str], Mapping[str, str]] | None = None,
     cwd: Path | None = None,
+    held: Sequence[int] = (),
 ) -> Iterator[StreamItem]:
     """Runs `engine arguments…` and yields `(event, raw object)` as lines arrive. `under` is what starts it, with
-    the environment: a command that takes another one (`powercut.program.valgrind`).
+    the environment: a command that takes another one (`powercut.program.valgrind`). `held` stays open as long as it.
 
     Raises UsageError or HarnessError for the engine's own `error` event, HarnessError when the stream
     ends without `end`, and Interrupted when `interrupt` was requested before its end. Closing the generator
     kills the engine.
     """
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as diagnostics:
-        process = _start(engine, arguments, diagnostics, under, cwd)
+        process = _start(engine, arguments, diagnostics, under, cwd, held)
         if interrupt:
             interrupt.add(process)
         try:
@@ -190,11 +191,12 @@ def single(
     interrupt: Interrupt | None = None,
     environment: Mapping[str, str] | None = None,
     cwd: Path | None = None,
+    held: Sequence[int] = (),
 ) -> StreamItem:
     """Runs a command that answers with one event of type `kind`, and returns that event."""
     answer: StreamItem | None = None
     under = ((), environment) if environment is not None else None
-    for event, raw in stream(engine, arguments, interrupt=interrupt, under=under, cwd=cwd):
+    for event, raw in stream(engine, arguments, interrupt=interrupt, under=under, cwd=cwd, held=held):
         if isinstance(event, kind):
             answer = (event, raw)
     if answer is None:
@@ -212,6 +214,7 @@ def _start(
     diagnostics: IO[str],
     under: tuple[Sequence[str], Mapping[str, str]] | None,
     cwd: Path | None,
+    held: Sequence[int],
 ) -> subprocess.Popen[str]:
     before, environment = under or ((), {**os.environ, **_BOUND_AT_ONCE})
     try:
@@ -227,6 +230,7 @@ def _start(
                 encoding="utf-8",
                 errors="replace",
                 process_group=0,
+                pass_fds=held,
             )
     except OSError as error:
         raise UsageError(

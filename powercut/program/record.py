@@ -219,7 +219,6 @@ def _scheduled(
     recording: Recording, part: Path, *, name: str, scratch: Path, held: int | None, interrupt: Interrupt | None
 ) -> tuple[Ended, dict[str, Any]]:
     """Records all schedules into one trace."""
-    del held  # the engine ends what it started before it ends itself
     chosen = recording.scheduling
     assert chosen is not None
     file = scratch / "metadata.json"
@@ -238,7 +237,13 @@ def _scheduled(
     for status in sorted(recording.allowed - {0}):
         arguments += ["--allow-exit", str(status)]
     answer, raw = engine.single(
-        paths.engine(), arguments, events.Scheduled, interrupt=interrupt, environment=environment(), cwd=recording.cwd
+        paths.engine(),
+        arguments,
+        events.Scheduled,
+        interrupt=interrupt,
+        environment=environment(),
+        cwd=recording.cwd,
+        held=() if held is None else (held,),
     )
     assert isinstance(answer, events.Scheduled)
     ended = _ended(answer)

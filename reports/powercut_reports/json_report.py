@@ -35,7 +35,7 @@ from powercut_reports.records.run import PerformanceBug, RunRecord
 from powercut_reports.story import summary_site
 
 _COPIED = ("target", "variant", "scenario", "model", "strategy", "seed", "events", "crash_points")
-_PROGRAM = ("command", "recover", "check", "dump", "probes", "tracer", "pools")
+_PROGRAM = ("command", "recover", "check", "dump", "probes", "ack", "tracer", "began", "pools")
 _COUNTED = ("crash_states", "executions", "leaves")
 _COVERAGE = ("kind", "covered", "total", "nested_complete", "reason")
 

@@ -51,7 +51,10 @@ def test_text_names_commands_tracer_and_pools() -> None:
     assert "  Recovery: ./kv check pool" in rows
     assert "  Dump: ./kv dump '<pool>'" in rows
     assert "  Pools: /srv/pool (8,192 bytes)" in rows
-    assert not any(row.startswith(("  Checker", "  Driver")) for row in rows)
+    assert not any(row.startswith(("  Checker", "  Driver", "  Acknowledged by", "  Began as")) for row in rows)
+    told = text.render_run(run_of(program_run(ack="^OK", began="no file")), color=False).splitlines()
+    assert "  Acknowledged by: ^OK" in told
+    assert "  Began as: no file" in told
     assert any("forked once" in row for row in rows)
 
 

@@ -32,6 +32,18 @@ def test_it_runs_in_its_folder_without_input(tmp_path: Path) -> None:
     assert run(tmp_path, "cat").stdout.lines() == []
 
 
+def test_output_that_is_wanted_whole_is_in_files(tmp_path: Path) -> None:
+    folder = tmp_path / "output"
+    folder.mkdir()
+    ended = run(
+        tmp_path, "sh", "-c", "echo out; echo err >&2; head -c 200000 /dev/zero; echo; echo last", output=folder
+    )
+    assert (folder / "stdout").read_bytes() == b"out\n" + bytes(200_000) + b"\nlast\n"
+    assert (folder / "stderr").read_bytes() == b"err\n"
+    assert (ended.stdout.lines()[0], ended.stdout.lines()[-1], ended.stderr.lines()) == ("out", "last", ["err"])
+    assert len(ended.stdout.head) + len(ended.stdout.tail) + ended.stdout.dropped == 200_010
+
+
 def test_long_output_keeps_its_ends(tmp_path: Path) -> None:
     output = run(tmp_path, "sh", "-c", "echo first; head -c 3000000 /dev/zero | tr '\\0' x; echo; echo last").stdout
     assert len(output.head) + len(output.tail) + output.dropped == 6 + 3_000_000 + 1 + 5

@@ -15,7 +15,7 @@ import pytest
 from powercut.base.errors import UsageError
 from powercut.program import keeper
 from powercut.program import pools as program_pools
-from tests.program.program_mode import Kv, environment
+from tests.program.program_mode import Kv, environment, processes
 
 
 @pytest.fixture
@@ -139,6 +139,25 @@ def test_an_old_pool_hides_nothing_and_the_report_says_what_was_begun_with(kv: K
     assert kept.code == 0
     explored = kv.cli("explore", "kept.pct", "--recover", "./kv check pool", "--format", "text", "--explain", "0")
     assert "  Began as: the file as it was" in explored.out.splitlines()
+
+
+def test_of_a_program_in_every_schedule_it_comes_back_after_kill_9_and_nothing_goes_on(kv: Kv) -> None:
+    kv.pool.write_bytes(b"mine")
+    kv.odd("run:hang")
+    program = f"./kv run {kv.pool}"
+
+    def running() -> list[str]:
+        return [line for line in processes(program) if "--record" not in line and "record-schedules" not in line]
+
+    arguments = kv.arguments("./kv", "--record", program, "--threads", "scheduled")
+    command = [sys.executable, "-m", "powercut", "run", *arguments]
+    with subprocess.Popen(command, env=environment(), stderr=subprocess.DEVNULL) as process:
+        until(running)
+        assert hidden(kv.pool).exists()
+        process.kill()
+    until(lambda: kv.pool.exists() and kv.pool.read_bytes() == b"mine")
+    until(lambda: not processes(str(kv.pool)))
+    assert not hidden(kv.pool).exists()
 
 
 def test_a_program_that_makes_no_pool_is_told_what_to_say(kv: Kv) -> None:
