@@ -15,6 +15,7 @@ import contextlib
 import fcntl
 import json
 import os
+import shutil
 import signal
 import sys
 from typing import IO, Any
@@ -37,6 +38,15 @@ def restore(pool: str, *, was_there: bool) -> None:
     else:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(pool)
+
+
+def _write_again(file: IO[bytes], aside: str) -> None:
+    """The run has removed what is aside, perhaps with its folder: a copy of it is there again."""
+    os.makedirs(os.path.dirname(aside), exist_ok=True)
+    with open(aside, "wb") as again:
+        file.seek(0)
+        shutil.copyfileobj(file, again)
+    shutil.copystat(f"/proc/self/fd/{file.fileno()}", aside)
 
 
 class Kept:
@@ -69,6 +79,8 @@ class Kept:
     def put_back(self) -> None:
         """All of them."""
         for pool, lock in self._locks.items():
+            if lock and not os.path.lexists(aside_of(pool)):
+                _write_again(lock, aside_of(pool))
             restore(pool, was_there=lock is not None)
             if lock:
                 lock.close()

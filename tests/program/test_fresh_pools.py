@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -43,6 +44,17 @@ def test_a_file_that_is_aside_comes_back_as_it_was(pool: Path) -> None:
     assert (after.st_ino, after.st_mtime_ns, after.st_mode) == (before.st_ino, before.st_mtime_ns, before.st_mode)
     assert other.read_bytes() == pool.read_bytes() == b"mine"
     assert {path.name for path in pool.parent.iterdir()} == {"pool", "other"}
+
+
+def test_a_run_that_removes_the_whole_folder_costs_nobody_a_file(tmp_path: Path) -> None:
+    pool = tmp_path / "data" / "pool"
+    pool.parent.mkdir()
+    pool.write_bytes(b"mine")
+    pool.chmod(0o640)
+    with program_pools.aside([pool]):
+        shutil.rmtree(pool.parent)
+    assert (pool.read_bytes(), pool.stat().st_mode & 0o777) == (b"mine", 0o640)
+    assert not hidden(pool).exists()
 
 
 #: A run that waits for its program, which waits for it, and writes once more when it has gone.

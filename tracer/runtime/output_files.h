@@ -20,7 +20,9 @@ class OutputFiles {
     for (size_t i = 0; i < files_.size(); ++i) {
       files_[i].path = std::string(folder) + (i == 0 ? "/stdout" : "/stderr");
       struct stat status{};
-      if (stat(files_[i].path.c_str(), &status) == 0) files_[i].inode = status.st_ino;
+      if (stat(files_[i].path.c_str(), &status) != 0) continue;
+      files_[i].device = status.st_dev;
+      files_[i].inode = status.st_ino;
     }
   }
 
@@ -33,7 +35,8 @@ class OutputFiles {
       const auto number = static_cast<uint32_t>(i + 1);
       struct stat status{};
       // By the descriptor, which takes a fifth of the time, unless the program has another file there.
-      const bool known = fstat(static_cast<int>(number), &status) == 0 && status.st_ino == file.inode;
+      const bool known =
+          fstat(static_cast<int>(number), &status) == 0 && status.st_dev == file.device && status.st_ino == file.inode;
       if (!known && stat(file.path.c_str(), &status) != 0) continue;
       const auto size = static_cast<uint64_t>(status.st_size);
       if (size == file.size) continue;
@@ -45,6 +48,7 @@ class OutputFiles {
  private:
   struct File {
     std::string path;
+    dev_t device = 0;
     ino_t inode = 0;  // 0: not looked at
     uint64_t size = 0;
   };

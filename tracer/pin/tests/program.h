@@ -153,6 +153,8 @@ inline std::vector<std::string> lines_of(const std::string& path, uint64_t base 
       case kPowercutNote:
         lines.push_back("note" + n(record.code) + " " + std::string(record.text));
         break;
+      case kPowercutOutput:
+        break;  // Pin does not look
       case kPowercutEnd:
         lines.push_back((record.code == kPowercutExited ? "exit" : "signal") + n(record.length));
         break;
