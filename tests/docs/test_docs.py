@@ -58,11 +58,13 @@ def clone(folder: Path) -> Path:
 def program(folder: Path) -> Path:
     """A folder with two of the examples, which have `create`, `run`, `check` and `dump`.
 
-    `prog` is the ledger, on the pool `POOL`; `store` the log, on the device `FILE`.
+    `prog` is the ledger, on the pool `POOL`; `store` the log, on the device `FILE`. `table` has a broken free list.
     """
     flags = ["-O2", "-g", "-mclwb", f"-I{ROOT / 'targets' / 'include'}"]
     for source, name in (("raw-intrinsics/ledger.c", "prog"), ("log-store/store.c", "store")):
         subprocess.run(["cc", *flags, str(DOCS / "examples" / source), "-o", str(folder / name)], check=True)
+    table = ROOT / "tests/program/programs/pairs/lost_free_list.c"
+    subprocess.run(["cc", *flags, "-DBUG=1", str(table), "-o", str(folder / "table")], check=True)
     return folder
 
 

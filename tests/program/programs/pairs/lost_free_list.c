@@ -26,7 +26,8 @@ static void take_out(struct pool* pool, uint64_t number) {
   slot->key = 0;
   persist(slot);
   *next_of(slot) = pool->count; /* links it */
-  if (!BUG) persist(slot);
+  if (!BUG) flush(slot);
+  fence();
   pool->count = number;
   persist(&pool->count);
 }
