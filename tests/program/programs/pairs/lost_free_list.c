@@ -1,5 +1,6 @@
 /* A table that keeps its free slots in a list. With the bug a freed slot is the list's head before its link to the rest
  * is durable: the contents are right after every crash, and the second insert that comes then overwrites an item. */
+#define PAIR_IS_USED
 #include "pair.h"
 
 enum { kUsed = 6 }; /* slots, numbered from 1; `count` is the first free one */

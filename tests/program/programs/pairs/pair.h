@@ -3,7 +3,7 @@
  *   prog run POOL     does its work
  *   prog check POOL   status 0 when the pool is good
  *   prog dump POOL    prints the items
- *   prog use POOL     what a probe does, where there is one */
+ *   prog use POOL     what a probe does, with PAIR_IS_USED */
 #ifndef PAIR_H_
 #define PAIR_H_
 
@@ -87,7 +87,9 @@ static inline int whole(const struct pool* pool) {
 int run(const char* path);
 int check(const char* path);
 int dump(const char* path);
-__attribute__((weak)) int use(const char* path);
+#ifdef PAIR_IS_USED
+int use(const char* path);
+#endif
 
 static inline int usual_check(const char* path) {
   if (whole(map_pool(path, 0))) return 0;
@@ -106,7 +108,9 @@ int main(int argc, char** argv) {
   if (argc != 3) return 2;
   if (strcmp(argv[1], "run") == 0) return run(argv[2]);
   if (strcmp(argv[1], "check") == 0) return check(argv[2]);
+#ifdef PAIR_IS_USED
   if (strcmp(argv[1], "use") == 0) return use(argv[2]);
+#endif
   return dump(argv[2]);
 }
 
