@@ -34,6 +34,8 @@ static const UChar kZeros[kPage];
 
 /* ---- definition ---- */
 
+Bool pc_pools_are_named(void) { return pc_has_device() || named_count != 0; }
+
 Bool pc_pool_named(const HChar* path) {
   if (pool_count == kMostPools) return False;
   pools[pool_count].path = VG_(strdup)("powercut.pool", path);

@@ -12,6 +12,8 @@
 
 /* A path of --pool. False when there are too many. */
 Bool pc_pool_named(const HChar* path);
+/* Whether the command line says what is recorded, so that the program's own word for it is not needed. */
+Bool pc_pools_are_named(void);
 /* Defines the named pools in the stream, with their contents. Once, before the program runs. */
 void pc_pools_begin(void);
 

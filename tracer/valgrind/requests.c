@@ -2,6 +2,7 @@
 #include "tracer/valgrind/requests.h"
 
 #include "powercut/mark.h"
+#include "pub_tool_debuginfo.h"
 #include "pub_tool_libcbase.h"
 #include "tracer/valgrind/pool_files.h"
 #include "tracer/valgrind/recorder.h"
@@ -42,6 +43,15 @@ static UWord is_pmem(Addr address, ULong length) {
   return known == 0 ? 0 : known == length ? 1 : 2;
 }
 
+/* libpmem asks of its own variable whether it runs under pmemcheck, and then copies small pieces in another way, byte
+ * by byte: what it never tears could be torn in a recording. It hears no, unless its word is needed for what is
+ * persistent memory: whatever else it says to pmemcheck is seen in what it executes. */
+static Bool asks_for_itself(Addr address) {
+  const HChar* object = NULL;
+  VG_(DebugInfo_sect_kind)(&object, address);
+  return object != NULL && (VG_(strstr)(object, "libpmem.so") != NULL || VG_(strstr)(object, "libpmem2.so") != NULL);
+}
+
 static Bool pmemcheck_request(ThreadId tid, UWord* args, UWord* answer) {
   switch (args[0]) {
     case kPmcRegisterMapping:
@@ -55,7 +65,7 @@ static Bool pmemcheck_request(ThreadId tid, UWord* args, UWord* answer) {
       pc_unmap(kPowercutDisowned, args[1], args[2]);
       return True;
     case kPmcCheckIsPmem:
-      *answer = is_pmem(args[1], args[2]);
+      if (!pc_pools_are_named() || !asks_for_itself(args[1])) *answer = is_pmem(args[1], args[2]);
       return True;
     case kPmcFlush:
       pc_annotated_flush(tid, args[1], args[2]);

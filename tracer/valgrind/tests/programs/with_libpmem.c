@@ -1,4 +1,5 @@
-// Through libpmem: one store that is persisted, one that is flushed and never drained, a copy around the cache.
+// Through libpmem: one store that is persisted, one that is flushed and never drained, a copy around the cache, and
+// one of four bytes.
 #include <libpmem.h>
 
 #include "pool.h"
@@ -15,5 +16,7 @@ int main(int argc, char** argv) {
   pmem_memcpy(pool + 4096, bytes, sizeof bytes, PMEM_F_MEM_NONTEMPORAL);
   AT(long, pool + 64) = 43;
   pmem_flush(pool + 64, 8);
+  const int word = 44;
+  pmem_memcpy(pool + 8204, &word, sizeof word, PMEM_F_MEM_NODRAIN);
   return 0;
 }
