@@ -170,14 +170,14 @@ void Executor::on_load(uint64_t address, uint64_t size) {
     if (reads_.note_again(line, mask) && memory_.undecided(line, mask) == 0) [[likely]]
       return;
   }
-  load_slowly(address, size);
+  if (address >= memory_.pool_range().end) {
+    reads_.note_heap(address, size);
+  } else {
+    load_slowly(address, size);
+  }
 }
 
 void Executor::load_slowly(uint64_t address, uint64_t size) {
-  if (address >= memory_.pool_range().end) {
-    reads_.note_heap(address, size);
-    return;
-  }
   // Loads are announced without a place: the stack begins in the hooks.
   const CodePlace place{__builtin_return_address(0), *static_cast<void* const*>(__builtin_frame_address(0))};
   for_each_line(address - kPoolBase, end_in_pool(address, size), [&](uint64_t line, uint64_t mask) {

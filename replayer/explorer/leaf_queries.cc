@@ -235,6 +235,7 @@ std::vector<uint32_t> LeafQueries::differ(const View& view) {
       Content before{}, after{};
       if (at < was.size()) std::memcpy(before.bytes.data(), &was[at], std::min(kLineSize, was.size() - at));
       if (at < is.size()) std::memcpy(after.bytes.data(), &is[at], std::min(kLineSize, is.size() - at));
+      if (before == after) continue;
       differ_in(kHeapLine + at / kLineSize, Novelty({&before, 1}, {&after, 1}), false, &out);
     }
   }
@@ -634,13 +635,19 @@ void LeafQueries::note_reads(ReadIndex* index, Group group, ReadIndex::Reads* re
   const ReadLog& done = executor_->reads();
   for (uint64_t line : done.lines()) index->note(group, reads, line, done.mask(line));
   absl::InlinedVector<std::pair<uint64_t, uint64_t>, 8> heap;  // line, mask
+  size_t last = 0;                                             // of them: the next word mostly lies in the same line
   for (uint64_t word : done.words()) {
     const uint64_t offset = word - executor_->memory().heap_begin();
     const uint64_t line = kHeapLine + offset / kLineSize;
     const uint64_t bits = done.bits(word);
-    auto at = std::find_if(heap.begin(), heap.end(), [line](const auto& entry) { return entry.first == line; });
-    if (at == heap.end()) at = heap.insert(heap.end(), {line, 0});
-    for (unsigned i = 0; i < 8; ++i) at->second |= uint64_t{(bits >> (8 * i) & 0xff) != 0} << (offset % kLineSize + i);
+    if (last >= heap.size() || heap[last].first != line) {
+      const auto at = std::find_if(heap.begin(), heap.end(), [line](const auto& entry) { return entry.first == line; });
+      last = static_cast<size_t>(at - heap.begin());
+      if (at == heap.end()) heap.emplace_back(line, 0);
+    }
+    for (unsigned i = 0; i < 8; ++i) {
+      heap[last].second |= uint64_t{(bits >> (8 * i) & 0xff) != 0} << (offset % kLineSize + i);
+    }
   }
   for (const auto& [line, mask] : heap) index->note(group, reads, line, mask);
 }
