@@ -54,7 +54,7 @@ def test_few_keys_are_asked_again(trace: Path) -> None:
     """A lookup that changed anything, or read what open counts, would be asked at every leaf, and its bystander too."""
     result = explore(trace, *ON_FLASH).result
     assert result["queries"] > 30 * result["executions"]
-    assert result["query_runs"] < 0.6 * result["queries"]
+    assert result["query_runs"] < 0.45 * result["queries"]
 
 
 def test_all_code_is_instrumented(fast: Exploration) -> None:
