@@ -34,7 +34,7 @@ std::unique_ptr<ImageWorker> reader(WorkerFixture* fixture, uint64_t word, const
 
 ProgramOutcome outcome(ImageWorker* worker) {
   auto ran = worker->run();
-  EXPECT_TRUE(ran.ok() && ran->ok()) << (ran.ok() ? ran->text : ran.error().message());
+  EXPECT_TRUE(ran.ok() && ran->ok()) << (ran.ok() ? ran->text() : ran.error().message());
   return *ran;
 }
 
@@ -42,7 +42,7 @@ ReadSet traced(ImageWorker* worker, const ProgramOutcome& native) {
   auto ran = worker->trace();
   EXPECT_TRUE(ran.ok() && ran->reads.has_value()) << (ran.ok() ? ran->why : ran.error().message());
   if (!ran.ok() || !ran->reads) return {};
-  EXPECT_TRUE(ran->outcome.same(native)) << ran->outcome.text << "natively\n" << native.text;
+  EXPECT_TRUE(ran->outcome.same(native)) << ran->outcome.text() << "natively\n" << native.text();
   return *ran->reads;
 }
 

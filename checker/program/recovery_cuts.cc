@@ -77,7 +77,9 @@ Content content_at(const uint8_t* pool, uint64_t line) {
   return out;
 }
 
-bool is_store(const Event& event) { return event.kind == EventKind::kStore || event.kind == EventKind::kNtStore; }
+bool stores_something(const Event& event) {
+  return event.kind == EventKind::kStore || event.kind == EventKind::kNtStore;
+}
 
 template <typename Visit>
 void each_line_of(const Event& store, const Visit& visit) {
@@ -133,7 +135,7 @@ Result<RecoveryCuts> RecoveryCuts::of(const std::string& stream, const TracePool
   const std::unique_ptr<Model> persistency = make_model(model.name, model.policy, survey->size);
   for (const KeptEvent& kept : *events) {
     const Event event = kept.view();
-    if (!is_store(event)) continue;
+    if (!stores_something(event)) continue;
     each_line_of(event, [&](uint64_t line) {
       const auto place = places(line * kLineSize);
       if (!place || !stored.emplace(line, *place / kLineSize).second) return;
@@ -168,7 +170,7 @@ Result<RecoveryCuts> RecoveryCuts::of(const std::string& stream, const TracePool
   };
   const auto nothing = [](const Event&) {};
   const auto applied = [&](const Event& event) {
-    if (!is_store(event)) return;
+    if (!stores_something(event)) return;
     each_line_of(event, [&](uint64_t line) {
       if (stored.contains(line)) so_far.insert(line);
     });

@@ -126,16 +126,16 @@ TEST_P(ReportedReads, HaveAllThatMatters) {
   Reader reader(GetParam(), Reader::How::kReporting);
   const ImageWorker::Traced traced = reader.trace();
   ASSERT_TRUE(traced.reads) << traced.why;
-  EXPECT_TRUE(traced.outcome.ok()) << traced.outcome.text;
+  EXPECT_TRUE(traced.outcome.ok()) << traced.outcome.text();
   const ProgramOutcome whole = reader.run();
-  EXPECT_TRUE(traced.outcome.same(whole)) << traced.outcome.text << whole.text;
+  EXPECT_TRUE(traced.outcome.same(whole)) << traced.outcome.text() << whole.text();
   const std::set<uint64_t> reported = bytes_of(*traced.reads);
   std::mt19937_64 random(2026);
   int others = 0;
   for (int i = 0; i < kTimes; ++i) {
     reader.put(changed(image(), random, [&](uint64_t at) { return !reported.contains(at); }));
     const ProgramOutcome outcome = reader.run();
-    EXPECT_TRUE(outcome.same(whole)) << "it depends on more than " << text_of(reported) << ": " << outcome.text;
+    EXPECT_TRUE(outcome.same(whole)) << "it depends on more than " << text_of(reported) << ": " << outcome.text();
     const ImageWorker::Traced again = reader.trace();
     ASSERT_TRUE(again.reads) << again.why;
     EXPECT_EQ(again.reads->reads(), traced.reads->reads());
@@ -197,7 +197,7 @@ TEST_P(TracedAlike, TheToolTellsOfTheSameReads) {
   const ImageWorker::Traced traced = Reader(mode, Reader::How::kTraced).trace();
   ASSERT_TRUE(reported.reads) << reported.why;
   ASSERT_TRUE(traced.reads) << traced.why;
-  EXPECT_TRUE(reported.outcome.same(traced.outcome)) << reported.outcome.text << traced.outcome.text;
+  EXPECT_TRUE(reported.outcome.same(traced.outcome)) << reported.outcome.text() << traced.outcome.text();
   const std::set<uint64_t> ours = bytes_of(*reported.reads), theirs = bytes_of(*traced.reads);
   if (others == Others::kSame) EXPECT_EQ(text_of(ours), text_of(theirs));
   EXPECT_TRUE(std::ranges::includes(others == Others::kMore ? theirs : ours, others == Others::kMore ? ours : theirs))

@@ -103,9 +103,6 @@ inline std::vector<std::string> lines_of(const std::string& path, uint64_t base 
       case kPowercutLoad:
         lines.push_back(join("load", who, at, n(record.length)));
         break;
-      case kPowercutOutput:
-        lines.push_back(join("output", n(record.code), n(record.length)));
-        break;
       case kPowercutFileRead:
         lines.push_back(join("read", who, n(record.pool), n(record.address), n(record.length)));
         break;
