@@ -295,7 +295,7 @@ class Template {
       case QueryKind::kCopies:
         return {0, target_.copies != nullptr && traits_.counts == 0 ? keys : 0};
       case QueryKind::kEraseProbe:
-        return {0, target_.erase != nullptr ? keys : 0};
+        return {0, target_.erase != nullptr && traits_.counts == 0 ? keys : 0};
       case QueryKind::kWalk:
         return {0, target_.walk != nullptr ? regions : 0};
       case QueryKind::kVerify:
