@@ -88,10 +88,9 @@ def _build(kv: Kv, name: str, *, bug: bool, tracer: str, instrumented: bool) -> 
 
 
 def _judge(kv: Kv, pair: Pair, tracer: str) -> Answer:
-    if pair.earlier and not kv.pool.exists():
-        subprocess.run(["./prog", "run", "pool"], cwd=kv.folder, check=True)
     words = ["--record", "./prog run pool", "--recover", "./prog check pool", "--pool", "pool", "--format", "text"]
     words += ["--dump", "./prog dump pool"] if pair.dump else []
+    words += ["--setup", "./prog run pool"] if pair.earlier else []
     # Twice: what the first run leaves must not change what the second one says.
     first, second = (kv.cli("run", *words, "--tracer", tracer, "--explain", "0", *pair.more, "--json") for _ in "12")
     assert (first.code, first.run["verdict"]) == (second.code, second.run["verdict"]), (first, second)
