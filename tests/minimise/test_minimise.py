@@ -193,7 +193,7 @@ def test_what_cannot_be_is_said_in_one_paragraph(
     ("changes", "said"),
     [
         ({"plan": None}, "it holds no plan to record it again, smaller"),
-        ({"program": {"name": "x"}}, "Give its --record command less to do"),
+        ({"program": {"name": "x"}}, "give the --record command less to do"),
     ],
 )
 def test_a_finding_without_a_plan_is_refused(
