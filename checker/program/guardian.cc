@@ -62,6 +62,16 @@ void end_orphans(pid_t spared) {
   }
 }
 
+// What is being killed may still make a file in a folder that is being emptied.
+void remove_folder(const std::string& folder) {
+  std::error_code wrong;
+  for (int round = 0; round < 100; ++round) {
+    std::filesystem::remove_all(folder, wrong);
+    if (!std::filesystem::exists(folder, wrong)) return;
+    usleep(10'000);
+  }
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Guardian>> Guardian::start(const std::string& where) {
@@ -113,15 +123,13 @@ void Guardian::keep_watch(int pipe, const Watched* watched, const std::string& f
     if (!any && round > 0) break;
     usleep(50'000);
   }
-  std::error_code ignored;
-  std::filesystem::remove_all(folder, ignored);
+  remove_folder(folder);
   _exit(0);
 }
 
 Guardian::~Guardian() {
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
   if (process_ > 0) end_orphans(process_);
+  remove_folder(folder_);
   if (pipe_ >= 0) {
     const char done = 1;
     [[maybe_unused]] const ssize_t told = write(pipe_, &done, 1);
