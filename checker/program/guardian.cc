@@ -72,10 +72,29 @@ void remove_folder(const std::string& folder) {
   }
 }
 
+// Signals that end a process wait, in this one and in what it forks.
+class SignalsWait {
+ public:
+  SignalsWait() {
+    sigset_t wait;
+    sigemptyset(&wait);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaddset(&wait, number);
+    pthread_sigmask(SIG_BLOCK, &wait, &before_);
+  }
+  ~SignalsWait() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsWait(const SignalsWait&) = delete;
+  SignalsWait& operator=(const SignalsWait&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
 }  // namespace
 
 Result<std::unique_ptr<Guardian>> Guardian::start(const std::string& where) {
   std::unique_ptr<Guardian> out(new Guardian);
+  // Between the two there is a folder, and nobody who would remove it.
+  const SignalsWait until_guarded;
   std::string folder = where + "/powercut-XXXXXX";
   if (mkdtemp(folder.data()) == nullptr) {
     return usage_error(std::string("no folder for crash images can be made here (") + std::strerror(errno) + ")", where,
