@@ -62,7 +62,8 @@ def _of_program(record: FindingRecord, trace: Path, context: Context, folder: Pa
         context, out=folder, store=FindingStore(folder), listener=Silent(), checkpoints=False, resume=False,
         mark=lambda run: None,
     )  # fmt: skip
-    options = ExploreOptions(model=record.engine.model, atoms=record.engine.atoms, seed=record.engine.seed)
+    made = record.engine
+    options = ExploreOptions(model=made.model, atoms=made.atoms, nested=made.nested, seed=made.seed)
     program = program_run.of_finding(record)
     request = Request(name="schedule", slug="schedule", options=options, trace=trace, program=program, claims=False)
     return [changed(found, program=record.program) for found in runner.run_one(request, within).findings]

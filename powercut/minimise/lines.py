@@ -181,4 +181,6 @@ class _Runs:
     def _options(self) -> ExploreOptions:
         used = self._finding.engine
         budget = Budget() if self.seconds is None else Budget(executions=self._executions, seconds=self.seconds)
-        return ExploreOptions(model=used.model, atoms=used.atoms, seed=used.seed, jobs=cores(), budget=budget)
+        return ExploreOptions(
+            model=used.model, atoms=used.atoms, nested=used.nested, seed=used.seed, jobs=cores(), budget=budget
+        )
