@@ -7,6 +7,7 @@ dump, with the compiler's tracer and, where the tracers differ in what they see,
 from __future__ import annotations
 
 import functools
+import json
 import re
 import subprocess
 from dataclasses import dataclass
@@ -54,6 +55,7 @@ PAIRS = {
         says="/pool') is that of no prefix of the operations: '3=300' is missing",
         more=("--probe", "./prog use pool", "--probe", "./prog dump pool"),
     ),
+    "cut_recovery": Pair(valgrind=1, more=("--nested", "1")),
     "two_threads": Pair(valgrind=1),
     "no_power_cut": Pair(says="No power cut needed"),
     "blocked_recovery": Pair(more=("--timeout", "500ms"), says="did not end within --timeout"),
@@ -142,6 +144,19 @@ def test_the_verdict_on_threads_is_of_one_schedule(kv: Kv, tracer: str) -> None:
     schedules = Schedules.model_validate(told)
     assert schedules_words(schedules) == "the recorded schedule of 2 threads"
     assert coverage_words(Coverage(kind="complete", schedules=schedules)) == "complete for one schedule"
+
+
+def test_cut_recovery_takes_a_second_power_cut(kv: Kv) -> None:
+    _build(kv, "cut_recovery", bug=True, tracer="llvm", instrumented=False)
+    once = _judge(kv, Pair(), "llvm")
+    assert (once.code, once.run["coverage"]["nested_complete"]) == (0, 0)
+    twice = _judge(kv, PAIRS["cut_recovery"], "llvm")
+    assert (twice.code, twice.run["coverage"]["nested_complete"]) == (1, True)
+    for item in twice.run["findings"]:
+        record = json.loads((kv.folder / item["file"]).read_text())
+        # Recovery has put two words back and taken the log away.
+        assert (record["crash_point"]["depth"], record["crash_point"]["nested_event"]) == (1, 3)
+        assert kv.cli("reproduce", item["file"]).code == 1
 
 
 def test_stores_of_a_library_that_was_not_instrumented_are_named_with_their_operation(kv: Kv) -> None:
