@@ -242,7 +242,6 @@ std::pair<uint64_t, BigInt> counted(const std::string& path) {
 
 // A second cut, inside recovery, undoes what it had not made durable; one finding, with the record that shows it.
 TEST_F(ProgramCommand, CutsRecoveryItself) {
-  if (access(POWERCUT_TEST_VALGRIND, F_OK) != 0) GTEST_SKIP() << "the Valgrind tool is not built";
   write(logged());
   const std::vector<std::string> nested = {"--nested", "1", "--trace-prefix", tracer_json()};
   const auto with = [&](const std::string& how, std::vector<std::string> more) {
@@ -568,26 +567,20 @@ TEST_F(ProgramCommand, TooManyImagesAreSampled) {
   EXPECT_EQ(traced.result()["not_checked"]["notes"].size(), 1u);
 }
 
-class ReportingCommand : public ProgramCommand {
- protected:
-  void SetUp() override {
-    if (!std::filesystem::exists(std::string(POWERCUT_TEST_PROGRAMS) + "/" + kProgram)) GTEST_SKIP() << "no pass";
-  }
-  static constexpr const char* kProgram = "test-recovery-reporting";
-};
-
-// As under the tool: what is not read is not tried.
-TEST_F(ReportingCommand, TooManyImagesAreOneBehaviour) {
+#ifdef POWERCUT_TEST_REPORTING
+// A recovery that says itself what it reads; as under the tool, what is not read is not tried.
+TEST_F(ProgramCommand, TooManyImagesAreOneReportedBehaviour) {
   Program program;
   for (uint64_t item = 1; item <= 5; ++item) program.item(item, false);
   program.fence();
   write(program);
-  const Told told =
-      run({"--recover", command_json({"check", "{image}"}, kProgram), "--images", "50", "--reporting", "recover"});
+  const Told told = run({"--recover", command_json({"check", "{image}"}, POWERCUT_TEST_REPORTING), "--images", "50",
+                         "--reporting", "recover"});
   EXPECT_EQ(told.exit, kExitOk) << told.result()["not_checked"];
   EXPECT_EQ(told.result()["coverage"]["covered"], counted(trace()).second.str());
   EXPECT_EQ(told.result()["behaviours"], 1);
 }
+#endif
 
 // Pruned by what recovery reads, and one image after the other: the same verdicts and the same counts.
 void ProgramCommand::pruning_changes_nothing(const std::string& recovery, const std::vector<std::string>& how) {
@@ -636,7 +629,11 @@ TEST_F(ProgramCommand, PruningChangesNothing) {
   pruning_changes_nothing("test-recovery", {"--trace-prefix", tracer_json()});
 }
 
-TEST_F(ReportingCommand, PruningChangesNothing) { pruning_changes_nothing(kProgram, {"--reporting", "recover,dump"}); }
+#ifdef POWERCUT_TEST_REPORTING
+TEST_F(ProgramCommand, PruningByReportsChangesNothing) {
+  pruning_changes_nothing(POWERCUT_TEST_REPORTING, {"--reporting", "recover,dump"});
+}
+#endif
 
 TEST_F(ProgramCommand, ARecoveryThatDependsOnMoreThanItsPools) {
   Program program;
