@@ -1,24 +1,12 @@
 #include "checker/program/behaviours.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <numeric>
 #include <optional>
 
 namespace powercut {
 namespace {
-
-constexpr std::array<uint64_t, 256> kBits = [] {
-  std::array<uint64_t, 256> out{};
-  for (uint64_t mask = 0; mask < out.size(); ++mask) {
-    for (uint64_t byte = 0; byte < kWordSize; ++byte) out[mask] |= (mask >> byte & 1) * 0xFF << (8 * byte);
-  }
-  return out;
-}();
-
-// All ones in the bytes of the mask.
-uint64_t bits_of(uint64_t mask) { return kBits[mask]; }
 
 uint64_t word_in(const uint8_t* line, uint64_t word) {
   uint64_t out = 0;
@@ -74,7 +62,7 @@ std::vector<ReadWord> words_of(const std::vector<WordBytes>& reads, const LineSe
     const auto set = set_of(bytes.word);
     const uint8_t* line =
         set ? sets[*set]->contents[choice[*set]].bytes.data() : pool + bytes.word / kWords * kLineSize;
-    out.push_back({bytes, word_in(line, bytes.word) & bits_of(bytes.mask)});
+    out.push_back({bytes, word_in(line, bytes.word) & widened(bytes.mask)});
   }
   return out;
 }
@@ -166,10 +154,10 @@ class Behaviours::Walk {
 
  private:
   uint64_t value_in(size_t set, uint32_t content, uint64_t at) const {
-    return word_in(sets_[set]->contents[content].bytes.data(), at >> 8) & bits_of(at & 0xFF);
+    return word_in(sets_[set]->contents[content].bytes.data(), at >> 8) & widened(static_cast<uint8_t>(at));
   }
   uint64_t definite(uint64_t at) const {
-    return word_in(pool_ + (at >> 8) / kWords * kLineSize, at >> 8) & bits_of(at & 0xFF);
+    return word_in(pool_ + (at >> 8) / kWords * kLineSize, at >> 8) & widened(static_cast<uint8_t>(at));
   }
 
   // What does not agree goes to the rest; false when nothing does.

@@ -26,9 +26,7 @@ void ImageNames::follow(uint64_t line, const LineSet* set) {
     return;
   }
   pending_.erase(line);
-  Content content;
-  std::memcpy(content.bytes.data(), pool_ + line * kLineSize, kLineSize);
-  const ImageName name = name_of_line(line, content);
+  const ImageName name = name_of_line(line, content_at(pool_, line));
   if (name == ImageName{}) return;
   definite_ = definite_ + name;
   lines_[line] = name;
@@ -52,9 +50,7 @@ ImageName ImageNames::of_others(const LineSets& sets, const Choice& choice) cons
 void follow_images(TraceFollower* follower, const uint8_t* pool, ImageNames* names, ImageWorkers* workers) {
   for (const Frontier::Change& change : follower->follow()) {
     names->follow(change.line, follower->frontier().find(change.line));
-    Content first;
-    std::memcpy(first.bytes.data(), pool + change.line * kLineSize, kLineSize);
-    workers->base(change.line, first);
+    workers->base(change.line, content_at(pool, change.line));
   }
 }
 

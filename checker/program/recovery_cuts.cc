@@ -13,8 +13,8 @@
 #include "replayer/crash_points/crash_points.h"
 #include "replayer/crash_points/frontier.h"
 #include "tracer/format/kept_event.h"
+#include "tracer/format/line_bytes.h"
 #include "tracer/format/reader.h"
-#include "tracer/format/trace_names.h"
 #include "tracer/format/writer.h"
 #include "tracer/stream/converter.h"
 
@@ -71,28 +71,8 @@ class Places {
   std::vector<Part> parts_;
 };
 
-Content content_at(const uint8_t* pool, uint64_t line) {
-  Content out;
-  std::memcpy(out.bytes.data(), pool + line * kLineSize, kLineSize);
-  return out;
-}
-
 bool stores_something(const Event& event) {
   return event.kind == EventKind::kStore || event.kind == EventKind::kNtStore;
-}
-
-template <typename Visit>
-void each_line_of(const Event& store, const Visit& visit) {
-  for (uint64_t line = store.addr / kLineSize; line <= (store.addr + store.value.size() - 1) / kLineSize; ++line) {
-    visit(line);
-  }
-}
-
-std::string when(const CrashPoint& point) {
-  std::string what = name_of(point.kind);
-  if (point.kind == EventKind::kFence) what = name_of(static_cast<FenceKind>(point.code));
-  if (point.kind == EventKind::kFlush) what = name_of(static_cast<FlushKind>(point.code));
-  return (point.before ? "before " : "after ") + what;
 }
 
 // The stores, flushes and fences of a stream.
@@ -136,7 +116,7 @@ Result<RecoveryCuts> RecoveryCuts::of(const std::string& stream, const TracePool
   for (const KeptEvent& kept : *events) {
     const Event event = kept.view();
     if (!stores_something(event)) continue;
-    each_line_of(event, [&](uint64_t line) {
+    for_each_line(event.addr, event.addr + event.value.size(), [&](uint64_t line, uint64_t) {
       const auto place = places(line * kLineSize);
       if (!place || !stored.emplace(line, *place / kLineSize).second) return;
       const Content content = before(*place / kLineSize);
@@ -158,20 +138,19 @@ Result<RecoveryCuts> RecoveryCuts::of(const std::string& stream, const TracePool
     frontier.follow(persistency.get());
     out.truncated = out.truncated || frontier.truncated();
     Point& point = out.points.emplace_back();
-    point.when = when(walk.at());
     point.stores = out.stores.size();
     for (const uint64_t line : so_far) {
       const LineSet* pending = frontier.find(line);
-      LineSet& set = point.sets.emplace_back(pending != nullptr ? *pending : LineSet{});
-      if (pending == nullptr) set.contents = {content_at(memory.get(), line)};
-      set.line = stored.at(line);
+      LineSet definite = definite_line(line, content_at(memory.get(), line));
+      point.sets.push_back(pending != nullptr ? *pending : std::move(definite));
+      point.sets.back().line = stored.at(line);
     }
     std::ranges::sort(point.sets, {}, &LineSet::line);
   };
   const auto nothing = [](const Event&) {};
   const auto applied = [&](const Event& event) {
     if (!stores_something(event)) return;
-    each_line_of(event, [&](uint64_t line) {
+    for_each_line(event.addr, event.addr + event.value.size(), [&](uint64_t line, uint64_t) {
       if (stored.contains(line)) so_far.insert(line);
     });
     if (const auto place = places(event.addr)) out.stores.push_back({*place, event.value.size()});

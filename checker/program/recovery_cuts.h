@@ -32,7 +32,6 @@ struct RecoveryCuts {
     uint64_t offset = 0, size = 0;  // of the trace's offset space
   };
   struct Point {
-    std::string when;           // "before sfence"
     size_t stores = 0;          // of recovery's, that came before
     bool after_end = false;     // recovery had ended
     std::vector<LineSet> sets;  // of each line that it has stored to so far, ascending

@@ -25,6 +25,11 @@ struct LineSet {
   void compute_diff();
 };
 
+// A line with nothing but this content.
+inline LineSet definite_line(uint64_t line, const Content& content) {
+  return {.line = line, .contents = {content}, .base = {}, .visible = 0, .diff = 0};
+}
+
 using LineSets = std::vector<const LineSet*>;
 
 // Candidates of a line by their index in its set, ascending; most lines have two.

@@ -98,6 +98,13 @@ struct alignas(64) Content {
   bool changes_by(const Atom& atom) const { return ((word(atom.word) ^ atom.value) & widened(atom.bytes)) != 0; }
 };
 
+// What a line holds in a pool.
+inline Content content_at(const uint8_t* pool, uint64_t line) {
+  Content content;
+  std::memcpy(content.bytes.data(), pool + line * kLineSize, kLineSize);
+  return content;
+}
+
 // Bytes laid over an unknown base.
 struct Overlay {
   uint64_t mask = 0;  // bit i: byte i is written

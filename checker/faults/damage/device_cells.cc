@@ -9,16 +9,6 @@
 
 namespace powercut {
 
-LineSet definite_line(uint64_t line, const Content& content) {
-  return {.line = line, .contents = {content}, .base = {}, .visible = 0, .diff = 0};
-}
-
-Content content_at(const uint8_t* pool, uint64_t line) {
-  Content content;
-  std::memcpy(content.bytes.data(), pool + line * kLineSize, kLineSize);
-  return content;
-}
-
 DeviceCells::DeviceCells(const powercut_device& device, uint64_t pool_size)
     : device_(device), lines_(pool_size / kLineSize), blocks_(is_flash() ? lines_ / (device.unit + 1) : 0) {}
 

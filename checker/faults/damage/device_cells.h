@@ -14,10 +14,6 @@
 
 namespace powercut {
 
-// A line with nothing but this content.
-LineSet definite_line(uint64_t line, const Content& content);
-Content content_at(const uint8_t* pool, uint64_t line);
-
 // A cell is a sector, or a page with its spare area; cells are numbered as the target numbers them.
 class DeviceCells {
  public:
