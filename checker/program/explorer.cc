@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <tuple>
 #include <utility>
 
@@ -95,10 +94,11 @@ ProgramExplored ProgramExplorer::explore() {
     while (!last.empty() && wants_repeats() && repeat(last, 1)) {
     }
   }
-  out_.sampled_points = static_cast<uint64_t>(
-      std::ranges::count_if(open_, [](const auto& one) { return one.second.covered < one.second.states; }));
+  // What is open for want of cuts inside recovery alone is covered.
   std::set<uint64_t> open_operations;
   for (const auto& [number, open] : open_) {
+    if (open.covered == open.states) continue;
+    ++out_.sampled_points;
     if (open.operation) open_operations.insert(*open.operation);
   }
   if (out_.operations) out_.operations->second = open_operations.size();
@@ -107,6 +107,7 @@ ProgramExplored ProgramExplorer::explore() {
   out_.behaviours = behaviours_.size();
   return std::move(out_);
 }
+
 bool ProgramExplorer::walk(bool first) {
   if (!first) {
     if (open_.empty() || stopped()) return false;
@@ -259,7 +260,7 @@ bool ProgramExplorer::cover_by_images(std::vector<Box> rest, std::vector<Judged>
   std::ranges::sort(rest, {}, size_of);
   uint64_t left = effort_.images;
   for (const Box& box : rest) {
-    if (left < 2) break;
+    if (left == 0) break;
     const uint64_t most = last_ ? left : std::min(left, kFirstSample);
     const std::vector<Choice> choices = size_of(box) <= left ? all_choices(box) : sample(box, most);
     if (!look_at(choices, judged)) return false;
@@ -305,10 +306,7 @@ bool ProgramExplorer::trace(const std::vector<Box>& boxes) {
     if (memo_[outcome].kind == ProgramOutcome::Kind::kTimeout) return give_up("recovery hangs");
   }
   auto traced = workers_->trace(sets_, choices);
-  if (!traced && listener_.interrupted()) {
-    out_.interrupted = true;
-    return false;
-  }
+  if (!traced && listener_.interrupted()) return ended_by(traced.error());
   if (!traced) return give_up(traced.error().message());
   for (size_t i = 0; i < traced->size(); ++i) {
     const ImageWorker::Traced& one = (*traced)[i];
@@ -329,15 +327,12 @@ bool ProgramExplorer::trace(const std::vector<Box>& boxes) {
       if (set != sets_.end() && (*set)->line == line) {
         return (*set)->contents[choices[i][static_cast<size_t>(set - sets_.begin())]];
       }
-      Content definite;
-      std::memcpy(definite.bytes.data(), pool_ + line * kLineSize, kLineSize);
-      return definite;
+      return content_at(pool_, line);
     };
     auto cuts =
         RecoveryCuts::of(one.stream, workers_->pools(), one.images, before, *commands_.cut, one.stream + ".pct");
     unlink(one.stream.c_str());
     if (!cuts) return give_up(cuts.error().message());
-    out_.recoveries_cut += cuts->points.empty() ? 0 : 1;
     cuts_.resize(std::max<size_t>(cuts_.size(), *run + 1));
     cuts_[*run].push_back(std::make_shared<const RecoveryCuts>(std::move(*cuts)));
   }

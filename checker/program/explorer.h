@@ -40,7 +40,6 @@ namespace powercut {
 struct ProgramExplored {
   uint64_t crash_points = 0;
   BigInt states = 0, covered = 0;
-  uint64_t recoveries_cut = 0;          // traced runs of recovery that store
   std::optional<bool> nested_complete;  // of cuts inside recovery; nothing when there are none
   bool truncated = false;               // some line has more candidates than are kept
   uint64_t sampled_points = 0;          // crash points with more states than were looked at
@@ -149,6 +148,8 @@ class ProgramExplorer {
   void not_repeatable(const ProgramOutcome& once, const ProgramOutcome& again);
   std::optional<ImageMemo::Id> outcome_of(const Choice& choice);
   bool stopped();
+  // An interruption, or a trouble; false.
+  bool ended_by(const EngineError& error);
   // A violating image of the crash point becomes a finding, unless it is one already.
   void explain(const Choice& choice, const ProgramViolation& violation);
   // The same of an image that a cut inside recovery has left.

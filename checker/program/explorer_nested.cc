@@ -6,7 +6,6 @@
 // say, and of the others as the first cut left them. They are covered as those of any crash point, by the same tree of
 // reads, and must come to what is legal after the first cut.
 #include <algorithm>
-#include <cstring>
 #include <iterator>
 
 #include "checker/program/explorer.h"
@@ -25,7 +24,7 @@ std::optional<Box> part_with(const std::map<uint64_t, Content>& base, const Line
   for (const auto& [line, content] : base) {
     const auto set = std::ranges::lower_bound(sets, line, {}, &LineSet::line);
     if (set == sets.end() || (*set)->line != line) {
-      if (std::memcmp(pool + line * kLineSize, content.bytes.data(), kLineSize) != 0) return std::nullopt;
+      if (content_at(pool, line) != content) return std::nullopt;
       continue;
     }
     std::vector<uint32_t>& contents = box[static_cast<size_t>(set - sets.begin())];
@@ -97,11 +96,7 @@ void ProgramExplorer::cut_recovery(const Box& box, const RecoveryCuts& cuts) {
   sets_ = outer;
   covered_ = covered;
   // The workers' images go back to what the first cut left.
-  for (const auto& [line, content] : cuts.base) {
-    Content before;
-    std::memcpy(before.bytes.data(), pool_ + line * kLineSize, kLineSize);
-    workers_->base(line, before);
-  }
+  for (const auto& [line, content] : cuts.base) workers_->base(line, content_at(pool_, line));
 }
 
 void ProgramExplorer::inner_point(const Box& box, const Inner& inner) {
@@ -126,11 +121,9 @@ void ProgramExplorer::inner_point(const Box& box, const Inner& inner) {
   sets_ = std::move(sets);
   inner_ = inner;
   covered_ = 0;
-  BigInt states = 1;
-  for (const LineSet* set : sets_) states *= set->contents.size();
   std::vector<Judged> judged_images;
   cover(&judged_images);
-  if (covered_ < states) cut_all_ = false;
+  if (covered_ < state_count(sets_)) cut_all_ = false;
   for (const Judged& one : judged_images) {
     if (const auto violation = judged(one.outcome)) explain_inner(one.choice, *violation);
   }

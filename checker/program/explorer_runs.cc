@@ -32,14 +32,7 @@ bool ProgramExplorer::run(const std::vector<Choice>& choices, std::vector<ImageM
     if (!unknown.empty()) {
       if (stopped()) return false;
       auto ran = workers_->run(sets_, unknown);
-      if (!ran) {
-        if (listener_.interrupted()) {
-          out_.interrupted = true;
-        } else {
-          out_.troubles.push_back(ran.error().message());
-        }
-        return false;
-      }
+      if (!ran) return ended_by(ran.error());
       out_.executions += unknown.size();
       uint64_t timeouts = 0;
       for (const ProgramOutcome& outcome : *ran) {
@@ -57,6 +50,12 @@ bool ProgramExplorer::run(const std::vector<Choice>& choices, std::vector<ImageM
     begin = end;
   }
   return true;
+}
+
+bool ProgramExplorer::ended_by(const EngineError& error) {
+  out_.interrupted = out_.interrupted || listener_.interrupted();
+  if (!out_.interrupted) out_.troubles.push_back(error.message());
+  return false;
 }
 
 ImageName ProgramExplorer::image_name(const Choice& choice) const {
@@ -91,14 +90,7 @@ bool ProgramExplorer::repeat(const std::vector<Choice>& choices, int rounds) {
     if (stopped()) return false;
     elsewhere_ = !elsewhere_;
     const auto ran = workers_->run(sets_, choices, elsewhere_);
-    if (!ran) {
-      if (listener_.interrupted()) {
-        out_.interrupted = true;
-      } else {
-        out_.troubles.push_back(ran.error().message());
-      }
-      return false;
-    }
+    if (!ran) return ended_by(ran.error());
     out_.repeats += choices.size();
     for (size_t i = 0; i < choices.size(); ++i) {
       const ProgramOutcome& once = memo_[*memo_.find(image_name(choices[i]))];

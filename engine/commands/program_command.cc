@@ -34,7 +34,6 @@ class ProgramProgress {
     told_ = -1;
     tell({});
   }
-  // `states`: judged so far.
   void tell(const ProgramExplored& so_far) {
     const double now = seconds_();
     if (now < told_ + 0.25) return;
