@@ -21,7 +21,7 @@
 #include "tracer/world/memory_range.h"
 #include "tracer/world/pool_memory.h"
 #include "tracer/world/quiet_heap.h"
-#include "tracer/world/trapped_access.h"
+#include "tracer/runtime/trapped_access.h"
 
 namespace powercut {
 namespace {

@@ -1,4 +1,4 @@
-#include "tracer/world/trapped_access.h"
+#include "tracer/runtime/trapped_access.h"
 
 #include <Zydis/Zydis.h>
 
@@ -139,6 +139,71 @@ void classify(const Decoded& decoded, TrappedAccess* out) {
   }
 }
 
+using Simple = TrappedAccess::Simple;
+
+Simple::Operation operation_of(ZydisMnemonic mnemonic) {
+  using Operation = Simple::Operation;
+  switch (mnemonic) {
+    case ZYDIS_MNEMONIC_MOV:
+    case ZYDIS_MNEMONIC_MOVZX:
+    case ZYDIS_MNEMONIC_MOVSX:
+    case ZYDIS_MNEMONIC_MOVSXD:
+      return Operation::kMove;
+    case ZYDIS_MNEMONIC_ADD:
+      return Operation::kAdd;
+    case ZYDIS_MNEMONIC_SUB:
+      return Operation::kSubtract;
+    case ZYDIS_MNEMONIC_AND:
+      return Operation::kAnd;
+    case ZYDIS_MNEMONIC_OR:
+      return Operation::kOr;
+    case ZYDIS_MNEMONIC_XOR:
+      return Operation::kXor;
+    case ZYDIS_MNEMONIC_CMP:
+      return Operation::kCompare;
+    case ZYDIS_MNEMONIC_TEST:
+      return Operation::kTest;
+    default:
+      return Operation::kNone;
+  }
+}
+
+// Its number in a context; -1 for others, and for the second byte of one.
+int general_register(ZydisRegister reg) {
+  static constexpr std::array<int, 16> kNumbers = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP,
+                                                   REG_RSI, REG_RDI, REG_R8,  REG_R9,  REG_R10, REG_R11,
+                                                   REG_R12, REG_R13, REG_R14, REG_R15};
+  if (reg >= ZYDIS_REGISTER_AH && reg <= ZYDIS_REGISTER_BH) return -1;
+  const ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
+  if (whole < ZYDIS_REGISTER_RAX || whole > ZYDIS_REGISTER_R15) return -1;
+  return kNumbers[static_cast<size_t>(whole - ZYDIS_REGISTER_RAX)];
+}
+
+Simple simple_of(const Decoded& decoded) {
+  Simple out;
+  const ZydisDecodedOperand &to = decoded.operands[0], &from = decoded.operands[1];
+  if (decoded.instruction.operand_count_visible != 2) return {};
+  out.to_memory = to.type == ZYDIS_OPERAND_TYPE_MEMORY;
+  const ZydisDecodedOperand& other = out.to_memory ? from : to;
+  if ((out.to_memory ? to : from).type != ZYDIS_OPERAND_TYPE_MEMORY) return {};
+  if (other.type == ZYDIS_OPERAND_TYPE_REGISTER) {
+    out.general = general_register(other.reg.value);
+    if (out.general < 0) return {};
+  } else if (other.type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
+    out.constant = other.imm.value.u;
+  } else {
+    return {};
+  }
+  const uint64_t size = to.size / 8, from_size = other.type == ZYDIS_OPERAND_TYPE_IMMEDIATE ? size : from.size / 8;
+  if (size == 0 || size > 8 || from_size == 0 || from_size > size) return {};
+  out.size = static_cast<uint8_t>(size);
+  out.from_size = static_cast<uint8_t>(from_size);
+  out.sign =
+      decoded.instruction.mnemonic == ZYDIS_MNEMONIC_MOVSX || decoded.instruction.mnemonic == ZYDIS_MNEMONIC_MOVSXD;
+  out.operation = operation_of(decoded.instruction.mnemonic);
+  return out;
+}
+
 }  // namespace
 
 TrappedAccess decode_access(const ucontext_t& context) {
@@ -184,6 +249,7 @@ TrappedAccess decode_access(const ucontext_t& context) {
     return out;
   }
   out.kind = Kind::kPlain;
+  if (out.count == 1) out.simple = simple_of(decoded);
   out.masked = stores_under_a_mask(decoded);
   if (non_temporal(instruction.mnemonic)) out.code = POWERCUT_STORE_NT;
   return out;
