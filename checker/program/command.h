@@ -25,7 +25,7 @@ struct Command {
   std::string plain_because;  // of kPlain: "is statically linked"
   bool preloads = true;       // libpowercut_fork.so may be preloaded, so recorded paths lead to the images
   bool named = false;         // some word becomes the path of an image
-  bool reports = false;       // built with `powercut cc`: its runs can report what they read
+  bool reports = false;       // its runs are to report what they read
 
   // As the user wrote it.
   std::string text() const;

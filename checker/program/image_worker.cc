@@ -15,6 +15,8 @@ namespace {
 
 // Under a tracer a command takes so many times as long, and so many seconds to start.
 constexpr double kTracedSlower = 100, kLeastTraced = 60;
+// A run that reports its reads may take so many seconds more.
+constexpr double kReportLonger = 2;
 // A second run is given so many times as long, but no more than so many seconds, or else the usual time.
 constexpr double kSecondLonger = 4, kMostSecond = 10;
 
@@ -117,6 +119,17 @@ Result<std::unique_ptr<ImageWorker>> ImageWorker::create(const std::string& fold
   return out;
 }
 
+void ImageWorker::follow(const std::set<uint64_t>& pages) {
+  followed_.emplace();
+  for (size_t i = 0; i < pools_->windows.size(); ++i) {
+    const uint64_t first = pools_->windows[i].offset / POWERCUT_READ_LOG_PAGE;
+    const uint64_t end = first + (pools_->windows[i].space() + POWERCUT_READ_LOG_PAGE - 1) / POWERCUT_READ_LOG_PAGE;
+    for (auto page = pages.lower_bound(first); page != pages.end() && *page < end; ++page) {
+      followed_->push_back({static_cast<uint32_t>(i), static_cast<uint32_t>(*page - first)});
+    }
+  }
+}
+
 std::vector<ImageWorker::Step> ImageWorker::make_steps(How how) const {
   std::vector<Step> out;
   const auto add = [&](const ProgramStep& step) {
@@ -127,6 +140,7 @@ std::vector<ImageWorker::Step> ImageWorker::make_steps(How how) const {
                             .timeout = commands_->timeout,
                             .prefix = {},
                             .environment = {},
+                            .followed = &followed_,
                             .elsewhere = how == How::kElsewhere,
                             .cancel = cancel_};
     spec.reports = how == How::kTraced && command.reports && unreported_.empty();
@@ -175,17 +189,22 @@ Result<ImageWorker::Traced> ImageWorker::trace() {
   if (files_->full()) return *files_->full();
   auto traced = trace_once();
   const bool refused = traced && !traced->reads && traced->report_refused;
-  if (!refused || !commands_->tracer) return traced;
-  unreported_ = traced->why;
+  return refused && distrust_reports(traced->why) ? trace_once() : std::move(traced);
+}
+
+bool ImageWorker::distrust_reports(const std::string& why) {
+  if (!commands_->tracer || !unreported_.empty()) return false;
+  unreported_ = why;
   traced_steps_ = make_steps(How::kTraced);
-  return trace_once();
+  return true;
 }
 
 Result<ImageWorker::Traced> ImageWorker::trace_once() {
   if (auto wrong = start(traced_steps_)) return *wrong;
   Traced out;
   out.reads.emplace();
-  auto outcome = run_steps(traced_steps_, traced_timeout(commands_->timeout), [&](const Step& step) {
+  const double timeout = reports() ? commands_->timeout + kReportLonger : traced_timeout(commands_->timeout);
+  auto outcome = run_steps(traced_steps_, timeout, [&](const Step& step) {
     if (out.reads) {
       const auto why = step.reports ? out.reads->take(step.server->reads(), *pools_)
                                     : out.reads->follow(stream_, *pools_, files_->paths());

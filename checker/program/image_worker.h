@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -100,6 +101,8 @@ class ImageWorker {
                                                      const std::atomic<bool>* cancel);
   ImageFiles& files() { return *files_; }
   const TracePools& pools() const { return *pools_; }
+  // Before the first run: its images may differ in these pages of the offset space alone. Without it, in any.
+  void follow(const std::set<uint64_t>& pages);
   // Whether traced runs report their reads themselves, and none was refused.
   bool reports() const { return commands_->report() && unreported_.empty(); }
   // Runs the commands on the image that files() hold, and restores it; once more, with second_timeout(), when one of
@@ -119,6 +122,8 @@ class ImageWorker {
     bool report_refused = false;  // by a command that reports its reads itself
   };
   Result<Traced> trace();
+  // From now on no run reports its reads. False: none did before, or there is no tracer.
+  bool distrust_reports(const std::string& why);
   // Sentences about how the commands are run, for the result.
   std::vector<std::string> notes() const;
 
@@ -144,8 +149,9 @@ class ImageWorker {
   const ProgramCommands* commands_ = nullptr;
   Guardian* guardian_ = nullptr;
   const std::atomic<bool>* cancel_ = nullptr;
-  std::string stream_;      // file that a tracer writes
-  uint64_t streams_ = 0;    // that were kept
+  std::string stream_;    // file that a tracer writes
+  uint64_t streams_ = 0;  // that were kept
+  std::optional<std::vector<powercut_image_page>> followed_;
   std::string unreported_;  // why runs report their reads no more; empty while they do
   std::vector<Step> steps_, elsewhere_steps_, traced_steps_;
 };

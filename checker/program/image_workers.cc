@@ -30,6 +30,12 @@ bool ImageWorkers::report() const {
   return std::ranges::all_of(members_, [](const auto& member) { return member->worker->reports(); });
 }
 
+bool ImageWorkers::distrust_reports(const std::string& why) {
+  bool any = false;
+  for (auto& member : members_) any = member->worker->distrust_reports(why) || any;
+  return any;
+}
+
 void ImageWorkers::clear() {
   for (auto& member : members_) {
     member->behind.clear();

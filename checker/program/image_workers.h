@@ -37,6 +37,8 @@ class ImageWorkers {
   void clear();
   // Whether traced runs report their reads themselves.
   bool report() const;
+  // ImageWorker::distrust_reports() of each. False where it changes nothing.
+  bool distrust_reports(const std::string& why);
   const TracePools& pools() const { return members_.front()->worker->pools(); }
   ImageWorker& first() { return *members_.front()->worker; }
 

@@ -7,7 +7,6 @@
 
 #include <filesystem>
 
-#include "absl/strings/str_split.h"
 #include "base/command_line.h"
 #include "checker/program/command.h"
 #include "powercut/contents.h"
@@ -52,18 +51,15 @@ Result<ProgramCommands> parse_commands(const ProgramOptions& options, const Trac
     return usage_error("the recovery of a program on a device is not cut", "--nested", "Leave it out.");
   }
   if (options.nested > 0) out.cut = {options.model, options.policy()};
-  for (const absl::string_view name : absl::StrSplit(options.reporting, ',', absl::SkipEmpty())) {
-    Command* const command = name == "recover"              ? &out.recover
-                             : name == "check" && out.check ? &*out.check
-                             : name == "dump" && out.dump   ? &*out.dump
-                                                            : nullptr;
-    if (command == nullptr) {
-      return usage_error("there is no command '" + std::string(name) + "' whose runs could report their reads",
-                         "--reporting " + options.reporting, "Name some of recover, check and dump, with commas.");
-    }
-    // A report has neither what recovery stores nor which sectors of a device it reads: the tracer's streams do.
-    command->reports = command->kind == ProgramKind::kForkable && !out.cut && !pools.has_device();
-  }
+  // A report has neither what recovery stores nor which sectors of a device it reads: the tracer's streams do.
+  const bool report = options.report_reads && !out.cut && !pools.has_device();
+  const auto let_report = [report](Command* command) {
+    command->reports = report && command->kind == ProgramKind::kForkable;
+  };
+  let_report(&out.recover);
+  if (out.check) let_report(&*out.check);
+  if (out.dump) let_report(&*out.dump);
+  for (Command& probe : out.probes) let_report(&probe);
   return out;
 }
 

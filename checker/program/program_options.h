@@ -16,7 +16,7 @@ struct ProgramOptions {
   std::string recover, check, dump;  // JSON lists of words; the last two may be empty
   std::vector<std::string> probes;   // of these as well, in the order in which they run
   std::string tracer;                // parse_trace_prefix(); may be empty
-  std::string reporting;             // of recover, check and dump those whose runs report their reads, with commas
+  bool report_reads = false;         // runs report their reads, where they can
   std::string model = "adr";
   std::string atoms = "any";
   std::string pool_path;  // of a trace that does not name its pool

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -29,6 +30,10 @@ using ::testing::HasSubstr;
 using testing::tracer_json;
 
 constexpr uint64_t kPool = 1 << 16;
+#ifdef POWERCUT_TEST_REPORTING
+// The test recovery as anybody would build it, and by the pass.
+constexpr std::array kReporting = {"test-recovery", "test-recovery-reporting"};
+#endif
 
 // A program of the test recovery's pool: word 8 is the count, an item has four lines from word 512 on.
 class Program {
@@ -574,11 +579,13 @@ TEST_F(ProgramCommand, TooManyImagesAreOneReportedBehaviour) {
   for (uint64_t item = 1; item <= 5; ++item) program.item(item, false);
   program.fence();
   write(program);
-  const Told told = run({"--recover", command_json({"check", "{image}"}, POWERCUT_TEST_REPORTING), "--images", "50",
-                         "--reporting", "recover"});
-  EXPECT_EQ(told.exit, kExitOk) << told.result()["not_checked"];
-  EXPECT_EQ(told.result()["coverage"]["covered"], counted(trace()).second.str());
-  EXPECT_EQ(told.result()["behaviours"], 1);
+  for (const char* recovery : kReporting) {
+    const Told told =
+        run({"--recover", command_json({"check", "{image}"}, recovery), "--images", "50", "--report-reads"});
+    EXPECT_EQ(told.exit, kExitOk) << told.result()["not_checked"];
+    EXPECT_EQ(told.result()["coverage"]["covered"], counted(trace()).second.str());
+    EXPECT_EQ(told.result()["behaviours"], 1);
+  }
 }
 #endif
 
@@ -601,8 +608,7 @@ void ProgramCommand::pruning_changes_nothing(const std::string& recovery, const 
     }
     write(program);
     std::vector<std::string> words = {"--recover", command_json({"check", "{image}"}, recovery),
-                                      round == 0 || how.front() == "--reporting" ? "--dump" : "--probe",
-                                      command_json({"dump", "{image}"}, recovery)};
+                                      round == 0 ? "--dump" : "--probe", command_json({"dump", "{image}"}, recovery)};
     const Told every = run(words);
     words.insert(words.end(), {"--native-box", "8"});
     words.insert(words.end(), how.begin(), how.end());
@@ -631,7 +637,7 @@ TEST_F(ProgramCommand, PruningChangesNothing) {
 
 #ifdef POWERCUT_TEST_REPORTING
 TEST_F(ProgramCommand, PruningByReportsChangesNothing) {
-  pruning_changes_nothing(POWERCUT_TEST_REPORTING, {"--reporting", "recover,dump"});
+  for (const char* recovery : kReporting) pruning_changes_nothing(recovery, {"--report-reads"});
 }
 #endif
 
@@ -838,8 +844,6 @@ TEST_F(ProgramCommand, BadInputIsOneClearSentence) {
   EXPECT_THAT(what({"--recover", command_json({"exit", "{image}"}), "--model", "x"}), HasSubstr("unknown model"));
   EXPECT_THAT(what({"--recover", command_json({"exit", "{image}"}), "--work", "/no/such"}), HasSubstr("no folder"));
   EXPECT_THAT(what({"--recover", command_json({"exit", "{image}"}), "--trace-prefix", "[]"}), HasSubstr("no tracer"));
-  EXPECT_THAT(what({"--recover", command_json({"exit", "{image}"}), "--reporting", "dump"}),
-              HasSubstr("no command 'dump'"));
   program.store(kPool, 1);
   write(program);
   EXPECT_THAT(what({"--recover", command_json({"exit", "{image}"})}), HasSubstr("outside of the pool of "));

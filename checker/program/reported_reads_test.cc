@@ -1,11 +1,12 @@
-// What recoveries that were built with the pass report of their reads, held against two opponents: what the Valgrind
-// tool tells of the same source, and what changes when a byte of the image does.
+// What recoveries report of their reads, built by the pass and as anybody would build them, held against two opponents:
+// what the Valgrind tool tells of the same source, and what changes when a byte of the image does.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
 #include <random>
 #include <set>
+#include <tuple>
 
 #include "checker/program/test_files.h"
 #include "gmock/gmock.h"
@@ -19,7 +20,7 @@ using testing::one_pool;
 using Kind = ProgramOutcome::Kind;
 
 // Where the test program reads, what is changed of its pool, and the size of that.
-constexpr uint64_t kSeen = 512, kChanged = 2 * 4096, kSize = 1 << 16;
+constexpr uint64_t kSeen = 512, kChanged = 2 * 4096, kSize = 1 << 19;
 constexpr int kTimes = 8;
 
 using Image = std::vector<Content>;
@@ -36,15 +37,16 @@ Image image() {
 
 class Reader {
  public:
-  // `valgrind`: as anybody would build it, under the tool. `both`: the same where a report is refused.
-  enum class How { kReporting, kReportingOrTraced, kTraced };
+  // kReporting: built by the pass; kFollowed: built without it, and reporting all the same; kTraced: the same program
+  // under the tool.
+  enum class How { kReporting, kFollowed, kReportingOrTraced, kTraced };
   Reader(const std::string& mode, How how) : pools_(one_pool(kSize)), guard_(testing::guardian()) {
-    const std::string suffix = how == How::kTraced ? "" : "-reporting";
+    const std::string suffix = how == How::kTraced || how == How::kFollowed ? "" : "-reporting";
     commands_.recover = command(pools_, {mode, "{image}"}, "test-reader" + suffix);
     commands_.dump = commands_.recover;  // what it prints counts; what recovery has changed is not in the image
     commands_.recover = command(pools_, {"exit", "{image}", "0"}, "test-recovery" + suffix);
     commands_.recover.reports = commands_.dump->reports = how != How::kTraced;
-    if (how != How::kReporting) {
+    if (how == How::kReportingOrTraced || how == How::kTraced) {
       auto tracer = parse_trace_prefix(testing::tracer_json(), "--trace-prefix");
       EXPECT_TRUE(tracer.ok());
       commands_.tracer = *tracer;
@@ -57,6 +59,8 @@ class Reader {
   void put(const Image& lines) {
     for (size_t line = 0; line < lines.size(); ++line) worker_->files().put(line, lines[line]);
   }
+  // Only these pages are followed.
+  void follow(const std::set<uint64_t>& pages) { worker_->follow(pages); }
   ImageWorker::Traced trace() {
     auto traced = worker_->trace();
     EXPECT_TRUE(traced.ok()) << (traced.ok() ? "" : traced.error().message());
@@ -113,17 +117,27 @@ std::string name_of_test(std::string mode) {
   return mode;
 }
 
-class ReportedReads : public ::testing::TestWithParam<const char*> {};
+using Way = std::tuple<Reader::How, const char*>;
+class ReportedReads : public ::testing::TestWithParam<Way> {
+ protected:
+  Reader::How how() const { return std::get<0>(GetParam()); }
+  const char* mode() const { return std::get<1>(GetParam()); }
+};
 
-INSTANTIATE_TEST_SUITE_P(Ways, ReportedReads,
-                         ::testing::Values("loads", "chain", "overwritten", "functions", "atomics", "vectors",
-                                           "flushed", "written", "read-into", "mapped-twice", "pread", "fread", "readv",
-                                           "private", "printed", "unbuffered", "sorted", "assembly", "assembly-within",
-                                           "gathered", "compared", "locked", "placed", "hinted"),
-                         [](const auto& info) { return name_of_test(info.param); });
+INSTANTIATE_TEST_SUITE_P(
+    Ways, ReportedReads,
+    ::testing::Combine(::testing::Values(Reader::How::kReporting, Reader::How::kFollowed),
+                       ::testing::Values("loads", "chain", "overwritten", "functions", "atomics", "vectors", "flushed",
+                                         "written", "read-into", "mapped-twice", "pread", "fread", "readv", "private",
+                                         "printed", "unbuffered", "sorted", "assembly", "assembly-within", "gathered",
+                                         "compared", "locked", "placed", "hinted", "instructions", "far-bit")),
+    [](const auto& info) {
+      const bool followed = std::get<0>(info.param) == Reader::How::kFollowed;
+      return name_of_test(std::get<1>(info.param)) + (followed ? "_followed" : "");
+    });
 
 TEST_P(ReportedReads, HaveAllThatMatters) {
-  Reader reader(GetParam(), Reader::How::kReporting);
+  Reader reader(mode(), how());
   const ImageWorker::Traced traced = reader.trace();
   ASSERT_TRUE(traced.reads) << traced.why;
   EXPECT_TRUE(traced.outcome.ok()) << traced.outcome.text();
@@ -147,7 +161,7 @@ TEST_P(ReportedReads, HaveAllThatMatters) {
 
 // What is read next depends on what was read, and on nothing else: the reads of many images make a tree.
 TEST_P(ReportedReads, AreInTheOrderOfATree) {
-  Reader reader(GetParam(), Reader::How::kReporting);
+  Reader reader(mode(), how());
   std::map<std::vector<uint64_t>, WordBytes> next;  // by what was read before: word, mask and bytes of each
   std::mt19937_64 random(2026);
   for (int i = 0; i < kTimes; ++i) {
@@ -204,6 +218,44 @@ TEST_P(TracedAlike, TheToolTellsOfTheSameReads) {
       << "reported " << text_of(ours) << ", traced " << text_of(theirs);
 }
 
+// By its operands an instruction is known to the byte.
+TEST(FollowedReads, AreThoseThatTheToolTellsOf) {
+  for (const char* mode : {"loads", "chain", "overwritten", "atomics", "vectors", "flushed", "written", "mapped-twice",
+                           "unbuffered", "assembly", "assembly-within", "instructions"}) {
+    const ImageWorker::Traced followed = Reader(mode, Reader::How::kFollowed).trace();
+    const ImageWorker::Traced traced = Reader(mode, Reader::How::kTraced).trace();
+    ASSERT_TRUE(followed.reads) << followed.why;
+    ASSERT_TRUE(traced.reads) << traced.why;
+    EXPECT_EQ(text_of(bytes_of(*followed.reads)), text_of(bytes_of(*traced.reads))) << mode;
+  }
+}
+
+// A page that is accessed again and again counts as a whole, unless all of it was read anyway.
+TEST(FollowedReads, OfAPageManyTimes) {
+  Reader reader("again", Reader::How::kFollowed);
+  const ImageWorker::Traced traced = reader.trace();
+  ASSERT_TRUE(traced.reads) << traced.why;
+  EXPECT_EQ(text_of(bytes_of(*traced.reads)), "0-8191");
+  EXPECT_TRUE(traced.outcome.same(reader.run()));
+}
+
+// Pages that all images have alike are not told of, and cost nothing.
+TEST(FollowedReads, AreOfTheGivenPages) {
+  for (const Reader::How how : {Reader::How::kReporting, Reader::How::kFollowed}) {
+    Reader reader("again", how);
+    reader.follow({1});
+    const ImageWorker::Traced traced = reader.trace();
+    ASSERT_TRUE(traced.reads) << traced.why;
+    EXPECT_EQ(text_of(bytes_of(*traced.reads)), "4096-8191");
+    EXPECT_TRUE(traced.outcome.same(reader.run()));
+  }
+  Reader none("loads", Reader::How::kFollowed);
+  none.follow({2, 3});
+  const ImageWorker::Traced traced = none.trace();
+  ASSERT_TRUE(traced.reads) << traced.why;
+  EXPECT_TRUE(bytes_of(*traced.reads).empty());
+}
+
 // What cannot be followed is refused by its name.
 struct Refused {
   const char* mode;
@@ -217,13 +269,14 @@ TEST(Refusals, NameWhatCannotBeFollowed) {
                                   {"memory-file", "opens the memory of a process as a file"},
                                   {"spliced", "makes system call 278"},
                                   {"path", "hands an address of its pool to system call 21"},
-                                  {"fixed", "at an address of its own choice"}}) {
-    Reader reader(mode, Reader::How::kReporting);
+                                  {"fixed", "at an address of its own choice"},
+                                  {"too-often", "reads its pools so often"}}) {
+    Reader reader(mode, Reader::How::kFollowed);
     for (int round = 0; round < 2; ++round) {
       const ImageWorker::Traced traced = reader.trace();
       EXPECT_FALSE(traced.reads) << mode;
       EXPECT_THAT(traced.why, HasSubstr(why)) << mode;
-      EXPECT_THAT(traced.why, HasSubstr("test-reader-reporting"));
+      EXPECT_THAT(traced.why, HasSubstr("test-reader"));
     }
     EXPECT_TRUE(reader.run().ok()) << mode;  // not traced it is as ever
   }
@@ -240,12 +293,14 @@ TEST(Refusals, LeadToTheTracer) {
 
 // A recovery dies of its own faults as it does without us.
 TEST(Faults, AreThoseOfTheProgram) {
-  for (const char* mode : {"dies", "read-only"}) {
-    Reader reader(mode, Reader::How::kReporting);
-    const ImageWorker::Traced traced = reader.trace();
-    ASSERT_TRUE(traced.reads) << mode << traced.why;
-    EXPECT_EQ(traced.outcome.kind, Kind::kSignal) << mode;
-    EXPECT_TRUE(traced.outcome.same(reader.run())) << mode;
+  for (const Reader::How how : {Reader::How::kReporting, Reader::How::kFollowed}) {
+    for (const char* mode : {"dies", "read-only"}) {
+      Reader reader(mode, how);
+      const ImageWorker::Traced traced = reader.trace();
+      ASSERT_TRUE(traced.reads) << mode << traced.why;
+      EXPECT_EQ(traced.outcome.kind, Kind::kSignal) << mode;
+      EXPECT_TRUE(traced.outcome.same(reader.run())) << mode;
+    }
   }
 }
 

@@ -83,6 +83,13 @@ std::optional<EngineError> RunServer::share_reads() {
   }
   if (mapped == MAP_FAILED) return trouble(std::string("no memory for its reads: ") + std::strerror(errno));
   reads_ = static_cast<powercut_read_log*>(mapped);
+  const bool some = spec_.followed != nullptr && *spec_.followed;
+  if (some && (*spec_.followed)->size() <= POWERCUT_READ_LOG_PAGES) {
+    std::ranges::copy(**spec_.followed, reads_->pages);
+    reads_->followed = static_cast<uint32_t>((*spec_.followed)->size());
+  } else {
+    reads_->followed = POWERCUT_READ_LOG_PAGES + 1;
+  }
   return std::nullopt;
 }
 

@@ -41,12 +41,14 @@ class RunServer {
  public:
   struct Spec {
     const Command* command;
-    std::vector<std::string> words;             // words_for() its images
-    std::string redirects;                      // value of POWERCUT_FORK_POOLS
-    double timeout = 10;                        // seconds, until it serves
-    std::vector<std::string> prefix;            // a tracer to run the command under, with its words; it serves there
-    std::vector<std::string> environment;       // "NAME=value", on top of this process's
-    bool reports = false;                       // its runs report their reads; it must not have to fall back
+    std::vector<std::string> words;        // words_for() its images
+    std::string redirects;                 // value of POWERCUT_FORK_POOLS
+    double timeout = 10;                   // seconds, until it serves
+    std::vector<std::string> prefix;       // a tracer to run the command under, with its words; it serves there
+    std::vector<std::string> environment;  // "NAME=value", on top of this process's
+    bool reports = false;                  // its runs report their reads; it must not have to fall back
+    // Pages of the images that reports follow: nothing for all of them. Outlives it.
+    const std::optional<std::vector<powercut_image_page>>* followed = nullptr;
     bool elsewhere = false;                     // at other addresses than all others, drawn anew for each server
     const std::atomic<bool>* cancel = nullptr;  // once set, a run ends at once with an error; may be null
   };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <set>
 
 #include "base/repeatable_process.h"
 #include "checker/findings/finding.h"
@@ -13,6 +14,7 @@
 #include "checker/program/program_result.h"
 #include "checker/trace/explore_options.h"
 #include "engine/commands.h"
+#include "tracer/runtime/reads/read_log.h"
 
 namespace powercut {
 namespace {
@@ -59,13 +61,29 @@ class ProgramProgress {
   double told_ = -1;
 };
 
-// Walking over a trace takes no recoveries, and so a small part of the time. What is wrong with it exploring tells.
-Result<uint64_t> crash_points_of(const LoadedProgram& loaded, const ProgramOptions& options) {
-  auto follower = loaded.follower(options.model, options.policy(), nullptr);
+// What a walk over the trace tells before anything is run.
+struct TraceSurvey {
+  uint64_t crash_points = 0;
+  std::set<uint64_t> pages;  // of the offset space, where two images of the trace may differ
+};
+
+// Walking takes no recoveries, and so a small part of the time. What is wrong with the trace exploring tells.
+Result<TraceSurvey> survey(const LoadedProgram& loaded, const ProgramOptions& options, uint8_t* pool) {
+  loaded.clear(pool);
+  auto follower = loaded.follower(options.model, options.policy(), pool);
   if (!follower) return follower.error();
-  while (!interrupted && (*follower)->next([](const Event&) {})) {
+  TraceSurvey out;
+  const auto differ = [&out](uint64_t line) { out.pages.insert(line * kLineSize / POWERCUT_READ_LOG_PAGE); };
+  while (!interrupted && (*follower)->next()) {
+    const std::vector<Frontier::Change>& changes = (*follower)->follow();
+    if (++out.crash_points > 1) {
+      for (const Frontier::Change& change : changes) differ(change.line);
+    } else {  // what is definite at the first crash point, all images begin with
+      for (const LineSet* set : (*follower)->frontier().sets()) differ(set->line);
+    }
   }
-  return (*follower)->crash_points();
+  out.crash_points = (*follower)->crash_points();
+  return out;
 }
 
 int explore(ProgramOptions options, EventStream& events) {
@@ -106,20 +124,21 @@ int explore(ProgramOptions options, EventStream& events) {
   if (!advice) return events.error(advice.error());
   for (const Json& event : *advice) events.emit(event);
   ProgramProgress progress(&events, seconds);
-  const Result<uint64_t> crash_points = crash_points_of(loaded, options);
-  if (!crash_points) return events.error(crash_points.error());
-  if (commands.print()) progress.begin("observing", *crash_points);
+  auto pool = loaded.memory();
+  if (!pool) return events.error(pool.error());
+  const Result<TraceSurvey> surveyed = survey(loaded, options, *pool);
+  if (!surveyed) return events.error(surveyed.error());
+  for (const auto& worker : *created) worker->follow(surveyed->pages);
+  if (commands.print()) progress.begin("observing", surveyed->crash_points);
   auto expected = loaded.expected(&interrupted, &progress.observed, [&] { progress.tell({}); });
   if (!expected && interrupted) return events.end(kExitUnknown);
   if (!expected) return events.error(expected.error());
-  auto pool = loaded.memory();
-  if (!pool) return events.error(pool.error());
   const ProgramExplorer::Begin begin = [&] {
     loaded.clear(*pool);
     return loaded.follower(options.model, options.policy(), *pool);
   };
   ImageWorkers workers(std::move(*created));
-  progress.begin("exploring", *crash_points);
+  progress.begin("exploring", surveyed->crash_points);
   const ProgramListener listener = {.found = [&events](const Json& finding) { events.emit(finding); },
                                     .progressed = [&](const ProgramExplored& so_far) { progress.tell(so_far); },
                                     .interrupted = [] { return interrupted.load(); }};
@@ -164,8 +183,8 @@ void add_program_command(CommandLine& app, int& exit_code) {
   command->add_option("--budget-executions", options->budget_executions, "Stop after this many runs of recovery");
   command->add_option("--trace-prefix", options->tracer,
                       "JSON: command and environment that run a command under a tracer that records loads");
-  command->add_option("--reporting", options->reporting,
-                      "Of recover, check and dump those built with 'powercut cc', which report what they read");
+  command->add_flag("--report-reads", options->report_reads,
+                    "Runs report what they read themselves, where that can be followed");
   command->add_option("--native-box", options->native_box, "With a tracer, sets of so many images are run one by one");
   command->callback([options, &exit_code] {
     make_repeatable();

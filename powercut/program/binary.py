@@ -40,11 +40,6 @@ class Binary:
         return _RUNTIME in self.needed
 
     @property
-    def reports_reads(self) -> bool:
-        """Whether its runs can say what they read: all that works on a pool was built by `powercut cc`."""
-        return self.traced_by_llvm and not self.libraries_that_flush
-
-    @property
     def other_libraries(self) -> tuple[str, ...]:
         """Libraries that may have been built without the compiler pass."""
         return tuple(name for name in self.needed if not name.startswith(_SYSTEM))

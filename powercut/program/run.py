@@ -46,7 +46,7 @@ def explore(
         # What recovery stores is known under the tool alone.
         arguments += ["--nested", str(options.nested), *tracer()]
     else:
-        arguments += _read_sets(program.recovery)
+        arguments += _read_sets()
     if options.budget.seconds is not None:
         arguments += ["--budget-seconds", f"{options.budget.seconds:g}"]
         arguments += ["--budget-found", f"{options.budget.seconds * FOUND_SHARE:g}"]
@@ -120,19 +120,13 @@ def _end(run: events.ImageRun) -> str:
     return f"{how}, printing: {shown}" if shown else f"{how}, printing nothing"
 
 
-def _read_sets(recovery: Recovery) -> list[str]:
+def _read_sets() -> list[str]:
     """The engine's options for learning what recovery reads, which spares images that it cannot tell apart.
 
-    Commands that were built with `powercut cc` tell it themselves, others under the Valgrind tool. Where that is
-    missing and one of them needs it, every image is run.
+    Commands tell it themselves where that can be followed, and else under the Valgrind tool. Where that is missing and
+    one of them needs it, every image is run.
     """
-    given = {"recover": recovery.recover, "check": recovery.check, "dump": recovery.dump}
-    reporting = [
-        name
-        for name, command in given.items()
-        if command and program_binary.find(command[0], cwd=recovery.cwd, option=f"--{name}").reports_reads
-    ]
-    words = ["--reporting", ",".join(reporting)] if reporting else []
+    words = ["--report-reads"]
     with contextlib.suppress(UsageError):
         words += tracer()
     return words

@@ -2,6 +2,8 @@
 #include "checker/program/forkserver/report_reads.h"
 
 #include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,6 +16,21 @@
 static powercut_read_log* reads;
 static powercut_reads_begin_function* begin;
 
+/* Of the runtime that the program was built with; of our own, where it was built without. */
+static powercut_reads_prepare_function* find_runtime(void) {
+  void* found = dlsym(RTLD_DEFAULT, POWERCUT_READS_PREPARE);
+  Dl_info self = {0};
+  if (found == NULL && dladdr((void*)find_runtime, &self) != 0) {
+    char path[PATH_MAX];
+    const char* slash = strrchr(self.dli_fname, '/');
+    const int folder = slash == NULL ? 0 : (int)(slash + 1 - self.dli_fname);
+    snprintf(path, sizeof path, "%.*s%s", folder, self.dli_fname, POWERCUT_READS_LIBRARY);
+    void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (library != NULL) found = dlsym(library, POWERCUT_READS_PREPARE);
+  }
+  return (powercut_reads_prepare_function*)found;
+}
+
 void powercut_prepare_reads(void) {
   const char* number = getenv(POWERCUT_FORK_READS);
   if (number == NULL) return;
@@ -23,8 +40,7 @@ void powercut_prepare_reads(void) {
   close(fd);
   if (mapped == MAP_FAILED) return;
   reads = mapped;
-  powercut_reads_prepare_function* prepare =
-      (powercut_reads_prepare_function*)dlsym(RTLD_DEFAULT, POWERCUT_READS_PREPARE);
+  powercut_reads_prepare_function* prepare = find_runtime();
   if (prepare == NULL) return;
   uint32_t count = 0;
   while (powercut_pools()[count].path != NULL) ++count;
@@ -37,7 +53,7 @@ void powercut_prepare_reads(void) {
 void powercut_begin_reads(void) {
   if (reads == NULL) return;
   if (begin != NULL) return begin();
-  strcpy(reads->why, "it was not built with 'powercut cc', or by an older one");
+  strcpy(reads->why, "the library that follows them cannot be loaded");
   reads->state = kPowercutReadsRefused;
   _exit(0);
 }

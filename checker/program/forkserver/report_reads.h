@@ -1,4 +1,4 @@
-/* The runs of a program that was built with `powercut cc` report what they read of the images. */
+/* The runs of a program report what they read of the images. */
 #ifndef POWERCUT_CHECKER_PROGRAM_FORKSERVER_REPORT_READS_H_
 #define POWERCUT_CHECKER_PROGRAM_FORKSERVER_REPORT_READS_H_
 

@@ -68,6 +68,73 @@ __attribute__((target("avx2"))) static uint64_t gathered(const unsigned char* fr
   return sum;
 }
 
+/* One instruction on memory at %[m], with rax and rcx at hand: what it leaves in rax, and the flags that it defines. */
+#define INSTRUCTION(text, offset)                                                                  \
+  do {                                                                                             \
+    uint64_t value = 0x8877665544332211, count = 3, flags;                                         \
+    unsigned char* at = pool + (offset);                                                           \
+    asm volatile("xor %%edx, %%edx\n\t" text "\n\tpushfq\n\tpopq %[flags]"                         \
+                 : [a] "+a"(value), [c] "+c"(count), [m] "+D"(at), [flags] "=&r"(flags)            \
+                 :                                                                                 \
+                 : "cc", "rdx", "rsi", "xmm0", "memory");                                          \
+    sum = (((sum * 31 + value) * 31 + count) * 31 + (uint64_t)(at - pool)) * 31 + (flags & 0x8c5); \
+  } while (0)
+
+__attribute__((noinline)) static uint64_t by_instructions(void) {
+  uint64_t sum = 0;
+  INSTRUCTION("mov (%[m]), %%al", 0);
+  INSTRUCTION("mov (%[m]), %%ah", 3);
+  INSTRUCTION("mov (%[m]), %%ax", 63); /* across lines */
+  INSTRUCTION("mov 4(%[m],%[c],4), %%eax", 64);
+  INSTRUCTION("mov (%[m]), %%rax", 124);
+  INSTRUCTION("movzbw (%[m]), %%ax", 8);
+  INSTRUCTION("movzbl (%[m]), %%eax", 9);
+  INSTRUCTION("movzwl (%[m]), %%eax", 10);
+  INSTRUCTION("movsbw (%[m]), %%ax", 12);
+  INSTRUCTION("movsbq (%[m]), %%rax", 13);
+  INSTRUCTION("movswl (%[m]), %%eax", 14);
+  INSTRUCTION("movslq (%[m]), %%rax", 16);
+  INSTRUCTION("add (%[m]), %%al", 20);
+  INSTRUCTION("add (%[m]), %%ax", 21);
+  INSTRUCTION("add (%[m]), %%eax", 24);
+  INSTRUCTION("add (%[m]), %%rax", 32);
+  INSTRUCTION("sub (%[m]), %%al", 40);
+  INSTRUCTION("sub (%[m]), %%eax", 44);
+  INSTRUCTION("sub (%[m]), %%rax", 48);
+  INSTRUCTION("and (%[m]), %%ax", 56);
+  INSTRUCTION("or (%[m]), %%eax", 60);
+  INSTRUCTION("xor (%[m]), %%rax", 72);
+  INSTRUCTION("cmp (%[m]), %%al", 80);
+  INSTRUCTION("cmp (%[m]), %%rax", 88);
+  INSTRUCTION("cmp %%eax, (%[m])", 96);
+  INSTRUCTION("cmpb $0x61, (%[m])", 100);
+  INSTRUCTION("cmpw $-7, (%[m])", 102);
+  INSTRUCTION("cmpq $-7, (%[m])", 104);
+  INSTRUCTION("test %%al, (%[m])", 112);
+  INSTRUCTION("testl $0x80000061, (%[m])", 116);
+  INSTRUCTION("adc (%[m]), %%rax", 132);
+  INSTRUCTION("imul (%[m]), %%rax", 144);
+  INSTRUCTION("cmovz (%[m]), %%rax", 152);
+  INSTRUCTION("push (%[m])\n\tpop %%rax", 176);
+  INSTRUCTION("movdqu (%[m]), %%xmm0\n\tmovq %%xmm0, %%rax", 185);
+  INSTRUCTION("mov %%al, (%[m])", 256);
+  INSTRUCTION("mov %%ax, (%[m])", 258);
+  INSTRUCTION("mov %%eax, (%[m])", 260);
+  INSTRUCTION("mov %%rax, (%[m])", 264);
+  INSTRUCTION("movb $7, (%[m])", 272);
+  INSTRUCTION("movq $-3, (%[m])", 280);
+  INSTRUCTION("addl %%eax, (%[m])", 288);
+  INSTRUCTION("incq (%[m])", 296);
+  INSTRUCTION("xchg %%eax, (%[m])", 304);
+  INSTRUCTION("sete (%[m])", 308);
+  INSTRUCTION("rep stosw", 312);
+  INSTRUCTION("lea -40(%[m]), %%rsi\n\trep movsl", 400);
+  INSTRUCTION("lea -2(%[m]), %%rsi\n\trep movsw", 416); /* each turn reads what the one before wrote */
+  INSTRUCTION("std\n\tlea 100(%[m]), %%rsi\n\trep movsb\n\tcld", 320);
+  for (size_t offset = 256; offset < 448; offset += 8) sum = sum * 31 + word(offset);
+  return sum;
+}
+
 int main(int argc, char** argv) {
   if (argc < 3) return 99;
   const char* how = argv[1];
@@ -147,6 +214,14 @@ int main(int argc, char** argv) {
   } else if (IS("assembly-within")) { /* both operands on one page */
     copy_by_assembly(pool + 256, pool + 33, 100);
     sum = word(300);
+  } else if (IS("instructions")) {
+    sum = by_instructions();
+  } else if (IS("far-bit")) { /* 25 bytes behind the operand */
+    INSTRUCTION("bt %%rcx, (%[m])\n\tmov $200, %[c]\n\tbt %[c], (%[m])", 160);
+  } else if (IS("again")) { /* so often that it has not faulted each time */
+    for (int i = 0; i < 3000; ++i) sum = sum * 31 + word(8 * (size_t)(i % 20)) + word(4096 + 8 * (size_t)(i % 512));
+  } else if (IS("too-often")) {
+    for (int i = 0; i < 1 << 16; ++i) sum += *(volatile uint64_t*)(pool + 4096 * (size_t)(i % 127) + word(0) % 8 * 8);
   } else if (IS("gathered")) { /* eight words of one page by one instruction */
     sum = gathered(pool);
   } else if (IS("compared")) { /* two operands on one page, alike at first */
@@ -180,8 +255,6 @@ int main(int argc, char** argv) {
   } else if (IS("dies")) {
     sum = word(8);
     if (sum != 0) *(volatile int*)8 = 1;
-  } else if (IS("behind")) { /* the end of its mapping */
-    sum = *(volatile uint64_t*)(pool + size + word(8) % 8);
   } else if (IS("read-only")) {
     pool = map(PROT_READ, MAP_SHARED, 0, 4096);
     *(volatile uint64_t*)(pool + 8) = 1;

@@ -10,6 +10,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <span>
+#include <utility>
 
 #include "tracer/format/line_bytes.h"
 #include "tracer/runtime/hooks.h"
@@ -29,6 +31,10 @@ struct Image {
   ino_t inode = 0;
   uint64_t size = 0;
   uint64_t* settled = nullptr;  // by line, the bytes that were accessed
+  uint32_t* faults = nullptr;   // by page
+  uint8_t* followed = nullptr;  // by page: whether it is
+  uint64_t pages() const { return (size + kReadsPage - 1) / kReadsPage; }
+  bool follows(uint64_t offset) const { return offset < size && followed[offset / kReadsPage] != 0; }
 };
 
 struct Pools {
@@ -56,6 +62,29 @@ uint64_t pages_of(uint64_t size) { return (size + kReadsPage - 1) / kReadsPage *
 uint64_t reserve(uint64_t size) {
   const long found = kernel(SYS_mmap, 0, static_cast<long>(size), PROT_NONE, kReserve, -1, 0);
   return failed(found) ? 0 : static_cast<uint64_t>(found);
+}
+
+// Zeroes.
+template <typename T>
+T* table(uint64_t count) {
+  const long found =
+      kernel(SYS_mmap, 0, static_cast<long>(pages_of(count * sizeof(T))), PROT_READ | PROT_WRITE, kReserve, -1, 0);
+  if (failed(found)) refuse("there is no memory to follow its reads in");
+  return reinterpret_cast<T*>(found);
+}
+
+// Of a mapping of the image, the pages that are not followed.
+void open_others(uint64_t address, uint64_t length, const Image& image, uint64_t offset, long protection) {
+  for (uint64_t at = 0; at < length;) {
+    const bool follows = image.follows(offset + at);
+    uint64_t end = at + kReadsPage;
+    while (end < length && image.follows(offset + end) == follows) end += kReadsPage;
+    if (!follows &&
+        failed(kernel(SYS_mprotect, static_cast<long>(address + at), static_cast<long>(end - at), protection))) {
+      refuse("its pool has too many pages that are followed by others that are not");
+    }
+    at = end;
+  }
 }
 
 void watch_closed_area() {
@@ -129,11 +158,17 @@ void begin_pools() {
     image.device = status.st_dev;
     image.inode = status.st_ino;
     image.size = static_cast<uint64_t>(status.st_size);
-    const uint64_t bytes = pages_of((image.size + kLineSize - 1) / kLineSize * sizeof(uint64_t));
-    if (bytes == 0) continue;
-    const long table = kernel(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE, kReserve, -1, 0);
-    if (failed(table)) refuse("there is no memory to follow its reads in");
-    image.settled = reinterpret_cast<uint64_t*>(table);
+    if (image.size == 0) continue;
+    image.settled = table<uint64_t>(image.pages() * kReadsPage / kLineSize);
+    image.faults = table<uint32_t>(image.pages());
+    image.followed = table<uint8_t>(image.pages());
+    if (pools.log->followed > POWERCUT_READ_LOG_PAGES) std::memset(image.followed, 1, image.pages());
+  }
+  for (uint32_t i = 0; i < std::min(pools.log->followed, POWERCUT_READ_LOG_PAGES); ++i) {
+    const powercut_image_page& followed = pools.log->pages[i];
+    if (followed.image < pools.count && followed.page < pools.images[followed.image].pages()) {
+      pools.images[followed.image].followed[followed.page] = 1;
+    }
   }
   watch_closed_area();
   // A real flush of an address where nothing can be accessed faults; in an ordinary file it does nothing.
@@ -152,10 +187,11 @@ int image_of(long fd) {
 void accessed(uint32_t number, uint64_t offset, uint64_t size, bool written) {
   const Image& image = pools.images[number];
   if (offset >= image.size) return;
+  if (offset / kReadsPage == (offset + size - 1) / kReadsPage && !image.follows(offset)) return;
   powercut_read_log& log = *pools.log;
   for_each_line(offset, offset + std::min(size, image.size - offset), [&](uint64_t line, uint64_t mask) {
     const uint64_t first = first_accessed(&image.settled[line], mask);
-    if (first == 0) return;
+    if (first == 0 || !image.follows(line * kLineSize)) return;
     if (log.count == POWERCUT_READ_LOG_ENTRIES) refuse("it reads too many pieces of its pools");
     log.entries[log.count++] = {static_cast<uint32_t>(line), static_cast<uint16_t>(number), written, first};
   });
@@ -184,6 +220,7 @@ long map_image(uint32_t image, long length, long protection, long flags, long fd
   if (failed(mapped)) return mapped;
   const long closed = kernel(SYS_mmap, static_cast<long>(at), length, PROT_NONE, MAP_SHARED | MAP_FIXED, fd, offset);
   if (failed(closed)) refuse("its pool cannot be mapped twice");
+  open_others(at, room, pools.images[image], static_cast<uint64_t>(offset), protection);
   if (powercut_ranges_map(&pools.mapped, at, room, kind_of(image, protection), static_cast<uint64_t>(offset)) != 0) {
     refuse("it has too many mappings of its pools");
   }
@@ -228,19 +265,45 @@ long protect_pools(uint64_t address, uint64_t length, long protection) {
                             kind_of(piece.pool / kProtections, protection), piece.offset) != 0) {
       refuse("it has too many mappings of its pools");
     }
+    open_others(piece.begin, piece.end - piece.begin, pools.images[piece.pool / kProtections], piece.offset,
+                protection);
   }
   return 0;
 }
 
-bool open_page(uint64_t page, bool to_write) {
+bool may_access(uint64_t page, bool to_write) {
   const powercut_range* range = powercut_ranges_at(&pools.mapped, page);
   if (range == nullptr || range->begin > page) return false;
   const long protection = range->pool % kProtections;
   // What may be written or executed can be read on this machine.
-  if ((protection & (to_write ? PROT_WRITE : PROT_READ | PROT_WRITE | PROT_EXEC)) == 0) return false;
-  return !failed(kernel(SYS_mprotect, static_cast<long>(page), kReadsPage, protection));
+  return (protection & (to_write ? PROT_WRITE : PROT_READ | PROT_WRITE | PROT_EXEC)) != 0;
+}
+
+void open_page(uint64_t page) {
+  const powercut_range* range = powercut_ranges_at(&pools.mapped, page);
+  kernel(SYS_mprotect, static_cast<long>(page), kReadsPage, range->pool % kProtections);
 }
 
 void close_page(uint64_t page) { kernel(SYS_mprotect, static_cast<long>(page), kReadsPage, PROT_NONE); }
+
+namespace {
+// The image and the offset in its file of a page in the closed area.
+std::pair<const Image*, uint64_t> file_of(uint64_t page) {
+  const powercut_range& range = *powercut_ranges_at(&pools.mapped, page);
+  return {&pools.images[range.pool / kProtections], range.offset + (page - range.begin)};
+}
+}  // namespace
+
+uint32_t count_fault(uint64_t page) {
+  const auto [image, offset] = file_of(page);
+  return offset < image->size ? image->faults[offset / kReadsPage]++ : 0;
+}
+
+bool all_accessed(uint64_t page) {
+  const auto [image, offset] = file_of(page);
+  if (offset >= image->size) return false;
+  const std::span lines(&image->settled[offset / kLineSize], kReadsPage / kLineSize);
+  return std::ranges::all_of(lines, [](uint64_t line) { return line == ~uint64_t{0}; });
+}
 
 }  // namespace powercut::runtime

@@ -4,6 +4,8 @@
 // distance above it, in another area. Hooks announce an access and lead it there (powercut_alias of hooks.h); what does
 // not come through a hook faults (unannounced.cc).
 //
+// Of pages that all images have alike nothing is told (read_log.h), so they can be accessed where the program has them.
+//
 // Called by hooks and in signal handlers: no function allocates, or changes errno.
 #ifndef POWERCUT_TRACER_RUNTIME_READS_FOLLOWED_POOLS_H_
 #define POWERCUT_TRACER_RUNTIME_READS_FOLLOWED_POOLS_H_
@@ -14,7 +16,7 @@
 
 namespace powercut::runtime {
 
-inline constexpr uint64_t kReadsPage = 4096;
+inline constexpr uint64_t kReadsPage = POWERCUT_READ_LOG_PAGE;
 
 // The closed area, whole multiples of 4 GiB: a system call's filter compares the upper halves of its arguments.
 struct ClosedArea {
@@ -49,10 +51,15 @@ bool move_closed_area(uint64_t address, uint64_t length);
 long unmap_pools(uint64_t address, uint64_t length);
 long protect_pools(uint64_t address, uint64_t length, long protection);
 
-// Makes the page accessible at its own address, as the program may access it. False: it may not, or this is no page of
-// an image.
-bool open_page(uint64_t page, bool to_write);
+// Whether the program may access the page. False as well for what is no page of an image.
+bool may_access(uint64_t page, bool to_write);
+// Makes such a page accessible at its own address, as the program may access it.
+void open_page(uint64_t page);
 void close_page(uint64_t page);
+// How many faults there were on a page of an image before this one.
+uint32_t count_fault(uint64_t page);
+// Whether every byte of it was accessed.
+bool all_accessed(uint64_t page);
 
 }  // namespace powercut::runtime
 #endif  // POWERCUT_TRACER_RUNTIME_READS_FOLLOWED_POOLS_H_

@@ -1,30 +1,40 @@
 #include "tracer/runtime/reads/unannounced.h"
 
+#include <dlfcn.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 
 #include <algorithm>
+#include <climits>
+#include <cstdio>
+#include <cstring>
 #include <iterator>
+#include <span>
 
 #include "tracer/format/trace.h"
+#include "tracer/runtime/reads/decode.h"
 #include "tracer/runtime/reads/followed_pools.h"
 #include "tracer/runtime/reads/kernel.h"
 
 namespace powercut::runtime {
 namespace {
 
-constexpr greg_t kTrapFlag = 0x100;
-constexpr greg_t kWrites = 2;  // of a page fault's error code
-// Faults on one page without one on another between them, before the page stays open.
-constexpr uint32_t kManyInARow = 32;
+using Access = TrappedAccess;
+
+constexpr greg_t kTrapFlag = 0x100, kDirectionFlag = 0x400;
+constexpr greg_t kArithmetic = 0x8d5;  // carry, parity, half carry, zero, sign, overflow
+constexpr greg_t kWrites = 2;          // of a page fault's error code
+// Faults on one page before it stays open. One costs some microseconds.
+constexpr uint32_t kManyOfAPage = 512;
+// Faults of a run. The Valgrind tool takes less time for more of them.
+constexpr uint32_t kMost = 1 << 15;
 
 struct Steps {
   powercut_read_log* log = nullptr;
-  uint64_t open[4];  // pages that the instruction at hand needs
+  powercut_decode_function* decode = nullptr;  // null: there is no decoder
+  uint64_t open[4];                            // pages that the instruction at hand needs
   uint32_t count = 0;
-  uint64_t page = 0;  // of the last fault
-  uint32_t in_a_row = 0;
 };
 constinit Steps steps{};
 
@@ -34,23 +44,183 @@ void die_by(int number, const siginfo_t* info) {
   if (info->si_code <= 0) kernel(SYS_tgkill, kernel(SYS_getpid), kernel(SYS_gettid), number);
 }
 
+uint64_t value_of(const greg_t* registers, int number) { return static_cast<uint64_t>(registers[number]); }
+
+void access_range(const Access::Range& range, bool masked) {
+  access_memory(range.address, range.size, range.written && !range.read && !masked);
+}
+
+// A whole `rep movs` or `rep stos`. False: the processor is to go turn by turn.
+bool repeated(const Access& access, greg_t* registers) {
+  const uint64_t turns = value_of(registers, REG_RCX), size = turns * access.element;
+  const uint64_t target = value_of(registers, REG_RDI), source = value_of(registers, REG_RSI);
+  const bool moves = access.kind == Access::Kind::kRepeatedMove;
+  // With the address-size prefix it goes by the lower halves.
+  const auto is_operand = [&](uint64_t address) {
+    return std::ranges::any_of(std::span(access.ranges).first(access.count),
+                               [&](const Access::Range& range) { return range.address == address; });
+  };
+  if ((registers[REG_EFL] & kDirectionFlag) != 0 || turns == 0 || size / access.element != turns) return false;
+  if (!is_operand(target) || (moves && !is_operand(source))) return false;
+  if (moves && target - source < size) return false;  // some bytes are moved twice
+  auto* const to = reinterpret_cast<uint8_t*>(place_in_pools(target));
+  if (moves) {
+    access_memory(source, size, false);
+    access_memory(target, size, true);
+    std::memmove(to, reinterpret_cast<const void*>(place_in_pools(source)), size);
+    registers[REG_RSI] += static_cast<greg_t>(size);
+  } else {
+    access_memory(target, size, true);
+    const uint64_t word = value_of(registers, REG_RAX);
+    for (uint64_t i = 0; i < size; ++i) to[i] = static_cast<uint8_t>(word >> i % access.element * CHAR_BIT);
+  }
+  registers[REG_RDI] += static_cast<greg_t>(size);
+  registers[REG_RCX] = 0;
+  registers[REG_RIP] += access.length;
+  return true;
+}
+
+uint64_t load(uint64_t address, uint64_t size) {
+  uint64_t out = 0;
+  std::memcpy(&out, reinterpret_cast<const void*>(place_in_pools(address)), size);
+  return out;
+}
+
+// What the processor's flags are behind an operation on two values of one size, and what it comes to.
+template <typename T>
+uint64_t operate(Access::Simple::Operation operation, T to, T from, greg_t* flags) {
+  using Operation = Access::Simple::Operation;
+  uint64_t after = 0;
+#define POWERCUT_OPERATE(name)                                                                                        \
+  asm(name " %[from], %[to]\n\tpushfq\n\tpopq %[after]" : [to] "+r"(to), [after] "=r"(after) : [from] "r"(from) : "c" \
+                                                                                                                  "c")
+  switch (operation) {
+    case Operation::kAdd:
+      POWERCUT_OPERATE("add");
+      break;
+    case Operation::kSubtract:
+      POWERCUT_OPERATE("sub");
+      break;
+    case Operation::kAnd:
+      POWERCUT_OPERATE("and");
+      break;
+    case Operation::kOr:
+      POWERCUT_OPERATE("or");
+      break;
+    case Operation::kXor:
+      POWERCUT_OPERATE("xor");
+      break;
+    case Operation::kCompare:
+      POWERCUT_OPERATE("cmp");
+      break;
+    case Operation::kTest:
+      POWERCUT_OPERATE("test");
+      break;
+    default:
+      return from;
+  }
+#undef POWERCUT_OPERATE
+  *flags = (*flags & ~kArithmetic) | (static_cast<greg_t>(after) & kArithmetic);
+  return to;
+}
+
+uint64_t operate(const Access::Simple& simple, uint64_t to, uint64_t from, greg_t* flags) {
+  switch (simple.size) {
+    case 1:
+      return operate(simple.operation, static_cast<uint8_t>(to), static_cast<uint8_t>(from), flags);
+    case 2:
+      return operate(simple.operation, static_cast<uint16_t>(to), static_cast<uint16_t>(from), flags);
+    case 4:
+      return operate(simple.operation, static_cast<uint32_t>(to), static_cast<uint32_t>(from), flags);
+    default:
+      return operate(simple.operation, to, from, flags);
+  }
+}
+
+uint64_t widened(uint64_t value, const Access::Simple& simple) {
+  if (!simple.sign) return value;
+  const unsigned above = CHAR_BIT * (sizeof value - simple.from_size);
+  return static_cast<uint64_t>(static_cast<int64_t>(value << above) >> above);
+}
+
+// Most accesses: the instruction is done here, which takes a fifth of the time of a step. False: it is another one.
+bool done_here(const Access& access, greg_t* registers) {
+  using Operation = Access::Simple::Operation;
+  const Access::Simple& simple = access.simple;
+  const bool compares = simple.operation == Operation::kCompare || simple.operation == Operation::kTest;
+  const bool loads = !simple.to_memory || compares, moves = simple.operation == Operation::kMove;
+  if (simple.operation == Operation::kNone || !(loads || moves)) return false;
+  const uint64_t address = access.ranges[0].address;
+  // An end of the pool that it reaches over.
+  if (!closed_area().holds(address + access.ranges[0].size - 1)) return false;
+  const uint64_t general = simple.general < 0 ? simple.constant : value_of(registers, simple.general);
+  if (simple.to_memory && moves) {
+    std::memcpy(reinterpret_cast<void*>(place_in_pools(address)), &general, simple.size);
+  } else {
+    const uint64_t there = load(address, access.ranges[0].size);
+    const uint64_t to = simple.to_memory ? there : general, from = simple.to_memory ? general : widened(there, simple);
+    const uint64_t value = operate(simple, to, from, &registers[REG_EFL]);
+    if (!compares) {
+      // A half of a register leaves zeroes above it; less leaves what was there.
+      const uint64_t kept = simple.size >= 4 ? 0 : general >> simple.size * CHAR_BIT << simple.size * CHAR_BIT;
+      const uint64_t mask = simple.size == 8 ? ~uint64_t{0} : (uint64_t{1} << simple.size * CHAR_BIT) - 1;
+      registers[simple.general] = static_cast<greg_t>(kept | (value & mask));
+    }
+  }
+  registers[REG_RIP] += access.length;
+  return true;
+}
+
+enum class Seen : uint8_t { kDone, kStep, kWholePage };
+
+// Takes in what the instruction accesses by its operands.
+Seen by_operands(uint64_t fault, const ucontext_t& context, greg_t* registers) {
+  Access access;
+  steps.decode(&context, &access);
+  switch (access.kind) {
+    case Access::Kind::kFlush:  // of no byte
+      return Seen::kStep;
+    case Access::Kind::kRepeatedMove:
+    case Access::Kind::kRepeatedFill:
+      if (repeated(access, registers)) return Seen::kDone;
+      break;
+    case Access::Kind::kPlain:
+    case Access::Kind::kLocked:
+      break;
+    default:
+      return Seen::kWholePage;
+  }
+  const std::span ranges = std::span(access.ranges).first(access.count);
+  // Bits far from the operand, tables behind it, an operand that is not listed.
+  const auto covers = [fault](const Access::Range& range) { return fault - range.address < range.size; };
+  if (std::ranges::none_of(ranges, covers)) return Seen::kWholePage;
+  for (const Access::Range& range : ranges) access_range(range, access.masked);
+  return done_here(access, registers) ? Seen::kDone : Seen::kStep;
+}
+
+Seen by_place(uint64_t fault, uint64_t page, const greg_t* registers) {
+  if (!accesses_one_piece(reinterpret_cast<const uint8_t*>(registers[REG_RIP]))) return Seen::kWholePage;
+  access_memory(fault, std::min(kLineSize, page + kReadsPage - fault), false);
+  return Seen::kStep;
+}
+
 void faulted(int number, siginfo_t* info, void* raw) {
   ucontext_t& context = *static_cast<ucontext_t*>(raw);
   greg_t* const registers = context.uc_mcontext.gregs;
   const auto address = reinterpret_cast<uint64_t>(info->si_addr);
   const uint64_t page = address / kReadsPage * kReadsPage;
-  if (info->si_code <= 0 || !closed_area().holds(address) || !open_page(page, (registers[REG_ERR] & kWrites) != 0)) {
-    return die_by(number, info);
+  const bool to_write = (registers[REG_ERR] & kWrites) != 0;
+  if (info->si_code <= 0 || !closed_area().holds(address) || !may_access(page, to_write)) return die_by(number, info);
+  if (++steps.log->unannounced > kMost) refuse("it reads its pools so often, a word at a time");
+  Seen seen = Seen::kWholePage;
+  if (steps.count < std::size(steps.open) && count_fault(page) < kManyOfAPage) {
+    seen = steps.decode != nullptr ? by_operands(address, context, registers) : by_place(address, page, registers);
   }
-  ++steps.log->unannounced;
-  steps.in_a_row = page == steps.page ? steps.in_a_row + 1 : 0;
-  steps.page = page;
-  if (steps.in_a_row >= kManyInARow || steps.count == std::size(steps.open) ||
-      !accesses_one_piece(reinterpret_cast<const uint8_t*>(registers[REG_RIP]))) {
-    access_memory(page, kReadsPage, false);
-    return;
-  }
-  access_memory(address, std::min(kLineSize, page + kReadsPage - address), false);
+  const bool all = all_accessed(page);
+  if (seen == Seen::kDone && !all) return;
+  if (seen == Seen::kWholePage) access_memory(page, kReadsPage, false);
+  open_page(page);
+  if (seen != Seen::kStep || all) return;
   steps.open[steps.count++] = page;
   registers[REG_EFL] |= kTrapFlag;
 }
@@ -79,6 +249,19 @@ bool one_piece_of_map(uint8_t map, uint8_t code) {
     default:
       return false;
   }
+}
+
+powercut_decode_function* load_decoder() {
+  Dl_info self{};
+  char path[PATH_MAX];
+  if (dladdr(reinterpret_cast<const void*>(&steps), &self) == 0) return nullptr;
+  const char* const slash = std::strrchr(self.dli_fname, '/');
+  const int folder = slash == nullptr ? 0 : static_cast<int>(slash + 1 - self.dli_fname);
+  if (std::snprintf(path, sizeof path, "%.*s%s", folder, self.dli_fname, POWERCUT_DECODE_LIBRARY) >= PATH_MAX) {
+    return nullptr;
+  }
+  void* const library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  return library == nullptr ? nullptr : reinterpret_cast<powercut_decode_function*>(dlsym(library, "powercut_decode"));
 }
 
 }  // namespace
@@ -126,6 +309,7 @@ bool accesses_one_piece(const uint8_t* at) {
 
 void see_unannounced(powercut_read_log* log) {
   steps.log = log;
+  steps.decode = load_decoder();
   struct sigaction action{};
   action.sa_flags = SA_SIGINFO | SA_NODEFER;
   action.sa_sigaction = faulted;

@@ -2,9 +2,10 @@
 // built with `powercut cc`, by inline assembly. Each faults. Its page is opened, the instruction runs alone, and the
 // page is closed again.
 //
-// What an instruction of one operand accesses is taken to be the line's worth of bytes from where it faulted, since
-// none accesses more; of others, and where a page is accessed again and again, the whole page. A store counts as a
-// read. So the log may have bytes that were not read, and never lacks one that was.
+// What it accesses its operands tell (decode.h). Where they do not, it counts as the whole page, which stays open. So
+// does a page that is accessed again and again; one of which every byte was accessed stays open at no loss. Without
+// the decoder an instruction of one operand counts as the line's worth of bytes from where it faulted, since none
+// accesses more. So the log may have bytes that were not read, and never lacks one that was.
 #ifndef POWERCUT_TRACER_RUNTIME_READS_UNANNOUNCED_H_
 #define POWERCUT_TRACER_RUNTIME_READS_UNANNOUNCED_H_
 
@@ -14,7 +15,7 @@
 
 namespace powercut::runtime {
 
-// Takes the signals of faults and single steps.
+// Before main: takes the signals of faults and single steps, and loads the decoder.
 void see_unannounced(powercut_read_log* log);
 
 // Whether the instruction accesses memory in one piece of at most 64 bytes, apart from a stack.
