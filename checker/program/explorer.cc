@@ -28,6 +28,8 @@ constexpr int kPoorRuns = 8;
 // Images of a crash point, and of the whole run, that are run although a behaviour answers for them.
 constexpr size_t kCheckedOfAPoint = 2, kChecked = 512;
 
+constexpr const char* kOtherEnd = "a run comes to another end when it is made to tell what it reads";
+
 // Every choice of the box, in the order of its contents.
 std::vector<Choice> all_choices(const Box& box) {
   std::vector<Choice> out;
@@ -299,44 +301,66 @@ bool ProgramExplorer::trace(const std::vector<Box>& boxes) {
   };
   std::vector<Choice> choices;
   for (const Box& box : boxes) choices.push_back(least_lost(box));
+  // A run under the tracer costs many others, so an image is run without it first. One that reports its reads is as
+  // good as any other run, and whether it is, repetitions tell.
+  const bool reports = workers_->report();
   std::vector<ImageMemo::Id> outcomes;
-  if (!run(choices, &outcomes)) return false;
+  if (!reports && !run(choices, &outcomes)) return false;
+  const auto hangs = [](const ProgramOutcome& outcome) { return outcome.kind == ProgramOutcome::Kind::kTimeout; };
   // What never ends natively would take even longer under the tracer.
-  for (const ImageMemo::Id outcome : outcomes) {
-    if (memo_[outcome].kind == ProgramOutcome::Kind::kTimeout) return give_up("recovery hangs");
+  if (std::ranges::any_of(outcomes, [&](ImageMemo::Id outcome) { return hangs(memo_[outcome]); })) {
+    return give_up("recovery hangs");
   }
   auto traced = workers_->trace(sets_, choices);
   if (!traced && listener_.interrupted()) return ended_by(traced.error());
   if (!traced) return give_up(traced.error().message());
-  for (size_t i = 0; i < traced->size(); ++i) {
-    const ImageWorker::Traced& one = (*traced)[i];
+  for (const ImageWorker::Traced& one : *traced) {
     ++out_.traced;
     if (!one.reads) return give_up(one.why);
+  }
+  if (reports) {
+    if (std::ranges::any_of(*traced, [&](const ImageWorker::Traced& one) { return hangs(one.outcome); })) {
+      return run(choices, &outcomes) && give_up("recovery hangs");
+    }
+    const std::optional<bool> alike = take_reported(choices, *traced, &outcomes);
+    if (!alike) return false;
+    if (!*alike) return workers_->distrust_reports(kOtherEnd) ? trace(boxes) : give_up(kOtherEnd);
+  }
+  for (size_t i = 0; i < traced->size(); ++i) {
+    const ImageWorker::Traced& one = (*traced)[i];
     if (!one.outcome.alike(memo_[outcomes[i]], options_.ordered)) {
       return give_up("recovery gives another result under the tracer than without it");
     }
     const auto run = behaviours_.add(words_of(one.reads->reads(), sets_, pool_, choices[i]), outcomes[i]);
     if (!run) return give_up("there is no room for what it reads, or it reads in another order each time");
-    if (one.stream.empty()) continue;
-    if (inner_) {  // cuts go one deep
-      unlink(one.stream.c_str());
-      continue;
-    }
-    const auto before = [&](uint64_t line) {
-      const auto set = std::ranges::lower_bound(sets_, line, {}, &LineSet::line);
-      if (set != sets_.end() && (*set)->line == line) {
-        return (*set)->contents[choices[i][static_cast<size_t>(set - sets_.begin())]];
-      }
-      return content_at(pool_, line);
-    };
-    auto cuts =
-        RecoveryCuts::of(one.stream, workers_->pools(), one.images, before, *commands_.cut, one.stream + ".pct");
-    unlink(one.stream.c_str());
-    if (!cuts) return give_up(cuts.error().message());
-    cuts_.resize(std::max<size_t>(cuts_.size(), *run + 1));
-    cuts_[*run].push_back(std::make_shared<const RecoveryCuts>(std::move(*cuts)));
+    if (!one.stream.empty()) keep_cuts(one, choices[i], *run);
+    if (!tracing_) return false;
   }
   return true;
+}
+
+void ProgramExplorer::keep_cuts(const ImageWorker::Traced& traced, const Choice& choice, uint32_t run) {
+  if (inner_) {  // cuts go one deep
+    unlink(traced.stream.c_str());
+    return;
+  }
+  const auto before = [&](uint64_t line) {
+    const auto set = std::ranges::lower_bound(sets_, line, {}, &LineSet::line);
+    if (set != sets_.end() && (*set)->line == line) {
+      return (*set)->contents[choice[static_cast<size_t>(set - sets_.begin())]];
+    }
+    return content_at(pool_, line);
+  };
+  auto cuts =
+      RecoveryCuts::of(traced.stream, workers_->pools(), traced.images, before, *commands_.cut, traced.stream + ".pct");
+  unlink(traced.stream.c_str());
+  if (!cuts) {
+    tracing_ = false;
+    out_.untraced_because = cuts.error().message();
+    return;
+  }
+  cuts_.resize(std::max<size_t>(cuts_.size(), run + 1));
+  cuts_[run].push_back(std::make_shared<const RecoveryCuts>(std::move(*cuts)));
 }
 
 std::optional<ProgramViolation> ProgramExplorer::judged(ImageMemo::Id outcome) const {

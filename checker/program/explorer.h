@@ -124,6 +124,11 @@ class ProgramExplorer {
   bool look_at(const std::vector<Choice>& choices, std::vector<Judged>* judged);
   // Traces an image of each box and remembers the behaviours. False when nothing came of it.
   bool trace(const std::vector<Box>& boxes);
+  // Takes runs that have reported their reads for the outcomes of their images. False when one that was repeated
+  // without a report came to another; nothing when the exploration has to end.
+  std::optional<bool> take_reported(const std::vector<Choice>& choices, const std::vector<ImageWorker::Traced>& traced,
+                                    std::vector<ImageMemo::Id>* outcomes);
+  void keep_cuts(const ImageWorker::Traced& traced, const Choice& choice, uint32_t run);
   void answer(const Behaviours::Answered& answered, std::vector<Judged>* judged);
   // Cuts the runs of recovery that answered for the crash point's images, wherever they store.
   void cut_recoveries();
@@ -140,8 +145,12 @@ class ProgramExplorer {
   bool run(const std::vector<Choice>& choices, std::vector<ImageMemo::Id>* outcomes);
   // Runs images that were run before, `rounds` times. False when the exploration has to end.
   bool repeat(const std::vector<Choice>& choices, int rounds);
-  // The share of what `ran` came to, and more of it as long as there are few repetitions.
-  bool repeat_some(const std::vector<Choice>& ran, const std::vector<ProgramOutcome>& outcomes);
+  // Those of the images that are to be run again.
+  std::vector<Choice> wanted_again(const std::vector<Choice>& ran, const std::vector<ProgramOutcome>& outcomes);
+  // Repeats them, and more often as long as there are few repetitions.
+  bool repeat_some(const std::vector<Choice>& again);
+  bool repeat_more(const std::vector<Choice>& again);
+  void count_end(const ProgramOutcome& outcome);
   // Whether there should be more repetitions than one an image.
   bool wants_repeats() const;
   double seconds() const;

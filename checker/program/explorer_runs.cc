@@ -34,16 +34,12 @@ bool ProgramExplorer::run(const std::vector<Choice>& choices, std::vector<ImageM
       auto ran = workers_->run(sets_, unknown);
       if (!ran) return ended_by(ran.error());
       out_.executions += unknown.size();
-      uint64_t timeouts = 0;
-      for (const ProgramOutcome& outcome : *ran) {
-        timeouts += outcome.kind == ProgramOutcome::Kind::kTimeout ? 1 : 0;
-        out_.left_processes = out_.left_processes || outcome.left_processes;
-      }
-      out_.timeouts += timeouts;
+      const uint64_t timeouts = out_.timeouts;
+      for (const ProgramOutcome& outcome : *ran) count_end(outcome);
       // Those that block are waited for one by one, so that it can be given up.
-      portion_ = timeouts > 0 ? 1 : std::min(2 * portion_, kMostPortion);
+      portion_ = out_.timeouts > timeouts ? 1 : std::min(2 * portion_, kMostPortion);
       for (size_t i = 0; i < unknown_names.size(); ++i) memo_.add(unknown_names[i], (*ran)[i]);
-      if (!repeat_some(unknown, *ran)) return false;
+      if (!repeat_some(wanted_again(unknown, *ran))) return false;
       listener_.progressed(out_);
     }
     for (const ImageName& name : names) outcomes->push_back(*memo_.find(name));
@@ -66,19 +62,70 @@ bool ProgramExplorer::wants_repeats() const {
   return out_.repeats < kLeastRepeats && repeat_seconds_ < std::max(kMostRepeatSeconds, kRepeatShare * seconds());
 }
 
-bool ProgramExplorer::repeat_some(const std::vector<Choice>& ran, const std::vector<ProgramOutcome>& outcomes) {
+void ProgramExplorer::count_end(const ProgramOutcome& outcome) {
+  if (outcome.kind == ProgramOutcome::Kind::kTimeout) ++out_.timeouts;
+  out_.left_processes = out_.left_processes || outcome.left_processes;
+}
+
+std::vector<Choice> ProgramExplorer::wanted_again(const std::vector<Choice>& ran,
+                                                  const std::vector<ProgramOutcome>& outcomes) {
   std::vector<Choice> again;
   for (size_t i = 0; i < ran.size(); ++i) {
     ++images_;
     if (images_ > kTwice && images_ % kLaterEvery != 0) continue;
     if (outcomes[i].kind != ProgramOutcome::Kind::kTimeout) again.push_back(ran[i]);
   }
-  if (again.empty()) return true;
+  return again;
+}
+
+std::optional<bool> ProgramExplorer::take_reported(const std::vector<Choice>& choices,
+                                                   const std::vector<ImageWorker::Traced>& traced,
+                                                   std::vector<ImageMemo::Id>* outcomes) {
+  std::vector<Choice> unknown;
+  std::vector<ProgramOutcome> ends;
+  for (size_t i = 0; i < choices.size(); ++i) {
+    if (const auto known = memo_.find(image_name(choices[i]))) {
+      if (!traced[i].outcome.alike(memo_[*known], options_.ordered)) return false;
+      continue;
+    }
+    unknown.push_back(choices[i]);
+    ends.push_back(traced[i].outcome);
+  }
+  const std::vector<Choice> again = wanted_again(unknown, ends);
+  if (stopped()) return std::nullopt;
+  elsewhere_ = !elsewhere_;
+  auto ran = workers_->run(sets_, again, elsewhere_);
+  if (!ran) {
+    ended_by(ran.error());
+    return std::nullopt;
+  }
+  out_.repeats += again.size();
+  size_t next = 0;
+  for (size_t i = 0; i < unknown.size(); ++i) {
+    if (next == again.size() || again[next] != unknown[i]) continue;
+    if (!(*ran)[next].alike(ends[i], options_.ordered)) return false;
+    ends[i] = std::move((*ran)[next++]);
+  }
+  out_.executions += unknown.size();
+  for (size_t i = 0; i < unknown.size(); ++i) {
+    count_end(ends[i]);
+    memo_.add(image_name(unknown[i]), ends[i]);
+  }
+  if (!repeat_more(again)) return std::nullopt;
+  listener_.progressed(out_);
+  for (const Choice& choice : choices) outcomes->push_back(*memo_.find(image_name(choice)));
+  return true;
+}
+
+bool ProgramExplorer::repeat_some(const std::vector<Choice>& again) {
   // The one that every image gets is at other addresses.
   elsewhere_ = false;
-  if (!repeat(again, 1)) return false;
+  return again.empty() || (repeat(again, 1) && repeat_more(again));
+}
+
+bool ProgramExplorer::repeat_more(const std::vector<Choice>& again) {
   const double start = seconds();
-  for (int round = 1; round < kMostRounds && wants_repeats(); ++round) {
+  for (int round = 1; round < kMostRounds && !again.empty() && wants_repeats(); ++round) {
     if (!repeat(again, 1)) return false;
   }
   repeat_seconds_ += seconds() - start;
