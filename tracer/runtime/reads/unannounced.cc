@@ -178,8 +178,9 @@ Seen by_operands(uint64_t fault, const ucontext_t& context, greg_t* registers) {
   Access access;
   steps.decode(&context, &access);
   switch (access.kind) {
-    case Access::Kind::kFlush:  // of no byte
-      return Seen::kStep;
+    case Access::Kind::kFlush:  // of no byte, and of no use in an ordinary file
+      registers[REG_RIP] += access.length;
+      return Seen::kDone;
     case Access::Kind::kRepeatedMove:
     case Access::Kind::kRepeatedFill:
       if (repeated(access, registers)) return Seen::kDone;
