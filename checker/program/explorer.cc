@@ -93,7 +93,7 @@ ProgramExplored ProgramExplorer::explore() {
       const auto outcome = memo_.find(image_name(choice));
       return !outcome || memo_[*outcome].kind == ProgramOutcome::Kind::kTimeout;
     });
-    while (!last.empty() && wants_repeats() && repeat(last, 1)) {
+    while (!last.empty() && wants_repeats(true) && repeat(last, 1)) {
     }
   }
   // What is open for want of cuts inside recovery alone is covered.

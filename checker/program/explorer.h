@@ -152,7 +152,7 @@ class ProgramExplorer {
   bool repeat_more(const std::vector<Choice>& again);
   void count_end(const ProgramOutcome& outcome);
   // Whether there should be more repetitions than one an image.
-  bool wants_repeats() const;
+  bool wants_repeats(bool at_the_end) const;
   double seconds() const;
   void not_repeatable(const ProgramOutcome& once, const ProgramOutcome& again);
   std::optional<ImageMemo::Id> outcome_of(const Choice& choice);

@@ -10,7 +10,8 @@ namespace {
 constexpr uint64_t kTwice = 1024, kLaterEvery = 8;
 // So many repetitions at least. A recovery that differs in 1 % of its runs stays unnoticed with a chance of 5 % then.
 constexpr uint64_t kLeastRepeats = 300;
-// How often an image is repeated at most for that, and for how long: so many seconds, or this part of the run's.
+// How often an image is repeated at most for that, and for how long: this part of the run's time, so that findings do
+// not wait for it, and at the end so many seconds.
 constexpr int kMostRounds = 7;
 constexpr double kMostRepeatSeconds = 5, kRepeatShare = 0.25;
 
@@ -58,8 +59,9 @@ ImageName ProgramExplorer::image_name(const Choice& choice) const {
   return inner_ ? names_.of_others(sets_, choice) : names_.of(sets_, choice);
 }
 
-bool ProgramExplorer::wants_repeats() const {
-  return out_.repeats < kLeastRepeats && repeat_seconds_ < std::max(kMostRepeatSeconds, kRepeatShare * seconds());
+bool ProgramExplorer::wants_repeats(bool at_the_end) const {
+  const double share = kRepeatShare * seconds();
+  return out_.repeats < kLeastRepeats && repeat_seconds_ < (at_the_end ? std::max(kMostRepeatSeconds, share) : share);
 }
 
 void ProgramExplorer::count_end(const ProgramOutcome& outcome) {
@@ -125,7 +127,7 @@ bool ProgramExplorer::repeat_some(const std::vector<Choice>& again) {
 
 bool ProgramExplorer::repeat_more(const std::vector<Choice>& again) {
   const double start = seconds();
-  for (int round = 1; round < kMostRounds && !again.empty() && wants_repeats(); ++round) {
+  for (int round = 1; round < kMostRounds && !again.empty() && wants_repeats(false); ++round) {
     if (!repeat(again, 1)) return false;
   }
   repeat_seconds_ += seconds() - start;
