@@ -14,7 +14,7 @@ from replayer.reference.program import LINE_SIZE, Model, ProgramError
 from replayer.tests.engine import EngineModel, disagreement
 
 MAX_EVENTS, MAX_OPEN = 14, 8
-PROGRAMS, LONG_PROGRAMS = 3000, 100_000
+PROGRAMS, LONG_PROGRAMS = 1500, 100_000
 WORD = 8
 
 
@@ -38,21 +38,23 @@ def generate(random: Random, model: Model) -> Program:
     return Program(model, "any", tuple(events), pool)
 
 
-def differences(engine: EngineModel, *, programs: int, seed: int) -> list[str]:
+def differences(engine: EngineModel, model: str, *, programs: int, seed: int) -> list[str]:
     random = Random(seed)
-    made = (generate(random, random.choice(("block", "flash"))) for _ in range(programs))
+    made = (generate(random, model) for _ in range(programs))
     compared = (disagreement(program, engine.answer(program), answer(program)) for program in made)
     return [difference for difference in compared if difference is not None]
 
 
 @pytest.mark.slow
-def test_random_programs(engine_model: EngineModel) -> None:
-    assert differences(engine_model, programs=PROGRAMS, seed=1)[:1] == []
+@pytest.mark.parametrize("model", ["block", "flash"])
+def test_random_programs(engine_model: EngineModel, model: str) -> None:
+    assert differences(engine_model, model, programs=PROGRAMS, seed=1)[:1] == []
 
 
 @pytest.mark.long
-def test_many_random_programs(engine_model: EngineModel) -> None:
-    assert differences(engine_model, programs=LONG_PROGRAMS, seed=2026)[:1] == []
+@pytest.mark.parametrize("model", ["block", "flash"])
+def test_many_random_programs(engine_model: EngineModel, model: str) -> None:
+    assert differences(engine_model, model, programs=LONG_PROGRAMS, seed=2026)[:1] == []
 
 
 class ForgetsWhatIsBelow(Block):
