@@ -120,12 +120,17 @@ Result<std::unique_ptr<ImageWorker>> ImageWorker::create(const std::string& fold
 }
 
 void ImageWorker::follow(const std::set<uint64_t>& pages) {
+  constexpr uint64_t kPage = POWERCUT_READ_LOG_PAGE;
   followed_.emplace();
-  for (size_t i = 0; i < pools_->windows.size(); ++i) {
-    const uint64_t first = pools_->windows[i].offset / POWERCUT_READ_LOG_PAGE;
-    const uint64_t end = first + (pools_->windows[i].space() + POWERCUT_READ_LOG_PAGE - 1) / POWERCUT_READ_LOG_PAGE;
+  for (uint32_t i = 0; i < pools_->windows.size(); ++i) {
+    const PoolWindow& window = pools_->windows[i];
+    const uint64_t first = window.offset / kPage, end = first + (window.space() + kPage - 1) / kPage;
+    const auto differ = [&](uint32_t page) { followed_->push_back({i, page}); };
+    // The offset space has the words of a device: all of its pages may differ.
+    for (uint64_t page = 0; window.device && page * kPage < window.size; ++page) differ(static_cast<uint32_t>(page));
+    if (window.device) continue;
     for (auto page = pages.lower_bound(first); page != pages.end() && *page < end; ++page) {
-      followed_->push_back({static_cast<uint32_t>(i), static_cast<uint32_t>(*page - first)});
+      differ(static_cast<uint32_t>(*page - first));
     }
   }
 }

@@ -51,8 +51,8 @@ Result<ProgramCommands> parse_commands(const ProgramOptions& options, const Trac
     return usage_error("the recovery of a program on a device is not cut", "--nested", "Leave it out.");
   }
   if (options.nested > 0) out.cut = {options.model, options.policy()};
-  // A report has neither what recovery stores nor which sectors of a device it reads: the tracer's streams do.
-  const bool report = options.report_reads && !out.cut && !pools.has_device();
+  // A report does not have what recovery stores: the tracer's stream does.
+  const bool report = options.report_reads && !out.cut;
   const auto let_report = [report](Command* command) {
     command->reports = report && command->kind == ProgramKind::kForkable;
   };

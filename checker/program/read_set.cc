@@ -54,6 +54,7 @@ std::optional<std::string> ReadSet::take(const powercut_read_log& log, const Tra
   if (log.state == kPowercutReadsRefused) return std::string(log.why, strnlen(log.why, sizeof log.why));
   if (log.state != kPowercutReadsFollowed || log.count > POWERCUT_READ_LOG_ENTRIES)
     return "it did not report its reads";
+  see_sizes(pools);
   for (const powercut_read_entry& entry : std::span(log.entries, log.count)) {
     if (entry.image >= pools.windows.size() || entry.line * kLineSize >= pools.windows[entry.image].size) {
       return "it has overwritten what it reported of its reads";
@@ -99,6 +100,13 @@ void ReadSet::see(uint64_t line, uint64_t mask) {
 
 void ReadSet::see_word(uint64_t offset) { see(offset / kLineSize, uint64_t{0xFF} << (offset % kLineSize)); }
 
+// Every run sees how long its devices are.
+void ReadSet::see_sizes(const TracePools& pools) {
+  for (const PoolWindow& pool : pools.windows) {
+    if (pool.device) see_word(pool.offset);
+  }
+}
+
 std::optional<std::string> ReadSet::follow(const std::string& stream, const TracePools& pools,
                                            const std::vector<std::string>& images) {
   TraceError error;
@@ -114,9 +122,7 @@ std::optional<std::string> ReadSet::follow(const std::string& stream, const Trac
     mappings.parts(access.address, size,
                    [&](int window, uint64_t offset, uint64_t part) { in_file(window, offset, part, how); });
   };
-  for (const PoolWindow& pool : pools.windows) {
-    if (pool.device) see_word(pool.offset);
-  }
+  see_sizes(pools);
   StreamRecord record;
   while (reader->next(&record)) {
     switch (record.type) {

@@ -48,6 +48,7 @@ class ReadSet {
   // Bytes of a line of the trace that were read.
   void see(uint64_t line, uint64_t mask);
   void see_word(uint64_t offset);
+  void see_sizes(const TracePools& pools);
 
   std::vector<WordBytes> reads_;
   absl::flat_hash_map<uint64_t, uint64_t> seen_;             // by line of the trace, the bytes in reads_

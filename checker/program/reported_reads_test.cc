@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <random>
 #include <set>
@@ -10,6 +11,7 @@
 
 #include "checker/program/test_files.h"
 #include "gmock/gmock.h"
+#include "powercut/contents.h"
 
 namespace powercut {
 namespace {
@@ -40,7 +42,8 @@ class Reader {
   // kReporting: built by the pass; kFollowed: built without it, and reporting all the same; kTraced: the same program
   // under the tool.
   enum class How { kReporting, kFollowed, kReportingOrTraced, kTraced };
-  Reader(const std::string& mode, How how) : pools_(one_pool(kSize)), guard_(testing::guardian()) {
+  Reader(const std::string& mode, How how, TracePools pools = one_pool(kSize))
+      : pools_(std::move(pools)), guard_(testing::guardian()) {
     const std::string suffix = how == How::kTraced || how == How::kFollowed ? "" : "-reporting";
     commands_.recover = command(pools_, {mode, "{image}"}, "test-reader" + suffix);
     commands_.dump = commands_.recover;  // what it prints counts; what recovery has changed is not in the image
@@ -54,7 +57,11 @@ class Reader {
     auto made = ImageWorker::create(guard_->folder() + "/0", pools_, commands_, guard_.get(), nullptr);
     EXPECT_TRUE(made.ok());
     worker_ = std::move(*made);
-    put(image());
+    if (pools_.has_device()) {
+      put_device(image());
+    } else {
+      put(image());
+    }
   }
   void put(const Image& lines) {
     for (size_t line = 0; line < lines.size(); ++line) worker_->files().put(line, lines[line]);
@@ -74,6 +81,22 @@ class Reader {
   std::vector<std::string> notes() const { return worker_->notes(); }
 
  private:
+  // In its sectors.
+  void put_device(const Image& lines) {
+    const DeviceLayout& layout = *pools_.windows[0].device;
+    const uint64_t lines_of_sector = layout.sector_size / kLineSize;
+    std::map<uint64_t, Content> words;
+    const auto set = [&](uint64_t at, uint64_t value) {
+      std::memcpy(words[at / kLineSize].bytes.data() + at % kLineSize, &value, sizeof value);
+    };
+    set(0, pools_.windows[0].size);
+    for (uint64_t sector = 0; sector < lines.size() / lines_of_sector; ++sector) {
+      const void* const bytes = lines.data() + sector * lines_of_sector;
+      set(layout.word(sector), powercut_content_name(bytes, layout.sector_size, nullptr, 0));
+    }
+    for (const auto& [line, content] : words) worker_->files().put(line, content);
+  }
+
   TracePools pools_;
   std::unique_ptr<Guardian> guard_;
   ProgramCommands commands_;
@@ -256,6 +279,26 @@ TEST(FollowedReads, AreOfTheGivenPages) {
   EXPECT_TRUE(bytes_of(*traced.reads).empty());
 }
 
+// Of a device the tool and the report tell of the same sectors, and of its size.
+TEST(FollowedReads, AreOfSectorsOnADevice) {
+  TracePools pools = one_pool(1 << 16);
+  pools.windows[0].device = DeviceLayout{.sector_size = kLineSize};
+  pools.space = pools.windows[0].device->space(1 << 16);
+  std::set<std::string> told;
+  for (const char* mode :
+       {"loads", "chain", "overwritten", "pread", "fread", "readv", "read-into", "mapped-twice", "written"}) {
+    const ImageWorker::Traced followed = Reader(mode, Reader::How::kFollowed, pools).trace();
+    const ImageWorker::Traced traced = Reader(mode, Reader::How::kTraced, pools).trace();
+    ASSERT_TRUE(followed.reads) << followed.why;
+    ASSERT_TRUE(traced.reads) << traced.why;
+    EXPECT_TRUE(followed.outcome.same(traced.outcome)) << mode;
+    const std::string ours = text_of(bytes_of(*followed.reads));
+    EXPECT_EQ(ours, text_of(bytes_of(*traced.reads))) << mode;
+    told.insert(ours);
+  }
+  EXPECT_GT(told.size(), 2u);
+}
+
 // What cannot be followed is refused by its name.
 struct Refused {
   const char* mode;
@@ -270,7 +313,8 @@ TEST(Refusals, NameWhatCannotBeFollowed) {
                                   {"spliced", "makes system call 278"},
                                   {"path", "hands an address of its pool to system call 21"},
                                   {"fixed", "at an address of its own choice"},
-                                  {"too-often", "reads its pools so often"}}) {
+                                  {"too-often", "reads its pools so often"},
+                                  {"collapsed", "moves what its pool holds"}}) {
     Reader reader(mode, Reader::How::kFollowed);
     for (int round = 0; round < 2; ++round) {
       const ImageWorker::Traced traced = reader.trace();

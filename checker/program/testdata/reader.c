@@ -275,6 +275,8 @@ int main(int argc, char** argv) {
     int ends[2];
     const struct iovec part = {pool, 64};
     if (pipe(ends) != 0 || vmsplice(ends[1], &part, 1, 0) != 64 || read(ends[0], copy, 64) != 64) return 92;
+  } else if (IS("collapsed")) { /* which not every file system can */
+    sum = (uint64_t)fallocate(file, FALLOC_FL_COLLAPSE_RANGE, 0, 4096);
   } else if (IS("path")) {
     sum = (uint64_t)access((const char*)pool + 8, F_OK);
   } else if (IS("fixed")) {

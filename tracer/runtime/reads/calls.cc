@@ -2,6 +2,7 @@
 
 #include <asm/ioctls.h>
 #include <fcntl.h>
+#include <linux/falloc.h>
 #include <linux/magic.h>
 #include <linux/prctl.h>
 #include <signal.h>
@@ -50,7 +51,6 @@ constexpr HarmlessCall kHarmless[] = {
     {SYS_fdatasync, 1},
     {SYS_ftruncate, 2},
     {SYS_truncate, 2},
-    {SYS_fallocate, 4},
     {SYS_fcntl, 3},
     {SYS_flock, 2},
     {SYS_dup, 1},
@@ -362,6 +362,12 @@ long answer(const Call& call) {
     case SYS_lseek:
       if (call.a[2] <= SEEK_END || image_of(call.a[0]) < 0) return plain(call);
       refuse("it asks where its pool has data");
+    case SYS_fallocate:
+      // A hole reads as zeroes, which counts as what was there; bytes that move would count as others.
+      if ((call.a[1] & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE)) == 0 || image_of(call.a[0]) < 0) {
+        return plain(call);
+      }
+      refuse("it moves what its pool holds (COLLAPSE_RANGE or INSERT_RANGE)");
     case SYS_ioctl:
       if ((call.a[1] == TCGETS || call.a[1] == TIOCGWINSZ) && !call.in_pool(2)) return plain(call);
       break;
