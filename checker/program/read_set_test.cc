@@ -23,9 +23,13 @@ constexpr uint64_t kTried = 12;  // bytes of a line that are changed: those that
 constexpr uint64_t kAccess = 14, kFutex = 15, kWritten = 21;
 
 // A worker for a program of reads, as the dump, whose output counts.
-std::unique_ptr<ImageWorker> reader(WorkerFixture* fixture, uint64_t word, const std::string& program = "test-reads") {
-  fixture->commands.dump = command(fixture->pools, {"{image}", std::to_string(word)}, program);
-  fixture->commands.tracer = *parse_trace_prefix(testing::tracer_json(), "--trace-prefix");
+std::unique_ptr<ImageWorker> reader(WorkerFixture* fixture, uint64_t word, const std::string& program = "test-reads",
+                                    bool told = false) {
+  std::vector<std::string> words = {"{image}", std::to_string(word)};
+  if (told) words.emplace_back("told");
+  fixture->commands.dump = command(fixture->pools, words, program);
+  fixture->commands.dump->reports = told;
+  if (!told) fixture->commands.tracer = *parse_trace_prefix(testing::tracer_json(), "--trace-prefix");
   auto made = ImageWorker::create(fixture->guard->folder() + "/" + std::to_string(word), fixture->pools,
                                   fixture->commands, fixture->guard.get(), nullptr);
   EXPECT_TRUE(made.ok());
@@ -84,14 +88,16 @@ TEST(ReadSet, IsEveryByteOfAPoolThatChangesTheOutcome) {
   EXPECT_EQ(bytes_of(traced(worker.get(), before)), expected);
 }
 
-// Whatever is written and moved between the reads. POWERCUT_READ_SEEDS=200 looks at more of them.
-TEST(ReadSet, HasAllThatMattersInRandomRuns) {
+// Whatever is written and moved between the reads. POWERCUT_READ_SEEDS=200 looks at more of them. With `told` the runs
+// report their reads themselves.
+void all_that_matters_in_random_runs(bool told, uint64_t few) {
   const char* const many = std::getenv("POWERCUT_READ_SEEDS");
-  const uint64_t seeds = many == nullptr ? 3 : std::strtoull(many, nullptr, 10);
+  const uint64_t seeds = many == nullptr ? few : std::strtoull(many, nullptr, 10);
   WorkerFixture fixture({"exit", "{image}", "0"}, "test-recovery", 10, one_pool(8192));
   size_t matter = 0, not_read = 0;
   for (uint64_t seed = 1; seed <= seeds; ++seed) {
-    const auto worker = reader(&fixture, seed, "test-random-reads");
+    fixture.commands.recover.reports = told;
+    const auto worker = reader(&fixture, seed, "test-random-reads", told);
     Content line;
     for (uint64_t at = 0; at < kLineSize; ++at) line.bytes[at] = static_cast<uint8_t>(at * 7 + 1);
     for (uint64_t number = 0; number < 8; ++number) worker->files().put(number, line);
@@ -111,6 +117,11 @@ TEST(ReadSet, HasAllThatMattersInRandomRuns) {
   EXPECT_GT(matter, 64 * seeds);
   EXPECT_GT(not_read, 64 * seeds);
 }
+
+TEST(ReadSet, HasAllThatMattersInRandomRuns) { all_that_matters_in_random_runs(false, 3); }
+#ifdef POWERCUT_TEST_REPORTING
+TEST(ReadSet, HasAllThatMattersInRandomRunsThatReport) { all_that_matters_in_random_runs(true, 12); }
+#endif
 
 TEST(ReadSet, IsEverySectorOfADeviceThatChangesTheOutcome) {
   for (const DeviceLayout layout : {DeviceLayout{}, DeviceLayout{.sector_size = 512, .unit = 4}}) {
