@@ -8,7 +8,7 @@ list(TRANSFORM schemes PREPEND powercut_target_)
 list(TRANSFORM schemes APPEND _plain OUTPUT_VARIABLE plain_schemes)
 
 # Programs and libraries; the debug information of those that no report shows lines of stays behind.
-set(no_lines powercut_engine powercut_run_server ${programs} powercut_rt powercut_fork ${passes})
+set(no_lines powercut_engine powercut_run_server ${programs} powercut_rt powercut_decode powercut_fork ${passes})
 install(TARGETS ${no_lines} powercut_canary ${schemes} RUNTIME_DEPENDENCY_SET powercut_needed
         RUNTIME DESTINATION bin COMPONENT powercut LIBRARY DESTINATION lib COMPONENT powercut)
 install(TARGETS ${plain_schemes} LIBRARY DESTINATION lib/plain COMPONENT powercut)

@@ -4,8 +4,9 @@
 // the command, find and restore what it changed. `dense`: every page of the pool has data; `sparse`: one in sixteen.
 // `forked` runs come from the fork server, `started` ones are executed anew. Everything, runs included, is on one core,
 // and its processor time counts, of all processes: other work on the machine does not. The best of the repetitions is
-// told, since noise only slows down. `traced` runs tell what they read: under the tool that --trace-prefix names, or
-// `reported` by the program that `powercut cc` has built.
+// told, since noise only slows down. `traced` runs tell what they read under the tool that --trace-prefix names,
+// `followed` ones tell it themselves, `reported` ones in the program that `powercut cc` has built: of the first 64
+// pages and the last one, where images differ.
 #include <sched.h>
 #include <sys/resource.h>
 
@@ -13,6 +14,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <set>
 
 #include "base/command_line.h"
 #include "base/repeatable_process.h"
@@ -38,7 +40,7 @@ constexpr Case kCases[] = {{"forked_1_mib_dense", 1 << 20, 1, false},
                            {"forked_8_mib_dense", 8 << 20, 1, false},
                            {"started_1_mib_dense", 1 << 20, 1, true}};
 
-enum class Way { kPlain, kTraced, kReported };
+enum class Way { kPlain, kTraced, kFollowed, kReported };
 
 Content line_of(uint64_t number) {
   Content out;
@@ -79,7 +81,7 @@ Result<double> measure(const Options& options, const Case& what, uint64_t runs, 
   if (!recover) return recover.error();
   commands.recover = std::move(*recover);
   if (what.plain) commands.recover.kind = ProgramKind::kPlain;
-  commands.recover.reports = way == Way::kReported;
+  commands.recover.reports = way == Way::kFollowed || way == Way::kReported;
   if (way == Way::kTraced) {
     auto tracer = parse_trace_prefix(options.tracer, "--trace-prefix");
     if (!tracer) return tracer.error();
@@ -87,6 +89,9 @@ Result<double> measure(const Options& options, const Case& what, uint64_t runs, 
   }
   auto worker = ImageWorker::create((*guardian)->folder() + "/0", pools, commands, guardian->get(), nullptr);
   if (!worker) return worker.error();
+  std::set<uint64_t> differ = {what.size / 4096 - 1};
+  for (uint64_t page = 0; page < 64; ++page) differ.insert(page);
+  (*worker)->follow(differ);
   for (uint64_t page = 0; page < what.size / 4096; page += what.every)
     (*worker)->files().put(page * 64 + 1, line_of(1));
 
@@ -141,6 +146,7 @@ int measure_all(const Options& options) {
   for (const Case& what : kCases) {
     if (!best(what.name, what, what.plain ? options.runs / 4 : options.runs, Way::kPlain)) return kExitUnknown;
   }
+  if (!best("followed_1_mib_dense", kCases[0], options.runs, Way::kFollowed)) return kExitUnknown;
   // A build without the pass has no program that reports.
   if (std::filesystem::exists(recovery(Way::kReported)) &&
       !best("reported_1_mib_dense", kCases[0], options.runs, Way::kReported)) {

@@ -15,7 +15,8 @@ CASES = {
     "forked_8_mib_sparse": "fork server, 8 MiB pool, one page in 16 with data",
     "forked_8_mib_dense": "fork server, 8 MiB pool, all pages with data",
     "started_1_mib_dense": "started anew for each image, 1 MiB pool",
-    "reported_1_mib_dense": "built with `powercut cc`, with a report of what it reads, 1 MiB pool",
+    "followed_1_mib_dense": "with a report of what it reads, 1 MiB pool",
+    "reported_1_mib_dense": "the same, built with `powercut cc`",
     "traced_1_mib_dense": "under the Valgrind tool with loads, 1 MiB pool",
 }
 
