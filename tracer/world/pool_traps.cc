@@ -15,13 +15,13 @@
 
 #include "base/system_call.h"
 #include "tracer/runtime/hooks.h"
+#include "tracer/runtime/trapped_access.h"
 #include "tracer/runtime/watch_hooks.h"
 #include "tracer/world/arena.h"
 #include "tracer/world/code_place.h"
 #include "tracer/world/memory_range.h"
 #include "tracer/world/pool_memory.h"
 #include "tracer/world/quiet_heap.h"
-#include "tracer/runtime/trapped_access.h"
 
 namespace powercut {
 namespace {

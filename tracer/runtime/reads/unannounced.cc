@@ -91,9 +91,9 @@ template <typename T>
 uint64_t operate(Access::Simple::Operation operation, T to, T from, greg_t* flags) {
   using Operation = Access::Simple::Operation;
   uint64_t after = 0;
-#define POWERCUT_OPERATE(name)                                                                                        \
-  asm(name " %[from], %[to]\n\tpushfq\n\tpopq %[after]" : [to] "+r"(to), [after] "=r"(after) : [from] "r"(from) : "c" \
-                                                                                                                  "c")
+// Below the stack pointer the compiler may keep something: the flags go behind that.
+#define POWERCUT_FLAGS "\n\tlea -128(%%rsp), %%rsp\n\tpushfq\n\tpopq %1\n\tlea 128(%%rsp), %%rsp"
+#define POWERCUT_OPERATE(name) asm(name " %2, %0" POWERCUT_FLAGS : "+r"(to), "=&r"(after) : "r"(from) : "cc")
   switch (operation) {
     case Operation::kAdd:
       POWERCUT_OPERATE("add");
@@ -120,6 +120,7 @@ uint64_t operate(Access::Simple::Operation operation, T to, T from, greg_t* flag
       return from;
   }
 #undef POWERCUT_OPERATE
+#undef POWERCUT_FLAGS
   *flags = (*flags & ~kArithmetic) | (static_cast<greg_t>(after) & kArithmetic);
   return to;
 }
