@@ -119,6 +119,7 @@ Result<std::unique_ptr<Guardian>> Guardian::start(const std::string& where) {
 
 void Guardian::keep_watch(int pipe, const Watched* watched, const std::string& folder) {
   setsid();
+  prctl(PR_SET_NAME, "powercut-guard");  // powercut/engine/orphans.py knows it by that
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) signal(number, SIG_IGN);
   // Whoever reads the engine's output must not wait for this process.
   dup2(pipe, 3);

@@ -9,7 +9,6 @@ first of them, so that what is explained does not depend on how many ran at a ti
 
 import itertools
 import shutil
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -21,6 +20,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from powercut import minimise
+from powercut.base import scratch
 from powercut.base.errors import PowercutError
 from powercut.base.output_files import write_json
 from powercut.base.user_files import json_of
@@ -269,18 +269,18 @@ def explained(record: FindingRecord, *, context: Context, limits: minimise.Limit
     found = _minimal(record, context, limits)
     whole = Path(record.trace) if record.trace else None
     shown, trace = (found.finding, found.trace) if found else (record, whole)
-    with tempfile.TemporaryDirectory(prefix="powercut-explain-") as folder:
+    with scratch.folder("powercut-explain-") as folder:
         try:
             if trace is None or not trace.is_file():
                 return Explanation()
             if shown.needs_power_cut and has_threads(shown):
-                shown, trace = schedule_alone(shown, trace, context=context, folder=Path(folder))
+                shown, trace = schedule_alone(shown, trace, context=context, folder=folder)
                 whole = None
             cause = find_cause(
                 shown,
                 trace,
                 context=context,
-                folder=Path(folder),
+                folder=folder,
                 whole=whole if found and whole != trace else None,
                 seconds=limits.seconds,
             )

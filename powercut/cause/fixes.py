@@ -13,6 +13,7 @@ after the change, the trace does not know them.
 """
 
 import json
+import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -235,10 +236,11 @@ def _paths(stores: Sequence[Culprit], view: TraceView) -> tuple[tuple[str, ...],
 
 def apply(edits: Edits, trace: Path, out: Path, *, engine_path: Path) -> None:
     """Writes the edited trace."""
-    with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
+    with tempfile.TemporaryFile("w", encoding="utf-8") as file:
         json.dump(edits.as_json(), file)
         file.flush()
         out.parent.mkdir(parents=True, exist_ok=True)
-        arguments = ["edit", "--trace", str(trace), "--edits", file.name, "--out", str(out)]
+        written = f"/proc/{os.getpid()}/fd/{file.fileno()}"
+        arguments = ["edit", "--trace", str(trace), "--edits", written, "--out", str(out)]
         for _ in engine.stream(engine_path, arguments):
             pass

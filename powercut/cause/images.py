@@ -1,6 +1,7 @@
 """What recovery and every query make of crash images that we name: the question behind each step of a root cause."""
 
 import json
+import os
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -139,10 +140,12 @@ class Judge:
         return {answer.crash_point: answer for _, answer in self._asked([request])}
 
     def _asked(self, requests: Iterable[dict[str, Any]]) -> list[tuple[int, Answer]]:
-        with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as file:
+        with tempfile.TemporaryFile("w", encoding="utf-8") as file:
             file.writelines(json.dumps(request) + "\n" for request in requests)
             file.flush()
-            stream = self._stream(["--trace", str(self.trace.absolute()), "--requests", file.name])
+            # It has no name that would stay behind when this process is killed.
+            requested = f"/proc/{os.getpid()}/fd/{file.fileno()}"
+            stream = self._stream(["--trace", str(self.trace.absolute()), "--requests", requested])
             return [(raw["id"], _answer(raw)) for _, raw in stream if raw["event"] == "judged"]
 
     def _stream(self, arguments: list[str]) -> Iterator[engine.StreamItem]:

@@ -1,7 +1,8 @@
 """What a killed engine leaves behind comes to the command, which ends it.
 
-An engine ends all that it, or the code that it ran, has started. Only one that died of SIGKILL cannot; what had put
-itself into a session of its own then goes to the next subreaper above.
+An engine ends all that it, or the code that it ran, has started. Only one that was killed cannot; what had put itself
+into a session of its own then goes to the next subreaper above. One of these processes is the guardian of its crash
+images (checker/program/guardian.h), which removes them and ends by itself.
 """
 
 import contextlib
@@ -16,6 +17,7 @@ from powercut.engine import supervisor
 
 _PR_SET_CHILD_SUBREAPER = 36
 _SECONDS = 2.0
+_GUARDIAN = b"powercut-guard"
 
 
 @contextmanager
@@ -28,6 +30,13 @@ def ended() -> Iterator[None]:
         deadline = time.monotonic() + _SECONDS
         while (left := supervisor.descendants()) and time.monotonic() < deadline:
             for pid in left:
-                with contextlib.suppress(OSError):
-                    os.kill(pid, signal.SIGKILL)
+                if not _guards(pid):
+                    with contextlib.suppress(OSError):
+                        os.kill(pid, signal.SIGKILL)
             time.sleep(0.01)
+
+
+def _guards(pid: int) -> bool:
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/comm", "rb") as file:
+        return file.read().strip() == _GUARDIAN
+    return False

@@ -1,11 +1,11 @@
 """Puts the minimiser together: spell the plan out, shrink it, and choose what to show."""
 
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from powercut.base import scratch
 from powercut.base.errors import PowercutError, UsageError
 from powercut.minimise.case import Case
 from powercut.minimise.choose import clearest
@@ -67,9 +67,9 @@ def minimise(
     limits = limits or Limits()
     begun = time.monotonic()
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="powercut-minimise-") as scratch:
-        examiner = Examiner(finding, context=context, folder=Path(scratch), executions=limits.executions)
-        start = _start(examiner, context=context, folder=Path(scratch))
+    with scratch.folder("powercut-minimise-") as work:
+        examiner = Examiner(finding, context=context, folder=work, executions=limits.executions)
+        start = _start(examiner, context=context, folder=work)
         if start is None:
             return None
         ledger = Ledger(examiner, limits=limits, on_progress=on_progress, considered=start.considered)

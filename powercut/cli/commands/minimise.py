@@ -1,7 +1,6 @@
 """`powercut minimise`: the smallest case that shows a finding's bug."""
 
 import shlex
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,7 +10,7 @@ from typing import Annotated
 import typer
 
 from powercut import minimise
-from powercut.base import paths
+from powercut.base import paths, scratch
 from powercut.base.errors import UsageError
 from powercut.base.exit_codes import ExitCode
 from powercut.base.output_files import write_json, write_text
@@ -113,8 +112,8 @@ def minimise_finding(
 @contextmanager
 def kept_in(out: Path | None) -> Iterator[Path]:
     """The folder of the minimal case's trace: in `out`, or one that is gone afterwards."""
-    with tempfile.TemporaryDirectory(prefix="powercut-") as folder:
-        yield (out / "traces") if out is not None else Path(folder)
+    with scratch.folder("powercut-") as folder:
+        yield (out / "traces") if out is not None else folder
 
 
 def minimal_of(content: FindingRecord, *, limits: minimise.Limits, folder: Path) -> minimise.Minimal | None:
@@ -122,8 +121,8 @@ def minimal_of(content: FindingRecord, *, limits: minimise.Limits, folder: Path)
     minimise.refuse_without_plan(content)
     name = f"{content.subject} {content.invariant}"
     with (
-        tempfile.TemporaryDirectory(prefix="powercut-") as scratch,
-        runner.open_context(paths.engine(), Path(scratch)) as context,
+        scratch.folder("powercut-") as work,
+        runner.open_context(paths.engine(), work) as context,
         show.bar(name, limits) as on_progress,
     ):
         runner.prepare_out(folder)

@@ -1,12 +1,11 @@
 """`powercut minimise` on a finding of a program whose operations are lines of a file."""
 
 import shlex
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 
 from powercut import minimise
-from powercut.base import paths, trust
+from powercut.base import paths, scratch, trust
 from powercut.base.exit_codes import ExitCode
 from powercut.base.output_files import write_bytes, write_json
 from powercut.cli import output, talk
@@ -26,13 +25,11 @@ def minimise_lines(
     recording = program_run.recording_of(content)
     trust.require([trust.command(recording.command, recording.cwd)], file=file, granted=trusted)
     with (
-        tempfile.TemporaryDirectory(prefix="powercut-minimise-") as scratch,
-        runner.open_context(paths.engine(), Path(scratch)) as context,
+        scratch.folder("powercut-minimise-") as work,
+        runner.open_context(paths.engine(), work) as context,
     ):
         with show.bar(f"{content.subject} {content.invariant}", limits, noun="line") as on_progress:
-            found = minimise.fewest_lines(
-                content, context=context, folder=Path(scratch), limits=limits, on_progress=on_progress
-            )
+            found = minimise.fewest_lines(content, context=context, folder=work, limits=limits, on_progress=on_progress)
         if found is None:
             if json:
                 output.print_json({"fingerprint": content.fingerprint, "minimal": None})

@@ -1,12 +1,11 @@
 """`powercut reproduce`: replay one finding."""
 
-import tempfile
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from powercut.base import paths
+from powercut.base import paths, scratch
 from powercut.base.errors import UsageError
 from powercut.base.exit_codes import ExitCode
 from powercut.cli import output, talk
@@ -52,8 +51,8 @@ def reproduce(
     """
     with (
         run_records.as_written(finding, "this finding", next_step="Find it again with 'powercut run'."),
-        tempfile.TemporaryDirectory(prefix="powercut-") as folder,
-        runner.open_context(paths.engine(), Path(folder)) as context,
+        scratch.folder("powercut-") as folder,
+        runner.open_context(paths.engine(), folder) as context,
     ):
         result = replay.reproduce(
             finding,

@@ -1,0 +1,46 @@
+"""A temporary folder that is gone afterwards, also when this process is killed.
+
+A shell removes it: it reads from a pipe until the kernel closes the other end, which it does for whoever is killed.
+"""
+
+import os
+import secrets
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from powercut.base.errors import HarnessError
+
+#: What is killed with this process may still write there for a moment.
+_KEEPER = """
+trap '' INT TERM HUP QUIT
+mkdir -m 700 "$1" || exit
+echo made
+read -r _
+i=0
+while rm -rf "$1"; [ -e "$1" ] && [ "$i" -lt 50 ]; do i=$((i + 1)); sleep 0.1; done
+"""
+
+
+@contextmanager
+def folder(prefix: str) -> Iterator[Path]:
+    """The folder, where temporary files go. HarnessError where none can be made."""
+    path = Path(tempfile.gettempdir()) / f"{prefix}{secrets.token_hex(4)}"
+    with subprocess.Popen(
+        ["/bin/sh", "-c", _KEEPER, "sh", str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        cwd=os.sep,
+        start_new_session=True,
+    ) as keeper:
+        assert keeper.stdout is not None
+        if not keeper.stdout.readline():
+            raise HarnessError(
+                "no temporary folder can be made here",
+                where=str(path.parent),
+                next_step="Name another place for temporary files with TMPDIR, or make room there.",
+            )
+        yield path
