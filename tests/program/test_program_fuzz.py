@@ -1,7 +1,7 @@
 """Program mode says of random programs what a brute force says: as many crash points and crash states, the same verdict
 and violations, the first of each at the same crash point, and as many outcomes.
 
-The engine runs few of the images: what a recovery reads tells which others come to the same end. The reference
+The engine runs few of the images: what a recovery reads tells which others it answers for. The reference
 performs each command on each image and knows nothing of reads (`straight_reference.py`), so a read that goes
 unnoticed, or a rule for what a power cut leaves that is wrong, makes the two differ. Most recoveries are built without
 `powercut cc`, some with it, and some run under the Valgrind tool or tell nothing.
