@@ -89,8 +89,12 @@ class House:
         return self.whole[way][0]
 
     def left(self) -> list[Path]:
-        """Files that should be gone when the processes are."""
-        return [*self.folder.rglob(".record.*"), *self.folder.glob(".pool*"), *self.temporary.iterdir()]
+        """Files that should be gone when the processes are.
+
+        Not those of Valgrind itself, which makes a copy of its command line and unlinks it at once.
+        """
+        temporary = (path for path in self.temporary.iterdir() if not path.name.startswith("valgrind_proc_"))
+        return [*self.folder.rglob(".record.*"), *self.folder.glob(".pool*"), *temporary]
 
     def clear(self) -> None:
         """What a run has left is not held against the next one."""
