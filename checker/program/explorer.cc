@@ -293,12 +293,13 @@ void ProgramExplorer::answer(const Behaviours::Answered& answered, std::vector<J
   if (!ran->front().alike(once, options_.ordered)) not_repeatable(once, ran->front());
 }
 
+bool ProgramExplorer::give_up(const std::string& why) {
+  tracing_ = false;
+  out_.untraced_because = why;
+  return false;
+}
+
 bool ProgramExplorer::trace(const std::vector<Box>& boxes) {
-  const auto give_up = [&](const std::string& why) {
-    tracing_ = false;
-    out_.untraced_because = why;
-    return false;
-  };
   std::vector<Choice> choices;
   for (const Box& box : boxes) choices.push_back(least_lost(box));
   // A run under the tracer costs many others, so an image is run without it first. One that reports its reads is as
@@ -333,16 +334,15 @@ bool ProgramExplorer::trace(const std::vector<Box>& boxes) {
     }
     const auto run = behaviours_.add(words_of(one.reads->reads(), sets_, pool_, choices[i]), outcomes[i]);
     if (!run) return give_up("there is no room for what it reads, or it reads in another order each time");
-    if (!one.stream.empty()) keep_cuts(one, choices[i], *run);
-    if (!tracing_) return false;
+    if (!one.stream.empty() && !keep_cuts(one, choices[i], *run)) return false;
   }
   return true;
 }
 
-void ProgramExplorer::keep_cuts(const ImageWorker::Traced& traced, const Choice& choice, uint32_t run) {
+bool ProgramExplorer::keep_cuts(const ImageWorker::Traced& traced, const Choice& choice, uint32_t run) {
   if (inner_) {  // cuts go one deep
     unlink(traced.stream.c_str());
-    return;
+    return true;
   }
   const auto before = [&](uint64_t line) {
     const auto set = std::ranges::lower_bound(sets_, line, {}, &LineSet::line);
@@ -354,13 +354,10 @@ void ProgramExplorer::keep_cuts(const ImageWorker::Traced& traced, const Choice&
   auto cuts =
       RecoveryCuts::of(traced.stream, workers_->pools(), traced.images, before, *commands_.cut, traced.stream + ".pct");
   unlink(traced.stream.c_str());
-  if (!cuts) {
-    tracing_ = false;
-    out_.untraced_because = cuts.error().message();
-    return;
-  }
+  if (!cuts) return give_up(cuts.error().message());
   cuts_.resize(std::max<size_t>(cuts_.size(), run + 1));
   cuts_[run].push_back(std::make_shared<const RecoveryCuts>(std::move(*cuts)));
+  return true;
 }
 
 std::optional<ProgramViolation> ProgramExplorer::judged(ImageMemo::Id outcome) const {

@@ -124,11 +124,14 @@ class ProgramExplorer {
   bool look_at(const std::vector<Choice>& choices, std::vector<Judged>* judged);
   // Traces an image of each box and remembers the behaviours. False when nothing came of it.
   bool trace(const std::vector<Box>& boxes);
+  // No run is traced any more; false.
+  bool give_up(const std::string& why);
   // Takes runs that have reported their reads for the outcomes of their images. False when one that was repeated
   // without a report came to another; nothing when the exploration has to end.
   std::optional<bool> take_reported(const std::vector<Choice>& choices, const std::vector<ImageWorker::Traced>& traced,
                                     std::vector<ImageMemo::Id>* outcomes);
-  void keep_cuts(const ImageWorker::Traced& traced, const Choice& choice, uint32_t run);
+  // Where the power may be cut in the run. False when that cannot be known: nothing is traced any more.
+  bool keep_cuts(const ImageWorker::Traced& traced, const Choice& choice, uint32_t run);
   void answer(const Behaviours::Answered& answered, std::vector<Judged>* judged);
   // Cuts the runs of recovery that answered for the crash point's images, wherever they store.
   void cut_recoveries();

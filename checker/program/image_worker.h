@@ -149,9 +149,9 @@ class ImageWorker {
   const ProgramCommands* commands_ = nullptr;
   Guardian* guardian_ = nullptr;
   const std::atomic<bool>* cancel_ = nullptr;
-  std::string stream_;    // file that a tracer writes
-  uint64_t streams_ = 0;  // that were kept
-  std::optional<std::vector<powercut_image_page>> followed_;
+  std::string stream_;                                        // file that a tracer writes
+  uint64_t streams_ = 0;                                      // that were kept
+  std::optional<std::vector<powercut_image_page>> followed_;  // of reports; nothing: all pages
   std::string unreported_;  // why runs report their reads no more; empty while they do
   std::vector<Step> steps_, elsewhere_steps_, traced_steps_;
 };

@@ -74,9 +74,9 @@ Result<TraceSurvey> survey(const LoadedProgram& loaded, const ProgramOptions& op
   if (!follower) return follower.error();
   TraceSurvey out;
   const auto differ = [&out](uint64_t line) { out.pages.insert(line * kLineSize / POWERCUT_READ_LOG_PAGE); };
-  while (!interrupted && (*follower)->next()) {
+  for (bool first = true; !interrupted && (*follower)->next(); first = false) {
     const std::vector<Frontier::Change>& changes = (*follower)->follow();
-    if (++out.crash_points > 1) {
+    if (!first) {
       for (const Frontier::Change& change : changes) differ(change.line);
     } else {  // what is definite at the first crash point, all images begin with
       for (const LineSet* set : (*follower)->frontier().sets()) differ(set->line);

@@ -1,13 +1,14 @@
-"""A temporary folder that is gone afterwards, also when this process is killed.
+"""Temporary folders and files that are gone afterwards, also when this process is killed.
 
-A shell removes it: it reads from a pipe until the kernel closes the other end, which it does for whoever is killed.
+A shell removes a folder: it reads from a pipe until the kernel closes the other end, which it does for whoever is
+killed. A file has no name in any folder.
 """
 
 import os
 import secrets
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -44,3 +45,12 @@ def folder(prefix: str) -> Iterator[Path]:
                 next_step="Name another place for temporary files with TMPDIR, or make room there.",
             )
         yield path
+
+
+@contextmanager
+def file(parts: Iterable[str]) -> Iterator[str]:
+    """A path under which another process finds these texts, one behind the other."""
+    with tempfile.TemporaryFile("w", encoding="utf-8") as written:
+        written.writelines(parts)
+        written.flush()
+        yield f"/proc/{os.getpid()}/fd/{written.fileno()}"

@@ -13,13 +13,12 @@ after the change, the trace does not know them.
 """
 
 import json
-import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from powercut.base import scratch
 from powercut.cause.culprits import Culprit, Culprits, RecoveryStore
 from powercut.cause.trace_view import RawStack, TraceEvent, TraceView
 from powercut.engine import engine
@@ -236,11 +235,8 @@ def _paths(stores: Sequence[Culprit], view: TraceView) -> tuple[tuple[str, ...],
 
 def apply(edits: Edits, trace: Path, out: Path, *, engine_path: Path) -> None:
     """Writes the edited trace."""
-    with tempfile.TemporaryFile("w", encoding="utf-8") as file:
-        json.dump(edits.as_json(), file)
-        file.flush()
+    with scratch.file([json.dumps(edits.as_json())]) as written:
         out.parent.mkdir(parents=True, exist_ok=True)
-        written = f"/proc/{os.getpid()}/fd/{file.fileno()}"
         arguments = ["edit", "--trace", str(trace), "--edits", written, "--out", str(out)]
         for _ in engine.stream(engine_path, arguments):
             pass

@@ -1,14 +1,13 @@
 """What recovery and every query make of crash images that we name: the question behind each step of a root cause."""
 
 import json
-import os
-import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from powercut.base import scratch
 from powercut.engine import engine
 from powercut.program import record as program_record
 from powercut.program import run as program_run
@@ -140,11 +139,7 @@ class Judge:
         return {answer.crash_point: answer for _, answer in self._asked([request])}
 
     def _asked(self, requests: Iterable[dict[str, Any]]) -> list[tuple[int, Answer]]:
-        with tempfile.TemporaryFile("w", encoding="utf-8") as file:
-            file.writelines(json.dumps(request) + "\n" for request in requests)
-            file.flush()
-            # It has no name that would stay behind when this process is killed.
-            requested = f"/proc/{os.getpid()}/fd/{file.fileno()}"
+        with scratch.file(json.dumps(request) + "\n" for request in requests) as requested:
             stream = self._stream(["--trace", str(self.trace.absolute()), "--requests", requested])
             return [(raw["id"], _answer(raw)) for _, raw in stream if raw["event"] == "judged"]
 

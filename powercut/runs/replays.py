@@ -11,11 +11,11 @@ a replay held contradicts it: one of the two is wrong, and the verdict is `unkno
 """
 
 import json
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from powercut.base import scratch
 from powercut.base.errors import HarnessError, UsageError
 from powercut.engine import engine, events
 from powercut.engine.options import step_words
@@ -94,10 +94,8 @@ class Replays:
 
     def _replay(self, failure: Failure, trace: Path) -> _Replay:
         modules: list[events.Module] = []
-        with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".json", dir=trace.parent) as file:
-            json.dump(failure.model_dump(), file)
-            file.flush()
-            arguments = ["reproduce", "--trace", str(trace), "--finding", file.name]
+        with scratch.file([json.dumps(failure.model_dump())]) as wanted:
+            arguments = ["reproduce", "--trace", str(trace), "--finding", wanted]
             arguments += ["--watchdog-seconds", str(_WATCHDOG_SECONDS)]
             arguments += step_words(self.request.options.step_budget)
             try:

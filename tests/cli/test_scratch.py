@@ -56,3 +56,9 @@ def test_no_place_for_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
     with pytest.raises(HarnessError, match="no temporary folder"), scratch.folder("powercut-test-"):
         pass
+
+
+def test_a_file_without_a_name() -> None:
+    with scratch.file(["one\n", "two\n"]) as path:
+        assert subprocess.run(["cat", path], capture_output=True, check=True).stdout == b"one\ntwo\n"
+    assert not os.path.exists(path)

@@ -2,8 +2,6 @@
 #include "checker/program/forkserver/report_reads.h"
 
 #include <dlfcn.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -19,15 +17,9 @@ static powercut_reads_begin_function* begin;
 /* Of the runtime that the program was built with; of our own, where it was built without. */
 static powercut_reads_prepare_function* find_runtime(void) {
   void* found = dlsym(RTLD_DEFAULT, POWERCUT_READS_PREPARE);
-  Dl_info self = {0};
-  if (found == NULL && dladdr((void*)find_runtime, &self) != 0) {
-    char path[PATH_MAX];
-    const char* slash = strrchr(self.dli_fname, '/');
-    const int folder = slash == NULL ? 0 : (int)(slash + 1 - self.dli_fname);
-    snprintf(path, sizeof path, "%.*s%s", folder, self.dli_fname, POWERCUT_READS_LIBRARY);
-    void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (library != NULL) found = dlsym(library, POWERCUT_READS_PREPARE);
-  }
+  /* It lies beside this library, whose run path leads there. */
+  void* library = found == NULL ? dlopen(POWERCUT_READS_LIBRARY, RTLD_NOW | RTLD_LOCAL) : NULL;
+  if (library != NULL) found = dlsym(library, POWERCUT_READS_PREPARE);
   return (powercut_reads_prepare_function*)found;
 }
 

@@ -211,14 +211,6 @@ long transfer_parts(const Call& call, bool at_offset, bool to_file) {
                   at_offset ? call.a[5] : 0, to_file);
 }
 
-// Whether the kernel would map there what asks for it, without taking anything away.
-bool is_free(long address, long length) {
-  const long got = kernel(SYS_mmap, address, length, PROT_NONE,
-                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-  if (got == address) kernel(SYS_munmap, address, length);
-  return got == address;
-}
-
 long map(const Call& call) {
   const auto& [address, length, protection, flags, fd, offset] = call.a;
   const int image = (flags & MAP_ANONYMOUS) != 0 ? -1 : image_of(fd);
@@ -227,7 +219,7 @@ long map(const Call& call) {
     if (fixed && call.in_pool(0)) refuse("it maps something in the place of its pool");
     return plain(call);
   }
-  if (fixed || (address != 0 && is_free(address, length))) {
+  if (fixed || address != 0) {
     const bool moved = (flags & MAP_TYPE) != MAP_PRIVATE &&
                        move_closed_area(static_cast<uint64_t>(address), static_cast<uint64_t>(length));
     // A hint need not be followed. A program that insists all the same comes to another end, which the engine notices.

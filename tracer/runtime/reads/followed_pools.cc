@@ -87,6 +87,12 @@ void open_others(uint64_t address, uint64_t length, const Image& image, uint64_t
   }
 }
 
+// The image and the offset in its file of a page in the closed area.
+std::pair<const Image*, uint64_t> file_of(uint64_t page) {
+  const powercut_range& range = *powercut_ranges_at(&pools.mapped, page);
+  return {&pools.images[range.pool / kProtections], range.offset + (page - range.begin)};
+}
+
 void watch_closed_area() {
   const uint64_t span = pools.closed.end - pools.closed.begin;
   __powercut_alias = {pools.closed.begin, span, pools.delta};
@@ -187,11 +193,10 @@ int image_of(long fd) {
 void accessed(uint32_t number, uint64_t offset, uint64_t size, bool written) {
   const Image& image = pools.images[number];
   if (offset >= image.size) return;
-  if (offset / kReadsPage == (offset + size - 1) / kReadsPage && !image.follows(offset)) return;
   powercut_read_log& log = *pools.log;
   for_each_line(offset, offset + std::min(size, image.size - offset), [&](uint64_t line, uint64_t mask) {
-    const uint64_t first = first_accessed(&image.settled[line], mask);
-    if (first == 0 || !image.follows(line * kLineSize)) return;
+    const uint64_t first = image.follows(line * kLineSize) ? first_accessed(&image.settled[line], mask) : 0;
+    if (first == 0) return;
     if (log.count == POWERCUT_READ_LOG_ENTRIES) refuse("it reads too many pieces of its pools");
     log.entries[log.count++] = {static_cast<uint32_t>(line), static_cast<uint16_t>(number), written, first};
   });
@@ -285,14 +290,6 @@ void open_page(uint64_t page) {
 }
 
 void close_page(uint64_t page) { kernel(SYS_mprotect, static_cast<long>(page), kReadsPage, PROT_NONE); }
-
-namespace {
-// The image and the offset in its file of a page in the closed area.
-std::pair<const Image*, uint64_t> file_of(uint64_t page) {
-  const powercut_range& range = *powercut_ranges_at(&pools.mapped, page);
-  return {&pools.images[range.pool / kProtections], range.offset + (page - range.begin)};
-}
-}  // namespace
 
 uint32_t count_fault(uint64_t page) {
   const auto [image, offset] = file_of(page);

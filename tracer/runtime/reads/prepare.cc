@@ -59,7 +59,7 @@ extern "C" powercut_reads_begin_function* powercut_reads_prepare(uint32_t versio
   }
   if (has_callbacks()) impossible = "it is instrumented by -fsanitize=thread, which does not tell of reads";
   if (impossible == nullptr) {
-    see_unannounced(log);
+    if (!see_unannounced(log)) impossible = "the library that decodes its instructions cannot be loaded";
     prepare_calls();
   }
   const powercut_sink sink = listener();

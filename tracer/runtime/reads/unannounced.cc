@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <climits>
-#include <cstdio>
 #include <cstring>
 #include <iterator>
 #include <span>
@@ -32,8 +31,8 @@ constexpr uint32_t kMost = 1 << 15;
 
 struct Steps {
   powercut_read_log* log = nullptr;
-  powercut_decode_function* decode = nullptr;  // null: there is no decoder
-  uint64_t open[4];                            // pages that the instruction at hand needs
+  powercut_decode_function* decode = nullptr;
+  uint64_t open[4];  // pages that the instruction at hand needs
   uint32_t count = 0;
 };
 constinit Steps steps{};
@@ -200,12 +199,6 @@ Seen by_operands(uint64_t fault, const ucontext_t& context, greg_t* registers) {
   return done_here(access, registers) ? Seen::kDone : Seen::kStep;
 }
 
-Seen by_place(uint64_t fault, uint64_t page, const greg_t* registers) {
-  if (!accesses_one_piece(reinterpret_cast<const uint8_t*>(registers[REG_RIP]))) return Seen::kWholePage;
-  access_memory(fault, std::min(kLineSize, page + kReadsPage - fault), false);
-  return Seen::kStep;
-}
-
 void faulted(int number, siginfo_t* info, void* raw) {
   ucontext_t& context = *static_cast<ucontext_t*>(raw);
   greg_t* const registers = context.uc_mcontext.gregs;
@@ -213,10 +206,10 @@ void faulted(int number, siginfo_t* info, void* raw) {
   const uint64_t page = address / kReadsPage * kReadsPage;
   const bool to_write = (registers[REG_ERR] & kWrites) != 0;
   if (info->si_code <= 0 || !closed_area().holds(address) || !may_access(page, to_write)) return die_by(number, info);
-  if (++steps.log->unannounced > kMost) refuse("it reads its pools so often, a word at a time");
+  if (++steps.log->unannounced > kMost) refuse("it reads its pools so often that the Valgrind tool takes less time");
   Seen seen = Seen::kWholePage;
   if (steps.count < std::size(steps.open) && count_fault(page) < kManyOfAPage) {
-    seen = steps.decode != nullptr ? by_operands(address, context, registers) : by_place(address, page, registers);
+    seen = by_operands(address, context, registers);
   }
   const bool all = all_accessed(page);
   if (seen == Seen::kDone && !all) return;
@@ -233,91 +226,22 @@ void stepped(int number, siginfo_t* info, void* raw) {
   static_cast<ucontext_t*>(raw)->uc_mcontext.gregs[REG_EFL] &= ~kTrapFlag;
 }
 
-bool within(uint8_t code, uint8_t first, uint8_t last) { return code >= first && code <= last; }
-
-// Of the maps of opcodes behind 0F, 0F 38 and so on, by their numbers in VEX and EVEX.
-bool one_piece_of_map(uint8_t map, uint8_t code) {
-  switch (map) {
-    case 1:
-      return code != 0xae && code != 0xc7;  // the states of the processor
-    case 2:
-      // Tiles, gathers, scatters, stores from memory to memory.
-      return code != 0x49 && code != 0x4b && !within(code, 0x90, 0x93) && !within(code, 0xa0, 0xa3) && code != 0xc6 &&
-             code != 0xc7 && code != 0xf8;
-    case 3:
-    case 5:
-    case 6:
-      return true;
-    default:
-      return false;
-  }
-}
-
-powercut_decode_function* load_decoder() {
-  Dl_info self{};
-  char path[PATH_MAX];
-  if (dladdr(reinterpret_cast<const void*>(&steps), &self) == 0) return nullptr;
-  const char* const slash = std::strrchr(self.dli_fname, '/');
-  const int folder = slash == nullptr ? 0 : static_cast<int>(slash + 1 - self.dli_fname);
-  if (std::snprintf(path, sizeof path, "%.*s%s", folder, self.dli_fname, POWERCUT_DECODE_LIBRARY) >= PATH_MAX) {
-    return nullptr;
-  }
-  void* const library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  return library == nullptr ? nullptr : reinterpret_cast<powercut_decode_function*>(dlsym(library, "powercut_decode"));
-}
-
 }  // namespace
 
-bool accesses_one_piece(const uint8_t* at) {
-  const auto is_prefix = [](uint8_t byte) {
-    switch (byte) {
-      case 0x26:
-      case 0x2e:
-      case 0x36:
-      case 0x3e:
-      case 0x64:
-      case 0x65:
-      case 0x66:
-      case 0x67:
-      case 0xf0:
-      case 0xf2:
-      case 0xf3:
-        return true;
-      default:
-        return false;
-    }
-  };
-  while (is_prefix(*at)) ++at;
-  if (within(*at, 0x40, 0x4f)) ++at;
-  switch (*at) {
-    case 0x0f:
-      if (at[1] == 0x38) return one_piece_of_map(2, at[2]);
-      if (at[1] == 0x3a) return one_piece_of_map(3, at[2]);
-      return one_piece_of_map(1, at[1]);
-    case 0xc5:
-      return one_piece_of_map(1, at[2]);
-    case 0xc4:
-      return one_piece_of_map(at[1] & 0x1f, at[3]);
-    case 0x62:
-      return one_piece_of_map(at[1] & 7, at[4]);
-    case 0x8f:  // a pop, or an extension of another vendor's
-    case 0xc8:
-      return false;
-    default:
-      // Moves and comparisons of strings have two operands; the coprocessor has states.
-      return !within(*at, 0xa4, 0xa7) && !within(*at, 0xd8, 0xdf);
-  }
-}
-
-void see_unannounced(powercut_read_log* log) {
+bool see_unannounced(powercut_read_log* log) {
   steps.log = log;
-  steps.decode = load_decoder();
+  // It lies beside this library, whose run path leads there.
+  void* const library = dlopen(POWERCUT_DECODE_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+  if (library != nullptr) {
+    steps.decode = reinterpret_cast<powercut_decode_function*>(dlsym(library, "powercut_decode"));
+  }
   struct sigaction action{};
   action.sa_flags = SA_SIGINFO | SA_NODEFER;
   action.sa_sigaction = faulted;
   sigaction(SIGSEGV, &action, nullptr);
   action.sa_sigaction = stepped;
   sigaction(SIGTRAP, &action, nullptr);
+  return steps.decode != nullptr;
 }
 
 }  // namespace powercut::runtime

@@ -3,23 +3,17 @@
 // page is closed again.
 //
 // What it accesses its operands tell (decode.h). Where they do not, it counts as the whole page, which stays open. So
-// does a page that is accessed again and again; one of which every byte was accessed stays open at no loss. Without
-// the decoder an instruction of one operand counts as the line's worth of bytes from where it faulted, since none
-// accesses more. So the log may have bytes that were not read, and never lacks one that was.
+// does a page that is accessed again and again; one of which every byte was accessed stays open at no loss. So the log
+// may have bytes that were not read, and never lacks one that was.
 #ifndef POWERCUT_TRACER_RUNTIME_READS_UNANNOUNCED_H_
 #define POWERCUT_TRACER_RUNTIME_READS_UNANNOUNCED_H_
-
-#include <cstdint>
 
 #include "tracer/runtime/reads/read_log.h"
 
 namespace powercut::runtime {
 
-// Before main: takes the signals of faults and single steps, and loads the decoder.
-void see_unannounced(powercut_read_log* log);
-
-// Whether the instruction accesses memory in one piece of at most 64 bytes, apart from a stack.
-bool accesses_one_piece(const uint8_t* instruction);
+// Before main: takes the signals of faults and single steps, and loads the decoder. False: there is none.
+bool see_unannounced(powercut_read_log* log);
 
 }  // namespace powercut::runtime
 #endif  // POWERCUT_TRACER_RUNTIME_READS_UNANNOUNCED_H_
