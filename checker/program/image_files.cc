@@ -187,9 +187,28 @@ uint64_t ImageFiles::compare(const File& file, uint64_t begin, uint64_t end) {
   return changed;
 }
 
-Result<uint64_t> ImageFiles::restore() {
+uint64_t ImageFiles::restore_all(const File& file) {
   uint64_t changed = 0;
-  for (File& file : files_) {
+  uint64_t done = 0;
+  while (done < file.size) {
+    const off_t data = lseek(file.fd, static_cast<off_t>(done), SEEK_DATA);
+    const uint64_t begin = data < 0 ? file.size : std::min<uint64_t>(file.size, static_cast<uint64_t>(data));
+    // Holes: what the run took away.
+    for (uint64_t at = done / kPage * kPage; at < begin; at += kPage) {
+      if (written((file.offset + at) / kPage)) changed += compare(file, at, std::min(begin, at + kPage));
+    }
+    if (begin == file.size) break;
+    const off_t hole = lseek(file.fd, static_cast<off_t>(begin), SEEK_HOLE);
+    done = hole < 0 ? file.size : std::min<uint64_t>(file.size, static_cast<uint64_t>(hole));
+    changed += compare(file, begin, done);
+  }
+  return changed;
+}
+
+Result<uint64_t> ImageFiles::restore(const std::optional<Pages>& told) {
+  uint64_t changed = 0;
+  for (uint32_t number = 0; number < files_.size(); ++number) {
+    File& file = files_[number];
     const std::string path = file.folder + "/" + file.name;
     struct stat status{};
     if (chmod(file.folder.c_str(), 0700) != 0 || lstat(path.c_str(), &status) != 0 || status.st_ino != file.inode) {
@@ -200,23 +219,19 @@ Result<uint64_t> ImageFiles::restore() {
     }
     clear_folder(file.folder, file.name);
     if ((status.st_mode & 07777) != kMode) fchmod(file.fd, kMode);
-    if (static_cast<uint64_t>(status.st_size) != file.size) {
+    const bool resized = static_cast<uint64_t>(status.st_size) != file.size;
+    if (resized) {
       // Before the mapping is looked at: behind the end of the file it has no pages.
       if (ftruncate(file.fd, static_cast<off_t>(file.size)) != 0) return broken("cannot be restored", path);
       ++changed;
     }
-    uint64_t done = 0;
-    while (done < file.size) {
-      const off_t data = lseek(file.fd, static_cast<off_t>(done), SEEK_DATA);
-      const uint64_t begin = data < 0 ? file.size : std::min<uint64_t>(file.size, static_cast<uint64_t>(data));
-      // Holes: what the run took away.
-      for (uint64_t at = done / kPage * kPage; at < begin; at += kPage) {
-        if (written((file.offset + at) / kPage)) changed += compare(file, at, std::min(begin, at + kPage));
-      }
-      if (begin == file.size) break;
-      const off_t hole = lseek(file.fd, static_cast<off_t>(begin), SEEK_HOLE);
-      done = hole < 0 ? file.size : std::min<uint64_t>(file.size, static_cast<uint64_t>(hole));
-      changed += compare(file, begin, done);
+    if (!told || resized) {
+      changed += restore_all(file);
+      continue;
+    }
+    for (const powercut_image_page& page : *told) {
+      const uint64_t at = uint64_t{page.page} * kPage;
+      if (page.image == number && at < file.size) changed += compare(file, at, std::min(file.size, at + kPage));
     }
   }
   return changed;

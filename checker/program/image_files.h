@@ -1,9 +1,9 @@
 // The files that recovery is given: one for each pool, with the bytes of the crash image at hand. A run may change,
 // truncate, rename or delete them and leave others beside them; restore() undoes all of it.
 //
-// What a run changed is found by comparing the pages that the files have data in with the expected bytes: a store
-// through a shared mapping leaves no other trace that can be relied on. Pages that nobody ever touched are holes and
-// cost nothing.
+// A run that reports its reads tells which pages it may have changed. What another one changed is found by comparing
+// the pages that the files have data in with the expected bytes: a store through a shared mapping leaves no other trace
+// that can be relied on. Pages that nobody ever touched are holes and cost nothing.
 //
 // A device's lines name the contents of its sectors (tracer/stream/STREAM.md, "Devices"), and its first line the size
 // that the file has in the image.
@@ -22,6 +22,7 @@
 #include "base/result.h"
 #include "checker/program/trace_pools.h"
 #include "replayer/models/line_log.h"
+#include "tracer/runtime/reads/read_log.h"
 
 namespace powercut {
 
@@ -39,8 +40,9 @@ class ImageFiles {
   void put(uint64_t line, const Content& content);
   // Set when the image at hand is not what put() made it.
   const std::optional<EngineError>& full() const { return full_; }
-  // After a run and all its processes have ended. Returns how many pages it had changed.
-  Result<uint64_t> restore();
+  // After a run and all its processes have ended. Returns how many pages it had changed. `changed`: no others are.
+  using Pages = std::vector<powercut_image_page>;
+  Result<uint64_t> restore(const std::optional<Pages>& changed = std::nullopt);
 
  private:
   struct File {
@@ -57,6 +59,7 @@ class ImageFiles {
   ImageFiles() = default;
   std::optional<EngineError> open(File* file);
   std::optional<EngineError> make_anew(File* file);
+  uint64_t restore_all(const File& file);
   // Bytes of one page, at this place of `expected_`.
   void put_bytes(uint64_t at, std::span<const uint8_t> bytes);
   void put_line(File* file, uint64_t line, const Content& content);

@@ -59,6 +59,13 @@ void add_step(const ProgramStep& step, const RunEnd& end, size_t kept, ProgramOu
   }
 }
 
+// The pages that the run tells that it may have changed. False: any of them may be.
+bool add_changes(const powercut_read_log& log, ImageFiles::Pages* changed) {
+  if (log.state != kPowercutReadsFollowed || log.changed > POWERCUT_READ_LOG_PAGES) return false;
+  changed->insert(changed->end(), log.changes, log.changes + log.changed);
+  return true;
+}
+
 }  // namespace
 
 std::string name_of(const ProgramStep& step) {
@@ -209,7 +216,9 @@ Result<ImageWorker::Traced> ImageWorker::trace_once() {
   Traced out;
   out.reads.emplace();
   const double timeout = reports() ? commands_->timeout + kReportLonger : traced_timeout(commands_->timeout);
+  std::optional<ImageFiles::Pages> changed(std::in_place);
   auto outcome = run_steps(traced_steps_, timeout, [&](const Step& step) {
+    if (changed && !(step.reports && add_changes(step.server->reads(), &*changed))) changed.reset();
     if (out.reads) {
       const auto why = step.reports ? out.reads->take(step.server->reads(), *pools_)
                                     : out.reads->follow(stream_, *pools_, files_->paths());
@@ -226,7 +235,8 @@ Result<ImageWorker::Traced> ImageWorker::trace_once() {
     }
     if (!step.reports) unlink(stream_.c_str());
   });
-  auto restored = files_->restore();
+  if (!outcome) changed.reset();
+  auto restored = files_->restore(changed);
   if (!outcome) return outcome.error();
   if (!restored) return restored.error();
   if (!out.reads && !out.report_refused && !outcome->text().empty())

@@ -1,5 +1,6 @@
 // What recoveries report of their reads, built by the pass and as anybody would build them, held against two opponents:
-// what the Valgrind tool tells of the same source, and what changes when a byte of the image does.
+// what the Valgrind tool tells of the same source, and what changes when a byte of the image does. The pages that they
+// report as changed are held against the whole image.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -42,10 +43,11 @@ class Reader {
   // kReporting: built by the pass; kFollowed: built without it, and reporting all the same; kTraced: the same program
   // under the tool.
   enum class How { kReporting, kFollowed, kReportingOrTraced, kTraced };
-  Reader(const std::string& mode, How how, TracePools pools = one_pool(kSize))
+  Reader(const std::string& mode, How how, TracePools pools = one_pool(kSize),
+         const std::string& program = "test-reader")
       : pools_(std::move(pools)), guard_(testing::guardian()) {
     const std::string suffix = how == How::kTraced || how == How::kFollowed ? "" : "-reporting";
-    commands_.recover = command(pools_, {mode, "{image}"}, "test-reader" + suffix);
+    commands_.recover = command(pools_, {mode, "{image}"}, program + suffix);
     commands_.dump = commands_.recover;  // what it prints counts; what recovery has changed is not in the image
     commands_.recover = command(pools_, {"exit", "{image}", "0"}, "test-recovery" + suffix);
     commands_.recover.reports = commands_.dump->reports = how != How::kTraced;
@@ -71,6 +73,9 @@ class Reader {
   ImageWorker::Traced trace() {
     auto traced = worker_->trace();
     EXPECT_TRUE(traced.ok()) << (traced.ok() ? "" : traced.error().message());
+    // It was restored by what the run told. The whole image says whether it is.
+    const auto left = worker_->files().restore();
+    EXPECT_TRUE(left.ok() && *left == 0) << (left.ok() ? std::to_string(*left) + " pages" : left.error().message());
     return std::move(*traced);
   }
   ProgramOutcome run() {
@@ -297,6 +302,43 @@ TEST(FollowedReads, AreOfSectorsOnADevice) {
     told.insert(ours);
   }
   EXPECT_GT(told.size(), 2u);
+}
+
+class Changes : public ReportedReads {};
+INSTANTIATE_TEST_SUITE_P(Ways, Changes,
+                         ::testing::Combine(::testing::Values(Reader::How::kReporting, Reader::How::kFollowed),
+                                            ::testing::Values("stores", "functions", "assembly", "read-into", "calls",
+                                                              "output", "size", "hole", "all", "more", "protected",
+                                                              "mapped", "replaced")),
+                         [](const auto& info) {
+                           const bool followed = std::get<0>(info.param) == Reader::How::kFollowed;
+                           return name_of_test(std::get<1>(info.param)) + (followed ? "_followed" : "");
+                         });
+
+// The image is restored by what the run tells of its changes; Reader::trace() looks.
+TEST_P(Changes, AreRestored) {
+  using Pages = std::optional<std::set<uint64_t>>;
+  for (const Pages& followed : {Pages(), Pages(std::in_place), Pages({1}), Pages({0, 2, 3, 5})}) {
+    Reader reader(mode(), how(), one_pool(kSize), "test-changes");
+    if (followed) reader.follow(*followed);
+    for (int round = 0; round < 2; ++round) {
+      const ImageWorker::Traced traced = reader.trace();
+      ASSERT_TRUE(traced.reads) << traced.why;
+      EXPECT_TRUE(traced.outcome.ok()) << traced.outcome.text();
+      EXPECT_TRUE(traced.outcome.same(reader.run()));
+    }
+  }
+}
+
+TEST(ChangesOfADevice, AreRestored) {
+  TracePools pools = one_pool(1 << 16);
+  pools.windows[0].device = DeviceLayout{.sector_size = kLineSize};
+  pools.space = pools.windows[0].device->space(1 << 16);
+  for (const char* mode : {"stores", "calls", "size", "all", "more"}) {
+    const ImageWorker::Traced traced = Reader(mode, Reader::How::kFollowed, pools, "test-changes").trace();
+    ASSERT_TRUE(traced.reads) << traced.why;
+    EXPECT_TRUE(traced.outcome.ok()) << mode << traced.outcome.text();
+  }
 }
 
 // What cannot be followed is refused by its name.

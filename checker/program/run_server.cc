@@ -239,7 +239,7 @@ std::optional<RunEnd> RunServer::ask(double timeout) {
                                          .timeout_ms = static_cast<uint32_t>(timeout * 1000)};
   if (spec_.reports) {
     reads_->state = kPowercutReadsNone;
-    reads_->count = reads_->unannounced = 0;
+    reads_->count = reads_->unannounced = reads_->changed = 0;
   }
   if (send(socket_, &request, sizeof request, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof request))
     return std::nullopt;

@@ -109,11 +109,6 @@ void write_filter(const HarmlessCall* calls, uint32_t count) {
     filter.pass();
   }
   // Those that are harmless by their arguments.
-  filter.skip_unless(SYS_write, 3);
-  filter.load(argument(0));
-  filter.skip_if_at_least(3, 1);
-  filter.pass();
-  filter.load(offsetof(seccomp_data, nr));
   filter.skip_unless(SYS_lseek, 3);
   filter.load(argument(2));
   filter.skip_if_at_least(3, 1);

@@ -16,9 +16,10 @@ namespace powercut::runtime {
 // The signals by which a run's accesses and calls are seen. The program itself can have none of them.
 inline constexpr int kOurSignals[] = {SIGSEGV, SIGTRAP, SIGSYS};
 
-// Before main: takes the signal of such calls, and writes the filter.
-void prepare_calls();
-// In the run, last: from here on only the handler makes calls that are not on the list.
+// In the server, before main: takes the signal of such calls, and puts the filter in. The handler makes all calls as
+// they are until a run begins. False: this kernel has no filters.
+bool prepare_calls();
+// In the run, last: from here on the handler looks at the calls that are not on the list.
 void see_calls();
 
 // A call that reads no pool unless an argument points there.

@@ -33,6 +33,7 @@ struct Image {
   uint64_t* settled = nullptr;  // by line, the bytes that were accessed
   uint32_t* faults = nullptr;   // by page
   uint8_t* followed = nullptr;  // by page: whether it is
+  uint8_t* changed = nullptr;   // by page: whether the log tells that it may be
   uint64_t pages() const { return (size + kReadsPage - 1) / kReadsPage; }
   bool follows(uint64_t offset) const { return offset < size && followed[offset / kReadsPage] != 0; }
 };
@@ -73,7 +74,7 @@ T* table(uint64_t count) {
   return reinterpret_cast<T*>(found);
 }
 
-// Of a mapping of the image, the pages that are not followed.
+// Opens, of a mapping of the image, the pages that are not followed.
 void open_others(uint64_t address, uint64_t length, const Image& image, uint64_t offset, long protection) {
   for (uint64_t at = 0; at < length;) {
     const bool follows = image.follows(offset + at);
@@ -93,10 +94,33 @@ std::pair<const Image*, uint64_t> file_of(uint64_t page) {
   return {&pools.images[range.pool / kProtections], range.offset + (page - range.begin)};
 }
 
+void may_change(const Image& image, uint64_t offset, uint64_t size) {
+  powercut_read_log& log = *pools.log;
+  const uint64_t end = std::min(offset + size, image.size);
+  for (uint64_t page = offset / kReadsPage; page * kReadsPage < end; ++page) {
+    if (image.changed[page] != 0) continue;
+    image.changed[page] = 1;
+    if (log.changed >= POWERCUT_READ_LOG_PAGES) return any_page_may_change();
+    log.changes[log.changed] = {static_cast<uint32_t>(&image - pools.images), static_cast<uint32_t>(page)};
+    ++log.changed;
+  }
+}
+
 void watch_closed_area() {
   const uint64_t span = pools.closed.end - pools.closed.begin;
   __powercut_alias = {pools.closed.begin, span, pools.delta};
   __powercut_load_window = __powercut_store_window = {pools.closed.begin, span};
+}
+
+// What a mapping's pages allow until they are written to. What may be written can be read on this machine.
+long before_writes(long protection) {
+  return (protection & PROT_WRITE) == 0 ? protection : (protection & ~PROT_WRITE) | PROT_READ;
+}
+
+// The first write to each page faults, which tells of it.
+void protect_from_writes(uint64_t address, uint64_t length, long protection) {
+  if ((protection & PROT_WRITE) == 0) return;
+  kernel(SYS_mprotect, static_cast<long>(address), static_cast<long>(length), before_writes(protection));
 }
 
 // The closed addresses and the places of their bytes are reserved again.
@@ -123,6 +147,8 @@ bool mapped_before_main(const char* path) {
 }  // namespace
 
 const ClosedArea& closed_area() { return pools.closed; }
+
+void any_page_may_change() { pools.log->changed = POWERCUT_READ_LOG_PAGES + 1; }
 
 void refuse(const char* why) { refuse(why, ""); }
 
@@ -168,6 +194,7 @@ void begin_pools() {
     image.settled = table<uint64_t>(image.pages() * kReadsPage / kLineSize);
     image.faults = table<uint32_t>(image.pages());
     image.followed = table<uint8_t>(image.pages());
+    image.changed = table<uint8_t>(image.pages());
     if (pools.log->followed > POWERCUT_READ_LOG_PAGES) std::memset(image.followed, 1, image.pages());
   }
   for (uint32_t i = 0; i < std::min(pools.log->followed, POWERCUT_READ_LOG_PAGES); ++i) {
@@ -209,6 +236,22 @@ void access_memory(uint64_t address, uint64_t size, bool written) {
   }
 }
 
+void file_may_change(uint32_t number, uint64_t offset, uint64_t size) {
+  may_change(pools.images[number], offset, size);
+}
+
+void open_to_write(uint64_t address, uint64_t size) {
+  const uint64_t end = address + size;
+  for (powercut_range piece; powercut_ranges_next(&pools.mapped, &address, end, &piece) != 0;) {
+    const long protection = piece.pool % kProtections;
+    if ((protection & PROT_WRITE) == 0) continue;
+    may_change(pools.images[piece.pool / kProtections], piece.offset, piece.end - piece.begin);
+    const uint64_t begin = piece.begin / kReadsPage * kReadsPage;
+    kernel(SYS_mprotect, static_cast<long>(begin + pools.delta), static_cast<long>(pages_of(piece.end - begin)),
+           protection);
+  }
+}
+
 uint64_t place_in_pools(uint64_t address) { return pools.closed.holds(address) ? address + pools.delta : address; }
 
 long map_image(uint32_t image, long length, long protection, long flags, long fd, long offset) {
@@ -223,9 +266,10 @@ long map_image(uint32_t image, long length, long protection, long flags, long fd
   const long mapped =
       kernel(SYS_mmap, static_cast<long>(at + pools.delta), length, protection, flags | MAP_FIXED, fd, offset);
   if (failed(mapped)) return mapped;
+  protect_from_writes(at + pools.delta, room, protection);
   const long closed = kernel(SYS_mmap, static_cast<long>(at), length, PROT_NONE, MAP_SHARED | MAP_FIXED, fd, offset);
   if (failed(closed)) refuse("its pool cannot be mapped twice");
-  open_others(at, room, pools.images[image], static_cast<uint64_t>(offset), protection);
+  open_others(at, room, pools.images[image], static_cast<uint64_t>(offset), before_writes(protection));
   if (powercut_ranges_map(&pools.mapped, at, room, kind_of(image, protection), static_cast<uint64_t>(offset)) != 0) {
     refuse("it has too many mappings of its pools");
   }
@@ -261,6 +305,7 @@ long protect_pools(uint64_t address, uint64_t length, long protection) {
   const long result =
       kernel(SYS_mprotect, static_cast<long>(address + pools.delta), static_cast<long>(length), protection);
   if (failed(result)) return result;
+  protect_from_writes(address + pools.delta, pages_of(length), protection);
   const uint64_t end = address + pages_of(length);
   uint64_t at = address;
   for (powercut_range piece; powercut_ranges_next(&pools.mapped, &at, end, &piece) != 0;) {
@@ -271,7 +316,7 @@ long protect_pools(uint64_t address, uint64_t length, long protection) {
       refuse("it has too many mappings of its pools");
     }
     open_others(piece.begin, piece.end - piece.begin, pools.images[piece.pool / kProtections], piece.offset,
-                protection);
+                before_writes(protection));
   }
   return 0;
 }
@@ -284,8 +329,25 @@ bool may_access(uint64_t page, bool to_write) {
   return (protection & (to_write ? PROT_WRITE : PROT_READ | PROT_WRITE | PROT_EXEC)) != 0;
 }
 
+bool first_write(uint64_t address) {
+  const uint64_t page = address / kReadsPage * kReadsPage, own = page - pools.delta;
+  const bool placed = pools.closed.holds(own);  // faulted where the bytes are
+  if (!placed && !pools.closed.holds(page)) return false;
+  if (!may_access(placed ? own : page, true)) return false;
+  const auto [image, offset] = file_of(placed ? own : page);
+  if (!placed && image->follows(offset)) return false;
+  may_change(*image, offset, kReadsPage);
+  const powercut_range* range = powercut_ranges_at(&pools.mapped, placed ? own : page);
+  if (failed(kernel(SYS_mprotect, static_cast<long>(page), kReadsPage, range->pool % kProtections))) {
+    refuse("it writes to too many pages of its pool that are not neighbours");
+  }
+  return true;
+}
+
 void open_page(uint64_t page) {
   const powercut_range* range = powercut_ranges_at(&pools.mapped, page);
+  const auto [image, offset] = file_of(page);
+  if ((range->pool & PROT_WRITE) != 0) may_change(*image, offset, kReadsPage);
   kernel(SYS_mprotect, static_cast<long>(page), kReadsPage, range->pool % kProtections);
 }
 

@@ -6,6 +6,10 @@
 //
 // Of pages that all images have alike nothing is told (read_log.h), so they can be accessed where the program has them.
 //
+// Which pages a run may change is told as well. No mapping of an image can be written to at first: the first write to a
+// page faults, whoever makes it, and only then the page is writable. Writes by system calls are told of before they are
+// made.
+//
 // Called by hooks and in signal handlers: no function allocates, or changes errno.
 #ifndef POWERCUT_TRACER_RUNTIME_READS_FOLLOWED_POOLS_H_
 #define POWERCUT_TRACER_RUNTIME_READS_FOLLOWED_POOLS_H_
@@ -40,6 +44,13 @@ int image_of(long fd);
 void accessed(uint32_t image, uint64_t offset, uint64_t size, bool written);
 // The same of what the closed area has at these addresses.
 void access_memory(uint64_t address, uint64_t size, bool written);
+// Pages of an image's file, or any pages of any image, may be changed from now on.
+void file_may_change(uint32_t image, uint64_t offset, uint64_t size);
+void any_page_may_change();
+// The same of what the closed area has at these addresses, before the kernel writes there.
+void open_to_write(uint64_t address, uint64_t size);
+// Whether a write that faulted there was the first one to a page, which now is writable.
+bool first_write(uint64_t address);
 // Where the bytes at an address are.
 uint64_t place_in_pools(uint64_t address);
 

@@ -60,7 +60,7 @@ extern "C" powercut_reads_begin_function* powercut_reads_prepare(uint32_t versio
   if (has_callbacks()) impossible = "it is instrumented by -fsanitize=thread, which does not tell of reads";
   if (impossible == nullptr) {
     if (!see_unannounced(log)) impossible = "the library that decodes its instructions cannot be loaded";
-    prepare_calls();
+    if (!prepare_calls()) impossible = "this kernel does not tell of its system calls (seccomp)";
   }
   const powercut_sink sink = listener();
   powercut_set_sink(&sink);

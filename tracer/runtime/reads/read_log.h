@@ -1,5 +1,6 @@
 /* What a run of a recovery tells of its reads while it runs: memory that it shares with the engine. The bytes that it
- * read before it overwrote them, in the order of their first reads, are what its outcome depends on.
+ * read before it overwrote them, in the order of their first reads, are what its outcome depends on. The pages that it
+ * may have changed are those that have to be restored.
  *
  * The engine says first which pages of the images may differ from image to image. Only these are followed: what all
  * images have alike tells none of them from another.
@@ -16,7 +17,7 @@ extern "C" {
 #endif
 
 /* A change of what stands here, or of what it means, is a new version. */
-#define POWERCUT_READ_LOG_VERSION 2u
+#define POWERCUT_READ_LOG_VERSION 3u
 
 #define POWERCUT_READ_LOG_ENTRIES (1u << 20)
 #define POWERCUT_READ_LOG_PAGES (1u << 16)
@@ -48,6 +49,9 @@ typedef struct powercut_read_log {
   uint32_t unannounced; /* accesses of code without hooks, each of which faulted */
   uint64_t count;
   char why[240]; /* a part of a sentence about the run: "it starts a process" */
+  /* Pages that it may have changed, each told of before it is changed. `changed` POWERCUT_READ_LOG_PAGES + 1: any. */
+  uint32_t changed;
+  powercut_image_page changes[POWERCUT_READ_LOG_PAGES];
   powercut_read_entry entries[POWERCUT_READ_LOG_ENTRIES];
 } powercut_read_log;
 

@@ -205,6 +205,7 @@ void faulted(int number, siginfo_t* info, void* raw) {
   const auto address = reinterpret_cast<uint64_t>(info->si_addr);
   const uint64_t page = address / kReadsPage * kReadsPage;
   const bool to_write = (registers[REG_ERR] & kWrites) != 0;
+  if (info->si_code > 0 && to_write && first_write(address)) return;
   if (info->si_code <= 0 || !closed_area().holds(address) || !may_access(page, to_write)) return die_by(number, info);
   if (++steps.log->unannounced > kMost) refuse("it reads its pools so often that the Valgrind tool takes less time");
   Seen seen = Seen::kWholePage;
