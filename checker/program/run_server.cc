@@ -125,6 +125,11 @@ std::optional<EngineError> RunServer::spawn(bool plain) {
   if (preload) environment.push_back("LD_PRELOAD=" + preloaded);
   if (preload) environment.push_back(std::string(POWERCUT_FORK_POOLS) + "=" + spec_.redirects);
   if (!plain) environment.push_back(std::string(POWERCUT_FORK_FD) + "=" + std::to_string(kServerSocket));
+  // Under the tracer its malloc is another one. What the user has chosen stays.
+  if (!plain && !traced && getenv(POWERCUT_FORK_TUNABLES) == nullptr) {
+    environment.push_back(std::string(POWERCUT_FORK_TUNABLES) + "=" + POWERCUT_FORK_HUGE_HEAP);
+    environment.push_back(std::string(POWERCUT_FORK_TUNED) + "=1");
+  }
   if (!plain && traced) environment.push_back(std::string(POWERCUT_FORK_TRACED) + "=1");
   if (spec_.reports) {
     if (auto wrong = share_reads()) return wrong;

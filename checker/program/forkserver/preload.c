@@ -29,6 +29,8 @@ static int main_of_a_run(int argc, char** argv, char** environment) {
     /* A program that the recovery starts is no server. */
     unsetenv(POWERCUT_FORK_FD);
     unsetenv(POWERCUT_FORK_TRACED);
+    if (getenv(POWERCUT_FORK_TUNED) != NULL) unsetenv(POWERCUT_FORK_TUNABLES);
+    unsetenv(POWERCUT_FORK_TUNED);
     if (traced && powercut_mark_request(POWERCUT_MARK_SERVE, 0, 0, 0, 0, 0) == 0) _exit(POWERCUT_FORK_UNTRACED);
     powercut_prepare_redirects();
     powercut_prepare_reads();

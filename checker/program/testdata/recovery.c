@@ -95,7 +95,8 @@ int main(int argc, char** argv) {
     return write(STDOUT_FILENO, " last", 5) < 0;
   }
   if (strcmp(how, "constructed") == 0) { /* 1 in every run, whoever ran before */
-    printf("%d %s\n", constructed, getenv("POWERCUT_FORK_FD") == NULL ? "hidden" : "seen");
+    const int seen = getenv("POWERCUT_FORK_FD") != NULL || getenv("GLIBC_TUNABLES") != NULL;
+    printf("%d %s\n", constructed, seen ? "seen" : "hidden");
     return 0;
   }
   if (strcmp(how, "input") == 0) return (int)read(STDIN_FILENO, &size, 1);
