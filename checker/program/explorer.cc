@@ -21,8 +21,10 @@ constexpr int kWalks = 3;
 constexpr uint64_t kTracedOfAPoint = 64, kMoreTraced = 4, kMoreImages = 8;
 // Images of a box that is too large are looked at before the last walk.
 constexpr uint64_t kFirstSample = 8;
-// Boxes of which an image is traced at a time, whatever the number of workers.
-constexpr size_t kTracedAtOnce = 4;
+// Boxes of which an image is traced at a time, whatever the number of workers: so many at first, and a quarter of those
+// that the crash point has had, which keeps all cores busy where there are many. What one of them tells may answer for
+// another, so no more than that.
+constexpr size_t kTracedAtOnce = 4, kMostTracedAtOnce = 64, kTracedShare = 4;
 // Traced runs in a row that each answer for fewer images than a traced run is worth, before a crash point is given up.
 constexpr int kPoorRuns = 8;
 // Images of a crash point, and of the whole run, that are run although a behaviour answers for them.
@@ -205,7 +207,9 @@ bool ProgramExplorer::cover(std::vector<Judged>* judged) {
   behaviours_.cover(sets_, pool_, whole_box(sets_), &answered, &rest);
   if (!inner_) answered_ = answered;
   for (const Behaviours::Answered& one : answered) answer(one, judged);
-  return cover_by_traces(&rest, judged) && cover_by_images(std::move(rest), judged);
+  const bool done = cover_by_traces(&rest, judged) && cover_by_images(std::move(rest), judged);
+  check_answers();
+  return done;
 }
 
 bool ProgramExplorer::cover_by_traces(std::vector<Box>* rest, std::vector<Judged>* judged) {
@@ -225,7 +229,9 @@ bool ProgramExplorer::cover_by_traces(std::vector<Box>* rest, std::vector<Judged
   bool goes_on = true;
   for (uint64_t left = effort_.traced; tracing_ && left > 0 && poor < kPoorRuns && goes_on;) {
     std::vector<Box> boxes;
-    while (!open.empty() && open.front().first > native_box() && left > 0 && boxes.size() < kTracedAtOnce) {
+    const size_t at_once =
+        std::clamp<size_t>((effort_.traced - left) / kTracedShare, kTracedAtOnce, kMostTracedAtOnce);
+    while (!open.empty() && open.front().first > native_box() && left > 0 && boxes.size() < at_once) {
       std::ranges::pop_heap(open, smaller);
       boxes.push_back(std::move(open.back().second));
       open.pop_back();
@@ -285,12 +291,20 @@ void ProgramExplorer::answer(const Behaviours::Answered& answered, std::vector<J
   // Now and then one of the others is run, to see that recovery has read nothing that the tracer did not tell of.
   if (checked_ >= kChecked || checked_ >= kCheckedOfAPoint * out_.crash_points) return;
   ++checked_;
-  const Choice other = sample(answered.box, 3).back();
-  const auto ran = workers_->run(sets_, {&other, 1});
+  to_check_.push_back({sample(answered.box, 3).back(), answered.outcome});
+}
+
+void ProgramExplorer::check_answers() {
+  std::vector<Choice> choices;
+  for (const Judged& one : to_check_) choices.push_back(one.choice);
+  const std::vector<Judged> checked = std::exchange(to_check_, {});
+  const auto ran = workers_->run(sets_, choices);
   if (!ran) return;  // interrupted, or the next run will have it too
-  ++out_.repeats;
-  const ProgramOutcome& once = memo_[answered.outcome];
-  if (!ran->front().alike(once, options_.ordered)) not_repeatable(once, ran->front());
+  out_.repeats += choices.size();
+  for (size_t i = 0; i < choices.size() && !out_.unrepeatable; ++i) {
+    const ProgramOutcome& once = memo_[checked[i].outcome];
+    if (!(*ran)[i].alike(once, options_.ordered)) not_repeatable(once, (*ran)[i]);
+  }
 }
 
 bool ProgramExplorer::give_up(const std::string& why) {

@@ -133,6 +133,8 @@ class ProgramExplorer {
   // Where the power may be cut in the run. False when that cannot be known: nothing is traced any more.
   bool keep_cuts(const ImageWorker::Traced& traced, const Choice& choice, uint32_t run);
   void answer(const Behaviours::Answered& answered, std::vector<Judged>* judged);
+  // Runs some of the images that were answered for.
+  void check_answers();
   // Cuts the runs of recovery that answered for the crash point's images, wherever they store.
   void cut_recoveries();
   void cut_recovery(const Behaviours::Answered& answered);
@@ -210,6 +212,7 @@ class ProgramExplorer {
   std::vector<const ProgramOutcome*> legal_;
   std::vector<Explained> explained_;
   std::vector<Behaviours::Answered> answered_;
+  std::vector<Judged> to_check_;
   bool cut_all_ = true;         // every run of recovery on its images that stores was cut, wherever that matters
   std::optional<Inner> inner_;  // sets_ are those of a cut inside recovery
 };

@@ -827,7 +827,7 @@ TEST_F(ProgramCommand, LeavesNothingWhenItIsKilled) {
   EXPECT_TRUE(has_work());
   kill(engine, SIGKILL);
   finish(engine);
-  for (int round = 0; round < 100 && has_work(); ++round) usleep(50'000);
+  for (int round = 0; round < 400 && has_work(); ++round) usleep(50'000);
   EXPECT_FALSE(has_work());
 }
 
