@@ -52,16 +52,17 @@ bool holds(const std::vector<uint32_t>& contents, uint32_t content) {
 }  // namespace
 
 ProgramExplorer::ProgramExplorer(const ProgramOptions& options, const ProgramCommands& commands, Begin begin,
-                                 const uint8_t* pool, ImageWorkers* workers, const ExpectedOutputs* expected,
+                                 const Pools& pools, ImageWorkers* workers, const ExpectedOutputs* expected,
                                  const ProgramListener& listener)
     : options_(options),
       commands_(commands),
       begin_(std::move(begin)),
-      pool_(pool),
+      pool_(pools.at_hand),
+      pool_ahead_(pools.ahead),
       workers_(workers),
       expected_(expected),
       listener_(listener),
-      names_(pool),
+      names_(pools.at_hand),
       tracing_(commands.traceable()) {}
 
 double ProgramExplorer::seconds() const {
@@ -121,12 +122,18 @@ bool ProgramExplorer::walk(bool first) {
     stored_outside_ = false;
     last_store_ = 0;
   }
-  auto begun = begin_();
+  first_ = first;
+  ahead_.reset();
+  auto begun = begin_(pool_);
   if (!begun) {
     out_.troubles.push_back(begun.error().message());
     return false;
   }
   follower_ = std::move(*begun);
+  if (pool_ahead_ != nullptr && !commands_.cut) {
+    auto ahead = begin_(pool_ahead_);
+    if (ahead) ahead_.emplace(std::move(*ahead), pool_ahead_, workers_);
+  }
   const auto saw = [this](const Event& event) {
     operations_.apply(event);
     if (event.kind == EventKind::kFork) at_fork_ = {stored_outside_, last_store_};
@@ -145,7 +152,7 @@ bool ProgramExplorer::walk(bool first) {
       continue;
     }
     if (!first && !open_.contains(number)) continue;
-    follow_images(follower_.get(), pool_, &names_, workers_);
+    workers_->next(follow_images(follower_.get(), pool_, &names_));
     if (first) begin_point();
     // After the end of the budget the first walk goes on and counts what is left.
     if (!stopped()) crash_point();
@@ -229,8 +236,7 @@ bool ProgramExplorer::cover_by_traces(std::vector<Box>* rest, std::vector<Judged
   bool goes_on = true;
   for (uint64_t left = effort_.traced; tracing_ && left > 0 && poor < kPoorRuns && goes_on;) {
     std::vector<Box> boxes;
-    const size_t at_once =
-        std::clamp<size_t>((effort_.traced - left) / kTracedShare, kTracedAtOnce, kMostTracedAtOnce);
+    const size_t at_once = std::clamp<size_t>((effort_.traced - left) / kTracedShare, kTracedAtOnce, kMostTracedAtOnce);
     while (!open.empty() && open.front().first > native_box() && left > 0 && boxes.size() < at_once) {
       std::ranges::pop_heap(open, smaller);
       boxes.push_back(std::move(open.back().second));
@@ -286,7 +292,7 @@ bool ProgramExplorer::look_at(const std::vector<Choice>& choices, std::vector<Ju
 }
 
 void ProgramExplorer::answer(const Behaviours::Answered& answered, std::vector<Judged>* judged) {
-  judged->push_back({least_lost(answered.box), answered.outcome});
+  judged->push_back({least_lost(sets_, answered.box), answered.outcome});
   covered_ += size_of(answered.box);
   // Now and then one of the others is run, to see that recovery has read nothing that the tracer did not tell of.
   if (checked_ >= kChecked || checked_ >= kCheckedOfAPoint * out_.crash_points) return;
@@ -315,7 +321,11 @@ bool ProgramExplorer::give_up(const std::string& why) {
 
 bool ProgramExplorer::trace(const std::vector<Box>& boxes) {
   std::vector<Choice> choices;
-  for (const Box& box : boxes) choices.push_back(least_lost(box));
+  std::vector<ImageName> names;
+  for (const Box& box : boxes) {
+    choices.push_back(least_lost(sets_, box));
+    names.push_back(image_name(choices.back()));
+  }
   // A run under the tracer costs many others, so an image is run without it first. One that reports its reads is as
   // good as any other run, and whether it is, repetitions tell.
   const bool reports = workers_->report();
@@ -326,7 +336,8 @@ bool ProgramExplorer::trace(const std::vector<Box>& boxes) {
   if (std::ranges::any_of(outcomes, [&](ImageMemo::Id outcome) { return hangs(memo_[outcome]); })) {
     return give_up("recovery hangs");
   }
-  auto traced = workers_->trace(sets_, choices);
+  if (reports) look_ahead(choices.size());
+  auto traced = workers_->trace(sets_, choices, names);
   if (!traced && listener_.interrupted()) return ended_by(traced.error());
   if (!traced) return give_up(traced.error().message());
   for (const ImageWorker::Traced& one : *traced) {
@@ -351,6 +362,27 @@ bool ProgramExplorer::trace(const std::vector<Box>& boxes) {
     if (!one.stream.empty() && !keep_cuts(one, choices[i], *run)) return false;
   }
   return true;
+}
+
+void ProgramExplorer::look_ahead(size_t traced) {
+  // What does not end would hold workers up.
+  if (!ahead_ || out_.timeouts > 0) return;
+  const auto wanted = [this](uint64_t number) { return first_ || open_.contains(number); };
+  for (size_t room = workers_->room(traced); room > 0 && ahead_->next(wanted);) {
+    const LineSets sets = ahead_->sets();
+    std::vector<Behaviours::Answered> answered;
+    std::vector<Box> rest;
+    behaviours_.cover(sets, ahead_->pool(), whole_box(sets), &answered, &rest);
+    std::ranges::sort(rest, std::ranges::greater(), size_of);
+    if (rest.size() > kTracedAtOnce) rest.resize(kTracedAtOnce);
+    auto copies = std::make_shared<std::vector<LineSet>>();
+    for (const LineSet* set : sets) copies->push_back(*set);
+    for (const Box& box : rest) {
+      const Choice choice = least_lost(sets, box);
+      workers_->trace_ahead(copies, choice, ahead_->name(choice));
+    }
+    room -= std::min(room, rest.size());
+  }
 }
 
 bool ProgramExplorer::keep_cuts(const ImageWorker::Traced& traced, const Choice& choice, uint32_t run) {
@@ -378,10 +410,10 @@ std::optional<ProgramViolation> ProgramExplorer::judged(ImageMemo::Id outcome) c
   return judge(memo_[outcome], legal_, *expected_, operations_, commands_);
 }
 
-Choice ProgramExplorer::least_lost(const Box& box) const {
+Choice ProgramExplorer::least_lost(const LineSets& sets, const Box& box) {
   Choice out;
   for (size_t i = 0; i < box.size(); ++i) {
-    out.push_back(holds(box[i], sets_[i]->visible) ? sets_[i]->visible : box[i].back());
+    out.push_back(holds(box[i], sets[i]->visible) ? sets[i]->visible : box[i].back());
   }
   return out;
 }
@@ -395,7 +427,7 @@ std::vector<Choice> ProgramExplorer::sample(const Box& box, uint64_t most) const
   };
   Choice floor;
   for (const std::vector<uint32_t>& contents : box) floor.push_back(contents.front());
-  const Choice visible = least_lost(box);
+  const Choice visible = least_lost(sets_, box);
   add(floor);
   add(visible);
   for (size_t i = 0; i < box.size(); ++i) {

@@ -6,7 +6,9 @@
 // that are enumerated, and a crash point where traced runs answer for little is given up.
 //
 // The trace is walked several times. Each walk tries more of every crash point that is not covered yet: a budget that
-// ends early has seen something of all of them, and not all of the first ones.
+// ends early has seen something of all of them, and not all of the first ones. Crash points are covered one by one;
+// where one has fewer images to run than there are workers, the others run images of those that come next
+// (image_workers.h).
 //
 // A recovery must be a function of its image, and only repeating it tells. So the images are run twice, the second time
 // by processes at other addresses: all of the first thousand, some of the others, and in short runs several times,
@@ -29,6 +31,7 @@
 
 #include "checker/findings/finding.h"
 #include "checker/program/behaviours.h"
+#include "checker/program/crash_points_ahead.h"
 #include "checker/program/image_memo.h"
 #include "checker/program/judge.h"
 #include "checker/program/program_options.h"
@@ -72,10 +75,14 @@ class ProgramExplorer {
  public:
   // Images that are handed to the workers at once, at most: between two such portions the budgets are looked at.
   static constexpr size_t kMostPortion = 64;
-  // A follower at the start of the trace, over a pool of zeros.
-  using Begin = std::function<Result<std::unique_ptr<TraceFollower>>()>;
-  // All of them outlive it. `pool`: the followers'.
-  ProgramExplorer(const ProgramOptions& options, const ProgramCommands& commands, Begin begin, const uint8_t* pool,
+  // A follower at the start of the trace, over this pool, which is zeros then.
+  using Begin = std::function<Result<std::unique_ptr<TraceFollower>>(uint8_t* pool)>;
+  struct Pools {
+    uint8_t* at_hand;
+    uint8_t* ahead;  // null: no runs are made ahead
+  };
+  // All of them outlive it.
+  ProgramExplorer(const ProgramOptions& options, const ProgramCommands& commands, Begin begin, const Pools& pools,
                   ImageWorkers* workers, const ExpectedOutputs* expected, const ProgramListener& listener);
 
   ProgramExplored explore();
@@ -109,6 +116,8 @@ class ProgramExplorer {
   };
   // False when there is nothing more to do.
   bool walk(bool first);
+  // Gives workers that would wait images of crash points to come, while `traced` images are traced.
+  void look_ahead(size_t traced);
   // Counts a crash point, which is open from then on.
   void begin_point();
   void crash_point();
@@ -143,7 +152,7 @@ class ProgramExplorer {
   void inner_point(const Box& box, const Inner& inner);
   ImageName image_name(const Choice& choice) const;
   // The member of the box with as little lost as possible.
-  Choice least_lost(const Box& box) const;
+  static Choice least_lost(const LineSets& sets, const Box& box);
   // Distinct choices of the box, as many as `most` at most.
   std::vector<Choice> sample(const Box& box, uint64_t most) const;
   // Runs what is not known. False when the exploration has to end.
@@ -179,7 +188,8 @@ class ProgramExplorer {
   const ProgramCommands& commands_;
   const Begin begin_;
   std::unique_ptr<TraceFollower> follower_;
-  const uint8_t* pool_;
+  uint8_t *const pool_, *const pool_ahead_;
+  std::optional<CrashPointsAhead> ahead_;
   ImageWorkers* workers_;
   const ExpectedOutputs* expected_;
   const ProgramListener& listener_;
@@ -204,6 +214,7 @@ class ProgramExplorer {
   std::map<uint64_t, Open> open_;  // by the crash point's number
   ProgramExplored out_;
   // Of the walk at hand.
+  bool first_ = true;
   Effort effort_{};
   bool last_ = false;
   // Of the crash point at hand.

@@ -14,7 +14,7 @@ std::optional<EngineError> ProgramImageJudge::run(const std::vector<JudgeRequest
   while (!queue.done(follower_->crash_points()) && follower_->next(saw)) {
     const std::vector<const JudgeRequest*> wanted = queue.at(follower_->instant().ordinal);
     if (wanted.empty() || follower_->trouble()) continue;
-    follow_images(follower_, pool_, &names_, workers_);
+    workers_->next(follow_images(follower_, pool_, &names_));
     if (auto wrong = crash_point(wanted, emit)) return wrong;
   }
   if (const auto error = follower_->error()) return usage_error(*error);

@@ -47,11 +47,13 @@ ImageName ImageNames::of_others(const LineSets& sets, const Choice& choice) cons
   return out;
 }
 
-void follow_images(TraceFollower* follower, const uint8_t* pool, ImageNames* names, ImageWorkers* workers) {
+BaseLines follow_images(TraceFollower* follower, const uint8_t* pool, ImageNames* names) {
+  BaseLines out;
   for (const Frontier::Change& change : follower->follow()) {
     names->follow(change.line, follower->frontier().find(change.line));
-    workers->base(change.line, content_at(pool, change.line));
+    out.emplace_back(change.line, content_at(pool, change.line));
   }
+  return out;
 }
 
 std::optional<ImageMemo::Id> ImageMemo::find(const ImageName& name) const {

@@ -1,7 +1,4 @@
 // What recovery came to on whole images, for the whole trace: the outcome of an image that was run once is known.
-//
-// An image is named by the sum of a 128-bit hash of each of its lines that is not all zeros, so that the name follows a
-// change of a line in constant time. Two images that differ have the same name with a chance of 2^-128.
 #ifndef POWERCUT_CHECKER_PROGRAM_IMAGE_MEMO_H_
 #define POWERCUT_CHECKER_PROGRAM_IMAGE_MEMO_H_
 
@@ -11,21 +8,12 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "checker/program/image_name.h"
 #include "checker/program/image_workers.h"
 #include "checker/trace/trace_follower.h"
 
 namespace powercut {
 
-struct ImageName {
-  uint64_t low = 0, high = 0;
-  bool operator==(const ImageName&) const = default;
-  ImageName operator+(const ImageName& other) const { return {low + other.low, high + other.high}; }
-  ImageName operator-(const ImageName& other) const { return {low - other.low, high - other.high}; }
-  template <typename H>
-  friend H AbslHashValue(H h, const ImageName& name) {
-    return H::combine(std::move(h), name.low, name.high);
-  }
-};
 // A line's part in the name of its image.
 ImageName name_of_line(uint64_t line, const Content& content);
 
@@ -47,8 +35,9 @@ class ImageNames {
   absl::flat_hash_map<uint64_t, std::vector<ImageName>> pending_;  // by content
 };
 
-// Brings the frontier to the follower's crash point, and names and workers along with it. `pool`: the follower's.
-void follow_images(TraceFollower* follower, const uint8_t* pool, ImageNames* names, ImageWorkers* workers);
+// Brings the frontier to the follower's crash point, and its names along. Returns what changed of the definite lines,
+// for the workers. `pool`: the follower's.
+BaseLines follow_images(TraceFollower* follower, const uint8_t* pool, ImageNames* names);
 
 // Outcomes, each distinct one once, and which images have which.
 class ImageMemo {

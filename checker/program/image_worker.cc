@@ -197,10 +197,10 @@ Result<ProgramOutcome> ImageWorker::run_steps(std::vector<Step>& steps, double t
   return outcome;
 }
 
-Result<ImageWorker::Traced> ImageWorker::trace() {
+Result<ImageWorker::Traced> ImageWorker::trace(bool falls_back) {
   if (files_->full()) return *files_->full();
   auto traced = trace_once();
-  const bool refused = traced && !traced->reads && traced->report_refused;
+  const bool refused = falls_back && traced && !traced->reads && traced->report_refused;
   return refused && distrust_reports(traced->why) ? trace_once() : std::move(traced);
 }
 

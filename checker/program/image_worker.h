@@ -111,7 +111,7 @@ class ImageWorker {
   Result<ProgramOutcome> run(bool elsewhere = false);
   // The same with the bytes of the image that the outcome depends on: commands that can report their reads do, others
   // run under commands.tracer. So do all, from then on, where a report is refused. Nothing when the trace does not
-  // tell, with the reason in `why`.
+  // tell, with the reason in `why`. Without `falls_back` a refused report is only told of.
   struct Traced {
     ProgramOutcome outcome;
     std::optional<ReadSet> reads;
@@ -121,7 +121,7 @@ class ImageWorker {
     std::vector<std::string> images;
     bool report_refused = false;  // by a command that reports its reads itself
   };
-  Result<Traced> trace();
+  Result<Traced> trace(bool falls_back = true);
   // From now on no run reports its reads. False: none did before, or there is no tracer.
   bool distrust_reports(const std::string& why);
   // Sentences about how the commands are run, for the result.

@@ -1,8 +1,15 @@
 #include "checker/program/image_workers.h"
 
 #include <algorithm>
+#include <ranges>
 
 namespace powercut {
+namespace {
+
+// Lines of changes that are kept, 136 bytes each, before all members take them over.
+constexpr size_t kMostKept = 1 << 18;
+
+}  // namespace
 
 ImageWorkers::ImageWorkers(std::vector<std::unique_ptr<ImageWorker>> workers) {
   for (auto& worker : workers) {
@@ -21,30 +28,90 @@ ImageWorkers::~ImageWorkers() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void ImageWorkers::base(uint64_t line, const Content& content) {
-  lines_.insert(line);
-  for (auto& member : members_) member->behind.emplace_back(line, content);
+// ---- crash points -----------------------------------------------------------------------------------
+
+void ImageWorkers::add_point(const BaseLines& changes) {
+  Changes point;
+  point.reserve(changes.size());
+  for (const auto& [line, content] : changes) {
+    Content& last = last_[line];
+    point.push_back({line, last, content});
+    last = content;
+  }
+  kept_ += point.size();
+  points_.push_back(std::make_shared<const Changes>(std::move(point)));
 }
 
-bool ImageWorkers::report() const {
-  return std::ranges::all_of(members_, [](const auto& member) { return member->worker->reports(); });
+void ImageWorkers::foresee(const BaseLines& changes) {
+  const std::scoped_lock lock(mutex_);
+  add_point(changes);
 }
 
-bool ImageWorkers::distrust_reports(const std::string& why) {
-  bool any = false;
-  for (auto& member : members_) any = member->worker->distrust_reports(why) || any;
-  return any;
-}
-
-void ImageWorkers::clear() {
-  for (auto& member : members_) {
-    member->behind.clear();
-    for (const uint64_t line : lines_) member->behind.emplace_back(line, Content{});
+void ImageWorkers::next(const BaseLines& changes) {
+  Lock lock(mutex_);
+  if (now_ == dropped_ + points_.size()) add_point(changes);
+  ++now_;
+  forget_ahead(now_);
+  if (kept_ < kMostKept) return;
+  settle(&lock);
+  for (auto& member : members_) move(member.get(), now_, &lock);
+  for (; dropped_ < now_; ++dropped_) {
+    kept_ -= points_.front()->size();
+    points_.pop_front();
   }
 }
 
+void ImageWorkers::base(uint64_t line, const Content& content) {
+  const std::scoped_lock lock(mutex_);
+  last_.try_emplace(line, content);
+  for (auto& member : members_) member->behind.emplace_back(line, content);
+}
+
+void ImageWorkers::clear() {
+  Lock lock(mutex_);
+  settle(&lock);
+  for (auto& member : members_) {
+    member->behind.clear();
+    for (const auto& [line, content] : last_) member->behind.emplace_back(line, Content{});
+    member->at = 0;
+  }
+  for (auto& [line, content] : last_) content = {};
+  points_.clear();
+  dropped_ = now_ = kept_ = 0;
+}
+
+void ImageWorkers::move(Member* member, size_t point, Lock* lock) {
+  const BaseLines behind = std::exchange(member->behind, {});
+  const size_t from = std::exchange(member->at, point);
+  std::vector<std::shared_ptr<const Changes>> between;
+  for (size_t i = std::min(from, point); i < std::max(from, point); ++i) between.push_back(points_[i - dropped_]);
+  lock->unlock();
+  ImageFiles& files = member->worker->files();
+  for (const auto& [line, content] : behind) files.put(line, content);
+  if (from <= point) {
+    for (const auto& changes : between) {
+      for (const Line& line : *changes) files.put(line.line, line.after);
+    }
+  } else {
+    for (const auto& changes : between | std::views::reverse) {
+      for (const Line& line : *changes | std::views::reverse) files.put(line.line, line.before);
+    }
+  }
+  lock->lock();
+}
+
+void ImageWorkers::place(Member* member, size_t point, const LineSets& sets, const Choice& choice, Lock* lock) {
+  move(member, point, lock);
+  lock->unlock();
+  ImageFiles& files = member->worker->files();
+  for (size_t i = 0; i < sets.size(); ++i) files.put(sets[i]->line, sets[i]->contents[choice[i]]);
+  lock->lock();
+}
+
+// ---- images of the crash point at hand ---------------------------------------------------------------
+
 std::optional<EngineError> ImageWorkers::each(const LineSets& sets, std::span<const Choice> choices, const Job& job) {
-  std::unique_lock lock(mutex_);
+  Lock lock(mutex_);
   sets_ = &sets;
   choices_ = choices;
   job_ = &job;
@@ -75,30 +142,57 @@ Result<std::vector<ProgramOutcome>> ImageWorkers::run(const LineSets& sets, std:
   return out;
 }
 
-Result<std::vector<ImageWorker::Traced>> ImageWorkers::trace(const LineSets& sets, std::span<const Choice> choices) {
+Result<std::vector<ImageWorker::Traced>> ImageWorkers::trace(const LineSets& sets, std::span<const Choice> choices,
+                                                             std::span<const ImageName> names) {
   std::vector<ImageWorker::Traced> out(choices.size());
-  const auto wrong = each(sets, choices, [&](ImageWorker& worker, size_t number) -> std::optional<EngineError> {
+  std::vector<std::shared_ptr<Ahead>> ahead(choices.size());
+  std::vector<size_t> places;
+  std::vector<Choice> missing;
+  const auto miss = [&](size_t place) {
+    places.push_back(place);
+    missing.push_back(choices[place]);
+  };
+  {
+    const std::scoped_lock lock(mutex_);
+    for (size_t i = 0; i < choices.size(); ++i) {
+      const auto known = ahead_.find(names[i]);
+      if (known != ahead_.end() && known->second->begun) ahead[i] = known->second;
+      if (known != ahead_.end()) {
+        std::erase(to_begin_, known->second);
+        ahead_.erase(known);
+      }
+      if (!ahead[i]) miss(i);
+    }
+  }
+  const Job job = [&](ImageWorker& worker, size_t number) -> std::optional<EngineError> {
     auto traced = worker.trace();
     if (!traced) return traced.error();
-    out[number] = std::move(*traced);
+    out[places[number]] = std::move(*traced);
     return std::nullopt;
-  });
-  if (wrong) return *wrong;
+  };
+  if (const auto wrong = each(sets, missing, job)) return *wrong;
+  places.clear();
+  missing.clear();
+  Lock lock(mutex_);
+  for (size_t i = 0; i < choices.size(); ++i) {
+    if (!ahead[i]) continue;
+    done_.wait(lock, [&] { return ahead[i]->ended; });
+    if (ahead[i]->traced) {
+      out[i] = std::move(*ahead[i]->traced);
+    } else {
+      miss(i);
+    }
+  }
+  lock.unlock();
+  if (const auto wrong = each(sets, missing, job)) return *wrong;
   return out;
 }
 
-void ImageWorkers::place(Member* member, const LineSets& sets, const Choice& choice) {
-  ImageFiles& files = member->worker->files();
-  for (const auto& [line, content] : member->behind) files.put(line, content);
-  member->behind.clear();
-  for (size_t i = 0; i < sets.size(); ++i) files.put(sets[i]->line, sets[i]->contents[choice[i]]);
-}
-
-void ImageWorkers::take_images(Member* member, std::unique_lock<std::mutex>* lock) {
+void ImageWorkers::take_images(Member* member, Lock* lock) {
   while (next_ < choices_.size() && !failed_) {
     const size_t index = next_++;
+    place(member, now_, *sets_, choices_[index], lock);
     lock->unlock();
-    place(member, *sets_, choices_[index]);
     auto error = (*job_)(*member->worker, index);
     lock->lock();
     failed_ = failed_ || error;
@@ -107,13 +201,80 @@ void ImageWorkers::take_images(Member* member, std::unique_lock<std::mutex>* loc
   }
 }
 
+// ---- runs ahead --------------------------------------------------------------------------------------
+
+size_t ImageWorkers::room(size_t traced) const {
+  const std::scoped_lock lock(mutex_);
+  // One that is traced and one that waits behind it, for each thread.
+  const size_t wanted = 2 * threads_.size(), given = traced + to_begin_.size() + under_way_;
+  return wanted > given ? wanted - given : 0;
+}
+
+void ImageWorkers::trace_ahead(const std::shared_ptr<const std::vector<LineSet>>& sets, const Choice& choice,
+                               const ImageName& name) {
+  const std::scoped_lock lock(mutex_);
+  const auto [at, added] = ahead_.try_emplace(name);
+  if (!added) return;
+  at->second = std::make_shared<Ahead>(Ahead{dropped_ + points_.size(), sets, choice});
+  to_begin_.push_back(at->second);
+  given_.notify_one();
+}
+
+bool ImageWorkers::take_ahead(Member* member, Lock* lock) {
+  if (to_begin_.empty()) return false;
+  const std::shared_ptr<Ahead> ahead = std::move(to_begin_.front());
+  to_begin_.pop_front();
+  ahead->begun = true;
+  ++under_way_;
+  LineSets sets;
+  for (const LineSet& set : *ahead->sets) sets.push_back(&set);
+  place(member, ahead->point, sets, ahead->choice, lock);
+  lock->unlock();
+  auto traced = member->worker->trace(false);
+  lock->lock();
+  if (traced && traced->reads) ahead->traced = std::move(*traced);
+  ahead->ended = true;
+  --under_way_;
+  done_.notify_all();
+  return true;
+}
+
+void ImageWorkers::forget_ahead(size_t point) {
+  const auto passed = [point](const Ahead& ahead) { return ahead.point < point; };
+  std::erase_if(to_begin_, [&](const auto& ahead) { return passed(*ahead); });
+  absl::erase_if(ahead_, [&](const auto& entry) { return passed(*entry.second); });
+}
+
+void ImageWorkers::settle(Lock* lock) {
+  to_begin_.clear();
+  ahead_.clear();
+  done_.wait(*lock, [&] { return under_way_ == 0; });
+}
+
 void ImageWorkers::work(Member* member) {
-  std::unique_lock lock(mutex_);
+  Lock lock(mutex_);
   while (!ending_) {
     take_images(member, &lock);
     if (finished_ == next_) done_.notify_all();
-    given_.wait(lock, [&] { return ending_ || (next_ < choices_.size() && !failed_); });
+    if (take_ahead(member, &lock)) continue;
+    given_.wait(lock, [&] { return ending_ || (next_ < choices_.size() && !failed_) || !to_begin_.empty(); });
   }
+}
+
+// ---- reports -----------------------------------------------------------------------------------------
+
+bool ImageWorkers::report() const {
+  return std::ranges::all_of(members_, [](const auto& member) { return member->worker->reports(); });
+}
+
+bool ImageWorkers::distrust_reports(const std::string& why) {
+  {
+    Lock lock(mutex_);
+    settle(&lock);
+  }
+  bool any = false;
+  for (auto& member : members_) any = member->worker->distrust_reports(why) || any;
+  return any;
 }
 
 }  // namespace powercut

@@ -1,21 +1,31 @@
-// Several workers that share the work of one crash point. Which images are run, and what is made of their outcomes,
-// does not depend on how many workers there are.
+// Several workers that share the work of crash points. Which images are run, and what is made of their outcomes, does
+// not depend on how many workers there are.
+//
+// A worker that would wait takes a run ahead: an image of a crash point that has not come yet. Nobody hears of it until
+// trace() asks for the same image, so it changes when something is known, and never what.
+//
+// The definite lines of the images are the crash points' in their order, as changes from each to the next. A worker
+// that goes from one to another, forwards or back, takes over those that lie between.
 #ifndef POWERCUT_CHECKER_PROGRAM_IMAGE_WORKERS_H_
 #define POWERCUT_CHECKER_PROGRAM_IMAGE_WORKERS_H_
 
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 
-#include "absl/container/flat_hash_set.h"
+#include "absl/container/flat_hash_map.h"
+#include "checker/program/image_name.h"
 #include "checker/program/image_worker.h"
 
 namespace powercut {
 
 // An image: for each set of the crash point's, the content that it takes.
 using Choice = std::vector<uint32_t>;
+// Lines that are definite from a crash point on, or were before and have this content first.
+using BaseLines = std::vector<std::pair<uint64_t, Content>>;
 
 class ImageWorkers {
  public:
@@ -25,16 +35,31 @@ class ImageWorkers {
   ImageWorkers(const ImageWorkers&) = delete;
   ImageWorkers& operator=(const ImageWorkers&) = delete;
 
-  // A line that is definite from now on, or was before and now has this content first.
+  // Goes on to the next crash point. Its changes may have been told of before, by foresee().
+  void next(const BaseLines& changes);
+  // The line, which sets of others' making had, is as the crash point has it again.
   void base(uint64_t line, const Content& content);
   // Runs the images of `choices` over `sets`; the outcomes are in their order. The first error in this order wins.
   // `elsewhere`: as of ImageWorker::run().
   Result<std::vector<ProgramOutcome>> run(const LineSets& sets, std::span<const Choice> choices,
                                           bool elsewhere = false);
-  // The same with ImageWorker::trace().
-  Result<std::vector<ImageWorker::Traced>> trace(const LineSets& sets, std::span<const Choice> choices);
-  // All lines are zeros again.
+  // The same with ImageWorker::trace(). `names`: of the images.
+  Result<std::vector<ImageWorker::Traced>> trace(const LineSets& sets, std::span<const Choice> choices,
+                                                 std::span<const ImageName> names);
+  // All lines are zeros again, and no crash point has come.
   void clear();
+
+  // Crash points that have come, and that are told of.
+  size_t now() const { return now_; }
+  size_t foreseen() const { return dropped_ + points_.size(); }
+  // The changes of the first crash point that nobody has told of.
+  void foresee(const BaseLines& changes);
+  // How many more runs ahead keep all workers busy, if so many images are traced now.
+  size_t room(size_t traced) const;
+  // An image of the last crash point that is told of, to be traced ahead.
+  void trace_ahead(const std::shared_ptr<const std::vector<LineSet>>& sets, const Choice& choice,
+                   const ImageName& name);
+
   // Whether traced runs report their reads themselves.
   bool report() const;
   // ImageWorker::distrust_reports() of each. False where it changes nothing.
@@ -43,23 +68,44 @@ class ImageWorkers {
   ImageWorker& first() { return *members_.front()->worker; }
 
  private:
+  struct Line {
+    uint64_t line;
+    Content before, after;
+  };
+  using Changes = std::vector<Line>;
   struct Member {
     std::unique_ptr<ImageWorker> worker;
-    std::vector<std::pair<uint64_t, Content>> behind;  // base lines that it has not taken over yet
+    BaseLines behind;  // of base() and clear(): lines that it has not taken over yet
+    size_t at = 0;     // the crash point that its definite lines are of, once `behind` is taken over
+  };
+  struct Ahead {
+    size_t point;
+    std::shared_ptr<const std::vector<LineSet>> sets;
+    Choice choice;
+    bool begun = false, ended = false;
+    std::optional<ImageWorker::Traced> traced = {};  // when it has ended well
   };
   // What is done with one image; the outcome's place is its number.
   using Job = std::function<std::optional<EngineError>(ImageWorker& worker, size_t number)>;
+  using Lock = std::unique_lock<std::mutex>;
   std::optional<EngineError> each(const LineSets& sets, std::span<const Choice> choices, const Job& job);
   void work(Member* member);
-  // The image of `choice` becomes the worker's.
-  static void place(Member* member, const LineSets& sets, const Choice& choice);
-  void take_images(Member* member, std::unique_lock<std::mutex>* lock);
+  // Makes the image of `choice`, of a crash point, the worker's. `lock` is held before and after.
+  void place(Member* member, size_t point, const LineSets& sets, const Choice& choice, Lock* lock);
+  void move(Member* member, size_t point, Lock* lock);
+  void take_images(Member* member, Lock* lock);
+  // False when there are no runs ahead to make.
+  bool take_ahead(Member* member, Lock* lock);
+  void add_point(const BaseLines& changes);
+  // Gives runs ahead of crash points before this one up.
+  void forget_ahead(size_t point);
+  // No run ahead is under way or will be.
+  void settle(Lock* lock);
 
   std::vector<std::unique_ptr<Member>> members_;
-  absl::flat_hash_set<uint64_t> lines_;  // that base() had
-  std::vector<std::thread> threads_;     // of all workers but the first, which the caller's thread works
+  std::vector<std::thread> threads_;  // of all workers but the first, which the caller's thread works
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable given_, done_;
   // Of the run at hand.
   const LineSets* sets_ = nullptr;
@@ -69,6 +115,13 @@ class ImageWorkers {
   std::vector<std::optional<EngineError>> errors_;
   bool failed_ = false;  // what has not begun is left out
   bool ending_ = false;
+  // The crash points: their changes, but for the first ones, which all members have taken over.
+  std::deque<std::shared_ptr<const Changes>> points_;
+  size_t dropped_ = 0, now_ = 0, kept_ = 0;      // kept_: lines in points_
+  absl::flat_hash_map<uint64_t, Content> last_;  // of all lines in points that were told of, what they are behind these
+  absl::flat_hash_map<ImageName, std::shared_ptr<Ahead>> ahead_;
+  std::deque<std::shared_ptr<Ahead>> to_begin_;
+  size_t under_way_ = 0;
 };
 
 }  // namespace powercut

@@ -108,7 +108,7 @@ class Reader {
   std::unique_ptr<ImageWorker> worker_;
 };
 
-std::set<uint64_t> bytes_of(const ReadSet& reads) {
+std::set<uint64_t> read_bytes(const ReadSet& reads) {
   std::set<uint64_t> out;
   for (const WordBytes& read : reads.reads()) {
     for (uint64_t i = 0; i < kWordSize; ++i) {
@@ -171,7 +171,7 @@ TEST_P(ReportedReads, HaveAllThatMatters) {
   EXPECT_TRUE(traced.outcome.ok()) << traced.outcome.text();
   const ProgramOutcome whole = reader.run();
   EXPECT_TRUE(traced.outcome.same(whole)) << traced.outcome.text() << whole.text();
-  const std::set<uint64_t> reported = bytes_of(*traced.reads);
+  const std::set<uint64_t> reported = read_bytes(*traced.reads);
   std::mt19937_64 random(2026);
   int others = 0;
   for (int i = 0; i < kTimes; ++i) {
@@ -240,7 +240,7 @@ TEST_P(TracedAlike, TheToolTellsOfTheSameReads) {
   ASSERT_TRUE(reported.reads) << reported.why;
   ASSERT_TRUE(traced.reads) << traced.why;
   EXPECT_TRUE(reported.outcome.same(traced.outcome)) << reported.outcome.text() << traced.outcome.text();
-  const std::set<uint64_t> ours = bytes_of(*reported.reads), theirs = bytes_of(*traced.reads);
+  const std::set<uint64_t> ours = read_bytes(*reported.reads), theirs = read_bytes(*traced.reads);
   if (others == Others::kSame) EXPECT_EQ(text_of(ours), text_of(theirs));
   EXPECT_TRUE(std::ranges::includes(others == Others::kMore ? theirs : ours, others == Others::kMore ? ours : theirs))
       << "reported " << text_of(ours) << ", traced " << text_of(theirs);
@@ -254,7 +254,7 @@ TEST(FollowedReads, AreThoseThatTheToolTellsOf) {
     const ImageWorker::Traced traced = Reader(mode, Reader::How::kTraced).trace();
     ASSERT_TRUE(followed.reads) << followed.why;
     ASSERT_TRUE(traced.reads) << traced.why;
-    EXPECT_EQ(text_of(bytes_of(*followed.reads)), text_of(bytes_of(*traced.reads))) << mode;
+    EXPECT_EQ(text_of(read_bytes(*followed.reads)), text_of(read_bytes(*traced.reads))) << mode;
   }
 }
 
@@ -263,7 +263,7 @@ TEST(FollowedReads, OfAPageManyTimes) {
   Reader reader("again", Reader::How::kFollowed);
   const ImageWorker::Traced traced = reader.trace();
   ASSERT_TRUE(traced.reads) << traced.why;
-  EXPECT_EQ(text_of(bytes_of(*traced.reads)), "0-8191");
+  EXPECT_EQ(text_of(read_bytes(*traced.reads)), "0-8191");
   EXPECT_TRUE(traced.outcome.same(reader.run()));
 }
 
@@ -274,14 +274,14 @@ TEST(FollowedReads, AreOfTheGivenPages) {
     reader.follow({1});
     const ImageWorker::Traced traced = reader.trace();
     ASSERT_TRUE(traced.reads) << traced.why;
-    EXPECT_EQ(text_of(bytes_of(*traced.reads)), "4096-8191");
+    EXPECT_EQ(text_of(read_bytes(*traced.reads)), "4096-8191");
     EXPECT_TRUE(traced.outcome.same(reader.run()));
   }
   Reader none("loads", Reader::How::kFollowed);
   none.follow({2, 3});
   const ImageWorker::Traced traced = none.trace();
   ASSERT_TRUE(traced.reads) << traced.why;
-  EXPECT_TRUE(bytes_of(*traced.reads).empty());
+  EXPECT_TRUE(read_bytes(*traced.reads).empty());
 }
 
 // Of a device the tool and the report tell of the same sectors, and of its size.
@@ -297,8 +297,8 @@ TEST(FollowedReads, AreOfSectorsOnADevice) {
     ASSERT_TRUE(followed.reads) << followed.why;
     ASSERT_TRUE(traced.reads) << traced.why;
     EXPECT_TRUE(followed.outcome.same(traced.outcome)) << mode;
-    const std::string ours = text_of(bytes_of(*followed.reads));
-    EXPECT_EQ(ours, text_of(bytes_of(*traced.reads))) << mode;
+    const std::string ours = text_of(read_bytes(*followed.reads));
+    EXPECT_EQ(ours, text_of(read_bytes(*traced.reads))) << mode;
     told.insert(ours);
   }
   EXPECT_GT(told.size(), 2u);
@@ -373,7 +373,7 @@ TEST(Refusals, LeadToTheTracer) {
   Reader reader("thread", Reader::How::kReportingOrTraced);
   const ImageWorker::Traced traced = reader.trace();
   ASSERT_TRUE(traced.reads) << traced.why;
-  EXPECT_EQ(text_of(bytes_of(*traced.reads)), "64-71");
+  EXPECT_EQ(text_of(read_bytes(*traced.reads)), "64-71");
   EXPECT_THAT(reader.notes(), ::testing::ElementsAre(HasSubstr("starts a process or a thread")));
 }
 

@@ -124,8 +124,8 @@ int explore(ProgramOptions options, EventStream& events) {
   if (!advice) return events.error(advice.error());
   for (const Json& event : *advice) events.emit(event);
   ProgramProgress progress(&events, seconds);
-  auto pool = loaded.memory();
-  if (!pool) return events.error(pool.error());
+  auto pool = loaded.memory(), pool_ahead = loaded.memory();
+  if (!pool || !pool_ahead) return events.error(pool ? pool_ahead.error() : pool.error());
   const Result<TraceSurvey> surveyed = survey(loaded, options, *pool);
   if (!surveyed) return events.error(surveyed.error());
   for (const auto& worker : *created) worker->follow(surveyed->pages);
@@ -133,9 +133,9 @@ int explore(ProgramOptions options, EventStream& events) {
   auto expected = loaded.expected(&interrupted, &progress.observed, [&] { progress.tell({}); });
   if (!expected && interrupted) return events.end(kExitUnknown);
   if (!expected) return events.error(expected.error());
-  const ProgramExplorer::Begin begin = [&] {
-    loaded.clear(*pool);
-    return loaded.follower(options.model, options.policy(), *pool);
+  const ProgramExplorer::Begin begin = [&](uint8_t* over) {
+    loaded.clear(over);
+    return loaded.follower(options.model, options.policy(), over);
   };
   ImageWorkers workers(std::move(*created));
   progress.begin("exploring", surveyed->crash_points);
@@ -146,7 +146,8 @@ int explore(ProgramOptions options, EventStream& events) {
   for (double* budget : {&left.budget_seconds, &left.budget_found}) {
     if (*budget > 0) *budget = std::max(0.001, *budget - seconds());
   }
-  ProgramExplorer explorer(left, commands, begin, *pool, &workers, &*expected, listener);
+  const ProgramExplorer::Pools pools = {*pool, options.jobs > 1 ? *pool_ahead : nullptr};
+  ProgramExplorer explorer(left, commands, begin, pools, &workers, &*expected, listener);
   ProgramExplored explored = explorer.explore();
   explored.executions += progress.observed;
   const Json result = program_result({.options = options,

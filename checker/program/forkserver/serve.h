@@ -27,8 +27,8 @@ extern "C" {
 /* A descriptor of the memory in which each run reports what it reads (tracer/runtime/reads/read_log.h); not there where
  * none is to. */
 #define POWERCUT_FORK_READS "POWERCUT_FORK_READS"
-/* Set where the engine has set the C library's POWERCUT_FORK_TUNABLES: a heap of some size comes in pages of 2 MiB, and a
- * run takes few faults for it where it took thousands. Runs see neither. */
+/* Set where the engine has set the C library's POWERCUT_FORK_TUNABLES: a heap of some size comes in pages of 2 MiB, and
+ * a run takes few faults for it where it took thousands. Runs see neither. */
 #define POWERCUT_FORK_TUNED "POWERCUT_FORK_TUNED"
 #define POWERCUT_FORK_TUNABLES "GLIBC_TUNABLES"
 #define POWERCUT_FORK_HUGE_HEAP "glibc.malloc.hugetlb=1"
