@@ -71,7 +71,10 @@ Json program_result(const ProgramRun& run) {
   if (!run.commands.cut) notes.push_back("recovery itself is not cut: --nested 1 does that");
   const std::string printing = printing_options(run.commands);
   if (run.commands.print() && run.expected.observed() == 0) {
-    notes.push_back("the trace has no marked operations, so " + printing + " only had to end with status 0");
+    notes.push_back(explored.operations
+                        ? "recovery fails where each operation has ended and nothing is lost, so what " + printing +
+                              " printed was not judged"
+                        : "the trace has no marked operations, so " + printing + " only had to end with status 0");
   } else if (explored.unjudged_outputs > 0) {
     notes.push_back("at " + std::to_string(explored.unjudged_outputs) + " of " + std::to_string(explored.crash_points) +
                     " crash points the output of " + printing +

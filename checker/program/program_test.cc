@@ -384,6 +384,15 @@ TEST_F(ProgramCommand, AnAcknowledgedItemIsLost) {
   EXPECT_EQ(findings[0]["operation"]["key"], "c");
 }
 
+// Nothing is known then of what should be printed, though operations are marked.
+TEST_F(ProgramCommand, ARecoveryThatAlwaysFailsIsNoMissingMark) {
+  write(early_end());
+  const Told told =
+      run({"--recover", command_json({"exit", "{image}", "4"}), "--dump", command_json({"dump", "{image}"})});
+  EXPECT_EQ(told.of("finding")[0]["invariant"], "recovery-failed");
+  EXPECT_THAT(told.result()["not_checked"]["notes"].dump(), HasSubstr("fails where each operation has ended"));
+}
+
 // Of what all print, the first step that is wrong is told of, with its command.
 TEST_F(ProgramCommand, WhatProbesPrintIsJudged) {
   write(early_end());

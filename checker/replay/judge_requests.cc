@@ -104,9 +104,12 @@ std::vector<const JudgeRequest*> RequestQueue::at(uint64_t here) {
 
 std::optional<EngineError> RequestQueue::left_over(uint64_t crash_points, const std::string& path) const {
   if (next_ == single_.size()) return std::nullopt;
-  return usage_error("a request is for crash point " + std::to_string(single_[next_]->first) + ", and the trace has " +
-                         std::to_string(crash_points) + " of them",
-                     path, "Name the trace that the crash points were counted on.");
+  return usage_error(
+      "the trace has " + std::to_string(crash_points) + " crash points, and number " +
+          std::to_string(single_[next_]->first) + " is asked for: it was counted on another trace",
+      path,
+      "A run replaces the traces of an earlier one in the same folder: run it again for new findings, or "
+      "name the trace that was meant.");
 }
 
 Result<std::vector<JudgeRequest>> parse_requests(const std::string& text, const std::string& path) {

@@ -67,7 +67,8 @@ struct TraceSurvey {
   std::set<uint64_t> pages;  // of the offset space, where two images of the trace may differ
 };
 
-// Walking takes no recoveries, and so a small part of the time. What is wrong with the trace exploring tells.
+// Walking takes no recoveries, and so a small part of the time. What is wrong with the trace exploring tells. Only runs
+// that report their reads have use for the pages.
 Result<TraceSurvey> survey(const LoadedProgram& loaded, const ProgramOptions& options, uint8_t* pool) {
   loaded.clear(pool);
   auto follower = loaded.follower(options.model, options.policy(), pool);
@@ -75,6 +76,7 @@ Result<TraceSurvey> survey(const LoadedProgram& loaded, const ProgramOptions& op
   TraceSurvey out;
   const auto differ = [&out](uint64_t line) { out.pages.insert(line * kLineSize / POWERCUT_READ_LOG_PAGE); };
   for (bool first = true; !interrupted && (*follower)->next(); first = false) {
+    if (!options.report_reads) continue;
     const std::vector<Frontier::Change>& changes = (*follower)->follow();
     if (!first) {
       for (const Frontier::Change& change : changes) differ(change.line);
@@ -128,7 +130,9 @@ int explore(ProgramOptions options, EventStream& events) {
   if (!pool || !pool_ahead) return events.error(pool ? pool_ahead.error() : pool.error());
   const Result<TraceSurvey> surveyed = survey(loaded, options, *pool);
   if (!surveyed) return events.error(surveyed.error());
-  for (const auto& worker : *created) worker->follow(surveyed->pages);
+  if (options.report_reads) {
+    for (const auto& worker : *created) worker->follow(surveyed->pages);
+  }
   if (commands.print()) progress.begin("observing", surveyed->crash_points);
   auto expected = loaded.expected(&interrupted, &progress.observed, [&] { progress.tell({}); });
   if (!expected && interrupted) return events.end(kExitUnknown);
