@@ -63,7 +63,9 @@ ProgramExplorer::ProgramExplorer(const ProgramOptions& options, const ProgramCom
       expected_(expected),
       listener_(listener),
       names_(pools.at_hand),
-      tracing_(commands.traceable()) {}
+      tracing_(commands.traceable()),
+      recovery_stacks_(listener.modules),
+      told_modules_(listener.modules.size()) {}
 
 double ProgramExplorer::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
@@ -397,8 +399,8 @@ bool ProgramExplorer::keep_cuts(const ImageWorker::Traced& traced, const Choice&
     }
     return content_at(pool_, line);
   };
-  auto cuts =
-      RecoveryCuts::of(traced.stream, workers_->pools(), traced.images, before, *commands_.cut, traced.stream + ".pct");
+  auto cuts = RecoveryCuts::of(traced.stream, workers_->pools(), traced.images, before, *commands_.cut,
+                               traced.stream + ".pct", &recovery_stacks_);
   unlink(traced.stream.c_str());
   if (!cuts) return give_up(cuts.error().message());
   cuts_.resize(std::max<size_t>(cuts_.size(), run + 1));

@@ -66,6 +66,8 @@ struct ProgramExplored {
 };
 
 struct ProgramListener {
+  std::vector<TraceModule> modules;  // that frames count into
+  std::function<void(const std::vector<TraceModule>&)> modules_grown;
   std::function<void(const Json&)> found;
   std::function<void(const ProgramExplored&)> progressed;  // after a part of the work; often
   std::function<bool()> interrupted;
@@ -207,6 +209,8 @@ class ProgramExplorer {
   bool stored_outside_ = false;        // since the last marked operation ended
   uint32_t last_store_ = 0;            // of the trace, before the crash point at hand: its stack
   std::pair<bool, uint32_t> at_fork_;  // the two, where a tree of schedules begins
+  RecoveryStacks recovery_stacks_;
+  size_t told_modules_;
   // By the run of recovery, for each of its images whose cuts are known.
   std::vector<std::vector<std::shared_ptr<const RecoveryCuts>>> cuts_;
   std::map<std::string, size_t> explained_inner_;  // findings of a kind

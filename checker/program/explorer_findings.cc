@@ -151,7 +151,12 @@ void ProgramExplorer::explain_inner(const Choice& choice, const ProgramViolation
   Json stores = Json::array();
   for (size_t i = 0; i < inner_->point->stores; ++i) {
     const RecoveryCuts::Store& store = inner_->cuts->stores[i];
-    stores.push_back({{"offset", store.offset}, {"size", store.size}, {"stack", Json::array()}});
+    stores.push_back(
+        {{"offset", store.offset}, {"size", store.size}, {"stack", frames_json(recovery_stacks_[store.stack])}});
+  }
+  if (recovery_stacks_.modules().size() > told_modules_) {
+    told_modules_ = recovery_stacks_.modules().size();
+    listener_.modules_grown(recovery_stacks_.modules());
   }
   Json finding =
       program_finding(shown ? *shown : violation, memo_[*outcome], lines, operations_, commands_, true, context());

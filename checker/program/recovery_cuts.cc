@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 
+#include "checker/program/run_server.h"
 #include "replayer/crash_points/crash_points.h"
 #include "replayer/crash_points/frontier.h"
 #include "tracer/format/kept_event.h"
@@ -75,34 +76,55 @@ bool stores_something(const Event& event) {
   return event.kind == EventKind::kStore || event.kind == EventKind::kNtStore;
 }
 
-// The stores, flushes and fences of a stream.
+// The stores, flushes and fences of a stream, with their stacks' numbers.
 Result<std::vector<KeptEvent>> events_of(const std::string& stream, const StreamSurvey& survey,
-                                         const std::string& scratch) {
+                                         const std::string& scratch, RecoveryStacks* stacks) {
   TraceError error;
   const Removed removed{scratch};
   {
     auto writer = TraceWriter::create(scratch, "{}", &error);
     if (writer == nullptr) return usage_error(error);
-    if (const auto failed = convert_stream(stream, survey, "", *writer)) return usage_error(*failed);
+    // Below main there are frames of the library that serves the runs.
+    if (const auto failed = convert_stream(stream, survey, RunServer::library(), *writer)) return usage_error(*failed);
     if (const auto failed = writer->finish()) return usage_error(*failed);
   }
   auto reader = TraceReader::open(scratch, &error);
   if (reader == nullptr) return usage_error(error);
   std::vector<KeptEvent> out;
-  for (Event event; reader->next(&event);) out.emplace_back(event);
+  for (Event event; reader->next(&event);) {
+    event.stack = stacks->add(reader->stack(event.stack), reader->modules());
+    out.emplace_back(event);
+  }
   if (reader->error()) return usage_error(*reader->error());
   return out;
 }
 
 }  // namespace
 
+uint32_t RecoveryStacks::add(std::span<const Frame> frames, const std::vector<TraceModule>& modules) {
+  std::vector<Frame> stack;
+  std::vector<std::pair<uint32_t, uint64_t>> key;
+  for (const Frame& frame : frames) {
+    const TraceModule& module = modules[frame.module];
+    const auto known = std::ranges::find_if(modules_, [&](const TraceModule& other) {
+      return other.path == module.path && other.build_id == module.build_id;
+    });
+    stack.push_back({static_cast<uint32_t>(known - modules_.begin()), frame.offset});
+    if (known == modules_.end()) modules_.push_back(module);
+    key.emplace_back(stack.back().module, frame.offset);
+  }
+  const auto [at, added] = numbers_.try_emplace(std::move(key), static_cast<uint32_t>(stacks_.size()));
+  if (added) stacks_.push_back(std::move(stack));
+  return at->second;
+}
+
 Result<RecoveryCuts> RecoveryCuts::of(const std::string& stream, const TracePools& pools,
                                       const std::vector<std::string>& images, const Before& before,
-                                      const RecoveryModel& model, const std::string& scratch) {
+                                      const RecoveryModel& model, const std::string& scratch, RecoveryStacks* stacks) {
   TraceError error;
   const auto survey = survey_stream(stream, {}, &error);
   if (!survey) return usage_error(error);
-  auto events = events_of(stream, *survey, scratch);
+  auto events = events_of(stream, *survey, scratch, stacks);
   if (!events) return events.error();
   const Memory memory(survey->size);
   if (memory.get() == nullptr) {
@@ -153,7 +175,7 @@ Result<RecoveryCuts> RecoveryCuts::of(const std::string& stream, const TracePool
     for_each_line(event.addr, event.addr + event.value.size(), [&](uint64_t line, uint64_t) {
       if (stored.contains(line)) so_far.insert(line);
     });
-    if (const auto place = places(event.addr)) out.stores.push_back({*place, event.value.size()});
+    if (const auto place = places(event.addr)) out.stores.push_back({*place, event.value.size(), event.stack});
   };
   for (const KeptEvent& kept : *events) {
     const Event event = kept.view();

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,9 +28,26 @@ struct RecoveryModel {
   AtomPolicy policy{};
 };
 
+// The call stacks of recoveries, each distinct one once, in modules that are numbered for all of them.
+class RecoveryStacks {
+ public:
+  // `modules`: numbered already, by others.
+  explicit RecoveryStacks(std::vector<TraceModule> modules) : modules_(std::move(modules)) {}
+  // The number of a stack in modules of the run's own.
+  uint32_t add(std::span<const Frame> frames, const std::vector<TraceModule>& modules);
+  const std::vector<Frame>& operator[](uint32_t number) const { return stacks_[number]; }
+  const std::vector<TraceModule>& modules() const { return modules_; }
+
+ private:
+  std::vector<TraceModule> modules_;
+  std::vector<std::vector<Frame>> stacks_;
+  std::map<std::vector<std::pair<uint32_t, uint64_t>>, uint32_t> numbers_;
+};
+
 struct RecoveryCuts {
   struct Store {
     uint64_t offset = 0, size = 0;  // of the trace's offset space
+    uint32_t stack = 0;             // its number
   };
   struct Point {
     size_t stores = 0;          // of recovery's, that came before
@@ -46,7 +64,7 @@ struct RecoveryCuts {
   // Of the stream of a run on `images`, the file of each window. `scratch`: a file that is made and removed.
   static Result<RecoveryCuts> of(const std::string& stream, const TracePools& pools,
                                  const std::vector<std::string>& images, const Before& before,
-                                 const RecoveryModel& model, const std::string& scratch);
+                                 const RecoveryModel& model, const std::string& scratch, RecoveryStacks* stacks);
 };
 
 }  // namespace powercut

@@ -63,6 +63,8 @@ std::string RunOutput::text(size_t most) const {
          whole.substr(whole.size() - half);
 }
 
+std::string RunServer::library() { return beside_engine("../lib/libpowercut_fork.so"); }
+
 RunServer::RunServer(Spec spec, Guardian* guardian)
     : spec_(std::move(spec)), guardian_(guardian), plain_(spec_.command->kind == ProgramKind::kPlain) {}
 
@@ -104,7 +106,7 @@ std::optional<EngineError> RunServer::spawn(bool plain) {
   // Where the words name the image there is no need to, and a program that does not start with it starts without.
   const bool traced = !spec_.prefix.empty();
   const bool preload = !plain || (command.preloads && !((fell_back_ || traced) && command.named));
-  const std::string library = beside_engine("../lib/libpowercut_fork.so");
+  const std::string library = RunServer::library();
   const std::string server = beside_engine("powercut-run-server");
   for (const std::string& file : {library, server}) {
     if (access(file.c_str(), R_OK) != 0) return harness_error("is not there", file, "Run 'make build'.");

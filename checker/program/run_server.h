@@ -66,6 +66,8 @@ class RunServer {
   Result<RunEnd> run(double timeout);
   // What the last run has reported of its reads. Only with `reports`.
   const powercut_read_log& reads() const { return *reads_; }
+  // The path of the library that makes a program serve.
+  static std::string library();
 
  private:
   bool cancelled() const { return spec_.cancel != nullptr && *spec_.cancel; }

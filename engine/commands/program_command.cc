@@ -143,9 +143,12 @@ int explore(ProgramOptions options, EventStream& events) {
   };
   ImageWorkers workers(std::move(*created));
   progress.begin("exploring", surveyed->crash_points);
-  const ProgramListener listener = {.found = [&events](const Json& finding) { events.emit(finding); },
-                                    .progressed = [&](const ProgramExplored& so_far) { progress.tell(so_far); },
-                                    .interrupted = [] { return interrupted.load(); }};
+  const ProgramListener listener = {
+      .modules = loaded.modules(),
+      .modules_grown = [&](const std::vector<TraceModule>& modules) { events.emit(modules_event(modules)); },
+      .found = [&events](const Json& finding) { events.emit(finding); },
+      .progressed = [&](const ProgramExplored& so_far) { progress.tell(so_far); },
+      .interrupted = [] { return interrupted.load(); }};
   ProgramOptions left = options;  // of the budget, what observing has not taken
   for (double* budget : {&left.budget_seconds, &left.budget_found}) {
     if (*budget > 0) *budget = std::max(0.001, *budget - seconds());

@@ -44,7 +44,7 @@ def explore(
     arguments += ["--jobs", str(options.jobs), "--seed", str(options.seed), "--images", str(program.recovery.images)]
     if options.nested:
         # What recovery stores is known under the tool alone.
-        arguments += ["--nested", str(options.nested), *tracer()]
+        arguments += ["--nested", str(options.nested), *tracer(stacks=True)]
     else:
         arguments += _read_sets()
     if options.budget.seconds is not None:
@@ -132,9 +132,14 @@ def _read_sets() -> list[str]:
     return words
 
 
-def tracer() -> list[str]:
-    """The engine's option for runs of recovery under the Valgrind tool. UsageError where it is missing."""
-    command, variables = valgrind.command([], stream=Path("/{stream}"), pools=[Path("/{image}")], loads=True, env={})
+def tracer(*, stacks: bool = False) -> list[str]:
+    """The engine's option for runs of recovery under the Valgrind tool. UsageError where it is missing.
+
+    With `stacks` recovery's own stores have call stacks, for findings of cuts inside it.
+    """
+    command, variables = valgrind.command(
+        [], stream=Path("/{stream}"), pools=[Path("/{image}")], loads=True, stacks=stacks, env={}
+    )
     words = [word.replace("/{", "{") for word in command]
     return ["--trace-prefix", json.dumps({"command": words, "environment": variables})]
 

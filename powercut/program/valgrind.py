@@ -67,6 +67,7 @@ def command(
     device: Path | None = None,
     output: Path | None = None,
     loads: bool = False,
+    stacks: bool = False,
     env: Mapping[str, str] | None = None,
 ) -> tuple[list[str], dict[str, str]]:
     """`argv` under the tool: what to start, and its whole environment.
@@ -74,7 +75,8 @@ def command(
     `stream` is written anew (`tracer/stream/STREAM.md`); `powercut-engine convert` makes a trace of it. `pools` are the
     files whose mappings count; without any, those that the program registers by client requests. `device` is a file
     that it writes by system calls; `output` is the folder of the files that it prints to, where their growth is wanted.
-    The program's own exit status is that of the command.
+    With `loads` what the program reads is recorded as well, and no call stacks without `stacks`. The program's own exit
+    status is that of the command.
     """
     arguments = [launcher(), "--tool=powercut", "-q", "--vgdb=no", f"--stream={stream.absolute()}"]
     # A program that replaces itself, such as `sh -c`, is followed; its children are not.
@@ -86,6 +88,8 @@ def command(
         arguments.append(f"--output={output}")
     if loads:
         arguments.append("--loads=yes")
+    if stacks:
+        arguments.append("--stacks=yes")
     # Threads take turns fairly: a thread that spins must not starve the one that it waits for.
     arguments.append("--fair-sched=try")
     environment = dict(os.environ if env is None else env)

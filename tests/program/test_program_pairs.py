@@ -156,6 +156,10 @@ def test_cut_recovery_takes_a_second_power_cut(kv: Kv) -> None:
         record = json.loads((kv.folder / item["file"]).read_text())
         # Recovery has put two words back and taken the log away.
         assert (record["crash_point"]["depth"], record["crash_point"]["nested_event"]) == (1, 3)
+        stacks = [store["stack"] for store in record["nested_image"][0]["recovery_stores"]]
+        assert [stack[0]["function"] for stack in stacks] == ["check"] * 3
+        assert len({stack[0]["line"] for stack in stacks}) == 3
+        assert {frame["function"] for stack in stacks for frame in stack} <= {"check", "main"}
         assert kv.cli("reproduce", item["file"]).code == 1
 
 

@@ -42,6 +42,7 @@ static Bool option(const HChar* argument) {
     return True;
   }
   if (VG_BOOL_CLO(argument, "--loads", pc_loads)) return True;
+  if (VG_BOOL_CLO(argument, "--stacks", pc_store_stacks)) return True;
   if (VG_STR_CLO(argument, "--resume", pool)) {
     if (!pc_resume_option(pool)) VG_(fmsg_bad_option)(argument, "The tool gives this option to itself.\n");
     return True;
@@ -55,6 +56,7 @@ static void print_usage(void) {
   VG_(printf)("    --device=FILE             record system calls on this file, a block device, and no pool\n");
   VG_(printf)("    --output=FOLDER           record how far FOLDER/stdout and FOLDER/stderr have grown\n");
   VG_(printf)("    --loads=no|yes            record what is read of pools as well, without call stacks [no]\n");
+  VG_(printf)("    --stacks=no|yes           with --loads=yes: call stacks of all but what is read [no]\n");
 }
 
 static void print_debug_usage(void) { VG_(printf)("    (none)\n"); }

@@ -16,7 +16,7 @@
 
 enum { kLine = 64, kBuffer = 1 << 20, kRecent = 1 << 16, kTold = 1 << 14 };
 
-Bool pc_loads;
+Bool pc_loads, pc_store_stacks;
 Window pc_window;
 ULong pc_unfenced;
 
@@ -147,7 +147,7 @@ static UInt number_of(ThreadId tid) {
 powercut_site pc_site(ThreadId tid) {
   pc_output_look(&stream);
   const UInt number = number_of(tid);
-  const powercut_site site = {number, pc_loads ? 0 : pc_stack(&stream, tid)};
+  const powercut_site site = {number, pc_loads && !pc_store_stacks ? 0 : pc_stack(&stream, tid)};
   return site;
 }
 

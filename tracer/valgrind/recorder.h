@@ -13,6 +13,7 @@
 /* What is read is recorded as well, and neither what pools held before nor call stacks. Set before anything is
  * translated. */
 extern Bool pc_loads;
+extern Bool pc_store_stacks; /* although loads are recorded */
 
 typedef struct {
   ULong low, span;
