@@ -1,7 +1,10 @@
 #include "checker/findings/finding_record.h"
 
+#include <algorithm>
 #include <set>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "base/json_field.h"
 #include "base/user_file.h"
 #include "checker/trace/loaded_trace.h"
@@ -33,6 +36,13 @@ FindingRecord::Nested nested_of(const JsonField& item) {
     out.stores.emplace_back(store["offset"].number(), store["size"].number());
   }
   out.lines = lines_of(item["lines"]);
+  if (!item.has("contents")) return out;
+  for (const JsonField& content : item["contents"].items()) {
+    const std::string digits = content.text();
+    const bool whole = digits.size() % 2 == 0 && std::ranges::all_of(digits, absl::ascii_isxdigit);
+    if (!whole) throw content.wrong("the bytes of a sector, two hexadecimal digits each");
+    out.contents.push_back(absl::HexStringToBytes(digits));
+  }
   return out;
 }
 

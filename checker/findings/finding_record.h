@@ -24,6 +24,7 @@ struct FindingRecord {
     bool after_return = false;
     std::vector<std::pair<uint64_t, uint64_t>> stores;  // offset and size of recovery's stores before the cut
     std::vector<Line> lines;
+    std::vector<std::string> contents;  // of a device's sectors that the lines name
   };
 
   std::string path;

@@ -3,6 +3,8 @@
 
 #include "checker/program/explorer.h"
 #include "checker/program/program_finding.h"
+#include "powercut/contents.h"
+#include "tracer/format/trace_names.h"
 
 namespace powercut {
 namespace {
@@ -15,6 +17,25 @@ constexpr uint32_t kTriedOfALine = 64;
 constexpr size_t kMostDecisive = 512;
 // Runs of a finding's image before it is told of.
 constexpr int kConfirmed = 8;
+
+// What the sectors hold that lines of a device name: recovery wrote it, and the recorded trace need not have it.
+Json contents_of(const std::vector<Image::Line>& lines, const TracePools& pools) {
+  Json out = Json::array();
+  for (const PoolWindow& window : pools.windows) {
+    if (!window.device) continue;
+    const uint64_t first = window.offset / kLineSize, end = first + window.space() / kLineSize;
+    for (const Image::Line& line : lines) {
+      if (line.line <= first || line.line >= end) continue;  // the first one is the file's size
+      const std::span<const uint8_t> names =
+          std::span(line.content.bytes).first(window.device->unit * DeviceLayout::kWord);
+      window.device->each_sector((line.line - first) * kLineSize, names, [&](uint64_t, uint64_t name) {
+        const auto* bytes = static_cast<const uint8_t*>(powercut_content(name, window.device->sector_size));
+        if (name != 0 && bytes != nullptr) out.push_back(hex({bytes, window.device->sector_size}));
+      });
+    }
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -61,7 +82,7 @@ std::vector<bool> ProgramExplorer::decisive(const Choice& choice, const ProgramV
   for (size_t i = 0; i < choice.size(); ++i) {
     if (choice[i] != sets_[i]->visible) {
       out[i] = true;
-    } else if (tried++ < kMostDecisive) {
+    } else if (sets_[i]->contents.size() > 1 && tried++ < kMostDecisive) {  // else it is definite
       Choice other = choice;
       other[i] = choice[i] == 0 ? 1 : 0;
       out[i] = !shows(other, violation);
@@ -166,7 +187,8 @@ void ProgramExplorer::explain_inner(const Choice& choice, const ProgramViolation
   finding["nested_image"] = Json::array({{{"depth", 1},
                                           {"after_return", inner_->point->after_end},
                                           {"recovery_stores", std::move(stores)},
-                                          {"lines", image_json(inner, context(), false)}}});
+                                          {"lines", image_json(inner, context(), false)},
+                                          {"contents", contents_of(inner, workers_->pools())}}});
   finding["last_store"] = {{"stack", frames_json(follower_->reader().stack(last_store_))}};
   found(std::move(finding));
 }

@@ -123,6 +123,10 @@ Result<std::unique_ptr<ImageWorker>> ImageWorker::create(const std::string& fold
   out->steps_ = out->make_steps(How::kUsual);
   out->elsewhere_steps_ = out->make_steps(How::kElsewhere);
   if (commands.traceable()) out->traced_steps_ = out->make_steps(How::kTraced);
+  if (commands.device_tracer) {
+    out->device_steps_ = out->make_steps(How::kDeviceTraced);
+    out->device_steps_.resize(1);
+  }
   return out;
 }
 
@@ -156,10 +160,11 @@ std::vector<ImageWorker::Step> ImageWorker::make_steps(How how) const {
                             .elsewhere = how == How::kElsewhere,
                             .cancel = cancel_};
     spec.reports = how == How::kTraced && command.reports && unreported_.empty();
-    if (how == How::kTraced && !spec.reports) {
+    if ((how == How::kTraced && !spec.reports) || how == How::kDeviceTraced) {
+      const TracePrefix& tracer = how == How::kTraced ? *commands_->tracer : *commands_->device_tracer;
       spec.timeout = traced_timeout(commands_->timeout);
-      spec.prefix = commands_->tracer->words_for(stream_, files_->paths());
-      spec.environment = commands_->tracer->environment;
+      spec.prefix = tracer.words_for(stream_, files_->paths());
+      spec.environment = tracer.environment;
     }
     const bool reports = spec.reports;
     out.push_back({step, &command, reports, std::make_unique<RunServer>(std::move(spec), guardian_)});
@@ -228,11 +233,7 @@ Result<ImageWorker::Traced> ImageWorker::trace_once() {
         out.reads.reset();
       }
     }
-    if (commands_->cut && out.stream.empty()) {
-      out.stream = stream_ + std::to_string(++streams_);
-      out.images = files_->paths();
-      rename(stream_.c_str(), out.stream.c_str());
-    }
+    if (commands_->cut && !commands_->device_tracer && out.stream.empty()) keep_stream(&out);
     if (!step.reports) unlink(stream_.c_str());
   });
   if (!outcome) changed.reset();
@@ -242,7 +243,25 @@ Result<ImageWorker::Traced> ImageWorker::trace_once() {
   if (!out.reads && !out.report_refused && !outcome->text().empty())
     out.why += "; the tracer says: " + outcome->text().substr(0, kShown);
   out.outcome = std::move(*outcome);
+  if (out.reads && commands_->device_tracer) {
+    if (auto wrong = trace_device(&out)) return *wrong;
+  }
   return out;
+}
+
+void ImageWorker::keep_stream(Traced* traced) {
+  traced->stream = stream_ + std::to_string(++streams_);
+  traced->images = files_->paths();
+  rename(stream_.c_str(), traced->stream.c_str());
+}
+
+std::optional<EngineError> ImageWorker::trace_device(Traced* traced) {
+  if (auto wrong = start(device_steps_)) return wrong;
+  auto end = device_steps_.front().server->run(traced_timeout(commands_->timeout));
+  keep_stream(traced);
+  auto restored = files_->restore();
+  if (!end) return end.error();
+  return restored ? std::nullopt : std::optional(restored.error());
 }
 
 Result<ProgramOutcome> ImageWorker::run(bool elsewhere) {

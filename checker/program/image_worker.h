@@ -32,7 +32,8 @@ struct ProgramCommands {
   double timeout = 10;          // seconds, of each
   bool ordered = false;         // the order counts in which the dump and the probes print their lines
   std::optional<TracePrefix> tracer;
-  std::optional<RecoveryModel> cut;  // recovery itself is cut, and its stores persist by this model
+  std::optional<TracePrefix> device_tracer;  // records what is done to a device, for `cut`
+  std::optional<RecoveryModel> cut;          // recovery itself is cut, and its stores persist by this model
 
   // Whether some of them print what is compared.
   bool print() const { return printing() > 0; }
@@ -141,7 +142,10 @@ class ImageWorker {
   Result<ProgramOutcome> run_steps(std::vector<Step>& steps, double timeout,
                                    const std::function<void(const Step&)>& after) const;
   Result<Traced> trace_once();
-  enum class How { kUsual, kElsewhere, kTraced };
+  // Runs `recover` once more, under the tracer that records what it does to its device; the stream is in `traced`.
+  std::optional<EngineError> trace_device(Traced* traced);
+  void keep_stream(Traced* traced);
+  enum class How { kUsual, kElsewhere, kTraced, kDeviceTraced };
   std::vector<Step> make_steps(How how) const;
 
   std::unique_ptr<ImageFiles> files_;
@@ -153,7 +157,7 @@ class ImageWorker {
   uint64_t streams_ = 0;                                      // that were kept
   std::optional<std::vector<powercut_image_page>> followed_;  // of reports; nothing: all pages
   std::string unreported_;  // why runs report their reads no more; empty while they do
-  std::vector<Step> steps_, elsewhere_steps_, traced_steps_;
+  std::vector<Step> steps_, elsewhere_steps_, traced_steps_, device_steps_;  // the last one: `recover` alone
 };
 
 }  // namespace powercut

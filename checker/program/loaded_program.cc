@@ -48,7 +48,9 @@ Result<ProgramCommands> parse_commands(const ProgramOptions& options, const Trac
     out.tracer = std::move(*tracer);
   }
   if (options.nested > 0 && pools.has_device()) {
-    return usage_error("the recovery of a program on a device is not cut", "--nested", "Leave it out.");
+    auto tracer = parse_trace_prefix(options.device_tracer, "--device-prefix");
+    if (!tracer) return tracer.error();
+    out.device_tracer = std::move(*tracer);
   }
   if (options.nested > 0) out.cut = {options.model, options.policy()};
   // A report does not have what recovery stores: the tracer's stream does.

@@ -16,6 +16,7 @@ struct ProgramOptions {
   std::string recover, check, dump;  // JSON lists of words; the last two may be empty
   std::vector<std::string> probes;   // of these as well, in the order in which they run
   std::string tracer;                // parse_trace_prefix(); may be empty
+  std::string device_tracer;         // the same, of one that records what is done to a device
   bool report_reads = false;         // runs report their reads, where they can
   std::string model = "adr";
   std::string atoms = "any";

@@ -9,8 +9,10 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 
 #include "checker/program/run_server.h"
+#include "powercut/contents.h"
 #include "replayer/crash_points/crash_points.h"
 #include "replayer/crash_points/frontier.h"
 #include "tracer/format/kept_event.h"
@@ -55,6 +57,7 @@ class Places {
       if (!pool.used || image == images.end()) continue;
       const PoolWindow& window = pools.windows[static_cast<size_t>(image - images.begin())];
       parts_.push_back({pool.offset, std::min(pool.window, window.space()), window.offset});
+      cut_short_ = cut_short_ || pool.size > window.size;
     }
   }
   // Nothing: of no pool of ours, or behind its end.
@@ -64,12 +67,15 @@ class Places {
     }
     return std::nullopt;
   }
+  // The run has made a file longer.
+  bool cut_short() const { return cut_short_; }
 
  private:
   struct Part {
     uint64_t from, size, to;
   };
   std::vector<Part> parts_;
+  bool cut_short_ = false;
 };
 
 bool stores_something(const Event& event) {
@@ -94,6 +100,8 @@ Result<std::vector<KeptEvent>> events_of(const std::string& stream, const Stream
   for (Event event; reader->next(&event);) {
     event.stack = stacks->add(reader->stack(event.stack), reader->modules());
     out.emplace_back(event);
+    // What sectors hold is known to this process then.
+    if (event.kind == EventKind::kContent) powercut_content_name(event.value.data(), event.value.size(), nullptr, 0);
   }
   if (reader->error()) return usage_error(*reader->error());
   return out;
@@ -122,7 +130,10 @@ Result<RecoveryCuts> RecoveryCuts::of(const std::string& stream, const TracePool
                                       const std::vector<std::string>& images, const Before& before,
                                       const RecoveryModel& model, const std::string& scratch, RecoveryStacks* stacks) {
   TraceError error;
-  const auto survey = survey_stream(stream, {}, &error);
+  const auto device =
+      std::ranges::find_if(pools.windows, [](const PoolWindow& window) { return window.device.has_value(); });
+  const bool on_device = device != pools.windows.end();
+  const auto survey = survey_stream(stream, on_device ? *device->device : DeviceLayout{}, &error);
   if (!survey) return usage_error(error);
   auto events = events_of(stream, *survey, scratch, stacks);
   if (!events) return events.error();
@@ -135,7 +146,13 @@ Result<RecoveryCuts> RecoveryCuts::of(const std::string& stream, const TracePool
   RecoveryCuts out;
   std::map<uint64_t, uint64_t> stored;  // lines of the run's own trace, and of the recording
   const std::unique_ptr<Model> persistency = make_model(model.name, model.policy, survey->size);
-  for (const KeptEvent& kept : *events) {
+  // The run's own events begin with a cut, which makes what was there before durable. A stream of a device has that
+  // itself.
+  const auto is_cut = [](const KeptEvent& kept) { return kept.view().kind == EventKind::kCut; };
+  const auto first = std::ranges::find_if(*events, is_cut);
+  const std::span<const KeptEvent> own(first, events->end());
+  for (const KeptEvent& kept : std::span(events->begin(), first)) persistency->apply(kept.view());
+  for (const KeptEvent& kept : own) {
     const Event event = kept.view();
     if (!stores_something(event)) continue;
     for_each_line(event.addr, event.addr + event.value.size(), [&](uint64_t line, uint64_t) {
@@ -143,7 +160,7 @@ Result<RecoveryCuts> RecoveryCuts::of(const std::string& stream, const TracePool
       if (!place || !stored.emplace(line, *place / kLineSize).second) return;
       const Content content = before(*place / kLineSize);
       out.base[*place / kLineSize] = content;
-      // The events begin with a cut, which makes this durable.
+      if (on_device) return;
       Event initial;
       initial.kind = EventKind::kStore;
       initial.addr = line * kLineSize;
@@ -151,6 +168,11 @@ Result<RecoveryCuts> RecoveryCuts::of(const std::string& stream, const TracePool
       initial.value = content.bytes;
       persistency->apply(initial);
     });
+  }
+  // An image is no longer than the recorded program has made its file.
+  if (places.cut_short()) {
+    out.truncated = true;
+    return out;
   }
   Frontier frontier(memory.get());
   CrashPoints walk(persistency.get(), false);
@@ -177,7 +199,7 @@ Result<RecoveryCuts> RecoveryCuts::of(const std::string& stream, const TracePool
     });
     if (const auto place = places(event.addr)) out.stores.push_back({*place, event.value.size(), event.stack});
   };
-  for (const KeptEvent& kept : *events) {
+  for (const KeptEvent& kept : own) {
     const Event event = kept.view();
     while (walk.next(&event, nothing, applied)) at_point();
   }

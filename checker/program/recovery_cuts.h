@@ -57,7 +57,7 @@ struct RecoveryCuts {
   std::map<uint64_t, Content> base;  // the lines that it stores to, as they were before
   std::vector<Store> stores;
   std::vector<Point> points;
-  bool truncated = false;  // some line has more candidates than are kept
+  bool truncated = false;  // some line has more candidates than are kept, or recovery has made a file longer
 
   // What a line held before the run.
   using Before = std::function<Content(uint64_t line)>;

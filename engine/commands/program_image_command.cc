@@ -11,6 +11,7 @@
 #include "checker/program/loaded_program.h"
 #include "checker/program/program_finding.h"
 #include "engine/commands.h"
+#include "powercut/contents.h"
 
 namespace powercut {
 namespace {
@@ -97,6 +98,8 @@ Result<FoundImage> image_of(const FindingRecord& record, const std::string& trac
   // What recovery had stored when it was cut in its turn: that no run of it is known here to hold it against.
   for (const FindingRecord::Nested& nested : record.nested) {
     for (const FindingRecord::Line& line : nested.lines) lines[line.line] = line.content;
+    for (const std::string& content : nested.contents)
+      powercut_content_name(content.data(), content.size(), nullptr, 0);
   }
   return FoundImage{std::move(lines), std::move(operations), ""};
 }

@@ -44,7 +44,7 @@ def explore(
     arguments += ["--jobs", str(options.jobs), "--seed", str(options.seed), "--images", str(program.recovery.images)]
     if options.nested:
         # What recovery stores is known under the tool alone.
-        arguments += ["--nested", str(options.nested), *tracer(stacks=True)]
+        arguments += ["--nested", str(options.nested), *tracer(stacks=True), *_device_tracer()]
     else:
         arguments += _read_sets()
     if options.budget.seconds is not None:
@@ -142,6 +142,13 @@ def tracer(*, stacks: bool = False) -> list[str]:
     )
     words = [word.replace("/{", "{") for word in command]
     return ["--trace-prefix", json.dumps({"command": words, "environment": variables})]
+
+
+def _device_tracer() -> list[str]:
+    """The engine's option for what recovery does to a device, which the tool records in a run of its own."""
+    command, variables = valgrind.command([], stream=Path("/{stream}"), pools=[], device=Path("/{image}"), env={})
+    words = [word.replace("/{", "{") for word in command]
+    return ["--device-prefix", json.dumps({"command": words, "environment": variables})]
 
 
 @dataclass(frozen=True, kw_only=True)

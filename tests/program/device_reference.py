@@ -135,6 +135,16 @@ def described(content: bytes) -> str:
     return f"{len(content)}:{''.join(runs)}"
 
 
+def left_by(image: str, *, sector: int, unit: int) -> Device:
+    """The device of an image, as `described` tells of it: what it holds is durable."""
+    size, _, runs = image.partition(":")
+    content = b"".join(
+        bytes([int(byte)]) * int(count) for byte, count in (run.split("x") for run in runs.split(",") if run)
+    )
+    sectors = {at // sector: content[at : at + sector].ljust(sector, b"\0") for at in range(0, len(content), sector)}
+    return Device(sector=sector, unit=unit, size=int(size), visible=dict(sectors), durable=dict(sectors))
+
+
 def legal_images(script: list[str], *, sector: int, unit: int) -> set[str]:
     """The images of a whole script, on a file that was not there before."""
     device = Device(sector=sector, unit=unit)

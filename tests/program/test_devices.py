@@ -19,7 +19,7 @@ from powercut.base import paths
 from powercut.compile import cc
 from powercut.program import run as program_run
 from tests.program import device_reference as reference
-from tests.program.program_mode import Answer, Kv
+from tests.program.program_mode import _INCLUDE, Answer, Kv
 
 SOURCE = Path(__file__).parent / "programs" / "device" / "calls.c"
 TRACERS = ("llvm", "valgrind")
@@ -165,6 +165,73 @@ def test_images_that_recovery_cannot_tell_apart_are_not_run(calls: Calls) -> Non
     assert reads.run["executions"] < 2500
     all_of_it = calls.kv.cli("run", *words, "--recover", "cksum device")
     assert (all_of_it.code, all_of_it.run["coverage"]["kind"]) == (3, "sampled")
+
+
+#: What recovery does in turn: writes over and across sectors, with a sync between and without one.
+RECOVERIES = [
+    ["pwrite 0 600 90", "pwrite 1024 512 91", "fsync", "pwrite 700 9 92"],
+    ["pwrite 1500 30 93", "o_dsync 512 40 94", "pwrite 500 40 95", "ftruncate 1000", "pwrite 900 200 96"],
+    pytest.param(
+        ["pwritev 100 1200 97", "fdatasync", "truncate 300", "fallocate 0 2000", "writev 0 1100 98"],
+        marks=pytest.mark.long,
+    ),
+]
+
+
+def _cut_twice(calls: Calls, script: list[str], again: list[str]) -> Answer:
+    (calls.folder / "script").write_text("".join(f"{line}\n" for line in script))
+    (calls.folder / "again").write_text("".join(f"{line}\n" for line in again))
+    recover = f"{calls.program.with_name('calls-valgrind')} again {calls.folder}/again device {calls.folder}/log"
+    words = ["--record", f"{calls.program} run script device", "--device", "device", "--recover", recover]
+    return calls.kv.cli("run", *words, "--nested", "1", "--explain", "0", "--json")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("calls", ["llvm"], indirect=True)
+@pytest.mark.parametrize("again", RECOVERIES)
+def test_cuts_inside_recovery_leave_all_images_that_they_may(calls: Calls, again: list[str]) -> None:
+    """Of each image that the first cut may leave, recovery's own writes as any program's."""
+    script = ["ftruncate 2048", "pwrite 0 512 1", "fsync", "pwrite 0 700 2", "pwrite 1030 9 3"]
+    answer = _cut_twice(calls, script, again)
+    assert (answer.code, answer.run["coverage"]["nested_complete"]) == (0, True), answer
+    legal = reference.legal_images(script, sector=512, unit=1)
+    for image in sorted(legal):
+        device = reference.left_by(image, sector=512, unit=1)
+        for line in again:
+            device.call(line)
+        legal |= device.images
+    assert_same(set((calls.folder / "log").read_text().split()), legal)
+
+
+@pytest.mark.parametrize("calls", ["llvm"], indirect=True)
+def test_a_recovery_that_makes_its_file_longer_is_not_cut_completely(calls: Calls) -> None:
+    """An image is no longer than the recorded program has made its file: what lies behind is in none."""
+    answer = _cut_twice(calls, ["pwrite 0 512 1", "fsync"], ["append 0 30 2"])
+    assert (answer.code, answer.run["coverage"]["nested_complete"]) == (3, False), answer
+
+
+@pytest.mark.parametrize("bug", [False, True])
+def test_a_recovery_that_takes_its_log_away_too_early_needs_two_cuts(calls: Calls, bug: bool) -> None:
+    program = calls.folder / "redo"
+    source = SOURCE.with_name("redo.c")
+    words = ["-O1", "-gdwarf-4", "-Wall", "-Wextra", "-Werror", f"-DBUG={int(bug)}", _INCLUDE]
+    subprocess.run(["clang-19", *words, str(source), "-o", str(program)], check=True)
+    record = ["--record", "./redo run device", "--device", "device", "--format", "text"]
+    commands = ["--recover", "./redo recover device", "--dump", "./redo dump device"]
+    assert calls.kv.cli("run", *record, *commands).code == 0
+    answer = calls.kv.cli("run", *record, *commands, "--nested", "1", "--json")
+    assert (answer.code, answer.run["coverage"]["kind"], answer.run["coverage"]["nested_complete"]) == (
+        int(bug),
+        "complete",
+        True,
+    )
+    assert len(answer.run["findings"]) == (2 if bug else 0)
+    for item in answer.run["findings"]:
+        nested = json.loads((calls.folder / item["file"]).read_text())["nested_image"][0]
+        stores = nested["recovery_stores"]
+        assert [store["offset"] for store in stores] == [128, 192, 64]  # the words of sectors 1, 2 and 0
+        assert {"write_sector", "apply"} <= {frame["function"] for frame in stores[0]["stack"]}
+        assert calls.kv.cli("reproduce", item["file"]).code == 1
 
 
 def test_a_sync_with_nothing_written_since_and_a_write_without_one_are_told(calls: Calls) -> None:

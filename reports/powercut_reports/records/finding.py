@@ -85,6 +85,7 @@ class NestedImage(Record):
     after_return: bool = False
     recovery_stores: list[RecoveryStore] = []
     lines: list[ImageLine] = []
+    contents: list[str] = []  # hex, of the sectors that lines of a device name
 
 
 class TimelineEvent(Placed):

@@ -2,6 +2,7 @@
  *
  *   calls run SCRIPT FILE       lines: NAME [OFFSET] [LENGTH] [BYTE]
  *   calls collect FILE LOG      appends the file's bytes to LOG, as "size:BYTExCOUNT,…"
+ *   calls again SCRIPT FILE LOG the same, and then what the script says
  *   calls odd FILE              everything that is not modelled on a device, each once
  *   calls child FILE            lets a child write to it
  */
@@ -213,6 +214,7 @@ static int child(const char* path) {
 int main(int argc, char** argv) {
   if (argc == 4 && is(argv[1], "run")) return run(argv[2], argv[3]);
   if (argc == 4 && is(argv[1], "collect")) return collect(argv[2], argv[3]);
+  if (argc == 5 && is(argv[1], "again")) return collect(argv[3], argv[4]) + run(argv[2], argv[3]);
   if (argc == 3 && is(argv[1], "odd")) return odd(argv[2]);
   if (argc == 3 && is(argv[1], "child")) return child(argv[2]);
   return 2;
