@@ -1,5 +1,6 @@
 // The explorer's findings: a violating image, with as little lost as it takes.
 #include <algorithm>
+#include <set>
 
 #include "checker/program/explorer.h"
 #include "checker/program/program_finding.h"
@@ -170,8 +171,14 @@ void ProgramExplorer::explain_inner(const Choice& choice, const ProgramViolation
   }
   const auto shown = judged(*outcome);
   Json stores = Json::array();
+  std::set<std::string> deciding;  // call stacks of recovery's stores to the lines that the violation needs
   for (size_t i = 0; i < inner_->point->stores; ++i) {
     const RecoveryCuts::Store& store = inner_->cuts->stores[i];
+    const auto needs = [&store](const Image::Line& line) {
+      return line.decided && line.line >= store.offset / kLineSize &&
+             line.line <= (store.offset + store.size - 1) / kLineSize;
+    };
+    if (std::ranges::any_of(inner, needs)) deciding.insert(frames_json(recovery_stacks_[store.stack]).dump());
     stores.push_back(
         {{"offset", store.offset}, {"size", store.size}, {"stack", frames_json(recovery_stacks_[store.stack])}});
   }
@@ -181,7 +188,11 @@ void ProgramExplorer::explain_inner(const Choice& choice, const ProgramViolation
   }
   Json finding =
       program_finding(shown ? *shown : violation, memo_[*outcome], lines, operations_, commands_, true, context());
-  finding["key"] = finding_key("in recovery/" + finding["key"].get<std::string>());
+  // What the program had done before matters less: one bug of recovery shows after many crash points.
+  std::string key = "in recovery/" + violation.invariant + "/" + violation.kind;
+  for (const std::string& stack : deciding) key += "/" + stack;
+  if (deciding.empty()) key += "/" + finding["key"].get<std::string>();
+  finding["key"] = finding_key(key);
   finding["crash_point"]["depth"] = 1;
   finding["crash_point"]["nested_event"] = inner_->point->stores;
   finding["nested_image"] = Json::array({{{"depth", 1},
