@@ -1,4 +1,5 @@
-# powercut_add_target(NAME <name> SOURCES <file>... [INCLUDES <dir>...] [LIBRARIES <target>...] [PLAIN_LIBRARIES <target>...])
+# powercut_add_target(NAME <name> SOURCES <file>... [COMMON <name>] [INCLUDES <dir>...] [LIBRARIES <target>...]
+#                     [PLAIN_LIBRARIES <target>...])
 #
 # Builds one scheme from the same sources, with and without instrumentation:
 #   powercut_target_<name>   build/lib/libpowercut-<name>.so, compiled through the pass: what the
@@ -10,6 +11,10 @@
 #                            can be loaded: what `powercut audit` holds the instrumented one against.
 #   powercut_target_<name>_coverage   build/lib/coverage/libpowercut-<name>.so, which counts the lines that run (`make
 #                            coverage`); built on request only.
+# COMMON names sources that several schemes have: they are compiled once for all of them, in each of the ways.
+#
+# powercut_add_common(NAME <name> SOURCES <file>...) compiles such sources; a second call with the name does nothing.
+#
 # powercut_add_fidelity(NAME <name> SOURCES <file>... [COUNTED <file>...])
 #
 # Builds build/bin/powercut-fidelity-<name>, which prints the paper's figures beside ours, on the plain library; with
@@ -30,8 +35,21 @@ function(powercut_instrument target)
   set_property(SOURCE ${sources} APPEND PROPERTY OBJECT_DEPENDS ${POWERCUT_PASS_FILE})
 endfunction()
 
+function(powercut_add_common)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SOURCES")
+  set(common powercut_common_${arg_NAME})
+  if(TARGET ${common}_plain)
+    return()
+  endif()
+  add_library(${common}_plain OBJECT ${arg_SOURCES})
+  if(TARGET powercut_pass AND TARGET powercut_rt)
+    add_library(${common} OBJECT ${arg_SOURCES})
+    powercut_instrument(${common})
+  endif()
+endfunction()
+
 function(powercut_add_target)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SOURCES;INCLUDES;LIBRARIES;PLAIN_LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;COMMON" "SOURCES;INCLUDES;LIBRARIES;PLAIN_LIBRARIES")
   if(NOT arg_NAME OR NOT arg_SOURCES)
     message(FATAL_ERROR "powercut_add_target: NAME and SOURCES are needed.")
   endif()
@@ -42,11 +60,20 @@ function(powercut_add_target)
     set(arg_PLAIN_LIBRARIES ${arg_LIBRARIES})
   endif()
 
+  set(common)
+  set(common_plain)
+  set(common_sources)
+  if(arg_COMMON)
+    set(common $<TARGET_OBJECTS:powercut_common_${arg_COMMON}>)
+    set(common_plain $<TARGET_OBJECTS:powercut_common_${arg_COMMON}_plain>)
+    get_target_property(common_sources powercut_common_${arg_COMMON}_plain SOURCES)
+  endif()
+
   set(plain powercut_${arg_NAME}_plain)
-  add_library(${plain} STATIC ${arg_SOURCES})
+  add_library(${plain} STATIC ${arg_SOURCES} ${common_plain})
   target_include_directories(${plain} PUBLIC ${arg_INCLUDES})
   target_link_libraries(${plain} PUBLIC ${arg_PLAIN_LIBRARIES})
-  add_library(powercut_target_${arg_NAME}_plain SHARED $<TARGET_OBJECTS:${plain}>)
+  add_library(powercut_target_${arg_NAME}_plain SHARED $<TARGET_OBJECTS:${plain}> ${common_plain})
   target_link_libraries(powercut_target_${arg_NAME}_plain PRIVATE ${arg_PLAIN_LIBRARIES})
   set_target_properties(powercut_target_${arg_NAME}_plain PROPERTIES OUTPUT_NAME powercut-${arg_NAME} LINKER_LANGUAGE CXX
                         LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/plain)
@@ -54,7 +81,7 @@ function(powercut_add_target)
 
   # Counters in a mapped file: they outlive processes that are killed or leave without atexit.
   set(coverage powercut_target_${arg_NAME}_coverage)
-  add_library(${coverage} SHARED EXCLUDE_FROM_ALL ${arg_SOURCES})
+  add_library(${coverage} SHARED EXCLUDE_FROM_ALL ${arg_SOURCES} ${common_sources})
   target_include_directories(${coverage} PRIVATE ${arg_INCLUDES})
   target_link_libraries(${coverage} PRIVATE ${arg_PLAIN_LIBRARIES})
   target_compile_options(${coverage} PRIVATE -O0 -fprofile-instr-generate -fcoverage-mapping
@@ -70,7 +97,7 @@ function(powercut_add_target)
   # The pass may be absent while the tree is built in parts; then there is nothing to instrument with.
   if(TARGET powercut_pass AND TARGET powercut_rt)
     set(shared powercut_target_${arg_NAME})
-    add_library(${shared} SHARED ${arg_SOURCES})
+    add_library(${shared} SHARED ${arg_SOURCES} ${common})
     target_include_directories(${shared} PRIVATE ${arg_INCLUDES})
     target_link_libraries(${shared} PRIVATE ${arg_LIBRARIES})
     powercut_instrument(${shared})

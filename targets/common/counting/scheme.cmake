@@ -3,14 +3,20 @@ set(POWERCUT_COUNTING_SOURCES "")
 foreach(file IN ITEMS change data draw operations options recover unbuffered verify)
   list(APPEND POWERCUT_COUNTING_SOURCES ${PROJECT_SOURCE_DIR}/targets/common/counting/${file}.cc)
 endforeach()
+powercut_add_common(NAME counting SOURCES ${POWERCUT_COUNTING_SOURCES})
+if(POWERCUT_BUILD_TESTS AND NOT TARGET powercut_counting_tests)
+  add_library(powercut_counting_tests OBJECT ${PROJECT_SOURCE_DIR}/targets/common/counting/model_test.cc
+              ${PROJECT_SOURCE_DIR}/targets/common/counting/cut_test.cc
+              ${PROJECT_SOURCE_DIR}/targets/common/counting/fidelity/simulation_test.cc)
+  target_link_libraries(powercut_counting_tests PRIVATE GTest::gtest)
+endif()
 
 function(powercut_add_counting name)
-  powercut_add_target(NAME ${name} SOURCES ${POWERCUT_COUNTING_SOURCES} target.cc
+  powercut_add_target(NAME ${name} SOURCES target.cc COMMON counting
                       PLAIN_LIBRARIES powercut_plain_device)
   if(POWERCUT_BUILD_TESTS)
-    add_executable(powercut_${name}_test ${PROJECT_SOURCE_DIR}/targets/common/counting/model_test.cc
-                   ${PROJECT_SOURCE_DIR}/targets/common/counting/cut_test.cc
-                   ${PROJECT_SOURCE_DIR}/targets/common/counting/fidelity/simulation_test.cc)
+    add_executable(powercut_${name}_test $<TARGET_OBJECTS:powercut_counting_tests>)
+    set_target_properties(powercut_${name}_test PROPERTIES LINKER_LANGUAGE CXX)
     target_link_libraries(powercut_${name}_test PRIVATE powercut_${name}_plain GTest::gtest_main)
     gtest_discover_tests(powercut_${name}_test TEST_PREFIX ${name}.)
   endif()
