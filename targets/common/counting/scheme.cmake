@@ -9,6 +9,9 @@ if(POWERCUT_BUILD_TESTS AND NOT TARGET powercut_counting_tests)
               ${PROJECT_SOURCE_DIR}/targets/common/counting/cut_test.cc
               ${PROJECT_SOURCE_DIR}/targets/common/counting/fidelity/simulation_test.cc)
   target_link_libraries(powercut_counting_tests PRIVATE GTest::gtest)
+  target_compile_options(powercut_counting_tests PRIVATE -fPIE ${POWERCUT_TEST_OPTIONS})
+  set_target_properties(powercut_counting_tests PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_precompile_headers(powercut_counting_tests REUSE_FROM powercut_precompiled_test)
 endif()
 
 function(powercut_add_counting name)
@@ -18,7 +21,7 @@ function(powercut_add_counting name)
     add_executable(powercut_${name}_test $<TARGET_OBJECTS:powercut_counting_tests>)
     set_target_properties(powercut_${name}_test PROPERTIES LINKER_LANGUAGE CXX)
     target_link_libraries(powercut_${name}_test PRIVATE powercut_${name}_plain GTest::gtest_main)
-    gtest_discover_tests(powercut_${name}_test TEST_PREFIX ${name}.)
+    powercut_add_tests(powercut_${name}_test DISCOVERED TEST_PREFIX ${name}.)
   endif()
 endfunction()
 
