@@ -1,5 +1,6 @@
 """A house of its own for every test: scenarios, target libraries and an engine that replays canned events."""
 
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -70,6 +71,15 @@ def engine_program(folder: Path) -> Path:
     program.write_text(f"#!{sys.executable} -ISs\n{SOURCE.read_text()}")
     program.chmod(0o755)
     return program
+
+
+@pytest.fixture(scope="session")
+def session_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that all processes of this session have."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared"
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -115,6 +116,19 @@ def explore(trace: Path, *arguments: str, strategy: str = "read-driven", dump: b
     text = path.read_text(encoding="utf-8")
     path.unlink()
     return Exploration(events=events, dump=text)
+
+
+def recorded_once(subject: Subject, folder: Path) -> tuple[Path, Exploration]:
+    """The trace of a run and what exploring it came to, made by the first test that asks for it in
+    `folder` (conftest.session_folder)."""
+    kept = folder / f"{subject.target}-{subject.id}.json"
+    if not kept.exists():
+        trace = record(subject, Path(tempfile.mkdtemp(dir=folder)))
+        made = trace.with_name("explored.json")
+        made.write_text(json.dumps({"trace": str(trace), "events": explore(trace).events}), encoding="utf-8")
+        made.rename(kept)  # of two processes at once, the later one's stays; both hold the same
+    content = json.loads(kept.read_text(encoding="utf-8"))
+    return Path(content["trace"]), Exploration(events=content["events"])
 
 
 @dataclass(frozen=True, order=True, kw_only=True)

@@ -29,6 +29,7 @@ from tests.real_engine import (
     level_scenarios,
     planted_bugs,
     record,
+    recorded_once,
     trace_events,
 )
 
@@ -127,9 +128,11 @@ def bugs() -> Iterator[pytest.param]:
 
 
 @pytest.mark.parametrize("subject", list(bugs()))
-def test_bug_is_found_and_its_twin_is_clean(subject: Subject, tmp_path: Path, symbolizer: Symbolizer) -> None:
+def test_bug_is_found_and_its_twin_is_clean(
+    subject: Subject, session_folder: Path, tmp_path: Path, symbolizer: Symbolizer
+) -> None:
     bug = subject.scenario.bug
-    found = explore(record(subject, tmp_path))
+    _, found = recorded_once(subject, session_folder)
     untidy = {event["kind"] for event in found.events if event["event"] == "performance_bug"}
     assert (found.invariants | untidy) & set(bug.expected), f"only {found.invariants | untidy}"
     assert shows_site(bug, found.located(symbolizer)), f"no finding shows {bug.site}"

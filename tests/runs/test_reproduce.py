@@ -20,7 +20,7 @@ from powercut.base.errors import HarnessError, UsageError
 from powercut.base.exit_codes import ExitCode
 from powercut.cli.main import main
 from powercut.engine import engine
-from tests.real_engine import Exploration, Json, Subject, explore, planted_bugs, record
+from tests.real_engine import Exploration, Json, Subject, explore, planted_bugs, record, recorded_once
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("real_engine")]
 
@@ -83,9 +83,8 @@ def _each_planted_bug() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("subject", list(_each_planted_bug()))
-def test_every_finding_of_the_corpus_replays(subject: Subject, tmp_path: Path) -> None:
-    trace = record(subject, tmp_path)
-    exploration = explore(trace)
+def test_every_finding_of_the_corpus_replays(subject: Subject, session_folder: Path) -> None:
+    trace, exploration = recorded_once(subject, session_folder)
     if exploration.findings:  # the bug corpus's own tests say which bugs must have some
         assert_all_replay(trace, exploration)
 
