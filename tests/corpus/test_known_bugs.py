@@ -169,10 +169,10 @@ def toggles() -> list[str]:
 
 
 def matrix() -> Iterator[pytest.param]:
-    scenarios = list(level_scenarios())
-    for row, toggle in enumerate(toggles()):
+    names, scenarios = toggles(), list(level_scenarios())
+    for row, toggle in enumerate(names):
         for column, scenario in enumerate(scenarios):
-            diagonal = column % len(toggles()) == row and scenario.name != "layout_8x8_slots_16"
+            diagonal = column % len(names) == row and scenario.name != "layout_8x8_slots_16"
             cell = Cell(toggle=toggle, scenario=scenario)
             yield pytest.param(cell, id=f"{toggle}-{scenario.name}", marks=() if diagonal else pytest.mark.long)
 
