@@ -15,10 +15,17 @@ namespace {
 constexpr double kMostWaited = 20;
 constexpr uint64_t kLeastTimeouts = 3;
 
-// Walks over the trace, and how much more the next one tries of a crash point. In the last one as many traced runs as
-// take about as long as a sample: a missing flush can leave more behaviours than anybody waits for.
-constexpr int kWalks = 3;
-constexpr uint64_t kTracedOfAPoint = 64, kMoreTraced = 4, kMoreImages = 8;
+// Walks over the trace: how deep each one goes, and whether it leaves those crash points out that this depth will
+// hardly cover, by what earlier runs have covered. At each depth so many times as much is tried of a crash point as at
+// the one before; at the last one as many traced runs as take about as long as a sample: a missing flush can leave more
+// behaviours than anybody waits for.
+struct WalkPlan {
+  int depth;
+  bool promising;
+};
+constexpr WalkPlan kWalks[] = {{1, false}, {2, true}, {2, false}, {3, true}, {3, false}, {4, false}};
+constexpr int kDepths = 4;
+constexpr uint64_t kTracedOfAPoint = 64, kMore = 8;
 // Images of a box that is too large are looked at before the last walk.
 constexpr uint64_t kFirstSample = 8;
 // Boxes of which an image is traced at a time, whatever the number of workers: so many at first, and a quarter of those
@@ -83,13 +90,14 @@ bool ProgramExplorer::stopped() {
 }
 
 ProgramExplored ProgramExplorer::explore() {
-  for (int number = 1; number <= kWalks; ++number) {
-    last_ = number == kWalks;
+  for (const WalkPlan& plan : kWalks) {
+    last_ = plan.depth == kDepths;
+    promising_ = plan.promising;
     effort_ = {workers_->report() ? options_.images : kTracedOfAPoint, options_.images};
-    for (int behind = number; behind < kWalks; ++behind) {
-      effort_ = {effort_.traced / kMoreTraced, std::max<uint64_t>(2, effort_.images / kMoreImages)};
+    for (int depth = plan.depth; depth < kDepths; ++depth) {
+      effort_ = {std::max<uint64_t>(1, effort_.traced / kMore), std::max<uint64_t>(2, effort_.images / kMore)};
     }
-    if (!walk(number == 1)) break;
+    if (!walk(plan.depth == 1)) break;
   }
   // A short run has had few images: those of its end are repeated until that tells something.
   if (out_.crash_points > 0 && images_ > 0 && !stopped()) {
@@ -153,7 +161,7 @@ bool ProgramExplorer::walk(bool first) {
       if (first) found(trouble_finding(*follower_->trouble(), operations_, follower_->schedule(), context()));
       continue;
     }
-    if (!first && !open_.contains(number)) continue;
+    if (!wanted(number)) continue;
     workers_->next(follow_images(follower_.get(), pool_, &names_));
     if (first) begin_point();
     // After the end of the budget the first walk goes on and counts what is left.
@@ -165,6 +173,15 @@ bool ProgramExplorer::walk(bool first) {
   if (follower_->error()) out_.troubles.push_back(follower_->error()->message());
   if (out_.searched.empty() && operations_.begun() > 0) out_.operations = {operations_.begun(), 0};
   return true;
+}
+
+bool ProgramExplorer::wanted(uint64_t number) const {
+  if (first_) return true;
+  const auto at = open_.find(number);
+  if (at == open_.end()) return false;
+  const Open& open = at->second;
+  if (!promising_ || open.traced == 0) return true;
+  return (open.states - open.covered) * open.traced <= open.covered * effort_.traced;
 }
 
 void ProgramExplorer::begin_point() {
@@ -184,7 +201,9 @@ void ProgramExplorer::crash_point() {
   sets_ = follower_->frontier().sets();
   legal_ = expected_->legal(operations_);
   std::vector<Judged> judged_images;
+  const uint64_t traced = out_.traced;
   cover(&judged_images);
+  open->second.traced += out_.traced - traced;
   uint64_t reordered = 0;
   for (const Judged& one : judged_images) {
     const ProgramOutcome& outcome = memo_[one.outcome];
@@ -369,8 +388,8 @@ bool ProgramExplorer::trace(const std::vector<Box>& boxes) {
 void ProgramExplorer::look_ahead(size_t traced) {
   // What does not end would hold workers up.
   if (!ahead_ || out_.timeouts > 0) return;
-  const auto wanted = [this](uint64_t number) { return first_ || open_.contains(number); };
-  for (size_t room = workers_->room(traced); room > 0 && ahead_->next(wanted);) {
+  const auto looked_at = [this](uint64_t number) { return wanted(number); };
+  for (size_t room = workers_->room(traced); room > 0 && ahead_->next(looked_at);) {
     const LineSets sets = ahead_->sets();
     std::vector<Behaviours::Answered> answered;
     std::vector<Box> rest;

@@ -6,9 +6,9 @@
 // that are enumerated, and a crash point where traced runs answer for little is given up.
 //
 // The trace is walked several times. Each walk tries more of every crash point that is not covered yet: a budget that
-// ends early has seen something of all of them, and not all of the first ones. Crash points are covered one by one;
-// where one has fewer images to run than there are workers, the others run images of those that come next
-// (image_workers.h).
+// ends early has seen something of all of them, and not all of the first ones; those that are nearly covered come
+// first. Crash points are covered one by one; where one has fewer images to run than there are workers, the others run
+// images of those that come next (image_workers.h).
 //
 // A recovery must be a function of its image, and only repeating it tells. So the images are run twice, the second time
 // by processes at other addresses: all of the first thousand, some of the others, and in short runs several times,
@@ -107,6 +107,7 @@ class ProgramExplorer {
   // A crash point that is not covered.
   struct Open {
     BigInt states = 0, covered = 0;
+    uint64_t traced = 0;  // runs for it that told of a behaviour
     uint64_t reordered = 0;
     std::optional<uint64_t> operation;
     std::vector<Explained> explained;
@@ -118,6 +119,8 @@ class ProgramExplorer {
   };
   // False when there is nothing more to do.
   bool walk(bool first);
+  // Whether the walk at hand looks at this crash point.
+  bool wanted(uint64_t number) const;
   // Gives workers that would wait images of crash points to come, while `traced` images are traced.
   void look_ahead(size_t traced);
   // Counts a crash point, which is open from then on.
@@ -218,7 +221,7 @@ class ProgramExplorer {
   std::map<uint64_t, Open> open_;  // by the crash point's number
   ProgramExplored out_;
   // Of the walk at hand.
-  bool first_ = true;
+  bool first_ = true, promising_ = false;
   Effort effort_{};
   bool last_ = false;
   // Of the crash point at hand.
