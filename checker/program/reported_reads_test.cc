@@ -308,8 +308,8 @@ class Changes : public ReportedReads {};
 INSTANTIATE_TEST_SUITE_P(Ways, Changes,
                          ::testing::Combine(::testing::Values(Reader::How::kReporting, Reader::How::kFollowed),
                                             ::testing::Values("stores", "functions", "assembly", "read-into", "calls",
-                                                              "output", "size", "hole", "all", "more", "protected",
-                                                              "mapped", "replaced")),
+                                                              "output", "size", "hole", "removed", "all", "more",
+                                                              "protected", "mapped", "replaced")),
                          [](const auto& info) {
                            const bool followed = std::get<0>(info.param) == Reader::How::kFollowed;
                            return name_of_test(std::get<1>(info.param)) + (followed ? "_followed" : "");

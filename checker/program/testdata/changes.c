@@ -68,6 +68,8 @@ int main(int argc, char** argv) {
     if (ftruncate(file, 100) != 0 || ftruncate(file, (off_t)size) != 0) return 92;
   } else if (IS("hole")) {
     if (fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 8192) != 0) return 92;
+  } else if (IS("removed")) {
+    if (madvise(pool, 8192, MADV_REMOVE) != 0) return 92;
   } else if (IS("all")) {
     const int again = open(path, O_RDWR | O_TRUNC);
     if (again < 0 || pwrite(again, "abc", 3, (off_t)size - 3) != 3) return 92;

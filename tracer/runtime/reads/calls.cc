@@ -312,8 +312,13 @@ long in_pools(Call call) {
       return unmap_pools(address, length);
     case SYS_mprotect:
       return protect_pools(address, length, call.a[2]);
-    case SYS_msync:
     case SYS_madvise:
+      if (call.a[2] == MADV_REMOVE) {  // a hole in the file, for those who may write there
+        open_to_write(address, length);
+        any_page_may_change();
+      }
+      [[fallthrough]];
+    case SYS_msync:
     case SYS_mlock:
     case SYS_munlock:
       call.a[0] = reinterpret_cast<long>(placed<void>(call.a[0]));
