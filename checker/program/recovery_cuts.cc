@@ -78,6 +78,10 @@ class Places {
   bool cut_short_ = false;
 };
 
+EngineError cannot_cut(const std::string& why) {
+  return usage_error("recovery cannot be cut: " + why, "--nested 1", "Leave it out.");
+}
+
 bool stores_something(const Event& event) {
   return event.kind == EventKind::kStore || event.kind == EventKind::kNtStore;
 }
@@ -135,6 +139,9 @@ Result<RecoveryCuts> RecoveryCuts::of(const std::string& stream, const TracePool
   const bool on_device = device != pools.windows.end();
   const auto survey = survey_stream(stream, on_device ? *device->device : DeviceLayout{}, &error);
   if (!survey) return usage_error(error);
+  // Stores that the stream lacks would be missing from the images.
+  if (!survey->end) return cannot_cut("the run that records its stores was killed");
+  if (!survey->notes.empty()) return cannot_cut(survey->notes.front().text);
   auto events = events_of(stream, *survey, scratch, stacks);
   if (!events) return events.error();
   const Memory memory(survey->size);
@@ -146,10 +153,13 @@ Result<RecoveryCuts> RecoveryCuts::of(const std::string& stream, const TracePool
   RecoveryCuts out;
   std::map<uint64_t, uint64_t> stored;  // lines of the run's own trace, and of the recording
   const std::unique_ptr<Model> persistency = make_model(model.name, model.policy, survey->size);
-  // The run's own events begin with a cut, which makes what was there before durable. A stream of a device has that
-  // itself.
+  // A cut makes what was there before durable, and the run's own events come behind it. Only a stream of a device has
+  // what was there itself.
   const auto is_cut = [](const KeptEvent& kept) { return kept.view().kind == EventKind::kCut; };
-  const auto first = std::ranges::find_if(*events, is_cut);
+  const auto first = on_device ? std::ranges::find_if(*events, is_cut) : events->begin();
+  if (on_device && first == events->end()) {
+    return cannot_cut("it marks phases of its own, so what its device held before cannot be told");
+  }
   const std::span<const KeptEvent> own(first, events->end());
   for (const KeptEvent& kept : std::span(events->begin(), first)) persistency->apply(kept.view());
   for (const KeptEvent& kept : own) {

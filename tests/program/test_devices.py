@@ -210,6 +210,16 @@ def test_a_recovery_that_makes_its_file_longer_is_not_cut_completely(calls: Call
     assert (answer.code, answer.run["coverage"]["nested_complete"]) == (3, False), answer
 
 
+@pytest.mark.parametrize("calls", ["llvm"], indirect=True)
+def test_a_recovery_whose_writes_are_not_recorded_is_not_cut_completely(calls: Calls) -> None:
+    (calls.folder / "script").write_text("ftruncate 512\nfsync\npwrite 0 512 1\nfsync\n")
+    words = ["--record", f"{calls.program} run script device", "--device", "device", "--nested", "1", "--explain", "0"]
+    recover = f"{calls.program.with_name('calls-valgrind')} map device"
+    answer = calls.kv.cli("run", *words, "--recover", recover, "--json")
+    assert answer.run["coverage"]["nested_complete"] is False, answer
+    assert "mmap with MAP_SHARED and PROT_WRITE" in "\n".join(answer.run["not_checked"]["notes"]), answer
+
+
 @pytest.mark.parametrize("bug", [False, True])
 def test_a_recovery_that_takes_its_log_away_too_early_needs_two_cuts(calls: Calls, bug: bool) -> None:
     program = calls.folder / "redo"

@@ -5,6 +5,7 @@
  *   calls again SCRIPT FILE LOG the same, and then what the script says
  *   calls odd FILE              everything that is not modelled on a device, each once
  *   calls child FILE            lets a child write to it
+ *   calls map FILE              writes to it through a mapping, if it has a size
  */
 #define _GNU_SOURCE
 #include <aio.h>
@@ -211,11 +212,21 @@ static int child(const char* path) {
   return status;
 }
 
+static int map(const char* path) {
+  const int file = open(path, O_RDWR);
+  if (lseek(file, 0, SEEK_END) == 0) return 0;
+  char* mapped = mmap(NULL, 512, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  need(mapped != MAP_FAILED, "mmap");
+  mapped[0] = 'm';
+  return 0;
+}
+
 int main(int argc, char** argv) {
   if (argc == 4 && is(argv[1], "run")) return run(argv[2], argv[3]);
   if (argc == 4 && is(argv[1], "collect")) return collect(argv[2], argv[3]);
   if (argc == 5 && is(argv[1], "again")) return collect(argv[3], argv[4]) + run(argv[2], argv[3]);
   if (argc == 3 && is(argv[1], "odd")) return odd(argv[2]);
   if (argc == 3 && is(argv[1], "child")) return child(argv[2]);
+  if (argc == 3 && is(argv[1], "map")) return map(argv[2]);
   return 2;
 }
