@@ -1,10 +1,7 @@
 #include "checker/findings/finding_record.h"
 
-#include <algorithm>
 #include <set>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "base/json_field.h"
 #include "base/user_file.h"
 #include "checker/trace/loaded_trace.h"
@@ -36,12 +33,8 @@ FindingRecord::Nested nested_of(const JsonField& item) {
     out.stores.emplace_back(store["offset"].number(), store["size"].number());
   }
   out.lines = lines_of(item["lines"]);
-  if (!item.has("contents")) return out;
-  for (const JsonField& content : item["contents"].items()) {
-    const std::string digits = content.text();
-    const bool whole = digits.size() % 2 == 0 && std::ranges::all_of(digits, absl::ascii_isxdigit);
-    if (!whole) throw content.wrong("the bytes of a sector, two hexadecimal digits each");
-    out.contents.push_back(absl::HexStringToBytes(digits));
+  for (const JsonField& content : item.items_of("contents")) {
+    out.contents.push_back(bytes_of(content, "the bytes of a sector as hex digits"));
   }
   return out;
 }
