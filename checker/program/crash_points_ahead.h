@@ -23,7 +23,7 @@ class CrashPointsAhead {
 
   const uint8_t* pool() const { return pool_; }
   LineSets sets() const { return follower_->frontier().sets(); }
-  ImageName name(const Choice& choice) const { return names_.of(sets(), choice); }
+  ImageName name(const LineSets& sets, const Choice& choice) const { return names_.of(sets, choice); }
 
  private:
   std::unique_ptr<TraceFollower> follower_;

@@ -91,13 +91,16 @@ bool ProgramExplorer::stopped() {
 
 ProgramExplored ProgramExplorer::explore() {
   for (const WalkPlan& plan : kWalks) {
+    // What runs have covered is known of traced ones.
+    if (plan.promising && !tracing_) continue;
+    first_ = plan.depth == 1;
     last_ = plan.depth == kDepths;
     promising_ = plan.promising;
     effort_ = {workers_->report() ? options_.images : kTracedOfAPoint, options_.images};
     for (int depth = plan.depth; depth < kDepths; ++depth) {
       effort_ = {std::max<uint64_t>(1, effort_.traced / kMore), std::max<uint64_t>(2, effort_.images / kMore)};
     }
-    if (!walk(plan.depth == 1)) break;
+    if (!walk()) break;
   }
   // A short run has had few images: those of its end are repeated until that tells something.
   if (out_.crash_points > 0 && images_ > 0 && !stopped()) {
@@ -123,8 +126,8 @@ ProgramExplored ProgramExplorer::explore() {
   return std::move(out_);
 }
 
-bool ProgramExplorer::walk(bool first) {
-  if (!first) {
+bool ProgramExplorer::walk() {
+  if (!first_) {
     if (open_.empty() || stopped()) return false;
     workers_->clear();
     names_ = ImageNames(pool_);
@@ -132,7 +135,6 @@ bool ProgramExplorer::walk(bool first) {
     stored_outside_ = false;
     last_store_ = 0;
   }
-  first_ = first;
   ahead_.reset();
   auto begun = begin_(pool_);
   if (!begun) {
@@ -140,6 +142,7 @@ bool ProgramExplorer::walk(bool first) {
     return false;
   }
   follower_ = std::move(*begun);
+  // Cuts inside recovery put lines into the images that no crash point tells of.
   if (pool_ahead_ != nullptr && !commands_.cut) {
     auto ahead = begin_(pool_ahead_);
     if (ahead) ahead_.emplace(std::move(*ahead), pool_ahead_, workers_);
@@ -153,22 +156,22 @@ bool ProgramExplorer::walk(bool first) {
     stored_outside_ = true;
     last_store_ = event.stack;
   };
-  const uint64_t until = first ? 0 : open_.rbegin()->first;
+  const uint64_t until = first_ ? 0 : open_.rbegin()->first;
   while (follower_->next(saw)) {
     const uint64_t number = follower_->instant().ordinal;
-    if (first) out_.crash_points = follower_->crash_points();
+    if (first_) out_.crash_points = follower_->crash_points();
     if (follower_->trouble()) {
-      if (first) found(trouble_finding(*follower_->trouble(), operations_, follower_->schedule(), context()));
+      if (first_) found(trouble_finding(*follower_->trouble(), operations_, follower_->schedule(), context()));
       continue;
     }
     if (!wanted(number)) continue;
     workers_->next(follow_images(follower_.get(), pool_, &names_));
-    if (first) begin_point();
+    if (first_) begin_point();
     // After the end of the budget the first walk goes on and counts what is left.
     if (!stopped()) crash_point();
-    if (out_.interrupted || (!first && (number == until || stopped()))) return !stopped();
+    if (out_.interrupted || (!first_ && (number == until || stopped()))) return !stopped();
   }
-  if (!first) return true;
+  if (!first_) return true;
   out_.searched = follower_->searched();
   if (follower_->error()) out_.troubles.push_back(follower_->error()->message());
   if (out_.searched.empty() && operations_.begun() > 0) out_.operations = {operations_.begun(), 0};
@@ -394,13 +397,15 @@ void ProgramExplorer::look_ahead(size_t traced) {
     std::vector<Behaviours::Answered> answered;
     std::vector<Box> rest;
     behaviours_.cover(sets, ahead_->pool(), whole_box(sets), &answered, &rest);
-    std::ranges::sort(rest, std::ranges::greater(), size_of);
-    if (rest.size() > kTracedAtOnce) rest.resize(kTracedAtOnce);
+    // The largest first, as cover_by_traces() has them.
+    const auto most = rest.begin() + static_cast<std::ptrdiff_t>(std::min(rest.size(), kTracedAtOnce));
+    std::ranges::partial_sort(rest, most, std::ranges::greater(), size_of);
+    rest.erase(most, rest.end());
     auto copies = std::make_shared<std::vector<LineSet>>();
     for (const LineSet* set : sets) copies->push_back(*set);
     for (const Box& box : rest) {
       const Choice choice = least_lost(sets, box);
-      workers_->trace_ahead(copies, choice, ahead_->name(choice));
+      workers_->trace_ahead(copies, choice, ahead_->name(sets, choice));
     }
     room -= std::min(room, rest.size());
   }

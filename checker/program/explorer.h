@@ -118,7 +118,7 @@ class ProgramExplorer {
     const RecoveryCuts::Point* point;
   };
   // False when there is nothing more to do.
-  bool walk(bool first);
+  bool walk();
   // Whether the walk at hand looks at this crash point.
   bool wanted(uint64_t number) const;
   // Gives workers that would wait images of crash points to come, while `traced` images are traced.

@@ -123,10 +123,7 @@ Result<std::unique_ptr<ImageWorker>> ImageWorker::create(const std::string& fold
   out->steps_ = out->make_steps(How::kUsual);
   out->elsewhere_steps_ = out->make_steps(How::kElsewhere);
   if (commands.traceable()) out->traced_steps_ = out->make_steps(How::kTraced);
-  if (commands.device_tracer) {
-    out->device_steps_ = out->make_steps(How::kDeviceTraced);
-    out->device_steps_.resize(1);
-  }
+  if (commands.device_tracer) out->device_steps_ = out->make_steps(How::kDeviceTraced);
   return out;
 }
 
@@ -170,6 +167,7 @@ std::vector<ImageWorker::Step> ImageWorker::make_steps(How how) const {
     out.push_back({step, &command, reports, std::make_unique<RunServer>(std::move(spec), guardian_)});
   };
   add({ProgramStep::Kind::kRecover});
+  if (how == How::kDeviceTraced) return out;
   if (commands_->check) add({ProgramStep::Kind::kCheck});
   if (commands_->dump) add({ProgramStep::Kind::kDump});
   for (uint32_t i = 0; i < commands_->probes.size(); ++i) add({ProgramStep::Kind::kProbe, i + 1});

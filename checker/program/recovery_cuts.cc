@@ -101,8 +101,11 @@ Result<std::vector<KeptEvent>> events_of(const std::string& stream, const Stream
   auto reader = TraceReader::open(scratch, &error);
   if (reader == nullptr) return usage_error(error);
   std::vector<KeptEvent> out;
+  std::map<uint32_t, uint32_t> numbers;  // by the stream's own
   for (Event event; reader->next(&event);) {
-    event.stack = stacks->add(reader->stack(event.stack), reader->modules());
+    const auto [number, added] = numbers.try_emplace(event.stack);
+    if (added) number->second = stacks->add(reader->stack(event.stack), reader->modules());
+    event.stack = number->second;
     out.emplace_back(event);
     // What sectors hold is known to this process then.
     if (event.kind == EventKind::kContent) powercut_content_name(event.value.data(), event.value.size(), nullptr, 0);

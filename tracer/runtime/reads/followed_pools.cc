@@ -330,14 +330,14 @@ bool may_access(uint64_t page, bool to_write) {
 }
 
 bool first_write(uint64_t address) {
-  const uint64_t page = address / kReadsPage * kReadsPage, own = page - pools.delta;
-  const bool placed = pools.closed.holds(own);  // faulted where the bytes are
-  if (!placed && !pools.closed.holds(page)) return false;
-  if (!may_access(placed ? own : page, true)) return false;
-  const auto [image, offset] = file_of(placed ? own : page);
+  const uint64_t page = address / kReadsPage * kReadsPage;
+  const bool placed = pools.closed.holds(page - pools.delta);  // it faulted where the bytes are
+  const uint64_t own = placed ? page - pools.delta : page;     // where the program has them
+  if (!may_access(own, true)) return false;
+  const auto [image, offset] = file_of(own);
   if (!placed && image->follows(offset)) return false;
   may_change(*image, offset, kReadsPage);
-  const powercut_range* range = powercut_ranges_at(&pools.mapped, placed ? own : page);
+  const powercut_range* range = powercut_ranges_at(&pools.mapped, own);
   if (failed(kernel(SYS_mprotect, static_cast<long>(page), kReadsPage, range->pool % kProtections))) {
     refuse("it writes to too many pages of its pool that are not neighbours");
   }
