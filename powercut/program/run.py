@@ -5,8 +5,9 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -137,18 +138,19 @@ def tracer(*, stacks: bool = False) -> list[str]:
 
     With `stacks` recovery's own stores have call stacks, for findings of cuts inside it.
     """
-    command, variables = valgrind.command(
-        [], stream=Path("/{stream}"), pools=[Path("/{image}")], loads=True, stacks=stacks, env={}
-    )
-    words = [word.replace("/{", "{") for word in command]
-    return ["--trace-prefix", json.dumps({"command": words, "environment": variables})]
+    image = Path("/{image}")
+    return _prefix("--trace-prefix", partial(valgrind.command, pools=[image], loads=True, stacks=stacks))
 
 
 def _device_tracer() -> list[str]:
     """The engine's option for what recovery does to a device, which the tool records in a run of its own."""
-    command, variables = valgrind.command([], stream=Path("/{stream}"), pools=[], device=Path("/{image}"), env={})
+    return _prefix("--device-prefix", partial(valgrind.command, pools=[], device=Path("/{image}")))
+
+
+def _prefix(option: str, under: Callable[..., tuple[list[str], dict[str, str]]]) -> list[str]:
+    command, variables = under([], stream=Path("/{stream}"), env={})
     words = [word.replace("/{", "{") for word in command]
-    return ["--device-prefix", json.dumps({"command": words, "environment": variables})]
+    return [option, json.dumps({"command": words, "environment": variables})]
 
 
 @dataclass(frozen=True, kw_only=True)
