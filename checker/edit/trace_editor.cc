@@ -52,9 +52,22 @@ bool holds_up(const Event& passed, uint32_t thread) {
     case EventKind::kPhase:
     case EventKind::kCut:
       return true;
-    default:
-      return false;
+    case EventKind::kStore:
+    case EventKind::kNtStore:
+    case EventKind::kFlush:
+    case EventKind::kFence:
+    case EventKind::kAllocate:
+    case EventKind::kFree:
+    case EventKind::kMarker:
+    case EventKind::kFork:
+    case EventKind::kBack:
+    case EventKind::kContent:
+    case EventKind::kCrashPoint:
+    case EventKind::kSearched:
+    case EventKind::kTrouble:
+      break;
   }
+  return false;
 }
 
 std::string at_event(uint64_t index) { return "event " + std::to_string(index); }

@@ -89,7 +89,19 @@ void PerformanceBugs::apply(const Event& event) {
     case EventKind::kMarker:
       if (event.text == kSizeMarker) for_size_ = event.thread;
       return;
-    default:
+    case EventKind::kOpBegin:
+    case EventKind::kOpEnd:
+    case EventKind::kThreadStart:
+    case EventKind::kThreadEnd:
+    case EventKind::kAllocate:
+    case EventKind::kFree:
+    case EventKind::kPhase:
+    case EventKind::kFork:
+    case EventKind::kBack:
+    case EventKind::kContent:
+    case EventKind::kCrashPoint:
+    case EventKind::kSearched:
+    case EventKind::kTrouble:
       return;
   }
 }

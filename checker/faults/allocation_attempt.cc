@@ -145,7 +145,9 @@ void AllocationAttempt::judge(const RecordedOperation& operation, const FaultRep
       right = right || status == POWERCUT_FULL || status == POWERCUT_UNSUPPORTED;
       expected = {"OK", "FULL"};
       break;
-    default:
+    case OpKind::kFormat:
+    case OpKind::kOpen:
+    case OpKind::kClose:
       if (fails_here) expected = {"FULL"};
       break;
   }

@@ -222,7 +222,8 @@ struct ByHand {
         }
         break;
       }
-      default:
+      case FaultKind::kAllocation:
+      case FaultKind::kStale:
         ADD_FAILURE();
     }
     out.erase(base);

@@ -79,7 +79,10 @@ std::optional<std::string> foreign_to(FaultKind kind, uint32_t medium) {
     case FaultKind::kPairedPage:
       if (medium != POWERCUT_FLASH) return "raw flash";
       break;
-    default:
+    case FaultKind::kMedia:
+    case FaultKind::kBitFlip:
+    case FaultKind::kAllocation:
+    case FaultKind::kStale:
       break;
   }
   return std::nullopt;
@@ -94,9 +97,13 @@ bool is_claimed(FaultKind kind, const powercut_traits& traits) {
       return traits.detects_damage != 0;
     case FaultKind::kStale:
       return traits.needs_zeroed_pool == 0;
-    default:
-      return false;  // the device breaks its contract: no design promises to stand that
+    case FaultKind::kShorn:
+    case FaultKind::kUnserialisable:
+    case FaultKind::kStaleMapping:
+    case FaultKind::kPairedPage:
+      break;  // the device breaks its contract: no design promises to stand that
   }
+  return false;
 }
 
 std::string describe_operation(const History& history) {

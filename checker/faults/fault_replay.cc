@@ -37,7 +37,22 @@ Result<std::vector<RecordedOperation>> operations_of(const LoadedTrace& loaded) 
       case EventKind::kCut:
         if (!out.empty()) out.back().marks_to_cut = marks;
         break;
-      default:
+      case EventKind::kStore:
+      case EventKind::kNtStore:
+      case EventKind::kFlush:
+      case EventKind::kFence:
+      case EventKind::kOpEnd:
+      case EventKind::kThreadStart:
+      case EventKind::kThreadEnd:
+      case EventKind::kAllocate:
+      case EventKind::kFree:
+      case EventKind::kPhase:
+      case EventKind::kFork:
+      case EventKind::kBack:
+      case EventKind::kContent:
+      case EventKind::kCrashPoint:
+      case EventKind::kSearched:
+      case EventKind::kTrouble:
         break;
     }
   }
@@ -110,10 +125,15 @@ powercut_status FaultReplay::call(const RecordedOperation& operation) {
       target_.close(table_);
       table_ = nullptr;
       return POWERCUT_OK;
-    default:
-      return call_change(target_, table_, operation.kind, bytes_of(operation.key), bytes_of(operation.value),
-                         operation.text.c_str());
+    case OpKind::kInsert:
+    case OpKind::kUpdate:
+    case OpKind::kErase:
+    case OpKind::kMaintain:
+    case OpKind::kIncrement:
+      break;
   }
+  return call_change(target_, table_, operation.kind, bytes_of(operation.key), bytes_of(operation.value),
+                     operation.text.c_str());
 }
 
 }  // namespace powercut

@@ -127,7 +127,20 @@ Result<ExpectedOutputs> ExpectedOutputs::take(TraceReader* reader, uint64_t spac
       case EventKind::kTrouble:
       case EventKind::kSearched:
         break;
-      default:
+      case EventKind::kStore:
+      case EventKind::kNtStore:
+      case EventKind::kFlush:
+      case EventKind::kFence:
+      case EventKind::kOpBegin:
+      case EventKind::kOpEnd:
+      case EventKind::kThreadStart:
+      case EventKind::kThreadEnd:
+      case EventKind::kAllocate:
+      case EventKind::kFree:
+      case EventKind::kMarker:
+      case EventKind::kPhase:
+      case EventKind::kCut:
+      case EventKind::kContent:
         if (in_tree) schedule.emplace_back(event);
     }
   }

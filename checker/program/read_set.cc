@@ -155,7 +155,21 @@ std::optional<std::string> ReadSet::follow(const std::string& stream, const Trac
       case kPowercutEnd:
         ended = true;
         break;
-      default:
+      case kPowercutContent:
+      case kPowercutFlush:
+      case kPowercutFence:
+      case kPowercutThreadStart:
+      case kPowercutThreadEnd:
+      case kPowercutModule:
+      case kPowercutStack:
+      case kPowercutOpBegin:
+      case kPowercutOpEnd:
+      case kPowercutMarker:
+      case kPowercutPhase:
+      case kPowercutCut:
+      case kPowercutFileSize:
+      case kPowercutSync:
+      case kPowercutOutput:
         break;
     }
   }

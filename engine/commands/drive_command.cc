@@ -54,7 +54,20 @@ class Requests final : public Announcer {
       case EventKind::kCut:
         powercut_mark_request(POWERCUT_MARK_CUT, 0, 0, 0, 0, 0);
         break;
-      default:
+      case EventKind::kStore:
+      case EventKind::kNtStore:
+      case EventKind::kFlush:
+      case EventKind::kFence:
+      case EventKind::kThreadStart:
+      case EventKind::kThreadEnd:
+      case EventKind::kAllocate:
+      case EventKind::kFree:
+      case EventKind::kFork:
+      case EventKind::kBack:
+      case EventKind::kContent:
+      case EventKind::kCrashPoint:
+      case EventKind::kSearched:
+      case EventKind::kTrouble:
         break;
     }
   }

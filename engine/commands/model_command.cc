@@ -152,7 +152,14 @@ ThreadStep thread_step_of(const json& step, Locks* locks, uint64_t pool_size) {
     case StepKind::kUnlock:
       out.addr = locks->emplace(step.at("lock").get<std::string>(), locks->size()).first->second;
       return out;
-    default:
+    case StepKind::kRmw:
+    case StepKind::kCas:
+    case StepKind::kAdd:
+    case StepKind::kLoad:
+    case StepKind::kStoreLoaded:
+    case StepKind::kWait:
+    case StepKind::kBegin:
+    case StepKind::kEnd:
       break;
   }
   if (out.addr + std::max({out.size, out.value.size(), out.expected.size()}) > pool_size) {

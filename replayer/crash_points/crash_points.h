@@ -98,11 +98,26 @@ class CrashPoints {
       case EventKind::kSearched:
         applied(*event);
         return false;
-      default:
-        schedule_.emplace_back(*event);
-        take(*event, begin, applied);
-        return false;
+      case EventKind::kStore:
+      case EventKind::kNtStore:
+      case EventKind::kFlush:
+      case EventKind::kFence:
+      case EventKind::kOpBegin:
+      case EventKind::kOpEnd:
+      case EventKind::kThreadStart:
+      case EventKind::kThreadEnd:
+      case EventKind::kAllocate:
+      case EventKind::kFree:
+      case EventKind::kMarker:
+      case EventKind::kPhase:
+      case EventKind::kCut:
+      case EventKind::kFork:
+      case EventKind::kContent:
+        break;
     }
+    schedule_.emplace_back(*event);
+    take(*event, begin, applied);
+    return false;
   }
   template <typename Begin, typename Applied>
   void take(const Event& event, const Begin& begin, const Applied& applied) {

@@ -90,7 +90,20 @@ void LineTimeline::apply(const Event& event) {
     case EventKind::kContent:
       device_ = true;
       return;
-    default:
+    case EventKind::kOpBegin:
+    case EventKind::kOpEnd:
+    case EventKind::kThreadStart:
+    case EventKind::kThreadEnd:
+    case EventKind::kAllocate:
+    case EventKind::kFree:
+    case EventKind::kMarker:
+    case EventKind::kPhase:
+    case EventKind::kCut:
+    case EventKind::kFork:
+    case EventKind::kBack:
+    case EventKind::kCrashPoint:
+    case EventKind::kSearched:
+    case EventKind::kTrouble:
       return;
   }
 }

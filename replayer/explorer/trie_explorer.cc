@@ -326,7 +326,10 @@ class TrieExplorer final : public MemoExplorer {
         ++way->done->fences;
         way->nested.fence(cut);
         return;
-      default:
+      case RecoveryTrie::Kind::kNothing:
+      case RecoveryTrie::Kind::kRead:
+      case RecoveryTrie::Kind::kState:
+      case RecoveryTrie::Kind::kLeaf:
         return;
     }
   }

@@ -33,9 +33,25 @@ class Adr final : public RaisingModel {
       }
       case EventKind::kCut:
         return true;
-      default:
-        return false;
+      case EventKind::kStore:
+      case EventKind::kNtStore:
+      case EventKind::kOpBegin:
+      case EventKind::kOpEnd:
+      case EventKind::kThreadStart:
+      case EventKind::kThreadEnd:
+      case EventKind::kAllocate:
+      case EventKind::kFree:
+      case EventKind::kMarker:
+      case EventKind::kPhase:
+      case EventKind::kFork:
+      case EventKind::kBack:
+      case EventKind::kContent:
+      case EventKind::kCrashPoint:
+      case EventKind::kSearched:
+      case EventKind::kTrouble:
+        break;
     }
+    return false;
   }
 
   void change(const Event& event) override {
@@ -54,7 +70,20 @@ class Adr final : public RaisingModel {
       case EventKind::kCut:
         cut();
         return;
-      default:
+      case EventKind::kOpBegin:
+      case EventKind::kOpEnd:
+      case EventKind::kThreadStart:
+      case EventKind::kThreadEnd:
+      case EventKind::kAllocate:
+      case EventKind::kFree:
+      case EventKind::kMarker:
+      case EventKind::kPhase:
+      case EventKind::kFork:
+      case EventKind::kBack:
+      case EventKind::kContent:
+      case EventKind::kCrashPoint:
+      case EventKind::kSearched:
+      case EventKind::kTrouble:
         return;
     }
   }

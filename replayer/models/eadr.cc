@@ -76,7 +76,21 @@ class Eadr final : public Model {
       case EventKind::kCut:
         cut();
         return;
-      default:
+      case EventKind::kFlush:
+      case EventKind::kOpBegin:
+      case EventKind::kOpEnd:
+      case EventKind::kThreadStart:
+      case EventKind::kThreadEnd:
+      case EventKind::kAllocate:
+      case EventKind::kFree:
+      case EventKind::kMarker:
+      case EventKind::kPhase:
+      case EventKind::kFork:
+      case EventKind::kBack:
+      case EventKind::kContent:
+      case EventKind::kCrashPoint:
+      case EventKind::kSearched:
+      case EventKind::kTrouble:
         return;
     }
   }

@@ -196,7 +196,20 @@ class Model {
         }
         remembered_.clear();
         return;
-      default:
+      case EventKind::kOpBegin:
+      case EventKind::kOpEnd:
+      case EventKind::kThreadStart:
+      case EventKind::kThreadEnd:
+      case EventKind::kAllocate:
+      case EventKind::kFree:
+      case EventKind::kMarker:
+      case EventKind::kPhase:
+      case EventKind::kFork:
+      case EventKind::kBack:
+      case EventKind::kContent:
+      case EventKind::kCrashPoint:
+      case EventKind::kSearched:
+      case EventKind::kTrouble:
         return;
     }
   }

@@ -112,7 +112,21 @@ void LineStates::apply(const Event& event) {
         absorb(line);
       }
       return;
-    default:
+    case EventKind::kOpBegin:
+    case EventKind::kOpEnd:
+    case EventKind::kThreadStart:
+    case EventKind::kThreadEnd:
+    case EventKind::kAllocate:
+    case EventKind::kFree:
+    case EventKind::kMarker:
+    case EventKind::kPhase:
+    case EventKind::kCut:
+    case EventKind::kFork:
+    case EventKind::kBack:
+    case EventKind::kContent:
+    case EventKind::kCrashPoint:
+    case EventKind::kSearched:
+    case EventKind::kTrouble:
       return;
   }
 }

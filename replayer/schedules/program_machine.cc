@@ -44,9 +44,17 @@ bool empties_buffer(const ThreadStep& step) {
       return true;
     case StepKind::kFence:
       return !is_sfence(step);
-    default:
-      return false;
+    case StepKind::kStore:
+    case StepKind::kNtStore:
+    case StepKind::kFlush:
+    case StepKind::kLoad:
+    case StepKind::kStoreLoaded:
+    case StepKind::kWait:
+    case StepKind::kBegin:
+    case StepKind::kEnd:
+      break;
   }
+  return false;
 }
 
 }  // namespace
@@ -209,9 +217,14 @@ bool ProgramMachine::stands_at_cut(uint32_t thread) const {
       return now_.lines.drains(thread + 1);
     case StepKind::kFlush:
       return next.code == static_cast<uint8_t>(FlushKind::kClflush) && now_.lines.clflush_raises(next.addr);
-    default:
-      return false;
+    case StepKind::kStore:
+    case StepKind::kNtStore:
+    case StepKind::kLoad:
+    case StepKind::kStoreLoaded:
+    case StepKind::kWait:
+      break;
   }
+  return false;
 }
 
 bool ProgramMachine::at_cut(uint32_t thread) const {
@@ -235,9 +248,17 @@ bool ProgramMachine::at_store(uint32_t thread) const {
       return true;
     case StepKind::kCas:
       return holds(thread, *next);
-    default:
-      return false;
+    case StepKind::kFence:
+    case StepKind::kFlush:
+    case StepKind::kLoad:
+    case StepKind::kWait:
+    case StepKind::kLock:
+    case StepKind::kUnlock:
+    case StepKind::kBegin:
+    case StepKind::kEnd:
+      break;
   }
+  return false;
 }
 
 void ProgramMachine::step(uint32_t thread) {

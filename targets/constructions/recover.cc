@@ -14,9 +14,11 @@ Construction* Create(const Options& options) {
       return CreateFlit(options.bug);
     case Kind::kLinkAndPersist:
       return CreateLinkAndPersist(options.bug);
-    default:
-      return CreateNvtraverse(options.bug);
+    case Kind::kNvtraverse:
+    case Kind::kCount:
+      break;
   }
+  return CreateNvtraverse(options.bug);
 }
 
 }  // namespace

@@ -58,7 +58,11 @@ void Map::Recover() {
     case Pattern::kBlocks:
       if (!Has(Bug::kLeak)) allocator_.Sweep([&](uint64_t offset) { return Owns(offset); });
       break;
-    default:
+    case Pattern::kPlain:
+    case Pattern::kHelpingPersist:
+    case Pattern::kBoundedDuplicates:
+    case Pattern::kChecked:
+    case Pattern::kCount:
       break;
   }
 }

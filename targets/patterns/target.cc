@@ -41,9 +41,17 @@ constexpr Pattern BrokenBy(Bug bug) {
     case Bug::kThrowingNew:
     case Bug::kTrustsZeroes:
       return Pattern::kChecked;
-    default:
-      return Pattern::kCount;
+    case Bug::kNone:
+    case Bug::kLost:
+    case Bug::kPhantom:
+    case Bug::kStale:
+    case Bug::kRedundantFlush:
+    case Bug::kRedundantFence:
+    case Bug::kNeverPersisted:
+    case Bug::kCount:
+      break;
   }
+  return Pattern::kCount;
 }
 
 powercut_status ParseOptions(const powercut_config& config, Options* out) {

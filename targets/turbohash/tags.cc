@@ -40,9 +40,12 @@ bool HasTags(Tags kind) {
       return kHasAvx512;
     case Tags::kAvx2:
       return kHasAvx2;
-    default:
-      return true;
+    case Tags::kScalar:
+    case Tags::kAuto:
+    case Tags::kCount:
+      break;
   }
+  return true;
 }
 
 Tags BestTags() { return kHasAvx512 ? Tags::kAvx512 : kHasAvx2 ? Tags::kAvx2 : Tags::kScalar; }
@@ -53,9 +56,12 @@ uint32_t MatchTags(Tags kind, const uint8_t* tags, uint8_t tag) {
       return MatchAvx512(tags, tag);
     case Tags::kAvx2:
       return MatchAvx2(tags, tag);
-    default:
-      return MatchScalar(tags, tag);
+    case Tags::kScalar:
+    case Tags::kAuto:
+    case Tags::kCount:
+      break;
   }
+  return MatchScalar(tags, tag);
 }
 
 }  // namespace powercut::turbohash

@@ -322,7 +322,11 @@ OwnedEvent random_event(uint32_t stacks) {
       event.text = *gen::string<std::string>();
       event.code = static_cast<uint8_t>(*gen::inRange(1, 7));
       break;
-    default:
+    case EventKind::kThreadStart:
+    case EventKind::kThreadEnd:
+    case EventKind::kCut:
+    case EventKind::kContent:
+    case EventKind::kCrashPoint:
       break;
   }
   return event;

@@ -39,10 +39,24 @@ std::optional<std::string> TraceRules::wrong_in_tree(const Event& event) {
     case EventKind::kTrouble:
     case EventKind::kSearched:
       return path_ ? std::nullopt : std::optional<std::string>("stands outside of a tree of schedules");
-    default:
-      if (path_) path_->push_back({event.kind, event.thread, event.code});
-      return std::nullopt;
+    case EventKind::kStore:
+    case EventKind::kNtStore:
+    case EventKind::kFlush:
+    case EventKind::kFence:
+    case EventKind::kOpBegin:
+    case EventKind::kOpEnd:
+    case EventKind::kThreadStart:
+    case EventKind::kThreadEnd:
+    case EventKind::kAllocate:
+    case EventKind::kFree:
+    case EventKind::kMarker:
+    case EventKind::kPhase:
+    case EventKind::kCut:
+    case EventKind::kContent:
+      break;
   }
+  if (path_) path_->push_back({event.kind, event.thread, event.code});
+  return std::nullopt;
 }
 
 std::optional<std::string> TraceRules::wrong_alone(const Event& event) {

@@ -213,9 +213,15 @@ powercut_status call_change(const powercut_target& target, powercut_table* table
       return target.update(table, key, value);
     case OpKind::kErase:
       return target.erase(table, key);
-    default:
+    case OpKind::kMaintain:
       return target.maintain == nullptr ? POWERCUT_UNSUPPORTED : target.maintain(table, command);
+    case OpKind::kFormat:
+    case OpKind::kOpen:
+    case OpKind::kLookup:
+    case OpKind::kClose:
+      break;
   }
+  return POWERCUT_UNSUPPORTED;  // no change
 }
 
 const char* status_name(powercut_status status) {

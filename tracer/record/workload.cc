@@ -192,9 +192,16 @@ Result<std::optional<Operation>> Workload::key_operation() {
       return std::optional(Operation{.kind = OpKind::kErase, .key = key});
     case StepKind::kIncrement:
       return std::optional(increment(key, now.by));
-    default:
+    case StepKind::kLookup:
       return std::optional(Operation{.kind = OpKind::kLookup, .key = key});
+    case StepKind::kMaintain:
+    case StepKind::kFill:
+    case StepKind::kUntil:
+    case StepKind::kMix:
+    case StepKind::kAny:
+      break;
   }
+  return misfit("a step without keys is no operation on a key");
 }
 
 Result<std::optional<Operation>> Workload::mix_operation() {

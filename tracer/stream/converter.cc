@@ -389,7 +389,15 @@ void Converter::add(const StreamRecord& record) {
     case kPowercutOutput:
       if (operations_) operations_->output_grown();
       break;
-    default:
+    case kPowercutPool:
+    case kPowercutContent:
+    case kPowercutStore:
+    case kPowercutLoad:
+    case kPowercutModule:
+    case kPowercutStack:
+    case kPowercutNote:
+    case kPowercutEnd:
+    case kPowercutFileRead:
       break;  // contents, notes and the end make no events
   }
 }
@@ -504,7 +512,17 @@ std::optional<StreamSurvey> survey_stream(const std::string& path, const DeviceL
       case kPowercutEnd:
         survey.end = StreamEnd{record.code == kPowercutSignalled, static_cast<uint32_t>(record.length)};
         break;
-      default:
+      case kPowercutFlush:
+      case kPowercutFence:
+      case kPowercutLoad:
+      case kPowercutThreadStart:
+      case kPowercutThreadEnd:
+      case kPowercutModule:
+      case kPowercutStack:
+      case kPowercutOpEnd:
+      case kPowercutMarker:
+      case kPowercutCut:
+      case kPowercutFileRead:
         break;
     }
   }

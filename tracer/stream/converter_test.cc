@@ -86,9 +86,19 @@ std::string short_form(const Event& event) {
       return "end " + std::to_string(event.code) + " " + bytes();
     case EventKind::kMarker:
       return "marker " + std::string(event.text);
-    default:
-      return "other";
+    case EventKind::kThreadStart:
+    case EventKind::kThreadEnd:
+    case EventKind::kAllocate:
+    case EventKind::kFree:
+    case EventKind::kFork:
+    case EventKind::kBack:
+    case EventKind::kContent:
+    case EventKind::kCrashPoint:
+    case EventKind::kSearched:
+    case EventKind::kTrouble:
+      break;
   }
+  return "other";
 }
 
 struct Converted {

@@ -27,7 +27,8 @@ struct Layout {
 };
 
 std::optional<Layout> layout_of(uint8_t type) {
-  switch (type) {
+  if (type < kPowercutPool || type > kPowercutOutput) return std::nullopt;
+  switch (static_cast<powercut_record>(type)) {
     case kPowercutPool:
       return Layout{.numbers = 1, .rest = Rest::kText};
     case kPowercutContent:
@@ -70,9 +71,8 @@ std::optional<Layout> layout_of(uint8_t type) {
       return Layout{.status = true};
     case kPowercutOutput:
       return Layout{.numbers = 1};
-    default:
-      return std::nullopt;
   }
+  return std::nullopt;
 }
 
 std::string_view text_of(std::span<const uint8_t> bytes) {
@@ -233,9 +233,19 @@ const char* StreamReader::wrong(const StreamRecord& record) {
                  : "an unknown kind of operation";
     case kPowercutOutput:
       return record.code == kPowercutStdout || record.code == kPowercutStderr ? nullptr : "an unknown output";
-    default:
-      return nullptr;
+    case kPowercutStore:
+    case kPowercutLoad:
+    case kPowercutThreadStart:
+    case kPowercutThreadEnd:
+    case kPowercutOpEnd:
+    case kPowercutMarker:
+    case kPowercutPhase:
+    case kPowercutCut:
+    case kPowercutNote:
+    case kPowercutEnd:
+      break;
   }
+  return nullptr;
 }
 
 }  // namespace powercut

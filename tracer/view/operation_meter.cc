@@ -148,7 +148,21 @@ void OperationMeter::add(const Event& event) {
     case EventKind::kCut:
       running_.clear();
       break;
-    default:
+    case EventKind::kStore:
+    case EventKind::kNtStore:
+    case EventKind::kFlush:
+    case EventKind::kFence:
+    case EventKind::kThreadStart:
+    case EventKind::kThreadEnd:
+    case EventKind::kAllocate:
+    case EventKind::kFree:
+    case EventKind::kMarker:
+    case EventKind::kFork:
+    case EventKind::kBack:
+    case EventKind::kContent:
+    case EventKind::kCrashPoint:
+    case EventKind::kSearched:
+    case EventKind::kTrouble:
       count(event);
   }
 }

@@ -19,9 +19,12 @@ std::unique_ptr<Damages> make_damages(FaultKind kind, const LoadedTrace& loaded)
       return make_stale_mappings(loaded);
     case FaultKind::kPairedPage:
       return make_paired_pages(loaded);
-    default:
-      return make_bit_flips(loaded);
+    case FaultKind::kBitFlip:
+    case FaultKind::kAllocation:
+    case FaultKind::kStale:
+      break;
   }
+  return make_bit_flips(loaded);
 }
 
 bool ends_operation(const TraceFollower& at) { return !at.instant().before && !at.history().in_flight(); }

@@ -138,10 +138,25 @@ bool ScheduleTree::raises(const Event& event) const {
       return true;
     case EventKind::kFlush:
       return every_store_ || event.code == static_cast<uint8_t>(FlushKind::kClflush);
-    default:
-      // eadr: a store is in flight until the next event.
-      return every_store_;
+    case EventKind::kStore:
+    case EventKind::kNtStore:
+    case EventKind::kThreadStart:
+    case EventKind::kThreadEnd:
+    case EventKind::kAllocate:
+    case EventKind::kFree:
+    case EventKind::kMarker:
+    case EventKind::kPhase:
+    case EventKind::kCut:
+    case EventKind::kFork:
+    case EventKind::kBack:
+    case EventKind::kContent:
+    case EventKind::kCrashPoint:
+    case EventKind::kSearched:
+    case EventKind::kTrouble:
+      break;
   }
+  // eadr: a store is in flight until the next event.
+  return every_store_;
 }
 
 uint64_t ScheduleTree::frontier() const { return lines_->frontier(); }

@@ -115,7 +115,8 @@ uint64_t operate(Access::Simple::Operation operation, T to, T from, greg_t* flag
     case Operation::kTest:
       POWERCUT_OPERATE("test");
       break;
-    default:
+    case Operation::kNone:
+    case Operation::kMove:
       return from;
   }
 #undef POWERCUT_OPERATE
@@ -188,7 +189,9 @@ Seen by_operands(uint64_t fault, const ucontext_t& context, greg_t* registers) {
     case Access::Kind::kPlain:
     case Access::Kind::kLocked:
       break;
-    default:
+    case Access::Kind::kUnknown:
+    case Access::Kind::kFence:
+    case Access::Kind::kOther:
       return Seen::kWholePage;
   }
   const std::span ranges = std::span(access.ranges).first(access.count);
