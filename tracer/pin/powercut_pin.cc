@@ -261,7 +261,8 @@ bool instrument_after(INS ins, const InstructionForm& form) {
 }
 
 VOID instrument_store(INS ins, UINT32 operand, const InstructionForm& form, ADDRINT ip, ADDRINT next) {
-  UINT32 bits = (form.nt ? UINT32{kPowercutStoreNt} : 0u) | (form.string ? UINT32{kPowercutStoreString} : 0u) |
+  UINT32 bits = (form.nt ? UINT32{kPowercutStoreNt} : 0u) |
+                (form.string ? UINT32{kPowercutStoreString | kPowercutStoreRound} : 0u) |
                 (form.whole ? UINT32{kPowercutStoreAtomic} : 0u) |
                 (form.locked ? UINT32{kPowercutStoreAtomic} | kPowercutStoreRmw : 0u) |
                 (form.compares ? kCompares : 0u) | (instrument_after(ins, form) ? kHasAfter : 0u);

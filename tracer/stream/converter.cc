@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tracer/format/build_id.h"
+#include "tracer/format/layout.h"
 #include "tracer/stream/device_file.h"
 #include "tracer/stream/pools.h"
 #include "tracer/stream/stream_reader.h"
@@ -108,11 +109,9 @@ class Converter {
     return devices_[record.pool].get();
   }
 
-  // Rounds of a string instruction are gathered here until a line is full or something else happens.
-  bool joins(uint64_t at, const StreamRecord& record) const {
-    return !piece_.empty() && (record.flags & kPowercutStoreContinues) != 0 &&
-           record.site.thread == piece_site_.thread && at == piece_at_ + piece_.size() && at % kLineSize != 0;
-  }
+  // Rounds of a string instruction are gathered until something else happens: where its moves are cut is a matter of
+  // the whole store's size. False: the round does not adjoin those that were gathered.
+  bool gather(uint64_t at, const StreamRecord& round);
   void append(const Event& event) {
     last_ = event.kind;
     last_thread_ = event.thread;
@@ -162,7 +161,8 @@ void Converter::append_store(uint64_t at, std::span<const uint8_t> bytes, powerc
 
 void Converter::store(uint64_t at, std::span<const uint8_t> bytes, powercut_site site, uint16_t flags) {
   if (bytes.empty()) return;
-  if (bytes.size() <= kLineSize) {
+  // A mem* call's moves are cut by its whole size.
+  if (bytes.size() <= kLineSize || (flags & kPowercutStoreString) != 0) {
     append_store(at, bytes, site, flags);
     return;
   }
@@ -175,10 +175,28 @@ void Converter::store(uint64_t at, std::span<const uint8_t> bytes, powercut_site
   }
 }
 
+bool Converter::gather(uint64_t at, const StreamRecord& round) {
+  const bool goes_on = !piece_.empty() && (round.flags & kPowercutStoreContinues) != 0;
+  if (!goes_on || round.site.thread != piece_site_.thread) return false;
+  const bool behind = at == piece_at_ + piece_.size(), before = at + round.bytes.size() == piece_at_;
+  if (!behind && !before) return false;
+  piece_.insert(behind ? piece_.end() : piece_.begin(), round.bytes.begin(), round.bytes.end());
+  if (before) piece_at_ = at;
+  if (piece_.size() <= layout::kMaxStoreBytes) return true;
+  // As the trace's writer cuts a longer store: at a line boundary.
+  const uint64_t cut = behind ? layout::kMaxStoreBytes - piece_at_ % kLineSize : kLineSize - piece_at_ % kLineSize;
+  const auto middle = piece_.begin() + static_cast<std::ptrdiff_t>(cut);
+  const std::vector<uint8_t> low(piece_.begin(), middle), high(middle, piece_.end());
+  append_store(behind ? piece_at_ : piece_at_ + cut, behind ? low : high, piece_site_, piece_flags_);
+  piece_ = behind ? high : low;
+  if (behind) piece_at_ += cut;
+  piece_flags_ |= kPowercutStoreContinues;
+  return true;
+}
+
 void Converter::write_piece() {
   if (piece_.empty()) return;
-  const std::vector<uint8_t> bytes = std::exchange(piece_, {});
-  store(piece_at_, bytes, piece_site_, piece_flags_);
+  append_store(piece_at_, std::exchange(piece_, {}), piece_site_, piece_flags_);
 }
 
 void Converter::flush_at(uint64_t at, powercut_site site, uint8_t kind) {
@@ -292,14 +310,13 @@ void Converter::add(const StreamRecord& record) {
   };
   if (record.type == kPowercutStore) {
     const std::optional<uint64_t> at = place(record.address);
-    if (at && (record.flags & kPowercutStoreString) != 0) {
-      if (!joins(*at, record)) {
-        write_piece();
-        piece_at_ = *at;
-        piece_site_ = record.site;
-        piece_flags_ = record.flags;
-      }
-      piece_.insert(piece_.end(), record.bytes.begin(), record.bytes.end());
+    if (at && (record.flags & kPowercutStoreRound) != 0) {
+      if (gather(*at, record)) return;
+      write_piece();
+      piece_at_ = *at;
+      piece_site_ = record.site;
+      piece_flags_ = record.flags;
+      piece_.assign(record.bytes.begin(), record.bytes.end());
       return;
     }
     write_piece();

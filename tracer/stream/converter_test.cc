@@ -227,23 +227,58 @@ TEST(Converter, WhatTheProgramDisownsIsKnownByItsPlaceInTheFile) {
   EXPECT_GT(all.disowned.size(), 2u);
 }
 
-TEST(Converter, PiecesOfAStringInstructionAreOneStoreALine) {
+TEST(Converter, RoundsOfAStringInstructionAreOneStoreOfTheWholeSize) {
   Stream stream;
   powercut_stream_pool(stream.get(), kPowercutMemory, "", 0);
   powercut_stream_map(stream.get(), 0, 0x1000, 4096, 0);
-  constexpr uint32_t kMore = kPowercutStoreString | kPowercutStoreContinues;
+  constexpr uint32_t kFirst = kPowercutStoreString | kPowercutStoreRound;
+  constexpr uint32_t kMore = kFirst | kPowercutStoreContinues;
   for (uint64_t at = 60; at < 70; ++at) {
     powercut_stream_load(stream.get(), kSite, 0x1200 + at, 1);  // where a rep movsb reads
-    store(stream, 0x1000 + at, "x", at == 60 ? kPowercutStoreString : kMore);
+    store(stream, 0x1000 + at, "x", at == 60 ? kFirst : kMore);
   }
-  store(stream, 0x1000 + 70, "y", kPowercutStoreString);  // another one, right behind it
-  store(stream, 0x1100, "d", kPowercutStoreString);
+  store(stream, 0x1000 + 70, "y", kFirst);  // another one, right behind it
+  store(stream, 0x1100, "d", kFirst);
   store(stream, 0x10ff, "d", kMore);  // downwards
   powercut_stream_fence(stream.get(), kSite, kPowercutSfence);
   store(stream, 0x1101, "z", kMore);  // whatever it continued, the fence lies in between
+  EXPECT_THAT(convert(stream.bytes()).events, ElementsAre("cut", "phase run", "store 60 xxxxxxxxxx 4", "store 70 y 4",
+                                                          "store 255 dd 4", "fence 1", "store 257 z 4"));
+}
+
+// A copy and what is filled in behind it (strncpy) are one store of two calls, each of which has moves of its own.
+TEST(Converter, PiecesOfAMemCallAreNotGathered) {
+  Stream stream;
+  powercut_stream_pool(stream.get(), kPowercutMemory, "", 0);
+  powercut_stream_map(stream.get(), 0, 0x1000, 4096, 0);
+  store(stream, 0x1000, "abc", kPowercutStoreString);
+  store(stream, 0x1003, "ddddd", kPowercutStoreString | kPowercutStoreContinues);
+  const std::string whole(70, 'w');
+  store(stream, 0x103c, whole.c_str(), kPowercutStoreString);
   EXPECT_THAT(convert(stream.bytes()).events,
-              ElementsAre("cut", "phase run", "store 60 xxxx 4", "store 64 xxxxxx 20", "store 70 y 4", "store 256 d 4",
-                          "store 255 d 20", "fence 1", "store 257 z 4"));
+              ElementsAre("cut", "phase run", "store 0 abc 4", "store 3 ddddd 20", "store 60 " + whole + " 4"));
+}
+
+// As the trace's writer splits the store of a whole memset.
+TEST(Converter, RoundsOfMoreThanAnEventHoldsEndAtLines) {
+  constexpr uint64_t kSize = 9000;
+  const auto pieces = [](bool downwards) {
+    Stream stream;
+    powercut_stream_pool(stream.get(), kPowercutMemory, "", 0);
+    powercut_stream_map(stream.get(), 0, 0x10000, 16384, 0);
+    for (uint64_t i = 0; i < kSize; ++i) {
+      const uint32_t more = i == 0 ? 0 : kPowercutStoreContinues;
+      store(stream, 0x10000 + 10 + (downwards ? kSize - 1 - i : i), "q",
+            kPowercutStoreString | kPowercutStoreRound | more);
+    }
+    std::vector<std::pair<uint64_t, size_t>> out;
+    for (const std::string& event : convert(stream.bytes()).events) {
+      if (event.starts_with("store ")) out.emplace_back(std::stoull(event.substr(6)), std::ranges::count(event, 'q'));
+    }
+    return out;
+  };
+  EXPECT_THAT(pieces(false), ElementsAre(std::pair{10, 4086}, std::pair{4096, 4096}, std::pair{8192, 818}));
+  for (const auto& [at, size] : pieces(true)) EXPECT_TRUE(at == 10 || at % kLineSize == 0) << at << " " << size;
 }
 
 TEST(Converter, PiecesOfAStoreContinueItWhateverTheyAreOf) {

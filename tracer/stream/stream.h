@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-#define POWERCUT_STREAM_VERSION 4u
+#define POWERCUT_STREAM_VERSION 5u
 #define POWERCUT_STREAM_MAGIC "\x89PCS\r\n\x1a\n"
 
 enum {
@@ -55,9 +55,10 @@ enum powercut_record {
 enum powercut_stream_store {
   kPowercutStoreNt = 1,
   kPowercutStoreAtomic = 2,
-  kPowercutStoreString = 4, /* of a string instruction */
+  kPowercutStoreString = 4, /* of a string instruction, or of a mem* or str* function */
   kPowercutStoreRmw = 8,
-  kPowercutStoreContinues = 16 /* a further piece of the store before it */
+  kPowercutStoreContinues = 16, /* a further piece of the store before it */
+  kPowercutStoreRound = 32      /* one round of a string instruction; with kPowercutStoreString */
 };
 enum powercut_stream_flush { kPowercutClwb = 1, kPowercutClflushopt = 2, kPowercutClflush = 3 };
 enum powercut_stream_fence { kPowercutSfence = 1, kPowercutMfence = 2, kPowercutRmwFence = 3, kPowercutLockFence = 4 };
