@@ -48,7 +48,8 @@ using RecoverySites = std::map<std::string, uint64_t>;
 struct ChunkResult {
   uint64_t number = 0;
   ChunkCounts counts;
-  bool stopped = false;              // by a signal or the time budget, before the chunk's end: not to be kept
+  // By a signal, the time budget or a finding that needs no power cut, before the chunk's end: not to be kept.
+  bool stopped = false;
   std::string distrust;              // why the worker cannot be trusted any more: the chunk is to be done again
   std::vector<uint64_t> leaves;      // digests of recovery's distinct behaviours, ascending
   std::vector<uint64_t> read_lines;  // bitmap by line: some recovery or query read it

@@ -41,6 +41,7 @@ Exploration::Exploration(const LoadedTrace& loaded, const ExploreOptions& option
     oracle_.collect(true);
   }
   oracle_.collect_violations(!options.dump_violations.empty());
+  if (options.stop_at_functional) functional_.stop_at_first();
   explorer_ = make_explorer(&executor_, strategy_.get(), &oracle_,
                             {.nested = options.nested,
                              .paranoid = options.paranoid,
@@ -186,6 +187,10 @@ ChunkResult Exploration::explore(const Chunk& chunk, const std::set<uint64_t>& s
       continue;
     }
     visit(instant, watch);
+    if (functional_.stopped()) {
+      result_.stopped = true;
+      break;
+    }
   } while (result_.distrust.empty() && follower_->next());
 
   settle_findings();

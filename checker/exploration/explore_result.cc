@@ -101,6 +101,7 @@ Json result_event(const LoadedTrace& loaded, const ExploreOptions& options, cons
           {"loads", explored.sum.loads},
           {"leaves", explored.leaves},
           {"maxima", maxima},
+          {"functional", explored.functional},
           {"seconds", seconds},
           {"exploring_seconds", exploring == explored.sum.seconds.end() ? 0.0 : exploring->second},
           {"stats", {{"run", explored.seconds}, {"workers", explored.sum.seconds}}},

@@ -20,6 +20,7 @@ std::vector<std::string> assumptions(const std::string& model, const std::string
 // Why not all crash states were looked at. `sampled`: where it was on purpose; else empty.
 template <typename AnyExplored, typename AnyOptions>
 std::string reason_of(const AnyExplored& explored, const AnyOptions& options, const std::string& sampled) {
+  if (explored.functional) return "it stopped at a bug that needs no power cut; --keep-going goes on";
   if (explored.interrupted) return "interrupted";
   if (explored.out_of_time) {
     return "the budget of " + std::to_string(static_cast<uint64_t>(options.budget_seconds)) + " s was used up";

@@ -261,8 +261,11 @@ class Leader {
     while (auto packet = worker.next_packet()) {
       if (packet->kind == "finding") {
         Json finding = Json::parse(packet->payload);
-        // Under a budget in executions a finding counts only once its chunk does.
-        if (options_.budget_executions == 0) announce(finding);
+        if (counts_now(work.chunk.number)) {
+          announce(finding);
+        } else if (options_.budget_executions == 0) {
+          held_[work.chunk.number].push_back(finding);
+        }
         work.findings.push_back(std::move(finding));
       } else if (auto result = decode_chunk_result(packet->payload)) {
         worker.end();
@@ -345,8 +348,15 @@ class Leader {
 
   // ---- results ---------------------------------------------------------------------------------
 
+  // Whether findings of a chunk that is not merged yet count. Under a budget in executions they count once the chunk
+  // does; where the run stops at a finding, an earlier chunk may make it stop.
+  bool counts_now(uint64_t chunk) const {
+    if (options_.budget_executions > 0 || closed()) return false;
+    return !options_.stop_at_functional || chunk == merged_;
+  }
+
   void take(ChunkResult result) {
-    if (options_.budget_executions == 0) {
+    if (counts_now(result.number)) {
       for (const Json& finding : result.findings) announce(finding);
     }
     listener_.finished(result);
@@ -356,8 +366,8 @@ class Leader {
 
   // Adds finished chunks in their order.
   void merge() {
-    for (auto next = done_.find(merged_); next != done_.end() && !spent_; next = done_.find(merged_)) {
-      const ChunkResult& result = next->second;
+    for (auto next = done_.find(merged_); next != done_.end() && !closed(); next = done_.find(merged_)) {
+      ChunkResult& result = next->second;
       out_.sum.add(result.counts);
       leaves_.insert(result.leaves.begin(), result.leaves.end());
       for (const auto& [name, most] : result.maxima) {
@@ -367,6 +377,11 @@ class Leader {
       for (const auto& [site, count] : result.recovery_sites) out_.recovery_sites[site] += count;
       out_.read_lines.resize(std::max(out_.read_lines.size(), result.read_lines.size()));
       for (size_t i = 0; i < result.read_lines.size(); ++i) out_.read_lines[i] |= result.read_lines[i];
+      if (options_.stop_at_functional) stop_at_functional(&result.findings);
+      for (const Json& finding : held_[result.number]) {
+        if (!out_.functional) announce(finding);  // also of a worker that died, and whose chunk was done again
+      }
+      held_.erase(result.number);
       for (const Json& finding : result.findings) announce(finding);
       tell(result.troubles);
       out_.sources |= result.sources;
@@ -377,6 +392,20 @@ class Leader {
         stop_all();
       }
     }
+  }
+
+  // Chunks that are not merged by now do not count.
+  bool closed() const { return spent_ || out_.functional; }
+
+  // Ends the run at the first of a chunk's findings that needs no power cut, and drops those behind it. A worker stops
+  // there by itself; a chunk of a checkpoint may go on.
+  void stop_at_functional(std::vector<Json>* findings) {
+    const auto first = std::find_if(findings->begin(), findings->end(),
+                                    [](const Json& finding) { return !finding.value("needs_power_cut", true); });
+    if (first == findings->end()) return;
+    findings->erase(first + 1, findings->end());
+    out_.functional = true;
+    stop_all();
   }
 
   void announce(const Json& finding) {
@@ -419,10 +448,12 @@ class Leader {
     if (options_.chunks && !out_.interrupted)
       out_.has_range = spent_ || merged_ >= std::min(options_.chunks->end, borders_.count());
     out_.out_of_executions = spent_ && (!all || out_.sum.crash_points < out_.survey.crash_points);
-    out_.sum.complete = out_.sum.complete && all;
+    out_.sum.complete = out_.sum.complete && all && !out_.functional;
     out_.leaves = leaves_.size();
-    for (const auto& [number, result] : done_) {
-      if (!spent_) tell(result.troubles);
+    if (closed()) return;
+    for (const auto& [number, result] : done_) tell(result.troubles);
+    for (const auto& [number, findings] : held_) {
+      for (const Json& finding : findings) announce(finding);
     }
   }
 
@@ -440,13 +471,14 @@ class Leader {
   WorkerSlot* slots_ = nullptr;
   std::vector<std::unique_ptr<WorkerProcess>> workers_;
   std::vector<WorkerProcess*> everyone_;
-  std::map<uint64_t, Work> works_;        // chunks begun and not finished, by number
-  std::deque<uint64_t> again_;            // of these, those that wait for another worker
-  std::set<uint64_t> skip_;               // crash points that were given up
-  std::map<uint64_t, int> deaths_;        // by crash point
-  std::map<uint64_t, ChunkResult> done_;  // finished, not yet merged
-  uint64_t merged_;                       // chunks below are merged
-  bool spent_ = false;                    // the budget in executions
+  std::map<uint64_t, Work> works_;              // chunks begun and not finished, by number
+  std::deque<uint64_t> again_;                  // of these, those that wait for another worker
+  std::set<uint64_t> skip_;                     // crash points that were given up
+  std::map<uint64_t, int> deaths_;              // by crash point
+  std::map<uint64_t, ChunkResult> done_;        // finished, not yet merged
+  std::map<uint64_t, std::vector<Json>> held_;  // findings that counts_now() holds back, by chunk
+  uint64_t merged_;                             // chunks below are merged
+  bool spent_ = false;                          // the budget in executions
   absl::flat_hash_set<uint64_t> leaves_;
   Explored out_;
 

@@ -35,6 +35,7 @@ struct Explored {
   RecoverySites recovery_sites;
   std::map<std::string, Json> findings;  // by key; of equal keys the one at the earliest crash point
   bool interrupted = false, out_of_time = false, out_of_executions = false;
+  bool functional = false;            // it ended at a finding that needs no power cut
   std::vector<std::string> troubles;  // why the verdict is not known: failures of our own harness, and doubts
   uint32_t sources = 0;               // WorldSources that target code asked for, and that made no difference
   std::vector<std::string> notes;

@@ -103,10 +103,16 @@ Exposure exposure_of(const TraceFollower::FoundTrouble& trouble) {
   return out;
 }
 
+void FunctionalCheck::report(const Json& finding) {
+  if (stopped_) return;
+  report_(finding);
+  stopped_ = stops_ && !finding.value("needs_power_cut", true);
+}
+
 void FunctionalCheck::judge(const std::vector<Exposure>& exposures, bool trusted) {
   if (!trusted) give_up();
   if (waiting() && settles_here()) settle();
-  if (exposures.empty()) return;
+  if (exposures.empty() || stopped_) return;
   std::vector<std::optional<Exposure>> uncut(exposures.size());
   if (trusted && !was_cut_) {
     std::vector<QueryId> queries;
@@ -116,17 +122,17 @@ void FunctionalCheck::judge(const std::vector<Exposure>& exposures, bool trusted
   std::set<std::string> told;  // many images of one functional bug are one finding
   for (size_t i = 0; i < exposures.size(); ++i) {
     if (!uncut[i] || symptom_of(*uncut[i]) != symptom_of(exposures[i])) {
-      report_(event(exposures[i]));
+      report(event(exposures[i]));
       continue;
     }
     uncut[i]->needs_power_cut = false;
     Json without = event(*uncut[i]);
     if (follower_->history().in_flight() && follower_->in_tree()) {
-      report_(event(exposures[i]));  // the crash points that come next are of other schedules
+      report(event(exposures[i]));  // the crash points that come next are of other schedules
     } else if (follower_->history().in_flight()) {
       waiting_.push_back({exposures[i].query, symptom_of(*uncut[i]), event(exposures[i]), std::move(without)});
     } else if (told.insert(without["key"].get<std::string>()).second) {
-      report_(without);
+      report(without);
     }
   }
 }
@@ -138,16 +144,16 @@ void FunctionalCheck::settle() {
   std::set<std::string> told;
   for (size_t i = 0; i < waiting_.size(); ++i) {
     if (!uncut[i] || symptom_of(*uncut[i]) != waiting_[i].symptom) {
-      report_(waiting_[i].with_cut);
+      report(waiting_[i].with_cut);
     } else if (told.insert(waiting_[i].without_cut["key"].get<std::string>()).second) {
-      report_(waiting_[i].without_cut);
+      report(waiting_[i].without_cut);
     }
   }
   waiting_.clear();
 }
 
 void FunctionalCheck::give_up() {
-  for (const Waiting& finding : waiting_) report_(finding.with_cut);
+  for (const Waiting& finding : waiting_) report(finding.with_cut);
   waiting_.clear();
 }
 

@@ -6,6 +6,8 @@
 // loss, and still takes a crash to be seen. So such a finding waits for the end of its operation, where nothing is half
 // done, and is asked once more.
 //
+// A run may stop at the first finding that needs no power cut (`stop_at_first`): every answer after it is in doubt.
+//
 // Of a scenario that cuts the power itself every finding counts as one that needs it: what that cut lost is gone from
 // then on.
 #ifndef POWERCUT_CHECKER_FINDINGS_FUNCTIONAL_CHECK_H_
@@ -44,12 +46,16 @@ class FunctionalCheck {
         was_cut_(std::any_of(loaded.plan.scenario.phases.begin(), loaded.plan.scenario.phases.end(),
                              [](const Phase& phase) { return !phase.cut_at.empty(); })) {}
 
+  // After the first finding that needs no power cut, no other finding is reported, and stopped() is true.
+  void stop_at_first() { stops_ = true; }
+  bool stopped() const { return stopped_; }
+
   // What exploring the crash point at hand has shown. Preconditions: the follower has followed the model to it, and
   // nothing of it is installed in the executor but the lines of the first cut.
   // `trusted`: false when the executor does not hold what it should, so that nothing may be run any more.
   void judge(const std::vector<Exposure>& exposures, bool trusted = true);
   // A finding that is known to need no power cut.
-  void tell(const Exposure& exposure) { report_(event(exposure)); }
+  void tell(const Exposure& exposure) { report(event(exposure)); }
   // Whether findings wait for the end of their operation, and a crash point at which they can be settled.
   bool waiting() const { return !waiting_.empty(); }
   bool settles_here() const { return !follower_->history().in_flight(); }
@@ -67,6 +73,8 @@ class FunctionalCheck {
   // What goes wrong with each of the queries when nothing is lost; nothing where all is as it must be.
   std::vector<std::optional<Exposure>> ask(const std::vector<QueryId>& queries);
   Json event(const Exposure& exposure) const;
+  // Reports the finding, unless the run has stopped at an earlier one.
+  void report(const Json& finding);
 
   const LoadedTrace& loaded_;
   const AtomPolicy policy_;
@@ -76,6 +84,7 @@ class FunctionalCheck {
   FrameResolver* frames_;
   Report report_;
   const bool was_cut_;  // by the scenario itself
+  bool stops_ = false, stopped_ = false;
   ResultBuffer buffer_;
   std::vector<Waiting> waiting_;
 };

@@ -86,7 +86,8 @@ bool ProgramExplorer::stopped() {
   if (options_.budget_executions > 0 && out_.executions >= options_.budget_executions) out_.out_of_executions = true;
   const double waited = static_cast<double>(out_.timeouts) * (options_.timeout + second_timeout(options_.timeout));
   if (out_.timeouts >= kLeastTimeouts && waited >= kMostWaited) out_.hung = true;
-  return out_.interrupted || out_.out_of_time || out_.out_of_executions || out_.hung || !out_.troubles.empty();
+  return out_.functional || out_.interrupted || out_.out_of_time || out_.out_of_executions || out_.hung ||
+         !out_.troubles.empty();
 }
 
 ProgramExplored ProgramExplorer::explore() {

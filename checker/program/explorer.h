@@ -60,6 +60,7 @@ struct ProgramExplored {
   std::string searched;  // of a tree of schedules: what it covers (tracer/format/FORMAT.md)
   bool left_processes = false;
   bool interrupted = false, out_of_time = false, out_of_executions = false;
+  bool functional = false;            // it ended at a finding that needs no power cut
   bool hung = false;                  // so much time went into runs that do not end that the rest was given up
   bool unrepeatable = false;          // recovery depends on more than its pools: no finding is to be trusted
   std::vector<std::string> troubles;  // failures of the harness: the verdict is unknown at best

@@ -216,8 +216,11 @@ FindingContext ProgramExplorer::context() const {
 }
 
 void ProgramExplorer::found(Json finding) {
+  if (out_.functional) return;
   if (follower_->in_tree()) finding["turns"] = turns_json(follower_->schedule(), follower_->reader(), operation_name);
-  if (out_.findings.try_emplace(finding["key"].get<std::string>(), finding).second) listener_.found(finding);
+  if (!out_.findings.try_emplace(finding["key"].get<std::string>(), finding).second) return;
+  listener_.found(finding);
+  out_.functional = options_.stop_at_functional && !finding.value("needs_power_cut", true);
 }
 
 }  // namespace powercut

@@ -24,6 +24,8 @@ struct ProgramOptions {
   std::string work;       // folder for crash images; empty: /dev/shm
   bool ordered = false;   // the order of the lines that are printed counts
   double timeout = 10;    // seconds, of one run of one command
+  // The run ends at the first finding that needs no power cut.
+  bool stop_at_functional = false;
   int jobs = 1;
   uint64_t seed = 1;
   int nested = 0;                  // cuts inside recovery, one deep; they take a tracer

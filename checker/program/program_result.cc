@@ -49,8 +49,8 @@ Json program_result(const ProgramRun& run) {
   Json searched = explored.searched.empty() ? Json(nullptr) : parse_json(explored.searched);
   const bool all_schedules =
       !searched.is_object() || (searched["complete"] == true && searched["model"] == run.options.model);
-  const bool all_images = !explored.interrupted && !explored.truncated && explored.troubles.empty() && !unseen &&
-                          explored.covered == explored.states;
+  const bool all_images = !explored.functional && !explored.interrupted && !explored.truncated &&
+                          explored.troubles.empty() && !unseen && explored.covered == explored.states;
   const bool complete = all_images && all_schedules;
   const std::string sampled =
       explored.hung
@@ -139,6 +139,7 @@ Json program_result(const ProgramRun& run) {
                       : !explored.troubles.empty()    ? "unknown"
                                                       : "consistent"},
           {"withdrawn", withdrawn},
+          {"functional", explored.functional},
           {"events", run.events},
           {"crash_points", explored.crash_points},
           {"crash_states", explored.states.str()},

@@ -50,6 +50,7 @@ std::optional<std::string> ConcreteReplay::recover(size_t depth) {
   const UndecidedMemory::Mark start = executor_->memory().mark();
   buffer_->clear();
   executor_->reads().begin(start.arena);
+  if (last && before_last_) before_last_();
   const Outcome outcome =
       executor_->run_recovery(&decisions, last ? nullptr : &cuts, [&] { oracle_->recover(buffer_); });
   if (last) {

@@ -44,6 +44,9 @@ class ConcreteReplay {
   // Returns why the image is none of these, or nothing once `then` was called. The result of recovery is in the buffer.
   std::optional<std::string> run(const ConcreteImage& image, const LineSets& legal, const Then& then);
 
+  // Called before the recovery that follows the last cut.
+  void before_last(std::function<void()> call) { before_last_ = std::move(call); }
+
   // The image at hand, cut by cut, for a report: within `then`.
   const Image& image() const { return image_; }
   // Corrects `decided` of the image's lines: those that no recovery, and nothing after the last one, has observed are
@@ -63,6 +66,7 @@ class ConcreteReplay {
   ResultBuffer* buffer_;
   const ConcreteImage* wanted_ = nullptr;
   const Then* then_ = nullptr;
+  std::function<void()> before_last_;
   Image image_;
   std::vector<uint64_t> reads_;  // lines that the recoveries before the last one observed
 };

@@ -117,6 +117,8 @@ Reproduction::Shown Reproduction::told() {
 }
 
 std::optional<EngineError> Reproduction::judge(const Outcome& recovered) {
+  if (steps_) steps_->end();
+  recovered_ = true;
   const Answer answer = parse_answer(QueryKind::kRecovery, buffer_.view());
   if (auto violation = judge_recovery(follower_.history(), answer, recovered.text)) {
     replay_.note_reads();
@@ -137,7 +139,9 @@ std::optional<EngineError> Reproduction::judge(const Outcome& recovered) {
   progress_->start(record_.query, loaded_.library->path());
   buffer_.clear();
   Decisions decisions;
+  if (steps_) steps_->begin(RecoverySteps::Part::kQuery);
   const Outcome outcome = executor_.run(&decisions, [&] { oracle_.run(*query, &buffer_); });
+  if (steps_) steps_->end();
   if (!outcome.returned()) oracle_.ended(*query, outcome, &buffer_);
   const auto violation = judge_query(follower_.history(), loaded_.traits, *query, buffer_.view());
   if (!violation) return std::nullopt;
@@ -180,6 +184,18 @@ void Reproduction::draw_into(std::optional<std::vector<DrawnCells::Cell>>* out) 
   executor_.memory().undo(start);
   if (outcome.returned() && status == POWERCUT_OK) *out = cells.cells();
 }
+
+void Reproduction::keep_steps() {
+  std::set<uint64_t> pending;
+  for (const FindingRecord::Line& line : record_.image) pending.insert(line.line);
+  for (const FindingRecord::Nested& nested : record_.nested) {
+    for (const FindingRecord::Line& line : nested.lines) pending.insert(line.line);
+  }
+  steps_ = std::make_unique<RecoverySteps>(&executor_, std::move(pending));
+  replay_.before_last([this] { steps_->begin(RecoverySteps::Part::kRecovery); });
+}
+
+Json Reproduction::steps() { return recovered_ ? steps_->json(&frames_) : Json(nullptr); }
 
 Json Reproduction::drawing() const {
   if (!before_) return nullptr;

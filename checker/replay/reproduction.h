@@ -12,6 +12,7 @@
 #include "checker/findings/functional_check.h"
 #include "checker/findings/table_drawing.h"
 #include "checker/replay/concrete_replay.h"
+#include "checker/replay/recovery_steps.h"
 #include "checker/trace/loaded_trace.h"
 #include "checker/trace/trace_follower.h"
 
@@ -36,6 +37,13 @@ class Reproduction {
   void draw_tables() { drawing_ = loaded_.library->draw() != nullptr; }
   // The `Drawing` of reports/EVENTS.md; null where there is none.
   Json drawing() const;
+
+  // Keeps what recovery and the query load and store on the way. Call it before run().
+  void keep_steps();
+  // The `Steps` of reports/EVENTS.md; null where no recovery was run. Adds to modules().
+  Json steps();
+  // What frames count into: the trace's modules and those that steps() has met.
+  const std::vector<TraceModule>& modules() const { return frames_.modules(); }
 
  private:
   Result<Shown> replay(const Instant& instant);
@@ -62,6 +70,8 @@ class Reproduction {
   ResultBuffer buffer_;
   ConcreteReplay replay_;
   std::optional<Exposure> shown_;
+  std::unique_ptr<RecoverySteps> steps_;  // null: they are not kept
+  bool recovered_ = false;
 
   bool drawing_ = false;
   std::vector<LineSet> visible_;

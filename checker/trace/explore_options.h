@@ -34,6 +34,8 @@ struct ExploreOptions {
   int64_t step_budget = 0;         // 0: by the pool's size
   double watchdog_seconds = 60;    // wall clock for one execution of target code
   double crash_point_seconds = 0;  // and for one crash point; 0: none
+  // The run ends at the first finding that needs no power cut.
+  bool stop_at_functional = false;
   bool paranoid = false;
   bool list_recovery_sites = false;
   bool remember = true;  // off: every query is run at every leaf

@@ -198,6 +198,8 @@ void add_explore_command(CommandLine& app, int& exit_code) {
                       "Loop turns and calls after which an execution is given up");
   command->add_option("--watchdog-seconds", options->watchdog_seconds, "Wall-clock limit of one execution")->positive();
   command->add_option("--crash-point-seconds", options->crash_point_seconds, "Wall-clock limit of one crash point");
+  command->add_flag("--stop-at-functional", options->stop_at_functional,
+                    "End at the first finding that needs no power cut");
   command->add_flag("--paranoid", options->paranoid, "Hash pool, heap and globals after each reset");
   command->add_flag("--list-recovery-sites", options->list_recovery_sites,
                     "Tell of every flush and fence that recovery executed");
@@ -229,6 +231,7 @@ void add_explore_command(CommandLine& app, int& exit_code) {
                                            "Write FIRST:END, such as 0:4 for the first four."));
       return;
     }
+    if (options->chunks) options->stop_at_functional = false;  // the one who merges them stops
     recording->trace = options->trace;
     exit_code = sharing->list ? list(*options, events) : explore(*options, *recording, events);
   });

@@ -180,6 +180,8 @@ void add_program_command(CommandLine& app, int& exit_code) {
   auto options = std::make_shared<ProgramOptions>();
   add_recovery_options(command, options.get());
   add_model_options(command, &options->model, &options->atoms);
+  command->add_flag("--stop-at-functional", options->stop_at_functional,
+                    "End at the first finding that needs no power cut");
   command->add_option("--jobs", options->jobs, "Recoveries at a time")->range(1, 1024);
   command->add_option("--nested", options->nested, "Cuts inside recovery; they take --trace-prefix")->range(0, 1);
   command->add_option("--seed", options->seed, "Seed of the images where not all are tried");

@@ -16,7 +16,7 @@ struct ReproduceOptions {
   std::string trace, finding;
   int64_t step_budget = 0;
   double watchdog_seconds = 120;
-  bool draw = false;
+  bool draw = false, steps = false;
 };
 
 int reproduce(const ReproduceOptions& options, EventStream& events) {
@@ -36,6 +36,7 @@ int reproduce(const ReproduceOptions& options, EventStream& events) {
   return answer_in_child(options.watchdog_seconds, broke, events, [&](Progress& progress) {
     Reproduction reproduction(loaded, *record, options.step_budget, std::move(*reader), &progress);
     if (options.draw) reproduction.draw_tables();
+    if (options.steps) reproduction.keep_steps();
     const Result<Reproduction::Shown> shown = reproduction.run();
     if (!shown) return events.error(shown.error());
     const bool held = shown->has_value();
@@ -45,6 +46,10 @@ int reproduce(const ReproduceOptions& options, EventStream& events) {
     }
     Json event = {{"event", "reproduced"}, {"held", held}, {"finding", held ? **shown : Json(nullptr)}};
     if (options.draw) event["drawing"] = reproduction.drawing();
+    if (options.steps) {
+      event["steps"] = reproduction.steps();
+      if (reproduction.modules().size() > loaded.modules.size()) events.emit(modules_event(reproduction.modules()));
+    }
     events.emit(event);
     return events.end(held ? kExitFindings : kExitOk);
   });
@@ -58,6 +63,7 @@ void add_reproduce_command(CommandLine& app, int& exit_code) {
   command->add_option("--trace", options->trace, "Trace that the finding was made on")->required();
   command->add_option("--finding", options->finding, "Finding record (JSON)")->required();
   command->add_flag("--draw", options->draw, "Draw the table, with everything persisted and on the finding's image");
+  command->add_flag("--steps", options->steps, "Tell what recovery and the query load and store");
   add_step_options(command, &options->step_budget, &options->watchdog_seconds);
   command->callback([options, &exit_code] {
     make_repeatable();
