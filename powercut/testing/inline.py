@@ -65,10 +65,16 @@ def build(selection: Selection, workload: Workload, *, name: str, folder: Path) 
         phases.append({"name": "threads", "threads": threads})
     if explored:
         phases.append({"name": "operations", "cut_at": workload.cut_at, "steps": explored})
-    sizes = {"key_size": workload.key_size, "value_size": workload.value_size}
-    if workload.key_size is None and workload.value_size is None:
-        declared = tuple(target.description.sizes)
-        sizes = fitting_sizes(target.library, selection.variant, tuple(config.items()), declared)
+    sizes: dict[str, int | None] = {"key_size": workload.key_size, "value_size": workload.value_size}
+    if None in sizes.values():
+        sizes = fitting_sizes(
+            target.library,
+            selection.variant,
+            tuple(config.items()),
+            tuple(target.description.sizes),
+            key_size=workload.key_size,
+            value_size=workload.value_size,
+        )
     content: dict[str, Any] = {
         "schema": SCHEMA_VERSION,
         "name": file_name(name),
@@ -113,16 +119,27 @@ def _threads(threads: Iterable[Iterable[object]], where: str) -> list[list[Step]
 
 
 def fitting_sizes(
-    library: Path, variant: str, config: tuple[tuple[str, str], ...], declared: tuple[tuple[int, int], ...]
+    library: Path,
+    variant: str,
+    config: tuple[tuple[str, str], ...],
+    declared: tuple[tuple[int, int], ...],
+    *,
+    key_size: int | None = None,
+    value_size: int | None = None,
 ) -> dict[str, int | None]:
     """Bytes of keys and values that a target takes in a configuration: declared ones, the usual ones, those of a word.
 
-    None, which is the usual, where it takes neither: the engine then says why.
+    A size that is given stays; the other one is fitted to it. None, which is the usual, where the target takes none of
+    them: the engine then says why.
     """
     usual = Data()
-    known = configured(library, variant, config, (*declared, (usual.key_size, usual.value_size), (_WORD, _WORD)))
-    key_size, value_size = known.sizes if known else (None, None)
-    return {"key_size": key_size, "value_size": value_size}
+    pairs = (*declared, (usual.key_size, usual.value_size), (_WORD, _WORD))
+    # A declared pair that has the given size comes before one that would have to be changed.
+    fits = [pair for pair in declared if key_size in (None, pair[0]) and value_size in (None, pair[1])]
+    changed = [(key_size or key, value_size or value) for key, value in pairs]
+    known = configured(library, variant, config, tuple(dict.fromkeys([*fits, *changed])))
+    fitted = known.sizes if known else (key_size, value_size)
+    return {"key_size": fitted[0], "value_size": fitted[1]}
 
 
 def write(scenario: Scenario, *, comment: str = "") -> None:
