@@ -28,7 +28,7 @@ from powercut.cause import find_cause, unexplained
 from powercut.cause.schedule import has_threads, schedule_alone
 from powercut.cause.shared_cause import shared
 from powercut.engine import drawing, engine
-from powercut.findings import run_records
+from powercut.findings import run_records, steps
 from powercut.findings.bugs import bug_keys
 from powercut.runs.reproduce import load, trace_of_program
 from powercut.runs.run_request import Context
@@ -201,10 +201,14 @@ class Explainer:
         new = [finding for finding in chosen if "drawing" not in finding.model_fields_set] if run.trace else []
         trace, engine_path = Path(run.trace), self.context.engine_path
         with ThreadPoolExecutor(max_workers=self.jobs) as pool:
-            drawings = pool.map(lambda finding: drawing.draw(finding, trace, engine_path=engine_path), new)
-            for finding, drawn in zip(new, drawings, strict=True):
-                finding.drawing = drawn
-                _write_again(Path(finding.file), drawing=drawn)
+            replays = pool.map(lambda finding: drawing.replay(finding, trace, engine_path=engine_path), new)
+            for finding, shown in zip(new, replays, strict=True):
+                finding.drawing = shown.drawing
+                if shown.steps is not None:
+                    finding.steps = steps.placed(shown.steps, shown.modules, self.context.symbolizer)
+                    finding.sources = steps.with_sources(finding.sources, finding.steps)
+                told = {"drawing": finding.drawing, "steps": finding.steps, "sources": finding.sources}
+                _write_again(Path(finding.file), **told)
         return bool(new)
 
     def _reckon(self, run: RunRecord) -> None:
@@ -229,7 +233,9 @@ class Explainer:
 
 
 def _counting(run: RunRecord) -> list[FindingRecord]:
-    return [finding for finding in run.findings if finding.counts]
+    counting = [finding for finding in run.findings if finding.counts]
+    # A run that ended at a finding that needs no power cut has that one to explain: the others wait until it is mended.
+    return [finding for finding in counting if not (run.functional and finding.needs_power_cut)]
 
 
 def _name(finding: FindingRecord) -> Name:

@@ -290,6 +290,8 @@ class Result(_Event):
     verdict: Verdict
     #: The findings that were announced do not stand.
     withdrawn: bool = False
+    #: The run ended at a finding that needs no power cut.
+    functional: bool = False
     events: int
     crash_points: int
     crash_states: Decimal
@@ -467,6 +469,7 @@ class Reproduced(_Event):
     held: bool
     finding: dict[str, Any] | None = None
     drawing: dict[str, Any] | None = None
+    steps: dict[str, Any] | None = None
 
 
 class ScheduleWritten(_Event):

@@ -53,6 +53,9 @@ DEFAULT_SCHEDULES = 1000
 MOST_PREEMPTIONS = 1000
 MOST_SCHEDULES = 10**12
 
+#: The engine's argument for `keep_going=False`.
+STOP_WORD = "--stop-at-functional"
+
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -166,6 +169,8 @@ class ExploreOptions:
     #: Of scenarios with threads.
     schedules: Schedules = UNCHOSEN
     paranoid: bool = False
+    #: Go on after a finding that needs no power cut. A run that goes on may find more, and nothing that is less true.
+    keep_going: bool = True
     #: Seconds that one execution of target code may take; None: the engine's own limit.
     watchdog: float | None = None
     #: Loop turns and calls after which one execution of target code is given up; None: by the pool's size.
@@ -220,6 +225,7 @@ class ExploreOptions:
         words += step_words(self.step_budget)
         if self.chunk_events is not None:
             words += ["--chunk-events", str(self.chunk_events)]
+        words += [] if self.keep_going else [STOP_WORD]
         return [*words, "--paranoid"] if self.paranoid else words
 
     def described(self) -> dict[str, Any]:

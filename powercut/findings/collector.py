@@ -36,7 +36,7 @@ def as_listed(finding: FindingRecord) -> FindingRecord:
 
 _RESULT_FIELDS = (
     *("verdict", "events", "crash_points", "crash_states", "executions", "queries", "query_runs", "loads"),
-    *("leaves", "seconds", "exploring_seconds", "stats", "assumptions"),
+    *("leaves", "seconds", "exploring_seconds", "stats", "assumptions", "functional"),
 )
 
 
@@ -177,7 +177,9 @@ class Collector:
         for record in sorted(self._by_key.values(), key=canonical_order):
             best.setdefault(record.fingerprint, record)
         bugs.settle(list(best.values()))
-        return [as_listed(self._store.put(record, order=self._order)) for record in best.values()]
+        # What needs no power cut comes first: it is to be mended before the others mean anything.
+        told = sorted(best.values(), key=lambda record: record.needs_power_cut)
+        return [as_listed(self._store.put(record, order=self._order)) for record in told]
 
     def _judged(self, result: events.Result) -> None:
         run = self._run

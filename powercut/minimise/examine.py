@@ -71,6 +71,7 @@ class Examiner:
             atoms=used.atoms,
             nested=self.finding.crash_point.depth,
             seed=used.seed,
+            keep_going=self.finding.needs_power_cut,  # else the first of its kind is the wanted one
             budget=Budget(executions=executions, seconds=None if executions is None else _CANDIDATE_SECONDS),
         )
 

@@ -14,7 +14,7 @@ from typing import Any
 from powercut.base.errors import UsageError
 from powercut.engine import engine, events
 from powercut.engine.engine import Interrupt, StreamItem
-from powercut.engine.options import ExploreOptions
+from powercut.engine.options import STOP_WORD, ExploreOptions
 from powercut.engine.supervise import status_text
 from powercut.program import binary as program_binary
 from powercut.program import ops_file, valgrind
@@ -53,6 +53,8 @@ def explore(
         arguments += ["--budget-found", f"{options.budget.seconds * FOUND_SHARE:g}"]
     if options.budget.executions is not None:
         arguments += ["--budget-executions", str(options.budget.executions)]
+    if not options.keep_going:
+        arguments.append(STOP_WORD)
     yield from engine.stream(
         engine_path,
         arguments,

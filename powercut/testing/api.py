@@ -273,6 +273,7 @@ class Session:
             watchdog=self.watchdog,
             schedules=schedules,
             step_budget=self.step_budget if step_budget is None else step_budget,
+            keep_going=False,
         )
 
     def _judge(self, wanted: Sequence[Request]) -> Result:

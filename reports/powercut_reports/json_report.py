@@ -8,6 +8,7 @@
                claims: [{claim, cites, place, holds, measured, operation, site, note}]}],
      "bugs": [{id, target, variant, invariants, site, symptoms, findings: [fingerprint], file, cause}]}
 
+A finding that needs no power cut has `needs_power_cut`, false; a run that ended at one has `functional`, true.
 A finding that was explained has `cause`: {kind, first, second, sentence, fix, held}; `first` and `second` as text
 "file:line".
 The coverage of a run with threads has `schedules`, which are those of the run record (checker/RUN.md).
@@ -71,6 +72,7 @@ def _run(run: RunRecord) -> dict[str, Any]:
         **{name: raw[name] for name in ("since", "smoke") if raw.get(name)},
         **{name: raw.get(name) for name in _COUNTED},
         "verdict": run.verdict,
+        **({"functional": True} if run.functional else {}),
         "coverage": {
             **{name: coverage.get(name) for name in _COVERAGE},
             **({"acknowledged": run.coverage.acknowledged} if run.coverage.acknowledged is not None else {}),
@@ -94,6 +96,7 @@ def _finding(finding: FindingRecord) -> dict[str, Any]:
         "store_site": finding.store_site or summary_site(finding) or None,
         "lost_site": finding.lost_site or None,
         "message": finding.message,
+        **({} if finding.needs_power_cut else {"needs_power_cut": False}),
         "file": finding.file or None,
         **({"cause": _cause(finding.cause)} if finding.cause else {}),
         **({"baseline": finding.baseline} if finding.baseline else {}),

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from powercut.base import paths
@@ -41,6 +41,7 @@ class Judging:
     canary: shared.Canary = None
     resume: shared.Resume = False
     no_replay: shared.NoReplay = False
+    keep_going: shared.KeepGoing = False
     stats: shared.Stats = False
     explain: shared.Explain = None
 
@@ -102,6 +103,7 @@ def judge(
     `machines`: who explores. `prepare` is called once, before the first run.
     """
     engine_path = paths.engine()
+    requests = [replace(item, options=replace(item.options, keep_going=judging.keep_going)) for item in requests]
     out, formats, fail_on, as_json = judging.out, judging.formats, judging.kinds, judging.json
     jobs = judging.jobs or shared.default_jobs()
     kept = None

@@ -24,7 +24,7 @@ def merge(
         list[Path], typer.Argument(metavar="DIR…", help="The folders of all shards, in any order.", show_default=False)
     ],
     *,
-    judging: Annotated[Judging, Without("since", "resume")],
+    judging: Annotated[Judging, Without("since", "resume", "keep_going")],
 ) -> None:
     """Report what the shards of 'powercut run --shard I/N' found.
 
@@ -37,7 +37,7 @@ def merge(
         wanted, names = command.requests()
         code = judge(
             wanted,
-            replace(judging, resume=True),
+            replace(judging, resume=True, keep_going=command.options.keep_going),
             gate=gate,
             title=output.report_title(names),
             machines=nullcontext(merged),

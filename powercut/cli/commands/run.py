@@ -88,7 +88,7 @@ def run(
     Exit code: 0 clean and complete, 1 findings, 2 usage, 3 incomplete or unknown. Of several runs the
     worst counts, in the order 2, 1, 3, 0. Findings that --baseline knows or that are suppressed do not count.
     """
-    chosen = replace(exploring.options(), schedules=scheduling.options())
+    chosen = replace(exploring.options(), schedules=scheduling.options(), keep_going=judging.keep_going)
     with judging.errors_reported() as gate:
         if given.named():
             named: dict[str, object] = {"client": client, "keys": keys, "config": config}

@@ -104,6 +104,13 @@ Explain = Annotated[
         show_default=False,
     ),
 ]
+KeepGoing = Annotated[
+    bool,
+    typer.Option(
+        "--keep-going",
+        help="Go on after a finding that needs no power cut. Without it, such a finding ends its run.",
+    ),
+]
 Stats = Annotated[bool, typer.Option("--stats", help="Print where the time of each run went.")]
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of traces, findings and reports.")]
 Format = Annotated[

@@ -8,6 +8,7 @@ from powercut_reports.records.base import Name, Record, Text
 from powercut_reports.records.drawing import Drawing
 from powercut_reports.records.places import Placed
 from powercut_reports.records.program import Program
+from powercut_reports.records.steps import RecoverySteps
 
 VERDICTS = ("inconsistent", "unknown", "consistent")
 Verdict = Literal["inconsistent", "unknown", "consistent"]
@@ -309,6 +310,7 @@ class FindingRecord(Record):
     plan: dict[str, Any] | None = None
     sources: dict[str, dict[int, str]] = {}  # by file and line: around every site of the story
     drawing: Drawing | None = None
+    steps: RecoverySteps | None = None  # of recovery and the query on the image
     cause: Cause | None = None
     minimal: Minimal | None = None
     baseline: Text = ""  # new or known; empty without a baseline

@@ -123,6 +123,7 @@ class RunRecord(Record):
     leaves: int | None = None
     maxima: dict[str, dict[str, Any]] = {}
     verdict: Verdict = "unknown"
+    functional: bool = False  # it ended at a finding that needs no power cut
     coverage: Coverage = Coverage()
     assumptions: list[Text] = []
     not_checked: NotChecked = NotChecked()
