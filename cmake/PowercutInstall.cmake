@@ -26,6 +26,7 @@ install(RUNTIME_DEPENDENCY_SET powercut_needed
 
 install(DIRECTORY targets/include/ DESTINATION include COMPONENT powercut
         FILES_MATCHING PATTERN *.h PATTERN *.specs)
+install(FILES docs/words.md DESTINATION share/powercut/docs COMPONENT powercut) # definitions in reports
 install(DIRECTORY scenarios DESTINATION share/powercut COMPONENT powercut FILES_MATCHING PATTERN *.toml)
 install(DIRECTORY targets DESTINATION share/powercut COMPONENT powercut
         FILES_MATCHING PATTERN *.cc PATTERN *.h PATTERN claims.toml PATTERN *_test.cc EXCLUDE PATTERN fidelity EXCLUDE

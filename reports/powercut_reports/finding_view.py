@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from powercut_reports import drawing, film, image, remedy, story
+from powercut_reports import drawing, film, image, remedy, steps_view, story
 from powercut_reports.medium import Medium, medium_of
 from powercut_reports.records.finding import FindingRecord, NestedImage
 from powercut_reports.story import Involved
@@ -23,6 +23,7 @@ class FindingView:
     lines: tuple[image.LineView, ...]
     nested_images: tuple[tuple[NestedImage, tuple[image.LineView, ...]], ...]
     film: film.Film | None
+    steps: steps_view.StepsView | None
     drawing: drawing.DrawingView | None
     minimal: remedy.MinimalView | None
     cause: remedy.CauseView | None
@@ -50,6 +51,7 @@ def finding_view(identifier: str, finding: FindingRecord) -> FindingView:
             (nested, tuple(image.nested_view(line, medium) for line in nested.lines)) for nested in finding.nested_image
         ),
         film=film.film(finding),
+        steps=steps_view.steps_view(finding),
         drawing=remedy.drawn(finding),
         minimal=remedy.minimal_view(finding),
         cause=remedy.cause_view(finding),

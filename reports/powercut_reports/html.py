@@ -4,8 +4,8 @@
 the same templates cut into pages, for suites whose runs nobody wants in one file; their style and script lie beside
 them. Both work from `file://`.
 
-A page that would hold more details than `INLINE_LIMIT` packs them (pack.py): overview, headlines, stories and commands
-stay as they are, the details of a run and of a finding come into the page when they are opened.
+A page that would hold more than a reader's browser lays out at once packs its runs and findings (page_parts.py).
+Without JavaScript it has the overview, the list of bugs and all verdicts, stories and commands.
 
 Templates escape everything (Jinja2 autoescape). As a second wall each page carries a content security policy that
 admits only its own script and style, so that even markup that slipped through from a target's string could neither
@@ -29,7 +29,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from powercut_reports import format as fmt
-from powercut_reports import json_report, overview, research, story
+from powercut_reports import glossary, json_report, overview, page_parts, research, story
 from powercut_reports.audit import Audits, parse_audits
 from powercut_reports.bugs import bugs
 from powercut_reports.finding_view import finding_view
@@ -43,12 +43,14 @@ from powercut_reports.research import Section
 
 REPORT_NAME = "report.html"
 PAGES_NAME = "report"
-#: Bytes of details that a page holds as they are; with more it packs all of them.
-INLINE_LIMIT = 1_500_000
+#: Bytes of details that a page holds as they are (page_parts.py).
+INLINE_LIMIT = page_parts.INLINE_LIMIT
+#: Bugs that the list at the top shows before it is asked for all: of one run, and of several.
+_LISTED_OF_ONE, _LISTED = 6, 12
 _HERE = Path(__file__).parent
 # Files of one idea each; the page holds one style and one script of all of them, in this order.
-_STYLES = ("report.css", "research.css", "finding.css", "print.css")
-_SCRIPTS = ("mount.js", "pieces.js", "finding.js", "filter.js", "report.js")
+_STYLES = ("report.css", "overview.css", "research.css", "finding.css", "print.css")
+_SCRIPTS = ("mount.js", "pieces.js", "terms.js", "sort.js", "finding.js", "search.js", "filter.js", "report.js")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,7 +133,7 @@ def write_pages(runs: Sequence[RunRecord], out_dir: Path, *, title: str, compani
 def render(runs: Sequence[RunRecord], *, title: str, companions: Companions | None = None) -> str:
     """The one file as a string."""
     report = _Report(runs, title, companions or Companions())
-    return report.page("report.html.j2", _Links({}), report.views, data=report.data)
+    return report.page("report.html.j2", _Links({}), report.views, report.views, data=report.data)
 
 
 def render_pages(runs: Sequence[RunRecord], *, title: str, companions: Companions | None = None) -> dict[str, str]:
@@ -142,14 +144,14 @@ def render_pages(runs: Sequence[RunRecord], *, title: str, companions: Companion
         "report.css": _joined(*_STYLES) + "\n",
         "report.js": _joined(*_SCRIPTS) + "\n",
         "theme.js": _static("theme.js") + "\n",
-        "index.html": report.page("report.html.j2", _Links(names), (), data=report.data),
+        "index.html": report.page("report.html.j2", _Links(names), (), report.views, data=report.data),
     }
     for view in report.views:
         links = _Links(names, view.id)
-        pages[names[view.id]] = report.page("page_run.html.j2", links, (view,), data=None, view=view)
+        pages[names[view.id]] = report.page("page_run.html.j2", links, (view,), (view,), data=None, view=view)
     for section in report.sections:
         name = f"{section.id}.html"
-        pages[name] = report.page("page_section.html.j2", _Links(names), (), data=None, section=section)
+        pages[name] = report.page("page_section.html.j2", _Links(names), (), (), data=None, section=section)
     return pages
 
 
@@ -169,12 +171,15 @@ class _Report:
         self.environment = _environment()
         self.parts = self.environment.get_template("parts.html.j2").module
         views = self.views
-        found = bugs(item.finding for view in views for item in view.findings)
+        found = sorted(
+            bugs(item.finding for view in views for item in view.findings),
+            key=lambda bug: bug.told.needs_power_cut,  # what needs none is to be mended first
+        )
         items = {id(item.finding): item for view in views for item in view.findings}
         named: dict[str, str] = {}
         for item in items.values():
             named.setdefault(item.anchor, item.id)
-        self.context = {
+        self.context: dict[str, Any] = {
             "title": title,
             "runs": views,
             "sections": self.sections,
@@ -187,25 +192,50 @@ class _Report:
             "bugs": len(found),
             "permanent": {identifier: name for name, identifier in named.items() if name},
             "bug_rows": [(bug, items[id(bug.told)]) for bug in found],
+            "listed": _LISTED_OF_ONE if len(views) == 1 else _LISTED,
+            "functional": sum(not all(f.needs_power_cut for f in view.run.findings) for view in views),
+            "by_cut": sum(any(f.needs_power_cut for f in view.run.findings) for view in views),
             "incomplete": sum(view.run.coverage.kind != "complete" for view in views),
             "one_schedule": sum(story.is_of_one_schedule(view.run.coverage) for view in views),
             "logo": Markup(_static("logo.svg")),
             "parts": self.parts,
         }
 
-    def page(self, template: str, links: _Links, detailed: Sequence[RunView], *, data: object, **more: Any) -> str:
-        """A page that has the details of the runs `detailed`, and `data` to take away."""
-        details = self._details(detailed)
-        packed = sum(map(len, details.values())) > INLINE_LIMIT
-        payload = pack(list(details.values()) if packed else [])
+    def page(
+        self,
+        template: str,
+        links: _Links,
+        detailed: Sequence[RunView],
+        views: Sequence[RunView],
+        *,
+        data: object,
+        **more: Any,
+    ) -> str:
+        """A page of the runs `views`, with the details of `detailed`, and `data` to take away."""
+        first = next((item.id for view in detailed for item in view.findings), "")
+        context = {**self.context, "links": links, "first_finding": first}
+        groups = self.context["matrix"].groups if template == "report.html.j2" else ()
+        made = page_parts.content(
+            self.environment,
+            context,
+            detailed=detailed,
+            groups=groups,
+            views=views,
+            sections=self.sections if template == "report.html.j2" and not links.paged else (),
+            limit=INLINE_LIMIT,
+        )
+        payload: dict[str, Any] = {**pack(made.pieces)}
+        if made.packed:
+            payload |= {"places": made.places, "parents": made.parents, "details": made.details}
+        if groups:
+            payload["names"] = {name: identifier for identifier, name in self.context["permanent"].items()}
+            payload["filter"] = deflated(_json(self.filter_data()))
         theme, style, script = _static("theme.js"), _joined(*_STYLES), _joined(*_SCRIPTS)
         return self.environment.get_template(template).render(
             {
-                **self.context,
-                "links": links,
-                "details": details,
-                "packed": {identifier: index for index, identifier in enumerate(details)} if packed else {},
-                "first_finding": next((item.id for view in detailed for item in view.findings), ""),
+                **context,
+                "content": made.parts,
+                "packed": made.packed,
                 "style": Markup(style),
                 "theme_script": Markup(theme),
                 "script": Markup(script),
@@ -215,18 +245,38 @@ class _Report:
             }
         )
 
-    def _details(self, views: Sequence[RunView]) -> dict[str, Markup]:
-        """What is seen of runs and findings only when they are opened, by their ids."""
-        of_run, of_finding = (
-            self.environment.get_template(name) for name in ("run_details.html.j2", "finding.html.j2")
-        )
-        shared = {name: self.context[name] for name in ("parts", "common")}
-        details = {}
-        for view in views:
-            details[view.id] = Markup(of_run.render(**shared, view=view))
-            for item in view.findings:
-                details[item.id] = Markup(of_finding.render(**shared, item=item))
-        return details
+    def filter_data(self) -> list[dict[str, Any]]:
+        """What runs and findings are chosen by, whether they are in the page yet or packed."""
+        bug_of = {id(finding): bug.anchor for bug, _ in self.context["bug_rows"] for finding in bug.findings}
+        return [
+            {
+                "id": view.id,
+                "verdict": view.run.verdict,
+                "scheme": view.run.target,
+                "variant": view.run.variant,
+                "model": view.run.model,
+                "coverage": view.run.coverage.kind,
+                "text": _searched(view.run.scenario, view.run.name, view.bug_words, view.run.model, view.label),
+                "findings": [
+                    {
+                        "id": item.id,
+                        "invariant": item.finding.invariant,
+                        "new": item.finding.baseline == "new",
+                        "bug": bug_of[id(item.finding)],
+                        "text": _searched(
+                            item.finding.invariant,
+                            item.headline,
+                            item.site,
+                            story.standing(item.finding),
+                            item.story,
+                            item.finding.reproduce,
+                        ),
+                    }
+                    for item in view.findings
+                ],
+            }
+            for view in self.views
+        ]
 
 
 def _environment() -> Environment:
@@ -257,8 +307,16 @@ def _environment() -> Environment:
         nested_sentence=story.nested_sentence,
         own_frame=own_frame,
         standing=story.standing,
+        term=glossary.term,
+        list_name=page_parts.list_name,
+        body_name=page_parts.body_name,
+        more_name=page_parts.more_name,
     )
     return environment
+
+
+def _searched(*texts: str) -> str:
+    return "\n".join(fmt.printable(text) for text in texts if text).lower()
 
 
 def _write(path: Path, text: str) -> None:

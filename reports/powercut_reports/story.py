@@ -348,12 +348,25 @@ def verdict_sentence(run: RunRecord) -> str:
         return "No verdict: the run could not decide. This is neither clean nor a finding."
     alone = run.coverage.acknowledged is False
     if run.verdict == "inconsistent":
-        words = f"{fmt.plural(len(run.findings), 'way')} found in which a power cut loses or corrupts data."
+        words = _found(run)
     elif run.coverage.kind == "complete":
         words = f"No legal crash state of this run {'makes recovery fail' if alone else 'loses or corrupts data'}."
     else:
         words = "No finding in the crash states that were tried; others were not tried."
     return f"{words} {UNJUDGED.capitalize()}." if alone else words
+
+
+def _found(run: RunRecord) -> str:
+    """What the findings of a run come to, those that need no power cut first."""
+    by_cut = [finding for finding in run.findings if finding.needs_power_cut]
+    said = []
+    if len(by_cut) < len(run.findings):
+        said.append("An answer is wrong without any power cut.")
+    if run.functional:
+        said.append("The run ended there: mend that first, or go on with --keep-going.")
+    if by_cut or not run.findings:
+        said.append(f"{fmt.plural(len(by_cut), 'way')} found in which a power cut loses or corrupts data.")
+    return " ".join(said)
 
 
 def _size(pool: Pool) -> str:

@@ -87,7 +87,7 @@ def test_html_tells_of_each_bug_once(runs: list[Raw]) -> None:
     page = html.render(runs_of(runs), title="t")
     assert page.count('<div class="bug">') == 3
     assert "2 more symptoms of the same bug" in page
-    assert re.search(r"<dt>bugs</dt><dd>3</dd>", page)
+    assert re.search(r">bugs</span></dt><dd>3</dd>", page)
     assert "<h4>2 bugs, 4 symptoms</h4>" in page
 
 

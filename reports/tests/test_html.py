@@ -47,7 +47,7 @@ def test_the_embedded_data_is_the_json_report(sample_runs: list[Raw]) -> None:
 def test_a_finding_of_two_runs_is_counted_once_as_on_the_terminal(sample_runs: list[Raw]) -> None:
     run = next(run for run in sample_runs if run["findings"])
     again = [run, {**run, "scenario": "again"}]
-    (told,) = re.findall(r"<dt>findings</dt><dd>(\d+)</dd>", html.render(runs_of(again), title="x"))
+    (told,) = re.findall(r">findings</span></dt><dd>(\d+)</dd>", html.render(runs_of(again), title="x"))
     assert int(told) == len({finding["fingerprint"] for finding in run["findings"]})
     assert f" {told} finding" in closing.render(runs_of(again), color=False)
 
@@ -64,7 +64,9 @@ def test_bugs_stand_at_the_top_and_lead_to_their_findings(sample_runs: list[Raw]
     for link in links:
         assert re.fullmatch(r"finding-[0-9a-f]+", link)
         assert page.count(f'<span id="{link}"></span>') == 1 and f'<span id="{link}"></span>' in fewer
-    assert 'class="bugs"' not in html.render(runs_of(sample_runs[:1]), title="x"), "one run lists its own"
+    alone = html.render(runs_of([next(run for run in sample_runs if run["findings"])]), title="x")
+    assert alone.index('id="bugs-title"') < alone.index('id="runs-title"'), "one run lists its bugs at the top as well"
+    assert 'class="bugs"' not in html.render(runs_of(sample_runs[:1]), title="x"), "there is none"
 
 
 def test_pages_are_the_same_report_cut_up(sample_runs: list[Raw], tmp_path: Path) -> None:
@@ -106,8 +108,11 @@ def test_a_thousand_findings_stay_below_ten_megabytes(count: int, tmp_path: Path
     static = page[: page.index('id="powercut-data"')]
     assert len(re.findall(r'<p class="story">', static)) == len(re.findall(r"powercut reproduce ", static)) == count
     packed = json.loads(re.search(r'id="powercut-data">(.*?)</script>', page, re.DOTALL)[1])
-    place = re.search(r'id="run-30-2".*?data-piece="(\d+)"', static, re.DOTALL)
-    assert place and 'class="stores"' in unpack(packed, int(place[1]))
+    assert 'class="stores"' in unpack(packed, packed["details"]["run-30-2"])
+    # Each is in the body of its run, that in the list of its scheme, and that in the page.
+    body = packed["places"]["run-30-2"]
+    assert 'id="run-30-2"' in unpack(packed, body) and 'id="run-30"' in unpack(packed, packed["parents"][str(body)])
+    assert f'data-piece="{packed["parents"][str(body)]}"' in static
 
 
 def test_an_older_report_survives_a_failed_write(

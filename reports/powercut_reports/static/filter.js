@@ -1,5 +1,6 @@
 // What is shown, and the address that says so: #q=level&verdict=inconsistent&scheme=level&new=1&at=run-3; a plain
-// #run-3 is a link. Filters read what the page shows at once, so packed details need not be opened for them.
+// #run-3 is a link. What fits is decided by data, so that a run or a finding need not be in the page for it; what comes into
+// the page later is hidden where it does not fit.
 (() => {
   "use strict";
 
@@ -67,70 +68,123 @@
 
   // ---- what fits ----
 
-  const fold = (elements) => elements.map((element) => element?.textContent ?? "").join("\n").toLowerCase();
-  let index;
-  function indexed() {
-    index ??= all("details.run").map((element) => ({
-      element,
-      tile: document.querySelector(`#matrix [data-run="${element.id}"]`),
-      text: fold([element.querySelector("summary h3"), element.querySelector("summary .run-facts")]),
-      findings: all("details.finding", element).map((finding) => ({
-        element: finding,
-        text: fold([
-          finding.querySelector("summary"),
-          finding.querySelector(".story"),
-          finding.querySelector(".reproduce code"),
-        ]),
-      })),
-    }));
-    return index;
+  const words = (state) => state.q.toLowerCase().split(/\s+/).filter(Boolean);
+  let runs; // the data of all runs, once something is chosen
+  let reading = false;
+
+  // Everything that the data says of runs and findings is at hand; details follow, for words.
+  async function withData(state) {
+    runs ??= await powercut.filterData();
+    if (words(state).length > 0 && !reading) {
+      reading = true;
+      powercut.readAll(runs, () => apply(readHash())).then(() => {
+        for (const run of runs) {
+          run.read = true;
+        }
+        apply(readHash());
+      });
+    }
   }
 
-  function apply(state) {
-    const words = state.q.toLowerCase().split(/\s+/).filter(Boolean);
-    const chosen = Object.entries(state.chosen);
-    const filtered = words.length > 0 || state.verdict !== "all" || chosen.length > 0 || state.new;
+  // What of the runs is shown: ids of runs, findings and bugs.
+  function chosen(state) {
+    const asked = words(state);
+    const fields = Object.entries(state.chosen).filter(([name]) => ofRun.has(name));
+    const { invariant } = state.chosen;
+    const fits = (...texts) => asked.every((word) => texts.some((text) => text?.includes(word)));
+    const shown = { runs: new Set(), findings: new Set(), bugs: new Set() };
+    for (const run of runs) {
+      const fitting = (state.verdict === "all" || state.verdict === run.verdict)
+        && fields.every(([name, value]) => run[name] === value);
+      if (!fitting) {
+        continue;
+      }
+      const whole = fits(run.text);
+      for (const finding of run.findings) {
+        // A word may fit the run and another one the finding: "shrink torn-value".
+        if ((whole || fits(run.text, finding.text, finding.deep))
+          && (!invariant || finding.invariant === invariant) && (!state.new || finding.new)) {
+          shown.runs.add(run.id);
+          shown.findings.add(finding.id);
+          shown.bugs.add(finding.bug);
+        }
+      }
+      if ((whole || fits(run.text, run.deep)) && !invariant && !state.new) {
+        shown.runs.add(run.id);
+      }
+    }
+    return shown;
+  }
+
+  const isFiltered = (state) => words(state).length > 0 || state.verdict !== "all"
+    || Object.keys(state.chosen).length > 0 || state.new;
+  let shown = null; // null: everything
+  const hide = (element, set, id) => {
+    element.hidden = set !== undefined && !set.has(id);
+  };
+
+  // Shows what is chosen in a part of the page; also of one that comes into the page later.
+  function hideIn(part) {
+    for (const element of all("details.run", part)) {
+      hide(element, shown?.runs, element.id);
+    }
+    for (const element of all("details.finding", part)) {
+      hide(element, shown?.findings, element.id);
+    }
+    for (const element of all(".bug, .more-bugs", part)) {
+      const inside = all("details.finding", element);
+      element.hidden = inside.length > 0 && inside.every((finding) => finding.hidden);
+    }
+  }
+
+  function hideInOverview() {
+    for (const row of all("#bugs tbody tr")) {
+      hide(row, shown?.bugs, row.id);
+    }
+    const bugs = byId("bugs-title");
+    if (bugs) {
+      bugs.dataset.all ??= bugs.textContent;
+      bugs.textContent = shown ? `${shown.bugs.size} of ${bugs.dataset.all}` : bugs.dataset.all;
+    }
+    for (const tile of all("#matrix [data-run]")) {
+      hide(tile, shown?.runs, tile.dataset.run);
+    }
+    for (const row of all("#matrix tbody tr")) {
+      row.hidden = all("[data-run]", row).every((tile) => tile.hidden);
+    }
+    for (const section of all("section.scheme")) {
+      const mine = new Set((runs ?? []).filter((run) => run.scheme === section.dataset.scheme).map((run) => run.id));
+      section.hidden = shown !== null && ![...mine].some((id) => shown.runs.has(id));
+    }
+    powercut.nameTargets();
+    powercut.cutBugs(shown !== null);
+  }
+
+  const many = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
+
+  async function apply(state) {
+    const filtered = isFiltered(state);
     byId("clear").hidden = !filtered;
-    if (!filtered && !index) {
+    if (!filtered && !runs) {
       return; // The page as it came shows everything.
     }
-    const fits = (text) => words.every((word) => text.includes(word));
-    const runFields = chosen.filter(([name]) => ofRun.has(name));
-    const { invariant } = state.chosen;
-    let shown = 0;
-    let findings = 0;
-    for (const run of indexed()) {
-      const { dataset } = run.element;
-      const fitting = (state.verdict === "all" || state.verdict === dataset.verdict)
-        && runFields.every(([name, value]) => dataset[name] === value);
-      const whole = fits(run.text);
-      let anyFinding = false;
-      for (const finding of run.findings) {
-        const own = finding.element.dataset;
-        // A word may fit the run and another one the finding: "shrink torn-value".
-        const visible = fitting && (whole || fits(`${run.text}\n${finding.text}`))
-          && (!invariant || own.invariant === invariant)
-          && (!state.new || own.baseline === "new");
-        finding.element.hidden = !visible;
-        anyFinding ||= visible;
-        findings += visible ? 1 : 0;
-      }
-      const visible = fitting && (anyFinding || (whole && !invariant && !state.new));
-      run.element.hidden = !visible;
-      if (run.tile) {
-        run.tile.hidden = !visible;
-      }
-      shown += visible ? 1 : 0;
+    await withData(state);
+    if (JSON.stringify(state) !== JSON.stringify(readHash())) {
+      return; // Another choice was made in the meantime.
     }
-    for (const part of all("#matrix tbody tr, #matrix tbody, section.scheme")) {
-      const inside = all("[data-run], details.run", part);
-      part.hidden = inside.every((element) => element.hidden);
-    }
-    const many = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
+    shown = filtered ? chosen(state) : null;
+    hideInOverview();
+    hideIn(document);
+    const still = words(state).length > 0 && !runs.every((run) => run.read) ? "; details are still being searched" : "";
     byId("shown").textContent = filtered
-      ? `${shown} of ${many(indexed().length, "run")} shown, with ${many(findings, "finding")}` : "";
-    byId("none-shown").hidden = shown > 0 || indexed().length === 0;
+      ? `${shown.runs.size} of ${many(runs.length, "run")} shown, with ${many(shown.findings.size, "finding")}${still}` : "";
+    byId("none-shown").hidden = !filtered || shown.runs.size > 0 || runs.length === 0;
   }
+  powercut.onMount((part) => {
+    if (shown) {
+      hideIn(part);
+    }
+  });
 
   function showState(state) {
     input.value = state.q;

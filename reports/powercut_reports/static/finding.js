@@ -9,6 +9,9 @@
   // Marks of the chart: one tab stop a track, arrow keys within it. A mark that is reached or pressed is the step shown.
   function markUp(film, showAt) {
     const chart = film.querySelector(".chart");
+    if (!chart) {
+      return; // The steps of recovery have no chart.
+    }
     const jump = (event) => {
       const mark = event.target.closest?.(".mark");
       if (mark) {
@@ -75,20 +78,30 @@
       part(".film-step").textContent = row.cells[1].textContent;
       part(".film-step").className = `film-step ${row.className}`;
       part(".film-site").textContent = row.cells[2].textContent;
-      part(".film-lines").replaceChildren(...lineStates(row));
+      part(".film-lines")?.replaceChildren(...lineStates(row));
+      const value = part(".film-value");
+      if (value) {
+        value.textContent = row.querySelector(".value").textContent;
+      }
       const figure = figures[Number(row.dataset.source)];
       part(".film-source").replaceChildren(...(figure ? [figure.querySelector("pre").cloneNode(true)] : []));
       for (const other of rows) {
         other.toggleAttribute("aria-current", other === row);
       }
-      playhead.setAttribute("visibility", "visible");
-      playhead.setAttribute("transform", `translate(${row.dataset.x} 0)`);
-      keepInSight(Number(row.dataset.x));
-      for (const mark of all(".mark", svg)) {
-        mark.classList.toggle("now", mark.dataset.x === row.dataset.x);
+      if (svg) {
+        showInChart(row.dataset.x);
       }
       for (const [name, end] of [["first", 0], ["back", 0], ["on", rows.length - 1], ["last", rows.length - 1]]) {
         part(`[data-go=${name}]`).setAttribute("aria-disabled", String(shown.at === end));
+      }
+    }
+
+    function showInChart(x) {
+      playhead.setAttribute("visibility", "visible");
+      playhead.setAttribute("transform", `translate(${x} 0)`);
+      keepInSight(Number(x));
+      for (const mark of all(".mark", svg)) {
+        mark.classList.toggle("now", mark.dataset.x === x);
       }
     }
 

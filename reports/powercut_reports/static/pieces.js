@@ -63,6 +63,26 @@
     return filling.get(standIn);
   }
 
+  // Those of the whole page, and what they have within them: for print.
+  powercut.fillAll = async () => {
+    while (standIns(document).length > 0) {
+      await Promise.all(standIns(document).map(fillOne));
+    }
+  };
+
+  // What lies open and far below comes when it is scrolled near.
+  const near = new IntersectionObserver((entries) => {
+    for (const entry of entries.filter((one) => one.isIntersecting)) {
+      near.unobserve(entry.target);
+      fillOne(entry.target);
+    }
+  }, { rootMargin: "300px" });
+  powercut.onMount((root) => {
+    for (const standIn of root.querySelectorAll("[data-near]")) {
+      near.observe(standIn);
+    }
+  });
+
   const standIns = (root) => [...root.querySelectorAll("[data-piece]")];
   powercut.fill = (root) => Promise.all(standIns(root).map(fillOne));
   // Those that stand right in these details, not those of details within, which may stay closed.
@@ -70,7 +90,41 @@
     standIns(details).filter((standIn) => standIn.closest("details") === details).map(fillOne),
   );
 
+  // The stand-in of a piece, once those that it lies in are in the page; null where the piece is in the page already.
+  async function standInOf(index) {
+    const outer = data.parents?.[index];
+    if (outer !== undefined) {
+      await open(outer);
+    }
+    return document.querySelector(`[data-piece="${index}"]`);
+  }
+
+  async function open(index) {
+    const standIn = await standInOf(index);
+    if (standIn) {
+      await fillOne(standIn);
+    }
+  }
+
+  // Brings the element with this id into the page, where it is packed; null where the report has none. A name that
+  // stays, as finding-7f3a, leads to the place of today.
+  powercut.find = async (id) => {
+    const place = data.names?.[id] ?? id;
+    // An id within a finding's details: run-4-1-frame-3 is in run-4-1.
+    const owner = /^run-\d+(-\d+)?/.exec(place)?.[0] ?? place;
+    if (!document.getElementById(owner) && data.places?.[owner] !== undefined) {
+      await open(data.places[owner]);
+    }
+    if (!document.getElementById(id) && owner !== place && document.getElementById(owner)) {
+      await powercut.fill(document.getElementById(owner));
+    }
+    return document.getElementById(id) ?? document.getElementById(place) ?? document.getElementById(owner);
+  };
+
   powercut.report = async () => JSON.parse(await inflate(data.report));
+  powercut.filterData = async () => JSON.parse(await inflate(data.filter));
+  // The markup of what else there is of a run or a finding; empty where the page has it as it is.
+  powercut.packedText = async (id) => (data.details?.[id] === undefined ? "" : piece(data.details[id]));
 
   // `toggle` does not bubble, but it can be caught on its way down.
   document.addEventListener("toggle", (event) => {

@@ -11,17 +11,29 @@
 
   // ---- links ----
 
+  // A link that leads nowhere says so: silence would look as if the finding was the page that is shown.
+  function tellStale(id) {
+    const what = id.startsWith("finding-") ? `finding ${id.slice(8)}` : `place "${id}"`;
+    byId("notice").textContent = `This report has no ${what}. A finding gets another name when its code is edited, and `
+      + "goes when it is mended. Look for it among the bugs below, or run powercut again.";
+    byId("notice").hidden = false;
+    byId("notice").scrollIntoView({ block: "center" });
+    byId("notice").focus({ preventScroll: true });
+  }
+
   // Opens whatever the id is in, fills in packed details on the way, and goes there.
   async function reveal(id) {
-    let target = id && byId(id);
-    // An id within a finding's details may still be packed: run-4-1-frame-3 is in run-4-1.
-    const owner = !target && /^run-\d+-\d+/.exec(id ?? "");
-    if (owner && byId(owner[0])) {
-      await powercut.fill(byId(owner[0]));
-      target = byId(id) ?? byId(owner[0]);
-    }
-    if (!target) {
+    byId("notice").hidden = true;
+    if (!id) {
       return;
+    }
+    const target = await powercut.find(id);
+    if (!target) {
+      tellStale(id);
+      return;
+    }
+    if (target.id.startsWith("bug-")) {
+      powercut.cutBugs?.(true); // all of them are shown: this one may be far down
     }
     const opened = [];
     for (let element = target; element; element = element.parentElement) {
@@ -141,7 +153,7 @@
   if (printAll) {
     printAll.hidden = false;
     printAll.addEventListener("click", async () => {
-      await powercut.fill(document);
+      await powercut.fillAll();
       document.body.classList.remove("one");
       window.print();
     });
