@@ -192,7 +192,11 @@ void ProgramExplorer::begin_point() {
   const BigInt states = follower_->frontier().states();
   out_.states += states;
   out_.truncated = out_.truncated || follower_->frontier().truncated();
-  if (commands_.print() && expected_->legal(operations_).empty()) ++out_.unjudged_outputs;
+  if (commands_.print() && operations_.begun() == 0) {
+    ++out_.before_operations;
+  } else if (commands_.print() && expected_->legal(operations_).empty()) {
+    ++out_.unjudged_outputs;
+  }
   Open& open = open_[follower_->instant().ordinal];
   open.states = states;
   if (operations_.current()) open.operation = operations_.current()->index;

@@ -55,7 +55,9 @@ struct ProgramExplored {
   uint64_t repeats = 0;                 // runs of images that had been run; all came to the same, unless unrepeatable
   uint64_t reordered = 0;               // images with the right lines in another order
   uint64_t timeouts = 0;                // runs that did not end
-  uint64_t unjudged_outputs = 0;        // crash points where only exit status counted although commands print
+  // Crash points where only exit status counted although commands print: before the first operation, when nothing is
+  // promised; and where it is not known what they may print.
+  uint64_t before_operations = 0, unjudged_outputs = 0;
   std::map<std::string, Json> findings;
   std::string searched;  // of a tree of schedules: what it covers (tracer/format/FORMAT.md)
   bool left_processes = false;

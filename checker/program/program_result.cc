@@ -51,7 +51,15 @@ Json program_result(const ProgramRun& run) {
       !searched.is_object() || (searched["complete"] == true && searched["model"] == run.options.model);
   const bool all_images = !explored.functional && !explored.interrupted && !explored.truncated &&
                           explored.troubles.empty() && !unseen && explored.covered == explored.states;
-  const bool complete = all_images && all_schedules;
+  const std::string printing = printing_options(run.commands);
+  const bool all_outputs = explored.unjudged_outputs == 0;
+  const bool threads = searched.is_object() || run.threads > 1;
+  const std::string unjudged =
+      "at " + std::to_string(explored.unjudged_outputs) + " of " + std::to_string(explored.crash_points) +
+      " crash points the output of " + printing + " was not judged: " +
+      (threads ? "operations of several threads overlap, and not all of their orders were run one after the other"
+               : "recovery fails where the operations have ended and nothing is lost");
+  const bool complete = all_images && all_schedules && all_outputs;
   const std::string sampled =
       explored.hung
           ? std::to_string(explored.timeouts) + " runs did not end within --timeout; the rest was not waited for"
@@ -69,16 +77,18 @@ Json program_result(const ProgramRun& run) {
   }
   notes.insert(notes.end(), run.notes.begin(), run.notes.end());
   if (!run.commands.cut) notes.push_back("recovery itself is not cut: --nested 1 does that");
-  const std::string printing = printing_options(run.commands);
   if (run.commands.print() && run.expected.observed() == 0) {
-    notes.push_back(explored.operations
+    notes.push_back(explored.operations || !all_outputs
                         ? "recovery fails where each operation has ended and nothing is lost, so what " + printing +
                               " printed was not judged"
                         : "the trace has no marked operations, so " + printing + " only had to end with status 0");
-  } else if (explored.unjudged_outputs > 0) {
-    notes.push_back("at " + std::to_string(explored.unjudged_outputs) + " of " + std::to_string(explored.crash_points) +
-                    " crash points the output of " + printing +
-                    " was not judged: before the first operation, or where operations of several threads overlap");
+  } else {
+    if (!all_outputs) notes.push_back(unjudged);
+    if (explored.before_operations > 0) {
+      notes.push_back("at " + std::to_string(explored.before_operations) + " of " +
+                      std::to_string(explored.crash_points) + " crash points " + printing +
+                      " only had to end with status 0: no operation had begun, so that none was acknowledged");
+    }
   }
   if (explored.reordered > 0) {
     notes.push_back("on " + std::to_string(explored.reordered) + " images " + printing +
@@ -118,8 +128,9 @@ Json program_result(const ProgramRun& run) {
                          {"states", 0},
                          {"steps", 0},
                          {"complete", false}};
-  const bool acknowledged = run.commands.print() && run.expected.observed() > 0 &&
-                            (explored.crash_points == 0 || explored.unjudged_outputs < explored.crash_points);
+  const bool acknowledged =
+      run.commands.print() && run.expected.observed() > 0 &&
+      (explored.crash_points == 0 || explored.unjudged_outputs + explored.before_operations < explored.crash_points);
   std::string unsearched;
   if (searched.is_object()) {
     searched["judged"] = explored.crash_points;
@@ -161,8 +172,9 @@ Json program_result(const ProgramRun& run) {
             {"operations", operations},
             {"reason", complete ? Json(nullptr)
                        : unseen ? Json(run.pools.refused.empty() ? run.pools.unseen.front() : run.pools.refused.front())
-                       : all_images ? Json("not all schedules: " + unsearched)
-                                    : Json(reason_of(explored, run.options, sampled))}}},
+                       : !all_images    ? Json(reason_of(explored, run.options, sampled))
+                       : !all_schedules ? Json("not all schedules: " + unsearched)
+                                        : Json(unjudged)}}},
           {"assumptions", assumed},
           {"not_checked",
            {{"lines_never_read", nullptr},

@@ -5,6 +5,7 @@ Each program of `programs/threads` has a bug, most of them one that needs a cert
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -26,6 +27,8 @@ BUGS = {
     "dies.c": ("unusable", "The program died of SIGSEGV"),
     "queue.c": ("structure", "the dump is that of no prefix of the operations"),
 }
+#: Programs that print what they hold.
+DUMPING = {"queue.c", "within.c"}
 
 
 @pytest.fixture
@@ -47,7 +50,7 @@ def judge(kv: Kv, *more: str) -> Answer:
 
 
 def dumps(source: str) -> list[str]:
-    return ["--dump", "./prog dump pool"] if source == "queue.c" else []
+    return ["--dump", "./prog dump pool"] if source in DUMPING else []
 
 
 @pytest.mark.parametrize("source", BUGS)
@@ -70,6 +73,20 @@ def test_the_twin_is_clean(kv: Kv, source: str) -> None:
     assert run.coverage.kind == "complete"
     assert run.coverage.schedules is not None
     assert "with at most 2 preemptions" in schedules_words(run.coverage.schedules)
+
+
+@pytest.mark.parametrize("threads", ["scheduled", "recorded"])
+def test_dumps_that_are_not_judged_where_operations_overlap_are_not_complete(kv: Kv, threads: str) -> None:
+    build(kv.folder, "within.c")
+    words = ["--record", "./prog run pool", "--recover", "./prog check pool", "--pool", "pool", "--threads", threads]
+    answer = kv.cli("run", *words, *dumps("within.c"), "--explain", "0", "--format", "text", "--json")
+    coverage = answer.run["coverage"]
+    assert (answer.code, answer.run["verdict"], coverage["kind"]) == (3, "consistent", "sampled"), answer
+    reason = re.fullmatch(r"at (\d+) of (\d+) crash points the output of --dump was not judged: (.*)", coverage["reason"])
+    assert reason, coverage
+    assert 0 < int(reason[1]) < int(reason[2]) == answer.run["crash_points"]
+    assert reason[3].startswith("operations of several threads overlap")
+    assert coverage["reason"] in answer.run["not_checked"]["notes"]
 
 
 def odd(kv: Kv, what: str, *more: str) -> Answer:
