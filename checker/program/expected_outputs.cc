@@ -68,6 +68,13 @@ class Visible {
   uint64_t digest_ = 0;
 };
 
+// Whether both have printed the same up to the output `at`.
+bool prints(const ProgramOutcome& once, const ProgramOutcome& outcome, size_t at, bool ordered) {
+  if (once.printed.size() <= at) return false;
+  return std::equal(once.printed.begin(), once.printed.begin() + static_cast<ptrdiff_t>(at) + 1,
+                    outcome.printed.begin(), [&](const auto& a, const auto& b) { return a.alike(b, ordered); });
+}
+
 }  // namespace
 
 Result<ExpectedOutputs> ExpectedOutputs::take(TraceReader* reader, uint64_t space, const Observe& observe) {
@@ -76,7 +83,8 @@ Result<ExpectedOutputs> ExpectedOutputs::take(TraceReader* reader, uint64_t spac
   Visible visible(space);
   int timeouts = 0;
   std::map<uint64_t, std::shared_ptr<const ProgramOutcome>> known;  // by what is visible
-  const auto look = [&](const std::set<uint64_t>& prefixes) -> std::optional<EngineError> {
+  const auto look = [&](const std::set<uint64_t>& prefixes,
+                        std::optional<SerialOrders::Node> node) -> std::optional<EngineError> {
     // Commands that block are waited for twice, not once for each operation.
     if (timeouts > 1) return std::nullopt;
     std::shared_ptr<const ProgramOutcome>& seen = known[visible.digest()];
@@ -94,13 +102,21 @@ Result<ExpectedOutputs> ExpectedOutputs::take(TraceReader* reader, uint64_t spac
       if (!seen->ok()) add(out.failed_[prefix]);
       if (!seen->printed.empty()) add(out.after_[prefix]);
     }
+    if (node && !seen->printed.empty()) add(out.in_order_[*node]);
     return std::nullopt;
   };
   std::vector<KeptEvent> schedule;
   bool in_tree = false;
   const auto apply = [&](const Event& event) -> std::optional<EngineError> {
-    if (event.kind == EventKind::kOpBegin && operations.begun() == 0) {
-      if (auto wrong = look({0})) return wrong;
+    if (event.kind == EventKind::kOpBegin && operations.in_flight().empty()) {
+      // What there was before threads began their operations.
+      const MarkedHistory* history = operations.history();
+      const bool root = history != nullptr && history->empty() && !out.in_order_.contains(SerialOrders::kRoot);
+      const bool first = operations.begun() == 0;
+      const auto node = root ? std::optional(SerialOrders::kRoot) : std::nullopt;
+      if (root || first) {
+        if (auto wrong = look(first ? std::set<uint64_t>{0} : std::set<uint64_t>{}, node)) return wrong;
+      }
     }
     const uint64_t alone = operations.in_flight().size() == 1 && operations.begun_since_settled() == 1
                                ? operations.in_flight()[0].prefix
@@ -108,7 +124,10 @@ Result<ExpectedOutputs> ExpectedOutputs::take(TraceReader* reader, uint64_t spac
     operations.apply(event);
     visible.apply(event);
     if (event.kind != EventKind::kOpEnd || !operations.in_flight().empty()) return std::nullopt;
-    return look(alone != 0 ? std::set{operations.prefix(), alone} : std::set{operations.prefix()});
+    const MarkedHistory* history = operations.history();
+    const bool serial = history != nullptr && !history->empty() && operations.serial();
+    return look(alone != 0 ? std::set{operations.prefix(), alone} : std::set{operations.prefix()},
+                serial ? std::optional(out.orders_.add(*history)) : std::nullopt);
   };
   Event event;
   while (reader->next(&event)) {
@@ -147,24 +166,88 @@ Result<ExpectedOutputs> ExpectedOutputs::take(TraceReader* reader, uint64_t spac
   if (reader->error()) return usage_error(*reader->error());
   // An operation that never ended may have happened: the end of the trace is all that is known of it.
   if (operations.in_flight().size() == 1 && operations.begun_since_settled() == 1) {
-    if (auto wrong = look({operations.in_flight()[0].prefix})) return *wrong;
+    if (auto wrong = look({operations.in_flight()[0].prefix}, std::nullopt)) return *wrong;
   }
   return out;
 }
 
 std::vector<const ProgramOutcome*> ExpectedOutputs::legal(const Operations& operations) const {
-  if (operations.begun() == 0 || operations.unsettled() || operations.in_flight().size() > 1) return {};
-  if (operations.begun_since_settled() != operations.in_flight().size()) return {};
-  std::vector<uint64_t> prefixes = {operations.prefix()};
-  if (!operations.in_flight().empty()) prefixes.push_back(operations.in_flight()[0].prefix);
+  if (operations.begun() == 0 || operations.unsettled()) return {};
   std::vector<const ProgramOutcome*> out;
-  for (const uint64_t prefix : prefixes) {
-    const auto at = after_.find(prefix);
-    // Of two legal outputs one that is not known may be any.
-    if (at == after_.end()) return {};
-    for (const auto& outcome : at->second) out.push_back(outcome.get());
+  if (operations.begun_since_settled() == operations.in_flight().size() && operations.in_flight().size() <= 1) {
+    std::vector<uint64_t> prefixes = {operations.prefix()};
+    if (!operations.in_flight().empty()) prefixes.push_back(operations.in_flight()[0].prefix);
+    for (const uint64_t prefix : prefixes) {
+      const auto at = after_.find(prefix);
+      // Of two legal outputs one that is not known may be any.
+      if (at == after_.end()) {
+        out.clear();
+        break;
+      }
+      for (const auto& outcome : at->second) out.push_back(outcome.get());
+    }
+    if (!out.empty() && (operations.history() == nullptr || operations.serial())) return out;
+  }
+  // Those that overlapped may have come to something else than what the schedule shows, and nobody has seen which.
+  if (operations.history() == nullptr) return out;
+  const auto [at, fresh] = known_.try_emplace(operations.history_name());
+  if (fresh) at->second = in_some_order(operations, nullptr);
+  out.insert(out.end(), at->second.begin(), at->second.end());
+  return out;
+}
+
+std::vector<const ProgramOutcome*> ExpectedOutputs::in_some_order(const Operations& operations,
+                                                                  const SerialOrders::Which& any_answer) const {
+  const SerialOrders::Explained explained = orders_.explain(*operations.history(), any_answer);
+  if (!explained.known()) return {};
+  std::vector<const ProgramOutcome*> out;
+  for (const SerialOrders::Node node : explained.nodes) {
+    const auto at = in_order_.find(node);
+    if (at == in_order_.end()) return {};
+    for (const auto& outcome : at->second) {
+      if (std::ranges::find(out, outcome.get()) == out.end()) out.push_back(outcome.get());
+    }
   }
   return out;
+}
+
+std::vector<std::string> ExpectedOutputs::reads_of_lost(const Operations& operations, const ProgramOutcome& outcome,
+                                                        size_t at, bool ordered) const {
+  if (operations.history() == nullptr) return {};
+  const MarkedHistory& history = *operations.history();
+  const auto explained_by = [&](const SerialOrders::Which& any_answer) {
+    return std::ranges::any_of(in_some_order(operations, any_answer),
+                               [&](const ProgramOutcome* right) { return prints(*right, outcome, at, ordered); });
+  };
+  const auto reads = [&](size_t i) { return history[i].reads && history[i].answered; };
+  std::vector<std::string> all;
+  for (size_t i = 0; i < history.size(); ++i) {
+    if (!reads(i)) continue;
+    if (explained_by([i](size_t other) { return other == i; })) return {history[i].text};
+    all.push_back(history[i].text);
+  }
+  return !all.empty() && explained_by(reads) ? all : std::vector<std::string>{};
+}
+
+std::vector<std::string> ExpectedOutputs::lost(const Operations& operations, const ProgramOutcome& outcome, size_t at,
+                                               bool ordered) const {
+  if (operations.history() == nullptr) return {};
+  const MarkedHistory& history = *operations.history();
+  for (const SerialOrders::Partial& partial : orders_.partial(history)) {
+    const auto known = in_order_.find(partial.node);
+    if (known == in_order_.end()) continue;
+    const auto same = [&](const auto& once) { return prints(*once, outcome, at, ordered); };
+    if (std::ranges::none_of(known->second, same)) continue;
+    std::vector<std::string> out;
+    std::map<uint32_t, size_t> left = partial.of_thread;
+    for (const HistoryOperation& operation : history) {
+      size_t& has = left[operation.thread];
+      if (has == 0 && operation.answered && !operation.reads) out.push_back(operation.text);
+      if (has > 0) --has;
+    }
+    if (!out.empty()) return out;
+  }
+  return {};
 }
 
 bool ExpectedOutputs::failed_after(uint64_t prefix, const ProgramOutcome& outcome) const {
@@ -184,15 +267,10 @@ bool ExpectedOutputs::failed_before(const Operations& operations, const ProgramO
 
 std::optional<uint64_t> ExpectedOutputs::earlier(const Operations& operations, const ProgramOutcome& outcome, size_t at,
                                                  bool ordered) const {
-  const auto printed = [&](const ProgramOutcome& once) {
-    if (once.printed.size() <= at) return false;
-    return std::equal(once.printed.begin(), once.printed.begin() + static_cast<ptrdiff_t>(at) + 1,
-                      outcome.printed.begin(), [&](const auto& a, const auto& b) { return a.alike(b, ordered); });
-  };
   const auto was = [&](uint64_t prefix) {
     const auto known = after_.find(prefix);
     return known != after_.end() &&
-           std::ranges::any_of(known->second, [&](const auto& once) { return printed(*once); });
+           std::ranges::any_of(known->second, [&](const auto& once) { return prints(*once, outcome, at, ordered); });
   };
   const std::vector<Operations::Settled>& settled = operations.settled();
   for (size_t i = settled.size(); i-- > 0;) {

@@ -3,10 +3,13 @@
 // other in flight. At a crash point inside operation k the legal outputs are those after k - 1 and after k, outside of
 // one that after the last.
 //
-// Before the first operation begins, and where operations of several threads overlap, no prefix is known: there only
-// exit status counts. In a tree of schedules each schedule has its own prefixes (operations.h); an operation that is
-// alone in flight may come to what it comes to in any schedule that goes on from there and lets it end before another
-// begins.
+// Before the first operation begins nothing is promised: there only exit status counts. In a tree of schedules each
+// schedule has its own prefixes (operations.h); an operation that is alone in flight may come to what it comes to in
+// any schedule that goes on from there and lets it end before another begins.
+//
+// Where operations of several threads overlap, or did, what they print in each order that explains them is legal
+// (serial_orders.h): the tree has schedules in which they run one after the other. Where it lacks one of these, or no
+// order explains the answers, only exit status counts, and the crash point is not judged.
 #ifndef POWERCUT_CHECKER_PROGRAM_EXPECTED_OUTPUTS_H_
 #define POWERCUT_CHECKER_PROGRAM_EXPECTED_OUTPUTS_H_
 
@@ -31,6 +34,12 @@ class ExpectedOutputs {
 
   // The legal outputs at an instant; nothing when only exit status counts.
   std::vector<const ProgramOutcome*> legal(const Operations& operations) const;
+  // Where an output up to number `at` is not legal: lookups that had ended, without whose answers it would be.
+  std::vector<std::string> reads_of_lost(const Operations& operations, const ProgramOutcome& outcome, size_t at,
+                                         bool ordered) const;
+  // ... or operations that had ended, without which it is what some of the others come to.
+  std::vector<std::string> lost(const Operations& operations, const ProgramOutcome& outcome, size_t at,
+                                bool ordered) const;
   // The earlier prefix than the legal ones that has printed what this outcome has, up to the output `at`, as the number
   // of the operation after which it was right (0: before the first).
   std::optional<uint64_t> earlier(const Operations& operations, const ProgramOutcome& outcome, size_t at,
@@ -45,11 +54,17 @@ class ExpectedOutputs {
   using Outcomes = std::vector<std::shared_ptr<const ProgramOutcome>>;
 
   bool failed_after(uint64_t prefix, const ProgramOutcome& outcome) const;
+  std::vector<const ProgramOutcome*> in_some_order(const Operations& operations,
+                                                   const SerialOrders::Which& any_answer) const;
 
   // By the prefix, and by that of the operation that ended last: 0 is the state when the first one began. Of an outcome
   // that fails, what was printed before counts.
   std::map<uint64_t, Outcomes> after_;
   std::map<uint64_t, Outcomes> failed_;  // there, with nothing lost
+  SerialOrders orders_;
+  std::map<SerialOrders::Node, Outcomes> in_order_;
+  // By the name of the history. One thread asks.
+  mutable std::map<uint64_t, std::vector<const ProgramOutcome*>> known_;
 };
 
 }  // namespace powercut

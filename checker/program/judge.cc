@@ -67,6 +67,14 @@ ProgramViolation failure(const ProgramOutcome& outcome, const ProgramCommands& c
   return out;
 }
 
+// At most three of them.
+std::string list_of(const std::vector<std::string>& names) {
+  constexpr size_t kMost = 3;
+  std::string out;
+  for (size_t i = 0; i < std::min(names.size(), kMost); ++i) out += (i == 0 ? "" : ", ") + names[i];
+  return names.size() > kMost ? out + " and " + std::to_string(names.size() - kMost) + " more" : out;
+}
+
 // A step that printed what none of `right` has, which have all printed the same as the outcome before.
 ProgramViolation wrong_output(const ProgramOutcome& outcome, size_t at, const std::vector<const ProgramOutcome*>& right,
                               const ExpectedOutputs& expected, const Operations& operations,
@@ -79,7 +87,18 @@ ProgramViolation wrong_output(const ProgramOutcome& outcome, size_t at, const st
   out.found = shortened(found.text, kShown);
   const bool dump = found.step.kind == ProgramStep::Kind::kDump;
   out.message = "After recovery the " + (dump ? "dump" : "output of " + probe_text(found.step, commands)) + " is that ";
-  if (const auto earlier = expected.earlier(operations, outcome, at, commands.ordered)) {
+  const std::vector<std::string> reads = expected.reads_of_lost(operations, outcome, at, commands.ordered);
+  const std::vector<std::string> lost =
+      reads.empty() ? expected.lost(operations, outcome, at, commands.ordered) : std::vector<std::string>{};
+  if (!reads.empty()) {
+    out.invariant = "unpersisted-read";
+    out.kind = kind_of(found.step) + "/read";
+    out.message += "of no order in which " + list_of(reads) + " answers what it did, and what it returned is lost: ";
+  } else if (!lost.empty()) {
+    out.invariant = "lost-item";
+    out.kind = kind_of(found.step) + "/earlier";
+    out.message += "of the operations without " + list_of(lost) + ", which had ended: ";
+  } else if (const auto earlier = expected.earlier(operations, outcome, at, commands.ordered)) {
     out.invariant = "lost-item";
     out.kind = kind_of(found.step) + "/earlier";
     out.message +=
@@ -87,7 +106,8 @@ ProgramViolation wrong_output(const ProgramOutcome& outcome, size_t at, const st
   } else {
     out.invariant = "structure";
     out.kind = kind_of(found.step) + "/other";
-    out.message += "of no prefix of the operations: ";
+    const bool overlapped = operations.history() != nullptr && !operations.serial();
+    out.message += overlapped ? "of no order of the operations: " : "of no prefix of the operations: ";
   }
   const std::string& legal = right.back()->printed[at].text;
   out.message += (commands.ordered ? first_difference(legal, found.text) : missing_lines(legal, found.text)) + ".";

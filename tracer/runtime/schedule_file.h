@@ -12,13 +12,15 @@
 
 namespace powercut::runtime {
 
-inline constexpr uint32_t kScheduleVersion = 1;
+inline constexpr uint32_t kScheduleVersion = 2;
 // As long as a search's longest schedule (replayer/schedules/search.h).
 inline constexpr size_t kMostDecisions = 10'000;
 inline constexpr size_t kMostPlaces = 1 << 16;
+inline constexpr size_t kMostOrder = 4096;
 
-// Who goes on beyond the end of the choices.
-enum class Tail : uint32_t { kGoesOn, kRandom, kPct };
+// Who goes on beyond the end of the choices. kOrder: marked operations that begin once there are threads come one after
+// the other, each in the thread that `order` names for it; threads wait before operations whose turn has not come.
+enum class Tail : uint32_t { kGoesOn, kRandom, kPct, kOrder };
 
 // Threads are numbered from 1 on; a set of them has bit N for number N.
 struct Decision {
@@ -35,6 +37,7 @@ enum class ScheduleEnd : uint32_t {
   kDeadlock,  // its threads wait for each other
   kTooLong,   // kMostDecisions
   kMany,      // more places than there is room for
+  kNoOrder,   // the operations cannot come in this order
 };
 
 struct ScheduleFile {
@@ -45,7 +48,7 @@ struct ScheduleFile {
   uint32_t changes;      // pct: of priorities,
   uint32_t length;       // within so many decisions
   uint32_t every_store;  // eadr: stores to the pools are visible
-  uint32_t choices, places;
+  uint32_t choices, places, order_length;
   // ---- the program's ----
   std::atomic<int32_t> owner;   // the process that follows the schedule, once there is one
   std::atomic<uint64_t> beats;  // grows while hooks are called
@@ -56,6 +59,7 @@ struct ScheduleFile {
   char doubt[512];  // why this is not all that the program could do
   char text[1024];  // of a deadlock: who waits
   uint16_t choice[kMostDecisions];
+  uint32_t order[kMostOrder];
   Decision log[kMostDecisions];
   // Words (address / 8) and lines (kLinePlace | address / 64) whose uses are visible, and those that should have been.
   uint64_t place[kMostPlaces];

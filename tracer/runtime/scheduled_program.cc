@@ -79,6 +79,7 @@ enum class State : uint8_t {
   kLoops,    // goes round a loop: ready once anybody has changed anything
   kBlocked,  // ready once somebody changes what it waits for
   kJoins,
+  kTurn,  // ready once it is the turn of its operation (Tail::kOrder)
   kEnded,
 };
 
@@ -143,6 +144,20 @@ class Program {
     const Busy now;
     step(site);
   }
+  // An operation begins. In an order of them, once it is its turn.
+  void operation(const CallSite& site) {
+    if (!comes()) return;
+    const Busy now;
+    step(site);
+    if (file_->tail != Tail::kOrder || alone()) return;
+    if (!has_turn(mine)) wait(State::kTurn);
+    operates_ = mine;
+  }
+  void operation_ended() {
+    if (mine == 0 || mine != operates_) return;
+    operates_ = 0;
+    ++order_;
+  }
   void ends(const CallSite& site) {
     if (mine == 0 || busy) return;
     point(site);
@@ -164,7 +179,8 @@ class Program {
     uint16_t out = 0;
     for (uint32_t number = 1; number <= count_; ++number) {
       const Thread& thread = threads_[number];
-      const bool is = thread.state == State::kReady || (thread.state == State::kLoops && thread.seen != changes_);
+      const bool is = thread.state == State::kReady || (thread.state == State::kLoops && thread.seen != changes_) ||
+                      (thread.state == State::kTurn && has_turn(number));
       if (is) out |= static_cast<uint16_t>(1u << number);
     }
     return out;
@@ -178,8 +194,18 @@ class Program {
     return 0;
   }
 
+  // In an order of operations: whose turn it is; 0: nobody's in particular.
+  uint32_t turn() const { return operates_ != 0 || order_ >= file_->order_length ? operates_ : file_->order[order_]; }
+  bool has_turn(uint32_t number) const { return operates_ == 0 && (turn() == 0 || turn() == number); }
+
   uint32_t decide(uint16_t may, uint16_t costly, uint32_t usual) {
     if ((may & (may - 1)) == 0) return behind(0, may);
+    if (file_->tail == Tail::kOrder) {
+      // Who has the turn comes first, unless it waits for others. Nobody goes back to such a schedule.
+      const uint32_t first = turn();
+      const bool can = first != 0 && first <= kMostThreads && (may >> first & 1) != 0;
+      return can && (first != mine || usual == mine) ? first : usual;
+    }
     const uint32_t at = file_->decisions;
     if (at == kMostDecisions) stop(ScheduleEnd::kTooLong);
     uint32_t to = usual;
@@ -221,7 +247,7 @@ class Program {
   void pass(uint32_t to) {
     running_ = to;
     Thread& next = threads_[to];
-    if (next.state == State::kLoops) next.state = State::kReady;
+    if (next.state == State::kLoops || next.state == State::kTurn) next.state = State::kReady;
     next.go.store(1, std::memory_order_release);
     system_call(SYS_futex, &next.go, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
   }
@@ -278,6 +304,7 @@ class Program {
     uint16_t loop = 0;
     for (uint32_t number = 1; number <= count_; ++number) {
       if (threads_[number].state == State::kLoops) loop |= static_cast<uint16_t>(1u << number);
+      if (threads_[number].state == State::kTurn) stop(ScheduleEnd::kNoOrder);
     }
     if (idle_ == 0) idle_since_ = now();
     if (loop == 0 || (++idle_ > kIdleTurns && now() - idle_since_ > kIdleSeconds)) deadlocked();
@@ -672,6 +699,8 @@ class Program {
   uint32_t count_ = 1, running_ = 1;
   long leaving_ = 0;  // a thread of the kernel that has ended and may not be gone
   uint64_t changes_ = 1;
+  // Of an order: how many operations of it have ended, and who is in the midst of one.
+  uint32_t order_ = 0, operates_ = 0;
   uint64_t idle_ = 0;
   double idle_since_ = 0;
   uint64_t so_far_ = 0;
@@ -760,6 +789,14 @@ void schedule_pools(const powercut_window& window) { program->set_pools(window);
 
 void schedule_point(const CallSite& site) {
   if (program != nullptr) program->point(site);
+}
+
+void schedule_operation(const CallSite& site) {
+  if (program != nullptr) program->operation(site);
+}
+
+void schedule_operation_ended() {
+  if (program != nullptr) program->operation_ended();
 }
 
 void schedule_ends(const CallSite& site) {

@@ -43,6 +43,9 @@ uint32_t scheduled_number();
 void schedule_pools(const powercut_window& window);
 // Before the calling thread does something that others can tell, of which no hook says so.
 void schedule_point(const CallSite& site);
+// The same before a marked operation begins, and once it has ended.
+void schedule_operation(const CallSite& site);
+void schedule_operation_ended();
 // The program ends in an orderly way: others may run before.
 void schedule_ends(const CallSite& site);
 // In the child of a fork.

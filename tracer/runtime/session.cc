@@ -123,12 +123,13 @@ class Session {
 
   void operation_begins(uint32_t kind, std::span<const uint8_t> key, std::span<const uint8_t> value,
                         const CallSite& site) {
-    schedule_point(site);
+    schedule_operation(site);
     record(this, [&](ProgramTrace& trace) { trace.operation_begins(kind, key, value); });
   }
   void operation_ends(uint32_t status, std::span<const uint8_t> value, const CallSite& site) {
     schedule_point(site);
     record(this, [&](ProgramTrace& trace) { trace.operation_ends(status, value); });
+    schedule_operation_ended();
   }
 
   bool has_stream() const { return stream_ != nullptr; }

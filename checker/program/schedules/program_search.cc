@@ -23,6 +23,9 @@ constexpr int kQuiet = 4, kMostRehearsals = 100;
 // Ways that wait to be run, before those that lead to few others come first.
 constexpr size_t kMostWaiting = 50'000;
 
+// Runs of operations one after the other, at most.
+constexpr size_t kMostOrders = 4096;
+
 bool same(const Decision& a, const Decision& b) {
   return a.may == b.may && a.costly == b.costly && a.from == b.from && a.so_far == b.so_far;
 }
@@ -41,6 +44,7 @@ std::optional<EngineError> ProgramSearch::run() {
     } else {
       sampled();
     }
+    run_orders();
   }
   if (error_) return error_;
   if (tree_ == nullptr) return std::nullopt;
@@ -186,6 +190,32 @@ void ProgramSearch::sampled() {
   give_up(std::to_string(counts_.schedules) + " were drawn");
 }
 
+void ProgramSearch::run_orders() {
+  std::set<std::vector<uint32_t>> tried;
+  for (const auto& [name, history] : tree_->overlapping()) {
+    for (;;) {
+      const auto unknown = tree_->orders().explain(history).unknown;
+      // An order in which the program cannot be run, or in which its operations are others, is run once.
+      if (!unknown || !tried.insert(*unknown).second) break;
+      if (tried.size() > kMostOrders || !run_order(*unknown)) return;
+    }
+  }
+}
+
+// False: no other one can be run either.
+bool ProgramSearch::run_order(const std::vector<uint32_t>& threads) {
+  if (options_.most_seconds > 0 && seconds_now() - start_ > options_.most_seconds) return false;
+  const auto run = run_once({.tail = Tail::kOrder, .order = threads});
+  if (!run) return false;
+  // Such a run tells of nothing but these operations, so that what it lacks is no reason against the search.
+  if (!run->stalled.empty() || run->status < 0 || !std::filesystem::exists(runs_->stream())) return true;
+  const std::string reason = counts_.reason;
+  const auto events = events_of_run();
+  counts_.reason = reason;
+  if (events) tree_->add_order(*events);
+  return true;
+}
+
 std::optional<ScheduledRun> ProgramSearch::run_once(const ScheduleRequest& request) {
   auto run = runs_->run(request);
   if (!run) {
@@ -237,6 +267,7 @@ void ProgramSearch::judge_end(const ScheduledRun& run) {
       return;
     case ScheduleEnd::kDone:
     case ScheduleEnd::kUnknown:
+    case ScheduleEnd::kNoOrder:
       break;
   }
   if (run.end == ScheduleEnd::kUnknown && run.status >= 0) give_up(kNoEnd);

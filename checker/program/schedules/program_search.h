@@ -65,6 +65,9 @@ class ProgramSearch {
   void rehearse();
   void bounded();
   void sampled();
+  // Runs operations that overlap one after the other, in each order that may explain what they have answered.
+  void run_orders();
+  bool run_order(const std::vector<uint32_t>& threads);
   // Runs it, and adds it to the tree. Nothing: the search has to end.
   std::optional<ScheduledRun> follow(const ScheduleRequest& request);
   std::optional<ScheduledRun> run_once(const ScheduleRequest& request);

@@ -127,6 +127,7 @@ void ScheduleTree::begin(const RunEvents& run, uint32_t threads) {
   root_.emplace(AtomPolicy::kAny, every_store_, pool_);
   root_->begin(*model_);
   root_obligations_ = memory_;
+  marked_.apply(fork);
   root_marked_ = marked_;
 }
 
@@ -170,6 +171,9 @@ bool ScheduleTree::add(const RunEvents& run) {
   const auto look = [&](size_t count) {
     ++cuts_;
     if (!frontiers_.emplace(frontier(), obligations_).second) return;
+    if (marked_.history() != nullptr && !marked_.serial()) {
+      overlapping_.try_emplace(marked_.history_name(), *marked_.history());
+    }
     lead_to(run.after, count);
     Event event;
     event.kind = EventKind::kCrashPoint;
@@ -202,6 +206,19 @@ bool ScheduleTree::add(const RunEvents& run) {
   journal_.clear();
   memory_ = memory;
   last_ = run.after;
+  return true;
+}
+
+bool ScheduleTree::add_order(const RunEvents& run) {
+  if (!same(run.before, before_)) return false;
+  lead_to(run.after, run.after.size());
+  marked_ = root_marked_;
+  for (const KeptEvent& kept : run.after) {
+    const Event event = kept.view();
+    marked_.apply(event);
+    const bool quiet = event.kind == EventKind::kOpEnd && marked_.in_flight().empty();
+    if (quiet && marked_.history() != nullptr && marked_.serial()) orders_.add(*marked_.history());
+  }
   return true;
 }
 

@@ -43,6 +43,13 @@ class ScheduleTree {
   void begin(const RunEvents& run, uint32_t threads);
   // False: the run has not the same beginning as the first one.
   bool add(const RunEvents& run);
+  // A run in which the marked operations came one after the other, whole, without a crash point: it tells what they
+  // come to (checker/program/serial_orders.h). The same.
+  bool add_order(const RunEvents& run);
+  // Histories in which operations overlap, of crash points.
+  const std::map<uint64_t, MarkedHistory>& overlapping() const { return overlapping_; }
+  const SerialOrders& orders() const { return orders_; }
+  bool begun() const { return root_.has_value(); }
   // What went wrong at the end of the run that was added last, unless it is known.
   void add_trouble(Trouble kind, const std::string& text);
   std::optional<TraceError> finish(const std::string& searched);
@@ -84,6 +91,8 @@ class ScheduleTree {
   std::vector<KeptEvent> before_, written_, last_;
   std::set<std::pair<uint64_t, uint64_t>> frontiers_;
   std::set<std::string> troubles_;
+  std::map<uint64_t, MarkedHistory> overlapping_;
+  SerialOrders orders_;
   uint64_t cuts_ = 0, steps_ = 0;
   size_t operations_ = 0;
 };

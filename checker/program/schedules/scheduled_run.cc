@@ -141,6 +141,8 @@ void ScheduledRuns::prepare(const ScheduleRequest& request) {
   file_->every_store = program_.every_store ? 1 : 0;
   file_->choices = static_cast<uint32_t>(request.choices.size());
   std::copy(request.choices.begin(), request.choices.end(), file_->choice);
+  file_->order_length = static_cast<uint32_t>(std::min(request.order.size(), runtime::kMostOrder));
+  std::copy_n(request.order.begin(), file_->order_length, file_->order);
   file_->owner = 0;
   file_->so_far = 0;
   file_->beats = 0;

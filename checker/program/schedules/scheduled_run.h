@@ -30,6 +30,7 @@ struct ScheduleRequest {
   runtime::Tail tail = runtime::Tail::kGoesOn;
   uint64_t seed = 0;
   uint32_t changes = 0, length = 0;
+  std::vector<uint32_t> order = {};  // kOrder: the thread of each operation, one after the other
 };
 
 struct ScheduledRun {
