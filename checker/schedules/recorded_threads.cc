@@ -462,7 +462,8 @@ class Threads {
         .detach = [](void*, uint64_t) { return 0; },
         .exit = [](void* s, void* result) { of(s).on_exit(result); },
         .current = [](void*) -> uint64_t { return is_target() ? self->number : 0; },
-        .of_system = 0};
+        .of_system = 0,
+        .time = nullptr};
   }
   void stop_listening() {
     __powercut_scheduler = {};

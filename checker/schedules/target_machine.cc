@@ -150,7 +150,8 @@ struct TargetMachine::Hooks {
             .current = [](void* s) -> uint64_t {
               return of(s).is_engine_thread() && of(s).in_target() ? of(s).current_ + 1 : 0;
             },
-            .of_system = 0};
+            .of_system = 0,
+            .time = nullptr};
   }
 
   static void changing(void* self, uint64_t address, uint64_t size) {

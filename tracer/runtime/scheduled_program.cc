@@ -24,6 +24,7 @@
 #include "tracer/runtime/schedule_file.h"
 #include "tracer/runtime/stack_bounds.h"
 #include "tracer/runtime/thread_hooks.h"
+#include "tracer/runtime/waiting_loops.h"
 #include "tracer/runtime/watch_hooks.h"
 
 namespace powercut::runtime {
@@ -32,33 +33,20 @@ namespace {
 static_assert(kMostThreads == POWERCUT_MOST_THREADS);
 // Loads of a thread that has changed nothing in between, after which its turns are told apart; and those after which it
 // is taken to wait, whatever it does.
-constexpr uint64_t kQuietVisible = 2, kQuiet = 4096, kTooQuiet = 100'000, kTooQuietVisible = 1000;
+constexpr uint64_t kLooks = 8, kQuietVisible = 2, kQuiet = 4096, kTooQuiet = 100'000, kTooQuietVisible = 1000;
 constexpr size_t kTurns = 64;
 constexpr int64_t kSteps = 1'000'000;
 // Turns of loops that come to nothing, and seconds of them, after which they count as waiting for ever.
 constexpr uint64_t kIdleTurns = 1000;
 constexpr double kIdleSeconds = 0.5;
+// Turns in which only one thread could go on, and counted or looked at a clock, before its loop is given up.
+constexpr uint64_t kMostAlone = 20'000;
+// Nanoseconds between two readings of the clock.
+constexpr uint64_t kTick = 1000;
 // Of a lock's object, beside the uses of the same word by others.
 constexpr uint64_t kLockPlace = uint64_t{1} << 62;
-constexpr uint64_t kDeepest = 1 << 20;  // bytes of stack that are looked at
-
-uint64_t mixed(uint64_t value) {
-  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;
-  value = (value ^ (value >> 27)) * 0x94d049bb133111eb;
-  return value ^ (value >> 31);
-}
-uint64_t mixed(uint64_t before, uint64_t value) { return mixed(before * 0x9e3779b97f4a7c15 + value); }
-uint64_t mixed(uint64_t before, const void* bytes, uint64_t size) {
-  const char* at = static_cast<const char*>(bytes);
-  for (; size >= 8; at += 8, size -= 8) {
-    uint64_t word;
-    memcpy(&word, at, 8);
-    before = mixed(before, word);
-  }
-  uint64_t rest = 0;
-  memcpy(&rest, at, size);
-  return size == 0 ? before : mixed(before, rest);
-}
+constexpr uint64_t kKept = 5 * sizeof(uint64_t);  // registers that a function keeps below its frame
+constexpr uint64_t kDeepest = 1 << 20;            // bytes of stack that are looked at
 
 double now() {
   timespec time{};
@@ -94,8 +82,9 @@ struct Thread {
   uint32_t joins = 0;
   bool flushes = false;  // since its last fence
   uint64_t store = 0;    // the place where its last store begins
-  // Turns of a loop: the state that it was in at loads since the changes `seen`.
-  uint64_t seen = 0, quiet = 0;
+  // Turns of a loop: memory when it was looked at last, loads since that was another one, and states that it was in.
+  uint64_t seen = 0, quiet = 0, looks = 0;
+  Retries retries = {};
   size_t turns = 0;
   std::array<uint64_t, kTurns> turn{};
   int rounds = 0;  // of destructors, at its end
@@ -148,6 +137,7 @@ class Program {
   void operation(const CallSite& site) {
     if (!comes()) return;
     const Busy now;
+    acts();
     step(site);
     if (file_->tail != Tail::kOrder || alone()) return;
     if (!has_turn(mine)) wait(State::kTurn);
@@ -179,7 +169,8 @@ class Program {
     uint16_t out = 0;
     for (uint32_t number = 1; number <= count_; ++number) {
       const Thread& thread = threads_[number];
-      const bool is = thread.state == State::kReady || (thread.state == State::kLoops && thread.seen != changes_) ||
+      const bool is = thread.state == State::kReady ||
+                      (thread.state == State::kLoops && thread.seen != memory_.value()) ||
                       (thread.state == State::kTurn && has_turn(number));
       if (is) out |= static_cast<uint16_t>(1u << number);
     }
@@ -283,12 +274,20 @@ class Program {
   void yield() {
     const auto self = static_cast<uint16_t>(1u << mine);
     const uint16_t others = ready() & static_cast<uint16_t>(~self);
-    if (others == 0) return;
+    if (others == 0) return go_on_alone();
     go_to(decide(others | self, self, behind(mine, others)));
   }
+  // Nobody else could: time passes, and there is an end of it. A loop may change something in each turn, which would
+  // not be the end of its wait.
+  void go_on_alone() {
+    pass_time(alone_);
+    if (++alone_ > kMostAlone) stop(ScheduleEnd::kTooLong);
+  }
+  void pass_time(uint64_t turns) { time_ += kTick << std::min<uint64_t>(turns, 32); }
   // It cannot go on.
   void wait(State state) {
     me().state = state;
+    me().seen = memory_.value();
     while (me().state != State::kReady) {
       const uint16_t may = ready();
       const uint32_t to = may != 0 ? decide(may, 0, behind(mine, may)) : idle();
@@ -307,6 +306,8 @@ class Program {
       if (threads_[number].state == State::kTurn) stop(ScheduleEnd::kNoOrder);
     }
     if (idle_ == 0) idle_since_ = now();
+    // Where turns change nothing there is another end of it.
+    if (loop != 0 && idle_ <= kIdleTurns) go_on_alone();
     if (loop == 0 || (++idle_ > kIdleTurns && now() - idle_since_ > kIdleSeconds)) deadlocked();
     return behind(mine, loop);
   }
@@ -383,8 +384,8 @@ class Program {
     if (file_->found == kMostPlaces) stop(ScheduleEnd::kMany);
     file_->found_place[file_->found++] = place;
   }
+  // Bytes of memory are others now.
   void changed(uint64_t address, uint64_t size) {
-    ++changes_;
     idle_ = 0;
     for (uint32_t number = 1; number <= count_; ++number) {
       Thread& thread = threads_[number];
@@ -393,6 +394,8 @@ class Program {
       if (woken) thread.state = State::kReady;
     }
   }
+  // The thread does something that others can tell, so its loop is none that only waits.
+  void acts() { me().retries.over(); }
 
   // ---- loops that wait ---------------------------------------------------------------------------------
 
@@ -401,7 +404,7 @@ class Program {
     if (live.stack == 0) return false;
     const StackBounds& bounds = stack_bounds();
     if (live.stack < bounds.low || live.stack >= bounds.high || bounds.high - live.stack > kDeepest) return false;
-    uint64_t hash = mixed(0, live.registers, 6 * sizeof(uint64_t));
+    uint64_t hash = mixed(memory_.value(), live.registers, 6 * sizeof(uint64_t));
     hash = mixed(mixed(hash, live.stack), reinterpret_cast<const void*>(live.stack), bounds.high - live.stack);
     Thread& self = me();
     const size_t known = std::min(self.turns, kTurns);
@@ -411,21 +414,44 @@ class Program {
   }
   void look_for_changes() {
     Thread& self = me();
-    if (self.seen == changes_) return;
-    self.seen = changes_;
+    if (self.seen == memory_.value()) return;
+    self.seen = memory_.value();
     self.quiet = 0;
-    self.turns = 0;
   }
-  void look_for_loop(bool visible, const Live& live, const CallSite& site) {
+  void look_for_loop(bool visible, const Live& live, const CallSite& site, uint64_t address) {
     look_for_changes();
     Thread& self = me();
     const uint64_t quiet = ++self.quiet;
-    if (quiet > (visible ? kQuietVisible : kQuiet) && comes_again(live)) {
+    self.looks += visible ? 1 : 0;
+    if ((quiet > (visible ? kQuietVisible : kQuiet) || (visible && self.looks > kLooks)) && comes_again(live)) {
       if (idle_ == 0) recorder_.left("waits", site);
       wait(State::kLoops);
-    } else if (quiet % (visible ? kTooQuietVisible : kTooQuiet) == 0) {
+    } else if ((visible && self.retries.again(site.pc, address)) ||
+               quiet % (visible ? kTooQuietVisible : kTooQuiet) == 0) {
       yield();
     }
+  }
+  // Where a function of the runtime was called: whatever it depends on lies in these registers, and on the stack from
+  // here on, with those that functions in between have kept.
+  [[gnu::noinline]] bool is_where_it_was() {
+    __builtin_unwind_init();
+    uint64_t registers[6] = {};
+    return comes_again({registers, reinterpret_cast<uint64_t>(__builtin_frame_address(0)) - kKept});
+  }
+  // The thread reads the clock. Time stands still for one that only looks at it, until nobody else can go on.
+  uint64_t on_time() {
+    if (!comes()) return time_;
+    const Busy now;
+    const CallSite site = caller();
+    if (alone() || !me().retries.again(site.pc, 0)) return time_ += kTick;
+    look_for_changes();
+    if (is_where_it_was()) {
+      if (idle_ == 0) recorder_.left("waits", site);
+      wait(State::kLoops);
+    } else {
+      yield();
+    }
+    return time_;
   }
 
   // ---- hooks -------------------------------------------------------------------------------------------
@@ -470,7 +496,7 @@ class Program {
                                           : CallSite{*reinterpret_cast<void* const*>(live.stack),
                                                      reinterpret_cast<const void*>(live.registers[5])};
     const bool visible = is_visible(address, size, false);
-    look_for_loop(visible, live, site);
+    look_for_loop(visible, live, site, address);
     if (visible) step(site);
     use(address, size, false);
     tell(1, address, size);
@@ -483,9 +509,11 @@ class Program {
     if (!alone()) {
       if ((flags & POWERCUT_STORE_IN_STEP) != 0) {
         // Who changes an object of a lock has come to it by a visible event.
+        acts();
         change_lock(address, size);
       } else {
         const bool visible = is_visible(address, size, true) || (file_->every_store != 0 && in_pool(address));
+        if (visible || in_pool(address)) acts();
         if ((flags & POWERCUT_STORE_CONTINUES) == 0) {
           me().store = address / 8;
           if (visible) step(site);
@@ -501,7 +529,13 @@ class Program {
     recorder_.sink.store(recorder_.sink.self, address, size, flags, value, site.pc, site.frame);
     // What the kernel has read in is there already.
     const auto* there = reinterpret_cast<const void*>(address);
-    if (there == value || memcmp(there, value, size) != 0) changed(address, size);
+    if (there != value && memcmp(there, value, size) == 0) return;
+    if (there == value) {
+      memory_.change();
+    } else {
+      memory_.change(address, there, value, size);
+    }
+    changed(address, size);
   }
   void on_rmw_begin(uint64_t address, uint64_t size, const CallSite& site) {
     if (!comes()) return recorder_.sink.rmw_begin(recorder_.sink.self, address, size, site.pc, site.frame);
@@ -509,7 +543,7 @@ class Program {
     const Live live = take_live();
     if (!alone()) {
       const bool visible = is_visible(address, size, true);
-      look_for_loop(visible, live, site);
+      look_for_loop(visible, live, site, address);
       if (visible || me().flushes || (file_->every_store != 0 && in_pool(address))) step(site);
       use(address, size, true);
     }
@@ -525,7 +559,11 @@ class Program {
       const auto* there = reinterpret_cast<const void*>(address);
       const uint64_t looked_at = std::min<uint64_t>(size, before_.size());
       tell(3, address, stored, there, looked_at);
-      if (stored != 0 && memcmp(there, before_.data(), looked_at) != 0) changed(address, size);
+      if (stored != 0 && memcmp(there, before_.data(), looked_at) != 0) {
+        memory_.change(address, before_.data(), there, looked_at);
+        if (!alone() && (in_pool(address) || is_visible(address, size, true))) acts();
+        changed(address, size);
+      }
     }
     recorder_.sink.rmw_end(recorder_.sink.self, address, size, stored, site.pc, site.frame);
   }
@@ -534,6 +572,7 @@ class Program {
     const Busy now;
     take_live();
     if (in_pool(address)) {
+      acts();
       const bool drains = kind == POWERCUT_CLFLUSH;
       const uint64_t line = kLinePlace | address / 64;
       if (!alone()) {
@@ -579,6 +618,15 @@ class Program {
   void on_access(const void* object, uint64_t size, const CallSite& site) {
     if (!comes()) return;
     const Busy now;
+    if (!alone()) {
+      look_for_changes();
+      if (is_where_it_was()) {
+        if (idle_ == 0) recorder_.left("waits", site);
+        wait(State::kLoops);
+      } else if (me().retries.again(site.pc, reinterpret_cast<uint64_t>(object))) {
+        yield();
+      }
+    }
     step(site);
     look_at_lock(reinterpret_cast<uint64_t>(object), size);
   }
@@ -634,7 +682,7 @@ class Program {
         threads_[number].state = State::kReady;
       }
     }
-    ++changes_;
+    memory_.change();
     leaving_ = me().kernel;
     const bool last = std::all_of(&threads_[1], &threads_[count_ + 1],
                                   [](const Thread& thread) { return thread.state == State::kEnded; });
@@ -698,7 +746,8 @@ class Program {
   std::array<uint32_t, kMostThreads + 1> lowered_{};
   uint32_t count_ = 1, running_ = 1;
   long leaving_ = 0;  // a thread of the kernel that has ended and may not be gone
-  uint64_t changes_ = 1;
+  MemoryDigest memory_;
+  uint64_t time_ = 0, alone_ = 0;  // of its clock; turns in which nobody else could go on
   // Of an order: how many operations of it have ended, and who is in the midst of one.
   uint32_t order_ = 0, operates_ = 0;
   uint64_t idle_ = 0;
@@ -761,7 +810,10 @@ void Program::listen() {
       .detach = [](void*, uint64_t thread) { return pthread_detach(static_cast<pthread_t>(thread)); },
       .exit = [](void*, void* result) { pthread_exit(result); },
       .current = [](void*) -> uint64_t { return busy || program->recorder_.records() ? 0 : mine; },
-      .of_system = 1};
+      .of_system = 1,
+      .time = [](void* s) { return of(s).on_time(); }};
+  // Of a processor that counts nanoseconds.
+  powercut_world_cycles = [](uint64_t real) { return program == nullptr ? real : program->on_time(); };
 }
 
 }  // namespace
@@ -807,6 +859,7 @@ void leave_schedule() {
   program = nullptr;
   mine = 0;
   __powercut_scheduler = {};
+  powercut_world_cycles = nullptr;
   powercut_keep_live(nullptr);
   __powercut_steps = INT64_MAX;
 }

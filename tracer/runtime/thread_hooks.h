@@ -39,9 +39,11 @@ typedef struct powercut_scheduler {
   uint64_t (*current)(void* self);
   // Not 0: threads are the system's, so their handles, keys and names are, too. 0: a pthread_t is the thread's number.
   int of_system;
+  // Nanoseconds of a clock of its own, which the running thread reads. Null: the C library's clocks count.
+  uint64_t (*time)(void* self);
 } powercut_scheduler;
 
-// All zeroes: nobody schedules. Otherwise every function is set.
+// All zeroes: nobody schedules. Otherwise every function is set, but for `time`.
 extern powercut_scheduler __powercut_scheduler;
 
 #define POWERCUT_MOST_THREADS 15u

@@ -1,5 +1,5 @@
-// The functions of the C and C++ library that the runtime stands in for where code asks something of other threads
-// (thread_hooks.h): each as __powercut_<name>, with the signature and the result of the real one.
+// The functions of the C and C++ library that the runtime stands in for where code asks something of other threads, or
+// of the clock (thread_hooks.h): each as __powercut_<name>, with the signature and the result of the real one.
 #ifndef POWERCUT_TRACER_RUNTIME_THREAD_STAND_INS_H_
 #define POWERCUT_TRACER_RUNTIME_THREAD_STAND_INS_H_
 
@@ -32,7 +32,11 @@ inline constexpr const char* kThreadStandIns[] = {
     // std::thread: what its constructor calls, join() and detach()
     "_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE", "_ZNSt6thread4joinEv",
     "_ZNSt6thread6detachEv", "sched_yield", "thrd_yield", "nanosleep", "clock_nanosleep", "thrd_sleep", "usleep",
-    "sleep"};
+    "sleep",
+    // clock_calls.cc
+    "clock_gettime", "gettimeofday", "time", "timespec_get",
+    "_ZNSt6chrono3_V212steady_clock3nowEv",   // std::chrono::steady_clock::now()
+    "_ZNSt6chrono3_V212system_clock3nowEv"};  // ... system_clock::now()
 
 }  // namespace powercut
 #endif  // POWERCUT_TRACER_RUNTIME_THREAD_STAND_INS_H_

@@ -41,6 +41,7 @@ class ThreadCalls : public testing::Test {
         .exit = [](void*, void*) {},
         .current = [](void* self) { return of(self).thread_; },
         .of_system = 0,
+        .time = nullptr,
     };
   }
   void TearDown() override {

@@ -77,6 +77,7 @@ ToyScheduler::ToyScheduler(uint32_t seed) : random_(seed) {
           },
       .current = [](void* self) { return of(self)->current_; },
       .of_system = 0,
+      .time = nullptr,
   };
 }
 
